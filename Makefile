@@ -1,0 +1,99 @@
+# `make help` lists the targets. Everything lives in .venv* folders of this repository.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+
+PYTHON ?= python3
+PYTEST_ARGS ?= -q
+BENCH_ARGS ?=
+RUN ?= runs/demo
+
+BIN := .venv/bin
+PIP_INSTALL := -m pip install -q --disable-pip-version-check --no-input
+# Tests that need no learning library, for the environment with Ray's Gymnasium.
+NO_AGENTS := --ignore=tests/agents
+# Timed tests: `make bench` runs them, their result is no pass or fail.
+NO_BENCHMARKS := --ignore=tests/benchmarks
+
+define create_venv
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo "rbgym needs Python 3.11 or later, and PYTHON=$(PYTHON) is not one." >&2; \
+	    echo "Name another: make $(MAKECMDGOALS) PYTHON=python3.11" >&2; exit 1; }
+	@echo "creating $(1)"
+	@$(PYTHON) -m venv $(1)
+	@touch $@
+endef
+
+.PHONY: help demo test check lint types pytest pytest-rllib wheel-test bench format clean
+
+help:  ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+demo: .venv/.agents  ## train a policy on RigidTop-v0 and compare it with a PD law
+	$(BIN)/rbgym train RigidTop-v0 --algo ppo --out $(RUN)
+	$(BIN)/rbgym evaluate $(RUN) --compare pd
+
+test: check pytest wheel-test pytest-rllib  ## everything CI runs
+
+check: lint types  ## lint, formatting and types
+
+lint: .venv/.dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+# mypy cannot follow setuptools' package-dir mapping, so it gets the tree as it is installed, made of
+# links. It runs inside that tree; sed turns rbgym/envs/x.py back into envs/x.py.
+types: .venv/.dev
+	@mkdir -p .mypy-tree/rbgym && find .mypy-tree -type l -delete
+	@cd .mypy-tree/rbgym && ln -sfn ../../rbgym/* ../../envs ../../agents .
+	cd .mypy-tree && ../$(BIN)/mypy --config-file ../pyproject.toml --cache-dir ../.mypy_cache \
+	    | sed -E 's#^rbgym/(envs|agents)/#\1/#'
+
+pytest: .venv/.dev  ## the test suite; PYTEST_ARGS="-k name" picks tests
+	$(BIN)/pytest $(NO_BENCHMARKS) $(PYTEST_ARGS)
+
+pytest-rllib: .venv-rllib/.test  ## core and env tests with Ray's Gymnasium 1.2
+	.venv-rllib/bin/pytest $(NO_BENCHMARKS) $(NO_AGENTS) $(PYTEST_ARGS)
+
+# Built by way of the source archive; imported from another folder in an environment without extras.
+wheel-test: .venv/.dev .venv-wheel/.created  ## build the wheel, install it elsewhere, step an env
+	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT; \
+	$(BIN)/python -P -m build --no-isolation --outdir "$$tmp" > "$$tmp/build.log" 2>&1 \
+	    || { cat "$$tmp/build.log" >&2; exit 1; }; \
+	rm -rf .venv-wheel/lib/python*/site-packages/rbgym{,-*}; \
+	.venv-wheel/bin/python -P $(PIP_INSTALL) -c constraints.txt "$$tmp"/*.whl; \
+	root=$$PWD && cd "$$tmp" && "$$root/.venv-wheel/bin/python" -I "$$root/tests/wheel_smoke.py" *.whl "$$root"
+
+bench: .venv/.dev  ## timed tests and throughput
+	@if [ -d tests/benchmarks ]; then $(BIN)/pytest tests/benchmarks -s; fi
+	$(BIN)/rbgym bench $(BENCH_ARGS)
+
+format: .venv/.dev  ## fix what ruff can fix
+	$(BIN)/ruff check --fix-only
+	$(BIN)/ruff format
+
+clean:  ## remove environments, builds and caches; runs/ stays
+	rm -rf .venv .venv-rllib .venv-wheel build dist *.egg-info .mypy-tree
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find rbgym envs agents tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Stamp files: an environment is installed again only when what it is made from has changed.
+.venv/.created .venv-rllib/.created .venv-wheel/.created:
+	$(call create_venv,$(@D))
+
+.venv/.agents: pyproject.toml constraints.txt | .venv/.created
+	@echo "installing rbgym[agents] in .venv"
+	@$(BIN)/python -P $(PIP_INSTALL) -c constraints.txt -e '.[agents]'
+	@touch $@
+
+.venv/.dev: pyproject.toml constraints.txt | .venv/.created
+	@echo "installing rbgym[dev] in .venv"
+	@$(BIN)/python -P $(PIP_INSTALL) -c constraints.txt -e '.[dev]'
+	@touch .venv/.agents $@
+
+.venv-rllib/.test: pyproject.toml constraints-rllib.txt | .venv-rllib/.created
+	@echo "installing rbgym[test] in .venv-rllib"
+	@.venv-rllib/bin/python -P $(PIP_INSTALL) -c constraints-rllib.txt -e '.[test]'
+	@touch $@

@@ -1,0 +1,200 @@
+"""Rigid bodies: inertia tensor, principal frame, uniform solids and bodies made of parts.
+
+Source: Mandre (2008), sections 3 and 7.1. SI units; vectors and tensors are in the body frame.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rbgym.inertia import (
+    Array,
+    check_center,
+    check_moments,
+    finite,
+    full_tensor,
+    point_inertia,
+    positive,
+    principal_axes,
+)
+from rbgym.quaternion import from_matrix, normalized, to_matrix
+
+_UNIT = 1e-9  # how far a given rotation may be from a unit quaternion or orthogonal matrix
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class RigidBody:
+    """Immutable rigid body: inertia about the origin of its body frame, mass, centre of mass.
+
+    inertia: (3,) principal moments or (3, 3) symmetric tensor [kg m^2], about the pivot or centre
+    of mass; mass [kg]; center_of_mass: (3,) from that same point [m]. Derived: `moments` (3,),
+    `principal_rotation` B (3, 3) and its quaternion (4,), w >= 0, with
+    inertia = B diag(moments) B^T, det B = +1. A diagonal tensor keeps its order and has B = 1,
+    any other the B nearest to 1. Raises ValueError where no mass distribution has these values.
+    """
+
+    inertia: Array
+    mass: float
+    center_of_mass: Array
+    moments: Array = field(init=False)
+    principal_rotation: Array = field(init=False)
+    principal_quaternion: Array = field(init=False)
+
+    def __init__(
+        self, inertia: ArrayLike, mass: float = 1.0, center_of_mass: ArrayLike = (0.0, 0.0, 0.0)
+    ) -> None:
+        tensor = full_tensor(inertia)
+        moments, rotation = principal_axes(tensor)
+        check_moments(moments)
+        mass = float(positive("mass", mass, ()))
+        center = finite("center_of_mass", center_of_mass, (3,))
+        check_center(tensor, mass, center)
+        self._set("mass", mass)
+        self._set("inertia", tensor)
+        self._set("center_of_mass", center)
+        self._set("moments", moments)
+        self._set("principal_rotation", rotation)
+        self._set("principal_quaternion", from_matrix(rotation))
+
+    def _set(self, name: str, value: Any) -> None:
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
+        object.__setattr__(self, name, value)
+
+    @property
+    def _key(self) -> tuple[float, ...]:
+        return (self.mass, *self.inertia.ravel().tolist(), *self.center_of_mass.tolist())
+
+    def __eq__(self, other: object) -> bool:
+        return self._key == other._key if isinstance(other, RigidBody) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Copies of NumPy arrays are writeable: building anew keeps copies of the body immutable.
+        return type(self), (self.inertia, self.mass, self.center_of_mass)
+
+    def __repr__(self) -> str:
+        diagonal = np.array_equal(self.inertia, np.diag(self.moments))
+        shown = f"inertia={(self.moments if diagonal else self.inertia).tolist()}, mass={self.mass}"
+        if np.any(self.center_of_mass):
+            shown = f"{shown}, center_of_mass={self.center_of_mass.tolist()}"
+        return f"RigidBody({shown})"
+
+    def about(self, point: ArrayLike) -> Self:
+        """The same body referred to another point (3,) of the body frame [m], axes unchanged."""
+        center = self.center_of_mass - finite("point", point, (3,))
+        moved = point_inertia(center) - point_inertia(self.center_of_mass)
+        return type(self)(self.inertia + self.mass * moved, self.mass, center)
+
+    def gravity_moment(self, g: float = 9.81) -> float:
+        """Largest moment of the weight about the reference point, m g |center_of_mass| [N m]."""
+        return float(self.mass * g * np.linalg.norm(self.center_of_mass))
+
+    # Uniform solids about their centre of mass, lengths in metres, z the axis of symmetry.
+
+    @classmethod
+    def box(cls, mass: float, size: ArrayLike) -> Self:
+        """Box with full edge lengths size (3,)."""
+        return cls._from_squares(mass, 1 / 12, positive("size", size, (3,)))
+
+    @classmethod
+    def ellipsoid(cls, mass: float, semi_axes: ArrayLike) -> Self:
+        """Ellipsoid with semi-axes (3,)."""
+        return cls._from_squares(mass, 1 / 5, positive("semi_axes", semi_axes, (3,)))
+
+    @classmethod
+    def sphere(cls, mass: float, radius: float) -> Self:
+        """Ball."""
+        return cls._from_squares(mass, 1 / 5, np.full(3, positive("radius", radius, ())))
+
+    @classmethod
+    def cylinder(cls, mass: float, radius: float, height: float) -> Self:
+        """Cylinder."""
+        r, h = positive("radius", radius, ()), positive("height", height, ())
+        mass = float(positive("mass", mass, ()))
+        across = mass * (3 * r**2 + h**2) / 12
+        return cls(np.array([across, across, mass * r**2 / 2]), mass)
+
+    @classmethod
+    def cone(cls, mass: float, radius: float, height: float) -> Self:
+        """Cone with its tip at z = -3/4 height and its base at z = +1/4 height."""
+        r, h = positive("radius", radius, ()), positive("height", height, ())
+        mass = float(positive("mass", mass, ()))
+        across = 3 * mass * (4 * r**2 + h**2) / 80
+        return cls(np.array([across, across, 3 * mass * r**2 / 10]), mass)
+
+    @classmethod
+    def rod(cls, mass: float, length: float, radius: float | None = None) -> Self:
+        """Slender cylinder; radius None is length / 1000, 3e-6 above the ideal m length^2 / 12."""
+        length = float(positive("length", length, ()))
+        return cls.cylinder(mass, length / 1000 if radius is None else radius, length)
+
+    @classmethod
+    def cone_top(cls, radius: float, height: float, density: float) -> Self:
+        """Cone on its tip, density [kg/m^3], centre on +z (Betsch and Siebert 2009, 5.2)."""
+        r, h = positive("radius", radius, ()), positive("height", height, ())
+        mass = positive("density", density, ()) * np.pi * r**2 * h / 3
+        return cls.cone(float(mass), radius, height).about((0.0, 0.0, -3 * float(h) / 4))
+
+    @classmethod
+    def _from_squares(cls, mass: float, factor: float, lengths: Array) -> Self:
+        a, b, c = lengths**2
+        mass = float(positive("mass", mass, ()))
+        return cls(factor * mass * np.array([b + c, c + a, a + b]), mass)
+
+
+class Part(NamedTuple):
+    """A body in an assembly: where its origin is (3,) [m] and its rotation, part to assembly.
+
+    rotation: None, a unit quaternion (4,) scalar-first, or a rotation matrix (3, 3).
+    """
+
+    body: RigidBody
+    position: ArrayLike = (0.0, 0.0, 0.0)
+    rotation: ArrayLike | None = None
+
+
+def compound(parts: Iterable[Part | tuple[Any, ...]], about: ArrayLike | None = None) -> RigidBody:
+    """One body welded from parts, in the axes of the assembly (Mandre 2008, section 3).
+
+    parts: `Part`s, or tuples (body, position, rotation). The result refers to the common centre
+    of mass; with about, a point (3,) of the assembly frame [m], to that point.
+    Raises ValueError for no parts, and for a position or rotation that is not one.
+    """
+    placed = [Part(*part) for part in parts]
+    if not placed:
+        raise ValueError("parts must hold at least one body, got none")
+    turns = [_rotation_matrix(part.rotation) for part in placed]
+    masses = np.array([part.body.mass for part in placed])
+    centers = np.array(
+        [
+            finite("position", part.position, (3,)) + turn @ part.body.center_of_mass
+            for part, turn in zip(placed, turns, strict=True)
+        ]
+    )
+    center = masses @ centers / masses.sum()
+    tensor = np.zeros((3, 3))
+    for part, turn, r in zip(placed, turns, centers - center, strict=True):
+        body = part.body
+        own = body.inertia - body.mass * point_inertia(body.center_of_mass)
+        tensor += turn @ own @ turn.T + body.mass * point_inertia(r)
+    body = RigidBody((tensor + tensor.T) / 2, float(masses.sum()))
+    return body if about is None else body.about(finite("about", about, (3,)) - center)
+
+
+def _rotation_matrix(rotation: ArrayLike | None) -> Array:
+    if rotation is None:
+        return np.eye(3)
+    array = finite("rotation", rotation, (4,), (3, 3))
+    if array.ndim == 1:
+        if abs(np.linalg.norm(array) - 1) > _UNIT:
+            raise ValueError(f"rotation must be a unit quaternion, got {array.tolist()}")
+        return to_matrix(normalized(array))
+    if np.max(np.abs(array @ array.T - np.eye(3))) > _UNIT or np.linalg.det(array) < 0:
+        raise ValueError(f"rotation must be a proper rotation matrix, got {array.tolist()}")
+    return array

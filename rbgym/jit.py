@@ -1,0 +1,133 @@
+"""How every kernel of the package is compiled: the options live here and nowhere else.
+
+Three kinds of functions are compiled:
+
+- `@inlined`: scalar kernels on tuples of floats, inlined into whoever calls them;
+- `@choice`: a function whose body is chosen by the class of its first argument, a `NamedTuple`
+  that names a scheme, a potential or a part of a task;
+- `@compiled`: the few entry points, kept in an on-disk cache.
+"""
+
+import functools
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from numba import njit
+from numba.extending import overload
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# Contraction, reassociation and reciprocals change the last bit only. `nnan` and `ninf` would
+# let the compiler delete the tests that notice a state which is no longer finite.
+_OPTIONS: dict[str, Any] = {
+    "fastmath": {"contract", "reassoc", "arcp"},
+    "error_model": "numpy",
+    "nogil": True,
+}
+_INLINED = {**_OPTIONS, "forceinline": True}
+
+_FOLDER = Path(__file__).resolve().parent
+
+
+def inlined(function: F) -> F:
+    """Compile a scalar kernel so that it is always inlined into its caller."""
+    compiled_function: F = njit(**_INLINED)(function)
+    return compiled_function
+
+
+def spliced(function: F) -> F:
+    """Copy a lane function into its caller before anything is compiled.
+
+    Use it for what stands directly in a loop over lanes. A loop whose body is a bare call looks
+    small to the compiler, which then unrolls it too early and vectorises nothing.
+    """
+    compiled_function: F = njit(inline="always", **_OPTIONS)(function)
+    return compiled_function
+
+
+class Choice:
+    """A compiled function with one body for each class of its first argument.
+
+    Outside compiled code the same object is an ordinary function, so that kernels built on it
+    can be run, and their algebra tested, without compiling anything.
+    """
+
+    def __init__(self, stub: Callable[..., Any]) -> None:
+        self.bodies: dict[type, Callable[..., Any]] = {}
+        self.default: Callable[..., Any] | None = None
+        self.stub = stub
+
+    def body(self, first: Any) -> Callable[..., Any] | None:
+        cls = getattr(first, "instance_class", type(first))
+        return self.bodies.get(cls, self.default)
+
+    def register(self, *classes: type) -> Callable[[F], F]:
+        """Give the body for these classes of the first argument."""
+
+        def keep(body: F) -> F:
+            for cls in classes:
+                self.bodies[cls] = body
+            return body
+
+        return keep
+
+    def otherwise(self, body: F) -> F:
+        """Give the body for every class that has none of its own."""
+        self.default = body
+        return body
+
+
+def choice(stub: F) -> F:
+    """Turn a stub into a `Choice`; register bodies with `for_type(stub, Class)`."""
+    table = Choice(stub)
+
+    @functools.wraps(stub)
+    def function(*args: Any) -> Any:
+        body = table.body(args[0])
+        if body is None:
+            raise TypeError(f"{stub.__name__} is not defined for {type(args[0]).__name__}")
+        return body(*args)
+
+    def choose(*args: Any) -> Any:
+        return table.body(args[0])
+
+    # A choice that is decided while compiling costs nothing at run time.
+    overload(function, jit_options=_INLINED, strict=False)(choose)
+    function.table = table  # type: ignore[attr-defined]
+    return function  # type: ignore[return-value]
+
+
+def for_type(function: Callable[..., Any], *classes: type) -> Callable[[F], F]:
+    """Decorate the body of a `choice` function for these classes of its first argument."""
+    register: Callable[[F], F] = function.table.register(*classes)  # type: ignore[attr-defined]
+    return register
+
+
+def otherwise(function: Callable[..., Any]) -> Callable[[F], F]:
+    """Decorate the body of a `choice` function for all remaining classes."""
+    register: Callable[[F], F] = function.table.otherwise  # type: ignore[attr-defined]
+    return register
+
+
+@functools.cache
+def sources_digest(folder: Path = _FOLDER) -> str:
+    """Digest of every source file of the package, its environments included.
+
+    Numba's cache looks only at the file that holds the entry point, while the physics is
+    inlined from others. Keyed on this digest, an edit anywhere makes the cache miss.
+    """
+    digest = hashlib.sha256()
+    for root in (folder, folder.parent / "envs"):
+        for path in sorted(root.rglob("*.py")):
+            digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def compiled(function: F) -> F:
+    """Compile an entry point and keep the machine code on disk, keyed on all sources."""
+    dispatcher = njit(cache=True, **_OPTIONS)(function)
+    # Numba offers no public way to add to the key; tests/test_cache.py guards this line.
+    dispatcher._cache._cache_file._source_stamp = sources_digest()
+    return dispatcher  # type: ignore[no-any-return]

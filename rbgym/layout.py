@@ -1,0 +1,35 @@
+"""Where a number lives in the batch: one flat buffer of blocks, (block, row, lane).
+
+Eight bodies share a block, so that a row of a block is one wide register. The engine works in
+principal axes throughout.
+"""
+
+LANES = 8
+
+# The dynamic state; a scheme's own memory belongs to it too.
+Q = 0  # 4: attitude, principal axes to world
+L = 4  # 3: angular momentum, world axes [kg m^2/s], rotors included
+E = 7  # 1: level of the total energy [J]
+ROTOR = 8  # 3: rotor momentum, principal axes [kg m^2/s]
+STATE = 11
+
+# The body and what acts on it.
+J = 11  # 3: principal moments [kg m^2]
+J_INV = 14  # 3: their reciprocals
+FRAME = 17  # 4: quaternion from principal axes to the user's body frame
+TORQUE = 21  # 3: held torque, principal axes [N m]
+
+# What the solver says of the lane.
+CORRECTION = 24  # 1: largest squared angle of the energy projection so far [rad^2]
+REDONE = 25  # 1: how many steps needed the robust solver
+FAILED = 26  # 1: 1.0 when a step could not be solved
+
+# The step that is being solved.
+PI_0 = 27  # 3: body momentum at its start
+O_0 = 30  # 3: the potential's direction in the body at its start
+X = 33  # 3: the unknowns
+X_SIZE = 36  # 1: square of the predictor's size
+SOLVED = 37  # 1: 1.0 once the last correction is round-off
+
+POTENTIAL = 38  # 5: parameters of the potential
+MEMORY = 43  # what the scheme keeps between steps

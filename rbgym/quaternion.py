@@ -1,0 +1,202 @@
+"""Quaternions and vectors: scalar kernels on tuples, and the public functions on arrays.
+
+Convention, here and everywhere: scalar first (w, x, y, z), unit length, mapping body to world,
+x_world = q x_body q*. q and -q are the same attitude.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rbgym.jit import inlined
+
+Array = NDArray[np.float64]
+Vector = tuple[float, float, float]
+Quaternion = tuple[float, float, float, float]
+
+
+# --- kernels: tuples of floats in, tuples of floats out -------------------------------------
+
+
+@inlined
+def dot(a: Vector, b: Vector) -> float:
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@inlined
+def cross(a: Vector, b: Vector) -> Vector:
+    return (
+        a[1] * b[2] - a[2] * b[1],
+        a[2] * b[0] - a[0] * b[2],
+        a[0] * b[1] - a[1] * b[0],
+    )
+
+
+@inlined
+def add(a: Vector, b: Vector) -> Vector:
+    return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
+
+
+@inlined
+def sub(a: Vector, b: Vector) -> Vector:
+    return (a[0] - b[0], a[1] - b[1], a[2] - b[2])
+
+
+@inlined
+def scale(s: float, a: Vector) -> Vector:
+    return (s * a[0], s * a[1], s * a[2])
+
+
+@inlined
+def times(a: Vector, b: Vector) -> Vector:
+    """Product by components: a diagonal matrix times a vector."""
+    return (a[0] * b[0], a[1] * b[1], a[2] * b[2])
+
+
+@inlined
+def solve(r0: Vector, r1: Vector, r2: Vector, b: Vector) -> Vector:
+    """Solution x of the 3 x 3 system with rows r0, r1, r2 and right-hand side b."""
+    c0, c1, c2 = cross(r1, r2), cross(r2, r0), cross(r0, r1)
+    x = add(add(scale(b[0], c0), scale(b[1], c1)), scale(b[2], c2))
+    return scale(1.0 / dot(r0, c0), x)
+
+
+@inlined
+def qmul(p: Quaternion, q: Quaternion) -> Quaternion:
+    return (
+        p[0] * q[0] - p[1] * q[1] - p[2] * q[2] - p[3] * q[3],
+        p[0] * q[1] + p[1] * q[0] + p[2] * q[3] - p[3] * q[2],
+        p[0] * q[2] - p[1] * q[3] + p[2] * q[0] + p[3] * q[1],
+        p[0] * q[3] + p[1] * q[2] - p[2] * q[1] + p[3] * q[0],
+    )
+
+
+@inlined
+def qconj(q: Quaternion) -> Quaternion:
+    return (q[0], -q[1], -q[2], -q[3])
+
+
+@inlined
+def qdot(p: Quaternion, q: Quaternion) -> float:
+    return p[0] * q[0] + p[1] * q[1] + p[2] * q[2] + p[3] * q[3]
+
+
+@inlined
+def qscale(s: float, q: Quaternion) -> Quaternion:
+    return (s * q[0], s * q[1], s * q[2], s * q[3])
+
+
+@inlined
+def polished(q: Quaternion) -> Quaternion:
+    """q brought back to unit length, when it is off by round-off only (one Newton step)."""
+    return qscale(1.5 - 0.5 * qdot(q, q), q)
+
+
+@inlined
+def to_world(q: Quaternion, v: Vector) -> Vector:
+    """R(q) v."""
+    u = (q[1], q[2], q[3])
+    t = cross(u, v)
+    t = add(t, t)
+    return add(add(v, scale(q[0], t)), cross(u, t))
+
+
+@inlined
+def to_body(q: Quaternion, v: Vector) -> Vector:
+    """R(q)^T v."""
+    u = (q[1], q[2], q[3])
+    t = cross(v, u)
+    t = add(t, t)
+    return add(add(v, scale(q[0], t)), cross(t, u))
+
+
+@inlined
+def canonical(q: Quaternion) -> Quaternion:
+    """Of q and -q, the one whose first component that is not zero is positive."""
+    lead = q[3]
+    lead = q[2] if q[2] != 0.0 else lead
+    lead = q[1] if q[1] != 0.0 else lead
+    lead = q[0] if q[0] != 0.0 else lead
+    return qscale(1.0 if lead >= 0.0 else -1.0, q)
+
+
+# --- public: arrays with any leading axes ---------------------------------------------------
+
+
+def _array(name: str, value: ArrayLike, last: int) -> Array:
+    array = np.asarray(value, dtype=np.float64)
+    if array.shape[-1:] != (last,):
+        raise ValueError(f"{name} must have shape (..., {last}), got shape {array.shape}")
+    return array
+
+
+def multiply(p: ArrayLike, q: ArrayLike) -> Array:
+    """Quaternion product p o q; arrays (..., 4) that broadcast, result (..., 4)."""
+    p, q = np.broadcast_arrays(_array("p", p, 4), _array("q", q, 4))
+    return np.stack(qmul.py_func(np.moveaxis(p, -1, 0), np.moveaxis(q, -1, 0)), axis=-1)  # type: ignore[attr-defined]
+
+
+def conjugate(q: ArrayLike) -> Array:
+    """Conjugate (w, -x, -y, -z); for a unit quaternion the inverse. Shape (..., 4)."""
+    return _array("q", q, 4) * np.array([1.0, -1.0, -1.0, -1.0])
+
+
+def normalized(q: ArrayLike) -> Array:
+    """q / |q|, shape (..., 4)."""
+    q = _array("q", q, 4)
+    return np.asarray(q / np.linalg.norm(q, axis=-1, keepdims=True))
+
+
+def canonicalized(q: ArrayLike) -> Array:
+    """Of q and -q, the one with w > 0 (on w = 0: first non-zero component positive), (..., 4)."""
+    q = _array("q", q, 4)
+    first = np.argmax(q != 0.0, axis=-1)
+    lead = np.take_along_axis(q, first[..., None], axis=-1)
+    return np.asarray(np.where(lead < 0.0, -q, q))
+
+
+def to_matrix(q: ArrayLike) -> Array:
+    """Rotation matrix R(q), body to world, of unit quaternions (..., 4); result (..., 3, 3)."""
+    w, x, y, z = np.moveaxis(_array("q", q, 4), -1, 0)
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def from_matrix(matrix: ArrayLike) -> Array:
+    """Unit quaternion (4,) with w >= 0 of one rotation matrix (3, 3) (Shepperd 1978)."""
+    m = np.asarray(matrix, dtype=np.float64)
+    if m.shape != (3, 3):
+        raise ValueError(f"matrix must have shape (3, 3), got shape {m.shape}")
+    # 4 q q^T, whose row with the largest diagonal entry is q without cancellation.
+    t = np.trace(m)
+    outer = np.empty((4, 4))
+    outer[0, 0] = 1 + t
+    outer[0, 1:] = outer[1:, 0] = m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1]
+    outer[1:, 1:] = m + m.T + (1 - t) * np.eye(3)
+    return canonicalized(normalized(outer[np.argmax(np.diag(outer))]))
+
+
+def from_rotation_vector(rotation_vector: ArrayLike) -> Array:
+    """Unit quaternions (..., 4) of rotation vectors (..., 3) [rad]."""
+    v = _array("rotation_vector", rotation_vector, 3)
+    half = 0.5 * np.linalg.norm(v, axis=-1, keepdims=True)
+    return np.concatenate([np.cos(half), 0.5 * v * np.sinc(half / np.pi)], axis=-1)
+
+
+def rotate(q: ArrayLike, v: ArrayLike) -> Array:
+    """Body vectors v (..., 3) in world axes, R(q) v."""
+    return np.asarray(np.einsum("...ij,...j->...i", to_matrix(q), _array("v", v, 3)))
+
+
+def rotate_inverse(q: ArrayLike, v: ArrayLike) -> Array:
+    """World vectors v (..., 3) in body axes, R(q)^T v."""
+    return np.asarray(np.einsum("...ji,...j->...i", to_matrix(q), _array("v", v, 3)))
+
+
+def angle_between(p: ArrayLike, q: ArrayLike) -> Array:
+    """Rotation angle [rad], in [0, pi], between attitudes p and q (..., 4); blind to their signs."""
+    d = multiply(conjugate(p), q)
+    return np.asarray(2 * np.arctan2(np.linalg.norm(d[..., 1:], axis=-1), np.abs(d[..., 0])))

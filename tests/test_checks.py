@@ -1,0 +1,454 @@
+"""`check_vector_env` accepts correct environments and names the fault of each broken one."""
+
+import copy
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.spaces import Box
+from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from rbgym.envs.checks import check_vector_env
+
+OBSERVATION = Box(-100.0, 100.0, (2,), np.float64)
+ACTION = Box(-1.0, 1.0, (1,), np.float64)
+LIMIT = 7
+
+
+class Walk(gym.Env[Any, Any]):
+    """A push along a line; ends beyond 1 or after seven steps."""
+
+    observation_space = OBSERVATION
+    action_space = ACTION
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        super().reset(seed=seed)
+        self.state, self.elapsed = self.np_random.uniform(-0.1, 0.1, 2), 0
+        return self.state.copy(), {"elapsed": 0}
+
+    def step(self, action: Any) -> Any:
+        velocity = self.state[1] + 0.5 * action[0]
+        self.state = np.array([self.state[0] + 0.5 * velocity, velocity])
+        self.elapsed += 1
+        out, late = bool(abs(self.state[0]) > 1), self.elapsed >= LIMIT
+        return self.state.copy(), float(1 - self.state[0]), out, late, {"elapsed": self.elapsed}
+
+
+class VectorWalk(VectorEnv[Any, Any, Any]):
+    """Correct, native, all three modes; the mutants below override one method each."""
+
+    def __init__(self, num_envs: int = 1, autoreset_mode: Any = AutoresetMode.NEXT_STEP) -> None:
+        self.num_envs, self.mode = num_envs, autoreset_mode
+        self.metadata = {"autoreset_mode": autoreset_mode}
+        self.single_observation_space, self.single_action_space = OBSERVATION, ACTION
+        self.observation_space = batch_space(OBSERVATION, num_envs)
+        self.action_space = batch_space(ACTION, num_envs)
+        self.state = np.zeros((num_envs, 2))
+        self.elapsed = np.zeros(num_envs, np.int64)
+        self.done = np.zeros(num_envs, np.bool_)
+        self.generators = [np.random.default_rng() for _ in range(num_envs)]
+
+    def seeds(self, seed: Any) -> list[Any]:
+        return [seed + i for i in range(self.num_envs)] if isinstance(seed, int) else seed
+
+    def mask(self, options: Any) -> Any:
+        return (options or {}).get("reset_mask", np.ones(self.num_envs, np.bool_))
+
+    def start(self, mask: Any) -> None:
+        for lane in np.flatnonzero(mask):
+            self.state[lane] = self.generators[lane].uniform(-0.1, 0.1, 2)
+        self.elapsed[mask], self.done[mask] = 0, False
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        if seed is not None:
+            self.generators = [np.random.default_rng(s) for s in self.seeds(seed)]
+        self.start(self.mask(options))
+        return self.observe(), {}
+
+    def observe(self) -> Any:
+        return self.state.copy()
+
+    def move(self, actions: Any) -> None:
+        self.state[:, 1] += 0.5 * actions[:, 0]
+        self.state[:, 0] += 0.5 * self.state[:, 1]
+        self.elapsed += 1
+
+    def flags(self) -> Any:
+        return np.abs(self.state[:, 0]) > 1, self.elapsed >= LIMIT
+
+    def step(self, actions: Any) -> Any:
+        stale = self.done.copy() & (self.mode is AutoresetMode.NEXT_STEP)
+        self.move(actions)
+        self.start(stale)
+        rewards = np.where(stale, 0.0, 1 - self.state[:, 0])
+        terminations, truncations = self.flags()
+        self.done = terminations | truncations
+        info = self.info()
+        if self.mode is AutoresetMode.SAME_STEP and self.done.any():
+            ended = self.done.copy()
+            info |= {"final_obs": self.observe(), "_final_obs": ended}
+            self.start(ended)
+        return self.observe(), rewards, terminations, truncations, info
+
+    def info(self) -> dict[str, Any]:
+        return {"elapsed": self.elapsed.copy(), "_elapsed": np.ones(self.num_envs, np.bool_)}
+
+
+def altered(index: int, change: Callable[[Any], Any]) -> Any:
+    """A step method with one of the five results changed."""
+
+    def step(self: Any, actions: Any) -> Any:
+        result = list(VectorWalk.step(self, actions))
+        result[index] = change(result[index])
+        return tuple(result)
+
+    return step
+
+
+class ReturnsItsState(VectorWalk):
+    def observe(self) -> Any:
+        return self.state
+
+
+class ReturnsOneBuffer(VectorWalk):
+    def observe(self) -> Any:
+        self.buffer = getattr(self, "buffer", np.zeros((self.num_envs, 2)))
+        self.buffer[:] = self.state
+        return self.buffer
+
+
+class KeepsWhatItReturned(VectorWalk):
+    def observe(self) -> Any:
+        self.state = self.state.copy()
+        return self.state
+
+    def move(self, actions: Any) -> None:
+        self.state = self.state.copy()
+        super().move(actions)
+
+
+class IntegerRewards(VectorWalk):
+    step = altered(1, lambda rewards: rewards.astype(np.int64))
+
+
+class RewardColumn(VectorWalk):
+    step = altered(1, lambda rewards: rewards[:, None])
+
+
+class ListOfFlags(VectorWalk):
+    step = altered(2, lambda flags: flags.tolist())
+
+
+class IntegerFlags(VectorWalk):
+    step = altered(3, lambda flags: flags.astype(np.int8))
+
+
+class InfoIsAList(VectorWalk):
+    step = altered(4, lambda info: [info])
+
+
+class FourResults(VectorWalk):
+    def step(self, actions: Any) -> Any:
+        return super().step(actions)[:4]
+
+
+class WrongObservationType(VectorWalk):
+    def observe(self) -> Any:
+        return self.state.astype(np.float32)
+
+
+class OneLaneLeavesTheSpace(VectorWalk):
+    def observe(self) -> Any:
+        bad = self.state.copy()
+        bad[1:2] = np.nan
+        return bad
+
+
+class NoMask(VectorWalk):
+    def info(self) -> dict[str, Any]:
+        return {"elapsed": self.elapsed.copy()}
+
+
+class UnbatchedSpace(VectorWalk):
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.action_space = ACTION
+
+
+class ModeIsAString(VectorWalk):
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.metadata = {"autoreset_mode": self.mode.value}
+
+
+class WrongMode(VectorWalk):
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.metadata = {"autoreset_mode": AutoresetMode.DISABLED}
+
+
+class ChangesTheAction(VectorWalk):
+    def move(self, actions: Any) -> None:
+        actions *= 0.5
+        super().move(actions)
+
+
+class SeedIgnored(VectorWalk):
+    def seeds(self, seed: Any) -> list[Any]:
+        return list(range(self.num_envs))
+
+
+class NeverSeeded(VectorWalk):
+    def seeds(self, seed: Any) -> list[Any]:
+        return [None] * self.num_envs
+
+
+class SeedsDependOnTheNumberOfLanes(VectorWalk):
+    def seeds(self, seed: Any) -> list[Any]:
+        return [s + 10 * self.num_envs for s in super().seeds(seed)]
+
+
+class IntegerSeedsAreSpread(VectorWalk):
+    def seeds(self, seed: Any) -> list[Any]:
+        return [seed + 7 * i for i in range(self.num_envs)] if isinstance(seed, int) else seed
+
+
+class ResetsOneStepEarly(VectorWalk):
+    def step(self, actions: Any) -> Any:
+        _, rewards, terminations, truncations, info = super().step(actions)
+        if self.mode is AutoresetMode.NEXT_STEP:
+            self.start(terminations | truncations)
+        return self.observe(), rewards, terminations, truncations, info
+
+
+class RewardsTheResetStep(VectorWalk):
+    step = altered(1, lambda rewards: np.where(rewards == 0, 1.0, rewards))
+
+
+class ActsInTheResetStep(VectorWalk):
+    def start(self, mask: Any) -> None:
+        super().start(mask)
+        self.state[mask] += self.push[mask]
+
+    def move(self, actions: Any) -> None:
+        self.push = 0.01 * actions
+        super().move(actions)
+
+    def reset(self, **kwargs: Any) -> Any:
+        self.push = np.zeros((self.num_envs, 1))
+        return super().reset(**kwargs)
+
+
+class NoFinalObservation(VectorWalk):
+    step = altered(4, lambda info: {k: info[k] for k in info if "final_obs" not in k})
+
+
+class FinalObservationOfAllLanes(VectorWalk):
+    step = altered(
+        4,
+        lambda info: (
+            info | ({"_final_obs": np.ones_like(info["_final_obs"])} if "final_obs" in info else {})
+        ),
+    )
+
+
+class FinalObservationIsTheReset(VectorWalk):
+    def step(self, actions: Any) -> Any:
+        result = super().step(actions)
+        if "final_obs" in result[4]:
+            result[4]["final_obs"] = result[0].copy()
+        return result
+
+
+class MaskResetsAllLanes(VectorWalk):
+    def mask(self, options: Any) -> Any:
+        return np.ones(self.num_envs, np.bool_)
+
+
+class MaskResetsAllClocks(VectorWalk):
+    def start(self, mask: Any) -> None:
+        super().start(mask)
+        if self.mode is AutoresetMode.DISABLED and np.any(mask):
+            self.elapsed[:] = 0
+
+
+class MaskAdvancesAllGenerators(VectorWalk):
+    def mask(self, options: Any) -> Any:
+        chosen = super().mask(options)
+        for lane in np.flatnonzero(~chosen):
+            self.generators[lane].uniform()
+        return chosen
+
+
+class TimeLimitIsATermination(VectorWalk):
+    def flags(self) -> Any:
+        out, late = super().flags()
+        return out | late, np.zeros_like(late)
+
+
+class NeverEnds(VectorWalk):
+    def flags(self) -> Any:
+        return np.zeros((2, self.num_envs), np.bool_)
+
+
+class CopiesForgetTheClock(VectorWalk):
+    def __deepcopy__(self, memo: Any) -> Any:
+        clone = type(self)(self.num_envs, self.mode)
+        clone.state, clone.done = self.state.copy(), self.done.copy()
+        clone.generators = copy.deepcopy(self.generators, memo)
+        return clone
+
+
+class CannotBeCopied(VectorWalk):
+    def __deepcopy__(self, memo: Any) -> Any:
+        raise TypeError("cannot pickle 'generator' object")
+
+
+class CopiesShareTheState(VectorWalk):
+    def __deepcopy__(self, memo: Any) -> Any:
+        return copy.copy(self)
+
+
+MUTANTS: list[tuple[type[VectorWalk], str]] = [
+    (ReturnsItsState, "changed later"),
+    (ReturnsOneBuffer, "changed later"),
+    (KeepsWhatItReturned, "after the caller overwrote"),
+    (IntegerRewards, "rewards must have dtype floating"),
+    (RewardColumn, r"rewards must have shape \(3,\)"),
+    (ListOfFlags, "terminations must be an array"),
+    (IntegerFlags, "truncations must have dtype bool"),
+    (InfoIsAList, "info must be a dict"),
+    (FourResults, "five values"),
+    (WrongObservationType, "observation is float32"),
+    (OneLaneLeavesTheSpace, "lane 1 is not in single_observation_space"),
+    (NoMask, "lacks its mask info"),
+    (UnbatchedSpace, "action_space is not the batch"),
+    (ModeIsAString, "must be an AutoresetMode"),
+    (WrongMode, "asked for"),
+    (ChangesTheAction, "changed the action"),
+    (SeedIgnored, "give the same start"),
+    (NeverSeeded, "the same environment, seed and actions"),
+    (SeedsDependOnTheNumberOfLanes, "must not depend on num_envs"),
+    (IntegerSeedsAreSpread, r"seed s must mean \[s, s \+ 1"),
+    (ResetsOneStepEarly, "with reward 0"),
+    (RewardsTheResetStep, "with reward 0"),
+    (ActsInTheResetStep, "must ignore the action"),
+    (NoFinalObservation, "ended without info"),
+    (FinalObservationOfAllLanes, "goes on but has"),
+    (MaskResetsAllLanes, "outside the mask"),
+    (MaskResetsAllClocks, "must not affect other lanes"),
+    (MaskAdvancesAllGenerators, "must not affect other lanes"),
+    (NeverEnds, "no episode ended"),
+    (CopiesForgetTheClock, "a copy .* must continue"),
+    (CannotBeCopied, "deepcopy of the environment failed: cannot pickle"),
+    (CopiesShareTheState, "a copy .* must continue"),
+]
+SEEN_ONLY_BESIDE_THE_SINGLE_ENV: list[tuple[type[VectorWalk], str]] = [
+    (FinalObservationIsTheReset, "SAME_STEP: must equal .* final_obs is"),
+    (TimeLimitIsATermination, "must equal .* terminated is True and False"),
+]
+
+
+def test_a_correct_environment_passes_in_all_modes() -> None:
+    check_vector_env(VectorWalk, single_env=Walk, check_pickle=True)
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 5])
+def test_any_number_of_lanes_passes(lanes: int) -> None:
+    check_vector_env(VectorWalk, num_envs=lanes, single_env=Walk, seed=11)
+
+
+@pytest.mark.parametrize(("mutant", "message"), MUTANTS, ids=lambda v: getattr(v, "__name__", ""))
+def test_each_mutant_is_named_without_a_single_environment(
+    mutant: type[VectorWalk], message: str
+) -> None:
+    with pytest.raises(AssertionError, match=message):
+        check_vector_env(mutant)
+
+
+@pytest.mark.parametrize(
+    ("mutant", "message"),
+    SEEN_ONLY_BESIDE_THE_SINGLE_ENV,
+    ids=lambda v: getattr(v, "__name__", ""),
+)
+def test_some_mutants_show_beside_the_single_environment(
+    mutant: type[VectorWalk], message: str
+) -> None:
+    check_vector_env(mutant)
+    with pytest.raises(AssertionError, match=message):
+        check_vector_env(mutant, single_env=Walk)
+
+
+@pytest.mark.parametrize("mode", AutoresetMode)
+def test_a_ready_environment_is_checked_in_its_own_mode_and_left_open(mode: AutoresetMode) -> None:
+    env = VectorWalk(4, mode)
+    check_vector_env(env, single_env=Walk)
+    assert not env.closed
+
+
+def test_only_the_modes_asked_for_are_checked() -> None:
+    check_vector_env(NoFinalObservation, modes=[AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED])
+
+
+def test_gymnasiums_own_cart_pole_passes_but_for_its_single_generator() -> None:
+    check_vector_env("CartPole-v1", max_episode_steps=12, per_lane_seeds=False)
+    with pytest.raises(gym.error.Error, match="Seed must be a python integer"):
+        check_vector_env("CartPole-v1")
+
+
+class RegisteredWalk(VectorWalk):
+    """Takes the time limit, as native entry points must."""
+
+    seen: ClassVar[set[tuple[AutoresetMode, int]]] = set()
+
+    def __init__(self, num_envs: int, max_episode_steps: int, autoreset_mode: Any) -> None:
+        super().__init__(num_envs, autoreset_mode)
+        self.limit = max_episode_steps
+        self.seen.add((autoreset_mode, max_episode_steps))
+
+    def flags(self) -> Any:
+        return super().flags()[0], self.elapsed >= self.limit
+
+
+def test_a_native_id_is_checked_in_all_modes_beside_gym_make() -> None:
+    entries: dict[str, Any] = {"entry_point": Walk, "vector_entry_point": RegisteredWalk}
+    gym.register("ChecksWalk-v0", **entries)
+    try:
+        check_vector_env("ChecksWalk-v0", max_episode_steps=5)
+    finally:
+        del gym.registry["ChecksWalk-v0"]
+    assert RegisteredWalk.seen == {(mode, 5) for mode in AutoresetMode}
+
+
+@pytest.mark.parametrize("name", ["Pendulum-v1", "gymnasium.envs:Acrobot-v1"])
+def test_an_id_without_a_native_entry_point_is_checked_in_sync_vector_env(name: str) -> None:
+    check_vector_env(name)
+
+
+@pytest.mark.parametrize("name", ["Pendulum-v1", "CartPole-v1"])
+def test_sync_vector_env_factories_pass(name: str) -> None:
+    def factory(num_envs: int, autoreset_mode: AutoresetMode, max_episode_steps: int) -> Any:
+        make = partial(gym.make, name, max_episode_steps=max_episode_steps)
+        return SyncVectorEnv([make] * num_envs, autoreset_mode=autoreset_mode)
+
+    check_vector_env(factory, max_episode_steps=9, single_env=partial(gym.make, name))
+
+
+def test_nested_observation_spaces_pass() -> None:
+    class Nested(gym.ObservationWrapper[Any, Any, Any]):
+        def __init__(self, env: gym.Env[Any, Any]) -> None:
+            super().__init__(env)
+            parts = {"x": OBSERVATION, "y": gym.spaces.Discrete(3)}
+            self.observation_space = gym.spaces.Dict(parts)
+
+        def observation(self, observation: Any) -> Any:
+            return {"x": observation, "y": np.int64(observation[0] > 0)}
+
+    def factory(num_envs: int, autoreset_mode: AutoresetMode) -> Any:
+        return SyncVectorEnv([lambda: Nested(Walk())] * num_envs, autoreset_mode=autoreset_mode)
+
+    check_vector_env(factory, single_env=lambda: Nested(Walk()))

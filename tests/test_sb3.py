@@ -1,0 +1,202 @@
+"""The SB3 adapter against SB3's own DummyVecEnv, and on a native env full of traps."""
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+pytest.importorskip("stable_baselines3")
+
+from gymnasium.vector import AutoresetMode
+from stable_baselines3 import PPO, SAC
+from stable_baselines3.common.evaluation import evaluate_policy
+from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
+from stable_baselines3.her.her_replay_buffer import HerReplayBuffer
+
+from goal_line import GoalLine, LazyInfo
+from rbgym.agents.sb3 import VectorEnvAdapter, make_sb3_env
+
+BOTH_MODES = [AutoresetMode.SAME_STEP, AutoresetMode.DISABLED]
+
+
+def sync(env_id: str, n: int, mode: AutoresetMode, **kwargs: Any) -> VectorEnvAdapter:
+    made = gym.make_vec(env_id, n, "sync", vector_kwargs={"autoreset_mode": mode}, **kwargs)
+    return VectorEnvAdapter(made)
+
+
+@pytest.fixture
+def goal_line(monkeypatch: pytest.MonkeyPatch) -> str:
+    spec = gym.envs.registration.EnvSpec("GoalLine-v0", vector_entry_point=GoalLine)
+    monkeypatch.setitem(gym.registry, spec.id, spec)
+    return spec.id
+
+
+@pytest.mark.parametrize("mode", BOTH_MODES)
+@pytest.mark.parametrize(("env_id", "horizon"), [("Pendulum-v1", 7), ("CartPole-v1", 20)])
+def test_a_wrapped_vector_env_and_dummy_vec_env_tell_the_same_story(env_id, horizon, mode):
+    ours = sync(env_id, 3, mode, max_episode_steps=horizon)
+    theirs = DummyVecEnv([lambda: gym.make(env_id, max_episode_steps=horizon)] * 3)
+    ours.action_space.seed(5)
+    ours.seed(11), theirs.seed(11)
+    np.testing.assert_array_equal(ours.reset(), theirs.reset())
+    ended = set()
+    for _ in range(60):
+        actions = np.stack([ours.action_space.sample() for _ in range(3)])
+        a, b = ours.step(actions), theirs.step(actions)
+        for mine, reference in zip(a[:3], b[:3], strict=True):
+            np.testing.assert_array_equal(mine, reference)
+            assert mine.dtype == reference.dtype
+        for mine, reference in zip(a[3], b[3], strict=True):
+            assert mine.keys() == (reference.keys() if "terminal_observation" in mine else set())
+            if mine:
+                ended.add(mine["TimeLimit.truncated"])
+                assert mine["TimeLimit.truncated"] == reference["TimeLimit.truncated"]
+                np.testing.assert_array_equal(
+                    *(i["terminal_observation"] for i in (mine, reference))
+                )
+    assert ended == ({True} if env_id == "Pendulum-v1" else {True, False})
+
+
+@pytest.mark.parametrize("mode", BOTH_MODES)
+def test_a_native_env_gives_the_last_observation_of_the_episode_and_the_first_of_the_next(mode):
+    env = VectorEnvAdapter(GoalLine(3, mode))
+    first = env.reset()
+    kept = []
+    for _ in range(3):
+        obs, rewards, dones, infos = env.step(np.full((3, 1), 0.5))
+        kept.append((infos, obs["observation"].copy(), obs["observation"]))
+    assert rewards.dtype == np.float32
+    assert dones.tolist() == [True, False, False]
+    np.testing.assert_array_equal(obs["observation"][:, 0], [0.0, 1.6, 1.7])
+    assert infos[0]["terminal_observation"]["observation"] == 1.5
+    assert infos[0]["x"] == 1.5
+    assert infos[0]["TimeLimit.truncated"] is True
+    assert infos[1:] == [{}, {}]
+    _, _, dones, infos = env.step(np.full((3, 1), 0.5))
+    assert dones.tolist() == [False, True, True]
+    assert [info.get("TimeLimit.truncated") for info in infos] == [None, False, False]
+    assert kept[2][0][0]["terminal_observation"]["observation"] == 1.5  # and stays
+    assert all(np.array_equal(copy, handed_out) for _, copy, handed_out in kept)
+    np.testing.assert_array_equal(first["observation"][:, 0], [0.0, 0.1, 0.2])
+
+
+def test_infos_of_unfinished_lanes_are_not_computed_and_not_shared():
+    env = VectorEnvAdapter(GoalLine(3))
+    env.reset()
+    LazyInfo.reads.clear()
+    infos = env.step(np.zeros((3, 1)))[3]
+    assert not LazyInfo.reads
+    assert len({id(info) for info in infos}) == 3
+    env.step(np.zeros((3, 1)))
+    env.step(np.zeros((3, 1)))
+    assert LazyInfo.reads == {"final_obs": 1, "final_info": 1}
+
+
+@pytest.mark.parametrize("mode", BOTH_MODES)
+def test_info_keywords_reach_every_lane_with_the_values_before_the_reset(mode):
+    env = VectorEnvAdapter(GoalLine(3, mode), info_keywords=("x",))
+    env.reset()
+    for _ in range(3):
+        infos = env.step(np.full((3, 1), 0.5))[3]
+    assert [info["x"] for info in infos] == [1.5, 1.6, 1.7]
+
+
+@pytest.mark.parametrize(
+    "vector_env",
+    [
+        lambda: gym.make_vec("CartPole-v1", 2, "vector_entry_point"),
+        lambda: gym.make_vec("CartPole-v1", 2, "sync"),
+        lambda: GoalLine(2, AutoresetMode.NEXT_STEP),
+    ],
+)
+def test_an_env_that_resets_on_the_next_step_is_refused_with_the_way_out(vector_env):
+    with pytest.raises(ValueError, match=r"NEXT_STEP.*autoreset_mode=AutoresetMode\.SAME_STEP"):
+        VectorEnvAdapter(vector_env())
+
+
+def test_a_single_env_is_refused():
+    with pytest.raises(ValueError, match="vector_env"):
+        VectorEnvAdapter(gym.make("CartPole-v1"))
+
+
+def test_hindsight_rewards_of_a_native_env_come_from_one_call():
+    env = VectorEnvAdapter(GoalLine(3))
+    achieved, desired = np.zeros((5, 1)), np.ones((5, 1))
+    (rewards,) = env.env_method("compute_reward", achieved, desired, [{}] * 5, indices=[0])
+    np.testing.assert_array_equal(rewards, -np.ones(5))
+    assert env.vector_env.reward_calls == 1
+
+
+def test_attributes_of_a_native_env_are_those_of_all_its_lanes():
+    env = VectorEnvAdapter(GoalLine(3, render_mode="rgb_array"))
+    assert env.get_attr("render_mode") == ["rgb_array"] * 3
+    assert env.env_is_wrapped(gym.Wrapper) == [False] * 3
+    env.set_attr("wind", 2.0)
+    assert env.get_attr("wind", 1) == [2.0]
+    assert not env.has_attr("rain")
+    with pytest.raises(ValueError, match="wind"):
+        env.set_attr("wind", 3.0, indices=[0])
+
+
+def test_attributes_methods_and_wrappers_of_sub_envs_are_their_own():
+    env = sync("Pendulum-v1", 3, AutoresetMode.SAME_STEP, max_episode_steps=7)
+    env.set_attr("g", 1.5, indices=[1])
+    assert env.get_attr("g") == [10.0, 1.5, 10.0]
+    assert env.env_method("get_wrapper_attr", "g", indices=1) == [1.5]
+    assert env.env_is_wrapped(gym.wrappers.TimeLimit, indices=[0, 2]) == [True, True]
+    assert env.env_is_wrapped(gym.wrappers.ClipAction) == [False] * 3
+
+
+def test_seeds_and_options_are_used_by_one_reset():
+    env = VectorEnvAdapter(GoalLine(3))
+    assert env.seed(7) == [7, 8, 9]
+    env.set_options({"low": np.zeros(2)})
+    env.reset()
+    seed, options = env.vector_env.last_reset
+    assert seed == 7
+    assert list(options) == ["low"]
+    env.reset()
+    assert env.vector_env.last_reset == (None, None)
+    env._seeds = [3, None, 4]
+    env.reset()
+    assert env.vector_env.last_reset == ([3, None, 4], None)
+    env.set_options([{"low": 1}, {}, {}])
+    with pytest.raises(ValueError, match="options"):
+        env.reset()
+
+
+def test_render_tiles_the_frames_of_all_lanes():
+    env = VectorEnvAdapter(GoalLine(3, render_mode="rgb_array"))
+    assert [image.shape for image in env.get_images()] == [(4, 6, 3)] * 3
+    assert env.render().shape == (8, 12, 3)
+    with pytest.warns(UserWarning, match="rgb_array"):
+        assert VectorEnvAdapter(GoalLine(2)).get_images() == [None, None]
+
+
+@pytest.mark.parametrize("env_id", ["Pendulum-v1", "CartPole-v1"])
+def test_ppo_learns_normalised_and_is_evaluated(env_id):
+    env = VecNormalize(make_sb3_env(env_id, 4, seed=3, max_episode_steps=15))
+    model = PPO("MlpPolicy", env, n_steps=32, batch_size=64, n_epochs=1, device="cpu", seed=0)
+    model.learn(256)
+    assert len(model.ep_info_buffer) > 0
+    returns, lengths = evaluate_policy(model, env, 5, return_episode_rewards=True)
+    assert len(returns) == 5
+    assert max(lengths) <= 15
+
+
+def test_sac_learns_with_hindsight_on_a_native_env(goal_line):
+    env = make_sb3_env(goal_line, 3, info_keywords=("x",))
+    assert isinstance(env.unwrapped.vector_env, GoalLine)
+    model = SAC(
+        "MultiInputPolicy",
+        env,
+        replay_buffer_class=HerReplayBuffer,
+        learning_starts=30,
+        policy_kwargs={"net_arch": [8]},
+        device="cpu",
+    )
+    model.learn(60)
+    assert {"r", "l", "x"} <= model.ep_info_buffer[-1].keys()
+    assert len(model.ep_success_buffer) > 0
+    assert env.unwrapped.vector_env.reward_calls > 0
