@@ -278,6 +278,29 @@ def view(buffer, i):
     return qmul(q, qconj(frame)), to_world(frame, omega)
 
 
+@spliced
+def _measure_lane(scheme, potential, buffer, i, out, k):
+    lane_potential, body = of_lane(potential, buffer, i), body_of(buffer, i)
+    q, momentum = quaternion(buffer, i, Q), vector(buffer, i, L)
+    Pi, o = to_body(q, momentum), _direction_in_body(lane_potential, q)
+    attitude, omega = view(buffer, i)
+    out[0, k], out[1, k], out[2, k], out[3, k] = attitude
+    out[4, k], out[5, k], out[6, k] = omega
+    out[7, k], out[8, k], out[9, k] = momentum
+    out[10, k] = total_energy(lane_potential, body, Pi, o)
+
+
+@compiled
+def measure(scheme, potential, buffer, out):
+    """Rows of `out` (11, lanes): attitude, angular velocity (both of the user's body frame),
+    world angular momentum and total energy, all recomputed from (q, L)."""
+    block_size = (MEMORY + scheme_of.memory_size(scheme)) * LANES
+    for block in range(len(buffer) // block_size):
+        for lane in range(LANES):
+            i, k = block * block_size + lane, block * LANES + lane
+            _measure_lane(scheme, potential, buffer, i, out, k)
+
+
 @compiled
 def start(scheme, potential, buffer, bodies):
     """Set level, memory and counters of these bodies from their attitude and momentum."""

@@ -132,7 +132,8 @@ def _array(name: str, value: ArrayLike, last: int) -> Array:
 def multiply(p: ArrayLike, q: ArrayLike) -> Array:
     """Quaternion product p o q; arrays (..., 4) that broadcast, result (..., 4)."""
     p, q = np.broadcast_arrays(_array("p", p, 4), _array("q", q, 4))
-    return np.stack(qmul.py_func(np.moveaxis(p, -1, 0), np.moveaxis(q, -1, 0)), axis=-1)  # type: ignore[attr-defined]
+    product = qmul.py_func  # type: ignore[attr-defined]
+    return np.stack(product(np.moveaxis(p, -1, 0), np.moveaxis(q, -1, 0)), axis=-1)
 
 
 def conjugate(q: ArrayLike) -> Array:
@@ -188,15 +189,21 @@ def from_rotation_vector(rotation_vector: ArrayLike) -> Array:
 
 def rotate(q: ArrayLike, v: ArrayLike) -> Array:
     """Body vectors v (..., 3) in world axes, R(q) v."""
-    return np.asarray(np.einsum("...ij,...j->...i", to_matrix(q), _array("v", v, 3)))
+    return _times_columns(np.swapaxes(to_matrix(q), -1, -2), _array("v", v, 3))
 
 
 def rotate_inverse(q: ArrayLike, v: ArrayLike) -> Array:
     """World vectors v (..., 3) in body axes, R(q)^T v."""
-    return np.asarray(np.einsum("...ji,...j->...i", to_matrix(q), _array("v", v, 3)))
+    return _times_columns(to_matrix(q), _array("v", v, 3))
+
+
+def _times_columns(m: Array, v: Array) -> Array:
+    """m^T v. Written out so that the bits do not depend on how many vectors there are."""
+    terms = (m[..., k, :] * v[..., k, None] for k in range(3))
+    return np.asarray(sum(terms, start=np.zeros(3)))
 
 
 def angle_between(p: ArrayLike, q: ArrayLike) -> Array:
-    """Rotation angle [rad], in [0, pi], between attitudes p and q (..., 4); blind to their signs."""
+    """Rotation angle [rad] in [0, pi] between attitudes p and q (..., 4), whatever their signs."""
     d = multiply(conjugate(p), q)
     return np.asarray(2 * np.arctan2(np.linalg.norm(d[..., 1:], axis=-1), np.abs(d[..., 0])))

@@ -1,0 +1,215 @@
+"""The batch: many bodies stepped together by one scheme in one kind of potential."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rbgym import integrators, kernels, layout, potentials, threads
+from rbgym.body import RigidBody
+from rbgym.potentials import Potential
+from rbgym.quaternion import Array, multiply, rotate, rotate_inverse
+
+_UNIT = 1e-6  # how far from unit length a quaternion given by a user may be
+
+
+class IntegrationError(RuntimeError):
+    """A step's equation could not be solved; the state is the last good one."""
+
+
+class Batch:
+    """Bodies that are stepped together.
+
+    bodies: one RigidBody for all, or one for each. potential: None, one for all, or one of the
+    same class for each. projection: undo the round-off drift of the energy at each step, for
+    schemes that conserve it.
+    """
+
+    def __init__(
+        self,
+        bodies: RigidBody | Sequence[RigidBody],
+        integrator: str = integrators.DEFAULT,
+        potential: Potential | Sequence[Potential] | None = None,
+        *,
+        size: int = 1,
+        projection: bool = True,
+    ) -> None:
+        self.integrator = integrators.get(integrator)
+        self.scheme = self.integrator.scheme
+        self.size, self.projection = size, projection
+        self.blocks = -(-size // layout.LANES)
+        self.block_rows = layout.MEMORY + self.integrator.memory
+        self.buffer = np.zeros(self.blocks * self.block_rows * layout.LANES)
+        each = [bodies] * size if isinstance(bodies, RigidBody) else list(bodies)
+        many = isinstance(potential, list) or type(potential) is tuple
+        fields = [potentials.checked(p) for p in (potential if many else [potential])]  # type: ignore[union-attr]
+        fields = fields if many else fields * size
+        if len(each) != size or len(fields) != size or len({type(p) for p in fields}) > 1:
+            raise ValueError(
+                f"bodies and potential must be one for all or {size} of one kind, "
+                f"got {len(each)} bodies and {len(fields)} potentials"
+            )
+        self.bodies, self.potential = each, fields[0]
+        self._fill(each, fields)
+
+    def _fill(self, bodies: list[RigidBody], fields: list[Potential]) -> None:
+        padding = self.blocks * layout.LANES - self.size
+        table: dict[tuple[int, int], list[float]] = {}
+        for body, field in zip(bodies, fields, strict=True):
+            key = (id(body), id(field))
+            if key not in table:
+                rows = potentials.parameters(field, body.principal_rotation)
+                table[key] = [
+                    *body.moments,
+                    *(1 / body.moments),
+                    *body.principal_quaternion,
+                    *rows,
+                ]
+        values = np.array([table[id(b), id(f)] for b, f in zip(bodies, fields, strict=True)])
+        # Lanes beyond the last body hold a copy of it at rest.
+        values = np.concatenate([values, np.repeat(values[-1:], padding, axis=0)])
+        self._write(layout.J, values[:, :3])
+        self._write(layout.J_INV, values[:, 3:6])
+        self._write(layout.FRAME, values[:, 6:10])
+        self._write(layout.POTENTIAL, values[:, 10:])
+        self._write(layout.Q, values[:, 6:10])
+        kernels.start(self.scheme, self.potential, self.buffer, np.arange(len(values)))
+
+    # --- rows of the buffer -----------------------------------------------------------------
+
+    def _blocks(self) -> Array:
+        return self.buffer.reshape(self.blocks, self.block_rows, layout.LANES)
+
+    def _write(self, row: int, values: Array) -> None:
+        shaped = values.reshape(self.blocks, layout.LANES, values.shape[1])
+        self._blocks()[:, row : row + values.shape[1]] = shaped.transpose(0, 2, 1)
+
+    def rows(self, row: int, count: int) -> Array:
+        """Copy of `count` rows from `row` on, shape (size, count)."""
+        part = self._blocks()[:, row : row + count].transpose(0, 2, 1)
+        return part.reshape(-1, count)[: self.size]
+
+    def put_rows(self, row: int, values: Array, lanes: NDArray[np.intp] | None = None) -> None:
+        """Write rows of some lanes (default all); values (lanes, count)."""
+        k = np.arange(self.size) if lanes is None else lanes
+        block, lane = k // layout.LANES, k % layout.LANES
+        for column in range(values.shape[1]):
+            self._blocks()[block, row + column, lane] = values[:, column]
+
+    # --- state ------------------------------------------------------------------------------
+
+    def set_state(
+        self,
+        quaternion: ArrayLike,
+        angular_velocity: ArrayLike | None = None,
+        *,
+        angular_momentum: ArrayLike | None = None,
+        rotor_momentum: ArrayLike | None = None,
+        lanes: ArrayLike | None = None,
+    ) -> None:
+        """Start some bodies (default all) anew.
+
+        quaternion: (4,) or (k, 4), body to world. angular_velocity: (3,) or (k, 3), body axes
+        [rad/s]; or angular_momentum, world axes [kg m^2/s], rotors included. rotor_momentum:
+        constant momentum of rotors, body axes [kg m^2/s], default none.
+        Raises ValueError, state untouched, for wrong shapes, non-finite values and quaternions
+        that are not of unit length.
+        """
+        k = np.arange(self.size) if lanes is None else np.atleast_1d(np.asarray(lanes, np.intp))
+        if (angular_velocity is None) == (angular_momentum is None):
+            raise ValueError("give one of angular_velocity and angular_momentum, not both")
+        q = _rows("quaternion", quaternion, len(k), 4)
+        norm = np.linalg.norm(q, axis=1)
+        if np.any(np.abs(norm - 1) > _UNIT):
+            worst = int(np.argmax(np.abs(norm - 1)))
+            raise ValueError(
+                f"quaternion must have unit length, got {q[worst]} of length {norm[worst]}"
+            )
+        rotor = _rows("rotor_momentum", rotor_momentum or (0.0, 0.0, 0.0), len(k), 3)
+        frame, moments = self.rows(layout.FRAME, 4)[k], self.rows(layout.J, 3)[k]
+        # One that is already at unit length is left alone, to the last bit.
+        q = np.where(np.abs(norm - 1)[:, None] < 4e-16, q, q / norm[:, None])
+        principal = multiply(q, frame)
+        rotor = rotate_inverse(frame, rotor)
+        if angular_velocity is not None:
+            omega = _rows("angular_velocity", angular_velocity, len(k), 3)
+            momentum = rotate(principal, moments * rotate_inverse(frame, omega) + rotor)
+        else:
+            momentum = _rows("angular_momentum", angular_momentum, len(k), 3)
+        self.put_rows(layout.Q, principal, k)
+        self.put_rows(layout.L, momentum + 0.0, k)  # a negative zero would not stay one
+        self.put_rows(layout.ROTOR, rotor, k)
+        kernels.start(self.scheme, self.potential, self.buffer, k)
+
+    def full_state(self) -> Array:
+        """Every row that the motion depends on, (size, 11 + memory); see `restore`."""
+        memory = self.rows(layout.MEMORY, self.integrator.memory)
+        return np.concatenate([self.rows(0, layout.STATE), memory], axis=1)
+
+    def restore(self, state: Array, lanes: NDArray[np.intp] | None = None) -> None:
+        """Put back what `full_state` gave: the motion continues bit for bit."""
+        self.put_rows(0, state[:, : layout.STATE], lanes)
+        self.put_rows(layout.MEMORY, state[:, layout.STATE :], lanes)
+
+    def measure(self) -> dict[str, Array]:
+        """quaternion (n, 4), angular_velocity (n, 3) [rad/s, body], angular_momentum (n, 3)
+        [kg m^2/s, world] and total energy (n,) [J], recomputed from attitude and momentum."""
+        return measured(self.scheme, self.potential, self.buffer, self.size)
+
+    # --- motion -----------------------------------------------------------------------------
+
+    def set_torque(self, torque: ArrayLike) -> None:
+        """Hold this torque [N m], body axes, (3,) or (size, 3), until the next call."""
+        u = _rows("torque", torque, self.size, 3)
+        self.put_rows(layout.TORQUE, rotate_inverse(self.rows(layout.FRAME, 4), u))
+
+    def advance(self, h: float, steps: int = 1) -> None:
+        """Advance by `steps` steps of length h [s]."""
+        stride = self.block_rows * layout.LANES
+        projection = 1.0 if self.projection else 0.0
+
+        def work(first: int, last: int) -> None:
+            part = self.buffer[first * stride : last * stride]
+            kernels.advance(self.scheme, self.potential, part, steps, h, projection)
+
+        threads.over_blocks(self.blocks, work)
+
+    @property
+    def failed(self) -> NDArray[np.bool_]:
+        """Which bodies stand still because a step of theirs could not be solved, (size,)."""
+        return self.rows(layout.FAILED, 1)[:, 0] > 0
+
+    @property
+    def redone(self) -> Array:
+        """How many steps of each body needed the robust solver, (size,)."""
+        return self.rows(layout.REDONE, 1)[:, 0]
+
+    @property
+    def largest_correction(self) -> Array:
+        """Largest rotation [rad] of the energy projection since the start, (size,)."""
+        return np.sqrt(self.rows(layout.CORRECTION, 1)[:, 0])
+
+
+def measured(scheme: Any, potential: Potential, buffer: Array, size: int) -> dict[str, Array]:
+    """What `Batch.measure` returns, of a buffer or of a copy of one."""
+    lanes = len(buffer) // (layout.MEMORY + integrators.memory_size(scheme))
+    out = np.empty((11, lanes))
+    kernels.measure(scheme, potential, buffer, out)
+    return {
+        "quaternion": out[:4, :size].T.copy(),
+        "angular_velocity": out[4:7, :size].T.copy(),
+        "angular_momentum": out[7:10, :size].T.copy(),
+        "energy": out[10, :size].copy(),
+    }
+
+
+def _rows(name: str, value: ArrayLike | None, count: int, width: int) -> Array:
+    array = np.asarray(value, dtype=np.float64)
+    if array.shape not in ((width,), (count, width)):
+        raise ValueError(
+            f"{name} must have shape ({width},) or ({count}, {width}), got shape {array.shape}"
+        )
+    if not np.all(np.isfinite(array)):
+        raise ValueError(f"{name} must be finite, got {value!r}")
+    return np.broadcast_to(array, (count, width)).copy()

@@ -1,0 +1,152 @@
+"""Simulate one rigid body."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rbgym import integrators, invariants
+from rbgym.body import RigidBody
+from rbgym.engine import Batch, IntegrationError
+from rbgym.potentials import Potential
+from rbgym.quaternion import Array
+
+Torque = ArrayLike | Callable[[float, Array, Array], ArrayLike] | None
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """A recorded motion, n + 1 instants.
+
+    time (n+1,) [s]; quaternion (n+1, 4) body to world; angular_velocity (n+1, 3) [rad/s, body];
+    angular_momentum (n+1, 3) [kg m^2/s, world]; energy (n+1,) [J], kinetic plus potential.
+    largest_correction: largest rotation [rad] of the energy projection; redone: steps that
+    needed the robust solver.
+    """
+
+    time: Array
+    quaternion: Array = field(repr=False)
+    angular_velocity: Array = field(repr=False)
+    angular_momentum: Array = field(repr=False)
+    energy: Array = field(repr=False)
+    largest_correction: float = 0.0
+    redone: int = 0
+
+    def drift(self) -> dict[str, dict[str, float]]:
+        """Max and final drift of each invariant, relative where there is something to relate to.
+
+        Keys: energy, angular_momentum, vertical_momentum, quaternion_norm; each {"max", "final"}.
+        """
+        errors = {
+            "energy": invariants.relative_energy_error(self.energy),
+            "angular_momentum": invariants.momentum_error(self.angular_momentum),
+            "vertical_momentum": invariants.vertical_momentum_error(self.angular_momentum),
+            "quaternion_norm": invariants.norm_error(self.quaternion),
+        }
+        return {
+            name: {"max": float(e.max()), "final": float(e[-1])} for name, e in errors.items()
+        }
+
+
+def simulate(
+    body: RigidBody,
+    *,
+    integrator: str = integrators.DEFAULT,
+    dt: float,
+    steps: int,
+    quaternion: ArrayLike = (1.0, 0.0, 0.0, 0.0),
+    angular_velocity: ArrayLike = (0.0, 0.0, 0.0),
+    potential: Potential | None = None,
+    torque: Torque = None,
+    rotor_momentum: ArrayLike | None = None,
+    record_every: int = 1,
+    projection: bool = True,
+) -> Trajectory:
+    """Trajectory of one body over `steps` steps of `dt` seconds.
+
+    quaternion: (4,) unit, body to world. angular_velocity: (3,) [rad/s], body axes.
+    torque [N m, body axes], held over each step: None, (3,), (steps, 3), or a callable
+    (t, quaternion, angular_velocity) -> (3,). rotor_momentum: (3,), constant, body axes.
+    record_every: steps between two recorded instants; the last step is always recorded.
+    projection: see `rbgym.engine.Batch`.
+
+    Raises ValueError for bad arguments and IntegrationError if a step cannot be solved.
+    """
+    dt = positive("dt", dt)
+    steps, record_every = count("steps", steps), count("record_every", record_every)
+    batch = Batch(body, integrator, potential, projection=projection)
+    batch.set_state(quaternion, angular_velocity, rotor_momentum=rotor_momentum)
+    instants = [*range(0, steps, record_every), steps]
+    records = [batch.measure()]
+    if callable(torque):
+        drive: Callable[[int, int], None] = _Feedback(batch, dt, torque)
+    else:
+        drive = _Schedule(batch, dt, steps, torque)
+    for first, last in zip(instants[:-1], instants[1:], strict=True):
+        drive(first, last)
+        if batch.failed[0]:
+            raise IntegrationError(
+                f"{integrator} could not solve a step of {dt} s between t = {first * dt} "
+                f"and {last * dt} s: use a smaller dt"
+            )
+        records.append(batch.measure())
+    return Trajectory(
+        time=dt * np.array(instants),
+        largest_correction=float(batch.largest_correction[0]),
+        redone=int(batch.redone[0]),
+        **{name: np.concatenate([r[name] for r in records]) for name in records[0]},
+    )
+
+
+class _Schedule:
+    """Advance under a torque known in advance."""
+
+    def __init__(self, batch: Batch, dt: float, steps: int, torque: ArrayLike | None) -> None:
+        values = np.zeros(3) if torque is None else np.asarray(torque, dtype=np.float64)
+        if values.shape not in ((3,), (steps, 3)):
+            raise ValueError(
+                f"torque must have shape (3,) or ({steps}, 3), got shape {values.shape}"
+            )
+        if not np.all(np.isfinite(values)):
+            raise ValueError(f"torque must be finite, got {torque!r}")
+        self.batch, self.dt, self.values = batch, dt, values
+        if values.ndim == 1:
+            batch.set_torque(values)
+
+    def __call__(self, first: int, last: int) -> None:
+        if self.values.ndim == 1:
+            self.batch.advance(self.dt, last - first)
+            return
+        for u in self.values[first:last]:
+            self.batch.set_torque(u)
+            self.batch.advance(self.dt)
+
+
+class _Feedback:
+    """Advance under a torque that a function of time and state returns."""
+
+    def __init__(self, batch: Batch, dt: float, law: Callable[..., ArrayLike]) -> None:
+        self.batch, self.dt, self.law = batch, dt, law
+
+    def __call__(self, first: int, last: int) -> None:
+        for step in range(first, last):
+            now = self.batch.measure()
+            u = self.law(step * self.dt, now["quaternion"][0], now["angular_velocity"][0])
+            self.batch.set_torque(u)
+            self.batch.advance(self.dt)
+
+
+def positive(name: str, value: float) -> float:
+    """The value as a float, or a ValueError unless it is a positive finite number."""
+    number = float(value) if isinstance(value, int | float | np.number) else np.nan
+    if not (np.isfinite(number) and number > 0):
+        raise ValueError(f"{name} must be a positive finite number, got {value!r}")
+    return number
+
+
+def count(name: str, value: int) -> int:
+    """The value as an int, or a ValueError unless it is a positive integer."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} must be a positive integer, got {value!r}")
+    return int(value)
