@@ -11,6 +11,7 @@ from rbgym.body import RigidBody
 from rbgym.potentials import Potential
 from rbgym.quaternion import Array, multiply, rotate, rotate_inverse
 
+_NO_COMMANDS = np.zeros((0, 3))
 _UNIT = 1e-6  # how far from unit length a quaternion given by a user may be
 
 
@@ -74,6 +75,7 @@ class Batch:
         self._write(layout.FRAME, values[:, 6:10])
         self._write(layout.POTENTIAL, values[:, 10:])
         self._write(layout.Q, values[:, 6:10])
+        self._write(layout.SCALE, np.ones((len(values), 3)))
         kernels.start(self.scheme, self.potential, self.buffer, np.arange(len(values)))
 
     # --- rows of the buffer -----------------------------------------------------------------
@@ -164,14 +166,21 @@ class Batch:
         u = _rows("torque", torque, self.size, 3)
         self.put_rows(layout.TORQUE, rotate_inverse(self.rows(layout.FRAME, 4), u))
 
-    def advance(self, h: float, steps: int = 1) -> None:
-        """Advance by `steps` steps of length h [s]."""
+    def advance(
+        self, h: float, steps: int = 1, commands: Array = _NO_COMMANDS, bound: float = np.inf
+    ) -> None:
+        """Advance by `steps` steps of length h [s].
+
+        commands: (size, 3) float64, finite; clipped to +-bound and multiplied by the SCALE rows
+        they are the new held torque. Without them the torque stays what it was.
+        """
         stride = self.block_rows * layout.LANES
         projection = 1.0 if self.projection else 0.0
 
         def work(first: int, last: int) -> None:
             part = self.buffer[first * stride : last * stride]
-            kernels.advance(self.scheme, self.potential, part, steps, h, projection)
+            own = commands[first * layout.LANES : last * layout.LANES]
+            kernels.advance(self.scheme, self.potential, part, own, bound, steps, h, projection)
 
         threads.over_blocks(self.blocks, work)
 

@@ -15,6 +15,7 @@ from rbgym.integrators import interface as scheme_of
 from rbgym.integrators.interface import Body, Step
 from rbgym.jit import compiled, inlined, spliced
 from rbgym.layout import (
+    COMMAND,
     CORRECTION,
     FAILED,
     FRAME,
@@ -25,6 +26,7 @@ from rbgym.layout import (
     PI_0,
     REDONE,
     ROTOR,
+    SCALE,
     SOLVED,
     TORQUE,
     X_SIZE,
@@ -240,15 +242,33 @@ def _redo_block(scheme, potential, buffer, base, h, projection):
             _redo(scheme, potential, buffer, i, h, projection)
 
 
-@compiled
-def advance(scheme, potential, buffer, substeps, h, projection):
-    """Advance whole blocks by `substeps` steps of length h under the held torque rows.
+@inlined
+def _clip(x, bound):
+    return min(max(x, -bound), bound)
 
-    buffer: flat float64, a whole number of blocks. projection: 1.0 or 0.0.
+
+@inlined
+def _hold(buffer, i, command, bound):
+    c = (_clip(command[0], bound), _clip(command[1], bound), _clip(command[2], bound))
+    put_vector(buffer, i, COMMAND, c)
+    torque = times(vector(buffer, i, SCALE), c)
+    put_vector(buffer, i, TORQUE, to_body(quaternion(buffer, i, FRAME), torque))
+
+
+@compiled
+def advance(scheme, potential, buffer, commands, bound, substeps, h, projection):
+    """Advance whole blocks by `substeps` steps of length h under a held torque.
+
+    buffer: flat float64, a whole number of blocks. commands: (bodies, 3), body axes, clipped to
+    +-bound and multiplied by the SCALE rows; none of them, and the torque stays as it is.
+    projection: 1.0 or 0.0.
     """
     # The size of a block is a constant and the loops start at zero: only then can the compiler
     # prove that no index is negative, and use vector loads.
     block_size = (MEMORY + scheme_of.memory_size(scheme)) * LANES
+    for k in range(len(commands)):
+        i = (k // LANES) * block_size + k % LANES
+        _hold(buffer, i, (commands[k, 0], commands[k, 1], commands[k, 2]), bound)
     for block in range(len(buffer) // block_size):
         base = block * block_size
         for _ in range(substeps):

@@ -18,18 +18,20 @@ J = 11  # 3: principal moments [kg m^2]
 J_INV = 14  # 3: their reciprocals
 FRAME = 17  # 4: quaternion from principal axes to the user's body frame
 TORQUE = 21  # 3: held torque, principal axes [N m]
+COMMAND = 24  # 3: the command that it follows from, clipped, body axes
+SCALE = 27  # 3: torque per unit of command, body axes [N m]
 
 # What the solver says of the lane.
-CORRECTION = 24  # 1: largest squared angle of the energy projection so far [rad^2]
-REDONE = 25  # 1: how many steps needed the robust solver
-FAILED = 26  # 1: 1.0 when a step could not be solved
+CORRECTION = 30  # 1: largest squared angle of the energy projection so far [rad^2]
+REDONE = 31  # 1: how many steps needed the robust solver
+FAILED = 32  # 1: 1.0 when a step could not be solved
 
 # The step that is being solved.
-PI_0 = 27  # 3: body momentum at its start
-O_0 = 30  # 3: the potential's direction in the body at its start
-X = 33  # 3: the unknowns
-X_SIZE = 36  # 1: square of the predictor's size
-SOLVED = 37  # 1: 1.0 once the last correction is round-off
+PI_0 = 33  # 3: body momentum at its start
+O_0 = 36  # 3: the potential's direction in the body at its start
+X = 39  # 3: the unknowns
+X_SIZE = 42  # 1: square of the predictor's size
+SOLVED = 43  # 1: 1.0 once the last correction is round-off
 
-POTENTIAL = 38  # 5: parameters of the potential
-MEMORY = 43  # what the scheme keeps between steps
+POTENTIAL = 44  # 5: parameters of the potential
+MEMORY = 49  # what the scheme keeps between steps

@@ -1,0 +1,104 @@
+"""Throughput of RigidTop-v0 beside Gymnasium's CartPole, measured in the same run."""
+
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+import rbgym
+
+LANES = 1024
+_CASES: dict[str, tuple[str, dict[str, Any]]] = {
+    "akw, 1 substep": ("RigidTop-v0", {"integrator": "akw", "substeps": 1}),
+    "defaults": ("RigidTop-v0", {}),
+    "CartPole-v1": ("CartPole-v1", {}),
+}
+
+
+def bench(rounds: int = 15, seconds: float = 0.1) -> dict[str, Any]:
+    """Medians over interleaved rounds, on one thread.
+
+    vector: env-steps per second of 1024 lanes, autoreset included; single: microseconds of one
+    unwrapped `env.step`; each with its ratio to CartPole's, above 1 where ours is faster.
+    rounds: how often each case is timed. seconds: how long each time.
+    Raises ValueError for bad arguments.
+    """
+    if rounds < 1 or not seconds > 0:
+        raise ValueError(f"rounds and seconds must be positive, got {rounds!r} and {seconds!r}")
+    threads = rbgym.get_num_threads()
+    rbgym.set_num_threads(1)
+    try:
+        vector = _medians({k: _vector(*case) for k, case in _CASES.items()}, rounds, seconds)
+        single = _medians({k: _single(*case) for k, case in _CASES.items()}, rounds, seconds)
+    finally:
+        rbgym.set_num_threads(threads)
+    base_vector, base_single = (x["CartPole-v1"] for x in (vector, single))
+    return {
+        "lanes": LANES,
+        "vector": {
+            k: {"steps_per_second": LANES / t, "ratio": base_vector / t} for k, t in vector.items()
+        },
+        "single": {
+            k: {"microseconds": 1e6 * t, "ratio": base_single / t} for k, t in single.items()
+        },
+    }
+
+
+def _vector(env_id: str, kwargs: dict[str, Any]) -> Callable[[int], None]:
+    env = gym.make_vec(
+        env_id, num_envs=LANES, vectorization_mode="vector_entry_point", **kwargs
+    ).unwrapped
+    env.reset(seed=0)
+    env.action_space.seed(0)
+    many = [env.action_space.sample() for _ in range(16)]
+
+    def run(steps: int) -> None:
+        for k in range(steps):
+            env.step(many[k % 16])
+
+    return run
+
+
+def _single(env_id: str, kwargs: dict[str, Any]) -> Callable[[int], None]:
+    env = gym.make(env_id, **kwargs).unwrapped
+    env.reset(seed=0)
+    env.action_space.seed(0)
+    many = [env.action_space.sample() for _ in range(16)]
+
+    def run(steps: int) -> None:
+        for k in range(steps):
+            _, _, terminated, truncated, _ = env.step(many[k % 16])
+            if terminated or truncated:
+                env.reset()
+
+    return run
+
+
+def _medians(
+    cases: Mapping[str, Callable[[int], None]], rounds: int, seconds: float
+) -> dict[str, float]:
+    """Median time [s] of one call of `step`, case after case in every round."""
+    steps = {name: _steps_within(run, seconds) for name, run in cases.items()}
+    times: dict[str, list[float]] = {name: [] for name in cases}
+    for _ in range(rounds):
+        for name, run in cases.items():
+            start = time.perf_counter()
+            run(steps[name])
+            times[name].append((time.perf_counter() - start) / steps[name])
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def _steps_within(run: Callable[[int], None], seconds: float) -> int:
+    """How many steps take about that long, after everything has been compiled."""
+    run(1)
+    steps = 1
+    while True:
+        start = time.perf_counter()
+        run(steps)
+        taken = time.perf_counter() - start
+        if taken > 0.2 * seconds:
+            return max(1, int(np.ceil(steps * seconds / taken)))
+        steps *= 2

@@ -1,0 +1,206 @@
+"""The command line: `rbgym list | simulate | train | evaluate | validate | bench`.
+
+Only what a command needs is imported, when it runs: learning libraries belong to train and to the
+evaluation of a trained policy. Bad input ends with one line on stderr and exit status 2.
+"""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+Plot = Annotated[Path | None, typer.Option(help="Write a plot to this file.")]
+
+
+class _CleanErrors(TyperGroup):
+    """Turns what users can mend into one line on stderr and an exit status."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (ValueError, OSError) as error:
+            _fail(error, 2)
+        except ModuleNotFoundError as error:
+            _fail(f"{error}; this command needs pip install 'rbgym[agents]'", 2)
+        except KeyboardInterrupt:
+            _fail("interrupted; the same command goes on from the last checkpoint", 130)
+        except RuntimeError as error:
+            from rbgym import IntegrationError
+
+            if not isinstance(error, IntegrationError):
+                raise
+            _fail(error, 1)
+
+
+def _fail(message: object, status: int) -> None:
+    typer.echo(f"rbgym: {message}", err=True)
+    raise typer.Exit(status) from None
+
+
+app = typer.Typer(
+    cls=_CleanErrors,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Attitude control on structure-preserving rigid-body physics.",
+)
+
+
+@app.command("list")
+def list_(as_json: Json = False) -> None:
+    """List environments, integrators and controllers."""
+    from rbgym.agents import reports
+
+    content = reports.catalogue()
+    reports.print_json(content) if as_json else reports.print_catalogue(content)
+
+
+@app.command()
+def simulate(
+    integrator: Annotated[str, typer.Option(help="See rbgym list.")] = "quat_em",
+    inertia: Annotated[
+        str, typer.Option(help="3 principal moments or 9 tensor entries [kg m^2].")
+    ] = "6,8,3",
+    omega: Annotated[str, typer.Option(help="Start rates, body axes [rad/s].")] = "10,20,20",
+    quaternion: Annotated[str, typer.Option(help="Start attitude (w,x,y,z).")] = "1,0,0,0",
+    dt: Annotated[float, typer.Option(help="Time step [s].")] = 0.01,
+    steps: Annotated[int, typer.Option(help="Number of steps.")] = 1000,
+    mgl: Annotated[float, typer.Option(help="Heavy top: m g l [N m]; 0 for none.")] = 0.0,
+    record_every: Annotated[int, typer.Option(help="Steps between recorded instants.")] = 1,
+    csv: Annotated[Path | None, typer.Option(help="Write the motion to this file.")] = None,
+    plot: Plot = None,
+    as_json: Json = False,
+) -> None:
+    """Simulate one rigid body and report how its invariants drift."""
+    import rbgym
+    from rbgym.agents import reports
+
+    tensor = _numbers("inertia", inertia, (3, 9))
+    trajectory = rbgym.simulate(
+        rbgym.RigidBody(tensor if len(tensor) == 3 else [tensor[0:3], tensor[3:6], tensor[6:9]]),
+        integrator=integrator,
+        dt=dt,
+        steps=steps,
+        quaternion=_numbers("quaternion", quaternion, (4,)),
+        angular_velocity=_numbers("omega", omega, (3,)),
+        potential=rbgym.HeavyTop(mgl) if mgl else None,
+        record_every=record_every,
+    )
+    if csv:
+        reports.write_trajectory(trajectory, csv)
+    if plot:
+        from rbgym.agents.plots import plot_trajectory
+
+        plot_trajectory(trajectory, f"{integrator}, dt = {dt} s", plot)
+    reports.print_json(trajectory.drift()) if as_json else reports.print_drift(trajectory)
+
+
+@app.command()
+def train(
+    env: Annotated[str, typer.Argument(help="Environment, see rbgym list.")],
+    out: Annotated[Path, typer.Option(help="Folder of the run.")],
+    algo: Annotated[str, typer.Option(help="ppo, sac or td3.")] = "ppo",
+    seed: Annotated[int, typer.Option(help="Seed of training.")] = 0,
+    timesteps: Annotated[int | None, typer.Option(help="Env steps; default as tuned.")] = None,
+    overwrite: Annotated[bool, typer.Option(help="Start anew; lose what OUT holds.")] = False,
+    progress: Annotated[bool, typer.Option(help="Show a progress bar.")] = True,
+    as_json: Json = False,
+) -> None:
+    """Train a policy; the same command resumes an interrupted run from its last checkpoint."""
+    from rbgym.agents import reports, training
+
+    done = training.train(
+        env,
+        algo,
+        out=out,
+        seed=seed,
+        timesteps=timesteps,
+        resume=not overwrite,
+        progress=progress,
+        report=lambda message: typer.echo(message, err=True),
+    )
+    if as_json:
+        reports.print_json(done.results)
+        return
+    steps, seconds = done.results["timesteps"], done.results["wall_time"]
+    if done.resumed_from is None:
+        typer.echo(f"{out} was finished before ({steps} steps): --overwrite trains it anew")
+    else:
+        typer.echo(f"trained {steps} steps in {seconds:.1f} s: {done.folder.model}")
+
+
+@app.command()
+def evaluate(
+    targets: Annotated[list[str], typer.Argument(help="Folders of runs, or controllers (pd).")],
+    compare: Annotated[list[str] | None, typer.Option(help="One more target.")] = None,
+    env: Annotated[
+        str | None, typer.Option(help="Environment; default: the first run's, or RigidTop-v0.")
+    ] = None,
+    episodes: Annotated[int, typer.Option(help="Start states of the test set.")] = 256,
+    plot: Plot = None,
+    as_json: Json = False,
+) -> None:
+    """Measure policies and controllers on the same fixed start states."""
+    from rbgym.agents import comparison, reports
+
+    evaluations = comparison.compare([*targets, *(compare or [])], env, episodes)
+    if plot:
+        from rbgym.agents.plots import plot_comparison
+
+        plot_comparison(evaluations, plot)
+    if as_json:
+        reports.print_json({name: e.as_dict() for name, e in evaluations.items()})
+    else:
+        reports.print_evaluations(evaluations)
+
+
+@app.command()
+def validate(
+    names: Annotated[list[str] | None, typer.Argument(help="Integrators; default all.")] = None,
+    steps: Annotated[int, typer.Option(help="Length of each run.")] = 20_000,
+    as_json: Json = False,
+) -> None:
+    """Measure what each integrator declares; exit status 1 if a promise is broken."""
+    from rbgym import validation
+    from rbgym.agents import reports
+
+    claims = validation.validate(names or None, steps=steps)
+    if as_json:
+        reports.print_json(reports.claims_as_dicts(claims))
+    else:
+        typer.echo(validation.table(claims))
+    if not all(claim.passed for claim in claims):
+        raise typer.Exit(1)
+
+
+@app.command()
+def bench(
+    rounds: Annotated[int, typer.Option(help="How often each case is timed.")] = 15,
+    seconds: Annotated[float, typer.Option(help="How long each time.")] = 0.1,
+    as_json: Json = False,
+) -> None:
+    """Measure throughput beside Gymnasium's CartPole in the same run."""
+    from rbgym.agents import reports
+    from rbgym.agents.bench import bench as measure
+
+    result = measure(rounds, seconds)
+    reports.print_json(result) if as_json else reports.print_bench(result)
+
+
+def _numbers(name: str, text: str, counts: tuple[int, ...]) -> list[float]:
+    """The comma-separated numbers of an option; ValueError unless there are so many."""
+    try:
+        values = [float(part) for part in text.split(",")]
+    except ValueError:
+        values = []
+    if len(values) not in counts:
+        wanted = " or ".join(map(str, counts))
+        raise ValueError(f"{name} must be {wanted} comma-separated numbers, got {text!r}")
+    return values
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

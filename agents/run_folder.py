@@ -1,0 +1,103 @@
+"""The folder that a training run leaves behind, and files that are whole or absent."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+# What makes two runs the same: the rest of config.json tells how and with what it was made.
+IDENTITY = ("env_id", "algo", "seed", "timesteps", "hyperparameters", "env_kwargs")
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """The paths inside one run's folder."""
+
+    path: Path
+
+    @property
+    def config(self) -> Path:
+        """What was asked for: hyperparameters, seed, versions, command line."""
+        return self.path / "config.json"
+
+    @property
+    def checkpoint(self) -> Path:
+        """The training as it stood last, see `rbgym.agents.checkpoints`."""
+        return self.path / "checkpoint.zip"
+
+    @property
+    def model(self) -> Path:
+        """The trained policy, as Stable-Baselines3 saves it."""
+        return self.path / "model.zip"
+
+    @property
+    def results(self) -> Path:
+        """Steps, wall time and last returns; written last: its presence says finished."""
+        return self.path / "results.json"
+
+    @property
+    def tensorboard(self) -> Path:
+        """The TensorBoard log."""
+        return self.path / "tb"
+
+    def read_config(self) -> dict[str, Any]:
+        """What config.json holds. Raises ValueError where the folder holds no run."""
+        if not self.config.is_file():
+            raise ValueError(f"{str(self.path)!r} is no run folder: it has no config.json")
+        return read_json(self.config)
+
+    def claim(self, config: dict[str, Any]) -> None:
+        """Write config.json, or find the same run there; ValueError if it is another one's."""
+        if self.config.exists():
+            there = self.read_config()
+            differing = [key for key in IDENTITY if there.get(key) != config[key]]
+            if differing:
+                changes = ", ".join(f"{k} {there.get(k)!r} -> {config[k]!r}" for k in differing)
+                raise ValueError(
+                    f"{str(self.path)!r} holds another run ({changes}): choose another folder, "
+                    "or overwrite it"
+                )
+            return
+        self.path.mkdir(parents=True, exist_ok=True)
+        write_json(self.config, config)
+
+    def clear(self) -> None:
+        """Remove what a run wrote, and nothing else."""
+        for file in (self.results, self.model, self.checkpoint, self.config):
+            file.unlink(missing_ok=True)
+        shutil.rmtree(self.tensorboard, ignore_errors=True)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary path beside `path` that takes its place once it is written and on the disk.
+
+    Whatever interrupts the writing, `path` holds the old content or the new one.
+    """
+    temporary = path.with_name(f".{path.name}.tmp")
+    try:
+        yield temporary
+        with temporary.open("rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Write a JSON file, whole or not at all."""
+    with replacing(path) as temporary:
+        temporary.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a JSON object; ValueError names the file if it holds none."""
+    try:
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{str(path)!r} cannot be read as JSON: {error}") from None
+    return content

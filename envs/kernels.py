@@ -1,0 +1,108 @@
+"""The two kernels of an environment: judge the step that was taken, restart what has ended."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rbgym.envs.layout import (
+    DONE,
+    ELAPSED,
+    EPISODE,
+    OBSERVATION,
+    REWARD,
+    ROWS,
+    SEED,
+    STREAK,
+    TERMINATED,
+    TRUNCATED,
+)
+from rbgym.envs.parts import draw, is_inside, is_over, observe, reward
+from rbgym.envs.random import uniforms
+from rbgym.integrators.interface import memory_size
+from rbgym.jit import compiled, spliced
+from rbgym.kernels import put_quaternion, put_vector, quaternion, start_lane, vector, view
+from rbgym.layout import COMMAND, FAILED, FRAME, LANES, MEMORY, ROTOR, J, L, Q
+from rbgym.quaternion import add, polished, qmul, times, to_body, to_world
+
+
+class Parts(NamedTuple):
+    """What a task is made of, as the kernels need it; see rbgym.envs.parts."""
+
+    observation: Any
+    reward: Any
+    success: Any
+    termination: Any
+    start: Any
+
+
+@spliced
+def _judge_lane(parts, buffer, i, episodes, e, limit):
+    """Observation, reward and flags of one lane, and its clocks."""
+    q, omega = view(buffer, i)
+    inside = is_inside(parts.success, q, omega)
+    over = is_over(parts.termination, q, omega)
+    elapsed = episodes[e + ELAPSED * LANES] + 1.0
+    late = (elapsed >= limit) | (buffer[i + FAILED * LANES] > 0.0)
+    command = vector(buffer, i, COMMAND)
+    value = reward(parts.reward, episodes, e, q, omega, command, inside)
+    observe(parts.observation, episodes, e, q, omega)
+    episodes[e + ELAPSED * LANES] = elapsed
+    episodes[e + STREAK * LANES] = episodes[e + STREAK * LANES] + 1.0 if inside else 0.0
+    episodes[e + REWARD * LANES] = value
+    episodes[e + TERMINATED * LANES] = 1.0 if over else 0.0
+    episodes[e + TRUNCATED * LANES] = 1.0 if late else 0.0
+    episodes[e + DONE * LANES] = 1.0 if over | late else 0.0
+
+
+@compiled
+def judge(parts, scheme, buffer, episodes, limit, observations, rewards, flags):
+    """Judge every body. flags: (2, bodies), terminated and truncated. limit: steps, or inf."""
+    block_size = (MEMORY + memory_size(scheme)) * LANES
+    bodies, width = observations.shape
+    for block in range(len(buffer) // block_size):
+        base, first = block * block_size, block * ROWS * LANES
+        for lane in range(LANES):
+            _judge_lane(parts, buffer, base + lane, episodes, first + lane, limit)
+        for lane in range(min(LANES, bodies - block * LANES)):
+            k, e = block * LANES + lane, first + lane
+            for column in range(width):
+                observations[k, column] = episodes[e + (OBSERVATION + column) * LANES]
+            rewards[k] = episodes[e + REWARD * LANES]
+            flags[0, k] = episodes[e + TERMINATED * LANES] > 0.0
+            flags[1, k] = episodes[e + TRUNCATED * LANES] > 0.0
+
+
+@compiled
+def restart(parts, scheme, potential, buffer, episodes, bodies, drawn, observations):
+    """Begin a new episode for these bodies, drawn from their seed or (drawn=False) as they stand.
+
+    Writes their rows of `observations`.
+    """
+    block_size = (MEMORY + memory_size(scheme)) * LANES
+    for k in bodies:
+        i = (k // LANES) * block_size + k % LANES
+        e = (k // LANES) * ROWS * LANES + k % LANES
+        if drawn:
+            seed = np.uint64(episodes[e + SEED * LANES])
+            upper = np.uint64(episodes[e + (SEED + 1) * LANES])
+            a, b = uniforms(
+                seed | (upper << np.uint64(32)), np.uint64(episodes[e + EPISODE * LANES])
+            )
+            q, omega = draw(parts.start, a, b)
+            frame, rotor = quaternion(buffer, i, FRAME), vector(buffer, i, ROTOR)
+            q = polished(polished(qmul(q, frame)))
+            Pi = add(times(vector(buffer, i, J), to_body(frame, omega)), rotor)
+            put_quaternion(buffer, i, Q, q)
+            put_vector(buffer, i, L, to_world(q, Pi))
+            start_lane(scheme, potential, buffer, i)
+        put_vector(buffer, i, COMMAND, (0.0, 0.0, 0.0))
+        q, omega = view(buffer, i)
+        observe(parts.observation, episodes, e, q, omega)
+        for column in range(observations.shape[1]):
+            observations[k, column] = episodes[e + (OBSERVATION + column) * LANES]
+        inside = is_inside(parts.success, q, omega)
+        episodes[e + REWARD * LANES] = 0.0
+        reward(parts.reward, episodes, e, q, omega, (0.0, 0.0, 0.0), inside)
+        episodes[e + ELAPSED * LANES] = 0.0
+        episodes[e + STREAK * LANES] = 0.0
+        episodes[e + DONE * LANES] = 0.0

@@ -1,0 +1,36 @@
+"""One measured statement about one integrator, and the table of many."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class Claim(NamedTuple):
+    """What is declared of an integrator in a potential, and what was measured.
+
+    bound: the limit that decided: an upper one for what is declared conserved, a lower one for
+    what is not, the allowed distance from the declared order for an order.
+    """
+
+    integrator: str
+    potential: str
+    quantity: str
+    declared: str
+    measured: float
+    bound: float
+    passed: bool
+
+
+def table(claims: Sequence[Claim]) -> str:
+    """The claims as plain text, one a line, under a heading and over a count."""
+    rows = [("integrator", "potential", "quantity", "declared", "measured", "bound", "")]
+    for claim in claims:
+        verdict = "ok" if claim.passed else "BROKEN"
+        numbers = (f"{claim.measured:.3g}", f"{claim.bound:.3g}")
+        rows.append((*claim[:4], *numbers, verdict))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+    broken = sum(not claim.passed for claim in claims)
+    return "\n".join([*lines, f"{len(claims)} claims, {broken} broken"])

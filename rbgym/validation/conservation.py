@@ -1,0 +1,56 @@
+"""Invariants: what is declared conserved must stay, what is not must be seen to drift.
+
+Both are judged with the projection of the energy off, which could hide a false declaration; what
+is declared is judged once more as delivered, with it on. A potential missing from a record's
+`conserves` counts as one in which nothing is declared.
+"""
+
+import math
+
+from rbgym.engine import IntegrationError
+from rbgym.integrators import Integrator
+from rbgym.validation.cases import Case
+from rbgym.validation.claims import Claim
+
+INVARIANTS = {
+    "none": ("energy", "angular_momentum"),
+    "heavy_top": ("energy", "vertical_momentum"),
+}
+CONSERVED = 1e-13  # relative, as delivered, whatever the number of steps
+UNIT = 1e-15  # | |q| - 1 |
+DRIFTS = 1e-9  # relative: more than this is no round-off
+ROUNDOFF = 1e-14, 1e-17  # relative, with the projection off: at once, and more with each step
+
+
+def conservation(record: Integrator, case: Case, steps: int) -> list[Claim]:
+    """Claims on the solver, the quaternion's length and the invariants in one case."""
+    name, kind = record.name, case.kind
+    delivered, raw = (_drift(name, case, steps, projection) for projection in (True, False))
+    unsolved = float(not (delivered and raw))
+    norm = delivered.get("quaternion_norm", math.nan)
+    claims = [
+        Claim(name, kind, "unsolved steps", "none", unsolved, 0.0, unsolved == 0.0),
+        Claim(name, kind, "quaternion_norm", "conserved", norm, UNIT, norm <= UNIT),
+    ]
+    declared = record.conserves.get(kind, ())
+    loose = ROUNDOFF[0] + ROUNDOFF[1] * steps
+    for quantity in INVARIANTS[kind]:
+        on, off = delivered.get(quantity, math.nan), raw.get(quantity, math.nan)
+        plain = f"{quantity}, unprojected"
+        if quantity in declared:
+            claims += [
+                Claim(name, kind, quantity, "conserved", on, CONSERVED, on <= CONSERVED),
+                Claim(name, kind, plain, "conserved", off, loose, off <= loose),
+            ]
+        else:
+            claims.append(Claim(name, kind, plain, "drifts", off, DRIFTS, off > DRIFTS))
+    return claims
+
+
+def _drift(name: str, case: Case, steps: int, projection: bool) -> dict[str, float]:
+    """Largest drift of each invariant; empty if a step could not be solved."""
+    try:
+        drift = case.run(name, case.dt, steps, projection=projection).drift()
+    except IntegrationError:
+        return {}
+    return {quantity: values["max"] for quantity, values in drift.items()}

@@ -1,0 +1,79 @@
+"""Figures of merit on the fixed test set."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+from rbgym.agents.evaluation import TEST_SEEDS, evaluate, settling_times, wilson_interval
+
+
+@pytest.mark.parametrize(("k", "n"), [(0, 10), (10, 10), (3, 7), (250, 256), (1, 1)])
+def test_wilson_interval_is_scipys(k, n):
+    expected = binomtest(k, n).proportion_ci(method="wilson")
+    np.testing.assert_allclose(wilson_interval(k, n), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(("k", "n"), [(0, 0), (5, 4), (-1, 4)])
+def test_wilson_interval_refuses_impossible_counts(k, n):
+    with pytest.raises(ValueError, match="successes must be"):
+        wilson_interval(k, n)
+
+
+def test_settling_time_is_when_a_lane_enters_for_good():
+    inside = np.array(
+        [
+            [1, 1, 1, 1, 1],  # from the start
+            [0, 0, 1, 1, 1],
+            [0, 1, 0, 1, 1],  # enters, leaves, enters
+            [0, 0, 0, 0, 1],
+            [1, 1, 1, 1, 0],  # leaves at the end
+            [0, 0, 0, 0, 0],
+        ],
+        dtype=bool,
+    ).T
+    np.testing.assert_allclose(settling_times(inside, 0.5), [0, 1, 1.5, 2, np.inf, np.inf])
+
+
+def test_pd_succeeds_on_the_test_set():
+    result = evaluate("pd")
+    assert result.episodes == len(TEST_SEEDS)
+    assert result.success_rate > 0.9
+    assert result.success_interval[0] < result.success_rate <= result.success_interval[1]
+    assert result.mean_return > 480
+    assert result.final_tilt < 0.1
+    assert 0 < result.settling_time < 1
+    assert result.tilt.shape == result.rate.shape == (501, 256)
+    assert result.time[-1] == pytest.approx(10.0)
+
+
+class Pushing:
+    """Pushes the top over."""
+
+    def predict(self, observation, state=None, episode_start=None, deterministic=True):
+        return np.ones((len(observation), 3), dtype=np.float32), None
+
+
+def test_lanes_that_fall_are_counted_to_their_end_only():
+    result = evaluate(Pushing(), episodes=16)
+    assert result.success_rate == 0
+    assert result.settling_time is None
+    assert result.length < 100
+    assert result.mean_return < result.length
+    assert result.final_tilt > 60
+    ends = np.isfinite(result.tilt).sum(axis=0) - 1
+    assert ends.mean() == result.length
+    assert json.loads(json.dumps(result.as_dict()))["settling_time"] is None
+
+
+def test_the_test_set_is_the_same_every_time_and_for_every_size():
+    whole, part = evaluate("pd", episodes=20), evaluate("pd", episodes=7)
+    np.testing.assert_array_equal(whole.tilt[:, :7], part.tilt)
+    assert whole.as_dict() == evaluate("pd", episodes=20).as_dict()
+
+
+@pytest.mark.parametrize("episodes", [0, 257])
+def test_more_episodes_than_the_test_set_has_are_refused(episodes):
+    with pytest.raises(ValueError, match="episodes must be from 1 to 256"):
+        evaluate("pd", episodes=episodes)

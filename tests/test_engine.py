@@ -1,0 +1,236 @@
+"""The batch: bodies are independent, states continue, faults are told and touch nothing else."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import rbgym
+import textbook as tb
+from rbgym import Batch, HeavyTop, IntegrationError, RigidBody, integrators, layout, simulate
+from rbgym.quaternion import angle_between, multiply, normalized, rotate, to_matrix
+
+ALL = pytest.mark.parametrize("name", integrators.names())
+IMPLICIT = [name for name in integrators.names() if not integrators.get(name).explicit]
+TENSOR = np.array([[2.0, 0.2, -0.1], [0.2, 1.4, 0.15], [-0.1, 0.15, 0.9]])
+AXIS = (0.6, 0.0, 0.8)
+Q = normalized([0.6, -0.3, 0.5, 0.4])
+OMEGA = (0.9, -0.7, 1.3)
+
+
+def crowd(size, seed=3):
+    """Different bodies, tops, starts and torques."""
+    rng = np.random.default_rng(seed)
+    bodies = [RigidBody.box(m, s) for m, s in zip(*random_boxes(rng, size), strict=True)]
+    tops = [HeavyTop(float(mgl), AXIS) for mgl in rng.uniform(0.1, 2, size)]
+    q = normalized(rng.standard_normal((size, 4)))
+    return bodies, tops, q, rng.standard_normal((size, 3)), rng.standard_normal((size, 3))
+
+
+def random_boxes(rng, size):
+    return rng.uniform(5, 20, size), rng.uniform(1, 2, (size, 3))
+
+
+def batch_of(name, lanes, bodies, tops, q, omega, u, **options):
+    batch = Batch(
+        [bodies[i] for i in lanes], name, [tops[i] for i in lanes], size=len(lanes), **options
+    )
+    batch.set_state(q[lanes], omega[lanes])
+    batch.set_torque(u[lanes])
+    return batch
+
+
+# --- bodies are independent -------------------------------------------------------------------
+
+
+@ALL
+def test_single_body_equals_its_lane_of_a_batch_of_different_bodies_bit_for_bit(name):
+    everyone = crowd(21)
+    together = batch_of(name, list(range(21)), *everyone)
+    together.advance(0.05, 40)
+    assert not together.failed.any()
+    for i in (0, 3, 7, 8, 13, 20):
+        alone = batch_of(name, [i], *everyone)
+        alone.advance(0.05, 40)
+        assert np.array_equal(alone.full_state()[0], together.full_state()[i])
+
+
+@ALL
+def test_result_does_not_depend_on_the_number_of_threads(name):
+    everyone, states = crowd(1024), []
+    try:
+        for threads in (1, 2, 3):
+            rbgym.set_num_threads(threads)
+            batch = batch_of(name, list(range(1024)), *everyone)
+            batch.advance(0.05, 20)
+            states.append(batch.full_state())
+    finally:
+        rbgym.set_num_threads(1)
+    assert np.array_equal(states[0], states[1])
+    assert np.array_equal(states[0], states[2])
+
+
+@ALL
+def test_one_call_of_many_steps_equals_many_calls_of_one(name):
+    everyone = crowd(3)
+    once, often = (batch_of(name, [0, 1, 2], *everyone) for _ in range(2))
+    once.advance(0.05, 30)
+    for _ in range(30):
+        often.advance(0.05)
+    assert np.array_equal(once.full_state(), often.full_state())
+
+
+def test_lanes_beyond_the_last_body_stay_at_rest_and_unseen():
+    batch = Batch(RigidBody([6, 8, 3]), size=3)
+    batch.set_state(Q, OMEGA)
+    batch.advance(0.1, 100)
+    padding = batch.buffer.reshape(batch.block_rows, layout.LANES)[:, 3:]
+    assert np.array_equal(padding[layout.Q], np.ones(5))
+    assert not padding[layout.Q + 1 : layout.ROTOR + 3].any()
+    assert len(batch.failed) == len(batch.redone) == len(batch.full_state()) == 3
+    assert batch.measure()["energy"].shape == (3,)
+
+
+# --- frames -----------------------------------------------------------------------------------
+
+
+@ALL
+def test_full_tensor_moves_as_the_principal_body_that_is_mounted_turned(name):
+    turned = RigidBody(TENSOR)
+    mount, B = turned.principal_quaternion, to_matrix(turned.principal_quaternion)
+    u, start = np.array([0.3, -0.2, 0.5]), {"dt": 0.05, "steps": 100, "integrator": name}
+    full = simulate(
+        turned,
+        quaternion=Q,
+        angular_velocity=OMEGA,
+        torque=u,
+        potential=HeavyTop(1.7, AXIS),
+        **start,
+    )
+    plain = simulate(
+        RigidBody(turned.moments),
+        quaternion=multiply(Q, mount),
+        angular_velocity=B.T @ OMEGA,
+        torque=B.T @ u,
+        potential=HeavyTop(1.7, tuple(B.T @ AXIS)),
+        **start,
+    )
+    assert angle_between(multiply(full.quaternion, mount), plain.quaternion).max() < 1e-12
+    assert np.abs(full.angular_velocity @ B - plain.angular_velocity).max() < 1e-12
+    assert np.abs(full.angular_momentum - plain.angular_momentum).max() < 1e-12
+
+
+def test_measure_returns_the_state_that_was_set():
+    batch = Batch(RigidBody(TENSOR))
+    batch.set_state(Q, OMEGA, rotor_momentum=(0.3, -0.6, 0.8))
+    now = batch.measure()
+    assert angle_between(now["quaternion"][0], Q) < 1e-15
+    assert np.abs(now["angular_velocity"][0] - OMEGA).max() < 1e-14
+    expected = rotate(Q, TENSOR @ OMEGA + [0.3, -0.6, 0.8])
+    assert np.abs(now["angular_momentum"][0] - expected).max() < 1e-14
+    assert now["energy"][0] == pytest.approx(0.5 * OMEGA @ TENSOR @ OMEGA, rel=1e-14)
+    batch.set_state(Q, angular_momentum=expected, rotor_momentum=np.array([0.3, -0.6, 0.8]))
+    assert np.abs(batch.measure()["angular_velocity"][0] - OMEGA).max() < 1e-14
+
+
+# --- states continue --------------------------------------------------------------------------
+
+
+@ALL
+def test_restored_state_continues_bit_for_bit(name):
+    everyone = crowd(5)
+    batch = batch_of(name, list(range(5)), *everyone)
+    batch.advance(0.05, 7)
+    kept = batch.full_state()
+    batch.advance(0.05, 20)
+    end = batch.full_state()
+    other = batch_of(name, list(range(5)), *everyone)
+    other.restore(kept)
+    other.advance(0.05, 20)
+    assert np.array_equal(other.full_state(), end)
+    batch.restore(kept[[2]], np.array([2]))
+    assert np.array_equal(batch.full_state()[2], kept[2])
+    assert np.array_equal(batch.full_state()[[0, 1, 3, 4]], end[[0, 1, 3, 4]])
+
+
+# --- steps that are hard, and steps that are impossible ---------------------------------------
+
+
+@pytest.mark.parametrize("name", IMPLICIT)
+def test_unsolvable_step_fails_its_lane_alone_and_keeps_its_last_good_state(name):
+    everyone = crowd(11)
+    everyone[3][4] = (300.0, -500.0, 400.0)
+    batch, calm = (batch_of(name, list(range(11)), *everyone) for _ in range(2))
+    calm.set_state((1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0), lanes=[4])
+    before = batch.full_state()[4]
+    batch.advance(0.05, 10)
+    calm.advance(0.05, 10)
+    others = [i for i in range(11) if i != 4]
+    assert batch.failed[4]
+    assert not batch.failed[others].any()
+    assert np.array_equal(batch.full_state()[4], before)
+    assert np.array_equal(batch.full_state()[others], calm.full_state()[others])
+    batch.set_state((1.0, 0.0, 0.0, 0.0), OMEGA, lanes=[4])
+    batch.advance(0.05)
+    assert not batch.failed.any()
+
+
+@ALL
+def test_step_that_leaves_the_finite_numbers_fails_and_keeps_the_state(name):
+    batch = Batch(RigidBody([6, 8, 3]), name)
+    batch.set_state(Q, (1e200, 2e200, -1e200))
+    before = batch.full_state()
+    batch.advance(10.0)
+    assert batch.failed[0]
+    assert np.array_equal(batch.full_state(), before)
+
+
+@pytest.mark.parametrize("name", IMPLICIT)
+def test_simulate_raises_when_a_step_cannot_be_solved(name):
+    with pytest.raises(IntegrationError, match="smaller dt"):
+        simulate(
+            RigidBody([6, 8, 3]),
+            integrator=name,
+            dt=10.0,
+            steps=3,
+            angular_velocity=(10.0, 20.0, 20.0),
+        )
+
+
+@pytest.mark.parametrize(
+    ("name", "twin"),
+    [("quat_em", tb.quat_em_step), ("akw", tb.akw_step), ("imidm", tb.imidm_step)],
+)
+@pytest.mark.parametrize("angle", [1.0, 2.0, 2.5])
+def test_large_step_is_solved_and_equals_the_textbook(name, twin, angle):
+    moments, omega = np.array([6.0, 8.0, 3.0]), np.array([10.0, 20.0, 20.0])
+    h = angle / 30.0
+    batch = Batch(RigidBody(moments), name, projection=False)
+    batch.set_state(Q, omega)
+    batch.advance(h)
+    assert not batch.failed[0]
+    q, omega_1 = twin(moments, Q, omega, h)
+    assert angle_between(batch.measure()["quaternion"][0], q) < 1e-13
+    assert np.abs(batch.measure()["angular_velocity"][0] - omega_1).max() < 1e-12
+
+
+@pytest.mark.parametrize("name", IMPLICIT)
+def test_steps_of_two_and_a_half_radians_are_solved_for_random_bodies(name):
+    rng = np.random.default_rng(8)
+    bodies = [RigidBody.box(m, s) for m, s in zip(*random_boxes(rng, 256), strict=True)]
+    directions = rng.standard_normal((256, 3))
+    batch = Batch(bodies, name, size=256)
+    omega = 2.5 * directions / np.linalg.norm(directions, axis=1, keepdims=True)
+    batch.set_state(normalized(rng.standard_normal((256, 4))), omega)
+    batch.advance(1.0, 50)
+    assert not batch.failed.any()
+
+
+# --- the package ------------------------------------------------------------------------------
+
+
+def test_importing_rbgym_pulls_in_no_learning_or_plotting_library():
+    heavy = ["torch", "matplotlib", "stable_baselines3", "scipy", "pygame", "ray", "tensorboard"]
+    code = f"import sys, rbgym; assert not [m for m in {heavy} if m in sys.modules]"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -1,0 +1,154 @@
+"""simulate: torques in every form, records, and what it says of bad arguments."""
+
+import numpy as np
+import pytest
+
+from rbgym import Batch, HeavyTop, RigidBody, integrators, simulate
+from rbgym.quaternion import normalized
+
+BODY = RigidBody([[2.0, 0.2, -0.1], [0.2, 1.4, 0.15], [-0.1, 0.15, 0.9]])
+Q = normalized([0.6, -0.3, 0.5, 0.4])
+START = {"quaternion": Q, "angular_velocity": (0.9, -0.7, 1.3)}
+SCHEDULE = np.random.default_rng(4).standard_normal((30, 3))
+
+
+def same(a, b):
+    fields = ("time", "quaternion", "angular_velocity", "angular_momentum", "energy")
+    return all(np.array_equal(getattr(a, f), getattr(b, f)) for f in fields)
+
+
+@pytest.mark.parametrize("name", integrators.names())
+def test_torque_schedule_equals_the_callable_that_returns_it(name):
+    def law(t, quaternion, angular_velocity):
+        return SCHEDULE[round(t / 0.05)]
+
+    by_table, by_law = (
+        simulate(BODY, integrator=name, dt=0.05, steps=30, torque=torque, **START)
+        for torque in (SCHEDULE, law)
+    )
+    assert same(by_table, by_law)
+
+
+def test_constant_torque_equals_a_schedule_of_equal_rows():
+    u = np.array([0.3, -0.2, 0.5])
+    held, table = (
+        simulate(BODY, dt=0.05, steps=30, torque=torque, **START)
+        for torque in (u, np.tile(u, (30, 1)))
+    )
+    assert same(held, table)
+
+
+def test_no_torque_equals_a_torque_of_zero():
+    free, zero = (
+        simulate(BODY, dt=0.05, steps=30, torque=torque, **START) for torque in (None, (0, 0, 0))
+    )
+    assert same(free, zero)
+
+
+def test_torque_callable_sees_the_state_at_the_start_of_its_step():
+    seen = []
+
+    def law(t, quaternion, angular_velocity):
+        seen.append((t, *quaternion, *angular_velocity))
+        return -0.5 * angular_velocity
+
+    motion = simulate(BODY, dt=0.05, steps=10, torque=law, **START)
+    seen = np.array(seen)
+    assert np.array_equal(seen[:, 0], motion.time[:-1])
+    assert np.array_equal(seen[:, 1:5], motion.quaternion[:-1])
+    assert np.array_equal(seen[:, 5:], motion.angular_velocity[:-1])
+
+
+def test_records_are_every_kth_instant_and_the_last():
+    full, sparse = (
+        simulate(BODY, dt=0.05, steps=30, torque=SCHEDULE, record_every=k, **START) for k in (1, 7)
+    )
+    kept = [0, 7, 14, 21, 28, 30]
+    assert np.array_equal(sparse.time, full.time[kept])
+    assert np.array_equal(sparse.quaternion, full.quaternion[kept])
+    assert full.quaternion.shape == (31, 4)
+    assert full.angular_velocity.shape == full.angular_momentum.shape == (31, 3)
+    assert full.energy.shape == full.time.shape == (31,)
+
+
+def test_rotor_momentum_may_be_given_as_an_array():
+    as_tuple, as_array = (
+        simulate(BODY, dt=0.05, steps=5, rotor_momentum=wheels, **START)
+        for wheels in ((0.3, -0.6, 0.8), np.array([0.3, -0.6, 0.8]))
+    )
+    assert same(as_tuple, as_array)
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("dt", 0.0),
+        ("dt", -0.01),
+        ("dt", np.nan),
+        ("dt", np.inf),
+        ("dt", "fast"),
+        ("steps", 0),
+        ("steps", -3),
+        ("steps", 2.5),
+        ("steps", True),
+        ("record_every", 0),
+        ("torque", np.zeros((29, 3))),
+        ("torque", np.zeros(4)),
+        ("torque", (0.0, np.nan, 0.0)),
+        ("torque", lambda t, q, omega: np.zeros(2)),
+        ("torque", lambda t, q, omega: np.full(3, np.inf)),
+        ("quaternion", (1.0, 1.0, 0.0, 0.0)),
+        ("quaternion", (1.0, 0.0, 0.0)),
+        ("angular_velocity", (1.0, np.inf, 0.0)),
+        ("rotor_momentum", (1.0, np.nan, 0.0)),
+        ("rotor_momentum", np.zeros(2)),
+        ("potential", "gravity"),
+        ("potential", HeavyTop(np.nan)),
+        ("potential", HeavyTop(1.0, (0.0, 0.0, 2.0))),
+        ("integrator", "euler"),
+        ("integrator", 4),
+    ],
+)
+def test_bad_argument_is_a_value_error_that_names_it(argument, value):
+    good = {"dt": 0.05, "steps": 30, **START}
+    with pytest.raises(ValueError, match=argument):
+        simulate(BODY, **{**good, argument: value})
+
+
+@pytest.mark.parametrize(
+    ("name", "near"), [("quatem", "quat_em"), ("AKW", "akw"), ("rk4", "rkn4"), ("imid", "imidm")]
+)
+def test_unknown_integrator_suggests_the_near_name(name, near):
+    with pytest.raises(ValueError, match=f"did you mean .*'{near}'"):
+        integrators.get(name)
+
+
+@pytest.mark.parametrize(
+    ("argument", "state"),
+    [
+        ("quaternion", {"quaternion": (1.0, 1.0, 0.0, 0.0)}),
+        ("quaternion", {"quaternion": (1.0, 0.0, 0.0)}),
+        ("quaternion", {"quaternion": (np.nan, 0.0, 0.0, 0.0)}),
+        ("quaternion", {"quaternion": np.tile(Q, (3, 1))}),
+        ("angular_velocity", {"angular_velocity": (0.0, np.inf, 0.0)}),
+        ("angular_velocity", {"angular_velocity": (0.0, 0.0)}),
+        ("angular_momentum", {"angular_velocity": None, "angular_momentum": (0.0, np.nan, 0.0)}),
+        ("angular_momentum", {"angular_momentum": (0.0, 0.0, 0.0)}),
+        ("rotor_momentum", {"rotor_momentum": (0.0, 0.0)}),
+    ],
+)
+def test_bad_state_is_a_value_error_that_leaves_the_state_untouched(argument, state):
+    batch = Batch(BODY, size=2)
+    batch.set_state(Q, (0.9, -0.7, 1.3))
+    before = batch.buffer.copy()
+    with pytest.raises(ValueError, match=argument):
+        batch.set_state(**{"quaternion": Q, "angular_velocity": (1.0, 0.0, 0.0), **state})
+    assert np.array_equal(batch.buffer, before)
+    with pytest.raises(ValueError, match="torque"):
+        batch.set_torque((0.0, np.nan, 0.0))
+    assert np.array_equal(batch.buffer, before)
+
+
+def test_potentials_of_two_kinds_in_one_batch_are_refused():
+    with pytest.raises(ValueError, match="potential"):
+        Batch(BODY, "quat_em", [None, HeavyTop(1.0)], size=2)
