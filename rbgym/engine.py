@@ -189,6 +189,10 @@ class Batch:
         """Which bodies stand still because a step of theirs could not be solved, (size,)."""
         return self.rows(layout.FAILED, 1)[:, 0] > 0
 
+    def any_failed(self) -> bool:
+        """Whether any body failed; cheap."""
+        return bool(self._blocks()[:, layout.FAILED].any())
+
     @property
     def redone(self) -> Array:
         """How many steps of each body needed the robust solver, (size,)."""

@@ -1,0 +1,316 @@
+"""The single and the vectorised attitude environment, one implementation for both."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import gymnasium as gym
+import numpy as np
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode
+from gymnasium.vector.utils import batch_space
+from numpy.typing import ArrayLike, NDArray
+
+from rbgym.engine import Batch
+from rbgym.envs.episodes import (
+    Episodes,
+    LazyInfo,
+    Setup,
+    Snapshot,
+    checked_seed,
+    single_info,
+    vector_info,
+)
+from rbgym.quaternion import Array
+
+Observation = NDArray[np.float32]
+
+
+def action_box() -> spaces.Box:
+    """Commands in [-1, 1], one for each body axis."""
+    return spaces.Box(-1.0, 1.0, (3,), np.float32)
+
+
+def _finite(action: Any, shape: tuple[int, ...]) -> Array:
+    """The action as float64, or a ValueError that names the first bad lane."""
+    values = np.asarray(action, dtype=np.float64)
+    if values.shape != shape:
+        raise ValueError(f"action must have shape {shape}, got shape {values.shape}")
+    flat = values.ravel()
+    # One dot product tells almost always; only if it overflows is every entry looked at.
+    if not np.isfinite(flat.dot(flat)) and not np.isfinite(flat).all():
+        bad = np.argwhere(~np.isfinite(values))[0]
+        where = f" in lane {bad[0]}" if values.ndim == 2 else ""
+        row = values[bad[0]] if values.ndim == 2 else values
+        raise ValueError(f"action must be finite, got {row.tolist()}{where}")
+    return values
+
+
+class _Described:
+    """What both kinds of environment tell about themselves."""
+
+    _episodes: Episodes
+
+    @property
+    def integrator(self) -> str:
+        """Name of the physics step."""
+        return self._episodes.batch.integrator.name
+
+    @property
+    def body(self) -> Any:
+        """The rigid body (of the first lane)."""
+        return self._episodes.batch.bodies[0]
+
+    @property
+    def potential(self) -> Any:
+        """The potential (of the first lane)."""
+        return self._episodes.batch.potential
+
+    @property
+    def dt(self) -> float:
+        """Control period [s]."""
+        return self._episodes.setup.dt
+
+    @property
+    def torque_limit(self) -> Array:
+        """Torque [N m] of a full command about each body axis, (3,)."""
+        return self._episodes.setup.torque_limit.copy()
+
+
+class AttitudeEnv(_Described, gym.Env[Observation, Array]):
+    """A body to be turned: the base of every single environment."""
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+
+    def __init__(self, batch: Batch, setup: Setup, observation_space: spaces.Box) -> None:
+        self.observation_space, self.action_space = observation_space, action_box()
+        self.render_mode = None
+        self._episodes = Episodes(batch, setup)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Begin an episode; options={"state": {"quaternion": (4,), "angular_velocity": (3,)}}."""
+        if seed is not None:
+            seed = checked_seed(seed)
+        state = given_state(options, 1)
+        super().reset(seed=seed)
+        if seed is None and not self._episodes.begun[0]:
+            seed = int(self.np_random.integers(2**63))
+        out = np.empty((1, self._episodes.setup.width), dtype=np.float32)
+        _begin(self._episodes, np.zeros(1, np.intp), [seed], state, out)
+        return out[0], single_info(self._episodes.snapshot())
+
+    def step(
+        self, action: Any
+    ) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Hold the torque of `action` for one control period."""
+        episodes = self._episodes
+        if not episodes.begun[0]:
+            raise gym.error.ResetNeeded("call reset() before step()")
+        commands = _finite(action, (3,)).reshape(1, 3)
+        observation, rewards, terminated, truncated = episodes.step(commands)
+        return (
+            observation[0],
+            rewards.item(),
+            terminated.item(),
+            truncated.item(),
+            single_info(episodes.snapshot()),
+        )
+
+    def invariants(self) -> dict[str, Any]:
+        """energy [J], angular_momentum (3,) [kg m^2/s, world] and quaternion_norm, now."""
+        info = single_info(self._episodes.snapshot())
+        return {k: info[k] for k in ("energy", "angular_momentum", "quaternion_norm")}
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """quaternion (4,), angular_velocity (3,) [rad/s, body], angular_momentum (3,), time [s]."""
+        state = self._episodes.state()
+        return {name: value[0].copy() if value.ndim > 1 else float(value[0])
+                for name, value in state.items() if name != "energy"}  # fmt: skip
+
+
+class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Observation, Array, Array]):
+    """Many bodies stepped together: the base of every native vector environment."""
+
+    def __init__(
+        self,
+        batch: Batch,
+        setup: Setup,
+        observation_space: spaces.Box,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+    ) -> None:
+        mode = AutoresetMode(autoreset_mode)
+        self.metadata = {"render_modes": [], "autoreset_mode": mode}
+        self.num_envs, self.autoreset_mode, self.render_mode = batch.size, mode, None
+        self.single_observation_space, self.single_action_space = observation_space, action_box()
+        self.observation_space = batch_space(observation_space, batch.size)
+        self.action_space = batch_space(self.single_action_space, batch.size)
+        self._episodes = Episodes(batch, setup)
+        self._ended = False
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Begin episodes in every lane, or in those of options["reset_mask"].
+
+        seed: an int s gives lane i the seed s + i; or one for each lane. options["state"]:
+        {"quaternion": (4,) or (n, 4), "angular_velocity": (3,) or (n, 3)}.
+        """
+        n, episodes = self.num_envs, self._episodes
+        lanes = _masked_lanes(options, n)
+        seeds = _lane_seeds(seed, n)
+        state = given_state(options, n)
+        super().reset(seed=seeds[0])
+        if seed is None and not episodes.begun.all():
+            first = int(self.np_random.integers(2**63))
+            seeds = [None if episodes.begun[i] else first + i for i in range(n)]
+        out = np.empty((n, episodes.setup.width), dtype=np.float32)
+        if len(lanes) < n:
+            if not np.delete(episodes.begun, lanes).all():
+                raise gym.error.ResetNeeded("lanes outside reset_mask were never reset")
+            out[:] = self._observation
+        _begin(episodes, lanes, [seeds[i] for i in lanes], state, out)
+        self._observation, self._ended = out.copy(), bool(episodes.done.any())
+        mask = np.zeros(n, dtype=bool)
+        mask[lanes] = True
+        return out, vector_info(episodes.snapshot(), mask)
+
+    def step(
+        self, actions: Any
+    ) -> tuple[Observation, Array, NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+        """Hold the torques of `actions` (n, 3) for one control period."""
+        episodes = self._episodes
+        if not episodes.begun.all():
+            raise gym.error.ResetNeeded("call reset() before step()")
+        commands = _finite(actions, (self.num_envs, 3))
+        before = episodes.done if self._ended else None
+        if before is not None and self.autoreset_mode is AutoresetMode.DISABLED:
+            raise ValueError(
+                f"lane {int(np.argmax(before))} has ended: reset it with "
+                'reset(options={"reset_mask": mask}) before the next step'
+            )
+        observations, rewards, terminated, truncated = episodes.step(commands)
+        if before is not None:
+            self._reset_ended(before, observations, rewards, terminated, truncated)
+        ended = terminated | truncated
+        self._ended = bool(ended.any())
+        if not self._ended:
+            return self._given(observations, rewards, terminated, truncated, None)
+        if self.autoreset_mode is not AutoresetMode.SAME_STEP:
+            return self._given(observations, rewards, terminated, truncated, None)
+        final = {"final_obs": observations.copy(), "final_info": episodes.snapshot()}
+        self._restart(ended, observations)
+        self._ended = False
+        return self._given(observations, rewards, terminated, truncated, (ended, final))
+
+    def _given(
+        self,
+        observations: Observation,
+        rewards: Array,
+        terminated: NDArray[np.bool_],
+        truncated: NDArray[np.bool_],
+        final: tuple[NDArray[np.bool_], dict[str, Any]] | None,
+    ) -> tuple[Observation, Array, NDArray[np.bool_], NDArray[np.bool_], LazyInfo]:
+        if self.autoreset_mode is AutoresetMode.DISABLED:
+            self._observation = observations.copy()
+        info = vector_info(self._episodes.snapshot())
+        if final is not None:
+            info.update(final_entries(*final))
+        return observations, rewards, terminated, truncated, info
+
+    def _restart(self, mask: NDArray[np.bool_], observations: Observation) -> None:
+        lanes = np.flatnonzero(mask)
+        self._episodes.next_episode(lanes)
+        self._episodes.restart(lanes, observations)
+
+    def _reset_ended(
+        self,
+        mask: NDArray[np.bool_],
+        observations: Observation,
+        rewards: Array,
+        terminated: NDArray[np.bool_],
+        truncated: NDArray[np.bool_],
+    ) -> None:
+        """NEXT_STEP: where an episode had ended, this step was its reset."""
+        self._restart(mask, observations)
+        rewards[mask], terminated[mask], truncated[mask] = 0.0, False, False
+
+    @property
+    def state(self) -> dict[str, Array]:
+        """quaternion (n, 4), angular_velocity (n, 3), angular_momentum (n, 3), time (n,)."""
+        return {k: v for k, v in self._episodes.state().items() if k != "energy"}
+
+    def invariants(self) -> dict[str, Array]:
+        """energy (n,), angular_momentum (n, 3) and quaternion_norm (n,), now."""
+        snapshot = self._episodes.snapshot()
+        return {k: snapshot[k] for k in ("energy", "angular_momentum", "quaternion_norm")}
+
+
+def final_entries(mask: NDArray[np.bool_], final: dict[str, Any]) -> dict[str, Any]:
+    """final_obs and final_info as Gymnasium's SAME_STEP mode wants them."""
+    snapshot: Snapshot = final["final_info"]
+    obs = np.empty(len(mask), dtype=object)
+    for lane in np.flatnonzero(mask):
+        obs[lane] = final["final_obs"][lane].copy()
+    return {
+        "final_obs": obs,
+        "_final_obs": mask.copy(),
+        "final_info": vector_info(snapshot, mask),
+        "_final_info": mask.copy(),
+    }
+
+
+def given_state(options: dict[str, Any] | None, size: int) -> dict[str, ArrayLike] | None:
+    """options["state"], or a ValueError if its keys are wrong."""
+    state = (options or {}).get("state")
+    if state is None:
+        return None
+    wanted = {"quaternion", "angular_velocity"}
+    if not isinstance(state, dict) or set(state) != wanted:
+        raise ValueError(f'options["state"] must have the keys {sorted(wanted)}, got {state!r}')
+    return state
+
+
+def _begin(
+    episodes: Episodes,
+    lanes: NDArray[np.intp],
+    seeds: list[int | None],
+    state: dict[str, ArrayLike] | None,
+    out: Observation,
+) -> None:
+    if state is not None:
+        start = {}
+        for name, width in (("quaternion", 4), ("angular_velocity", 3)):
+            value = np.asarray(state[name], dtype=np.float64)
+            start[name] = value[lanes] if value.shape == (episodes.size, width) else value
+        episodes.batch.set_state(start["quaternion"], start["angular_velocity"], lanes=lanes)
+    episodes.seed(seeds, lanes)
+    episodes.restart(lanes, out, drawn=state is None)
+
+
+def _masked_lanes(options: dict[str, Any] | None, size: int) -> NDArray[np.intp]:
+    mask = (options or {}).get("reset_mask")
+    if mask is None:
+        return np.arange(size)
+    if not isinstance(mask, np.ndarray) or mask.dtype != bool or mask.shape != (size,):
+        raise ValueError(
+            f'options["reset_mask"] must be a bool array of shape ({size},), got {mask!r}'
+        )
+    if not mask.any():
+        raise ValueError('options["reset_mask"] must name at least one lane, got none')
+    return np.flatnonzero(mask)
+
+
+def _lane_seeds(seed: Any, size: int) -> list[int | None]:
+    if seed is None:
+        return [None] * size
+    if isinstance(seed, list | tuple | np.ndarray):
+        if len(seed) != size:
+            raise ValueError(f"seed must have one entry for each of {size} lanes, got {len(seed)}")
+        return [None if s is None else checked_seed(s) for s in seed]
+    first = checked_seed(seed)
+    return [checked_seed(first + i) for i in range(size)]

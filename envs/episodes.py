@@ -1,0 +1,293 @@
+"""Episodes of a batch of bodies: what the single and the vectorised environment share."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rbgym import layout as physics
+from rbgym.engine import Batch, measured
+from rbgym.envs import kernels, layout
+from rbgym.envs.kernels import Parts
+from rbgym.quaternion import Array
+
+Mask = NDArray[np.bool_]
+Observe = Callable[[dict[str, Array]], ArrayLike]
+Reward = Callable[[dict[str, Array], Array], ArrayLike]
+
+_EVERY_SEED = 2**64
+
+
+@dataclass(frozen=True)
+class Setup:
+    """Everything that defines the episodes.
+
+    observe, reward: Python hooks that replace the named parts, or None.
+    settled_steps: steps in a row inside the success region that make a success.
+    """
+
+    parts: Parts
+    terms: tuple[str, ...]
+    dt: float
+    substeps: int
+    torque_limit: Array
+    limit: float
+    settled_steps: int
+    width: int
+    observe: Observe | None = None
+    reward: Reward | None = None
+
+
+class Episodes:
+    """A batch of bodies with their clocks, seeds and outcomes."""
+
+    def __init__(self, batch: Batch, setup: Setup) -> None:
+        self.batch, self.setup, self.size = batch, setup, batch.size
+        batch.put_rows(physics.SCALE, np.tile(setup.torque_limit, (batch.size, 1)))
+        self.buffer = np.zeros(batch.blocks * layout.ROWS * physics.LANES)
+        self.begun = np.zeros(batch.size, dtype=bool)
+
+    # --- rows -------------------------------------------------------------------------------
+
+    def _blocks(self) -> Array:
+        return self.buffer.reshape(-1, layout.ROWS, physics.LANES)
+
+    def row(self, row: int) -> Array:
+        """Copy of one row of the episode buffer, (size,)."""
+        return self._blocks()[:, row].reshape(-1)[: self.size]
+
+    def _put(self, row: int, lanes: NDArray[np.intp], values: ArrayLike) -> None:
+        self._blocks()[lanes // physics.LANES, row, lanes % physics.LANES] = values
+
+    @property
+    def done(self) -> Mask:
+        """Which episodes have ended, (size,)."""
+        return self.row(layout.DONE) > 0
+
+    # --- life of an episode -----------------------------------------------------------------
+
+    def seed(self, seeds: list[int | None], lanes: NDArray[np.intp]) -> None:
+        """Give lanes their seeds; a None keeps the seed and goes on to the next episode."""
+        for lane, seed in zip(lanes, seeds, strict=True):
+            one = np.array([lane])
+            if seed is None:
+                self._put(layout.EPISODE, one, self.row(layout.EPISODE)[lane] + 1)
+                continue
+            self._put(layout.SEED, one, seed & 0xFFFFFFFF)
+            self._put(layout.SEED + 1, one, seed >> 32)
+            self._put(layout.EPISODE, one, 0)
+
+    def next_episode(self, lanes: NDArray[np.intp]) -> None:
+        """Count one episode more for these lanes."""
+        self._put(layout.EPISODE, lanes, self.row(layout.EPISODE)[lanes] + 1)
+
+    def restart(self, lanes: NDArray[np.intp], out: NDArray[np.float32], drawn: bool = True) -> None:
+        """Begin an episode for these lanes; writes their rows of `out`."""
+        batch = self.batch
+        kernels.restart(
+            self.setup.parts, batch.scheme, batch.potential, batch.buffer, self.buffer,
+            lanes, drawn, out,
+        )  # fmt: skip
+        self.begun[lanes] = True
+        if self.setup.observe is not None:
+            out[lanes] = self._observed()[lanes]
+
+    def step(
+        self, commands: Array
+    ) -> tuple[NDArray[np.float32], Array, NDArray[np.bool_], NDArray[np.bool_]]:
+        """Advance all by one control period: observations, rewards, terminated, truncated."""
+        batch, setup = self.batch, self.setup
+        batch.advance(setup.dt / setup.substeps, setup.substeps, commands, 1.0)
+        observations = np.empty((self.size, setup.width), dtype=np.float32)
+        rewards, flags = np.empty(self.size), np.empty((2, self.size), dtype=np.bool_)
+        kernels.judge(
+            setup.parts, batch.scheme, batch.buffer, self.buffer, setup.limit,
+            observations, rewards, flags,
+        )  # fmt: skip
+        if setup.observe is not None:
+            observations[:] = self._observed()
+        if setup.reward is not None:
+            rewards = self._rewarded(commands)
+        return observations, rewards, flags[0], flags[1]
+
+    # --- Python hooks -----------------------------------------------------------------------
+
+    def state(self) -> dict[str, Array]:
+        """quaternion, angular_velocity, angular_momentum, energy and time, first axis the lane."""
+        return {**self.batch.measure(), "time": self.row(layout.ELAPSED) * self.setup.dt}
+
+    def _observed(self) -> NDArray[np.float32]:
+        assert self.setup.observe is not None
+        values = np.asarray(self.setup.observe(self.state()), dtype=np.float32)
+        if values.shape != (self.size, self.setup.width):
+            raise ValueError(
+                f"observation must return shape ({self.size}, {self.setup.width}), "
+                f"got {values.shape}"
+            )
+        return values
+
+    def _rewarded(self, commands: Array) -> Array:
+        assert self.setup.reward is not None
+        clipped = np.clip(commands, -1.0, 1.0)
+        values = np.array(self.setup.reward(self.state(), clipped), dtype=np.float64)
+        if values.shape != (self.size,):
+            raise ValueError(f"reward must return shape ({self.size},), got {values.shape}")
+        return values
+
+    # --- info -------------------------------------------------------------------------------
+
+    def snapshot(self) -> "Snapshot":
+        """What `info` needs, copied, so that it can be worked out later or never."""
+        batch = self.batch
+        blocks = batch.buffer.reshape(batch.blocks, batch.block_rows, physics.LANES)
+        return Snapshot(self, blocks[:, : physics.STATE].copy(), self._blocks().copy())
+
+
+class Snapshot:
+    """The invariants, reward terms and flags of one instant, computed when asked for."""
+
+    KEYS = (
+        "energy",
+        "angular_momentum",
+        "quaternion_norm",
+        "tilt",
+        "reward_terms",
+        "integration_failed",
+        "is_success",
+    )
+
+    def __init__(self, episodes: Episodes, state: Array, rows: Array) -> None:
+        self._batch, self._setup, self._size = episodes.batch, episodes.setup, episodes.size
+        self._state, self._rows = state, rows
+        self._failed = episodes.batch.failed if episodes.batch.any_failed() else None
+        self._measured: dict[str, Array] | None = None
+
+    def _row(self, row: int) -> Array:
+        return self._rows[:, row].reshape(-1)[: self._size]
+
+    def _measure(self) -> dict[str, Array]:
+        if self._measured is None:
+            batch = self._batch
+            blocks = batch.buffer.reshape(batch.blocks, batch.block_rows, physics.LANES).copy()
+            blocks[:, : physics.STATE] = self._state
+            self._measured = measured(batch.scheme, batch.potential, blocks.reshape(-1), self._size)
+        return self._measured
+
+    def __getitem__(self, key: str) -> Any:
+        if key in ("energy", "angular_momentum"):
+            return self._measure()[key]
+        if key == "quaternion_norm":
+            return np.linalg.norm(self._measure()["quaternion"], axis=1)
+        if key == "tilt":
+            q = self._measure()["quaternion"]
+            return 2.0 * np.arctan2(np.hypot(q[:, 1], q[:, 2]), np.hypot(q[:, 0], q[:, 3]))
+        if key == "reward_terms":
+            return {n: self._row(layout.TERMS + j) for j, n in enumerate(self._setup.terms)}
+        if key == "integration_failed":
+            return np.zeros(self._size, dtype=bool) if self._failed is None else self._failed
+        if key == "is_success":
+            return self._row(layout.STREAK) >= self._setup.settled_steps
+        raise KeyError(key)
+
+
+class LazyInfo(dict[str, Any]):
+    """An info dictionary whose entries are worked out when they are first read.
+
+    It behaves like the plain dictionary with all entries; copying and pickling make it one.
+    """
+
+    def __init__(self, work: dict[str, Callable[[], Any]]) -> None:
+        super().__init__()
+        self._work = work
+
+    def __missing__(self, key: str) -> Any:
+        if key not in self._work:
+            raise KeyError(key)
+        self[key] = value = self._work.pop(key)()
+        return value
+
+    def _fill(self) -> "LazyInfo":
+        for key in list(self._work):
+            self[key]
+        return self
+
+    def __contains__(self, key: object) -> bool:
+        return super().__contains__(key) or key in self._work
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.keys(self._fill()))
+
+    def __len__(self) -> int:
+        return super().__len__() + len(self._work)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return self[key] if key in self else default
+
+    def keys(self) -> Any:
+        return dict.keys(self._fill())
+
+    def items(self) -> Any:
+        return dict.items(self._fill())
+
+    def values(self) -> Any:
+        return dict.values(self._fill())
+
+    def pop(self, key: str, *default: Any) -> Any:
+        return dict.pop(self._fill(), key, *default)
+
+    def copy(self) -> dict[str, Any]:
+        return dict(self.items())
+
+    def __eq__(self, other: object) -> bool:
+        return dict(self.items()) == other
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(dict(self.items()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (dict, (dict(self.items()),))
+
+
+def single_info(snapshot: Snapshot) -> LazyInfo:
+    """Info of a batch of one: scalars, plain bools, and vectors without the lane axis."""
+
+    def one(key: str) -> Any:
+        value = snapshot[key]
+        if isinstance(value, dict):
+            return {name: float(v[0]) for name, v in value.items()}
+        return value[0].copy() if value.ndim > 1 else value[0].item()
+
+    return LazyInfo({key: (lambda k=key: one(k)) for key in Snapshot.KEYS})  # type: ignore[misc]
+
+
+def vector_info(snapshot: Snapshot, mask: Mask | None = None) -> LazyInfo:
+    """Info of many: arrays, each with its `_key` mask (default: every lane)."""
+    size = snapshot._size
+
+    def all_lanes() -> Mask:
+        return np.ones(size, dtype=bool) if mask is None else mask.copy()
+
+    work: dict[str, Callable[[], Any]] = {}
+    for key in Snapshot.KEYS:
+        work[key] = lambda k=key: _with_masks(snapshot[k], all_lanes)  # type: ignore[misc]
+        work[f"_{key}"] = all_lanes
+    return LazyInfo(work)
+
+
+def _with_masks(value: Any, all_lanes: Callable[[], Mask]) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return {k: v for n, a in value.items() for k, v in ((n, a), (f"_{n}", all_lanes()))}
+
+
+def checked_seed(seed: Any) -> int:
+    """A seed as an int, or a ValueError naming what is allowed."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
+        raise ValueError(f"seed must be an integer from 0 to 2**64 - 1, got {seed!r}")
+    if not 0 <= int(seed) < _EVERY_SEED:
+        raise ValueError(f"seed must be an integer from 0 to 2**64 - 1, got {seed!r}")
+    return int(seed)
