@@ -11,7 +11,7 @@ import numpy as np
 import rbgym
 
 LANES = 1024
-_CASES: dict[str, tuple[str, dict[str, Any]]] = {
+CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "akw, 1 substep": ("RigidTop-v0", {"integrator": "akw", "substeps": 1}),
     "defaults": ("RigidTop-v0", {}),
     "CartPole-v1": ("CartPole-v1", {}),
@@ -31,8 +31,8 @@ def bench(rounds: int = 15, seconds: float = 0.1) -> dict[str, Any]:
     threads = rbgym.get_num_threads()
     rbgym.set_num_threads(1)
     try:
-        vector = _medians({k: _vector(*case) for k, case in _CASES.items()}, rounds, seconds)
-        single = _medians({k: _single(*case) for k, case in _CASES.items()}, rounds, seconds)
+        vector = _medians({k: _vector(*case) for k, case in CASES.items()}, rounds, seconds)
+        single = _medians({k: _single(*case) for k, case in CASES.items()}, rounds, seconds)
     finally:
         rbgym.set_num_threads(threads)
     base_vector, base_single = (x["CartPole-v1"] for x in (vector, single))

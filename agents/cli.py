@@ -104,6 +104,7 @@ def train(
     algo: Annotated[str, typer.Option(help="ppo, sac or td3.")] = "ppo",
     seed: Annotated[int, typer.Option(help="Seed of training.")] = 0,
     timesteps: Annotated[int | None, typer.Option(help="Env steps; default as tuned.")] = None,
+    checkpoint_every: Annotated[int, typer.Option(help="Env steps between checkpoints.")] = 50_000,
     overwrite: Annotated[bool, typer.Option(help="Start anew; lose what OUT holds.")] = False,
     progress: Annotated[bool, typer.Option(help="Show a progress bar.")] = True,
     as_json: Json = False,
@@ -118,6 +119,7 @@ def train(
         seed=seed,
         timesteps=timesteps,
         resume=not overwrite,
+        checkpoint_every=checkpoint_every,
         progress=progress,
         report=lambda message: typer.echo(message, err=True),
     )

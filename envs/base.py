@@ -1,7 +1,8 @@
 """The single and the vectorised attitude environment, one implementation for both."""
 
+import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -11,18 +12,12 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
 from rbgym.engine import Batch
-from rbgym.envs.episodes import (
-    Episodes,
-    LazyInfo,
-    Setup,
-    Snapshot,
-    checked_seed,
-    single_info,
-    vector_info,
-)
+from rbgym.envs.episodes import Episodes, Setup, Snapshot, checked_seed
+from rbgym.envs.info import LazyInfo, SingleInfo, VectorInfo
 from rbgym.quaternion import Array
 
-Observation = NDArray[np.float32]
+Observation = NDArray[np.floating[Any]]
+Flags = NDArray[np.bool_]
 
 
 def action_box() -> spaces.Box:
@@ -37,7 +32,7 @@ def _finite(action: Any, shape: tuple[int, ...]) -> Array:
         raise ValueError(f"action must have shape {shape}, got shape {values.shape}")
     flat = values.ravel()
     # One dot product tells almost always; only if it overflows is every entry looked at.
-    if not np.isfinite(flat.dot(flat)) and not np.isfinite(flat).all():
+    if not math.isfinite(flat.dot(flat)) and not np.isfinite(flat).all():
         bad = np.argwhere(~np.isfinite(values))[0]
         where = f" in lane {bad[0]}" if values.ndim == 2 else ""
         row = values[bad[0]] if values.ndim == 2 else values
@@ -76,10 +71,10 @@ class _Described:
         return self._episodes.setup.torque_limit.copy()
 
 
-class AttitudeEnv(_Described, gym.Env[Observation, Array]):
+class AttitudeEnv(_Described, gym.Env[Any, Any]):
     """A body to be turned: the base of every single environment."""
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012  (as Gymnasium declares it)
 
     def __init__(self, batch: Batch, setup: Setup, observation_space: spaces.Box) -> None:
         self.observation_space, self.action_space = observation_space, action_box()
@@ -98,14 +93,12 @@ class AttitudeEnv(_Described, gym.Env[Observation, Array]):
             seed = int(self.np_random.integers(2**63))
         out = np.empty((1, self._episodes.setup.width), dtype=np.float32)
         _begin(self._episodes, np.zeros(1, np.intp), [seed], state, out)
-        return out[0], single_info(self._episodes.snapshot())
+        return out[0], LazyInfo(SingleInfo(self._episodes.snapshot()))
 
-    def step(
-        self, action: Any
-    ) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Hold the torque of `action` for one control period."""
         episodes = self._episodes
-        if not episodes.begun[0]:
+        if not episodes.all_begun:
             raise gym.error.ResetNeeded("call reset() before step()")
         commands = _finite(action, (3,)).reshape(1, 3)
         observation, rewards, terminated, truncated = episodes.step(commands)
@@ -114,12 +107,12 @@ class AttitudeEnv(_Described, gym.Env[Observation, Array]):
             rewards.item(),
             terminated.item(),
             truncated.item(),
-            single_info(episodes.snapshot()),
+            LazyInfo(SingleInfo(episodes.snapshot())),
         )
 
     def invariants(self) -> dict[str, Any]:
         """energy [J], angular_momentum (3,) [kg m^2/s, world] and quaternion_norm, now."""
-        info = single_info(self._episodes.snapshot())
+        info = LazyInfo(SingleInfo(self._episodes.snapshot()))
         return {k: info[k] for k in ("energy", "angular_momentum", "quaternion_norm")}
 
     @property
@@ -130,7 +123,7 @@ class AttitudeEnv(_Described, gym.Env[Observation, Array]):
                 for name, value in state.items() if name != "energy"}  # fmt: skip
 
 
-class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Observation, Array, Array]):
+class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
     """Many bodies stepped together: the base of every native vector environment."""
 
     def __init__(
@@ -148,6 +141,7 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Observation, Array, Arr
         self.action_space = batch_space(self.single_action_space, batch.size)
         self._episodes = Episodes(batch, setup)
         self._ended = False
+        self._observation = np.zeros((batch.size, setup.width), dtype=np.float32)
 
     def reset(
         self,
@@ -177,14 +171,12 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Observation, Array, Arr
         self._observation, self._ended = out.copy(), bool(episodes.done.any())
         mask = np.zeros(n, dtype=bool)
         mask[lanes] = True
-        return out, vector_info(episodes.snapshot(), mask)
+        return out, LazyInfo(VectorInfo(episodes.snapshot(), mask))
 
-    def step(
-        self, actions: Any
-    ) -> tuple[Observation, Array, NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+    def step(self, actions: Any) -> tuple[Observation, Array, Flags, Flags, dict[str, Any]]:
         """Hold the torques of `actions` (n, 3) for one control period."""
         episodes = self._episodes
-        if not episodes.begun.all():
+        if not episodes.all_begun:
             raise gym.error.ResetNeeded("call reset() before step()")
         commands = _finite(actions, (self.num_envs, 3))
         before = episodes.done if self._ended else None
@@ -195,49 +187,28 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Observation, Array, Arr
             )
         observations, rewards, terminated, truncated = episodes.step(commands)
         if before is not None:
-            self._reset_ended(before, observations, rewards, terminated, truncated)
-        ended = terminated | truncated
-        self._ended = bool(ended.any())
-        if not self._ended:
-            return self._given(observations, rewards, terminated, truncated, None)
-        if self.autoreset_mode is not AutoresetMode.SAME_STEP:
-            return self._given(observations, rewards, terminated, truncated, None)
-        final = {"final_obs": observations.copy(), "final_info": episodes.snapshot()}
-        self._restart(ended, observations)
-        self._ended = False
-        return self._given(observations, rewards, terminated, truncated, (ended, final))
-
-    def _given(
-        self,
-        observations: Observation,
-        rewards: Array,
-        terminated: NDArray[np.bool_],
-        truncated: NDArray[np.bool_],
-        final: tuple[NDArray[np.bool_], dict[str, Any]] | None,
-    ) -> tuple[Observation, Array, NDArray[np.bool_], NDArray[np.bool_], LazyInfo]:
+            # NEXT_STEP: where an episode had ended, this step was its reset.
+            self._restart(before, observations)
+            rewards[before], terminated[before], truncated[before] = 0.0, False, False
+        self._ended, final = False, None
+        if episodes.some_ended:
+            ended = terminated | truncated
+            self._ended = bool(ended.any())
+            if self._ended and self.autoreset_mode is AutoresetMode.SAME_STEP:
+                final = final_entries(ended, observations, episodes.snapshot())
+                self._restart(ended, observations)
+                self._ended = False
         if self.autoreset_mode is AutoresetMode.DISABLED:
             self._observation = observations.copy()
-        info = vector_info(self._episodes.snapshot())
+        info = LazyInfo(VectorInfo(episodes.snapshot()))
         if final is not None:
-            info.update(final_entries(*final))
+            info.update(final)
         return observations, rewards, terminated, truncated, info
 
-    def _restart(self, mask: NDArray[np.bool_], observations: Observation) -> None:
+    def _restart(self, mask: Flags, observations: Observation) -> None:
         lanes = np.flatnonzero(mask)
         self._episodes.next_episode(lanes)
         self._episodes.restart(lanes, observations)
-
-    def _reset_ended(
-        self,
-        mask: NDArray[np.bool_],
-        observations: Observation,
-        rewards: Array,
-        terminated: NDArray[np.bool_],
-        truncated: NDArray[np.bool_],
-    ) -> None:
-        """NEXT_STEP: where an episode had ended, this step was its reset."""
-        self._restart(mask, observations)
-        rewards[mask], terminated[mask], truncated[mask] = 0.0, False, False
 
     @property
     def state(self) -> dict[str, Array]:
@@ -250,16 +221,15 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Observation, Array, Arr
         return {k: snapshot[k] for k in ("energy", "angular_momentum", "quaternion_norm")}
 
 
-def final_entries(mask: NDArray[np.bool_], final: dict[str, Any]) -> dict[str, Any]:
+def final_entries(mask: Flags, observations: Observation, snapshot: Snapshot) -> dict[str, Any]:
     """final_obs and final_info as Gymnasium's SAME_STEP mode wants them."""
-    snapshot: Snapshot = final["final_info"]
-    obs = np.empty(len(mask), dtype=object)
+    final_obs = np.empty(len(mask), dtype=object)
     for lane in np.flatnonzero(mask):
-        obs[lane] = final["final_obs"][lane].copy()
+        final_obs[lane] = observations[lane].copy()
     return {
-        "final_obs": obs,
+        "final_obs": final_obs,
         "_final_obs": mask.copy(),
-        "final_info": vector_info(snapshot, mask),
+        "final_info": LazyInfo(VectorInfo(snapshot, mask.copy())),
         "_final_info": mask.copy(),
     }
 

@@ -1,6 +1,6 @@
 """Episodes of a batch of bodies: what the single and the vectorised environment share."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from rbgym import layout as physics
 from rbgym.engine import Batch, measured
 from rbgym.envs import kernels, layout
 from rbgym.envs.kernels import Parts
+from rbgym.jit import Entries
 from rbgym.quaternion import Array
 
 Mask = NDArray[np.bool_]
@@ -48,6 +49,10 @@ class Episodes:
         batch.put_rows(physics.SCALE, np.tile(setup.torque_limit, (batch.size, 1)))
         self.buffer = np.zeros(batch.blocks * layout.ROWS * physics.LANES)
         self.begun = np.zeros(batch.size, dtype=bool)
+        self.all_begun = False
+        # Whether some episode may have ended in the last step: if not, nobody need look.
+        self.some_ended = False
+        self._entries = Entries()
 
     # --- rows -------------------------------------------------------------------------------
 
@@ -83,14 +88,18 @@ class Episodes:
         """Count one episode more for these lanes."""
         self._put(layout.EPISODE, lanes, self.row(layout.EPISODE)[lanes] + 1)
 
-    def restart(self, lanes: NDArray[np.intp], out: NDArray[np.float32], drawn: bool = True) -> None:
+    def restart(
+        self, lanes: NDArray[np.intp], out: NDArray[np.float32], drawn: bool = True
+    ) -> None:
         """Begin an episode for these lanes; writes their rows of `out`."""
         batch = self.batch
-        kernels.restart(
+        self._entries(
+            kernels.restart,
             self.setup.parts, batch.scheme, batch.potential, batch.buffer, self.buffer,
             lanes, drawn, out,
         )  # fmt: skip
         self.begun[lanes] = True
+        self.all_begun = bool(self.begun.all())
         if self.setup.observe is not None:
             out[lanes] = self._observed()[lanes]
 
@@ -102,7 +111,8 @@ class Episodes:
         batch.advance(setup.dt / setup.substeps, setup.substeps, commands, 1.0)
         observations = np.empty((self.size, setup.width), dtype=np.float32)
         rewards, flags = np.empty(self.size), np.empty((2, self.size), dtype=np.bool_)
-        kernels.judge(
+        self.some_ended = self._entries(
+            kernels.judge,
             setup.parts, batch.scheme, batch.buffer, self.buffer, setup.limit,
             observations, rewards, flags,
         )  # fmt: skip
@@ -159,20 +169,21 @@ class Snapshot:
     )
 
     def __init__(self, episodes: Episodes, state: Array, rows: Array) -> None:
-        self._batch, self._setup, self._size = episodes.batch, episodes.setup, episodes.size
+        self._batch, self._setup, self.size = episodes.batch, episodes.setup, episodes.size
         self._state, self._rows = state, rows
-        self._failed = episodes.batch.failed if episodes.batch.any_failed() else None
+        # A body that failed has ended its episode.
+        self._failed = episodes.batch.failed if episodes.some_ended else None
         self._measured: dict[str, Array] | None = None
 
     def _row(self, row: int) -> Array:
-        return self._rows[:, row].reshape(-1)[: self._size]
+        return self._rows[:, row].reshape(-1)[: self.size]
 
     def _measure(self) -> dict[str, Array]:
         if self._measured is None:
             batch = self._batch
             blocks = batch.buffer.reshape(batch.blocks, batch.block_rows, physics.LANES).copy()
             blocks[:, : physics.STATE] = self._state
-            self._measured = measured(batch.scheme, batch.potential, blocks.reshape(-1), self._size)
+            self._measured = measured(batch.scheme, batch.potential, blocks.reshape(-1), self.size)
         return self._measured
 
     def __getitem__(self, key: str) -> Any:
@@ -186,102 +197,10 @@ class Snapshot:
         if key == "reward_terms":
             return {n: self._row(layout.TERMS + j) for j, n in enumerate(self._setup.terms)}
         if key == "integration_failed":
-            return np.zeros(self._size, dtype=bool) if self._failed is None else self._failed
+            return np.zeros(self.size, dtype=bool) if self._failed is None else self._failed
         if key == "is_success":
             return self._row(layout.STREAK) >= self._setup.settled_steps
         raise KeyError(key)
-
-
-class LazyInfo(dict[str, Any]):
-    """An info dictionary whose entries are worked out when they are first read.
-
-    It behaves like the plain dictionary with all entries; copying and pickling make it one.
-    """
-
-    def __init__(self, work: dict[str, Callable[[], Any]]) -> None:
-        super().__init__()
-        self._work = work
-
-    def __missing__(self, key: str) -> Any:
-        if key not in self._work:
-            raise KeyError(key)
-        self[key] = value = self._work.pop(key)()
-        return value
-
-    def _fill(self) -> "LazyInfo":
-        for key in list(self._work):
-            self[key]
-        return self
-
-    def __contains__(self, key: object) -> bool:
-        return super().__contains__(key) or key in self._work
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(dict.keys(self._fill()))
-
-    def __len__(self) -> int:
-        return super().__len__() + len(self._work)
-
-    def get(self, key: str, default: Any = None) -> Any:
-        return self[key] if key in self else default
-
-    def keys(self) -> Any:
-        return dict.keys(self._fill())
-
-    def items(self) -> Any:
-        return dict.items(self._fill())
-
-    def values(self) -> Any:
-        return dict.values(self._fill())
-
-    def pop(self, key: str, *default: Any) -> Any:
-        return dict.pop(self._fill(), key, *default)
-
-    def copy(self) -> dict[str, Any]:
-        return dict(self.items())
-
-    def __eq__(self, other: object) -> bool:
-        return dict(self.items()) == other
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return repr(dict(self.items()))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (dict, (dict(self.items()),))
-
-
-def single_info(snapshot: Snapshot) -> LazyInfo:
-    """Info of a batch of one: scalars, plain bools, and vectors without the lane axis."""
-
-    def one(key: str) -> Any:
-        value = snapshot[key]
-        if isinstance(value, dict):
-            return {name: float(v[0]) for name, v in value.items()}
-        return value[0].copy() if value.ndim > 1 else value[0].item()
-
-    return LazyInfo({key: (lambda k=key: one(k)) for key in Snapshot.KEYS})  # type: ignore[misc]
-
-
-def vector_info(snapshot: Snapshot, mask: Mask | None = None) -> LazyInfo:
-    """Info of many: arrays, each with its `_key` mask (default: every lane)."""
-    size = snapshot._size
-
-    def all_lanes() -> Mask:
-        return np.ones(size, dtype=bool) if mask is None else mask.copy()
-
-    work: dict[str, Callable[[], Any]] = {}
-    for key in Snapshot.KEYS:
-        work[key] = lambda k=key: _with_masks(snapshot[k], all_lanes)  # type: ignore[misc]
-        work[f"_{key}"] = all_lanes
-    return LazyInfo(work)
-
-
-def _with_masks(value: Any, all_lanes: Callable[[], Mask]) -> Any:
-    if not isinstance(value, dict):
-        return value
-    return {k: v for n, a in value.items() for k, v in ((n, a), (f"_{n}", all_lanes()))}
 
 
 def checked_seed(seed: Any) -> int:

@@ -52,17 +52,22 @@ def _judge_lane(parts, buffer, i, episodes, e, limit):
     episodes[e + TERMINATED * LANES] = 1.0 if over else 0.0
     episodes[e + TRUNCATED * LANES] = 1.0 if late else 0.0
     episodes[e + DONE * LANES] = 1.0 if over | late else 0.0
+    return 1.0 if over | late else 0.0
 
 
 @compiled
 def judge(parts, scheme, buffer, episodes, limit, observations, rewards, flags):
-    """Judge every body. flags: (2, bodies), terminated and truncated. limit: steps, or inf."""
+    """Judge every body; returns whether any episode ended, lanes beyond the last included.
+
+    flags: (2, bodies), terminated and truncated. limit: steps, or inf.
+    """
+    ended = 0.0
     block_size = (MEMORY + memory_size(scheme)) * LANES
     bodies, width = observations.shape
     for block in range(len(buffer) // block_size):
         base, first = block * block_size, block * ROWS * LANES
         for lane in range(LANES):
-            _judge_lane(parts, buffer, base + lane, episodes, first + lane, limit)
+            ended += _judge_lane(parts, buffer, base + lane, episodes, first + lane, limit)
         for lane in range(min(LANES, bodies - block * LANES)):
             k, e = block * LANES + lane, first + lane
             for column in range(width):
@@ -70,6 +75,7 @@ def judge(parts, scheme, buffer, episodes, limit, observations, rewards, flags):
             rewards[k] = episodes[e + REWARD * LANES]
             flags[0, k] = episodes[e + TERMINATED * LANES] > 0.0
             flags[1, k] = episodes[e + TRUNCATED * LANES] > 0.0
+    return ended > 0.0
 
 
 @compiled

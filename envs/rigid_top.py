@@ -42,7 +42,9 @@ def _named(argument: str, name: Any, known: Any) -> None:
     if name not in known:
         near = difflib.get_close_matches(str(name), list(known), n=1, cutoff=0.4)
         hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"{argument} must be one of {list(known)} or a callable, got {name!r}{hint}")
+        raise ValueError(
+            f"{argument} must be one of {list(known)} or a callable, got {name!r}{hint}"
+        )
 
 
 def _ranges(initial: dict[str, float] | None) -> Tilted:

@@ -8,6 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbgym import integrators, kernels, layout, potentials, threads
 from rbgym.body import RigidBody
+from rbgym.integrators.interface import memory_size
+from rbgym.jit import Entries
 from rbgym.potentials import Potential
 from rbgym.quaternion import Array, multiply, rotate, rotate_inverse
 
@@ -39,13 +41,12 @@ class Batch:
         self.integrator = integrators.get(integrator)
         self.scheme = self.integrator.scheme
         self.size, self.projection = size, projection
+        self._entries = Entries()
         self.blocks = -(-size // layout.LANES)
         self.block_rows = layout.MEMORY + self.integrator.memory
         self.buffer = np.zeros(self.blocks * self.block_rows * layout.LANES)
         each = [bodies] * size if isinstance(bodies, RigidBody) else list(bodies)
-        many = isinstance(potential, list) or type(potential) is tuple
-        fields = [potentials.checked(p) for p in (potential if many else [potential])]  # type: ignore[union-attr]
-        fields = fields if many else fields * size
+        fields = _fields(potential, size)
         if len(each) != size or len(fields) != size or len({type(p) for p in fields}) > 1:
             raise ValueError(
                 f"bodies and potential must be one for all or {size} of one kind, "
@@ -174,13 +175,15 @@ class Batch:
         commands: (size, 3) float64, finite; clipped to +-bound and multiplied by the SCALE rows
         they are the new held torque. Without them the torque stays what it was.
         """
-        stride = self.block_rows * layout.LANES
+        stride, bound = self.block_rows * layout.LANES, float(bound)
         projection = 1.0 if self.projection else 0.0
 
         def work(first: int, last: int) -> None:
             part = self.buffer[first * stride : last * stride]
             own = commands[first * layout.LANES : last * layout.LANES]
-            kernels.advance(self.scheme, self.potential, part, own, bound, steps, h, projection)
+            self._entries(
+                kernels.advance, self.scheme, self.potential, part, own, bound, steps, h, projection
+            )
 
         threads.over_blocks(self.blocks, work)
 
@@ -188,10 +191,6 @@ class Batch:
     def failed(self) -> NDArray[np.bool_]:
         """Which bodies stand still because a step of theirs could not be solved, (size,)."""
         return self.rows(layout.FAILED, 1)[:, 0] > 0
-
-    def any_failed(self) -> bool:
-        """Whether any body failed; cheap."""
-        return bool(self._blocks()[:, layout.FAILED].any())
 
     @property
     def redone(self) -> Array:
@@ -206,7 +205,7 @@ class Batch:
 
 def measured(scheme: Any, potential: Potential, buffer: Array, size: int) -> dict[str, Array]:
     """What `Batch.measure` returns, of a buffer or of a copy of one."""
-    lanes = len(buffer) // (layout.MEMORY + integrators.memory_size(scheme))
+    lanes = len(buffer) // (layout.MEMORY + memory_size(scheme))
     out = np.empty((11, lanes))
     kernels.measure(scheme, potential, buffer, out)
     return {
@@ -215,6 +214,13 @@ def measured(scheme: Any, potential: Potential, buffer: Array, size: int) -> dic
         "angular_momentum": out[7:10, :size].T.copy(),
         "energy": out[10, :size].copy(),
     }
+
+
+def _fields(potential: Any, size: int) -> list[Potential]:
+    """One checked potential for each body; mind that a potential is itself a tuple."""
+    if type(potential) in (list, tuple):
+        return [potentials.checked(one) for one in potential]
+    return [potentials.checked(potential)] * size
 
 
 def _rows(name: str, value: ArrayLike | None, count: int, width: int) -> Array:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from numba import njit
+from numba import njit, typeof
 from numba.extending import overload
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -94,7 +94,7 @@ def choice(stub: F) -> F:
         return table.body(args[0])
 
     # A choice that is decided while compiling costs nothing at run time.
-    overload(function, jit_options=_INLINED, strict=False)(choose)
+    overload(function, jit_options=_INLINED, strict=False)(choose)  # type: ignore[arg-type]
     function.table = table  # type: ignore[attr-defined]
     return function  # type: ignore[return-value]
 
@@ -131,3 +131,31 @@ def compiled(function: F) -> F:
     # Numba offers no public way to add to the key; tests/test_cache.py guards this line.
     dispatcher._cache._cache_file._source_stamp = sources_digest()
     return dispatcher  # type: ignore[no-any-return]
+
+
+def entry_point(kernel: Any, *args: Any) -> Callable[..., Any]:
+    """The machine code of a `compiled` kernel for arguments of these types.
+
+    Working out the types of named tuples at each call costs more than stepping a body. Call the
+    result with arguments of exactly these types (arrays: dtype and layout) only.
+    """
+    signature = tuple(typeof(arg) for arg in args)  # type: ignore[no-untyped-call]
+    kernel.compile(signature)
+    entry: Callable[..., Any] = kernel.overloads[signature].entry_point
+    return entry
+
+
+class Entries:
+    """Entry points that an object uses, found at first use; never pickled or copied."""
+
+    def __init__(self) -> None:
+        self._found: dict[Any, Callable[..., Any]] = {}
+
+    def __call__(self, kernel: Any, *args: Any) -> Any:
+        entry = self._found.get(kernel)
+        if entry is None:
+            entry = self._found[kernel] = entry_point(kernel, *args)
+        return entry(*args)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Entries, ())

@@ -200,9 +200,7 @@ def _finish(scheme, potential, buffer, i, h, projection):
     q, L_0 = step.q, step.L
     put_vector(buffer, i, L, _vector_if(good, L_1, L_0))
     buffer[i + Q * LANES] = q_1[0] if good else q[0]
-    put_vector(
-        buffer, i, Q + 1, _vector_if(good, (q_1[1], q_1[2], q_1[3]), (q[1], q[2], q[3]))
-    )
+    put_vector(buffer, i, Q + 1, _vector_if(good, (q_1[1], q_1[2], q_1[3]), (q[1], q[2], q[3])))
     buffer[i + E * LANES] = level if good else buffer[i + E * LANES]
     largest = buffer[i + CORRECTION * LANES]
     buffer[i + CORRECTION * LANES] = turn2 if good & (turn2 > largest) else largest

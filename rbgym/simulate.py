@@ -1,5 +1,6 @@
 """Simulate one rigid body."""
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -44,9 +45,7 @@ class Trajectory:
             "vertical_momentum": invariants.vertical_momentum_error(self.angular_momentum),
             "quaternion_norm": invariants.norm_error(self.quaternion),
         }
-        return {
-            name: {"max": float(e.max()), "final": float(e[-1])} for name, e in errors.items()
-        }
+        return {name: {"max": float(e.max()), "final": float(e[-1])} for name, e in errors.items()}
 
 
 def simulate(
@@ -83,7 +82,7 @@ def simulate(
         drive: Callable[[int, int], None] = _Feedback(batch, dt, torque)
     else:
         drive = _Schedule(batch, dt, steps, torque)
-    for first, last in zip(instants[:-1], instants[1:], strict=True):
+    for first, last in itertools.pairwise(instants):
         drive(first, last)
         if batch.failed[0]:
             raise IntegrationError(

@@ -226,11 +226,11 @@ def test_projection_leaves_a_body_that_is_damped_to_rest_alone(name, potential):
             RigidBody([2, 3, 4]),
             integrator=name,
             dt=0.05,
-            steps=2000,
+            steps=4000,
             quaternion=Q,
             angular_velocity=OMEGA,
             potential=potential,
-            torque=lambda t, q, omega: -4.0 * omega,
+            torque=lambda t, q, omega: -1.5 * omega,
             projection=projection,
         )
         assert np.abs(motion.angular_velocity[-1]).max() < 1e-9

@@ -1,0 +1,151 @@
+"""The command line, command by command."""
+
+import csv
+import json
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("typer")
+
+from typer.testing import CliRunner
+
+from rbgym import integrators, validation
+from rbgym.agents import bench as bench_module
+from rbgym.agents.cli import app
+
+PNG = b"\x89PNG"
+
+
+def run(*arguments: object, status: int = 0):
+    result = CliRunner().invoke(app, [str(a) for a in arguments])
+    assert result.exit_code == status, (result.output, result.exception)
+    return result
+
+
+def run_json(*arguments: object, status: int = 0):
+    return json.loads(run(*arguments, "--json", status=status).stdout)
+
+
+def assert_refused(message: str, *arguments: object) -> None:
+    result = run(*arguments, status=2)
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_list_shows_the_whole_catalogue():
+    content = run_json("list")
+    assert [i["name"] for i in content["integrators"]] == integrators.names()
+    assert content["environments"] == [{"env": "RigidTop-v0", "max_episode_steps": 500}]
+    text = run("list").stdout
+    assert all(name in text for name in ["RigidTop-v0", "pd", *integrators.names()])
+
+
+@pytest.mark.parametrize("name", integrators.names())
+def test_simulate_reports_the_drift_of_every_integrator(name):
+    drift = run_json("simulate", "--integrator", name, "--steps", 50)
+    assert drift["energy"].keys() == {"max", "final"}
+    assert "angular_momentum" in run("simulate", "--integrator", name, "--steps", 5).stdout
+
+
+def test_simulate_writes_csv_and_plot(tmp_path):
+    table, picture = tmp_path / "motion.csv", tmp_path / "motion.png"
+    files = ("--csv", table, "--plot", picture)
+    run("simulate", "--mgl", 20, "--steps", 20, "--record-every", 5, *files)
+    with table.open() as file:
+        rows = list(csv.DictReader(file))
+    assert [float(row["time"]) for row in rows] == pytest.approx([0, 0.05, 0.1, 0.15, 0.2])
+    assert float(rows[0]["wy"]) == 20
+    assert picture.read_bytes().startswith(PNG)
+
+
+def test_simulate_takes_a_full_tensor():
+    run_json("simulate", "--inertia", "6,1,0,1,8,0,0,0,5", "--steps", 5)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--integrator", "akv"], "did you mean 'akw'?"),
+        (["--inertia", "1,2"], "inertia must be 3 or 9 comma-separated numbers, got '1,2'"),
+        (["--inertia", "1,2,x"], "inertia must be 3 or 9 comma-separated numbers"),
+        (["--inertia", "1,1,9"], "inertia"),
+        (["--dt", "0"], "dt must be a positive finite number, got 0.0"),
+        (["--steps", "0"], "steps must be a positive integer, got 0"),
+        (["--steps", "3", "--csv", "/nowhere/x.csv"], "/nowhere/x.csv"),
+    ],
+)
+def test_simulate_refuses_bad_input_in_one_line(arguments, message):
+    assert_refused(message, "simulate", *arguments)
+
+
+def test_evaluate_prints_a_controller():
+    content = run_json("evaluate", "pd", "--episodes", 16)
+    assert content["pd"]["success_rate"] == 1
+    assert len(content["pd"]["success_interval"]) == 2
+    assert "100.0 %" in run("evaluate", "pd", "--episodes", 16).stdout
+
+
+def test_train_evaluate_and_compare_with_a_plot(tmp_path):
+    pytest.importorskip("stable_baselines3")
+    out, picture = tmp_path / "run", tmp_path / "comparison.png"
+    train = ("train", "RigidTop-v0", "--out", out, "--timesteps", 1, "--no-progress")
+    assert "trained 16384 steps" in run(*train).stdout
+    assert "was finished before" in run(*train).stdout
+    assert run_json(*train)["timesteps"] == 16384
+    compared = run_json("evaluate", out, "--compare", "pd", "--episodes", 8, "--plot", picture)
+    assert list(compared) == [str(out), "pd"]
+    assert picture.read_bytes().startswith(PNG)
+    assert_refused("holds another run", *train, "--seed", 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["evaluate", "pid"], "neither a folder nor one of the controllers ['pd']"),
+        (["evaluate", "/tmp"], "is no run folder"),
+        (["evaluate", "pd", "--episodes", "0"], "episodes must be from 1 to 256, got 0"),
+        (["evaluate", "pd", "--env", "RigidTop-v7"], "RigidTop"),
+        (["train", "RigidTop-v0", "--out", "x", "--algo", "dqn"], "algo must be one of"),
+        (["train", "RigidTip-v0", "--out", "x"], "env must be one of ['RigidTop-v0']"),
+        (["validate", "akv"], "did you mean 'akw'?"),
+        (["bench", "--rounds", "0"], "rounds and seconds must be positive"),
+    ],
+)
+def test_bad_input_ends_with_one_line_and_status_2(arguments, message):
+    assert_refused(message, *arguments)
+
+
+def test_validate_exits_with_1_on_a_broken_promise(monkeypatch):
+    claim = validation.Claim("akw", "none", "energy", "conserved", 1e-15, 1e-13, True)
+    monkeypatch.setattr(validation, "validate", lambda names, steps: [claim])
+    assert run_json("validate", "akw") == [claim._asdict()]
+    broken = claim._replace(measured=0.1, passed=False)
+    monkeypatch.setattr(validation, "validate", lambda names, steps: [claim, broken])
+    assert "1 broken" in run("validate", status=1).stdout
+    assert [c["passed"] for c in run_json("validate", status=1)] == [True, False]
+
+
+def test_bench_compares_with_cartpole():
+    content = run_json("bench", "--rounds", 1, "--seconds", 0.001)
+    assert content["vector"]["CartPole-v1"]["ratio"] == 1
+    assert content["single"].keys() == content["vector"].keys() == bench_module.CASES.keys()
+    assert "ratio" in run("bench", "--rounds", 1, "--seconds", 0.001).stdout
+
+
+@pytest.mark.parametrize("command", ["list", "simulate --steps 2", "evaluate pd --episodes 1"])
+def test_light_commands_import_no_learning_library(command):
+    code = f"""
+import sys
+sys.argv = ["rbgym", *{command.split()!r}]
+from rbgym.agents.cli import main
+try:
+    main()
+except SystemExit as end:
+    assert not end.code, end.code
+heavy = {{"torch", "stable_baselines3", "tensorboard", "matplotlib"}} & sys.modules.keys()
+assert not heavy, heavy
+"""
+    subprocess.run([sys.executable, "-P", "-c", code], check=True, stdout=subprocess.DEVNULL)

@@ -1,0 +1,105 @@
+"""Machine code is kept on disk, and never outlives an edit of any source it was made from."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import rbgym
+import rbgym.envs
+from rbgym.jit import sources_digest
+
+PHYSICS = Path(rbgym.__file__).parent
+ENVS = Path(rbgym.envs.__file__).parent
+
+# One step by one kernel, and what numba's cache had to say.
+STEP = """
+import json, sys
+import rbgym
+from rbgym import kernels
+batch = rbgym.Batch(rbgym.RigidBody([6, 8, 3]), "akw")
+batch.set_state((1.0, 0.0, 0.0, 0.0), (1.0, 2.0, 2.0))
+batch.advance(0.1)
+stats = kernels.advance.stats
+print(json.dumps({
+    "file": rbgym.__file__,
+    "hits": sum(stats.cache_hits.values()),
+    "misses": sum(stats.cache_misses.values()),
+    "q": batch.rows(0, 4)[0].tolist(),
+}))
+"""
+
+
+def run(cache, tree):
+    """The report of a fresh process that imports the copy of rbgym in the folder `tree`."""
+    code = f"import sys; sys.path.insert(0, {str(tree)!r})\n{STEP}"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(cache)},
+        cwd=cache,
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    return json.loads(done.stdout)
+
+
+def files(cache):
+    return {path: path.stat().st_mtime_ns for path in Path(cache).rglob("*.nb?")}
+
+
+@pytest.fixture
+def cache(tmp_path):
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A copy of the sources, with the layout of the repository."""
+    folder, skip = tmp_path / "tree", shutil.ignore_patterns("__pycache__")
+    shutil.copytree(PHYSICS, folder / "rbgym", ignore=skip)
+    shutil.copytree(ENVS, folder / "envs", ignore=skip)
+    return folder
+
+
+def edit(path, old, new):
+    text = path.read_text()
+    assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in {path.name}"
+    path.write_text(text.replace(old, new))
+
+
+def test_machine_code_is_loaded_by_the_next_process_until_the_physics_is_edited(cache, tree):
+    """The entry point's own file stays as it is: numba alone would run the old physics."""
+    first = run(cache, tree)
+    assert first["file"] == str(tree / "rbgym" / "__init__.py")
+    assert (first["hits"], first["misses"]) == (0, 1)
+    kept = files(cache)
+    second = run(cache, tree)
+    assert (second["hits"], second["misses"]) == (1, 0)
+    assert kept
+    assert files(cache) == kept
+    assert second["q"] == first["q"]
+
+    edit(tree / "rbgym" / "quaternion.py", "(s * a[0], s * a[1], s * a[2])", "(a[0], a[1], a[2])")
+    third = run(cache, tree)
+    assert (third["hits"], third["misses"]) == (0, 1)
+    assert third["q"] != first["q"]
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["rbgym/kernels.py", "rbgym/integrators/imidm.py", "rbgym/layout.py", "envs/__init__.py"],
+)
+def test_edit_of_any_source_changes_the_key_of_the_cache(tree, source):
+    before = sources_digest(tree / "rbgym")
+    path = tree / source
+    path.write_text(path.read_text() + "\n# edited\n")
+    sources_digest.cache_clear()
+    assert sources_digest(tree / "rbgym") != before

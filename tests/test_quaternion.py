@@ -1,0 +1,191 @@
+"""Quaternion algebra: exact where it can be, and against scipy."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
+
+from rbgym import quaternion as rq
+
+rational = st.fractions(min_value=-3, max_value=3, max_denominator=20)
+vectors = st.tuples(rational, rational, rational)
+quaternions = st.tuples(rational, rational, rational, rational)
+number = st.floats(-1.0, 1.0)
+unit_floats = (
+    st.tuples(number, number, number, number)
+    .filter(lambda q: np.linalg.norm(q) > 0.1)
+    .map(rq.normalized)
+)
+
+# The algebra as written, uncompiled: these call no other kernel and take any kind of number.
+qmul, qconj, qdot, qscale = (f.py_func for f in (rq.qmul, rq.qconj, rq.qdot, rq.qscale))
+dot, cross, add, sub = (f.py_func for f in (rq.dot, rq.cross, rq.add, rq.sub))
+scale, times = rq.scale.py_func, rq.times.py_func
+ONE, ZERO = (1, 0, 0, 0), (0, 0, 0)
+RNG = np.random.default_rng(11)
+Q = rq.normalized(RNG.standard_normal((50, 4)))
+P = rq.normalized(RNG.standard_normal((50, 4)))
+V = RNG.standard_normal((50, 3))
+
+
+def scipy_rotation(q):
+    return Rotation.from_quat(np.roll(q, -1, axis=-1))
+
+
+# --- exact identities of the kernels ----------------------------------------------------------
+
+
+@given(quaternions, quaternions, quaternions)
+def test_quaternion_product_is_associative_exactly(p, q, r):
+    assert qmul(qmul(p, q), r) == qmul(p, qmul(q, r))
+
+
+@given(quaternions, quaternions)
+def test_norm_of_a_product_is_the_product_of_the_norms_exactly(p, q):
+    assert qdot(qmul(p, q), qmul(p, q)) == qdot(p, p) * qdot(q, q)
+
+
+@given(quaternions, quaternions)
+def test_conjugate_of_a_product_is_the_reversed_product_of_conjugates(p, q):
+    assert qconj(qmul(p, q)) == qmul(qconj(q), qconj(p))
+
+
+@given(quaternions)
+def test_quaternion_times_its_conjugate_is_its_squared_norm(q):
+    assert qmul(q, qconj(q)) == qscale(qdot(q, q), ONE)
+    assert qmul(ONE, q) == qmul(q, ONE) == q
+
+
+@given(vectors, vectors)
+def test_product_of_pure_quaternions_is_minus_dot_and_cross(a, b):
+    assert qmul((0, *a), (0, *b)) == (-dot(a, b), *cross(a, b))
+
+
+def test_units_multiply_as_hamilton_carved_them():
+    i, j, k = (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1)
+    assert qmul(i, j) == k
+    assert qmul(j, k) == i
+    assert qmul(k, i) == j
+    assert qmul(i, i) == qmul(j, j) == qmul(k, k) == qscale(-1, ONE)
+
+
+@given(vectors, vectors, vectors)
+def test_vector_identities_hold_exactly(a, b, c):
+    assert cross(a, b) == scale(-1, cross(b, a))
+    assert dot(a, cross(a, b)) == 0
+    assert dot(cross(a, b), c) == dot(a, cross(b, c))
+    assert cross(a, cross(b, c)) == sub(scale(dot(a, c), b), scale(dot(a, b), c))
+    assert add(cross(a, cross(b, c)), cross(b, cross(c, a))) == scale(-1, cross(c, cross(a, b)))
+    assert dot(times(a, b), c) == dot(a, times(b, c))
+
+
+@given(quaternions, vectors)
+def test_rotation_formula_is_the_sandwich_product_exactly(q, v):
+    """v + 2 q_0 u x v + 2 u x (u x v), scaled for quaternions of any length."""
+    u = q[1:]
+    t = scale(2, cross(u, v))
+    sandwich = qmul(qmul(q, (0, *v)), qconj(q))
+    formula = add(add(scale(qdot(q, q), v), scale(q[0], t)), cross(u, t))
+    assert sandwich == (0, *formula)
+    assert all(isinstance(x, int | Fraction) for x in formula)
+
+
+# --- kernels, array functions and scipy agree -------------------------------------------------
+
+
+def test_compiled_kernels_agree_with_the_array_functions():
+    for p, q, v in zip(map(tuple, P), map(tuple, Q), map(tuple, V), strict=True):
+        assert rq.qmul(p, q) == pytest.approx(rq.multiply(p, q), abs=1e-15)
+        assert rq.to_world(q, v) == pytest.approx(rq.rotate(q, v), abs=1e-14)
+        assert rq.to_body(q, v) == pytest.approx(rq.rotate_inverse(q, v), abs=1e-14)
+        assert rq.qconj(q) == tuple(rq.conjugate(q))
+        assert rq.canonical(q) == tuple(rq.canonicalized(q))
+        assert np.linalg.norm(rq.polished(rq.qscale(1 + 1e-9, q))) == pytest.approx(1, abs=4e-16)
+
+
+def test_solve_kernel_solves_three_linear_equations():
+    A, b = RNG.standard_normal((3, 3)), RNG.standard_normal(3)
+    x = rq.solve(*map(tuple, A), tuple(b))
+    assert x == pytest.approx(np.linalg.solve(A, b), rel=1e-12)
+
+
+def test_array_functions_agree_with_scipy():
+    rotation = scipy_rotation(Q)
+    assert rq.to_matrix(Q) == pytest.approx(rotation.as_matrix(), abs=1e-15)
+    assert rq.rotate(Q, V) == pytest.approx(rotation.apply(V), abs=1e-14)
+    assert rq.rotate_inverse(Q, V) == pytest.approx(rotation.inv().apply(V), abs=1e-14)
+    product = (scipy_rotation(P) * rotation).as_matrix()
+    assert rq.to_matrix(rq.multiply(P, Q)) == pytest.approx(product, abs=1e-14)
+    expected = (scipy_rotation(P).inv() * rotation).magnitude()
+    assert rq.angle_between(P, Q) == pytest.approx(expected, abs=1e-14)
+    expected = Rotation.from_rotvec(V).as_matrix()
+    assert rq.to_matrix(rq.from_rotation_vector(V)) == pytest.approx(expected, abs=1e-14)
+
+
+def test_array_functions_broadcast_over_leading_axes():
+    many = rq.multiply(P.reshape(5, 10, 4), Q[0])
+    assert many.shape == (5, 10, 4)
+    assert np.array_equal(many[2, 3], rq.multiply(P[23], Q[0]))
+    assert np.array_equal(rq.rotate(Q, V)[7], rq.rotate(Q[7], V[7]))
+
+
+@pytest.mark.parametrize("function", [rq.conjugate, rq.normalized, rq.canonicalized, rq.to_matrix])
+def test_array_function_refuses_wrong_shapes_by_name(function):
+    with pytest.raises(ValueError, match=r"q must have shape \(..., 4\)"):
+        function(np.zeros(3))
+
+
+# --- double cover and half turns --------------------------------------------------------------
+
+
+@given(unit_floats)
+def test_both_quaternions_of_an_attitude_have_the_same_canonical_one(q):
+    kept = rq.canonicalized(q)
+    assert np.array_equal(kept, rq.canonicalized(-q))
+    assert np.array_equal(kept, q) or np.array_equal(kept, -q)
+    assert kept[np.flatnonzero(kept)[0]] > 0
+    assert rq.canonical(tuple(q)) == tuple(kept)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("row", np.eye(4))
+def test_canonical_quaternion_of_a_half_turn_starts_with_a_positive_component(row, sign):
+    assert np.array_equal(rq.canonicalized(sign * row), row)
+    assert rq.canonical(tuple(sign * row)) == tuple(row)
+
+
+@given(unit_floats)
+def test_angle_between_the_two_quaternions_of_an_attitude_is_zero(q):
+    assert rq.angle_between(q, -q) < 1e-15
+    assert np.array_equal(rq.to_matrix(q), rq.to_matrix(-q))
+
+
+@given(unit_floats, st.floats(-1e-6, 1e-6))
+def test_from_matrix_inverts_to_matrix_near_half_turns(q, w):
+    assume(np.linalg.norm(q[1:]) > 0.1)
+    near_half_turn = rq.normalized([w, *(q[1:] / np.linalg.norm(q[1:]))])
+    for attitude in (q, near_half_turn, rq.normalized([0.0, 1.0, w, w])):
+        back = rq.from_matrix(rq.to_matrix(attitude))
+        back = back if back @ attitude > 0 else -back
+        assert np.abs(back - attitude).max() < 1e-15
+
+
+# --- the factor one half ----------------------------------------------------------------------
+
+
+def test_quaternion_of_a_small_turn_has_half_the_turn_as_its_vector_part():
+    """q' = (0, omega/2) at the identity: the derivative of from_rotation_vector(omega t)."""
+    omega, t = np.array([0.9, -0.7, 1.3]), 1e-5
+    ahead, back = (rq.from_rotation_vector(s * omega * t) for s in (1, -1))
+    assert (ahead - back) / (2 * t) == pytest.approx([0, *(omega / 2)], abs=1e-9)
+    assert np.array_equal(rq.from_rotation_vector(ZERO), ONE)
+
+
+@given(st.tuples(number, number, number), st.floats(1e-12, np.pi))
+def test_angle_of_a_rotation_vector_is_its_length(axis, angle):
+    assume(np.linalg.norm(axis) > 0.1)
+    q = rq.from_rotation_vector(angle * np.array(axis) / np.linalg.norm(axis))
+    assert rq.angle_between(ONE, q) == pytest.approx(angle, rel=1e-14, abs=1e-15)
