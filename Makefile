@@ -33,7 +33,7 @@ help:  ## list the targets
 
 demo: .venv/.agents  ## train a policy on RigidTop-v0 and compare it with a PD law
 	$(BIN)/rbgym train RigidTop-v0 --algo ppo --out $(RUN)
-	$(BIN)/rbgym evaluate $(RUN) --compare pd
+	$(BIN)/rbgym evaluate $(RUN) --compare pd --plot $(RUN)/comparison.png
 
 test: check pytest wheel-test pytest-rllib  ## everything CI runs
 

@@ -26,12 +26,14 @@ class _CleanErrors(TyperGroup):
             _fail(f"{error}; this command needs pip install 'rbgym[agents]'", 2)
         except KeyboardInterrupt:
             _fail("interrupted; the same command goes on from the last checkpoint", 130)
-        except RuntimeError as error:
+        except Exception as error:
+            from gymnasium.error import Error as GymnasiumError
+
             from rbgym import IntegrationError
 
-            if not isinstance(error, IntegrationError):
+            if not isinstance(error, GymnasiumError | IntegrationError):
                 raise
-            _fail(error, 1)
+            _fail(error, 2 if isinstance(error, GymnasiumError) else 1)
 
 
 def _fail(message: object, status: int) -> None:

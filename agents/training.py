@@ -3,6 +3,7 @@
 import platform
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -17,6 +18,7 @@ from stable_baselines3.common.vec_env import VecMonitor
 
 from rbgym.agents import checkpoints, presets
 from rbgym.agents.evaluation import TEST_SEEDS
+from rbgym.agents.progress import ProgressCallback
 from rbgym.agents.run_folder import RunFolder, read_json, replacing, write_json
 from rbgym.agents.sb3 import make_sb3_env
 
@@ -141,8 +143,10 @@ def _learn(
     model: BaseAlgorithm, timesteps: int, callbacks: list[BaseCallback], progress: bool
 ) -> None:
     remaining = timesteps - model.num_timesteps
-    if remaining > 0:
-        model.learn(remaining, callbacks, reset_num_timesteps=False, progress_bar=progress)
+    if remaining <= 0:
+        return
+    with ProgressCallback(timesteps) if progress else nullcontext() as bar:
+        model.learn(remaining, [*callbacks, *([bar] if bar else [])], reset_num_timesteps=False)
 
 
 def _results(model: BaseAlgorithm) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from rbgym.jit import Entries
 from rbgym.quaternion import Array
 
 Mask = NDArray[np.bool_]
+Lanes = NDArray[np.intp]
 Observe = Callable[[dict[str, Array]], ArrayLike]
 Reward = Callable[[dict[str, Array], Array], ArrayLike]
 
@@ -47,7 +48,6 @@ class Episodes:
     def __init__(self, batch: Batch, setup: Setup) -> None:
         self.batch, self.setup, self.size = batch, setup, batch.size
         batch.put_rows(physics.SCALE, np.tile(setup.torque_limit, (batch.size, 1)))
-        self.buffer = np.zeros(batch.blocks * layout.ROWS * physics.LANES)
         self.begun = np.zeros(batch.size, dtype=bool)
         self.all_begun = False
         # Whether some episode may have ended in the last step: if not, nobody need look.
@@ -56,15 +56,13 @@ class Episodes:
 
     # --- rows -------------------------------------------------------------------------------
 
-    def _blocks(self) -> Array:
-        return self.buffer.reshape(-1, layout.ROWS, physics.LANES)
-
     def row(self, row: int) -> Array:
-        """Copy of one row of the episode buffer, (size,)."""
-        return self._blocks()[:, row].reshape(-1)[: self.size]
+        """Copy of one row, (size,)."""
+        return self.batch.rows(row, 1)[:, 0]
 
-    def _put(self, row: int, lanes: NDArray[np.intp], values: ArrayLike) -> None:
-        self._blocks()[lanes // physics.LANES, row, lanes % physics.LANES] = values
+    def _put(self, row: int, lanes: Lanes, values: ArrayLike) -> None:
+        column = np.broadcast_to(np.asarray(values, dtype=np.float64), len(lanes))
+        self.batch.put_rows(row, column[:, None], lanes)
 
     @property
     def done(self) -> Mask:
@@ -73,7 +71,7 @@ class Episodes:
 
     # --- life of an episode -----------------------------------------------------------------
 
-    def seed(self, seeds: list[int | None], lanes: NDArray[np.intp]) -> None:
+    def seed(self, seeds: list[int | None], lanes: Lanes) -> None:
         """Give lanes their seeds; a None keeps the seed and goes on to the next episode."""
         for lane, seed in zip(lanes, seeds, strict=True):
             one = np.array([lane])
@@ -84,18 +82,16 @@ class Episodes:
             self._put(layout.SEED + 1, one, seed >> 32)
             self._put(layout.EPISODE, one, 0)
 
-    def next_episode(self, lanes: NDArray[np.intp]) -> None:
+    def next_episode(self, lanes: Lanes) -> None:
         """Count one episode more for these lanes."""
         self._put(layout.EPISODE, lanes, self.row(layout.EPISODE)[lanes] + 1)
 
-    def restart(
-        self, lanes: NDArray[np.intp], out: NDArray[np.float32], drawn: bool = True
-    ) -> None:
+    def restart(self, lanes: Lanes, out: NDArray[np.float32], drawn: bool = True) -> None:
         """Begin an episode for these lanes; writes their rows of `out`."""
         batch = self.batch
         self._entries(
             kernels.restart,
-            self.setup.parts, batch.scheme, batch.potential, batch.buffer, self.buffer,
+            self.setup.parts, batch.scheme, batch.potential, batch.buffer,
             lanes, drawn, out,
         )  # fmt: skip
         self.begun[lanes] = True
@@ -113,7 +109,7 @@ class Episodes:
         rewards, flags = np.empty(self.size), np.empty((2, self.size), dtype=np.bool_)
         self.some_ended = self._entries(
             kernels.judge,
-            setup.parts, batch.scheme, batch.buffer, self.buffer, setup.limit,
+            setup.parts, batch.scheme, batch.buffer, setup.limit,
             observations, rewards, flags,
         )  # fmt: skip
         if setup.observe is not None:
@@ -150,9 +146,7 @@ class Episodes:
 
     def snapshot(self) -> "Snapshot":
         """What `info` needs, copied, so that it can be worked out later or never."""
-        batch = self.batch
-        blocks = batch.buffer.reshape(batch.blocks, batch.block_rows, physics.LANES)
-        return Snapshot(self, blocks[:, : physics.STATE].copy(), self._blocks().copy())
+        return Snapshot(self)
 
 
 class Snapshot:
@@ -168,20 +162,23 @@ class Snapshot:
         "is_success",
     )
 
-    def __init__(self, episodes: Episodes, state: Array, rows: Array) -> None:
-        self._batch, self._setup, self.size = episodes.batch, episodes.setup, episodes.size
-        self._state, self._rows = state, rows
+    def __init__(self, episodes: Episodes) -> None:
+        batch = episodes.batch
+        self._batch, self._setup, self.size = batch, episodes.setup, episodes.size
+        blocks = batch.block_view()
+        self._state = blocks[:, : physics.STATE].copy()
+        self._rows = blocks[:, physics.TASK : physics.TASK + layout.KEPT].copy()
         # A body that failed has ended its episode.
-        self._failed = episodes.batch.failed if episodes.some_ended else None
+        self._failed = batch.failed if episodes.some_ended else None
         self._measured: dict[str, Array] | None = None
 
     def _row(self, row: int) -> Array:
-        return self._rows[:, row].reshape(-1)[: self.size]
+        return self._rows[:, row - physics.TASK].reshape(-1)[: self.size]
 
     def _measure(self) -> dict[str, Array]:
         if self._measured is None:
             batch = self._batch
-            blocks = batch.buffer.reshape(batch.blocks, batch.block_rows, physics.LANES).copy()
+            blocks = batch.block_view().copy()
             blocks[:, : physics.STATE] = self._state
             self._measured = measured(batch.scheme, batch.potential, blocks.reshape(-1), self.size)
         return self._measured

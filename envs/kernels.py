@@ -10,7 +10,6 @@ from rbgym.envs.layout import (
     EPISODE,
     OBSERVATION,
     REWARD,
-    ROWS,
     SEED,
     STREAK,
     TERMINATED,
@@ -36,27 +35,27 @@ class Parts(NamedTuple):
 
 
 @spliced
-def _judge_lane(parts, buffer, i, episodes, e, limit):
+def _judge_lane(parts, buffer, i, limit):
     """Observation, reward and flags of one lane, and its clocks."""
     q, omega = view(buffer, i)
     inside = is_inside(parts.success, q, omega)
     over = is_over(parts.termination, q, omega)
-    elapsed = episodes[e + ELAPSED * LANES] + 1.0
+    elapsed = buffer[i + ELAPSED * LANES] + 1.0
     late = (elapsed >= limit) | (buffer[i + FAILED * LANES] > 0.0)
     command = vector(buffer, i, COMMAND)
-    value = reward(parts.reward, episodes, e, q, omega, command, inside)
-    observe(parts.observation, episodes, e, q, omega)
-    episodes[e + ELAPSED * LANES] = elapsed
-    episodes[e + STREAK * LANES] = episodes[e + STREAK * LANES] + 1.0 if inside else 0.0
-    episodes[e + REWARD * LANES] = value
-    episodes[e + TERMINATED * LANES] = 1.0 if over else 0.0
-    episodes[e + TRUNCATED * LANES] = 1.0 if late else 0.0
-    episodes[e + DONE * LANES] = 1.0 if over | late else 0.0
+    value = reward(parts.reward, buffer, i, q, omega, command, inside)
+    observe(parts.observation, buffer, i, q, omega)
+    buffer[i + ELAPSED * LANES] = elapsed
+    buffer[i + STREAK * LANES] = buffer[i + STREAK * LANES] + 1.0 if inside else 0.0
+    buffer[i + REWARD * LANES] = value
+    buffer[i + TERMINATED * LANES] = 1.0 if over else 0.0
+    buffer[i + TRUNCATED * LANES] = 1.0 if late else 0.0
+    buffer[i + DONE * LANES] = 1.0 if over | late else 0.0
     return 1.0 if over | late else 0.0
 
 
 @compiled
-def judge(parts, scheme, buffer, episodes, limit, observations, rewards, flags):
+def judge(parts, scheme, buffer, limit, observations, rewards, flags):
     """Judge every body; returns whether any episode ended, lanes beyond the last included.
 
     flags: (2, bodies), terminated and truncated. limit: steps, or inf.
@@ -65,21 +64,21 @@ def judge(parts, scheme, buffer, episodes, limit, observations, rewards, flags):
     block_size = (MEMORY + memory_size(scheme)) * LANES
     bodies, width = observations.shape
     for block in range(len(buffer) // block_size):
-        base, first = block * block_size, block * ROWS * LANES
+        base = block * block_size
         for lane in range(LANES):
-            ended += _judge_lane(parts, buffer, base + lane, episodes, first + lane, limit)
+            ended += _judge_lane(parts, buffer, base + lane, limit)
         for lane in range(min(LANES, bodies - block * LANES)):
-            k, e = block * LANES + lane, first + lane
+            k, i = block * LANES + lane, base + lane
             for column in range(width):
-                observations[k, column] = episodes[e + (OBSERVATION + column) * LANES]
-            rewards[k] = episodes[e + REWARD * LANES]
-            flags[0, k] = episodes[e + TERMINATED * LANES] > 0.0
-            flags[1, k] = episodes[e + TRUNCATED * LANES] > 0.0
+                observations[k, column] = buffer[i + (OBSERVATION + column) * LANES]
+            rewards[k] = buffer[i + REWARD * LANES]
+            flags[0, k] = buffer[i + TERMINATED * LANES] > 0.0
+            flags[1, k] = buffer[i + TRUNCATED * LANES] > 0.0
     return ended > 0.0
 
 
 @compiled
-def restart(parts, scheme, potential, buffer, episodes, bodies, drawn, observations):
+def restart(parts, scheme, potential, buffer, bodies, drawn, observations):
     """Begin a new episode for these bodies, drawn from their seed or (drawn=False) as they stand.
 
     Writes their rows of `observations`.
@@ -87,13 +86,10 @@ def restart(parts, scheme, potential, buffer, episodes, bodies, drawn, observati
     block_size = (MEMORY + memory_size(scheme)) * LANES
     for k in bodies:
         i = (k // LANES) * block_size + k % LANES
-        e = (k // LANES) * ROWS * LANES + k % LANES
         if drawn:
-            seed = np.uint64(episodes[e + SEED * LANES])
-            upper = np.uint64(episodes[e + (SEED + 1) * LANES])
-            a, b = uniforms(
-                seed | (upper << np.uint64(32)), np.uint64(episodes[e + EPISODE * LANES])
-            )
+            seed = np.uint64(buffer[i + SEED * LANES])
+            upper = np.uint64(buffer[i + (SEED + 1) * LANES])
+            a, b = uniforms(seed | (upper << np.uint64(32)), np.uint64(buffer[i + EPISODE * LANES]))
             q, omega = draw(parts.start, a, b)
             frame, rotor = quaternion(buffer, i, FRAME), vector(buffer, i, ROTOR)
             q = polished(polished(qmul(q, frame)))
@@ -103,12 +99,12 @@ def restart(parts, scheme, potential, buffer, episodes, bodies, drawn, observati
             start_lane(scheme, potential, buffer, i)
         put_vector(buffer, i, COMMAND, (0.0, 0.0, 0.0))
         q, omega = view(buffer, i)
-        observe(parts.observation, episodes, e, q, omega)
+        observe(parts.observation, buffer, i, q, omega)
         for column in range(observations.shape[1]):
-            observations[k, column] = episodes[e + (OBSERVATION + column) * LANES]
+            observations[k, column] = buffer[i + (OBSERVATION + column) * LANES]
         inside = is_inside(parts.success, q, omega)
-        episodes[e + REWARD * LANES] = 0.0
-        reward(parts.reward, episodes, e, q, omega, (0.0, 0.0, 0.0), inside)
-        episodes[e + ELAPSED * LANES] = 0.0
-        episodes[e + STREAK * LANES] = 0.0
-        episodes[e + DONE * LANES] = 0.0
+        buffer[i + REWARD * LANES] = 0.0
+        reward(parts.reward, buffer, i, q, omega, (0.0, 0.0, 0.0), inside)
+        buffer[i + ELAPSED * LANES] = 0.0
+        buffer[i + STREAK * LANES] = 0.0
+        buffer[i + DONE * LANES] = 0.0

@@ -81,24 +81,25 @@ class Batch:
 
     # --- rows of the buffer -----------------------------------------------------------------
 
-    def _blocks(self) -> Array:
+    def block_view(self) -> Array:
+        """The buffer as (block, row, lane), not copied."""
         return self.buffer.reshape(self.blocks, self.block_rows, layout.LANES)
 
     def _write(self, row: int, values: Array) -> None:
         shaped = values.reshape(self.blocks, layout.LANES, values.shape[1])
-        self._blocks()[:, row : row + values.shape[1]] = shaped.transpose(0, 2, 1)
+        self.block_view()[:, row : row + values.shape[1]] = shaped.transpose(0, 2, 1)
 
     def rows(self, row: int, count: int) -> Array:
         """Copy of `count` rows from `row` on, shape (size, count)."""
-        part = self._blocks()[:, row : row + count].transpose(0, 2, 1)
-        return part.reshape(-1, count)[: self.size]
+        part = self.block_view()[:, row : row + count].transpose(0, 2, 1)
+        return part.reshape(self.blocks * layout.LANES, count)[: self.size]
 
     def put_rows(self, row: int, values: Array, lanes: NDArray[np.intp] | None = None) -> None:
         """Write rows of some lanes (default all); values (lanes, count)."""
         k = np.arange(self.size) if lanes is None else lanes
         block, lane = k // layout.LANES, k % layout.LANES
         for column in range(values.shape[1]):
-            self._blocks()[block, row + column, lane] = values[:, column]
+            self.block_view()[block, row + column, lane] = values[:, column]
 
     # --- state ------------------------------------------------------------------------------
 
@@ -123,13 +124,15 @@ class Batch:
         if (angular_velocity is None) == (angular_momentum is None):
             raise ValueError("give one of angular_velocity and angular_momentum, not both")
         q = _rows("quaternion", quaternion, len(k), 4)
-        norm = np.linalg.norm(q, axis=1)
+        no_rotor, norm = (0.0, 0.0, 0.0), np.linalg.norm(q, axis=1)
         if np.any(np.abs(norm - 1) > _UNIT):
             worst = int(np.argmax(np.abs(norm - 1)))
             raise ValueError(
                 f"quaternion must have unit length, got {q[worst]} of length {norm[worst]}"
             )
-        rotor = _rows("rotor_momentum", rotor_momentum or (0.0, 0.0, 0.0), len(k), 3)
+        rotor = _rows(
+            "rotor_momentum", no_rotor if rotor_momentum is None else rotor_momentum, len(k), 3
+        )
         frame, moments = self.rows(layout.FRAME, 4)[k], self.rows(layout.J, 3)[k]
         # One that is already at unit length is left alone, to the last bit.
         q = np.where(np.abs(norm - 1)[:, None] < 4e-16, q, q / norm[:, None])

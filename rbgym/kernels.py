@@ -58,6 +58,8 @@ _TOLERANCE = 1e-28
 _PASSES = 12
 # A root far beyond the predictor is another motion.
 _FAR, _NEAR = 4.0, 0.01
+# Largest squared angle [rad^2] of the energy projection.
+_LARGEST_TURN = 1e-24
 
 
 @inlined
@@ -189,13 +191,18 @@ def _finish(scheme, potential, buffer, i, h, projection):
     lack, terms = scheme_of.defect(scheme, lane_potential, body, step, x, Pi_1, o_1)
     pull = h * size(lane_potential)
     near = dot(x, x) <= _FAR * buffer[i + X_SIZE * LANES] + _NEAR
-    near = near & (dot(x, x) <= scheme_of.reach(scheme))
+    reach = scheme_of.reach(scheme)
+    near = near & (dot(x, x) <= reach) & (buffer[i + X_SIZE * LANES] <= reach)
     failed = buffer[i + FAILED * LANES] > 0.0
     good = near & (lack <= _TOLERANCE * (terms + pull * pull)) & (not failed)
     level, turn2 = buffer[i + E * LANES] + work, 0.0
     if scheme_of.conserves_energy(scheme, potential):
         n = _projection(lane_potential, body, q_1, Pi_1, o_1, level)
-        n = scale(0.5 * projection, n)
+        # A turn beyond round-off means that the level carries the round-off of an energy the body
+        # no longer has, as after braking to rest: then the level starts anew from here.
+        is_round_off = dot(n, n) <= _LARGEST_TURN
+        level = level if is_round_off else total_energy(lane_potential, body, Pi_1, o_1)
+        n = scale(0.5 * projection if is_round_off else 0.0, n)
         q_1, turn2 = qmul(q_1, (1.0, n[0], n[1], n[2])), 4.0 * dot(n, n)
     q, L_0 = step.q, step.L
     put_vector(buffer, i, L, _vector_if(good, L_1, L_0))
@@ -213,6 +220,11 @@ def _finish(scheme, potential, buffer, i, h, projection):
 def _redo(scheme, potential, buffer, i, h, projection):
     """Robust scalar solve: follow the root from a step of no length to the whole step."""
     buffer[i + REDONE * LANES] += 1.0
+    buffer[i + FAILED * LANES] = 1.0
+    _predict(scheme, potential, buffer, i, h)
+    if not buffer[i + X_SIZE * LANES] <= scheme_of.reach(scheme):
+        return
+    buffer[i + FAILED * LANES] = 0.0
     for stages in (1, 8, 64):
         _predict(scheme, potential, buffer, i, h / stages)
         x = vector(buffer, i, X)

@@ -34,4 +34,5 @@ X_SIZE = 42  # 1: square of the predictor's size
 SOLVED = 43  # 1: 1.0 once the last correction is round-off
 
 POTENTIAL = 44  # 5: parameters of the potential
-MEMORY = 49  # what the scheme keeps between steps
+TASK = 49  # 29: left to whoever steps the batch; see rbgym.envs.layout
+MEMORY = 78  # what the scheme keeps between steps

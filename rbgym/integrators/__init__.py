@@ -105,7 +105,7 @@ def get(name: str) -> Integrator:
     Raises ValueError for an unknown name; the message suggests the near ones.
     """
     if not isinstance(name, str) or name not in _CATALOGUE:
-        near = difflib.get_close_matches(str(name), names(), n=2, cutoff=0.4)
+        near = difflib.get_close_matches(str(name).lower(), names(), n=2, cutoff=0.4)
         hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
         raise ValueError(f"integrator must be one of {names()}, got {name!r}{hint}")
     return _CATALOGUE[name]

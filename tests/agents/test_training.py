@@ -60,7 +60,6 @@ def assert_same_weights(one: RunFolder, other: RunFolder) -> None:
         np.testing.assert_array_equal(value, second[name], err_msg=name)
 
 
-@pytest.mark.filterwarnings("ignore::tqdm.TqdmExperimentalWarning")
 def test_a_run_leaves_model_log_config_and_results(tmp_path):
     done = small_train(tmp_path / "run", progress=True)
     assert done.resumed_from == 0
