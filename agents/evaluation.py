@@ -125,7 +125,7 @@ def _summary(rollout: _Rollout) -> Evaluation:
         final_tilt=float(np.degrees(np.median(tilt[rollout.lengths, np.arange(n)]))),
         settling_time=float(np.median(settled[success])) if successes else None,
         length=float(rollout.lengths.mean()),
-        time=rollout.dt * np.arange(len(tilt)),
+        time=np.asarray(rollout.dt * np.arange(len(tilt)), dtype=np.float64),
         tilt=tilt,
         rate=rate,
     )

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 import textbook as tb
 import textbook_cases as cases
 

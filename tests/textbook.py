@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 from scipy.linalg import block_diag, expm
+
 from textbook_quaternion import (
     Array,
     E,

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from textbook import Top, quaternion_of_rotation_vector, quaternion_product
 
 Array = NDArray[np.float64]

@@ -1,4 +1,4 @@
-"""Each integrator measured against what the catalogue declares of it, as `rbgym validate` prints."""
+"""Each integrator measured against what the catalogue declares of it: `rbgym validate`."""
 
 from collections.abc import Sequence
 
