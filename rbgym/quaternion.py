@@ -133,8 +133,8 @@ def multiply(p: ArrayLike, q: ArrayLike) -> Array:
     """Quaternion product p o q; arrays (..., 4) that broadcast, result (..., 4)."""
     p, q = np.broadcast_arrays(_array("p", p, 4), _array("q", q, 4))
     product = qmul.py_func  # type: ignore[attr-defined]
-    components: Quaternion = product(np.moveaxis(p, -1, 0), np.moveaxis(q, -1, 0))
-    return np.stack(np.broadcast_arrays(*components), axis=-1)
+    components: tuple[Array, ...] = product(np.moveaxis(p, -1, 0), np.moveaxis(q, -1, 0))
+    return np.stack(components, axis=-1)
 
 
 def conjugate(q: ArrayLike) -> Array:
