@@ -139,7 +139,8 @@ def multiply(p: ArrayLike, q: ArrayLike) -> Array:
 
 def conjugate(q: ArrayLike) -> Array:
     """Conjugate (w, -x, -y, -z); for a unit quaternion the inverse. Shape (..., 4)."""
-    return _array("q", q, 4) * np.array([1.0, -1.0, -1.0, -1.0])
+    result: Array = np.stack(components, axis=-1)
+    return result
 
 
 def normalized(q: ArrayLike) -> Array:
