@@ -134,13 +134,12 @@ def multiply(p: ArrayLike, q: ArrayLike) -> Array:
     p, q = np.broadcast_arrays(_array("p", p, 4), _array("q", q, 4))
     product = qmul.py_func  # type: ignore[attr-defined]
     components: tuple[Array, ...] = product(np.moveaxis(p, -1, 0), np.moveaxis(q, -1, 0))
-    return np.stack(components, axis=-1)
+    return np.asarray(np.stack(components, axis=-1))
 
 
 def conjugate(q: ArrayLike) -> Array:
     """Conjugate (w, -x, -y, -z); for a unit quaternion the inverse. Shape (..., 4)."""
-    result: Array = np.stack(components, axis=-1)
-    return result
+    return np.asarray(_array("q", q, 4) * np.array([1.0, -1.0, -1.0, -1.0]))
 
 
 def normalized(q: ArrayLike) -> Array:
