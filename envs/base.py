@@ -1,6 +1,5 @@
 """The single and the vectorised attitude environment, one implementation for both."""
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,19 +24,17 @@ def action_box() -> spaces.Box:
     return spaces.Box(-1.0, 1.0, (3,), np.float32)
 
 
-def _finite(action: Any, shape: tuple[int, ...]) -> Array:
-    """The action as float64, or a ValueError that names the first bad lane."""
+def _commands(episodes: Episodes, action: Any, shape: tuple[int, ...]) -> Array:
+    """The action as float64 (n, 3), or a ValueError that names the first bad lane."""
     values = np.asarray(action, dtype=np.float64)
     if values.shape != shape:
         raise ValueError(f"action must have shape {shape}, got shape {values.shape}")
-    flat = values.ravel()
-    # One dot product tells almost always; only if it overflows is every entry looked at.
-    if not math.isfinite(flat.dot(flat)) and not np.isfinite(flat).all():
-        bad = np.argwhere(~np.isfinite(values))[0]
-        where = f" in lane {bad[0]}" if values.ndim == 2 else ""
-        row = values[bad[0]] if values.ndim == 2 else values
-        raise ValueError(f"action must be finite, got {row.tolist()}{where}")
-    return values
+    commands = np.ascontiguousarray(values).reshape(-1, 3)
+    bad = episodes.first_bad(commands)
+    if bad >= 0:
+        where = f" in lane {bad}" if values.ndim == 2 else ""
+        raise ValueError(f"action must be finite, got {commands[bad].tolist()}{where}")
+    return commands
 
 
 class _Described:
@@ -100,7 +97,7 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         episodes = self._episodes
         if not episodes.all_begun:
             raise gym.error.ResetNeeded("call reset() before step()")
-        commands = _finite(action, (3,)).reshape(1, 3)
+        commands = _commands(episodes, action, (3,))
         observation, rewards, terminated, truncated = episodes.step(commands)
         return (
             observation[0],
@@ -178,7 +175,7 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         episodes = self._episodes
         if not episodes.all_begun:
             raise gym.error.ResetNeeded("call reset() before step()")
-        commands = _finite(actions, (self.num_envs, 3))
+        commands = _commands(episodes, actions, (self.num_envs, 3))
         before = episodes.done if self._ended else None
         if before is not None and self.autoreset_mode is AutoresetMode.DISABLED:
             raise ValueError(

@@ -99,6 +99,11 @@ class Episodes:
         if self.setup.observe is not None:
             out[lanes] = self._observed()[lanes]
 
+    def first_bad(self, commands: Array) -> int:
+        """The first lane whose command is not finite, or -1."""
+        lane: int = self._entries(kernels.first_bad, commands)
+        return lane
+
     def step(
         self, commands: Array
     ) -> tuple[NDArray[np.float32], Array, NDArray[np.bool_], NDArray[np.bool_]]:

@@ -34,6 +34,16 @@ class Parts(NamedTuple):
     start: Any
 
 
+@compiled
+def first_bad(commands):
+    """Index of the first row that is not finite, or -1."""
+    for k in range(len(commands)):
+        for column in range(commands.shape[1]):
+            if not np.isfinite(commands[k, column]):
+                return k
+    return -1
+
+
 @spliced
 def _judge_lane(parts, buffer, i, limit):
     """Observation, reward and flags of one lane, and its clocks."""

@@ -1,0 +1,290 @@
+"""RigidTop-v0: the physics, the contract with Gymnasium, and bad input."""
+
+import copy
+import pickle
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode
+
+import rbgym
+from rbgym.envs.checks import check_vector_env
+from rbgym.quaternion import rotate
+
+ID = "RigidTop-v0"
+
+
+def make(**kwargs):
+    return gym.make(ID, **kwargs).unwrapped
+
+
+def test_gymnasiums_checker_has_nothing_to_say():
+    check_env(make())
+
+
+@pytest.mark.parametrize("integrator", rbgym.integrators.names())
+def test_vector_and_single_environment_agree_bit_for_bit_in_every_mode(integrator):
+    check_vector_env(ID, check_pickle=True, env_kwargs={"integrator": integrator})
+
+
+def test_constants_are_those_of_the_paper():
+    env = make()
+    mass = 2700 * np.pi * 0.05**2 * 0.1 / 3
+    assert env.potential.mgl == pytest.approx(mass * 9.81 * 0.075, rel=1e-12)
+    np.testing.assert_allclose(env.torque_limit, env.potential.mgl * np.array([0.5, 0.5, 0.01]))
+    assert env.dt == 0.02
+    assert gym.spec(ID).max_episode_steps == 500
+
+
+def test_start_states_fill_the_documented_ranges_uniformly():
+    vec = gym.make_vec(ID, num_envs=4096)
+    vec.reset(seed=11)
+    state = vec.unwrapped.state
+    axis = rotate(state["quaternion"], (0.0, 0.0, 1.0))
+    tilt = np.arccos(axis[:, 2])
+    assert tilt.max() <= 0.5
+    assert np.mean(tilt) == pytest.approx(0.25, abs=0.01)
+    # The direction has no preference: the mean of the horizontal unit vectors is near zero.
+    direction = axis[:, :2] / np.linalg.norm(axis[:, :2], axis=1, keepdims=True)
+    assert np.linalg.norm(direction.mean(axis=0)) < 4 / np.sqrt(4096)
+    omega = state["angular_velocity"]
+    assert np.abs(omega[:, 2]).max() <= 5
+    assert np.std(omega[:, 2]) == pytest.approx(5 / np.sqrt(3), rel=0.03)
+    assert np.hypot(omega[:, 0], omega[:, 1]).max() <= 0.1
+
+
+def test_total_energy_and_vertical_momentum_are_kept_when_nothing_acts():
+    env = make()
+    env.reset(seed=5)
+    start = env.invariants()
+    for _ in range(60):
+        env.step(np.zeros(3))
+    now = env.invariants()
+    assert abs(now["energy"] - start["energy"]) < 1e-15
+    assert abs(now["angular_momentum"][2] - start["angular_momentum"][2]) < 1e-17
+
+
+def test_a_command_is_a_torque_about_the_body_axis_in_newton_metres():
+    env = make(mgl=1e-12, torque_limit=[0.2, 0.3, 0.4], substeps=1)
+    still = {"quaternion": [0.8, 0.6, 0, 0], "angular_velocity": [0, 0, 0]}
+    for axis in range(3):
+        env.reset(options={"state": still})
+        env.step(np.eye(3)[axis])
+        # From rest about a principal axis: omega = torque dt / moment, exactly.
+        expected = env.torque_limit[axis] * env.dt / env.body.moments[axis]
+        np.testing.assert_allclose(
+            env.state["angular_velocity"], expected * np.eye(3)[axis], rtol=1e-9, atol=1e-9
+        )
+
+
+def test_reward_is_the_documented_formula():
+    env = make()
+    env.reset(seed=2)
+    action = np.array([0.3, -0.5, 0.7])
+    _, reward, *_, info = env.step(action)
+    state = env.state
+    tilt = np.arccos(rotate(state["quaternion"], (0.0, 0.0, 1.0))[2])
+    terms = (
+        (2 * np.sin(tilt / 2) / 0.2) ** 2,
+        0.02 * np.sum(state["angular_velocity"] ** 2),
+        0.02 * np.mean(action**2),
+    )
+    assert reward == pytest.approx(1 / (1 + sum(terms)), rel=1e-12)
+    assert list(info["reward_terms"].values()) == pytest.approx(terms, rel=1e-9)
+    assert info["tilt"] == pytest.approx(tilt, rel=1e-9)
+
+
+def test_q_and_minus_q_are_observed_and_rewarded_alike():
+    env = make()
+    seen = []
+    for sign in (1, -1):
+        q = sign * np.array([-0.1, 0.2, 0.3, np.sqrt(0.86)])
+        start = {"quaternion": q, "angular_velocity": [1, 2, 3]}
+        observation, _ = env.reset(options={"state": start})
+        seen.append((observation, env.step(np.ones(3))[1]))
+    np.testing.assert_array_equal(seen[0][0], seen[1][0])
+    assert seen[0][0][0] > 0
+    assert seen[0][1] == seen[1][1]
+
+
+def test_observations_stay_in_their_box_and_the_fast_or_fallen_end():
+    vec = gym.make_vec(ID, num_envs=512, autoreset_mode=AutoresetMode.SAME_STEP)
+    vec.reset(seed=0)
+    rng = np.random.default_rng(0)
+    pushes = np.sign(rng.standard_normal((512, 3)))
+    ends = 0
+    for _ in range(150):
+        observations, _, terminated, _, info = vec.step(pushes)
+        assert vec.observation_space.contains(observations)
+        for lane in np.flatnonzero(terminated):
+            final = info["final_obs"][lane]
+            assert vec.single_observation_space.contains(final)
+            fast = np.linalg.norm(final[4:] * 40) > 40 - 1e-3
+            assert fast or 1 - 2 * (final[1] ** 2 + final[2] ** 2) < 1e-6
+        ends += terminated.sum()
+    assert ends > 512
+
+
+def test_success_needs_fifty_steps_at_rest_upright():
+    env = make()
+    env.reset(options={"state": {"quaternion": [1, 0, 0, 0], "angular_velocity": [0.0, 0.0, 0.4]}})
+    flags = [env.step(np.zeros(3))[4]["is_success"] for _ in range(60)]
+    assert flags == [step >= 50 for step in range(1, 61)]
+
+
+def test_sparse_reward_is_one_in_the_success_region_only():
+    env = make(reward="sparse")
+    for tilt, expected in ((0.0, 1.0), (0.2, 0.0)):
+        q = [np.cos(tilt / 2), np.sin(tilt / 2), 0, 0]
+        env.reset(options={"state": {"quaternion": q, "angular_velocity": [0, 0, 0]}})
+        assert env.step(np.zeros(3))[1] == expected
+
+
+def upright_hook(state, action):
+    return rotate(state["quaternion"], (0.0, 0.0, 1.0))[:, 2] - 0.1 * np.sum(action**2, axis=1)
+
+
+def axis_hook(state):
+    return np.concatenate(
+        [rotate(state["quaternion"], (0.0, 0.0, 1.0)), state["angular_velocity"]], axis=1
+    )
+
+
+def test_python_hooks_work_alike_on_single_and_vector_environments():
+    hooks = {"reward": upright_hook, "observation": axis_hook}
+    check_vector_env(ID, env_kwargs=hooks)
+    env = make(**hooks)
+    observation, _ = env.reset(seed=1)
+    assert observation.shape == (6,)
+    observation, reward, *_ = env.step(np.ones(3))
+    assert reward == pytest.approx(float(observation[2]) - 0.3, abs=1e-6)
+
+
+@pytest.mark.parametrize("num_envs", [None, 5])
+@pytest.mark.parametrize("clone", [copy.deepcopy, lambda e: pickle.loads(pickle.dumps(e))])
+def test_a_copy_continues_bit_for_bit(num_envs, clone):
+    env = make() if num_envs is None else gym.make_vec(ID, num_envs=num_envs).unwrapped
+    env.reset(seed=9)
+    action = np.full(env.action_space.shape, 0.3)
+    for _ in range(20):
+        env.step(action)
+    other = clone(env)
+    for _ in range(60):
+        a, b = env.step(action), other.step(action)
+        np.testing.assert_array_equal(a[0], b[0])
+        np.testing.assert_array_equal(a[1], b[1])
+
+
+def test_a_nan_in_one_lane_of_a_thousand_is_named_and_changes_nothing():
+    vec = gym.make_vec(ID, num_envs=1000).unwrapped
+    vec.reset(seed=0)
+    before = vec.state
+    actions = np.zeros((1000, 3), dtype=np.float32)
+    actions[613, 1] = np.nan
+    with pytest.raises(ValueError, match="lane 613"):
+        vec.step(actions)
+    for name, value in vec.state.items():
+        np.testing.assert_array_equal(value, before[name])
+
+
+def test_finite_actions_outside_the_box_are_clipped():
+    a, b = make(), make()
+    a.reset(seed=0)
+    b.reset(seed=0)
+    np.testing.assert_array_equal(a.step(np.full(3, 1e300))[0], b.step(np.ones(3))[0])
+
+
+def test_stepping_before_reset_is_refused():
+    with pytest.raises(gym.error.ResetNeeded):
+        make().step(np.zeros(3))
+    with pytest.raises(gym.error.ResetNeeded):
+        gym.make_vec(ID, num_envs=2).step(np.zeros((2, 3)))
+
+
+def test_stepping_an_ended_lane_in_disabled_mode_names_it():
+    vec = gym.make_vec(ID, num_envs=3, max_episode_steps=5, autoreset_mode=AutoresetMode.DISABLED)
+    vec.reset(seed=0)
+    for _ in range(5):
+        vec.step(np.zeros((3, 3)))
+    with pytest.raises(ValueError, match="lane 0 has ended"):
+        vec.step(np.zeros((3, 3)))
+
+
+def test_a_step_that_cannot_be_solved_truncates_that_lane_alone():
+    vec = gym.make_vec(ID, num_envs=4, autoreset_mode=AutoresetMode.DISABLED, dt=2.0, substeps=1)
+    spin = np.array([[0, 0, 0.1], [3, 20, 30], [0, 0, 0.1], [0, 0, 0.1]], dtype=float)
+    start = {"quaternion": [1.0, 0, 0, 0], "angular_velocity": spin}
+    vec.reset(options={"state": start})
+    _, _, _, truncated, info = vec.step(np.zeros((4, 3)))
+    assert truncated.tolist() == [False, True, False, False]
+    assert info["integration_failed"].tolist() == truncated.tolist()
+    np.testing.assert_allclose(vec.unwrapped.state["angular_velocity"], spin, atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "message"),
+    [
+        ({"integrator": "quat_me"}, "did you mean 'quat_em'"),
+        ({"dt": 0.0}, "dt must be a positive"),
+        ({"dt": float("nan")}, "dt must be a positive"),
+        ({"substeps": 0}, "substeps must be a positive"),
+        ({"mgl": -1.0}, "mgl must be a positive"),
+        ({"torque_limit": [1, 2]}, "torque_limit must be"),
+        ({"reward": "uprihgt"}, "did you mean 'upright'"),
+        ({"observation": "euler"}, "observation must be one of"),
+        ({"initial": {"tilt": 4.0}}, r"initial\['tilt'\]"),
+        ({"initial": {"tild": 0.1}}, "initial must have keys"),
+        ({"body": [1, 2, 3]}, "body must be a rbgym.RigidBody"),
+        ({"render_mode": "human"}, "render_mode must be None"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*render_mode.*")
+def test_bad_arguments_are_named(kwargs, message):
+    with pytest.raises(ValueError, match=message):
+        make(**kwargs)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"seed": -1}, "seed"),
+        ({"seed": 1.5}, "seed"),
+        ({"options": {"state": {"quaternion": [1, 0, 0, 0]}}}, "keys"),
+        (
+            {"options": {"state": {"quaternion": [2, 0, 0, 0], "angular_velocity": [0, 0, 0]}}},
+            "unit length",
+        ),
+        (
+            {"options": {"state": {"quaternion": [1, 0, 0], "angular_velocity": [0, 0, 0]}}},
+            "quaternion must have shape",
+        ),
+    ],
+)
+def test_bad_resets_are_named_and_change_nothing(arguments, message):
+    env = make()
+    env.reset(seed=0)
+    env.step(np.ones(3))
+    before = env.state
+    with pytest.raises(ValueError, match=message):
+        env.reset(**arguments)
+    for name, value in env.state.items():
+        np.testing.assert_array_equal(value, before[name])
+
+
+def test_async_vector_env_runs_it():
+    vec = gym.vector.AsyncVectorEnv([lambda: gym.make(ID)] * 2)
+    try:
+        vec.reset(seed=0)
+        observations, *_ = vec.step(vec.action_space.sample())
+        assert observations.shape == (2, 7)
+    finally:
+        vec.close()
+
+
+def test_spec_with_named_parts_survives_json():
+    env = gym.make(ID, integrator="akw", reward="sparse", substeps=2)
+    spec = gym.envs.registration.EnvSpec.from_json(env.spec.to_json())
+    again = gym.make(spec)
+    assert again.unwrapped.integrator == "akw"
