@@ -157,6 +157,8 @@ class Episodes:
 class Snapshot:
     """The invariants, reward terms and flags of one instant, computed when asked for."""
 
+    __slots__ = ("_batch", "_failed", "_measured", "_rows", "_setup", "size")
+
     KEYS = (
         "energy",
         "angular_momentum",
@@ -170,21 +172,19 @@ class Snapshot:
     def __init__(self, episodes: Episodes) -> None:
         batch = episodes.batch
         self._batch, self._setup, self.size = batch, episodes.setup, episodes.size
-        blocks = batch.block_view()
-        self._state = blocks[:, : physics.STATE].copy()
-        self._rows = blocks[:, physics.TASK : physics.TASK + layout.KEPT].copy()
+        self._rows = batch.block_view()[:, : layout.KEPT].copy()
         # A body that failed has ended its episode.
         self._failed = batch.failed if episodes.some_ended else None
         self._measured: dict[str, Array] | None = None
 
     def _row(self, row: int) -> Array:
-        return self._rows[:, row - physics.TASK].reshape(-1)[: self.size]
+        return self._rows[:, row].reshape(-1)[: self.size]
 
     def _measure(self) -> dict[str, Array]:
         if self._measured is None:
             batch = self._batch
             blocks = batch.block_view().copy()
-            blocks[:, : physics.STATE] = self._state
+            blocks[:, : layout.KEPT] = self._rows
             self._measured = measured(batch.scheme, batch.potential, blocks.reshape(-1), self.size)
         return self._measured
 

@@ -44,7 +44,8 @@ class Batch:
         self._entries = Entries()
         self.blocks = -(-size // layout.LANES)
         self.block_rows = layout.MEMORY + self.integrator.memory
-        self.buffer = np.zeros(self.blocks * self.block_rows * layout.LANES)
+        self._view = np.zeros((self.blocks, self.block_rows, layout.LANES))
+        self.buffer = self._view.reshape(-1)
         each = [bodies] * size if isinstance(bodies, RigidBody) else list(bodies)
         fields = _fields(potential, size)
         if len(each) != size or len(fields) != size or len({type(p) for p in fields}) > 1:
@@ -79,11 +80,16 @@ class Batch:
         self._write(layout.SCALE, np.ones((len(values), 3)))
         kernels.start(self.scheme, self.potential, self.buffer, np.arange(len(values)))
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # The buffer and its view are pickled apart: join them again.
+        self.__dict__.update(state)
+        self.buffer = self._view.reshape(-1)
+
     # --- rows of the buffer -----------------------------------------------------------------
 
     def block_view(self) -> Array:
         """The buffer as (block, row, lane), not copied."""
-        return self.buffer.reshape(self.blocks, self.block_rows, layout.LANES)
+        return self._view
 
     def _write(self, row: int, values: Array) -> None:
         shaped = values.reshape(self.blocks, layout.LANES, values.shape[1])
@@ -178,17 +184,20 @@ class Batch:
         commands: (size, 3) float64, finite; clipped to +-bound and multiplied by the SCALE rows
         they are the new held torque. Without them the torque stays what it was.
         """
-        stride, bound = self.block_rows * layout.LANES, float(bound)
-        projection = 1.0 if self.projection else 0.0
+        rest = (float(bound), steps, h, 1.0 if self.projection else 0.0)
+        if not threads.worthwhile(self.blocks):
+            self._advance(self.buffer, commands, *rest)
+            return
+        stride = self.block_rows * layout.LANES
 
         def work(first: int, last: int) -> None:
-            part = self.buffer[first * stride : last * stride]
             own = commands[first * layout.LANES : last * layout.LANES]
-            self._entries(
-                kernels.advance, self.scheme, self.potential, part, own, bound, steps, h, projection
-            )
+            self._advance(self.buffer[first * stride : last * stride], own, *rest)
 
         threads.over_blocks(self.blocks, work)
+
+    def _advance(self, buffer: Array, commands: Array, *rest: Any) -> None:
+        self._entries(kernels.advance, self.scheme, self.potential, buffer, commands, *rest)
 
     @property
     def failed(self) -> NDArray[np.bool_]:

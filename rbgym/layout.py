@@ -13,26 +13,29 @@ E = 7  # 1: level of the total energy [J]
 ROTOR = 8  # 3: rotor momentum, principal axes [kg m^2/s]
 STATE = 11
 
+# Left to whoever steps the batch, beside the state so that both are copied in one piece; see
+# rbgym.envs.layout.
+TASK = 11  # 29
+
 # The body and what acts on it.
-J = 11  # 3: principal moments [kg m^2]
-J_INV = 14  # 3: their reciprocals
-FRAME = 17  # 4: quaternion from principal axes to the user's body frame
-TORQUE = 21  # 3: held torque, principal axes [N m]
-COMMAND = 24  # 3: the command that it follows from, clipped, body axes
-SCALE = 27  # 3: torque per unit of command, body axes [N m]
+J = 40  # 3: principal moments [kg m^2]
+J_INV = 43  # 3: their reciprocals
+FRAME = 46  # 4: quaternion from principal axes to the user's body frame
+TORQUE = 50  # 3: held torque, principal axes [N m]
+COMMAND = 53  # 3: the command that it follows from, clipped, body axes
+SCALE = 56  # 3: torque per unit of command, body axes [N m]
 
 # What the solver says of the lane.
-CORRECTION = 30  # 1: largest squared angle of the energy projection so far [rad^2]
-REDONE = 31  # 1: how many steps needed the robust solver
-FAILED = 32  # 1: 1.0 when a step could not be solved
+CORRECTION = 59  # 1: largest squared angle of the energy projection so far [rad^2]
+REDONE = 60  # 1: how many steps needed the robust solver
+FAILED = 61  # 1: 1.0 when a step could not be solved
 
 # The step that is being solved.
-PI_0 = 33  # 3: body momentum at its start
-O_0 = 36  # 3: the potential's direction in the body at its start
-X = 39  # 3: the unknowns
-X_SIZE = 42  # 1: square of the predictor's size
-SOLVED = 43  # 1: 1.0 once the last correction is round-off
+PI_0 = 62  # 3: body momentum at its start
+O_0 = 65  # 3: the potential's direction in the body at its start
+X = 68  # 3: the unknowns
+X_SIZE = 71  # 1: square of the predictor's size
+SOLVED = 72  # 1: 1.0 once the last correction is round-off
 
-POTENTIAL = 44  # 5: parameters of the potential
-TASK = 49  # 29: left to whoever steps the batch; see rbgym.envs.layout
+POTENTIAL = 73  # 5: parameters of the potential
 MEMORY = 78  # what the scheme keeps between steps

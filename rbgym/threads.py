@@ -29,13 +29,15 @@ def get_num_threads() -> int:
     return _threads
 
 
+def worthwhile(blocks: int) -> bool:
+    """Whether this many blocks are worth more than one thread."""
+    return _threads > 1 and blocks >= 2 * _BLOCKS_PER_THREAD
+
+
 def over_blocks(blocks: int, work: Callable[[int, int], None]) -> None:
-    """Call work(first, last) on ranges that cover all blocks, in parallel if that pays."""
+    """Call work(first, last) on ranges that cover all blocks, in parallel."""
     global _pool
-    parts = min(_threads, blocks // _BLOCKS_PER_THREAD)
-    if parts <= 1:
-        work(0, blocks)
-        return
+    parts = max(1, min(_threads, blocks // _BLOCKS_PER_THREAD))
     if _pool is None:
         _pool = ThreadPoolExecutor(_threads, thread_name_prefix="rbgym")
     edges = [blocks * part // parts for part in range(parts + 1)]
