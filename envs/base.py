@@ -137,7 +137,7 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         self.observation_space = batch_space(observation_space, batch.size)
         self.action_space = batch_space(self.single_action_space, batch.size)
         self._episodes = Episodes(batch, setup)
-        self._ended = False
+        self._ended: Flags | None = None
         self._observation = np.zeros((batch.size, setup.width), dtype=np.float32)
 
     def reset(
@@ -165,7 +165,8 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
                 raise gym.error.ResetNeeded("lanes outside reset_mask were never reset")
             out[:] = self._observation
         _begin(episodes, lanes, [seeds[i] for i in lanes], state, out)
-        self._observation, self._ended = out.copy(), bool(episodes.done.any())
+        done = episodes.done
+        self._observation, self._ended = out.copy(), done if done.any() else None
         mask = np.zeros(n, dtype=bool)
         mask[lanes] = True
         return out, LazyInfo(VectorInfo(episodes.snapshot(), mask))
@@ -176,7 +177,7 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         if not episodes.all_begun:
             raise gym.error.ResetNeeded("call reset() before step()")
         commands = _commands(episodes, actions, (self.num_envs, 3))
-        before = episodes.done if self._ended else None
+        before = self._ended
         if before is not None and self.autoreset_mode is AutoresetMode.DISABLED:
             raise ValueError(
                 f"lane {int(np.argmax(before))} has ended: reset it with "
@@ -187,14 +188,14 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
             # NEXT_STEP: where an episode had ended, this step was its reset.
             self._restart(before, observations)
             rewards[before], terminated[before], truncated[before] = 0.0, False, False
-        self._ended, final = False, None
-        if episodes.some_ended:
+        self._ended, final = None, None
+        if episodes.ended:
             ended = terminated | truncated
-            self._ended = bool(ended.any())
-            if self._ended and self.autoreset_mode is AutoresetMode.SAME_STEP:
+            if self.autoreset_mode is AutoresetMode.SAME_STEP:
                 final = final_entries(ended, observations, episodes.snapshot())
                 self._restart(ended, observations)
-                self._ended = False
+            elif ended.any():
+                self._ended = ended
         if self.autoreset_mode is AutoresetMode.DISABLED:
             self._observation = observations.copy()
         info = LazyInfo(VectorInfo(episodes.snapshot()))
@@ -203,9 +204,7 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         return observations, rewards, terminated, truncated, info
 
     def _restart(self, mask: Flags, observations: Observation) -> None:
-        lanes = np.flatnonzero(mask)
-        self._episodes.next_episode(lanes)
-        self._episodes.restart(lanes, observations)
+        self._episodes.restart(np.flatnonzero(mask), observations, again=True)
 
     @property
     def state(self) -> dict[str, Array]:

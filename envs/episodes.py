@@ -50,8 +50,8 @@ class Episodes:
         batch.put_rows(physics.SCALE, np.tile(setup.torque_limit, (batch.size, 1)))
         self.begun = np.zeros(batch.size, dtype=bool)
         self.all_begun = False
-        # Whether some episode may have ended in the last step: if not, nobody need look.
-        self.some_ended = False
+        # How many episodes ended, and bodies failed, in the last step: if none, nobody need look.
+        self.ended = self.failed = 0
         self._entries = Entries()
 
     # --- rows -------------------------------------------------------------------------------
@@ -82,17 +82,22 @@ class Episodes:
             self._put(layout.SEED + 1, one, seed >> 32)
             self._put(layout.EPISODE, one, 0)
 
-    def next_episode(self, lanes: Lanes) -> None:
-        """Count one episode more for these lanes."""
-        self._put(layout.EPISODE, lanes, self.row(layout.EPISODE)[lanes] + 1)
+    def restart(
+        self,
+        lanes: Lanes,
+        out: NDArray[np.float32],
+        *,
+        drawn: bool = True,
+        again: bool = False,
+    ) -> None:
+        """Begin an episode for these lanes; writes their rows of `out`.
 
-    def restart(self, lanes: Lanes, out: NDArray[np.float32], drawn: bool = True) -> None:
-        """Begin an episode for these lanes; writes their rows of `out`."""
+        drawn: from the seed, else from the state as it stands. again: the seed's next episode.
+        """
         batch = self.batch
         self._entries(
-            kernels.restart,
-            self.setup.parts, batch.scheme, batch.potential, batch.buffer,
-            lanes, drawn, out,
+            kernels.restart, self.setup.parts, batch.scheme, batch.potential, batch.buffer,
+            lanes, drawn, again, out,
         )  # fmt: skip
         self.begun[lanes] = True
         self.all_begun = bool(self.begun.all())
@@ -112,7 +117,7 @@ class Episodes:
         batch.advance(setup.dt / setup.substeps, setup.substeps, commands, 1.0)
         observations = np.empty((self.size, setup.width), dtype=np.float32)
         rewards, flags = np.empty(self.size), np.empty((2, self.size), dtype=np.bool_)
-        self.some_ended = self._entries(
+        self.ended, self.failed = self._entries(
             kernels.judge,
             setup.parts, batch.scheme, batch.buffer, setup.limit,
             observations, rewards, flags,
@@ -173,8 +178,7 @@ class Snapshot:
         batch = episodes.batch
         self._batch, self._setup, self.size = batch, episodes.setup, episodes.size
         self._rows = batch.block_view()[:, : layout.KEPT].copy()
-        # A body that failed has ended its episode.
-        self._failed = batch.failed if episodes.some_ended else None
+        self._failed = batch.failed if episodes.failed else None
         self._measured: dict[str, Array] | None = None
 
     def _row(self, row: int) -> Array:

@@ -61,22 +61,21 @@ def _judge_lane(parts, buffer, i, limit):
     buffer[i + TERMINATED * LANES] = 1.0 if over else 0.0
     buffer[i + TRUNCATED * LANES] = 1.0 if late else 0.0
     buffer[i + DONE * LANES] = 1.0 if over | late else 0.0
-    return 1.0 if over | late else 0.0
 
 
 @compiled
 def judge(parts, scheme, buffer, limit, observations, rewards, flags):
-    """Judge every body; returns whether any episode ended, lanes beyond the last included.
+    """Judge every body; returns how many episodes ended, and how many bodies failed.
 
     flags: (2, bodies), terminated and truncated. limit: steps, or inf.
     """
-    ended = 0.0
+    ended, failed = 0, 0
     block_size = (MEMORY + memory_size(scheme)) * LANES
     bodies, width = observations.shape
     for block in range(len(buffer) // block_size):
         base = block * block_size
         for lane in range(LANES):
-            ended += _judge_lane(parts, buffer, base + lane, limit)
+            _judge_lane(parts, buffer, base + lane, limit)
         for lane in range(min(LANES, bodies - block * LANES)):
             k, i = block * LANES + lane, base + lane
             for column in range(width):
@@ -84,18 +83,22 @@ def judge(parts, scheme, buffer, limit, observations, rewards, flags):
             rewards[k] = buffer[i + REWARD * LANES]
             flags[0, k] = buffer[i + TERMINATED * LANES] > 0.0
             flags[1, k] = buffer[i + TRUNCATED * LANES] > 0.0
-    return ended > 0.0
+            ended += buffer[i + DONE * LANES] > 0.0
+            failed += buffer[i + FAILED * LANES] > 0.0
+    return ended, failed
 
 
 @compiled
-def restart(parts, scheme, potential, buffer, bodies, drawn, observations):
+def restart(parts, scheme, potential, buffer, bodies, drawn, again, observations):
     """Begin a new episode for these bodies, drawn from their seed or (drawn=False) as they stand.
 
-    Writes their rows of `observations`.
+    again: it is the next episode of their seed. Writes their rows of `observations`.
     """
     block_size = (MEMORY + memory_size(scheme)) * LANES
     for k in bodies:
         i = (k // LANES) * block_size + k % LANES
+        if again:
+            buffer[i + EPISODE * LANES] += 1.0
         if drawn:
             seed = np.uint64(buffer[i + SEED * LANES])
             upper = np.uint64(buffer[i + (SEED + 1) * LANES])
