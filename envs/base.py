@@ -24,17 +24,12 @@ def action_box() -> spaces.Box:
     return spaces.Box(-1.0, 1.0, (3,), np.float32)
 
 
-def _commands(episodes: Episodes, action: Any, shape: tuple[int, ...]) -> Array:
-    """The action as float64 (n, 3), or a ValueError that names the first bad lane."""
-    values = np.asarray(action, dtype=np.float64)
+def _commands(action: Any, shape: tuple[int, ...]) -> Array:
+    """The action as float64 (n, 3), or a ValueError."""
+    values = np.array(action, np.float64, order="C")
     if values.shape != shape:
         raise ValueError(f"action must have shape {shape}, got shape {values.shape}")
-    commands = np.ascontiguousarray(values).reshape(-1, 3)
-    bad = episodes.first_bad(commands)
-    if bad >= 0:
-        where = f" in lane {bad}" if values.ndim == 2 else ""
-        raise ValueError(f"action must be finite, got {commands[bad].tolist()}{where}")
-    return commands
+    return values if len(shape) == 2 else values[None]
 
 
 class _Described:
@@ -97,15 +92,10 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         episodes = self._episodes
         if not episodes.all_begun:
             raise gym.error.ResetNeeded("call reset() before step()")
-        commands = _commands(episodes, action, (3,))
-        observation, rewards, terminated, truncated = episodes.step(commands)
-        return (
-            observation[0],
-            rewards.item(),
-            terminated.item(),
-            truncated.item(),
-            LazyInfo(SingleInfo(episodes.snapshot())),
-        )
+        observations, rewards, flags = episodes.step(_commands(action, (3,)))
+        (terminated,), (truncated,) = flags.tolist()
+        info = LazyInfo(SingleInfo(episodes.snapshot()))
+        return observations[0], rewards.item(), terminated, truncated, info
 
     def invariants(self) -> dict[str, Any]:
         """energy [J], angular_momentum (3,) [kg m^2/s, world] and quaternion_norm, now."""
@@ -136,9 +126,8 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         self.single_observation_space, self.single_action_space = observation_space, action_box()
         self.observation_space = batch_space(observation_space, batch.size)
         self.action_space = batch_space(self.single_action_space, batch.size)
-        self._episodes = Episodes(batch, setup)
-        self._ended: Flags | None = None
-        self._observation = np.zeros((batch.size, setup.width), dtype=np.float32)
+        self._shape = self.action_space.shape
+        self._episodes = Episodes(batch, setup, resets_itself=mode is AutoresetMode.NEXT_STEP)
 
     def reset(
         self,
@@ -163,10 +152,8 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         if len(lanes) < n:
             if not np.delete(episodes.begun, lanes).all():
                 raise gym.error.ResetNeeded("lanes outside reset_mask were never reset")
-            out[:] = self._observation
+            out[:] = episodes.observations()
         _begin(episodes, lanes, [seeds[i] for i in lanes], state, out)
-        done = episodes.done
-        self._observation, self._ended = out.copy(), done if done.any() else None
         mask = np.zeros(n, dtype=bool)
         mask[lanes] = True
         return out, LazyInfo(VectorInfo(episodes.snapshot(), mask))
@@ -176,35 +163,22 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         episodes = self._episodes
         if not episodes.all_begun:
             raise gym.error.ResetNeeded("call reset() before step()")
-        commands = _commands(episodes, actions, (self.num_envs, 3))
-        before = self._ended
-        if before is not None and self.autoreset_mode is AutoresetMode.DISABLED:
+        if self.autoreset_mode is AutoresetMode.DISABLED and episodes.ended:
             raise ValueError(
-                f"lane {int(np.argmax(before))} has ended: reset it with "
+                f"lane {int(np.argmax(episodes.done))} has ended: reset it with "
                 'reset(options={"reset_mask": mask}) before the next step'
             )
-        observations, rewards, terminated, truncated = episodes.step(commands)
-        if before is not None:
-            # NEXT_STEP: where an episode had ended, this step was its reset.
-            self._restart(before, observations)
-            rewards[before], terminated[before], truncated[before] = 0.0, False, False
-        self._ended, final = None, None
-        if episodes.ended:
+        observations, rewards, flags = episodes.step(_commands(actions, self._shape))
+        terminated, truncated = flags
+        final: dict[str, Any] = {}
+        if self.autoreset_mode is AutoresetMode.SAME_STEP and episodes.ended:
             ended = terminated | truncated
-            if self.autoreset_mode is AutoresetMode.SAME_STEP:
-                final = final_entries(ended, observations, episodes.snapshot())
-                self._restart(ended, observations)
-            elif ended.any():
-                self._ended = ended
-        if self.autoreset_mode is AutoresetMode.DISABLED:
-            self._observation = observations.copy()
+            final = final_entries(ended, observations, episodes.snapshot())
+            episodes.restart(np.flatnonzero(ended), observations, again=True)
         info = LazyInfo(VectorInfo(episodes.snapshot()))
-        if final is not None:
+        if final:
             info.update(final)
         return observations, rewards, terminated, truncated, info
-
-    def _restart(self, mask: Flags, observations: Observation) -> None:
-        self._episodes.restart(np.flatnonzero(mask), observations, again=True)
 
     @property
     def state(self) -> dict[str, Array]:

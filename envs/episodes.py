@@ -11,10 +11,10 @@ from rbgym import layout as physics
 from rbgym.engine import Batch, measured
 from rbgym.envs import kernels, layout
 from rbgym.envs.kernels import Parts
-from rbgym.jit import Entries
+from rbgym.jit import Entry
 from rbgym.quaternion import Array
 
-Mask = NDArray[np.bool_]
+Flags = NDArray[np.bool_]
 Lanes = NDArray[np.intp]
 Observe = Callable[[dict[str, Array]], ArrayLike]
 Reward = Callable[[dict[str, Array], Array], ArrayLike]
@@ -43,16 +43,21 @@ class Setup:
 
 
 class Episodes:
-    """A batch of bodies with their clocks, seeds and outcomes."""
+    """A batch of bodies with their clocks, seeds and outcomes.
 
-    def __init__(self, batch: Batch, setup: Setup) -> None:
+    resets_itself: where an episode has ended, the next step begins the seed's next one.
+    """
+
+    def __init__(self, batch: Batch, setup: Setup, *, resets_itself: bool = False) -> None:
         self.batch, self.setup, self.size = batch, setup, batch.size
+        self.resets_itself = resets_itself
         batch.put_rows(physics.SCALE, np.tile(setup.torque_limit, (batch.size, 1)))
         self.begun = np.zeros(batch.size, dtype=bool)
         self.all_begun = False
         # How many episodes ended, and bodies failed, in the last step: if none, nobody need look.
         self.ended = self.failed = 0
-        self._entries = Entries()
+        self._h = setup.dt / setup.substeps
+        self._judge, self._restart = Entry(kernels.judge), Entry(kernels.restart)
 
     # --- rows -------------------------------------------------------------------------------
 
@@ -65,9 +70,9 @@ class Episodes:
         self.batch.put_rows(row, column[:, None], lanes)
 
     @property
-    def done(self) -> Mask:
+    def done(self) -> Flags:
         """Which episodes have ended, (size,)."""
-        return self.row(layout.DONE) > 0
+        return self.row(layout.TERMINATED) + self.row(layout.TRUNCATED) > 0
 
     # --- life of an episode -----------------------------------------------------------------
 
@@ -95,38 +100,42 @@ class Episodes:
         drawn: from the seed, else from the state as it stands. again: the seed's next episode.
         """
         batch = self.batch
-        self._entries(
-            kernels.restart, self.setup.parts, batch.scheme, batch.potential, batch.buffer,
-            lanes, drawn, again, out,
-        )  # fmt: skip
+        self._restart.call(
+            self.setup.parts, batch.scheme, batch.potential, batch.buffer, lanes, drawn, again, out
+        )
         self.begun[lanes] = True
         self.all_begun = bool(self.begun.all())
+        self.ended, self.failed = int(self.done.sum()), int(batch.failed.sum())
         if self.setup.observe is not None:
             out[lanes] = self._observed()[lanes]
 
-    def first_bad(self, commands: Array) -> int:
-        """The first lane whose command is not finite, or -1."""
-        lane: int = self._entries(kernels.first_bad, commands)
-        return lane
+    def observations(self) -> NDArray[np.float32]:
+        """What every body shows now, (size, width)."""
+        if self.setup.observe is not None:
+            return self._observed()
+        return self.batch.rows(layout.OBSERVATION, self.setup.width).astype(np.float32)
 
-    def step(
-        self, commands: Array
-    ) -> tuple[NDArray[np.float32], Array, NDArray[np.bool_], NDArray[np.bool_]]:
-        """Advance all by one control period: observations, rewards, terminated, truncated."""
-        batch, setup = self.batch, self.setup
-        batch.advance(setup.dt / setup.substeps, setup.substeps, commands, 1.0)
-        observations = np.empty((self.size, setup.width), dtype=np.float32)
-        rewards, flags = np.empty(self.size), np.empty((2, self.size), dtype=np.bool_)
-        self.ended, self.failed = self._entries(
-            kernels.judge,
-            setup.parts, batch.scheme, batch.buffer, setup.limit,
-            observations, rewards, flags,
+    def step(self, commands: Array) -> tuple[NDArray[np.float32], Array, Flags]:
+        """Advance all by one control period: observations, rewards and (2, size) flags.
+
+        Raises ValueError, nothing done, if a command is not finite.
+        """
+        batch, setup, size = self.batch, self.setup, self.size
+        bad = batch.advance(self._h, setup.substeps, commands, 1.0)
+        if bad >= 0:
+            where = f" in lane {bad}" if size > 1 else ""
+            raise ValueError(f"action must be finite, got {commands[bad].tolist()}{where}")
+        observations = np.empty((size, setup.width), np.float32)
+        rewards, flags = np.empty(size), np.empty((2, size), np.bool_)
+        self.ended, self.failed = self._judge.call(
+            setup.parts, batch.scheme, batch.potential, batch.buffer, setup.limit,
+            self.resets_itself, observations, rewards, flags,
         )  # fmt: skip
         if setup.observe is not None:
-            observations[:] = self._observed()
+            observations = self._observed()
         if setup.reward is not None:
             rewards = self._rewarded(commands)
-        return observations, rewards, flags[0], flags[1]
+        return observations, rewards, flags
 
     # --- Python hooks -----------------------------------------------------------------------
 
@@ -136,7 +145,7 @@ class Episodes:
 
     def _observed(self) -> NDArray[np.float32]:
         assert self.setup.observe is not None
-        values = np.asarray(self.setup.observe(self.state()), dtype=np.float32)
+        values = np.array(self.setup.observe(self.state()), dtype=np.float32)
         if values.shape != (self.size, self.setup.width):
             raise ValueError(
                 f"observation must return shape ({self.size}, {self.setup.width}), "
@@ -150,6 +159,7 @@ class Episodes:
         values = np.array(self.setup.reward(self.state(), clipped), dtype=np.float64)
         if values.shape != (self.size,):
             raise ValueError(f"reward must return shape ({self.size},), got {values.shape}")
+        values[self.row(layout.BEGUN) > 0] = 0.0
         return values
 
     # --- info -------------------------------------------------------------------------------

@@ -3,9 +3,10 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
 
 from rbgym.envs.layout import (
-    DONE,
+    BEGUN,
     ELAPSED,
     EPISODE,
     OBSERVATION,
@@ -18,7 +19,7 @@ from rbgym.envs.layout import (
 from rbgym.envs.parts import draw, is_inside, is_over, observe, reward
 from rbgym.envs.random import uniforms
 from rbgym.integrators.interface import memory_size
-from rbgym.jit import compiled, spliced
+from rbgym.jit import compiled, inlined, spliced
 from rbgym.kernels import put_quaternion, put_vector, quaternion, start_lane, vector, view
 from rbgym.layout import COMMAND, FAILED, FRAME, LANES, MEMORY, ROTOR, J, L, Q
 from rbgym.quaternion import add, polished, qmul, times, to_body, to_world
@@ -34,18 +35,8 @@ class Parts(NamedTuple):
     start: Any
 
 
-@compiled
-def first_bad(commands):
-    """Index of the first row that is not finite, or -1."""
-    for k in range(len(commands)):
-        for column in range(commands.shape[1]):
-            if not np.isfinite(commands[k, column]):
-                return k
-    return -1
-
-
 @spliced
-def _judge_lane(parts, buffer, i, limit):
+def _judge_lane(parts, buffer, i, limit, again):
     """Observation, reward and flags of one lane, and its clocks."""
     q, omega = view(buffer, i)
     inside = is_inside(parts.success, q, omega)
@@ -55,69 +46,85 @@ def _judge_lane(parts, buffer, i, limit):
     command = vector(buffer, i, COMMAND)
     value = reward(parts.reward, buffer, i, q, omega, command, inside)
     observe(parts.observation, buffer, i, q, omega)
+    ended = buffer[i + TERMINATED * LANES] + buffer[i + TRUNCATED * LANES] > 0.0
+    buffer[i + BEGUN * LANES] = 1.0 if ended & again else 0.0
     buffer[i + ELAPSED * LANES] = elapsed
     buffer[i + STREAK * LANES] = buffer[i + STREAK * LANES] + 1.0 if inside else 0.0
     buffer[i + REWARD * LANES] = value
     buffer[i + TERMINATED * LANES] = 1.0 if over else 0.0
     buffer[i + TRUNCATED * LANES] = 1.0 if late else 0.0
-    buffer[i + DONE * LANES] = 1.0 if over | late else 0.0
 
 
 @compiled
-def judge(parts, scheme, buffer, limit, observations, rewards, flags):
+def judge(parts, scheme, potential, buffer, limit, again, observations, rewards, flags):
     """Judge every body; returns how many episodes ended, and how many bodies failed.
 
-    flags: (2, bodies), terminated and truncated. limit: steps, or inf.
+    again: where an episode had already ended, begin the next one instead. limit: steps, or inf.
+    flags: (2, bodies), terminated and truncated.
     """
-    ended, failed = 0, 0
+    total_ended, total_failed = 0, 0
     block_size = (MEMORY + memory_size(scheme)) * LANES
     bodies, width = observations.shape
     for block in range(len(buffer) // block_size):
         base = block * block_size
         for lane in range(LANES):
-            _judge_lane(parts, buffer, base + lane, limit)
+            _judge_lane(parts, buffer, base + lane, limit, again)
         for lane in range(min(LANES, bodies - block * LANES)):
             k, i = block * LANES + lane, base + lane
+            if buffer[i + BEGUN * LANES] > 0.0:
+                _begin_drawn(parts, scheme, potential, buffer, i, True)
             for column in range(width):
                 observations[k, column] = buffer[i + (OBSERVATION + column) * LANES]
             rewards[k] = buffer[i + REWARD * LANES]
-            flags[0, k] = buffer[i + TERMINATED * LANES] > 0.0
-            flags[1, k] = buffer[i + TRUNCATED * LANES] > 0.0
-            ended += buffer[i + DONE * LANES] > 0.0
-            failed += buffer[i + FAILED * LANES] > 0.0
-    return ended, failed
+            over, late = buffer[i + TERMINATED * LANES] > 0.0, buffer[i + TRUNCATED * LANES] > 0.0
+            flags[0, k], flags[1, k] = over, late
+            total_ended += over | late
+            total_failed += buffer[i + FAILED * LANES] > 0.0
+    return total_ended, total_failed
+
+
+@njit(error_model="numpy", nogil=True)
+def _begin_drawn(parts, scheme, potential, buffer, i, again):
+    """Begin an episode drawn from the lane's seed; `again`: its next one."""
+    if again:
+        buffer[i + EPISODE * LANES] += 1.0
+    seed = np.uint64(buffer[i + SEED * LANES])
+    upper = np.uint64(buffer[i + (SEED + 1) * LANES])
+    a, b = uniforms(seed | (upper << np.uint64(32)), np.uint64(buffer[i + EPISODE * LANES]))
+    q, omega = draw(parts.start, a, b)
+    frame, rotor = quaternion(buffer, i, FRAME), vector(buffer, i, ROTOR)
+    q = polished(polished(qmul(q, frame)))
+    Pi = add(times(vector(buffer, i, J), to_body(frame, omega)), rotor)
+    put_quaternion(buffer, i, Q, q)
+    put_vector(buffer, i, L, to_world(q, Pi))
+    start_lane(scheme, potential, buffer, i)
+    _begin(parts, buffer, i)
+
+
+@inlined
+def _begin(parts, buffer, i):
+    """Begin an episode from the state as it stands."""
+    at_rest = (0.0, 0.0, 0.0)
+    put_vector(buffer, i, COMMAND, at_rest)
+    q, omega = view(buffer, i)
+    observe(parts.observation, buffer, i, q, omega)
+    reward(parts.reward, buffer, i, q, omega, at_rest, is_inside(parts.success, q, omega))
+    for row in (REWARD, TERMINATED, TRUNCATED, ELAPSED, STREAK):
+        buffer[i + row * LANES] = 0.0
 
 
 @compiled
 def restart(parts, scheme, potential, buffer, bodies, drawn, again, observations):
-    """Begin a new episode for these bodies, drawn from their seed or (drawn=False) as they stand.
+    """Begin an episode for these bodies, drawn from their seed or (drawn=False) as they stand.
 
     again: it is the next episode of their seed. Writes their rows of `observations`.
     """
     block_size = (MEMORY + memory_size(scheme)) * LANES
     for k in bodies:
         i = (k // LANES) * block_size + k % LANES
-        if again:
-            buffer[i + EPISODE * LANES] += 1.0
         if drawn:
-            seed = np.uint64(buffer[i + SEED * LANES])
-            upper = np.uint64(buffer[i + (SEED + 1) * LANES])
-            a, b = uniforms(seed | (upper << np.uint64(32)), np.uint64(buffer[i + EPISODE * LANES]))
-            q, omega = draw(parts.start, a, b)
-            frame, rotor = quaternion(buffer, i, FRAME), vector(buffer, i, ROTOR)
-            q = polished(polished(qmul(q, frame)))
-            Pi = add(times(vector(buffer, i, J), to_body(frame, omega)), rotor)
-            put_quaternion(buffer, i, Q, q)
-            put_vector(buffer, i, L, to_world(q, Pi))
-            start_lane(scheme, potential, buffer, i)
-        put_vector(buffer, i, COMMAND, (0.0, 0.0, 0.0))
-        q, omega = view(buffer, i)
-        observe(parts.observation, buffer, i, q, omega)
+            _begin_drawn(parts, scheme, potential, buffer, i, again)
+        else:
+            _begin(parts, buffer, i)
         for column in range(observations.shape[1]):
             observations[k, column] = buffer[i + (OBSERVATION + column) * LANES]
-        inside = is_inside(parts.success, q, omega)
-        buffer[i + REWARD * LANES] = 0.0
-        reward(parts.reward, buffer, i, q, omega, (0.0, 0.0, 0.0), inside)
-        buffer[i + ELAPSED * LANES] = 0.0
-        buffer[i + STREAK * LANES] = 0.0
-        buffer[i + DONE * LANES] = 0.0

@@ -6,13 +6,15 @@ vectorising.
 
 from rbgym.layout import TASK
 
-ELAPSED = TASK  # steps since the start
-STREAK = TASK + 1  # steps in a row that ended inside the success region
-DONE = TASK + 2  # 1.0 when the episode has ended
-EPISODE = TASK + 3  # how many episodes this lane has begun
-SEED = TASK + 4  # 2: lower and upper 32 bits of the lane's seed
-TERMS = TASK + 6  # 4: named parts of the reward
-KEPT = TASK + 10  # rows before this one are what `info` needs
+# Beside the state of the body, and what `info` needs together with it.
+STREAK = TASK  # steps in a row that ended inside the success region
+TERMS = TASK + 1  # 4: named parts of the reward
+KEPT = TASK + 5
+
+ELAPSED = TASK + 5  # steps since the start
+EPISODE = TASK + 6  # how many episodes this lane has begun
+SEED = TASK + 7  # 2: lower and upper 32 bits of the lane's seed
+BEGUN = TASK + 9  # 1.0 when the last step began an episode
 REWARD = TASK + 10
 TERMINATED = TASK + 11
 TRUNCATED = TASK + 12

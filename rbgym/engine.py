@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from rbgym import integrators, kernels, layout, potentials, threads
 from rbgym.body import RigidBody
 from rbgym.integrators.interface import memory_size
-from rbgym.jit import Entries
+from rbgym.jit import Entry
 from rbgym.potentials import Potential
 from rbgym.quaternion import Array, multiply, rotate, rotate_inverse
 
@@ -41,7 +41,7 @@ class Batch:
         self.integrator = integrators.get(integrator)
         self.scheme = self.integrator.scheme
         self.size, self.projection = size, projection
-        self._entries = Entries()
+        self._kernel = Entry(kernels.advance)
         self.blocks = -(-size // layout.LANES)
         self.block_rows = layout.MEMORY + self.integrator.memory
         self._view = np.zeros((self.blocks, self.block_rows, layout.LANES))
@@ -178,26 +178,27 @@ class Batch:
 
     def advance(
         self, h: float, steps: int = 1, commands: Array = _NO_COMMANDS, bound: float = np.inf
-    ) -> None:
+    ) -> int:
         """Advance by `steps` steps of length h [s].
 
-        commands: (size, 3) float64, finite; clipped to +-bound and multiplied by the SCALE rows
-        they are the new held torque. Without them the torque stays what it was.
+        commands: (size, 3) float64; clipped to +-bound and multiplied by the SCALE rows they are
+        the new held torque. Without them the torque stays what it was. Returns -1; or, nothing
+        done, the first body whose command is not finite.
         """
-        rest = (float(bound), steps, h, 1.0 if self.projection else 0.0)
+        rest = (float(bound), steps, float(h), 1.0 if self.projection else 0.0)
         if not threads.worthwhile(self.blocks):
-            self._advance(self.buffer, commands, *rest)
-            return
+            return self._kernel.call(self.scheme, self.potential, self.buffer, commands, *rest)  # type: ignore[no-any-return]
+        if not np.isfinite(commands).all():
+            return int(np.argmin(np.isfinite(commands).all(axis=1)))
         stride = self.block_rows * layout.LANES
 
         def work(first: int, last: int) -> None:
+            part = self.buffer[first * stride : last * stride]
             own = commands[first * layout.LANES : last * layout.LANES]
-            self._advance(self.buffer[first * stride : last * stride], own, *rest)
+            self._kernel.call(self.scheme, self.potential, part, own, *rest)
 
         threads.over_blocks(self.blocks, work)
-
-    def _advance(self, buffer: Array, commands: Array, *rest: Any) -> None:
-        self._entries(kernels.advance, self.scheme, self.potential, buffer, commands, *rest)
+        return -1
 
     @property
     def failed(self) -> NDArray[np.bool_]:

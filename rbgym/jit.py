@@ -10,6 +10,7 @@ Three kinds of functions are compiled:
 
 import functools
 import hashlib
+import importlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -145,17 +146,27 @@ def entry_point(kernel: Any, *args: Any) -> Callable[..., Any]:
     return entry
 
 
-class Entries:
-    """Entry points that an object uses, found at first use; never pickled or copied."""
+class Entry:
+    """A `compiled` kernel as one object calls it, always with arguments of the same types.
 
-    def __init__(self) -> None:
-        self._found: dict[Any, Callable[..., Any]] = {}
+    The types are worked out at the first call; `call` is the machine code from then on.
+    """
 
-    def __call__(self, kernel: Any, *args: Any) -> Any:
-        entry = self._found.get(kernel)
-        if entry is None:
-            entry = self._found[kernel] = entry_point(kernel, *args)
-        return entry(*args)
+    __slots__ = ("call", "kernel")
+
+    def __init__(self, kernel: Any) -> None:
+        self.kernel = kernel
+        self.call: Callable[..., Any] = self._first
+
+    def _first(self, *args: Any) -> Any:
+        self.call = entry_point(self.kernel, *args)
+        return self.call(*args)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (Entries, ())
+        # Machine code stays with the process: a pickle names the kernel, a copy shares it.
+        function = self.kernel.py_func
+        return _entry, (function.__module__, function.__name__)
+
+
+def _entry(module: str, name: str) -> Entry:
+    return Entry(getattr(importlib.import_module(module), name))

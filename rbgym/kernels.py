@@ -127,22 +127,31 @@ def total_energy(potential, body, Pi, o):
     return 0.5 * dot(relative, times(body.J_inv, relative)) + energy(potential, o)
 
 
+@inlined
+def _half_way(potential, body, o, omega, u, h, omega_m):
+    """Angular velocity half a step on, of a body that turns with omega_m until then."""
+    rate = add(cross(add(times(body.J, omega_m), body.rotor), omega_m), u)
+    if not is_free(potential):
+        o_m = add(o, scale(0.5 * h, cross(o, omega_m)))
+        rate = add(rate, cross(o_m, gradient(potential, o_m)))
+    return add(omega, times(body.J_inv, scale(0.5 * h, rate)))
+
+
 @spliced
 def _predict(scheme, potential, buffer, i, h):
     """Start of the step, and unknowns for the angular velocity expected half-way."""
     lane_potential = of_lane(potential, buffer, i)
-    body = body_of(buffer, i)
+    body, u = body_of(buffer, i), vector(buffer, i, TORQUE)
     q = quaternion(buffer, i, Q)
     Pi = to_body(q, vector(buffer, i, L))
     o = _direction_in_body(lane_potential, q)
     put_vector(buffer, i, PI_0, Pi)
     put_vector(buffer, i, O_0, o)
     omega = times(body.J_inv, sub(Pi, body.rotor))
-    rate = add(cross(Pi, omega), vector(buffer, i, TORQUE))
-    if not is_free(lane_potential):
-        rate = add(rate, cross(o, gradient(lane_potential, o)))
-    change = times(body.J_inv, scale(0.5 * h, rate))
-    x = scale(scheme_of.fraction(scheme) * h, add(omega, change))
+    # Twice: a better guess is cheaper than another Newton iteration.
+    omega_m = _half_way(lane_potential, body, o, omega, u, h, omega)
+    omega_m = _half_way(lane_potential, body, o, omega, u, h, omega_m)
+    x = scale(scheme_of.fraction(scheme) * h, omega_m)
     put_vector(buffer, i, X, x)
     buffer[i + X_SIZE * LANES] = dot(x, x)
     buffer[i + SOLVED * LANES] = 0.0
@@ -253,13 +262,31 @@ def _redo_block(scheme, potential, buffer, base, h, projection):
 
 
 @inlined
+def _first_bad(commands):
+    """Index of the first row that is not finite, or -1."""
+    total = 0.0
+    for k in range(len(commands)):
+        for column in range(3):
+            total += 0.0 * commands[k, column]
+    if total == 0.0:
+        return -1
+    for k in range(len(commands)):
+        for column in range(3):
+            if not math.isfinite(commands[k, column]):
+                return k
+    return -1
+
+
+@inlined
 def _clip(x, bound):
     return min(max(x, -bound), bound)
 
 
-@inlined
-def _hold(buffer, i, command, bound):
-    c = (_clip(command[0], bound), _clip(command[1], bound), _clip(command[2], bound))
+@spliced
+def _hold(buffer, i, bound):
+    """The torque that the lane's command stands for."""
+    c = vector(buffer, i, COMMAND)
+    c = (_clip(c[0], bound), _clip(c[1], bound), _clip(c[2], bound))
     put_vector(buffer, i, COMMAND, c)
     torque = times(vector(buffer, i, SCALE), c)
     put_vector(buffer, i, TORQUE, to_body(quaternion(buffer, i, FRAME), torque))
@@ -267,35 +294,49 @@ def _hold(buffer, i, command, bound):
 
 @compiled
 def advance(scheme, potential, buffer, commands, bound, substeps, h, projection):
-    """Advance whole blocks by `substeps` steps of length h under a held torque.
+    """Advance whole blocks by `substeps` steps of length h under a held torque; returns -1.
 
     buffer: flat float64, a whole number of blocks. commands: (bodies, 3), body axes, clipped to
-    +-bound and multiplied by the SCALE rows; none of them, and the torque stays as it is.
-    projection: 1.0 or 0.0.
+    +-bound and multiplied by the SCALE rows; none of them, and the torque stays as it is. If one
+    is not finite, nothing is done and the index of its body returned. projection: 1.0 or 0.0.
     """
+    bad = _first_bad(commands)
+    if bad >= 0:
+        return bad
     # The size of a block is a constant and the loops start at zero: only then can the compiler
     # prove that no index is negative, and use vector loads.
     block_size = (MEMORY + scheme_of.memory_size(scheme)) * LANES
-    for k in range(len(commands)):
-        i = (k // LANES) * block_size + k % LANES
-        _hold(buffer, i, (commands[k, 0], commands[k, 1], commands[k, 2]), bound)
     for block in range(len(buffer) // block_size):
         base = block * block_size
+        if len(commands) > 0:
+            for lane in range(min(LANES, len(commands) - block * LANES)):
+                k = block * LANES + lane
+                command = (commands[k, 0], commands[k, 1], commands[k, 2])
+                put_vector(buffer, base + lane, COMMAND, command)
+            for lane in range(LANES):
+                _hold(buffer, base + lane, bound)
         for _ in range(substeps):
+            _step_block(scheme, potential, buffer, base, h, projection)
+    return -1
+
+
+@inlined
+def _step_block(scheme, potential, buffer, base, h, projection):
+    """One step of the bodies of a block."""
+    for lane in range(LANES):
+        _predict(scheme, potential, buffer, base + lane, h)
+    if scheme_of.fraction(scheme) > 0.0:
+        for _ in range(_PASSES):
+            unsolved = 0.0
             for lane in range(LANES):
-                _predict(scheme, potential, buffer, base + lane, h)
-            if scheme_of.fraction(scheme) > 0.0:
-                for _ in range(_PASSES):
-                    unsolved = 0.0
-                    for lane in range(LANES):
-                        unsolved += _correct(scheme, potential, buffer, base + lane, h)
-                    if unsolved == 0.0:
-                        break
-            bad = 0.0
-            for lane in range(LANES):
-                bad += _finish(scheme, potential, buffer, base + lane, h, projection)
-            if bad > 0.0:
-                _redo_block(scheme, potential, buffer, base, h, projection)
+                unsolved += _correct(scheme, potential, buffer, base + lane, h)
+            if unsolved == 0.0:
+                break
+    bad = 0.0
+    for lane in range(LANES):
+        bad += _finish(scheme, potential, buffer, base + lane, h, projection)
+    if bad > 0.0:
+        _redo_block(scheme, potential, buffer, base, h, projection)
 
 
 @inlined
