@@ -56,6 +56,7 @@ from rbgym.quaternion import (
 _LAST_CORRECTION = 1e-16
 _TOLERANCE = 1e-28
 _PASSES = 12
+_GROUP = 4
 # A root far beyond the predictor is another motion.
 _FAR, _NEAR = 4.0, 0.01
 # Largest squared angle [rad^2] of the energy projection.
@@ -264,10 +265,9 @@ def _redo_block(scheme, potential, buffer, base, h, projection):
 @inlined
 def _first_bad(commands):
     """Index of the first row that is not finite, or -1."""
-    total = 0.0
-    for k in range(len(commands)):
-        for column in range(3):
-            total += 0.0 * commands[k, column]
+    flat, total = commands.reshape(-1), 0.0
+    for k in range(len(flat)):
+        total += 0.0 * flat[k]
     if total == 0.0:
         return -1
     for k in range(len(commands)):
@@ -306,37 +306,40 @@ def advance(scheme, potential, buffer, commands, bound, substeps, h, projection)
     # The size of a block is a constant and the loops start at zero: only then can the compiler
     # prove that no index is negative, and use vector loads.
     block_size = (MEMORY + scheme_of.memory_size(scheme)) * LANES
-    for block in range(len(buffer) // block_size):
-        base = block * block_size
-        if len(commands) > 0:
-            for lane in range(min(LANES, len(commands) - block * LANES)):
-                k = block * LANES + lane
-                command = (commands[k, 0], commands[k, 1], commands[k, 2])
-                put_vector(buffer, base + lane, COMMAND, command)
+    blocks = len(buffer) // block_size
+    for k in range(len(commands)):
+        command = (commands[k, 0], commands[k, 1], commands[k, 2])
+        put_vector(buffer, (k // LANES) * block_size + k % LANES, COMMAND, command)
+    if len(commands) > 0:
+        for block in range(blocks):
             for lane in range(LANES):
-                _hold(buffer, base + lane, bound)
+                _hold(buffer, block * block_size + lane, bound)
+    for group in range((blocks + _GROUP - 1) // _GROUP):
+        count = min(_GROUP, blocks - group * _GROUP)
         for _ in range(substeps):
-            _step_block(scheme, potential, buffer, base, h, projection)
+            for k in range(count):
+                for lane in range(LANES):
+                    i = (group * _GROUP + k) * block_size + lane
+                    _predict(scheme, potential, buffer, i, h)
+            if scheme_of.fraction(scheme) > 0.0:
+                for _ in range(_PASSES):
+                    unsolved = 0.0
+                    for k in range(count):
+                        for lane in range(LANES):
+                            i = (group * _GROUP + k) * block_size + lane
+                            unsolved += _correct(scheme, potential, buffer, i, h)
+                    if unsolved == 0.0:
+                        break
+            bad = 0.0
+            for k in range(count):
+                for lane in range(LANES):
+                    i = (group * _GROUP + k) * block_size + lane
+                    bad += _finish(scheme, potential, buffer, i, h, projection)
+            if bad > 0.0:
+                for k in range(count):
+                    base = (group * _GROUP + k) * block_size
+                    _redo_block(scheme, potential, buffer, base, h, projection)
     return -1
-
-
-@inlined
-def _step_block(scheme, potential, buffer, base, h, projection):
-    """One step of the bodies of a block."""
-    for lane in range(LANES):
-        _predict(scheme, potential, buffer, base + lane, h)
-    if scheme_of.fraction(scheme) > 0.0:
-        for _ in range(_PASSES):
-            unsolved = 0.0
-            for lane in range(LANES):
-                unsolved += _correct(scheme, potential, buffer, base + lane, h)
-            if unsolved == 0.0:
-                break
-    bad = 0.0
-    for lane in range(LANES):
-        bad += _finish(scheme, potential, buffer, base + lane, h, projection)
-    if bad > 0.0:
-        _redo_block(scheme, potential, buffer, base, h, projection)
 
 
 @inlined
