@@ -16,7 +16,7 @@ from rbgym.envs.layout import (
     TERMINATED,
     TRUNCATED,
 )
-from rbgym.envs.parts import draw, is_inside, is_over, observe, reward
+from rbgym.envs.parts import draw, is_inside, is_over, observe, reward, width
 from rbgym.envs.random import uniforms
 from rbgym.integrators.interface import memory_size
 from rbgym.jit import compiled, inlined, spliced
@@ -37,7 +37,7 @@ class Parts(NamedTuple):
 
 @spliced
 def _judge_lane(parts, buffer, i, limit, again):
-    """Observation, reward and flags of one lane, and its clocks."""
+    """Observation, reward and flags of one lane, and its clocks; returns its BEGUN."""
     q, omega = view(buffer, i)
     inside = is_inside(parts.success, q, omega)
     over = is_over(parts.termination, q, omega)
@@ -47,12 +47,14 @@ def _judge_lane(parts, buffer, i, limit, again):
     value = reward(parts.reward, buffer, i, q, omega, command, inside)
     observe(parts.observation, buffer, i, q, omega)
     ended = buffer[i + TERMINATED * LANES] + buffer[i + TRUNCATED * LANES] > 0.0
-    buffer[i + BEGUN * LANES] = 1.0 if ended & again else 0.0
+    begun = 1.0 if ended & again else 0.0
+    buffer[i + BEGUN * LANES] = begun
     buffer[i + ELAPSED * LANES] = elapsed
     buffer[i + STREAK * LANES] = buffer[i + STREAK * LANES] + 1.0 if inside else 0.0
     buffer[i + REWARD * LANES] = value
     buffer[i + TERMINATED * LANES] = 1.0 if over else 0.0
     buffer[i + TRUNCATED * LANES] = 1.0 if late else 0.0
+    return begun
 
 
 @compiled
@@ -60,27 +62,51 @@ def judge(parts, scheme, potential, buffer, limit, again, observations, rewards,
     """Judge every body; returns how many episodes ended, and how many bodies failed.
 
     again: where an episode had already ended, begin the next one instead. limit: steps, or inf.
-    flags: (2, bodies), terminated and truncated.
+    observations: (bodies, width), or (0, width) to leave them to somebody else. flags:
+    (2, bodies), terminated and truncated.
     """
-    total_ended, total_failed = 0, 0
+    ended, failed = 0, 0
     block_size = (MEMORY + memory_size(scheme)) * LANES
-    bodies, width = observations.shape
     for block in range(len(buffer) // block_size):
-        base = block * block_size
+        base, k = block * block_size, block * LANES
+        begun = 0.0
         for lane in range(LANES):
-            _judge_lane(parts, buffer, base + lane, limit, again)
-        for lane in range(min(LANES, bodies - block * LANES)):
-            k, i = block * LANES + lane, base + lane
-            if buffer[i + BEGUN * LANES] > 0.0:
-                _begin_drawn(parts, scheme, potential, buffer, i, True)
-            for column in range(width):
-                observations[k, column] = buffer[i + (OBSERVATION + column) * LANES]
-            rewards[k] = buffer[i + REWARD * LANES]
-            over, late = buffer[i + TERMINATED * LANES] > 0.0, buffer[i + TRUNCATED * LANES] > 0.0
-            flags[0, k], flags[1, k] = over, late
-            total_ended += over | late
-            total_failed += buffer[i + FAILED * LANES] > 0.0
-    return total_ended, total_failed
+            begun += _judge_lane(parts, buffer, base + lane, limit, again)
+        count = min(LANES, len(rewards) - k)
+        if begun > 0.0:
+            for lane in range(count):
+                if buffer[base + lane + BEGUN * LANES] > 0.0:
+                    _begin_drawn(parts, scheme, potential, buffer, base + lane, True)
+        # A constant number of lanes makes the loops in it a few wide moves.
+        if count == LANES:
+            more = _report(parts, buffer, base, LANES, k, observations, rewards, flags)
+        else:
+            more = _report(parts, buffer, base, count, k, observations, rewards, flags)
+        ended, failed = ended + more[0], failed + more[1]
+    return ended, failed
+
+
+@inlined
+def _report(parts, buffer, base, lanes, k, observations, rewards, flags):
+    """Write the outcome of the first lanes of a block, bodies k and on."""
+    ended, failed = 0, 0
+    if len(observations) > 0:
+        for lane in range(lanes):
+            _show(parts, buffer, base + lane, observations, k + lane)
+    for lane in range(lanes):
+        i = base + lane
+        rewards[k + lane] = buffer[i + REWARD * LANES]
+        over, late = buffer[i + TERMINATED * LANES] > 0.0, buffer[i + TRUNCATED * LANES] > 0.0
+        flags[0, k + lane], flags[1, k + lane] = over, late
+        ended += over | late
+        failed += buffer[i + FAILED * LANES] > 0.0
+    return ended, failed
+
+
+@inlined
+def _show(parts, buffer, i, observations, k):
+    for column in range(width(parts.observation)):
+        observations[k, column] = buffer[i + (OBSERVATION + column) * LANES]
 
 
 @njit(error_model="numpy", nogil=True)
@@ -126,5 +152,5 @@ def restart(parts, scheme, potential, buffer, bodies, drawn, again, observations
             _begin_drawn(parts, scheme, potential, buffer, i, again)
         else:
             _begin(parts, buffer, i)
-        for column in range(observations.shape[1]):
-            observations[k, column] = buffer[i + (OBSERVATION + column) * LANES]
+        if len(observations) > 0:
+            _show(parts, buffer, i, observations, k)

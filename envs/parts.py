@@ -37,6 +37,17 @@ def observe(part: Any, out: Any, i: int, q: Any, omega: Any) -> None:
     raise NotImplementedError
 
 
+@choice
+def width(part: Any) -> int:
+    """Number of observation rows; known while compiling."""
+    raise NotImplementedError
+
+
+@for_type(width, QuaternionRates)
+def _(part):
+    return 7
+
+
 @inlined
 def _within(x, bound):
     return min(max(x, -bound), bound)

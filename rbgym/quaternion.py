@@ -53,14 +53,6 @@ def times(a: Vector, b: Vector) -> Vector:
 
 
 @inlined
-def solve(r0: Vector, r1: Vector, r2: Vector, b: Vector) -> Vector:
-    """Solution x of the 3 x 3 system with rows r0, r1, r2 and right-hand side b."""
-    c0, c1, c2 = cross(r1, r2), cross(r2, r0), cross(r0, r1)
-    x = add(add(scale(b[0], c0), scale(b[1], c1)), scale(b[2], c2))
-    return scale(1.0 / dot(r0, c0), x)
-
-
-@inlined
 def qmul(p: Quaternion, q: Quaternion) -> Quaternion:
     return (
         p[0] * q[0] - p[1] * q[1] - p[2] * q[2] - p[3] * q[3],

@@ -22,8 +22,9 @@ from rbgym.integrators.interface import (
     reach,
 )
 from rbgym.jit import for_type, inlined
+from rbgym.matrix import crossed, multiple, outer, plus, skewed, solve, turning
 from rbgym.potentials import gradient, is_free
-from rbgym.quaternion import add, cross, dot, qmul, scale, solve, sub, times, to_world
+from rbgym.quaternion import add, cross, dot, qmul, scale, sub, times, to_world
 
 
 class AKW(NamedTuple):
@@ -59,32 +60,24 @@ def _torque(potential, step, c):
 
 
 @inlined
-def _column(potential, body, step, c, d, P):
-    """Derivative of F along d, one of the unit vectors."""
-    h = step.h
-    dP = scale(2.0 / h, times(body.J, d))
-    column = add(dP, add(cross(d, P), cross(c, dP)))
-    if is_free(potential):
-        return column
-    s, o_0 = 1.0 / (1.0 + dot(c, c)), step.o_0
+def _torque_derivative(potential, c, o_0):
+    """Derivative of -T, the mean of the end torques."""
     o_m = _mean_direction(c, o_0)
-    numerator = sub(add(scale(dot(d, o_0), c), scale(dot(c, o_0), d)), cross(d, o_0))
-    do_m = scale(s, sub(numerator, scale(2.0 * dot(c, d), o_m)))
+    tilting = plus(outer(c, o_0), plus(outer(scale(-2.0, o_m), c), skewed(dot(c, o_0), o_0)))
     o_1 = sub(scale(2.0, o_m), o_0)
-    return sub(column, scale(0.5 * h, cross(do_m, gradient(potential, o_1))))
+    return crossed(scale(1.0 / (1.0 + dot(c, c)), gradient(potential, o_1)), tilting)
 
 
 @for_type(correct, AKW)
 def _(scheme, potential, body, step, c):
-    h = step.h
-    P = add(scale(2.0 / h, times(body.J, c)), body.rotor)
+    h, D = step.h, scale(2.0 / step.h, body.J)
+    P = add(times(D, c), body.rotor)
     F = sub(add(P, cross(c, P)), add(step.Pi_0, scale(0.5 * h, _torque(potential, step, c))))
-    k0 = _column(potential, body, step, c, (1.0, 0.0, 0.0), P)
-    k1 = _column(potential, body, step, c, (0.0, 1.0, 0.0), P)
-    k2 = _column(potential, body, step, c, (0.0, 0.0, 1.0), P)
-    rows = ((k0[0], k1[0], k2[0]), (k0[1], k1[1], k2[1]), (k0[2], k1[2], k2[2]))
-    dx = solve(rows[0], rows[1], rows[2], F)
-    return dx, dot(F, F), dot(P, P) + dot(step.Pi_0, step.Pi_0) + h * h * dot(step.u, step.u)
+    dF = turning(D, c, D, P)
+    if not is_free(potential):
+        dF = plus(dF, multiple(0.5 * h, _torque_derivative(potential, c, step.o_0)))
+    size = dot(P, P) + dot(step.Pi_0, step.Pi_0) + h * h * dot(step.u, step.u)
+    return solve(dF, F), dot(F, F), size
 
 
 @for_type(finish, AKW)

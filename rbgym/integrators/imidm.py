@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from rbgym.integrators.interface import correct, defect, finish, fraction, reach
 from rbgym.jit import for_type, inlined
+from rbgym.matrix import crossed, outer, plus, skewed, solve, with_diagonal
 from rbgym.potentials import gradient, is_free
 from rbgym.quaternion import (
     add,
@@ -19,7 +20,6 @@ from rbgym.quaternion import (
     dot,
     qmul,
     scale,
-    solve,
     sub,
     times,
     to_body,
@@ -76,24 +76,12 @@ def _torque(potential, step, half):
 
 
 @inlined
-def _tangent(phi, d):
-    """dexp_{-phi} d: the body rotation that changing phi by d amounts to."""
+def _tangent(phi):
+    """dexp_{-phi}, 1 - b [phi]x + c [phi]x[phi]x: the body rotation that changing phi is."""
     y = dot(phi, phi)
     b = 0.5 - y / 24.0 * (1.0 - y / 30.0 * (1.0 - y / 56.0))
     c = 1.0 / 6.0 - y / 120.0 * (1.0 - y / 42.0 * (1.0 - y / 72.0))
-    turn = cross(phi, d)
-    return add(sub(d, scale(b, turn)), scale(c, cross(phi, turn)))
-
-
-@inlined
-def _column(potential, body, step, phi, half, Pi_m, d):
-    """Derivative of F along d, one of the unit vectors."""
-    t = _tangent(phi, d)
-    column = sub(scale(2.0 / step.h, times(body.J, d)), cross(Pi_m, t))
-    if is_free(potential):
-        return column
-    o = to_body(half, step.o_0)
-    return sub(column, scale(0.5 * step.h, cross(cross(o, t), gradient(potential, o))))
+    return plus(outer(scale(c, phi), phi), skewed(1.0 - c * y, scale(-b, phi)))
 
 
 @inlined
@@ -107,13 +95,14 @@ def _(scheme, potential, body, step, phi):
     half = _exponential(phi)
     Pi_m = to_body(half, step.Pi_0)
     F = _residual(potential, body, step, phi, half, Pi_m)
-    k0 = _column(potential, body, step, phi, half, Pi_m, (1.0, 0.0, 0.0))
-    k1 = _column(potential, body, step, phi, half, Pi_m, (0.0, 1.0, 0.0))
-    k2 = _column(potential, body, step, phi, half, Pi_m, (0.0, 0.0, 1.0))
-    rows = ((k0[0], k1[0], k2[0]), (k0[1], k1[1], k2[1]), (k0[2], k1[2], k2[2]))
-    dx = solve(rows[0], rows[1], rows[2], F)
-    u, Pi_0 = step.u, step.Pi_0
-    return dx, dot(F, F), dot(Pi_0, Pi_0) + dot(body.rotor, body.rotor) + step.h**2 * dot(u, u)
+    tangent = _tangent(phi)
+    turned = crossed(scale(-1.0, Pi_m), tangent)
+    if not is_free(potential):
+        o = to_body(half, step.o_0)
+        g = scale(0.5 * step.h, gradient(potential, o))
+        turned = plus(turned, crossed(g, crossed(o, tangent)))
+    u, Pi_0, dF = step.u, step.Pi_0, with_diagonal(scale(2.0 / step.h, body.J), turned)
+    return solve(dF, F), dot(F, F), dot(Pi_0, Pi_0) + dot(body.rotor, body.rotor) + step.h**2 * dot(u, u)
 
 
 @for_type(finish, IMIDM)

@@ -25,8 +25,9 @@ from rbgym.integrators.interface import (
     fraction,
 )
 from rbgym.jit import for_type, inlined
+from rbgym.matrix import crossed, multiple, outer, plus, skewed, solve, turning
 from rbgym.potentials import discrete_gradient, is_free
-from rbgym.quaternion import add, cross, dot, qmul, scale, solve, sub, times, to_world
+from rbgym.quaternion import add, cross, dot, qmul, scale, sub, times, to_world
 
 
 class QuatEM(NamedTuple):
@@ -62,46 +63,37 @@ def _torque(potential, step, e):
 
 
 @inlined
-def _column(potential, body, step, e, d, P, w, tau):
-    """Derivative of F along d, one of the unit vectors."""
-    h, ee, ed = step.h, dot(e, e), dot(e, d)
-    dP = scale(4.0 / h, times(body.J, d))
-    turn = add(
-        add(scale(1.0 - ee, dP), scale(-2.0 * ed, w)),
-        scale(2.0, add(scale(dot(e, w), d), scale(dot(d, w) + dot(e, dP), e))),
-    )
-    gyro = scale(2.0, add(cross(d, P), cross(e, dP)))
-    column = sub(add(turn, gyro), scale(h * ed, tau))
-    if is_free(potential):
-        return column
-    # Divided differences vary slowly, those of gravity not at all: g is held fixed here.
-    c, o_0 = 1.0 / (1.0 + ee), step.o_0
+def _torque_derivative(potential, e, o_0):
+    """Derivative of -tau; divided differences vary slowly, that of gravity not at all."""
+    c = 1.0 / (1.0 + dot(e, e))
     o_m, o_1 = _direction(e, o_0)
-    turned = add(
-        add(scale(-2.0 * ed, o_0), scale(-2.0, cross(d, o_0))),
-        scale(2.0, add(scale(dot(d, o_0), e), scale(dot(e, o_0), d))),
-    )
-    do_m = scale(c * c, sub(turned, scale(4.0 * ed / c, o_m)))
-    g = discrete_gradient(potential, o_0, o_1)
-    return sub(column, scale(0.5 * h / c, cross(do_m, g)))
+    v = scale(-1.0, add(o_0, scale(2.0 / c, o_m)))
+    tilting = plus(outer(e, o_0), plus(outer(v, e), skewed(dot(e, o_0), o_0)))
+    return crossed(scale(2.0 * c * c, discrete_gradient(potential, o_0, o_1)), tilting)
 
 
 @for_type(correct, QuatEM)
 def _(scheme, potential, body, step, e):
-    h, ee = step.h, dot(e, e)
-    P = add(scale(4.0 / h, times(body.J, e)), body.rotor)
+    h, D, ee = step.h, scale(4.0 / step.h, body.J), dot(e, e)
+    P = add(times(D, e), body.rotor)
     w = sub(P, step.Pi_0)
-    tau = _torque(potential, step, e)
+    ew, tau = dot(e, w), _torque(potential, step, e)
     F = add(
-        add(scale(1.0 - ee, w), scale(2.0 * dot(e, w), e)),
+        add(scale(1.0 - ee, w), scale(2.0 * ew, e)),
         sub(scale(2.0, cross(e, P)), scale(0.5 * h * (1.0 + ee), tau)),
     )
-    k0 = _column(potential, body, step, e, (1.0, 0.0, 0.0), P, w, tau)
-    k1 = _column(potential, body, step, e, (0.0, 1.0, 0.0), P, w, tau)
-    k2 = _column(potential, body, step, e, (0.0, 0.0, 1.0), P, w, tau)
-    rows = ((k0[0], k1[0], k2[0]), (k0[1], k1[1], k2[1]), (k0[2], k1[2], k2[2]))
-    dx = solve(rows[0], rows[1], rows[2], F)
-    return dx, dot(F, F), dot(P, P) + dot(step.Pi_0, step.Pi_0) + h * h * dot(step.u, step.u)
+    diagonal = add(scale(1.0 - ee, D), (2.0 * ew, 2.0 * ew, 2.0 * ew))
+    dF = plus(
+        turning(diagonal, scale(2.0, e), D, scale(2.0, P)),
+        plus(
+            outer(e, scale(2.0, add(w, times(D, e)))),
+            outer(sub(scale(-2.0, w), scale(h, tau)), e),
+        ),
+    )
+    if not is_free(potential):
+        dF = plus(dF, multiple(0.5 * h * (1.0 + ee), _torque_derivative(potential, e, step.o_0)))
+    size = dot(P, P) + dot(step.Pi_0, step.Pi_0) + h * h * dot(step.u, step.u)
+    return solve(dF, F), dot(F, F), size
 
 
 @for_type(finish, QuatEM)
