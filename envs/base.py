@@ -92,9 +92,9 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         episodes = self._episodes
         if not episodes.all_begun:
             raise gym.error.ResetNeeded("call reset() before step()")
-        observations, rewards, flags = episodes.step(_commands(action, (3,)))
+        observations, rewards, flags, snapshot = episodes.step(_commands(action, (3,)))
         (terminated,), (truncated,) = flags.tolist()
-        info = LazyInfo(SingleInfo(episodes.snapshot()))
+        info = LazyInfo(SingleInfo(snapshot))
         return observations[0], rewards.item(), terminated, truncated, info
 
     def invariants(self) -> dict[str, Any]:
@@ -168,14 +168,15 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
                 f"lane {int(np.argmax(episodes.done))} has ended: reset it with "
                 'reset(options={"reset_mask": mask}) before the next step'
             )
-        observations, rewards, flags = episodes.step(_commands(actions, self._shape))
+        observations, rewards, flags, snapshot = episodes.step(_commands(actions, self._shape))
         terminated, truncated = flags
         final: dict[str, Any] = {}
         if self.autoreset_mode is AutoresetMode.SAME_STEP and episodes.ended:
             ended = terminated | truncated
-            final = final_entries(ended, observations, episodes.snapshot())
+            final = final_entries(ended, observations, snapshot)
             episodes.restart(np.flatnonzero(ended), observations, again=True)
-        info = LazyInfo(VectorInfo(episodes.snapshot()))
+            snapshot = episodes.snapshot()
+        info = LazyInfo(VectorInfo(snapshot))
         if final:
             info.update(final)
         return observations, rewards, terminated, truncated, info

@@ -115,8 +115,8 @@ class Episodes:
             return self._observed()
         return self.batch.rows(layout.OBSERVATION, self.setup.width).astype(np.float32)
 
-    def step(self, commands: Array) -> tuple[NDArray[np.float32], Array, Flags]:
-        """Advance all by one control period: observations, rewards and (2, size) flags.
+    def step(self, commands: Array) -> tuple[NDArray[np.float32], Array, Flags, "Snapshot"]:
+        """Advance all by one control period: observations, rewards, (2, size) flags, snapshot.
 
         Raises ValueError, nothing done, if a command is not finite.
         """
@@ -127,15 +127,16 @@ class Episodes:
             raise ValueError(f"action must be finite, got {commands[bad].tolist()}{where}")
         observations = np.empty((size, setup.width), np.float32)
         rewards, flags = np.empty(size), np.empty((2, size), np.bool_)
+        kept = np.empty((batch.blocks, layout.KEPT * physics.LANES))
         self.ended, self.failed = self._judge.call(
             setup.parts, batch.scheme, batch.potential, batch.buffer, setup.limit,
-            self.resets_itself, observations, rewards, flags,
+            self.resets_itself, observations, rewards, flags, kept,
         )  # fmt: skip
         if setup.observe is not None:
             observations = self._observed()
         if setup.reward is not None:
             rewards = self._rewarded(commands)
-        return observations, rewards, flags
+        return observations, rewards, flags, Snapshot(self, kept)
 
     # --- Python hooks -----------------------------------------------------------------------
 
@@ -166,13 +167,14 @@ class Episodes:
 
     def snapshot(self) -> "Snapshot":
         """What `info` needs, copied, so that it can be worked out later or never."""
-        return Snapshot(self)
+        rows = self.batch.block_view()[:, : layout.KEPT]
+        return Snapshot(self, rows.copy().reshape(self.batch.blocks, -1))
 
 
 class Snapshot:
     """The invariants, reward terms and flags of one instant, computed when asked for."""
 
-    __slots__ = ("_batch", "_failed", "_measured", "_rows", "_setup", "size")
+    __slots__ = ("_batch", "_failed", "_kept", "_measured", "_setup", "size")
 
     KEYS = (
         "energy",
@@ -184,21 +186,22 @@ class Snapshot:
         "is_success",
     )
 
-    def __init__(self, episodes: Episodes) -> None:
+    def __init__(self, episodes: Episodes, kept: Array) -> None:
         batch = episodes.batch
         self._batch, self._setup, self.size = batch, episodes.setup, episodes.size
-        self._rows = batch.block_view()[:, : layout.KEPT].copy()
+        self._kept = kept
         self._failed = batch.failed if episodes.failed else None
         self._measured: dict[str, Array] | None = None
 
     def _row(self, row: int) -> Array:
-        return self._rows[:, row].reshape(-1)[: self.size]
+        rows = self._kept.reshape(len(self._kept), layout.KEPT, physics.LANES)
+        return rows[:, row].reshape(-1)[: self.size]
 
     def _measure(self) -> dict[str, Array]:
         if self._measured is None:
             batch = self._batch
-            blocks = batch.block_view().copy()
-            blocks[:, : layout.KEPT] = self._rows
+            blocks = batch.block_view().reshape(batch.blocks, -1).copy()
+            blocks[:, : self._kept.shape[1]] = self._kept
             self._measured = measured(batch.scheme, batch.potential, blocks.reshape(-1), self.size)
         return self._measured
 

@@ -9,6 +9,7 @@ from rbgym.envs.layout import (
     BEGUN,
     ELAPSED,
     EPISODE,
+    KEPT,
     OBSERVATION,
     REWARD,
     SEED,
@@ -58,12 +59,12 @@ def _judge_lane(parts, buffer, i, limit, again):
 
 
 @compiled
-def judge(parts, scheme, potential, buffer, limit, again, observations, rewards, flags):
+def judge(parts, scheme, potential, buffer, limit, again, observations, rewards, flags, kept):
     """Judge every body; returns how many episodes ended, and how many bodies failed.
 
     again: where an episode had already ended, begin the next one instead. limit: steps, or inf.
     observations: (bodies, width), or (0, width) to leave them to somebody else. flags:
-    (2, bodies), terminated and truncated.
+    (2, bodies), terminated and truncated. kept: (blocks, KEPT * LANES), copies of those rows.
     """
     ended, failed = 0, 0
     block_size = (MEMORY + memory_size(scheme)) * LANES
@@ -77,6 +78,8 @@ def judge(parts, scheme, potential, buffer, limit, again, observations, rewards,
             for lane in range(count):
                 if buffer[base + lane + BEGUN * LANES] > 0.0:
                     _begin_drawn(parts, scheme, potential, buffer, base + lane, True)
+        for n in range(KEPT * LANES):
+            kept[block, n] = buffer[base + n]
         # A constant number of lanes makes the loops in it a few wide moves.
         if count == LANES:
             more = _report(parts, buffer, base, LANES, k, observations, rewards, flags)
@@ -117,22 +120,21 @@ def _begin_drawn(parts, scheme, potential, buffer, i, again):
     seed = np.uint64(buffer[i + SEED * LANES])
     upper = np.uint64(buffer[i + (SEED + 1) * LANES])
     a, b = uniforms(seed | (upper << np.uint64(32)), np.uint64(buffer[i + EPISODE * LANES]))
-    q, omega = draw(parts.start, a, b)
+    attitude, omega = draw(parts.start, a, b)
     frame, rotor = quaternion(buffer, i, FRAME), vector(buffer, i, ROTOR)
-    q = polished(polished(qmul(q, frame)))
+    q = polished(qmul(attitude, frame))
     Pi = add(times(vector(buffer, i, J), to_body(frame, omega)), rotor)
     put_quaternion(buffer, i, Q, q)
     put_vector(buffer, i, L, to_world(q, Pi))
     start_lane(scheme, potential, buffer, i)
-    _begin(parts, buffer, i)
+    _begin(parts, buffer, i, attitude, omega)
 
 
 @inlined
-def _begin(parts, buffer, i):
-    """Begin an episode from the state as it stands."""
+def _begin(parts, buffer, i, q, omega):
+    """Begin an episode from this state."""
     at_rest = (0.0, 0.0, 0.0)
     put_vector(buffer, i, COMMAND, at_rest)
-    q, omega = view(buffer, i)
     observe(parts.observation, buffer, i, q, omega)
     reward(parts.reward, buffer, i, q, omega, at_rest, is_inside(parts.success, q, omega))
     for row in (REWARD, TERMINATED, TRUNCATED, ELAPSED, STREAK):
@@ -151,6 +153,6 @@ def restart(parts, scheme, potential, buffer, bodies, drawn, again, observations
         if drawn:
             _begin_drawn(parts, scheme, potential, buffer, i, again)
         else:
-            _begin(parts, buffer, i)
+            _begin(parts, buffer, i, *view(buffer, i))
         if len(observations) > 0:
             _show(parts, buffer, i, observations, k)

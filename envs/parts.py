@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from rbgym.envs.layout import OBSERVATION, TERMS
 from rbgym.jit import choice, for_type, inlined
 from rbgym.layout import LANES
-from rbgym.quaternion import canonical, dot
+from rbgym.quaternion import canonical, cos_sin, dot, upward
 
 TAU = 2.0 * math.pi
 
@@ -18,7 +18,7 @@ TAU = 2.0 * math.pi
 @inlined
 def uprightness(q):
     """Cosine of the tilt: the body z axis along the upward vertical."""
-    return 1.0 - 2.0 * (q[1] * q[1] + q[2] * q[2])
+    return upward(q)[2]
 
 
 # --- observation ----------------------------------------------------------------------------
@@ -152,15 +152,17 @@ def draw(part: Any, a: Any, b: Any) -> Any:
     raise NotImplementedError
 
 
+@inlined
+def on_circle(u):
+    """A uniform direction in the plane, from a uniform number."""
+    return cos_sin(TAU * u - math.pi)
+
+
 @for_type(draw, Tilted)
 def _(part, a, b):
-    half, towards = 0.5 * part.tilt * a[0], TAU * a[1]
-    s = math.sin(half)
-    q = (math.cos(half), -s * math.sin(towards), s * math.cos(towards), 0.0)
-    across, around = part.transverse * math.sqrt(a[3]), TAU * b[0]
-    omega = (
-        across * math.cos(around),
-        across * math.sin(around),
-        part.spin * (2.0 * a[2] - 1.0),
-    )
+    c, s = cos_sin(0.5 * part.tilt * a[0])
+    towards, around = on_circle(a[1]), on_circle(b[0])
+    q = (c, -s * towards[1], s * towards[0], 0.0)
+    across = part.transverse * math.sqrt(a[3])
+    omega = (across * around[0], across * around[1], part.spin * (2.0 * a[2] - 1.0))
     return q, omega

@@ -1,5 +1,6 @@
 """The batch: many bodies stepped together by one scheme in one kind of potential."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -44,7 +45,7 @@ class Batch:
         self._kernel = Entry(kernels.advance)
         self.blocks = -(-size // layout.LANES)
         self.block_rows = layout.MEMORY + self.integrator.memory
-        self._view = np.zeros((self.blocks, self.block_rows, layout.LANES))
+        self._view = _aligned_zeros(self.blocks, self.block_rows, layout.LANES)
         self.buffer = self._view.reshape(-1)
         each = [bodies] * size if isinstance(bodies, RigidBody) else list(bodies)
         fields = _fields(potential, size)
@@ -214,6 +215,14 @@ class Batch:
     def largest_correction(self) -> Array:
         """Largest rotation [rad] of the energy projection since the start, (size,)."""
         return np.sqrt(self.rows(layout.CORRECTION, 1)[:, 0])
+
+
+def _aligned_zeros(*shape: int) -> Array:
+    """Zeros that begin a cache line, so that no row of a block lies across two."""
+    size = math.prod(shape)
+    spare = np.zeros(size + 8)
+    first = -spare.ctypes.data // 8 % 8
+    return spare[first : first + size].reshape(shape)
 
 
 def measured(scheme: Any, potential: Potential, buffer: Array, size: int) -> dict[str, Array]:

@@ -36,7 +36,7 @@ from rbgym.layout import (
     Q,
     X,
 )
-from rbgym.potentials import direction, energy, gradient, is_free, of_lane, size
+from rbgym.potentials import energy, gradient, is_free, of_lane, seen, size
 from rbgym.quaternion import (
     add,
     cross,
@@ -115,13 +115,6 @@ def _step_of(buffer, i, h):
 
 
 @inlined
-def _direction_in_body(potential, q):
-    if is_free(potential):
-        return (0.0, 0.0, 1.0)
-    return to_body(q, direction(potential))
-
-
-@inlined
 def total_energy(potential, body, Pi, o):
     """Kinetic energy of the body, rotors held, plus the potential."""
     relative = sub(Pi, body.rotor)
@@ -145,7 +138,7 @@ def _predict(scheme, potential, buffer, i, h):
     body, u = body_of(buffer, i), vector(buffer, i, TORQUE)
     q = quaternion(buffer, i, Q)
     Pi = to_body(q, vector(buffer, i, L))
-    o = _direction_in_body(lane_potential, q)
+    o = seen(lane_potential, q)
     put_vector(buffer, i, PI_0, Pi)
     put_vector(buffer, i, O_0, o)
     omega = times(body.J_inv, sub(Pi, body.rotor))
@@ -197,7 +190,7 @@ def _finish(scheme, potential, buffer, i, h, projection):
     memory = scheme_of.load_memory(scheme, buffer, i + MEMORY * LANES)
     q_1, L_1, work, memory = scheme_of.finish(scheme, lane_potential, body, step, x, memory)
     q_1 = polished(q_1)
-    Pi_1, o_1 = to_body(q_1, L_1), _direction_in_body(lane_potential, q_1)
+    Pi_1, o_1 = to_body(q_1, L_1), seen(lane_potential, q_1)
     lack, terms = scheme_of.defect(scheme, lane_potential, body, step, x, Pi_1, o_1)
     pull = h * size(lane_potential)
     near = dot(x, x) <= _FAR * buffer[i + X_SIZE * LANES] + _NEAR
@@ -356,7 +349,7 @@ def view(buffer, i):
 def _measure_lane(scheme, potential, buffer, i, out, k):
     lane_potential, body = of_lane(potential, buffer, i), body_of(buffer, i)
     q, momentum = quaternion(buffer, i, Q), vector(buffer, i, L)
-    Pi, o = to_body(q, momentum), _direction_in_body(lane_potential, q)
+    Pi, o = to_body(q, momentum), seen(lane_potential, q)
     attitude, omega = view(buffer, i)
     out[0, k], out[1, k], out[2, k], out[3, k] = attitude
     out[4, k], out[5, k], out[6, k] = omega
@@ -387,7 +380,7 @@ def start(scheme, potential, buffer, bodies):
 def start_lane(scheme, potential, buffer, i):
     lane_potential, q = of_lane(potential, buffer, i), quaternion(buffer, i, Q)
     Pi = to_body(q, vector(buffer, i, L))
-    o = _direction_in_body(lane_potential, q)
+    o = seen(lane_potential, q)
     buffer[i + E * LANES] = total_energy(lane_potential, body_of(buffer, i), Pi, o)
     buffer[i + CORRECTION * LANES] = 0.0
     buffer[i + REDONE * LANES] = 0.0

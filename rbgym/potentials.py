@@ -14,7 +14,7 @@ import numpy as np
 
 from rbgym.jit import choice, for_type
 from rbgym.layout import LANES, POTENTIAL
-from rbgym.quaternion import Array, Vector, dot, scale
+from rbgym.quaternion import Array, Quaternion, Vector, dot, scale, upward
 
 
 class NoPotential(NamedTuple):
@@ -50,8 +50,8 @@ def of_lane(potential: Any, buffer: Any, i: int) -> Any:
 
 
 @choice
-def direction(potential: Any) -> Vector:
-    """World direction d whose body components o the potential depends on."""
+def seen(potential: Any, q: Quaternion) -> Vector:
+    """o = R(q)^T d: the direction that the potential depends on, seen from the body."""
     raise NotImplementedError
 
 
@@ -92,8 +92,8 @@ def _(potential, buffer, i):
     return potential
 
 
-@for_type(direction, NoPotential)
-def _(potential):
+@for_type(seen, NoPotential)
+def _(potential, q):
     return (0.0, 0.0, 1.0)
 
 
@@ -132,9 +132,9 @@ def _(potential, buffer, i):
     return HeavyTop(buffer[p], axis)
 
 
-@for_type(direction, HeavyTop)
-def _(potential):
-    return (0.0, 0.0, 1.0)
+@for_type(seen, HeavyTop)
+def _(potential, q):
+    return upward(q)
 
 
 @for_type(energy, HeavyTop)

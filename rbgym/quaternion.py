@@ -102,6 +102,49 @@ def to_body(q: Quaternion, v: Vector) -> Vector:
 
 
 @inlined
+def even_odd(y: float) -> tuple[float, float]:
+    """cos x and sin(x)/x for y = x^2 <= 1, to round-off: series, without branch or root."""
+    s = 1.0 - y / 342.0
+    s = 1.0 - y / 272.0 * s
+    s = 1.0 - y / 210.0 * s
+    s = 1.0 - y / 156.0 * s
+    s = 1.0 - y / 110.0 * s
+    s = 1.0 - y / 72.0 * s
+    s = 1.0 - y / 42.0 * s
+    s = 1.0 - y / 20.0 * s
+    s = 1.0 - y / 6.0 * s
+    c = 1.0 - y / 306.0
+    c = 1.0 - y / 240.0 * c
+    c = 1.0 - y / 182.0 * c
+    c = 1.0 - y / 132.0 * c
+    c = 1.0 - y / 90.0 * c
+    c = 1.0 - y / 56.0 * c
+    c = 1.0 - y / 30.0 * c
+    c = 1.0 - y / 12.0 * c
+    c = 1.0 - y / 2.0 * c
+    return c, s
+
+
+@inlined
+def cos_sin(x: float) -> tuple[float, float]:
+    """cos x and sin x for |x| <= 4: those of x/4, doubled twice."""
+    c, s = even_odd(x * x / 16.0)
+    s = 0.25 * x * s
+    c, s = 1.0 - 2.0 * s * s, 2.0 * s * c
+    return 1.0 - 2.0 * s * s, 2.0 * s * c
+
+
+@inlined
+def upward(q: Quaternion) -> Vector:
+    """R(q)^T (0, 0, 1): the world's z axis, seen from the body."""
+    return (
+        2.0 * (q[1] * q[3] - q[0] * q[2]),
+        2.0 * (q[2] * q[3] + q[0] * q[1]),
+        1.0 - 2.0 * (q[1] * q[1] + q[2] * q[2]),
+    )
+
+
+@inlined
 def canonical(q: Quaternion) -> Quaternion:
     """Of q and -q, the one whose first component that is not zero is positive."""
     lead = q[3]

@@ -18,6 +18,7 @@ from rbgym.quaternion import (
     add,
     cross,
     dot,
+    even_odd,
     qmul,
     scale,
     sub,
@@ -43,27 +44,9 @@ def _(scheme):
 
 @inlined
 def _exponential(phi):
-    """Quaternion of exp(phi): even and odd series in the squared half angle, no branch."""
-    y = 0.25 * dot(phi, phi)
-    s = 1.0 - y / 342.0
-    s = 1.0 - y / 272.0 * s
-    s = 1.0 - y / 210.0 * s
-    s = 1.0 - y / 156.0 * s
-    s = 1.0 - y / 110.0 * s
-    s = 1.0 - y / 72.0 * s
-    s = 1.0 - y / 42.0 * s
-    s = 1.0 - y / 20.0 * s
-    s = 0.5 * (1.0 - y / 6.0 * s)
-    c = 1.0 - y / 306.0
-    c = 1.0 - y / 240.0 * c
-    c = 1.0 - y / 182.0 * c
-    c = 1.0 - y / 132.0 * c
-    c = 1.0 - y / 90.0 * c
-    c = 1.0 - y / 56.0 * c
-    c = 1.0 - y / 30.0 * c
-    c = 1.0 - y / 12.0 * c
-    c = 1.0 - y / 2.0 * c
-    return (c, s * phi[0], s * phi[1], s * phi[2])
+    """Quaternion of exp(phi)."""
+    c, s = even_odd(0.25 * dot(phi, phi))
+    return (c, 0.5 * s * phi[0], 0.5 * s * phi[1], 0.5 * s * phi[2])
 
 
 @inlined

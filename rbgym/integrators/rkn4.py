@@ -20,7 +20,7 @@ from rbgym.integrators.interface import (
     store_memory,
 )
 from rbgym.jit import for_type, inlined
-from rbgym.potentials import direction, gradient, is_free
+from rbgym.potentials import gradient, is_free, seen
 from rbgym.quaternion import (
     add,
     cross,
@@ -58,7 +58,7 @@ def _acceleration(potential, body, u, q, dq):
     half = _vector(qmul(qconj(q), dq))
     tau = u
     if not is_free(potential):
-        o = to_body(qscale(1.0 / math.sqrt(qdot(q, q)), q), direction(potential))
+        o = seen(potential, qscale(1.0 / math.sqrt(qdot(q, q)), q))
         tau = add(u, cross(o, gradient(potential, o)))
     omega = scale(2.0, half)
     momentum = add(times(body.J, omega), body.rotor)
