@@ -66,43 +66,31 @@ def judge(parts, scheme, potential, buffer, limit, again, observations, rewards,
     observations: (bodies, width), or (0, width) to leave them to somebody else. flags:
     (2, bodies), terminated and truncated. kept: (blocks, KEPT * LANES), copies of those rows.
     """
-    ended, failed = 0, 0
     block_size = (MEMORY + memory_size(scheme)) * LANES
-    for block in range(len(buffer) // block_size):
-        base, k = block * block_size, block * LANES
-        begun = 0.0
+    blocks, bodies = len(buffer) // block_size, len(rewards)
+    for block in range(blocks):
         for lane in range(LANES):
-            begun += _judge_lane(parts, buffer, base + lane, limit, again)
-        count = min(LANES, len(rewards) - k)
-        if begun > 0.0:
-            for lane in range(count):
-                if buffer[base + lane + BEGUN * LANES] > 0.0:
-                    _begin_drawn(parts, scheme, potential, buffer, base + lane, True)
+            _judge_lane(parts, buffer, block * block_size + lane, limit, again)
+    if again:
+        for k in range(bodies):
+            i = (k // LANES) * block_size + k % LANES
+            if buffer[i + BEGUN * LANES] > 0.0:
+                _begin_drawn(parts, scheme, potential, buffer, i, True)
+    for block in range(blocks):
         for n in range(KEPT * LANES):
-            kept[block, n] = buffer[base + n]
-        # A constant number of lanes makes the loops in it a few wide moves.
-        if count == LANES:
-            more = _report(parts, buffer, base, LANES, k, observations, rewards, flags)
-        else:
-            more = _report(parts, buffer, base, count, k, observations, rewards, flags)
-        ended, failed = ended + more[0], failed + more[1]
-    return ended, failed
-
-
-@inlined
-def _report(parts, buffer, base, lanes, k, observations, rewards, flags):
-    """Write the outcome of the first lanes of a block, bodies k and on."""
-    ended, failed = 0, 0
+            kept[block, n] = buffer[block * block_size + n]
     if len(observations) > 0:
-        for lane in range(lanes):
-            _show(parts, buffer, base + lane, observations, k + lane)
-    for lane in range(lanes):
-        i = base + lane
-        rewards[k + lane] = buffer[i + REWARD * LANES]
-        over, late = buffer[i + TERMINATED * LANES] > 0.0, buffer[i + TRUNCATED * LANES] > 0.0
-        flags[0, k + lane], flags[1, k + lane] = over, late
-        ended += over | late
-        failed += buffer[i + FAILED * LANES] > 0.0
+        for k in range(bodies):
+            _show(parts, buffer, (k // LANES) * block_size + k % LANES, observations, k)
+    ended, failed = 0.0, 0.0
+    for block in range(blocks):
+        for lane in range(min(LANES, bodies - block * LANES)):
+            k, i = block * LANES + lane, block * block_size + lane
+            rewards[k] = buffer[i + REWARD * LANES]
+            flags[0, k] = buffer[i + TERMINATED * LANES] > 0.0
+            flags[1, k] = buffer[i + TRUNCATED * LANES] > 0.0
+            ended += max(buffer[i + TERMINATED * LANES], buffer[i + TRUNCATED * LANES])
+            failed += buffer[i + FAILED * LANES]
     return ended, failed
 
 
