@@ -20,7 +20,7 @@ from rbgym.envs.layout import (
 from rbgym.envs.parts import draw, is_inside, is_over, observe, reward, width
 from rbgym.envs.random import uniforms
 from rbgym.integrators.interface import memory_size
-from rbgym.jit import compiled, inlined, spliced
+from rbgym.jit import compiled, index, inlined, spliced
 from rbgym.kernels import put_quaternion, put_vector, quaternion, start_lane, vector, view
 from rbgym.layout import COMMAND, FAILED, FRAME, LANES, MEMORY, ROTOR, J, L, Q
 from rbgym.quaternion import add, polished, qmul, times, to_body, to_world
@@ -73,7 +73,7 @@ def judge(parts, scheme, potential, buffer, limit, again, observations, rewards,
             _judge_lane(parts, buffer, block * block_size + lane, limit, again)
     if again:
         for k in range(bodies):
-            i = (k // LANES) * block_size + k % LANES
+            i = index((k // LANES) * block_size + k % LANES)
             if buffer[i + BEGUN * LANES] > 0.0:
                 _begin_drawn(parts, scheme, potential, buffer, i, True)
     for block in range(blocks):
@@ -81,11 +81,12 @@ def judge(parts, scheme, potential, buffer, limit, again, observations, rewards,
             kept[block, n] = buffer[block * block_size + n]
     if len(observations) > 0:
         for k in range(bodies):
-            _show(parts, buffer, (k // LANES) * block_size + k % LANES, observations, k)
+            i = index((k // LANES) * block_size + k % LANES)
+            _show(parts, buffer, i, observations, k)
     ended, failed = 0.0, 0.0
     for block in range(blocks):
         for lane in range(min(LANES, bodies - block * LANES)):
-            k, i = block * LANES + lane, block * block_size + lane
+            k, i = index(block * LANES + lane), index(block * block_size + lane)
             rewards[k] = buffer[i + REWARD * LANES]
             flags[0, k] = buffer[i + TERMINATED * LANES] > 0.0
             flags[1, k] = buffer[i + TRUNCATED * LANES] > 0.0
@@ -103,6 +104,7 @@ def _show(parts, buffer, i, observations, k):
 @njit(error_model="numpy", nogil=True)
 def _begin_drawn(parts, scheme, potential, buffer, i, again):
     """Begin an episode drawn from the lane's seed; `again`: its next one."""
+    i = index(i)
     if again:
         buffer[i + EPISODE * LANES] += 1.0
     seed = np.uint64(buffer[i + SEED * LANES])

@@ -13,7 +13,7 @@ from numba import njit
 
 from rbgym.integrators import interface as scheme_of
 from rbgym.integrators.interface import Body, Step
-from rbgym.jit import compiled, inlined, spliced
+from rbgym.jit import compiled, index, inlined, spliced
 from rbgym.layout import (
     COMMAND,
     CORRECTION,
@@ -302,7 +302,7 @@ def advance(scheme, potential, buffer, commands, bound, substeps, h, projection)
     blocks = len(buffer) // block_size
     for k in range(len(commands)):
         command = (commands[k, 0], commands[k, 1], commands[k, 2])
-        put_vector(buffer, (k // LANES) * block_size + k % LANES, COMMAND, command)
+        put_vector(buffer, index((k // LANES) * block_size + k % LANES), COMMAND, command)
     if len(commands) > 0:
         for block in range(blocks):
             for lane in range(LANES):
