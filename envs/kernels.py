@@ -85,13 +85,30 @@ def judge(parts, scheme, potential, buffer, limit, again, observations, rewards,
             _show(parts, buffer, i, observations, k)
     ended, failed = 0.0, 0.0
     for block in range(blocks):
-        for lane in range(min(LANES, bodies - block * LANES)):
-            k, i = index(block * LANES + lane), index(block * block_size + lane)
-            rewards[k] = buffer[i + REWARD * LANES]
-            flags[0, k] = buffer[i + TERMINATED * LANES] > 0.0
-            flags[1, k] = buffer[i + TRUNCATED * LANES] > 0.0
-            ended += max(buffer[i + TERMINATED * LANES], buffer[i + TRUNCATED * LANES])
-            failed += buffer[i + FAILED * LANES]
+        k, i = index(block * LANES), index(block * block_size)
+        # A constant number of lanes makes wide moves of the loops.
+        if k + LANES <= bodies:
+            more = _report(buffer, i, LANES, k, rewards, flags)
+        else:
+            more = _report(buffer, i, bodies - k, k, rewards, flags)
+        ended, failed = ended + more[0], failed + more[1]
+    return ended, failed
+
+
+@inlined
+def _report(buffer, i, lanes, k, rewards, flags):
+    """Outcome of the first lanes of the block at i; returns how many ended, and failed."""
+    ended, failed = 0.0, 0.0
+    for lane in range(lanes):
+        rewards[k + lane] = buffer[i + lane + REWARD * LANES]
+    for lane in range(lanes):
+        flags[0, k + lane] = buffer[i + lane + TERMINATED * LANES] > 0.0
+    for lane in range(lanes):
+        flags[1, k + lane] = buffer[i + lane + TRUNCATED * LANES] > 0.0
+    for lane in range(lanes):
+        over = buffer[i + lane + TERMINATED * LANES]
+        ended += max(over, buffer[i + lane + TRUNCATED * LANES])
+        failed += buffer[i + lane + FAILED * LANES]
     return ended, failed
 
 
