@@ -56,6 +56,8 @@ class Episodes:
         self.all_begun = False
         # How many episodes ended, and bodies failed, in the last step: if none, nobody need look.
         self.ended = self.failed = 0
+        # The kernels write observations unless a Python hook does.
+        self._shown = 0 if setup.observe is not None else batch.size
         self._h = setup.dt / setup.substeps
         self._judge, self._restart = Entry(kernels.judge), Entry(kernels.restart)
 
@@ -101,8 +103,9 @@ class Episodes:
         """
         batch = self.batch
         self._restart.call(
-            self.setup.parts, batch.scheme, batch.potential, batch.buffer, lanes, drawn, again, out
-        )
+            self.setup.parts, batch.scheme, batch.potential, batch.buffer, lanes, drawn, again,
+            out[: self._shown],
+        )  # fmt: skip
         self.begun[lanes] = True
         self.all_begun = bool(self.begun.all())
         self.ended, self.failed = int(self.done.sum()), int(batch.failed.sum())
@@ -125,7 +128,7 @@ class Episodes:
         if bad >= 0:
             where = f" in lane {bad}" if size > 1 else ""
             raise ValueError(f"action must be finite, got {commands[bad].tolist()}{where}")
-        observations = np.empty((size, setup.width), np.float32)
+        observations = np.empty((self._shown, setup.width), np.float32)
         rewards, flags = np.empty(size), np.empty((2, size), np.bool_)
         kept = np.empty((batch.blocks, layout.KEPT * physics.LANES))
         self.ended, self.failed = self._judge.call(
@@ -160,7 +163,7 @@ class Episodes:
         values = np.array(self.setup.reward(self.state(), clipped), dtype=np.float64)
         if values.shape != (self.size,):
             raise ValueError(f"reward must return shape ({self.size},), got {values.shape}")
-        values[self.row(layout.BEGUN) > 0] = 0.0
+        values[self.row(layout.ELAPSED) == 0] = 0.0
         return values
 
     # --- info -------------------------------------------------------------------------------

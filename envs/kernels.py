@@ -37,25 +37,22 @@ class Parts(NamedTuple):
 
 
 @spliced
-def _judge_lane(parts, buffer, i, limit, again):
-    """Observation, reward and flags of one lane, and its clocks; returns its BEGUN."""
+def _judge_lane(parts, buffer, i, limit):
+    """Observation, reward and flags of one lane, and its clocks; all zero at a beginning."""
+    begun = buffer[i + BEGUN * LANES] > 0.0
     q, omega = view(buffer, i)
-    inside = is_inside(parts.success, q, omega)
-    over = is_over(parts.termination, q, omega)
-    elapsed = buffer[i + ELAPSED * LANES] + 1.0
-    late = (elapsed >= limit) | (buffer[i + FAILED * LANES] > 0.0)
-    command = vector(buffer, i, COMMAND)
-    value = reward(parts.reward, buffer, i, q, omega, command, inside)
+    inside = is_inside(parts.success, q, omega) & (not begun)
+    over = is_over(parts.termination, q, omega) & (not begun)
+    elapsed = 0.0 if begun else buffer[i + ELAPSED * LANES] + 1.0
+    late = ((elapsed >= limit) | (buffer[i + FAILED * LANES] > 0.0)) & (not begun)
     observe(parts.observation, buffer, i, q, omega)
-    ended = buffer[i + TERMINATED * LANES] + buffer[i + TRUNCATED * LANES] > 0.0
-    begun = 1.0 if ended & again else 0.0
-    buffer[i + BEGUN * LANES] = begun
+    value = reward(parts.reward, buffer, i, q, omega, vector(buffer, i, COMMAND), inside)
+    buffer[i + BEGUN * LANES] = 0.0
     buffer[i + ELAPSED * LANES] = elapsed
     buffer[i + STREAK * LANES] = buffer[i + STREAK * LANES] + 1.0 if inside else 0.0
-    buffer[i + REWARD * LANES] = value
+    buffer[i + REWARD * LANES] = 0.0 if begun else value
     buffer[i + TERMINATED * LANES] = 1.0 if over else 0.0
     buffer[i + TRUNCATED * LANES] = 1.0 if late else 0.0
-    return begun
 
 
 @compiled
@@ -68,14 +65,15 @@ def judge(parts, scheme, potential, buffer, limit, again, observations, rewards,
     """
     block_size = (MEMORY + memory_size(scheme)) * LANES
     blocks, bodies = len(buffer) // block_size, len(rewards)
-    for block in range(blocks):
-        for lane in range(LANES):
-            _judge_lane(parts, buffer, block * block_size + lane, limit, again)
     if again:
         for k in range(bodies):
             i = index((k // LANES) * block_size + k % LANES)
-            if buffer[i + BEGUN * LANES] > 0.0:
-                _begin_drawn(parts, scheme, potential, buffer, i, True)
+            if buffer[i + TERMINATED * LANES] + buffer[i + TRUNCATED * LANES] > 0.0:
+                _draw_lane(parts, scheme, potential, buffer, i, True)
+                buffer[i + BEGUN * LANES] = 1.0
+    for block in range(blocks):
+        for lane in range(LANES):
+            _judge_lane(parts, buffer, block * block_size + lane, limit)
     for block in range(blocks):
         for n in range(KEPT * LANES):
             kept[block, n] = buffer[block * block_size + n]
@@ -119,33 +117,22 @@ def _show(parts, buffer, i, observations, k):
 
 
 @njit(error_model="numpy", nogil=True)
-def _begin_drawn(parts, scheme, potential, buffer, i, again):
-    """Begin an episode drawn from the lane's seed; `again`: its next one."""
+def _draw_lane(parts, scheme, potential, buffer, i, again):
+    """Start the body in a state drawn from the lane's seed; `again`: that of its next episode."""
     i = index(i)
     if again:
         buffer[i + EPISODE * LANES] += 1.0
     seed = np.uint64(buffer[i + SEED * LANES])
     upper = np.uint64(buffer[i + (SEED + 1) * LANES])
     a, b = uniforms(seed | (upper << np.uint64(32)), np.uint64(buffer[i + EPISODE * LANES]))
-    attitude, omega = draw(parts.start, a, b)
+    q, omega = draw(parts.start, a, b)
     frame, rotor = quaternion(buffer, i, FRAME), vector(buffer, i, ROTOR)
-    q = polished(qmul(attitude, frame))
+    q = polished(qmul(q, frame))
     Pi = add(times(vector(buffer, i, J), to_body(frame, omega)), rotor)
     put_quaternion(buffer, i, Q, q)
     put_vector(buffer, i, L, to_world(q, Pi))
+    put_vector(buffer, i, COMMAND, (0.0, 0.0, 0.0))
     start_lane(scheme, potential, buffer, i)
-    _begin(parts, buffer, i, attitude, omega)
-
-
-@inlined
-def _begin(parts, buffer, i, q, omega):
-    """Begin an episode from this state."""
-    at_rest = (0.0, 0.0, 0.0)
-    put_vector(buffer, i, COMMAND, at_rest)
-    observe(parts.observation, buffer, i, q, omega)
-    reward(parts.reward, buffer, i, q, omega, at_rest, is_inside(parts.success, q, omega))
-    for row in (REWARD, TERMINATED, TRUNCATED, ELAPSED, STREAK):
-        buffer[i + row * LANES] = 0.0
 
 
 @compiled
@@ -156,10 +143,11 @@ def restart(parts, scheme, potential, buffer, bodies, drawn, again, observations
     """
     block_size = (MEMORY + memory_size(scheme)) * LANES
     for k in bodies:
-        i = (k // LANES) * block_size + k % LANES
+        i = index((k // LANES) * block_size + k % LANES)
         if drawn:
-            _begin_drawn(parts, scheme, potential, buffer, i, again)
-        else:
-            _begin(parts, buffer, i, *view(buffer, i))
+            _draw_lane(parts, scheme, potential, buffer, i, again)
+        put_vector(buffer, i, COMMAND, (0.0, 0.0, 0.0))
+        buffer[i + BEGUN * LANES] = 1.0
+        _judge_lane(parts, buffer, i, np.inf)
         if len(observations) > 0:
             _show(parts, buffer, i, observations, k)
