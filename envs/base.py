@@ -174,7 +174,7 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         if self.autoreset_mode is AutoresetMode.SAME_STEP and episodes.ended:
             ended = terminated | truncated
             final = final_entries(ended, observations, snapshot)
-            episodes.restart(np.flatnonzero(ended), observations, again=True)
+            episodes.restart(np.flatnonzero(ended), observations)
             snapshot = episodes.snapshot()
         info = LazyInfo(VectorInfo(snapshot))
         if final:
@@ -229,7 +229,9 @@ def _begin(
             value = np.asarray(state[name], dtype=np.float64)
             start[name] = value[lanes] if value.shape == (episodes.size, width) else value
         episodes.batch.set_state(start["quaternion"], start["angular_velocity"], lanes=lanes)
-    episodes.seed(seeds, lanes)
+    given = [k for k, seed in enumerate(seeds) if seed is not None]
+    if given:
+        episodes.seed(np.array([seeds[k] for k in given], dtype=np.uint64), lanes[given])
     episodes.restart(lanes, out, drawn=state is None)
 
 

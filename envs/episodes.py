@@ -67,10 +67,6 @@ class Episodes:
         """Copy of one row, (size,)."""
         return self.batch.rows(row, 1)[:, 0]
 
-    def _put(self, row: int, lanes: Lanes, values: ArrayLike) -> None:
-        column = np.broadcast_to(np.asarray(values, dtype=np.float64), len(lanes))
-        self.batch.put_rows(row, column[:, None], lanes)
-
     @property
     def done(self) -> Flags:
         """Which episodes have ended, (size,)."""
@@ -78,37 +74,29 @@ class Episodes:
 
     # --- life of an episode -----------------------------------------------------------------
 
-    def seed(self, seeds: list[int | None], lanes: Lanes) -> None:
-        """Give lanes their seeds; a None keeps the seed and goes on to the next episode."""
-        for lane, seed in zip(lanes, seeds, strict=True):
-            one = np.array([lane])
-            if seed is None:
-                self._put(layout.EPISODE, one, self.row(layout.EPISODE)[lane] + 1)
-                continue
-            self._put(layout.SEED, one, seed & 0xFFFFFFFF)
-            self._put(layout.SEED + 1, one, seed >> 32)
-            self._put(layout.EPISODE, one, 0)
+    def seed(self, seeds: NDArray[np.uint64], lanes: Lanes) -> None:
+        """Give lanes their seeds; their next episode will be the first."""
+        half = np.uint64(32)
+        table = np.array([seeds & np.uint64(0xFFFFFFFF), seeds >> half], dtype=np.float64).T
+        self.batch.put_rows(layout.SEED, table, lanes)
+        self.batch.put_rows(layout.EPISODE, np.full((len(lanes), 1), -1.0), lanes)
 
-    def restart(
-        self,
-        lanes: Lanes,
-        out: NDArray[np.float32],
-        *,
-        drawn: bool = True,
-        again: bool = False,
-    ) -> None:
-        """Begin an episode for these lanes; writes their rows of `out`.
+    def restart(self, lanes: Lanes, out: NDArray[np.float32], *, drawn: bool = True) -> None:
+        """Begin the next episode of these lanes; writes their rows of `out`.
 
-        drawn: from the seed, else from the state as it stands. again: the seed's next episode.
+        drawn: from the seed, else from the state as it stands.
         """
         batch = self.batch
         self._restart.call(
-            self.setup.parts, batch.scheme, batch.potential, batch.buffer, lanes, drawn, again,
+            self.setup.parts, batch.scheme, batch.potential, batch.buffer, lanes, drawn,
             out[: self._shown],
         )  # fmt: skip
-        self.begun[lanes] = True
-        self.all_begun = bool(self.begun.all())
-        self.ended, self.failed = int(self.done.sum()), int(batch.failed.sum())
+        if not self.all_begun:
+            self.begun[lanes] = True
+            self.all_begun = bool(self.begun.all())
+        self.ended = self.failed = 0
+        if len(lanes) < self.size:
+            self.ended, self.failed = int(self.done.sum()), int(batch.failed.sum())
         if self.setup.observe is not None:
             out[lanes] = self._observed()[lanes]
 

@@ -69,7 +69,9 @@ def judge(parts, scheme, potential, buffer, limit, again, observations, rewards,
         for k in range(bodies):
             i = index((k // LANES) * block_size + k % LANES)
             if buffer[i + TERMINATED * LANES] + buffer[i + TRUNCATED * LANES] > 0.0:
-                _draw_lane(parts, scheme, potential, buffer, i, True)
+                buffer[i + EPISODE * LANES] += 1.0
+                _draw_lane(parts, scheme, potential, buffer, i)
+                put_vector(buffer, i, COMMAND, (0.0, 0.0, 0.0))
                 buffer[i + BEGUN * LANES] = 1.0
     for block in range(blocks):
         for lane in range(LANES):
@@ -117,11 +119,9 @@ def _show(parts, buffer, i, observations, k):
 
 
 @njit(error_model="numpy", nogil=True)
-def _draw_lane(parts, scheme, potential, buffer, i, again):
-    """Start the body in a state drawn from the lane's seed; `again`: that of its next episode."""
+def _draw_lane(parts, scheme, potential, buffer, i):
+    """Start the body in the state that its seed and the number of its episode give."""
     i = index(i)
-    if again:
-        buffer[i + EPISODE * LANES] += 1.0
     seed = np.uint64(buffer[i + SEED * LANES])
     upper = np.uint64(buffer[i + (SEED + 1) * LANES])
     a, b = uniforms(seed | (upper << np.uint64(32)), np.uint64(buffer[i + EPISODE * LANES]))
@@ -131,21 +131,21 @@ def _draw_lane(parts, scheme, potential, buffer, i, again):
     Pi = add(times(vector(buffer, i, J), to_body(frame, omega)), rotor)
     put_quaternion(buffer, i, Q, q)
     put_vector(buffer, i, L, to_world(q, Pi))
-    put_vector(buffer, i, COMMAND, (0.0, 0.0, 0.0))
     start_lane(scheme, potential, buffer, i)
 
 
 @compiled
-def restart(parts, scheme, potential, buffer, bodies, drawn, again, observations):
-    """Begin an episode for these bodies, drawn from their seed or (drawn=False) as they stand.
+def restart(parts, scheme, potential, buffer, bodies, drawn, observations):
+    """Begin the next episode of these bodies, drawn or (drawn=False) from the state they are in.
 
-    again: it is the next episode of their seed. Writes their rows of `observations`.
+    Writes their rows of `observations`.
     """
     block_size = (MEMORY + memory_size(scheme)) * LANES
     for k in bodies:
         i = index((k // LANES) * block_size + k % LANES)
+        buffer[i + EPISODE * LANES] += 1.0
         if drawn:
-            _draw_lane(parts, scheme, potential, buffer, i, again)
+            _draw_lane(parts, scheme, potential, buffer, i)
         put_vector(buffer, i, COMMAND, (0.0, 0.0, 0.0))
         buffer[i + BEGUN * LANES] = 1.0
         _judge_lane(parts, buffer, i, np.inf)

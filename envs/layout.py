@@ -12,7 +12,7 @@ TERMS = TASK + 1  # 4: named parts of the reward
 KEPT = TASK + 5
 
 ELAPSED = TASK + 5  # steps since the start
-EPISODE = TASK + 6  # how many episodes this lane has begun
+EPISODE = TASK + 6  # number of the lane's episode since its seed was given
 SEED = TASK + 7  # 2: lower and upper 32 bits of the lane's seed
 BEGUN = TASK + 9  # 1.0 while an episode begins
 REWARD = TASK + 10
