@@ -24,12 +24,11 @@ def action_box() -> spaces.Box:
     return spaces.Box(-1.0, 1.0, (3,), np.float32)
 
 
-def _commands(action: Any, shape: tuple[int, ...]) -> Array:
-    """The action as float64 (n, 3), or a ValueError."""
-    values = np.array(action, np.float64, order="C")
-    if values.shape != shape:
-        raise ValueError(f"action must have shape {shape}, got shape {values.shape}")
-    return values if len(shape) == 2 else values[None]
+def _hold(episodes: Episodes, action: Any, shape: tuple[int, ...]) -> None:
+    """Take the action as the commands of the next step, or raise ValueError."""
+    if np.shape(action) != shape:
+        raise ValueError(f"action must have shape {shape}, got shape {np.shape(action)}")
+    episodes.commands[...] = action
 
 
 class _Described:
@@ -92,10 +91,10 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         episodes = self._episodes
         if not episodes.all_begun:
             raise gym.error.ResetNeeded("call reset() before step()")
-        observations, rewards, flags, snapshot = episodes.step(_commands(action, (3,)))
-        (terminated,), (truncated,) = flags.tolist()
+        _hold(episodes, action, (3,))
+        observations, rewards, terminated, truncated, snapshot = episodes.step()
         info = LazyInfo(SingleInfo(snapshot))
-        return observations[0], rewards.item(), terminated, truncated, info
+        return observations[0], rewards.item(), terminated.item(), truncated.item(), info
 
     def invariants(self) -> dict[str, Any]:
         """energy [J], angular_momentum (3,) [kg m^2/s, world] and quaternion_norm, now."""
@@ -126,7 +125,7 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         self.single_observation_space, self.single_action_space = observation_space, action_box()
         self.observation_space = batch_space(observation_space, batch.size)
         self.action_space = batch_space(self.single_action_space, batch.size)
-        self._shape = self.action_space.shape
+        self._shape = (batch.size, 3)
         self._episodes = Episodes(batch, setup, resets_itself=mode is AutoresetMode.NEXT_STEP)
 
     def reset(
@@ -163,15 +162,15 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         episodes = self._episodes
         if not episodes.all_begun:
             raise gym.error.ResetNeeded("call reset() before step()")
-        if self.autoreset_mode is AutoresetMode.DISABLED and episodes.ended:
+        if episodes.ended and self.autoreset_mode is AutoresetMode.DISABLED:
             raise ValueError(
                 f"lane {int(np.argmax(episodes.done))} has ended: reset it with "
                 'reset(options={"reset_mask": mask}) before the next step'
             )
-        observations, rewards, flags, snapshot = episodes.step(_commands(actions, self._shape))
-        terminated, truncated = flags
+        _hold(episodes, actions, self._shape)
+        observations, rewards, terminated, truncated, snapshot = episodes.step()
         final: dict[str, Any] = {}
-        if self.autoreset_mode is AutoresetMode.SAME_STEP and episodes.ended:
+        if episodes.ended and self.autoreset_mode is AutoresetMode.SAME_STEP:
             ended = terminated | truncated
             final = final_entries(ended, observations, snapshot)
             episodes.restart(np.flatnonzero(ended), observations)

@@ -46,18 +46,21 @@ class Episodes:
     """A batch of bodies with their clocks, seeds and outcomes.
 
     resets_itself: where an episode has ended, the next step begins the seed's next one.
+    commands: (size, 3), to be set before each step.
     """
 
     def __init__(self, batch: Batch, setup: Setup, *, resets_itself: bool = False) -> None:
         self.batch, self.setup, self.size = batch, setup, batch.size
         self.resets_itself = resets_itself
         batch.put_rows(physics.SCALE, np.tile(setup.torque_limit, (batch.size, 1)))
+        self.commands = np.zeros((batch.size, 3))
         self.begun = np.zeros(batch.size, dtype=bool)
         self.all_begun = False
         # How many episodes ended, and bodies failed, in the last step: if none, nobody need look.
         self.ended = self.failed = 0
         # The kernels write observations unless a Python hook does.
         self._shown = 0 if setup.observe is not None else batch.size
+        self._kept = batch.blocks, layout.KEPT_ROWS * physics.LANES
         self._h = setup.dt / setup.substeps
         self._judge, self._restart = Entry(kernels.judge), Entry(kernels.restart)
 
@@ -106,28 +109,29 @@ class Episodes:
             return self._observed()
         return self.batch.rows(layout.OBSERVATION, self.setup.width).astype(np.float32)
 
-    def step(self, commands: Array) -> tuple[NDArray[np.float32], Array, Flags, "Snapshot"]:
-        """Advance all by one control period: observations, rewards, (2, size) flags, snapshot.
+    def step(self) -> tuple[NDArray[np.float32], Array, Flags, Flags, "Snapshot"]:
+        """Advance all by one control period, under `commands`.
 
-        Raises ValueError, nothing done, if a command is not finite.
+        Returns observations, rewards, terminated, truncated, snapshot. Raises ValueError, nothing
+        done, if a command is not finite.
         """
-        batch, setup, size = self.batch, self.setup, self.size
+        batch, setup, size, commands = self.batch, self.setup, self.size, self.commands
         bad = batch.advance(self._h, setup.substeps, commands, 1.0)
         if bad >= 0:
             where = f" in lane {bad}" if size > 1 else ""
             raise ValueError(f"action must be finite, got {commands[bad].tolist()}{where}")
         observations = np.empty((self._shown, setup.width), np.float32)
-        rewards, flags = np.empty(size), np.empty((2, size), np.bool_)
-        kept = np.empty((batch.blocks, layout.KEPT * physics.LANES))
+        rewards, terminated, truncated = np.empty(size), np.empty(size, bool), np.empty(size, bool)
+        kept = np.empty(self._kept)
         self.ended, self.failed = self._judge.call(
             setup.parts, batch.scheme, batch.potential, batch.buffer, setup.limit,
-            self.resets_itself, observations, rewards, flags, kept,
+            self.resets_itself, observations, rewards, terminated, truncated, kept,
         )  # fmt: skip
         if setup.observe is not None:
             observations = self._observed()
         if setup.reward is not None:
             rewards = self._rewarded(commands)
-        return observations, rewards, flags, Snapshot(self, kept)
+        return observations, rewards, terminated, truncated, Snapshot(self, kept)
 
     # --- Python hooks -----------------------------------------------------------------------
 
@@ -158,8 +162,8 @@ class Episodes:
 
     def snapshot(self) -> "Snapshot":
         """What `info` needs, copied, so that it can be worked out later or never."""
-        rows = self.batch.block_view()[:, : layout.KEPT]
-        return Snapshot(self, rows.copy().reshape(self.batch.blocks, -1))
+        rows = self.batch.block_view()[:, layout.KEPT : layout.KEPT + layout.KEPT_ROWS]
+        return Snapshot(self, rows.copy().reshape(self._kept))
 
 
 class Snapshot:
@@ -185,14 +189,15 @@ class Snapshot:
         self._measured: dict[str, Array] | None = None
 
     def _row(self, row: int) -> Array:
-        rows = self._kept.reshape(len(self._kept), layout.KEPT, physics.LANES)
-        return rows[:, row].reshape(-1)[: self.size]
+        rows = self._kept.reshape(-1, layout.KEPT_ROWS, physics.LANES)
+        return rows[:, row - layout.KEPT].reshape(-1)[: self.size]
 
     def _measure(self) -> dict[str, Array]:
         if self._measured is None:
             batch = self._batch
-            blocks = batch.block_view().reshape(batch.blocks, -1).copy()
-            blocks[:, : self._kept.shape[1]] = self._kept
+            blocks = batch.block_view().copy()
+            rows = self._kept.reshape(-1, layout.KEPT_ROWS, physics.LANES)
+            blocks[:, layout.KEPT : layout.KEPT + layout.KEPT_ROWS] = rows
             self._measured = measured(batch.scheme, batch.potential, blocks.reshape(-1), self.size)
         return self._measured
 

@@ -10,6 +10,7 @@ from rbgym.envs.layout import (
     ELAPSED,
     EPISODE,
     KEPT,
+    KEPT_ROWS,
     OBSERVATION,
     REWARD,
     SEED,
@@ -56,12 +57,12 @@ def _judge_lane(parts, buffer, i, limit):
 
 
 @compiled
-def judge(parts, scheme, potential, buffer, limit, again, observations, rewards, flags, kept):
+def judge(parts, scheme, potential, buffer, limit, again, observations, rewards, over, late, kept):
     """Judge every body; returns how many episodes ended, and how many bodies failed.
 
     again: where an episode had already ended, begin the next one instead. limit: steps, or inf.
-    observations: (bodies, width), or (0, width) to leave them to somebody else. flags:
-    (2, bodies), terminated and truncated. kept: (blocks, KEPT * LANES), copies of those rows.
+    observations: (bodies, width), or (0, width) to leave them to somebody else. kept: (blocks,
+    KEPT_ROWS * LANES), copies of those rows.
     """
     block_size = (MEMORY + memory_size(scheme)) * LANES
     blocks, bodies = len(buffer) // block_size, len(rewards)
@@ -70,15 +71,15 @@ def judge(parts, scheme, potential, buffer, limit, again, observations, rewards,
             i = index((k // LANES) * block_size + k % LANES)
             if buffer[i + TERMINATED * LANES] + buffer[i + TRUNCATED * LANES] > 0.0:
                 buffer[i + EPISODE * LANES] += 1.0
-                _draw_lane(parts, scheme, potential, buffer, i)
+                _draw_lane(parts.start, scheme, potential, buffer, i)
                 put_vector(buffer, i, COMMAND, (0.0, 0.0, 0.0))
                 buffer[i + BEGUN * LANES] = 1.0
     for block in range(blocks):
         for lane in range(LANES):
             _judge_lane(parts, buffer, block * block_size + lane, limit)
     for block in range(blocks):
-        for n in range(KEPT * LANES):
-            kept[block, n] = buffer[block * block_size + n]
+        for n in range(KEPT_ROWS * LANES):
+            kept[block, n] = buffer[block * block_size + KEPT * LANES + n]
     if len(observations) > 0:
         for k in range(bodies):
             i = index((k // LANES) * block_size + k % LANES)
@@ -88,26 +89,26 @@ def judge(parts, scheme, potential, buffer, limit, again, observations, rewards,
         k, i = index(block * LANES), index(block * block_size)
         # A constant number of lanes makes wide moves of the loops.
         if k + LANES <= bodies:
-            more = _report(buffer, i, LANES, k, rewards, flags)
+            more = _report(buffer, i, LANES, k, rewards, over, late)
         else:
-            more = _report(buffer, i, bodies - k, k, rewards, flags)
+            more = _report(buffer, i, bodies - k, k, rewards, over, late)
         ended, failed = ended + more[0], failed + more[1]
     return ended, failed
 
 
 @inlined
-def _report(buffer, i, lanes, k, rewards, flags):
+def _report(buffer, i, lanes, k, rewards, over, late):
     """Outcome of the first lanes of the block at i; returns how many ended, and failed."""
     ended, failed = 0.0, 0.0
     for lane in range(lanes):
         rewards[k + lane] = buffer[i + lane + REWARD * LANES]
     for lane in range(lanes):
-        flags[0, k + lane] = buffer[i + lane + TERMINATED * LANES] > 0.0
+        over[k + lane] = buffer[i + lane + TERMINATED * LANES] > 0.0
     for lane in range(lanes):
-        flags[1, k + lane] = buffer[i + lane + TRUNCATED * LANES] > 0.0
+        late[k + lane] = buffer[i + lane + TRUNCATED * LANES] > 0.0
     for lane in range(lanes):
-        over = buffer[i + lane + TERMINATED * LANES]
-        ended += max(over, buffer[i + lane + TRUNCATED * LANES])
+        terminated = buffer[i + lane + TERMINATED * LANES]
+        ended += max(terminated, buffer[i + lane + TRUNCATED * LANES])
         failed += buffer[i + lane + FAILED * LANES]
     return ended, failed
 
@@ -119,13 +120,13 @@ def _show(parts, buffer, i, observations, k):
 
 
 @njit(error_model="numpy", nogil=True)
-def _draw_lane(parts, scheme, potential, buffer, i):
+def _draw_lane(part, scheme, potential, buffer, i):
     """Start the body in the state that its seed and the number of its episode give."""
     i = index(i)
     seed = np.uint64(buffer[i + SEED * LANES])
     upper = np.uint64(buffer[i + (SEED + 1) * LANES])
     a, b = uniforms(seed | (upper << np.uint64(32)), np.uint64(buffer[i + EPISODE * LANES]))
-    q, omega = draw(parts.start, a, b)
+    q, omega = draw(part, a, b)
     frame, rotor = quaternion(buffer, i, FRAME), vector(buffer, i, ROTOR)
     q = polished(qmul(q, frame))
     Pi = add(times(vector(buffer, i, J), to_body(frame, omega)), rotor)
@@ -145,7 +146,7 @@ def restart(parts, scheme, potential, buffer, bodies, drawn, observations):
         i = index((k // LANES) * block_size + k % LANES)
         buffer[i + EPISODE * LANES] += 1.0
         if drawn:
-            _draw_lane(parts, scheme, potential, buffer, i)
+            _draw_lane(parts.start, scheme, potential, buffer, i)
         put_vector(buffer, i, COMMAND, (0.0, 0.0, 0.0))
         buffer[i + BEGUN * LANES] = 1.0
         _judge_lane(parts, buffer, i, np.inf)

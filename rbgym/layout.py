@@ -7,10 +7,10 @@ principal axes throughout.
 LANES = 8
 
 # The dynamic state; a scheme's own memory belongs to it too.
-Q = 0  # 4: attitude, principal axes to world
-L = 4  # 3: angular momentum, world axes [kg m^2/s], rotors included
-E = 7  # 1: level of the total energy [J]
-ROTOR = 8  # 3: rotor momentum, principal axes [kg m^2/s]
+E = 0  # 1: level of the total energy [J]
+ROTOR = 1  # 3: rotor momentum, principal axes [kg m^2/s]
+Q = 4  # 4: attitude, principal axes to world
+L = 8  # 3: angular momentum, world axes [kg m^2/s], rotors included
 STATE = 11
 
 # Left to whoever steps the batch, beside the state so that both are copied in one piece; see
