@@ -123,11 +123,10 @@ def total_energy(potential, body, Pi, o):
 
 @inlined
 def _half_way(potential, body, o, omega, u, h, omega_m):
-    """Angular velocity half a step on, of a body that turns with omega_m until then."""
+    """Angular velocity half a step on, for the torques at o of a body that turns with omega_m."""
     rate = add(cross(add(times(body.J, omega_m), body.rotor), omega_m), u)
     if not is_free(potential):
-        o_m = add(o, scale(0.5 * h, cross(o, omega_m)))
-        rate = add(rate, cross(o_m, gradient(potential, o_m)))
+        rate = add(rate, cross(o, gradient(potential, o)))
     return add(omega, times(body.J_inv, scale(0.5 * h, rate)))
 
 
@@ -144,7 +143,8 @@ def _predict(scheme, potential, buffer, i, h):
     omega = times(body.J_inv, sub(Pi, body.rotor))
     # Twice: a better guess is cheaper than another Newton iteration.
     omega_m = _half_way(lane_potential, body, o, omega, u, h, omega)
-    omega_m = _half_way(lane_potential, body, o, omega, u, h, omega_m)
+    o_m = add(o, scale(0.5 * h, cross(o, omega_m)))
+    omega_m = _half_way(lane_potential, body, o_m, omega, u, h, omega_m)
     x = scale(scheme_of.fraction(scheme) * h, omega_m)
     put_vector(buffer, i, X, x)
     buffer[i + X_SIZE * LANES] = dot(x, x)
