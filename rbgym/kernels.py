@@ -56,7 +56,7 @@ from rbgym.quaternion import (
 _LAST_CORRECTION = 1e-16
 _TOLERANCE = 1e-28
 _PASSES = 12
-_GROUP = 4
+_GROUP = 4  # blocks that are stepped side by side
 # A root far beyond the predictor is another motion.
 _FAR, _NEAR = 4.0, 0.01
 # Largest squared angle [rad^2] of the energy projection.
@@ -255,14 +255,9 @@ def _redo_block(scheme, potential, buffer, base, h, projection):
             _redo(scheme, potential, buffer, i, h, projection)
 
 
-@inlined
+@njit(error_model="numpy", nogil=True)
 def _first_bad(commands):
     """Index of the first row that is not finite, or -1."""
-    flat, total = commands.reshape(-1), 0.0
-    for k in range(len(flat)):
-        total += 0.0 * flat[k]
-    if total == 0.0:
-        return -1
     for k in range(len(commands)):
         for column in range(3):
             if not math.isfinite(commands[k, column]):
@@ -293,22 +288,26 @@ def advance(scheme, potential, buffer, commands, bound, substeps, h, projection)
     +-bound and multiplied by the SCALE rows; none of them, and the torque stays as it is. If one
     is not finite, nothing is done and the index of its body returned. projection: 1.0 or 0.0.
     """
-    bad = _first_bad(commands)
-    if bad >= 0:
-        return bad
     # The size of a block is a constant and the loops start at zero: only then can the compiler
     # prove that no index is negative, and use vector loads.
     block_size = (MEMORY + scheme_of.memory_size(scheme)) * LANES
-    blocks = len(buffer) // block_size
+    nothing = 0.0  # NaN, if a command is not finite
     for k in range(len(commands)):
-        command = (commands[k, 0], commands[k, 1], commands[k, 2])
-        put_vector(buffer, index((k // LANES) * block_size + k % LANES), COMMAND, command)
-    if len(commands) > 0:
-        for block in range(blocks):
-            for lane in range(LANES):
-                _hold(buffer, block * block_size + lane, bound)
+        c = (commands[k, 0], commands[k, 1], commands[k, 2])
+        put_vector(buffer, index((k // LANES) * block_size + k % LANES), COMMAND, c)
+        nothing += 0.0 * (c[0] + c[1] + c[2])
+    if nothing != 0.0:
+        bad = _first_bad(commands)
+        if bad >= 0:
+            return bad
+    blocks = len(buffer) // block_size
+    # A few blocks at a time, so that the processor can work on several at once.
     for group in range((blocks + _GROUP - 1) // _GROUP):
         count = min(_GROUP, blocks - group * _GROUP)
+        if len(commands) > 0:
+            for k in range(count):
+                for lane in range(LANES):
+                    _hold(buffer, (group * _GROUP + k) * block_size + lane, bound)
         for _ in range(substeps):
             for k in range(count):
                 for lane in range(LANES):
