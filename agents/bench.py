@@ -25,7 +25,8 @@ def bench(rounds: int = 15, seconds: float = 0.1) -> dict[str, Any]:
     """Medians over interleaved rounds, on one thread.
 
     Actions are random. vector: env-steps per second of 1024 lanes, autoreset included; single:
-    microseconds of one unwrapped `env.step`, resets left out; each with its ratio to CartPole's, above 1 where ours is faster.
+    microseconds of one unwrapped `env.step`, resets left out; each with its ratio to CartPole's,
+    above 1 where ours is faster.
     rounds: how often each case is timed. seconds: how long each time.
     Raises ValueError for bad arguments.
     """

@@ -167,8 +167,7 @@ def _array(name: str, value: ArrayLike, last: int) -> Array:
 def multiply(p: ArrayLike, q: ArrayLike) -> Array:
     """Quaternion product p o q; arrays (..., 4) that broadcast, result (..., 4)."""
     p, q = np.broadcast_arrays(_array("p", p, 4), _array("q", q, 4))
-    product = qmul.py_func  # type: ignore[attr-defined]
-    components: tuple[Array, ...] = product(np.moveaxis(p, -1, 0), np.moveaxis(q, -1, 0))
+    components = qmul(tuple(np.moveaxis(p, -1, 0)), tuple(np.moveaxis(q, -1, 0)))
     return np.asarray(np.stack(components, axis=-1))
 
 

@@ -29,7 +29,7 @@ print(json.dumps({
     "file": rbgym.__file__,
     "hits": sum(stats.cache_hits.values()),
     "misses": sum(stats.cache_misses.values()),
-    "q": batch.rows(0, 4)[0].tolist(),
+    "q": batch.measure()["quaternion"][0].tolist(),
 }))
 """
 

@@ -20,10 +20,10 @@ unit_floats = (
     .map(rq.normalized)
 )
 
-# The algebra as written, uncompiled: these call no other kernel and take any kind of number.
-qmul, qconj, qdot, qscale = (f.py_func for f in (rq.qmul, rq.qconj, rq.qdot, rq.qscale))
-dot, cross, add, sub = (f.py_func for f in (rq.dot, rq.cross, rq.add, rq.sub))
-scale, times = rq.scale.py_func, rq.times.py_func
+# The algebra as written, uncompiled: it takes any kind of number.
+qmul, qconj, qdot, qscale = rq.qmul, rq.qconj, rq.qdot, rq.qscale
+dot, cross, add, sub = rq.dot, rq.cross, rq.add, rq.sub
+scale, times = rq.scale, rq.times
 ONE, ZERO = (1, 0, 0, 0), (0, 0, 0)
 RNG = np.random.default_rng(11)
 Q = rq.normalized(RNG.standard_normal((50, 4)))

@@ -85,7 +85,8 @@ def _(scheme, potential, body, step, phi):
         g = scale(0.5 * step.h, gradient(potential, o))
         turned = plus(turned, crossed(g, crossed(o, tangent)))
     u, Pi_0, dF = step.u, step.Pi_0, with_diagonal(scale(2.0 / step.h, body.J), turned)
-    return solve(dF, F), dot(F, F), dot(Pi_0, Pi_0) + dot(body.rotor, body.rotor) + step.h**2 * dot(u, u)
+    size = dot(Pi_0, Pi_0) + dot(body.rotor, body.rotor) + step.h**2 * dot(u, u)
+    return solve(dF, F), dot(F, F), size
 
 
 @for_type(finish, IMIDM)

@@ -31,7 +31,6 @@ from rbgym.quaternion import (
     scale,
     sub,
     times,
-    to_body,
     to_world,
 )
 
