@@ -107,7 +107,7 @@ def choice(stub: F) -> F:
         return table.body(args[0])
 
     # A choice that is decided while compiling costs nothing at run time.
-    overload(function, jit_options=_INLINED, strict=False)(choose)  # type: ignore[arg-type]
+    overload(function, jit_options=_INLINED, strict=False)(choose)
     function.table = table  # type: ignore[attr-defined]
     return function  # type: ignore[return-value]
 

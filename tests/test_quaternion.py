@@ -106,10 +106,18 @@ def test_compiled_kernels_agree_with_the_array_functions():
         assert np.linalg.norm(rq.polished(rq.qscale(1 + 1e-9, q))) == pytest.approx(1, abs=4e-16)
 
 
-def test_solve_kernel_solves_three_linear_equations():
-    A, b = RNG.standard_normal((3, 3)), RNG.standard_normal(3)
-    x = rq.solve(*map(tuple, A), tuple(b))
-    assert x == pytest.approx(np.linalg.solve(A, b), rel=1e-12)
+def test_series_of_cosine_and_sine_are_at_round_off():
+    for x in RNG.uniform(-1, 1, 1000):
+        c, s = rq.even_odd(x * x)
+        assert c == pytest.approx(np.cos(x), abs=2.3e-16)
+        assert s == pytest.approx(np.sinc(x / np.pi), abs=2.3e-16)
+    for x in RNG.uniform(-4, 4, 1000):
+        assert rq.cos_sin(x) == pytest.approx((np.cos(x), np.sin(x)), abs=2e-15)
+
+
+def test_upward_is_the_vertical_seen_from_the_body():
+    for q in Q:
+        assert rq.upward(tuple(q)) == pytest.approx(rq.rotate_inverse(q, [0, 0, 1]), abs=1e-15)
 
 
 def test_array_functions_agree_with_scipy():

@@ -1,0 +1,74 @@
+"""Matrices given as tuples of rows, against numpy; and the derivatives that are built of them."""
+
+import math
+
+import numpy as np
+import pytest
+
+from rbgym import matrix
+from rbgym.integrators import interface
+from rbgym.integrators.akw import AKW
+from rbgym.integrators.imidm import IMIDM
+from rbgym.integrators.interface import Body, Step
+from rbgym.integrators.quat_em import QuatEM
+from rbgym.potentials import HeavyTop, NoPotential
+
+RNG = np.random.default_rng(5)
+A, B = RNG.standard_normal((2, 3, 3))
+U, V, D, P = RNG.standard_normal((4, 3))
+
+
+def skew(v):
+    return np.cross(v, np.eye(3), axisb=0).T
+
+
+def rows(M):
+    return tuple(map(tuple, M))
+
+
+@pytest.mark.parametrize(
+    ("result", "expected"),
+    [
+        (matrix.plus(rows(A), rows(B)), A + B),
+        (matrix.multiple(1.5, rows(A)), 1.5 * A),
+        (matrix.crossed(tuple(V), rows(A)), skew(V) @ A),
+        (matrix.outer(tuple(U), tuple(V)), np.outer(U, V)),
+        (matrix.skewed(1.5, tuple(V)), 1.5 * np.eye(3) + skew(V)),
+        (matrix.with_diagonal(tuple(D), rows(A)), np.diag(D) + A),
+        (
+            matrix.turning(tuple(U), tuple(V), tuple(D), tuple(P)),
+            np.diag(U) + skew(V) @ np.diag(D) - skew(P),
+        ),
+    ],
+)
+def test_kernels_are_the_matrices_they_are_named_for(result, expected):
+    assert np.array(result) == pytest.approx(expected, abs=1e-15)
+
+
+def test_solve_solves_three_linear_equations():
+    assert matrix.solve(rows(A), tuple(V)) == pytest.approx(np.linalg.solve(A, V), rel=1e-12)
+
+
+def newton(scheme, potential, step, x):
+    """One correction: the new unknowns, and the relative size of the residual that it met."""
+    moments = (6.0, 8.0, 3.0)
+    body = Body(moments, tuple(1 / J for J in moments), (0.3, -0.2, 0.1))
+    dx, F2, size2 = interface.correct(scheme, potential, body, step, x)
+    return tuple(np.subtract(x, dx)), math.sqrt(F2 / size2)
+
+
+@pytest.mark.parametrize("scheme", [QuatEM(), AKW(), IMIDM()])
+@pytest.mark.parametrize("potential", [NoPotential(), HeavyTop(40.0, (0.6, 0.0, 0.8))])
+def test_corrections_square_the_residual(scheme, potential):
+    """Which only the true derivative of the scheme's equation makes them do."""
+    up = tuple(np.array([0.2, -0.5, 0.8]) / np.linalg.norm([0.2, -0.5, 0.8]))
+    step = Step((1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (6.0, 16.0, 6.0), up, (3.0, 2.0, -4.0), 0.1)
+    x = (0.0, 0.0, 0.0)
+    for _ in range(8):
+        x, _residual = newton(scheme, potential, step, x)
+    assert newton(scheme, potential, step, x)[1] < 1e-15
+    off = tuple(np.array(x) + 1e-4 * RNG.standard_normal(3))
+    off, first = newton(scheme, potential, step, off)
+    second = newton(scheme, potential, step, off)[1]
+    assert first > 1e-5
+    assert second < first**2
