@@ -22,9 +22,10 @@ from rbgym.envs.parts import draw, is_inside, is_over, observe, reward, width
 from rbgym.envs.random import uniforms
 from rbgym.integrators.interface import memory_size
 from rbgym.jit import compiled, index, inlined, spliced
-from rbgym.kernels import put_quaternion, put_vector, quaternion, start_lane, vector, view
+from rbgym.kernels import start_lane, view
 from rbgym.layout import COMMAND, FAILED, FRAME, LANES, MEMORY, ROTOR, J, L, Q
 from rbgym.quaternion import add, polished, qmul, times, to_body, to_world
+from rbgym.rows import put_quaternion, put_vector, quaternion, vector
 
 
 class Parts(NamedTuple):

@@ -11,7 +11,6 @@ All vectors are tuples of floats in principal axes, except L, which is in world 
 from typing import Any, NamedTuple
 
 from rbgym.jit import choice, otherwise
-from rbgym.layout import LANES
 from rbgym.quaternion import Quaternion, Vector
 
 
@@ -140,6 +139,3 @@ def reset_memory(scheme: Any, buffer: Any, m: int, q: Quaternion) -> None:
 @otherwise(reset_memory)
 def _(scheme, buffer, m, q):
     return None
-
-
-ROW = LANES  # distance of two rows of one lane in the buffer

@@ -12,7 +12,6 @@ import math
 from typing import NamedTuple
 
 from rbgym.integrators.interface import (
-    ROW,
     finish,
     load_memory,
     memory_size,
@@ -20,6 +19,7 @@ from rbgym.integrators.interface import (
     store_memory,
 )
 from rbgym.jit import for_type, inlined
+from rbgym.layout import LANES
 from rbgym.potentials import gradient, is_free, seen
 from rbgym.quaternion import (
     add,
@@ -33,6 +33,7 @@ from rbgym.quaternion import (
     times,
     to_world,
 )
+from rbgym.rows import put_quaternion, quaternion, quaternion_if
 
 
 class RKN4(NamedTuple):
@@ -85,12 +86,7 @@ def _(scheme, potential, body, step, x, memory):
     unit = qscale(1.0 / math.sqrt(qdot(q_1, q_1)), q_1)
     L_1 = to_world(unit, add(times(body.J, omega_1), body.rotor))
     due = count + 1.0 == scheme.renormalise_every
-    kept = (
-        unit[0] if due else q_1[0],
-        unit[1] if due else q_1[1],
-        unit[2] if due else q_1[2],
-        unit[3] if due else q_1[3],
-    )
+    kept = quaternion_if(due, unit, q_1)
     return unit, L_1, 0.0, (kept, 0.0 if due else count + 1.0)
 
 
@@ -101,24 +97,17 @@ def _(scheme):
 
 @for_type(load_memory, RKN4)
 def _(scheme, buffer, m):
-    raw = (buffer[m], buffer[m + ROW], buffer[m + 2 * ROW], buffer[m + 3 * ROW])
-    return raw, buffer[m + 4 * ROW]
+    return quaternion(buffer, m, 0), buffer[m + 4 * LANES]
 
 
 @for_type(store_memory, RKN4)
 def _(scheme, buffer, m, memory, keep):
     raw, count = memory
-    buffer[m] = buffer[m] if keep else raw[0]
-    buffer[m + ROW] = buffer[m + ROW] if keep else raw[1]
-    buffer[m + 2 * ROW] = buffer[m + 2 * ROW] if keep else raw[2]
-    buffer[m + 3 * ROW] = buffer[m + 3 * ROW] if keep else raw[3]
-    buffer[m + 4 * ROW] = buffer[m + 4 * ROW] if keep else count
+    put_quaternion(buffer, m, 0, quaternion_if(keep, quaternion(buffer, m, 0), raw))
+    buffer[m + 4 * LANES] = buffer[m + 4 * LANES] if keep else count
 
 
 @for_type(reset_memory, RKN4)
 def _(scheme, buffer, m, q):
-    buffer[m] = q[0]
-    buffer[m + ROW] = q[1]
-    buffer[m + 2 * ROW] = q[2]
-    buffer[m + 3 * ROW] = q[3]
-    buffer[m + 4 * ROW] = 0.0
+    put_quaternion(buffer, m, 0, q)
+    buffer[m + 4 * LANES] = 0.0

@@ -1,0 +1,213 @@
+"""One step of one lane, in three short passes of straight-line code.
+
+Predict, correct (one Newton iteration, repeated until every lane is solved) and finish. A lane that
+is solved is frozen, so that its result does not depend on the bodies that happen to share its
+block. A lane whose equation is not satisfied at the end is left untouched and redone by a robust
+scalar solve.
+"""
+
+import math
+
+from numba import njit
+
+from rbgym.integrators import interface as scheme_of
+from rbgym.integrators.interface import Body, Step
+from rbgym.jit import inlined, spliced
+from rbgym.layout import (
+    CORRECTION,
+    FAILED,
+    J_INV,
+    LANES,
+    MEMORY,
+    O_0,
+    PI_0,
+    REDONE,
+    ROTOR,
+    SOLVED,
+    TORQUE,
+    X_SIZE,
+    E,
+    J,
+    L,
+    Q,
+    X,
+)
+from rbgym.potentials import energy, gradient, is_free, of_lane, seen, size
+from rbgym.quaternion import (
+    add,
+    cross,
+    dot,
+    polished,
+    qmul,
+    scale,
+    sub,
+    times,
+    to_body,
+)
+from rbgym.rows import put_quaternion, put_vector, quaternion, quaternion_if, vector, vector_if
+
+# Squared, relative to the size of the equation's terms. One Newton correction squares an error
+# of 1e-8 away; the equation is then tested itself, on the state as stored.
+_LAST_CORRECTION = 1e-16
+_TOLERANCE = 1e-28
+# A root far beyond the predictor is another motion.
+_FAR, _NEAR = 4.0, 0.01
+# Largest squared angle [rad^2] of the energy projection.
+_LARGEST_TURN = 1e-24
+
+
+@inlined
+def body_of(buffer, i):
+    return Body(vector(buffer, i, J), vector(buffer, i, J_INV), vector(buffer, i, ROTOR))
+
+
+@inlined
+def _step_of(buffer, i, h):
+    return Step(
+        quaternion(buffer, i, Q),
+        vector(buffer, i, L),
+        vector(buffer, i, PI_0),
+        vector(buffer, i, O_0),
+        vector(buffer, i, TORQUE),
+        h,
+    )
+
+
+@inlined
+def total_energy(potential, body, Pi, o):
+    """Kinetic energy of the body, rotors held, plus the potential."""
+    relative = sub(Pi, body.rotor)
+    return 0.5 * dot(relative, times(body.J_inv, relative)) + energy(potential, o)
+
+
+@inlined
+def _half_way(potential, body, o, omega, u, h, omega_m):
+    """Angular velocity half a step on, for the torques at o of a body that turns with omega_m."""
+    rate = add(cross(add(times(body.J, omega_m), body.rotor), omega_m), u)
+    if not is_free(potential):
+        rate = add(rate, cross(o, gradient(potential, o)))
+    return add(omega, times(body.J_inv, scale(0.5 * h, rate)))
+
+
+@spliced
+def predict(scheme, potential, buffer, i, h):
+    """Start of the step, and unknowns for the angular velocity expected half-way."""
+    lane_potential = of_lane(potential, buffer, i)
+    body, u = body_of(buffer, i), vector(buffer, i, TORQUE)
+    q = quaternion(buffer, i, Q)
+    Pi = to_body(q, vector(buffer, i, L))
+    o = seen(lane_potential, q)
+    put_vector(buffer, i, PI_0, Pi)
+    put_vector(buffer, i, O_0, o)
+    omega = times(body.J_inv, sub(Pi, body.rotor))
+    # Twice: a better guess is cheaper than another Newton iteration.
+    omega_m = _half_way(lane_potential, body, o, omega, u, h, omega)
+    o_m = add(o, scale(0.5 * h, cross(o, omega_m)))
+    omega_m = _half_way(lane_potential, body, o_m, omega, u, h, omega_m)
+    x = scale(scheme_of.fraction(scheme) * h, omega_m)
+    put_vector(buffer, i, X, x)
+    buffer[i + X_SIZE * LANES] = dot(x, x)
+    buffer[i + SOLVED * LANES] = 0.0
+
+
+@spliced
+def correct(scheme, potential, buffer, i, h):
+    """One Newton iteration; returns 1.0 while the lane still needs another."""
+    lane_potential = of_lane(potential, buffer, i)
+    body, step, x = body_of(buffer, i), _step_of(buffer, i, h), vector(buffer, i, X)
+    dx, defect, terms = scheme_of.correct(scheme, lane_potential, body, step, x)
+    pull = h * size(lane_potential)
+    frozen = buffer[i + SOLVED * LANES] > 0.0
+    put_vector(buffer, i, X, vector_if(frozen, x, sub(x, dx)))
+    solved = frozen | (defect <= _LAST_CORRECTION * (terms + pull * pull))
+    buffer[i + SOLVED * LANES] = 1.0 if solved else 0.0
+    return 0.0 if solved else 1.0
+
+
+@inlined
+def _projection(potential, body, q, Pi, o, level):
+    """Body rotation, of round-off size, that brings the total energy back to its level.
+
+    Regularised: where the energy is stationary (a spin about a principal axis, a relative
+    equilibrium, a sphere) the bare direction is all noise and would turn the body by radians.
+    """
+    omega = times(body.J_inv, sub(Pi, body.rotor))
+    g = cross(omega, Pi)
+    if not is_free(potential):
+        g = sub(g, cross(o, gradient(potential, o)))
+    s = math.sqrt(dot(omega, omega) * dot(Pi, Pi)) + size(potential)
+    lack = level - total_energy(potential, body, Pi, o)
+    # The last term only keeps a body at rest from dividing zero by zero.
+    return scale(lack / (dot(g, g) + 1e-4 * s * s + 1e-300), g)
+
+
+@spliced
+def finish(scheme, potential, buffer, i, h, projection):
+    """Write the new state if the lane is solved; returns 1.0, state untouched, if it is not."""
+    lane_potential = of_lane(potential, buffer, i)
+    body, step, x = body_of(buffer, i), _step_of(buffer, i, h), vector(buffer, i, X)
+    memory = scheme_of.load_memory(scheme, buffer, i + MEMORY * LANES)
+    q_1, L_1, work, memory = scheme_of.finish(scheme, lane_potential, body, step, x, memory)
+    q_1 = polished(q_1)
+    Pi_1, o_1 = to_body(q_1, L_1), seen(lane_potential, q_1)
+    lack, terms = scheme_of.defect(scheme, lane_potential, body, step, x, Pi_1, o_1)
+    pull = h * size(lane_potential)
+    near = dot(x, x) <= _FAR * buffer[i + X_SIZE * LANES] + _NEAR
+    reach = scheme_of.reach(scheme)
+    near = near & (dot(x, x) <= reach) & (buffer[i + X_SIZE * LANES] <= reach)
+    failed = buffer[i + FAILED * LANES] > 0.0
+    good = near & (lack <= _TOLERANCE * (terms + pull * pull)) & (not failed)
+    level, turn2 = buffer[i + E * LANES] + work, 0.0
+    if scheme_of.conserves_energy(scheme, potential):
+        n = _projection(lane_potential, body, q_1, Pi_1, o_1, level)
+        # A turn beyond round-off means that the level carries the round-off of an energy the body
+        # no longer has, as after braking to rest: then the level starts anew from here.
+        is_round_off = dot(n, n) <= _LARGEST_TURN
+        level = level if is_round_off else total_energy(lane_potential, body, Pi_1, o_1)
+        n = scale(0.5 * projection if is_round_off else 0.0, n)
+        q_1, turn2 = qmul(q_1, (1.0, n[0], n[1], n[2])), 4.0 * dot(n, n)
+    q, L_0 = step.q, step.L
+    put_vector(buffer, i, L, vector_if(good, L_1, L_0))
+    put_quaternion(buffer, i, Q, quaternion_if(good, q_1, q))
+    buffer[i + E * LANES] = level if good else buffer[i + E * LANES]
+    largest = buffer[i + CORRECTION * LANES]
+    buffer[i + CORRECTION * LANES] = turn2 if good & (turn2 > largest) else largest
+    scheme_of.store_memory(scheme, buffer, i + MEMORY * LANES, memory, not good)
+    buffer[i + SOLVED * LANES] = 1.0 if good | failed else -1.0
+    return 0.0 if good | failed else 1.0
+
+
+@njit(error_model="numpy", nogil=True)
+def _redo(scheme, potential, buffer, i, h, projection):
+    """Robust scalar solve: follow the root from a step of no length to the whole step."""
+    buffer[i + REDONE * LANES] += 1.0
+    buffer[i + FAILED * LANES] = 1.0
+    predict(scheme, potential, buffer, i, h)
+    if not buffer[i + X_SIZE * LANES] <= scheme_of.reach(scheme):
+        return
+    buffer[i + FAILED * LANES] = 0.0
+    for stages in (1, 8, 64):
+        predict(scheme, potential, buffer, i, h / stages)
+        x = vector(buffer, i, X)
+        for stage in range(1, stages + 1):
+            part = h * stage / stages
+            guess = scale(stage / max(stage - 1.0, 1.0), x)
+            put_vector(buffer, i, X, guess)
+            buffer[i + X_SIZE * LANES] = dot(guess, guess)
+            buffer[i + SOLVED * LANES] = 0.0
+            for _ in range(40):
+                if correct(scheme, potential, buffer, i, part) == 0.0:
+                    break
+            x = vector(buffer, i, X)
+        if finish(scheme, potential, buffer, i, h, projection) == 0.0:
+            return
+    buffer[i + FAILED * LANES] = 1.0
+
+
+@njit(error_model="numpy", nogil=True)
+def redo_block(scheme, potential, buffer, base, h, projection):
+    """Redo the lanes that the vector pass left where they were."""
+    for lane in range(LANES):
+        i = base + lane
+        if buffer[i + SOLVED * LANES] < 0.0:
+            _redo(scheme, potential, buffer, i, h, projection)
