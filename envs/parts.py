@@ -7,10 +7,13 @@ see the user's body frame: q (w, x, y, z) body to world, omega [rad/s], command 
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
+from gymnasium import spaces
+
 from rbgym.envs.layout import OBSERVATION, TERMS
 from rbgym.jit import choice, for_type, inlined
 from rbgym.layout import LANES
-from rbgym.quaternion import canonical, cos_sin, dot, upward
+from rbgym.quaternion import Array, canonical, cos_sin, dot, upward
 
 TAU = 2.0 * math.pi
 
@@ -29,6 +32,16 @@ class QuaternionRates(NamedTuple):
 
     scale: float
     bounds: tuple[float, float, float]
+
+    @classmethod
+    def within(cls, scale: float, bounds: Array) -> "QuaternionRates":
+        """For rates [rad/s] that stay within +-bounds, (3,)."""
+        x, y, z = (float(bound) / scale for bound in bounds)
+        return cls(scale, (x, y, z))
+
+    def space(self) -> spaces.Box:
+        high = np.array([1.0, 1.0, 1.0, 1.0, *self.bounds], dtype=np.float32)
+        return spaces.Box(np.array([0.0, *-high[1:]], dtype=np.float32), high, dtype=np.float32)
 
 
 @choice

@@ -1,6 +1,5 @@
 """RigidTop-v0: bring a heavy top upright and to rest."""
 
-import difflib
 import math
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -13,13 +12,13 @@ from numpy.typing import ArrayLike
 from rbgym import integrators
 from rbgym.body import RigidBody
 from rbgym.engine import Batch
+from rbgym.envs.arguments import body_or, named, no_rendering, ranges, torque_limits, unbounded
 from rbgym.envs.base import AttitudeEnv, AttitudeVectorEnv
 from rbgym.envs.bounds import rate_bounds
 from rbgym.envs.episodes import Setup
 from rbgym.envs.kernels import Parts
 from rbgym.envs.parts import Fallen, QuaternionRates, Settled, Sparse, Tilted, Upright
 from rbgym.potentials import HeavyTop
-from rbgym.quaternion import Array
 from rbgym.simulate import count, positive
 
 GRAVITY = 9.81  # m/s^2
@@ -31,40 +30,13 @@ REWARDS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "sparse": (Sparse(), ()),
 }
 OBSERVATIONS = ("quaternion",)
+START = {"tilt": 0.5, "spin": 5.0, "transverse": 0.1}
+START_LIMITS = {"tilt": math.pi / 2, "spin": RATE_LIMIT, "transverse": RATE_LIMIT}
 
 
 def cone() -> RigidBody:
     """Betsch and Siebert's aluminium cone on its tip (2009, section 5.2)."""
     return RigidBody.cone_top(radius=0.05, height=0.1, density=2700.0)
-
-
-def _named(argument: str, name: Any, known: Any) -> None:
-    if name not in known:
-        near = difflib.get_close_matches(str(name), list(known), n=1, cutoff=0.4)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(
-            f"{argument} must be one of {list(known)} or a callable, got {name!r}{hint}"
-        )
-
-
-def _ranges(initial: dict[str, float] | None) -> Tilted:
-    values = {"tilt": 0.5, "spin": 5.0, "transverse": 0.1, **(initial or {})}
-    limits = {"tilt": math.pi / 2, "spin": RATE_LIMIT, "transverse": RATE_LIMIT}
-    if set(values) != set(limits):
-        raise ValueError(f"initial must have keys out of {list(limits)}, got {initial!r}")
-    for name, value in values.items():
-        if not (np.isfinite(value) and 0 <= value <= limits[name]):
-            raise ValueError(f"initial[{name!r}] must be in [0, {limits[name]:g}], got {value!r}")
-    return Tilted(float(values["tilt"]), float(values["spin"]), float(values["transverse"]))
-
-
-def _limits(torque_limit: ArrayLike | None, mgl: float) -> Array:
-    if torque_limit is None:
-        return mgl * np.array([0.5, 0.5, 0.01])
-    limit = np.asarray(torque_limit, dtype=np.float64)
-    if limit.shape not in ((), (3,)) or not np.all(np.isfinite(limit) & (limit >= 0)):
-        raise ValueError(f"torque_limit must be non-negative, () or (3,), got {torque_limit!r}")
-    return np.broadcast_to(limit, (3,)).copy()
 
 
 def build(
@@ -84,50 +56,37 @@ def build(
     render_mode: str | None = None,
 ) -> tuple[Batch, Setup, spaces.Box]:
     """The bodies, the task and the observation space of `size` tops."""
-    if render_mode is not None:
-        raise ValueError(f"render_mode must be None, got {render_mode!r}: there is none yet")
-    body = cone() if body is None else body
-    if not isinstance(body, RigidBody):
-        raise ValueError(f"body must be a rbgym.RigidBody, got {body!r}")
+    no_rendering(render_mode)
+    named("reward", reward, REWARDS)
+    named("observation", observation, OBSERVATIONS)
+    body = body_or(body, cone())
     mgl = body.gravity_moment(GRAVITY) if mgl is None else positive("mgl", mgl)
     dt, substeps = positive("dt", dt), count("substeps", substeps)
-    limits = _limits(torque_limit, mgl)
-    bounds = rate_bounds(body, RATE_LIMIT, limits + mgl, dt)
-    scaled = (bounds[0] / RATE_LIMIT, bounds[1] / RATE_LIMIT, bounds[2] / RATE_LIMIT)
-    named = reward if isinstance(reward, str) else "upright"
-    _named("reward", named, REWARDS)
-    if not callable(observation):
-        _named("observation", observation, OBSERVATIONS)
+    limits = torque_limits(torque_limit, mgl * np.array([0.5, 0.5, 0.01]))
+    start = ranges("initial", initial, START, START_LIMITS)
     batch = Batch(body, integrator, HeavyTop(mgl), size=size, projection=projection)
-    width, high = 7, np.array([1.0, 1.0, 1.0, 1.0, *scaled], dtype=np.float32)
-    if callable(observation):
-        sample = np.asarray(observation({**batch.measure(), "time": np.zeros(size)}))
-        if sample.ndim != 2 or len(sample) != size:
-            raise ValueError(f"observation must return shape ({size}, k), got {sample.shape}")
-        width, high = sample.shape[1], np.full(sample.shape[1], np.inf, dtype=np.float32)
-    parts = Parts(
-        QuaternionRates(RATE_LIMIT, scaled),
-        REWARDS[named][0],
-        Settled(math.cos(math.radians(5.0)), 0.5),
-        Fallen(0.0, RATE_LIMIT),
-        _ranges(initial),
-    )
+    shown = QuaternionRates.within(RATE_LIMIT, rate_bounds(body, RATE_LIMIT, limits + mgl, dt))
+    space = unbounded(observation, batch) if callable(observation) else shown.space()
+    rewarded, terms = REWARDS[reward] if isinstance(reward, str) else (Sparse(), ())
     setup = Setup(
-        parts=parts,
-        terms=REWARDS[named][1] if isinstance(reward, str) else (),
+        parts=Parts(
+            shown,
+            rewarded,
+            Settled(math.cos(math.radians(5.0)), 0.5),
+            Fallen(0.0, RATE_LIMIT),
+            Tilted(**start),
+        ),
+        terms=terms,
         dt=dt,
         substeps=substeps,
         torque_limit=limits,
         limit=math.inf if max_episode_steps is None else float(max_episode_steps),
         settled_steps=SETTLED_STEPS,
-        width=width,
+        width=space.shape[0],
         observe=observation if callable(observation) else None,
         reward=reward if callable(reward) else None,
     )
-    low = -high.copy()
-    if not callable(observation):
-        low[0] = 0.0  # the canonical quaternion
-    return batch, setup, spaces.Box(low, high, dtype=np.float32)
+    return batch, setup, space
 
 
 class RigidTopEnv(AttitudeEnv):

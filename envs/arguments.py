@@ -1,0 +1,76 @@
+"""Arguments that every task takes, checked: a ValueError names the argument and what is allowed."""
+
+import difflib
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import ArrayLike
+
+from rbgym.body import RigidBody
+from rbgym.engine import Batch
+from rbgym.quaternion import Array
+
+
+def named(argument: str, value: Any, names: Iterable[str]) -> None:
+    """Refuse what is neither callable nor one of the names."""
+    known = list(names)
+    if callable(value) or value in known:
+        return
+    near = difflib.get_close_matches(str(value), known, n=1, cutoff=0.4)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise ValueError(f"{argument} must be one of {known} or a callable, got {value!r}{hint}")
+
+
+def body_or(value: RigidBody | None, default: RigidBody) -> RigidBody:
+    """The body, or the default for None."""
+    if value is None:
+        return default
+    if not isinstance(value, RigidBody):
+        raise ValueError(f"body must be a rbgym.RigidBody, got {value!r}")
+    return value
+
+
+def torque_limits(value: ArrayLike | None, default: Array) -> Array:
+    """Torque [N m] of a full command about each body axis, (3,), or the default for None."""
+    if value is None:
+        return default
+    limits = np.asarray(value, dtype=np.float64)
+    if limits.shape not in ((), (3,)) or not np.all(np.isfinite(limits) & (limits >= 0)):
+        raise ValueError(f"torque_limit must be non-negative, () or (3,), got {value!r}")
+    return np.broadcast_to(limits, (3,)).copy()
+
+
+def ranges(
+    argument: str,
+    value: Mapping[str, float] | None,
+    defaults: Mapping[str, float],
+    limits: Mapping[str, float],
+) -> dict[str, float]:
+    """The defaults, updated: each number in [0, its limit]."""
+    merged = {**defaults, **(value or {})}
+    if set(merged) != set(limits):
+        raise ValueError(f"{argument} must have keys out of {list(limits)}, got {value!r}")
+    for name, number in merged.items():
+        if not 0 <= number <= limits[name]:
+            raise ValueError(
+                f"{argument}[{name!r}] must be in [0, {limits[name]:g}], got {number!r}"
+            )
+    return {name: float(number) for name, number in merged.items()}
+
+
+def unbounded(observation: Any, batch: Batch) -> spaces.Box:
+    """The space of a Python observation hook, tried on the batch as it stands."""
+    n = batch.size
+    sample = np.asarray(observation({**batch.measure(), "time": np.zeros(n)}))
+    if sample.ndim != 2 or len(sample) != n:
+        raise ValueError(f"observation must return shape ({n}, k), got {sample.shape}")
+    return spaces.Box(-math.inf, math.inf, sample.shape[1:], np.float32)
+
+
+def no_rendering(render_mode: str | None) -> None:
+    """Refuse every render mode."""
+    if render_mode is not None:
+        raise ValueError(f"render_mode must be None, got {render_mode!r}: there is none yet")
