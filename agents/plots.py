@@ -40,7 +40,9 @@ def plot_comparison(evaluations: Mapping[str, Evaluation], path: Path) -> None:
     below.set_ylabel("rate [rad/s]")
     below.set_xlabel("time [s]  (thin lines: what counts as settled)")
     for ax in (above, below):
+        # What is smaller than this is no pointing error that anyone could measure.
         ax.set_yscale("log")
+        ax.set_ylim(bottom=1e-3)
     above.legend(frameon=False)
     figure.savefig(path, dpi=150)
 
