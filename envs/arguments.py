@@ -71,6 +71,10 @@ def unbounded(observation: Any, batch: Batch) -> spaces.Box:
 
 
 def no_rendering(render_mode: str | None) -> None:
-    """Refuse every render mode."""
+    """Refuse every render mode, as an environment without that argument would.
+
+    Libraries that ask for pictures by default, as Stable-Baselines3 does, try again without when
+    they meet a TypeError.
+    """
     if render_mode is not None:
-        raise ValueError(f"render_mode must be None, got {render_mode!r}: there is none yet")
+        raise TypeError(f"render_mode must be None, got {render_mode!r}: there is none yet")

@@ -185,6 +185,14 @@ def test_ppo_learns_normalised_and_is_evaluated(env_id):
     assert max(lengths) <= 15
 
 
+@pytest.mark.filterwarnings("ignore:.*render_mode.*")
+def test_ppo_runs_an_environment_that_it_is_given_by_name():
+    model = PPO("MlpPolicy", "RigidTop-v0", n_steps=64, n_epochs=1, device="cpu", seed=0)
+    model.learn(128)
+    assert model.num_timesteps == 128
+    assert model.ep_info_buffer[0]["l"] < 128
+
+
 def test_sac_learns_with_hindsight_on_a_native_env(goal_line):
     env = make_sb3_env(goal_line, 3, info_keywords=("x",))
     assert isinstance(env.unwrapped.vector_env, GoalLine)
