@@ -102,8 +102,10 @@ def simulate(
 @app.command()
 def train(
     env: Annotated[str, typer.Argument(help="Environment, see rbgym list.")],
-    out: Annotated[Path, typer.Option(help="Folder of the run.")],
     algo: Annotated[str, typer.Option(help="ppo, sac or td3.")] = "ppo",
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the run; default runs/ENV-ALGO-SEED.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of training.")] = 0,
     timesteps: Annotated[int | None, typer.Option(help="Env steps; default as tuned.")] = None,
     checkpoint_every: Annotated[int, typer.Option(help="Env steps between checkpoints.")] = 50_000,
@@ -114,6 +116,7 @@ def train(
     """Train a policy; the same command resumes an interrupted run from its last checkpoint."""
     from rbgym.agents import reports, training
 
+    out = out or Path("runs") / f"{env}-{algo}-{seed}"
     done = training.train(
         env,
         algo,
