@@ -20,10 +20,11 @@ from numba.extending import overload
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# Contraction, reassociation and reciprocals change the last bit only. `nnan` and `ninf` would
-# let the compiler delete the tests that notice a state which is no longer finite.
+# Contraction, reassociation and reciprocals change the last bit only, `nsz` the sign of a zero.
+# `nnan` and `ninf` would let the compiler delete the tests that notice a state which is no longer
+# finite.
 _OPTIONS: dict[str, Any] = {
-    "fastmath": {"contract", "reassoc", "arcp"},
+    "fastmath": {"contract", "reassoc", "arcp", "nsz"},
     "error_model": "numpy",
     "nogil": True,
 }

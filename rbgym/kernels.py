@@ -101,19 +101,19 @@ def advance(scheme, potential, buffer, commands, bound, substeps, h, projection)
                     predict(scheme, potential, buffer, i, h)
             if scheme_of.fraction(scheme) > 0.0:
                 for _ in range(_PASSES):
-                    unsolved = 0.0
+                    unsolved = 0
                     for k in range(count):
                         for lane in range(LANES):
                             i = (group * _GROUP + k) * block_size + lane
                             unsolved += correct(scheme, potential, buffer, i, h)
-                    if unsolved == 0.0:
+                    if unsolved == 0:
                         break
-            bad = 0.0
+            bad = 0
             for k in range(count):
                 for lane in range(LANES):
                     i = (group * _GROUP + k) * block_size + lane
                     bad += finish(scheme, potential, buffer, i, h, projection)
-            if bad > 0.0:
+            if bad > 0:
                 for k in range(count):
                     base = (group * _GROUP + k) * block_size
                     redo_block(scheme, potential, buffer, base, h, projection)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rbgym.jit import choice, for_type
+from rbgym.jit import choice, for_type, otherwise
 from rbgym.layout import LANES, POTENTIAL
 from rbgym.quaternion import Array, Quaternion, Vector, dot, scale, upward
 
@@ -41,6 +41,17 @@ Potential: TypeAlias = NoPotential | HeavyTop
 def is_free(potential: Any) -> bool:
     """Whether there is nothing to compute; known while compiling."""
     raise NotImplementedError
+
+
+@choice
+def is_uniform(potential: Any) -> bool:
+    """Whether the gradient is the same at every attitude; known while compiling."""
+    raise NotImplementedError
+
+
+@otherwise(is_uniform)
+def _(potential):
+    return False
 
 
 @choice
@@ -83,6 +94,11 @@ def size(potential: Any) -> float:
 
 
 @for_type(is_free, NoPotential)
+def _(potential):
+    return True
+
+
+@for_type(is_uniform, NoPotential, HeavyTop)
 def _(potential):
     return True
 

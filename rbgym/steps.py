@@ -112,7 +112,7 @@ def predict(scheme, potential, buffer, i, h):
 
 @spliced
 def correct(scheme, potential, buffer, i, h):
-    """One Newton iteration; returns 1.0 while the lane still needs another."""
+    """One Newton iteration; returns 1 while the lane still needs another."""
     lane_potential = of_lane(potential, buffer, i)
     body, step, x = body_of(buffer, i), _step_of(buffer, i, h), vector(buffer, i, X)
     dx, defect, terms = scheme_of.correct(scheme, lane_potential, body, step, x)
@@ -121,7 +121,7 @@ def correct(scheme, potential, buffer, i, h):
     put_vector(buffer, i, X, vector_if(frozen, x, sub(x, dx)))
     solved = frozen | (defect <= _LAST_CORRECTION * (terms + pull * pull))
     buffer[i + SOLVED * LANES] = 1.0 if solved else 0.0
-    return 0.0 if solved else 1.0
+    return 0 if solved else 1
 
 
 @inlined
@@ -143,7 +143,7 @@ def _projection(potential, body, q, Pi, o, level):
 
 @spliced
 def finish(scheme, potential, buffer, i, h, projection):
-    """Write the new state if the lane is solved; returns 1.0, state untouched, if it is not."""
+    """Write the new state if the lane is solved; returns 1, state untouched, if it is not."""
     lane_potential = of_lane(potential, buffer, i)
     body, step, x = body_of(buffer, i), _step_of(buffer, i, h), vector(buffer, i, X)
     memory = scheme_of.load_memory(scheme, buffer, i + MEMORY * LANES)
@@ -174,7 +174,7 @@ def finish(scheme, potential, buffer, i, h, projection):
     buffer[i + CORRECTION * LANES] = turn2 if good & (turn2 > largest) else largest
     scheme_of.store_memory(scheme, buffer, i + MEMORY * LANES, memory, not good)
     buffer[i + SOLVED * LANES] = 1.0 if good | failed else -1.0
-    return 0.0 if good | failed else 1.0
+    return 0 if good | failed else 1
 
 
 @njit(error_model="numpy", nogil=True)
@@ -196,10 +196,10 @@ def _redo(scheme, potential, buffer, i, h, projection):
             buffer[i + X_SIZE * LANES] = dot(guess, guess)
             buffer[i + SOLVED * LANES] = 0.0
             for _ in range(40):
-                if correct(scheme, potential, buffer, i, part) == 0.0:
+                if correct(scheme, potential, buffer, i, part) == 0:
                     break
             x = vector(buffer, i, X)
-        if finish(scheme, potential, buffer, i, h, projection) == 0.0:
+        if finish(scheme, potential, buffer, i, h, projection) == 0:
             return
     buffer[i + FAILED * LANES] = 1.0
 

@@ -23,7 +23,7 @@ from rbgym.integrators.interface import (
 )
 from rbgym.jit import for_type, inlined
 from rbgym.matrix import crossed, multiple, outer, plus, skewed, solve, turning
-from rbgym.potentials import gradient, is_free
+from rbgym.potentials import gradient, is_free, is_uniform
 from rbgym.quaternion import add, cross, dot, qmul, scale, sub, times, to_world
 
 
@@ -54,7 +54,10 @@ def _torque(potential, step, c):
     if is_free(potential):
         return step.u
     o_0 = step.o_0
-    o_1 = sub(scale(2.0, _mean_direction(c, o_0)), o_0)
+    o_m = _mean_direction(c, o_0)
+    if is_uniform(potential):
+        return add(step.u, cross(o_m, gradient(potential, o_m)))
+    o_1 = sub(scale(2.0, o_m), o_0)
     ends = add(cross(o_0, gradient(potential, o_0)), cross(o_1, gradient(potential, o_1)))
     return add(step.u, scale(0.5, ends))
 
@@ -101,6 +104,5 @@ def _(scheme, potential, body, step, c, Pi_1, o_1):
 
 @for_type(conserves_energy, AKW)
 def _(scheme, potential):
-    # The mean of the end torques is the divided difference only if the gradient is constant,
-    # which holds for every potential there is so far: none, and gravity.
-    return True
+    # Only then the mean of the end torques is the divided difference.
+    return is_uniform(potential)
