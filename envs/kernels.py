@@ -20,12 +20,13 @@ from rbgym.envs.layout import (
 )
 from rbgym.envs.parts import draw, is_inside, is_over, observe, reward, width
 from rbgym.envs.random import uniforms
+from rbgym.frames import in_principal_axes, view
 from rbgym.integrators.interface import memory_size
 from rbgym.jit import compiled, index, inlined, spliced
-from rbgym.kernels import start_lane, view
-from rbgym.layout import COMMAND, FAILED, FRAME, LANES, MEMORY, ROTOR, J, L, Q
-from rbgym.quaternion import add, polished, qmul, times, to_body, to_world
-from rbgym.rows import put_quaternion, put_vector, quaternion, vector
+from rbgym.kernels import start_lane
+from rbgym.layout import COMMAND, FAILED, LANES, MEMORY, ROTOR, J, L, Q
+from rbgym.quaternion import add, polished, times, to_world
+from rbgym.rows import put_quaternion, put_vector, vector
 
 
 class Parts(NamedTuple):
@@ -39,10 +40,10 @@ class Parts(NamedTuple):
 
 
 @spliced
-def _judge_lane(parts, buffer, i, limit):
+def _judge_lane(parts, frame, buffer, i, limit):
     """Observation, reward and flags of one lane, and its clocks; all zero at a beginning."""
     begun = buffer[i + BEGUN * LANES] > 0.0
-    q, omega = view(buffer, i)
+    q, omega = view(frame, buffer, i)
     inside = is_inside(parts.success, q, omega) & (not begun)
     over = is_over(parts.termination, q, omega) & (not begun)
     elapsed = 0.0 if begun else buffer[i + ELAPSED * LANES] + 1.0
@@ -58,7 +59,9 @@ def _judge_lane(parts, buffer, i, limit):
 
 
 @compiled
-def judge(parts, scheme, potential, buffer, limit, again, observations, rewards, over, late, kept):
+def judge(
+    parts, scheme, potential, frame, buffer, limit, again, observations, rewards, over, late, kept
+):
     """Judge every body; returns how many episodes ended, and how many bodies failed.
 
     again: where an episode had already ended, begin the next one instead. limit: steps, or inf.
@@ -72,12 +75,12 @@ def judge(parts, scheme, potential, buffer, limit, again, observations, rewards,
             i = index((k // LANES) * block_size + k % LANES)
             if buffer[i + TERMINATED * LANES] + buffer[i + TRUNCATED * LANES] > 0.0:
                 buffer[i + EPISODE * LANES] += 1.0
-                _draw_lane(parts.start, scheme, potential, buffer, i)
+                _draw_lane(parts.start, scheme, potential, frame, buffer, i)
                 put_vector(buffer, i, COMMAND, (0.0, 0.0, 0.0))
                 buffer[i + BEGUN * LANES] = 1.0
     for block in range(blocks):
         for lane in range(LANES):
-            _judge_lane(parts, buffer, block * block_size + lane, limit)
+            _judge_lane(parts, frame, buffer, block * block_size + lane, limit)
     for block in range(blocks):
         for n in range(KEPT_ROWS * LANES):
             kept[block, n] = buffer[block * block_size + KEPT * LANES + n]
@@ -121,23 +124,23 @@ def _show(parts, buffer, i, observations, k):
 
 
 @njit(error_model="numpy", nogil=True)
-def _draw_lane(part, scheme, potential, buffer, i):
+def _draw_lane(part, scheme, potential, frame, buffer, i):
     """Start the body in the state that its seed and the number of its episode give."""
     i = index(i)
     seed = np.uint64(buffer[i + SEED * LANES])
     upper = np.uint64(buffer[i + (SEED + 1) * LANES])
     a, b = uniforms(seed | (upper << np.uint64(32)), np.uint64(buffer[i + EPISODE * LANES]))
     q, omega = draw(part, a, b)
-    frame, rotor = quaternion(buffer, i, FRAME), vector(buffer, i, ROTOR)
-    q = polished(qmul(q, frame))
-    Pi = add(times(vector(buffer, i, J), to_body(frame, omega)), rotor)
+    q, omega = in_principal_axes(frame, buffer, i, q, omega)
+    q = polished(q)
+    Pi = add(times(vector(buffer, i, J), omega), vector(buffer, i, ROTOR))
     put_quaternion(buffer, i, Q, q)
     put_vector(buffer, i, L, to_world(q, Pi))
     start_lane(scheme, potential, buffer, i)
 
 
 @compiled
-def restart(parts, scheme, potential, buffer, bodies, drawn, observations):
+def restart(parts, scheme, potential, frame, buffer, bodies, drawn, observations):
     """Begin the next episode of these bodies, drawn or (drawn=False) from the state they are in.
 
     Writes their rows of `observations`.
@@ -147,9 +150,9 @@ def restart(parts, scheme, potential, buffer, bodies, drawn, observations):
         i = index((k // LANES) * block_size + k % LANES)
         buffer[i + EPISODE * LANES] += 1.0
         if drawn:
-            _draw_lane(parts.start, scheme, potential, buffer, i)
+            _draw_lane(parts.start, scheme, potential, frame, buffer, i)
         put_vector(buffer, i, COMMAND, (0.0, 0.0, 0.0))
         buffer[i + BEGUN * LANES] = 1.0
-        _judge_lane(parts, buffer, i, np.inf)
+        _judge_lane(parts, frame, buffer, i, np.inf)
         if len(observations) > 0:
             _show(parts, buffer, i, observations, k)

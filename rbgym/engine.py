@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rbgym import integrators, kernels, layout, potentials, threads
+from rbgym import frames, integrators, kernels, layout, potentials, threads
 from rbgym.body import RigidBody
 from rbgym.integrators.interface import memory_size
 from rbgym.jit import Entry
@@ -40,7 +40,6 @@ class Batch:
         projection: bool = True,
     ) -> None:
         self.integrator = integrators.get(integrator)
-        self.scheme = self.integrator.scheme
         self.size, self.projection = size, projection
         self._kernel = Entry(kernels.advance)
         self.blocks = -(-size // layout.LANES)
@@ -55,6 +54,10 @@ class Batch:
                 f"got {len(each)} bodies and {len(fields)} potentials"
             )
         self.bodies, self.potential = each, fields[0]
+        turned = any(tuple(body.principal_quaternion) != (1, 0, 0, 0) for body in {*each})
+        frame = frames.Turned() if turned else frames.Principal()
+        # What the kernels are compiled for.
+        self.physics = (self.integrator.scheme, self.potential, frame)
         self._fill(each, fields)
 
     def _fill(self, bodies: list[RigidBody], fields: list[Potential]) -> None:
@@ -79,7 +82,7 @@ class Batch:
         self._write(layout.POTENTIAL, values[:, 10:])
         self._write(layout.Q, values[:, 6:10])
         self._write(layout.SCALE, np.ones((len(values), 3)))
-        kernels.start(self.scheme, self.potential, self.buffer, np.arange(len(values)))
+        kernels.start(*self.physics[:2], self.buffer, np.arange(len(values)))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # The buffer and its view are pickled apart: join them again.
@@ -153,7 +156,7 @@ class Batch:
         self.put_rows(layout.Q, principal, k)
         self.put_rows(layout.L, momentum + 0.0, k)  # a negative zero would not stay one
         self.put_rows(layout.ROTOR, rotor, k)
-        kernels.start(self.scheme, self.potential, self.buffer, k)
+        kernels.start(*self.physics[:2], self.buffer, k)
 
     def full_state(self) -> Array:
         """Every row that the motion depends on, (size, 11 + memory); see `restore`."""
@@ -168,7 +171,7 @@ class Batch:
     def measure(self) -> dict[str, Array]:
         """quaternion (n, 4), angular_velocity (n, 3) [rad/s, body], angular_momentum (n, 3)
         [kg m^2/s, world] and total energy (n,) [J], recomputed from attitude and momentum."""
-        return measured(self.scheme, self.potential, self.buffer, self.size)
+        return measured(self.physics, self.buffer, self.size)
 
     # --- motion -----------------------------------------------------------------------------
 
@@ -188,7 +191,7 @@ class Batch:
         """
         rest = (float(bound), steps, float(h), 1.0 if self.projection else 0.0)
         if not threads.worthwhile(self.blocks):
-            return self._kernel.call(self.scheme, self.potential, self.buffer, commands, *rest)  # type: ignore[no-any-return]
+            return self._kernel.call(*self.physics, self.buffer, commands, *rest)  # type: ignore[no-any-return]
         if not np.isfinite(commands).all():
             return int(np.argmin(np.isfinite(commands).all(axis=1)))
         stride = self.block_rows * layout.LANES
@@ -196,7 +199,7 @@ class Batch:
         def work(first: int, last: int) -> None:
             part = self.buffer[first * stride : last * stride]
             own = commands[first * layout.LANES : last * layout.LANES]
-            self._kernel.call(self.scheme, self.potential, part, own, *rest)
+            self._kernel.call(*self.physics, part, own, *rest)
 
         threads.over_blocks(self.blocks, work)
         return -1
@@ -225,11 +228,12 @@ def _aligned_zeros(*shape: int) -> Array:
     return spare[first : first + size].reshape(shape)
 
 
-def measured(scheme: Any, potential: Potential, buffer: Array, size: int) -> dict[str, Array]:
-    """What `Batch.measure` returns, of a buffer or of a copy of one."""
+def measured(physics: tuple[Any, Any, Any], buffer: Array, size: int) -> dict[str, Array]:
+    """What `Batch.measure` returns, of its buffer or of a copy of that."""
+    scheme, potential, frame = physics
     lanes = len(buffer) // (layout.MEMORY + memory_size(scheme))
     out = np.empty((11, lanes))
-    kernels.measure(scheme, potential, buffer, out)
+    kernels.measure(scheme, potential, frame, buffer, out)
     return {
         "quaternion": out[:4, :size].T.copy(),
         "angular_velocity": out[4:7, :size].T.copy(),

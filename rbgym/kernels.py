@@ -7,18 +7,16 @@ import math
 
 from numba import njit
 
+from rbgym.frames import to_principal, view
 from rbgym.integrators import interface as scheme_of
 from rbgym.jit import compiled, index, inlined, spliced
 from rbgym.layout import (
     COMMAND,
     CORRECTION,
     FAILED,
-    FRAME,
-    J_INV,
     LANES,
     MEMORY,
     REDONE,
-    ROTOR,
     SCALE,
     TORQUE,
     E,
@@ -27,12 +25,8 @@ from rbgym.layout import (
 )
 from rbgym.potentials import of_lane, seen
 from rbgym.quaternion import (
-    qconj,
-    qmul,
-    sub,
     times,
     to_body,
-    to_world,
 )
 from rbgym.rows import put_vector, quaternion, vector
 from rbgym.steps import body_of, correct, finish, predict, redo_block, total_energy
@@ -57,17 +51,17 @@ def _clip(x, bound):
 
 
 @spliced
-def _hold(buffer, i, bound):
+def _hold(frame, buffer, i, bound):
     """The torque that the lane's command stands for."""
     c = vector(buffer, i, COMMAND)
     c = (_clip(c[0], bound), _clip(c[1], bound), _clip(c[2], bound))
     put_vector(buffer, i, COMMAND, c)
     torque = times(vector(buffer, i, SCALE), c)
-    put_vector(buffer, i, TORQUE, to_body(quaternion(buffer, i, FRAME), torque))
+    put_vector(buffer, i, TORQUE, to_principal(frame, buffer, i, torque))
 
 
 @compiled
-def advance(scheme, potential, buffer, commands, bound, substeps, h, projection):
+def advance(scheme, potential, frame, buffer, commands, bound, substeps, h, projection):
     """Advance whole blocks by `substeps` steps of length h under a held torque; returns -1.
 
     buffer: flat float64, a whole number of blocks. commands: (bodies, 3), body axes, clipped to
@@ -93,7 +87,7 @@ def advance(scheme, potential, buffer, commands, bound, substeps, h, projection)
         if len(commands) > 0:
             for k in range(count):
                 for lane in range(LANES):
-                    _hold(buffer, (group * _GROUP + k) * block_size + lane, bound)
+                    _hold(frame, buffer, (group * _GROUP + k) * block_size + lane, bound)
         for _ in range(substeps):
             for k in range(count):
                 for lane in range(LANES):
@@ -120,22 +114,12 @@ def advance(scheme, potential, buffer, commands, bound, substeps, h, projection)
     return -1
 
 
-@inlined
-def view(buffer, i):
-    """Attitude and angular velocity of one lane in the user's body frame."""
-    frame = quaternion(buffer, i, FRAME)
-    q = quaternion(buffer, i, Q)
-    Pi = to_body(q, vector(buffer, i, L))
-    omega = times(vector(buffer, i, J_INV), sub(Pi, vector(buffer, i, ROTOR)))
-    return qmul(q, qconj(frame)), to_world(frame, omega)
-
-
 @spliced
-def _measure_lane(scheme, potential, buffer, i, out, k):
+def _measure_lane(potential, frame, buffer, i, out, k):
     lane_potential, body = of_lane(potential, buffer, i), body_of(buffer, i)
     q, momentum = quaternion(buffer, i, Q), vector(buffer, i, L)
     Pi, o = to_body(q, momentum), seen(lane_potential, q)
-    attitude, omega = view(buffer, i)
+    attitude, omega = view(frame, buffer, i)
     out[0, k], out[1, k], out[2, k], out[3, k] = attitude
     out[4, k], out[5, k], out[6, k] = omega
     out[7, k], out[8, k], out[9, k] = momentum
@@ -143,14 +127,14 @@ def _measure_lane(scheme, potential, buffer, i, out, k):
 
 
 @compiled
-def measure(scheme, potential, buffer, out):
+def measure(scheme, potential, frame, buffer, out):
     """Rows of `out` (11, lanes): attitude, angular velocity (both of the user's body frame),
     world angular momentum and total energy, all recomputed from (q, L)."""
     block_size = (MEMORY + scheme_of.memory_size(scheme)) * LANES
     for block in range(len(buffer) // block_size):
         for lane in range(LANES):
             i, k = block * block_size + lane, block * LANES + lane
-            _measure_lane(scheme, potential, buffer, i, out, k)
+            _measure_lane(potential, frame, buffer, i, out, k)
 
 
 @compiled

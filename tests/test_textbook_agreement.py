@@ -53,7 +53,8 @@ def rotors(case):
 def engine_end(name, case, h, torque, rotor_momentum, scheme=None, steps=STEPS):
     top = case.potential and HeavyTop(case.potential.mgl, tuple(case.potential.axis))
     batch = Batch(RigidBody(case.inertia), name, top, projection=False)
-    batch.scheme = batch.scheme if scheme is None else scheme
+    if scheme is not None:
+        batch.physics = (scheme, *batch.physics[1:])
     batch.set_state(case.quaternion, case.angular_velocity, rotor_momentum=rotor_momentum)
     batch.set_torque(torque)
     batch.advance(h, steps)
