@@ -89,7 +89,7 @@ def _single(env_id: str, kwargs: dict[str, Any]) -> Timed:
 
 
 def _medians(cases: Mapping[str, Timed], rounds: int, seconds: float) -> dict[str, float]:
-    """Median time [s] of one call of `step`, case after case in every round."""
+    """Median time [s] of one step, case after case in every round."""
     steps = {name: _steps_within(run, seconds) for name, run in cases.items()}
     times: dict[str, list[float]] = {name: [] for name in cases}
     for _ in range(rounds):

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from rbgym.body import RigidBody
 from rbgym.engine import Batch
 from rbgym.quaternion import Array
+from rbgym.simulate import count
 
 
 def named(argument: str, value: Any, names: Iterable[str]) -> None:
@@ -31,6 +32,24 @@ def body_or(value: RigidBody | None, default: RigidBody) -> RigidBody:
     if not isinstance(value, RigidBody):
         raise ValueError(f"body must be a rbgym.RigidBody, got {value!r}")
     return value
+
+
+def upright_moment(body: RigidBody, gravity: float) -> float:
+    """Moment of the weight [N m] of a body that lies down, its centre of mass on the z axis."""
+    x, y, z = body.center_of_mass
+    if x != 0 or y != 0 or not z > 0:
+        raise ValueError(
+            "body must have its center_of_mass at (0, 0, z > 0), or mgl must be given, "
+            f"got {body.center_of_mass.tolist()}"
+        )
+    return body.gravity_moment(gravity)
+
+
+def horizon(max_episode_steps: int | None) -> float:
+    """Number of steps after which an episode is truncated; None and -1 stand for no limit."""
+    if max_episode_steps is None or max_episode_steps == -1:
+        return math.inf
+    return float(count("max_episode_steps", max_episode_steps))
 
 
 def torque_limits(value: ArrayLike | None, default: Array) -> Array:

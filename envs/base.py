@@ -8,7 +8,7 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rbgym.engine import Batch
 from rbgym.envs.episodes import Episodes, Setup, Snapshot, checked_seed
@@ -78,13 +78,14 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         """Begin an episode; options={"state": {"quaternion": (4,), "angular_velocity": (3,)}}."""
         if seed is not None:
             seed = checked_seed(seed)
-        state = given_state(options, 1)
+        episodes, lanes = self._episodes, np.zeros(1, np.intp)
+        placed = _place(episodes, lanes, options)
         super().reset(seed=seed)
-        if seed is None and not self._episodes.begun[0]:
+        if seed is None and not episodes.begun[0]:
             seed = int(self.np_random.integers(2**63))
-        out = np.empty((1, self._episodes.setup.width), dtype=np.float32)
-        _begin(self._episodes, np.zeros(1, np.intp), [seed], state, out)
-        return out[0], LazyInfo(SingleInfo(self._episodes.snapshot()))
+        out = np.empty((1, episodes.setup.width), dtype=np.float32)
+        _begin(episodes, lanes, [seed], out, drawn=not placed)
+        return out[0], LazyInfo(SingleInfo(episodes.snapshot()))
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Hold the torque of `action` for one control period."""
@@ -142,17 +143,19 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         n, episodes = self.num_envs, self._episodes
         lanes = _masked_lanes(options, n)
         seeds = _lane_seeds(seed, n)
-        state = given_state(options, n)
+        if not np.delete(episodes.begun, lanes).all():
+            raise gym.error.ResetNeeded("lanes outside reset_mask were never reset")
+        placed = _place(episodes, lanes, options)
         super().reset(seed=seeds[0])
-        if seed is None and not episodes.begun.all():
+        if any(seeds[i] is None and not episodes.begun[i] for i in lanes):
             first = int(self.np_random.integers(2**63))
-            seeds = [None if episodes.begun[i] else first + i for i in range(n)]
+            for i in lanes:
+                if seeds[i] is None and not episodes.begun[i]:
+                    seeds[i] = first + int(i)
         out = np.empty((n, episodes.setup.width), dtype=np.float32)
         if len(lanes) < n:
-            if not np.delete(episodes.begun, lanes).all():
-                raise gym.error.ResetNeeded("lanes outside reset_mask were never reset")
             out[:] = episodes.observations()
-        _begin(episodes, lanes, [seeds[i] for i in lanes], state, out)
+        _begin(episodes, lanes, [seeds[i] for i in lanes], out, drawn=not placed)
         mask = np.zeros(n, dtype=bool)
         mask[lanes] = True
         return out, LazyInfo(VectorInfo(episodes.snapshot(), mask))
@@ -204,34 +207,35 @@ def final_entries(mask: Flags, observations: Observation, snapshot: Snapshot) ->
     }
 
 
-def given_state(options: dict[str, Any] | None, size: int) -> dict[str, ArrayLike] | None:
-    """options["state"], or a ValueError if its keys are wrong."""
+def _place(episodes: Episodes, lanes: NDArray[np.intp], options: dict[str, Any] | None) -> bool:
+    """Put bodies where options["state"] says; returns whether it says anything."""
     state = (options or {}).get("state")
     if state is None:
-        return None
+        return False
     wanted = {"quaternion", "angular_velocity"}
     if not isinstance(state, dict) or set(state) != wanted:
         raise ValueError(f'options["state"] must have the keys {sorted(wanted)}, got {state!r}')
-    return state
+    start = {}
+    for name, width in (("quaternion", 4), ("angular_velocity", 3)):
+        value = np.asarray(state[name], dtype=np.float64)
+        start[name] = value[lanes] if value.shape == (episodes.size, width) else value
+    episodes.batch.set_state(start["quaternion"], start["angular_velocity"], lanes=lanes)
+    return True
 
 
 def _begin(
     episodes: Episodes,
     lanes: NDArray[np.intp],
     seeds: list[int | None],
-    state: dict[str, ArrayLike] | None,
     out: Observation,
+    *,
+    drawn: bool,
 ) -> None:
-    if state is not None:
-        start = {}
-        for name, width in (("quaternion", 4), ("angular_velocity", 3)):
-            value = np.asarray(state[name], dtype=np.float64)
-            start[name] = value[lanes] if value.shape == (episodes.size, width) else value
-        episodes.batch.set_state(start["quaternion"], start["angular_velocity"], lanes=lanes)
+    """Begin episodes; a None goes on with the seed that the lane has."""
     given = [k for k, seed in enumerate(seeds) if seed is not None]
     if given:
         episodes.seed(np.array([seeds[k] for k in given], dtype=np.uint64), lanes[given])
-    episodes.restart(lanes, out, drawn=state is None)
+    episodes.restart(lanes, out, drawn=drawn)
 
 
 def _masked_lanes(options: dict[str, Any] | None, size: int) -> NDArray[np.intp]:

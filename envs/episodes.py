@@ -115,7 +115,7 @@ class Episodes:
         done, if a command is not finite.
         """
         batch, setup, size, commands = self.batch, self.setup, self.size, self.commands
-        bad = batch.advance(self._h, setup.substeps, commands, 1.0)
+        bad = batch.advance_under(commands, 1.0, self._h, setup.substeps)
         if bad >= 0:
             where = f" in lane {bad}" if size > 1 else ""
             raise ValueError(f"action must be finite, got {commands[bad].tolist()}{where}")

@@ -16,10 +16,23 @@ class _Source(Protocol):
     def __getitem__(self, key: str) -> Any: ...
 
 
+class _Empty:
+    def keys(self) -> tuple[str, ...]:
+        return ()
+
+    def __getitem__(self, key: str) -> Any:
+        raise KeyError(key)
+
+
+_EMPTY = _Empty()
+
+
 class LazyInfo(dict[str, Any]):
     """An info dictionary whose entries are worked out when they are first read.
 
-    It behaves like the plain dictionary with all entries; copying and pickling make it one.
+    It behaves like the plain dictionary with all entries; copying and pickling make it one. Only
+    what reads a dictionary's memory, as `json` does, sees no more than what was read before: give
+    it a `copy()`.
     """
 
     __slots__ = ("_source",)
@@ -65,6 +78,40 @@ class LazyInfo(dict[str, Any]):
 
     def __eq__(self, other: object) -> bool:
         return dict(self.items()) == other
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __or__(self, other: Any) -> Any:
+        return self.copy() | other
+
+    def __ror__(self, other: Any) -> Any:
+        return other | self.copy()
+
+    def __reversed__(self) -> Iterator[str]:
+        return dict.__reversed__(self.filled())
+
+    # Whoever takes entries away or sets defaults gets the plain dictionary that it looks like.
+
+    def _plain(self) -> "LazyInfo":
+        self.filled()
+        self._source = _EMPTY
+        return self
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        return dict.setdefault(self._plain(), key, default)
+
+    def pop(self, key: str, *default: Any) -> Any:
+        return dict.pop(self._plain(), key, *default)
+
+    def popitem(self) -> tuple[str, Any]:
+        return dict.popitem(self._plain())
+
+    def clear(self) -> None:
+        dict.clear(self._plain())
+
+    def __delitem__(self, key: str) -> None:
+        dict.__delitem__(self._plain(), key)
 
     __hash__ = None
 

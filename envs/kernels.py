@@ -3,7 +3,6 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from rbgym.envs.layout import (
     BEGUN,
@@ -22,7 +21,7 @@ from rbgym.envs.parts import draw, is_inside, is_over, observe, reward, width
 from rbgym.envs.random import uniforms
 from rbgym.frames import in_principal_axes, view
 from rbgym.integrators.interface import memory_size
-from rbgym.jit import compiled, index, inlined, spliced
+from rbgym.jit import compiled, index, inlined, separate, spliced
 from rbgym.kernels import start_lane
 from rbgym.layout import COMMAND, FAILED, LANES, MEMORY, ROTOR, J, L, Q
 from rbgym.quaternion import add, polished, times, to_world
@@ -123,7 +122,7 @@ def _show(parts, buffer, i, observations, k):
         observations[k, column] = buffer[i + (OBSERVATION + column) * LANES]
 
 
-@njit(error_model="numpy", nogil=True)
+@separate
 def _draw_lane(part, scheme, potential, frame, buffer, i):
     """Start the body in the state that its seed and the number of its episode give."""
     i = index(i)

@@ -12,7 +12,16 @@ from numpy.typing import ArrayLike
 from rbgym import integrators
 from rbgym.body import RigidBody
 from rbgym.engine import Batch
-from rbgym.envs.arguments import body_or, named, no_rendering, ranges, torque_limits, unbounded
+from rbgym.envs.arguments import (
+    body_or,
+    horizon,
+    named,
+    no_rendering,
+    ranges,
+    torque_limits,
+    unbounded,
+    upright_moment,
+)
 from rbgym.envs.base import AttitudeEnv, AttitudeVectorEnv
 from rbgym.envs.bounds import rate_bounds
 from rbgym.envs.episodes import Setup
@@ -60,7 +69,7 @@ def build(
     named("reward", reward, REWARDS)
     named("observation", observation, OBSERVATIONS)
     body = body_or(body, cone())
-    mgl = body.gravity_moment(GRAVITY) if mgl is None else positive("mgl", mgl)
+    mgl = upright_moment(body, GRAVITY) if mgl is None else positive("mgl", mgl)
     dt, substeps = positive("dt", dt), count("substeps", substeps)
     limits = torque_limits(torque_limit, mgl * np.array([0.5, 0.5, 0.01]))
     start = ranges("initial", initial, START, START_LIMITS)
@@ -80,7 +89,7 @@ def build(
         dt=dt,
         substeps=substeps,
         torque_limit=limits,
-        limit=math.inf if max_episode_steps is None else float(max_episode_steps),
+        limit=horizon(max_episode_steps),
         settled_steps=SETTLED_STEPS,
         width=space.shape[0],
         observe=observation if callable(observation) else None,

@@ -84,8 +84,10 @@ class Batch:
         self._write(layout.SCALE, np.ones((len(values), 3)))
         kernels.start(*self.physics[:2], self.buffer, np.arange(len(values)))
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "buffer"}
+
     def __setstate__(self, state: dict[str, Any]) -> None:
-        # The buffer and its view are pickled apart: join them again.
         self.__dict__.update(state)
         self.buffer = self._view.reshape(-1)
 
@@ -102,7 +104,7 @@ class Batch:
     def rows(self, row: int, count: int) -> Array:
         """Copy of `count` rows from `row` on, shape (size, count)."""
         part = self.block_view()[:, row : row + count].transpose(0, 2, 1)
-        return part.reshape(self.blocks * layout.LANES, count)[: self.size]
+        return part.reshape(self.blocks * layout.LANES, count)[: self.size].copy()
 
     def put_rows(self, row: int, values: Array, lanes: NDArray[np.intp] | None = None) -> None:
         """Write rows of some lanes (default all); values (lanes, count)."""
@@ -130,7 +132,7 @@ class Batch:
         Raises ValueError, state untouched, for wrong shapes, non-finite values and quaternions
         that are not of unit length.
         """
-        k = np.arange(self.size) if lanes is None else np.atleast_1d(np.asarray(lanes, np.intp))
+        k = self._lanes(lanes)
         if (angular_velocity is None) == (angular_momentum is None):
             raise ValueError("give one of angular_velocity and angular_momentum, not both")
         q = _rows("quaternion", quaternion, len(k), 4)
@@ -158,15 +160,27 @@ class Batch:
         self.put_rows(layout.ROTOR, rotor, k)
         kernels.start(*self.physics[:2], self.buffer, k)
 
+    def _lanes(self, lanes: ArrayLike | None) -> NDArray[np.intp]:
+        if lanes is None:
+            return np.arange(self.size)
+        given = np.atleast_1d(np.asarray(lanes))
+        if given.dtype.kind not in "iu" or np.any((given < 0) | (given >= self.size)):
+            raise ValueError(f"lanes must be integers from 0 to {self.size - 1}, got {lanes!r}")
+        return given.astype(np.intp)
+
     def full_state(self) -> Array:
-        """Every row that the motion depends on, (size, 11 + memory); see `restore`."""
+        """Everything that a body's motion depends on, (size, 14 + memory); see `restore`."""
         memory = self.rows(layout.MEMORY, self.integrator.memory)
-        return np.concatenate([self.rows(0, layout.STATE), memory], axis=1)
+        torque = self.rows(layout.TORQUE, 3)
+        return np.concatenate([self.rows(0, layout.STATE), torque, memory], axis=1)
 
     def restore(self, state: Array, lanes: NDArray[np.intp] | None = None) -> None:
         """Put back what `full_state` gave: the motion continues bit for bit."""
+        memory = layout.STATE + 3
         self.put_rows(0, state[:, : layout.STATE], lanes)
-        self.put_rows(layout.MEMORY, state[:, layout.STATE :], lanes)
+        self.put_rows(layout.TORQUE, state[:, layout.STATE : memory], lanes)
+        self.put_rows(layout.MEMORY, state[:, memory:], lanes)
+        self.put_rows(layout.FAILED, np.zeros((len(state), 1)), lanes)
 
     def measure(self) -> dict[str, Array]:
         """quaternion (n, 4), angular_velocity (n, 3) [rad/s, body], angular_momentum (n, 3)
@@ -180,14 +194,15 @@ class Batch:
         u = _rows("torque", torque, self.size, 3)
         self.put_rows(layout.TORQUE, rotate_inverse(self.rows(layout.FRAME, 4), u))
 
-    def advance(
-        self, h: float, steps: int = 1, commands: Array = _NO_COMMANDS, bound: float = np.inf
-    ) -> int:
-        """Advance by `steps` steps of length h [s].
+    def advance(self, h: float, steps: int = 1) -> None:
+        """Advance by `steps` steps of length h [s] under the torque that is held."""
+        self.advance_under(_NO_COMMANDS, np.inf, h, steps)
 
-        commands: (size, 3) float64; clipped to +-bound and multiplied by the SCALE rows they are
-        the new held torque. Without them the torque stays what it was. Returns -1; or, nothing
-        done, the first body whose command is not finite.
+    def advance_under(self, commands: Array, bound: float, h: float, steps: int) -> int:
+        """Advance under a new held torque: commands clipped to +-bound, times the SCALE rows.
+
+        commands: (size, 3), C-contiguous float64, which is not checked. Returns -1; or, neither
+        motion nor torque changed, the first body whose command is not finite.
         """
         rest = (float(bound), steps, float(h), 1.0 if self.projection else 0.0)
         if not threads.worthwhile(self.blocks):

@@ -1,10 +1,12 @@
 """How every kernel of the package is compiled: the options live here and nowhere else.
 
-Three kinds of functions are compiled:
+Five kinds of functions are compiled:
 
 - `@inlined`: scalar kernels on tuples of floats, inlined into whoever calls them;
 - `@choice`: a function whose body is chosen by the class of its first argument, a `NamedTuple`
   that names a scheme, a potential or a part of a task;
+- `@spliced`: what stands directly in a loop over lanes;
+- `@separate`: what is rarely called, and had better stay out of its caller;
 - `@compiled`: the few entry points, kept in an on-disk cache.
 """
 
@@ -28,6 +30,7 @@ _OPTIONS: dict[str, Any] = {
     "error_model": "numpy",
     "nogil": True,
 }
+_SEPARATE: Any = {"error_model": "numpy", "nogil": True}
 # What is inlined is never called: no time is spent on wrappers for Python and C.
 _INLINED: Any = {
     **_OPTIONS,
@@ -52,6 +55,12 @@ def spliced(function: F) -> F:
     small to the compiler, which then unrolls it too early and vectorises nothing.
     """
     compiled_function: F = njit(inline="always", **_OPTIONS)(function)
+    return compiled_function
+
+
+def separate(function: F) -> F:
+    """Compile a function that is called, not inlined: a rare branch beside a loop over lanes."""
+    compiled_function: F = njit(**_SEPARATE)(function)
     return compiled_function
 
 
@@ -142,8 +151,12 @@ def sources_digest(folder: Path = _FOLDER) -> str:
 def compiled(function: F) -> F:
     """Compile an entry point and keep the machine code on disk, keyed on all sources."""
     dispatcher = njit(cache=True, **_OPTIONS)(function)
-    # Numba offers no public way to add to the key; tests/test_cache.py guards this line.
-    dispatcher._cache._cache_file._source_stamp = sources_digest()
+    # Numba offers no public way to add to the key; tests/test_cache.py guards these lines. The
+    # version is what an index is judged by before it is read: one that names a class which is no
+    # more could not be.
+    if hasattr(dispatcher, "_cache"):  # not with NUMBA_DISABLE_JIT
+        file = dispatcher._cache._cache_file
+        file._version = f"{file._version} {sources_digest()}"
     return dispatcher  # type: ignore[no-any-return]
 
 
@@ -153,6 +166,8 @@ def entry_point(kernel: Any, *args: Any) -> Callable[..., Any]:
     Working out the types of named tuples at each call costs more than stepping a body. Call the
     result with arguments of exactly these types (arrays: dtype and layout) only.
     """
+    if not hasattr(kernel, "compile"):  # with NUMBA_DISABLE_JIT
+        return kernel  # type: ignore[no-any-return]
     signature = tuple(typeof(arg) for arg in args)  # type: ignore[no-untyped-call]
     kernel.compile(signature)
     entry: Callable[..., Any] = kernel.overloads[signature].entry_point
@@ -177,7 +192,7 @@ class Entry:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Machine code stays with the process: a pickle names the kernel, a copy shares it.
-        function = self.kernel.py_func
+        function = getattr(self.kernel, "py_func", self.kernel)
         return _entry, (function.__module__, function.__name__)
 
 

@@ -5,11 +5,9 @@ The loops over the lanes of a block compile to vector instructions.
 
 import math
 
-from numba import njit
-
 from rbgym.frames import to_principal, view
 from rbgym.integrators import interface as scheme_of
-from rbgym.jit import compiled, index, inlined, spliced
+from rbgym.jit import compiled, index, inlined, separate, spliced
 from rbgym.layout import (
     COMMAND,
     CORRECTION,
@@ -35,7 +33,7 @@ _GROUP = 4  # blocks that are stepped side by side
 _PASSES = 12
 
 
-@njit(error_model="numpy", nogil=True)
+@separate
 def _first_bad(commands):
     """Index of the first row that is not finite, or -1."""
     for k in range(len(commands)):
@@ -66,7 +64,8 @@ def advance(scheme, potential, frame, buffer, commands, bound, substeps, h, proj
 
     buffer: flat float64, a whole number of blocks. commands: (bodies, 3), body axes, clipped to
     +-bound and multiplied by the SCALE rows; none of them, and the torque stays as it is. If one
-    is not finite, nothing is done and the index of its body returned. projection: 1.0 or 0.0.
+    is not finite, motion and torque stay and the index of its body is returned. projection: 1.0
+    or 0.0.
     """
     # The size of a block is a constant and the loops start at zero: only then can the compiler
     # prove that no index is negative, and use vector loads.

@@ -8,11 +8,9 @@ scalar solve.
 
 import math
 
-from numba import njit
-
 from rbgym.integrators import interface as scheme_of
 from rbgym.integrators.interface import Body, Step
-from rbgym.jit import inlined, spliced
+from rbgym.jit import inlined, separate, spliced
 from rbgym.layout import (
     CORRECTION,
     FAILED,
@@ -177,7 +175,7 @@ def finish(scheme, potential, buffer, i, h, projection):
     return 0 if good | failed else 1
 
 
-@njit(error_model="numpy", nogil=True)
+@separate
 def _redo(scheme, potential, buffer, i, h, projection):
     """Robust scalar solve: follow the root from a step of no length to the whole step."""
     buffer[i + REDONE * LANES] += 1.0
@@ -204,7 +202,7 @@ def _redo(scheme, potential, buffer, i, h, projection):
     buffer[i + FAILED * LANES] = 1.0
 
 
-@njit(error_model="numpy", nogil=True)
+@separate
 def redo_block(scheme, potential, buffer, base, h, projection):
     """Redo the lanes that the vector pass left where they were."""
     for lane in range(LANES):

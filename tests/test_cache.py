@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -93,9 +94,19 @@ def test_machine_code_is_loaded_by_the_next_process_until_the_physics_is_edited(
     assert third["q"] != first["q"]
 
 
+def test_machine_code_made_for_a_class_that_is_no_more_is_left_alone(cache, tree):
+    run(cache, tree)
+    path = tree / "rbgym" / "integrators" / "akw.py"
+    path.write_text(path.read_text().replace("AKW", "Renamed"))
+    catalogue = path.with_name("__init__.py")
+    catalogue.write_text(re.sub(r"import AKW\b", "import Renamed as AKW", catalogue.read_text()))
+    second = run(cache, tree)
+    assert (second["hits"], second["misses"]) == (0, 1)
+
+
 @pytest.mark.parametrize(
     "source",
-    ["rbgym/kernels.py", "rbgym/integrators/imidm.py", "rbgym/layout.py", "envs/__init__.py"],
+    ["rbgym/kernels.py", "rbgym/integrators/krysl.py", "rbgym/layout.py", "envs/__init__.py"],
 )
 def test_edit_of_any_source_changes_the_key_of_the_cache(tree, source):
     before = sources_digest(tree / "rbgym")

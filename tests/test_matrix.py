@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from rbgym import matrix
-from rbgym.integrators import interface
+from rbgym.integrators import interface, krysl
 from rbgym.integrators.akw import AKW
-from rbgym.integrators.imidm import IMIDM
 from rbgym.integrators.interface import Body, Step
 from rbgym.integrators.quat_em import QuatEM
 from rbgym.potentials import HeavyTop, NoPotential
@@ -57,7 +56,9 @@ def newton(scheme, potential, step, x):
     return tuple(np.subtract(x, dx)), math.sqrt(F2 / size2)
 
 
-@pytest.mark.parametrize("scheme", [QuatEM(), AKW(), IMIDM()])
+@pytest.mark.parametrize(
+    "scheme", [QuatEM(), AKW(), krysl.Trap(), krysl.Imid(), krysl.Trapm(), krysl.Imidm()]
+)
 @pytest.mark.parametrize("potential", [NoPotential(), HeavyTop(40.0, (0.6, 0.0, 0.8))])
 def test_corrections_square_the_residual(scheme, potential):
     """Which only the true derivative of the scheme's equation makes them do."""

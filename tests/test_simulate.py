@@ -116,7 +116,7 @@ def test_bad_argument_is_a_value_error_that_names_it(argument, value):
 
 
 @pytest.mark.parametrize(
-    ("name", "near"), [("quatem", "quat_em"), ("AKW", "akw"), ("rk4", "rkn4"), ("imid", "imidm")]
+    ("name", "near"), [("quatem", "quat_em"), ("AKW", "akw"), ("rk4", "rkn4"), ("imidmm", "imidm")]
 )
 def test_unknown_integrator_suggests_the_near_name(name, near):
     with pytest.raises(ValueError, match=f"did you mean .*'{near}'"):

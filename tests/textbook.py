@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
-from scipy.linalg import block_diag, expm
+from scipy.linalg import block_diag
 
 from textbook_quaternion import (
     Array,
@@ -143,52 +143,6 @@ def quat_em_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=Non
     q1, p1 = quaternion_product(quaternion_of_rotation_vector(x[:3]), q), x[3:]
     q1 = q1 / np.linalg.norm(q1)  # round-off only
     return q1, np.linalg.solve(J, 0.5 * G(q1) @ p1 - h_w)
-
-
-# ---- Krysl (2007): AKW and IMIDM ------------------------------------------------------------
-def cayley(A: Array) -> Array:
-    """cay(A) = (1 - A/2)^-1 (1 + A/2)."""
-    return np.linalg.solve(np.eye(3) - A / 2, np.eye(3) + A / 2)
-
-
-def akw_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=None):
-    """Algorithm AKW, section 4, in the unknown Pi_n; I^-1 Pibar becomes I^-1 (Pibar - h_w)."""
-    J, u, h_w = tensor(J), vector(torque), vector(rotor_momentum)
-    R, Pi = rotation(q), J @ omega + h_w
-    T = torque_at(R, potential, u)
-
-    def next_attitude(Pi1: Array) -> tuple[Array, Array]:
-        omega_bar = np.linalg.solve(J, (Pi + Pi1) / 2 - h_w)
-        return omega_bar, R @ cayley(h * skew(omega_bar))
-
-    def residual(Pi1: Array) -> Array:
-        omega_bar, R1 = next_attitude(Pi1)
-        T1 = torque_at(R1, potential, u)
-        return Pi1 - Pi + h * skew(omega_bar) @ (Pi + Pi1) / 2 - h / 2 * (T + T1)
-
-    Pi1 = newton(residual, Pi)
-    q1 = quaternion_of_rotation(next_attitude(Pi1)[1], near=q)
-    return q1, np.linalg.solve(J, Pi1 - h_w)
-
-
-def imidm_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=None):
-    """Algorithm IMIDM, section 3.6, in the unknown Psi_n; torque at R_{n-1} exp(Psi_n / 2)."""
-    J, u, h_w = tensor(J), vector(torque), vector(rotor_momentum)
-    R, Pi = rotation(q), J @ omega + h_w
-
-    def half_way(Psi: Array) -> tuple[Array, Array]:
-        half = expm(skew(Psi) / 2)
-        return half, torque_at(R @ half, potential, u)
-
-    def residual(Psi: Array) -> Array:
-        half, T = half_way(Psi)
-        return Psi - h * np.linalg.solve(J, half.T @ Pi + h / 2 * T - h_w)
-
-    Psi = newton(residual, h * omega)
-    half, T = half_way(Psi)
-    Pi1 = expm(-skew(Psi)) @ Pi + h * half.T @ T
-    q1 = quaternion_of_rotation(R @ expm(skew(Psi)), near=q)
-    return q1, np.linalg.solve(J, Pi1 - h_w)
 
 
 # ---- Mandre (2008): Runge-Kutta-Nystrom -----------------------------------------------------

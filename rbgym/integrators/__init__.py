@@ -8,8 +8,8 @@ import difflib
 from dataclasses import dataclass, field
 from typing import Any
 
+from rbgym.integrators import krysl
 from rbgym.integrators.akw import AKW
-from rbgym.integrators.imidm import IMIDM
 from rbgym.integrators.interface import memory_size
 from rbgym.integrators.quat_em import QuatEM
 from rbgym.integrators.rkn4 import RKN4
@@ -71,6 +71,36 @@ _ALL = (
         scheme=AKW(),
     ),
     Integrator(
+        name="trap",
+        title="trapezoidal",
+        order=2,
+        symmetric=True,
+        explicit=False,
+        conserves={"none": (), "heavy_top": ()},
+        source="Krysl (2007), section 3.3, TRAP",
+        scheme=krysl.Trap(),
+    ),
+    Integrator(
+        name="imid",
+        title="implicit midpoint",
+        order=2,
+        symmetric=True,
+        explicit=False,
+        conserves={"none": ("energy",), "heavy_top": ()},
+        source="Krysl (2007), section 3.4, IMID",
+        scheme=krysl.Imid(),
+    ),
+    Integrator(
+        name="trapm",
+        title="momentum-conserving trapezoidal",
+        order=2,
+        symmetric=True,
+        explicit=False,
+        conserves={"none": ("angular_momentum",), "heavy_top": ("vertical_momentum",)},
+        source="Krysl (2007), section 3.6, TRAPM",
+        scheme=krysl.Trapm(),
+    ),
+    Integrator(
         name="imidm",
         title="momentum-conserving implicit midpoint",
         order=2,
@@ -78,7 +108,47 @@ _ALL = (
         explicit=False,
         conserves={"none": ("angular_momentum",), "heavy_top": ("vertical_momentum",)},
         source="Krysl (2007), section 3.6, IMIDM",
-        scheme=IMIDM(),
+        scheme=krysl.Imidm(),
+    ),
+    Integrator(
+        name="forward_euler",
+        title="forward Euler",
+        order=1,
+        symmetric=False,
+        explicit=True,
+        conserves={"none": (), "heavy_top": ()},
+        source="Krysl (2007), eq. (11)",
+        scheme=krysl.ForwardEuler(),
+    ),
+    Integrator(
+        name="backward_euler",
+        title="backward Euler",
+        order=1,
+        symmetric=False,
+        explicit=False,
+        conserves={"none": (), "heavy_top": ()},
+        source="Krysl (2007), eq. (12)",
+        scheme=krysl.BackwardEuler(),
+    ),
+    Integrator(
+        name="forward_euler_m",
+        title="momentum-conserving forward Euler",
+        order=1,
+        symmetric=False,
+        explicit=True,
+        conserves={"none": ("angular_momentum",), "heavy_top": ("vertical_momentum",)},
+        source="Krysl (2007), eq. (18)",
+        scheme=krysl.ForwardEulerM(),
+    ),
+    Integrator(
+        name="backward_euler_m",
+        title="momentum-conserving backward Euler",
+        order=1,
+        symmetric=False,
+        explicit=False,
+        conserves={"none": ("angular_momentum",), "heavy_top": ("vertical_momentum",)},
+        source="Krysl (2007), eq. (19)",
+        scheme=krysl.BackwardEulerM(),
     ),
     Integrator(
         name="rkn4",

@@ -1,0 +1,265 @@
+"""The Euler steps of Krysl (2007) and the four schemes composed of them, sections 3.2 to 3.6.
+
+With T the body torque, Omega = J^-1 (Pi - h_w) and s the length of the step, two forms of each:
+
+              rate form (11), (12)                          momentum form (18), (19)
+    forward   R_1 = R_0 exp(s Omega_0)                      the same attitude
+              Pi_1 = Pi_0 + s (Pi_0 x Omega_0 + T_0)        L_1 = L_0 + s R_0 T_0
+    backward  R_1 = R_0 exp(s Omega_1)                      the same attitude
+              Pi_1 = Pi_0 + s (Pi_1 x Omega_1 + T_1)        L_1 = L_0 + s R_1 T_1
+
+Half a forward and half a backward step make TRAP and TRAPM, half a backward and half a forward one
+IMID and IMIDM. Only the backward step asks for a solution. Its unknown is phi = s Omega_1; with
+P = (1/s) J phi + h_w, the momentum at its end,
+
+    F(phi) = P + phi x P - Pi_0 - s T(exp(-phi) o_0)        rate form
+    F(phi) = P - exp(-phi) Pi_0 - s T(exp(-phi) o_0)        momentum form
+
+Energy: IMID conserves that of a free body (16); a held torque u does the work h Omega_m . u on it.
+"""
+
+import math
+from typing import NamedTuple
+
+from rbgym.integrators.interface import (
+    Step,
+    conserves_energy,
+    correct,
+    defect,
+    finish,
+    fraction,
+    reach,
+)
+from rbgym.jit import choice, for_type, inlined
+from rbgym.matrix import crossed, multiple, outer, plus, skewed, solve, turning, with_diagonal
+from rbgym.potentials import gradient, is_free
+from rbgym.quaternion import (
+    add,
+    cross,
+    dot,
+    even_odd,
+    qmul,
+    scale,
+    sub,
+    times,
+    to_body,
+    to_world,
+)
+
+_REACH = 16.0  # the series are at round-off up to |phi| = 4
+
+
+class ForwardEuler(NamedTuple):
+    """Names the scheme to the engine."""
+
+
+class BackwardEuler(NamedTuple):
+    """Names the scheme to the engine."""
+
+
+class ForwardEulerM(NamedTuple):
+    """Names the scheme to the engine."""
+
+
+class BackwardEulerM(NamedTuple):
+    """Names the scheme to the engine."""
+
+
+class Trap(NamedTuple):
+    """Names the scheme to the engine."""
+
+
+class Imid(NamedTuple):
+    """Names the scheme to the engine."""
+
+
+class Trapm(NamedTuple):
+    """Names the scheme to the engine."""
+
+
+class Imidm(NamedTuple):
+    """Names the scheme to the engine."""
+
+
+_BACKWARD = (BackwardEuler, BackwardEulerM, Trap, Trapm, Imid, Imidm)
+
+
+@choice
+def _leads(scheme):
+    """Whether half a forward step comes before the backward one."""
+    raise NotImplementedError
+
+
+@for_type(_leads, Trap, Trapm)
+def _(scheme):
+    return True
+
+
+@for_type(_leads, BackwardEuler, BackwardEulerM, Imid, Imidm)
+def _(scheme):
+    return False
+
+
+@choice
+def _follows(scheme):
+    """Whether half a forward step comes after the backward one."""
+    raise NotImplementedError
+
+
+@for_type(_follows, Imid, Imidm)
+def _(scheme):
+    return True
+
+
+@for_type(_follows, BackwardEuler, BackwardEulerM, Trap, Trapm)
+def _(scheme):
+    return False
+
+
+@choice
+def _in_momentum_form(scheme):
+    """Whether the world momentum is what is advanced."""
+    raise NotImplementedError
+
+
+@for_type(_in_momentum_form, ForwardEulerM, BackwardEulerM, Trapm, Imidm)
+def _(scheme):
+    return True
+
+
+@for_type(_in_momentum_form, ForwardEuler, BackwardEuler, Trap, Imid)
+def _(scheme):
+    return False
+
+
+@for_type(fraction, Trap, Trapm, Imid, Imidm)
+def _(scheme):
+    return 0.5
+
+
+@for_type(fraction, BackwardEuler, BackwardEulerM)
+def _(scheme):
+    return 1.0
+
+
+@for_type(reach, *_BACKWARD)
+def _(scheme):
+    return _REACH
+
+
+@inlined
+def exponential(phi):
+    """Quaternion of exp(phi), |phi| <= 4: from the quarter of the angle."""
+    y = dot(phi, phi) / 16.0
+    c, s = even_odd(y)
+    k = 0.5 * s * c
+    return (1.0 - 2.0 * y * s * s, k * phi[0], k * phi[1], k * phi[2])
+
+
+@inlined
+def tangent(phi):
+    """dexp_{-phi}, 1 - b [phi]x + c [phi]x[phi]x: the body rotation that changing phi is."""
+    y = dot(phi, phi)
+    b = 0.5 - y / 24.0 * (1.0 - y / 30.0 * (1.0 - y / 56.0))
+    c = 1.0 / 6.0 - y / 120.0 * (1.0 - y / 42.0 * (1.0 - y / 72.0))
+    return plus(outer(scale(c, phi), phi), skewed(1.0 - c * y, scale(-b, phi)))
+
+
+@inlined
+def _torque(potential, u, o):
+    if is_free(potential):
+        return u
+    return add(u, cross(o, gradient(potential, o)))
+
+
+@inlined
+def _forward(scheme, potential, body, step, s):
+    """The state after a forward step of length s: attitude, momenta and direction."""
+    omega = times(body.J_inv, sub(step.Pi_0, body.rotor))
+    phi = scale(s, omega)
+    turn = exponential(phi)
+    T = _torque(potential, step.u, step.o_0)
+    q = qmul(step.q, turn)
+    if _in_momentum_form(scheme):
+        L = add(step.L, to_world(step.q, scale(s, T)))
+        Pi = to_body(turn, add(step.Pi_0, scale(s, T)))
+    else:
+        Pi = add(step.Pi_0, scale(s, add(cross(step.Pi_0, omega), T)))
+        L = to_world(q, Pi)
+    return Step(q, L, Pi, to_body(turn, step.o_0), step.u, step.h)
+
+
+@inlined
+def _start(scheme, potential, body, step):
+    """The state from which the backward step starts, and its length."""
+    if _leads(scheme):
+        return _forward(scheme, potential, body, step, 0.5 * step.h), 0.5 * step.h
+    return step, step.h * fraction(scheme)
+
+
+@inlined
+def _residual(scheme, potential, body, start, s, phi, turn):
+    P = add(scale(1.0 / s, times(body.J, phi)), body.rotor)
+    given = scale(s, _torque(potential, start.u, to_body(turn, start.o_0)))
+    if _in_momentum_form(scheme):
+        return sub(P, add(to_body(turn, start.Pi_0), given))
+    return sub(add(P, cross(phi, P)), add(start.Pi_0, given))
+
+
+@inlined
+def _size(body, start, s):
+    u, Pi, h_w = start.u, start.Pi_0, body.rotor
+    return dot(Pi, Pi) + dot(h_w, h_w) + s * s * dot(u, u)
+
+
+@for_type(correct, *_BACKWARD)
+def _(scheme, potential, body, step, phi):
+    start, s = _start(scheme, potential, body, step)
+    turn, D = exponential(phi), scale(1.0 / s, body.J)
+    F = _residual(scheme, potential, body, start, s, phi, turn)
+    if _in_momentum_form(scheme):
+        Pi = to_body(turn, start.Pi_0)
+        dF = with_diagonal(D, crossed(scale(-1.0, Pi), tangent(phi)))
+    else:
+        dF = turning(D, phi, D, add(times(D, phi), body.rotor))
+    if not is_free(potential):
+        o = to_body(turn, start.o_0)
+        tilting = crossed(gradient(potential, o), crossed(o, tangent(phi)))
+        dF = plus(dF, multiple(s, tilting))
+    return solve(dF, F), dot(F, F), _size(body, start, s)
+
+
+@for_type(finish, *_BACKWARD)
+def _(scheme, potential, body, step, phi, memory):
+    start, s = _start(scheme, potential, body, step)
+    turn = exponential(phi)
+    q, T = qmul(start.q, turn), _torque(potential, start.u, to_body(turn, start.o_0))
+    P = add(scale(1.0 / s, times(body.J, phi)), body.rotor)
+    if _follows(scheme):
+        P = add(P, add(cross(P, phi), scale(s, T)))
+    L = add(start.L, to_world(q, scale(2.0 * s if _follows(scheme) else s, T)))
+    q = qmul(q, turn) if _follows(scheme) else q
+    if not _in_momentum_form(scheme):
+        L = to_world(q, P)
+    return q, L, 2.0 * dot(phi, step.u), memory
+
+
+@for_type(defect, *_BACKWARD)
+def _(scheme, potential, body, step, phi, Pi_1, o_1):
+    start, s = _start(scheme, potential, body, step)
+    r = _residual(scheme, potential, body, start, s, phi, exponential(phi))
+    return dot(r, r), _size(body, start, s) + dot(Pi_1, Pi_1)
+
+
+@for_type(finish, ForwardEuler, ForwardEulerM)
+def _(scheme, potential, body, step, phi, memory):
+    end = _forward(scheme, potential, body, step, step.h)
+    omega = times(body.J_inv, sub(step.Pi_0, body.rotor))
+    # Beyond the reach of the series there is no step: what is not finite is refused.
+    inside = step.h * step.h * dot(omega, omega) <= _REACH
+    return end.q, scale(1.0 if inside else math.nan, end.L), 0.0, memory
+
+
+@for_type(conserves_energy, Imid)
+def _(scheme, potential):
+    return is_free(potential)

@@ -1,0 +1,55 @@
+"""What a reset begins, and what a refused one leaves alone."""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import rbgym
+
+ID = "RigidTop-v0"
+
+
+def vector(n=4, **kwargs):
+    return gym.make_vec(ID, num_envs=n, **kwargs)
+
+
+def test_lanes_without_a_seed_of_their_own_differ():
+    first, _ = vector().reset(seed=[5, None, None, None])
+    second, _ = vector().reset(seed=[5, None, None, None])
+    assert len(np.unique(first, axis=0)) == 4
+    assert np.array_equal(first[0], second[0])
+    everyone, _ = vector().reset(seed=[None] * 4)
+    assert len(np.unique(everyone, axis=0)) == 4
+
+
+def test_a_refused_reset_changes_nothing():
+    vec = vector()
+    vec.reset(seed=1)
+    expected = vec.np_random.bit_generator.state
+    bad = {"quaternion": [2.0, 0.0, 0.0, 0.0], "angular_velocity": [0.0, 0.0, 0.0]}
+    before = vec.unwrapped.state
+    with pytest.raises(ValueError, match="unit length"):
+        vec.reset(seed=9, options={"state": bad})
+    assert vec.np_random.bit_generator.state == expected
+    after = vec.unwrapped.state
+    assert all(np.array_equal(before[name], after[name]) for name in before)
+
+
+@pytest.mark.parametrize("steps", [0, -2, 2.5, float("nan")])
+def test_a_horizon_that_is_no_number_of_steps_is_refused(steps):
+    with pytest.raises(ValueError, match="max_episode_steps"):
+        vector(max_episode_steps=steps)
+
+
+def test_no_horizon_is_what_gymnasium_writes_as_minus_one():
+    vec = vector(max_episode_steps=-1)
+    vec.reset(seed=0)
+    assert not any(vec.step(np.zeros((4, 3)))[3].any() for _ in range(3))
+
+
+@pytest.mark.parametrize("center", [(0.0, 0.0, -0.05), (0.01, 0.0, 0.05), (0.0, 0.0, 0.0)])
+def test_a_body_that_is_no_top_needs_its_weight_moment_given(center):
+    body = rbgym.RigidBody([1e-2, 1e-2, 1e-2], mass=1.0, center_of_mass=center)
+    with pytest.raises(ValueError, match="center_of_mass"):
+        gym.make(ID, body=body)
+    assert gym.make(ID, body=body, mgl=0.3).unwrapped.potential.mgl == 0.3
