@@ -6,9 +6,14 @@ of the cross product with v.
 """
 
 from rbgym.jit import inlined
-from rbgym.quaternion import Vector, add, cross, dot, scale, sub
+from rbgym.quaternion import Quaternion, Vector, add, cross, dot, scale, sub
 
 Matrix = tuple[Vector, Vector, Vector]
+
+
+@inlined
+def _row_times(a: Vector, B: Matrix) -> Vector:
+    return add(add(scale(a[0], B[0]), scale(a[1], B[1])), scale(a[2], B[2]))
 
 
 @inlined
@@ -35,6 +40,23 @@ def crossed(v: Vector, A: Matrix) -> Matrix:
 def outer(a: Vector, b: Vector) -> Matrix:
     """a b^T."""
     return (scale(a[0], b), scale(a[1], b), scale(a[2], b))
+
+
+@inlined
+def product(A: Matrix, B: Matrix) -> Matrix:
+    """A B."""
+    return (_row_times(A[0], B), _row_times(A[1], B), _row_times(A[2], B))
+
+
+@inlined
+def of_quaternion(q: Quaternion) -> Matrix:
+    """R(q)."""
+    w, x, y, z = q
+    return (
+        (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)),
+        (2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)),
+        (2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)),
+    )
 
 
 @inlined

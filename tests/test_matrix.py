@@ -1,12 +1,13 @@
 """Matrices given as tuples of rows, against numpy; and the derivatives that are built of them."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from rbgym import matrix
-from rbgym.integrators import interface, krysl
+from rbgym.integrators import bottasso, interface, krysl
 from rbgym.integrators.akw import AKW
 from rbgym.integrators.interface import Body, Step
 from rbgym.integrators.quat_em import QuatEM
@@ -31,6 +32,7 @@ def rows(M):
         (matrix.plus(rows(A), rows(B)), A + B),
         (matrix.multiple(1.5, rows(A)), 1.5 * A),
         (matrix.crossed(tuple(V), rows(A)), skew(V) @ A),
+        (matrix.product(rows(A), rows(B)), A @ B),
         (matrix.outer(tuple(U), tuple(V)), np.outer(U, V)),
         (matrix.skewed(1.5, tuple(V)), 1.5 * np.eye(3) + skew(V)),
         (matrix.with_diagonal(tuple(D), rows(A)), np.diag(D) + A),
@@ -57,7 +59,17 @@ def newton(scheme, potential, step, x):
 
 
 @pytest.mark.parametrize(
-    "scheme", [QuatEM(), AKW(), krysl.Trap(), krysl.Imid(), krysl.Trapm(), krysl.Imidm()]
+    "scheme",
+    [
+        QuatEM(),
+        AKW(),
+        krysl.Trap(),
+        krysl.Imid(),
+        krysl.Trapm(),
+        krysl.Imidm(),
+        bottasso.SWC1(),
+        bottasso.BBTrap(),
+    ],
 )
 @pytest.mark.parametrize("potential", [NoPotential(), HeavyTop(40.0, (0.6, 0.0, 0.8))])
 def test_corrections_square_the_residual(scheme, potential):
@@ -73,3 +85,11 @@ def test_corrections_square_the_residual(scheme, potential):
     second = newton(scheme, potential, step, off)[1]
     assert first > 1e-5
     assert second < first**2
+
+
+def test_factors_of_dexp_are_at_round_off():
+    for t in np.linspace(0.05, 4.0, 80):
+        y = Fraction(float(t) ** 2)
+        terms = [(-y) ** n / math.factorial(2 * n + 2) for n in range(30)]
+        b, c = sum(terms), sum(term / (2 * n + 3) for n, term in enumerate(terms))
+        assert krysl.dexp_factors(float(y)) == pytest.approx((float(b), float(c)), rel=1e-14)

@@ -24,6 +24,9 @@ TWINS = {
     "backward_euler": krysl.backward_euler_step,
     "forward_euler_m": krysl.forward_euler_m_step,
     "backward_euler_m": krysl.backward_euler_m_step,
+    "swc1": krysl.swc1_step,
+    "bbtrap": krysl.bbtrap_step,
+    "bbtrapwd": krysl.bbtrapwd_step,
     "rkn4": tb.rkn4_normalised_step,
 }
 TENSOR = np.array([[2.0, 0.2, -0.1], [0.2, 1.4, 0.15], [-0.1, 0.15, 0.9]])

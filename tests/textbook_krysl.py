@@ -157,3 +157,52 @@ def akw_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=None):
     Pi1 = newton(residual, Pi)
     q1 = quaternion_of_rotation(next_attitude(Pi1)[1], near=q)
     return q1, np.linalg.solve(J, Pi1 - h_w)
+
+
+def _bottasso(x, h, residual_rate):
+    """Psi of (h/2)(... + ...) solved for, with the end that it leads to."""
+
+    def end(Psi: Array) -> tuple[Array, Array]:
+        R = x.R @ expm(skew(Psi))
+        return R, expm(-skew(Psi)) @ (x.Pi + h / 2 * x.T(x.R)) + h / 2 * x.T(R)
+
+    def residual(Psi: Array) -> Array:
+        return Psi - h / 2 * residual_rate(Psi, end(Psi)[1])
+
+    return x.end(*end(newton(residual, h * x.rate(x.Pi))))
+
+
+def swc1_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=None):
+    """Algorithm SWC1, section 4."""
+    x = Setting(J, q, omega, potential, torque, rotor_momentum)
+
+    def end(Psi: Array) -> Array:
+        half = expm(skew(Psi) / 2)
+        return expm(-skew(Psi)) @ x.Pi + h * half.T @ x.T(x.R @ half)
+
+    def residual(Psi: Array) -> Array:
+        return Psi - h / 2 * (x.rate(end(Psi)) + x.rate(x.Pi))
+
+    Psi = newton(residual, h * x.rate(x.Pi))
+    return x.end(x.R @ expm(skew(Psi)), end(Psi))
+
+
+def bbtrap_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=None):
+    """Algorithm BBTRAP, section 4."""
+    x = Setting(J, q, omega, potential, torque, rotor_momentum)
+    return _bottasso(x, h, lambda Psi, Pi: x.rate(Pi) + x.rate(x.Pi))
+
+
+def bbtrapwd_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=None):
+    """Algorithm BBTRAPWD, section 4, with d exp as (9) prints it."""
+    x = Setting(J, q, omega, potential, torque, rotor_momentum)
+
+    def dexp(Theta: Array) -> Array:
+        n = np.sqrt(Theta @ Theta)
+        S = skew(Theta)
+        return np.eye(3) + (1 - np.cos(n)) / n**2 * S + (1 - np.sin(n) / n) * S @ S / n**2
+
+    def rates(Psi: Array, Pi: Array) -> Array:
+        return np.linalg.solve(dexp(-Psi), x.rate(Pi)) + x.rate(x.Pi)
+
+    return _bottasso(x, h, rates)

@@ -8,7 +8,7 @@ import difflib
 from dataclasses import dataclass, field
 from typing import Any
 
-from rbgym.integrators import krysl
+from rbgym.integrators import bottasso, krysl
 from rbgym.integrators.akw import AKW
 from rbgym.integrators.interface import memory_size
 from rbgym.integrators.quat_em import QuatEM
@@ -149,6 +149,36 @@ _ALL = (
         conserves={"none": ("angular_momentum",), "heavy_top": ("vertical_momentum",)},
         source="Krysl (2007), eq. (19)",
         scheme=krysl.BackwardEulerM(),
+    ),
+    Integrator(
+        name="swc1",
+        title="Simo-Wong ALGO_C1",
+        order=2,
+        symmetric=True,
+        explicit=False,
+        conserves={"none": ("energy", "angular_momentum"), "heavy_top": ("vertical_momentum",)},
+        source="Krysl (2007), section 4, SWC1",
+        scheme=bottasso.SWC1(),
+    ),
+    Integrator(
+        name="bbtrap",
+        title="Bottasso-Borri trapezoidal, truncated",
+        order=2,
+        symmetric=True,
+        explicit=False,
+        conserves={"none": ("energy", "angular_momentum"), "heavy_top": ("vertical_momentum",)},
+        source="Krysl (2007), section 4, BBTRAP",
+        scheme=bottasso.BBTrap(),
+    ),
+    Integrator(
+        name="bbtrapwd",
+        title="Bottasso-Borri trapezoidal",
+        order=2,
+        symmetric=False,
+        explicit=False,
+        conserves={"none": ("angular_momentum",), "heavy_top": ("vertical_momentum",)},
+        source="Krysl (2007), section 4, BBTRAPWD",
+        scheme=bottasso.BBTrapWD(),
     ),
     Integrator(
         name="rkn4",
