@@ -27,7 +27,7 @@ from rbgym.integrators.interface import (
     fraction,
     reach,
 )
-from rbgym.integrators.krysl import dexp_factors, exponential, tangent
+from rbgym.integrators.krysl import dexp_factors, exponential, tangent, torque
 from rbgym.jit import choice, for_type, inlined
 from rbgym.matrix import (
     crossed,
@@ -85,13 +85,6 @@ def _(scheme):
 
 
 @inlined
-def _torque(potential, u, o):
-    if is_free(potential):
-        return u
-    return add(u, cross(o, gradient(potential, o)))
-
-
-@inlined
 def _tilting(potential, o, turn):
     """Derivative of the torque at o, which a body rotation turns by `turn` of the unknowns."""
     return multiple(-1.0, crossed(gradient(potential, o), crossed(o, turn)))
@@ -105,14 +98,14 @@ def _impulse(scheme, potential, step, half):
 
 @for_type(_impulse, SWC1)
 def _(scheme, potential, step, half):
-    T_m = _torque(potential, step.u, to_body(half, step.o_0))
+    T_m = torque(potential, step.u, to_body(half, step.o_0))
     return to_body(half, scale(step.h, T_m))
 
 
 @for_type(_impulse, BBTrap, BBTrapWD)
 def _(scheme, potential, step, half):
-    T_0 = _torque(potential, step.u, step.o_0)
-    T_1 = _torque(potential, step.u, to_body(half, to_body(half, step.o_0)))
+    T_0 = torque(potential, step.u, step.o_0)
+    T_1 = torque(potential, step.u, to_body(half, to_body(half, step.o_0)))
     return scale(0.5 * step.h, add(to_body(half, to_body(half, T_0)), T_1))
 
 
@@ -125,7 +118,7 @@ def _impulse_derivative(scheme, potential, step, phi, half):
 @for_type(_impulse_derivative, SWC1)
 def _(scheme, potential, step, phi, half):
     o, turn = to_body(half, step.o_0), tangent(phi)
-    T_m = _torque(potential, step.u, o)
+    T_m = torque(potential, step.u, o)
     change = crossed(to_body(half, T_m), turn)
     if not is_free(potential):
         conjugate = (half[0], -half[1], -half[2], -half[3])
@@ -136,7 +129,7 @@ def _(scheme, potential, step, phi, half):
 @for_type(_impulse_derivative, BBTrap, BBTrapWD)
 def _(scheme, potential, step, phi, half):
     turn = multiple(2.0, tangent(scale(2.0, phi)))
-    T_0 = _torque(potential, step.u, step.o_0)
+    T_0 = torque(potential, step.u, step.o_0)
     change = crossed(to_body(half, to_body(half, T_0)), turn)
     if not is_free(potential):
         o_1 = to_body(half, to_body(half, step.o_0))

@@ -187,7 +187,8 @@ def tangent(phi):
 
 
 @inlined
-def _torque(potential, u, o):
+def torque(potential, u, o):
+    """The body torque T at the direction o, a held one included."""
     if is_free(potential):
         return u
     return add(u, cross(o, gradient(potential, o)))
@@ -199,7 +200,7 @@ def _forward(scheme, potential, body, step, s):
     omega = times(body.J_inv, sub(step.Pi_0, body.rotor))
     phi = scale(s, omega)
     turn = exponential(phi)
-    T = _torque(potential, step.u, step.o_0)
+    T = torque(potential, step.u, step.o_0)
     q = qmul(step.q, turn)
     if _in_momentum_form(scheme):
         L = add(step.L, to_world(step.q, scale(s, T)))
@@ -221,7 +222,7 @@ def _start(scheme, potential, body, step):
 @inlined
 def _residual(scheme, potential, body, start, s, phi, turn):
     P = add(scale(1.0 / s, times(body.J, phi)), body.rotor)
-    given = scale(s, _torque(potential, start.u, to_body(turn, start.o_0)))
+    given = scale(s, torque(potential, start.u, to_body(turn, start.o_0)))
     if _in_momentum_form(scheme):
         return sub(P, add(to_body(turn, start.Pi_0), given))
     return sub(add(P, cross(phi, P)), add(start.Pi_0, given))
@@ -254,7 +255,7 @@ def _(scheme, potential, body, step, phi):
 def _(scheme, potential, body, step, phi, memory):
     start, s = _start(scheme, potential, body, step)
     turn = exponential(phi)
-    q, T = qmul(start.q, turn), _torque(potential, start.u, to_body(turn, start.o_0))
+    q, T = qmul(start.q, turn), torque(potential, start.u, to_body(turn, start.o_0))
     P = add(scale(1.0 / s, times(body.J, phi)), body.rotor)
     if _follows(scheme):
         P = add(P, add(cross(P, phi), scale(s, T)))
