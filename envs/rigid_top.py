@@ -52,7 +52,7 @@ def build(
     size: int,
     max_episode_steps: int | None,
     *,
-    integrator: str = integrators.DEFAULT,
+    integrator: str | integrators.Integrator = integrators.DEFAULT,
     dt: float = 0.02,
     substeps: int = 4,
     body: RigidBody | None = None,

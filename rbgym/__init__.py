@@ -3,10 +3,10 @@
 `import rbgym` registers the environments with Gymnasium: `gym.make("RigidTop-v0")`.
 """
 
-from rbgym import integrators
+from rbgym import integrators, potentials
 from rbgym.body import Part, RigidBody, compound
 from rbgym.engine import Batch, IntegrationError
-from rbgym.potentials import HeavyTop, NoPotential
+from rbgym.potentials import GravityGradient, HeavyTop, NoPotential, SoftWall
 from rbgym.registration import register_environments
 from rbgym.simulate import Trajectory, simulate
 from rbgym.threads import get_num_threads, set_num_threads
@@ -15,15 +15,18 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Batch",
+    "GravityGradient",
     "HeavyTop",
     "IntegrationError",
     "NoPotential",
     "Part",
     "RigidBody",
+    "SoftWall",
     "Trajectory",
     "compound",
     "get_num_threads",
     "integrators",
+    "potentials",
     "set_num_threads",
     "simulate",
 ]

@@ -25,7 +25,8 @@ class IntegrationError(RuntimeError):
 class Batch:
     """Bodies that are stepped together.
 
-    bodies: one RigidBody for all, or one for each. potential: None, one for all, or one of the
+    bodies: one RigidBody for all, or one for each. integrator: a name, or a record of
+    `rbgym.integrators.get`. potential: None, one for all, or one of the
     same class for each. projection: undo the round-off drift of the energy at each step, for
     schemes that conserve it.
     """
@@ -33,7 +34,7 @@ class Batch:
     def __init__(
         self,
         bodies: RigidBody | Sequence[RigidBody],
-        integrator: str = integrators.DEFAULT,
+        integrator: str | integrators.Integrator = integrators.DEFAULT,
         potential: Potential | Sequence[Potential] | None = None,
         *,
         size: int = 1,
@@ -41,7 +42,7 @@ class Batch:
     ) -> None:
         self.integrator = integrators.get(integrator)
         self.size, self.projection = size, projection
-        self._kernel = Entry(kernels.advance)
+        self._drive, self._coast = Entry(kernels.advance), Entry(kernels.advance)
         self.blocks = -(-size // layout.LANES)
         self.block_rows = layout.MEMORY + self.integrator.memory
         self._view = _aligned_zeros(self.blocks, self.block_rows, layout.LANES)
@@ -66,7 +67,7 @@ class Batch:
         for body, field in zip(bodies, fields, strict=True):
             key = (id(body), id(field))
             if key not in table:
-                rows = potentials.parameters(field, body.principal_rotation)
+                rows = potentials.parameters(field, body)
                 table[key] = [
                     *body.moments,
                     *(1 / body.moments),
@@ -145,6 +146,12 @@ class Batch:
         rotor = _rows(
             "rotor_momentum", no_rotor if rotor_momentum is None else rotor_momentum, len(k), 3
         )
+        if np.any(rotor) and "rotors" not in self.integrator.supports:
+            able = [n for n in integrators.names() if "rotors" in integrators.get(n).supports]
+            raise ValueError(
+                f"rotor_momentum must be zero with integrator {self.integrator.name!r}, which "
+                f"supports {self.integrator.supports}; rotors work with {able}"
+            )
         frame, moments = self.rows(layout.FRAME, 4)[k], self.rows(layout.J, 3)[k]
         # One that is already at unit length is left alone, to the last bit.
         q = np.where(np.abs(norm - 1)[:, None] < 4e-16, q, q / norm[:, None])
@@ -196,7 +203,9 @@ class Batch:
 
     def advance(self, h: float, steps: int = 1) -> None:
         """Advance by `steps` steps of length h [s] under the torque that is held."""
-        self.advance_under(_NO_COMMANDS, np.inf, h, steps)
+        # Without commands the frame plays no part, and all bodies share a kernel.
+        physics = (*self.physics[:2], frames.Principal())
+        self._advance(self._coast, physics, _NO_COMMANDS, np.inf, h, steps)
 
     def advance_under(self, commands: Array, bound: float, h: float, steps: int) -> int:
         """Advance under a new held torque: commands clipped to +-bound, times the SCALE rows.
@@ -204,9 +213,21 @@ class Batch:
         commands: (size, 3), C-contiguous float64, which is not checked. Returns -1; or, neither
         motion nor torque changed, the first body whose command is not finite.
         """
-        rest = (float(bound), steps, float(h), 1.0 if self.projection else 0.0)
+        return self._advance(self._drive, self.physics, commands, bound, h, steps)
+
+    def _advance(
+        self,
+        kernel: Entry,
+        physics: tuple[Any, Any, Any],
+        commands: Array,
+        bound: float,
+        h: float,
+        steps: int,
+    ) -> int:
+        composition, projection = self.integrator.composition, 1.0 if self.projection else 0.0
+        rest = (float(bound), steps, float(h), composition, projection)
         if not threads.worthwhile(self.blocks):
-            return self._kernel.call(*self.physics, self.buffer, commands, *rest)  # type: ignore[no-any-return]
+            return kernel.call(*physics, self.buffer, commands, *rest)  # type: ignore[no-any-return]
         if not np.isfinite(commands).all():
             return int(np.argmin(np.isfinite(commands).all(axis=1)))
         stride = self.block_rows * layout.LANES
@@ -214,7 +235,7 @@ class Batch:
         def work(first: int, last: int) -> None:
             part = self.buffer[first * stride : last * stride]
             own = commands[first * layout.LANES : last * layout.LANES]
-            self._kernel.call(*self.physics, part, own, *rest)
+            kernel.call(*physics, part, own, *rest)
 
         threads.over_blocks(self.blocks, work)
         return -1

@@ -58,6 +58,11 @@ def spliced(function: F) -> F:
     return compiled_function
 
 
+def alone(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The Python function that a `spliced` one was made of."""
+    return getattr(function, "py_func", function)
+
+
 def separate(function: F) -> F:
     """Compile a function that is called, not inlined: a rare branch beside a loop over lanes."""
     compiled_function: F = njit(**_SEPARATE)(function)
@@ -134,6 +139,24 @@ def otherwise(function: Callable[..., Any]) -> Callable[[F], F]:
     return register
 
 
+def either(function: Callable[..., Any], known: F, unknown: F) -> F:
+    """One of two functions: `known` where the class of its first argument has a body of its own
+    in the `choice` function, else `unknown`. What is not chosen is not compiled."""
+    table = function.table  # type: ignore[attr-defined]
+
+    def body(first: Any) -> Any:
+        cls = getattr(first, "instance_class", type(first))
+        return known if cls in table.bodies else unknown
+
+    def chosen(*args: Any) -> Any:
+        return body(args[0])(*args)
+
+    overload(chosen, jit_options=_INLINED, strict=False, inline="always")(
+        lambda *args: body(args[0])
+    )
+    return chosen  # type: ignore[return-value]
+
+
 @functools.cache
 def sources_digest(folder: Path = _FOLDER) -> str:
     """Digest of every source file of the package, its environments included.
@@ -157,7 +180,28 @@ def compiled(function: F) -> F:
     if hasattr(dispatcher, "_cache"):  # not with NUMBA_DISABLE_JIT
         file = dispatcher._cache._cache_file
         file._version = f"{file._version} {sources_digest()}"
+        dispatcher._cache.save_overload = _saving_only_own(dispatcher._cache.save_overload)
     return dispatcher  # type: ignore[no-any-return]
+
+
+def _saving_only_own(save: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
+    """Save to the cache unless a class of the user is involved.
+
+    The index would name a class that other processes may not have, and then none of them could
+    read it; and an edit of the user's functions would go unnoticed.
+    """
+
+    def save_overload(signature: Any, compiled_result: Any) -> None:
+        if not any(map(_is_foreign, compiled_result.signature.args)):
+            save(signature, compiled_result)
+
+    return save_overload
+
+
+def _is_foreign(numba_type: Any) -> bool:
+    cls = getattr(numba_type, "instance_class", None)
+    own = cls is None or cls.__module__.split(".")[0] == "rbgym"
+    return not own or any(map(_is_foreign, getattr(numba_type, "types", ())))
 
 
 def entry_point(kernel: Any, *args: Any) -> Callable[..., Any]:

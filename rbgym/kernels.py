@@ -7,7 +7,8 @@ import math
 
 from rbgym.frames import to_principal, view
 from rbgym.integrators import interface as scheme_of
-from rbgym.jit import compiled, index, inlined, separate, spliced
+from rbgym.integrators.composition import LENGTHS, STAGES
+from rbgym.jit import compiled, either, index, inlined, separate, spliced
 from rbgym.layout import (
     COMMAND,
     CORRECTION,
@@ -21,15 +22,13 @@ from rbgym.layout import (
     L,
     Q,
 )
-from rbgym.potentials import of_lane, seen
-from rbgym.quaternion import (
-    times,
-    to_body,
-)
+from rbgym.potentials.interface import of_lane, seen
+from rbgym.quaternion import sub, times, to_body
 from rbgym.rows import put_vector, quaternion, vector
-from rbgym.steps import body_of, correct, finish, predict, redo_block, total_energy
+from rbgym.steps import body_of, correct, finish, predict, redo_block, relax, total_energy
 
 _GROUP = 4  # blocks that are stepped side by side
+_RELAXATIONS = 4
 _PASSES = 12
 
 
@@ -58,14 +57,41 @@ def _hold(frame, buffer, i, bound):
     put_vector(buffer, i, TORQUE, to_principal(frame, buffer, i, torque))
 
 
+def _iterate(scheme, potential, buffer, group, count, h):
+    """Solve the equations of a group of blocks."""
+    block_size = (MEMORY + scheme_of.memory_size(scheme)) * LANES
+    for _ in range(_RELAXATIONS):
+        for k in range(count):
+            for lane in range(LANES):
+                i = (group * _GROUP + k) * block_size + lane
+                relax(potential, scheme, buffer, i, h)
+    for _ in range(_PASSES):
+        unsolved = 0
+        for k in range(count):
+            for lane in range(LANES):
+                i = (group * _GROUP + k) * block_size + lane
+                unsolved += correct(scheme, potential, buffer, i, h)
+        if unsolved == 0:
+            break
+
+
+def _nothing(scheme, potential, buffer, group, count, h):
+    return None
+
+
+_solve = either(scheme_of.fraction, _iterate, _nothing)
+
+
 @compiled
-def advance(scheme, potential, frame, buffer, commands, bound, substeps, h, projection):
-    """Advance whole blocks by `substeps` steps of length h under a held torque; returns -1.
+def advance(
+    scheme, potential, frame, buffer, commands, bound, substeps, length, composition, projection
+):
+    """Advance whole blocks by `substeps` steps under a held torque; returns -1.
 
     buffer: flat float64, a whole number of blocks. commands: (bodies, 3), body axes, clipped to
     +-bound and multiplied by the SCALE rows; none of them, and the torque stays as it is. If one
-    is not finite, motion and torque stay and the index of its body is returned. projection: 1.0
-    or 0.0.
+    is not finite, motion and torque stay and the index of its body is returned. composition: row
+    of the table of stages that make a step. projection: 1.0 or 0.0.
     """
     # The size of a block is a constant and the loops start at zero: only then can the compiler
     # prove that no index is negative, and use vector loads.
@@ -79,7 +105,7 @@ def advance(scheme, potential, frame, buffer, commands, bound, substeps, h, proj
         bad = _first_bad(commands)
         if bad >= 0:
             return bad
-    blocks = len(buffer) // block_size
+    blocks, stages = len(buffer) // block_size, STAGES[index(composition)]
     # A few blocks at a time, so that the processor can work on several at once.
     for group in range((blocks + _GROUP - 1) // _GROUP):
         count = min(_GROUP, blocks - group * _GROUP)
@@ -87,20 +113,13 @@ def advance(scheme, potential, frame, buffer, commands, bound, substeps, h, proj
             for k in range(count):
                 for lane in range(LANES):
                     _hold(frame, buffer, (group * _GROUP + k) * block_size + lane, bound)
-        for _ in range(substeps):
+        for stage in range(substeps * stages):
+            h = length * LENGTHS[index(composition), index(stage % stages)]
             for k in range(count):
                 for lane in range(LANES):
                     i = (group * _GROUP + k) * block_size + lane
                     predict(scheme, potential, buffer, i, h)
-            if scheme_of.fraction(scheme) > 0.0:
-                for _ in range(_PASSES):
-                    unsolved = 0
-                    for k in range(count):
-                        for lane in range(LANES):
-                            i = (group * _GROUP + k) * block_size + lane
-                            unsolved += correct(scheme, potential, buffer, i, h)
-                    if unsolved == 0:
-                        break
+            _solve(scheme, potential, buffer, group, count, h)
             bad = 0
             for k in range(count):
                 for lane in range(LANES):
@@ -146,11 +165,13 @@ def start(scheme, potential, buffer, bodies):
 
 @inlined
 def start_lane(scheme, potential, buffer, i):
-    lane_potential, q = of_lane(potential, buffer, i), quaternion(buffer, i, Q)
+    lane_potential, body = of_lane(potential, buffer, i), body_of(buffer, i)
+    q = quaternion(buffer, i, Q)
     Pi = to_body(q, vector(buffer, i, L))
     o = seen(lane_potential, q)
-    buffer[i + E * LANES] = total_energy(lane_potential, body_of(buffer, i), Pi, o)
+    buffer[i + E * LANES] = total_energy(lane_potential, body, Pi, o)
     buffer[i + CORRECTION * LANES] = 0.0
     buffer[i + REDONE * LANES] = 0.0
     buffer[i + FAILED * LANES] = 0.0
-    scheme_of.reset_memory(scheme, buffer, i + MEMORY * LANES, q)
+    omega = times(body.J_inv, sub(Pi, body.rotor))
+    scheme_of.reset_memory(scheme, buffer, i + MEMORY * LANES, q, omega)

@@ -37,5 +37,5 @@ X = 68  # 3: the unknowns
 X_SIZE = 71  # 1: square of the predictor's size
 SOLVED = 72  # 1: 1.0 once the last correction is round-off
 
-POTENTIAL = 73  # 5: parameters of the potential
-MEMORY = 78  # what the scheme keeps between steps
+POTENTIAL = 73  # 6: parameters of the potential
+MEMORY = 79  # what the scheme keeps between steps

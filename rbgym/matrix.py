@@ -43,6 +43,16 @@ def outer(a: Vector, b: Vector) -> Matrix:
 
 
 @inlined
+def transposed(A: Matrix) -> Matrix:
+    """A^T."""
+    return (
+        (A[0][0], A[1][0], A[2][0]),
+        (A[0][1], A[1][1], A[2][1]),
+        (A[0][2], A[1][2], A[2][2]),
+    )
+
+
+@inlined
 def product(A: Matrix, B: Matrix) -> Matrix:
     """A B."""
     return (_row_times(A[0], B), _row_times(A[1], B), _row_times(A[2], B))

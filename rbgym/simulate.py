@@ -51,7 +51,7 @@ class Trajectory:
 def simulate(
     body: RigidBody,
     *,
-    integrator: str = integrators.DEFAULT,
+    integrator: str | integrators.Integrator = integrators.DEFAULT,
     dt: float,
     steps: int,
     quaternion: ArrayLike = (1.0, 0.0, 0.0, 0.0),
@@ -86,8 +86,8 @@ def simulate(
         drive(first, last)
         if batch.failed[0]:
             raise IntegrationError(
-                f"{integrator} could not solve a step of {dt} s between t = {first * dt} "
-                f"and {last * dt} s: use a smaller dt"
+                f"{batch.integrator.name} could not solve a step of {dt} s between "
+                f"t = {first * dt} and {last * dt} s: use a smaller dt"
             )
         records.append(batch.measure())
     return Trajectory(

@@ -10,7 +10,7 @@ import math
 
 from rbgym.integrators import interface as scheme_of
 from rbgym.integrators.interface import Body, Step
-from rbgym.jit import inlined, separate, spliced
+from rbgym.jit import alone, choice, either, for_type, inlined, otherwise, separate, spliced
 from rbgym.layout import (
     CORRECTION,
     FAILED,
@@ -30,7 +30,9 @@ from rbgym.layout import (
     Q,
     X,
 )
-from rbgym.potentials import energy, gradient, is_free, of_lane, seen, size
+from rbgym.matrix import solve
+from rbgym.potentials import HeavyTop, NoPotential
+from rbgym.potentials.interface import energy, gradient, is_free, of_lane, seen, size
 from rbgym.quaternion import (
     add,
     cross,
@@ -60,7 +62,7 @@ def body_of(buffer, i):
 
 
 @inlined
-def _step_of(buffer, i, h):
+def _step_of(scheme, buffer, i, h):
     return Step(
         quaternion(buffer, i, Q),
         vector(buffer, i, L),
@@ -68,6 +70,7 @@ def _step_of(buffer, i, h):
         vector(buffer, i, O_0),
         vector(buffer, i, TORQUE),
         h,
+        scheme_of.load_memory(scheme, buffer, i + MEMORY * LANES),
     )
 
 
@@ -108,16 +111,39 @@ def predict(scheme, potential, buffer, i, h):
     buffer[i + SOLVED * LANES] = 0.0
 
 
+@choice
+def relax(potential, scheme, buffer, i, h):
+    """One fixed-point step, which finds the neighbourhood of the wanted root but not the root.
+
+    Where the torque varies steeply there are several roots, and Newton's method may take another.
+    """
+    raise NotImplementedError
+
+
+@for_type(relax, NoPotential, HeavyTop)
+def _(potential, scheme, buffer, i, h):
+    return None  # the torque is uniform
+
+
+@otherwise(relax)
+def _(potential, scheme, buffer, i, h):
+    lane_potential = of_lane(potential, buffer, i)
+    body, step, x = body_of(buffer, i), _step_of(scheme, buffer, i, h), vector(buffer, i, X)
+    F, _, _ = scheme_of.equation(scheme, lane_potential, body, step, x)
+    x = sub(x, scale(scheme_of.fraction(scheme) * h, times(body.J_inv, F)))
+    put_vector(buffer, i, X, x)
+
+
 @spliced
 def correct(scheme, potential, buffer, i, h):
     """One Newton iteration; returns 1 while the lane still needs another."""
     lane_potential = of_lane(potential, buffer, i)
-    body, step, x = body_of(buffer, i), _step_of(buffer, i, h), vector(buffer, i, X)
-    dx, defect, terms = scheme_of.correct(scheme, lane_potential, body, step, x)
-    pull = h * size(lane_potential)
+    body, step, x = body_of(buffer, i), _step_of(scheme, buffer, i, h), vector(buffer, i, X)
+    F, dF, terms = scheme_of.equation(scheme, lane_potential, body, step, x)
+    pull = h * size(lane_potential, step.o_0)
     frozen = buffer[i + SOLVED * LANES] > 0.0
-    put_vector(buffer, i, X, vector_if(frozen, x, sub(x, dx)))
-    solved = frozen | (defect <= _LAST_CORRECTION * (terms + pull * pull))
+    put_vector(buffer, i, X, vector_if(frozen, x, sub(x, solve(dF, F))))
+    solved = frozen | (dot(F, F) <= _LAST_CORRECTION * (terms + pull * pull))
     buffer[i + SOLVED * LANES] = 1.0 if solved else 0.0
     return 0 if solved else 1
 
@@ -133,7 +159,7 @@ def _projection(potential, body, q, Pi, o, level):
     g = cross(omega, Pi)
     if not is_free(potential):
         g = sub(g, cross(o, gradient(potential, o)))
-    s = math.sqrt(dot(omega, omega) * dot(Pi, Pi)) + size(potential)
+    s = math.sqrt(dot(omega, omega) * dot(Pi, Pi)) + size(potential, o)
     lack = level - total_energy(potential, body, Pi, o)
     # The last term only keeps a body at rest from dividing zero by zero.
     return scale(lack / (dot(g, g) + 1e-4 * s * s + 1e-300), g)
@@ -143,13 +169,12 @@ def _projection(potential, body, q, Pi, o, level):
 def finish(scheme, potential, buffer, i, h, projection):
     """Write the new state if the lane is solved; returns 1, state untouched, if it is not."""
     lane_potential = of_lane(potential, buffer, i)
-    body, step, x = body_of(buffer, i), _step_of(buffer, i, h), vector(buffer, i, X)
-    memory = scheme_of.load_memory(scheme, buffer, i + MEMORY * LANES)
-    q_1, L_1, work, memory = scheme_of.finish(scheme, lane_potential, body, step, x, memory)
+    body, step, x = body_of(buffer, i), _step_of(scheme, buffer, i, h), vector(buffer, i, X)
+    q_1, L_1, work, memory = scheme_of.finish(scheme, lane_potential, body, step, x)
     q_1 = polished(q_1)
     Pi_1, o_1 = to_body(q_1, L_1), seen(lane_potential, q_1)
     lack, terms = scheme_of.defect(scheme, lane_potential, body, step, x, Pi_1, o_1)
-    pull = h * size(lane_potential)
+    pull = h * (size(lane_potential, step.o_0) + size(lane_potential, o_1))
     near = dot(x, x) <= _FAR * buffer[i + X_SIZE * LANES] + _NEAR
     reach = scheme_of.reach(scheme)
     near = near & (dot(x, x) <= reach) & (buffer[i + X_SIZE * LANES] <= reach)
@@ -175,17 +200,21 @@ def finish(scheme, potential, buffer, i, h, projection):
     return 0 if good | failed else 1
 
 
+# The same passes where they are rare: called, so that they are compiled once.
+_predict, _correct, _finish = (separate(alone(lane)) for lane in (predict, correct, finish))
+
+
 @separate
 def _redo(scheme, potential, buffer, i, h, projection):
     """Robust scalar solve: follow the root from a step of no length to the whole step."""
     buffer[i + REDONE * LANES] += 1.0
     buffer[i + FAILED * LANES] = 1.0
-    predict(scheme, potential, buffer, i, h)
+    _predict(scheme, potential, buffer, i, h)
     if not buffer[i + X_SIZE * LANES] <= scheme_of.reach(scheme):
         return
     buffer[i + FAILED * LANES] = 0.0
     for stages in (1, 8, 64):
-        predict(scheme, potential, buffer, i, h / stages)
+        _predict(scheme, potential, buffer, i, h / stages)
         x = vector(buffer, i, X)
         for stage in range(1, stages + 1):
             part = h * stage / stages
@@ -194,18 +223,32 @@ def _redo(scheme, potential, buffer, i, h, projection):
             buffer[i + X_SIZE * LANES] = dot(guess, guess)
             buffer[i + SOLVED * LANES] = 0.0
             for _ in range(40):
-                if correct(scheme, potential, buffer, i, part) == 0:
+                if _correct(scheme, potential, buffer, i, part) == 0:
                     break
             x = vector(buffer, i, X)
-        if finish(scheme, potential, buffer, i, h, projection) == 0:
+        if _finish(scheme, potential, buffer, i, h, projection) == 0:
             return
     buffer[i + FAILED * LANES] = 1.0
 
 
 @separate
-def redo_block(scheme, potential, buffer, base, h, projection):
-    """Redo the lanes that the vector pass left where they were."""
+def _redo_lanes(scheme, potential, buffer, base, h, projection):
     for lane in range(LANES):
         i = base + lane
         if buffer[i + SOLVED * LANES] < 0.0:
             _redo(scheme, potential, buffer, i, h, projection)
+
+
+def _redo_block(scheme, potential, buffer, base, h, projection):
+    _redo_lanes(scheme, potential, buffer, base, h, projection)
+
+
+def _give_up(scheme, potential, buffer, base, h, projection):
+    for lane in range(LANES):
+        i = base + lane
+        if buffer[i + SOLVED * LANES] < 0.0:
+            buffer[i + FAILED * LANES] = 1.0
+
+
+# Redo the lanes that the vector pass left where they were; an explicit scheme has no other way.
+redo_block = either(scheme_of.fraction, _redo_block, _give_up)

@@ -21,13 +21,14 @@ from typing import NamedTuple
 
 from rbgym.integrators.interface import (
     conserves_energy,
-    correct,
     defect,
+    equation,
     finish,
     fraction,
     reach,
 )
-from rbgym.integrators.krysl import dexp_factors, exponential, tangent, torque
+from rbgym.integrators.krysl import dexp_factors, exponential, tangent
+from rbgym.integrators.record import ENERGY, MOMENTUM, UPRIGHT, Integrator, kept
 from rbgym.jit import choice, for_type, inlined
 from rbgym.matrix import (
     crossed,
@@ -37,10 +38,9 @@ from rbgym.matrix import (
     plus,
     product,
     skewed,
-    solve,
     with_diagonal,
 )
-from rbgym.potentials import gradient, is_free
+from rbgym.potentials.interface import is_free, torque, torque_change
 from rbgym.quaternion import (
     add,
     cross,
@@ -84,12 +84,6 @@ def _(scheme):
     return 4.0  # and the series of dexp up to |Psi| = 4
 
 
-@inlined
-def _tilting(potential, o, turn):
-    """Derivative of the torque at o, which a body rotation turns by `turn` of the unknowns."""
-    return multiple(-1.0, crossed(gradient(potential, o), crossed(o, turn)))
-
-
 @choice
 def _impulse(scheme, potential, step, half):
     """Impulse of the torques over the step, in the axes of its end; h T at its middle or ends."""
@@ -122,7 +116,7 @@ def _(scheme, potential, step, phi, half):
     change = crossed(to_body(half, T_m), turn)
     if not is_free(potential):
         conjugate = (half[0], -half[1], -half[2], -half[3])
-        change = plus(change, product(of_quaternion(conjugate), _tilting(potential, o, turn)))
+        change = plus(change, product(of_quaternion(conjugate), torque_change(potential, o, turn)))
     return multiple(step.h, change)
 
 
@@ -133,7 +127,7 @@ def _(scheme, potential, step, phi, half):
     change = crossed(to_body(half, to_body(half, T_0)), turn)
     if not is_free(potential):
         o_1 = to_body(half, to_body(half, step.o_0))
-        change = plus(change, _tilting(potential, o_1, turn))
+        change = plus(change, torque_change(potential, o_1, turn))
     return multiple(0.5 * step.h, change)
 
 
@@ -201,7 +195,7 @@ def _(scheme):
     return True
 
 
-@for_type(correct, *_ALL)
+@for_type(equation, *_ALL)
 def _(scheme, potential, body, step, phi):
     half = exponential(phi)
     F = _residual(scheme, potential, body, step, phi, half)
@@ -214,15 +208,15 @@ def _(scheme, potential, body, step, phi):
         J = body.J
         change = plus(change, (scale(J[0], bent[0]), scale(J[1], bent[1]), scale(J[2], bent[2])))
     dF = with_diagonal(scale(2.0 / step.h, body.J), multiple(-0.5, change))
-    return solve(dF, F), dot(F, F), _size(body, step)
+    return F, dF, _size(body, step)
 
 
 @for_type(finish, *_ALL)
-def _(scheme, potential, body, step, phi, memory):
+def _(scheme, potential, body, step, phi):
     half = exponential(phi)
     q_1 = qmul(qmul(step.q, half), half)
     L_1 = add(step.L, to_world(q_1, _impulse(scheme, potential, step, half)))
-    return q_1, L_1, 2.0 * dot(phi, step.u), memory
+    return q_1, L_1, 2.0 * dot(phi, step.u), step.memory
 
 
 @for_type(defect, *_ALL)
@@ -234,3 +228,37 @@ def _(scheme, potential, body, step, phi, Pi_1, o_1):
 @for_type(conserves_energy, SWC1, BBTrap)
 def _(scheme, potential):
     return is_free(potential)
+
+
+INTEGRATORS = (
+    Integrator(
+        name="swc1",
+        title="Simo-Wong ALGO_C1",
+        order=2,
+        symmetric=True,
+        explicit=False,
+        conserves=kept(free=(ENERGY, MOMENTUM), top=(UPRIGHT,), steep=(UPRIGHT,)),
+        source="Krysl (2007), section 4, SWC1",
+        scheme=SWC1(),
+    ),
+    Integrator(
+        name="bbtrap",
+        title="Bottasso-Borri trapezoidal, truncated",
+        order=2,
+        symmetric=True,
+        explicit=False,
+        conserves=kept(free=(ENERGY, MOMENTUM), top=(UPRIGHT,), steep=(UPRIGHT,)),
+        source="Krysl (2007), section 4, BBTRAP",
+        scheme=BBTrap(),
+    ),
+    Integrator(
+        name="bbtrapwd",
+        title="Bottasso-Borri trapezoidal",
+        order=2,
+        symmetric=False,
+        explicit=False,
+        conserves=kept(free=(MOMENTUM,), top=(UPRIGHT,), steep=(UPRIGHT,)),
+        source="Krysl (2007), section 4, BBTRAPWD",
+        scheme=BBTrapWD(),
+    ),
+)

@@ -2,8 +2,8 @@
 
 A scheme is a `NamedTuple` class with bodies registered for the functions below. An implicit
 scheme has three unknowns x, a multiple of the rotation vector of the step; the engine predicts
-them, repeats `correct` (one Newton step) and lets `finish` build the new state. An explicit
-scheme has no unknowns and does everything in `finish`.
+them, solves their `equation` and lets `finish` build the new state. An explicit scheme has no
+unknowns and does everything in `finish`.
 
 All vectors are tuples of floats in principal axes, except L, which is in world axes.
 """
@@ -23,7 +23,10 @@ class Body(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One step to be solved: start attitude q, body momentum Pi_0, direction o_0, torque u, h."""
+    """One step to be solved: its start, the held torque u, the length h and the memory kept.
+
+    q, L: attitude and world momentum; Pi_0: body momentum; o_0: direction of the potential.
+    """
 
     q: Quaternion
     L: Vector
@@ -31,6 +34,7 @@ class Step(NamedTuple):
     o_0: Vector
     u: Vector
     h: float
+    memory: Any
 
 
 @choice
@@ -56,19 +60,22 @@ def _(scheme):
 
 
 @choice
-def correct(scheme: Any, potential: Any, body: Body, step: Step, x: Vector) -> Any:
-    """Newton correction dx (to be subtracted), |F|^2 and the square of the size of F's terms."""
+def equation(scheme: Any, potential: Any, body: Body, step: Step, x: Vector) -> Any:
+    """The equation F(x), its derivative dF/dx, and the square of the size of F's terms.
+
+    F is scaled so that for short steps it is J x / (fraction h) minus a mean body momentum.
+    """
     raise NotImplementedError
 
 
-@otherwise(correct)
+@otherwise(equation)
 def _(scheme, potential, body, step, x):
-    return (0.0, 0.0, 0.0), 0.0, 0.0
+    return (0.0, 0.0, 0.0), ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)), 0.0
 
 
 @choice
-def finish(scheme: Any, potential: Any, body: Body, step: Step, x: Vector, memory: Any) -> Any:
-    """New attitude q_1, world momentum L_1, discrete work of the torque u, and memory."""
+def finish(scheme: Any, potential: Any, body: Body, step: Step, x: Vector) -> Any:
+    """New attitude q_1, world momentum L_1, discrete work of the torque u, and new memory."""
     raise NotImplementedError
 
 
@@ -131,11 +138,11 @@ def _(scheme, buffer, m, memory, keep):
 
 
 @choice
-def reset_memory(scheme: Any, buffer: Any, m: int, q: Quaternion) -> None:
-    """Memory of a body that starts at attitude q."""
+def reset_memory(scheme: Any, buffer: Any, m: int, q: Quaternion, omega: Vector) -> None:
+    """Memory of a body that starts at attitude q with body rates omega."""
     raise NotImplementedError
 
 
 @otherwise(reset_memory)
-def _(scheme, buffer, m, q):
+def _(scheme, buffer, m, q, omega):
     return None

@@ -24,15 +24,16 @@ from typing import NamedTuple
 from rbgym.integrators.interface import (
     Step,
     conserves_energy,
-    correct,
     defect,
+    equation,
     finish,
     fraction,
     reach,
 )
+from rbgym.integrators.record import ENERGY, MOMENTUM, UPRIGHT, Integrator, kept
 from rbgym.jit import choice, for_type, inlined
-from rbgym.matrix import crossed, multiple, outer, plus, skewed, solve, turning, with_diagonal
-from rbgym.potentials import gradient, is_free
+from rbgym.matrix import crossed, multiple, outer, plus, skewed, turning, with_diagonal
+from rbgym.potentials.interface import is_free, torque, torque_change
 from rbgym.quaternion import (
     add,
     cross,
@@ -187,14 +188,6 @@ def tangent(phi):
 
 
 @inlined
-def torque(potential, u, o):
-    """The body torque T at the direction o, a held one included."""
-    if is_free(potential):
-        return u
-    return add(u, cross(o, gradient(potential, o)))
-
-
-@inlined
 def _forward(scheme, potential, body, step, s):
     """The state after a forward step of length s: attitude, momenta and direction."""
     omega = times(body.J_inv, sub(step.Pi_0, body.rotor))
@@ -208,7 +201,7 @@ def _forward(scheme, potential, body, step, s):
     else:
         Pi = add(step.Pi_0, scale(s, add(cross(step.Pi_0, omega), T)))
         L = to_world(q, Pi)
-    return Step(q, L, Pi, to_body(turn, step.o_0), step.u, step.h)
+    return Step(q, L, Pi, to_body(turn, step.o_0), step.u, step.h, step.memory)
 
 
 @inlined
@@ -234,7 +227,7 @@ def _size(body, start, s):
     return dot(Pi, Pi) + dot(h_w, h_w) + s * s * dot(u, u)
 
 
-@for_type(correct, *_BACKWARD)
+@for_type(equation, *_BACKWARD)
 def _(scheme, potential, body, step, phi):
     start, s = _start(scheme, potential, body, step)
     turn, D = exponential(phi), scale(1.0 / s, body.J)
@@ -246,13 +239,12 @@ def _(scheme, potential, body, step, phi):
         dF = turning(D, phi, D, add(times(D, phi), body.rotor))
     if not is_free(potential):
         o = to_body(turn, start.o_0)
-        tilting = crossed(gradient(potential, o), crossed(o, tangent(phi)))
-        dF = plus(dF, multiple(s, tilting))
-    return solve(dF, F), dot(F, F), _size(body, start, s)
+        dF = plus(dF, multiple(-s, torque_change(potential, o, tangent(phi))))
+    return F, dF, _size(body, start, s)
 
 
 @for_type(finish, *_BACKWARD)
-def _(scheme, potential, body, step, phi, memory):
+def _(scheme, potential, body, step, phi):
     start, s = _start(scheme, potential, body, step)
     turn = exponential(phi)
     q, T = qmul(start.q, turn), torque(potential, start.u, to_body(turn, start.o_0))
@@ -263,7 +255,7 @@ def _(scheme, potential, body, step, phi, memory):
     q = qmul(q, turn) if _follows(scheme) else q
     if not _in_momentum_form(scheme):
         L = to_world(q, P)
-    return q, L, 2.0 * dot(phi, step.u), memory
+    return q, L, 2.0 * dot(phi, step.u), step.memory
 
 
 @for_type(defect, *_BACKWARD)
@@ -274,14 +266,98 @@ def _(scheme, potential, body, step, phi, Pi_1, o_1):
 
 
 @for_type(finish, ForwardEuler, ForwardEulerM)
-def _(scheme, potential, body, step, phi, memory):
+def _(scheme, potential, body, step, phi):
     end = _forward(scheme, potential, body, step, step.h)
     omega = times(body.J_inv, sub(step.Pi_0, body.rotor))
     # Beyond the reach of the series there is no step: what is not finite is refused.
     inside = step.h * step.h * dot(omega, omega) <= _REACH
-    return end.q, scale(1.0 if inside else math.nan, end.L), 0.0, memory
+    return end.q, scale(1.0 if inside else math.nan, end.L), 0.0, step.memory
 
 
 @for_type(conserves_energy, Imid)
 def _(scheme, potential):
     return is_free(potential)
+
+
+INTEGRATORS = (
+    Integrator(
+        name="trap",
+        title="trapezoidal",
+        order=2,
+        symmetric=True,
+        explicit=False,
+        conserves=kept(),
+        source="Krysl (2007), section 3.3, TRAP",
+        scheme=Trap(),
+    ),
+    Integrator(
+        name="imid",
+        title="implicit midpoint",
+        order=2,
+        symmetric=True,
+        explicit=False,
+        conserves=kept(free=(ENERGY,)),
+        source="Krysl (2007), section 3.4, IMID",
+        scheme=Imid(),
+    ),
+    Integrator(
+        name="trapm",
+        title="momentum-conserving trapezoidal",
+        order=2,
+        symmetric=True,
+        explicit=False,
+        conserves=kept(free=(MOMENTUM,), top=(UPRIGHT,), steep=(UPRIGHT,)),
+        source="Krysl (2007), section 3.6, TRAPM",
+        scheme=Trapm(),
+    ),
+    Integrator(
+        name="imidm",
+        title="momentum-conserving implicit midpoint",
+        order=2,
+        symmetric=True,
+        explicit=False,
+        conserves=kept(free=(MOMENTUM,), top=(UPRIGHT,), steep=(UPRIGHT,)),
+        source="Krysl (2007), section 3.6, IMIDM",
+        scheme=Imidm(),
+    ),
+    Integrator(
+        name="forward_euler",
+        title="forward Euler",
+        order=1,
+        symmetric=False,
+        explicit=True,
+        conserves=kept(),
+        source="Krysl (2007), eq. (11)",
+        scheme=ForwardEuler(),
+    ),
+    Integrator(
+        name="backward_euler",
+        title="backward Euler",
+        order=1,
+        symmetric=False,
+        explicit=False,
+        conserves=kept(),
+        source="Krysl (2007), eq. (12)",
+        scheme=BackwardEuler(),
+    ),
+    Integrator(
+        name="forward_euler_m",
+        title="momentum-conserving forward Euler",
+        order=1,
+        symmetric=False,
+        explicit=True,
+        conserves=kept(free=(MOMENTUM,), top=(UPRIGHT,), steep=(UPRIGHT,)),
+        source="Krysl (2007), eq. (18)",
+        scheme=ForwardEulerM(),
+    ),
+    Integrator(
+        name="backward_euler_m",
+        title="momentum-conserving backward Euler",
+        order=1,
+        symmetric=False,
+        explicit=False,
+        conserves=kept(free=(MOMENTUM,), top=(UPRIGHT,), steep=(UPRIGHT,)),
+        source="Krysl (2007), eq. (19)",
+        scheme=BackwardEulerM(),
+    ),
+)

@@ -1,8 +1,7 @@
-"""Quaternion energy-momentum scheme of Betsch & Siebert (2009), equation (51).
+"""Energy-momentum schemes of Betsch & Siebert (2009), equation (51), and of the scalable body.
 
 The published system has seven unknowns. With e = tan(theta/4) n, theta n the rotation vector of
-the step, it reduces to three: the increment quaternion is (1 - e.e, 2e)/(1 + e.e), the rotation
-half-way has the quaternion (1, e)/sqrt(1 + e.e), and
+the step, it reduces to three (see `half_rotation`):
 
     e = (h/8) J^-1 (Pi_0 + Pi_1 - 2 h_w).
 
@@ -13,44 +12,63 @@ With P = (4/h) J e + h_w, the mean momentum, and the torque tau in the axes half
 tau = u + o_m x g, o_m = cos^2(theta/4) R_half^T o_0, g the divided difference of the potential.
 The world impulse is h R_m tau, R_m the attitude half-way, so that a held torque u acts at full
 strength; its discrete work is 4 e.u. tests/test_textbook_agreement.py compares the two systems.
+
+SCALABLE_EM is the same discretisation of Moller & Glocker's scalable body, whose unconstrained
+quaternion A has the Hamiltonian (1/8)|A|^-4 pi . M^-1 pi, held at |A| = 1 by a perfect constraint.
+M is the mass matrix of Betsch & Siebert, so that the motion is the same; what the scalable body
+adds is the meaning of the multiplier, the scaling force that keeps the body's size,
+
+    lambda = -(Omega_0.J Omega_0 + Omega_1.J Omega_1)/2 - S,  S = -g . R_half^T o_0,
+
+the discrete form of their (96). It is what the scheme remembers of its last step.
 """
 
 from typing import NamedTuple
 
+from rbgym.integrators.half_rotation import (
+    directions,
+    end_tilting,
+    forth,
+    mean_tilting,
+    whole,
+)
 from rbgym.integrators.interface import (
     conserves_energy,
-    correct,
     defect,
+    equation,
     finish,
     fraction,
+    load_memory,
+    memory_size,
+    reset_memory,
+    store_memory,
 )
-from rbgym.jit import for_type, inlined
-from rbgym.matrix import crossed, multiple, outer, plus, skewed, solve, turning
-from rbgym.potentials import discrete_gradient, is_free
-from rbgym.quaternion import add, cross, dot, qmul, scale, sub, times, to_world
+from rbgym.integrators.record import ENERGY, MOMENTUM, UPRIGHT, Integrator, kept
+from rbgym.jit import choice, for_type, inlined
+from rbgym.matrix import crossed, multiple, outer, plus, turning
+from rbgym.potentials.interface import (
+    discrete_gradient,
+    discrete_gradient_change,
+    is_free,
+    is_uniform,
+)
+from rbgym.quaternion import add, cross, dot, qmul, scale, sub, times, to_body, to_world
 
 
 class QuatEM(NamedTuple):
     """Names the scheme to the engine."""
 
 
-@for_type(fraction, QuatEM)
+class ScalableEM(NamedTuple):
+    """Names the scheme to the engine."""
+
+
+_ALL = (QuatEM, ScalableEM)
+
+
+@for_type(fraction, *_ALL)
 def _(scheme):
     return 0.25
-
-
-@inlined
-def _turned(e, v):
-    """(1 + e.e) R_half^T v."""
-    return add(sub(scale(1.0 - dot(e, e), v), scale(2.0, cross(e, v))), scale(2.0 * dot(e, v), e))
-
-
-@inlined
-def _direction(e, o_0):
-    """o_m = cos^2(theta/4) R_half^T o_0, and the direction at the end of the step."""
-    c = 1.0 / (1.0 + dot(e, e))
-    half = scale(c, _turned(e, o_0))
-    return scale(c, half), scale(c, _turned(e, half))
 
 
 @inlined
@@ -58,21 +76,23 @@ def _torque(potential, step, e):
     """Torque tau in the axes half-way."""
     if is_free(potential):
         return step.u
-    o_m, o_1 = _direction(e, step.o_0)
+    o_m, o_1 = directions(e, step.o_0)
     return add(step.u, cross(o_m, discrete_gradient(potential, step.o_0, o_1)))
 
 
 @inlined
-def _torque_derivative(potential, e, o_0):
-    """Derivative of -tau; divided differences vary slowly, that of gravity not at all."""
-    c = 1.0 / (1.0 + dot(e, e))
-    o_m, o_1 = _direction(e, o_0)
-    v = scale(-1.0, add(o_0, scale(2.0 / c, o_m)))
-    tilting = plus(outer(e, o_0), plus(outer(v, e), skewed(dot(e, o_0), o_0)))
-    return crossed(scale(2.0 * c * c, discrete_gradient(potential, o_0, o_1)), tilting)
+def _torque_change(potential, e, o_0):
+    """Derivative of tau with e."""
+    o_m, o_1 = directions(e, o_0)
+    g = discrete_gradient(potential, o_0, o_1)
+    change = multiple(-1.0, crossed(g, mean_tilting(e, o_0, o_m)))
+    if is_uniform(potential):
+        return change
+    bend = discrete_gradient_change(potential, o_0, o_1, end_tilting(e, o_1))
+    return plus(change, crossed(o_m, bend))
 
 
-@for_type(correct, QuatEM)
+@for_type(equation, *_ALL)
 def _(scheme, potential, body, step, e):
     h, D, ee = step.h, scale(4.0 / step.h, body.J), dot(e, e)
     P = add(times(D, e), body.rotor)
@@ -91,26 +111,41 @@ def _(scheme, potential, body, step, e):
         ),
     )
     if not is_free(potential):
-        dF = plus(dF, multiple(0.5 * h * (1.0 + ee), _torque_derivative(potential, e, step.o_0)))
+        dF = plus(dF, multiple(-0.5 * h * (1.0 + ee), _torque_change(potential, e, step.o_0)))
     size = dot(P, P) + dot(step.Pi_0, step.Pi_0) + h * h * dot(step.u, step.u)
-    return solve(dF, F), dot(F, F), size
+    return F, dF, size
 
 
-@for_type(finish, QuatEM)
-def _(scheme, potential, body, step, e, memory):
-    c = 1.0 / (1.0 + dot(e, e))
-    s = 2.0 * c
-    q_1 = qmul(step.q, (2.0 * c - 1.0, s * e[0], s * e[1], s * e[2]))
-    # R_m tau: the vector of q (1, e) o tau o (1, -e) q* / (1 + e.e).
-    tau = _torque(potential, step, e)
-    half = add(
-        add(scale(1.0 - dot(e, e), tau), scale(2.0, cross(e, tau))), scale(2.0 * dot(e, tau), e)
-    )
-    L_1 = add(step.L, to_world(step.q, scale(step.h * c, half)))
+@choice
+def _remembered(scheme, potential, body, step, e, Pi_1):
+    """The memory after the step."""
+    raise NotImplementedError
+
+
+@for_type(_remembered, QuatEM)
+def _(scheme, potential, body, step, e, Pi_1):
+    return step.memory
+
+
+@for_type(_remembered, ScalableEM)
+def _(scheme, potential, body, step, e, Pi_1):
+    o_m, o_1 = directions(e, step.o_0)
+    S = -(1.0 + dot(e, e)) * dot(o_m, discrete_gradient(potential, step.o_0, o_1))
+    Pi_0, Pi_1 = sub(step.Pi_0, body.rotor), sub(Pi_1, body.rotor)
+    kinetic = dot(Pi_0, times(body.J_inv, Pi_0)) + dot(Pi_1, times(body.J_inv, Pi_1))
+    return -0.5 * kinetic - S
+
+
+@for_type(finish, *_ALL)
+def _(scheme, potential, body, step, e):
+    q_1 = qmul(step.q, whole(e))
+    impulse = scale(step.h, forth(e, _torque(potential, step, e)))
+    L_1 = add(step.L, to_world(step.q, impulse))
+    memory = _remembered(scheme, potential, body, step, e, to_body(q_1, L_1))
     return q_1, L_1, 4.0 * dot(e, step.u), memory
 
 
-@for_type(defect, QuatEM)
+@for_type(defect, *_ALL)
 def _(scheme, potential, body, step, e, Pi_1, o_1):
     mean = scale(0.5, add(step.Pi_0, Pi_1))
     P = add(scale(4.0 / step.h, times(body.J, e)), body.rotor)
@@ -118,6 +153,52 @@ def _(scheme, potential, body, step, e, Pi_1, o_1):
     return dot(r, r), dot(step.Pi_0, step.Pi_0) + dot(Pi_1, Pi_1) + dot(body.rotor, body.rotor)
 
 
-@for_type(conserves_energy, QuatEM)
+@for_type(conserves_energy, *_ALL)
 def _(scheme, potential):
     return True
+
+
+@for_type(memory_size, ScalableEM)
+def _(scheme):
+    return 1
+
+
+@for_type(load_memory, ScalableEM)
+def _(scheme, buffer, m):
+    return buffer[m]
+
+
+@for_type(store_memory, ScalableEM)
+def _(scheme, buffer, m, memory, keep):
+    buffer[m] = buffer[m] if keep else memory
+
+
+@for_type(reset_memory, ScalableEM)
+def _(scheme, buffer, m, q, omega):
+    buffer[m] = 0.0  # no step yet
+
+
+_KEPT = kept(free=(ENERGY, MOMENTUM), top=(ENERGY, UPRIGHT), steep=(ENERGY, UPRIGHT))
+
+INTEGRATORS = (
+    Integrator(
+        name="quat_em",
+        title="quaternion energy-momentum",
+        order=2,
+        symmetric=True,
+        explicit=False,
+        conserves=_KEPT,
+        source="Betsch & Siebert (2009), eq. (51)",
+        scheme=QuatEM(),
+    ),
+    Integrator(
+        name="scalable_em",
+        title="energy-momentum on the scalable body, rigid by a perfect constraint",
+        order=2,
+        symmetric=True,
+        explicit=False,
+        conserves=_KEPT,
+        source="Moller & Glocker (2012), eqs. (60), (77), (82)",
+        scheme=ScalableEM(),
+    ),
+)

@@ -9,6 +9,7 @@ the slope is 3 without normalisation and 4 with one at each step, which is the d
 """
 
 import math
+from dataclasses import replace
 from typing import NamedTuple
 
 from rbgym.integrators.interface import (
@@ -18,9 +19,10 @@ from rbgym.integrators.interface import (
     reset_memory,
     store_memory,
 )
+from rbgym.integrators.record import Integrator, kept
 from rbgym.jit import for_type, inlined
 from rbgym.layout import LANES
-from rbgym.potentials import gradient, is_free, seen
+from rbgym.potentials.interface import seen, torque
 from rbgym.quaternion import (
     add,
     cross,
@@ -56,10 +58,8 @@ def _vector(q):
 def _acceleration(potential, body, u, q, dq):
     """q'' at (q, q'); the torque of the potential is taken at the attitude q/|q|."""
     half = _vector(qmul(qconj(q), dq))
-    tau = u
-    if not is_free(potential):
-        o = seen(potential, qscale(1.0 / math.sqrt(qdot(q, q)), q))
-        tau = add(u, cross(o, gradient(potential, o)))
+    o = seen(potential, qscale(1.0 / math.sqrt(qdot(q, q)), q))
+    tau = torque(potential, u, o)
     omega = scale(2.0, half)
     momentum = add(times(body.J, omega), body.rotor)
     rate = times(body.J_inv, sub(tau, cross(omega, momentum)))
@@ -68,8 +68,8 @@ def _acceleration(potential, body, u, q, dq):
 
 
 @for_type(finish, RKN4)
-def _(scheme, potential, body, step, x, memory):
-    raw, count = memory
+def _(scheme, potential, body, step, x):
+    raw, count = step.memory
     h, u = step.h, step.u
     omega = times(body.J_inv, sub(step.Pi_0, body.rotor))
     dq = qmul(raw, (0.0, 0.5 * omega[0], 0.5 * omega[1], 0.5 * omega[2]))
@@ -108,6 +108,28 @@ def _(scheme, buffer, m, memory, keep):
 
 
 @for_type(reset_memory, RKN4)
-def _(scheme, buffer, m, q):
+def _(scheme, buffer, m, q, omega):
     put_quaternion(buffer, m, 0, q)
     buffer[m + 4 * LANES] = 0.0
+
+
+def _checked(record: Integrator) -> Integrator:
+    every = record.scheme.renormalise_every
+    if not isinstance(every, int) or isinstance(every, bool) or every < 0:
+        raise ValueError(f"renormalise_every must be an integer from 0 on, got {every!r}")
+    return replace(record, order=4 if every == 1 else 3)
+
+
+INTEGRATORS = (
+    Integrator(
+        name="rkn4",
+        title="quaternion Runge-Kutta-Nystroem",
+        order=4,
+        symmetric=False,
+        explicit=True,
+        conserves=kept(),
+        source="Mandre (2008), section 6",
+        scheme=RKN4(),
+        checked=_checked,
+    ),
+)

@@ -1,0 +1,186 @@
+"""Munthe-Kaas Runge-Kutta schemes with any tableau, algorithm MKRK of Krysl (2007), section 3.7.
+
+    Psi_k = h sum_j a_kj dexp^-1 Omega_j,           dexp^-1 = (dexp_{-Psi_j})^-1,
+    Pi_k  = exp(-Psi_k)(Pi_0 + h sum_j a_kj exp(Psi_j) T_j),   Omega_k = J^-1 (Pi_k - h_w),
+
+T_j the body torque at R_0 exp(Psi_j); the step itself the same with b_j. (As printed, the torque
+inside the first sum has the index of the row; it must be that of the column.) All stages keep the
+world momentum of a free body.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rbgym.integrators.interface import finish
+from rbgym.integrators.krysl import dexp_factors, exponential
+from rbgym.integrators.record import MOMENTUM, UPRIGHT, Integrator, kept
+from rbgym.jit import for_type, inlined, separate
+from rbgym.potentials.interface import torque
+from rbgym.quaternion import (
+    Array,
+    add,
+    cross,
+    dot,
+    even_odd,
+    qmul,
+    scale,
+    sub,
+    times,
+    to_body,
+    to_world,
+)
+
+_REACH = 16.0  # |Psi|^2 for which the series are at round-off
+_SWEEPS = 200
+_LAST_CHANGE = 1e-30  # squared, relative
+
+
+class Tableau(NamedTuple):
+    """Coefficients a (s, s) and b (s,); is_explicit: whether a is strictly lower triangular."""
+
+    a: tuple[tuple[float, ...], ...]
+    b: tuple[float, ...]
+    is_explicit: bool
+
+
+@inlined
+def _inverse_tangent(Psi, omega):
+    """(dexp_{-Psi})^-1 omega."""
+    quarter = 0.25 * dot(Psi, Psi)
+    b, c = dexp_factors(quarter)
+    # (1 - (t/2) cot(t/2))/t^2, with sin(t/2)/(t/2) from half of that angle.
+    cos, sinc = even_odd(0.25 * quarter)
+    s = 0.25 * (b - c) / (cos * sinc)
+    turn = cross(Psi, omega)
+    return add(omega, add(scale(0.5, turn), scale(s, cross(Psi, turn))))
+
+
+@separate
+def _solve(tableau, potential, body, step):
+    """Psi, the impulse of the torques in the axes of the start, and whether that is a solution."""
+    a, b, h = tableau.a, tableau.b, step.h
+    stages = len(b)
+    omega = times(body.J_inv, sub(step.Pi_0, body.rotor))
+    slope, force, last = np.empty((stages, 3)), np.empty((stages, 3)), np.zeros((stages, 3))
+    for k in range(stages):
+        slope[k, 0], slope[k, 1], slope[k, 2] = omega
+        force[k, 0], force[k, 1], force[k, 2] = torque(potential, step.u, step.o_0)
+    solved = False
+    for _ in range(_SWEEPS):
+        change = size = largest = 0.0
+        for k in range(stages):
+            Psi, impulse = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+            for j in range(stages):
+                s = h * a[k][j]
+                Psi = add(Psi, scale(s, (slope[j, 0], slope[j, 1], slope[j, 2])))
+                impulse = add(impulse, scale(s, (force[j, 0], force[j, 1], force[j, 2])))
+            d = sub(Psi, (last[k, 0], last[k, 1], last[k, 2]))
+            change, size = change + dot(d, d), size + dot(Psi, Psi)
+            largest = max(largest, dot(Psi, Psi))
+            last[k, 0], last[k, 1], last[k, 2] = Psi
+            turn = exponential(Psi)
+            Pi = to_body(turn, add(step.Pi_0, impulse))
+            rate = _inverse_tangent(Psi, times(body.J_inv, sub(Pi, body.rotor)))
+            slope[k, 0], slope[k, 1], slope[k, 2] = rate
+            T = to_world(turn, torque(potential, step.u, to_body(turn, step.o_0)))
+            force[k, 0], force[k, 1], force[k, 2] = T
+        if not largest <= _REACH:
+            break
+        if tableau.is_explicit or change <= _LAST_CHANGE * size:
+            solved = True
+            break
+    Psi, impulse = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    for j in range(stages):
+        s = h * b[j]
+        Psi = add(Psi, scale(s, (slope[j, 0], slope[j, 1], slope[j, 2])))
+        impulse = add(impulse, scale(s, (force[j, 0], force[j, 1], force[j, 2])))
+    return Psi, impulse, solved and dot(Psi, Psi) <= _REACH
+
+
+@for_type(finish, Tableau)
+def _(tableau, potential, body, step, x):
+    Psi, impulse, solved = _solve(tableau, potential, body, step)
+    L_1 = add(step.L, to_world(step.q, impulse))
+    # What is not finite is refused.
+    return qmul(step.q, exponential(Psi)), scale(1.0 if solved else math.nan, L_1), 0.0, step.memory
+
+
+def MuntheKaas(A: ArrayLike, b: ArrayLike, c: ArrayLike) -> Integrator:
+    """The Munthe-Kaas integrator of a Runge-Kutta tableau, for use wherever a name is.
+
+    A: (s, s), b: (s,), c: (s,), its row sums. The declared order is that of the tableau, up to 4.
+    Raises ValueError for shapes that do not fit, values that are not finite, a c that is not the
+    row sums of A, or a tableau that is not consistent (the sum of b is not 1).
+    """
+    a, weights, nodes = (np.asarray(v, dtype=np.float64) for v in (A, b, c))
+    s = len(weights) if weights.ndim == 1 else 0
+    if s == 0 or a.shape != (s, s) or nodes.shape != (s,):
+        raise ValueError(
+            "A, b and c must have shapes (s, s), (s,) and (s,), "
+            f"got {a.shape}, {weights.shape} and {nodes.shape}"
+        )
+    for name, values in (("A", a), ("b", weights), ("c", nodes)):
+        if not np.all(np.isfinite(values)):
+            raise ValueError(f"{name} must be finite, got {values.tolist()}")
+    if not np.allclose(a.sum(axis=1), nodes, rtol=0, atol=1e-12):
+        raise ValueError(f"c must be the row sums of A, {a.sum(axis=1)}, got {nodes}")
+    order = _order(a, weights, nodes)
+    if order == 0:
+        raise ValueError(f"b must sum to 1, got {weights.tolist()}")
+    return _record("munthe_kaas", f"Munthe-Kaas, {s} stages", order, a, weights)
+
+
+def _order(a: Array, b: Array, c: Array) -> int:
+    """Order of the tableau, from the order conditions up to four."""
+    conditions: tuple[list[tuple[Any, float]], ...] = (
+        [(b.sum(), 1.0)],
+        [(b @ c, 1 / 2)],
+        [(b @ c**2, 1 / 3), (b @ a @ c, 1 / 6)],
+        [
+            (b @ c**3, 1 / 4),
+            ((b * c) @ a @ c, 1 / 8),
+            (b @ a @ c**2, 1 / 12),
+            (b @ a @ a @ c, 1 / 24),
+        ],
+    )
+    for order, pairs in enumerate(conditions):
+        if any(abs(value - wanted) > 1e-12 for value, wanted in pairs):
+            return order
+    return len(conditions)
+
+
+def _record(name: str, title: str, order: int, a: Array, b: Array) -> Integrator:
+    is_explicit = not np.triu(a).any()
+    rows = tuple(tuple(float(v) for v in row) for row in a)
+    return Integrator(
+        name=name,
+        title=title,
+        order=order,
+        symmetric=False,
+        explicit=is_explicit,
+        conserves=kept(free=(MOMENTUM,), top=(UPRIGHT,), steep=(UPRIGHT,)),
+        source="Krysl (2007), section 3.7, MKRK",
+        scheme=Tableau(rows, tuple(float(v) for v in b), is_explicit),
+        vectorised=False,
+    )
+
+
+_RK4 = np.array([[0, 0, 0, 0], [1 / 2, 0, 0, 0], [0, 1 / 2, 0, 0], [0, 0, 1, 0]], dtype=float)
+_SHIFT = math.sqrt(3.0) / 6.0
+_GAUSS = np.array([[1 / 4, 1 / 4 - _SHIFT], [1 / 4 + _SHIFT, 1 / 4]])
+
+INTEGRATORS = (
+    _record(
+        "mkrk_rk4",
+        "Munthe-Kaas with the classical tableau",
+        4,
+        _RK4,
+        np.array([1 / 6, 1 / 3, 1 / 3, 1 / 6]),
+    ),
+    _record(
+        "mkrk_gauss4", "Munthe-Kaas with Gauss's two stages", 4, _GAUSS, np.array([1 / 2, 1 / 2])
+    ),
+)

@@ -1,0 +1,73 @@
+"""What the catalogue says of an integrator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from rbgym.integrators.interface import memory_size
+
+ENERGY, MOMENTUM = "energy", "angular_momentum"
+UPRIGHT = "vertical_momentum"
+# Potentials by kind: the keys of `Integrator.conserves`.
+FREE, TOP, WALL, TIDE = "none", "heavy_top", "soft_wall", "gravity_gradient"
+
+
+def kept(
+    free: tuple[str, ...] = (), top: tuple[str, ...] = (), steep: tuple[str, ...] = ()
+) -> dict[str, tuple[str, ...]]:
+    """Invariants kept by a free body, in uniform gravity, and in potentials that vary."""
+    return {FREE: free, TOP: top, WALL: steep, TIDE: steep}
+
+
+@dataclass(frozen=True)
+class Integrator:
+    """One scheme of the catalogue.
+
+    order: of the motion under a held torque and a potential; free_order: of the free motion,
+    where that is higher (infinite: exact but for round-off).
+    conserves: for each potential ("none", "heavy_top", "soft_wall", "gravity_gradient") the
+    invariants kept to round-off, out of "energy", "angular_momentum" (the world vector) and
+    "vertical_momentum" (its component along the world's third axis). Every scheme keeps the
+    reported quaternion at unit length.
+    supports: out of "potential", "torque" (held over the step), "rotors".
+    vectorised: whether several bodies are stepped by one instruction; else one by one.
+    composition: row of `composition.LENGTHS`, 0 for the scheme itself.
+    checked: for a scheme with options, the record with what it declares made to fit them.
+    """
+
+    name: str
+    title: str
+    order: int
+    symmetric: bool
+    explicit: bool
+    conserves: dict[str, tuple[str, ...]]
+    source: str
+    scheme: Any = field(repr=False)
+    supports: tuple[str, ...] = ("potential", "torque", "rotors")
+    free_order: float | None = None
+    vectorised: bool = True
+    composition: int = 0
+    checked: Callable[[Integrator], Integrator] | None = field(default=None, repr=False)
+
+    @property
+    def memory(self) -> int:
+        """Number of values that a body carries besides attitude, momentum and energy level."""
+        return memory_size(self.scheme)
+
+    def revised(self, **options: Any) -> Integrator:
+        """The record with other options of its scheme.
+
+        Raises ValueError for an option that the scheme does not have, or a value it does not take.
+        """
+        if not options:
+            return self
+        if self.checked is None or not set(options) <= set(self.scheme._fields):
+            allowed = list(self.scheme._fields) if self.checked else []
+            raise ValueError(
+                f"options of integrator {self.name!r} must be among {allowed}, got {options}"
+            )
+        name = f"{self.name}({', '.join(f'{k}={v}' for k, v in options.items())})"
+        scheme = self.scheme._replace(**options)
+        return self.checked(replace(self, name=name, scheme=scheme))

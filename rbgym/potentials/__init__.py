@@ -1,0 +1,94 @@
+"""Potentials: torques that derive from an energy V. See `rbgym.potentials.interface`.
+
+Adding one is one file and one entry in each of `checked` and `parameters`; a potential of your own
+needs no change here, see `register`.
+"""
+
+import difflib
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from rbgym.body import RigidBody
+from rbgym.potentials.gravity_gradient import GravityGradient
+from rbgym.potentials.heavy_top import HeavyTop
+from rbgym.potentials.none import NoPotential
+from rbgym.potentials.own import is_registered, register
+from rbgym.potentials.soft_wall import SIGNS, SoftWall
+from rbgym.quaternion import Vector
+
+Potential: TypeAlias = NoPotential | HeavyTop | SoftWall | GravityGradient
+
+__all__ = [
+    "GravityGradient",
+    "HeavyTop",
+    "NoPotential",
+    "Potential",
+    "SoftWall",
+    "checked",
+    "parameters",
+    "register",
+]
+
+
+def checked(potential: Any) -> Any:
+    """The potential with float fields, or a `ValueError` that says what is wrong with it."""
+    match potential:
+        case None | NoPotential():
+            return NoPotential()
+        case HeavyTop(mgl, axis):
+            return HeavyTop(_finite("mgl", mgl), _unit("axis", axis))
+        case SoftWall(sign, axis):
+            return SoftWall(_sign(sign), _unit("axis", axis))
+        case GravityGradient(k, direction):
+            return GravityGradient(_finite("k", k), _unit("direction", direction))
+    if not is_registered(type(potential)):
+        raise ValueError(
+            "potential must be None, NoPotential(), HeavyTop(mgl, axis), SoftWall(sign, axis), "
+            "GravityGradient(k, direction) or of a class given to potentials.register, "
+            f"got {potential!r}"
+        )
+    return type(potential)(*(_floats(n, v) for n, v in potential._asdict().items()))
+
+
+def parameters(potential: Any, body: RigidBody) -> list[float]:
+    """The lane's rows for this potential on this body, with body vectors in principal axes."""
+    match potential:
+        case HeavyTop(mgl, axis):
+            return [mgl, *(body.principal_rotation.T @ np.asarray(axis))]
+        case SoftWall(sign, axis):
+            return [float(sign), *(body.principal_rotation.T @ np.asarray(axis))]
+        case GravityGradient(k, direction):
+            return [*(3.0 * k * body.moments), *direction]
+    return []
+
+
+def _finite(name: str, value: Any) -> float:
+    number = float(value)
+    if not np.isfinite(number):
+        raise ValueError(f"potential.{name} must be finite, got {value!r}")
+    return number
+
+
+def _unit(name: str, value: Any) -> Vector:
+    vector = np.asarray(value, dtype=float)
+    if vector.shape != (3,) or not abs(np.linalg.norm(vector) - 1) < 1e-9:
+        raise ValueError(f"potential.{name} must be a unit vector (3,), got {value!r}")
+    x, y, z = (float(v) for v in vector / np.linalg.norm(vector))
+    return (x, y, z)
+
+
+def _sign(value: Any) -> float:
+    if value in SIGNS.values():
+        return float(value)
+    if value not in SIGNS:
+        near = difflib.get_close_matches(str(value), SIGNS, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"potential.sign must be one of {list(SIGNS)}, got {value!r}{hint}")
+    return SIGNS[value]
+
+
+def _floats(name: str, value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_finite(name, v) for v in value)
+    return _finite(name, value)

@@ -1,0 +1,198 @@
+"""Slow versions of AKW with a divided difference, Munthe-Kaas methods, RRR and preprocessed DMV.
+
+AKW and MKRK: Krysl (2007), sections 4 and 3.7. DMV: Moser & Veselov (1991), preprocessed as by
+Hairer & Vilmart (2006). I^-1 Pi becomes I^-1 (Pi - h_w), h_w the momentum of rotors.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import expm
+
+from textbook import newton, torque_at
+from textbook_betsch import principal_axes
+from textbook_krysl import Setting, cayley
+from textbook_potentials import body_vector, divided_difference, refuse_rotors
+from textbook_quaternion import Array, skew
+
+
+# ---- AKW with the exact divided difference --------------------------------------------------
+def akw_dg_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=None):
+    """AKW with T = o_m x g(o_0, o_1), o_m = (R_0 + R_1)^T k / 2, for the mean of the end torques.
+
+    o_1 - o_0 = -h omega_bar x o_m with the Cayley transform, so that h omega_bar . T is minus the
+    change of V. Where g is constant, in gravity, T is the mean of the end torques.
+    """
+    x = Setting(J, q, omega, potential, torque, rotor_momentum)
+
+    def next_attitude(Pi1: Array) -> tuple[Array, Array]:
+        omega_bar = x.rate((x.Pi + Pi1) / 2)
+        return omega_bar, x.R @ cayley(h * skew(omega_bar))
+
+    def torque_of(R1: Array) -> Array:
+        o_0, o_1 = body_vector(potential, x.R), body_vector(potential, R1)
+        return x.u + np.cross((o_0 + o_1) / 2, divided_difference(potential, o_0, o_1))
+
+    def residual(Pi1: Array) -> Array:
+        omega_bar, R1 = next_attitude(Pi1)
+        return Pi1 - x.Pi + h * skew(omega_bar) @ (x.Pi + Pi1) / 2 - h * torque_of(R1)
+
+    Pi1 = newton(residual, x.Pi)
+    return x.end(next_attitude(Pi1)[1], Pi1)
+
+
+# ---- Munthe-Kaas ----------------------------------------------------------------------------
+def dexp(Theta: Array) -> Array:
+    """(9), with the first terms of its coefficients' series near 0."""
+    n2 = Theta @ Theta
+    if abs(n2) < 1e-6:
+        a, b = 1 / 2 - n2 / 24, 1 / 6 - n2 / 120
+    else:
+        n = np.sqrt(n2)
+        a, b = 2 * np.sin(n / 2) ** 2 / n2, (1 - np.sin(n) / n) / n2
+    S = skew(Theta)
+    return np.eye(3) + a * S + b * S @ S
+
+
+class MuntheKaas(NamedTuple):
+    """Algorithm MKRK, section 3.7, for the tableau a, b, c, explicit or implicit.
+
+    The torque inside the sums is T_(j), where T_(k) is printed. The stages Psi_(k) of an implicit
+    tableau are solved for together. The torques here are held or of the attitude alone, so that c
+    goes unused.
+    """
+
+    A: ArrayLike
+    b: ArrayLike
+    c: ArrayLike
+
+    def step(self, J, q, omega, h, potential=None, torque=None, rotor_momentum=None):
+        a, b = np.atleast_2d(np.asarray(self.A, dtype=float)), np.atleast_1d(self.b)
+        x = Setting(J, q, omega, potential, torque, rotor_momentum)
+
+        def stages(Psi: Array) -> tuple[Array, Array]:
+            """Rows (d exp_{-Psi_j})^-1 I^-1 Pi_j and exp(Psi_j) T_j."""
+            turns = [expm(skew(row)) for row in Psi]
+            world = np.array([turn @ x.T(x.R @ turn) for turn in turns])
+            Pi = [turn.T @ (x.Pi + h * row @ world) for turn, row in zip(turns, a, strict=True)]
+            rates = [np.linalg.solve(dexp(-row), x.rate(m)) for row, m in zip(Psi, Pi, strict=True)]
+            return np.array(rates), world
+
+        def residual(Psi: Array) -> Array:
+            Psi = Psi.reshape(-1, 3)
+            return (Psi - h * a @ stages(Psi)[0]).ravel()
+
+        Psi = np.zeros((len(b), 3))
+        if np.any(np.triu(a)):
+            guess = np.outer(a.sum(axis=1), h * x.rate(x.Pi))
+            Psi = newton(residual, guess.ravel()).reshape(-1, 3)
+        else:  # explicit: each round makes one more stage final
+            for _ in b:
+                Psi = h * a @ stages(Psi)[0]
+        rates, world = stages(Psi)
+        turn = expm(skew(h * b @ rates))
+        return x.end(x.R @ turn, turn.T @ (x.Pi + h * b @ world))
+
+
+ROOT = np.sqrt(3) / 6
+RK4 = MuntheKaas(
+    [[0, 0, 0, 0], [1 / 2, 0, 0, 0], [0, 1 / 2, 0, 0], [0, 0, 1, 0]],
+    [1 / 6, 1 / 3, 1 / 3, 1 / 6],
+    [0, 1 / 2, 1 / 2, 1],
+)
+GAUSS4 = MuntheKaas(
+    [[1 / 4, 1 / 4 - ROOT], [1 / 4 + ROOT, 1 / 4]], [1 / 2, 1 / 2], [1 / 2 - ROOT, 1 / 2 + ROOT]
+)
+MIDPOINT = MuntheKaas([[1 / 2]], [1.0], [1 / 2])
+TRAPEZOID = MuntheKaas([[0, 0], [1 / 2, 1 / 2]], [1 / 2, 1 / 2], [0, 1])
+
+
+# ---- splittings: kick, torque-free motion, kick ---------------------------------------------
+def kicked(free_motion, J, q, omega, h, potential, torque, rotor_momentum):
+    """Half the impulse of torque and potential, free_motion(x, Pi) -> (R, Pi), the other half."""
+    x = Setting(J, q, omega, potential, torque, rotor_momentum)
+    R, Pi = free_motion(x, x.Pi + h / 2 * x.T(x.R))
+    return x.end(R, Pi + h / 2 * torque_at(R, potential, x.u))
+
+
+def splitting_axes(J: ArrayLike) -> tuple[Array, Array]:
+    """Moments and axes in columns: in the order given if J is (3,) or diagonal, else ascending."""
+    J = np.asarray(J, dtype=float)
+    if J.ndim == 2 and np.array_equal(J, np.diag(np.diag(J))):
+        J = np.diag(J)
+    return principal_axes(J)
+
+
+def rrr_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=None, axes=None):
+    """Planar rotations about the principal axes 1, 2, 3, 2, 1, the third for h, the rest for h/2.
+
+    Each is the flow of (Pi_i - h_w,i)^2 / (2 I_i): Pi_i stays, R Pi stays. axes: (3, 3), the
+    principal axes in columns, in the order to be taken; by default that of splitting_axes.
+    """
+    moments, axes = splitting_axes(J) if axes is None else (np.diag(axes.T @ J @ axes), axes)
+
+    def free_motion(x: Setting, Pi: Array) -> tuple[Array, Array]:
+        R = x.R
+        for i, s in [(0, h / 2), (1, h / 2), (2, h), (1, h / 2), (0, h / 2)]:
+            axis = axes[:, i]
+            turn = expm(s * axis @ (Pi - x.h_w) / moments[i] * skew(axis))
+            R, Pi = R @ turn, turn.T @ Pi
+        return R, Pi
+
+    return kicked(free_motion, J, q, omega, h, potential, torque, rotor_momentum)
+
+
+def preprocessed_inertia(J: Array, Pi: Array, h: float, order: int) -> Array:
+    """I~ with I~^-1 = s I^-1 + d, in invariants of I so that any axes will do."""
+    inverse = np.linalg.inv(J)
+    S1, S2, X1, X2 = (np.trace(a) for a in (J, J @ J, inverse, inverse @ inverse))
+    D, M = np.linalg.det(J), S1 * X1 - 3  # M: the sum of (I_i + I_j)/I_k over the pairs
+    C, H = h**2 * Pi @ Pi / 2, h**2 * Pi @ inverse @ Pi / 2
+    s, d = 1.0, 0.0
+    if order >= 4:
+        s += C * S1 / (6 * D) - H * X1 / 3
+        d += -C / (3 * D) + H * S1 / (6 * D)
+    if order >= 6:
+        s += C**2 * (S2 / D - X1) / (30 * D) + C * H * (1 - M) / (30 * D)
+        s += H**2 * (3 * S1 / D + 2 * X2) / 60
+        d += -(C**2) * S1 / (60 * D**2) + C * H * (X1 / (10 * D) - S2 / (60 * D**2))
+        d += -(H**2) * (9 + M) / (60 * D)
+    modified = s * inverse + d * np.eye(3)
+    if np.min(np.linalg.eigvalsh(modified)) <= 0:
+        raise ArithmeticError("a modified moment of inertia is not positive")
+    return np.linalg.inv(modified)
+
+
+def moser_veselov(J: Array, Pi: Array, h: float) -> Array:
+    """W = R_0^T R_1 of h skew(Pi_0) = W D - D W^T, D = tr(I)/2 - I, in W's rotation vector."""
+    D = np.trace(J) / 2 * np.eye(3) - J
+
+    def residual(Psi: Array) -> Array:
+        WD = expm(skew(Psi)) @ D
+        X = h * skew(Pi) - (WD - WD.T)
+        return np.array([X[2, 1], X[0, 2], X[1, 0]])
+
+    return expm(skew(newton(residual, h * np.linalg.solve(J, Pi))))
+
+
+class PDMV(NamedTuple):
+    """Discrete Moser-Veselov with the preprocessed inertia of order 2 (its own), 4 or 6.
+
+    The order is that of torque-free motion; with torque or a potential it is 2. No rotors.
+    """
+
+    order: int
+
+    def step(self, J, q, omega, h, potential=None, torque=None, rotor_momentum=None):
+        refuse_rotors(rotor_momentum)
+
+        def free_motion(x: Setting, Pi: Array) -> tuple[Array, Array]:
+            W = moser_veselov(preprocessed_inertia(x.J, Pi, h, self.order), Pi, h)
+            return x.R @ W, W.T @ Pi
+
+        return kicked(free_motion, J, q, omega, h, potential, torque, rotor_momentum)
+
+
+pdmv2_step, pdmv4_step, pdmv6_step = (PDMV(order).step for order in (2, 4, 6))
+mkrk_rk4_step, mkrk_gauss4_step = RK4.step, GAUSS4.step
