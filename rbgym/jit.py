@@ -140,8 +140,8 @@ def otherwise(function: Callable[..., Any]) -> Callable[[F], F]:
 
 
 def either(function: Callable[..., Any], known: F, unknown: F) -> F:
-    """One of two functions: `known` where the class of its first argument has a body of its own
-    in the `choice` function, else `unknown`. What is not chosen is not compiled."""
+    """One of two `separate` functions: `known` where the class of the first argument has a body of
+    its own in the `choice` function, else `unknown`. What is not chosen is not compiled."""
     table = function.table  # type: ignore[attr-defined]
 
     def body(first: Any) -> Any:
@@ -151,9 +151,7 @@ def either(function: Callable[..., Any], known: F, unknown: F) -> F:
     def chosen(*args: Any) -> Any:
         return body(args[0])(*args)
 
-    overload(chosen, jit_options=_INLINED, strict=False, inline="always")(
-        lambda *args: body(args[0])
-    )
+    overload(chosen, jit_options=_SEPARATE, strict=False)(lambda *args: body(args[0]))
     return chosen  # type: ignore[return-value]
 
 

@@ -8,7 +8,7 @@ import math
 from rbgym.frames import to_principal, view
 from rbgym.integrators import interface as scheme_of
 from rbgym.integrators.composition import LENGTHS, STAGES
-from rbgym.jit import compiled, either, index, inlined, separate, spliced
+from rbgym.jit import compiled, index, inlined, separate, spliced
 from rbgym.layout import (
     COMMAND,
     CORRECTION,
@@ -17,6 +17,7 @@ from rbgym.layout import (
     MEMORY,
     REDONE,
     SCALE,
+    SOLVED,
     TORQUE,
     E,
     L,
@@ -25,7 +26,7 @@ from rbgym.layout import (
 from rbgym.potentials.interface import of_lane, seen
 from rbgym.quaternion import sub, times, to_body
 from rbgym.rows import put_vector, quaternion, vector
-from rbgym.steps import body_of, correct, finish, predict, redo_block, relax, total_energy
+from rbgym.steps import body_of, correct, finish, predict, redo, relax, total_energy
 
 _GROUP = 4  # blocks that are stepped side by side
 _RELAXATIONS = 4
@@ -55,31 +56,6 @@ def _hold(frame, buffer, i, bound):
     put_vector(buffer, i, COMMAND, c)
     torque = times(vector(buffer, i, SCALE), c)
     put_vector(buffer, i, TORQUE, to_principal(frame, buffer, i, torque))
-
-
-def _iterate(scheme, potential, buffer, group, count, h):
-    """Solve the equations of a group of blocks."""
-    block_size = (MEMORY + scheme_of.memory_size(scheme)) * LANES
-    for _ in range(_RELAXATIONS):
-        for k in range(count):
-            for lane in range(LANES):
-                i = (group * _GROUP + k) * block_size + lane
-                relax(potential, scheme, buffer, i, h)
-    for _ in range(_PASSES):
-        unsolved = 0
-        for k in range(count):
-            for lane in range(LANES):
-                i = (group * _GROUP + k) * block_size + lane
-                unsolved += correct(scheme, potential, buffer, i, h)
-        if unsolved == 0:
-            break
-
-
-def _nothing(scheme, potential, buffer, group, count, h):
-    return None
-
-
-_solve = either(scheme_of.fraction, _iterate, _nothing)
 
 
 @compiled
@@ -119,16 +95,32 @@ def advance(
                 for lane in range(LANES):
                     i = (group * _GROUP + k) * block_size + lane
                     predict(scheme, potential, buffer, i, h)
-            _solve(scheme, potential, buffer, group, count, h)
+            if scheme_of.fraction(scheme) > 0.0:
+                for _ in range(_RELAXATIONS):
+                    for k in range(count):
+                        for lane in range(LANES):
+                            i = (group * _GROUP + k) * block_size + lane
+                            relax(potential, scheme, buffer, i, h)
+                for _ in range(_PASSES):
+                    unsolved = 0
+                    for k in range(count):
+                        for lane in range(LANES):
+                            i = (group * _GROUP + k) * block_size + lane
+                            unsolved += correct(scheme, potential, buffer, i, h)
+                    if unsolved == 0:
+                        break
             bad = 0
             for k in range(count):
                 for lane in range(LANES):
                     i = (group * _GROUP + k) * block_size + lane
                     bad += finish(scheme, potential, buffer, i, h, projection)
             if bad > 0:
+                # What the vector pass left where it was.
                 for k in range(count):
-                    base = (group * _GROUP + k) * block_size
-                    redo_block(scheme, potential, buffer, base, h, projection)
+                    for lane in range(LANES):
+                        i = (group * _GROUP + k) * block_size + lane
+                        if buffer[i + SOLVED * LANES] < 0.0:
+                            redo(scheme, potential, buffer, i, h, projection)
     return -1
 
 

@@ -204,7 +204,6 @@ def finish(scheme, potential, buffer, i, h, projection):
 _predict, _correct, _finish = (separate(alone(lane)) for lane in (predict, correct, finish))
 
 
-@separate
 def _redo(scheme, potential, buffer, i, h, projection):
     """Robust scalar solve: follow the root from a step of no length to the whole step."""
     buffer[i + REDONE * LANES] += 1.0
@@ -231,24 +230,9 @@ def _redo(scheme, potential, buffer, i, h, projection):
     buffer[i + FAILED * LANES] = 1.0
 
 
-@separate
-def _redo_lanes(scheme, potential, buffer, base, h, projection):
-    for lane in range(LANES):
-        i = base + lane
-        if buffer[i + SOLVED * LANES] < 0.0:
-            _redo(scheme, potential, buffer, i, h, projection)
+def _give_up(scheme, potential, buffer, i, h, projection):
+    """An explicit scheme has no other way."""
+    buffer[i + FAILED * LANES] = 1.0
 
 
-def _redo_block(scheme, potential, buffer, base, h, projection):
-    _redo_lanes(scheme, potential, buffer, base, h, projection)
-
-
-def _give_up(scheme, potential, buffer, base, h, projection):
-    for lane in range(LANES):
-        i = base + lane
-        if buffer[i + SOLVED * LANES] < 0.0:
-            buffer[i + FAILED * LANES] = 1.0
-
-
-# Redo the lanes that the vector pass left where they were; an explicit scheme has no other way.
-redo_block = either(scheme_of.fraction, _redo_block, _give_up)
+redo = either(scheme_of.fraction, _redo, _give_up)
