@@ -6,6 +6,7 @@
 from rbgym import integrators, potentials
 from rbgym.body import Part, RigidBody, compound
 from rbgym.engine import Batch, IntegrationError
+from rbgym.flight import Flight, simulate_flight
 from rbgym.potentials import GravityGradient, HeavyTop, NoPotential, SoftWall
 from rbgym.registration import register_environments
 from rbgym.simulate import Trajectory, simulate
@@ -15,6 +16,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Batch",
+    "Flight",
     "GravityGradient",
     "HeavyTop",
     "IntegrationError",
@@ -29,6 +31,7 @@ __all__ = [
     "potentials",
     "set_num_threads",
     "simulate",
+    "simulate_flight",
 ]
 
 register_environments()

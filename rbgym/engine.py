@@ -176,16 +176,17 @@ class Batch:
         return given.astype(np.intp)
 
     def full_state(self) -> Array:
-        """Everything that a body's motion depends on, (size, 14 + memory); see `restore`."""
+        """Everything that a body's motion depends on, (size, 15 + memory); see `restore`."""
         memory = self.rows(layout.MEMORY, self.integrator.memory)
-        torque = self.rows(layout.TORQUE, 3)
-        return np.concatenate([self.rows(0, layout.STATE), torque, memory], axis=1)
+        torque, fresh = self.rows(layout.TORQUE, 3), self.rows(layout.FRESH, 1)
+        return np.concatenate([self.rows(0, layout.STATE), torque, fresh, memory], axis=1)
 
     def restore(self, state: Array, lanes: NDArray[np.intp] | None = None) -> None:
         """Put back what `full_state` gave: the motion continues bit for bit."""
-        memory = layout.STATE + 3
-        self.put_rows(0, state[:, : layout.STATE], lanes)
-        self.put_rows(layout.TORQUE, state[:, layout.STATE : memory], lanes)
+        torque, fresh, memory = layout.STATE, layout.STATE + 3, layout.STATE + 4
+        self.put_rows(0, state[:, :torque], lanes)
+        self.put_rows(layout.TORQUE, state[:, torque:fresh], lanes)
+        self.put_rows(layout.FRESH, state[:, fresh:memory], lanes)
         self.put_rows(layout.MEMORY, state[:, memory:], lanes)
         self.put_rows(layout.FAILED, np.zeros((len(state), 1)), lanes)
 
@@ -200,6 +201,7 @@ class Batch:
         """Hold this torque [N m], body axes, (3,) or (size, 3), until the next call."""
         u = _rows("torque", torque, self.size, 3)
         self.put_rows(layout.TORQUE, rotate_inverse(self.rows(layout.FRAME, 4), u))
+        self.put_rows(layout.FRESH, np.ones((self.size, 1)))
 
     def advance(self, h: float, steps: int = 1) -> None:
         """Advance by `steps` steps of length h [s] under the torque that is held."""

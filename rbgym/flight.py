@@ -112,8 +112,8 @@ class _Motion:
         F = np.zeros(3) if self.force is None else np.asarray(self.force(*given), dtype=float)
         tau = np.zeros(3) if self.torque is None else np.asarray(self.torque(*given), dtype=float)
         for name, value in (("force", F), ("torque", tau)):
-            if value.shape != (3,):
-                raise ValueError(f"{name} must return shape (3,), got shape {value.shape}")
+            if value.shape != (3,) or not np.all(np.isfinite(value)):
+                raise ValueError(f"{name} must return three finite numbers, got {value!r}")
         turning = self.J_inv @ (tau - np.cross(omega, self.J @ omega))
         bend = multiply(multiply(dq, conjugate(q)), dq)
         return np.concatenate([F / self.mass, bend + 0.5 * multiply(q, _pure(turning))])

@@ -139,14 +139,17 @@ def otherwise(function: Callable[..., Any]) -> Callable[[F], F]:
     return register
 
 
-def either(function: Callable[..., Any], known: F, unknown: F) -> F:
-    """One of two `separate` functions: `known` where the class of the first argument has a body of
-    its own in the `choice` function, else `unknown`. What is not chosen is not compiled."""
-    table = function.table  # type: ignore[attr-defined]
+def first_known(cases: tuple[tuple[Callable[..., Any], Callable[..., Any]], ...], unknown: F) -> F:
+    """One of several `separate` functions: that of the first case (choice, function) where the
+    class of the first argument has a body of its own in the `choice` function, else `unknown`.
+    What is not chosen is not compiled."""
 
-    def body(first: Any) -> Any:
+    def body(first: Any) -> Callable[..., Any]:
         cls = getattr(first, "instance_class", type(first))
-        return known if cls in table.bodies else unknown
+        for chosen_by, function in cases:
+            if cls in chosen_by.table.bodies:  # type: ignore[attr-defined]
+                return function
+        return unknown
 
     def chosen(*args: Any) -> Any:
         return body(args[0])(*args)

@@ -13,6 +13,7 @@ from rbgym.layout import (
     COMMAND,
     CORRECTION,
     FAILED,
+    FRESH,
     LANES,
     MEMORY,
     REDONE,
@@ -56,6 +57,7 @@ def _hold(frame, buffer, i, bound):
     put_vector(buffer, i, COMMAND, c)
     torque = times(vector(buffer, i, SCALE), c)
     put_vector(buffer, i, TORQUE, to_principal(frame, buffer, i, torque))
+    buffer[i + FRESH * LANES] = 1.0
 
 
 @compiled
@@ -165,5 +167,6 @@ def start_lane(scheme, potential, buffer, i):
     buffer[i + CORRECTION * LANES] = 0.0
     buffer[i + REDONE * LANES] = 0.0
     buffer[i + FAILED * LANES] = 0.0
+    buffer[i + FRESH * LANES] = 1.0
     omega = times(body.J_inv, sub(Pi, body.rotor))
     scheme_of.reset_memory(scheme, buffer, i + MEMORY * LANES, q, omega)

@@ -38,4 +38,5 @@ X_SIZE = 71  # 1: square of the predictor's size
 SOLVED = 72  # 1: 1.0 once the last correction is round-off
 
 POTENTIAL = 73  # 6: parameters of the potential
-MEMORY = 79  # what the scheme keeps between steps
+FRESH = 79  # 1: 1.0 until the first step under the torque
+MEMORY = 80  # what the scheme keeps between steps

@@ -10,10 +10,11 @@ import math
 
 from rbgym.integrators import interface as scheme_of
 from rbgym.integrators.interface import Body, Step
-from rbgym.jit import alone, choice, either, for_type, inlined, otherwise, separate, spliced
+from rbgym.jit import alone, choice, first_known, for_type, inlined, otherwise, separate, spliced
 from rbgym.layout import (
     CORRECTION,
     FAILED,
+    FRESH,
     J_INV,
     LANES,
     MEMORY,
@@ -71,6 +72,7 @@ def _step_of(scheme, buffer, i, h):
         vector(buffer, i, TORQUE),
         h,
         scheme_of.load_memory(scheme, buffer, i + MEMORY * LANES),
+        buffer[i + FRESH * LANES] > 0.0,
     )
 
 
@@ -196,6 +198,7 @@ def finish(scheme, potential, buffer, i, h, projection):
     largest = buffer[i + CORRECTION * LANES]
     buffer[i + CORRECTION * LANES] = turn2 if good & (turn2 > largest) else largest
     scheme_of.store_memory(scheme, buffer, i + MEMORY * LANES, memory, not good)
+    buffer[i + FRESH * LANES] = 0.0 if good else buffer[i + FRESH * LANES]
     buffer[i + SOLVED * LANES] = 1.0 if good | failed else -1.0
     return 0 if good | failed else 1
 
@@ -230,9 +233,15 @@ def _redo(scheme, potential, buffer, i, h, projection):
     buffer[i + FAILED * LANES] = 1.0
 
 
+def _take_up(scheme, potential, buffer, i, h, projection):
+    """Leave the lane to the scheme that takes more time."""
+    if _finish(scheme_of.thorough(scheme), potential, buffer, i, h, projection) != 0:
+        buffer[i + FAILED * LANES] = 1.0
+
+
 def _give_up(scheme, potential, buffer, i, h, projection):
     """An explicit scheme has no other way."""
     buffer[i + FAILED * LANES] = 1.0
 
 
-redo = either(scheme_of.fraction, _redo, _give_up)
+redo = first_known(((scheme_of.fraction, _redo), (scheme_of.thorough, _take_up)), _give_up)

@@ -81,7 +81,7 @@ def equation(name, potential, x):
     body = Body(moments, tuple(1 / J for J in moments), rotor)
     memory = ((0.1, 2.0, -1.5), (-1.8, 0.2, 1.1), (1.6, -1.0, -0.1)) if name == "dir_em" else ()
     attitude, L, Pi, u = (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (6.0, 16.0, 6.0), (3.0, 2.0, -4.0)
-    step = Step(attitude, L, Pi, UP, u, 0.1, memory)
+    step = Step(attitude, L, Pi, UP, u, 0.1, memory, True)
     F, dF, _ = interface.equation(record.scheme, potential, body, step, tuple(x))
     return np.array(F), np.array(dF)
 

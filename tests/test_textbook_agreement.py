@@ -45,6 +45,7 @@ TWINS = {
     "dir_em": betsch.DirEM,
     "quat_vi": betsch.quat_vi_step,
     "pdmv": splitting.pdmv6_step,
+    "exact": splitting.exact_step,
     "rrr": rrr_step,
     "mkrk_rk4": splitting.mkrk_rk4_step,
     "mkrk_gauss4": splitting.mkrk_gauss4_step,

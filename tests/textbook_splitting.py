@@ -143,6 +143,32 @@ def rrr_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=None, a
     return kicked(free_motion, J, q, omega, h, potential, torque, rotor_momentum)
 
 
+def exact_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=None):
+    """The free motion by the power series of Omega' = J^-1 (J Omega x Omega), R' = R skew(Omega)."""
+    refuse_rotors(rotor_momentum)
+
+    def free_motion(x: Setting, Pi: Array) -> tuple[Array, Array]:
+        R, omega = x.R, x.rate(Pi)
+        pieces = int(np.ceil(abs(h) * np.linalg.norm(omega) / 0.25)) or 1
+        for _ in range(pieces):
+            R, omega = power_series(x.J, R, omega, h / pieces)
+        return R, x.J @ omega
+
+    return kicked(free_motion, J, q, omega, h, potential, torque, rotor_momentum)
+
+
+def power_series(J: Array, R: Array, omega: Array, h: float, terms: int = 25):
+    """R and Omega after a time h, from their Taylor coefficients."""
+    rates, turns = [omega], [R]
+    for n in range(terms):
+        gyro = sum(np.cross(J @ rates[k], rates[n - k]) for k in range(n + 1))
+        turn = sum(turns[k] @ skew(rates[n - k]) for k in range(n + 1))
+        rates.append(np.linalg.solve(J, gyro) / (n + 1))
+        turns.append(turn / (n + 1))
+    powers = h ** np.arange(terms + 1)
+    return np.tensordot(powers, turns, 1), powers @ rates
+
+
 def preprocessed_inertia(J: Array, Pi: Array, h: float, order: int) -> Array:
     """I~ with I~^-1 = s I^-1 + d, in invariants of I so that any axes will do."""
     inverse = np.linalg.inv(J)

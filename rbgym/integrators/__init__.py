@@ -13,6 +13,7 @@ from rbgym.integrators import (
     cayley,
     composition,
     director,
+    exact,
     krysl,
     moser_veselov,
     munthe_kaas,
@@ -22,8 +23,18 @@ from rbgym.integrators import (
 )
 from rbgym.integrators.munthe_kaas import MuntheKaas
 from rbgym.integrators.record import Integrator
+from rbgym.integrators.samples import Held, Lagrange
 
-__all__ = ["DEFAULT", "Integrator", "MuntheKaas", "compose", "get", "names"]
+__all__ = [
+    "DEFAULT",
+    "Held",
+    "Integrator",
+    "Lagrange",
+    "MuntheKaas",
+    "compose",
+    "get",
+    "names",
+]
 
 DEFAULT = "quat_em"
 
@@ -36,6 +47,7 @@ _FAMILIES = (
     moser_veselov,
     munthe_kaas,
     splitting,
+    exact,
     rkn4,
 )
 _CATALOGUE = {entry.name: entry for family in _FAMILIES for entry in family.INTEGRATORS}

@@ -25,7 +25,8 @@ class Body(NamedTuple):
 class Step(NamedTuple):
     """One step to be solved: its start, the held torque u, the length h and the memory kept.
 
-    q, L: attitude and world momentum; Pi_0: body momentum; o_0: direction of the potential.
+    q, L: attitude and world momentum; Pi_0: body momentum; o_0: direction of the potential; is_new:
+    whether the torque was set since the last step.
     """
 
     q: Quaternion
@@ -35,6 +36,7 @@ class Step(NamedTuple):
     u: Vector
     h: float
     memory: Any
+    is_new: bool
 
 
 @choice
@@ -76,6 +78,12 @@ def _(scheme, potential, body, step, x):
 @choice
 def finish(scheme: Any, potential: Any, body: Body, step: Step, x: Vector) -> Any:
     """New attitude q_1, world momentum L_1, discrete work of the torque u, and new memory."""
+    raise NotImplementedError
+
+
+@choice
+def thorough(scheme: Any) -> Any:
+    """The scheme that takes up the lanes where an explicit one was too hasty."""
     raise NotImplementedError
 
 
