@@ -177,9 +177,8 @@ class Batch:
 
     def full_state(self) -> Array:
         """Everything that a body's motion depends on, (size, 15 + memory); see `restore`."""
-        memory = self.rows(layout.MEMORY, self.integrator.memory)
         torque, fresh = self.rows(layout.TORQUE, 3), self.rows(layout.FRESH, 1)
-        return np.concatenate([self.rows(0, layout.STATE), torque, fresh, memory], axis=1)
+        return np.concatenate([self.rows(0, layout.STATE), torque, fresh, self.memory()], axis=1)
 
     def restore(self, state: Array, lanes: NDArray[np.intp] | None = None) -> None:
         """Put back what `full_state` gave: the motion continues bit for bit."""
@@ -189,6 +188,10 @@ class Batch:
         self.put_rows(layout.FRESH, state[:, fresh:memory], lanes)
         self.put_rows(layout.MEMORY, state[:, memory:], lanes)
         self.put_rows(layout.FAILED, np.zeros((len(state), 1)), lanes)
+
+    def memory(self) -> Array:
+        """What the scheme keeps between steps, (size, k); its own file says what that is."""
+        return self.rows(layout.MEMORY, self.integrator.memory)
 
     def measure(self) -> dict[str, Array]:
         """quaternion (n, 4), angular_velocity (n, 3) [rad/s, body], angular_momentum (n, 3)

@@ -144,7 +144,7 @@ def rrr_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=None, a
 
 
 def exact_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=None):
-    """The free motion by the power series of Omega' = J^-1 (J Omega x Omega), R' = R skew(Omega)."""
+    """The free motion by the power series of Omega' = J^-1 (J Omega x Omega), R' = R skew(Omega)"""
     refuse_rotors(rotor_momentum)
 
     def free_motion(x: Setting, Pi: Array) -> tuple[Array, Array]:

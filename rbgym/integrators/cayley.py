@@ -215,7 +215,7 @@ INTEGRATORS = (
         order=2,
         symmetric=True,
         explicit=False,
-        conserves=kept(free=(ENERGY, MOMENTUM), top=(ENERGY, UPRIGHT), steep=(UPRIGHT,)),
+        conserves=kept(free=(ENERGY, MOMENTUM), top=(ENERGY, UPRIGHT)),
         source="Krysl (2007), section 4, AKW",
         scheme=AKW(),
     ),

@@ -1,16 +1,20 @@
-"""The motions on which integrators are measured, one for each kind of potential.
+"""The motions on which integrators are measured: one for each kind of potential, and the papers'.
 
-Bodies and starts are generic: a symmetric top, or a principal axis, would conserve things by luck.
+The bodies and starts of CASES are generic: a symmetric top, or a principal axis, would conserve
+things by luck. PAPERS has the papers' own data.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rbgym.body import RigidBody
 from rbgym.integrators import Integrator
-from rbgym.potentials import HeavyTop, Potential
+from rbgym.potentials import GravityGradient, HeavyTop, SoftWall
 from rbgym.quaternion import Quaternion, Vector
 from rbgym.simulate import Trajectory, simulate
+
+NO_TORQUE = (0.0, 0.0, 0.0)
+IDENTITY = (1.0, 0.0, 0.0, 0.0)
 
 
 class Case(NamedTuple):
@@ -18,20 +22,22 @@ class Case(NamedTuple):
 
     kind: str
     body: RigidBody
-    potential: Potential | None
+    potential: Any
     quaternion: Quaternion
     omega: Vector
     torque: Vector
     dt: float
     horizon: float  # of the order measurement [s]
+    source: str = ""
 
     def run(
         self,
-        integrator: str,
+        integrator: str | Integrator,
         dt: float,
         steps: int,
-        torque: Vector = (0.0, 0.0, 0.0),
+        torque: Vector = NO_TORQUE,
         projection: bool = True,
+        record_every: int | None = None,
     ) -> Trajectory:
         """The motion over `steps` steps, recorded at about a thousand instants or fewer."""
         return simulate(
@@ -43,9 +49,13 @@ class Case(NamedTuple):
             angular_velocity=self.omega,
             potential=self.potential,
             torque=torque,
-            record_every=max(1, steps // 1000),
+            record_every=record_every or max(1, steps // 1000),
             projection=projection,
         )
+
+
+def _tilted(angle: float) -> Quaternion:
+    return (math.cos(angle / 2), math.sin(angle / 2), 0.0, 0.0)
 
 
 CASES = (
@@ -54,32 +64,141 @@ CASES = (
         kind="none",
         body=RigidBody([6.0, 8.0, 3.0]),
         potential=None,
-        quaternion=(1.0, 0.0, 0.0, 0.0),
+        quaternion=IDENTITY,
         omega=(10.0, 20.0, 20.0),
         torque=(40.0, -60.0, 30.0),
         dt=0.01,
-        horizon=0.15,
+        horizon=0.25,
     ),
     # An asymmetric top, tilted by half a radian.
     Case(
         kind="heavy_top",
         body=RigidBody([0.5, 0.7, 0.3], mass=2.0, center_of_mass=(0.0, 0.0, 0.3)),
         potential=HeavyTop(mgl=2.0 * 9.81 * 0.3),
-        quaternion=(math.cos(0.25), math.sin(0.25), 0.0, 0.0),
+        quaternion=_tilted(0.5),
         omega=(1.0, 2.0, 10.0),
         torque=(1.0, -2.0, 0.5),
         dt=0.01,
         horizon=0.4,
     ),
+    # Krysl (2007), section 5.4, started nearer to the wall, with a torque of ours.
+    Case(
+        kind="soft_wall",
+        body=RigidBody([2.0, 3.0, 4.5]),
+        potential=SoftWall("repulsive"),
+        quaternion=_tilted(1.2),
+        omega=(1.0, 2.0 / 3.0, 2.0 / 4.5),
+        torque=(0.4, -0.5, 0.3),
+        dt=0.05,
+        horizon=1.5,
+    ),
+    # A body much faster than its orbit would be, so that the runs see many turns.
+    Case(
+        kind="gravity_gradient",
+        body=RigidBody([2.0, 1.4, 0.9]),
+        potential=GravityGradient(1.5),
+        quaternion=_tilted(0.8),
+        omega=(0.9, -0.7, 1.3),
+        torque=(0.5, -0.3, 0.4),
+        dt=0.05,
+        horizon=1.2,
+    ),
 )
 
+_CONE = RigidBody.cone_top(radius=0.05, height=0.1, density=2700.0)
+_CONE_ARM = 0.075  # from the tip to the centre of mass [m]
+NUTATION, PRECESSION = math.pi / 3.0, 10.0  # [rad], [rad/s]
 
-def applicable(record: Integrator) -> list[Case]:
-    """The cases that the integrator supports.
 
-    Raises ValueError where it declares something about a potential for which there is no case.
+def _steady_top() -> Case:
+    """A cone on its tip, in precession without nutation."""
+    J_1, J_3, mgl = _CONE.moments[0], _CONE.moments[2], _CONE.mass * 9.81 * _CONE_ARM
+    spin = mgl / (J_3 * PRECESSION) + (J_1 - J_3) / J_3 * PRECESSION * math.cos(NUTATION)
+    across, along = PRECESSION * math.sin(NUTATION), PRECESSION * math.cos(NUTATION)
+    return Case(
+        kind="betsch_top",
+        body=_CONE,
+        potential=HeavyTop(mgl),
+        quaternion=_tilted(NUTATION),
+        omega=(0.0, across, along + spin),
+        torque=NO_TORQUE,
+        dt=0.01,
+        horizon=1.0,
+        source="Betsch & Siebert (2009), section 5.2; Krenk & Nielsen (2013), section 5.2",
+    )
+
+
+def _free(kind: str, J: Vector, omega: Vector, dt: float, horizon: float, source: str) -> Case:
+    return Case(kind, RigidBody(J), None, IDENTITY, omega, NO_TORQUE, dt, horizon, source)
+
+
+def _krysl_top(kind: str, tilt: float, spin: float, horizon: float, section: str) -> Case:
+    source = f"Krysl (2007), section {section}"
+    body, omega = RigidBody([5.0, 5.0, 1.0]), (0.0, 0.0, spin)
+    return Case(kind, body, HeavyTop(20.0), _tilted(tilt), omega, NO_TORQUE, 0.01, horizon, source)
+
+
+PAPERS = {
+    case.kind: case
+    for case in (
+        _free(
+            "betsch_free",
+            (6.0, 8.0, 3.0),
+            (10.0, 20.0, 20.0),
+            0.05,
+            1.0,
+            "Betsch & Siebert (2009), section 5.1",
+        ),
+        _steady_top(),
+        _free(
+            "krysl_free",
+            (0.9144, 1.098, 1.66),
+            (0.45549, 0.82623, 0.03476),
+            0.2,
+            100.0,
+            "Krysl (2007), section 5.1",
+        ),
+        _krysl_top("krysl_slow_top", 0.05, 5.0, 20.0, "5.2"),
+        # The time at which the paper compares the fast top is not printed.
+        _krysl_top("krysl_fast_top", 0.3, 50.0, 10.0, "5.3"),
+        Case(
+            "krysl_wall",
+            RigidBody([2.0, 3.0, 4.5]),
+            SoftWall("printed"),
+            IDENTITY,
+            (1.0, 2.0 / 3.0, 2.0 / 4.5),
+            NO_TORQUE,
+            0.5,
+            20_000.0,
+            "Krysl (2007), section 5.4",
+        ),
+        _free(
+            "krenk_brick",
+            (13.0, 5.0, 10.0),
+            (0.0, 0.05, 10.0),
+            0.01,
+            10.0,
+            "Krenk & Nielsen (2013), section 5.1",
+        ),
+    )
+}
+
+
+def applicable(record: Integrator, kinds: tuple[str, ...] | None = None) -> list[Case]:
+    """The cases that the integrator supports, of these kinds.
+
+    Raises ValueError where it declares something about a potential for which there is no case, and
+    for a kind that there is not.
     """
-    missing = set(record.conserves) - {case.kind for case in CASES}
+    known = [case.kind for case in CASES]
+    missing = set(record.conserves) - set(known)
     if missing:
         raise ValueError(f"{record.name}: no validation case for potentials {sorted(missing)}")
-    return [case for case in CASES if case.potential is None or "potential" in record.supports]
+    wanted = known if kinds is None else list(kinds)
+    if not set(wanted) <= set(known):
+        raise ValueError(f"cases must be among {known}, got {wanted}")
+    return [
+        case
+        for case in CASES
+        if case.kind in wanted and (case.potential is None or "potential" in record.supports)
+    ]

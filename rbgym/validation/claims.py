@@ -5,14 +5,15 @@ from typing import NamedTuple
 
 
 class Claim(NamedTuple):
-    """What is declared of an integrator in a potential, and what was measured.
+    """What is declared of an integrator in a case, and what was measured.
 
-    bound: the limit that decided: an upper one for what is declared conserved, a lower one for
-    what is not, the allowed distance from the declared order for an order.
+    case: the potential of a generic case, or a paper's case. bound: the limit that decided: an
+    upper one for what is declared conserved, a lower one for what is not, the allowed distance
+    from the declared order for an order.
     """
 
     integrator: str
-    potential: str
+    case: str
     quantity: str
     declared: str
     measured: float
@@ -22,7 +23,7 @@ class Claim(NamedTuple):
 
 def table(claims: Sequence[Claim]) -> str:
     """The claims as plain text, one a line, under a heading and over a count."""
-    rows = [("integrator", "potential", "quantity", "declared", "measured", "bound", "")]
+    rows = [("integrator", "case", "quantity", "declared", "measured", "bound", "")]
     for claim in claims:
         verdict = "ok" if claim.passed else "BROKEN"
         numbers = (f"{claim.measured:.3g}", f"{claim.bound:.3g}")
@@ -34,3 +35,17 @@ def table(claims: Sequence[Claim]) -> str:
     ]
     broken = sum(not claim.passed for claim in claims)
     return "\n".join([*lines, f"{len(claims)} claims, {broken} broken"])
+
+
+def below(
+    integrator: str, case: str, quantity: str, declared: str, measured: float, bound: float
+) -> Claim:
+    """A claim that holds where the measured value stays at or below the bound."""
+    return Claim(integrator, case, quantity, declared, measured, bound, measured <= bound)
+
+
+def above(
+    integrator: str, case: str, quantity: str, declared: str, measured: float, bound: float
+) -> Claim:
+    """A claim that holds where the measured value lies above the bound."""
+    return Claim(integrator, case, quantity, declared, measured, bound, measured > bound)
