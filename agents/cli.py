@@ -166,19 +166,32 @@ def evaluate(
 @app.command()
 def validate(
     names: Annotated[list[str] | None, typer.Argument(help="Integrators; default all.")] = None,
+    case: Annotated[
+        list[str] | None,
+        typer.Option(help="none, heavy_top, soft_wall or gravity_gradient; default all."),
+    ] = None,
     steps: Annotated[int, typer.Option(help="Length of each run.")] = 20_000,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="In gravity only, short runs, nothing of the papers.")
+    ] = False,
+    html: Annotated[
+        Path | None, typer.Option(help="Write a page with all claims and figures.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(help="Processes that share the work.")] = 2,
     as_json: Json = False,
 ) -> None:
-    """Measure what each integrator declares; exit status 1 if a promise is broken."""
-    from rbgym import validation
-    from rbgym.agents import reports
+    """Measure what each integrator declares, and what the papers claim.
 
-    claims = validation.validate(names or None, steps=steps)
-    if as_json:
-        reports.print_json(reports.claims_as_dicts(claims))
-    else:
-        typer.echo(validation.table(claims))
-    if not all(claim.passed for claim in claims):
+    Exit status 1 if a declaration is broken. A claim of a paper that does not reproduce says so.
+    """
+    from rbgym.agents import validation_run
+
+    if quick:
+        case, steps = case or ["heavy_top"], min(steps, 2000)
+    whole = not (names or case)
+    found = validation_run.run(names, case, steps, jobs, papers=whole, html=html)
+    found.print(as_json)
+    if not found.kept:
         raise typer.Exit(1)
 
 

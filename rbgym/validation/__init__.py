@@ -12,12 +12,13 @@ from rbgym.validation.cases import Case, applicable
 from rbgym.validation.claims import Claim, table
 from rbgym.validation.conservation import conservation
 from rbgym.validation.order import order
+from rbgym.validation.papers import PAPER_CLAIMS
 from rbgym.validation.symmetry import symmetry
 
 T = TypeVar("T")
 R = TypeVar("R")
 
-__all__ = ["Claim", "declared", "table", "validate"]
+__all__ = ["Claim", "declared", "table", "validate", "validate_papers"]
 
 
 def validate(
@@ -58,6 +59,29 @@ def validate(
 def declared(record: Integrator, case: Case, steps: int) -> list[Claim]:
     """What the catalogue declares of one integrator, measured in one case."""
     return [*conservation(record, case, steps), *order(record, case), *symmetry(record, case)]
+
+
+def validate_papers(
+    *, jobs: int = 1, progress: Callable[[int, int], None] | None = None
+) -> list[tuple[str, str, list[Claim]]]:
+    """Name, source and measured claims of everything in `papers.PAPER_CLAIMS`.
+
+    jobs, progress: see `validate`.
+    """
+    found = []
+    for paper, claims in zip(
+        PAPER_CLAIMS,
+        in_parallel(_paper, range(len(PAPER_CLAIMS)), count("jobs", jobs)),
+        strict=True,
+    ):
+        found.append((paper.name, paper.source, claims))
+        if progress:
+            progress(len(found), len(PAPER_CLAIMS))
+    return found
+
+
+def _paper(index: int) -> list[Claim]:
+    return PAPER_CLAIMS[index].measure()
 
 
 def _measured(task: tuple[str, str, int]) -> list[Claim]:

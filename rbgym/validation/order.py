@@ -7,7 +7,7 @@ import numpy as np
 
 from rbgym.engine import IntegrationError
 from rbgym.integrators import Integrator
-from rbgym.quaternion import Array, to_matrix
+from rbgym.quaternion import to_matrix
 from rbgym.validation.cases import NO_TORQUE, Case
 from rbgym.validation.claims import Claim, below
 from rbgym.validation.reference import reference

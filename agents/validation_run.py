@@ -1,0 +1,93 @@
+"""What `rbgym validate` runs, with a progress bar, and how its result is shown."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from rbgym import integrators, validation
+from rbgym.agents import reports
+from rbgym.validation import Claim
+
+PaperClaims = list[tuple[str, str, list[Claim]]]
+
+
+class Found(NamedTuple):
+    """Claims on what is declared; and name, source and claims of what the papers say."""
+
+    claims: list[Claim]
+    papers: PaperClaims
+
+    @property
+    def kept(self) -> bool:
+        """Whether every declaration holds."""
+        return all(claim.passed for claim in self.claims)
+
+    def print(self, as_json: bool) -> None:
+        """Write tables, or JSON, to stdout."""
+        if as_json:
+            papers = [
+                {"name": name, "source": source, "claims": reports.claims_as_dicts(found)}
+                for name, source, found in self.papers
+            ]
+            declared = reports.claims_as_dicts(self.claims)
+            reports.print_json({"declared": declared, "papers": papers})
+            return
+        for name, source, found in self.papers:
+            verdict = "reproduced" if all(c.passed for c in found) else "not reproduced in full"
+            typer.echo(f"{name} ({source}): {verdict}")
+            typer.echo(_indented(found))
+        typer.echo(validation.table(self.claims))
+
+
+def _indented(claims: Sequence[Claim]) -> str:
+    lines = validation.table(claims).splitlines()[1:-1]
+    return "\n".join(f"    {line.replace('BROKEN', 'differs')}" for line in lines)
+
+
+def run(
+    names: Sequence[str] | None,
+    cases: Sequence[str] | None,
+    steps: int,
+    jobs: int,
+    *,
+    papers: bool,
+    html: Path | None,
+) -> Found:
+    """Validate; `papers` adds the papers' claims, `html` writes the page."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+
+        def counting(what: str) -> Counter:
+            return Counter(bar, what)
+
+        claims = validation.validate(
+            names, cases=cases, steps=steps, jobs=jobs, progress=counting("declarations")
+        )
+        said: PaperClaims = []
+        if papers:
+            said = validation.validate_papers(jobs=jobs, progress=counting("papers"))
+        if html is not None:
+            from rbgym.agents.validation_report import all_figures, write_report
+
+            figures = all_figures(list(names or integrators.names()), counting("figures"))
+            write_report(html, claims, said, figures)
+    return Found(claims, said)
+
+
+class Counter:
+    """Shows (done, all) as one line of the progress bar."""
+
+    def __init__(self, bar: Progress, what: str) -> None:
+        self.bar, self.task = bar, bar.add_task(what, total=None)
+
+    def __call__(self, done: int, total: int) -> None:
+        self.bar.update(self.task, completed=done, total=total)
