@@ -25,6 +25,7 @@ figure { margin: 2rem 0; } img { max-width: 100%; } figcaption { font-weight: 60
 _COLOURS = ("#08306b", "#d95f02", "#1b9e77", "#7570b3", "#e7298a", "#66a61e", "#a6761d", "#4a4a4a")
 _DASHES = ("-", "--", ":", "-.")
 _MARKERS = "osv^Dx+*"
+_CROWD = 10  # more curves than this share one legend
 
 
 def write_report(
@@ -89,12 +90,20 @@ def draw(figure: Figure) -> bytes:
         _draw_panel(ax, panel)
     for ax in axes[len(figure.panels) :]:
         ax.set_axis_off()
+    if len(figure.panels[0].lines) > _CROWD:
+        # One legend for all panels, beside them.
+        handles = {line.get_label(): line for ax in axes for line in ax.get_lines()}
+        canvas.legend(
+            handles.values(), handles.keys(), loc="outside right center", fontsize=8, frameon=False
+        )
     buffer = io.BytesIO()
     canvas.savefig(buffer, format="png", dpi=110)
     return buffer.getvalue()
 
 
 def _draw_panel(ax: Any, panel: Panel) -> None:
+    from matplotlib.ticker import NullFormatter
+
     for k, line in enumerate(panel.lines):
         style = {
             "color": _COLOURS[k % len(_COLOURS)],
@@ -108,14 +117,15 @@ def _draw_panel(ax: Any, panel: Panel) -> None:
     if panel.log:
         ax.set_xscale("log")
         ax.set_yscale("log")
+        ax.xaxis.set_minor_formatter(NullFormatter())
     else:
         ax.ticklabel_format(useOffset=False)
     ax.set_xlabel(panel.x)
     ax.set_ylabel(panel.y)
     ax.grid(alpha=0.3)
     ax.spines[["top", "right"]].set_visible(False)
-    if any(line.label for line in panel.lines):
-        ax.legend(frameon=False, fontsize=7, ncols=1 + len(panel.lines) // 9)
+    if panel.lines[0].label and len(panel.lines) <= _CROWD:
+        ax.legend(frameon=False, fontsize=7)
 
 
 def all_figures(names: list[str], progress: Callable[[int, int], None]) -> list[Figure]:

@@ -68,7 +68,7 @@ def test_simulate_takes_a_full_tensor():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--integrator", "akv"], "did you mean 'akw'?"),
+        (["--integrator", "akv"], "did you mean 'akw'"),
         (["--inertia", "1,2"], "inertia must be 3 or 9 comma-separated numbers, got '1,2'"),
         (["--inertia", "1,2,x"], "inertia must be 3 or 9 comma-separated numbers"),
         (["--inertia", "1,1,9"], "inertia"),
@@ -110,7 +110,7 @@ def test_train_evaluate_and_compare_with_a_plot(tmp_path):
         (["evaluate", "pd", "--env", "RigidTop-v7"], "RigidTop"),
         (["train", "RigidTop-v0", "--out", "x", "--algo", "dqn"], "algo must be one of"),
         (["train", "RigidTip-v0", "--out", "x"], "env must be one of ['RigidTop-v0']"),
-        (["validate", "akv"], "did you mean 'akw'?"),
+        (["validate", "akv"], "did you mean 'akw'"),
         (["bench", "--rounds", "0"], "rounds and seconds must be positive"),
     ],
 )
@@ -120,12 +120,32 @@ def test_bad_input_ends_with_one_line_and_status_2(arguments, message):
 
 def test_validate_exits_with_1_on_a_broken_promise(monkeypatch):
     claim = validation.Claim("akw", "none", "energy", "conserved", 1e-15, 1e-13, True)
-    monkeypatch.setattr(validation, "validate", lambda names, steps: [claim])
-    assert run_json("validate", "akw") == [claim._asdict()]
+    monkeypatch.setattr(validation, "validate", lambda names, **_: [claim])
+    assert run_json("validate", "akw") == {"declared": [claim._asdict()], "papers": []}
     broken = claim._replace(measured=0.1, passed=False)
-    monkeypatch.setattr(validation, "validate", lambda names, steps: [claim, broken])
-    assert "1 broken" in run("validate", status=1).stdout
-    assert [c["passed"] for c in run_json("validate", status=1)] == [True, False]
+    monkeypatch.setattr(validation, "validate", lambda names, **_: [claim, broken])
+    assert "1 broken" in run("validate", "akw", status=1).stdout
+    declared = run_json("validate", "akw", status=1)["declared"]
+    assert [c["passed"] for c in declared] == [True, False]
+
+
+def test_a_paper_that_does_not_reproduce_is_said_but_breaks_no_promise(monkeypatch):
+    claim = validation.Claim("akw", "none", "energy", "conserved", 1e-15, 1e-13, True)
+    differs = claim._replace(measured=0.1, passed=False)
+    monkeypatch.setattr(validation, "validate", lambda names, **_: [claim])
+    said = [("a claim", "somewhere", [differs])]
+    monkeypatch.setattr(validation, "validate_papers", lambda **_: said)
+    shown = run("validate").stdout
+    assert "a claim (somewhere): not reproduced in full" in shown
+    assert "differs" in shown
+    assert run_json("validate")["papers"][0]["claims"] == [differs._asdict()]
+
+
+def test_a_quick_validation_measures_short_runs_in_gravity(monkeypatch):
+    asked = {}
+    monkeypatch.setattr(validation, "validate", lambda names, **given: asked.update(given) or [])
+    run("validate", "--quick")
+    assert (asked["cases"], asked["steps"]) == (["heavy_top"], 2000)
 
 
 def test_bench_compares_with_cartpole():
