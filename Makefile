@@ -47,7 +47,7 @@ lint: .venv/.dev
 # links. It runs inside that tree; sed turns rbgym/envs/x.py back into envs/x.py.
 types: .venv/.dev
 	@mkdir -p .mypy-tree/rbgym && find .mypy-tree -type l -delete
-	@cd .mypy-tree/rbgym && ln -sfn ../../rbgym/* ../../envs ../../agents .
+	@cd .mypy-tree/rbgym && ln -sfn ../../rbgym/* ../../envs ../../agents . && ln -sfn ../../pytest_rbgym.py ..
 	cd .mypy-tree && ../$(BIN)/mypy --config-file ../pyproject.toml --cache-dir ../.mypy_cache \
 	    | sed -E 's#^rbgym/(envs|agents)/#\1/#'
 

@@ -1,9 +1,12 @@
-"""Write the table of integrators, made from the catalogue, into the pages that show it.
+"""Write the table of integrators, made from the catalogue and measurements, into the pages.
 
 python docs/generate.py            # write
 python docs/generate.py --check    # exit 1 if a page is not current
+python docs/generate.py --measure  # measure every integrator again, then write
 """
 
+import json
+import math
 import sys
 from pathlib import Path
 
@@ -11,33 +14,49 @@ from rbgym import integrators
 from rbgym.integrators import Integrator
 
 ROOT = Path(__file__).resolve().parents[1]
+MEASURED = ROOT / "docs" / "measured.json"
 PAGES = ROOT / "README.md", ROOT / "docs" / "integrators.md"
 BEGIN, END = "<!-- integrators:begin -->", "<!-- integrators:end -->"
 HEADINGS = (
     "name",
     "scheme",
     "order",
-    "symmetric",
-    "solves",
+    "measured",
     "conserves, free",
     "conserves, heavy top",
+    "energy drift",
+    "momentum drift",
+    "ns per step",
+    "error at equal cost",
     "source",
 )
 
 
-def row(record: Integrator) -> tuple[str, ...]:
+def row(record: Integrator, measured: dict[str, float | None]) -> tuple[str, ...]:
     """The cells of one integrator."""
     default = " (default)" if record.name == integrators.DEFAULT else ""
+    error = measured["error"]
     return (
         f"`{record.name}`{default}",
         record.title,
-        str(record.order),
-        "yes" if record.symmetric else "no",
-        "nothing" if record.explicit else "an equation",
+        order(record),
+        f"{measured['order']:.2f}",
         kept(record, "none"),
         kept(record, "heavy_top"),
+        f"{measured['energy']:.1e}",
+        f"{measured['momentum']:.1e}",
+        f"{measured['nanoseconds']:.0f}",
+        "no solution" if error is None else f"{error:.1e}",
         record.source,
     )
+
+
+def order(record: Integrator) -> str:
+    """The order, and that of the free motion where it is higher."""
+    if record.free_order is None:
+        return str(record.order)
+    free = "exact" if math.isinf(record.free_order) else f"{record.free_order:g}"
+    return f"{record.order}; free {free}"
 
 
 def kept(record: Integrator, potential: str) -> str:
@@ -49,9 +68,10 @@ def kept(record: Integrator, potential: str) -> str:
 
 def table() -> str:
     """The integrators as a Markdown table."""
-    records = [integrators.get(name) for name in integrators.names()]
-    rows = [HEADINGS, ("---",) * len(HEADINGS), *map(row, records)]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
+    measured = json.loads(MEASURED.read_text("utf-8"))
+    cells = [row(integrators.get(name), measured[name]) for name in integrators.names()]
+    rows = [HEADINGS, ("---",) * len(HEADINGS), *cells]
+    return "\n".join(f"| {' | '.join(one)} |" for one in rows)
 
 
 def current(page: str) -> str:
@@ -59,6 +79,14 @@ def current(page: str) -> str:
     before, rest = page.split(BEGIN)
     after = rest.split(END)[1]
     return f"{before}{BEGIN}\n{table()}\n{END}{after}"
+
+
+def measure() -> None:
+    """Measure every integrator; some minutes, more where kernels are compiled first."""
+    from rbgym.validation.summary import summary
+
+    found = {name: summary(name)._asdict() for name in integrators.names()}
+    MEASURED.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
 
 
 def main(check: bool) -> int:
@@ -73,4 +101,6 @@ def main(check: bool) -> int:
 
 
 if __name__ == "__main__":
+    if "--measure" in sys.argv[1:]:
+        measure()
     sys.exit(main("--check" in sys.argv[1:]))

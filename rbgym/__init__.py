@@ -9,6 +9,7 @@ from rbgym.engine import Batch, IntegrationError
 from rbgym.flight import Flight, simulate_flight
 from rbgym.potentials import GravityGradient, HeavyTop, NoPotential, SoftWall
 from rbgym.registration import register_environments
+from rbgym.scalable import ScalableState, ScalableTrajectory, simulate_scalable
 from rbgym.simulate import Trajectory, simulate
 from rbgym.threads import get_num_threads, set_num_threads
 
@@ -23,6 +24,8 @@ __all__ = [
     "NoPotential",
     "Part",
     "RigidBody",
+    "ScalableState",
+    "ScalableTrajectory",
     "SoftWall",
     "Trajectory",
     "compound",
@@ -32,6 +35,7 @@ __all__ = [
     "set_num_threads",
     "simulate",
     "simulate_flight",
+    "simulate_scalable",
 ]
 
 register_environments()

@@ -73,7 +73,7 @@ def get(name: str | Integrator, **options: Any) -> Integrator:
         near = difflib.get_close_matches(str(base).lower(), names(), n=2, cutoff=0.4)
         hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
         raise ValueError(f"integrator must be one of {names()}, got {name!r}{hint}")
-    record = _CATALOGUE[base].revised(**options)
+    record: Integrator = _CATALOGUE[base].revised(**options)
     if not colon:
         return record
     if not order.isdecimal():

@@ -224,7 +224,8 @@ def conserving(names: list[str]) -> Figure:
                 batch.advance(case.dt, 50)
                 energies.append(batch.measure()["energy"][0])
             error = np.abs(np.array(energies) / energies[0] - 1.0)
-            lines.append(Line(name, case.dt * 50 * np.arange(1, 101), error[1:] + 1e-17))
+            time = case.dt * 50 * np.arange(1.0, 101.0)
+            lines.append(Line(name, time, np.asarray(error[1:] + 1e-17)))
         panels.append(Panel("time [s]", f"{case.kind}: energy error", lines, log=True))
     return Figure("conservation", "Energy error of the torque-free motion", panels)
 

@@ -53,7 +53,7 @@ def _body_torque(potential: Any, J: Array) -> Callable[[Array], Array]:
             def bounce(R: Array) -> Array:
                 gap = 1.1 + R[2] @ e
                 slope = sigma * (-(gap**-2) + 0.01 * gap**-11)
-                return -slope * np.cross(e, R[2])
+                return np.asarray(-slope * np.cross(e, R[2]))
 
             return bounce
         case GravityGradient(k, direction):

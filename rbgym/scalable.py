@@ -1,0 +1,279 @@
+"""The scalable body of Moller & Glocker (2012): seven degrees of freedom, or a rigid body's six.
+
+A body whose points, at rho in the reference configuration, are at r + s R rho (32): it moves, turns
+and changes its size uniformly. Its quaternion A has any length, s = |A|^2; with (nu, omega) =
+2 A* o A' (37) its equations of motion (93) are
+
+    m v' = F,                                                     r' = v,
+    tr(Theta)/2 nu' = omega.Theta omega/s + S + lambda,           s' = nu,
+    Theta omega' = -(nu Theta omega + omega x Theta omega)/s + M,   R^T R' = [omega/s]x.
+
+lambda = 0 for the scalable body. The rigid body is the scalable body with the perfect bilateral
+constraint s = 1, and lambda the scaling force that keeps its size; then lambda = -omega.Theta omega
+- S (96). The step is energy-consistent; `rbgym.scalable_step` derives it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rbgym import invariants
+from rbgym.body import RigidBody
+from rbgym.engine import IntegrationError
+from rbgym.inertia import finite
+from rbgym.jit import Entry
+from rbgym.quaternion import Array, conjugate, multiply, normalized, rotate, rotate_inverse
+from rbgym.scalable_step import STATE, Inertia, advance
+from rbgym.simulate import count, positive
+
+_UNIT = 1e-6  # how far from unit length a quaternion given by a user may be
+
+
+class ScalableState(NamedTuple):
+    """What a load that is a function of time and state sees; units as in `ScalableTrajectory`."""
+
+    position: Array
+    velocity: Array
+    quaternion: Array
+    scale: float
+    scale_rate: float
+    angular_velocity: Array
+
+
+Law: TypeAlias = Callable[[float, ScalableState], ArrayLike]
+Load: TypeAlias = ArrayLike | Law | None
+
+
+@dataclass(frozen=True)
+class ScalableTrajectory:
+    """A recorded motion of a scalable body, n + 1 instants.
+
+    time (n+1,) [s]; position (n+1, 3) [m] and velocity (n+1, 3) [m/s] of the centre of mass, world
+    axes; quaternion (n+1, 4), unit, body to world; scale s (n+1,), 1 in the reference
+    configuration, and scale_rate nu = s' (n+1,) [1/s]: A = sqrt(s) quaternion.
+    angular_velocity (n+1, 3) [rad/s, body] is that of the rotation, R^T Omega = omega/s (49), not
+    the paper's omega. angular_momentum s R Theta omega (n+1, 3) [kg m^2/s], about the centre of
+    mass, world axes; energy (n+1,) [J], kinetic (60), translation included.
+    multiplier (n,) [N m]: the scaling force lambda of the rigid body, which is constant over a
+    step, as its mean over the steps between two instants; zero for a body that scales.
+    """
+
+    time: Array
+    position: Array = field(repr=False)
+    velocity: Array = field(repr=False)
+    quaternion: Array = field(repr=False)
+    scale: Array = field(repr=False)
+    scale_rate: Array = field(repr=False)
+    angular_velocity: Array = field(repr=False)
+    angular_momentum: Array = field(repr=False)
+    energy: Array = field(repr=False)
+    multiplier: Array = field(repr=False)
+
+    def drift(self) -> dict[str, dict[str, float]]:
+        """Max and final drift of each invariant, relative where there is something to relate to.
+
+        Keys: energy, angular_momentum, velocity, quaternion_norm; each {"max", "final"}. The
+        first three are invariants of a body without loads.
+        """
+        errors = {
+            "energy": invariants.relative_energy_error(self.energy),
+            "angular_momentum": invariants.momentum_error(self.angular_momentum),
+            "velocity": invariants.momentum_error(self.velocity),
+            "quaternion_norm": invariants.norm_error(self.quaternion),
+        }
+        return {name: {"max": float(e.max()), "final": float(e[-1])} for name, e in errors.items()}
+
+
+def simulate_scalable(
+    body: RigidBody,
+    *,
+    dt: float,
+    steps: int,
+    quaternion: ArrayLike = (1.0, 0.0, 0.0, 0.0),
+    scale: float = 1.0,
+    angular_velocity: ArrayLike = (0.0, 0.0, 0.0),
+    scale_rate: float = 0.0,
+    position: ArrayLike = (0.0, 0.0, 0.0),
+    velocity: ArrayLike = (0.0, 0.0, 0.0),
+    force: Load = None,
+    scaling_force: Load = None,
+    moment: Load = None,
+    rigid: bool = False,
+    record_every: int = 1,
+) -> ScalableTrajectory:
+    """Trajectory of one scalable body over `steps` steps of `dt` seconds, of order two.
+
+    body: mass and inertia about the centre of mass in the reference configuration, s = 1.
+    quaternion: (4,) unit, body to world. scale: s > 0. angular_velocity: (3,) [rad/s, body], of the
+    rotation. scale_rate: s' [1/s]. position, velocity: (3,) [m, m/s], world axes.
+
+    Loads, held over each step: None, a constant, an array with one row for each step, or a function
+    of (t, ScalableState). force F (3,) [N], world axes; scaling_force S [N m] and moment M (3,)
+    [N m] are those of (75), sums of rho.R^T dF and rho x R^T dF over points rho of the reference
+    configuration. S has the power S s'; in world axes the torque is s R M, and h |A_m|^2 R_m M its
+    impulse in a step, A_m the mean of A at both ends: with `rigid` a little less than that of a
+    torque M in `simulate`.
+
+    rigid: keep s = 1 by the perfect constraint (77). record_every: steps between two recorded
+    instants; the last step is always recorded.
+
+    Without loads energy and angular momentum are constant to round-off; with them the energy
+    changes by their discrete work F.(r_1 - r_0) + f.(A_1 - A_0), f = (A_0 + A_1) o (S, M).
+
+    Raises ValueError for bad arguments, and IntegrationError if a step cannot be solved: where dt
+    is too long, or the scale collapses to zero.
+    """
+    h, steps = positive("dt", dt), count("steps", steps)
+    record_every = count("record_every", record_every)
+    if not isinstance(rigid, bool | np.bool_):
+        raise ValueError(f"rigid must be True or False, got {rigid!r}")
+    start = ScalableState(
+        finite("position", position, (3,)),
+        finite("velocity", velocity, (3,)),
+        _unit(quaternion),
+        positive("scale", scale),
+        float(finite("scale_rate", scale_rate, ())),
+        finite("angular_velocity", angular_velocity, (3,)),
+    )
+    if rigid and (start.scale != 1.0 or start.scale_rate != 0.0):
+        raise ValueError(
+            "scale must be 1 and scale_rate 0 with rigid=True, "
+            f"got scale {scale!r} and scale_rate {scale_rate!r}"
+        )
+    model = _Model(body, h, bool(rigid))
+    given = {"force": force, "scaling_force": scaling_force, "moment": moment}
+    loads = _Loads(given, steps, body.principal_quaternion)
+    instants = [*range(0, steps, record_every), steps]
+    rows, multiplier = np.zeros((len(instants), STATE)), np.zeros(len(instants) - 1)
+    rows[0] = model.row(start)
+    if loads.laws:
+        model.advance_step_by_step(rows, multiplier, loads, steps, record_every)
+    else:
+        model.advance(rows, multiplier, loads.table(), steps, record_every)
+    return ScalableTrajectory(
+        time=h * np.array(instants),
+        multiplier=multiplier / np.diff(instants),
+        **model.measured(rows),
+    )
+
+
+def _unit(quaternion: ArrayLike) -> Array:
+    q = finite("quaternion", quaternion, (4,))
+    if invariants.norm_error(q[None])[0] > _UNIT:
+        raise ValueError(f"quaternion must have unit length, got {quaternion!r}")
+    return normalized(q)
+
+
+class _Loads:
+    """F, S and M of each step, as the kernel wants them."""
+
+    shapes: ClassVar[dict[str, tuple[int, ...]]] = {
+        "force": (3,),
+        "scaling_force": (),
+        "moment": (3,),
+    }
+
+    def __init__(self, given: dict[str, Load], steps: int, turn: Array) -> None:
+        self.turn, self.laws = turn, dict[str, Law]()
+        self.held = {name: np.zeros((1, *shape)) for name, shape in self.shapes.items()}
+        for name, load in given.items():
+            shape = self.shapes[name]
+            if callable(load):
+                self.laws[name] = load
+            elif load is not None:
+                values = finite(name, load, shape, (steps, *shape))
+                self.held[name] = values.reshape(-1, *shape)
+
+    def table(self) -> Array:
+        """All steps, or the one row that stands for all, (n, 7)."""
+        return self._packed(**self.held)
+
+    def at(self, k: int, t: float, state: ScalableState) -> Array:
+        """Step k, whose start is this time and state, (1, 7)."""
+        now = {name: rows[k % len(rows)] for name, rows in self.held.items()}
+        for name, law in self.laws.items():
+            now[name] = finite(name, law(t, state), self.shapes[name])
+        return self._packed(**{name: value[None] for name, value in now.items()})
+
+    def _packed(self, force: Array, scaling_force: Array, moment: Array) -> Array:
+        table = np.empty((max(map(len, (force, scaling_force, moment))), 7))
+        table[:, :3], table[:, 3] = force, scaling_force
+        table[:, 4:] = rotate_inverse(self.turn, moment)
+        return table
+
+
+class _Model:
+    """A body, its motion as rows of the kernel, and steps of one length."""
+
+    def __init__(self, body: RigidBody, h: float, rigid: bool) -> None:
+        if np.any(body.center_of_mass):
+            raise ValueError(
+                "body must have its inertia about the centre of mass: center_of_mass must be 0, "
+                f"got {body.center_of_mass.tolist()}; see RigidBody.about"
+            )
+        self.turn, self.moments, self.h, self.rigid = (
+            body.principal_quaternion,
+            body.moments,
+            h,
+            rigid,
+        )
+        x, y, z = body.moments.tolist()
+        self.inertia = Inertia(body.mass, 0.5 * (x + y + z), (x, y, z))
+        self._kernel = Entry(advance)
+
+    def row(self, state: ScalableState) -> Array:
+        r, v, q, s, nu, Omega = state
+        q = multiply(q, self.turn)
+        L = s * s * rotate(q, self.moments * rotate_inverse(self.turn, Omega))
+        return np.concatenate([r, v, q, [s, s * self.inertia.T * nu], L + 0.0])
+
+    def measured(self, rows: Array) -> dict[str, Array]:
+        """What a trajectory holds, of rows (n, STATE)."""
+        r, v, q, s, sigma, L = np.split(rows, (3, 6, 10, 11, 12), axis=1)
+        nu, omega = sigma / (s * self.inertia.T), rotate_inverse(q, L) / (s * self.moments)
+        energy = self.inertia.mass * v**2 / 2
+        form = np.column_stack([self.inertia.T * nu**2, self.moments * omega**2])
+        return {
+            "position": r,
+            "velocity": v,
+            "quaternion": multiply(q, conjugate(self.turn)),
+            "scale": s[:, 0],
+            "scale_rate": nu[:, 0],
+            "angular_velocity": rotate(self.turn, omega / s),
+            "angular_momentum": L,
+            "energy": energy.sum(axis=1) + form.sum(axis=1) / 2,
+        }
+
+    def state(self, row: Array) -> ScalableState:
+        now = self.measured(row[None].copy())
+        return ScalableState(*(now[name][0] for name in ScalableState._fields))
+
+    def advance(
+        self, rows: Array, multiplier: Array, table: Array, steps: int, every: int, first: int = 0
+    ) -> None:
+        """Take steps from rows[0] on, of which the first is the step counted as `first`."""
+        done = self._kernel.call(
+            rows, multiplier, table, self.inertia, self.h, steps, every, self.rigid
+        )
+        if done < steps:
+            last = self.state(rows[done // every + 1])
+            raise IntegrationError(
+                f"could not solve a step of {self.h} s at t = {(first + done) * self.h} s, scale "
+                f"{last.scale} and scale rate {last.scale_rate} 1/s: use a smaller dt, unless "
+                "the scale is collapsing to 0"
+            )
+
+    def advance_step_by_step(
+        self, rows: Array, multiplier: Array, loads: _Loads, steps: int, every: int
+    ) -> None:
+        """The same, with loads that are functions of time and state."""
+        step, here = np.stack([rows[0], rows[0]]), np.zeros(1)
+        for k in range(steps):
+            load = loads.at(k, k * self.h, self.state(step[0]))
+            here[0] = 0.0
+            self.advance(step, here, load, 1, 1, first=k)
+            step[0] = rows[k // every + 1] = step[1]
+            multiplier[k // every] += here[0]

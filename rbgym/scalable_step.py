@@ -1,0 +1,280 @@
+"""The energy-consistent step of Moller & Glocker's scalable body, in four unknowns.
+
+The body's points are at r + s R rho, A = sqrt(s) q the quaternion of scale s and attitude q. With
+(nu, omega) = 2 A* o A' (37), nu = s', and T = tr(Theta)/2, its momenta are
+
+    sigma = s T nu,   Pi = s Theta omega = R^T L,
+
+half of pi = A* o p, and it has the energy H = K/(2 s^2), K = sigma^2/T + Pi.Theta^-1 Pi (60).
+Gonzalez's discrete derivative of H in the invariants pi and |A|^2 turns the equations of motion
+into
+
+    A_1 - A_0 = h A_mid o g,   g = 1/4 mean(s^-2) diag(T, Theta)^-1 (pi_0 + pi_1)/2,
+    p_1 - p_0 = h (2 A_mid o (S + lambda + B, M) - p_mid o g*),
+    B = 1/4 (K_0 + K_1)(1/(s_0 s_1^2) + 1/(s_0^2 s_1)),
+
+A_mid and p_mid the means. With (a, e) = h g/2 the first line says that
+A_1 = A_0 o (1 + a, e) o (1 - a, -e)^-1, a scaling and a rotation about e, and the second becomes
+
+    sigma_1 = sigma_0 + h m (S + lambda + B),   R_+ Pi_1 = R_- Pi_0 + h m M,
+    (sigma_1, Pi_1) = 2 k (T a, Theta e) - (sigma_0, Pi_0),   k = (8/h)/(s_0^-2 + s_1^-2),
+    s_1 = s_0 n_+/n_- = s_0 + 4 m a,   m = |A_mid|^2 = s_0/n_-,   n_+- = (1 +- a)^2 + e.e,
+
+R_+- the rotations of (1 +- a, +-e). In world axes L_1 = L_0 + h m R_mid M; the loads add
+4 m (S a + M.e) to the energy. The perfect constraint s = 1 (77) is a = 0: its multiplier is
+lambda = -B - S, and the three equations that remain are those of `integrators.quat_em`, of the
+held torque m M.
+
+Everything but L and F is in principal axes.
+"""
+
+import math
+from typing import NamedTuple
+
+from rbgym.jit import compiled, inlined
+from rbgym.matrix import solve, transposed
+from rbgym.quaternion import (
+    Array,
+    Quaternion,
+    Vector,
+    add,
+    cross,
+    dot,
+    polished,
+    qmul,
+    qscale,
+    scale,
+    sub,
+    times,
+    to_body,
+    to_world,
+)
+
+STATE = 15  # columns of a recorded motion: those of `Motion`
+
+# Largest |a|: a step may change the scale by 2.25. Beyond, where a body collapses, only roots in
+# which it bounces from s = 0 are left.
+_LARGEST_SCALING = 0.2
+_ITERATIONS = 50
+_LAST_CORRECTION = 1e-18  # squared, relative to the unknowns at either end; the next squares it
+
+
+class Inertia(NamedTuple):
+    """Mass [kg], T = tr(Theta)/2 and the principal moments of Theta [kg m^2]."""
+
+    mass: float
+    T: float
+    J: Vector
+
+
+class Load(NamedTuple):
+    """Force F [N, world axes], scaling force S and moment M [N m] of (75)."""
+
+    F: Vector
+    S: float
+    M: Vector
+
+
+class Motion(NamedTuple):
+    """Position, velocity, attitude, scale, scaling momentum, world angular momentum."""
+
+    r: Vector
+    v: Vector
+    q: Quaternion
+    s: float
+    sigma: float
+    L: Vector
+
+
+class Start(NamedTuple):
+    """Scale and momenta at the start of a step."""
+
+    s: float
+    sigma: float
+    Pi: Vector
+
+
+class Trial(NamedTuple):
+    """What follows from the unknowns (a, e)."""
+
+    a: float
+    e: Vector
+    n_plus: float
+    n_minus: float
+    s: float
+    m: float
+    k: float
+    sigma: float
+    Pi: Vector
+    B: float
+    weight: float  # B is this times K_0 + K_1
+    turned_0: Vector  # R_- Pi_0
+    turned_1: Vector  # R_+ Pi_1
+
+
+@inlined
+def turned(w: float, e: Vector, n: float, v: Vector) -> Vector:
+    """v rotated by the quaternion (w, e) of squared length n."""
+    t = scale(2.0 / n, cross(e, v))
+    return add(v, add(scale(w, t), cross(e, t)))
+
+
+@inlined
+def over(v: Vector, J: Vector) -> Vector:
+    return (v[0] / J[0], v[1] / J[1], v[2] / J[2])
+
+
+@inlined
+def kinetic(body: Inertia, sigma: float, Pi: Vector) -> float:
+    """K."""
+    return sigma * sigma / body.T + dot(Pi, over(Pi, body.J))
+
+
+@inlined
+def trial(body: Inertia, start: Start, h: float, a: float, e: Vector) -> Trial:
+    ee = dot(e, e)
+    n_plus, n_minus = (1.0 + a) * (1.0 + a) + ee, (1.0 - a) * (1.0 - a) + ee
+    m = start.s / n_minus
+    s = start.s + 4.0 * a * m
+    k = 8.0 / (h * (1.0 / (start.s * start.s) + 1.0 / (s * s)))
+    sigma = 2.0 * k * body.T * a - start.sigma
+    Pi = sub(scale(2.0 * k, times(body.J, e)), start.Pi)
+    weight = 0.25 * (start.s + s) / (start.s * start.s * s * s)
+    B = weight * (kinetic(body, start.sigma, start.Pi) + kinetic(body, sigma, Pi))
+    turned_0 = turned(1.0 - a, scale(-1.0, e), n_minus, start.Pi)
+    turned_1 = turned(1.0 + a, e, n_plus, Pi)
+    return Trial(a, e, n_plus, n_minus, s, m, k, sigma, Pi, B, weight, turned_0, turned_1)
+
+
+@inlined
+def equation(start: Start, load: Load, h: float, x: Trial) -> tuple[float, Vector]:
+    """What the two equations of motion lack, lambda = 0."""
+    hm = h * x.m
+    rest = sub(sub(x.turned_1, x.turned_0), scale(hm, load.M))
+    return x.sigma - start.sigma - hm * (load.S + x.B), rest
+
+
+@inlined
+def change(
+    body: Inertia, start: Start, load: Load, h: float, x: Trial, da: float, de: Vector
+) -> tuple[float, Vector]:
+    """Change of the equation with the unknowns."""
+    ede = dot(x.e, de)
+    grown_plus = 2.0 * ((1.0 + x.a) * da + ede) / x.n_plus
+    grown_minus = 2.0 * (ede - (1.0 - x.a) * da) / x.n_minus
+    growth = grown_plus - grown_minus  # ds_1/s_1
+    dk = x.k * growth * 2.0 * start.s * start.s / (start.s * start.s + x.s * x.s)
+    dsigma = 2.0 * body.T * (x.k * da + x.a * dk)
+    dPi = scale(2.0, times(body.J, add(scale(x.k, de), scale(dk, x.e))))
+    twist = sub(cross(x.e, de), scale(da, x.e))
+    turn_1 = scale(2.0 / x.n_plus, add(twist, scale(1.0 + x.a, de)))
+    turn_0 = scale(2.0 / x.n_minus, sub(twist, scale(1.0 - x.a, de)))
+    rest = add(turned(1.0 + x.a, x.e, x.n_plus, dPi), cross(turn_1, x.turned_1))
+    rest = add(sub(rest, cross(turn_0, x.turned_0)), scale(h * x.m * grown_minus, load.M))
+    dK = 2.0 * (x.sigma * dsigma / body.T + dot(x.Pi, over(dPi, body.J)))
+    dB = x.weight * dK - x.B * growth * (2.0 * start.s + x.s) / (start.s + x.s)
+    return dsigma + h * x.m * (grown_minus * (load.S + x.B) - dB), rest
+
+
+@inlined
+def correction(
+    body: Inertia, start: Start, load: Load, h: float, x: Trial, rigid: bool
+) -> tuple[float, Vector]:
+    """Newton's correction of (a, e): the three rotations are eliminated; rigid, a stays."""
+    F, G = equation(start, load, h, x)
+    F_a, G_a = change(body, start, load, h, x, 1.0, (0.0, 0.0, 0.0))
+    F_1, G_1 = change(body, start, load, h, x, 0.0, (1.0, 0.0, 0.0))
+    F_2, G_2 = change(body, start, load, h, x, 0.0, (0.0, 1.0, 0.0))
+    F_3, G_3 = change(body, start, load, h, x, 0.0, (0.0, 0.0, 1.0))
+    F_e, G_e = (F_1, F_2, F_3), transposed((G_1, G_2, G_3))
+    alone, along = solve(G_e, G), solve(G_e, G_a)
+    da = 0.0 if rigid else (F - dot(F_e, alone)) / (F_a - dot(F_e, along))
+    return da, sub(alone, scale(da, along))
+
+
+@inlined
+def solved(body: Inertia, start: Start, load: Load, h: float, rigid: bool) -> tuple[bool, Trial]:
+    """The root (a, e) that goes to zero with h, and whether there is one."""
+    pace = 0.25 * h / (start.s * start.s)
+    a, e = pace * start.sigma / body.T, scale(pace, over(start.Pi, body.J))
+    good, size = abs(a) <= _LARGEST_SCALING, a * a + dot(e, e)
+    x = trial(body, start, h, a, e)
+    for _ in range(_ITERATIONS):
+        da, de = correction(body, start, load, h, x, rigid)
+        a, e = a - da, sub(e, de)
+        x = trial(body, start, h, a, e)
+        reach = a * a + dot(e, e)
+        if da * da + dot(de, de) <= _LAST_CORRECTION * (size + reach):
+            return good and abs(a) <= _LARGEST_SCALING and reach < 1.0, x
+    return False, x
+
+
+@inlined
+def step(
+    body: Inertia, load: Load, h: float, rigid: bool, now: Motion
+) -> tuple[bool, float, Motion]:
+    """Whether the step could be solved, the multiplier lambda, and the motion at its end."""
+    start = Start(now.s, now.sigma, to_body(now.q, now.L))
+    good, x = solved(body, start, load, h, rigid)
+    multiplier = -x.B - load.S if rigid else 0.0
+    sigma = start.sigma + h * x.m * (load.S + x.B + multiplier)
+    impulse = scale(h * x.m, turned(1.0 - x.a, x.e, x.n_minus, load.M))
+    L = add(now.L, to_world(now.q, impulse))
+    b = (1.0 - x.a * x.a - dot(x.e, x.e), 2.0 * x.e[0], 2.0 * x.e[1], 2.0 * x.e[2])
+    q = polished(qmul(now.q, qscale(1.0 / math.sqrt(x.n_plus * x.n_minus), b)))
+    v = add(now.v, scale(h / body.mass, load.F))
+    r = add(now.r, scale(0.5 * h, add(now.v, v)))
+    return good, multiplier, Motion(r, v, q, x.s, sigma, L)
+
+
+@inlined
+def of_row(row: Array) -> Motion:
+    return Motion(
+        (row[0], row[1], row[2]),
+        (row[3], row[4], row[5]),
+        (row[6], row[7], row[8], row[9]),
+        row[10],
+        row[11],
+        (row[12], row[13], row[14]),
+    )
+
+
+@inlined
+def put_row(row: Array, x: Motion) -> None:
+    row[0], row[1], row[2] = x.r
+    row[3], row[4], row[5] = x.v
+    row[6], row[7], row[8], row[9] = x.q
+    row[10], row[11] = x.s, x.sigma
+    row[12], row[13], row[14] = x.L
+
+
+@compiled
+def advance(
+    rows: Array,
+    multipliers: Array,
+    loads: Array,
+    body: Inertia,
+    h: float,
+    steps: int,
+    every: int,
+    rigid: bool,
+) -> int:
+    """Take `steps` steps from rows[0], recording one in `every` and the last one.
+
+    rows: (n + 1, STATE). multipliers: (n,), gains the sum of lambda over the steps between two
+    rows. loads: (1, 7) or (steps, 7) of (F, S, M), held over each step. Returns the number of
+    steps taken; if not all, the row after the last one recorded holds the last state.
+    """
+    now = of_row(rows[0])
+    for k in range(steps):
+        f = loads[k if len(loads) > 1 else 0]
+        load = Load((f[0], f[1], f[2]), f[3], (f[4], f[5], f[6]))
+        good, multiplier, end = step(body, load, h, rigid, now)
+        if not good:
+            put_row(rows[k // every + 1], now)
+            return k
+        now = end
+        multipliers[k // every] += multiplier
+        if (k + 1) % every == 0 or k + 1 == steps:
+            put_row(rows[k // every + 1], now)
+    return steps

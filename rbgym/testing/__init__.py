@@ -1,0 +1,31 @@
+"""Judge a simulator, yours or anybody's: does it do what a free rigid body does?
+
+A subject is a step function (quaternion, angular_velocity, dt) -> (quaternion, angular_velocity) of
+a body with known inertia, or a Gymnasium environment under zero actions. Conventions are rbgym's:
+quaternions scalar first and body to world, rates in body axes, momentum in world axes, SI units.
+
+`rbgym.testing.strategies` (needs hypothesis) draws attitudes, inertias and rates. The pytest plugin
+is documented in `rbgym.testing.plugin`.
+"""
+
+from rbgym.testing.env_subject import EnvSubject
+from rbgym.testing.fidelity import Fidelity, assert_torque_free_invariants, measure
+from rbgym.testing.limits import CHECKS, Limits, Verdict
+from rbgym.testing.motion import Drift
+from rbgym.testing.order import Order, measure_order
+from rbgym.testing.step_subject import StepSubject, integrator_step
+
+__all__ = [
+    "CHECKS",
+    "Drift",
+    "EnvSubject",
+    "Fidelity",
+    "Limits",
+    "Order",
+    "StepSubject",
+    "Verdict",
+    "assert_torque_free_invariants",
+    "integrator_step",
+    "measure",
+    "measure_order",
+]

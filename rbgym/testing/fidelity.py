@@ -1,0 +1,178 @@
+"""All that is measured of a subject, and the assertion on its invariants."""
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from rbgym.testing import symmetry
+from rbgym.testing.env_subject import ENVIRONMENTS, Env, EnvSubject
+from rbgym.testing.hints import hints
+from rbgym.testing.limits import CHECKS, Limits, Verdict, judge
+from rbgym.testing.motion import INVARIANTS, Drift, Motion, worst_drifts
+from rbgym.testing.order import Order, order_of
+from rbgym.testing.step_subject import Step, StepSubject
+
+Subject: TypeAlias = StepSubject | EnvSubject
+HORIZON = 20  # steps of the subject's dt over which its order is measured
+
+
+@dataclass(frozen=True)
+class Fidelity:
+    """What was measured of a subject; `str()` is a table of one screen.
+
+    energy, momentum, norm: how far these drifted, energy and momentum relative to the start.
+    order: of convergence, None for an environment. equivariance: rotation angle [rad] or relative
+    rate by which the motion from a turned start differs from the turned motion. time_reversal: the
+    same for a motion that is reversed and goes back. Both None where the body cannot be placed.
+    hints: what a wrong convention looks like, recognised from a short step.
+    """
+
+    name: str
+    run: str
+    energy: Drift
+    momentum: Drift
+    norm: Drift
+    order: Order | None
+    equivariance: float | None
+    time_reversal: float | None
+    hints: tuple[str, ...] = ()
+    limits: Limits = field(default_factory=Limits, repr=False)
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """One for each check, in the order of `Limits`."""
+        return tuple(judge(check, getattr(self, check), self.limits) for check in CHECKS)
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """Names of the checks that failed."""
+        return tuple(verdict.check for verdict in self.verdicts if verdict.passed is False)
+
+    def __str__(self) -> str:
+        return report(f"{self.name}, {self.run}", list(self.verdicts), self.hints)
+
+
+def report(title: str, verdicts: list[Verdict], found: tuple[str, ...]) -> str:
+    """Verdicts as lines under a title, and the hints below."""
+    return "\n".join([title, *map(str, verdicts), *(f"hint: {hint}" for hint in found)])
+
+
+class Trial:
+    """A subject whose measurements are made when they are first asked for, and then kept."""
+
+    def __init__(self, subject: Subject, name: str | None = None) -> None:
+        self.subject, self.name = subject, name or subject.title
+
+    @cached_property
+    def motions(self) -> list[Motion]:
+        """What the invariants are judged on."""
+        return self.subject.motions()
+
+    @cached_property
+    def drifts(self) -> dict[str, Drift]:
+        """Of each invariant, the worst."""
+        return worst_drifts(self.motions)
+
+    @cached_property
+    def hints(self) -> tuple[str, ...]:
+        """What seems to be wrong with a step function."""
+        return hints(self.subject) if isinstance(self.subject, StepSubject) else ()
+
+    @property
+    def run(self) -> str:
+        """The run in words."""
+        dt = self.subject.dt
+        return f"{self.subject.steps} steps" + ("" if dt is None else f" of {dt:g} s")
+
+    def measured(self, check: str) -> Drift | Order | float | None:
+        """The measurement behind one check, None where there can be none."""
+        if check in INVARIANTS:
+            return self.drifts[check]
+        subject = self.subject
+        if check == "order":
+            if isinstance(subject, EnvSubject):
+                return None
+            return order_of(subject, HORIZON * subject.dt)
+        if isinstance(subject, EnvSubject) and not subject.placeable:
+            return None
+        measure_symmetry: Callable[..., float] = getattr(symmetry, check)
+        return measure_symmetry(subject)
+
+    def verdict(self, check: str) -> Verdict:
+        """The verdict on one check."""
+        return judge(check, self.measured(check), self.subject.limits)
+
+
+def measure(subject: Step | Env | Subject, *, name: str | None = None, **options: Any) -> Fidelity:
+    """Measure everything that can be measured of a simulator.
+
+    subject: a step function (q (4,), omega (3,) [rad/s, body], dt [s]) -> (q, omega) of a free
+    body, with `inertia=` (3,) or (3, 3) [kg m^2]; or an environment, single or vector; or a
+    `StepSubject` or `EnvSubject`. options: their fields.
+
+    Raises ValueError for bad arguments.
+    """
+    trial = Trial(as_subject(subject, **options), name)
+    values: dict[str, Any] = {check: trial.measured(check) for check in CHECKS}
+    return Fidelity(
+        name=trial.name,
+        run=trial.run,
+        hints=trial.hints,
+        limits=trial.subject.limits,
+        **values,
+    )
+
+
+def assert_torque_free_invariants(
+    subject: Step | Env | Subject,
+    *,
+    energy: float = 1e-12,
+    momentum: float = 1e-12,
+    norm: float = 1e-12,
+    **options: Any,
+) -> None:
+    """Raise AssertionError unless energy, world angular momentum and |q| keep to their tolerances.
+
+    subject, options: see `measure`. Energy and momentum (the vector) are relative to the start;
+    an environment is played with zero actions, and each of its episodes is judged by itself. With
+    a potential the invariants are total energy and vertical momentum, relative to the largest
+    kinetic energy and momentum of the episode. The report says which broke, by how much, at which
+    step, and how the error grows.
+
+    Raises ValueError for bad arguments.
+    """
+    limits = Limits(energy=energy, momentum=momentum, norm=norm)
+    trial = Trial(as_subject(subject, **options, limits=limits))
+    verdicts = [trial.verdict(check) for check in INVARIANTS]
+    broken = [verdict.check for verdict in verdicts if not verdict.passed]
+    if broken:
+        title = f"{trial.name} does not conserve {', '.join(broken)}: {trial.run}"
+        raise AssertionError(report(title, verdicts, trial.hints))
+
+
+def as_subject(subject: Any, **options: Any) -> Subject:
+    """The subject with these options; ValueError for what is none, or an unknown option."""
+    if isinstance(subject, StepSubject | EnvSubject):
+        _check_names(type(subject), options)
+        return replace(subject, **options)
+    kind: type[Subject] = StepSubject
+    if isinstance(subject, ENVIRONMENTS):
+        kind = EnvSubject
+    elif not callable(subject) or "inertia" not in options:
+        raise ValueError(
+            "subject must be an environment, a step function with inertia=, a StepSubject or an "
+            f"EnvSubject (for a function that makes an environment), got {subject!r}"
+        )
+    _check_names(kind, options)
+    return kind(subject, **options)
+
+
+def _check_names(kind: type[Subject], options: dict[str, Any]) -> None:
+    allowed = [f.name for f in fields(kind) if f.init]
+    for name in options:
+        if name not in allowed:
+            near = difflib.get_close_matches(name, allowed, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise ValueError(f"options must be among {allowed}, got {name!r}{hint}")

@@ -1,0 +1,149 @@
+"""What a subject did, and how far its invariants strayed: by how much, where, and how they grew."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rbgym.invariants import momentum_error, norm_error, relative_energy_error
+from rbgym.quaternion import Array, angle_between, normalized, rotate, rotate_inverse
+
+INVARIANTS = ("energy", "momentum", "norm")
+ROUND_OFF = 1e-14  # errors below this have no trend worth a word
+_SHORTEST = 8  # steps below which a trend cannot be told
+
+
+@dataclass(frozen=True)
+class Motion:
+    """One body's motion without control, n + 1 instants.
+
+    quaternion (n+1, 4) body to world, of whatever length; angular_velocity (n+1, 3) [rad/s, body];
+    energy (n+1,) [J]; angular_momentum (n+1, 3) [kg m^2/s, world].
+    axis: (3,) world axis of the one component of momentum that is an invariant, None for all.
+    where: which lane and episode it was, for reports.
+    """
+
+    quaternion: Array = field(repr=False)
+    angular_velocity: Array = field(repr=False)
+    energy: Array = field(repr=False)
+    angular_momentum: Array = field(repr=False)
+    axis: Array | None = None
+    where: str = ""
+
+    @property
+    def steps(self) -> int:
+        """How many steps it has, n."""
+        return len(self.energy) - 1
+
+    def errors(self) -> dict[str, Array]:
+        """Errors (n+1,) of energy and momentum, relative, and of |q|.
+
+        To the start; with an axis, to the largest kinetic energy and momentum of the motion.
+        """
+        with np.errstate(all="ignore"):
+            return {
+                "energy": relative_energy_error(self.energy, self._energy_scale()),
+                "momentum": self._momentum_error(),
+                "norm": norm_error(self.quaternion),
+            }
+
+    def _energy_scale(self) -> float | None:
+        """None without a potential: the start's energy. With one, that may be near zero."""
+        if self.axis is None:
+            return None
+        momentum = rotate_inverse(normalized(self.quaternion), self.angular_momentum)
+        kinetic = 0.5 * np.sum(self.angular_velocity * momentum, axis=1)
+        return float(max(abs(self.energy[0]), kinetic.max()))
+
+    def _momentum_error(self) -> Array:
+        if self.axis is None:
+            return momentum_error(self.angular_momentum)
+        # Gravity makes momentum out of nothing: the start's may be near zero.
+        along = self.angular_momentum @ self.axis
+        size = np.linalg.norm(self.angular_momentum, axis=1).max()
+        return np.asarray(np.abs(along - along[0]) / (size or 1.0))
+
+
+def free_motion(quaternion: Array, angular_velocity: Array, inertia: Array) -> Motion:
+    """The motion of a free body with this inertia (3, 3) [kg m^2, body axes].
+
+    The length of the quaternions plays no part in energy and momentum.
+    """
+    with np.errstate(all="ignore"):
+        momentum = angular_velocity @ inertia
+        energy = 0.5 * np.sum(angular_velocity * momentum, axis=-1)
+        world = rotate(normalized(quaternion), momentum)
+    return Motion(quaternion, angular_velocity, np.asarray(energy), world)
+
+
+def difference(q: Array, w: Array, q_other: Array, w_other: Array) -> float:
+    """Largest of rotation angle [rad] and relative rate between states (..., 4), (..., 3)."""
+    with np.errstate(all="ignore"):
+        turn = angle_between(q, q_other).max()
+        scale = np.linalg.norm(w, axis=-1).max()
+        rate = np.linalg.norm(w - w_other, axis=-1).max() / (scale or 1.0)
+    error = float(max(turn, rate))
+    return error if np.isfinite(turn + rate) else np.inf
+
+
+@dataclass(frozen=True)
+class Drift:
+    """How far an invariant strayed.
+
+    max: the largest error, infinite where a value is not finite, at `step` of the motion `where`.
+    final: the last error. growth: error per step, slope of the line through the origin that fits
+    best. trend: "at round-off", "oscillates", "grows linearly", "grows faster than linearly",
+    "wanders", "is not finite", or "too short to tell".
+    """
+
+    max: float
+    step: int
+    final: float
+    growth: float
+    trend: str
+    where: str = ""
+
+    def __str__(self) -> str:
+        if self.trend == "at round-off":
+            return self.trend
+        place = f"{self.trend} from step {self.step}" if self.max == np.inf else self._found()
+        return f"{place} of {self.where}" if self.where else place
+
+    def _found(self) -> str:
+        pace = f", {self.growth:.1e} a step" if self.trend == "grows linearly" else ""
+        return f"{self.trend}{pace}, worst at step {self.step}"
+
+
+def drift(errors: Array, where: str = "") -> Drift:
+    """The drift of errors (n+1,) of one motion; those that are not finite count as infinite."""
+    bad = ~np.isfinite(errors)
+    if bad.any():
+        return Drift(np.inf, int(np.argmax(bad)), np.inf, np.inf, "is not finite", where)
+    k = np.arange(len(errors), dtype=np.float64)
+    growth = float(k @ errors) / (float(k @ k) or 1.0)
+    worst = int(np.argmax(errors))
+    trend = _trend(errors, growth * k)
+    return Drift(float(errors[worst]), worst, float(errors[-1]), growth, trend, where)
+
+
+def _trend(errors: Array, line: Array) -> str:
+    peak, half = errors.max(), len(errors) // 2
+    if peak <= ROUND_OFF:
+        return "at round-off"
+    if len(errors) <= _SHORTEST:
+        return "too short to tell"
+    ratio = errors[half:].max() / max(errors[:half].max(), ROUND_OFF / 100)
+    if ratio < 1.25:
+        return "oscillates"
+    if np.sqrt(np.mean((errors - line) ** 2)) < 0.1 * peak:
+        return "grows linearly"
+    return "grows faster than linearly" if ratio > 3 else "wanders"
+
+
+def worst_drifts(motions: list[Motion]) -> dict[str, Drift]:
+    """Of each invariant, the drift in the motion that strays farthest."""
+    all_errors = [motion.errors() for motion in motions]
+    worst = {}
+    for name in INVARIANTS:
+        drifts = [drift(e[name], m.where) for e, m in zip(all_errors, motions, strict=True)]
+        worst[name] = max(drifts, key=lambda one: one.max)
+    return worst

@@ -1,0 +1,250 @@
+"""Environments: rbgym's own pass through env.step, foreign ones are read, and faults are found."""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.spaces import Box, Discrete
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+import step_functions as steps
+from rbgym import GravityGradient, HeavyTop, NoPotential, SoftWall
+from rbgym.quaternion import normalized, rotate
+from rbgym.registration import ENVIRONMENTS
+from rbgym.testing import EnvSubject, assert_torque_free_invariants, measure
+
+INERTIA = steps.INERTIA
+GRAVITY_CHECKS = [True, True, True, None, True, True]  # no order: the step is the environment's
+TUMBLING = {"state": {"quaternion": (0.98, 0.14, -0.1, 0.1), "angular_velocity": (0.5, -0.4, 0.6)}}
+
+
+class FreeBody(gym.Env):
+    """Somebody else's environment: a free body behind a step function."""
+
+    observation_space = Box(-np.inf, np.inf, (7,), np.float64)
+    action_space = Box(-1.0, 1.0, (3,), np.float32)
+
+    def __init__(self, step=steps.exact, horizon=40, leak=0.0, at_rest=False):
+        self.advance, self.horizon, self.leak, self.at_rest = step, horizon, leak, at_rest
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.q = normalized(self.np_random.normal(size=4))
+        self.omega = self.np_random.normal(size=3) * (0.0 if self.at_rest else 2.0)
+        self.elapsed = 0
+        return np.concatenate([self.q, self.omega]), {}
+
+    def step(self, action):
+        self.omega = self.omega + 0.05 * (np.asarray(action) + self.leak) / INERTIA
+        self.q, self.omega = self.advance(self.q, self.omega, 0.05)
+        self.elapsed += 1
+        observation = np.concatenate([self.q, self.omega])
+        return observation, 0.0, False, self.elapsed >= self.horizon, {}
+
+
+def read(env):
+    return env.unwrapped.q, env.unwrapped.omega
+
+
+def place(env, q, omega):
+    env.unwrapped.q, env.unwrapped.omega = q, omega
+
+
+def read_all(vec):
+    return np.stack(vec.get_attr("q")), np.stack(vec.get_attr("omega"))
+
+
+def foreign(step=steps.exact, **options):
+    own = {name: options.pop(name) for name in ("horizon", "leak", "at_rest") if name in options}
+    env = FreeBody(step, **own)
+    return EnvSubject(env, inertia=INERTIA, read=read, **{"place": place, "steps": 100, **options})
+
+
+# --- rbgym's own -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("env_id", ENVIRONMENTS)
+@pytest.mark.parametrize("options", [None, TUMBLING], ids=["drawn", "tumbling"])
+def test_every_registered_environment_keeps_its_invariants_under_zero_action(env_id, options):
+    if options is None and not np.any(drawn_rates(env_id)):
+        pytest.skip("begins at rest and stays so")
+    with gym.make(env_id) as env:
+        assert_torque_free_invariants(env, steps=300, options=options)
+
+
+def drawn_rates(env_id):
+    with gym.make(env_id) as env:
+        env.reset(seed=0)
+        env.step(np.zeros(env.action_space.shape, env.action_space.dtype))
+        return env.unwrapped.state["angular_velocity"]
+
+
+@pytest.mark.parametrize("env_id", ENVIRONMENTS)
+@pytest.mark.parametrize("mode", AutoresetMode, ids=lambda mode: mode.name)
+def test_every_vector_environment_keeps_its_invariants_in_each_autoreset_mode(env_id, mode):
+    vec = gym.make_vec(env_id, num_envs=3, autoreset_mode=mode, max_episode_steps=9)
+    assert_torque_free_invariants(vec, steps=60, options=TUMBLING)
+    vec.close()
+
+
+def test_the_top_shows_its_symmetries_too():
+    fidelity = measure(gym.make("RigidTop-v0"))
+    assert [verdict.passed for verdict in fidelity.verdicts] == GRAVITY_CHECKS, fidelity
+    assert str(fidelity).startswith("RigidTop-v0, 1000 steps of 0.02 s")
+
+
+def test_gymnasiums_own_vector_of_the_top_is_read_as_well():
+    vec = gym.make_vec("RigidTop-v0", num_envs=2, vectorization_mode="sync")
+    fidelity = measure(vec, steps=100)
+    assert [verdict.passed for verdict in fidelity.verdicts] == GRAVITY_CHECKS, fidelity
+
+
+def test_in_gravity_the_vertical_momentum_alone_is_judged():
+    top = gym.make("RigidTop-v0")
+    assert EnvSubject(top).axis.tolist() == [0, 0, 1]
+    with pytest.raises(AssertionError, match="does not conserve momentum:"):
+        assert_torque_free_invariants(top, steps=20, momentum_axis=(1, 0, 0))
+
+
+@pytest.mark.parametrize(
+    ("potential", "axis"),
+    [
+        (None, None),
+        (NoPotential(), None),
+        (HeavyTop(1.0), [0, 0, 1]),
+        (SoftWall(), [0, 0, 1]),
+        (GravityGradient(1.0, (0.6, 0.0, 0.8)), [0.6, 0, 0.8]),
+    ],
+)
+def test_the_potential_says_which_momentum_is_kept(potential, axis):
+    env = FreeBody()
+    env.potential = potential
+    found = EnvSubject(env).axis
+    assert axis is found is None or found.tolist() == axis
+
+
+def test_an_action_that_exerts_a_torque_breaks_energy_and_momentum():
+    with pytest.raises(AssertionError, match="does not conserve energy, momentum:"):
+        assert_torque_free_invariants(gym.make("RigidTop-v0"), steps=20, action=np.ones(3))
+
+
+# --- somebody else's ---------------------------------------------------------------------------
+
+
+def test_a_correct_foreign_environment_passes_over_many_episodes():
+    fidelity = measure(foreign())
+    assert [verdict.passed for verdict in fidelity.verdicts] == [True] * 3 + [None] + [True] * 2
+
+
+@pytest.mark.parametrize(
+    ("step", "check"),
+    [
+        (steps.planar_rotations, "energy"),
+        (steps.overturning, "momentum"),
+        (steps.growing_quaternion, "norm"),
+        (steps.faster_upward, "equivariance"),
+        (steps.one_way, "time_reversal"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_each_fault_of_a_foreign_environment_is_named(step, check):
+    assert measure(foreign(step, horizon=200)).broken == (check,)
+
+
+def test_a_torque_that_acts_under_zero_action_is_found():
+    assert {"energy", "momentum"} <= set(measure(foreign(leak=1e-6)).broken)
+
+
+def test_without_a_way_to_place_the_body_symmetries_are_not_measured():
+    fidelity = measure(foreign(place=None))
+    assert fidelity.equivariance is fidelity.time_reversal is fidelity.order is None
+    assert fidelity.broken == ()
+
+
+@pytest.mark.parametrize("mode", AutoresetMode, ids=lambda mode: mode.name)
+def test_the_report_says_which_lane_and_episode_is_at_fault(mode):
+    def make(**arguments):
+        return lambda: FreeBody(horizon=10, **arguments)
+
+    vec = SyncVectorEnv([make(), make(leak=1e-3), make()], autoreset_mode=mode)
+    subject = EnvSubject(vec, inertia=INERTIA, read=read_all, steps=44)
+    with pytest.raises(AssertionError, match=r"worst at step \d+ of episode \d, lane 1"):
+        assert_torque_free_invariants(subject)
+    good = SyncVectorEnv([make(), make()], autoreset_mode=mode)
+    assert_torque_free_invariants(good, inertia=INERTIA, read=read_all, steps=44)
+
+
+def test_a_jump_at_the_end_of_an_episode_is_no_drift_and_its_last_step_counts():
+    class LastStepWrong(FreeBody):
+        def step(self, action):
+            *rest, truncated, info = super().step(action)
+            self.omega = self.omega * (1.1 if truncated else 1.0)
+            return *rest, truncated, info
+
+    env = LastStepWrong(horizon=10)
+    fidelity = measure(env, inertia=INERTIA, read=read, steps=25)
+    assert (fidelity.energy.step, fidelity.energy.max) == (10, pytest.approx(0.21))
+
+
+def test_momentum_of_a_foreign_environment_is_read_in_world_axes():
+    motion = foreign().motions()[0]
+    expected = rotate(motion.quaternion, INERTIA * motion.angular_velocity)
+    np.testing.assert_allclose(motion.angular_momentum, expected, rtol=1e-14)
+    np.testing.assert_allclose(motion.energy, motion.angular_velocity**2 @ INERTIA / 2, rtol=1e-14)
+
+
+def test_a_function_that_makes_the_environment_is_called_and_its_work_closed():
+    closed = []
+
+    class Closing(FreeBody):
+        def close(self):
+            closed.append(self)
+
+    subject = EnvSubject(Closing, inertia=INERTIA, read=read, place=place, steps=20)
+    assert measure(subject).broken == ()
+    assert len(closed) > 1
+    measure(Closing(), inertia=INERTIA, read=read, steps=20)
+    before = len(closed)
+    measure(Closing(), inertia=INERTIA, read=read, steps=20)
+    assert len(closed) == before  # a ready environment is left open
+
+
+# --- bad input ---------------------------------------------------------------------------------
+
+
+def test_a_body_that_never_moves_is_no_pass():
+    with pytest.raises(ValueError, match="FreeBody must move under zero action"):
+        assert_torque_free_invariants(foreign(at_rest=True))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "read and inertia must be given"),
+        ({"read": read}, "read and inertia must be given both"),
+        ({"inertia": INERTIA}, "read and inertia must be given both"),
+        ({"read": lambda env: (1, 2), "inertia": INERTIA}, "read must return"),
+        ({"read": read, "inertia": INERTIA, "momentum_axis": (1, 1, 0)}, "momentum_axis"),
+        ({"read": read, "inertia": INERTIA, "dt": 0.1}, "options must be among"),
+    ],
+)
+def test_bad_arguments_are_refused_by_name(options, message):
+    with pytest.raises(ValueError, match=message):
+        measure(FreeBody(), **options)
+
+
+def test_a_body_that_is_not_where_it_was_put_is_no_pass():
+    with pytest.raises(ValueError, match="place must put each body of FreeBody"):
+        measure(foreign(place=lambda env, q, omega: None))
+
+
+def test_an_environment_that_is_none_is_refused():
+    with pytest.raises(ValueError, match="env must be an environment"):
+        EnvSubject("RigidTop-v0")
+
+
+def test_a_space_without_a_zero_needs_an_action():
+    env = FreeBody()
+    env.action_space = Discrete(3)
+    with pytest.raises(ValueError, match="action must be given"):
+        measure(env, inertia=INERTIA, read=read)
+    assert measure(env, inertia=INERTIA, read=read, action=0, steps=20).broken == ()
