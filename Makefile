@@ -6,7 +6,7 @@ SHELL := bash
 .NOTPARALLEL:
 
 PYTHON ?= python3
-PYTEST_ARGS ?= -q
+PYTEST_ARGS ?= -q -n auto
 BENCH_ARGS ?=
 RUN ?= runs/demo
 
@@ -26,7 +26,8 @@ define create_venv
 	@touch $@
 endef
 
-.PHONY: help demo test check lint types pytest pytest-rllib wheel-test bench format clean
+.PHONY: help demo test check lint types pytest pytest-rllib wheel-test bench validate mutations
+.PHONY: format clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -69,6 +70,12 @@ wheel-test: .venv/.dev .venv-wheel/.created  ## build the wheel, install it else
 bench: .venv/.dev  ## timed tests and throughput
 	@if [ -d tests/benchmarks ]; then $(BIN)/pytest tests/benchmarks -s; fi
 	$(BIN)/rbgym bench $(BENCH_ARGS)
+
+validate: .venv/.dev  ## everything that `rbgym validate` measures, with a page: report.html
+	$(BIN)/rbgym validate --html report.html
+
+mutations: .venv/.dev  ## plant faults in a copy of the package; the validation must catch each
+	$(BIN)/python tests/mutations.py
 
 format: .venv/.dev  ## fix what ruff can fix
 	$(BIN)/ruff check --fix-only

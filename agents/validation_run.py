@@ -57,14 +57,16 @@ def run(
     papers: bool,
     html: Path | None,
 ) -> Found:
-    """Validate; `papers` adds the papers' claims, `html` writes the page."""
+    """Validate; `papers` adds long runs and the papers' claims, `html` writes the page."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    hidden = not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=hidden) as bar:
 
         def counting(what: str) -> Counter:
             return Counter(bar, what)
@@ -74,6 +76,7 @@ def run(
         )
         said: PaperClaims = []
         if papers:
+            claims += validation.validate_endurance(jobs=jobs, progress=counting("endurance"))
             said = validation.validate_papers(jobs=jobs, progress=counting("papers"))
         if html is not None:
             from rbgym.agents.validation_report import all_figures, write_report

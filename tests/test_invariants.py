@@ -9,6 +9,7 @@ import textbook as tb
 import textbook_cases as cases
 from rbgym import Batch, HeavyTop, RigidBody, integrators, layout, simulate
 from rbgym.quaternion import angle_between, from_rotation_vector, normalized, rotate
+from rbgym.validation.cases import CASES
 
 ASYMMETRIC = RigidBody([[2.0, 0.2, -0.1], [0.2, 1.4, 0.15], [-0.1, 0.15, 0.9]])
 TILTED = HeavyTop(1.7, tuple(np.array([0.3, -0.5, 0.8]) / np.linalg.norm([0.3, -0.5, 0.8])))
@@ -84,9 +85,19 @@ def test_top_without_control_keeps_what_is_declared_for_a_hundred_thousand_steps
 # --- declared <=> measured --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rotors", [None, (0.4, -0.3, 0.5)], ids=["no rotors", "rotors"])
+WHEELS = (0.4, -0.3, 0.5)
+
+
+def with_and_without_rotors():
+    """Names of integrators with the rotors that they take."""
+    for name in integrators.names():
+        yield pytest.param(name, None, id=name)
+        if "rotors" in integrators.get(name).supports:
+            yield pytest.param(name, WHEELS, id=f"{name}, rotors")
+
+
 @pytest.mark.parametrize("potential", POTENTIALS)
-@pytest.mark.parametrize("name", integrators.names())
+@pytest.mark.parametrize(("name", "rotors"), [*with_and_without_rotors()])
 def test_exactly_the_declared_invariants_are_conserved(name, potential, rotors):
     # A first-order scheme does not survive what the others are put through.
     dt, steps = (0.1, 2000) if integrators.get(name).order > 1 else (0.01, 1000)
@@ -111,11 +122,21 @@ def test_exactly_the_declared_invariants_are_conserved(name, potential, rotors):
 
 
 @pytest.mark.parametrize("name", integrators.names())
-def test_nothing_else_is_declared_than_what_is_measured_here(name):
+def test_nothing_else_is_declared_than_what_is_measured(name):
+    # What is declared of other potentials is measured by tests/validation.
     conserves = integrators.get(name).conserves
-    assert set(conserves) == set(POTENTIALS)
-    for potential, declared in conserves.items():
-        assert set(declared) <= set(INVARIANTS[potential])
+    assert set(conserves) == {case.kind for case in CASES}
+    for potential in POTENTIALS:
+        assert set(conserves[potential]) <= set(INVARIANTS[potential])
+
+
+@pytest.mark.parametrize("name", ["dir_em", "quat_vi", "pdmv", "exact"])
+def test_rotors_are_refused_where_they_are_not_supported(name):
+    batch = Batch(ASYMMETRIC, name)
+    before = batch.full_state()
+    with pytest.raises(ValueError, match=f"rotor_momentum must be zero.*{name}.*quat_em"):
+        batch.set_state(Q, OMEGA, rotor_momentum=WHEELS)
+    np.testing.assert_array_equal(batch.full_state(), before)
 
 
 # --- motions that the projection must leave alone ---------------------------------------------

@@ -121,8 +121,10 @@ def engine_end(record, case, field, h, torque, rotor_momentum, steps):
     return end["quaternion"][0], end["angular_velocity"][0]
 
 
-def assert_agree(record, twin, case, h, torque=None, rotor_momentum=None, field=None, steps=None):
-    steps = steps or SHORT.get(record, STEPS)
+def assert_agree(
+    record, twin, case, h, torque=None, rotor_momentum=None, field=None, steps=None, bound=BOUND
+):
+    steps = steps or SHORT.get(integrators.get(record).name, STEPS)
     torque = np.zeros(3) if torque is None else torque
     wheels = None if rotor_momentum is None else tuple(rotor_momentum)
     q, omega = engine_end(record, case, field, h, torque, wheels, steps)
@@ -138,8 +140,8 @@ def assert_agree(record, twin, case, h, torque=None, rotor_momentum=None, field=
         torque,
         rotor_momentum,
     )
-    assert angle_between(q, q_t / np.linalg.norm(q_t)) < BOUND
-    assert np.linalg.norm(omega - omega_t) < BOUND * np.linalg.norm(omega_t)
+    assert angle_between(q, q_t / np.linalg.norm(q_t)) < bound
+    assert np.linalg.norm(omega - omega_t) < bound * np.linalg.norm(omega_t)
 
 
 def test_every_scheme_of_the_catalogue_has_a_textbook_twin():
@@ -187,8 +189,9 @@ def test_rkn4_that_never_normalises_agrees_with_the_printed_scheme(case_name):
     case, h = CASES[case_name]
     torque, wheels = held_torque(case, h), rotors(case)
     record = integrators.get("rkn4", renormalise_every=0)
-    assert_agree(record, tb.rkn4_step, case, h)
-    assert_agree(record, tb.rkn4_step, case, h, torque, wheels)
+    # The drifting norm feeds back on the rates: round-off grows with it.
+    assert_agree(record, tb.rkn4_step, case, h, bound=1e-11)
+    assert_agree(record, tb.rkn4_step, case, h, torque, wheels, bound=1e-11)
 
 
 @pytest.mark.parametrize("order", [2, 4, 6])

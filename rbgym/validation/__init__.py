@@ -8,6 +8,7 @@ from typing import TypeVar
 from rbgym import integrators
 from rbgym.integrators import Integrator
 from rbgym.simulate import count
+from rbgym.validation import endurance
 from rbgym.validation.cases import Case, applicable
 from rbgym.validation.claims import Claim, table
 from rbgym.validation.conservation import conservation
@@ -18,7 +19,7 @@ from rbgym.validation.symmetry import symmetry
 T = TypeVar("T")
 R = TypeVar("R")
 
-__all__ = ["Claim", "declared", "table", "validate", "validate_papers"]
+__all__ = ["Claim", "declared", "table", "validate", "validate_endurance", "validate_papers"]
 
 
 def validate(
@@ -59,6 +60,35 @@ def validate(
 def declared(record: Integrator, case: Case, steps: int) -> list[Claim]:
     """What the catalogue declares of one integrator, measured in one case."""
     return [*conservation(record, case, steps), *order(record, case), *symmetry(record, case)]
+
+
+def validate_endurance(
+    names: Sequence[str] | None = None,
+    *,
+    steps: int = endurance.STEPS,
+    jobs: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Claim]:
+    """Claims that nothing which is conserved has a trend over ten million steps.
+
+    names, jobs, progress: see `validate`. Measured of free bodies and of the heavy top.
+    """
+    tasks = [
+        (name, kind, count("steps", steps))
+        for name in (integrators.names() if names is None else names)
+        for kind in ("none", "heavy_top")
+        if integrators.get(name).conserves.get(kind)
+    ]
+    claims: list[Claim] = []
+    for done, found in enumerate(in_parallel(_endured, tasks, count("jobs", jobs)), 1):
+        claims += found
+        if progress:
+            progress(done, len(tasks))
+    return claims
+
+
+def _endured(task: tuple[str, str, int]) -> list[Claim]:
+    return endurance.endurance(*task)
 
 
 def validate_papers(
