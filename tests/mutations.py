@@ -67,7 +67,7 @@ MUTATIONS = (
         "endurance",
     ),
     Mutation(
-        "projection hides a false energy",
+        "impulse left in the axes of the middle",
         "integrators/bottasso.py",
         "return scale(0.5 * step.h, add(to_body(half, to_body(half, T_0)), T_1))",
         "return scale(0.5 * step.h, add(to_body(half, T_0), T_1))",
