@@ -14,6 +14,9 @@ BIN := .venv/bin
 PIP_INSTALL := -m pip install -q --disable-pip-version-check --no-input
 # Tests that need no learning library, for the environment with Ray's Gymnasium.
 NO_AGENTS := --ignore=tests/agents
+# Schemes against papers: no Gymnasium is involved, and the first environment has run them.
+NO_PAPERS := --ignore=tests/validation --ignore=tests/test_elliptic.py --ignore=tests/test_orders.py \
+    $(addprefix --ignore=,$(wildcard tests/test_textbook*.py))
 # Timed tests: `make bench` runs them, their result is no pass or fail.
 NO_BENCHMARKS := --ignore=tests/benchmarks
 
@@ -56,7 +59,7 @@ pytest: .venv/.dev  ## the test suite; PYTEST_ARGS="-k name" picks tests
 	$(BIN)/pytest $(NO_BENCHMARKS) $(PYTEST_ARGS)
 
 pytest-rllib: .venv-rllib/.test  ## core and env tests with Ray's Gymnasium 1.2
-	.venv-rllib/bin/pytest $(NO_BENCHMARKS) $(NO_AGENTS) $(PYTEST_ARGS)
+	.venv-rllib/bin/pytest $(NO_BENCHMARKS) $(NO_AGENTS) $(NO_PAPERS) $(PYTEST_ARGS)
 
 # Built by way of the source archive; imported from another folder in an environment without extras.
 wheel-test: .venv/.dev .venv-wheel/.created  ## build the wheel, install it elsewhere, step an env
