@@ -94,7 +94,12 @@ def draw(figure: Figure) -> bytes:
         # One legend for all panels, beside them.
         handles = {line.get_label(): line for ax in axes for line in ax.get_lines()}
         canvas.legend(
-            handles.values(), handles.keys(), loc="outside right center", fontsize=8, frameon=False
+            handles.values(),
+            handles.keys(),
+            loc="outside right center",
+            fontsize=8,
+            frameon=False,
+            ncols=2 if rows == 1 else 1,
         )
     buffer = io.BytesIO()
     canvas.savefig(buffer, format="png", dpi=110)
