@@ -291,7 +291,10 @@ def _fields(potential: Any, size: int) -> list[Potential]:
 
 
 def _rows(name: str, value: ArrayLike | None, count: int, width: int) -> Array:
-    array = np.asarray(value, dtype=np.float64)
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be {width} numbers, got {value!r}") from None
     if array.shape not in ((width,), (count, width)):
         raise ValueError(
             f"{name} must have shape ({width},) or ({count}, {width}), got shape {array.shape}"
