@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rbgym import integrators, matrix
-from rbgym.integrators import interface, krysl
+from rbgym.integrators import exponential, interface
 from rbgym.integrators.interface import Body, Step
 from rbgym.potentials import HeavyTop, NoPotential, SoftWall, gravity_gradient, own, register
 
@@ -105,4 +105,4 @@ def test_factors_of_dexp_are_at_round_off():
         y = Fraction(float(t) ** 2)
         terms = [(-y) ** n / math.factorial(2 * n + 2) for n in range(30)]
         b, c = sum(terms), sum(term / (2 * n + 3) for n, term in enumerate(terms))
-        assert krysl.dexp_factors(float(y)) == pytest.approx((float(b), float(c)), rel=1e-14)
+        assert exponential.dexp_factors(float(y)) == pytest.approx((float(b), float(c)), rel=1e-14)

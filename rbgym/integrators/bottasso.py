@@ -19,6 +19,7 @@ u, and so conserve the energy of a free body.
 
 from typing import NamedTuple
 
+from rbgym.integrators.exponential import dexp_factors, exponential, tangent
 from rbgym.integrators.interface import (
     conserves_energy,
     defect,
@@ -27,8 +28,7 @@ from rbgym.integrators.interface import (
     fraction,
     reach,
 )
-from rbgym.integrators.krysl import dexp_factors, exponential, tangent
-from rbgym.integrators.record import ENERGY, MOMENTUM, UPRIGHT, Integrator, kept
+from rbgym.integrators.record import KEEPS_FREE_ENERGY, KEEPS_MOMENTUM, Integrator
 from rbgym.jit import choice, for_type, inlined
 from rbgym.matrix import (
     crossed,
@@ -237,7 +237,7 @@ INTEGRATORS = (
         order=2,
         symmetric=True,
         explicit=False,
-        conserves=kept(free=(ENERGY, MOMENTUM), top=(UPRIGHT,), steep=(UPRIGHT,)),
+        conserves=KEEPS_FREE_ENERGY,
         source="Krysl (2007), section 4, SWC1",
         scheme=SWC1(),
     ),
@@ -247,7 +247,7 @@ INTEGRATORS = (
         order=2,
         symmetric=True,
         explicit=False,
-        conserves=kept(free=(ENERGY, MOMENTUM), top=(UPRIGHT,), steep=(UPRIGHT,)),
+        conserves=KEEPS_FREE_ENERGY,
         source="Krysl (2007), section 4, BBTRAP",
         scheme=BBTrap(),
     ),
@@ -257,7 +257,7 @@ INTEGRATORS = (
         order=2,
         symmetric=False,
         explicit=False,
-        conserves=kept(free=(MOMENTUM,), top=(UPRIGHT,), steep=(UPRIGHT,)),
+        conserves=KEEPS_MOMENTUM,
         source="Krysl (2007), section 4, BBTRAPWD",
         scheme=BBTrapWD(),
     ),

@@ -30,7 +30,7 @@ from rbgym.integrators.interface import (
     fraction,
     reach,
 )
-from rbgym.integrators.record import ENERGY, MOMENTUM, UPRIGHT, Integrator, kept
+from rbgym.integrators.record import ENERGY, KEEPS_ALL, MOMENTUM, UPRIGHT, Integrator, kept
 from rbgym.jit import choice, for_type, inlined
 from rbgym.matrix import crossed, multiple, outer, plus, product, skewed, turning
 from rbgym.potentials.interface import (
@@ -225,7 +225,7 @@ INTEGRATORS = (
         order=2,
         symmetric=True,
         explicit=False,
-        conserves=kept(free=(ENERGY, MOMENTUM), top=(ENERGY, UPRIGHT), steep=(ENERGY, UPRIGHT)),
+        conserves=KEEPS_ALL,
         source="AKW with the discrete gradient of Gonzalez (1996); here",
         scheme=AKWdg(),
     ),
@@ -235,7 +235,7 @@ INTEGRATORS = (
         order=2,
         symmetric=True,
         explicit=False,
-        conserves=kept(free=(ENERGY, MOMENTUM), top=(ENERGY, UPRIGHT), steep=(ENERGY, UPRIGHT)),
+        conserves=KEEPS_ALL,
         source="Krenk & Nielsen (2013), eqs. (22) to (26)",
         scheme=Convected(),
     ),

@@ -41,7 +41,7 @@ from rbgym.integrators.interface import (
     reset_memory,
     store_memory,
 )
-from rbgym.integrators.record import MOMENTUM, UPRIGHT, Integrator, kept
+from rbgym.integrators.record import KEEPS_MOMENTUM, Integrator
 from rbgym.jit import for_type, inlined
 from rbgym.matrix import (
     crossed,
@@ -204,7 +204,7 @@ INTEGRATORS = (
         order=2,
         symmetric=True,
         explicit=False,
-        conserves=kept(free=(MOMENTUM,), top=(UPRIGHT,), steep=(UPRIGHT,)),
+        conserves=KEEPS_MOMENTUM,
         source="Betsch & Siebert (2009), section 3; Betsch & Steinmann (2001)",
         scheme=DirEM(),
         supports=("potential", "torque"),

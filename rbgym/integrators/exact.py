@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from rbgym.integrators.elliptic import free_rotation, near_rotation
 from rbgym.integrators.interface import conserves_energy, finish, thorough
-from rbgym.integrators.record import ENERGY, MOMENTUM, UPRIGHT, Integrator, kept
+from rbgym.integrators.record import KEEPS_FREE_ENERGY, Integrator
 from rbgym.integrators.splitting import ended, kicked
 from rbgym.jit import for_type
 from rbgym.potentials.interface import is_free
@@ -58,7 +58,7 @@ INTEGRATORS = (
         order=2,
         symmetric=True,
         explicit=True,
-        conserves=kept(free=(ENERGY, MOMENTUM), top=(UPRIGHT,), steep=(UPRIGHT,)),
+        conserves=KEEPS_FREE_ENERGY,
         source="Jacobi's elliptic functions; Celledoni et al. (2008)",
         scheme=Exact(),
         supports=("potential", "torque"),

@@ -21,6 +21,7 @@ Energy: IMID conserves that of a free body (16); a held torque u does the work h
 import math
 from typing import NamedTuple
 
+from rbgym.integrators.exponential import exponential, tangent
 from rbgym.integrators.interface import (
     Step,
     conserves_energy,
@@ -30,15 +31,14 @@ from rbgym.integrators.interface import (
     fraction,
     reach,
 )
-from rbgym.integrators.record import ENERGY, MOMENTUM, UPRIGHT, Integrator, kept
+from rbgym.integrators.record import ENERGY, KEEPS_MOMENTUM, Integrator, kept
 from rbgym.jit import choice, for_type, inlined
-from rbgym.matrix import crossed, multiple, outer, plus, skewed, turning, with_diagonal
+from rbgym.matrix import crossed, multiple, plus, turning, with_diagonal
 from rbgym.potentials.interface import is_free, torque, torque_change
 from rbgym.quaternion import (
     add,
     cross,
     dot,
-    even_odd,
     qmul,
     scale,
     sub,
@@ -146,45 +146,6 @@ def _(scheme):
 @for_type(reach, *_BACKWARD)
 def _(scheme):
     return _REACH
-
-
-@inlined
-def exponential(phi):
-    """Quaternion of exp(phi), |phi| <= 4: from the quarter of the angle."""
-    y = dot(phi, phi) / 16.0
-    c, s = even_odd(y)
-    k = 0.5 * s * c
-    return (1.0 - 2.0 * y * s * s, k * phi[0], k * phi[1], k * phi[2])
-
-
-@inlined
-def dexp_factors(y):
-    """b = (1 - cos t)/t^2 and c = (1 - sin(t)/t)/t^2 for y = t^2 <= 16, to round-off."""
-    cos, sinc = even_odd(y / 16.0)
-    b = 0.5 * (cos * sinc) * (cos * sinc)  # (1 - cos t)/2 is the square of sin(t/2)
-    c = 1.0 - y / 930.0
-    c = 1.0 - y / 812.0 * c
-    c = 1.0 - y / 702.0 * c
-    c = 1.0 - y / 600.0 * c
-    c = 1.0 - y / 506.0 * c
-    c = 1.0 - y / 420.0 * c
-    c = 1.0 - y / 342.0 * c
-    c = 1.0 - y / 272.0 * c
-    c = 1.0 - y / 210.0 * c
-    c = 1.0 - y / 156.0 * c
-    c = 1.0 - y / 110.0 * c
-    c = 1.0 - y / 72.0 * c
-    c = 1.0 - y / 42.0 * c
-    c = 1.0 - y / 20.0 * c
-    return b, c / 6.0
-
-
-@inlined
-def tangent(phi):
-    """dexp_{-phi}, 1 - b [phi]x + c [phi]x[phi]x: the body rotation that changing phi is."""
-    y = dot(phi, phi)
-    b, c = dexp_factors(y)
-    return plus(outer(scale(c, phi), phi), skewed(1.0 - c * y, scale(-b, phi)))
 
 
 @inlined
@@ -306,7 +267,7 @@ INTEGRATORS = (
         order=2,
         symmetric=True,
         explicit=False,
-        conserves=kept(free=(MOMENTUM,), top=(UPRIGHT,), steep=(UPRIGHT,)),
+        conserves=KEEPS_MOMENTUM,
         source="Krysl (2007), section 3.6, TRAPM",
         scheme=Trapm(),
     ),
@@ -316,7 +277,7 @@ INTEGRATORS = (
         order=2,
         symmetric=True,
         explicit=False,
-        conserves=kept(free=(MOMENTUM,), top=(UPRIGHT,), steep=(UPRIGHT,)),
+        conserves=KEEPS_MOMENTUM,
         source="Krysl (2007), section 3.6, IMIDM",
         scheme=Imidm(),
     ),
@@ -346,7 +307,7 @@ INTEGRATORS = (
         order=1,
         symmetric=False,
         explicit=True,
-        conserves=kept(free=(MOMENTUM,), top=(UPRIGHT,), steep=(UPRIGHT,)),
+        conserves=KEEPS_MOMENTUM,
         source="Krysl (2007), eq. (18)",
         scheme=ForwardEulerM(),
     ),
@@ -356,7 +317,7 @@ INTEGRATORS = (
         order=1,
         symmetric=False,
         explicit=False,
-        conserves=kept(free=(MOMENTUM,), top=(UPRIGHT,), steep=(UPRIGHT,)),
+        conserves=KEEPS_MOMENTUM,
         source="Krysl (2007), eq. (19)",
         scheme=BackwardEulerM(),
     ),

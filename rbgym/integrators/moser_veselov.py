@@ -39,7 +39,7 @@ from rbgym.integrators.interface import (
     fraction,
     reach,
 )
-from rbgym.integrators.record import ENERGY, MOMENTUM, UPRIGHT, Integrator, kept
+from rbgym.integrators.record import KEEPS_FREE_ENERGY, Integrator
 from rbgym.integrators.splitting import ended, kicked
 from rbgym.jit import choice, for_type, inlined
 from rbgym.matrix import crossed, multiple, outer, plus, product, skewed, turning
@@ -223,7 +223,6 @@ def _checked(record: Integrator) -> Integrator:
     return replace(record, free_order=order)
 
 
-_KEPT = kept(free=(ENERGY, MOMENTUM), top=(UPRIGHT,), steep=(UPRIGHT,))
 _SUPPORTS = ("potential", "torque")
 
 INTEGRATORS = (
@@ -233,7 +232,7 @@ INTEGRATORS = (
         order=2,
         symmetric=True,
         explicit=False,
-        conserves=_KEPT,
+        conserves=KEEPS_FREE_ENERGY,
         source="Betsch & Siebert (2009), appendix E",
         scheme=QuatVI(),
         supports=_SUPPORTS,
@@ -244,7 +243,7 @@ INTEGRATORS = (
         order=2,
         symmetric=True,
         explicit=False,
-        conserves=_KEPT,
+        conserves=KEEPS_FREE_ENERGY,
         source="Hairer & Vilmart (2006), order 6",
         scheme=PDMV(),
         supports=_SUPPORTS,

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rbgym.integrators.exponential import dexp_factors, exponential
 from rbgym.integrators.interface import finish
-from rbgym.integrators.krysl import dexp_factors, exponential
-from rbgym.integrators.record import MOMENTUM, UPRIGHT, Integrator, kept
+from rbgym.integrators.record import KEEPS_MOMENTUM, Integrator
 from rbgym.jit import for_type, inlined, separate
 from rbgym.potentials.interface import torque
 from rbgym.quaternion import (
@@ -161,7 +161,7 @@ def _record(name: str, title: str, order: int, a: Array, b: Array) -> Integrator
         order=order,
         symmetric=False,
         explicit=is_explicit,
-        conserves=kept(free=(MOMENTUM,), top=(UPRIGHT,), steep=(UPRIGHT,)),
+        conserves=KEEPS_MOMENTUM,
         source="Krysl (2007), section 3.7, MKRK",
         scheme=Tableau(rows, tuple(float(v) for v in b), is_explicit),
         vectorised=False,

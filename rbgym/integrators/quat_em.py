@@ -43,7 +43,7 @@ from rbgym.integrators.interface import (
     reset_memory,
     store_memory,
 )
-from rbgym.integrators.record import ENERGY, MOMENTUM, UPRIGHT, Integrator, kept
+from rbgym.integrators.record import KEEPS_ALL, Integrator
 from rbgym.jit import choice, for_type, inlined
 from rbgym.matrix import crossed, multiple, outer, plus, turning
 from rbgym.potentials.interface import (
@@ -178,8 +178,6 @@ def _(scheme, buffer, m, q, omega):
     buffer[m] = 0.0  # no step yet
 
 
-_KEPT = kept(free=(ENERGY, MOMENTUM), top=(ENERGY, UPRIGHT), steep=(ENERGY, UPRIGHT))
-
 INTEGRATORS = (
     Integrator(
         name="quat_em",
@@ -187,7 +185,7 @@ INTEGRATORS = (
         order=2,
         symmetric=True,
         explicit=False,
-        conserves=_KEPT,
+        conserves=KEEPS_ALL,
         source="Betsch & Siebert (2009), eq. (51)",
         scheme=QuatEM(),
     ),
@@ -197,7 +195,7 @@ INTEGRATORS = (
         order=2,
         symmetric=True,
         explicit=False,
-        conserves=_KEPT,
+        conserves=KEEPS_ALL,
         source="Moller & Glocker (2012), eqs. (60), (77), (82)",
         scheme=ScalableEM(),
     ),

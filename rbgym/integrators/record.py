@@ -21,6 +21,11 @@ def kept(
     return {FREE: free, TOP: top, WALL: steep, TIDE: steep}
 
 
+KEEPS_ALL = kept(free=(ENERGY, MOMENTUM), top=(ENERGY, UPRIGHT), steep=(ENERGY, UPRIGHT))
+KEEPS_FREE_ENERGY = kept(free=(ENERGY, MOMENTUM), top=(UPRIGHT,), steep=(UPRIGHT,))
+KEEPS_MOMENTUM = kept(free=(MOMENTUM,), top=(UPRIGHT,), steep=(UPRIGHT,))
+
+
 @dataclass(frozen=True)
 class Integrator:
     """One scheme of the catalogue.

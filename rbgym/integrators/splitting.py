@@ -11,7 +11,7 @@ import math
 from typing import NamedTuple
 
 from rbgym.integrators.interface import Body, finish
-from rbgym.integrators.record import MOMENTUM, UPRIGHT, Integrator, kept
+from rbgym.integrators.record import KEEPS_MOMENTUM, Integrator
 from rbgym.jit import for_type, inlined
 from rbgym.potentials.interface import torque
 from rbgym.quaternion import add, cos_sin, dot, qmul, scale, sub, times, to_body, to_world
@@ -98,7 +98,7 @@ INTEGRATORS = (
         order=2,
         symmetric=True,
         explicit=True,
-        conserves=kept(free=(MOMENTUM,), top=(UPRIGHT,), steep=(UPRIGHT,)),
+        conserves=KEEPS_MOMENTUM,
         source="McLachlan (1993); Reich (1994)",
         scheme=RRR(),
     ),

@@ -7,7 +7,7 @@ import numpy as np
 from rbgym import integrators
 from rbgym.engine import Batch
 from rbgym.quaternion import Array
-from rbgym.validation import papers
+from rbgym.validation import errors
 from rbgym.validation.cases import CASES, PAPERS, Case
 from rbgym.validation.order import convergence
 from rbgym.validation.timing import nanoseconds
@@ -52,14 +52,16 @@ def betsch_1() -> Figure:
     return Figure(
         "betsch_1",
         "Betsch & Siebert (2009), figure 1: free body",
-        [left, _errors("betsch_free", papers.BETSCH, dts, 0)],
+        [left, _errors("betsch_free", errors.BETSCH, dts, 0)],
     )
 
 
 def _errors(kind: str, names: tuple[str, ...], dts: tuple[float, ...], column: int) -> Panel:
     what = ("attitude", "body momentum")[column]
     lines = [
-        Line(name, np.array(dts), np.array([papers.errors(name, kind, dt)[column] for dt in dts]))
+        Line(
+            name, np.array(dts), np.array([errors.end_errors(name, kind, dt)[column] for dt in dts])
+        )
         for name in names
     ]
     return Panel("dt [s]", f"error of the {what}", lines, log=True)
@@ -75,8 +77,8 @@ def betsch_3() -> Figure:
     ]
     dts = (0.007, 0.005, 0.0025, 0.001, 0.0005)
     lines = [
-        Line(name, np.array(dts), np.array([papers.top_error(name, dt) for dt in dts]))
-        for name in papers.BETSCH
+        Line(name, np.array(dts), np.array([errors.top_error(name, dt) for dt in dts]))
+        for name in errors.BETSCH
     ]
     return Figure(
         "betsch_3",
@@ -93,10 +95,10 @@ def _tops(name: str, title: str, runs: tuple[tuple[str, float], ...]) -> Figure:
     panels = []
     for axis, label in ((0, "x"), (2, "z")):
         t = np.linspace(0.0, 1.0, 400)
-        lines = [Line("analytical", t, arm * papers.steady_precession(t)[:, axis])]
+        lines = [Line("analytical", t, arm * errors.steady_precession(t)[:, axis])]
         for scheme, dt in runs:
             run = case.run(scheme, dt, round(1.0 / dt), record_every=1)
-            path = arm * papers.centre_of_mass(run.quaternion)[:, axis]
+            path = arm * errors.centre_of_mass(run.quaternion)[:, axis]
             lines.append(Line(f"{scheme}, dt = {dt}", run.time, path))
         panels.append(Panel("time [s]", f"{label} of the centre of mass [m]", lines))
     return Figure(name, title, panels)
@@ -113,7 +115,7 @@ def betsch_5() -> Figure:
 
 
 def _krysl(number: int, kind: str, title: str, dts: tuple[float, ...]) -> Figure:
-    panels = [_errors(kind, papers.KRYSL, dts, column) for column in (1, 0)]
+    panels = [_errors(kind, errors.KRYSL, dts, column) for column in (1, 0)]
     return Figure(f"krysl_{number}", f"Krysl (2007), figure {number}: {title}", panels)
 
 
@@ -142,11 +144,11 @@ def _wall(number: int, names: tuple[str, ...]) -> Figure:
 
 
 def krysl_4() -> Figure:
-    return _wall(4, papers.OLD)
+    return _wall(4, errors.OLD)
 
 
 def krysl_5() -> Figure:
-    return _wall(5, papers.NEW)
+    return _wall(5, errors.NEW)
 
 
 def krenk_1() -> Figure:

@@ -5,21 +5,27 @@ A claim that does not reproduce says so, with its figure; it breaks no promise o
 
 import math
 from collections.abc import Callable
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
 from rbgym import integrators
-from rbgym.engine import Batch, IntegrationError
-from rbgym.quaternion import Array, to_matrix
-from rbgym.validation.cases import PAPERS, PRECESSION, Case
+from rbgym.engine import Batch
+from rbgym.quaternion import to_matrix
+from rbgym.validation.cases import PAPERS
 from rbgym.validation.claims import Claim, above, below
 from rbgym.validation.conservation import CONSERVED, ROUNDOFF
-
-KRYSL = ("trap", "imid", "trapm", "imidm", "akw", "bbtrap", "swc1")
-NEW, OLD = KRYSL[:4], KRYSL[4:]
-BETSCH = ("quat_em", "quat_vi", "dir_em", "swc1")
+from rbgym.validation.errors import (
+    BETSCH,
+    KRYSL,
+    NEW,
+    OLD,
+    converged,
+    end_errors,
+    slopes,
+    top_error,
+    wall_error,
+)
 
 
 class Paper(NamedTuple):
@@ -28,67 +34,6 @@ class Paper(NamedTuple):
     name: str
     source: str
     measure: Callable[[], list[Claim]]
-
-
-# --- motions and their errors ---------------------------------------------------------------
-
-
-@cache
-def converged(case: Case) -> tuple[Array, Array]:
-    """Rotation matrix and body momentum at the horizon: exact if free, else of order six."""
-    if case.potential is None:
-        end = case.run("exact", case.horizon, 1)
-    else:
-        steps = round(case.horizon / 2e-4)
-        end = case.run("trapm:6", case.horizon / steps, steps)
-    return to_matrix(end.quaternion[-1]), case.body.inertia @ end.angular_velocity[-1]
-
-
-@cache
-def errors(name: str, kind: str, dt: float) -> tuple[float, float]:
-    """2-norms of the errors of attitude matrix and body momentum at the horizon of a case."""
-    case = PAPERS[kind]
-    steps = round(case.horizon / dt)
-    try:
-        end = case.run(name, case.horizon / steps, steps)
-    except IntegrationError:
-        return math.nan, math.nan
-    R, Pi = converged(case)
-    momentum = case.body.inertia @ end.angular_velocity[-1]
-    attitude = np.linalg.norm(to_matrix(end.quaternion[-1]) - R, 2)
-    return float(attitude), float(np.linalg.norm(momentum - Pi))
-
-
-def centre_of_mass(quaternion: Array) -> Array:
-    """Direction (n, 3) to the centre of mass of a top."""
-    return to_matrix(quaternion)[..., 2]
-
-
-def steady_precession(time: Array) -> Array:
-    """Direction (n, 3) to the centre of mass in Betsch & Siebert's steady precession."""
-    _, sine, _, cosine = 0, math.sqrt(3.0) / 2.0, 0, 0.5
-    t = PRECESSION * np.asarray(time)
-    return np.stack([sine * np.sin(t), -sine * np.cos(t), np.full_like(t, cosine)], axis=-1)
-
-
-@cache
-def top_error(name: str, dt: float) -> float:
-    """Relative error of the centre of mass of the steady top at t = 1 s, or NaN."""
-    case = PAPERS["betsch_top"]
-    steps = round(case.horizon / dt)
-    try:
-        end = case.run(name, case.horizon / steps, steps)
-    except IntegrationError:
-        return math.nan
-    lack = centre_of_mass(end.quaternion[-1:]) - steady_precession(end.time[-1:])
-    return float(np.linalg.norm(lack))
-
-
-def slopes(name: str, kind: str, dts: tuple[float, float]) -> tuple[float, float]:
-    """Slopes of both errors between two steps."""
-    coarse, fine = (errors(name, kind, dt) for dt in dts)
-    ratio = math.log(dts[0] / dts[1])
-    return tuple(math.log(a / b) / ratio for a, b in zip(coarse, fine, strict=True))  # type: ignore[return-value]
 
 
 # --- Betsch & Siebert (2009) ----------------------------------------------------------------
@@ -156,9 +101,9 @@ def all_seven_are_of_second_order() -> list[Claim]:
 
 def imid_is_the_most_accurate_on_the_free_body() -> list[Claim]:
     dt = 0.2
-    own = errors("imid", "krysl_free", dt)
+    own = end_errors("imid", "krysl_free", dt)
     # The momentum's is shared by AKW: there, not worse than the best.
-    best = [min(errors(n, "krysl_free", dt)[k] for n in KRYSL if n != "imid") for k in (0, 1)]
+    best = [min(end_errors(n, "krysl_free", dt)[k] for n in KRYSL if n != "imid") for k in (0, 1)]
     return [
         below(
             "imid",
@@ -183,7 +128,7 @@ def akw_shares_the_momentum_of_imid_and_not_its_attitude() -> list[Claim]:
     case, dt = PAPERS["krysl_free"], 0.2
     ends = [case.run(name, dt, 500, projection=False) for name in ("akw", "imid")]
     apart = np.linalg.norm(ends[0].angular_velocity - ends[1].angular_velocity, axis=1).max()
-    ratio = errors("akw", case.kind, dt)[0] / errors("imid", case.kind, dt)[0]
+    ratio = end_errors("akw", case.kind, dt)[0] / end_errors("imid", case.kind, dt)[0]
     return [
         below(
             "akw", case.kind, "distance of its rates to those of imid", "none", float(apart), 1e-12
@@ -193,33 +138,15 @@ def akw_shares_the_momentum_of_imid_and_not_its_attitude() -> list[Claim]:
 
 
 def imidm_and_trapm_lead_on_the_fast_top() -> list[Claim]:
-    dt, claims = 0.001, []
+    dt, leaders, claims = 0.001, ("imidm", "trapm"), []
     for k, what in enumerate(("attitude", "momentum")):
-        rest = min(errors(n, "krysl_fast_top", dt)[k] for n in KRYSL if n not in ("imidm", "trapm"))
-        for name in ("imidm", "trapm"):
-            ratio = errors(name, "krysl_fast_top", dt)[k] / rest
+        others = [name for name in KRYSL if name not in leaders]
+        rest = min(end_errors(name, "krysl_fast_top", dt)[k] for name in others)
+        for name in leaders:
+            ratio = end_errors(name, "krysl_fast_top", dt)[k] / rest
             label = f"{what} error over the best of the others"
             claims.append(below(name, "krysl_fast_top", label, "below 1", ratio, 1.0))
     return claims
-
-
-@cache
-def wall_error(name: str) -> float:
-    """Largest relative change of the Hamiltonian on the soft wall, median of 32 motions.
-
-    The motion is chaotic: over 40,000 steps one of them says little. Their starts lie about a
-    millionth apart.
-    """
-    case, bodies = PAPERS["krysl_wall"], 32
-    omega = np.array(case.omega) * (1.0 + 1e-6 * np.arange(bodies)[:, None])
-    batch = Batch(case.body, name, case.potential, size=bodies, projection=False)
-    batch.set_state(case.quaternion, omega)
-    start = batch.measure()["energy"]
-    worst = np.zeros(bodies)
-    for _ in range(4000):
-        batch.advance(case.dt, 10)
-        worst = np.maximum(worst, np.abs(batch.measure()["energy"] / start - 1.0))
-    return math.nan if batch.failed.any() else float(np.median(worst))
 
 
 def the_new_schemes_keep_the_energy_on_the_wall() -> list[Claim]:
