@@ -91,7 +91,7 @@ class Episodes:
         """
         batch = self.batch
         self._restart.call(
-            self.setup.parts, *batch.physics, batch.buffer, lanes, drawn, out[: self._shown]
+            self.setup.parts, *batch.kept, batch.buffer, lanes, drawn, out[: self._shown]
         )  # fmt: skip
         if not self.all_begun:
             self.begun[lanes] = True
@@ -123,7 +123,7 @@ class Episodes:
         rewards, terminated, truncated = np.empty(size), np.empty(size, bool), np.empty(size, bool)
         kept = np.empty(self._kept)
         self.ended, self.failed = self._judge.call(
-            setup.parts, *batch.physics, batch.buffer, setup.limit,
+            setup.parts, *batch.kept, batch.buffer, setup.limit,
             self.resets_itself, observations, rewards, terminated, truncated, kept,
         )  # fmt: skip
         if setup.observe is not None:
@@ -197,7 +197,7 @@ class Snapshot:
             blocks = batch.block_view().copy()
             rows = self._kept.reshape(-1, layout.KEPT_ROWS, physics.LANES)
             blocks[:, layout.KEPT : layout.KEPT + layout.KEPT_ROWS] = rows
-            self._measured = measured(batch.physics, blocks.reshape(-1), self.size)
+            self._measured = measured(batch.kept, blocks.reshape(-1), self.size)
         return self._measured
 
     def __getitem__(self, key: str) -> Any:

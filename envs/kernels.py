@@ -59,7 +59,7 @@ def _judge_lane(parts, frame, buffer, i, limit):
 
 @compiled
 def judge(
-    parts, scheme, potential, frame, buffer, limit, again, observations, rewards, over, late, kept
+    parts, keeper, potential, frame, buffer, limit, again, observations, rewards, over, late, kept
 ):
     """Judge every body; returns how many episodes ended, and how many bodies failed.
 
@@ -67,14 +67,14 @@ def judge(
     observations: (bodies, width), or (0, width) to leave them to somebody else. kept: (blocks,
     KEPT_ROWS * LANES), copies of those rows.
     """
-    block_size = (MEMORY + memory_size(scheme)) * LANES
+    block_size = (MEMORY + memory_size(keeper)) * LANES
     blocks, bodies = len(buffer) // block_size, len(rewards)
     if again:
         for k in range(bodies):
             i = index((k // LANES) * block_size + k % LANES)
             if buffer[i + TERMINATED * LANES] + buffer[i + TRUNCATED * LANES] > 0.0:
                 buffer[i + EPISODE * LANES] += 1.0
-                _draw_lane(parts.start, scheme, potential, frame, buffer, i)
+                _draw_lane(parts.start, keeper, potential, frame, buffer, i)
                 put_vector(buffer, i, COMMAND, (0.0, 0.0, 0.0))
                 buffer[i + BEGUN * LANES] = 1.0
     for block in range(blocks):
@@ -123,7 +123,7 @@ def _show(parts, buffer, i, observations, k):
 
 
 @separate
-def _draw_lane(part, scheme, potential, frame, buffer, i):
+def _draw_lane(part, keeper, potential, frame, buffer, i):
     """Start the body in the state that its seed and the number of its episode give."""
     i = index(i)
     seed = np.uint64(buffer[i + SEED * LANES])
@@ -135,21 +135,21 @@ def _draw_lane(part, scheme, potential, frame, buffer, i):
     Pi = add(times(vector(buffer, i, J), omega), vector(buffer, i, ROTOR))
     put_quaternion(buffer, i, Q, q)
     put_vector(buffer, i, L, to_world(q, Pi))
-    start_lane(scheme, potential, buffer, i)
+    start_lane(keeper, potential, buffer, i)
 
 
 @compiled
-def restart(parts, scheme, potential, frame, buffer, bodies, drawn, observations):
+def restart(parts, keeper, potential, frame, buffer, bodies, drawn, observations):
     """Begin the next episode of these bodies, drawn or (drawn=False) from the state they are in.
 
     Writes their rows of `observations`.
     """
-    block_size = (MEMORY + memory_size(scheme)) * LANES
+    block_size = (MEMORY + memory_size(keeper)) * LANES
     for k in bodies:
         i = index((k // LANES) * block_size + k % LANES)
         buffer[i + EPISODE * LANES] += 1.0
         if drawn:
-            _draw_lane(parts.start, scheme, potential, frame, buffer, i)
+            _draw_lane(parts.start, keeper, potential, frame, buffer, i)
         put_vector(buffer, i, COMMAND, (0.0, 0.0, 0.0))
         buffer[i + BEGUN * LANES] = 1.0
         _judge_lane(parts, frame, buffer, i, np.inf)

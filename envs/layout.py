@@ -4,12 +4,12 @@ One buffer for both: with two, the compiler cannot rule out that they overlap, a
 vectorising.
 """
 
-from rbgym.layout import TASK, Q
+from rbgym.layout import PHASE, TASK
 
 # Next to attitude and momentum, because `info` needs them together.
 STREAK = TASK  # steps in a row that ended inside the success region
 TERMS = TASK + 1  # 4: named parts of the reward
-KEPT, KEPT_ROWS = Q, TASK + 5 - Q
+KEPT, KEPT_ROWS = PHASE, TASK + 5 - PHASE
 
 ELAPSED = TASK + 5  # steps since the start
 EPISODE = TASK + 6  # number of the lane's episode since its seed was given

@@ -7,7 +7,7 @@ from rbgym import integrators, potentials
 from rbgym.body import Part, RigidBody, compound
 from rbgym.engine import Batch, IntegrationError
 from rbgym.flight import Flight, simulate_flight
-from rbgym.potentials import GravityGradient, HeavyTop, NoPotential, SoftWall
+from rbgym.potentials import CircularOrbit, GravityGradient, HeavyTop, NoPotential, SoftWall
 from rbgym.registration import register_environments
 from rbgym.scalable import ScalableState, ScalableTrajectory, simulate_scalable
 from rbgym.simulate import Trajectory, simulate
@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Batch",
+    "CircularOrbit",
     "Flight",
     "GravityGradient",
     "HeavyTop",

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbgym import frames, integrators, kernels, layout, potentials, threads
 from rbgym.body import RigidBody
-from rbgym.integrators.interface import memory_size
+from rbgym.integrators.interface import NoMemory, memory_size
 from rbgym.jit import Entry
 from rbgym.potentials import Potential
 from rbgym.quaternion import Array, multiply, rotate, rotate_inverse
@@ -57,8 +57,10 @@ class Batch:
         self.bodies, self.potential = each, fields[0]
         turned = any(tuple(body.principal_quaternion) != (1, 0, 0, 0) for body in {*each})
         frame = frames.Turned() if turned else frames.Principal()
-        # What the kernels are compiled for.
-        self.physics = (self.integrator.scheme, self.potential, frame)
+        # What the kernels are compiled for: those that step, and those that look at the state.
+        scheme = self.integrator.scheme
+        self.physics = (scheme, self.potential, frame)
+        self.kept = (scheme if self.integrator.memory else NoMemory(), self.potential, frame)
         self._fill(each, fields)
 
     def _fill(self, bodies: list[RigidBody], fields: list[Potential]) -> None:
@@ -83,7 +85,7 @@ class Batch:
         self._write(layout.POTENTIAL, values[:, 10:])
         self._write(layout.Q, values[:, 6:10])
         self._write(layout.SCALE, np.ones((len(values), 3)))
-        kernels.start(*self.physics[:2], self.buffer, np.arange(len(values)))
+        kernels.start(*self.kept[:2], self.buffer, np.arange(len(values)))
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "buffer"}
@@ -165,7 +167,7 @@ class Batch:
         self.put_rows(layout.Q, principal, k)
         self.put_rows(layout.L, momentum + 0.0, k)  # a negative zero would not stay one
         self.put_rows(layout.ROTOR, rotor, k)
-        kernels.start(*self.physics[:2], self.buffer, k)
+        kernels.start(*self.kept[:2], self.buffer, k)
 
     def _lanes(self, lanes: ArrayLike | None) -> NDArray[np.intp]:
         if lanes is None:
@@ -196,7 +198,7 @@ class Batch:
     def measure(self) -> dict[str, Array]:
         """quaternion (n, 4), angular_velocity (n, 3) [rad/s, body], angular_momentum (n, 3)
         [kg m^2/s, world] and total energy (n,) [J], recomputed from attitude and momentum."""
-        return measured(self.physics, self.buffer, self.size)
+        return measured(self.kept, self.buffer, self.size)
 
     # --- motion -----------------------------------------------------------------------------
 
@@ -269,12 +271,12 @@ def _aligned_zeros(*shape: int) -> Array:
     return spare[first : first + size].reshape(shape)
 
 
-def measured(physics: tuple[Any, Any, Any], buffer: Array, size: int) -> dict[str, Array]:
+def measured(kept: tuple[Any, Any, Any], buffer: Array, size: int) -> dict[str, Array]:
     """What `Batch.measure` returns, of its buffer or of a copy of that."""
-    scheme, potential, frame = physics
-    lanes = len(buffer) // (layout.MEMORY + memory_size(scheme))
+    keeper, potential, frame = kept
+    lanes = len(buffer) // (layout.MEMORY + memory_size(keeper))
     out = np.empty((11, lanes))
-    kernels.measure(scheme, potential, frame, buffer, out)
+    kernels.measure(keeper, potential, frame, buffer, out)
     return {
         "quaternion": out[:4, :size].T.copy(),
         "angular_velocity": out[4:7, :size].T.copy(),

@@ -1,6 +1,7 @@
 """The lane loops: every body of a batch stepped, measured or started, eight bodies at a time.
 
-The loops over the lanes of a block compile to vector instructions.
+The loops over the lanes of a block compile to vector instructions. A `keeper` is the scheme, or its
+stand-in `NoMemory`.
 """
 
 import math
@@ -16,6 +17,7 @@ from rbgym.layout import (
     FRESH,
     LANES,
     MEMORY,
+    PHASE,
     REDONE,
     SCALE,
     SOLVED,
@@ -24,7 +26,7 @@ from rbgym.layout import (
     L,
     Q,
 )
-from rbgym.potentials.interface import of_lane, seen
+from rbgym.potentials.interface import carried, of_lane, seen
 from rbgym.quaternion import sub, times, to_body
 from rbgym.rows import put_vector, quaternion, vector
 from rbgym.steps import body_of, correct, finish, predict, redo, relax, total_energy
@@ -128,21 +130,23 @@ def advance(
 
 @spliced
 def _measure_lane(potential, frame, buffer, i, out, k):
-    lane_potential, body = of_lane(potential, buffer, i), body_of(buffer, i)
+    lane_potential, body = of_lane(potential, buffer, i, 0.0), body_of(buffer, i)
     q, momentum = quaternion(buffer, i, Q), vector(buffer, i, L)
     Pi, o = to_body(q, momentum), seen(lane_potential, q)
     attitude, omega = view(frame, buffer, i)
     out[0, k], out[1, k], out[2, k], out[3, k] = attitude
     out[4, k], out[5, k], out[6, k] = omega
     out[7, k], out[8, k], out[9, k] = momentum
-    out[10, k] = total_energy(lane_potential, body, Pi, o)
+    energy = total_energy(lane_potential, body, Pi, o)
+    out[10, k] = energy + carried(lane_potential, momentum)
 
 
 @compiled
-def measure(scheme, potential, frame, buffer, out):
+def measure(keeper, potential, frame, buffer, out):
     """Rows of `out` (11, lanes): attitude, angular velocity (both of the user's body frame),
-    world angular momentum and total energy, all recomputed from (q, L)."""
-    block_size = (MEMORY + scheme_of.memory_size(scheme)) * LANES
+    world angular momentum and total energy (of a potential that moves, the integral that takes its
+    place), all recomputed from (q, L)."""
+    block_size = (MEMORY + scheme_of.memory_size(keeper)) * LANES
     for block in range(len(buffer) // block_size):
         for lane in range(LANES):
             i, k = block * block_size + lane, block * LANES + lane
@@ -150,16 +154,17 @@ def measure(scheme, potential, frame, buffer, out):
 
 
 @compiled
-def start(scheme, potential, buffer, bodies):
+def start(keeper, potential, buffer, bodies):
     """Set level, memory and counters of these bodies from their attitude and momentum."""
-    block_size = (MEMORY + scheme_of.memory_size(scheme)) * LANES
+    block_size = (MEMORY + scheme_of.memory_size(keeper)) * LANES
     for k in bodies:
-        start_lane(scheme, potential, buffer, (k // LANES) * block_size + k % LANES)
+        start_lane(keeper, potential, buffer, (k // LANES) * block_size + k % LANES)
 
 
 @inlined
-def start_lane(scheme, potential, buffer, i):
-    lane_potential, body = of_lane(potential, buffer, i), body_of(buffer, i)
+def start_lane(keeper, potential, buffer, i):
+    buffer[i + PHASE * LANES] = 0.0
+    lane_potential, body = of_lane(potential, buffer, i, 0.0), body_of(buffer, i)
     q = quaternion(buffer, i, Q)
     Pi = to_body(q, vector(buffer, i, L))
     o = seen(lane_potential, q)
@@ -169,4 +174,4 @@ def start_lane(scheme, potential, buffer, i):
     buffer[i + FAILED * LANES] = 0.0
     buffer[i + FRESH * LANES] = 1.0
     omega = times(body.J_inv, sub(Pi, body.rotor))
-    scheme_of.reset_memory(scheme, buffer, i + MEMORY * LANES, q, omega)
+    scheme_of.reset_memory(keeper, buffer, i + MEMORY * LANES, q, omega)

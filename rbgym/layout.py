@@ -9,34 +9,35 @@ LANES = 8
 # The dynamic state; a scheme's own memory belongs to it too.
 E = 0  # 1: level of the total energy [J]
 ROTOR = 1  # 3: rotor momentum, principal axes [kg m^2/s]
-Q = 4  # 4: attitude, principal axes to world
-L = 8  # 3: angular momentum, world axes [kg m^2/s], rotors included
-STATE = 11
+PHASE = 4  # 1: of a potential that moves, in turns, from -1/2 to 1/2
+Q = 5  # 4: attitude, principal axes to world
+L = 9  # 3: angular momentum, world axes [kg m^2/s], rotors included
+STATE = 12
 
 # Left to whoever steps the batch, beside the state so that both are copied in one piece; see
 # rbgym.envs.layout.
-TASK = 11  # 29
+TASK = 12  # 29
 
 # The body and what acts on it.
-J = 40  # 3: principal moments [kg m^2]
-J_INV = 43  # 3: their reciprocals
-FRAME = 46  # 4: quaternion from principal axes to the user's body frame
-TORQUE = 50  # 3: held torque, principal axes [N m]
-COMMAND = 53  # 3: the command that it follows from, clipped, body axes
-SCALE = 56  # 3: torque per unit of command, body axes [N m]
+J = 41  # 3: principal moments [kg m^2]
+J_INV = 44  # 3: their reciprocals
+FRAME = 47  # 4: quaternion from principal axes to the user's body frame
+TORQUE = 51  # 3: held torque, principal axes [N m]
+COMMAND = 54  # 3: the command that it follows from, clipped, body axes
+SCALE = 57  # 3: torque per unit of command, body axes [N m]
 
 # What the solver says of the lane.
-CORRECTION = 59  # 1: largest squared angle of the energy projection so far [rad^2]
-REDONE = 60  # 1: how many steps needed the robust solver
-FAILED = 61  # 1: 1.0 when a step could not be solved
+CORRECTION = 60  # 1: largest squared angle of the energy projection so far [rad^2]
+REDONE = 61  # 1: how many steps needed the robust solver
+FAILED = 62  # 1: 1.0 when a step could not be solved
 
 # The step that is being solved.
-PI_0 = 62  # 3: body momentum at its start
-O_0 = 65  # 3: the potential's direction in the body at its start
-X = 68  # 3: the unknowns
-X_SIZE = 71  # 1: square of the predictor's size
-SOLVED = 72  # 1: 1.0 once the last correction is round-off
+PI_0 = 63  # 3: body momentum at its start
+O_0 = 66  # 3: the potential's direction in the body at its start
+X = 69  # 3: the unknowns
+X_SIZE = 72  # 1: square of the predictor's size
+SOLVED = 73  # 1: 1.0 once the last correction is round-off
 
-POTENTIAL = 73  # 6: parameters of the potential
-FRESH = 79  # 1: 1.0 until the first step under the torque
-MEMORY = 80  # what the scheme keeps between steps
+POTENTIAL = 74  # 6: parameters of the potential
+FRESH = 80  # 1: 1.0 until the first step under the torque
+MEMORY = 81  # what the scheme keeps between steps

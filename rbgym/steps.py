@@ -19,6 +19,7 @@ from rbgym.layout import (
     LANES,
     MEMORY,
     O_0,
+    PHASE,
     PI_0,
     REDONE,
     ROTOR,
@@ -33,7 +34,7 @@ from rbgym.layout import (
 )
 from rbgym.matrix import solve
 from rbgym.potentials import HeavyTop, NoPotential
-from rbgym.potentials.interface import energy, gradient, is_free, of_lane, seen, size
+from rbgym.potentials.interface import energy, gradient, is_free, moves, of_lane, seen, size, turns
 from rbgym.quaternion import (
     add,
     cross,
@@ -95,7 +96,7 @@ def _half_way(potential, body, o, omega, u, h, omega_m):
 @spliced
 def predict(scheme, potential, buffer, i, h):
     """Start of the step, and unknowns for the angular velocity expected half-way."""
-    lane_potential = of_lane(potential, buffer, i)
+    lane_potential = of_lane(potential, buffer, i, 0.5 * h)
     body, u = body_of(buffer, i), vector(buffer, i, TORQUE)
     q = quaternion(buffer, i, Q)
     Pi = to_body(q, vector(buffer, i, L))
@@ -129,7 +130,7 @@ def _(potential, scheme, buffer, i, h):
 
 @otherwise(relax)
 def _(potential, scheme, buffer, i, h):
-    lane_potential = of_lane(potential, buffer, i)
+    lane_potential = of_lane(potential, buffer, i, 0.5 * h)
     body, step, x = body_of(buffer, i), _step_of(scheme, buffer, i, h), vector(buffer, i, X)
     F, _, _ = scheme_of.equation(scheme, lane_potential, body, step, x)
     x = sub(x, scale(scheme_of.fraction(scheme) * h, times(body.J_inv, F)))
@@ -139,7 +140,7 @@ def _(potential, scheme, buffer, i, h):
 @spliced
 def correct(scheme, potential, buffer, i, h):
     """One Newton iteration; returns 1 while the lane still needs another."""
-    lane_potential = of_lane(potential, buffer, i)
+    lane_potential = of_lane(potential, buffer, i, 0.5 * h)
     body, step, x = body_of(buffer, i), _step_of(scheme, buffer, i, h), vector(buffer, i, X)
     F, dF, terms = scheme_of.equation(scheme, lane_potential, body, step, x)
     pull = h * size(lane_potential, step.o_0)
@@ -170,7 +171,7 @@ def _projection(potential, body, q, Pi, o, level):
 @spliced
 def finish(scheme, potential, buffer, i, h, projection):
     """Write the new state if the lane is solved; returns 1, state untouched, if it is not."""
-    lane_potential = of_lane(potential, buffer, i)
+    lane_potential = of_lane(potential, buffer, i, 0.5 * h)
     body, step, x = body_of(buffer, i), _step_of(scheme, buffer, i, h), vector(buffer, i, X)
     q_1, L_1, work, memory = scheme_of.finish(scheme, lane_potential, body, step, x)
     q_1 = polished(q_1)
@@ -183,7 +184,7 @@ def finish(scheme, potential, buffer, i, h, projection):
     failed = buffer[i + FAILED * LANES] > 0.0
     good = near & (lack <= _TOLERANCE * (terms + pull * pull)) & (not failed)
     level, turn2 = buffer[i + E * LANES] + work, 0.0
-    if scheme_of.conserves_energy(scheme, potential):
+    if scheme_of.conserves_energy(scheme, potential) and not moves(potential):
         n = _projection(lane_potential, body, q_1, Pi_1, o_1, level)
         # A turn beyond round-off means that the level carries the round-off of an energy the body
         # no longer has, as after braking to rest: then the level starts anew from here.
@@ -194,6 +195,10 @@ def finish(scheme, potential, buffer, i, h, projection):
     q, L_0 = step.q, step.L
     put_vector(buffer, i, L, vector_if(good, L_1, L_0))
     put_quaternion(buffer, i, Q, quaternion_if(good, q_1, q))
+    if moves(potential):
+        phase = buffer[i + PHASE * LANES] + turns(lane_potential, h)
+        phase -= math.floor(phase + 0.5)
+        buffer[i + PHASE * LANES] = phase if good else buffer[i + PHASE * LANES]
     buffer[i + E * LANES] = level if good else buffer[i + E * LANES]
     largest = buffer[i + CORRECTION * LANES]
     buffer[i + CORRECTION * LANES] = turn2 if good & (turn2 > largest) else largest
@@ -215,8 +220,10 @@ def _redo(scheme, potential, buffer, i, h, projection):
     if not buffer[i + X_SIZE * LANES] <= scheme_of.reach(scheme):
         return
     buffer[i + FAILED * LANES] = 0.0
+    o_0 = vector(buffer, i, O_0)  # of a direction that moves, for the whole step
     for stages in (1, 8, 64):
         _predict(scheme, potential, buffer, i, h / stages)
+        put_vector(buffer, i, O_0, o_0)
         x = vector(buffer, i, X)
         for stage in range(1, stages + 1):
             part = h * stage / stages

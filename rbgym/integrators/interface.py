@@ -123,6 +123,11 @@ def _(scheme):
     return 0
 
 
+class NoMemory(NamedTuple):
+    """Stands for every scheme that keeps nothing, where only what it keeps matters: the kernels
+    for that are compiled once."""
+
+
 @choice
 def load_memory(scheme: Any, buffer: Any, m: int) -> Any:
     """The memory of the lane whose first memory row is at m."""

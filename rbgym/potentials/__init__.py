@@ -10,16 +10,19 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from rbgym.body import RigidBody
-from rbgym.potentials.gravity_gradient import GravityGradient
+from rbgym.potentials.gravity_gradient import CircularOrbit, GravityGradient
 from rbgym.potentials.heavy_top import HeavyTop
 from rbgym.potentials.none import NoPotential
 from rbgym.potentials.own import is_registered, register
 from rbgym.potentials.soft_wall import SIGNS, SoftWall
 from rbgym.quaternion import Vector
 
-Potential: TypeAlias = NoPotential | HeavyTop | SoftWall | GravityGradient
+Potential: TypeAlias = NoPotential | HeavyTop | SoftWall | GravityGradient | CircularOrbit
+
+_UNIT = 1e-9  # how far from unit length or from right angles given vectors may be
 
 __all__ = [
+    "CircularOrbit",
     "GravityGradient",
     "HeavyTop",
     "NoPotential",
@@ -42,11 +45,14 @@ def checked(potential: Any) -> Any:
             return SoftWall(_sign(sign), _unit("axis", axis))
         case GravityGradient(k, direction):
             return GravityGradient(_finite("k", k), _unit("direction", direction))
+        case CircularOrbit(rate, direction, normal):
+            d, n = _unit("direction", direction), _unit("normal", normal)
+            return CircularOrbit(_finite("rate", rate), d, _across("normal", n, d))
     if not is_registered(type(potential)):
         raise ValueError(
             "potential must be None, NoPotential(), HeavyTop(mgl, axis), SoftWall(sign, axis), "
-            "GravityGradient(k, direction) or of a class given to potentials.register, "
-            f"got {potential!r}"
+            "GravityGradient(k, direction), CircularOrbit(rate, direction, normal) or of a class "
+            f"given to potentials.register, got {potential!r}"
         )
     return type(potential)(*(_floats(n, v) for n, v in potential._asdict().items()))
 
@@ -60,6 +66,8 @@ def parameters(potential: Any, body: RigidBody) -> list[float]:
             return [float(sign), *(body.principal_rotation.T @ np.asarray(axis))]
         case GravityGradient(k, direction):
             return [*(3.0 * k * body.moments), *direction]
+        case CircularOrbit(rate, direction, normal):
+            return [*direction, *(rate * np.asarray(normal))]
     return []
 
 
@@ -72,10 +80,16 @@ def _finite(name: str, value: Any) -> float:
 
 def _unit(name: str, value: Any) -> Vector:
     vector = np.asarray(value, dtype=float)
-    if vector.shape != (3,) or not abs(np.linalg.norm(vector) - 1) < 1e-9:
+    if vector.shape != (3,) or not abs(np.linalg.norm(vector) - 1) < _UNIT:
         raise ValueError(f"potential.{name} must be a unit vector (3,), got {value!r}")
     x, y, z = (float(v) for v in vector / np.linalg.norm(vector))
     return (x, y, z)
+
+
+def _across(name: str, vector: Vector, other: Vector) -> Vector:
+    if not abs(np.dot(vector, other)) < _UNIT:
+        raise ValueError(f"potential.{name} must be at right angles to {other}, got {vector}")
+    return vector
 
 
 def _sign(value: Any) -> float:

@@ -35,7 +35,7 @@ def _(potential):
 
 
 @for_type(of_lane, HeavyTop)
-def _(potential, buffer, i):
+def _(potential, buffer, i, ahead):
     return HeavyTop(buffer[i + POTENTIAL * LANES], vector(buffer, i, POTENTIAL + 1))
 
 

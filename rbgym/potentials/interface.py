@@ -1,8 +1,9 @@
 """What the engine asks of a potential.
 
 A potential is a `NamedTuple` class with bodies registered for the functions below. It is a function
-V of one fixed world direction seen from the body, o = R(q)^T d, so that one gradient with respect
-to o describes it completely: the body torque is o x dV/do. Its divided difference, a vector g with
+V of one world direction seen from the body, o = R(q)^T d, so that one gradient with respect to o
+describes it completely: the body torque is o x dV/do. A direction that moves stands still during a
+step, where it is half-way. Its divided difference, a vector g with
 g . (o_1 - o_0) = V(o_1) - V(o_0), is what makes an energy-momentum scheme conserve the total
 energy.
 
@@ -43,8 +44,30 @@ def _(potential):
 
 
 @choice
-def of_lane(potential: Any, buffer: Any, i: int) -> Any:
-    """The potential with the parameters of one lane, read from the batch."""
+def moves(potential: Any) -> bool:
+    """Whether the direction changes with time; known while compiling."""
+    raise NotImplementedError
+
+
+@otherwise(moves)
+def _(potential):
+    return False
+
+
+@choice
+def turns(potential: Any, h: float) -> float:
+    """By how many turns the phase of a direction that moves changes in h seconds."""
+    raise NotImplementedError
+
+
+@otherwise(turns)
+def _(potential, h):
+    return 0.0
+
+
+@choice
+def of_lane(potential: Any, buffer: Any, i: int, ahead: float) -> Any:
+    """The potential with the parameters of one lane, `ahead` seconds after the lane's state."""
     raise NotImplementedError
 
 
@@ -63,6 +86,17 @@ def _(potential, q):
 def energy(potential: Any, o: Vector) -> float:
     """V [J]."""
     raise NotImplementedError
+
+
+@choice
+def carried(potential: Any, L: Vector) -> float:
+    """What the total energy lacks to be an integral of the motion, world momentum L [J]."""
+    raise NotImplementedError
+
+
+@otherwise(carried)
+def _(potential, L):
+    return 0.0
 
 
 @choice

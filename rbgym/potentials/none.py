@@ -32,7 +32,7 @@ def _(potential):
 
 
 @for_type(of_lane, NoPotential)
-def _(potential, buffer, i):
+def _(potential, buffer, i, ahead):
     return potential
 
 

@@ -57,7 +57,7 @@ def is_registered(cls: type) -> bool:
     return cls in _own_energy.table.bodies  # type: ignore[attr-defined]
 
 
-def _of_lane(potential, buffer, i):
+def _of_lane(potential, buffer, i, ahead):
     return _OfLane(potential, quaternion(buffer, i, FRAME))
 
 

@@ -44,7 +44,7 @@ class SoftWall(NamedTuple):
 
 
 @for_type(of_lane, SoftWall)
-def _(potential, buffer, i):
+def _(potential, buffer, i, ahead):
     return SoftWall(buffer[i + POTENTIAL * LANES], vector(buffer, i, POTENTIAL + 1))
 
 
