@@ -69,6 +69,8 @@ CASES = {
     "full tensor, free": (TILTED._replace(potential=None), 0.1),
 }
 
+# A free body, a top and a top with products of inertia: under torque, the others add no new term.
+DRIVEN = ("Betsch free", "Krysl fast top", "full tensor")
 
 # Explicit Euler steps blow up within a hundred steps of some of the cases.
 SHORT = {"forward_euler": 15, "forward_euler_m": 15}
@@ -155,14 +157,14 @@ def test_scheme_agrees_with_its_textbook_twin(name, case_name):
     assert_agree(name, TWINS[name], case, h)
 
 
-@pytest.mark.parametrize("case_name", CASES)
+@pytest.mark.parametrize("case_name", DRIVEN)
 @pytest.mark.parametrize("name", TWINS)
 def test_scheme_agrees_with_its_textbook_twin_under_held_torque(name, case_name):
     case, h = CASES[case_name]
     assert_agree(name, TWINS[name], case, h, torque=held_torque(case, h))
 
 
-@pytest.mark.parametrize("case_name", CASES)
+@pytest.mark.parametrize("case_name", DRIVEN)
 @pytest.mark.parametrize("name", WITH_ROTORS)
 def test_scheme_agrees_with_its_textbook_twin_with_rotors_and_torque(name, case_name):
     case, h = CASES[case_name]
@@ -174,7 +176,8 @@ def test_scheme_agrees_with_its_textbook_twin_with_rotors_and_torque(name, case_
 @pytest.mark.parametrize("name", STEEP_TWINS)
 def test_scheme_agrees_with_its_textbook_twin_in_a_potential_that_varies(name, case_name):
     case, field, h = STEEP[case_name]
-    assert_agree(name, STEEP_TWINS[name], case, h, torque=held_torque(case, h), field=field)
+    torque = held_torque(case, h)
+    assert_agree(name, STEEP_TWINS[name], case, h, torque=torque, field=field, steps=40)
 
 
 @pytest.mark.parametrize("name", ["quat_em", "akw", "imidm"])
