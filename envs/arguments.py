@@ -2,7 +2,7 @@
 
 import difflib
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -20,9 +20,15 @@ def named(argument: str, value: Any, names: Iterable[str]) -> None:
     known = list(names)
     if callable(value) or value in known:
         return
-    near = difflib.get_close_matches(str(value), known, n=1, cutoff=0.4)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise ValueError(f"{argument} must be one of {known} or a callable, got {value!r}{hint}")
+    raise ValueError(
+        f"{argument} must be one of {known} or a callable, got {value!r}{hint(value, known)}"
+    )
+
+
+def hint(value: Any, known: Iterable[str]) -> str:
+    """A name that may have been meant."""
+    near = difflib.get_close_matches(str(value), list(known), n=1, cutoff=0.4)
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def body_or(value: RigidBody | None, default: RigidBody) -> RigidBody:
@@ -62,28 +68,12 @@ def torque_limits(value: ArrayLike | None, default: Array) -> Array:
     return np.broadcast_to(limits, (3,)).copy()
 
 
-def ranges(
-    argument: str,
-    value: Mapping[str, float] | None,
-    defaults: Mapping[str, float],
-    limits: Mapping[str, float],
-) -> dict[str, float]:
-    """The defaults, updated: each number in [0, its limit]."""
-    merged = {**defaults, **(value or {})}
-    if set(merged) != set(limits):
-        raise ValueError(f"{argument} must have keys out of {list(limits)}, got {value!r}")
-    for name, number in merged.items():
-        if not 0 <= number <= limits[name]:
-            raise ValueError(
-                f"{argument}[{name!r}] must be in [0, {limits[name]:g}], got {number!r}"
-            )
-    return {name: float(number) for name, number in merged.items()}
-
-
 def unbounded(observation: Any, batch: Batch) -> spaces.Box:
     """The space of a Python observation hook, tried on the batch as it stands."""
     n = batch.size
-    sample = np.asarray(observation({**batch.measure(), "time": np.zeros(n)}))
+    target = {"target_quaternion": np.tile([1.0, 0, 0, 0], (n, 1)),
+              "target_angular_velocity": np.zeros((n, 3))}  # fmt: skip
+    sample = np.asarray(observation({**batch.measure(), "time": np.zeros(n), **target}))
     if sample.ndim != 2 or len(sample) != n:
         raise ValueError(f"observation must return shape ({n}, k), got {sample.shape}")
     return spaces.Box(-math.inf, math.inf, sample.shape[1:], np.float32)

@@ -1,7 +1,7 @@
 """The single and the vectorised attitude environment, one implementation for both."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import gymnasium as gym
 import numpy as np
@@ -10,10 +10,11 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from rbgym.engine import Batch
-from rbgym.envs.episodes import Episodes, Setup, Snapshot, checked_seed
+from rbgym.envs.episodes import Episodes, Snapshot, checked_seed
 from rbgym.envs.info import LazyInfo, SingleInfo, VectorInfo
+from rbgym.envs.task import Task
 from rbgym.quaternion import Array
+from rbgym.simulate import count
 
 Observation = NDArray[np.floating[Any]]
 Flags = NDArray[np.bool_]
@@ -34,7 +35,27 @@ def _hold(episodes: Episodes, action: Any, shape: tuple[int, ...]) -> None:
 class _Described:
     """What both kinds of environment tell about themselves."""
 
+    task: ClassVar[Task]
     _episodes: Episodes
+
+    @property
+    def rate_limit(self) -> float:
+        """Angular velocity [rad/s] that ends an episode, and that observations show as 1."""
+        return self.task.rate_limit
+
+    @property
+    def goal(self) -> Any:
+        """What is to be reached, see rbgym.envs.goals."""
+        return self._episodes.setup.parts.goal
+
+    @staticmethod
+    def compute_reward(achieved_goal: Any, desired_goal: Any, info: Any) -> Any:
+        """Reward of goals reached and asked for, of tasks whose observations name goals."""
+        raise NotImplementedError
+
+    def _presented(self, rows: Observation) -> Any:
+        """What the user gets of the kernel's rows."""
+        return self.task.split(rows) if self.task.split else rows
 
     @property
     def integrator(self) -> str:
@@ -63,19 +84,26 @@ class _Described:
 
 
 class AttitudeEnv(_Described, gym.Env[Any, Any]):
-    """A body to be turned: the base of every single environment."""
+    """A body to be turned: the base of every single environment. A subclass has a `task`."""
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012  (as Gymnasium declares it)
 
-    def __init__(self, batch: Batch, setup: Setup, observation_space: spaces.Box) -> None:
-        self.observation_space, self.action_space = observation_space, action_box()
+    def __init__(self, max_episode_steps: int | None = None, **kwargs: Any) -> None:
+        batch, setup, box = self.task.build(1, max_episode_steps, **kwargs)
+        split = self.task.split_space
+        self.observation_space = split(box) if split else box
+        self.action_space = action_box()
         self.render_mode = None
         self._episodes = Episodes(batch, setup)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begin an episode; options={"state": {"quaternion": (4,), "angular_velocity": (3,)}}."""
+        """Begin an episode.
+
+        options: {"state": {"quaternion": (4,), "angular_velocity": (3,)}}, with perhaps
+        "target_quaternion": (4,), default the identity.
+        """
         if seed is not None:
             seed = checked_seed(seed)
         episodes, lanes = self._episodes, np.zeros(1, np.intp)
@@ -85,7 +113,7 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
             seed = int(self.np_random.integers(2**63))
         out = np.empty((1, episodes.setup.width), dtype=np.float32)
         _begin(episodes, lanes, [seed], out, drawn=not placed)
-        return out[0], LazyInfo(SingleInfo(episodes.snapshot()))
+        return self._presented(out[0]), LazyInfo(SingleInfo(episodes.snapshot()))
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Hold the torque of `action` for one control period."""
@@ -95,7 +123,10 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         _hold(episodes, action, (3,))
         observations, rewards, terminated, truncated, snapshot = episodes.step()
         info = LazyInfo(SingleInfo(snapshot))
-        return observations[0], rewards.item(), terminated.item(), truncated.item(), info
+        seen, reward = self._presented(observations[0]), rewards.item()
+        if self.task.split:
+            reward = self.compute_reward(seen["achieved_goal"], seen["desired_goal"], info)
+        return seen, reward, terminated.item(), truncated.item(), info
 
     def invariants(self) -> dict[str, Any]:
         """energy [J], angular_momentum (3,) [kg m^2/s, world] and quaternion_norm, now."""
@@ -115,16 +146,19 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
 
     def __init__(
         self,
-        batch: Batch,
-        setup: Setup,
-        observation_space: spaces.Box,
+        num_envs: int = 1,
+        max_episode_steps: int | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        **kwargs: Any,
     ) -> None:
-        mode = AutoresetMode(autoreset_mode)
+        size, mode = count("num_envs", num_envs), AutoresetMode(autoreset_mode)
+        batch, setup, box = self.task.build(size, max_episode_steps, **kwargs)
+        split = self.task.split_space
+        space = split(box) if split else box
         self.metadata = {"render_modes": [], "autoreset_mode": mode}
         self.num_envs, self.autoreset_mode, self.render_mode = batch.size, mode, None
-        self.single_observation_space, self.single_action_space = observation_space, action_box()
-        self.observation_space = batch_space(observation_space, batch.size)
+        self.single_observation_space, self.single_action_space = space, action_box()
+        self.observation_space = batch_space(space, batch.size)
         self.action_space = batch_space(self.single_action_space, batch.size)
         self._shape = (batch.size, 3)
         self._episodes = Episodes(batch, setup, resets_itself=mode is AutoresetMode.NEXT_STEP)
@@ -138,7 +172,8 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         """Begin episodes in every lane, or in those of options["reset_mask"].
 
         seed: an int s gives lane i the seed s + i; or one for each lane. options["state"]:
-        {"quaternion": (4,) or (n, 4), "angular_velocity": (3,) or (n, 3)}.
+        {"quaternion": (4,) or (n, 4), "angular_velocity": (3,) or (n, 3)}, with perhaps
+        "target_quaternion": (4,) or (n, 4), default the identity.
         """
         n, episodes = self.num_envs, self._episodes
         lanes = _masked_lanes(options, n)
@@ -158,7 +193,7 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         _begin(episodes, lanes, [seeds[i] for i in lanes], out, drawn=not placed)
         mask = np.zeros(n, dtype=bool)
         mask[lanes] = True
-        return out, LazyInfo(VectorInfo(episodes.snapshot(), mask))
+        return self._presented(out), LazyInfo(VectorInfo(episodes.snapshot(), mask))
 
     def step(self, actions: Any) -> tuple[Observation, Array, Flags, Flags, dict[str, Any]]:
         """Hold the torques of `actions` (n, 3) for one control period."""
@@ -172,16 +207,20 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
             )
         _hold(episodes, actions, self._shape)
         observations, rewards, terminated, truncated, snapshot = episodes.step()
+        if self.task.split:
+            seen = self._presented(observations)
+            rewards = self.compute_reward(seen["achieved_goal"], seen["desired_goal"], {})
+            rewards[episodes.at_start()] = 0.0
         final: dict[str, Any] = {}
         if episodes.ended and self.autoreset_mode is AutoresetMode.SAME_STEP:
             ended = terminated | truncated
-            final = final_entries(ended, observations, snapshot)
+            final = final_entries(ended, self._presented(observations), snapshot)
             episodes.restart(np.flatnonzero(ended), observations)
             snapshot = episodes.snapshot()
         info = LazyInfo(VectorInfo(snapshot))
         if final:
             info.update(final)
-        return observations, rewards, terminated, truncated, info
+        return self._presented(observations), rewards, terminated, truncated, info
 
     @property
     def state(self) -> dict[str, Array]:
@@ -194,11 +233,15 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         return {k: snapshot[k] for k in ("energy", "angular_momentum", "quaternion_norm")}
 
 
-def final_entries(mask: Flags, observations: Observation, snapshot: Snapshot) -> dict[str, Any]:
+def final_entries(mask: Flags, observations: Any, snapshot: Snapshot) -> dict[str, Any]:
     """final_obs and final_info as Gymnasium's SAME_STEP mode wants them."""
     final_obs = np.empty(len(mask), dtype=object)
     for lane in np.flatnonzero(mask):
-        final_obs[lane] = observations[lane].copy()
+        final_obs[lane] = (
+            {name: part[lane].copy() for name, part in observations.items()}
+            if isinstance(observations, dict)
+            else observations[lane].copy()
+        )
     return {
         "final_obs": final_obs,
         "_final_obs": mask.copy(),
@@ -213,13 +256,17 @@ def _place(episodes: Episodes, lanes: NDArray[np.intp], options: dict[str, Any] 
     if state is None:
         return False
     wanted = {"quaternion", "angular_velocity"}
-    if not isinstance(state, dict) or set(state) != wanted:
-        raise ValueError(f'options["state"] must have the keys {sorted(wanted)}, got {state!r}')
+    if not isinstance(state, dict) or set(state) - {"target_quaternion"} != wanted:
+        raise ValueError(
+            f'options["state"] must have the keys {sorted(wanted)}, and may have '
+            f"target_quaternion, got {state!r}"
+        )
     start = {}
-    for name, width in (("quaternion", 4), ("angular_velocity", 3)):
-        value = np.asarray(state[name], dtype=np.float64)
+    whole = {"target_quaternion": (1.0, 0.0, 0.0, 0.0), **state}
+    for name, width in (("quaternion", 4), ("angular_velocity", 3), ("target_quaternion", 4)):
+        value = np.asarray(whole[name], dtype=np.float64)
         start[name] = value[lanes] if value.shape == (episodes.size, width) else value
-    episodes.batch.set_state(start["quaternion"], start["angular_velocity"], lanes=lanes)
+    episodes.place(lanes, **start)
     return True
 
 
@@ -260,3 +307,16 @@ def _lane_seeds(seed: Any, size: int) -> list[int | None]:
         return [None if s is None else checked_seed(s) for s in seed]
     first = checked_seed(seed)
     return [checked_seed(first + i) for i in range(size)]
+
+
+def vectorised(single: type[AttitudeEnv]) -> type[AttitudeVectorEnv]:
+    """The native vector environment of a single one, to be kept in its module as `XVectorEnv`."""
+    name = single.__name__.removesuffix("Env") + "VectorEnv"
+    space = {
+        "task": single.task,
+        "compute_reward": staticmethod(single.compute_reward),
+        "__module__": single.__module__,
+        "__qualname__": name,
+        "__doc__": f"Many lanes of `{single.__name__}`, stepped together.",
+    }
+    return type(name, (AttitudeVectorEnv,), space)

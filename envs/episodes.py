@@ -16,8 +16,11 @@ from rbgym.quaternion import Array
 
 Flags = NDArray[np.bool_]
 Lanes = NDArray[np.intp]
-Observe = Callable[[dict[str, Array]], ArrayLike]
-Reward = Callable[[dict[str, Array], Array], ArrayLike]
+State = dict[str, Array]
+Observe = Callable[[State], ArrayLike]
+Reward = Callable[[State, Array], ArrayLike]
+Terminate = Callable[[State], ArrayLike]
+Disturb = Callable[[State], ArrayLike]
 
 _EVERY_SEED = 2**64
 
@@ -26,8 +29,9 @@ _EVERY_SEED = 2**64
 class Setup:
     """Everything that defines the episodes.
 
-    observe, reward: Python hooks that replace the named parts, or None.
-    settled_steps: steps in a row inside the success region that make a success.
+    terms: names of the reward's terms, in the kernel's order. settled_steps: steps in a row inside
+    the success region that make a success. observe, reward, terminate, disturb: Python hooks, or
+    None; the first two replace the named parts, the others add to them.
     """
 
     parts: Parts
@@ -40,6 +44,8 @@ class Setup:
     width: int
     observe: Observe | None = None
     reward: Reward | None = None
+    terminate: Terminate | None = None
+    disturb: Disturb | None = None
 
 
 class Episodes:
@@ -52,6 +58,7 @@ class Episodes:
     def __init__(self, batch: Batch, setup: Setup, *, resets_itself: bool = False) -> None:
         self.batch, self.setup, self.size = batch, setup, batch.size
         self.resets_itself = resets_itself
+        batch.put_rows(layout.TARGET, np.tile([1.0, 0.0, 0.0, 0.0], (batch.size, 1)))
         batch.put_rows(physics.SCALE, np.tile(setup.torque_limit, (batch.size, 1)))
         self.commands = np.zeros((batch.size, 3))
         self.begun = np.zeros(batch.size, dtype=bool)
@@ -60,9 +67,9 @@ class Episodes:
         self.ended = self.failed = 0
         # The kernels write observations unless a Python hook does.
         self._shown = 0 if setup.observe is not None else batch.size
-        self._kept = batch.blocks, layout.KEPT_ROWS * physics.LANES
+        self._kept = batch.blocks, (layout.KEPT_ROWS + len(setup.terms)) * physics.LANES
         self._h = setup.dt / setup.substeps
-        self._judge, self._restart = Entry(kernels.judge), Entry(kernels.restart)
+        self._judge = Entry(kernels.judge)
 
     # --- rows -------------------------------------------------------------------------------
 
@@ -75,6 +82,10 @@ class Episodes:
         """Which episodes have ended, (size,)."""
         return self.row(layout.TERMINATED) + self.row(layout.TRUNCATED) > 0
 
+    def at_start(self) -> Flags:
+        """Which episodes have not had a step yet, (size,)."""
+        return self.row(layout.ELAPSED) == 0
+
     # --- life of an episode -----------------------------------------------------------------
 
     def seed(self, seeds: NDArray[np.uint64], lanes: Lanes) -> None:
@@ -84,15 +95,30 @@ class Episodes:
         self.batch.put_rows(layout.SEED, table, lanes)
         self.batch.put_rows(layout.EPISODE, np.full((len(lanes), 1), -1.0), lanes)
 
+    def place(
+        self,
+        lanes: Lanes,
+        quaternion: Array,
+        angular_velocity: Array,
+        target_quaternion: Array,
+    ) -> None:
+        """Put bodies, and their targets, somewhere; ValueErrors come before anything is done."""
+        target = np.broadcast_to(target_quaternion, (len(lanes), 4))
+        norm = np.linalg.norm(target, axis=1)
+        if target.shape[-1] != 4 or not np.all(np.abs(norm - 1) < 1e-6):
+            raise ValueError(f"target_quaternion must have unit length, got {target_quaternion}")
+        self.batch.set_state(quaternion, angular_velocity, lanes=lanes)
+        self.batch.put_rows(layout.TARGET, target / norm[:, None], lanes)
+
     def restart(self, lanes: Lanes, out: NDArray[np.float32], *, drawn: bool = True) -> None:
         """Begin the next episode of these lanes; writes their rows of `out`.
 
         drawn: from the seed, else from the state as it stands.
         """
         batch = self.batch
-        self._restart.call(
-            self.setup.parts, *batch.kept, batch.buffer, lanes, drawn, out[: self._shown]
-        )  # fmt: skip
+        where = layout.DRAWN if drawn else layout.PLACED
+        batch.put_rows(layout.BEGUN, np.full((len(lanes), 1), where), lanes)
+        self._judged(out[: self._shown], again=False, alone=True)
         if not self.all_begun:
             self.begun[lanes] = True
             self.all_begun = bool(self.begun.all())
@@ -101,6 +127,19 @@ class Episodes:
             self.ended, self.failed = int(self.done.sum()), int(batch.failed.sum())
         if self.setup.observe is not None:
             out[lanes] = self._observed()[lanes]
+
+    def _judged(
+        self, observations: NDArray[np.float32], *, again: bool, alone: bool
+    ) -> tuple[Array, Flags, Flags, Array]:
+        """Rewards, terminated, truncated and kept rows; all of them empty if alone."""
+        size = self.size
+        rewards, terminated, truncated = np.empty(size), np.empty(size, bool), np.empty(size, bool)
+        kept = np.empty(self._kept)
+        self.ended, self.failed = self._judge.call(
+            self.setup.parts, *self.batch.kept, self.batch.buffer, self.setup.limit,
+            again, alone, observations, rewards, terminated, truncated, kept,
+        )  # fmt: skip
+        return rewards, terminated, truncated, kept
 
     def observations(self) -> NDArray[np.float32]:
         """What every body shows now, (size, width)."""
@@ -115,17 +154,21 @@ class Episodes:
         done, if a command is not finite.
         """
         batch, setup, size, commands = self.batch, self.setup, self.size, self.commands
+        if setup.disturb is not None:
+            batch.put_rows(physics.DISTURBANCE, self._hooked("disturbance", setup.disturb, (3,)))
         bad = batch.advance_under(commands, 1.0, self._h, setup.substeps)
         if bad >= 0:
             where = f" in lane {bad}" if size > 1 else ""
             raise ValueError(f"action must be finite, got {commands[bad].tolist()}{where}")
         observations = np.empty((self._shown, setup.width), np.float32)
-        rewards, terminated, truncated = np.empty(size), np.empty(size, bool), np.empty(size, bool)
-        kept = np.empty(self._kept)
-        self.ended, self.failed = self._judge.call(
-            setup.parts, *batch.kept, batch.buffer, setup.limit,
-            self.resets_itself, observations, rewards, terminated, truncated, kept,
-        )  # fmt: skip
+        rewards, terminated, truncated, kept = self._judged(
+            observations, again=self.resets_itself, alone=False
+        )
+        if setup.terminate is not None:
+            over = self._hooked("termination", setup.terminate, ()).astype(bool)
+            terminated |= over & ~self.at_start()
+            batch.put_rows(layout.TERMINATED, terminated[:, None].astype(float))
+            self.ended = int((terminated | truncated).sum())
         if setup.observe is not None:
             observations = self._observed()
         if setup.reward is not None:
@@ -134,34 +177,42 @@ class Episodes:
 
     # --- Python hooks -----------------------------------------------------------------------
 
-    def state(self) -> dict[str, Array]:
-        """quaternion, angular_velocity, angular_momentum, energy and time, first axis the lane."""
-        return {**self.batch.measure(), "time": self.row(layout.ELAPSED) * self.setup.dt}
+    def state(self) -> State:
+        """quaternion, angular_velocity, angular_momentum, energy, time, target_quaternion and
+        target_angular_velocity (target frame), first axis the lane."""
+        return {
+            **self.batch.measure(),
+            "time": self.row(layout.ELAPSED) * self.setup.dt,
+            "target_quaternion": self.batch.rows(layout.TARGET, 4),
+            "target_angular_velocity": self.batch.rows(layout.TARGET_RATE, 3),
+        }
+
+    def _hooked(
+        self, name: str, hook: Callable[..., ArrayLike], shape: tuple[int, ...], *args: Array
+    ) -> Array:
+        """What a hook returns for every lane, or ValueError if its shape is another."""
+        values = np.array(hook(self.state(), *args), dtype=np.float64)
+        if values.shape != (self.size, *shape):
+            raise ValueError(f"{name} must return shape {(self.size, *shape)}, got {values.shape}")
+        return values
 
     def _observed(self) -> NDArray[np.float32]:
         assert self.setup.observe is not None
-        values = np.array(self.setup.observe(self.state()), dtype=np.float32)
-        if values.shape != (self.size, self.setup.width):
-            raise ValueError(
-                f"observation must return shape ({self.size}, {self.setup.width}), "
-                f"got {values.shape}"
-            )
-        return values
+        shape = (self.setup.width,)
+        return self._hooked("observation", self.setup.observe, shape).astype(np.float32)
 
     def _rewarded(self, commands: Array) -> Array:
         assert self.setup.reward is not None
-        clipped = np.clip(commands, -1.0, 1.0)
-        values = np.array(self.setup.reward(self.state(), clipped), dtype=np.float64)
-        if values.shape != (self.size,):
-            raise ValueError(f"reward must return shape ({self.size},), got {values.shape}")
-        values[self.row(layout.ELAPSED) == 0] = 0.0
+        values = self._hooked("reward", self.setup.reward, (), np.clip(commands, -1.0, 1.0))
+        values[self.at_start()] = 0.0
         return values
 
     # --- info -------------------------------------------------------------------------------
 
     def snapshot(self) -> "Snapshot":
         """What `info` needs, copied, so that it can be worked out later or never."""
-        rows = self.batch.block_view()[:, layout.KEPT : layout.KEPT + layout.KEPT_ROWS]
+        count = self._kept[1] // physics.LANES
+        rows = self.batch.block_view()[:, layout.KEPT : layout.KEPT + count]
         return Snapshot(self, rows.copy().reshape(self._kept))
 
 
@@ -174,7 +225,8 @@ class Snapshot:
         "energy",
         "angular_momentum",
         "quaternion_norm",
-        "tilt",
+        "attitude_error",
+        "rate_error",
         "reward_terms",
         "integration_failed",
         "is_success",
@@ -188,15 +240,17 @@ class Snapshot:
         self._measured: dict[str, Array] | None = None
 
     def _row(self, row: int) -> Array:
-        rows = self._kept.reshape(-1, layout.KEPT_ROWS, physics.LANES)
-        return rows[:, row - layout.KEPT].reshape(-1)[: self.size]
+        return self._rows()[:, row - layout.KEPT].reshape(-1)[: self.size]
+
+    def _rows(self) -> Array:
+        return self._kept.reshape(len(self._kept), -1, physics.LANES)
 
     def _measure(self) -> dict[str, Array]:
         if self._measured is None:
             batch = self._batch
             blocks = batch.block_view().copy()
-            rows = self._kept.reshape(-1, layout.KEPT_ROWS, physics.LANES)
-            blocks[:, layout.KEPT : layout.KEPT + layout.KEPT_ROWS] = rows
+            rows = self._rows()
+            blocks[:, layout.KEPT : layout.KEPT + rows.shape[1]] = rows
             self._measured = measured(batch.kept, blocks.reshape(-1), self.size)
         return self._measured
 
@@ -205,9 +259,10 @@ class Snapshot:
             return self._measure()[key]
         if key == "quaternion_norm":
             return np.linalg.norm(self._measure()["quaternion"], axis=1)
-        if key == "tilt":
-            q = self._measure()["quaternion"]
-            return 2.0 * np.arctan2(np.hypot(q[:, 1], q[:, 2]), np.hypot(q[:, 0], q[:, 3]))
+        if key == "attitude_error":
+            return 2.0 * np.arcsin(np.minimum(0.5 * np.sqrt(self._row(layout.ERROR)), 1.0))
+        if key == "rate_error":
+            return np.sqrt(self._row(layout.RATE_ERROR))
         if key == "reward_terms":
             return {n: self._row(layout.TERMS + j) for j, n in enumerate(self._setup.terms)}
         if key == "integration_failed":

@@ -1,87 +1,145 @@
-"""The two kernels of an environment: judge the step that was taken, restart what has ended."""
+"""The kernel of an environment: begin episodes, and judge the step that was taken."""
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from rbgym.envs.disturbances import push
+from rbgym.envs.endings import is_inside, is_over
+from rbgym.envs.goals import compare
 from rbgym.envs.layout import (
     BEGUN,
+    DRAWN,
     ELAPSED,
     EPISODE,
+    ERROR,
     KEPT,
-    KEPT_ROWS,
+    LAST_COMMAND,
+    NOISE,
     OBSERVATION,
+    RATE_ERROR,
     REWARD,
     SEED,
     STREAK,
     TERMINATED,
     TRUNCATED,
 )
-from rbgym.envs.parts import draw, is_inside, is_over, observe, reward, width
-from rbgym.envs.random import uniforms
+from rbgym.envs.observations import observe, width
+from rbgym.envs.random import numbers, uniforms
+from rbgym.envs.references import begin, follow
+from rbgym.envs.rewards import reward
+from rbgym.envs.sensors import calibrate, seen_attitude, seen_rate
+from rbgym.envs.spreads import vary
+from rbgym.envs.starts import draw
 from rbgym.frames import in_principal_axes, view
 from rbgym.integrators.interface import memory_size
 from rbgym.jit import compiled, index, inlined, separate, spliced
 from rbgym.kernels import start_lane
 from rbgym.layout import COMMAND, FAILED, LANES, MEMORY, ROTOR, J, L, Q
-from rbgym.quaternion import add, polished, times, to_world
+from rbgym.quaternion import add, dot, polished, sub, times, to_world
 from rbgym.rows import put_quaternion, put_vector, vector
+
+_ATTEMPTS = 64  # at a start that is not over at once
 
 
 class Parts(NamedTuple):
-    """What a task is made of, as the kernels need it; see rbgym.envs.parts."""
+    """What a task is made of, as the kernels need it: each from the file of that name."""
 
     observation: Any
+    sensor: Any
+    goal: Any
+    reference: Any
     reward: Any
     success: Any
-    termination: Any
+    ends: Any
     start: Any
+    spread: Any
+    disturbance: Any
 
 
 @spliced
 def _judge_lane(parts, frame, buffer, i, limit):
     """Observation, reward and flags of one lane, and its clocks; all zero at a beginning."""
     begun = buffer[i + BEGUN * LANES] > 0.0
-    q, omega = view(frame, buffer, i)
-    inside = is_inside(parts.success, q, omega) & (not begun)
-    over = is_over(parts.termination, q, omega) & (not begun)
     elapsed = 0.0 if begun else buffer[i + ELAPSED * LANES] + 1.0
-    late = ((elapsed >= limit) | (buffer[i + FAILED * LANES] > 0.0)) & (not begun)
-    observe(parts.observation, buffer, i, q, omega)
-    value = reward(parts.reward, buffer, i, q, omega, vector(buffer, i, COMMAND), inside)
     buffer[i + BEGUN * LANES] = 0.0
     buffer[i + ELAPSED * LANES] = elapsed
+    follow(parts.reference, buffer, i)
+    q, omega = view(frame, buffer, i)
+    square, gap, relative = compare(parts.goal, buffer, i, q, omega)
+    inside = is_inside(parts.success, square, gap) & (not begun)
+    over = is_over(parts.ends, buffer, i, q, omega) & (not begun)
+    late = ((elapsed >= limit) | (buffer[i + FAILED * LANES] > 0.0)) & (not begun)
+    sensor = parts.sensor
+    observe(
+        parts.observation,
+        parts.reference,
+        buffer,
+        i,
+        seen_attitude(sensor, buffer, i, q),
+        seen_attitude(sensor, buffer, i, relative),
+        seen_rate(sensor, buffer, i, omega),
+        sub(omega, gap),
+    )
+    command = vector(buffer, i, COMMAND)
+    value = reward(parts.reward, buffer, i, square, gap, command, inside, begun)
+    push(parts.disturbance, buffer, i)
+    buffer[i + ERROR * LANES] = square
+    buffer[i + RATE_ERROR * LANES] = dot(gap, gap)
     buffer[i + STREAK * LANES] = buffer[i + STREAK * LANES] + 1.0 if inside else 0.0
-    buffer[i + REWARD * LANES] = 0.0 if begun else value
+    buffer[i + REWARD * LANES] = value
     buffer[i + TERMINATED * LANES] = 1.0 if over else 0.0
     buffer[i + TRUNCATED * LANES] = 1.0 if late else 0.0
 
 
 @compiled
 def judge(
-    parts, keeper, potential, frame, buffer, limit, again, observations, rewards, over, late, kept
+    parts,
+    keeper,
+    potential,
+    frame,
+    buffer,
+    limit,
+    again,
+    alone,
+    observations,
+    rewards,
+    over,
+    late,
+    kept,
 ):
     """Judge every body; returns how many episodes ended, and how many bodies failed.
 
-    again: where an episode had already ended, begin the next one instead. limit: steps, or inf.
-    observations: (bodies, width), or (0, width) to leave them to somebody else. kept: (blocks,
-    KEPT_ROWS * LANES), copies of those rows.
+    again: where an episode had already ended, begin the next one instead. alone: begin those whose
+    BEGUN row says so, and look at no others. limit: steps, or inf. observations: (bodies, width),
+    or (0, width) to leave them to somebody else. kept: (blocks, rows * LANES), copies of so many
+    rows from KEPT on.
     """
     block_size = (MEMORY + memory_size(keeper)) * LANES
     blocks, bodies = len(buffer) // block_size, len(rewards)
-    if again:
+    if again or alone:
+        # The one place where episodes begin: two would be compiled to other round-off.
         for k in range(bodies):
             i = index((k // LANES) * block_size + k % LANES)
-            if buffer[i + TERMINATED * LANES] + buffer[i + TRUNCATED * LANES] > 0.0:
-                buffer[i + EPISODE * LANES] += 1.0
-                _draw_lane(parts.start, keeper, potential, frame, buffer, i)
-                put_vector(buffer, i, COMMAND, (0.0, 0.0, 0.0))
-                buffer[i + BEGUN * LANES] = 1.0
+            ended = buffer[i + TERMINATED * LANES] + buffer[i + TRUNCATED * LANES] > 0.0
+            if again and ended:
+                buffer[i + BEGUN * LANES] = DRAWN
+            if buffer[i + BEGUN * LANES] > 0.0:
+                _begin_lane(parts, keeper, potential, frame, buffer, i)
+    if alone:
+        for k in range(bodies):
+            i = index((k // LANES) * block_size + k % LANES)
+            if buffer[i + BEGUN * LANES] > 0.0:
+                _judge_lane(parts, frame, buffer, i, limit)
+                if len(observations) > 0:
+                    _show(parts, buffer, i, observations, k)
+        return 0.0, 0.0
     for block in range(blocks):
         for lane in range(LANES):
             _judge_lane(parts, frame, buffer, block * block_size + lane, limit)
     for block in range(blocks):
-        for n in range(KEPT_ROWS * LANES):
+        for n in range(kept.shape[1]):
             kept[block, n] = buffer[block * block_size + KEPT * LANES + n]
     if len(observations) > 0:
         for k in range(bodies):
@@ -123,35 +181,35 @@ def _show(parts, buffer, i, observations, k):
 
 
 @separate
-def _draw_lane(part, keeper, potential, frame, buffer, i):
-    """Start the body in the state that its seed and the number of its episode give."""
+def _begin_lane(parts, keeper, potential, frame, buffer, i):
+    """What the lane's seed and the number of its next episode give it."""
     i = index(i)
-    seed = np.uint64(buffer[i + SEED * LANES])
-    upper = np.uint64(buffer[i + (SEED + 1) * LANES])
-    a, b = uniforms(seed | (upper << np.uint64(32)), np.uint64(buffer[i + EPISODE * LANES]))
-    q, omega = draw(part, a, b)
+    buffer[i + EPISODE * LANES] += 1.0
+    low, high = np.uint64(buffer[i + SEED * LANES]), np.uint64(buffer[i + (SEED + 1) * LANES])
+    seed, episode = low | (high << np.uint64(32)), np.uint64(buffer[i + EPISODE * LANES])
+    a, b = uniforms(seed, episode)
+    c, key = numbers(seed, episode, np.uint64(3)), numbers(seed, episode, np.uint64(4))
+    buffer[i + NOISE * LANES] = math.floor(key[0] * 9007199254740992.0)
+    q, omega = view(frame, buffer, i)  # where it was put, before its inertia changes
+    varied = numbers(seed, episode, np.uint64(5)), numbers(seed, episode, np.uint64(6))
+    vary(parts.spread, potential, buffer, i, varied[0], varied[1])
+    if buffer[i + BEGUN * LANES] == DRAWN:
+        q, omega = draw(parts.start, buffer, i, a, b, c)
+        for attempt in range(1, _ATTEMPTS):
+            if not is_over(parts.ends, buffer, i, q, omega):
+                break
+            block = np.uint64(16 + 4 * attempt)
+            a, b = numbers(seed, episode, block), numbers(seed, episode, block + np.uint64(1))
+            c = numbers(seed, episode, block + np.uint64(2))
+            q, omega = draw(parts.start, buffer, i, a, b, c)
     q, omega = in_principal_axes(frame, buffer, i, q, omega)
     q = polished(q)
     Pi = add(times(vector(buffer, i, J), omega), vector(buffer, i, ROTOR))
     put_quaternion(buffer, i, Q, q)
     put_vector(buffer, i, L, to_world(q, Pi))
     start_lane(keeper, potential, buffer, i)
-
-
-@compiled
-def restart(parts, keeper, potential, frame, buffer, bodies, drawn, observations):
-    """Begin the next episode of these bodies, drawn or (drawn=False) from the state they are in.
-
-    Writes their rows of `observations`.
-    """
-    block_size = (MEMORY + memory_size(keeper)) * LANES
-    for k in bodies:
-        i = index((k // LANES) * block_size + k % LANES)
-        buffer[i + EPISODE * LANES] += 1.0
-        if drawn:
-            _draw_lane(parts.start, keeper, potential, frame, buffer, i)
-        put_vector(buffer, i, COMMAND, (0.0, 0.0, 0.0))
-        buffer[i + BEGUN * LANES] = 1.0
-        _judge_lane(parts, frame, buffer, i, np.inf)
-        if len(observations) > 0:
-            _show(parts, buffer, i, observations, k)
+    a, b = numbers(seed, episode, np.uint64(7)), numbers(seed, episode, np.uint64(8))
+    begin(parts.reference, buffer, i, a, b)
+    calibrate(parts.sensor, buffer, i)
+    put_vector(buffer, i, COMMAND, (0.0, 0.0, 0.0))
+    put_vector(buffer, i, LAST_COMMAND, (0.0, 0.0, 0.0))

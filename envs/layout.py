@@ -6,16 +6,27 @@ vectorising.
 
 from rbgym.layout import PHASE, TASK
 
-# Next to attitude and momentum, because `info` needs them together.
+# Next to attitude and momentum, because `info` needs them together; of the terms only those that
+# the reward has.
 STREAK = TASK  # steps in a row that ended inside the success region
-TERMS = TASK + 1  # 4: named parts of the reward
-KEPT, KEPT_ROWS = PHASE, TASK + 5 - PHASE
+ERROR = TASK + 1  # square of 2 sin(angle / 2), the angle that the attitude is off
+RATE_ERROR = TASK + 2  # square of the angular velocity that is off [rad^2/s^2]
+TERMS = TASK + 3  # 8: weighted terms of the reward
+KEPT, KEPT_ROWS = PHASE, TERMS - PHASE  # without the terms
 
-ELAPSED = TASK + 5  # steps since the start
-EPISODE = TASK + 6  # number of the lane's episode since its seed was given
-SEED = TASK + 7  # 2: lower and upper 32 bits of the lane's seed
-BEGUN = TASK + 9  # 1.0 while an episode begins
-REWARD = TASK + 10
-TERMINATED = TASK + 11
-TRUNCATED = TASK + 12
-OBSERVATION = TASK + 13  # 16 at most
+ELAPSED = TASK + 11  # steps since the start
+EPISODE = TASK + 12  # number of the lane's episode since its seed was given
+SEED = TASK + 13  # 2: lower and upper 32 bits of the lane's seed
+BEGUN = TASK + 15  # while an episode begins, where: one of these two; else 0.0
+DRAWN, PLACED = 1.0, 2.0
+REWARD = TASK + 16
+TERMINATED = TASK + 17
+TRUNCATED = TASK + 18
+TARGET = TASK + 19  # 4: attitude to be reached, target frame to world
+TARGET_RATE = TASK + 23  # 3: its angular velocity, target frame [rad/s]
+LAST_COMMAND = TASK + 26  # 3: the command before the present one
+LAST_POTENTIAL = TASK + 29  # of the shaping term
+REFERENCE = TASK + 30  # 10: what the reference was drawn with
+BIAS = TASK + 40  # 3: of the rate sensor, body axes [rad/s]
+NOISE = TASK + 43  # key of the episode's noise, an integer below 2**53
+OBSERVATION = TASK + 44  # 20 at most

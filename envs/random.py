@@ -54,3 +54,47 @@ def uniforms(seed, episode):
         (_unit(a[0]), _unit(a[1]), _unit(a[2]), _unit(a[3])),
         (_unit(b[0]), _unit(b[1]), _unit(b[2]), _unit(b[3])),
     )
+
+
+@inlined
+def numbers(seed, episode, block):
+    """Four more numbers uniform in [0, 1), of a block that nothing else takes; blocks from 3 on."""
+    x = _philox(block, seed, episode)
+    return (_unit(x[0]), _unit(x[1]), _unit(x[2]), _unit(x[3]))
+
+
+# --- noise: a number for each use of each step, from a key that the episode has ----------------
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+_16 = np.uint64(0xFFFF)
+# Of the sum of four numbers uniform in [0, 1): its variance is 4/12.
+_SPREAD = 3.0**0.5 / 65536.0
+
+
+@inlined
+def _mixed(x):
+    """SplitMix64 (Steele, Lea & Flood 2014): a few instructions, which vectorise."""
+    x = (x ^ (x >> np.uint64(30))) * _MIX_1
+    x = (x ^ (x >> np.uint64(27))) * _MIX_2
+    return x ^ (x >> np.uint64(31))
+
+
+@inlined
+def normal(key, step, use):
+    """Number of mean 0 and standard deviation 1, bell-shaped, never beyond 3.47.
+
+    key: integer below 2**53; step: the step of the episode; use: from 0 to 15, what it is for.
+    """
+    counter = np.uint64(step) * np.uint64(16) + np.uint64(use)
+    x = _mixed(np.uint64(key) * np.uint64(2048) + (counter + np.uint64(1)) * _GOLDEN)
+    total = (x & _16) + ((x >> np.uint64(16)) & _16)
+    total += ((x >> np.uint64(32)) & _16) + (x >> np.uint64(48))
+    return _SPREAD * (np.float64(total) - 131070.0)
+
+
+@inlined
+def normals(key, step, use):
+    """Three of them, for the uses use, use + 1 and use + 2."""
+    return (normal(key, step, use), normal(key, step, use + 1), normal(key, step, use + 2))

@@ -1,46 +1,16 @@
 """RigidTop-v0: bring a heavy top upright and to rest."""
 
-import math
-from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from gymnasium import spaces
-from gymnasium.vector import AutoresetMode
-from numpy.typing import ArrayLike
 
-from rbgym import integrators
 from rbgym.body import RigidBody
-from rbgym.engine import Batch
-from rbgym.envs.arguments import (
-    body_or,
-    horizon,
-    named,
-    no_rendering,
-    ranges,
-    torque_limits,
-    unbounded,
-    upright_moment,
-)
-from rbgym.envs.base import AttitudeEnv, AttitudeVectorEnv
-from rbgym.envs.bounds import rate_bounds
-from rbgym.envs.episodes import Setup
-from rbgym.envs.kernels import Parts
-from rbgym.envs.parts import Fallen, QuaternionRates, Settled, Sparse, Tilted, Upright
-from rbgym.potentials import HeavyTop
-from rbgym.simulate import count, positive
-
-GRAVITY = 9.81  # m/s^2
-RATE_LIMIT = 40.0  # rad/s
-SETTLED_STEPS = 50
-
-REWARDS: dict[str, tuple[Any, tuple[str, ...]]] = {
-    "upright": (Upright(), ("tilt", "rate", "effort")),
-    "sparse": (Sparse(), ()),
-}
-OBSERVATIONS = ("quaternion",)
-START = {"tilt": 0.5, "spin": 5.0, "transverse": 0.1}
-START_LIMITS = {"tilt": math.pi / 2, "spin": RATE_LIMIT, "transverse": RATE_LIMIT}
+from rbgym.envs.base import AttitudeEnv, vectorised
+from rbgym.envs.goals import Axis
+from rbgym.envs.rewards import Closeness
+from rbgym.envs.starts import Tilted
+from rbgym.envs.task import Task
+from rbgym.quaternion import Array
 
 
 def cone() -> RigidBody:
@@ -48,54 +18,9 @@ def cone() -> RigidBody:
     return RigidBody.cone_top(radius=0.05, height=0.1, density=2700.0)
 
 
-def build(
-    size: int,
-    max_episode_steps: int | None,
-    *,
-    integrator: str | integrators.Integrator = integrators.DEFAULT,
-    dt: float = 0.02,
-    substeps: int = 4,
-    body: RigidBody | None = None,
-    mgl: float | None = None,
-    torque_limit: ArrayLike | None = None,
-    reward: str | Callable[..., ArrayLike] = "upright",
-    observation: str | Callable[..., ArrayLike] = "quaternion",
-    initial: dict[str, float] | None = None,
-    projection: bool = True,
-    render_mode: str | None = None,
-) -> tuple[Batch, Setup, spaces.Box]:
-    """The bodies, the task and the observation space of `size` tops."""
-    no_rendering(render_mode)
-    named("reward", reward, REWARDS)
-    named("observation", observation, OBSERVATIONS)
-    body = body_or(body, cone())
-    mgl = upright_moment(body, GRAVITY) if mgl is None else positive("mgl", mgl)
-    dt, substeps = positive("dt", dt), count("substeps", substeps)
-    limits = torque_limits(torque_limit, mgl * np.array([0.5, 0.5, 0.01]))
-    start = ranges("initial", initial, START, START_LIMITS)
-    batch = Batch(body, integrator, HeavyTop(mgl), size=size, projection=projection)
-    shown = QuaternionRates.within(RATE_LIMIT, rate_bounds(body, RATE_LIMIT, limits + mgl, dt))
-    space = unbounded(observation, batch) if callable(observation) else shown.space()
-    rewarded, terms = REWARDS[reward] if isinstance(reward, str) else (Sparse(), ())
-    setup = Setup(
-        parts=Parts(
-            shown,
-            rewarded,
-            Settled(math.cos(math.radians(5.0)), 0.5),
-            Fallen(0.0, RATE_LIMIT),
-            Tilted(**start),
-        ),
-        terms=terms,
-        dt=dt,
-        substeps=substeps,
-        torque_limit=limits,
-        limit=horizon(max_episode_steps),
-        settled_steps=SETTLED_STEPS,
-        width=space.shape[0],
-        observe=observation if callable(observation) else None,
-        reward=reward if callable(reward) else None,
-    )
-    return batch, setup, space
+def half_weight(body: RigidBody, mgl: float) -> Array:
+    """Half the weight moment across the axis; a fiftieth of that about it, as for its inertia."""
+    return mgl * np.array([0.5, 0.5, 0.01])
 
 
 class RigidTopEnv(AttitudeEnv):
@@ -145,23 +70,22 @@ class RigidTopEnv(AttitudeEnv):
     v0: first version.
     """
 
-    rate_limit: ClassVar[float] = RATE_LIMIT
+    task: ClassVar = Task(
+        body=cone,
+        torque=half_weight,
+        gravity=True,
+        start=Tilted(
+            least_tilt=0.0, tilt=0.5, precession=0.0, mean_spin=0.0, spin=5.0, transverse=0.1
+        ),
+        goal=Axis(),
+        rate_limit=40.0,
+        lowest=0.0,
+        shape=Closeness(scale=0.2, rate_weight=0.02, effort_weight=0.02),
+        difficulty={
+            "easy": {"initial": {"tilt": 0.2, "spin": 1.0}},
+            "hard": {"initial": {"tilt": 1.0, "spin": 10.0, "transverse": 1.0}},
+        },
+    )
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(*build(1, kwargs.pop("max_episode_steps", None), **kwargs))
 
-
-class RigidTopVectorEnv(AttitudeVectorEnv):
-    """Many tops at once; see `RigidTopEnv`."""
-
-    rate_limit: ClassVar[float] = RATE_LIMIT
-
-    def __init__(
-        self,
-        num_envs: int = 1,
-        max_episode_steps: int | None = 500,
-        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-        **kwargs: Any,
-    ) -> None:
-        built = build(count("num_envs", num_envs), max_episode_steps, **kwargs)
-        super().__init__(*built, autoreset_mode)
+RigidTopVectorEnv = vectorised(RigidTopEnv)

@@ -215,7 +215,8 @@ class Batch:
         self._advance(self._coast, physics, _NO_COMMANDS, np.inf, h, steps)
 
     def advance_under(self, commands: Array, bound: float, h: float, steps: int) -> int:
-        """Advance under a new held torque: commands clipped to +-bound, times the SCALE rows.
+        """Advance under a new held torque: commands clipped to +-bound, times the SCALE rows, plus
+        the DISTURBANCE rows.
 
         commands: (size, 3), C-contiguous float64, which is not checked. Returns -1; or, neither
         motion nor torque changed, the first body whose command is not finite.

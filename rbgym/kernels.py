@@ -13,6 +13,7 @@ from rbgym.jit import compiled, index, inlined, separate, spliced
 from rbgym.layout import (
     COMMAND,
     CORRECTION,
+    DISTURBANCE,
     FAILED,
     FRESH,
     LANES,
@@ -27,7 +28,7 @@ from rbgym.layout import (
     Q,
 )
 from rbgym.potentials.interface import carried, of_lane, seen
-from rbgym.quaternion import sub, times, to_body
+from rbgym.quaternion import add, sub, times, to_body
 from rbgym.rows import put_vector, quaternion, vector
 from rbgym.steps import body_of, correct, finish, predict, redo, relax, total_energy
 
@@ -53,11 +54,11 @@ def _clip(x, bound):
 
 @spliced
 def _hold(frame, buffer, i, bound):
-    """The torque that the lane's command stands for."""
+    """The torque that the lane's command stands for, and the disturbance beside it."""
     c = vector(buffer, i, COMMAND)
     c = (_clip(c[0], bound), _clip(c[1], bound), _clip(c[2], bound))
     put_vector(buffer, i, COMMAND, c)
-    torque = times(vector(buffer, i, SCALE), c)
+    torque = add(times(vector(buffer, i, SCALE), c), vector(buffer, i, DISTURBANCE))
     put_vector(buffer, i, TORQUE, to_principal(frame, buffer, i, torque))
     buffer[i + FRESH * LANES] = 1.0
 
@@ -69,9 +70,9 @@ def advance(
     """Advance whole blocks by `substeps` steps under a held torque; returns -1.
 
     buffer: flat float64, a whole number of blocks. commands: (bodies, 3), body axes, clipped to
-    +-bound and multiplied by the SCALE rows; none of them, and the torque stays as it is. If one
-    is not finite, motion and torque stay and the index of its body is returned. composition: row
-    of the table of stages that make a step. projection: 1.0 or 0.0.
+    +-bound, multiplied by the SCALE rows and added to the DISTURBANCE rows; none of them, and the
+    torque stays as it is. If one is not finite, motion and torque stay and the index of its body is
+    returned. composition: row of the table of stages that make a step. projection: 1.0 or 0.0.
     """
     # The size of a block is a constant and the loops start at zero: only then can the compiler
     # prove that no index is negative, and use vector loads.

@@ -5,6 +5,13 @@ import gymnasium as gym
 # id -> (module, class name without its Env or VectorEnv ending, steps of an episode)
 ENVIRONMENTS = {
     "RigidTop-v0": ("rbgym.envs.rigid_top", "RigidTop", 500),
+    "TopSwingUp-v0": ("rbgym.envs.top_swing_up", "TopSwingUp", 500),
+    "SteadyPrecession-v0": ("rbgym.envs.steady_precession", "SteadyPrecession", 500),
+    "AttitudeSlew-v0": ("rbgym.envs.attitude_slew", "AttitudeSlew", 400),
+    "AttitudeTracking-v0": ("rbgym.envs.attitude_tracking", "AttitudeTracking", 600),
+    "Detumble-v0": ("rbgym.envs.detumble", "Detumble", 400),
+    "IntermediateAxis-v0": ("rbgym.envs.intermediate_axis", "IntermediateAxis", 500),
+    "AttitudeReach-v0": ("rbgym.envs.attitude_reach", "AttitudeReach", 300),
 }
 
 

@@ -1,0 +1,97 @@
+"""AttitudeReach-v0: a slew whose goal is part of the observation, for hindsight replay."""
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium import spaces
+
+from rbgym.envs.attitude_slew import SHAPE, satellite, thrust
+from rbgym.envs.base import AttitudeEnv, vectorised
+from rbgym.envs.goals import Target
+from rbgym.envs.observations import TargetQuaternion, World
+from rbgym.envs.starts import Turned
+from rbgym.envs.task import Task
+from rbgym.quaternion import Array
+
+TOLERANCE = math.radians(5.0)
+_STATE, _ATTITUDE = 7, 4  # columns of the rows that the kernel writes
+
+
+def as_goals(rows: Any) -> dict[str, Any]:
+    """The rows (..., 11) of state and target as observation, achieved and desired goal."""
+    return {
+        "observation": rows[..., :_STATE].copy(),
+        "achieved_goal": rows[..., :_ATTITUDE].copy(),
+        "desired_goal": rows[..., _STATE:].copy(),
+    }
+
+
+def goal_space(box: spaces.Box) -> spaces.Dict:
+    """The space of `as_goals`."""
+    parts = zip(as_goals(box.low).items(), as_goals(box.high).values(), strict=True)
+    return spaces.Dict({name: spaces.Box(low, high) for (name, low), high in parts})
+
+
+class AttitudeReachEnv(AttitudeEnv):
+    """Bring a satellite to a goal attitude that the observation names.
+
+    ## Physics
+    The satellite of AttitudeSlew-v0.
+
+    ## Observation: Dict of Box, float32
+    | key | what | bounds |
+    |---|---|---|
+    | observation (7,) | canonical quaternion; body rates / (2 rad/s) | [-1, 1]; a little over |
+    | achieved_goal (4,) | that quaternion | [-1, 1], the first in [0, 1] |
+    | desired_goal (4,) | canonical quaternion of the target | [-1, 1], the first in [0, 1] |
+
+    ## Action: Box(-1, 1, (3,)), float32
+    Torque about the body axes as a fraction of 0.02 N m, held over the period. Beyond +-1 is
+    clipped.
+
+    ## Reward
+    0 where the attitude is within 5 degrees of the goal, else -1: `compute_reward(achieved_goal,
+    desired_goal, info)`, of one pair or of many.
+
+    ## Start
+    At rest. The target's attitude and the body's are Haar-uniform, independent of each other.
+
+    ## Success, termination and truncation
+    {ends}
+
+    ## Arguments
+    {arguments}
+
+    ## Version history
+    v0: first version.
+    """
+
+    task: ClassVar = Task(
+        body=satellite,
+        torque=thrust,
+        start=Turned(least_angle=0.0, angle=math.pi, least_rate=0.0, rate=0.0),
+        goal=Target(),
+        form=World(),
+        more=TargetQuaternion(),
+        split=as_goals,
+        split_space=goal_space,
+        dt=0.1,
+        substeps=2,
+        angle=TOLERANCE,
+        rate=2.0,
+        settled_steps=1,
+        rate_limit=2.0,
+        shape=SHAPE,
+        difficulty={"easy": {"initial": {"angle": 1.0}}, "hard": {"initial": {"rate": 0.2}}},
+    )
+
+    @staticmethod
+    def compute_reward(achieved_goal: Array, desired_goal: Array, info: Any) -> Any:
+        """0 within the tolerance, else -1; goals (4,) or (..., 4)."""
+        a, b = np.asarray(achieved_goal, float), np.asarray(desired_goal, float)
+        far = np.abs(np.sum(a * b, axis=-1)) <= math.cos(TOLERANCE / 2)
+        return -far.astype(float) if far.ndim else -float(far)
+
+
+AttitudeReachVectorEnv = vectorised(AttitudeReachEnv)

@@ -1,0 +1,81 @@
+"""AttitudeSlew-v0: turn a satellite from rest to rest."""
+
+import math
+from typing import ClassVar
+
+import numpy as np
+
+from rbgym.body import RigidBody
+from rbgym.envs.base import AttitudeEnv, vectorised
+from rbgym.envs.goals import Target
+from rbgym.envs.rewards import Closeness
+from rbgym.envs.starts import Turned
+from rbgym.envs.task import Task
+from rbgym.quaternion import Array
+
+
+def satellite() -> RigidBody:
+    """A 6U satellite of 12 kg: a homogeneous box of 0.1 m by 0.2263 m by 0.366 m."""
+    return RigidBody.box(12.0, (0.1, 0.2263, 0.366))
+
+
+def thrust(body: RigidBody, mgl: float) -> Array:
+    """0.02 N m about each axis."""
+    return np.full(3, 0.02)
+
+
+SHAPE = Closeness(scale=0.2, rate_weight=2.0, effort_weight=0.02)
+
+
+class AttitudeSlewEnv(AttitudeEnv):
+    """Turn a satellite from rest to rest at another attitude, by the shorter way, and hold it.
+
+    ## Physics
+    A free body, a homogeneous box of 12 kg: principal moments 0.185, 0.144 and 0.0612 kg m^2. A
+    control period of dt = 0.1 s is 2 steps of the integrator. Torque-free, angular momentum and
+    energy are conserved to the last bit.
+
+    ## Observation: Box, float32, (7,)
+    {attitude}
+    {rates}
+
+    ## Action: Box(-1, 1, (3,)), float32
+    Torque about the body axes as a fraction of 0.02 N m, held over the period. Beyond +-1 is
+    clipped.
+
+    ## Reward
+    {reward}
+
+    ## Start
+    At rest. The target's attitude and the body's are Haar-uniform, independent of each other.
+
+    ## Success, termination and truncation
+    {ends}
+
+    ## Arguments
+    {arguments}
+
+    ## Version history
+    v0: first version.
+    """
+
+    task: ClassVar = Task(
+        body=satellite,
+        torque=thrust,
+        start=Turned(least_angle=0.0, angle=math.pi, least_rate=0.0, rate=0.0),
+        goal=Target(),
+        dt=0.1,
+        substeps=2,
+        angle=math.radians(2.0),
+        rate=0.02,
+        settled_steps=30,
+        rate_limit=2.0,
+        shape=SHAPE,
+        difficulty={
+            "easy": {"initial": {"angle": 1.0}},
+            "hard": {"initial": {"rate": 0.2}, "randomization": {"inertia": 0.2, "torque": 0.2}},
+        },
+    )
+
+
+AttitudeSlewVectorEnv = vectorised(AttitudeSlewEnv)

@@ -1,0 +1,76 @@
+"""AttitudeTracking-v0: follow an attitude that wanders."""
+
+import math
+from typing import ClassVar
+
+from rbgym.envs.attitude_slew import SHAPE, satellite, thrust
+from rbgym.envs.base import AttitudeEnv, vectorised
+from rbgym.envs.goals import Target
+from rbgym.envs.observations import TargetRate
+from rbgym.envs.references import Wandering
+from rbgym.envs.starts import Turned
+from rbgym.envs.task import Task
+
+
+def wandering(dt: float) -> Wandering:
+    """The motion of the target."""
+    return Wandering(amplitude=0.8, slow=0.05, fast=0.2, dt=dt)
+
+
+class AttitudeTrackingEnv(AttitudeEnv):
+    """Follow a smooth random motion of the target with a satellite.
+
+    ## Physics
+    The satellite of AttitudeSlew-v0. From a Haar-uniform attitude the target turns by
+    R_z(a) R_y(b) R_x(c); each angle swings as 0.8 rad (sin(w t + p) - sin p) with a frequency w
+    uniform in [0.05, 0.2] rad/s and a uniform phase p of its own. To follow it takes half
+    the torque at most.
+
+    ## Observation: Box, float32, (10,)
+    {attitude}
+    {rates}
+    {more}
+
+    ## Action: Box(-1, 1, (3,)), float32
+    Torque about the body axes as a fraction of 0.02 N m, held over the period. Beyond +-1 is
+    clipped.
+
+    ## Reward
+    {reward}
+
+    ## Start
+    Turned away from the target by up to 0.5 rad about a uniform axis, with the density of Haar's
+    measure; a rate uniform in [0, 0.05] rad/s about a uniform axis.
+
+    ## Success, termination and truncation
+    {ends}
+
+    ## Arguments
+    {arguments}
+
+    ## Version history
+    v0: first version.
+    """
+
+    task: ClassVar = Task(
+        body=satellite,
+        torque=thrust,
+        start=Turned(least_angle=0.0, angle=0.5, least_rate=0.0, rate=0.05),
+        goal=Target(),
+        reference=wandering,
+        more=TargetRate(2.0, wandering(0.1).largest_rate() / 2.0),
+        dt=0.1,
+        substeps=2,
+        angle=math.radians(2.0),
+        rate=0.02,
+        settled_steps=100,
+        rate_limit=2.0,
+        shape=SHAPE,
+        difficulty={
+            "easy": {"initial": {"angle": 0.1}},
+            "hard": {"initial": {"angle": math.pi, "rate": 0.2}},
+        },
+    )
+
+
+AttitudeTrackingVectorEnv = vectorised(AttitudeTrackingEnv)

@@ -1,0 +1,63 @@
+"""Detumble-v0: bring a tumbling satellite to rest."""
+
+import math
+from typing import ClassVar
+
+from rbgym.envs.attitude_slew import satellite, thrust
+from rbgym.envs.base import AttitudeEnv, vectorised
+from rbgym.envs.goals import Rest
+from rbgym.envs.rewards import Closeness
+from rbgym.envs.starts import Turned
+from rbgym.envs.task import Task
+
+
+class DetumbleEnv(AttitudeEnv):
+    """Bring a satellite from a violent tumble to rest, at whatever attitude.
+
+    ## Physics
+    The satellite of AttitudeSlew-v0. The fastest tumble holds ten times the angular momentum that
+    full torque about one axis takes away in two seconds.
+
+    ## Observation: Box, float32, (7,)
+    {attitude}
+    {rates}
+
+    ## Action: Box(-1, 1, (3,)), float32
+    Torque about the body axes as a fraction of 0.02 N m, held over the period. Beyond +-1 is
+    clipped.
+
+    ## Reward
+    {reward}
+
+    ## Start
+    A Haar-uniform attitude; a rate uniform in [0.5, 1.5] rad/s about a uniform body axis.
+
+    ## Success, termination and truncation
+    {ends}
+
+    ## Arguments
+    {arguments}
+
+    ## Version history
+    v0: first version.
+    """
+
+    task: ClassVar = Task(
+        body=satellite,
+        torque=thrust,
+        start=Turned(least_angle=0.0, angle=math.pi, least_rate=0.5, rate=1.5),
+        goal=Rest(),
+        dt=0.1,
+        substeps=2,
+        rate=0.02,
+        settled_steps=30,
+        rate_limit=5.0,
+        shape=Closeness(scale=1.0, rate_weight=10.0, effort_weight=0.02),
+        difficulty={
+            "easy": {"initial": {"least_rate": 0.1, "rate": 0.5}},
+            "hard": {"initial": {"least_rate": 1.5, "rate": 2.5}},
+        },
+    )
+
+
+DetumbleVectorEnv = vectorised(DetumbleEnv)

@@ -1,0 +1,94 @@
+"""IntermediateAxis-v0: hold a spin that is unstable, and its direction in space."""
+
+import math
+from typing import ClassVar
+
+import numpy as np
+
+from rbgym.body import RigidBody
+from rbgym.envs.base import AttitudeEnv, vectorised
+from rbgym.envs.goals import Axis
+from rbgym.envs.rewards import Closeness
+from rbgym.envs.starts import Tilted
+from rbgym.envs.task import Task
+from rbgym.quaternion import Array
+
+SPIN = 10.0  # rad/s
+PERTURBATION = 0.2  # rad/s
+
+
+def brick() -> RigidBody:
+    """Krenk and Nielsen's brick (2013, section 5.1), its intermediate axis along z."""
+    return RigidBody((13.0, 5.0, 10.0))
+
+
+def growth_rate(body: RigidBody) -> float:
+    """How fast a perturbation of the spin about z grows, of e-foldings [1/s]."""
+    x, y, z = (float(moment) for moment in body.moments)
+    return SPIN * math.sqrt(max((x - z) * (z - y), 0.0) / (x * y))
+
+
+def three_perturbations(body: RigidBody, mgl: float) -> Array:
+    """What balances the growth of a rate of three times the largest perturbation."""
+    return np.full(3, 3.0 * PERTURBATION * growth_rate(body) * float(body.moments.max()))
+
+
+class IntermediateAxisEnv(AttitudeEnv):
+    """Hold a body in its unstable spin about the intermediate axis, upright in space.
+
+    ## Physics
+    Krenk and Nielsen's brick (2013, section 5.1), a free body: moments 13, 5 and 10 kg m^2 about
+    x, y and z. It spins at 10 rad/s about z, the intermediate axis; a perturbation grows by e every
+    0.208 s (4.80 1/s), until the body turns over. A control period of dt = 0.02 s is 4 steps of the
+    integrator.
+
+    ## Observation: Box, float32, (7,)
+    {attitude}
+    {rates}
+
+    ## Action: Box(-1, 1, (3,)), float32
+    Torque about the body axes as a fraction of 37.5 N m: growth rate times largest moment times
+    three times the largest perturbation of the start. Held over the period; beyond +-1 is clipped.
+
+    ## Reward
+    {reward}
+
+    ## Start
+    Tilt uniform in [0, 0.1] rad in a uniform direction, spin uniform in [9.5, 10.5] rad/s, rates
+    across the axis uniform in a disc of 0.2 rad/s, two hundredths of the spin.
+
+    ## Success, termination and truncation
+    {ends}
+
+    ## Arguments
+    {arguments}
+
+    ## Version history
+    v0: first version.
+    """
+
+    task: ClassVar = Task(
+        body=brick,
+        torque=three_perturbations,
+        start=Tilted(
+            least_tilt=0.0,
+            tilt=0.1,
+            precession=0.0,
+            mean_spin=SPIN,
+            spin=0.5,
+            transverse=PERTURBATION,
+        ),
+        goal=Axis.at(0.0, 0.0, SPIN),
+        angle=math.radians(3.0),
+        rate=0.2,
+        rate_limit=20.0,
+        lowest=0.0,
+        shape=Closeness(scale=0.1, rate_weight=1.0, effort_weight=0.02),
+        difficulty={
+            "easy": {"initial": {"tilt": 0.02, "transverse": 0.05}},
+            "hard": {"initial": {"tilt": 0.5, "spin": 2.0}},
+        },
+    )
+
+
+IntermediateAxisVectorEnv = vectorised(IntermediateAxisEnv)

@@ -1,0 +1,208 @@
+"""The hooks of every task: arguments turned into parts. ValueErrors name what is allowed."""
+
+import math
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rbgym.body import RigidBody
+from rbgym.envs.arguments import hint
+from rbgym.envs.disturbances import Calm, Pushed
+from rbgym.envs.endings import Ends, KeepOut
+from rbgym.envs.goals import Axis, Target
+from rbgym.envs.rewards import TERM_NAMES, Closeness, Weighted
+from rbgym.envs.sensors import Noisy, Perfect
+from rbgym.envs.spreads import Nominal, Spread
+from rbgym.potentials import CircularOrbit
+from rbgym.quaternion import Array, Vector
+
+REWARDS: dict[str, dict[str, float]] = {"dense": {"closeness": 1.0}, "sparse": {"success": 1.0}}
+DISCOUNT = 0.99  # of the progress term
+_LARGEST_NOISE = 3.47  # standard deviations
+
+
+def triple(values: ArrayLike) -> Vector:
+    """Three floats."""
+    x, y, z = (float(v) for v in np.asarray(values, dtype=float))
+    return (x, y, z)
+
+
+def _keys(argument: str, value: Any, known: Collection[str]) -> dict[str, Any]:
+    """The mapping, or ValueError if it is none or has a key that is not known."""
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{argument} must be a dict with keys out of {list(known)}, got {value!r}")
+    for key in value:
+        if key not in known:
+            raise ValueError(
+                f"{argument} must have keys out of {list(known)}, got {key!r}{hint(key, known)}"
+            )
+    return dict(value)
+
+
+def _number(argument: str, value: Any, low: float, high: float) -> float:
+    number = float(value) if isinstance(value, int | float | np.number) else math.nan
+    if not low <= number <= high:
+        raise ValueError(f"{argument} must be in [{low:g}, {high:g}], got {value!r}")
+    return number
+
+
+def _vector(argument: str, value: Any, *, unit: bool = False) -> Vector:
+    array = np.asarray(value, dtype=float)
+    good = array.shape == (3,) and np.isfinite(array).all()
+    if not good or (unit and abs(np.linalg.norm(array) - 1) > 1e-9):
+        raise ValueError(
+            f"{argument} must be a {'unit' if unit else 'finite'} vector (3,), got {value!r}"
+        )
+    return triple(array)
+
+
+# --- start ----------------------------------------------------------------------------------
+
+
+def start(default: Any, initial: Mapping[str, float] | None, rate_limit: float) -> Any:
+    """The start, some of its fields replaced."""
+    given = _keys("initial", initial or {}, default._fields)
+    for name, value in given.items():
+        label = f"initial[{name!r}]"
+        if "tilt" in name or "angle" in name:
+            given[name] = _number(label, value, 0.0, math.pi)
+        else:
+            signed = name in ("precession", "mean_spin")
+            given[name] = _number(label, value, -rate_limit if signed else 0.0, rate_limit)
+    record = default._replace(**given)
+    for low in (name for name in record._fields if name.startswith("least_")):
+        high = low.removeprefix("least_")
+        if getattr(record, low) > getattr(record, high):
+            raise ValueError(
+                f"initial[{low!r}] must be at most {high} = {getattr(record, high)}, "
+                f"got {getattr(record, low)}"
+            )
+    return record
+
+
+# --- reward ---------------------------------------------------------------------------------
+
+
+def reward(
+    value: str | Mapping[str, float] | Callable[..., Any], shape: Closeness, rate_limit: float
+) -> Weighted:
+    """The weighted sum that a name or a dict of weights stands for; of a callable, nothing."""
+    if callable(value):
+        weights: Mapping[str, float] = {}
+    elif isinstance(value, str):
+        if value not in REWARDS:
+            raise ValueError(
+                f"reward must be one of {list(REWARDS)}, a dict of weights or a callable, "
+                f"got {value!r}{hint(value, REWARDS)}"
+            )
+        weights = REWARDS[value]
+    else:
+        weights = _keys("reward", value, TERM_NAMES)
+    numbers = [_number(f"reward[{n!r}]", weights.get(n, 0.0), -1e9, 1e9) for n in TERM_NAMES]
+    return Weighted(shape, rate_limit, DISCOUNT, tuple(numbers))  # type: ignore[arg-type]
+
+
+# --- sensor ---------------------------------------------------------------------------------
+
+
+def sensor(value: Mapping[str, float] | None) -> Noisy | Perfect:
+    """Standard deviations of the measurement."""
+    if value is None:
+        return Perfect()
+    given = _keys("sensor", value, Noisy._fields)
+    return Noisy(*(_number(f"sensor[{n!r}]", given.get(n, 0.0), 0.0, 1.0) for n in Noisy._fields))
+
+
+def refuse_noise_beyond_success(noise: Any, angle: float, rate: float) -> None:
+    """ValueError where the success region is smaller than the noise of the sensors."""
+    for field, limit, unit in (("attitude", angle, "rad"), ("rate", rate, "rad/s")):
+        value = getattr(noise, field, 0.0)
+        if value >= limit:
+            raise ValueError(
+                f"sensor[{field!r}] must be below the success threshold of {limit:.4g} {unit}, "
+                f"got {value!r}"
+            )
+
+
+# --- termination ----------------------------------------------------------------------------
+
+
+def termination(value: Any, ends: Ends, goal: Any) -> Ends | KeepOut:
+    """The task's own ends, with a rate limit or a keep-out cone of the user's."""
+    if value is None or callable(value):
+        return ends
+    given = _keys("termination", value, ("rate_limit", "keep_out"))
+    if "rate_limit" in given:
+        rate = _number("termination['rate_limit']", given["rate_limit"], 0.0, ends.rate)
+        ends = ends._replace(rate=rate)
+    if "keep_out" not in given:
+        return ends
+    cone = _keys("termination['keep_out']", given["keep_out"], ("axis", "direction", "half_angle"))
+    label = "termination['keep_out']"
+    missing = {"axis", "direction", "half_angle"} - set(cone)
+    if missing:
+        raise ValueError(f"{label} must have axis, direction and half_angle, got {value!r}")
+    axis = _vector(f"{label}['axis']", cone["axis"], unit=True)
+    direction = _vector(f"{label}['direction']", cone["direction"], unit=True)
+    half = _number(f"{label}['half_angle']", cone["half_angle"], 0.0, math.pi)
+    if _reaches_into(goal, np.array(axis), np.array(direction), half):
+        raise ValueError(
+            f"{label} must leave the goal free, but the cone of {half:.4g} rad lies over it"
+        )
+    return KeepOut(ends, axis, direction, math.cos(half))
+
+
+def _reaches_into(goal: Any, axis: Array, direction: Array, half: float) -> bool:
+    """Whether the body axis lies in the cone at the goal; of a goal that leaves it free, no."""
+    if isinstance(goal, Target):
+        return float(axis @ direction) >= math.cos(half)
+    if isinstance(goal, Axis) and abs(axis[2]) == 1.0:
+        nutation = math.atan2(goal.sin_nutation, goal.cos_nutation)
+        nutation = nutation if axis[2] > 0 else math.pi - nutation
+        # Precession leads the axis all around the vertical.
+        return abs(math.acos(np.clip(direction[2], -1, 1)) - nutation) <= half
+    return False
+
+
+# --- disturbance ----------------------------------------------------------------------------
+
+
+def disturbance(value: Any, has_weight: bool) -> tuple[Calm | Pushed, CircularOrbit | None, Array]:
+    """The torque beside the commanded one, the orbit, and the largest torque of both [N m]."""
+    if value is None or callable(value):
+        return Calm(), None, np.zeros(3)
+    given = _keys("disturbance", value, ("constant", "white_noise", "gravity_gradient"))
+    orbit = None
+    if "gravity_gradient" in given:
+        if has_weight:
+            raise ValueError(
+                "disturbance['gravity_gradient'] must be left out for a body with weight, "
+                f"got {given['gravity_gradient']!r}"
+            )
+        rate = _number("disturbance['gravity_gradient']", given["gravity_gradient"], 0.0, 1.0)
+        orbit = CircularOrbit(rate)
+    constant = _vector("disturbance['constant']", given.get("constant", (0, 0, 0)))
+    noise = np.broadcast_to(np.asarray(given.get("white_noise", 0.0), dtype=float), (3,))
+    noise = np.array(_vector("disturbance['white_noise']", noise))
+    if (noise < 0).any():
+        raise ValueError(f"disturbance['white_noise'] must not be negative, got {noise.tolist()}")
+    largest = np.abs(constant) + _LARGEST_NOISE * noise
+    pushed = Pushed(constant, triple(noise)) if largest.any() else Calm()
+    return pushed, orbit, largest
+
+
+# --- randomization --------------------------------------------------------------------------
+
+
+def randomization(
+    value: Mapping[str, float] | None, body: RigidBody, mgl: float, limits: Array
+) -> Spread | Nominal:
+    """Half-widths of the factors drawn for each episode."""
+    if value is None:
+        return Nominal()
+    names = ("inertia", "mass", "gravity", "torque")
+    given = _keys("randomization", value, names)
+    parts = (_number(f"randomization[{n!r}]", given.get(n, 0.0), 0.0, 0.9) for n in names)
+    return Spread(*parts, triple(body.moments), mgl, triple(limits))

@@ -1,0 +1,83 @@
+"""The reward: a sum of named, weighted terms. Parts as in rbgym.envs.goals."""
+
+from typing import NamedTuple
+
+from rbgym.envs.layout import LAST_COMMAND, LAST_POTENTIAL, TERMS
+from rbgym.jit import inlined
+from rbgym.layout import LANES
+from rbgym.quaternion import dot, sub
+from rbgym.rows import put_vector, vector
+
+# What a user can give a weight to, in the order in which the kernel writes them.
+TERM_NAMES = (
+    "closeness",
+    "success",
+    "attitude",
+    "rate",
+    "effort",
+    "change",
+    "alive",
+    "progress",
+)
+
+
+class Closeness(NamedTuple):
+    """1 / (1 + off + rate + effort): smooth, in (0, 1], 1 only at the goal without torque.
+
+    off = (2 sin(angle / 2) / scale)^2, rate = rate_weight |omega - wanted|^2,
+    effort = effort_weight * mean of the squared command.
+    """
+
+    scale: float
+    rate_weight: float
+    effort_weight: float
+
+
+class Weighted(NamedTuple):
+    """The sum of weight times term; rate_limit [rad/s] is the unit of the rate term.
+
+    closeness: see there. success: 1 inside the success region. attitude: -sin^2(angle / 2).
+    rate: -(|omega - wanted| / rate_limit)^2. effort: -mean(command^2). change: a quarter of
+    -mean((command - the last)^2). alive: 1. progress: discount P - the last P, with P the
+    closeness without its effort; this potential-based shaping changes no best policy
+    (Ng, Harada & Russell 1999).
+    """
+
+    shape: Closeness
+    rate_limit: float
+    discount: float
+    weights: tuple[float, float, float, float, float, float, float, float]
+
+
+@inlined
+def potential(part, square, gap):
+    """P of the progress term."""
+    shape = part.shape
+    return 1.0 / (1.0 + square / (shape.scale * shape.scale) + shape.rate_weight * dot(gap, gap))
+
+
+@inlined
+def reward(part, buffer, i, square, gap, command, inside, begun):
+    """The reward of the lane at i; writes its terms, and keeps what the next step needs."""
+    shape, w = part.shape, part.weights
+    last, P = buffer[i + LAST_POTENTIAL * LANES], potential(part, square, gap)
+    change = sub(command, vector(buffer, i, LAST_COMMAND))
+    put_vector(buffer, i, LAST_COMMAND, command)
+    buffer[i + LAST_POTENTIAL * LANES] = P
+    effort = dot(command, command) / 3.0
+    terms = (
+        w[0] / (1.0 / P + shape.effort_weight * effort),
+        w[1] if inside else 0.0,
+        -0.25 * w[2] * square,
+        -w[3] * dot(gap, gap) / (part.rate_limit * part.rate_limit),
+        -w[4] * effort,
+        -w[5] * dot(change, change) / 12.0,
+        w[6],
+        w[7] * (part.discount * P - last),
+    )
+    total, k = 0.0, i + TERMS * LANES
+    for n in range(8):
+        value = 0.0 if begun else terms[n]
+        buffer[k + n * LANES] = value
+        total += value
+    return total

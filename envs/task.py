@@ -1,0 +1,171 @@
+"""A task, declared; and what is built of the declaration."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import ArrayLike
+
+from rbgym import integrators
+from rbgym.body import RigidBody
+from rbgym.engine import Batch
+from rbgym.envs import options
+from rbgym.envs.arguments import (
+    body_or,
+    horizon,
+    named,
+    no_rendering,
+    torque_limits,
+    unbounded,
+    upright_moment,
+)
+from rbgym.envs.bounds import rate_bounds
+from rbgym.envs.endings import Ends, Settled
+from rbgym.envs.episodes import Setup
+from rbgym.envs.goals import Axis, Rest, Target
+from rbgym.envs.kernels import Parts
+from rbgym.envs.observations import FORMS, Nothing, Shown
+from rbgym.envs.references import Still
+from rbgym.envs.rewards import TERM_NAMES, Closeness
+from rbgym.envs.starts import Tilted, Turned
+from rbgym.potentials import HeavyTop, NoPotential
+from rbgym.simulate import count, positive
+
+GRAVITY = 9.81  # m/s^2
+
+Goal = Axis | Target | Rest
+Start = Tilted | Turned
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """What defines a task; every entry but the goal can be overridden by an argument of the env.
+
+    body: makes the rigid body. gravity: the body hangs on or stands upon its reference point, and
+    has weight. torque: torque of a full command about each body axis [N m], from body and weight
+    moment. start: see rbgym.envs.starts. goal, success: what to reach; success needs the attitude
+    within `angle` [rad] and the rates within `rate` [rad/s] of it for `settled_steps` steps.
+    rate_limit [rad/s] and lowest (cosine of the largest tilt): beyond them the episode ends.
+    shape: of the dense reward. reference: makes the target's motion, given dt. more: what is
+    shown beside attitude and rates. form: of the attitude, where it cannot be chosen. split and
+    split_space: rows of observations, and their box, as a dict. difficulty: arguments that "easy"
+    and "hard" stand for.
+    """
+
+    body: Callable[[], RigidBody]
+    torque: Callable[[RigidBody, float], ArrayLike]
+    start: Start
+    goal: Goal | Callable[[RigidBody, float], Goal]
+    gravity: bool = False
+    dt: float = 0.02
+    substeps: int = 4
+    angle: float = math.radians(5.0)
+    rate: float = 0.5
+    settled_steps: int = 50
+    rate_limit: float
+    lowest: float = -2.0
+    shape: Closeness
+    reference: Callable[[float], Any] = lambda dt: Still()
+    more: Any = field(default_factory=Nothing)
+    form: Any = None
+    split: Callable[[Any], dict[str, Any]] | None = None
+    split_space: Callable[[spaces.Box], spaces.Dict] | None = None
+    difficulty: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def build(
+        self, size: int, max_episode_steps: int | None, *, difficulty: str = "medium", **kwargs: Any
+    ) -> tuple[Batch, Setup, spaces.Box]:
+        """The bodies, the episodes and the observation space of `size` environments."""
+        presets: dict[str, Any] = {"easy": {}, "medium": {}, "hard": {}, **self.difficulty}
+        if difficulty not in presets:
+            raise ValueError(f"difficulty must be one of {list(presets)}, got {difficulty!r}")
+        return self._build(size, max_episode_steps, **{**presets[difficulty], **kwargs})
+
+    def _build(
+        self,
+        size: int,
+        max_episode_steps: int | None,
+        *,
+        integrator: str | integrators.Integrator = integrators.DEFAULT,
+        dt: float | None = None,
+        substeps: int | None = None,
+        body: RigidBody | None = None,
+        mgl: float | None = None,
+        torque_limit: ArrayLike | None = None,
+        torque_scale: float = 1.0,
+        reward: str | Mapping[str, float] | Callable[..., ArrayLike] = "dense",
+        observation: str | Callable[..., ArrayLike] = "quaternion",
+        sensor: Mapping[str, float] | None = None,
+        termination: Mapping[str, Any] | Callable[..., ArrayLike] | None = None,
+        disturbance: Mapping[str, Any] | Callable[..., ArrayLike] | None = None,
+        randomization: Mapping[str, float] | None = None,
+        initial: Mapping[str, float] | None = None,
+        projection: bool = True,
+        render_mode: str | None = None,
+    ) -> tuple[Batch, Setup, spaces.Box]:
+        no_rendering(render_mode)
+        named("observation", observation, FORMS)
+        if self.form is not None and observation != "quaternion":
+            raise ValueError(f"observation must be 'quaternion' in this task, got {observation!r}")
+        body = body_or(body, self.body())
+        weight = self._weight(body, mgl)
+        dt = positive("dt", self.dt if dt is None else dt)
+        substeps = count("substeps", self.substeps if substeps is None else substeps)
+        limits = torque_limits(torque_limit, np.asarray(self.torque(body, weight), dtype=float))
+        limits = positive("torque_scale", torque_scale) * limits
+        reference = self.reference(dt)
+        goal = self.goal(body, weight) if callable(self.goal) else self.goal
+        start = options.start(self.start, initial, self.rate_limit)
+        noise = options.sensor(sensor)
+        options.refuse_noise_beyond_success(noise, self.angle, self.rate)
+        pushed, orbit, largest = options.disturbance(disturbance, weight > 0)
+        ends = Ends(self.rate_limit, self.lowest)
+        potential = HeavyTop(weight) if weight > 0 else orbit or NoPotential()
+        batch = Batch(body, integrator, potential, size=size, projection=projection)
+        spread = options.randomization(randomization, body, weight, limits)
+        bounds = rate_bounds(body, self.rate_limit, limits + weight + largest, dt)
+        form = FORMS[observation] if isinstance(observation, str) else FORMS["quaternion"]
+        shown = Shown(
+            self.form or form.cls(), self.rate_limit, options.triple(bounds / self.rate_limit),
+            self.more,
+        )  # fmt: skip
+        space = unbounded(observation, batch) if callable(observation) else shown.space()
+        weighted = options.reward(reward, self.shape, self.rate_limit)
+        used = [n for n, w in enumerate(weighted.weights) if w]
+        setup = Setup(
+            parts=Parts(
+                observation=shown,
+                sensor=noise,
+                goal=goal,
+                reference=reference,
+                reward=weighted,
+                success=Settled(4.0 * math.sin(self.angle / 2.0) ** 2, self.rate),
+                ends=options.termination(termination, ends, goal),
+                start=start,
+                spread=spread,
+                disturbance=pushed,
+            ),
+            terms=TERM_NAMES[: max(used) + 1] if used and not callable(reward) else (),
+            dt=dt,
+            substeps=substeps,
+            torque_limit=limits,
+            limit=horizon(max_episode_steps),
+            settled_steps=self.settled_steps,
+            width=space.shape[0],
+            observe=observation if callable(observation) else None,
+            reward=reward if callable(reward) else None,
+            terminate=termination if callable(termination) else None,
+            disturb=disturbance if callable(disturbance) else None,
+        )
+        return batch, setup, space
+
+    def _weight(self, body: RigidBody, mgl: float | None) -> float:
+        """Weight moment [N m], 0.0 for a free body."""
+        if not self.gravity:
+            if mgl is not None:
+                raise ValueError(f"mgl must be left out for a free body, got {mgl!r}")
+            return 0.0
+        return upright_moment(body, GRAVITY) if mgl is None else positive("mgl", mgl)

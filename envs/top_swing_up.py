@@ -1,0 +1,73 @@
+"""TopSwingUp-v0: swing a hanging top upright with less torque than its weight has."""
+
+import math
+from typing import ClassVar
+
+import numpy as np
+
+from rbgym.body import RigidBody
+from rbgym.envs.base import AttitudeEnv, vectorised
+from rbgym.envs.goals import Axis
+from rbgym.envs.rewards import Closeness
+from rbgym.envs.rigid_top import cone
+from rbgym.envs.starts import Tilted
+from rbgym.envs.task import Task
+from rbgym.quaternion import Array
+
+
+def weak(body: RigidBody, mgl: float) -> Array:
+    """A third of the weight moment across the axis."""
+    return mgl * np.array([0.35, 0.35, 0.01])
+
+
+class TopSwingUpEnv(AttitudeEnv):
+    """Swing a top from hanging to upright, bring it to rest there, and hold it.
+
+    ## Physics
+    The cone of RigidTop-v0, hanging below its tip: it swings with sqrt(mgl / J) = 10.7 rad/s. The
+    torque across the axis is at most 0.35 mgl, so that it cannot simply be lifted: energy has to be
+    pumped in, over several swings. A control period of dt = 0.02 s is 4 steps of the integrator.
+
+    ## Observation: Box, float32, (7,)
+    {attitude}
+    {rates}
+
+    ## Action: Box(-1, 1, (3,)), float32
+    Torque about the body axes as a fraction of 0.35, 0.35 and 0.01 times mgl = 0.520 N m, held over
+    the period. Beyond +-1 is clipped.
+
+    ## Reward
+    {reward}
+
+    ## Start
+    Tilt uniform in [2.9, pi] rad in a uniform direction, spin uniform in [-0.5, 0.5] rad/s, rates
+    across the axis uniform in a disc of 0.1 rad/s.
+
+    ## Success, termination and truncation
+    {ends}
+
+    ## Arguments
+    {arguments}
+
+    ## Version history
+    v0: first version.
+    """
+
+    task: ClassVar = Task(
+        body=cone,
+        torque=weak,
+        gravity=True,
+        start=Tilted(
+            least_tilt=2.9, tilt=math.pi, precession=0.0, mean_spin=0.0, spin=0.5, transverse=0.1
+        ),
+        goal=Axis(),
+        rate_limit=40.0,
+        shape=Closeness(scale=1.0, rate_weight=0.002, effort_weight=0.02),
+        difficulty={
+            "easy": {"torque_scale": 2.0},
+            "hard": {"torque_scale": 0.6, "initial": {"spin": 5.0}},
+        },
+    )
+
+
+TopSwingUpVectorEnv = vectorised(TopSwingUpEnv)
