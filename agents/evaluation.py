@@ -16,18 +16,17 @@ Array = NDArray[np.float64]
 
 # Start states are drawn from the lane's own seed: these never meet those of a training run.
 TEST_SEEDS = range(1_000_000, 1_000_256)
-SETTLED_TILT = math.radians(5.0)  # [rad]
-SETTLED_RATE = 0.5  # [rad/s]
 
 
 @dataclass(frozen=True)
 class Evaluation:
     """What `episodes` episodes on the fixed test set gave.
 
-    success_interval: Wilson's 95 % interval of the success rate. final_tilt: median [deg].
+    success_interval: Wilson's 95 % interval of the success rate. final_error: median angle [deg].
     settling_time: median over the successes [s], None without any. length: mean [steps].
-    time (steps+1,) [s]; tilt (steps+1, n) [rad] and rate (steps+1, n) [rad/s], the size of the
-    angular velocity, are nan after a lane's end.
+    time (steps+1,) [s]; attitude_error (steps+1, n) [rad] and rate_error (steps+1, n) [rad/s], how
+    far from the goal, are nan after a lane's end. settled: angle [rad] and rate [rad/s] within
+    which the task counts as done.
     """
 
     episodes: int
@@ -35,16 +34,17 @@ class Evaluation:
     std_return: float
     success_rate: float
     success_interval: tuple[float, float]
-    final_tilt: float
+    final_error: float
     settling_time: float | None
     length: float
     time: Array = field(repr=False)
-    tilt: Array = field(repr=False)
-    rate: Array = field(repr=False)
+    attitude_error: Array = field(repr=False)
+    rate_error: Array = field(repr=False)
+    settled: tuple[float, float] = (0.0, 0.0)
 
     def as_dict(self) -> dict[str, Any]:
         """The numbers without the histories, ready for JSON."""
-        histories = ("time", "tilt", "rate")
+        histories = ("time", "attitude_error", "rate_error")
         return {name: value for name, value in vars(self).items() if name not in histories}
 
 
@@ -78,8 +78,9 @@ class _Rollout:
         self.running = np.ones(n, dtype=np.bool_)
         self.returns, self.lengths = np.zeros(n), np.zeros(n, dtype=np.int64)
         self.success = np.zeros(n, dtype=np.bool_)
-        self.tilt: list[Array] = []
-        self.rate: list[Array] = []
+        self.settled = env.unwrapped.task.angle, env.unwrapped.task.rate
+        self.attitude_error: list[Array] = []
+        self.rate_error: list[Array] = []
 
     def run(self, policy: Policy) -> "_Rollout":
         n = self.env.num_envs
@@ -100,21 +101,20 @@ class _Rollout:
                 self.success[ended] = np.asarray(info["is_success"])[ended]
                 self.running &= ~done
             if done.any() and self.running.any():
-                restarted, _ = self.env.reset(options={"reset_mask": done.copy()})
-                obs = np.where(done[:, None], restarted, obs)
+                obs, _ = self.env.reset(options={"reset_mask": done.copy()})
         return self
 
     def _record(self, info: Any) -> None:
-        omega = self.env.unwrapped.state["angular_velocity"]
-        self.tilt.append(np.where(self.running, info["tilt"], np.nan))
-        self.rate.append(np.where(self.running, np.linalg.norm(omega, axis=1), np.nan))
+        self.attitude_error.append(np.where(self.running, info["attitude_error"], np.nan))
+        self.rate_error.append(np.where(self.running, info["rate_error"], np.nan))
 
 
 def _summary(rollout: _Rollout) -> Evaluation:
-    tilt, rate = np.stack(rollout.tilt), np.stack(rollout.rate)
-    n = tilt.shape[1]
+    angle, rate = np.stack(rollout.attitude_error), np.stack(rollout.rate_error)
+    n = angle.shape[1]
     success = rollout.success
-    settled = settling_times((tilt < SETTLED_TILT) & (rate < SETTLED_RATE), rollout.dt)
+    inside = (angle < rollout.settled[0]) & (rate < rollout.settled[1])
+    settled = settling_times(inside, rollout.dt)
     successes = int(success.sum())
     return Evaluation(
         episodes=n,
@@ -122,12 +122,13 @@ def _summary(rollout: _Rollout) -> Evaluation:
         std_return=float(rollout.returns.std()),
         success_rate=successes / n,
         success_interval=wilson_interval(successes, n),
-        final_tilt=float(np.degrees(np.median(tilt[rollout.lengths, np.arange(n)]))),
+        final_error=float(np.degrees(np.median(angle[rollout.lengths, np.arange(n)]))),
         settling_time=float(np.median(settled[success])) if successes else None,
         length=float(rollout.lengths.mean()),
-        time=np.asarray(rollout.dt * np.arange(len(tilt)), dtype=np.float64),
-        tilt=tilt,
-        rate=rate,
+        time=np.asarray(rollout.dt * np.arange(len(angle)), dtype=np.float64),
+        attitude_error=angle,
+        rate_error=rate,
+        settled=rollout.settled,
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rbgym.agents.evaluation import SETTLED_RATE, SETTLED_TILT, Evaluation
+from rbgym.agents.evaluation import Evaluation
 from rbgym.simulate import Trajectory
 
 # Line styles and greys that stay apart when printed without colour.
@@ -28,16 +28,17 @@ def _figure(rows: int) -> Any:
 
 
 def plot_comparison(evaluations: Mapping[str, Evaluation], path: Path) -> None:
-    """Median tilt [deg] and rate [rad/s] over time [s], with the band that holds 90 % of lanes."""
+    """Median errors of attitude [deg] and rate [rad/s] over time [s], with the band that holds 90 %
+    of the lanes."""
     figure, (above, below) = _figure(2)
     for (name, result), (style, color) in zip(evaluations.items(), _LINES * 9, strict=False):
         label = f"{name}: {100 * result.success_rate:.1f} % success"
-        _band(above, result.time, np.degrees(result.tilt), style, color, label)
-        _band(below, result.time, result.rate, style, color, label)
-    above.axhline(np.degrees(SETTLED_TILT), color="black", linewidth=0.6)
-    below.axhline(SETTLED_RATE, color="black", linewidth=0.6)
-    above.set_ylabel("tilt [deg]")
-    below.set_ylabel("rate [rad/s]")
+        _band(above, result.time, np.degrees(result.attitude_error), style, color, label)
+        _band(below, result.time, result.rate_error, style, color, label)
+        above.axhline(np.degrees(result.settled[0]), color="black", linewidth=0.6)
+        below.axhline(result.settled[1], color="black", linewidth=0.6)
+    above.set_ylabel("attitude error [deg]")
+    below.set_ylabel("rate error [rad/s]")
     below.set_xlabel("time [s]  (thin lines: what counts as settled)")
     for ax in (above, below):
         # What is smaller than this is no pointing error that anyone could measure.

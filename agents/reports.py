@@ -94,14 +94,14 @@ def write_trajectory(trajectory: Trajectory, path: Path) -> None:
 
 def print_evaluations(evaluations: Mapping[str, Evaluation]) -> None:
     """Write one line for each policy."""
-    columns = ("policy", "return", "success", "95 % interval", "final tilt", "settling", "length")
+    columns = ("policy", "return", "success", "95 % interval", "final error", "settling", "length")
     rows = (
         (
             name,
             f"{e.mean_return:.1f} ± {e.std_return:.1f}",
             f"{100 * e.success_rate:.1f} %",
             "{:.1f} - {:.1f} %".format(*(100 * bound for bound in e.success_interval)),
-            f"{e.final_tilt:.3f}°",
+            f"{e.final_error:.3f}°",
             "-" if e.settling_time is None else f"{e.settling_time:.2f} s",
             f"{e.length:.1f}",
         )

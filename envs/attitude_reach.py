@@ -8,9 +8,9 @@ from gymnasium import spaces
 
 from rbgym.envs.attitude_slew import SHAPE, satellite, thrust
 from rbgym.envs.base import AttitudeEnv, vectorised
-from rbgym.envs.goals import Target
-from rbgym.envs.observations import TargetQuaternion, World
-from rbgym.envs.starts import Turned
+from rbgym.envs.parts.goals import Target
+from rbgym.envs.parts.observations import TargetQuaternion, World
+from rbgym.envs.parts.starts import Turned
 from rbgym.envs.task import Task
 from rbgym.quaternion import Array
 

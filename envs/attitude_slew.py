@@ -7,9 +7,9 @@ import numpy as np
 
 from rbgym.body import RigidBody
 from rbgym.envs.base import AttitudeEnv, vectorised
-from rbgym.envs.goals import Target
-from rbgym.envs.rewards import Closeness
-from rbgym.envs.starts import Turned
+from rbgym.envs.parts.goals import Target
+from rbgym.envs.parts.rewards import Closeness
+from rbgym.envs.parts.starts import Turned
 from rbgym.envs.task import Task
 from rbgym.quaternion import Array
 

@@ -5,10 +5,10 @@ from typing import ClassVar
 
 from rbgym.envs.attitude_slew import SHAPE, satellite, thrust
 from rbgym.envs.base import AttitudeEnv, vectorised
-from rbgym.envs.goals import Target
-from rbgym.envs.observations import TargetRate
-from rbgym.envs.references import Wandering
-from rbgym.envs.starts import Turned
+from rbgym.envs.parts.goals import Target
+from rbgym.envs.parts.observations import TargetRate
+from rbgym.envs.parts.references import Wandering
+from rbgym.envs.parts.starts import Turned
 from rbgym.envs.task import Task
 
 

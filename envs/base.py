@@ -45,7 +45,7 @@ class _Described:
 
     @property
     def goal(self) -> Any:
-        """What is to be reached, see rbgym.envs.goals."""
+        """What is to be reached, see rbgym.envs.parts.goals."""
         return self._episodes.setup.parts.goal
 
     @staticmethod

@@ -5,9 +5,9 @@ from typing import ClassVar
 
 from rbgym.envs.attitude_slew import satellite, thrust
 from rbgym.envs.base import AttitudeEnv, vectorised
-from rbgym.envs.goals import Rest
-from rbgym.envs.rewards import Closeness
-from rbgym.envs.starts import Turned
+from rbgym.envs.parts.goals import Rest
+from rbgym.envs.parts.rewards import Closeness
+from rbgym.envs.parts.starts import Turned
 from rbgym.envs.task import Task
 
 

@@ -84,7 +84,7 @@ class Episodes:
 
     def at_start(self) -> Flags:
         """Which episodes have not had a step yet, (size,)."""
-        return self.row(layout.ELAPSED) == 0
+        return np.asarray(self.row(layout.ELAPSED) == 0)
 
     # --- life of an episode -----------------------------------------------------------------
 

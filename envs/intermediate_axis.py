@@ -7,9 +7,9 @@ import numpy as np
 
 from rbgym.body import RigidBody
 from rbgym.envs.base import AttitudeEnv, vectorised
-from rbgym.envs.goals import Axis
-from rbgym.envs.rewards import Closeness
-from rbgym.envs.starts import Tilted
+from rbgym.envs.parts.goals import Axis
+from rbgym.envs.parts.rewards import Closeness
+from rbgym.envs.parts.starts import Tilted
 from rbgym.envs.task import Task
 from rbgym.quaternion import Array
 

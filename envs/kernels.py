@@ -5,9 +5,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbgym.envs.disturbances import push
-from rbgym.envs.endings import is_inside, is_over
-from rbgym.envs.goals import compare
 from rbgym.envs.layout import (
     BEGUN,
     DRAWN,
@@ -25,13 +22,16 @@ from rbgym.envs.layout import (
     TERMINATED,
     TRUNCATED,
 )
-from rbgym.envs.observations import observe, width
+from rbgym.envs.parts.disturbances import push
+from rbgym.envs.parts.endings import is_inside, is_over
+from rbgym.envs.parts.goals import compare
+from rbgym.envs.parts.observations import observe, width
+from rbgym.envs.parts.references import begin, follow
+from rbgym.envs.parts.rewards import reward
+from rbgym.envs.parts.sensors import calibrate, seen_attitude, seen_rate
+from rbgym.envs.parts.spreads import vary
+from rbgym.envs.parts.starts import draw
 from rbgym.envs.random import numbers, uniforms
-from rbgym.envs.references import begin, follow
-from rbgym.envs.rewards import reward
-from rbgym.envs.sensors import calibrate, seen_attitude, seen_rate
-from rbgym.envs.spreads import vary
-from rbgym.envs.starts import draw
 from rbgym.frames import in_principal_axes, view
 from rbgym.integrators.interface import memory_size
 from rbgym.jit import compiled, index, inlined, separate, spliced

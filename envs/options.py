@@ -9,14 +9,16 @@ from numpy.typing import ArrayLike
 
 from rbgym.body import RigidBody
 from rbgym.envs.arguments import hint
-from rbgym.envs.disturbances import Calm, Pushed
-from rbgym.envs.endings import Ends, KeepOut
-from rbgym.envs.goals import Axis, Target
-from rbgym.envs.rewards import TERM_NAMES, Closeness, Weighted
-from rbgym.envs.sensors import Noisy, Perfect
-from rbgym.envs.spreads import Nominal, Spread
+from rbgym.envs.parts.disturbances import Calm, Pushed
+from rbgym.envs.parts.endings import Ends, KeepOut
+from rbgym.envs.parts.goals import Axis, Target
+from rbgym.envs.parts.observations import Preview, TargetRate
+from rbgym.envs.parts.rewards import TERM_NAMES, Closeness, Weighted
+from rbgym.envs.parts.sensors import Noisy, Perfect
+from rbgym.envs.parts.spreads import Nominal, Spread
 from rbgym.potentials import CircularOrbit
 from rbgym.quaternion import Array, Vector
+from rbgym.simulate import positive
 
 REWARDS: dict[str, dict[str, float]] = {"dense": {"closeness": 1.0}, "sparse": {"success": 1.0}}
 DISCOUNT = 0.99  # of the progress term
@@ -126,6 +128,15 @@ def refuse_noise_beyond_success(noise: Any, angle: float, rate: float) -> None:
             )
 
 
+def preview(seconds: float | None, more: Any) -> Any:
+    """What is shown beside attitude and rates, with the target some time ahead if asked for."""
+    if seconds is None:
+        return more
+    if not isinstance(more, TargetRate):
+        raise ValueError(f"preview must be left out where the target stays, got {seconds!r}")
+    return Preview(more, positive("preview", seconds))
+
+
 # --- termination ----------------------------------------------------------------------------
 
 
@@ -204,5 +215,8 @@ def randomization(
         return Nominal()
     names = ("inertia", "mass", "gravity", "torque")
     given = _keys("randomization", value, names)
-    parts = (_number(f"randomization[{n!r}]", given.get(n, 0.0), 0.0, 0.9) for n in names)
-    return Spread(*parts, triple(body.moments), mgl, triple(limits))
+    inertia, mass, gravity, torque = (
+        _number(f"randomization[{n!r}]", given.get(n, 0.0), 0.0, 0.9) for n in names
+    )
+    moments = triple(body.moments)
+    return Spread(inertia, mass, gravity, torque, moments, mgl, triple(limits))

@@ -5,10 +5,10 @@ from typing import ClassVar
 
 from rbgym.body import RigidBody
 from rbgym.envs.base import AttitudeEnv, vectorised
-from rbgym.envs.goals import Axis
-from rbgym.envs.rewards import Closeness
+from rbgym.envs.parts.goals import Axis
+from rbgym.envs.parts.rewards import Closeness
+from rbgym.envs.parts.starts import Tilted
 from rbgym.envs.rigid_top import cone, half_weight
-from rbgym.envs.starts import Tilted
 from rbgym.envs.task import Task
 
 NUTATION = math.pi / 3  # rad

@@ -23,14 +23,14 @@ from rbgym.envs.arguments import (
     upright_moment,
 )
 from rbgym.envs.bounds import rate_bounds
-from rbgym.envs.endings import Ends, Settled
 from rbgym.envs.episodes import Setup
-from rbgym.envs.goals import Axis, Rest, Target
 from rbgym.envs.kernels import Parts
-from rbgym.envs.observations import FORMS, Nothing, Shown
-from rbgym.envs.references import Still
-from rbgym.envs.rewards import TERM_NAMES, Closeness
-from rbgym.envs.starts import Tilted, Turned
+from rbgym.envs.parts.endings import Ends, Settled
+from rbgym.envs.parts.goals import Axis, Rest, Target
+from rbgym.envs.parts.observations import FORMS, Nothing, Shown
+from rbgym.envs.parts.references import Still
+from rbgym.envs.parts.rewards import TERM_NAMES, Closeness
+from rbgym.envs.parts.starts import Tilted, Turned
 from rbgym.potentials import HeavyTop, NoPotential
 from rbgym.simulate import count, positive
 
@@ -46,8 +46,9 @@ class Task:
 
     body: makes the rigid body. gravity: the body hangs on or stands upon its reference point, and
     has weight. torque: torque of a full command about each body axis [N m], from body and weight
-    moment. start: see rbgym.envs.starts. goal, success: what to reach; success needs the attitude
-    within `angle` [rad] and the rates within `rate` [rad/s] of it for `settled_steps` steps.
+    moment. start: see rbgym.envs.parts.starts. goal, success: what to reach; success needs the
+    attitude within `angle` [rad] and the rates within `rate` [rad/s] of it for `settled_steps`
+    steps.
     rate_limit [rad/s] and lowest (cosine of the largest tilt): beyond them the episode ends.
     shape: of the dense reward. reference: makes the target's motion, given dt. more: what is
     shown beside attitude and rates. form: of the attitude, where it cannot be chosen. split and
@@ -103,6 +104,7 @@ class Task:
         disturbance: Mapping[str, Any] | Callable[..., ArrayLike] | None = None,
         randomization: Mapping[str, float] | None = None,
         initial: Mapping[str, float] | None = None,
+        preview: float | None = None,
         projection: bool = True,
         render_mode: str | None = None,
     ) -> tuple[Batch, Setup, spaces.Box]:
@@ -129,9 +131,11 @@ class Task:
         bounds = rate_bounds(body, self.rate_limit, limits + weight + largest, dt)
         form = FORMS[observation] if isinstance(observation, str) else FORMS["quaternion"]
         shown = Shown(
-            self.form or form.cls(), self.rate_limit, options.triple(bounds / self.rate_limit),
-            self.more,
-        )  # fmt: skip
+            form=form.cls() if self.form is None else self.form,
+            scale=self.rate_limit,
+            bounds=options.triple(bounds / self.rate_limit),
+            more=options.preview(preview, self.more),
+        )
         space = unbounded(observation, batch) if callable(observation) else shown.space()
         weighted = options.reward(reward, self.shape, self.rate_limit)
         used = [n for n, w in enumerate(weighted.weights) if w]

@@ -1,11 +1,20 @@
 """Classical controllers, with the interface of learned policies."""
 
-import difflib
+from collections.abc import Callable
 from typing import Any, Protocol
 
-from rbgym.agents.controllers.pd import QuaternionPD
+from rbgym.agents.controllers import pd
+from rbgym.agents.controllers.idle import Idle
+from rbgym.agents.controllers.lqr import PrecessionLQR
+from rbgym.agents.controllers.swing_up import SwingUp
+from rbgym.envs.arguments import hint
 
-CONTROLLERS = {"pd": QuaternionPD}
+CONTROLLERS: dict[str, Callable[[Any], "Policy"]] = {
+    "pd": pd.for_env,
+    "swing_up": SwingUp.for_env,
+    "lqr": PrecessionLQR.for_env,
+    "idle": Idle.for_env,
+}
 
 
 class Policy(Protocol):
@@ -30,7 +39,5 @@ def names() -> list[str]:
 def make(name: str, env: Any) -> Policy:
     """The controller of that name for an env, single or vector; ValueError if there is none."""
     if name not in CONTROLLERS:
-        near = difflib.get_close_matches(name, names(), n=1, cutoff=0.4)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"controller must be one of {names()}, got {name!r}{hint}")
-    return CONTROLLERS[name].for_env(env)
+        raise ValueError(f"controller must be one of {names()}, got {name!r}{hint(name, names())}")
+    return CONTROLLERS[name](env)

@@ -1,36 +1,56 @@
-"""Quaternion feedback: proportional-derivative attitude control of a top."""
+"""Proportional-derivative attitude control: of an axis, of a whole attitude, of the rates alone."""
 
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rbgym.agents.controllers.law import Law
 from rbgym.body import RigidBody
+from rbgym.envs.parts.goals import Axis, Rest, Target
+from rbgym.envs.parts.references import Still
 from rbgym.potentials import HeavyTop
-from rbgym.quaternion import rotate_inverse
+from rbgym.quaternion import from_rotation_vector, multiply, rotate_inverse
 
 Array = NDArray[np.float64]
 
 
-class QuaternionPD:
-    """Holds the axis of a heavy top upright and the body at rest.
+def for_env(env: Any, **gains: float) -> Law:
+    """The law that fits the goal of an env, single or vector."""
+    base = env.unwrapped
+    limits: dict[str, Any] = {"rate_limit": base.rate_limit, "dt": base.dt}
+    match base.goal:
+        case Axis():
+            return AxisPD.for_env(env, **gains)
+        case Target():
+            if base.task.reference(base.dt) != Still():
+                gains = {"frequency": 2.0, **gains}
+            return AttitudePD(base.body, base.torque_limit, **limits, **gains)
+        case Rest():
+            return RateDamping(base.body, base.torque_limit, **limits, **gains)
+    raise ValueError(f"env must have a goal that a PD law is known for, got {base.goal!r}")
 
-    With e the top's axis and o the upward vertical, both in body axes, the shortest rotation that
-    takes e to o is the quaternion whose vector part is q_v = e x o / sqrt(2 (1 + e . o)). The body
-    torque is Wie's law with that error, and the weight's torque taken off:
 
-        u = J (2 n^2 q_v - 2 z n omega_t - omega_s / T) + omega x J omega + m g l e x o
+class AxisPD(Law):
+    """Holds the z axis of a body, a heavy top perhaps, at an angle from the vertical.
 
-    omega_t and omega_s are the rates across and along the axis, J the inertia tensor. For a small
-    tilt the axis obeys x'' + 2 z n x' + n^2 x = 0, the spin decays as exp(-t / T). What exceeds
-    the limits is cut without turning the torque across the axis, which comes before the spin's.
+    With e the axis, o the upward vertical and d the nearest direction at the angle wanted, all in
+    body axes, the shortest rotation that takes e to d is the quaternion whose vector part is
+    q_v = e x d / sqrt(2 (1 + e . d)). The body torque is Wie's law with that error, the weight's
+    torque taken off and that of the motion wanted, omega_d = p o + s e, put in:
 
-    Since the torque is held for a control period while the body turns under it, e and o are
+        u = J (2 n^2 q_v - 2 z n g_t - g_s / T + p o x omega) + omega x J omega + m g l e x o
+
+    g = omega - omega_d, g_t and g_s its parts across and along the axis, J the inertia tensor. For
+    a small tilt the axis obeys x'' + 2 z n x' + n^2 x = 0, the spin's error decays as exp(-t / T).
+    What exceeds the limits is cut without turning the torque across the axis, which comes before
+    the spin's.
+
+    Since the torque is held for a control period while the body turns under it, the attitude is
     taken half a period ahead.
 
-    body, potential: what is controlled. torque_limit: (3,) [N m], body axes. rate_limit: rate
-    [rad/s] that the observation shows as 1. dt: control period [s]. frequency: n [rad/s].
-    damping: z. spin_time: T [s].
+    body, potential: what is controlled. goal: what is wanted. Gains: frequency n [rad/s],
+    damping z, spin_time T [s].
 
     Source: Wie, Weiss & Arapostathis (1989), Quaternion feedback regulator for spacecraft
     eigenaxis rotations, J. Guidance 12(3), control law (7) with gains proportional to J.
@@ -39,20 +59,21 @@ class QuaternionPD:
     def __init__(
         self,
         body: RigidBody,
-        potential: HeavyTop,
+        potential: Any,
         torque_limit: ArrayLike,
         *,
         rate_limit: float,
         dt: float,
+        goal: Axis = Axis(),  # noqa: B008  (a tuple)
         frequency: float = 10.0,
         damping: float = 1.0,
         spin_time: float = 0.1,
     ) -> None:
-        self.inertia = np.asarray(body.inertia)
-        self.axis = np.asarray(potential.axis)
-        self.mgl = potential.mgl
-        self.torque_limit = np.asarray(torque_limit, dtype=np.float64)
-        self.rate_limit, self.dt = rate_limit, dt
+        super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
+        self.inertia, self.goal = np.asarray(body.inertia), goal
+        heavy = isinstance(potential, HeavyTop)
+        self.axis = np.asarray(potential.axis if heavy else (0.0, 0.0, 1.0))
+        self.mgl = potential.mgl if heavy else 0.0
         self.stiffness = 2 * frequency**2 * self.inertia
         along = np.outer(self.axis, self.axis)
         rates = 2 * damping * frequency * (np.eye(3) - along) + along / spin_time
@@ -60,45 +81,97 @@ class QuaternionPD:
 
     @classmethod
     def for_env(cls, env: Any, **gains: float) -> Self:
-        """The law for a top env, single or vector; gains: frequency, damping, spin_time."""
+        """The law for an env, single or vector; gains: frequency, damping, spin_time."""
         top = env.unwrapped
         return cls(
-            top.body, top.potential, top.torque_limit, rate_limit=top.rate_limit, dt=top.dt, **gains
+            top.body,
+            top.potential,
+            top.torque_limit,
+            rate_limit=top.rate_limit,
+            dt=top.dt,
+            goal=top.goal,
+            **gains,
         )
 
-    def torque(self, quaternion: Array, angular_velocity: Array) -> Array:
+    def torque(
+        self, quaternion: Array, angular_velocity: Array, wanted: Array | None = None
+    ) -> Array:
         """Torque (n, 3) [N m, body] within the limits; quaternion (n, 4), rates (n, 3) [rad/s]."""
-        omega = angular_velocity
-        up = rotate_inverse(quaternion, np.array([0.0, 0.0, 1.0]))
-        up = up + 0.5 * self.dt * np.cross(up, omega)
-        up /= np.linalg.norm(up, axis=-1, keepdims=True)
-        lever = np.cross(self.axis, up)
-        error = lever / np.sqrt(2 * np.maximum(1 + up @ self.axis, 1e-9))[:, None]
+        omega, goal = angular_velocity, self.goal
+        then = multiply(quaternion, from_rotation_vector(0.5 * self.dt * omega))
+        up = rotate_inverse(then, np.array([0.0, 0.0, 1.0]))
+        direction = up
+        if goal.sin_nutation != 0.0:
+            across = self.axis - (up @ self.axis)[:, None] * up
+            across /= np.maximum(np.linalg.norm(across, axis=-1, keepdims=True), 1e-9)
+            direction = goal.cos_nutation * up + goal.sin_nutation * across
+        lever = np.cross(self.axis, direction)
+        error = lever / np.sqrt(2 * np.maximum(1 + direction @ self.axis, 1e-9))[:, None]
+        gap = omega - goal.precession * up - goal.spin * self.axis
+        weight = -self.mgl * np.cross(self.axis, up)
+        forward = goal.precession * np.cross(up, omega) @ self.inertia
         gyroscopic = np.cross(omega, omega @ self.inertia)
-        u = error @ self.stiffness - omega @ self.damping.T + gyroscopic + self.mgl * lever
+        u = error @ self.stiffness - gap @ self.damping.T + forward + gyroscopic - weight
         spin = (u @ self.axis)[:, None] * self.axis
-        across = u - spin
-        excess = np.max(np.abs(across) / self.torque_limit, axis=-1, keepdims=True)
-        across /= np.maximum(excess, 1.0)
-        limited: Array = np.clip(across + spin, -self.torque_limit, self.torque_limit)
+        limited: Array = np.clip(
+            self.limited(u - spin) + spin, -self.torque_limit, self.torque_limit
+        )
         return limited
 
-    def predict(
-        self,
-        observation: ArrayLike,
-        state: Any = None,
-        episode_start: Any = None,
-        deterministic: bool = True,
-    ) -> tuple[NDArray[np.float32], None]:
-        """Actions for observations (n, 7) or (7,), as Stable-Baselines3's models answer.
 
-        observation: quaternion (w, x, y, z), body to world, then rates as a part of rate_limit.
-        The other arguments are those of learned policies; this law has no memory and no noise.
-        """
-        seen = np.asarray(observation, dtype=np.float64)
-        if seen.ndim not in (1, 2) or seen.shape[-1] != 7:
-            raise ValueError(f"observation must have shape (n, 7) or (7,), got {seen.shape}")
-        rows = np.atleast_2d(seen)
-        u = self.torque(rows[:, :4], rows[:, 4:] * self.rate_limit)
-        actions = (u / self.torque_limit).astype(np.float32)
-        return (actions if seen.ndim == 2 else actions[0]), None
+class AttitudePD(Law):
+    """Brings the whole attitude to a target, which may move.
+
+    With v the vector part of the error quaternion of positive scalar part, omega_t the target's
+    angular velocity in body axes and g = omega - omega_t,
+
+        u = J (-2 n^2 v - 2 z n g + omega_t x omega) + omega x J omega.
+
+    A small error obeys x'' + 2 z n x' + n^2 x = 0. What exceeds the limits is shortened, not
+    turned. Gains: frequency n [rad/s], damping z; a target that moves asks for a higher n.
+
+    Source: Wie, Weiss & Arapostathis (1989), as for `AxisPD`; of q and -q the nearer is taken.
+    """
+
+    def __init__(
+        self,
+        body: RigidBody,
+        torque_limit: ArrayLike,
+        *,
+        rate_limit: float,
+        dt: float,
+        frequency: float = 0.4,
+        damping: float = 1.0,
+    ) -> None:
+        super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
+        self.inertia = np.asarray(body.inertia)
+        self.stiffness, self.damping = 2 * frequency**2, 2 * damping * frequency
+
+    def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
+        sign = np.where(quaternion[:, :1] < 0, -1.0, 1.0)
+        omega, v = angular_velocity, sign * quaternion[:, 1:]
+        turn = -self.stiffness * v - self.damping * (omega - wanted) + np.cross(wanted, omega)
+        return self.limited(turn @ self.inertia + np.cross(omega, omega @ self.inertia))
+
+
+class RateDamping(Law):
+    """Takes angular momentum away, u = -J omega / T, shortened but not turned at the limits.
+
+    Without a gyroscopic term the torque opposes the body momentum J omega exactly, and so its size
+    falls as fast as the limits let it. Gain: time T [s].
+    """
+
+    def __init__(
+        self,
+        body: RigidBody,
+        torque_limit: ArrayLike,
+        *,
+        rate_limit: float,
+        dt: float,
+        time: float = 1.0,
+    ) -> None:
+        super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
+        self.inertia, self.time = np.asarray(body.inertia), time
+
+    def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
+        return self.limited(-(angular_velocity @ self.inertia) / self.time)

@@ -17,8 +17,8 @@ def arrays_in(value: Any) -> Iterator[Array]:
     if isinstance(value, np.ndarray) and value.dtype != object:
         yield value
     elif isinstance(value, Mapping):
-        for part in value.values():
-            yield from arrays_in(part)
+        for key in sorted(value, key=str):
+            yield from arrays_in(value[key])
     elif isinstance(value, tuple | list | np.ndarray):
         for part in value:
             yield from arrays_in(part)

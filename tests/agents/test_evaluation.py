@@ -42,9 +42,9 @@ def test_pd_succeeds_on_the_test_set():
     assert result.success_rate > 0.9
     assert result.success_interval[0] < result.success_rate <= result.success_interval[1]
     assert result.mean_return > 480
-    assert result.final_tilt < 0.1
+    assert result.final_error < 0.1
     assert 0 < result.settling_time < 1
-    assert result.tilt.shape == result.rate.shape == (501, 256)
+    assert result.attitude_error.shape == result.rate_error.shape == (501, 256)
     assert result.time[-1] == pytest.approx(10.0)
 
 
@@ -61,15 +61,15 @@ def test_lanes_that_fall_are_counted_to_their_end_only():
     assert result.settling_time is None
     assert result.length < 100
     assert result.mean_return < result.length
-    assert result.final_tilt > 60
-    ends = np.isfinite(result.tilt).sum(axis=0) - 1
+    assert result.final_error > 60
+    ends = np.isfinite(result.attitude_error).sum(axis=0) - 1
     assert ends.mean() == result.length
     assert json.loads(json.dumps(result.as_dict()))["settling_time"] is None
 
 
 def test_the_test_set_is_the_same_every_time_and_for_every_size():
     whole, part = evaluate("pd", episodes=20), evaluate("pd", episodes=7)
-    np.testing.assert_array_equal(whole.tilt[:, :7], part.tilt)
+    np.testing.assert_array_equal(whole.attitude_error[:, :7], part.attitude_error)
     assert whole.as_dict() == evaluate("pd", episodes=20).as_dict()
 
 

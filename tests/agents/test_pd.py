@@ -6,16 +6,16 @@ import pytest
 
 import rbgym
 from rbgym.agents import controllers
-from rbgym.agents.controllers.pd import QuaternionPD
+from rbgym.agents.controllers.pd import AxisPD
 from rbgym.quaternion import from_rotation_vector, rotate_inverse
 
 MGL = 0.5
 LIMIT = np.array([0.25, 0.25, 0.005])
 
 
-def law(dt: float = 0.0, limit: object = LIMIT, **gains: float) -> QuaternionPD:
+def law(dt: float = 0.0, limit: object = LIMIT, **gains: float) -> AxisPD:
     body, potential = rbgym.RigidBody([0.0045, 0.0045, 0.0005]), rbgym.HeavyTop(MGL)
-    return QuaternionPD(body, potential, limit, rate_limit=40.0, dt=dt, **gains)
+    return AxisPD(body, potential, limit, rate_limit=40.0, dt=dt, **gains)
 
 
 def tilted(angles: object) -> np.ndarray:
@@ -89,4 +89,4 @@ def test_it_takes_body_and_limits_from_a_single_env():
     for _ in range(150):
         obs, _, terminated, _, info = env.step(pd.predict(obs)[0])
         assert not terminated
-    assert info["tilt"] < 0.01
+    assert info["attitude_error"] < 0.01

@@ -1,4 +1,4 @@
-"""What differs from episode to episode besides the start. Parts as in rbgym.envs.goals."""
+"""What differs from episode to episode besides the start. Parts as in rbgym.envs.parts.goals."""
 
 from typing import Any, NamedTuple
 

@@ -1,4 +1,4 @@
-"""Where episodes begin. Parts as in rbgym.envs.goals."""
+"""Where episodes begin. Parts as in rbgym.envs.parts.goals."""
 
 import math
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""The reward: a sum of named, weighted terms. Parts as in rbgym.envs.goals."""
+"""The reward: a sum of named, weighted terms. Parts as in rbgym.envs.parts.goals."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Torques that nobody commanded. Parts as in rbgym.envs.goals."""
+"""Torques that nobody commanded. Parts as in rbgym.envs.parts.goals."""
 
 from typing import Any, NamedTuple
 

@@ -1,4 +1,4 @@
-"""Success and the end of an episode. Parts as in rbgym.envs.goals."""
+"""Success and the end of an episode. Parts as in rbgym.envs.parts.goals."""
 
 from typing import Any, NamedTuple
 

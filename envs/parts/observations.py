@@ -1,6 +1,6 @@
 """What a policy sees: an attitude in one of several forms, the rates, and perhaps the target's.
 
-Parts as in rbgym.envs.goals. No row is ever outside its bounds, which are those of the space.
+Parts as in rbgym.envs.parts.goals. No row is ever outside its bounds, which are those of the space.
 """
 
 import math
@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium import spaces
 
 from rbgym.envs.layout import OBSERVATION, TARGET
-from rbgym.envs.references import ahead
+from rbgym.envs.parts.references import ahead
 from rbgym.jit import choice, for_type, inlined
 from rbgym.layout import LANES
 from rbgym.quaternion import Array, canonical, qconj, qmul, scale

@@ -1,4 +1,4 @@
-"""How a target moves. Parts as in rbgym.envs.goals."""
+"""How a target moves. Parts as in rbgym.envs.parts.goals."""
 
 import math
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""What is measured of the state. Parts as in rbgym.envs.goals."""
+"""What is measured of the state. Parts as in rbgym.envs.parts.goals."""
 
 import math
 from typing import Any, NamedTuple

@@ -1,0 +1,1 @@
+"""The parts that a task is made of, compiled into its kernel."""

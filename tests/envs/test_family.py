@@ -1,0 +1,450 @@
+"""Every registered task: Gymnasium's contract, the physics, the hooks, and bad input."""
+
+import math
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode
+
+from rbgym.envs.checks import check_vector_env
+from rbgym.potentials import HeavyTop
+from rbgym.quaternion import canonicalized, conjugate, multiply, rotate, to_matrix
+from rbgym.registration import ENVIRONMENTS
+
+IDS = list(ENVIRONMENTS)
+FREE = ["AttitudeSlew-v0", "AttitudeTracking-v0", "Detumble-v0", "AttitudeReach-v0"]
+SLEW = "AttitudeSlew-v0"
+
+
+def make(env_id, **kwargs):
+    return gym.make(env_id, **kwargs).unwrapped
+
+
+def many(env_id, n=64, **kwargs):
+    return gym.make_vec(env_id, num_envs=n, **kwargs).unwrapped
+
+
+def at(env, quaternion, angular_velocity=(0, 0, 0), **more):
+    state = {"quaternion": quaternion, "angular_velocity": angular_velocity, **more}
+    return env.reset(options={"state": state})
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_gymnasiums_checker_has_nothing_to_say(env_id):
+    check_env(make(env_id))
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_vector_and_single_environment_agree_bit_for_bit_in_every_mode(env_id):
+    check_vector_env(env_id, check_pickle=True)
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_zero_actions_keep_what_the_physics_keeps(env_id):
+    env = many(env_id, autoreset_mode=AutoresetMode.DISABLED)
+    env.reset(seed=4)
+    start, still = env.invariants(), np.zeros((64, 3))
+    for _ in range(30):
+        _, _, over, late, _ = env.step(still)
+        if (over | late).any():
+            break
+    now = env.invariants()
+    size = np.abs(start["energy"]).max()
+    np.testing.assert_allclose(now["energy"], start["energy"], rtol=0, atol=2e-15 * size)
+    if isinstance(env.potential, HeavyTop):
+        largest = np.abs(start["angular_momentum"]).max()
+        drift = now["angular_momentum"][:, 2] - start["angular_momentum"][:, 2]
+        assert np.abs(drift).max() < 1e-13 * max(largest, env.potential.mgl)
+    else:
+        np.testing.assert_array_equal(now["angular_momentum"], start["angular_momentum"])
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_observations_stay_in_their_box_under_any_action(env_id):
+    env = many(env_id, n=128, autoreset_mode=AutoresetMode.SAME_STEP, max_episode_steps=100)
+    env.reset(seed=0)
+    pushes = np.sign(np.random.default_rng(0).standard_normal((128, 3)))
+    for _ in range(220):
+        observations, rewards, over, late, info = env.step(pushes)
+        assert env.observation_space.contains(observations)
+        assert np.isfinite(rewards).all()
+        for lane in np.flatnonzero(over | late):
+            assert env.single_observation_space.contains(info["final_obs"][lane])
+
+
+# --- books ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("env_id", FREE)
+def test_momentum_changes_by_the_impulse_of_the_torque(env_id):
+    """quat_em: h R_m u a step, R_m of the mean attitude; one substep, to see the attitudes."""
+    env = make(env_id, substeps=1)
+    env.reset(seed=1)
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        before, action = env.state, rng.uniform(-1, 1, 3)
+        env.step(action)
+        after = env.state
+        mean = before["quaternion"] + after["quaternion"]
+        if np.linalg.norm(mean) < 1:
+            mean = before["quaternion"] - after["quaternion"]
+        impulse = rotate(mean / np.linalg.norm(mean), env.dt * action * env.torque_limit)
+        change = after["angular_momentum"] - before["angular_momentum"]
+        np.testing.assert_allclose(change, impulse, rtol=0, atol=2e-16)
+
+
+def test_a_constant_disturbance_is_a_torque_beside_the_commanded_one():
+    push = np.array([0.003, -0.002, 0.001])
+    a = make(SLEW, disturbance={"constant": push})
+    b = make(SLEW)
+    at(a, [1, 0, 0, 0], [0.1, 0.2, 0.3])
+    at(b, [1, 0, 0, 0], [0.1, 0.2, 0.3])
+    for _ in range(10):
+        a.step(np.zeros(3))
+        b.step(push / b.torque_limit)
+    np.testing.assert_allclose(a.state["angular_momentum"], b.state["angular_momentum"], atol=1e-17)
+
+
+def test_white_noise_has_its_standard_deviation_and_differs_from_step_to_step():
+    env = many(SLEW, n=2000, disturbance={"white_noise": [0.01, 0.02, 0.0]})
+    at(env, [1, 0, 0, 0])
+    steps = []
+    for _ in range(3):
+        before = env.state["angular_momentum"]
+        env.step(np.zeros((2000, 3)))
+        steps.append((env.state["angular_momentum"] - before) / env.dt)
+    for torque in steps:
+        np.testing.assert_allclose(torque.std(axis=0), [0.01, 0.02, 0.0], rtol=0.06, atol=1e-4)
+        assert np.abs(torque.mean(axis=0)).max() < 4 * 0.02 / math.sqrt(2000)
+    correlation = np.corrcoef(np.concatenate([s[:, :2] for s in steps], axis=1).T)
+    assert np.abs(correlation - np.eye(6)).max() < 0.1
+
+
+def test_gravity_gradient_is_a_potential_and_reports_jacobis_integral():
+    env = make(SLEW, disturbance={"gravity_gradient": 0.3})
+    at(env, [0.8, 0.0, 0.6, 0.0], [0.0, 0.0, 0.3])
+    start = env.invariants()
+    for _ in range(100):
+        env.step(np.zeros(3))
+    now = env.invariants()
+    assert np.abs(now["angular_momentum"] - start["angular_momentum"]).max() > 1e-3
+    assert now["energy"] == pytest.approx(start["energy"], abs=1e-5)
+
+
+def test_a_disturbance_of_ones_own_acts_like_a_named_one():
+    push = np.array([0.003, -0.002, 0.001])
+    named = make(SLEW, disturbance={"constant": push})
+    own = make(SLEW, disturbance=lambda state: np.tile(push, (len(state["time"]), 1)))
+    for env in (named, own):
+        env.reset(seed=3)
+        for _ in range(5):
+            env.step(np.full(3, 0.5))
+    np.testing.assert_array_equal(named.state["angular_momentum"], own.state["angular_momentum"])
+
+
+# --- attitudes ------------------------------------------------------------------------------
+
+
+def test_random_attitudes_are_haar_uniform():
+    n = 20_000
+    env = many(SLEW, n=n)
+    env.reset(seed=5)
+    target = env._episodes.state()["target_quaternion"]
+    for q in (env.state["quaternion"], target):
+        R = to_matrix(q)
+        # Means of the entries and of their products under Haar's measure.
+        assert np.abs(R.mean(axis=0)).max() < 4 / math.sqrt(3 * n)
+        products = np.einsum("nij,nkl->ijkl", R, R) / n
+        expected = np.einsum("ik,jl->ijkl", np.eye(3), np.eye(3)) / 3
+        assert np.abs(products - expected).max() < 5 / math.sqrt(5 * n)
+        # The rotation angle has the density (1 - cos)/pi.
+        angle = 2 * np.arccos(np.clip(np.abs(q[:, 0]), 0, 1))
+        levels = np.linspace(0.3, math.pi, 10)
+        share = np.mean(angle[:, None] < levels, axis=0)
+        np.testing.assert_allclose(share, (levels - np.sin(levels)) / math.pi, atol=0.015)
+    relative = multiply(conjugate(target), env.state["quaternion"])
+    assert abs(np.corrcoef(target[:, 0], relative[:, 0])[0, 1]) < 0.03
+
+
+def test_an_angle_of_the_start_in_a_range_has_haars_density_there():
+    env = many(SLEW, n=8192, initial={"least_angle": 0.5, "angle": 1.5})
+    _, info = env.reset(seed=2)
+    angle = info["attitude_error"]
+    assert 0.5 <= angle.min() < 0.52
+    assert 1.48 < angle.max() <= 1.5
+    measure = lambda x: x - np.sin(x)  # noqa: E731
+    share = (measure(1.0) - measure(0.5)) / (measure(1.5) - measure(0.5))
+    assert np.mean(angle < 1.0) == pytest.approx(share, abs=4 * 0.5 / math.sqrt(8192))
+
+
+FORMS = {
+    "quaternion": lambda q: canonicalized(q),
+    "rotation_matrix": lambda q: to_matrix(q).reshape(-1),
+    "rotation_6d": lambda q: to_matrix(q)[:, :2].T.reshape(-1),
+    "mrp": lambda q: canonicalized(q)[1:] / (1 + canonicalized(q)[0]),
+    "log_error": lambda q: _log(canonicalized(q)),
+}
+
+
+def _log(q):
+    sine = np.linalg.norm(q[1:])
+    return 2 * math.atan2(sine, q[0]) * q[1:] / max(sine, 1e-300)
+
+
+ATTITUDES = [
+    [1.0, 0.0, 0.0, 0.0],
+    [0.0, 0.6, 0.0, 0.8],
+    [-0.1, 0.2, 0.3, math.sqrt(0.86)],
+    [math.cos(1e-9), math.sin(1e-9), 0.0, 0.0],
+    [1e-12, 0.0, -1.0, 0.0],
+]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_each_form_of_the_observation_is_its_definition_and_that_of_minus_q(form):
+    env = make(SLEW, observation=form)
+    target = np.array([0.5, 0.5, -0.5, 0.5])
+    for relative in ATTITUDES:
+        q = multiply(target, np.array(relative) / np.linalg.norm(relative))
+        seen = [at(env, s * q, target_quaternion=target)[0][:-3] for s in (1, -1)]
+        expected = FORMS[form](multiply(conjugate(target), q))
+        if abs(relative[0]) > 1e-10:
+            np.testing.assert_array_equal(*seen)
+            np.testing.assert_allclose(seen[0], expected, atol=2e-7)
+        else:  # of a half turn, either of two
+            length = np.linalg.norm(seen[0])
+            assert length == pytest.approx(np.linalg.norm(expected), abs=1e-6)
+        assert env.observation_space.contains(at(env, q, target_quaternion=target)[0])
+
+
+def test_the_continuous_quaternion_never_jumps():
+    env = make("Detumble-v0", observation="quaternion_continuous")
+    last, _ = env.reset(seed=0)
+    jumps = []
+    for _ in range(300):
+        seen, *_ = env.step(np.zeros(3))
+        jumps.append(np.abs(seen[:4] - last[:4]).max())
+        last = seen
+    assert max(jumps) < 0.2
+    assert last[0] == pytest.approx(env.state["quaternion"][0], abs=1e-6)
+
+
+@pytest.mark.parametrize("reward", ["dense", {"attitude": 1.0, "rate": 0.5, "progress": 2.0}])
+def test_the_turned_world_gives_the_same_rewards(reward):
+    turn = np.array([0.5, 0.1, -0.7, 0.5]) / np.linalg.norm([0.5, 0.1, -0.7, 0.5])
+    q, target = np.array([0.6, 0.0, 0.8, 0.0]), np.array([0.8, 0.6, 0.0, 0.0])
+    rewards = []
+    for w in (np.array([1.0, 0, 0, 0]), turn):
+        env = make(SLEW, reward=reward)
+        at(env, multiply(w, q), [0.1, -0.2, 0.3], target_quaternion=multiply(w, target))
+        rewards.append([env.step(np.array([0.3, -0.8, 0.5]))[1] for _ in range(20)])
+    np.testing.assert_allclose(*rewards, rtol=1e-11)
+
+
+def test_a_half_turn_away_is_neither_nan_nor_success():
+    for axis in np.eye(3):
+        env = make(SLEW)
+        observation, info = at(env, [0.0, *axis])
+        assert np.isfinite(observation).all()
+        assert info["attitude_error"] == pytest.approx(math.pi, abs=1e-7)
+        _, reward, *_, info = env.step(np.zeros(3))
+        assert np.isfinite(reward)
+        assert not info["is_success"]
+
+
+def test_products_of_inertia_count():
+    from rbgym import RigidBody
+
+    full = [[0.2, 0.02, 0.0], [0.02, 0.15, 0.01], [0.0, 0.01, 0.07]]
+    env = make(SLEW, body=RigidBody(full), substeps=1)
+    at(env, [1, 0, 0, 0])
+    env.step(np.array([1.0, 0.0, 0.0]))
+    expected = np.linalg.solve(full, [0.02 * env.dt, 0, 0])
+    np.testing.assert_allclose(env.state["angular_velocity"], expected, rtol=0, atol=2e-6)
+
+
+def test_the_targets_rate_is_the_derivative_of_its_attitude():
+    env = make("AttitudeTracking-v0", dt=1e-3, substeps=1)
+    env.reset(seed=3)
+    states = []
+    for _ in range(3):
+        env.step(np.zeros(3))
+        states.append({k: v[0] for k, v in env._episodes.state().items()})
+    change = multiply(conjugate(states[0]["target_quaternion"]), states[2]["target_quaternion"])
+    rate = 2 * change[1:] * np.sign(change[0]) / 2e-3
+    np.testing.assert_allclose(rate, states[1]["target_angular_velocity"], atol=1e-7)
+
+
+def test_a_preview_shows_where_the_target_will_be():
+    env, plain = (make("AttitudeTracking-v0", **k) for k in ({"preview": 1.0}, {}))
+    seen, _ = env.reset(seed=6)
+    plain.reset(seed=6)
+    assert seen.shape == (14,)
+    q = env.state["quaternion"]
+    for _ in range(10):
+        plain.step(np.zeros(3))
+    then = plain._episodes.state()["target_quaternion"][0]
+    np.testing.assert_allclose(seen[10:], canonicalized(multiply(conjugate(then), q)), atol=1e-6)
+
+
+# --- rewards, ends, sensors, randomisation --------------------------------------------------
+
+
+def test_rewards_are_the_sum_of_their_reported_terms():
+    weights = {
+        "closeness": 1.0, "success": 2.0, "attitude": 3.0, "rate": 4.0, "effort": 5.0,
+        "change": 6.0, "alive": 7.0, "progress": 8.0,
+    }  # fmt: skip
+    env = make(SLEW, reward=weights)
+    _, info = env.reset(seed=1)
+    shape = env.task.shape
+    last = np.zeros(3)
+
+    def nearness(info):
+        off = (2 * math.sin(info["attitude_error"] / 2) / shape.scale) ** 2
+        return 1 / (1 + off + shape.rate_weight * info["rate_error"] ** 2)
+
+    before = nearness(info)
+    for action in ([0.5, -1.0, 0.2], [0.1, 0.9, -0.4]):
+        u = np.array(action)
+        _, reward, *_, info = env.step(u)
+        now, effort = nearness(info), np.mean(u**2)
+        expected = {
+            "closeness": 1 / (1 / now + shape.effort_weight * effort),
+            "success": 0.0,
+            "attitude": -3 * math.sin(info["attitude_error"] / 2) ** 2,
+            "rate": -4 * (info["rate_error"] / env.rate_limit) ** 2,
+            "effort": -5 * effort,
+            "change": -6 * np.mean((u - last) ** 2) / 4,
+            "alive": 7.0,
+            "progress": 8 * (0.99 * now - before),
+        }
+        assert info["reward_terms"] == pytest.approx(expected, rel=1e-6)
+        assert sum(info["reward_terms"].values()) == pytest.approx(reward, rel=1e-14)
+        last, before = u, now
+
+
+def test_a_keep_out_cone_ends_the_episode_and_no_episode_begins_in_it():
+    cone = {"axis": [0, 0, 1], "direction": [1, 0, 0], "half_angle": 0.6}
+    env = many(SLEW, n=4096, termination={"keep_out": cone})
+    env.reset(seed=0)
+    state = env._episodes.state()
+    relative = multiply(conjugate(state["target_quaternion"]), state["quaternion"])
+    assert rotate(relative, (0.0, 0.0, 1.0))[:, 0].max() < math.cos(0.6)
+    one = make(SLEW, termination={"keep_out": cone})
+    at(one, [math.cos(0.4), 0, math.sin(0.4), 0], [0, 0.5, 0])  # z turns towards x
+    ends = [one.step(np.zeros(3))[2] for _ in range(12)]
+    angle = 0.8 + 0.05 * np.arange(1, 13)
+    assert ends == list(angle > math.pi / 2 - 0.6)
+
+
+def test_a_termination_of_ones_own_ends_episodes_on_single_and_vector():
+    late = lambda state: state["time"] > 0.45  # noqa: E731
+    check_vector_env(SLEW, env_kwargs={"termination": late})
+    env = make(SLEW, termination=late)
+    env.reset(seed=0)
+    assert [env.step(np.zeros(3))[2] for _ in range(5)] == [False] * 4 + [True]
+
+
+def test_sensor_noise_has_its_size_and_a_bias_stays_for_the_episode():
+    sensor = {"attitude": 0.01, "rate": 0.002, "rate_bias": 0.004}
+    env = many(SLEW, n=3000, sensor=sensor)
+    at(env, [1, 0, 0, 0])
+    seen = np.array([env.step(np.zeros((3000, 3)))[0] for _ in range(12)])
+    assert np.std(2 * seen[..., 1:4]) == pytest.approx(0.01, rel=0.03)
+    rates = seen[..., 4:] * env.rate_limit
+    assert np.std(rates.mean(axis=0)) == pytest.approx(
+        math.hypot(0.004, 0.002 / math.sqrt(12)), rel=0.05
+    )
+    assert np.std(rates - rates.mean(axis=0)) == pytest.approx(0.002 * math.sqrt(11 / 12), rel=0.05)
+    np.testing.assert_array_equal(env.state["angular_velocity"], 0.0)
+
+
+def test_every_inertia_drawn_is_that_of_a_body():
+    spread = {"inertia": 0.5, "mass": 0.3, "torque": 0.2}
+    env = many("TopSwingUp-v0", n=2000, randomization=spread)
+    env.reset(seed=1)
+    batch = env._episodes.batch
+    from rbgym import layout
+
+    J = batch.rows(layout.J, 3)
+    assert (J > 0).all()
+    assert (2 * J.max(axis=1) <= J.sum(axis=1) * (1 + 1e-12)).all()
+    np.testing.assert_allclose(batch.rows(layout.J_INV, 3), 1 / J)
+    weight = batch.rows(layout.POTENTIAL, 1)[:, 0] / batch.potential.mgl
+    assert 0.7 <= weight.min() < 0.72
+    assert 1.28 < weight.max() <= 1.3
+    before = J.copy()
+    env.reset()
+    assert (batch.rows(layout.J, 3) != before).all()
+
+
+def test_named_hooks_together_keep_single_and_vector_alike():
+    kwargs = {
+        "observation": "rotation_6d",
+        "sensor": {"attitude": 0.001, "rate": 0.001, "rate_bias": 0.001},
+        "reward": {"closeness": 1.0, "change": 0.1},
+        "termination": {"rate_limit": 1.0},
+        "disturbance": {"constant": [0.001, 0, 0], "white_noise": 0.001},
+        "randomization": {"inertia": 0.2, "torque": 0.1},
+        "difficulty": "hard",
+    }
+    check_vector_env(SLEW, env_kwargs=kwargs, check_pickle=True)
+    spec = gym.make(SLEW, **kwargs).spec
+    again = gym.make(gym.envs.registration.EnvSpec.from_json(spec.to_json()))
+    assert again.observation_space.shape == (9,)
+
+
+def test_goals_are_rewarded_alike_one_by_one_and_in_a_batch():
+    env = many("AttitudeReach-v0", n=256, initial={"angle": 0.2})
+    seen, _ = env.reset(seed=0)
+    seen, rewards, *_, info = env.step(np.zeros((256, 3)))
+    batch = env.compute_reward(seen["achieved_goal"], seen["desired_goal"], info)
+    np.testing.assert_array_equal(rewards, batch)
+    assert 0 < np.mean(batch == 0) < 1
+    one = env.compute_reward(seen["achieved_goal"][0], seen["desired_goal"][0], {})
+    assert isinstance(one, float)
+    assert one == batch[0]
+    within = info["attitude_error"] < math.radians(5)
+    assert np.mean(within == (batch == 0)) > 0.99
+
+
+@pytest.mark.parametrize(
+    ("env_id", "kwargs", "message"),
+    [
+        (SLEW, {"difficulty": "insane"}, "difficulty must be one of"),
+        (SLEW, {"reward": {"closenes": 1}}, "did you mean 'closeness'"),
+        (SLEW, {"reward": {"rate": math.nan}}, r"reward\['rate'\] must be in"),
+        (SLEW, {"sensor": {"attitude": 0.1}}, "below the success threshold"),
+        (SLEW, {"sensor": {"atitude": 0.1}}, "did you mean 'attitude'"),
+        (SLEW, {"disturbance": {"wind": 1}}, "disturbance must have keys"),
+        (SLEW, {"disturbance": {"white_noise": -1.0}}, "must not be negative"),
+        ("RigidTop-v0", {"disturbance": {"gravity_gradient": 0.1}}, "a body with weight"),
+        (SLEW, {"randomization": {"inertia": 1.5}}, r"randomization\['inertia'\] must be in"),
+        (SLEW, {"initial": {"least_angle": 2.0, "angle": 1.0}}, "must be at most angle"),
+        (SLEW, {"mgl": 1.0}, "left out for a free body"),
+        (SLEW, {"termination": {"rate_limit": 9.0}}, "rate_limit"),
+        (
+            SLEW,
+            {"termination": {"keep_out": {
+                "axis": [1, 0, 0], "direction": [1, 0, 0], "half_angle": 0.2}}},
+            "lies over it",
+        ),
+        (
+            "RigidTop-v0",
+            {"termination": {"keep_out": {
+                "axis": [0, 0, 1], "direction": [0, 0, 1], "half_angle": 0.2}}},
+            "lies over it",
+        ),
+        (SLEW, {"termination": {"keep_out": {"axis": [1, 0, 0]}}}, "must have axis, direction"),
+        (SLEW, {"observation": "quaternions"}, "did you mean 'quaternion'"),
+        ("AttitudeReach-v0", {"observation": "mrp"}, "must be 'quaternion' in this task"),
+        (SLEW, {"preview": 1.0}, "preview must be left out"),
+        ("AttitudeTracking-v0", {"preview": -1.0}, "preview must be"),
+    ],
+)  # fmt: skip
+def test_bad_hooks_are_named(env_id, kwargs, message):
+    with pytest.raises(ValueError, match=message):
+        make(env_id, **kwargs)
