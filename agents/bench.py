@@ -14,9 +14,19 @@ import rbgym
 Timed = Callable[[int], float]
 
 LANES = 1024
+# Named hooks and randomisation, which are to cost little.
+HOOKS: dict[str, Any] = {
+    "observation": "rotation_6d",
+    "reward": {"closeness": 1.0, "change": 0.1, "progress": 1.0},
+    "sensor": {"attitude": 1e-3, "rate": 1e-3, "rate_bias": 1e-3},
+    "termination": {"keep_out": {"axis": (1, 0, 0), "direction": (0, 0, 1), "half_angle": 0.5}},
+    "disturbance": {"constant": (1e-3, 0, 0), "white_noise": 1e-3},
+    "randomization": {"inertia": 0.1, "mass": 0.1, "torque": 0.1},
+}
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "akw, 1 substep": ("RigidTop-v0", {"integrator": "akw", "substeps": 1}),
     "defaults": ("RigidTop-v0", {}),
+    "defaults, hooks": ("RigidTop-v0", HOOKS),
     "CartPole-v1": ("CartPole-v1", {}),
 }
 

@@ -4,6 +4,8 @@ Only what a command needs is imported, when it runs: learning libraries belong t
 evaluation of a trained policy. Bad input ends with one line on stderr and exit status 2.
 """
 
+import importlib
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -51,10 +53,17 @@ app = typer.Typer(
 
 
 @app.command("list")
-def list_(as_json: Json = False) -> None:
+def list_(
+    module: Annotated[
+        list[str] | None, typer.Option(help="Import this first: it may register tasks.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
     """List environments, integrators and controllers."""
     from rbgym.agents import reports
 
+    for name in module or ():
+        importlib.import_module(name)
     content = reports.catalogue()
     reports.print_json(content) if as_json else reports.print_catalogue(content)
 
@@ -116,7 +125,7 @@ def train(
     """Train a policy; the same command resumes an interrupted run from its last checkpoint."""
     from rbgym.agents import reports, training
 
-    out = out or Path("runs") / f"{env}-{algo}-{seed}"
+    out = out or Path("runs") / f"{env.rpartition(':')[2]}-{algo}-{seed}"
     done = training.train(
         env,
         algo,
@@ -222,5 +231,6 @@ def _numbers(name: str, text: str, counts: tuple[int, ...]) -> list[float]:
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line; modules of the working folder can be imported, as with `python -m`."""
+    sys.path.insert(0, "")
     app()

@@ -1,20 +1,24 @@
 """Policies and classical controllers measured on one fixed set of start states."""
 
+import importlib
 import math
 from dataclasses import dataclass, field
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from gymnasium.envs.registration import load_env_creator
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from rbgym.agents import controllers
 from rbgym.agents.controllers import Policy
+from rbgym.envs.task import Task
 
 Array = NDArray[np.float64]
 
-# Start states are drawn from the lane's own seed: these never meet those of a training run.
+# Start states are drawn from the lane's own seed: these never meet those of a training run. A
+# quarter of them is for each category of the task. The set's version is the env's.
 TEST_SEEDS = range(1_000_000, 1_000_256)
 
 
@@ -24,6 +28,7 @@ class Evaluation:
 
     success_interval: Wilson's 95 % interval of the success rate. final_error: median angle [deg].
     settling_time: median over the successes [s], None without any. length: mean [steps].
+    by_category: success rate in each of the task's categories.
     time (steps+1,) [s]; attitude_error (steps+1, n) [rad] and rate_error (steps+1, n) [rad/s], how
     far from the goal, are nan after a lane's end. settled: angle [rad] and rate [rad/s] within
     which the task counts as done.
@@ -37,6 +42,7 @@ class Evaluation:
     final_error: float
     settling_time: float | None
     length: float
+    by_category: dict[str, float]
     time: Array = field(repr=False)
     attitude_error: Array = field(repr=False)
     rate_error: Array = field(repr=False)
@@ -51,19 +57,41 @@ class Evaluation:
 def evaluate(
     policy: Policy | str, env_id: str = "RigidTop-v0", episodes: int = 256, **env_kwargs: Any
 ) -> Evaluation:
-    """Run one episode from each of the first `episodes` states of the test set.
+    """Run one episode from each of the first `episodes` states of the task's test set.
 
-    policy: whatever has `predict`, e.g. a Stable-Baselines3 model, or a controller's name.
-    env_kwargs: arguments of the env. Raises ValueError for bad arguments.
+    The states go round the categories of the task, which decide on `initial`. policy: whatever has
+    `predict`, e.g. a Stable-Baselines3 model, or a controller's name. env_kwargs: arguments of the
+    env. Raises ValueError for bad arguments.
     """
     if not 1 <= episodes <= len(TEST_SEEDS):
         raise ValueError(f"episodes must be from 1 to {len(TEST_SEEDS)}, got {episodes!r}")
-    env = gym.make_vec(
-        env_id, num_envs=episodes, autoreset_mode=AutoresetMode.DISABLED, **env_kwargs
-    )
+    categories = task_of(env_id).categories
+    rollouts = {}
+    for k, (category, initial) in enumerate(categories.items()):
+        seeds = list(TEST_SEEDS[:episodes][k :: len(categories)])
+        if seeds:
+            kwargs = {**env_kwargs, "initial": initial}
+            rollouts[category] = _rollout(policy, env_id, seeds, kwargs)
+    return _summary(rollouts)
+
+
+def task_of(env_id: str) -> Task:
+    """The declaration of a registered task."""
+    module, _, name = env_id.rpartition(":")
+    if module:
+        importlib.import_module(module)
+    creator: Any = load_env_creator(str(gym.spec(name).entry_point))
+    task: Task = creator.task
+    return task
+
+
+def _rollout(
+    policy: Policy | str, env_id: str, seeds: list[int], kwargs: dict[str, Any]
+) -> "_Rollout":
+    env = gym.make_vec(env_id, num_envs=len(seeds), autoreset_mode=AutoresetMode.DISABLED, **kwargs)
     try:
         chosen = controllers.make(policy, env) if isinstance(policy, str) else policy
-        return _summary(_Rollout(env).run(chosen))
+        return _Rollout(env, seeds).run(chosen)
     finally:
         env.close()
 
@@ -71,9 +99,9 @@ def evaluate(
 class _Rollout:
     """The first episode of each lane of a vector env in DISABLED mode."""
 
-    def __init__(self, env: Any) -> None:
+    def __init__(self, env: Any, seeds: list[int]) -> None:
         n = env.num_envs
-        self.env = env
+        self.env, self.seeds = env, seeds
         self.dt = float(env.unwrapped.dt)
         self.running = np.ones(n, dtype=np.bool_)
         self.returns, self.lengths = np.zeros(n), np.zeros(n, dtype=np.int64)
@@ -83,10 +111,9 @@ class _Rollout:
         self.rate_error: list[Array] = []
 
     def run(self, policy: Policy) -> "_Rollout":
-        n = self.env.num_envs
-        obs, info = self.env.reset(seed=list(TEST_SEEDS[:n]))
+        obs, info = self.env.reset(seed=self.seeds)
         self._record(info)
-        start, state = np.ones(n, dtype=np.bool_), None
+        start, state = np.ones(len(self.seeds), dtype=np.bool_), None
         while self.running.any():
             actions, state = policy.predict(
                 obs, state=state, episode_start=start, deterministic=True
@@ -109,27 +136,38 @@ class _Rollout:
         self.rate_error.append(np.where(self.running, info["rate_error"], np.nan))
 
 
-def _summary(rollout: _Rollout) -> Evaluation:
-    angle, rate = np.stack(rollout.attitude_error), np.stack(rollout.rate_error)
-    n = angle.shape[1]
-    success = rollout.success
-    inside = (angle < rollout.settled[0]) & (rate < rollout.settled[1])
-    settled = settling_times(inside, rollout.dt)
-    successes = int(success.sum())
+def _summary(rollouts: dict[str, _Rollout]) -> Evaluation:
+    runs = list(rollouts.values())
+    first, steps = runs[0], max(len(run.rate_error) for run in runs)
+    angle = np.concatenate([_padded(run.attitude_error, steps) for run in runs], axis=1)
+    rate = np.concatenate([_padded(run.rate_error, steps) for run in runs], axis=1)
+    lengths = np.concatenate([run.lengths for run in runs])
+    returns = np.concatenate([run.returns for run in runs])
+    success = np.concatenate([run.success for run in runs])
+    n, successes = len(success), int(success.sum())
+    inside = (angle < first.settled[0]) & (rate < first.settled[1])
+    settled = settling_times(inside | np.isnan(angle), first.dt)
     return Evaluation(
         episodes=n,
-        mean_return=float(rollout.returns.mean()),
-        std_return=float(rollout.returns.std()),
+        mean_return=float(returns.mean()),
+        std_return=float(returns.std()),
         success_rate=successes / n,
         success_interval=wilson_interval(successes, n),
-        final_error=float(np.degrees(np.median(angle[rollout.lengths, np.arange(n)]))),
+        final_error=float(np.degrees(np.median(angle[lengths, np.arange(n)]))),
         settling_time=float(np.median(settled[success])) if successes else None,
-        length=float(rollout.lengths.mean()),
-        time=np.asarray(rollout.dt * np.arange(len(angle)), dtype=np.float64),
+        length=float(lengths.mean()),
+        by_category={name: float(run.success.mean()) for name, run in rollouts.items()},
+        time=np.asarray(first.dt * np.arange(steps), dtype=np.float64),
         attitude_error=angle,
         rate_error=rate,
-        settled=rollout.settled,
+        settled=first.settled,
     )
+
+
+def _padded(history: list[Array], steps: int) -> Array:
+    """The history (instants, n), with nan up to `steps` instants."""
+    values = np.stack(history)
+    return np.pad(values, ((0, steps - len(values)), (0, 0)), constant_values=np.nan)
 
 
 def settling_times(inside: NDArray[np.bool_], dt: float) -> Array:

@@ -9,15 +9,13 @@ ALGORITHMS = ("ppo", "sac", "td3")
 
 
 def load(algo: str, env_id: str) -> dict[str, Any]:
-    """The hyperparameters of an algorithm ("ppo", "sac", "td3") for an env.
+    """The hyperparameters of an algorithm for an env: the default ones, and the env's own.
 
-    Raises ValueError where there are none.
+    Raises ValueError for an algorithm other than "ppo", "sac" and "td3".
     """
     if algo not in ALGORITHMS:
         raise ValueError(f"algo must be one of {list(ALGORITHMS)}, got {algo!r}")
     file = resources.files("rbgym.agents") / "hyperparameters" / f"{algo}.yml"
     table: dict[str, dict[str, Any]] = yaml.safe_load(file.read_text(encoding="utf-8"))
     name = env_id.rpartition(":")[2]
-    if name not in table:
-        raise ValueError(f"env must be one of {list(table)} for {algo}, got {env_id!r}")
-    return table[name]
+    return {**table["default"], **table.get(name, {})}

@@ -51,14 +51,16 @@ class AttitudeReachEnv(AttitudeEnv):
     clipped.
 
     ## Reward
-    0 where the attitude is within 5 degrees of the goal, else -1: `compute_reward(achieved_goal,
-    desired_goal, info)`, of one pair or of many.
+    1 where the attitude is within 5 degrees of the goal, else 0: `compute_reward(achieved_goal,
+    desired_goal, info)`, of one pair or of many. It is not negative, so that ending early never pays.
 
     ## Start
     At rest. The target's attitude and the body's are Haar-uniform, independent of each other.
 
     ## Success, termination and truncation
-    {ends}
+    Success: within 5 degrees in the last step (`info["is_success"]`). Terminates when |omega|
+    exceeds 2 rad/s; truncated at the time limit, or if a step cannot be solved
+    (`info["integration_failed"]`).
 
     ## Arguments
     {arguments}
@@ -84,14 +86,20 @@ class AttitudeReachEnv(AttitudeEnv):
         rate_limit=2.0,
         shape=SHAPE,
         difficulty={"easy": {"initial": {"angle": 1.0}}, "hard": {"initial": {"rate": 0.2}}},
+        categories={
+            "small angle": {"angle": 0.5},
+            "large angle": {"least_angle": 1.5, "angle": 2.6},
+            "near half turn": {"least_angle": 3.05},
+            "any": {},
+        },
     )
 
     @staticmethod
     def compute_reward(achieved_goal: Array, desired_goal: Array, info: Any) -> Any:
-        """0 within the tolerance, else -1; goals (4,) or (..., 4)."""
+        """1 within the tolerance, else 0; goals (4,) or (..., 4)."""
         a, b = np.asarray(achieved_goal, float), np.asarray(desired_goal, float)
-        far = np.abs(np.sum(a * b, axis=-1)) <= math.cos(TOLERANCE / 2)
-        return -far.astype(float) if far.ndim else -float(far)
+        near = np.abs(np.sum(a * b, axis=-1)) > math.cos(TOLERANCE / 2)
+        return near.astype(float) if near.ndim else float(near)
 
 
 AttitudeReachVectorEnv = vectorised(AttitudeReachEnv)

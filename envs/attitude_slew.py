@@ -75,6 +75,12 @@ class AttitudeSlewEnv(AttitudeEnv):
             "easy": {"initial": {"angle": 1.0}},
             "hard": {"initial": {"rate": 0.2}, "randomization": {"inertia": 0.2, "torque": 0.2}},
         },
+        categories={
+            "small angle": {"angle": 0.5},
+            "large angle": {"least_angle": 1.5, "angle": 2.6},
+            "near half turn": {"least_angle": 3.05},
+            "high rate": {"least_rate": 0.1, "rate": 0.2},
+        },
     )
 
 

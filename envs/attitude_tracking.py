@@ -70,6 +70,12 @@ class AttitudeTrackingEnv(AttitudeEnv):
             "easy": {"initial": {"angle": 0.1}},
             "hard": {"initial": {"angle": math.pi, "rate": 0.2}},
         },
+        categories={
+            "small angle": {"angle": 0.1},
+            "large angle": {"least_angle": 0.4},
+            "high rate": {"least_rate": 0.04},
+            "any": {},
+        },
     )
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rbgym.envs.episodes import Episodes, Snapshot, checked_seed
 from rbgym.envs.info import LazyInfo, SingleInfo, VectorInfo
+from rbgym.envs.pages import filled
 from rbgym.envs.task import Task
 from rbgym.quaternion import Array
 from rbgym.simulate import count
@@ -87,6 +88,11 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
     """A body to be turned: the base of every single environment. A subclass has a `task`."""
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012  (as Gymnasium declares it)
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "task" in cls.__dict__ and cls.__doc__:
+            cls.__doc__ = filled(cls.__doc__, cls.task)
 
     def __init__(self, max_episode_steps: int | None = None, **kwargs: Any) -> None:
         batch, setup, box = self.task.build(1, max_episode_steps, **kwargs)

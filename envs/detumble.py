@@ -57,6 +57,12 @@ class DetumbleEnv(AttitudeEnv):
             "easy": {"initial": {"least_rate": 0.1, "rate": 0.5}},
             "hard": {"initial": {"least_rate": 1.5, "rate": 2.5}},
         },
+        categories={
+            "slow": {"least_rate": 0.1, "rate": 0.5},
+            "medium": {"least_rate": 0.5, "rate": 1.0},
+            "fast": {"least_rate": 1.0, "rate": 1.5},
+            "any": {},
+        },
     )
 
 

@@ -88,6 +88,12 @@ class IntermediateAxisEnv(AttitudeEnv):
             "easy": {"initial": {"tilt": 0.02, "transverse": 0.05}},
             "hard": {"initial": {"tilt": 0.5, "spin": 2.0}},
         },
+        categories={
+            "small tilt": {"tilt": 0.02},
+            "large tilt": {"least_tilt": 0.08},
+            "large rate": {"tilt": 0.0},
+            "any": {},
+        },
     )
 
 

@@ -89,8 +89,9 @@ def start(default: Any, initial: Mapping[str, float] | None, rate_limit: float) 
 
 def reward(
     value: str | Mapping[str, float] | Callable[..., Any], shape: Closeness, rate_limit: float
-) -> Weighted:
-    """The weighted sum that a name or a dict of weights stands for; of a callable, nothing."""
+) -> tuple[Weighted | Closeness, tuple[str, ...]]:
+    """What a name or a dict of weights stands for, and the names of its terms. A callable, which
+    takes its place, has none."""
     if callable(value):
         weights: Mapping[str, float] = {}
     elif isinstance(value, str):
@@ -103,7 +104,11 @@ def reward(
     else:
         weights = _keys("reward", value, TERM_NAMES)
     numbers = [_number(f"reward[{n!r}]", weights.get(n, 0.0), -1e9, 1e9) for n in TERM_NAMES]
-    return Weighted(shape, rate_limit, DISCOUNT, tuple(numbers))  # type: ignore[arg-type]
+    used = [n for n, weight in enumerate(numbers) if weight]
+    terms = TERM_NAMES[: used[-1] + 1] if used else ()
+    if weights == REWARDS["dense"]:
+        return shape, terms  # nothing but it: the quickest
+    return Weighted(shape, rate_limit, DISCOUNT, tuple(numbers)), terms  # type: ignore[arg-type]
 
 
 # --- sensor ---------------------------------------------------------------------------------

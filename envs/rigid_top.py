@@ -34,37 +34,25 @@ class RigidTopEnv(AttitudeEnv):
     unstable: without torque the top falls.
 
     ## Observation: Box, float32, (7,)
-    | index | what | bounds |
-    |---|---|---|
-    | 0 | w of the quaternion, body to world; of q and -q the one with w >= 0 | [0, 1] |
-    | 1-3 | x, y, z of it | [-1, 1] |
-    | 4-6 | angular velocity in body axes / (40 rad/s) | a little over the rate limit |
+    {attitude}
+    {rates}
 
     ## Action: Box(-1, 1, (3,)), float32
     Torque about the body axes as a fraction of 0.5, 0.5 and 0.01 times mgl, held over the period.
     The spin axis has a tenth of the inertia, and a fiftieth of the torque. Beyond +-1 is clipped.
 
-    ## Reward, in (0, 1]
-    1 / (1 + (2 sin(tilt/2) / 0.2)^2 + 0.02 |omega|^2 + 0.02 mean(action^2)), tilt in rad, omega in
-    rad/s. It is positive, so that ending early never pays. `reward="sparse"`: 1 in the success
-    region, else 0. `info["reward_terms"]` has the three summands.
+    ## Reward
+    {reward}
 
     ## Start
     Tilt uniform in [0, 0.5] rad in a uniform direction, spin uniform in [-5, 5] rad/s, rates
     across the axis uniform in a disc of 0.1 rad/s. Drawn from (seed, number of the episode).
 
     ## Success, termination and truncation
-    Success: tilt under 5 degrees and |omega| under 0.5 rad/s throughout the last 50 steps
-    (`info["is_success"]`). Terminates when the axis falls below the horizontal or |omega| exceeds
-    40 rad/s; truncated after 500 steps, or if a step cannot be solved
-    (`info["integration_failed"]`).
+    {ends}
 
     ## Arguments
-    integrator, dt, substeps, body (a RigidBody that turns about its reference point), mgl [N m],
-    torque_limit [N m] (number or (3,)), initial (dict with tilt, spin, transverse), projection;
-    reward: "upright", "sparse" or a callable (state, action) -> (n,); observation: "quaternion" or
-    a callable (state) -> (n, k). state is a dict of arrays with a leading lane axis: quaternion,
-    angular_velocity, angular_momentum, energy, time.
+    {arguments}
 
     ## Version history
     v0: first version.
@@ -84,6 +72,12 @@ class RigidTopEnv(AttitudeEnv):
         difficulty={
             "easy": {"initial": {"tilt": 0.2, "spin": 1.0}},
             "hard": {"initial": {"tilt": 1.0, "spin": 10.0, "transverse": 1.0}},
+        },
+        categories={
+            "small tilt": {"tilt": 0.1},
+            "large tilt": {"least_tilt": 0.4, "tilt": 0.5},
+            "fast spin": {"mean_spin": 4.5, "spin": 0.5},
+            "any": {},
         },
     )
 

@@ -91,6 +91,12 @@ class SteadyPrecessionEnv(AttitudeEnv):
             "easy": {"initial": {"least_tilt": 1.0, "tilt": 1.1, "spin": 1.0, "transverse": 1.0}},
             "hard": {"initial": {"least_tilt": 0.5, "tilt": 1.5, "spin": 8.0}},
         },
+        categories={
+            "near": {"least_tilt": 0.96, "tilt": 1.0, "spin": 1.0, "transverse": 0.5},
+            "high": {"least_tilt": 0.8, "tilt": 0.9},
+            "low": {"least_tilt": 1.2, "tilt": 1.3},
+            "any": {},
+        },
     )
 
 

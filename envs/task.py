@@ -29,7 +29,7 @@ from rbgym.envs.parts.endings import Ends, Settled
 from rbgym.envs.parts.goals import Axis, Rest, Target
 from rbgym.envs.parts.observations import FORMS, Nothing, Shown
 from rbgym.envs.parts.references import Still
-from rbgym.envs.parts.rewards import TERM_NAMES, Closeness
+from rbgym.envs.parts.rewards import Closeness
 from rbgym.envs.parts.starts import Tilted, Turned
 from rbgym.potentials import HeavyTop, NoPotential
 from rbgym.simulate import count, positive
@@ -53,7 +53,7 @@ class Task:
     shape: of the dense reward. reference: makes the target's motion, given dt. more: what is
     shown beside attitude and rates. form: of the attitude, where it cannot be chosen. split and
     split_space: rows of observations, and their box, as a dict. difficulty: arguments that "easy"
-    and "hard" stand for.
+    and "hard" stand for. categories: starts of the test set, as `initial`, by name.
     """
 
     body: Callable[[], RigidBody]
@@ -75,6 +75,7 @@ class Task:
     split: Callable[[Any], dict[str, Any]] | None = None
     split_space: Callable[[spaces.Box], spaces.Dict] | None = None
     difficulty: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    categories: Mapping[str, Mapping[str, float]]
 
     def build(
         self, size: int, max_episode_steps: int | None, *, difficulty: str = "medium", **kwargs: Any
@@ -137,22 +138,21 @@ class Task:
             more=options.preview(preview, self.more),
         )
         space = unbounded(observation, batch) if callable(observation) else shown.space()
-        weighted = options.reward(reward, self.shape, self.rate_limit)
-        used = [n for n, w in enumerate(weighted.weights) if w]
+        rewarded, terms = options.reward(reward, self.shape, self.rate_limit)
         setup = Setup(
             parts=Parts(
                 observation=shown,
                 sensor=noise,
                 goal=goal,
                 reference=reference,
-                reward=weighted,
+                reward=rewarded,
                 success=Settled(4.0 * math.sin(self.angle / 2.0) ** 2, self.rate),
                 ends=options.termination(termination, ends, goal),
                 start=start,
                 spread=spread,
                 disturbance=pushed,
             ),
-            terms=TERM_NAMES[: max(used) + 1] if used and not callable(reward) else (),
+            terms=terms,
             dt=dt,
             substeps=substeps,
             torque_limit=limits,

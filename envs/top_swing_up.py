@@ -67,6 +67,12 @@ class TopSwingUpEnv(AttitudeEnv):
             "easy": {"torque_scale": 2.0},
             "hard": {"torque_scale": 0.6, "initial": {"spin": 5.0}},
         },
+        categories={
+            "still": {"spin": 0.0, "transverse": 0.0},
+            "straight down": {"least_tilt": 3.13},
+            "fast spin": {"mean_spin": 0.5, "spin": 0.0},
+            "any": {},
+        },
     )
 
 

@@ -15,6 +15,15 @@ ENVIRONMENTS = {
 }
 
 
+def register(env_id: str, module: str, name: str, max_episode_steps: int) -> None:
+    """Register a task of your own, with its native vector version, for Gymnasium and `rbgym list`.
+
+    module: where the classes `<name>Env` and `<name>VectorEnv` stand; nothing is imported yet.
+    """
+    ENVIRONMENTS[env_id] = (module, name, max_episode_steps)
+    register_environments()
+
+
 def register_environments() -> None:
     """Register every environment, with its native vector version, unless that has been done."""
     for env_id, (module, name, horizon) in ENVIRONMENTS.items():

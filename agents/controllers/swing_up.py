@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from rbgym.agents.controllers.law import Law
 from rbgym.agents.controllers.pd import AxisPD
 from rbgym.body import RigidBody
+from rbgym.envs.parts.goals import Axis
 from rbgym.potentials import HeavyTop
 from rbgym.quaternion import rotate_inverse
 
@@ -48,6 +49,8 @@ class SwingUp(Law):
     def for_env(cls, env: Any, **gains: float) -> Self:
         """The law for a top env, single or vector; gains: gain, capture, damping_time."""
         top = env.unwrapped
+        if not isinstance(top.potential, HeavyTop) or top.goal != Axis():
+            raise ValueError(f"env must be a top to be brought upright, its goal is {top.goal!r}")
         return cls(
             top.body, top.potential, top.torque_limit, rate_limit=top.rate_limit, dt=top.dt, **gains
         )

@@ -1,9 +1,9 @@
 """The reward: a sum of named, weighted terms. Parts as in rbgym.envs.parts.goals."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rbgym.envs.layout import LAST_COMMAND, LAST_POTENTIAL, TERMS
-from rbgym.jit import inlined
+from rbgym.jit import choice, for_type, inlined
 from rbgym.layout import LANES
 from rbgym.quaternion import dot, sub
 from rbgym.rows import put_vector, vector
@@ -22,7 +22,7 @@ TERM_NAMES = (
 
 
 class Closeness(NamedTuple):
-    """1 / (1 + off + rate + effort): smooth, in (0, 1], 1 only at the goal without torque.
+    """The dense reward, 1 / (1 + off + rate + effort): smooth, in (0, 1], 1 only at the goal.
 
     off = (2 sin(angle / 2) / scale)^2, rate = rate_weight |omega - wanted|^2,
     effort = effort_weight * mean of the squared command.
@@ -50,17 +50,32 @@ class Weighted(NamedTuple):
 
 
 @inlined
-def potential(part, square, gap):
-    """P of the progress term."""
-    shape = part.shape
+def potential(shape, square, gap):
+    """P of the progress term: closeness without effort."""
     return 1.0 / (1.0 + square / (shape.scale * shape.scale) + shape.rate_weight * dot(gap, gap))
 
 
-@inlined
-def reward(part, buffer, i, square, gap, command, inside, begun):
+@choice
+def reward(
+    part: Any, buffer: Any, i: int, square: Any, gap: Any, command: Any, inside: Any, begun: Any
+) -> float:
     """The reward of the lane at i; writes its terms, and keeps what the next step needs."""
+    raise NotImplementedError
+
+
+@for_type(reward, Closeness)
+def _(part, buffer, i, square, gap, command, inside, begun):
+    effort = part.effort_weight * dot(command, command) / 3.0
+    value = 1.0 / (1.0 / potential(part, square, gap) + effort)
+    value = 0.0 if begun else value
+    buffer[i + TERMS * LANES] = value
+    return value
+
+
+@for_type(reward, Weighted)
+def _(part, buffer, i, square, gap, command, inside, begun):
     shape, w = part.shape, part.weights
-    last, P = buffer[i + LAST_POTENTIAL * LANES], potential(part, square, gap)
+    last, P = buffer[i + LAST_POTENTIAL * LANES], potential(shape, square, gap)
     change = sub(command, vector(buffer, i, LAST_COMMAND))
     put_vector(buffer, i, LAST_COMMAND, command)
     buffer[i + LAST_POTENTIAL * LANES] = P

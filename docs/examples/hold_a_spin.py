@@ -1,0 +1,57 @@
+"""A task of one's own: bring a satellite to spin about its z axis, pointing anywhere.
+
+rbgym list --module hold_a_spin
+rbgym train hold_a_spin:HoldASpin-v0
+"""
+
+from typing import ClassVar
+
+import numpy as np
+
+from rbgym import RigidBody
+from rbgym.envs.base import AttitudeEnv, vectorised
+from rbgym.envs.parts.goals import Axis
+from rbgym.envs.parts.rewards import Closeness
+from rbgym.envs.parts.starts import Tilted
+from rbgym.envs.task import Task
+from rbgym.registration import register
+
+SPIN = 1.0  # rad/s
+
+
+def disc() -> RigidBody:
+    """A disc of 10 kg."""
+    return RigidBody.cylinder(10.0, 0.3, 0.1)
+
+
+class HoldASpinEnv(AttitudeEnv):
+    """Bring a disc from rest to a spin of 1 rad/s about its axis, upright.
+
+    ## Observation
+    {attitude}
+    {rates}
+
+    ## Reward
+    {reward}
+
+    ## Success, termination and truncation
+    {ends}
+    """
+
+    task: ClassVar = Task(
+        body=disc,
+        torque=lambda body, mgl: np.full(3, 0.1),
+        start=Tilted(
+            least_tilt=0.0, tilt=0.5, precession=0.0, mean_spin=0.0, spin=0.0, transverse=0.0
+        ),
+        goal=Axis.at(0.0, 0.0, SPIN),
+        dt=0.1,
+        rate=0.05,
+        rate_limit=3.0,
+        shape=Closeness(scale=0.2, rate_weight=1.0, effort_weight=0.02),
+        categories={"any": {}},
+    )
+
+
+HoldASpinVectorEnv = vectorised(HoldASpinEnv)
+register("HoldASpin-v0", __name__, "HoldASpin", max_episode_steps=300)

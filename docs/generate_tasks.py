@@ -1,0 +1,104 @@
+"""Write the page of each task from its docstring, and the table of docs/tasks.md.
+
+python docs/generate_tasks.py            # write
+python docs/generate_tasks.py --check    # exit 1 if a page is not current
+python docs/generate_tasks.py --measure  # run the classical controllers again, then write
+
+What PPO learns comes from docs/learning.json, see docs/studies/learn_every_task.py.
+"""
+
+import inspect
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from gymnasium.envs.registration import load_env_creator
+
+from rbgym.registration import ENVIRONMENTS
+
+DOCS = Path(__file__).resolve().parent
+SOLVED, LEARNED, INDEX = DOCS / "solved.json", DOCS / "learning.json", DOCS / "tasks.md"
+BEGIN, END = "<!-- tasks:begin -->", "<!-- tasks:end -->"
+HEADINGS = ("task", "what", "doing nothing", "classical controller", "PPO, 500,000 steps")
+
+
+def env_class(env_id: str) -> Any:
+    """The class of the single environment."""
+    module, name, _ = ENVIRONMENTS[env_id]
+    return load_env_creator(f"{module}:{name}Env")
+
+
+def page(env_id: str) -> str:
+    """The docstring, under the id."""
+    horizon = ENVIRONMENTS[env_id][2]
+    text = inspect.cleandoc(env_class(env_id).__doc__)
+    head = f"<!-- made by docs/generate_tasks.py from the docstring -->\n# {env_id}\n\n"
+    return f"{head}{text.strip()}\n\nThe time limit of `gym.make` is {horizon} steps.\n"
+
+
+def row(env_id: str, solved: dict[str, Any], learned: dict[str, Any]) -> str:
+    """The cells of one task."""
+    first = inspect.cleandoc(env_class(env_id).__doc__).split("\n")[0].rstrip(".")
+    best = max((name for name in solved if name != "idle"), key=lambda n: solved[n]["success"])
+    settled = f"settled after {solved[best]['settling']:.2g} s"
+    cells = (
+        f"[{env_id}](tasks/{env_id}.md)",
+        first,
+        f"{100 * solved['idle']['success']:.1f} %",
+        f"`{best}` {100 * solved[best]['success']:.1f} %, {settled}",
+        f"{100 * learned['success']:.1f} %; return {learned['return']:.0f}, "
+        f"doing nothing {learned['idle_return']:.0f}",
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def index() -> str:
+    """docs/tasks.md with its table made anew."""
+    solved, learned = (json.loads(file.read_text("utf-8")) for file in (SOLVED, LEARNED))
+    rows = [row(env_id, solved[env_id], learned[env_id]) for env_id in ENVIRONMENTS]
+    table = [f"| {' | '.join(HEADINGS)} |", f"|{'---|' * len(HEADINGS)}", *rows]
+    before, rest = INDEX.read_text("utf-8").split(BEGIN)
+    return "\n".join([f"{before}{BEGIN}", *table, f"{END}{rest.split(END)[1]}"])
+
+
+def measure() -> None:
+    """Run every controller that fits on the test set of every task; half a minute."""
+    from rbgym.agents import controllers
+    from rbgym.agents.evaluation import evaluate
+
+    found: dict[str, dict[str, Any]] = {}
+    for env_id in ENVIRONMENTS:
+        found[env_id] = {}
+        for name in controllers.names():
+            try:
+                result = evaluate(name, env_id)
+            except ValueError:
+                continue  # a law for another kind of goal
+            found[env_id][name] = {
+                "success": result.success_rate,
+                "settling": result.settling_time,
+                "final_error": round(result.final_error, 4),
+                "by_category": result.by_category,
+            }
+    SOLVED.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+
+
+def main(check: bool) -> int:
+    """Write or check every page; the exit status."""
+    pages = {DOCS / "tasks" / f"{env_id}.md": page(env_id) for env_id in ENVIRONMENTS}
+    pages[INDEX] = index()
+    stale = [f for f, text in pages.items() if not f.exists() or f.read_text("utf-8") != text]
+    for file in stale:
+        if check:
+            print(f"{file.name} is not current: run python docs/generate_tasks.py")
+        else:
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(pages[file], "utf-8")
+    return int(check and bool(stale))
+
+
+if __name__ == "__main__":
+    if "--measure" in sys.argv[1:]:
+        measure()
+    sys.exit(main("--check" in sys.argv[1:]))
