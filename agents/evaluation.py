@@ -139,11 +139,13 @@ class _Rollout:
 def _summary(rollouts: dict[str, _Rollout]) -> Evaluation:
     runs = list(rollouts.values())
     first, steps = runs[0], max(len(run.rate_error) for run in runs)
-    angle = np.concatenate([_padded(run.attitude_error, steps) for run in runs], axis=1)
-    rate = np.concatenate([_padded(run.rate_error, steps) for run in runs], axis=1)
-    lengths = np.concatenate([run.lengths for run in runs])
-    returns = np.concatenate([run.returns for run in runs])
-    success = np.concatenate([run.success for run in runs])
+    # Back in the order of the seeds, whatever their categories.
+    order = np.argsort(np.concatenate([run.seeds for run in runs]))
+    angle = np.concatenate([_padded(run.attitude_error, steps) for run in runs], axis=1)[:, order]
+    rate = np.concatenate([_padded(run.rate_error, steps) for run in runs], axis=1)[:, order]
+    lengths = np.concatenate([run.lengths for run in runs])[order]
+    returns = np.concatenate([run.returns for run in runs])[order]
+    success = np.concatenate([run.success for run in runs])[order]
     n, successes = len(success), int(success.sum())
     inside = (angle < first.settled[0]) & (rate < first.settled[1])
     settled = settling_times(inside | np.isnan(angle), first.dt)

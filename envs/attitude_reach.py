@@ -51,11 +51,13 @@ class AttitudeReachEnv(AttitudeEnv):
     clipped.
 
     ## Reward
-    1 where the attitude is within 5 degrees of the goal, else 0: `compute_reward(achieved_goal,
-    desired_goal, info)`, of one pair or of many. It is not negative, so that ending early never pays.
+    reward="dense": 1 / (1 + (2 sin(a/2) / 0.2)^2), a the angle to the goal. reward="sparse": 1
+    where a is within 5 degrees, else 0. Both are `compute_reward(achieved_goal, desired_goal,
+    info)`, of one pair or of many, and never negative, so that ending early never pays.
 
     ## Start
-    At rest. The target's attitude and the body's are Haar-uniform, independent of each other.
+    At rest. The target is turned away from the world's axes by up to 1 rad, the body from the
+    target by up to 1 rad, each about a uniform axis, with the density of Haar's measure.
 
     ## Success, termination and truncation
     Success: within 5 degrees in the last step (`info["is_success"]`). Terminates when |omega|
@@ -72,7 +74,7 @@ class AttitudeReachEnv(AttitudeEnv):
     task: ClassVar = Task(
         body=satellite,
         torque=thrust,
-        start=Turned(least_angle=0.0, angle=math.pi, least_rate=0.0, rate=0.0),
+        start=Turned(least_angle=0.0, angle=1.0, least_rate=0.0, rate=0.0, target_angle=1.0),
         goal=Target(),
         form=World(),
         more=TargetQuaternion(),
@@ -85,21 +87,27 @@ class AttitudeReachEnv(AttitudeEnv):
         settled_steps=1,
         rate_limit=2.0,
         shape=SHAPE,
-        difficulty={"easy": {"initial": {"angle": 1.0}}, "hard": {"initial": {"rate": 0.2}}},
+        difficulty={
+            "easy": {"initial": {"angle": 0.3, "target_angle": 0.3}},
+            "hard": {"initial": {"angle": math.pi, "target_angle": math.pi}},
+        },
         categories={
-            "small angle": {"angle": 0.5},
-            "large angle": {"least_angle": 1.5, "angle": 2.6},
-            "near half turn": {"least_angle": 3.05},
+            "small angle": {"angle": 0.3},
+            "large angle": {"least_angle": 0.7},
+            "far target": {"target_angle": 1.5},
             "any": {},
         },
     )
 
-    @staticmethod
-    def compute_reward(achieved_goal: Array, desired_goal: Array, info: Any) -> Any:
-        """1 within the tolerance, else 0; goals (4,) or (..., 4)."""
+    def compute_reward(self, achieved_goal: Array, desired_goal: Array, info: Any) -> Any:
+        """The reward for goals (4,) or (..., 4) reached and asked for."""
         a, b = np.asarray(achieved_goal, float), np.asarray(desired_goal, float)
-        near = np.abs(np.sum(a * b, axis=-1)) > math.cos(TOLERANCE / 2)
-        return near.astype(float) if near.ndim else float(near)
+        cosine = np.minimum(np.abs(np.sum(a * b, axis=-1)), 1.0)
+        if self.is_sparse:
+            value = (cosine > math.cos(TOLERANCE / 2)).astype(float)
+        else:
+            value = 1.0 / (1.0 + 4.0 * (1.0 - cosine * cosine) / SHAPE.scale**2)
+        return value if value.ndim else float(value)
 
 
 AttitudeReachVectorEnv = vectorised(AttitudeReachEnv)

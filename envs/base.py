@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rbgym.envs.episodes import Episodes, Snapshot, checked_seed
 from rbgym.envs.info import LazyInfo, SingleInfo, VectorInfo
 from rbgym.envs.pages import filled
+from rbgym.envs.parts.rewards import Weighted
 from rbgym.envs.task import Task
 from rbgym.quaternion import Array
 from rbgym.simulate import count
@@ -49,8 +50,12 @@ class _Described:
         """What is to be reached, see rbgym.envs.parts.goals."""
         return self._episodes.setup.parts.goal
 
-    @staticmethod
-    def compute_reward(achieved_goal: Any, desired_goal: Any, info: Any) -> Any:
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the reward is other than the dense one."""
+        return isinstance(self._episodes.setup.parts.reward, Weighted)
+
+    def compute_reward(self, achieved_goal: Any, desired_goal: Any, info: Any) -> Any:
         """Reward of goals reached and asked for, of tasks whose observations name goals."""
         raise NotImplementedError
 
@@ -320,7 +325,7 @@ def vectorised(single: type[AttitudeEnv]) -> type[AttitudeVectorEnv]:
     name = single.__name__.removesuffix("Env") + "VectorEnv"
     space = {
         "task": single.task,
-        "compute_reward": staticmethod(single.compute_reward),
+        "compute_reward": single.compute_reward,
         "__module__": single.__module__,
         "__qualname__": name,
         "__doc__": f"Many lanes of `{single.__name__}`, stepped together.",

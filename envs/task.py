@@ -113,6 +113,8 @@ class Task:
         named("observation", observation, FORMS)
         if self.form is not None and observation != "quaternion":
             raise ValueError(f"observation must be 'quaternion' in this task, got {observation!r}")
+        if self.split and reward not in ("dense", "sparse"):
+            raise ValueError(f"reward must be 'dense' or 'sparse' in this task, got {reward!r}")
         body = body_or(body, self.body())
         weight = self._weight(body, mgl)
         dt = positive("dt", self.dt if dt is None else dt)

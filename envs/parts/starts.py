@@ -25,17 +25,19 @@ class Tilted(NamedTuple):
 
 
 class Turned(NamedTuple):
-    """A target at a Haar-uniform attitude, and the body turned away from it.
+    """A target turned away from the world, and the body turned away from the target.
 
-    The angle between them is in [least_angle, angle] rad, with the density of Haar's measure there,
-    about a uniform axis: with [0, pi] the body's attitude is Haar-uniform too. The rate is uniform
-    in [least_rate, rate] rad/s, about a uniform body axis.
+    Each by an angle with the density of Haar's measure, about a uniform axis: the target's angle in
+    [0, target_angle] rad, the body's in [least_angle, angle]. With pi for both, and 0 for the
+    least, the attitudes are Haar-uniform and independent. The rate is uniform in [least_rate, rate]
+    rad/s, about a uniform body axis.
     """
 
     least_angle: float
     angle: float
     least_rate: float
     rate: float
+    target_angle: float = math.pi
 
 
 @choice
@@ -56,17 +58,6 @@ def on_sphere(u, v):
     z, around = 2.0 * u - 1.0, on_circle(v)
     across = math.sqrt(max(1.0 - z * z, 0.0))
     return (across * around[0], across * around[1], z)
-
-
-@inlined
-def any_attitude(u, v, w):
-    """A Haar-uniform unit quaternion, from three uniform numbers.
-
-    Source: Shoemake (1992), Uniform random rotations, Graphics Gems III.
-    """
-    one, other = on_circle(v), on_circle(w)
-    s, c = math.sqrt(1.0 - u), math.sqrt(u)
-    return (c * other[0], s * one[0], s * one[1], c * other[1])
 
 
 @inlined
@@ -99,12 +90,18 @@ def _(part, buffer, i, a, b, c):
     return q, add(omega, scale(part.precession, upward(q)))
 
 
+@inlined
+def turn(least, most, a, b, c):
+    """A rotation by an angle in [least, most], from three uniform numbers."""
+    half = 0.5 * haar_angle(least, most, a)
+    x, y, z = scale(math.sin(half), on_sphere(b, c))
+    return (math.cos(half), x, y, z)
+
+
 @for_type(draw, Turned)
 def _(part, buffer, i, a, b, c):
-    target = any_attitude(a[0], a[1], a[2])
+    target = turn(0.0, part.target_angle, a[0], a[1], a[2])
     put_quaternion(buffer, i, TARGET, target)
-    angle = haar_angle(part.least_angle, part.angle, a[3])
-    axis = scale(math.sin(0.5 * angle), on_sphere(b[0], b[1]))
-    q = qmul(target, (math.cos(0.5 * angle), axis[0], axis[1], axis[2]))
+    q = qmul(target, turn(part.least_angle, part.angle, a[3], b[0], b[1]))
     speed = part.least_rate + (part.rate - part.least_rate) * b[2]
     return q, scale(speed, on_sphere(b[3], c[0]))

@@ -397,18 +397,22 @@ def test_named_hooks_together_keep_single_and_vector_alike():
     assert again.observation_space.shape == (9,)
 
 
-def test_goals_are_rewarded_alike_one_by_one_and_in_a_batch():
-    env = many("AttitudeReach-v0", n=256, initial={"angle": 0.2})
+@pytest.mark.parametrize("reward", ["dense", "sparse"])
+def test_goals_are_rewarded_alike_one_by_one_and_in_a_batch(reward):
+    env = many("AttitudeReach-v0", n=256, initial={"angle": 0.2}, reward=reward)
     seen, _ = env.reset(seed=0)
     seen, rewards, *_, info = env.step(np.zeros((256, 3)))
     batch = env.compute_reward(seen["achieved_goal"], seen["desired_goal"], info)
     np.testing.assert_array_equal(rewards, batch)
-    assert 0 < np.mean(batch) < 1
     one = env.compute_reward(seen["achieved_goal"][0], seen["desired_goal"][0], {})
     assert isinstance(one, float)
     assert one == batch[0]
-    within = info["attitude_error"] < math.radians(5)
-    assert np.mean(within == (batch == 1)) > 0.99
+    angle = info["attitude_error"]
+    if reward == "sparse":
+        assert 0 < np.mean(batch) < 1
+        assert np.mean((angle < math.radians(5)) == (batch == 1)) > 0.99
+    else:
+        np.testing.assert_allclose(batch, 1 / (1 + (2 * np.sin(angle / 2) / 0.2) ** 2), rtol=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -441,6 +445,7 @@ def test_goals_are_rewarded_alike_one_by_one_and_in_a_batch():
         (SLEW, {"termination": {"keep_out": {"axis": [1, 0, 0]}}}, "must have axis, direction"),
         (SLEW, {"observation": "quaternions"}, "did you mean 'quaternion'"),
         ("AttitudeReach-v0", {"observation": "mrp"}, "must be 'quaternion' in this task"),
+        ("AttitudeReach-v0", {"reward": {"rate": 1}}, "must be 'dense' or 'sparse'"),
         (SLEW, {"preview": 1.0}, "preview must be left out"),
         ("AttitudeTracking-v0", {"preview": -1.0}, "preview must be"),
     ],

@@ -1,0 +1,78 @@
+"""The pages of the tasks are those of the docstrings, and say what the spaces are."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from rbgym.registration import ENVIRONMENTS
+
+ROOT = Path(__file__).resolve().parents[1]
+HOOKS = (ROOT / "docs" / "hooks.md").read_text("utf-8")
+
+
+def run(*arguments, **kwargs):
+    return subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, check=False, **kwargs
+    )
+
+
+def test_the_pages_of_the_tasks_are_current():
+    done = run(str(ROOT / "docs" / "generate_tasks.py"), "--check", cwd=ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("env_id", [i for i in ENVIRONMENTS if i != "AttitudeReach-v0"])
+def test_the_table_of_the_observation_is_the_space(env_id):
+    text = (ROOT / "docs" / "tasks" / f"{env_id}.md").read_text("utf-8")
+    space = gym.make(env_id).observation_space
+    shape = re.search(r"Observation: Box, float32, \((\d+),\)", text)
+    assert space.shape == (int(shape[1]),)
+    covered = 0
+    for first, last, bounds in re.findall(r"^\| (\d+)(?:-(\d+))? \| .* \| (.*) \|$", text, re.M):
+        rows = slice(int(first), int(last or first) + 1)
+        covered += rows.stop - rows.start
+        low, high = space.low[rows], space.high[rows]
+        if match := re.fullmatch(r"\[(-?\d+), (\d+)\]", bounds):
+            assert (low == float(match[1])).all()
+            assert (high == float(match[2])).all()
+        elif match := re.fullmatch(r"\+-([\d.]+)", bounds):
+            np.testing.assert_allclose(high, float(match[1]), rtol=5e-3)
+            np.testing.assert_array_equal(low, -high)
+        else:
+            assert bounds == "a little over the rate limit"
+            assert ((high > 1) & (high < 2.2)).all()
+    assert covered == space.shape[0]
+    assert "{" not in text.replace('{"', "")
+    assert f"{ENVIRONMENTS[env_id][2]} steps" in text
+
+
+def test_the_example_of_the_hooks_prints_what_it_says(tmp_path):
+    example = r"```python\n(.*?)```\n\nprints\n\n```text\n(.*?)```"
+    code, output = re.search(example, HOOKS, re.DOTALL).groups()
+    done = run("-W", "error", "-c", code, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == output
+
+
+def test_a_task_of_ones_own_has_less_than_sixty_lines_and_all_that_the_others_have(monkeypatch):
+    example = ROOT / "docs" / "examples" / "hold_a_spin.py"
+    assert len(example.read_text("utf-8").splitlines()) < 60
+    script = (
+        "from gymnasium.utils.env_checker import check_env\n"
+        "import gymnasium as gym\n"
+        "from rbgym.envs.checks import check_vector_env\n"
+        "from rbgym.agents import reports\n"
+        "from rbgym.agents.evaluation import evaluate\n"
+        "check_env(gym.make('hold_a_spin:HoldASpin-v0').unwrapped)\n"
+        "check_vector_env('hold_a_spin:HoldASpin-v0', check_pickle=True)\n"
+        "assert 'HoldASpin-v0' in [e['env'] for e in reports.catalogue()['environments']]\n"
+        "assert evaluate('pd', 'hold_a_spin:HoldASpin-v0', 8).success_rate == 1.0\n"
+    )
+    pytest.importorskip("stable_baselines3")
+    done = run("-c", script, cwd=example.parent)
+    assert done.returncode == 0, done.stderr
