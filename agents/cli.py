@@ -16,6 +16,10 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a tabl
 Plot = Annotated[Path | None, typer.Option(help="Write a plot to this file.")]
 
 
+_EXTRAS = {"matplotlib", "scipy", "stable_baselines3", "tensorboard", "torch", "tqdm", "yaml"}
+_INSTALL = "; this command needs pip install 'rbgym[agents]'"
+
+
 class _CleanErrors(TyperGroup):
     """Turns what users can mend into one line on stderr and an exit status."""
 
@@ -25,7 +29,8 @@ class _CleanErrors(TyperGroup):
         except (ValueError, OSError) as error:
             _fail(error, 2)
         except ModuleNotFoundError as error:
-            _fail(f"{error}; this command needs pip install 'rbgym[agents]'", 2)
+            ours = (error.name or "").partition(".")[0] in _EXTRAS
+            _fail(f"{error}{_INSTALL if ours else ''}", 2)
         except KeyboardInterrupt:
             _fail("interrupted; the same command goes on from the last checkpoint", 130)
         except Exception as error:

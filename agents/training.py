@@ -9,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import stable_baselines3
 from stable_baselines3.common.base_class import BaseAlgorithm
@@ -98,6 +99,7 @@ def _config(
     env_id: str, algo: str, seed: int, timesteps: int | None, env_kwargs: dict[str, Any]
 ) -> dict[str, Any]:
     hyperparameters = presets.load(algo, env_id)
+    gym.spec(env_id)  # raises, with a near name, before a folder is made
     lanes, preset_steps = hyperparameters.pop("n_envs"), hyperparameters.pop("n_timesteps")
     timesteps = preset_steps if timesteps is None else timesteps
     if timesteps < 1:

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from rbgym import integrators, validation
 from rbgym.agents import bench as bench_module
 from rbgym.agents.cli import app
+from rbgym.registration import ENVIRONMENTS
 
 PNG = b"\x89PNG"
 
