@@ -61,7 +61,8 @@ def evaluate(
 
     The states go round the categories of the task, which decide on `initial`. policy: whatever has
     `predict`, e.g. a Stable-Baselines3 model, or a controller's name. env_kwargs: arguments of the
-    env. Raises ValueError for bad arguments.
+    env, of which `initial` plays no part: the test set is always the same. Raises ValueError for
+    bad arguments.
     """
     if not 1 <= episodes <= len(TEST_SEEDS):
         raise ValueError(f"episodes must be from 1 to {len(TEST_SEEDS)}, got {episodes!r}")

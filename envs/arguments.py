@@ -51,6 +51,14 @@ def upright_moment(body: RigidBody, gravity: float) -> float:
     return body.gravity_moment(gravity)
 
 
+def floats(argument: str, value: Any) -> Array:
+    """The value as an array of floats, or a ValueError that names the argument."""
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{argument} must be numbers, got {value!r}") from None
+
+
 def horizon(max_episode_steps: int | None) -> float:
     """Number of steps after which an episode is truncated; None and -1 stand for no limit."""
     if max_episode_steps is None or max_episode_steps == -1:
@@ -62,18 +70,27 @@ def torque_limits(value: ArrayLike | None, default: Array) -> Array:
     """Torque [N m] of a full command about each body axis, (3,), or the default for None."""
     if value is None:
         return default
-    limits = np.asarray(value, dtype=np.float64)
+    limits = floats("torque_limit", value)
     if limits.shape not in ((), (3,)) or not np.all(np.isfinite(limits) & (limits >= 0)):
         raise ValueError(f"torque_limit must be non-negative, () or (3,), got {value!r}")
     return np.broadcast_to(limits, (3,)).copy()
 
 
+def sample_state(batch: Batch) -> dict[str, Array]:
+    """A state to try hooks on: that of the bodies before their first episode."""
+    n = batch.size
+    return {
+        **batch.measure(),
+        "time": np.zeros(n),
+        "target_quaternion": np.tile([1.0, 0.0, 0.0, 0.0], (n, 1)),
+        "target_angular_velocity": np.zeros((n, 3)),
+    }
+
+
 def unbounded(observation: Any, batch: Batch) -> spaces.Box:
     """The space of a Python observation hook, tried on the batch as it stands."""
     n = batch.size
-    target = {"target_quaternion": np.tile([1.0, 0, 0, 0], (n, 1)),
-              "target_angular_velocity": np.zeros((n, 3))}  # fmt: skip
-    sample = np.asarray(observation({**batch.measure(), "time": np.zeros(n), **target}))
+    sample = np.asarray(observation(sample_state(batch)))
     if sample.ndim != 2 or len(sample) != n:
         raise ValueError(f"observation must return shape ({n}, k), got {sample.shape}")
     return spaces.Box(-math.inf, math.inf, sample.shape[1:], np.float32)

@@ -104,9 +104,9 @@ class AttitudeReachEnv(AttitudeEnv):
         a, b = np.asarray(achieved_goal, float), np.asarray(desired_goal, float)
         cosine = np.minimum(np.abs(np.sum(a * b, axis=-1)), 1.0)
         if self.is_sparse:
-            value = (cosine > math.cos(TOLERANCE / 2)).astype(float)
+            value = (cosine > math.cos(self.task.angle / 2)).astype(float)
         else:
-            value = 1.0 / (1.0 + 4.0 * (1.0 - cosine * cosine) / SHAPE.scale**2)
+            value = 1.0 / (1.0 + 4.0 * (1.0 - cosine * cosine) / self.task.shape.scale**2)
         return value if value.ndim else float(value)
 
 

@@ -32,8 +32,8 @@ class AttitudeSlewEnv(AttitudeEnv):
 
     ## Physics
     A free body, a homogeneous box of 12 kg: principal moments 0.185, 0.144 and 0.0612 kg m^2. A
-    control period of dt = 0.1 s is 2 steps of the integrator. Torque-free, angular momentum and
-    energy are conserved to the last bit.
+    control period of dt = 0.1 s is 2 steps of the integrator. Torque-free, angular momentum is
+    conserved to the last bit, and energy to round-off.
 
     ## Observation: Box, float32, (7,)
     {attitude}
@@ -62,7 +62,9 @@ class AttitudeSlewEnv(AttitudeEnv):
     task: ClassVar = Task(
         body=satellite,
         torque=thrust,
-        start=Turned(least_angle=0.0, angle=math.pi, least_rate=0.0, rate=0.0),
+        start=Turned(
+            least_angle=0.0, angle=math.pi, least_rate=0.0, rate=0.0, target_angle=math.pi
+        ),
         goal=Target(),
         dt=0.1,
         substeps=2,

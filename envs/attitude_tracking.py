@@ -23,7 +23,7 @@ class AttitudeTrackingEnv(AttitudeEnv):
     ## Physics
     The satellite of AttitudeSlew-v0. From a Haar-uniform attitude the target turns by
     R_z(a) R_y(b) R_x(c); each angle swings as 0.8 rad (sin(w t + p) - sin p) with a frequency w
-    uniform in [0.05, 0.2] rad/s and a uniform phase p of its own. To follow it takes half
+    uniform in [0.05, 0.2] rad/s and a uniform phase p of its own. To follow it takes about half
     the torque at most.
 
     ## Observation: Box, float32, (10,)
@@ -55,7 +55,7 @@ class AttitudeTrackingEnv(AttitudeEnv):
     task: ClassVar = Task(
         body=satellite,
         torque=thrust,
-        start=Turned(least_angle=0.0, angle=0.5, least_rate=0.0, rate=0.05),
+        start=Turned(least_angle=0.0, angle=0.5, least_rate=0.0, rate=0.05, target_angle=math.pi),
         goal=Target(),
         reference=wandering,
         more=TargetRate(2.0, wandering(0.1).largest_rate() / 2.0),

@@ -10,9 +10,11 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
+from rbgym.envs.arguments import floats
 from rbgym.envs.episodes import Episodes, Snapshot, checked_seed
 from rbgym.envs.info import LazyInfo, SingleInfo, VectorInfo
 from rbgym.envs.pages import filled
+from rbgym.envs.parts.goals import Target
 from rbgym.envs.parts.rewards import Weighted
 from rbgym.envs.task import Task
 from rbgym.quaternion import Array
@@ -42,7 +44,7 @@ class _Described:
 
     @property
     def rate_limit(self) -> float:
-        """Angular velocity [rad/s] that ends an episode, and that observations show as 1."""
+        """The task's limit of the angular velocity [rad/s], which observations show as 1."""
         return self.task.rate_limit
 
     @property
@@ -272,10 +274,15 @@ def _place(episodes: Episodes, lanes: NDArray[np.intp], options: dict[str, Any] 
             f'options["state"] must have the keys {sorted(wanted)}, and may have '
             f"target_quaternion, got {state!r}"
         )
+    if "target_quaternion" in state and not isinstance(episodes.setup.parts.goal, Target):
+        raise ValueError(
+            'options["state"] must have no target_quaternion, as the task has no target, '
+            f"got {state['target_quaternion']!r}"
+        )
     start = {}
     whole = {"target_quaternion": (1.0, 0.0, 0.0, 0.0), **state}
     for name, width in (("quaternion", 4), ("angular_velocity", 3), ("target_quaternion", 4)):
-        value = np.asarray(whole[name], dtype=np.float64)
+        value = floats(f'options["state"]["{name}"]', whole[name])
         start[name] = value[lanes] if value.shape == (episodes.size, width) else value
     episodes.place(lanes, **start)
     return True

@@ -15,8 +15,8 @@ class DetumbleEnv(AttitudeEnv):
     """Bring a satellite from a violent tumble to rest, at whatever attitude.
 
     ## Physics
-    The satellite of AttitudeSlew-v0. The fastest tumble holds ten times the angular momentum that
-    full torque about one axis takes away in two seconds.
+    The satellite of AttitudeSlew-v0. The fastest tumble holds the angular momentum that
+    full torque about one axis takes away in fourteen seconds.
 
     ## Observation: Box, float32, (7,)
     {attitude}

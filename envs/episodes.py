@@ -11,6 +11,7 @@ from rbgym import layout as physics
 from rbgym.engine import Batch, measured
 from rbgym.envs import kernels, layout
 from rbgym.envs.kernels import Parts
+from rbgym.envs.parts.spreads import Nominal
 from rbgym.jit import Entry
 from rbgym.quaternion import Array
 
@@ -103,10 +104,17 @@ class Episodes:
         target_quaternion: Array,
     ) -> None:
         """Put bodies, and their targets, somewhere; ValueErrors come before anything is done."""
-        target = np.broadcast_to(target_quaternion, (len(lanes), 4))
+        target = np.asarray(target_quaternion)
+        shapes = ((4,), (len(lanes), 4))
+        if target.shape not in shapes or not np.isfinite(target).all():
+            raise ValueError(
+                f"target_quaternion must be finite, of shape {' or '.join(map(str, shapes))}, "
+                f"got {target_quaternion!r}"
+            )
+        target = np.broadcast_to(target, (len(lanes), 4))
         norm = np.linalg.norm(target, axis=1)
-        if target.shape[-1] != 4 or not np.all(np.abs(norm - 1) < 1e-6):
-            raise ValueError(f"target_quaternion must have unit length, got {target_quaternion}")
+        if not np.all(np.abs(norm - 1) < 1e-6):
+            raise ValueError(f"target_quaternion must have unit length, got {target_quaternion!r}")
         self.batch.set_state(quaternion, angular_velocity, lanes=lanes)
         self.batch.put_rows(layout.TARGET, target / norm[:, None], lanes)
 
@@ -191,10 +199,7 @@ class Episodes:
         self, name: str, hook: Callable[..., ArrayLike], shape: tuple[int, ...], *args: Array
     ) -> Array:
         """What a hook returns for every lane, or ValueError if its shape is another."""
-        values = np.array(hook(self.state(), *args), dtype=np.float64)
-        if values.shape != (self.size, *shape):
-            raise ValueError(f"{name} must return shape {(self.size, *shape)}, got {values.shape}")
-        return values
+        return checked_hook(name, hook, (self.size, *shape), self.state(), *args)
 
     def _observed(self) -> NDArray[np.float32]:
         assert self.setup.observe is not None
@@ -216,10 +221,17 @@ class Episodes:
         return Snapshot(self, rows.copy().reshape(self._kept))
 
 
+# Rows that differ from episode to episode where the body does.
+_BODY = (
+    slice(physics.J, physics.J_INV + 3),
+    slice(physics.POTENTIAL, physics.POTENTIAL + 6),
+)
+
+
 class Snapshot:
     """The invariants, reward terms and flags of one instant, computed when asked for."""
 
-    __slots__ = ("_batch", "_failed", "_kept", "_measured", "_setup", "size")
+    __slots__ = ("_batch", "_body", "_failed", "_kept", "_measured", "_setup", "size")
 
     KEYS = (
         "energy",
@@ -237,6 +249,9 @@ class Snapshot:
         self._batch, self._setup, self.size = batch, episodes.setup, episodes.size
         self._kept = kept
         self._failed = batch.failed if episodes.failed else None
+        # The next episode may have another body.
+        varies = not isinstance(episodes.setup.parts.spread, Nominal)
+        self._body = [batch.block_view()[:, part].copy() for part in _BODY] if varies else None
         self._measured: dict[str, Array] | None = None
 
     def _row(self, row: int) -> Array:
@@ -251,6 +266,8 @@ class Snapshot:
             blocks = batch.block_view().copy()
             rows = self._rows()
             blocks[:, layout.KEPT : layout.KEPT + rows.shape[1]] = rows
+            for part, values in zip(_BODY, self._body or (), strict=False):
+                blocks[:, part] = values
             self._measured = measured(batch.kept, blocks.reshape(-1), self.size)
         return self._measured
 
@@ -270,6 +287,20 @@ class Snapshot:
         if key == "is_success":
             return self._row(layout.STREAK) >= self._setup.settled_steps
         raise KeyError(key)
+
+
+def checked_hook(
+    name: str, hook: Callable[..., ArrayLike], shape: tuple[int, ...], *args: Any
+) -> Array:
+    """What a hook returns, or ValueError if its shape is another or a value is not finite."""
+    values = np.array(hook(*args), dtype=np.float64)
+    if values.shape != shape:
+        raise ValueError(f"{name} must return shape {shape}, got {values.shape}")
+    finite = np.isfinite(values).reshape(len(values), -1).all(axis=1)
+    if not finite.all():
+        lane = int(np.argmin(finite))
+        raise ValueError(f"{name} must return finite values, got {values[lane]} in lane {lane}")
+    return values
 
 
 def checked_seed(seed: Any) -> int:

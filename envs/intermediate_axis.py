@@ -91,7 +91,7 @@ class IntermediateAxisEnv(AttitudeEnv):
         categories={
             "small tilt": {"tilt": 0.02},
             "large tilt": {"least_tilt": 0.08},
-            "large rate": {"tilt": 0.0},
+            "other spin": {"mean_spin": 10.4, "spin": 0.1},
             "any": {},
         },
     )

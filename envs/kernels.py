@@ -36,10 +36,11 @@ from rbgym.frames import in_principal_axes, view
 from rbgym.integrators.interface import memory_size
 from rbgym.jit import compiled, index, inlined, separate, spliced
 from rbgym.kernels import start_lane
-from rbgym.layout import COMMAND, FAILED, LANES, MEMORY, ROTOR, J, L, Q
+from rbgym.layout import COMMAND, DISTURBANCE, FAILED, LANES, MEMORY, ROTOR, J, L, Q
 from rbgym.quaternion import add, dot, polished, sub, times, to_world
 from rbgym.rows import put_quaternion, put_vector, vector
 
+_NO_TORQUE = (0.0, 0.0, 0.0)
 _ATTEMPTS = 64  # at a start that is not over at once
 
 
@@ -83,7 +84,7 @@ def _judge_lane(parts, frame, buffer, i, limit):
         sub(omega, gap),
     )
     command = vector(buffer, i, COMMAND)
-    value = reward(parts.reward, buffer, i, square, gap, command, inside, begun)
+    value = reward(parts.reward, buffer, i, square, gap, command, inside, over, begun)
     push(parts.disturbance, buffer, i)
     buffer[i + ERROR * LANES] = square
     buffer[i + RATE_ERROR * LANES] = dot(gap, gap)
@@ -138,6 +139,9 @@ def judge(
     for block in range(blocks):
         for lane in range(LANES):
             _judge_lane(parts, frame, buffer, block * block_size + lane, limit)
+    # Lanes beyond the last body stay at rest.
+    for k in range(bodies, blocks * LANES):
+        put_vector(buffer, index((k // LANES) * block_size + k % LANES), DISTURBANCE, _NO_TORQUE)
     for block in range(blocks):
         for n in range(kept.shape[1]):
             kept[block, n] = buffer[block * block_size + KEPT * LANES + n]

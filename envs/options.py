@@ -8,21 +8,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rbgym.body import RigidBody
-from rbgym.envs.arguments import hint
+from rbgym.envs.arguments import floats, hint
 from rbgym.envs.parts.disturbances import Calm, Pushed
 from rbgym.envs.parts.endings import Ends, KeepOut
-from rbgym.envs.parts.goals import Axis, Target
+from rbgym.envs.parts.goals import Axis, Rest, Target
 from rbgym.envs.parts.observations import Preview, TargetRate
 from rbgym.envs.parts.rewards import TERM_NAMES, Closeness, Weighted
 from rbgym.envs.parts.sensors import Noisy, Perfect
 from rbgym.envs.parts.spreads import Nominal, Spread
+from rbgym.envs.random import LARGEST_NORMAL
 from rbgym.potentials import CircularOrbit
 from rbgym.quaternion import Array, Vector
 from rbgym.simulate import positive
 
 REWARDS: dict[str, dict[str, float]] = {"dense": {"closeness": 1.0}, "sparse": {"success": 1.0}}
 DISCOUNT = 0.99  # of the progress term
-_LARGEST_NOISE = 3.47  # standard deviations
 
 
 def triple(values: ArrayLike) -> Vector:
@@ -51,7 +51,7 @@ def _number(argument: str, value: Any, low: float, high: float) -> float:
 
 
 def _vector(argument: str, value: Any, *, unit: bool = False) -> Vector:
-    array = np.asarray(value, dtype=float)
+    array = floats(argument, value)
     good = array.shape == (3,) and np.isfinite(array).all()
     if not good or (unit and abs(np.linalg.norm(array) - 1) > 1e-9):
         raise ValueError(
@@ -63,9 +63,10 @@ def _vector(argument: str, value: Any, *, unit: bool = False) -> Vector:
 # --- start ----------------------------------------------------------------------------------
 
 
-def start(default: Any, initial: Mapping[str, float] | None, rate_limit: float) -> Any:
-    """The start, some of its fields replaced."""
-    given = _keys("initial", initial or {}, default._fields)
+def start(default: Any, initial: Mapping[str, float] | None, ends: Ends, goal: Any) -> Any:
+    """The start, some of its fields replaced; ValueError if every one would be over at once."""
+    rate_limit = ends.rate
+    given = _keys("initial", {} if initial is None else initial, default._fields)
     for name, value in given.items():
         label = f"initial[{name!r}]"
         if "tilt" in name or "angle" in name:
@@ -81,6 +82,20 @@ def start(default: Any, initial: Mapping[str, float] | None, rate_limit: float) 
                 f"initial[{low!r}] must be at most {high} = {getattr(record, high)}, "
                 f"got {getattr(record, low)}"
             )
+    if getattr(record, "target_angle", 0.0) and not isinstance(goal, Target):
+        raise ValueError(
+            f"initial['target_angle'] must be 0 without a target, got {record.target_angle}"
+        )
+    if getattr(record, "least_rate", 0.0) > ends.rate:
+        raise ValueError(
+            f"initial['least_rate'] must be below the rate limit of {ends.rate:g} rad/s, "
+            f"got {record.least_rate}"
+        )
+    if math.cos(getattr(record, "least_tilt", 0.0)) < ends.cos_tilt:
+        raise ValueError(
+            f"initial['least_tilt'] must be below {math.acos(ends.cos_tilt):.4g}, beyond which "
+            f"the episode is over, got {record.least_tilt}"
+        )
     return record
 
 
@@ -122,8 +137,9 @@ def sensor(value: Mapping[str, float] | None) -> Noisy | Perfect:
     return Noisy(*(_number(f"sensor[{n!r}]", given.get(n, 0.0), 0.0, 1.0) for n in Noisy._fields))
 
 
-def refuse_noise_beyond_success(noise: Any, angle: float, rate: float) -> None:
+def refuse_noise_beyond_success(noise: Any, angle: float, rate: float, goal: Any) -> None:
     """ValueError where the success region is smaller than the noise of the sensors."""
+    angle = math.inf if isinstance(goal, Rest) else angle
     for field, limit, unit in (("attitude", angle, "rad"), ("rate", rate, "rad/s")):
         value = getattr(noise, field, 0.0)
         if value >= limit:
@@ -146,12 +162,20 @@ def preview(seconds: float | None, more: Any) -> Any:
 
 
 def termination(value: Any, ends: Ends, goal: Any) -> Ends | KeepOut:
-    """The task's own ends, with a rate limit or a keep-out cone of the user's."""
+    """The task's own ends, with a rate limit or a keep-out cone of the user's; "none": the rate
+    limit alone, without which the state would have no bound."""
     if value is None or callable(value):
         return ends
+    if value == "none":
+        return Ends(ends.rate)
+    if isinstance(value, str):
+        raise ValueError(
+            f"termination must be 'none', a dict or a callable, got {value!r}"
+            f"{hint(value, ['none'])}"
+        )
     given = _keys("termination", value, ("rate_limit", "keep_out"))
     if "rate_limit" in given:
-        rate = _number("termination['rate_limit']", given["rate_limit"], 0.0, ends.rate)
+        rate = _number("termination['rate_limit']", given["rate_limit"], 1e-9, ends.rate)
         ends = ends._replace(rate=rate)
     if "keep_out" not in given:
         return ends
@@ -168,6 +192,11 @@ def termination(value: Any, ends: Ends, goal: Any) -> Ends | KeepOut:
             f"{label} must leave the goal free, but the cone of {half:.4g} rad lies over it"
         )
     return KeepOut(ends, axis, direction, math.cos(half))
+
+
+def plain(ends: Ends | KeepOut) -> Ends:
+    """The ends without the cone."""
+    return ends.ends if isinstance(ends, KeepOut) else ends
 
 
 def _reaches_into(goal: Any, axis: Array, direction: Array, half: float) -> bool:
@@ -200,11 +229,12 @@ def disturbance(value: Any, has_weight: bool) -> tuple[Calm | Pushed, CircularOr
         rate = _number("disturbance['gravity_gradient']", given["gravity_gradient"], 0.0, 1.0)
         orbit = CircularOrbit(rate)
     constant = _vector("disturbance['constant']", given.get("constant", (0, 0, 0)))
-    noise = np.broadcast_to(np.asarray(given.get("white_noise", 0.0), dtype=float), (3,))
+    noise = given.get("white_noise", 0.0)
+    noise = [noise] * 3 if isinstance(noise, int | float) else noise
     noise = np.array(_vector("disturbance['white_noise']", noise))
     if (noise < 0).any():
         raise ValueError(f"disturbance['white_noise'] must not be negative, got {noise.tolist()}")
-    largest = np.abs(constant) + _LARGEST_NOISE * noise
+    largest = np.abs(constant) + LARGEST_NORMAL * noise
     pushed = Pushed(constant, triple(noise)) if largest.any() else Calm()
     return pushed, orbit, largest
 

@@ -35,7 +35,7 @@ def filled(page: str, task: Any) -> str:
 
 
 def _goal(task: Any) -> type:
-    return Axis if task.gravity or isinstance(task.goal, Axis) else type(task.goal)
+    return type(task.default_goal())
 
 
 def _attitude(task: Any) -> str:
@@ -87,7 +87,8 @@ def _arguments(task: Any) -> str:
     preview = ", preview [s]: shows the target so far ahead" if _more(task) else ""
     start = ", ".join(f"{name} {value:.4g}" for name, value in task.start._asdict().items())
     return (
-        f"integrator, dt ({task.dt:g} s), substeps ({task.substeps}), body (a RigidBody){mgl},\n"
+        f"integrator (any of the catalogue), dt ({task.dt:g} s), substeps ({task.substeps}),\n"
+        f"body (a RigidBody){mgl},\n"
         "torque_limit [N m], torque_scale, projection, difficulty (easy, medium or hard), and the\n"
         "hooks reward, observation, sensor, termination, disturbance, randomization: see\n"
         f"docs/hooks.md. initial: dict with any of\n{start}\n"

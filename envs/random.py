@@ -71,6 +71,7 @@ _MIX_2 = np.uint64(0x94D049BB133111EB)
 _16 = np.uint64(0xFFFF)
 # Of the sum of four numbers uniform in [0, 1): its variance is 4/12.
 _SPREAD = 3.0**0.5 / 65536.0
+LARGEST_NORMAL = 3.47  # no number of `normal` is beyond
 
 
 @inlined

@@ -9,7 +9,7 @@ from rbgym.envs.parts.goals import Axis
 from rbgym.envs.parts.rewards import Closeness
 from rbgym.envs.parts.starts import Tilted
 from rbgym.envs.rigid_top import cone, half_weight
-from rbgym.envs.task import Task
+from rbgym.envs.task import GRAVITY, Task
 
 NUTATION = math.pi / 3  # rad
 PRECESSION = 10.0  # rad/s
@@ -31,7 +31,7 @@ def steady(body: RigidBody, mgl: float) -> Axis:
 
 
 # Of the cone, with which the start is near the motion that is asked for.
-CONE_SPIN = steady_spin(cone(), cone().gravity_moment(9.81))
+CONE_SPIN = steady_spin(cone(), cone().gravity_moment(GRAVITY))
 
 
 class SteadyPrecessionEnv(AttitudeEnv):

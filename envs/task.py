@@ -1,5 +1,6 @@
 """A task, declared; and what is built of the declaration."""
 
+import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,15 +16,17 @@ from rbgym.engine import Batch
 from rbgym.envs import options
 from rbgym.envs.arguments import (
     body_or,
+    hint,
     horizon,
     named,
     no_rendering,
+    sample_state,
     torque_limits,
     unbounded,
     upright_moment,
 )
 from rbgym.envs.bounds import rate_bounds
-from rbgym.envs.episodes import Setup
+from rbgym.envs.episodes import Setup, checked_hook
 from rbgym.envs.kernels import Parts
 from rbgym.envs.parts.endings import Ends, Settled
 from rbgym.envs.parts.goals import Axis, Rest, Target
@@ -81,10 +84,24 @@ class Task:
         self, size: int, max_episode_steps: int | None, *, difficulty: str = "medium", **kwargs: Any
     ) -> tuple[Batch, Setup, spaces.Box]:
         """The bodies, the episodes and the observation space of `size` environments."""
+        if not isinstance(difficulty, str):
+            raise ValueError(f"difficulty must be a name, got {difficulty!r}")
         presets: dict[str, Any] = {"easy": {}, "medium": {}, "hard": {}, **self.difficulty}
         if difficulty not in presets:
-            raise ValueError(f"difficulty must be one of {list(presets)}, got {difficulty!r}")
-        return self._build(size, max_episode_steps, **{**presets[difficulty], **kwargs})
+            raise ValueError(
+                f"difficulty must be one of {list(presets)}, got {difficulty!r}"
+                f"{hint(difficulty, presets)}"
+            )
+        known = ["difficulty", *[*inspect.signature(self._build).parameters][2:]]
+        for name in kwargs:
+            if name not in known:
+                raise ValueError(
+                    f"arguments must be out of {known}, got {name!r}{hint(name, known)}"
+                )
+        chosen = {**presets[difficulty], **kwargs}
+        if isinstance(kwargs.get("initial"), Mapping):
+            chosen["initial"] = {**presets[difficulty].get("initial", {}), **kwargs["initial"]}
+        return self._build(size, max_episode_steps, **chosen)
 
     def _build(
         self,
@@ -101,7 +118,7 @@ class Task:
         reward: str | Mapping[str, float] | Callable[..., ArrayLike] = "dense",
         observation: str | Callable[..., ArrayLike] = "quaternion",
         sensor: Mapping[str, float] | None = None,
-        termination: Mapping[str, Any] | Callable[..., ArrayLike] | None = None,
+        termination: str | Mapping[str, Any] | Callable[..., ArrayLike] | None = None,
         disturbance: Mapping[str, Any] | Callable[..., ArrayLike] | None = None,
         randomization: Mapping[str, float] | None = None,
         initial: Mapping[str, float] | None = None,
@@ -122,16 +139,20 @@ class Task:
         limits = torque_limits(torque_limit, np.asarray(self.torque(body, weight), dtype=float))
         limits = positive("torque_scale", torque_scale) * limits
         reference = self.reference(dt)
-        goal = self.goal(body, weight) if callable(self.goal) else self.goal
-        start = options.start(self.start, initial, self.rate_limit)
+        goal = self.goal_of(body, weight)
         noise = options.sensor(sensor)
-        options.refuse_noise_beyond_success(noise, self.angle, self.rate)
+        options.refuse_noise_beyond_success(noise, self.angle, self.rate, goal)
         pushed, orbit, largest = options.disturbance(disturbance, weight > 0)
-        ends = Ends(self.rate_limit, self.lowest)
+        ends = options.termination(termination, Ends(self.rate_limit, self.lowest), goal)
+        start = options.start(self.start, initial, options.plain(ends), goal)
         potential = HeavyTop(weight) if weight > 0 else orbit or NoPotential()
         batch = Batch(body, integrator, potential, size=size, projection=projection)
         spread = options.randomization(randomization, body, weight, limits)
         bounds = rate_bounds(body, self.rate_limit, limits + weight + largest, dt)
+        if callable(observation) and (sensor is not None or preview is not None):
+            raise ValueError(
+                "observation must be named with sensor or preview: a callable sees the true state"
+            )
         form = FORMS[observation] if isinstance(observation, str) else FORMS["quaternion"]
         shown = Shown(
             form=form.cls() if self.form is None else self.form,
@@ -141,6 +162,13 @@ class Task:
         )
         space = unbounded(observation, batch) if callable(observation) else shown.space()
         rewarded, terms = options.reward(reward, self.shape, self.rate_limit)
+        state, commands = sample_state(batch), np.zeros((size, 3))
+        if callable(reward):
+            checked_hook("reward", reward, (size,), state, commands)
+        if callable(termination):
+            checked_hook("termination", termination, (size,), state)
+        if callable(disturbance):
+            checked_hook("disturbance", disturbance, (size, 3), state)
         setup = Setup(
             parts=Parts(
                 observation=shown,
@@ -149,12 +177,12 @@ class Task:
                 reference=reference,
                 reward=rewarded,
                 success=Settled(4.0 * math.sin(self.angle / 2.0) ** 2, self.rate),
-                ends=options.termination(termination, ends, goal),
+                ends=ends,
                 start=start,
                 spread=spread,
                 disturbance=pushed,
             ),
-            terms=terms,
+            terms=() if self.split else terms,
             dt=dt,
             substeps=substeps,
             torque_limit=limits,
@@ -167,6 +195,15 @@ class Task:
             disturb=disturbance if callable(disturbance) else None,
         )
         return batch, setup, space
+
+    def goal_of(self, body: RigidBody, weight: float) -> Goal:
+        """What is asked of a body with this weight moment."""
+        return self.goal(body, weight) if callable(self.goal) else self.goal
+
+    def default_goal(self) -> Goal:
+        """What is asked of the task's own body."""
+        body = self.body()
+        return self.goal_of(body, self._weight(body, None))
 
     def _weight(self, body: RigidBody, mgl: float | None) -> float:
         """Weight moment [N m], 0.0 for a free body."""

@@ -44,19 +44,28 @@ class Law:
             observation = _relative(observation)
         seen = np.asarray(observation, dtype=np.float64)
         if seen.ndim not in (1, 2) or seen.shape[-1] not in (7, 10):
-            raise ValueError(f"observation must have shape (n, 7) or (7,), got {seen.shape}")
+            raise ValueError(
+                f"observation must have shape (n, 7) or (7,), or 10 columns, got {seen.shape}"
+            )
         rows = np.atleast_2d(seen)
         rates = rows[:, 4:] * self.rate_limit
         wanted = rates[:, 3:] if rates.shape[1] == 6 else np.zeros_like(rates)
         u = self.torque(rows[:, :4], rates[:, :3], wanted)
-        actions = (u / self.torque_limit).astype(np.float32)
+        actions = self._in_limits(u).astype(np.float32)
         return (actions if seen.ndim == 2 else actions[0]), None
 
     def limited(self, u: Array) -> Array:
         """The torque within the limits, shortened but not turned."""
-        excess = np.max(np.abs(u) / self.torque_limit, axis=-1, keepdims=True)
-        within: Array = u / np.maximum(excess, 1.0)
+        parts = self._in_limits(u)
+        excess = np.max(np.abs(parts), axis=-1, keepdims=True)
+        within: Array = parts / np.maximum(excess, 1.0) * self.torque_limit
         return within
+
+    def _in_limits(self, u: Array) -> Array:
+        """The torque in parts of its limits; none about an axis that has no torque."""
+        limit = np.where(self.torque_limit > 0, self.torque_limit, np.inf)
+        parts: Array = u / limit
+        return parts
 
 
 def _relative(goals: dict[str, Any]) -> Array:

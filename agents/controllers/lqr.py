@@ -36,7 +36,6 @@ class PrecessionLQR(Law):
     def __init__(
         self,
         body: RigidBody,
-        potential: HeavyTop,
         torque_limit: ArrayLike,
         goal: Axis,
         *,
@@ -50,6 +49,8 @@ class PrecessionLQR(Law):
         across, also, along = (float(moment) for moment in body.moments)
         if not np.isclose(across, also) or goal.sin_nutation == 0.0:
             raise ValueError(f"goal must be a nutation of a symmetric top, got {goal!r}")
+        if not (self.torque_limit > 0).all():
+            raise ValueError(f"torque_limit must be positive, got {self.torque_limit}")
         self.goal = goal
         sin, cos, p = goal.sin_nutation, goal.cos_nutation, goal.precession
         self.along = goal.spin + p * cos  # w_3 of the motion wanted
@@ -62,9 +63,9 @@ class PrecessionLQR(Law):
         A[2, 1] = (spin - 2 * p * cos) / sin
         B = np.zeros((4, 3))
         B[1, 0], B[2, 1], B[3, 2] = 1 / across, 1 / (across * sin), 1 / along
-        R = np.diag(1.0 / self.torque_limit**2)
-        P = solve_continuous_are(A, B, np.diag(1.0 / np.array(tolerances) ** 2), R)
-        self.gain = np.linalg.solve(R, B.T @ P)
+        B *= self.torque_limit  # of commands
+        P = solve_continuous_are(A, B, np.diag(1.0 / np.array(tolerances) ** 2), np.eye(3))
+        self.gain = self.torque_limit[:, None] * (B.T @ P)
 
     @classmethod
     def for_env(cls, env: Any, **gains: Any) -> Self:
@@ -73,7 +74,7 @@ class PrecessionLQR(Law):
         limits = {"rate_limit": top.rate_limit, "dt": top.dt}
         if not isinstance(top.goal, Axis) or not isinstance(top.potential, HeavyTop):
             raise ValueError(f"env must be a heavy top that precesses, its goal is {top.goal!r}")
-        return cls(top.body, top.potential, top.torque_limit, top.goal, **limits, **gains)
+        return cls(top.body, top.torque_limit, top.goal, **limits, **gains)
 
     def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
         omega, e = angular_velocity, np.array([0.0, 0.0, 1.0])

@@ -21,8 +21,7 @@ class SwingUp(Law):
     The torque across the axis is along the swing, u = k (E_up - E) omega_s, with
     E_up = mgl the energy wanted and omega_s the rate about the horizontal across the axis: it does
     positive work while energy is lacking. The rest of the rates, precession and spin, is damped, so
-    that the top passes through the vertical. Within `capture` [rad] of it, and where the energy
-    would not carry it far, AxisPD takes over.
+    that the top passes through the vertical. Within `capture` [rad] of it AxisPD takes over.
 
     Source: Astrom & Furuta (2000), Swinging up a pendulum by energy control, Automatica 36(2), for
     the plane; the damping of precession and spin is ours.

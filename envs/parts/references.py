@@ -28,7 +28,8 @@ class Wandering(NamedTuple):
 
     def largest_rate(self) -> float:
         """Bound of the target's angular velocity [rad/s]."""
-        return math.sqrt(3.0) * self.amplitude * self.fast
+        # Of the three axes, z and x may come to lie together.
+        return math.sqrt(5.0) * self.amplitude * self.fast
 
 
 @choice

@@ -39,8 +39,8 @@ class Weighted(NamedTuple):
     closeness: see there. success: 1 inside the success region. attitude: -sin^2(angle / 2).
     rate: -(|omega - wanted| / rate_limit)^2. effort: -mean(command^2). change: a quarter of
     -mean((command - the last)^2). alive: 1. progress: discount P - the last P, with P the
-    closeness without its effort; this potential-based shaping changes no best policy
-    (Ng, Harada & Russell 1999).
+    closeness without its effort, and 0 where the state ends the episode. To a learner with that
+    discount, this potential-based shaping changes no best policy (Ng, Harada & Russell 1999).
     """
 
     shape: Closeness
@@ -57,14 +57,22 @@ def potential(shape, square, gap):
 
 @choice
 def reward(
-    part: Any, buffer: Any, i: int, square: Any, gap: Any, command: Any, inside: Any, begun: Any
+    part: Any,
+    buffer: Any,
+    i: int,
+    square: Any,
+    gap: Any,
+    command: Any,
+    inside: Any,
+    over: Any,
+    begun: Any,
 ) -> float:
     """The reward of the lane at i; writes its terms, and keeps what the next step needs."""
     raise NotImplementedError
 
 
 @for_type(reward, Closeness)
-def _(part, buffer, i, square, gap, command, inside, begun):
+def _(part, buffer, i, square, gap, command, inside, over, begun):
     effort = part.effort_weight * dot(command, command) / 3.0
     value = 1.0 / (1.0 / potential(part, square, gap) + effort)
     value = 0.0 if begun else value
@@ -73,7 +81,7 @@ def _(part, buffer, i, square, gap, command, inside, begun):
 
 
 @for_type(reward, Weighted)
-def _(part, buffer, i, square, gap, command, inside, begun):
+def _(part, buffer, i, square, gap, command, inside, over, begun):
     shape, w = part.shape, part.weights
     last, P = buffer[i + LAST_POTENTIAL * LANES], potential(shape, square, gap)
     change = sub(command, vector(buffer, i, LAST_COMMAND))
@@ -88,7 +96,7 @@ def _(part, buffer, i, square, gap, command, inside, begun):
         -w[4] * effort,
         -w[5] * dot(change, change) / 12.0,
         w[6],
-        w[7] * (part.discount * P - last),
+        w[7] * ((0.0 if over else part.discount * P) - last),
     )
     total, k = 0.0, i + TERMS * LANES
     for n in range(8):

@@ -37,7 +37,7 @@ class Turned(NamedTuple):
     angle: float
     least_rate: float
     rate: float
-    target_angle: float = math.pi
+    target_angle: float = 0.0
 
 
 @choice

@@ -9,6 +9,7 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 
 from rbgym.envs.checks import check_vector_env
+from rbgym.envs.parts.goals import Target
 from rbgym.potentials import HeavyTop
 from rbgym.quaternion import canonicalized, conjugate, multiply, rotate, to_matrix
 from rbgym.registration import ENVIRONMENTS
@@ -28,7 +29,7 @@ def many(env_id, n=64, **kwargs):
 
 def at(env, quaternion, angular_velocity=(0, 0, 0), **more):
     state = {"quaternion": quaternion, "angular_velocity": angular_velocity, **more}
-    return env.reset(options={"state": state})
+    return env.reset(seed=0, options={"state": state})
 
 
 @pytest.mark.parametrize("env_id", IDS)
@@ -93,6 +94,48 @@ def test_momentum_changes_by_the_impulse_of_the_torque(env_id):
         impulse = rotate(mean / np.linalg.norm(mean), env.dt * action * env.torque_limit)
         change = after["angular_momentum"] - before["angular_momentum"]
         np.testing.assert_allclose(change, impulse, rtol=0, atol=2e-16)
+
+
+@pytest.mark.parametrize("env_id", ["RigidTop-v0", "TopSwingUp-v0", "SteadyPrecession-v0"])
+def test_momentum_of_a_top_changes_by_the_impulses_of_torque_and_weight(env_id):
+    """quat_em: h (R_m u - mgl cos^2(angle/4) (R_m e) x up), R_m of the mean attitude."""
+    env = make(env_id, substeps=1, dt=2e-3, termination="none")
+    env.reset(seed=1)
+    rng, up = np.random.default_rng(1), np.array([0.0, 0.0, 1.0])
+    for _ in range(20):
+        before, action = env.state, rng.uniform(-1, 1, 3)
+        env.step(action)
+        after = env.state
+        mean = (before["quaternion"] + after["quaternion"]) / 2
+        square = np.sum(mean**2)
+        torque = rotate(mean / np.sqrt(square), action * env.torque_limit)
+        axis = rotate(mean / np.sqrt(square), up)
+        impulse = env.dt * (torque - env.potential.mgl * square * np.cross(axis, up))
+        change = after["angular_momentum"] - before["angular_momentum"]
+        np.testing.assert_allclose(change, impulse, rtol=0, atol=2e-16)
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_q_and_minus_q_are_seen_and_rewarded_alike_and_end_alike(env_id):
+    q = np.array([-0.1, 0.2, 0.3, math.sqrt(0.86)])
+    target = np.array([0.5, 0.5, -0.5, 0.5])
+    runs = []
+    for sign in (1, -1):
+        env = make(env_id)
+        more = {"target_quaternion": -sign * target} if isinstance(env.goal, Target) else {}
+        at(env, sign * q, [0.1, 0.2, 0.3], **more)
+        runs.append([env.step(np.full(3, 0.7))[:4] for _ in range(30)])
+    for one, other in zip(*runs, strict=True):
+        for a, b in zip(one, other, strict=True):
+            for key in a if isinstance(a, dict) else [()]:
+                np.testing.assert_array_equal(*((a[key], b[key]) if key else (a, b)))
+
+
+def test_without_ends_a_top_may_fall():
+    env = make("RigidTop-v0", termination="none")
+    at(env, [math.cos(0.7), math.sin(0.7), 0, 0])
+    assert not any(env.step(np.zeros(3))[2] for _ in range(50))
+    assert env.state["quaternion"][0] ** 2 < 0.5
 
 
 def test_a_constant_disturbance_is_a_torque_beside_the_commanded_one():
@@ -381,6 +424,68 @@ def test_every_inertia_drawn_is_that_of_a_body():
     assert (batch.rows(layout.J, 3) != before).all()
 
 
+def test_infos_read_late_speak_of_the_body_that_the_episode_had():
+    kwargs = {"randomization": {"inertia": 0.5, "mass": 0.5}, "max_episode_steps": 5}
+    env = many(SLEW, n=3, autoreset_mode=AutoresetMode.SAME_STEP, **kwargs)
+    twin = many(SLEW, n=3, autoreset_mode=AutoresetMode.DISABLED, **kwargs)
+    for one in (env, twin):
+        one.reset(seed=0)
+        for _ in range(5):
+            *_, info = one.step(np.full((3, 3), 0.9))
+        one.last = info
+    np.testing.assert_array_equal(env.last["final_info"]["energy"], twin.invariants()["energy"])
+    single = make(SLEW, randomization={"inertia": 0.5})
+    single.reset(seed=1)
+    *_, info = single.step(np.ones(3))
+    energy = single.invariants()["energy"]
+    single.reset()
+    assert info["energy"] == energy
+
+
+def test_a_preset_and_ones_own_start_are_joined():
+    env = make("RigidTop-v0", difficulty="hard", initial={"spin": 0.5})
+    start = env._episodes.setup.parts.start
+    assert (start.tilt, start.spin, start.transverse) == (1.0, 0.5, 1.0)
+
+
+def test_detumbles_keep_out_cone_stands_in_the_world():
+    cone = {"axis": [0, 0, 1], "direction": [0, 0, 1], "half_angle": 1.0}
+    env = many("Detumble-v0", n=2000, termination={"keep_out": cone})
+    env.reset(seed=0)
+    assert rotate(env.state["quaternion"], (0.0, 0.0, 1.0))[:, 2].max() <= math.cos(1.0)
+
+
+def test_a_state_that_ends_the_episode_has_no_progress_to_come():
+    env = make(SLEW, reward={"progress": 1.0}, termination={"rate_limit": 0.3})
+    at(env, [1, 0, 0, 0], [0.299, 0, 0])
+    before = 1 / (1 + env.task.shape.rate_weight * 0.299**2)
+    _, reward, over, *_ = env.step(np.array([1.0, 0, 0]))
+    assert over
+    assert reward == pytest.approx(-before, rel=1e-12)
+
+
+def test_lanes_beyond_the_last_body_stay_at_rest():
+    env = make(SLEW, disturbance={"constant": [0.001, 0, 0]})
+    env.reset(seed=0)
+    for _ in range(20):
+        env.step(np.zeros(3))
+    from rbgym import layout
+
+    assert (env._episodes.batch.block_view()[0, layout.L : layout.L + 3, 1:] == 0).all()
+
+
+def test_the_targets_rate_never_exceeds_what_is_shown_of_it():
+    env = many("AttitudeTracking-v0", n=2000)
+    env.reset(seed=0)
+    bound = env.task.reference(env.dt).largest_rate()
+    largest = 0.0
+    for _ in range(150):
+        env.step(np.zeros((2000, 3)))
+        rates = env._episodes.state()["target_angular_velocity"]
+        largest = max(largest, np.linalg.norm(rates, axis=1).max())
+    assert 0.7 * bound < largest < bound
+
+
 def test_named_hooks_together_keep_single_and_vector_alike():
     kwargs = {
         "observation": "rotation_6d",
@@ -419,6 +524,9 @@ def test_goals_are_rewarded_alike_one_by_one_and_in_a_batch(reward):
     ("env_id", "kwargs", "message"),
     [
         (SLEW, {"difficulty": "insane"}, "difficulty must be one of"),
+        (SLEW, {"observaton": "mrp"}, "did you mean 'observation'"),
+        (SLEW, {"integrator": "quat_me"}, "did you mean 'quat_em'"),
+        (SLEW, {"termination": "non"}, "did you mean 'none'"),
         (SLEW, {"reward": {"closenes": 1}}, "did you mean 'closeness'"),
         (SLEW, {"reward": {"rate": math.nan}}, r"reward\['rate'\] must be in"),
         (SLEW, {"sensor": {"attitude": 0.1}}, "below the success threshold"),
@@ -446,6 +554,18 @@ def test_goals_are_rewarded_alike_one_by_one_and_in_a_batch(reward):
         (SLEW, {"observation": "quaternions"}, "did you mean 'quaternion'"),
         ("AttitudeReach-v0", {"observation": "mrp"}, "must be 'quaternion' in this task"),
         ("AttitudeReach-v0", {"reward": {"rate": 1}}, "must be 'dense' or 'sparse'"),
+        (SLEW, {"observation": lambda s: s["quaternion"], "sensor": {"rate": 1e-3}}, "named with"),
+        (SLEW, {"reward": lambda s, a: np.zeros(7)}, r"reward must return shape \(1,\)"),
+        (SLEW, {"disturbance": lambda s: np.full((1, 3), np.nan)}, "must return finite values"),
+        (SLEW, {"disturbance": {"white_noise": (1, 2)}}, r"disturbance\['white_noise'\] must be"),
+        (SLEW, {"disturbance": {"constant": "much"}}, r"disturbance\['constant'\] must be"),
+        (SLEW, {"torque_limit": "much"}, "torque_limit must be numbers"),
+        (SLEW, {"difficulty": ["hard"]}, "difficulty must be a name"),
+        (SLEW, {"initial": []}, "initial must be a dict"),
+        (SLEW, {"termination": {"rate_limit": 0.0}}, "rate_limit"),
+        ("RigidTop-v0", {"initial": {"least_tilt": 2.0, "tilt": 3.0}}, "the episode is over"),
+        ("Detumble-v0", {"termination": {"rate_limit": 0.1}}, r"initial\['least_rate'\] must be"),
+        ("Detumble-v0", {"initial": {"target_angle": 1.0}}, "must be 0 without a target"),
         (SLEW, {"preview": 1.0}, "preview must be left out"),
         ("AttitudeTracking-v0", {"preview": -1.0}, "preview must be"),
     ],
@@ -453,3 +573,17 @@ def test_goals_are_rewarded_alike_one_by_one_and_in_a_batch(reward):
 def test_bad_hooks_are_named(env_id, kwargs, message):
     with pytest.raises(ValueError, match=message):
         make(env_id, **kwargs)
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [([2.0, 0, 0, 0], "unit length"), ([1.0, 0, 0], "of shape"), ([math.nan, 0, 0, 1], "finite")],
+)
+def test_a_bad_target_is_named_and_changes_nothing(target, message):
+    env = make(SLEW)
+    env.reset(seed=0)
+    before = env.state
+    with pytest.raises(ValueError, match=f"target_quaternion must .*{message}"):
+        at(env, [1, 0, 0, 0], target_quaternion=target)
+    for name, value in env.state.items():
+        np.testing.assert_array_equal(value, before[name])
