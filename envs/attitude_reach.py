@@ -66,6 +66,7 @@ class AttitudeReachEnv(AttitudeEnv):
 
     ## Arguments
     {arguments}
+    Here observation is "quaternion" and reward "dense" or "sparse".
 
     ## Version history
     v0: first version.

@@ -6,7 +6,6 @@ import pickle
 import gymnasium as gym
 import numpy as np
 import pytest
-from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 
 import rbgym
@@ -18,10 +17,6 @@ ID = "RigidTop-v0"
 
 def make(**kwargs):
     return gym.make(ID, **kwargs).unwrapped
-
-
-def test_gymnasiums_checker_has_nothing_to_say():
-    check_env(make())
 
 
 @pytest.mark.parametrize("integrator", rbgym.integrators.names())

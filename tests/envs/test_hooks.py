@@ -1,0 +1,322 @@
+"""The hooks of every task: what they do, together too, and bad input."""
+
+import math
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+
+from family import SLEW, at, make, many
+from rbgym.envs.checks import check_vector_env
+from rbgym.quaternion import conjugate, multiply, rotate
+
+
+def test_without_ends_a_top_may_fall():
+    env = make("RigidTop-v0", termination="none")
+    at(env, [math.cos(0.7), math.sin(0.7), 0, 0])
+    assert not any(env.step(np.zeros(3))[2] for _ in range(50))
+    assert env.state["quaternion"][0] ** 2 < 0.5
+
+
+def test_a_constant_disturbance_is_a_torque_beside_the_commanded_one():
+    push = np.array([0.003, -0.002, 0.001])
+    a = make(SLEW, disturbance={"constant": push})
+    b = make(SLEW)
+    at(a, [1, 0, 0, 0], [0.1, 0.2, 0.3])
+    at(b, [1, 0, 0, 0], [0.1, 0.2, 0.3])
+    for _ in range(10):
+        a.step(np.zeros(3))
+        b.step(push / b.torque_limit)
+    np.testing.assert_allclose(a.state["angular_momentum"], b.state["angular_momentum"], atol=1e-17)
+
+
+def test_white_noise_has_its_standard_deviation_and_differs_from_step_to_step():
+    env = many(SLEW, n=2000, disturbance={"white_noise": [0.01, 0.02, 0.0]})
+    at(env, [1, 0, 0, 0])
+    steps = []
+    for _ in range(3):
+        before = env.state["angular_momentum"]
+        env.step(np.zeros((2000, 3)))
+        steps.append((env.state["angular_momentum"] - before) / env.dt)
+    for torque in steps:
+        np.testing.assert_allclose(torque.std(axis=0), [0.01, 0.02, 0.0], rtol=0.06, atol=1e-4)
+        assert np.abs(torque.mean(axis=0)).max() < 4 * 0.02 / math.sqrt(2000)
+    correlation = np.corrcoef(np.concatenate([s[:, :2] for s in steps], axis=1).T)
+    assert np.abs(correlation - np.eye(6)).max() < 0.1
+
+
+def test_gravity_gradient_is_a_potential_and_reports_jacobis_integral():
+    env = make(SLEW, disturbance={"gravity_gradient": 0.3})
+    at(env, [0.8, 0.0, 0.6, 0.0], [0.0, 0.0, 0.3])
+    start = env.invariants()
+    for _ in range(100):
+        env.step(np.zeros(3))
+    now = env.invariants()
+    assert np.abs(now["angular_momentum"] - start["angular_momentum"]).max() > 1e-3
+    assert now["energy"] == pytest.approx(start["energy"], abs=1e-5)
+
+
+def test_a_disturbance_of_ones_own_acts_like_a_named_one():
+    push = np.array([0.003, -0.002, 0.001])
+    named = make(SLEW, disturbance={"constant": push})
+    own = make(SLEW, disturbance=lambda state: np.tile(push, (len(state["time"]), 1)))
+    for env in (named, own):
+        env.reset(seed=3)
+        for _ in range(5):
+            env.step(np.full(3, 0.5))
+    np.testing.assert_array_equal(named.state["angular_momentum"], own.state["angular_momentum"])
+
+
+def test_rewards_are_the_sum_of_their_reported_terms():
+    weights = {
+        "closeness": 1.0, "success": 2.0, "attitude": 3.0, "rate": 4.0, "effort": 5.0,
+        "change": 6.0, "alive": 7.0, "progress": 8.0,
+    }  # fmt: skip
+    env = make(SLEW, reward=weights)
+    _, info = env.reset(seed=1)
+    shape = env.task.shape
+    last = np.zeros(3)
+
+    def nearness(info):
+        off = (2 * math.sin(info["attitude_error"] / 2) / shape.scale) ** 2
+        return 1 / (1 + off + shape.rate_weight * info["rate_error"] ** 2)
+
+    before = nearness(info)
+    for action in ([0.5, -1.0, 0.2], [0.1, 0.9, -0.4]):
+        u = np.array(action)
+        _, reward, *_, info = env.step(u)
+        now, effort = nearness(info), np.mean(u**2)
+        expected = {
+            "closeness": 1 / (1 / now + shape.effort_weight * effort),
+            "success": 0.0,
+            "attitude": -3 * math.sin(info["attitude_error"] / 2) ** 2,
+            "rate": -4 * (info["rate_error"] / env.rate_limit) ** 2,
+            "effort": -5 * effort,
+            "change": -6 * np.mean((u - last) ** 2) / 4,
+            "alive": 7.0,
+            "progress": 8 * (0.99 * now - before),
+        }
+        assert info["reward_terms"] == pytest.approx(expected, rel=1e-6)
+        assert sum(info["reward_terms"].values()) == pytest.approx(reward, rel=1e-14)
+        last, before = u, now
+
+
+def test_a_keep_out_cone_ends_the_episode_and_no_episode_begins_in_it():
+    cone = {"axis": [0, 0, 1], "direction": [1, 0, 0], "half_angle": 0.6}
+    env = many(SLEW, n=4096, termination={"keep_out": cone})
+    env.reset(seed=0)
+    state = env._episodes.state()
+    relative = multiply(conjugate(state["target_quaternion"]), state["quaternion"])
+    assert rotate(relative, (0.0, 0.0, 1.0))[:, 0].max() < math.cos(0.6)
+    one = make(SLEW, termination={"keep_out": cone})
+    at(one, [math.cos(0.4), 0, math.sin(0.4), 0], [0, 0.5, 0])  # z turns towards x
+    ends = [one.step(np.zeros(3))[2] for _ in range(12)]
+    angle = 0.8 + 0.05 * np.arange(1, 13)
+    assert ends == list(angle > math.pi / 2 - 0.6)
+
+
+def test_a_termination_of_ones_own_ends_episodes_on_single_and_vector():
+    late = lambda state: state["time"] > 0.45  # noqa: E731
+    check_vector_env(SLEW, env_kwargs={"termination": late})
+    env = make(SLEW, termination=late)
+    env.reset(seed=0)
+    assert [env.step(np.zeros(3))[2] for _ in range(5)] == [False] * 4 + [True]
+
+
+def test_sensor_noise_has_its_size_and_a_bias_stays_for_the_episode():
+    sensor = {"attitude": 0.01, "rate": 0.002, "rate_bias": 0.004}
+    env = many(SLEW, n=3000, sensor=sensor)
+    at(env, [1, 0, 0, 0])
+    seen = np.array([env.step(np.zeros((3000, 3)))[0] for _ in range(12)])
+    assert np.std(2 * seen[..., 1:4]) == pytest.approx(0.01, rel=0.03)
+    rates = seen[..., 4:] * env.rate_limit
+    assert np.std(rates.mean(axis=0)) == pytest.approx(
+        math.hypot(0.004, 0.002 / math.sqrt(12)), rel=0.05
+    )
+    assert np.std(rates - rates.mean(axis=0)) == pytest.approx(0.002 * math.sqrt(11 / 12), rel=0.05)
+    np.testing.assert_array_equal(env.state["angular_velocity"], 0.0)
+
+
+def test_every_inertia_drawn_is_that_of_a_body():
+    spread = {"inertia": 0.5, "mass": 0.3, "torque": 0.2}
+    env = many("TopSwingUp-v0", n=2000, randomization=spread)
+    env.reset(seed=1)
+    batch = env._episodes.batch
+    from rbgym import layout
+
+    J = batch.rows(layout.J, 3)
+    assert (J > 0).all()
+    assert (2 * J.max(axis=1) <= J.sum(axis=1) * (1 + 1e-12)).all()
+    np.testing.assert_allclose(batch.rows(layout.J_INV, 3), 1 / J)
+    weight = batch.rows(layout.POTENTIAL, 1)[:, 0] / batch.potential.mgl
+    assert 0.7 <= weight.min() < 0.72
+    assert 1.28 < weight.max() <= 1.3
+    before = J.copy()
+    env.reset()
+    assert (batch.rows(layout.J, 3) != before).all()
+
+
+def test_infos_read_late_speak_of_the_body_that_the_episode_had():
+    kwargs = {"randomization": {"inertia": 0.5, "mass": 0.5}, "max_episode_steps": 5}
+    env = many(SLEW, n=3, autoreset_mode=AutoresetMode.SAME_STEP, **kwargs)
+    twin = many(SLEW, n=3, autoreset_mode=AutoresetMode.DISABLED, **kwargs)
+    for one in (env, twin):
+        one.reset(seed=0)
+        for _ in range(5):
+            *_, info = one.step(np.full((3, 3), 0.9))
+        one.last = info
+    np.testing.assert_array_equal(env.last["final_info"]["energy"], twin.invariants()["energy"])
+    single = make(SLEW, randomization={"inertia": 0.5})
+    single.reset(seed=1)
+    *_, info = single.step(np.ones(3))
+    energy = single.invariants()["energy"]
+    single.reset()
+    assert info["energy"] == energy
+
+
+def test_a_preset_and_ones_own_start_are_joined():
+    env = make("RigidTop-v0", difficulty="hard", initial={"spin": 0.5})
+    start = env._episodes.setup.parts.start
+    assert (start.tilt, start.spin, start.transverse) == (1.0, 0.5, 1.0)
+
+
+def test_detumbles_keep_out_cone_stands_in_the_world():
+    cone = {"axis": [0, 0, 1], "direction": [0, 0, 1], "half_angle": 1.0}
+    env = many("Detumble-v0", n=2000, termination={"keep_out": cone})
+    env.reset(seed=0)
+    assert rotate(env.state["quaternion"], (0.0, 0.0, 1.0))[:, 2].max() <= math.cos(1.0)
+
+
+def test_a_state_that_ends_the_episode_has_no_progress_to_come():
+    env = make(SLEW, reward={"progress": 1.0}, termination={"rate_limit": 0.3})
+    at(env, [1, 0, 0, 0], [0.299, 0, 0])
+    before = 1 / (1 + env.task.shape.rate_weight * 0.299**2)
+    _, reward, over, *_ = env.step(np.array([1.0, 0, 0]))
+    assert over
+    assert reward == pytest.approx(-before, rel=1e-12)
+
+
+def test_lanes_beyond_the_last_body_stay_at_rest():
+    env = make(SLEW, disturbance={"constant": [0.001, 0, 0]})
+    env.reset(seed=0)
+    for _ in range(20):
+        env.step(np.zeros(3))
+    from rbgym import layout
+
+    assert (env._episodes.batch.block_view()[0, layout.L : layout.L + 3, 1:] == 0).all()
+
+
+def test_the_targets_rate_never_exceeds_what_is_shown_of_it():
+    env = many("AttitudeTracking-v0", n=2000)
+    env.reset(seed=0)
+    bound = env.task.reference(env.dt).largest_rate()
+    largest = 0.0
+    for _ in range(150):
+        env.step(np.zeros((2000, 3)))
+        rates = env._episodes.state()["target_angular_velocity"]
+        largest = max(largest, np.linalg.norm(rates, axis=1).max())
+    assert 0.7 * bound < largest < bound
+
+
+def test_named_hooks_together_keep_single_and_vector_alike():
+    kwargs = {
+        "observation": "rotation_6d",
+        "sensor": {"attitude": 0.001, "rate": 0.001, "rate_bias": 0.001},
+        "reward": {"closeness": 1.0, "change": 0.1},
+        "termination": {"rate_limit": 1.0},
+        "disturbance": {"constant": [0.001, 0, 0], "white_noise": 0.001},
+        "randomization": {"inertia": 0.2, "torque": 0.1},
+        "difficulty": "hard",
+    }
+    check_vector_env(SLEW, env_kwargs=kwargs, check_pickle=True)
+    spec = gym.make(SLEW, **kwargs).spec
+    again = gym.make(gym.envs.registration.EnvSpec.from_json(spec.to_json()))
+    assert again.observation_space.shape == (9,)
+
+
+@pytest.mark.parametrize("reward", ["dense", "sparse"])
+def test_goals_are_rewarded_alike_one_by_one_and_in_a_batch(reward):
+    env = many("AttitudeReach-v0", n=256, initial={"angle": 0.2}, reward=reward)
+    seen, _ = env.reset(seed=0)
+    seen, rewards, *_, info = env.step(np.zeros((256, 3)))
+    batch = env.compute_reward(seen["achieved_goal"], seen["desired_goal"], info)
+    np.testing.assert_array_equal(rewards, batch)
+    one = env.compute_reward(seen["achieved_goal"][0], seen["desired_goal"][0], {})
+    assert isinstance(one, float)
+    assert one == batch[0]
+    angle = info["attitude_error"]
+    if reward == "sparse":
+        assert 0 < np.mean(batch) < 1
+        assert np.mean((angle < math.radians(5)) == (batch == 1)) > 0.99
+    else:
+        np.testing.assert_allclose(batch, 1 / (1 + (2 * np.sin(angle / 2) / 0.2) ** 2), rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("env_id", "kwargs", "message"),
+    [
+        (SLEW, {"difficulty": "insane"}, "difficulty must be one of"),
+        (SLEW, {"observaton": "mrp"}, "did you mean 'observation'"),
+        (SLEW, {"integrator": "quat_me"}, "did you mean 'quat_em'"),
+        (SLEW, {"termination": "non"}, "did you mean 'none'"),
+        (SLEW, {"reward": {"closenes": 1}}, "did you mean 'closeness'"),
+        (SLEW, {"reward": {"rate": math.nan}}, r"reward\['rate'\] must be in"),
+        (SLEW, {"sensor": {"attitude": 0.1}}, "below the success threshold"),
+        (SLEW, {"sensor": {"atitude": 0.1}}, "did you mean 'attitude'"),
+        (SLEW, {"disturbance": {"wind": 1}}, "disturbance must have keys"),
+        (SLEW, {"disturbance": {"white_noise": -1.0}}, "must not be negative"),
+        ("RigidTop-v0", {"disturbance": {"gravity_gradient": 0.1}}, "a body with weight"),
+        (SLEW, {"randomization": {"inertia": 1.5}}, r"randomization\['inertia'\] must be in"),
+        (SLEW, {"initial": {"least_angle": 2.0, "angle": 1.0}}, "must be at most angle"),
+        (SLEW, {"mgl": 1.0}, "left out for a free body"),
+        (SLEW, {"termination": {"rate_limit": 9.0}}, "rate_limit"),
+        (
+            SLEW,
+            {"termination": {"keep_out": {
+                "axis": [1, 0, 0], "direction": [1, 0, 0], "half_angle": 0.2}}},
+            "lies over it",
+        ),
+        (
+            "RigidTop-v0",
+            {"termination": {"keep_out": {
+                "axis": [0, 0, 1], "direction": [0, 0, 1], "half_angle": 0.2}}},
+            "lies over it",
+        ),
+        (SLEW, {"termination": {"keep_out": {"axis": [1, 0, 0]}}}, "must have axis, direction"),
+        (SLEW, {"observation": "quaternions"}, "did you mean 'quaternion'"),
+        ("AttitudeReach-v0", {"observation": "mrp"}, "must be 'quaternion' in this task"),
+        ("AttitudeReach-v0", {"reward": {"rate": 1}}, "must be 'dense' or 'sparse'"),
+        (SLEW, {"observation": lambda s: s["quaternion"], "sensor": {"rate": 1e-3}}, "named with"),
+        (SLEW, {"reward": lambda s, a: np.zeros(7)}, r"reward must return shape \(1,\)"),
+        (SLEW, {"disturbance": lambda s: np.full((1, 3), np.nan)}, "must return finite values"),
+        (SLEW, {"disturbance": {"white_noise": (1, 2)}}, r"disturbance\['white_noise'\] must be"),
+        (SLEW, {"disturbance": {"constant": "much"}}, r"disturbance\['constant'\] must be"),
+        (SLEW, {"torque_limit": "much"}, "torque_limit must be numbers"),
+        (SLEW, {"difficulty": ["hard"]}, "difficulty must be a name"),
+        (SLEW, {"initial": []}, "initial must be a dict"),
+        (SLEW, {"termination": {"rate_limit": 0.0}}, "rate_limit"),
+        ("RigidTop-v0", {"initial": {"least_tilt": 2.0, "tilt": 3.0}}, "the episode is over"),
+        ("Detumble-v0", {"termination": {"rate_limit": 0.1}}, r"initial\['least_rate'\] must be"),
+        ("Detumble-v0", {"initial": {"target_angle": 1.0}}, "must be 0 without a target"),
+        (SLEW, {"preview": 1.0}, "preview must be left out"),
+        ("AttitudeTracking-v0", {"preview": -1.0}, "preview must be"),
+    ],
+)  # fmt: skip
+def test_bad_hooks_are_named(env_id, kwargs, message):
+    with pytest.raises(ValueError, match=message):
+        make(env_id, **kwargs)
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [([2.0, 0, 0, 0], "unit length"), ([1.0, 0, 0], "of shape"), ([math.nan, 0, 0, 1], "finite")],
+)
+def test_a_bad_target_is_named_and_changes_nothing(target, message):
+    env = make(SLEW)
+    env.reset(seed=0)
+    before = env.state
+    with pytest.raises(ValueError, match=f"target_quaternion must .*{message}"):
+        at(env, [1, 0, 0, 0], target_quaternion=target)
+    for name, value in env.state.items():
+        np.testing.assert_array_equal(value, before[name])
