@@ -24,9 +24,9 @@ Observation = NDArray[np.floating[Any]]
 Flags = NDArray[np.bool_]
 
 
-def action_box() -> spaces.Box:
-    """Commands in [-1, 1], one for each body axis."""
-    return spaces.Box(-1.0, 1.0, (3,), np.float32)
+def action_box(channels: int) -> spaces.Box:
+    """Commands in [-1, 1], one for each channel of the actuator."""
+    return spaces.Box(-1.0, 1.0, (channels,), np.float32)
 
 
 def _hold(episodes: Episodes, action: Any, shape: tuple[int, ...]) -> None:
@@ -87,8 +87,13 @@ class _Described:
 
     @property
     def torque_limit(self) -> Array:
-        """Torque [N m] of a full command about each body axis, (3,)."""
-        return self._episodes.setup.torque_limit.copy()
+        """Torque [N m] that the actuator can have about each body axis alone, (3,)."""
+        return self._episodes.setup.actuator.limits.copy()
+
+    @property
+    def actuator(self) -> Any:
+        """What makes torque of the commands, see rbgym.envs.actuators."""
+        return self._episodes.setup.actuator.effector
 
 
 class AttitudeEnv(_Described, gym.Env[Any, Any]):
@@ -105,7 +110,7 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         batch, setup, box = self.task.build(1, max_episode_steps, **kwargs)
         split = self.task.split_space
         self.observation_space = split(box) if split else box
-        self.action_space = action_box()
+        self.action_space = action_box(batch.channels)
         self.render_mode = None
         self._episodes = Episodes(batch, setup)
 
@@ -115,7 +120,7 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         """Begin an episode.
 
         options: {"state": {"quaternion": (4,), "angular_velocity": (3,)}}, with perhaps
-        "target_quaternion": (4,), default the identity.
+        "target_quaternion": (4,), default the identity, and what the actuator has.
         """
         if seed is not None:
             seed = checked_seed(seed)
@@ -129,11 +134,11 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         return self._presented(out[0]), LazyInfo(SingleInfo(episodes.snapshot()))
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Hold the torque of `action` for one control period."""
+        """Hold the commands of `action` for one control period."""
         episodes = self._episodes
         if not episodes.all_begun:
             raise gym.error.ResetNeeded("call reset() before step()")
-        _hold(episodes, action, (3,))
+        _hold(episodes, action, self.action_space.shape)
         observations, rewards, terminated, truncated, snapshot = episodes.step()
         info = LazyInfo(SingleInfo(snapshot))
         seen, reward = self._presented(observations[0]), rewards.item()
@@ -148,7 +153,8 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
 
     @property
     def state(self) -> dict[str, Any]:
-        """quaternion (4,), angular_velocity (3,) [rad/s, body], angular_momentum (3,), time [s]."""
+        """quaternion (4,), angular_velocity (3,) [rad/s, body], angular_momentum (3,), time [s];
+        and what the actuator has, under the names that options["state"] takes."""
         state = self._episodes.state()
         return {name: value[0].copy() if value.ndim > 1 else float(value[0])
                 for name, value in state.items() if name != "energy"}  # fmt: skip
@@ -170,10 +176,11 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         space = split(box) if split else box
         self.metadata = {"render_modes": [], "autoreset_mode": mode}
         self.num_envs, self.autoreset_mode, self.render_mode = batch.size, mode, None
-        self.single_observation_space, self.single_action_space = space, action_box()
+        self.single_observation_space = space
+        self.single_action_space = action_box(batch.channels)
         self.observation_space = batch_space(space, batch.size)
         self.action_space = batch_space(self.single_action_space, batch.size)
-        self._shape = (batch.size, 3)
+        self._shape = (batch.size, batch.channels)
         self._episodes = Episodes(batch, setup, resets_itself=mode is AutoresetMode.NEXT_STEP)
 
     def reset(
@@ -209,7 +216,7 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         return self._presented(out), LazyInfo(VectorInfo(episodes.snapshot(), mask))
 
     def step(self, actions: Any) -> tuple[Observation, Array, Flags, Flags, dict[str, Any]]:
-        """Hold the torques of `actions` (n, 3) for one control period."""
+        """Hold the commands of `actions` (n, channels) for one control period."""
         episodes = self._episodes
         if not episodes.all_begun:
             raise gym.error.ResetNeeded("call reset() before step()")
@@ -237,7 +244,8 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
 
     @property
     def state(self) -> dict[str, Array]:
-        """quaternion (n, 4), angular_velocity (n, 3), angular_momentum (n, 3), time (n,)."""
+        """quaternion (n, 4), angular_velocity (n, 3), angular_momentum (n, 3), time (n,); and what
+        the actuator has, under the names that options["state"] takes."""
         return {k: v for k, v in self._episodes.state().items() if k != "energy"}
 
     def invariants(self) -> dict[str, Array]:
@@ -268,11 +276,12 @@ def _place(episodes: Episodes, lanes: NDArray[np.intp], options: dict[str, Any] 
     state = (options or {}).get("state")
     if state is None:
         return False
-    wanted = {"quaternion", "angular_velocity"}
-    if not isinstance(state, dict) or set(state) - {"target_quaternion"} != wanted:
+    wanted, effector = {"quaternion", "angular_velocity"}, episodes.setup.actuator.effector
+    may = {"target_quaternion", *effector.state_keys()}
+    if not isinstance(state, dict) or set(state) - may != wanted:
         raise ValueError(
             f'options["state"] must have the keys {sorted(wanted)}, and may have '
-            f"target_quaternion, got {state!r}"
+            f"{sorted(may)}, got {state!r}"
         )
     if "target_quaternion" in state and not isinstance(episodes.setup.parts.goal, Target):
         raise ValueError(
@@ -284,8 +293,28 @@ def _place(episodes: Episodes, lanes: NDArray[np.intp], options: dict[str, Any] 
     for name, width in (("quaternion", 4), ("angular_velocity", 3), ("target_quaternion", 4)):
         value = floats(f'options["state"]["{name}"]', whole[name])
         start[name] = value[lanes] if value.shape == (episodes.size, width) else value
-    episodes.place(lanes, **start)
+    episodes.place(lanes, **start, beyond=_beyond(episodes, lanes, state))
     return True
+
+
+def _beyond(episodes: Episodes, lanes: NDArray[np.intp], state: dict[str, Any]) -> Array:
+    """The rows of what moves beside the attitude, (lanes, 6)."""
+    effector = episodes.setup.actuator.effector
+    rows = np.tile(effector.resting(), (len(lanes), 1))
+    for name, (first, width, _) in effector.state_keys().items():
+        if name not in state:
+            continue
+        label = f'options["state"]["{name}"]'
+        value, one = floats(label, state[name]), () if width == 1 else (width,)
+        value = value[lanes] if value.shape == (episodes.size, *one) else value
+        if value.shape not in (one, (len(lanes), *one)) or not np.isfinite(value).all():
+            raise ValueError(
+                f"{label} must be finite, of shape {one} or {(len(lanes), *one)}, "
+                f"got {state[name]!r}"
+            )
+        effector.check(name, value)
+        rows[:, first : first + width] = value[..., None] if width == 1 else value
+    return rows
 
 
 def _begin(

@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from rbgym import layout as physics
 from rbgym.engine import Batch, measured
 from rbgym.envs import kernels, layout
+from rbgym.envs.actuators import Actuator
+from rbgym.envs.actuators.driven import shown_from
 from rbgym.envs.kernels import Parts
 from rbgym.envs.parts.spreads import Nominal
 from rbgym.jit import Entry
@@ -40,6 +42,7 @@ class Setup:
     dt: float
     substeps: int
     torque_limit: Array
+    actuator: Actuator
     limit: float
     settled_steps: int
     width: int
@@ -48,12 +51,18 @@ class Setup:
     terminate: Terminate | None = None
     disturb: Disturb | None = None
 
+    @property
+    def has_bodies(self) -> bool:
+        """Whether episodes differ, or steps, by the body."""
+        scaled = self.actuator.effector.needs == "scale"
+        return scaled or not isinstance(self.parts.spread, Nominal)
+
 
 class Episodes:
     """A batch of bodies with their clocks, seeds and outcomes.
 
     resets_itself: where an episode has ended, the next step begins the seed's next one.
-    commands: (size, 3), to be set before each step.
+    commands: (size, channels), to be set before each step.
     """
 
     def __init__(self, batch: Batch, setup: Setup, *, resets_itself: bool = False) -> None:
@@ -61,14 +70,18 @@ class Episodes:
         self.resets_itself = resets_itself
         batch.put_rows(layout.TARGET, np.tile([1.0, 0.0, 0.0, 0.0], (batch.size, 1)))
         batch.put_rows(physics.SCALE, np.tile(setup.torque_limit, (batch.size, 1)))
-        self.commands = np.zeros((batch.size, 3))
+        batch.put_rows(physics.BEYOND, np.tile(setup.actuator.effector.resting(), (batch.size, 1)))
+        self.commands = np.zeros((batch.size, batch.channels))
         self.begun = np.zeros(batch.size, dtype=bool)
         self.all_begun = False
         # How many episodes ended, and bodies failed, in the last step: if none, nobody need look.
         self.ended = self.failed = 0
         # The kernels write observations unless a Python hook does.
         self._shown = 0 if setup.observe is not None else batch.size
-        self._kept = batch.blocks, (layout.KEPT_ROWS + len(setup.terms)) * physics.LANES
+        # A body that is more than its attitude has more to tell.
+        self.kept_from = layout.KEPT if setup.actuator.is_direct else layout.KEPT_ALL
+        rows = layout.TERMS - self.kept_from + len(setup.terms)
+        self._kept = batch.blocks, rows * physics.LANES
         self._h = setup.dt / setup.substeps
         self._judge = Entry(kernels.judge)
 
@@ -102,8 +115,12 @@ class Episodes:
         quaternion: Array,
         angular_velocity: Array,
         target_quaternion: Array,
+        beyond: Array,
     ) -> None:
-        """Put bodies, and their targets, somewhere; ValueErrors come before anything is done."""
+        """Put bodies, and their targets, somewhere; ValueErrors come before anything is done.
+
+        beyond: (lanes, 6), the BEYOND rows.
+        """
         target = np.asarray(target_quaternion)
         shapes = ((4,), (len(lanes), 4))
         if target.shape not in shapes or not np.isfinite(target).all():
@@ -117,6 +134,7 @@ class Episodes:
             raise ValueError(f"target_quaternion must have unit length, got {target_quaternion!r}")
         self.batch.set_state(quaternion, angular_velocity, lanes=lanes)
         self.batch.put_rows(layout.TARGET, target / norm[:, None], lanes)
+        self.batch.put_rows(physics.BEYOND, beyond, lanes)
 
     def restart(self, lanes: Lanes, out: NDArray[np.float32], *, drawn: bool = True) -> None:
         """Begin the next episode of these lanes; writes their rows of `out`.
@@ -145,7 +163,7 @@ class Episodes:
         kept = np.empty(self._kept)
         self.ended, self.failed = self._judge.call(
             self.setup.parts, *self.batch.kept, self.batch.buffer, self.setup.limit,
-            again, alone, observations, rewards, terminated, truncated, kept,
+            again, alone, observations, rewards, terminated, truncated, self.kept_from, kept,
         )  # fmt: skip
         return rewards, terminated, truncated, kept
 
@@ -153,7 +171,12 @@ class Episodes:
         """What every body shows now, (size, width)."""
         if self.setup.observe is not None:
             return self._observed()
-        return self.batch.rows(layout.OBSERVATION, self.setup.width).astype(np.float32)
+        batch, shown = self.batch, self.setup.actuator.shown.shape[1]
+        rows = batch.rows(layout.OBSERVATION, self.setup.width - shown)
+        if shown:
+            first = batch.actuator_row + shown_from(self.setup.actuator.part)
+            rows = np.concatenate([rows, batch.rows(first, shown)], axis=1)
+        return rows.astype(np.float32)
 
     def step(self) -> tuple[NDArray[np.float32], Array, Flags, Flags, "Snapshot"]:
         """Advance all by one control period, under `commands`.
@@ -187,9 +210,10 @@ class Episodes:
 
     def state(self) -> State:
         """quaternion, angular_velocity, angular_momentum, energy, time, target_quaternion and
-        target_angular_velocity (target frame), first axis the lane."""
+        target_angular_velocity (target frame), and what the actuator has; first axis the lane."""
         return {
             **self.batch.measure(),
+            **self.setup.actuator.effector.state(self.batch),
             "time": self.row(layout.ELAPSED) * self.setup.dt,
             "target_quaternion": self.batch.rows(layout.TARGET, 4),
             "target_angular_velocity": self.batch.rows(layout.TARGET_RATE, 3),
@@ -217,21 +241,23 @@ class Episodes:
     def snapshot(self) -> "Snapshot":
         """What `info` needs, copied, so that it can be worked out later or never."""
         count = self._kept[1] // physics.LANES
-        rows = self.batch.block_view()[:, layout.KEPT : layout.KEPT + count]
+        rows = self.batch.block_view()[:, self.kept_from : self.kept_from + count]
         return Snapshot(self, rows.copy().reshape(self._kept))
 
 
 # Rows that differ from episode to episode where the body does.
 _BODY = (
     slice(physics.J, physics.J_INV + 3),
+    slice(physics.SCALE, physics.SCALE + 3),
     slice(physics.POTENTIAL, physics.POTENTIAL + 6),
 )
+_COMMANDS = slice(physics.COMMAND, physics.COMMAND + 3)
 
 
 class Snapshot:
     """The invariants, reward terms and flags of one instant, computed when asked for."""
 
-    __slots__ = ("_batch", "_body", "_failed", "_kept", "_measured", "_setup", "size")
+    __slots__ = ("_batch", "_copied", "_failed", "_first", "_kept", "_measured", "_setup", "size")
 
     KEYS = (
         "energy",
@@ -239,6 +265,7 @@ class Snapshot:
         "quaternion_norm",
         "attitude_error",
         "rate_error",
+        "applied_torque",
         "reward_terms",
         "integration_failed",
         "is_success",
@@ -249,31 +276,49 @@ class Snapshot:
         self._batch, self._setup, self.size = batch, episodes.setup, episodes.size
         self._kept = kept
         self._failed = batch.failed if episodes.failed else None
-        # The next episode may have another body.
-        varies = not isinstance(episodes.setup.parts.spread, Nominal)
-        self._body = [batch.block_view()[:, part].copy() for part in _BODY] if varies else None
+        self._first = episodes.kept_from
+        # What acted, and, since the next episode may have another body, that.
+        parts = [_COMMANDS]
+        if not episodes.setup.actuator.is_direct:
+            parts = [slice(batch.actuator_row, batch.actuator_row + 6)]
+        if episodes.setup.has_bodies:
+            parts += _BODY
+        self._copied = [(part, batch.block_view()[:, part].copy()) for part in parts]
         self._measured: dict[str, Array] | None = None
 
     def _row(self, row: int) -> Array:
-        return self._rows()[:, row - layout.KEPT].reshape(-1)[: self.size]
+        return self._rows()[:, row - self._first].reshape(-1)[: self.size]
 
     def _rows(self) -> Array:
         return self._kept.reshape(len(self._kept), -1, physics.LANES)
 
     def _measure(self) -> dict[str, Array]:
         if self._measured is None:
-            batch = self._batch
-            blocks = batch.block_view().copy()
-            rows = self._rows()
-            blocks[:, layout.KEPT : layout.KEPT + rows.shape[1]] = rows
-            for part, values in zip(_BODY, self._body or (), strict=False):
-                blocks[:, part] = values
-            self._measured = measured(batch.kept, blocks.reshape(-1), self.size)
+            self._measured = measured(self._batch.kept, self._blocks().reshape(-1), self.size)
         return self._measured
+
+    def _blocks(self) -> Array:
+        """The buffer as it was, where it matters."""
+        blocks, rows = self._batch.block_view().copy(), self._rows()
+        blocks[:, self._first : self._first + rows.shape[1]] = rows
+        for part, values in self._copied:
+            blocks[:, part] = values
+        return blocks
+
+    def _applied(self) -> Array:
+        """Torque of the last control period, on average [N m, body axes]."""
+        _, first = self._copied[0]
+        torque = first[:, :3].transpose(0, 2, 1).reshape(-1, 3)[: self.size]
+        if not self._setup.actuator.is_direct:
+            return torque.copy()
+        scale = self._blocks()[:, physics.SCALE : physics.SCALE + 3]
+        return np.asarray(torque * scale.transpose(0, 2, 1).reshape(-1, 3)[: self.size])
 
     def __getitem__(self, key: str) -> Any:
         if key in ("energy", "angular_momentum"):
             return self._measure()[key]
+        if key == "applied_torque":
+            return self._applied()
         if key == "quaternion_norm":
             return np.linalg.norm(self._measure()["quaternion"], axis=1)
         if key == "attitude_error":

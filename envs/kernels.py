@@ -5,16 +5,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rbgym.actuation import block_rows, channels, first_row
+from rbgym.envs.actuators.driven import begin as begin_actuator
+from rbgym.envs.actuators.driven import present, shown_from, shown_rows
+from rbgym.envs.actuators.effector import rebuild
 from rbgym.envs.layout import (
     BEGUN,
     DRAWN,
     ELAPSED,
     EPISODE,
     ERROR,
-    KEPT,
     LAST_COMMAND,
     NOISE,
     OBSERVATION,
+    PLACED,
     RATE_ERROR,
     REWARD,
     SEED,
@@ -33,11 +37,10 @@ from rbgym.envs.parts.spreads import vary
 from rbgym.envs.parts.starts import draw
 from rbgym.envs.random import numbers, uniforms
 from rbgym.frames import in_principal_axes, view
-from rbgym.integrators.interface import memory_size
 from rbgym.jit import compiled, index, inlined, separate, spliced
 from rbgym.kernels import start_lane
-from rbgym.layout import COMMAND, DISTURBANCE, FAILED, LANES, MEMORY, ROTOR, J, L, Q
-from rbgym.quaternion import add, dot, polished, sub, times, to_world
+from rbgym.layout import COMMAND, DISTURBANCE, FAILED, LANES, ROTOR, J, L, Q
+from rbgym.quaternion import add, polished, times, to_world
 from rbgym.rows import put_quaternion, put_vector, vector
 
 _NO_TORQUE = (0.0, 0.0, 0.0)
@@ -60,7 +63,7 @@ class Parts(NamedTuple):
 
 
 @spliced
-def _judge_lane(parts, frame, buffer, i, limit):
+def _judge_lane(parts, keeper, frame, actuator, buffer, i, limit):
     """Observation, reward and flags of one lane, and its clocks; all zero at a beginning."""
     begun = buffer[i + BEGUN * LANES] > 0.0
     elapsed = 0.0 if begun else buffer[i + ELAPSED * LANES] + 1.0
@@ -68,8 +71,8 @@ def _judge_lane(parts, frame, buffer, i, limit):
     buffer[i + ELAPSED * LANES] = elapsed
     follow(parts.reference, buffer, i)
     q, omega = view(frame, buffer, i)
-    square, gap, relative = compare(parts.goal, buffer, i, q, omega)
-    inside = is_inside(parts.success, square, gap) & (not begun)
+    square, rate_square, wanted, relative = compare(parts.goal, buffer, i, q, omega)
+    inside = is_inside(parts.success, buffer, i, square, rate_square) & (not begun)
     over = is_over(parts.ends, buffer, i, q, omega) & (not begun)
     late = ((elapsed >= limit) | (buffer[i + FAILED * LANES] > 0.0)) & (not begun)
     sensor = parts.sensor
@@ -81,13 +84,14 @@ def _judge_lane(parts, frame, buffer, i, limit):
         seen_attitude(sensor, buffer, i, q),
         seen_attitude(sensor, buffer, i, relative),
         seen_rate(sensor, buffer, i, omega),
-        sub(omega, gap),
+        wanted,
     )
-    command = vector(buffer, i, COMMAND)
-    value = reward(parts.reward, buffer, i, square, gap, command, inside, over, begun)
+    present(actuator, frame, buffer, i, first_row(keeper))
+    count = channels(actuator)
+    value = reward(parts.reward, buffer, i, square, rate_square, count, inside, over, begun)
     push(parts.disturbance, buffer, i)
     buffer[i + ERROR * LANES] = square
-    buffer[i + RATE_ERROR * LANES] = dot(gap, gap)
+    buffer[i + RATE_ERROR * LANES] = rate_square
     buffer[i + STREAK * LANES] = buffer[i + STREAK * LANES] + 1.0 if inside else 0.0
     buffer[i + REWARD * LANES] = value
     buffer[i + TERMINATED * LANES] = 1.0 if over else 0.0
@@ -100,6 +104,7 @@ def judge(
     keeper,
     potential,
     frame,
+    actuator,
     buffer,
     limit,
     again,
@@ -108,6 +113,7 @@ def judge(
     rewards,
     over,
     late,
+    first,
     kept,
 ):
     """Judge every body; returns how many episodes ended, and how many bodies failed.
@@ -115,9 +121,9 @@ def judge(
     again: where an episode had already ended, begin the next one instead. alone: begin those whose
     BEGUN row says so, and look at no others. limit: steps, or inf. observations: (bodies, width),
     or (0, width) to leave them to somebody else. kept: (blocks, rows * LANES), copies of so many
-    rows from KEPT on.
+    rows from the row `first` on.
     """
-    block_size = (MEMORY + memory_size(keeper)) * LANES
+    block_size = block_rows(keeper, actuator) * LANES
     blocks, bodies = len(buffer) // block_size, len(rewards)
     if again or alone:
         # The one place where episodes begin: two would be compiled to other round-off.
@@ -127,28 +133,29 @@ def judge(
             if again and ended:
                 buffer[i + BEGUN * LANES] = DRAWN
             if buffer[i + BEGUN * LANES] > 0.0:
-                _begin_lane(parts, keeper, potential, frame, buffer, i)
+                _begin_lane(parts, keeper, potential, frame, actuator, buffer, i)
     if alone:
         for k in range(bodies):
             i = index((k // LANES) * block_size + k % LANES)
             if buffer[i + BEGUN * LANES] > 0.0:
-                _judge_lane(parts, frame, buffer, i, limit)
+                _judge_lane(parts, keeper, frame, actuator, buffer, i, limit)
                 if len(observations) > 0:
-                    _show(parts, buffer, i, observations, k)
+                    _show(parts, keeper, actuator, buffer, i, observations, k)
         return 0.0, 0.0
     for block in range(blocks):
         for lane in range(LANES):
-            _judge_lane(parts, frame, buffer, block * block_size + lane, limit)
+            i = block * block_size + lane
+            _judge_lane(parts, keeper, frame, actuator, buffer, i, limit)
     # Lanes beyond the last body stay at rest.
     for k in range(bodies, blocks * LANES):
         put_vector(buffer, index((k // LANES) * block_size + k % LANES), DISTURBANCE, _NO_TORQUE)
     for block in range(blocks):
         for n in range(kept.shape[1]):
-            kept[block, n] = buffer[block * block_size + KEPT * LANES + n]
+            kept[block, n] = buffer[block * block_size + index(first) * LANES + n]
     if len(observations) > 0:
         for k in range(bodies):
             i = index((k // LANES) * block_size + k % LANES)
-            _show(parts, buffer, i, observations, k)
+            _show(parts, keeper, actuator, buffer, i, observations, k)
     ended, failed = 0.0, 0.0
     for block in range(blocks):
         k, i = index(block * LANES), index(block * block_size)
@@ -179,13 +186,17 @@ def _report(buffer, i, lanes, k, rewards, over, late):
 
 
 @inlined
-def _show(parts, buffer, i, observations, k):
-    for column in range(width(parts.observation)):
+def _show(parts, keeper, actuator, buffer, i, observations, k):
+    columns = width(parts.observation)
+    for column in range(columns):
         observations[k, column] = buffer[i + (OBSERVATION + column) * LANES]
+    j = i + (first_row(keeper) + shown_from(actuator)) * LANES
+    for n in range(shown_rows(actuator)):
+        observations[k, columns + n] = buffer[j + n * LANES]
 
 
 @separate
-def _begin_lane(parts, keeper, potential, frame, buffer, i):
+def _begin_lane(parts, keeper, potential, frame, actuator, buffer, i):
     """What the lane's seed and the number of its next episode give it."""
     i = index(i)
     buffer[i + EPISODE * LANES] += 1.0
@@ -196,7 +207,8 @@ def _begin_lane(parts, keeper, potential, frame, buffer, i):
     buffer[i + NOISE * LANES] = math.floor(key[0] * 9007199254740992.0)
     q, omega = view(frame, buffer, i)  # where it was put, before its inertia changes
     varied = numbers(seed, episode, np.uint64(5)), numbers(seed, episode, np.uint64(6))
-    vary(parts.spread, potential, buffer, i, varied[0], varied[1])
+    rebuild(actuator, buffer, i)
+    mass = vary(parts.spread, potential, buffer, i, varied[0], varied[1])
     if buffer[i + BEGUN * LANES] == DRAWN:
         q, omega = draw(parts.start, buffer, i, a, b, c)
         for attempt in range(1, _ATTEMPTS):
@@ -208,12 +220,19 @@ def _begin_lane(parts, keeper, potential, frame, buffer, i):
             q, omega = draw(parts.start, buffer, i, a, b, c)
     q, omega = in_principal_axes(frame, buffer, i, q, omega)
     q = polished(q)
-    Pi = add(times(vector(buffer, i, J), omega), vector(buffer, i, ROTOR))
     put_quaternion(buffer, i, Q, q)
+    own = numbers(seed, episode, np.uint64(9)), numbers(seed, episode, np.uint64(10))
+    more = numbers(seed, episode, np.uint64(11)), numbers(seed, episode, np.uint64(12))
+    placed = buffer[i + BEGUN * LANES] == PLACED
+    where = first_row(keeper)
+    begin_actuator(
+        actuator, frame, buffer, i, where, placed, mass, own[0], own[1] + more[0], more[1]
+    )
+    Pi = add(times(vector(buffer, i, J), omega), vector(buffer, i, ROTOR))
     put_vector(buffer, i, L, to_world(q, Pi))
     start_lane(keeper, potential, buffer, i)
     a, b = numbers(seed, episode, np.uint64(7)), numbers(seed, episode, np.uint64(8))
     begin(parts.reference, buffer, i, a, b)
     calibrate(parts.sensor, buffer, i)
-    put_vector(buffer, i, COMMAND, (0.0, 0.0, 0.0))
-    put_vector(buffer, i, LAST_COMMAND, (0.0, 0.0, 0.0))
+    for row in (COMMAND, COMMAND + 3, LAST_COMMAND, LAST_COMMAND + 3):
+        put_vector(buffer, i, row, (0.0, 0.0, 0.0))

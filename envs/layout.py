@@ -4,7 +4,7 @@ One buffer for both: with two, the compiler cannot rule out that they overlap, a
 vectorising.
 """
 
-from rbgym.layout import PHASE, TASK
+from rbgym.layout import PHASE, TASK, E
 
 # Next to attitude and momentum, because `info` needs them together; of the terms only those that
 # the reward has.
@@ -12,7 +12,8 @@ STREAK = TASK  # steps in a row that ended inside the success region
 ERROR = TASK + 1  # square of 2 sin(angle / 2), the angle that the attitude is off
 RATE_ERROR = TASK + 2  # square of the angular velocity that is off [rad^2/s^2]
 TERMS = TASK + 3  # 8: weighted terms of the reward
-KEPT, KEPT_ROWS = PHASE, TERMS - PHASE  # without the terms
+# First of the rows that `info` needs: of a body that has but its attitude, and of any.
+KEPT, KEPT_ALL = PHASE, E
 
 ELAPSED = TASK + 11  # steps since the start
 EPISODE = TASK + 12  # number of the lane's episode since its seed was given
@@ -24,9 +25,9 @@ TERMINATED = TASK + 17
 TRUNCATED = TASK + 18
 TARGET = TASK + 19  # 4: attitude to be reached, target frame to world
 TARGET_RATE = TASK + 23  # 3: its angular velocity, target frame [rad/s]
-LAST_COMMAND = TASK + 26  # 3: the command before the present one
-LAST_POTENTIAL = TASK + 29  # of the shaping term
-REFERENCE = TASK + 30  # 10: what the reference was drawn with
-BIAS = TASK + 40  # 3: of the rate sensor, body axes [rad/s]
-NOISE = TASK + 43  # key of the episode's noise, an integer below 2**53
-OBSERVATION = TASK + 44  # 20 at most
+LAST_COMMAND = TASK + 26  # 6: the commands before the present ones
+LAST_POTENTIAL = TASK + 32  # of the shaping term
+REFERENCE = TASK + 33  # 10: what the reference was drawn with
+BIAS = TASK + 43  # 3: of the rate sensor, body axes [rad/s]
+NOISE = TASK + 46  # key of the episode's noise, an integer below 2**53
+OBSERVATION = TASK + 47  # 20 at most, the actuator's own not among them

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rbgym.body import RigidBody
+from rbgym.envs.actuators.mounting import Differing
 from rbgym.envs.arguments import floats, hint
 from rbgym.envs.parts.disturbances import Calm, Pushed
 from rbgym.envs.parts.endings import Ends, KeepOut
@@ -242,16 +243,24 @@ def disturbance(value: Any, has_weight: bool) -> tuple[Calm | Pushed, CircularOr
 # --- randomization --------------------------------------------------------------------------
 
 
+_OF_BODY = ("inertia", "mass", "gravity", "torque")
+# Of the actuator: what they are called, and the largest there may be.
+_OF_ACTUATOR = {"actuator_scale": 0.9, "misalignment": 1.0, "delay": 0.9, "failure": 1.0}
+
+
 def randomization(
     value: Mapping[str, float] | None, body: RigidBody, mgl: float, limits: Array
-) -> Spread | Nominal:
-    """Half-widths of the factors drawn for each episode."""
-    if value is None:
-        return Nominal()
-    names = ("inertia", "mass", "gravity", "torque")
-    given = _keys("randomization", value, names)
-    inertia, mass, gravity, torque = (
-        _number(f"randomization[{n!r}]", given.get(n, 0.0), 0.0, 0.9) for n in names
+) -> tuple[Spread | Nominal, Differing | None]:
+    """Half-widths of the factors drawn for each episode: of the body, and of the actuator."""
+    given = _keys("randomization", {} if value is None else value, (*_OF_BODY, *_OF_ACTUATOR))
+    widths = [_number(f"randomization[{n!r}]", given.get(n, 0.0), 0.0, 0.9) for n in _OF_BODY]
+    differing = Differing(
+        *(
+            _number(f"randomization[{n!r}]", given.get(n, 0.0), 0.0, most)
+            for n, most in _OF_ACTUATOR.items()
+        )
     )
-    moments = triple(body.moments)
-    return Spread(inertia, mass, gravity, torque, moments, mgl, triple(limits))
+    spread: Spread | Nominal = Nominal()
+    if set(given) & set(_OF_BODY):
+        spread = Spread(*widths, triple(body.moments), mgl, triple(limits))
+    return spread, differing if any(differing) else None

@@ -14,6 +14,7 @@ from rbgym import integrators
 from rbgym.body import RigidBody
 from rbgym.engine import Batch
 from rbgym.envs import options
+from rbgym.envs.actuators import Actuator, Setting, Torque, chosen, refuse_unused, scheme_for
 from rbgym.envs.arguments import (
     body_or,
     hint,
@@ -34,10 +35,19 @@ from rbgym.envs.parts.observations import FORMS, Nothing, Shown
 from rbgym.envs.parts.references import Still
 from rbgym.envs.parts.rewards import Closeness
 from rbgym.envs.parts.starts import Tilted, Turned
-from rbgym.potentials import HeavyTop, NoPotential
+from rbgym.potentials import (
+    CircularOrbit,
+    HeavyTop,
+    NoPotential,
+    Potential,
+    SoftWall,
+    parameters,
+)
+from rbgym.quaternion import Array
 from rbgym.simulate import count, positive
 
 GRAVITY = 9.81  # m/s^2
+_PULL = 3.0  # N m, a little over the largest towards a soft wall; the wall itself only turns back
 
 Goal = Axis | Target | Rest
 Start = Tilted | Turned
@@ -49,7 +59,8 @@ class Task:
 
     body: makes the rigid body. gravity: the body hangs on or stands upon its reference point, and
     has weight. torque: torque of a full command about each body axis [N m], from body and weight
-    moment. start: see rbgym.envs.parts.starts. goal, success: what to reach; success needs the
+    moment. actuator: what makes torque of an action, see rbgym.envs.actuators. integrator, potential:
+    by default. start: see rbgym.envs.parts.starts. goal, success: what to reach; success needs the
     attitude within `angle` [rad] and the rates within `rate` [rad/s] of it for `settled_steps`
     steps.
     rate_limit [rad/s] and lowest (cosine of the largest tilt): beyond them the episode ends.
@@ -61,6 +72,9 @@ class Task:
 
     body: Callable[[], RigidBody]
     torque: Callable[[RigidBody, float], ArrayLike]
+    actuator: Any = Torque()
+    integrator: str = integrators.DEFAULT
+    potential: Potential | None = None
     start: Start
     goal: Goal | Callable[[RigidBody, float], Goal]
     gravity: bool = False
@@ -108,13 +122,14 @@ class Task:
         size: int,
         max_episode_steps: int | None,
         *,
-        integrator: str | integrators.Integrator = integrators.DEFAULT,
+        integrator: str | integrators.Integrator | None = None,
         dt: float | None = None,
         substeps: int | None = None,
         body: RigidBody | None = None,
         mgl: float | None = None,
         torque_limit: ArrayLike | None = None,
         torque_scale: float = 1.0,
+        actuator: Any = None,
         reward: str | Mapping[str, float] | Callable[..., ArrayLike] = "dense",
         observation: str | Callable[..., ArrayLike] = "quaternion",
         sensor: Mapping[str, float] | None = None,
@@ -137,7 +152,18 @@ class Task:
         dt = positive("dt", self.dt if dt is None else dt)
         substeps = count("substeps", self.substeps if substeps is None else substeps)
         limits = torque_limits(torque_limit, np.asarray(self.torque(body, weight), dtype=float))
-        limits = positive("torque_scale", torque_scale) * limits
+        strength = positive("torque_scale", torque_scale)
+        limits = strength * limits
+        spread, differing = options.randomization(randomization, body, weight, limits)
+        limit = horizon(max_episode_steps)
+        moved = chosen(
+            actuator,
+            self.actuator,
+            differing,
+            Setting(body, dt, dt / substeps, limit, limits, strength, self.rate_limit),
+        )
+        scheme = scheme_for(integrator or self.integrator, moved.effector)
+        refuse_unused(moved.effector, torque_limit, randomization)
         reference = self.reference(dt)
         goal = self.goal_of(body, weight)
         noise = options.sensor(sensor)
@@ -145,10 +171,14 @@ class Task:
         pushed, orbit, largest = options.disturbance(disturbance, weight > 0)
         ends = options.termination(termination, Ends(self.rate_limit, self.lowest), goal)
         start = options.start(self.start, initial, options.plain(ends), goal)
-        potential = HeavyTop(weight) if weight > 0 else orbit or NoPotential()
-        batch = Batch(body, integrator, potential, size=size, projection=projection)
-        spread = options.randomization(randomization, body, weight, limits)
-        bounds = rate_bounds(body, self.rate_limit, limits + weight + largest, dt)
+        potential = self._field(weight, orbit)
+        batch = Batch(
+            body, scheme, potential, size=size, projection=projection, actuator=moved.part
+        )
+        strongest = moved.largest * (1.0 + (differing.scale if differing else 0.0))
+        if differing and differing.misalignment:
+            strongest = np.full(3, np.linalg.norm(strongest))
+        bounds = self._bounds(body, strongest + largest, potential, dt, moved)
         if callable(observation) and (sensor is not None or preview is not None):
             raise ValueError(
                 "observation must be named with sensor or preview: a callable sees the true state"
@@ -160,9 +190,10 @@ class Task:
             bounds=options.triple(bounds / self.rate_limit),
             more=options.preview(preview, self.more),
         )
-        space = unbounded(observation, batch) if callable(observation) else shown.space()
+        space = unbounded(observation, batch) if callable(observation) else shown.space(moved.shown)
         rewarded, terms = options.reward(reward, self.shape, self.rate_limit)
-        state, commands = sample_state(batch), np.zeros((size, 3))
+        state = {**sample_state(batch), **moved.effector.state(batch)}
+        commands = np.zeros((size, batch.channels))
         if callable(reward):
             checked_hook("reward", reward, (size,), state, commands)
         if callable(termination):
@@ -186,7 +217,8 @@ class Task:
             dt=dt,
             substeps=substeps,
             torque_limit=limits,
-            limit=horizon(max_episode_steps),
+            actuator=moved,
+            limit=limit,
             settled_steps=self.settled_steps,
             width=space.shape[0],
             observe=observation if callable(observation) else None,
@@ -195,6 +227,24 @@ class Task:
             disturb=disturbance if callable(disturbance) else None,
         )
         return batch, setup, space
+
+    def _field(self, weight: float, orbit: CircularOrbit | None) -> Potential:
+        """What acts on the body at each attitude."""
+        if self.potential is not None and orbit is not None:
+            raise ValueError(
+                "disturbance['gravity_gradient'] must be left out where there is another potential"
+            )
+        return HeavyTop(weight) if weight > 0 else orbit or self.potential or NoPotential()
+
+    def _bounds(
+        self, body: RigidBody, torque: Array, potential: Potential, dt: float, moved: Actuator
+    ) -> Array:
+        """Of the rates at most dt after they were within the limit [rad/s], (3,)."""
+        pull = parameters(potential, body)[0] if isinstance(potential, HeavyTop) else 0.0
+        if isinstance(potential, SoftWall):
+            pull = _PULL
+        whole = moved.effector.needs == "torque"
+        return rate_bounds(body, self.rate_limit, torque + abs(pull), dt, apart=whole)
 
     def goal_of(self, body: RigidBody, weight: float) -> Goal:
         """What is asked of a body with this weight moment."""

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbgym import frames, integrators, kernels, layout, potentials, threads
+from rbgym.actuation import Direct, channels, own_rows
 from rbgym.body import RigidBody
 from rbgym.integrators.interface import NoMemory, memory_size
 from rbgym.jit import Entry
@@ -15,6 +16,7 @@ from rbgym.potentials import Potential
 from rbgym.quaternion import Array, multiply, rotate, rotate_inverse
 
 _NO_COMMANDS = np.zeros((0, 3))
+_DIRECT = Direct()
 _UNIT = 1e-6  # how far from unit length a quaternion given by a user may be
 
 
@@ -28,7 +30,7 @@ class Batch:
     bodies: one RigidBody for all, or one for each. integrator: a name, or a record of
     `rbgym.integrators.get`. potential: None, one for all, or one of the
     same class for each. projection: undo the round-off drift of the energy at each step, for
-    schemes that conserve it.
+    schemes that conserve it. actuator: what makes torque of commands, see `rbgym.actuation`.
     """
 
     def __init__(
@@ -39,12 +41,15 @@ class Batch:
         *,
         size: int = 1,
         projection: bool = True,
+        actuator: Any = _DIRECT,
     ) -> None:
         self.integrator = integrators.get(integrator)
         self.size, self.projection = size, projection
         self._drive, self._coast = Entry(kernels.advance), Entry(kernels.advance)
+        self.channels = channels(actuator)
         self.blocks = -(-size // layout.LANES)
-        self.block_rows = layout.MEMORY + self.integrator.memory
+        self.actuator_row = layout.MEMORY + self.integrator.memory
+        self.block_rows = self.actuator_row + own_rows(actuator)
         self._view = _aligned_zeros(self.blocks, self.block_rows, layout.LANES)
         self.buffer = self._view.reshape(-1)
         each = [bodies] * size if isinstance(bodies, RigidBody) else list(bodies)
@@ -59,8 +64,8 @@ class Batch:
         frame = frames.Turned() if turned else frames.Principal()
         # What the kernels are compiled for: those that step, and those that look at the state.
         scheme = self.integrator.scheme
-        self.physics = (scheme, self.potential, frame)
-        self.kept = (scheme if self.integrator.memory else NoMemory(), self.potential, frame)
+        self.physics = (scheme, self.potential, frame, actuator)
+        self.kept = (scheme if self.integrator.memory else NoMemory(), *self.physics[1:])
         self._fill(each, fields)
 
     def _fill(self, bodies: list[RigidBody], fields: list[Potential]) -> None:
@@ -85,7 +90,7 @@ class Batch:
         self._write(layout.POTENTIAL, values[:, 10:])
         self._write(layout.Q, values[:, 6:10])
         self._write(layout.SCALE, np.ones((len(values), 3)))
-        kernels.start(*self.kept[:2], self.buffer, np.arange(len(values)))
+        self._start(np.arange(len(values)))
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "buffer"}
@@ -167,7 +172,7 @@ class Batch:
         self.put_rows(layout.Q, principal, k)
         self.put_rows(layout.L, momentum + 0.0, k)  # a negative zero would not stay one
         self.put_rows(layout.ROTOR, rotor, k)
-        kernels.start(*self.kept[:2], self.buffer, k)
+        self._start(k)
 
     def _lanes(self, lanes: ArrayLike | None) -> NDArray[np.intp]:
         if lanes is None:
@@ -178,9 +183,10 @@ class Batch:
         return given.astype(np.intp)
 
     def full_state(self) -> Array:
-        """Everything that a body's motion depends on, (size, 15 + memory); see `restore`."""
+        """Everything that a body's motion depends on, (size, k); see `restore`."""
         torque, fresh = self.rows(layout.TORQUE, 3), self.rows(layout.FRESH, 1)
-        return np.concatenate([self.rows(0, layout.STATE), torque, fresh, self.memory()], axis=1)
+        kept = self.rows(layout.MEMORY, self.block_rows - layout.MEMORY)
+        return np.concatenate([self.rows(0, layout.STATE), torque, fresh, kept], axis=1)
 
     def restore(self, state: Array, lanes: NDArray[np.intp] | None = None) -> None:
         """Put back what `full_state` gave: the motion continues bit for bit."""
@@ -194,6 +200,10 @@ class Batch:
     def memory(self) -> Array:
         """What the scheme keeps between steps, (size, k); its own file says what that is."""
         return self.rows(layout.MEMORY, self.integrator.memory)
+
+    def _start(self, bodies: NDArray[np.intp]) -> None:
+        keeper, potential, _, actuator = self.kept
+        kernels.start(keeper, potential, actuator, self.buffer, bodies)
 
     def measure(self) -> dict[str, Array]:
         """quaternion (n, 4), angular_velocity (n, 3) [rad/s, body], angular_momentum (n, 3)
@@ -211,22 +221,21 @@ class Batch:
     def advance(self, h: float, steps: int = 1) -> None:
         """Advance by `steps` steps of length h [s] under the torque that is held."""
         # Without commands the frame plays no part, and all bodies share a kernel.
-        physics = (*self.physics[:2], frames.Principal())
+        physics = (*self.physics[:2], frames.Principal(), self.physics[3])
         self._advance(self._coast, physics, _NO_COMMANDS, np.inf, h, steps)
 
     def advance_under(self, commands: Array, bound: float, h: float, steps: int) -> int:
-        """Advance under a new held torque: commands clipped to +-bound, times the SCALE rows, plus
-        the DISTURBANCE rows.
+        """Advance by a control period of `steps` steps under new commands, clipped to +-bound.
 
-        commands: (size, 3), C-contiguous float64, which is not checked. Returns -1; or, neither
-        motion nor torque changed, the first body whose command is not finite.
+        commands: (size, channels of the actuator), C-contiguous float64, which is not checked.
+        Returns -1; or, nothing changed, the first body whose command is not finite.
         """
         return self._advance(self._drive, self.physics, commands, bound, h, steps)
 
     def _advance(
         self,
         kernel: Entry,
-        physics: tuple[Any, Any, Any],
+        physics: tuple[Any, ...],
         commands: Array,
         bound: float,
         h: float,
@@ -272,12 +281,12 @@ def _aligned_zeros(*shape: int) -> Array:
     return spare[first : first + size].reshape(shape)
 
 
-def measured(kept: tuple[Any, Any, Any], buffer: Array, size: int) -> dict[str, Array]:
+def measured(kept: tuple[Any, ...], buffer: Array, size: int) -> dict[str, Array]:
     """What `Batch.measure` returns, of its buffer or of a copy of that."""
-    keeper, potential, frame = kept
-    lanes = len(buffer) // (layout.MEMORY + memory_size(keeper))
+    keeper, _, _, actuator = kept
+    lanes = len(buffer) // (layout.MEMORY + memory_size(keeper) + own_rows(actuator))
     out = np.empty((11, lanes))
-    kernels.measure(keeper, potential, frame, buffer, out)
+    kernels.measure(*kept, buffer, out)
     return {
         "quaternion": out[:4, :size].T.copy(),
         "angular_velocity": out[4:7, :size].T.copy(),

@@ -12,6 +12,7 @@ ENVIRONMENTS = {
     "Detumble-v0": ("rbgym.envs.detumble", "Detumble", 400),
     "IntermediateAxis-v0": ("rbgym.envs.intermediate_axis", "IntermediateAxis", 500),
     "AttitudeReach-v0": ("rbgym.envs.attitude_reach", "AttitudeReach", 300),
+    "ReactionWheelSlew-v0": ("rbgym.envs.reaction_wheel_slew", "ReactionWheelSlew", 500),
 }
 
 

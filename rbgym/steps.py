@@ -8,6 +8,7 @@ scalar solve.
 
 import math
 
+from rbgym.actuation import turns_rotors
 from rbgym.integrators import interface as scheme_of
 from rbgym.integrators.interface import Body, Step
 from rbgym.jit import alone, choice, first_known, for_type, inlined, otherwise, separate, spliced
@@ -23,6 +24,7 @@ from rbgym.layout import (
     PI_0,
     REDONE,
     ROTOR,
+    ROTOR_RATE,
     SOLVED,
     TORQUE,
     X_SIZE,
@@ -64,6 +66,21 @@ def body_of(buffer, i):
 
 
 @inlined
+def _body_during(actuator, buffer, i, h):
+    """The body with its rotors half-way through the step.
+
+    Half of a step's change of rotor momentum comes before the motion and half after it, neither
+    attitude nor total momentum changed: a symmetric splitting, of order two with every scheme. For
+    quat_em it is the discretisation of the gyrostat, e = (h/8) J^-1 (Pi_0 + Pi_1 - h_w0 - h_w1).
+    """
+    body = body_of(buffer, i)
+    if not turns_rotors(actuator):
+        return body
+    rotor = add(body.rotor, scale(0.5 * h, vector(buffer, i, ROTOR_RATE)))
+    return Body(body.J, body.J_inv, rotor)
+
+
+@inlined
 def _step_of(scheme, buffer, i, h):
     return Step(
         quaternion(buffer, i, Q),
@@ -94,10 +111,10 @@ def _half_way(potential, body, o, omega, u, h, omega_m):
 
 
 @spliced
-def predict(scheme, potential, buffer, i, h):
+def predict(scheme, potential, actuator, buffer, i, h):
     """Start of the step, and unknowns for the angular velocity expected half-way."""
     lane_potential = of_lane(potential, buffer, i, 0.5 * h)
-    body, u = body_of(buffer, i), vector(buffer, i, TORQUE)
+    body, u = _body_during(actuator, buffer, i, h), vector(buffer, i, TORQUE)
     q = quaternion(buffer, i, Q)
     Pi = to_body(q, vector(buffer, i, L))
     o = seen(lane_potential, q)
@@ -115,7 +132,7 @@ def predict(scheme, potential, buffer, i, h):
 
 
 @choice
-def relax(potential, scheme, buffer, i, h):
+def relax(potential, scheme, actuator, buffer, i, h):
     """One fixed-point step, which finds the neighbourhood of the wanted root but not the root.
 
     Where the torque varies steeply there are several roots, and Newton's method may take another.
@@ -124,24 +141,26 @@ def relax(potential, scheme, buffer, i, h):
 
 
 @for_type(relax, NoPotential, HeavyTop)
-def _(potential, scheme, buffer, i, h):
+def _(potential, scheme, actuator, buffer, i, h):
     return None  # the torque is uniform
 
 
 @otherwise(relax)
-def _(potential, scheme, buffer, i, h):
+def _(potential, scheme, actuator, buffer, i, h):
     lane_potential = of_lane(potential, buffer, i, 0.5 * h)
-    body, step, x = body_of(buffer, i), _step_of(scheme, buffer, i, h), vector(buffer, i, X)
+    body, x = _body_during(actuator, buffer, i, h), vector(buffer, i, X)
+    step = _step_of(scheme, buffer, i, h)
     F, _, _ = scheme_of.equation(scheme, lane_potential, body, step, x)
     x = sub(x, scale(scheme_of.fraction(scheme) * h, times(body.J_inv, F)))
     put_vector(buffer, i, X, x)
 
 
 @spliced
-def correct(scheme, potential, buffer, i, h):
+def correct(scheme, potential, actuator, buffer, i, h):
     """One Newton iteration; returns 1 while the lane still needs another."""
     lane_potential = of_lane(potential, buffer, i, 0.5 * h)
-    body, step, x = body_of(buffer, i), _step_of(scheme, buffer, i, h), vector(buffer, i, X)
+    body, x = _body_during(actuator, buffer, i, h), vector(buffer, i, X)
+    step = _step_of(scheme, buffer, i, h)
     F, dF, terms = scheme_of.equation(scheme, lane_potential, body, step, x)
     pull = h * size(lane_potential, step.o_0)
     frozen = buffer[i + SOLVED * LANES] > 0.0
@@ -169,10 +188,11 @@ def _projection(potential, body, q, Pi, o, level):
 
 
 @spliced
-def finish(scheme, potential, buffer, i, h, projection):
+def finish(scheme, potential, actuator, buffer, i, h, projection):
     """Write the new state if the lane is solved; returns 1, state untouched, if it is not."""
     lane_potential = of_lane(potential, buffer, i, 0.5 * h)
-    body, step, x = body_of(buffer, i), _step_of(scheme, buffer, i, h), vector(buffer, i, X)
+    body, x = _body_during(actuator, buffer, i, h), vector(buffer, i, X)
+    step = _step_of(scheme, buffer, i, h)
     q_1, L_1, work, memory = scheme_of.finish(scheme, lane_potential, body, step, x)
     q_1 = polished(q_1)
     Pi_1, o_1 = to_body(q_1, L_1), seen(lane_potential, q_1)
@@ -184,6 +204,14 @@ def finish(scheme, potential, buffer, i, h, projection):
     failed = buffer[i + FAILED * LANES] > 0.0
     good = near & (lack <= _TOLERANCE * (terms + pull * pull)) & (not failed)
     level, turn2 = buffer[i + E * LANES] + work, 0.0
+    if turns_rotors(actuator):
+        rotor_0, change = vector(buffer, i, ROTOR), scale(h, vector(buffer, i, ROTOR_RATE))
+        rotor_1 = add(rotor_0, change)
+        # Of the motors; exact, because the energy is quadratic in the rotor momentum.
+        omegas = times(body.J_inv, sub(add(step.Pi_0, Pi_1), add(rotor_0, rotor_1)))
+        level -= 0.5 * dot(change, omegas)
+        body = Body(body.J, body.J_inv, rotor_1)
+        put_vector(buffer, i, ROTOR, vector_if(good, rotor_1, rotor_0))
     if scheme_of.conserves_energy(scheme, potential) and not moves(potential):
         n = _projection(lane_potential, body, q_1, Pi_1, o_1, level)
         # A turn beyond round-off means that the level carries the round-off of an energy the body
@@ -212,17 +240,17 @@ def finish(scheme, potential, buffer, i, h, projection):
 _predict, _correct, _finish = (separate(alone(lane)) for lane in (predict, correct, finish))
 
 
-def _redo(scheme, potential, buffer, i, h, projection):
+def _redo(scheme, potential, actuator, buffer, i, h, projection):
     """Robust scalar solve: follow the root from a step of no length to the whole step."""
     buffer[i + REDONE * LANES] += 1.0
     buffer[i + FAILED * LANES] = 1.0
-    _predict(scheme, potential, buffer, i, h)
+    _predict(scheme, potential, actuator, buffer, i, h)
     if not buffer[i + X_SIZE * LANES] <= scheme_of.reach(scheme):
         return
     buffer[i + FAILED * LANES] = 0.0
     o_0 = vector(buffer, i, O_0)  # of a direction that moves, for the whole step
     for stages in (1, 8, 64):
-        _predict(scheme, potential, buffer, i, h / stages)
+        _predict(scheme, potential, actuator, buffer, i, h / stages)
         put_vector(buffer, i, O_0, o_0)
         x = vector(buffer, i, X)
         for stage in range(1, stages + 1):
@@ -232,21 +260,21 @@ def _redo(scheme, potential, buffer, i, h, projection):
             buffer[i + X_SIZE * LANES] = dot(guess, guess)
             buffer[i + SOLVED * LANES] = 0.0
             for _ in range(40):
-                if _correct(scheme, potential, buffer, i, part) == 0:
+                if _correct(scheme, potential, actuator, buffer, i, part) == 0:
                     break
             x = vector(buffer, i, X)
-        if _finish(scheme, potential, buffer, i, h, projection) == 0:
+        if _finish(scheme, potential, actuator, buffer, i, h, projection) == 0:
             return
     buffer[i + FAILED * LANES] = 1.0
 
 
-def _take_up(scheme, potential, buffer, i, h, projection):
+def _take_up(scheme, potential, actuator, buffer, i, h, projection):
     """Leave the lane to the scheme that takes more time."""
-    if _finish(scheme_of.thorough(scheme), potential, buffer, i, h, projection) != 0:
+    if _finish(scheme_of.thorough(scheme), potential, actuator, buffer, i, h, projection) != 0:
         buffer[i + FAILED * LANES] = 1.0
 
 
-def _give_up(scheme, potential, buffer, i, h, projection):
+def _give_up(scheme, potential, actuator, buffer, i, h, projection):
     """An explicit scheme has no other way."""
     buffer[i + FAILED * LANES] = 1.0
 

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from rbgym.envs.layout import TARGET
-from rbgym.jit import choice, for_type, inlined
+from rbgym.jit import choice, for_type
 from rbgym.quaternion import Vector, dot, to_body, to_world, upward
 from rbgym.rows import quaternion
 
@@ -35,9 +35,15 @@ class KeepOut(NamedTuple):
     cos_angle: float
 
 
-@inlined
-def is_inside(part, square, gap):
-    return (square < part.square) & (dot(gap, gap) < part.rate * part.rate)
+@choice
+def is_inside(part: Any, buffer: Any, i: int, square: Any, rate_square: Any) -> bool:
+    """Whether the lane is in the success region."""
+    raise NotImplementedError
+
+
+@for_type(is_inside, Settled)
+def _(part, buffer, i, square, rate_square):
+    return (square < part.square) & (rate_square < part.rate * part.rate)
 
 
 @choice

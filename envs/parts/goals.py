@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from rbgym.envs.layout import TARGET, TARGET_RATE
 from rbgym.jit import choice, for_type
-from rbgym.quaternion import add, qconj, qmul, scale, sub, to_body, upward
+from rbgym.quaternion import add, dot, qconj, qmul, scale, sub, to_body, upward
 from rbgym.rows import quaternion, vector
 
 
@@ -41,8 +41,9 @@ class Rest(NamedTuple):
 
 @choice
 def compare(goal: Any, buffer: Any, i: int, q: Any, omega: Any) -> Any:
-    """How far the lane is off: the square of 2 sin(angle / 2), and the angular velocity too much
-    [rad/s, body axes]. And the attitude to be shown: relative to the target where there is one."""
+    """How far the lane is off: the square of 2 sin(angle / 2), and that of the angular velocity too
+    much [rad^2/s^2]. The angular velocity wanted, body axes. And the attitude to be shown: relative
+    to the target where there is one."""
     raise NotImplementedError
 
 
@@ -52,17 +53,19 @@ def _(goal, buffer, i, q, omega):
     across = math.sqrt(max(1.0 - o[2] * o[2], 0.0))
     square = 2.0 * (1.0 - (goal.cos_nutation * o[2] + goal.sin_nutation * across))
     wanted = add(scale(goal.precession, o), (0.0, 0.0, goal.spin))
-    return max(square, 0.0), sub(omega, wanted), q
+    gap = sub(omega, wanted)
+    return max(square, 0.0), dot(gap, gap), wanted, q
 
 
 @for_type(compare, Target)
 def _(goal, buffer, i, q, omega):
     relative = qmul(qconj(quaternion(buffer, i, TARGET)), q)
     x, y, z = relative[1], relative[2], relative[3]
-    gap = sub(omega, to_body(relative, vector(buffer, i, TARGET_RATE)))
-    return 4.0 * (x * x + y * y + z * z), gap, relative
+    wanted = to_body(relative, vector(buffer, i, TARGET_RATE))
+    gap = sub(omega, wanted)
+    return 4.0 * (x * x + y * y + z * z), dot(gap, gap), wanted, relative
 
 
 @for_type(compare, Rest)
 def _(goal, buffer, i, q, omega):
-    return 0.0, omega, q
+    return 0.0, dot(omega, omega), (0.0, 0.0, 0.0), q

@@ -100,12 +100,12 @@ class Shown(NamedTuple):
     bounds: tuple[float, float, float]
     more: Any
 
-    def space(self) -> spaces.Box:
-        """The space of the rows."""
+    def space(self, beyond: Array) -> spaces.Box:
+        """The space of the rows; beyond: bounds of those that an actuator adds, (2, k)."""
         form = next((f for f in FORMS.values() if f.cls is type(self.form)), FORMS["quaternion"])
         low, high = _bounds_of_more(self.more)
-        lows = np.array([*form.low, *(-b for b in self.bounds), *low], dtype=np.float32)
-        highs = np.array([*form.high, *self.bounds, *high], dtype=np.float32)
+        lows = np.array([*form.low, *(-b for b in self.bounds), *low, *beyond[0]], dtype=np.float32)
+        highs = np.array([*form.high, *self.bounds, *high, *beyond[1]], dtype=np.float32)
         return spaces.Box(lows, highs, dtype=np.float32)
 
 

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from rbgym.envs.layout import LAST_COMMAND, LAST_POTENTIAL, TERMS
 from rbgym.jit import choice, for_type, inlined
-from rbgym.layout import LANES
+from rbgym.layout import COMMAND, LANES
 from rbgym.quaternion import dot, sub
 from rbgym.rows import put_vector, vector
 
@@ -49,10 +49,41 @@ class Weighted(NamedTuple):
     weights: tuple[float, float, float, float, float, float, float, float]
 
 
-@inlined
-def potential(shape, square, gap):
+@choice
+def potential(shape: Any, buffer: Any, i: int, square: Any, rate_square: Any) -> float:
     """P of the progress term: closeness without effort."""
-    return 1.0 / (1.0 + square / (shape.scale * shape.scale) + shape.rate_weight * dot(gap, gap))
+    raise NotImplementedError
+
+
+@for_type(potential, Closeness)
+def _(shape, buffer, i, square, rate_square):
+    return 1.0 / (1.0 + square / (shape.scale * shape.scale) + shape.rate_weight * rate_square)
+
+
+@inlined
+def mean_square(count, buffer, i, row):
+    """Of `count` commands; those that there are not are zero."""
+    first = vector(buffer, i, row)
+    total = dot(first, first)
+    if count > 3:
+        second = vector(buffer, i, row + 3)
+        total += dot(second, second)
+    return total / count
+
+
+@inlined
+def mean_change(count, buffer, i):
+    """Mean square of the change of the commands, which are kept as the last ones."""
+    now = vector(buffer, i, COMMAND)
+    change = sub(now, vector(buffer, i, LAST_COMMAND))
+    put_vector(buffer, i, LAST_COMMAND, now)
+    total = dot(change, change)
+    if count > 3:
+        now = vector(buffer, i, COMMAND + 3)
+        change = sub(now, vector(buffer, i, LAST_COMMAND + 3))
+        put_vector(buffer, i, LAST_COMMAND + 3, now)
+        total += dot(change, change)
+    return total / count
 
 
 @choice
@@ -61,40 +92,41 @@ def reward(
     buffer: Any,
     i: int,
     square: Any,
-    gap: Any,
-    command: Any,
+    rate_square: Any,
+    count: int,
     inside: Any,
     over: Any,
     begun: Any,
 ) -> float:
-    """The reward of the lane at i; writes its terms, and keeps what the next step needs."""
+    """The reward of the lane at i, of `count` commands; writes its terms, and keeps what the next
+    step needs."""
     raise NotImplementedError
 
 
 @for_type(reward, Closeness)
-def _(part, buffer, i, square, gap, command, inside, over, begun):
-    effort = part.effort_weight * dot(command, command) / 3.0
-    value = 1.0 / (1.0 / potential(part, square, gap) + effort)
+def _(part, buffer, i, square, rate_square, count, inside, over, begun):
+    effort = part.effort_weight * mean_square(count, buffer, i, COMMAND)
+    value = 1.0 / (1.0 / potential(part, buffer, i, square, rate_square) + effort)
     value = 0.0 if begun else value
     buffer[i + TERMS * LANES] = value
     return value
 
 
 @for_type(reward, Weighted)
-def _(part, buffer, i, square, gap, command, inside, over, begun):
+def _(part, buffer, i, square, rate_square, count, inside, over, begun):
     shape, w = part.shape, part.weights
-    last, P = buffer[i + LAST_POTENTIAL * LANES], potential(shape, square, gap)
-    change = sub(command, vector(buffer, i, LAST_COMMAND))
-    put_vector(buffer, i, LAST_COMMAND, command)
+    last = buffer[i + LAST_POTENTIAL * LANES]
+    P = potential(shape, buffer, i, square, rate_square)
+    change = mean_change(count, buffer, i)
     buffer[i + LAST_POTENTIAL * LANES] = P
-    effort = dot(command, command) / 3.0
+    effort = mean_square(count, buffer, i, COMMAND)
     terms = (
         w[0] / (1.0 / P + shape.effort_weight * effort),
         w[1] if inside else 0.0,
         -0.25 * w[2] * square,
-        -w[3] * dot(gap, gap) / (part.rate_limit * part.rate_limit),
+        -w[3] * rate_square / (part.rate_limit * part.rate_limit),
         -w[4] * effort,
-        -w[5] * dot(change, change) / 12.0,
+        -0.25 * w[5] * change,
         w[6],
         w[7] * ((0.0 if over else part.discount * P) - last),
     )

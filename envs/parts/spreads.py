@@ -33,13 +33,14 @@ class Spread(NamedTuple):
 
 @choice
 def vary(part: Any, potential: Any, buffer: Any, i: int, a: Any, b: Any) -> None:
-    """Give the lane its body and torque for the episode, from eight uniform numbers."""
+    """Give the lane its body and torque for the episode, from eight uniform numbers; returns the
+    factor of its mass."""
     raise NotImplementedError
 
 
 @for_type(vary, Nominal)
 def _(part, potential, buffer, i, a, b):
-    return None
+    return 1.0
 
 
 @inlined
@@ -60,6 +61,7 @@ def _(part, potential, buffer, i, a, b):
     put_vector(buffer, i, J_INV, (1.0 / moments[0], 1.0 / moments[1], 1.0 / moments[2]))
     put_vector(buffer, i, SCALE, scale(_factor(part.torque, b[0]), part.limits))
     weigh(potential, buffer, i, mass * _factor(part.gravity, b[1]) * part.mgl)
+    return mass
 
 
 @choice

@@ -207,6 +207,6 @@ INTEGRATORS = (
         conserves=KEEPS_MOMENTUM,
         source="Betsch & Siebert (2009), section 3; Betsch & Steinmann (2001)",
         scheme=DirEM(),
-        supports=("potential", "torque"),
+        supports=("potential", "torque", "translation"),
     ),
 )

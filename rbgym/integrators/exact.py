@@ -61,7 +61,7 @@ INTEGRATORS = (
         conserves=KEEPS_FREE_ENERGY,
         source="Jacobi's elliptic functions; Celledoni et al. (2008)",
         scheme=Exact(),
-        supports=("potential", "torque"),
+        supports=("potential", "torque", "translation"),
         free_order=math.inf,
     ),
 )

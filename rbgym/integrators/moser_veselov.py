@@ -223,7 +223,7 @@ def _checked(record: Integrator) -> Integrator:
     return replace(record, free_order=order)
 
 
-_SUPPORTS = ("potential", "torque")
+_SUPPORTS = ("potential", "torque", "translation")
 
 INTEGRATORS = (
     Integrator(

@@ -198,5 +198,6 @@ INTEGRATORS = (
         conserves=KEEPS_ALL,
         source="Moller & Glocker (2012), eqs. (60), (77), (82)",
         scheme=ScalableEM(),
+        supports=("potential", "torque", "rotors", "translation", "scale"),
     ),
 )

@@ -36,7 +36,8 @@ class Integrator:
     invariants kept to round-off, out of "energy", "angular_momentum" (the world vector) and
     "vertical_momentum" (its component along the world's third axis). Every scheme keeps the
     reported quaternion at unit length.
-    supports: out of "potential", "torque" (held over the step), "rotors".
+    supports: out of "potential", "torque" (held over the step), "rotors", "translation" (the centre
+    of mass moves too) and "scale" (the body changes its size).
     vectorised: whether several bodies are stepped by one instruction; else one by one.
     composition: row of `composition.LENGTHS`, 0 for the scheme itself.
     checked: for a scheme with options, the record with what it declares made to fit them.
@@ -50,7 +51,7 @@ class Integrator:
     conserves: dict[str, tuple[str, ...]]
     source: str
     scheme: Any = field(repr=False)
-    supports: tuple[str, ...] = ("potential", "torque", "rotors")
+    supports: tuple[str, ...] = ("potential", "torque", "rotors", "translation")
     free_order: float | None = None
     vectorised: bool = True
     composition: int = 0

@@ -1,0 +1,420 @@
+"""Actuators as a user names them: each checks its numbers and makes its part of the kernel."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rbgym import layout
+from rbgym.body import RigidBody
+from rbgym.engine import Batch
+from rbgym.envs.actuators.line import Delayed, Lagging, Pulsed
+from rbgym.envs.actuators.magnetorquers import Magnetorquers
+from rbgym.envs.actuators.scaling import ScalingForce
+from rbgym.envs.actuators.thrusters import BodyForces
+from rbgym.envs.actuators.torques import Torques
+from rbgym.envs.actuators.wheels import Wheels
+from rbgym.quaternion import Array
+
+EARTH_RADIUS = 6371.2e3  # m, of the reference sphere of the field
+EARTH_GRAVITY = 3.986004418e14  # m^3/s^2
+EARTH_RATE = 7.2921159e-5  # rad/s, sidereal
+EQUATOR_FIELD = 3.0e-5  # T, of the dipole at the magnetic equator
+DIPOLE_TILT = math.radians(9.6)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What an actuator is put into. dt, h: control period and step [s]; horizon: periods of an
+    episode; limits: torque of a full command [N m]; scale: `torque_scale`; rate: limit of the
+    body's rates [rad/s]."""
+
+    body: RigidBody
+    dt: float
+    h: float
+    horizon: float
+    limits: Array
+    scale: float
+    rate: float
+
+
+def _numbers(owner: Any, *names: str, zero: bool = False) -> None:
+    """Refuse what is no positive finite number, or with `zero` no number from 0 up."""
+    for name in names:
+        value = getattr(owner, name)
+        real = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        if not (real and math.isfinite(value) and (value > 0 or (zero and value == 0))):
+            allowed = "a finite number from 0 up" if zero else "a positive finite number"
+            raise ValueError(f"{type(owner).__name__}.{name} must be {allowed}, got {value!r}")
+
+
+# --- parts of the line ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Lag:
+    """The response follows a command by a first-order lag, time_constant [s]: exact for a command
+    that is held. Shown: the response, in [-1, 1]."""
+
+    time_constant: float
+
+    def __post_init__(self) -> None:
+        _numbers(self, "time_constant")
+
+    def part(self, setting: Setting) -> Lagging:
+        """The kernel's part."""
+        ratio = setting.h / self.time_constant
+        return Lagging(math.exp(-ratio), -math.expm1(-ratio) / ratio)
+
+
+@dataclass(frozen=True)
+class Delay:
+    """A pure delay of some seconds, of any length below that of an episode and up to 32 control
+    periods. Shown: the commands that have yet to act, the newest first."""
+
+    seconds: float
+    most: ClassVar = 32  # control periods
+
+    def __post_init__(self) -> None:
+        _numbers(self, "seconds", zero=True)
+
+    def part(self, setting: Setting, spread: float = 0.0) -> Delayed:
+        """The kernel's part; spread: half-width of the factor of the delay."""
+        periods = math.ceil((1.0 + spread) * self.seconds / setting.dt - 1e-9)
+        if periods >= setting.horizon:
+            raise ValueError(
+                f"Delay.seconds must be less than the {setting.horizon * setting.dt:g} s of an "
+                f"episode, got {self.seconds!r}"
+            )
+        if periods > self.most:
+            raise ValueError(
+                f"Delay.seconds must be at most {self.most} control periods of {setting.dt:g} s, "
+                f"got {self.seconds!r}"
+            )
+        return Delayed(float(self.seconds), (0.0,) * max(periods, 1))
+
+
+@dataclass(frozen=True)
+class Thrusters:
+    """Valves that are open or shut: a command is the part of the control period for which the
+    thruster is on, at full torque, rounded to a multiple of `minimum_pulse` [s]."""
+
+    minimum_pulse: float = 0.01
+
+    def __post_init__(self) -> None:
+        _numbers(self, "minimum_pulse")
+
+    def part(self, setting: Setting) -> Pulsed:
+        """The kernel's part."""
+        if self.minimum_pulse > setting.dt:
+            raise ValueError(
+                f"Thrusters.minimum_pulse must be at most the control period of {setting.dt:g} s, "
+                f"got {self.minimum_pulse!r}"
+            )
+        return Pulsed(float(self.minimum_pulse))
+
+
+# --- effectors ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Effector:
+    """What all effectors tell.
+
+    keys: what the BEYOND rows are: name -> (first, width, where it starts if nothing is said).
+    """
+
+    keys: ClassVar[dict[str, tuple[int, int, float]]] = {}
+    uses_limits: ClassVar[bool] = False
+    needs: ClassVar[str] = "torque"
+
+    def part(self, setting: Setting) -> Any:
+        """The kernel's part."""
+        raise NotImplementedError
+
+    def shown(self, setting: Setting) -> Array:
+        """Bounds of the rows that it shows, (2, k)."""
+        return np.zeros((2, 0))
+
+    def largest(self, setting: Setting) -> Array:
+        """Largest torque about each body axis [N m], (3,)."""
+        raise NotImplementedError
+
+    def limits(self, setting: Setting) -> Array:
+        """Torque [N m] that it can have about each body axis alone, (3,)."""
+        return self.largest(setting)
+
+    def state(self, batch: Batch) -> dict[str, Array]:
+        """What moves beside the attitude, first axis the lane."""
+        rows = batch.rows(layout.BEYOND, 6)
+        return {
+            name: rows[:, first] if width == 1 else rows[:, first : first + width]
+            for name, (first, width, _) in self.state_keys().items()
+        }
+
+    def resting(self) -> Array:
+        """The BEYOND rows of a body of which nothing is said, (6,)."""
+        rows = np.zeros(6)
+        for first, width, value in self.state_keys().values():
+            rows[first : first + width] = value
+        return rows
+
+    def state_keys(self) -> dict[str, tuple[int, int, float]]:
+        """The keys of this one."""
+        return self.keys
+
+    def check(self, name: str, values: Array) -> None:
+        """Refuse what cannot be a start."""
+
+
+@dataclass(frozen=True)
+class Torque(Effector):
+    """A torque about each body axis; beyond the limit it is cut."""
+
+    uses_limits: ClassVar[bool] = True
+
+    def part(self, setting: Setting) -> Torques:
+        return Torques()
+
+    def largest(self, setting: Setting) -> Array:
+        return setting.limits
+
+
+@dataclass(frozen=True)
+class ReactionWheels(Effector):
+    """Reaction wheels; a command of 1 is the motor's full torque on the body about the axis.
+
+    axes: (3, 3) or (4, 3), unit vectors in body axes, one row for each wheel. inertia: of a wheel
+    about its axis [kg m^2]; the RigidBody is everything else. torque: of a motor at most [N m].
+    momentum: of a wheel at most, about its axis [kg m^2/s]; at that limit the motor gives no more.
+    viscous [N m s], coulomb [N m]: friction of the bearings. start: an episode begins with momenta
+    uniform in +-start times `momentum`. Shown: momenta, as a part of `momentum`.
+
+    Raises ValueError for axes that leave a direction without torque, and numbers out of range.
+    """
+
+    axes: ArrayLike = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+    inertia: float = 1e-4
+    torque: float = 5e-3
+    momentum: float = 0.03
+    viscous: float = 1e-6
+    coulomb: float = 1e-4
+    start: float = 0.3
+    needs: ClassVar[str] = "rotors"
+
+    def __post_init__(self) -> None:
+        _numbers(self, "inertia", "torque", "momentum")
+        _numbers(self, "viscous", "coulomb", "start", zero=True)
+        if self.start > 1:
+            raise ValueError(f"ReactionWheels.start must be in [0, 1], got {self.start!r}")
+        try:
+            axes = np.array(self.axes, dtype=float)
+        except (TypeError, ValueError):
+            raise ValueError(f"ReactionWheels.axes must be numbers, got {self.axes!r}") from None
+        unit = axes.ndim == 2 and axes.shape[1] == 3 and np.isfinite(axes).all()
+        unit = unit and len(axes) in (3, 4)
+        if not unit or np.abs(np.linalg.norm(axes, axis=1) - 1).max() > 1e-6:
+            raise ValueError(
+                "ReactionWheels.axes must be three or four unit vectors, (3, 3) or (4, 3), "
+                f"got {self.axes!r}"
+            )
+        if np.linalg.matrix_rank(axes, tol=1e-3) < 3:
+            raise ValueError(
+                "ReactionWheels.axes must span all three directions, but there is one about which "
+                f"no wheel has torque: got {self.axes!r}"
+            )
+        axes = axes / np.linalg.norm(axes, axis=1, keepdims=True)
+        object.__setattr__(self, "axes", tuple(tuple(row) for row in axes.tolist()))
+
+    @classmethod
+    def pyramid(cls, cant: float = math.asin(3.0**-0.5), **numbers: Any) -> Self:
+        """Four wheels about the z axis, their axes raised from the xy plane by `cant` [rad].
+
+        At the default, 35.26 degrees, all directions have the same torque.
+        """
+        if not 0 < cant < math.pi / 2:
+            raise ValueError(f"ReactionWheels.pyramid: cant must be in (0, pi/2), got {cant!r}")
+        c, s = math.cos(cant), math.sin(cant)
+        return cls(((c, 0.0, s), (0.0, c, s), (-c, 0.0, s), (0.0, -c, s)), **numbers)
+
+    @property
+    def matrix(self) -> Array:
+        """The axes as columns, (3, wheels)."""
+        return np.array(self.axes, dtype=float).T
+
+    def part(self, setting: Setting) -> Wheels:
+        axes = [tuple(row) for row in np.array(self.axes).tolist()]
+        empty = [(0.0, 0.0, 0.0)] * (4 - len(axes))
+        return Wheels(
+            (0.0,) * len(axes),
+            (*axes, *empty),  # type: ignore[arg-type]
+            float(self.inertia),
+            float(setting.scale * self.torque),
+            float(self.momentum),
+            float(self.viscous),
+            float(self.coulomb),
+            float(self.start),
+        )
+
+    def shown(self, setting: Setting) -> Array:
+        ones = np.ones(self.matrix.shape[1])
+        return np.array([-ones, ones])
+
+    def largest(self, setting: Setting) -> Array:
+        speed = self.momentum / self.inertia + setting.rate
+        each = setting.scale * self.torque + self.coulomb + self.viscous * speed
+        return np.asarray(each * np.abs(self.matrix).sum(axis=1))
+
+    def limits(self, setting: Setting) -> Array:
+        shares = np.abs(np.linalg.pinv(self.matrix)).max(axis=0)
+        return np.asarray(setting.scale * self.torque / shares)
+
+    def resting(self) -> Array:
+        """The BEYOND rows of a body of which nothing is said, (6,)."""
+        rows = np.zeros(6)
+        for first, width, value in self.state_keys().values():
+            rows[first : first + width] = value
+        return rows
+
+    def state_keys(self) -> dict[str, tuple[int, int, float]]:
+        return {"wheel_momentum": (0, self.matrix.shape[1], 0.0)}
+
+    def check(self, name: str, values: Array) -> None:
+        if np.abs(values).max(initial=0.0) > self.momentum:
+            raise ValueError(
+                f'options["state"]["{name}"] must be within +-{self.momentum:g} kg m^2/s, '
+                f"got {values.tolist()}"
+            )
+
+
+@dataclass(frozen=True)
+class MagneticCoils(Effector):
+    """Magnetorquers about the body axes: the torque m x B in the Earth's field, never along B.
+
+    dipole: moment of a full command about each axis [A m^2]. altitude [m] and inclination [rad] of
+    the circular orbit. Shown: B in body axes as a part of the largest there is on the orbit. An
+    episode begins anywhere on the orbit, at any hour of the day.
+    """
+
+    dipole: float = 1.0
+    altitude: float = 500e3
+    inclination: float = math.radians(97.4)
+    keys: ClassVar[dict[str, tuple[int, int, float]]] = {
+        "orbit_phase": (0, 1, 0.0),
+        "earth_phase": (1, 1, 0.0),
+    }
+
+    def __post_init__(self) -> None:
+        _numbers(self, "dipole", "altitude")
+        _numbers(self, "inclination", zero=True)
+
+    @property
+    def radius(self) -> float:
+        """Of the orbit [m]."""
+        return EARTH_RADIUS + self.altitude
+
+    @property
+    def orbital_rate(self) -> float:
+        """[rad/s]."""
+        return math.sqrt(EARTH_GRAVITY / self.radius**3)
+
+    @property
+    def field(self) -> float:
+        """Field of the dipole at its equator, at this altitude [T]; at its poles it is twice."""
+        return EQUATOR_FIELD * (EARTH_RADIUS / self.radius) ** 3
+
+    def part(self, setting: Setting) -> Magnetorquers:
+        return Magnetorquers(
+            setting.scale * self.dipole,
+            self.field,
+            self.orbital_rate / math.tau,
+            EARTH_RATE / math.tau,
+            math.cos(self.inclination),
+            math.sin(self.inclination),
+            math.cos(DIPOLE_TILT),
+            math.sin(DIPOLE_TILT),
+        )
+
+    def shown(self, setting: Setting) -> Array:
+        return np.array([[-1.0] * 3, [1.0] * 3])
+
+    def largest(self, setting: Setting) -> Array:
+        return np.full(3, 2.0 * math.sqrt(2.0) * setting.scale * self.dipole * self.field)
+
+    def limits(self, setting: Setting) -> Array:
+        return np.full(3, setting.scale * self.dipole * self.field)
+
+
+@dataclass(frozen=True)
+class Forces(Effector):
+    """A force along and a torque about each body axis; commands: forces, then torques.
+
+    force: of a full command [N]. The torque is `torque_limit`.
+    """
+
+    force: float = 1.0
+    uses_limits: ClassVar[bool] = True
+    needs: ClassVar[str] = "translation"
+    keys: ClassVar[dict[str, tuple[int, int, float]]] = {
+        "position": (0, 3, 0.0),
+        "velocity": (3, 3, 0.0),
+    }
+
+    def __post_init__(self) -> None:
+        _numbers(self, "force")
+
+    def part(self, setting: Setting) -> BodyForces:
+        return BodyForces(setting.scale * self.force, setting.body.mass)
+
+    def largest(self, setting: Setting) -> Array:
+        return setting.limits
+
+
+@dataclass(frozen=True)
+class Scaling(Effector):
+    """The scaling force of Moller & Glocker's body, which changes its size.
+
+    force: of a full command [N m], see `rbgym.simulate_scalable`. smallest, largest: bounds of the
+    scale as it is shown; rate: scale rate that is shown as 1 [1/s].
+    """
+
+    force: float
+    smallest: float = 0.4
+    largest_scale: float = 2.1
+    rate: float = 2.0
+    needs: ClassVar[str] = "scale"
+    keys: ClassVar[dict[str, tuple[int, int, float]]] = {
+        "scale": (0, 1, 1.0),
+        "scale_rate": (1, 1, 0.0),
+    }
+
+    def __post_init__(self) -> None:
+        _numbers(self, "force", "smallest", "largest_scale", "rate")
+
+    def part(self, setting: Setting) -> ScalingForce:
+        return ScalingForce(
+            float(setting.scale * self.force),
+            float(self.smallest),
+            float(self.largest_scale),
+            float(self.rate),
+        )
+
+    def shown(self, setting: Setting) -> Array:
+        return np.array([[self.smallest, -1.0], [self.largest_scale, 1.0]])
+
+    def largest(self, setting: Setting) -> Array:
+        return np.zeros(3)
+
+    def state(self, batch: Batch) -> dict[str, Array]:
+        s, sigma = batch.rows(layout.BEYOND, 2).T
+        half_trace = 0.5 * batch.rows(layout.POTENTIAL, 3).sum(axis=1)
+        # Before the first episode there is no size yet.
+        product = s * half_trace
+        rate = np.divide(sigma, product, out=np.zeros_like(s), where=product > 0)
+        return {"scale": s, "scale_rate": rate}
+
+    def check(self, name: str, values: Array) -> None:
+        if name == "scale" and not (values > 0).all():
+            raise ValueError(f'options["state"]["scale"] must be positive, got {values.tolist()}')
