@@ -10,10 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 from rbgym import layout as physics
 from rbgym.engine import Batch, measured
 from rbgym.envs import kernels, layout
-from rbgym.envs.actuators import Actuator
+from rbgym.envs.actuators import Actuator, state_beyond
 from rbgym.envs.actuators.driven import shown_from
 from rbgym.envs.kernels import Parts
 from rbgym.envs.parts.spreads import Nominal
+from rbgym.envs.parts.tallies import Contacts
+from rbgym.integrators.free_scale import REFERENCE
 from rbgym.jit import Entry
 from rbgym.quaternion import Array
 
@@ -52,6 +54,16 @@ class Setup:
     disturb: Disturb | None = None
 
     @property
+    def is_more(self) -> bool:
+        """Whether something moves, or is counted, beside the attitude."""
+        return not self.actuator.is_direct or self.counts
+
+    @property
+    def counts(self) -> bool:
+        """Whether contacts are counted."""
+        return isinstance(self.parts.tally, Contacts)
+
+    @property
     def has_bodies(self) -> bool:
         """Whether episodes differ, or steps, by the body."""
         scaled = self.actuator.effector.needs == "scale"
@@ -71,6 +83,8 @@ class Episodes:
         batch.put_rows(layout.TARGET, np.tile([1.0, 0.0, 0.0, 0.0], (batch.size, 1)))
         batch.put_rows(physics.SCALE, np.tile(setup.torque_limit, (batch.size, 1)))
         batch.put_rows(physics.BEYOND, np.tile(setup.actuator.effector.resting(), (batch.size, 1)))
+        if setup.actuator.effector.needs == "scale":
+            batch.put_rows(REFERENCE, np.array([body.moments for body in batch.bodies]))
         self.commands = np.zeros((batch.size, batch.channels))
         self.begun = np.zeros(batch.size, dtype=bool)
         self.all_begun = False
@@ -79,7 +93,7 @@ class Episodes:
         # The kernels write observations unless a Python hook does.
         self._shown = 0 if setup.observe is not None else batch.size
         # A body that is more than its attitude has more to tell.
-        self.kept_from = layout.KEPT if setup.actuator.is_direct else layout.KEPT_ALL
+        self.kept_from = layout.KEPT_ALL if setup.is_more else layout.KEPT
         rows = layout.TERMS - self.kept_from + len(setup.terms)
         self._kept = batch.blocks, rows * physics.LANES
         self._h = setup.dt / setup.substeps
@@ -213,7 +227,7 @@ class Episodes:
         target_angular_velocity (target frame), and what the actuator has; first axis the lane."""
         return {
             **self.batch.measure(),
-            **self.setup.actuator.effector.state(self.batch),
+            **state_beyond(self.setup.actuator.effector, self.batch),
             "time": self.row(layout.ELAPSED) * self.setup.dt,
             "target_quaternion": self.batch.rows(layout.TARGET, 4),
             "target_angular_velocity": self.batch.rows(layout.TARGET_RATE, 3),
@@ -305,6 +319,20 @@ class Snapshot:
             blocks[:, part] = values
         return blocks
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Names of all entries."""
+        more = self._setup.actuator.effector.state_keys()
+        return (*self.KEYS, *more, *(("contacts",) if self._setup.counts else ()))
+
+    def _beyond(self) -> dict[str, Array]:
+        """What moves beside the attitude."""
+        blocks = self._blocks().transpose(0, 2, 1)
+        rows = blocks.reshape(-1, blocks.shape[2])[: self.size]
+        beyond = rows[:, physics.BEYOND : physics.BEYOND + 6]
+        reference = rows[:, physics.POTENTIAL : physics.POTENTIAL + 3]
+        return self._setup.actuator.effector.state(beyond, reference)
+
     def _applied(self) -> Array:
         """Torque of the last control period, on average [N m, body axes]."""
         _, first = self._copied[0]
@@ -317,6 +345,10 @@ class Snapshot:
     def __getitem__(self, key: str) -> Any:
         if key in ("energy", "angular_momentum"):
             return self._measure()[key]
+        if key in self._setup.actuator.effector.state_keys():
+            return self._beyond()[key]
+        if key == "contacts":
+            return self._row(layout.CONTACTS)
         if key == "applied_torque":
             return self._applied()
         if key == "quaternion_norm":

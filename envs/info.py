@@ -131,7 +131,7 @@ class SingleInfo:
         self.snapshot = snapshot
 
     def keys(self) -> tuple[str, ...]:
-        return Snapshot.KEYS
+        return self.snapshot.keys
 
     def __getitem__(self, key: str) -> Any:
         value = self.snapshot[key]
@@ -144,13 +144,13 @@ class VectorInfo:
     """Of many: arrays, each with its `_key` mask of the lanes it speaks of (None: every one)."""
 
     __slots__ = ("mask", "snapshot")
-    _KEYS = (*Snapshot.KEYS, *(f"_{key}" for key in Snapshot.KEYS))
 
     def __init__(self, snapshot: Snapshot, mask: Mask | None = None) -> None:
         self.snapshot, self.mask = snapshot, mask
 
     def keys(self) -> tuple[str, ...]:
-        return self._KEYS
+        keys = self.snapshot.keys
+        return (*keys, *(f"_{key}" for key in keys))
 
     def _lanes(self) -> Mask:
         return np.ones(self.snapshot.size, dtype=bool) if self.mask is None else self.mask.copy()

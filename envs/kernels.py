@@ -35,6 +35,7 @@ from rbgym.envs.parts.rewards import reward
 from rbgym.envs.parts.sensors import calibrate, seen_attitude, seen_rate
 from rbgym.envs.parts.spreads import vary
 from rbgym.envs.parts.starts import draw
+from rbgym.envs.parts.tallies import tally
 from rbgym.envs.random import numbers, uniforms
 from rbgym.frames import in_principal_axes, view
 from rbgym.jit import compiled, index, inlined, separate, spliced
@@ -60,6 +61,7 @@ class Parts(NamedTuple):
     start: Any
     spread: Any
     disturbance: Any
+    tally: Any
 
 
 @spliced
@@ -90,6 +92,7 @@ def _judge_lane(parts, keeper, frame, actuator, buffer, i, limit):
     count = channels(actuator)
     value = reward(parts.reward, buffer, i, square, rate_square, count, inside, over, begun)
     push(parts.disturbance, buffer, i)
+    tally(parts.tally, buffer, i, q, begun)
     buffer[i + ERROR * LANES] = square
     buffer[i + RATE_ERROR * LANES] = rate_square
     buffer[i + STREAK * LANES] = buffer[i + STREAK * LANES] + 1.0 if inside else 0.0

@@ -4,7 +4,7 @@ One buffer for both: with two, the compiler cannot rule out that they overlap, a
 vectorising.
 """
 
-from rbgym.layout import PHASE, TASK, E
+from rbgym.layout import BEYOND, PHASE, TASK, E
 
 # Next to attitude and momentum, because `info` needs them together; of the terms only those that
 # the reward has.
@@ -31,3 +31,8 @@ REFERENCE = TASK + 33  # 10: what the reference was drawn with
 BIAS = TASK + 43  # 3: of the rate sensor, body axes [rad/s]
 NOISE = TASK + 46  # key of the episode's noise, an integer below 2**53
 OBSERVATION = TASK + 47  # 20 at most, the actuator's own not among them
+
+# Among what moves beside the attitude.
+POSITION, VELOCITY = BEYOND, BEYOND + 3  # 3 each: of the centre of mass, world axes [m, m/s]
+TARGET_SPIN = BEYOND + 3  # of a body that scales [rad/s]
+CONTACTS, TOUCHING = BEYOND + 4, BEYOND + 5  # with a wall so far; 1.0 while it lasts

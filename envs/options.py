@@ -64,13 +64,24 @@ def _vector(argument: str, value: Any, *, unit: bool = False) -> Vector:
 # --- start ----------------------------------------------------------------------------------
 
 
-def start(default: Any, initial: Mapping[str, float] | None, ends: Ends, goal: Any) -> Any:
-    """The start, some of its fields replaced; ValueError if every one would be over at once."""
+def start(
+    default: Any,
+    initial: Mapping[str, float] | None,
+    ends: Ends,
+    goal: Any,
+    ranges: Mapping[str, tuple[float, float]],
+) -> Any:
+    """The start, some of its fields replaced; ValueError if every one would be over at once.
+
+    ranges: what fields may be, where they are neither angles nor rates.
+    """
     rate_limit = ends.rate
     given = _keys("initial", {} if initial is None else initial, default._fields)
     for name, value in given.items():
         label = f"initial[{name!r}]"
-        if "tilt" in name or "angle" in name:
+        if name in ranges:
+            given[name] = _number(label, value, *ranges[name])
+        elif "tilt" in name or "angle" in name:
             given[name] = _number(label, value, 0.0, math.pi)
         else:
             signed = name in ("precession", "mean_spin")

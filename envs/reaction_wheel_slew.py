@@ -17,10 +17,10 @@ class ReactionWheelSlewEnv(AttitudeEnv):
     ## Physics
     The satellite of AttitudeSlew-v0 with a pyramid of wheels, axes (c, 0, s), (0, c, s), (-c, 0, s)
     and (0, -c, s), s^2 = 1/3. A wheel has 1e-4 kg m^2 about its axis, a motor of 5e-3 N m, at most
-    0.03 kg m^2/s, reached at 2900 rpm, and the friction of its bearing, 1e-4 N m and 1e-6 N m s. The
-    wheels are integrated with the body, and the total angular momentum is conserved to the last bit,
-    whatever the action; energy changes by the work of motors and friction, to round-off. A control
-    period of dt = 0.1 s is 2 steps of the integrator.
+    0.03 kg m^2/s, reached at 2900 rpm, and friction of its bearing, 1e-4 N m and 1e-6 N m s. The
+    wheels are integrated with the body: the total angular momentum is conserved to the last bit
+    whatever the action, and energy changes by the work of motors and friction, to round-off. A
+    control period of dt = 0.1 s is 2 steps of the integrator.
 
     ## Observation: Box, float32, (11,)
     {attitude}
@@ -28,8 +28,8 @@ class ReactionWheelSlewEnv(AttitudeEnv):
     {shown}
 
     ## Action: Box(-1, 1, (4,)), float32
-    Torque of each motor as a fraction of 5e-3 N m, held over the period; positive: on the body along
-    the wheel's axis. Beyond +-1 is clipped. A wheel at its largest momentum takes no more.
+    Torque of each motor as a fraction of 5e-3 N m, held over the period; positive: on the body,
+    along the wheel's axis. Beyond +-1 is clipped. A wheel at its largest momentum takes no more.
 
     ## Reward
     {reward}

@@ -14,7 +14,15 @@ from rbgym import integrators
 from rbgym.body import RigidBody
 from rbgym.engine import Batch
 from rbgym.envs import options
-from rbgym.envs.actuators import Actuator, Setting, Torque, chosen, refuse_unused, scheme_for
+from rbgym.envs.actuators import (
+    Actuator,
+    Setting,
+    Torque,
+    chosen,
+    refuse_unused,
+    scheme_for,
+    state_beyond,
+)
 from rbgym.envs.arguments import (
     body_or,
     hint,
@@ -29,12 +37,13 @@ from rbgym.envs.arguments import (
 from rbgym.envs.bounds import rate_bounds
 from rbgym.envs.episodes import Setup, checked_hook
 from rbgym.envs.kernels import Parts
-from rbgym.envs.parts.endings import Ends, Settled
-from rbgym.envs.parts.goals import Axis, Rest, Target
+from rbgym.envs.parts.endings import Docked, Ends, Settled
+from rbgym.envs.parts.goals import Axis, Rest, Spin, Target
 from rbgym.envs.parts.observations import FORMS, Nothing, Shown
 from rbgym.envs.parts.references import Still
-from rbgym.envs.parts.rewards import Closeness
-from rbgym.envs.parts.starts import Tilted, Turned
+from rbgym.envs.parts.rewards import Approach, Closeness
+from rbgym.envs.parts.starts import Adrift, Spun, Tilted, Turned
+from rbgym.envs.parts.tallies import Nothing as NoTally
 from rbgym.potentials import (
     CircularOrbit,
     HeavyTop,
@@ -47,10 +56,10 @@ from rbgym.quaternion import Array
 from rbgym.simulate import count, positive
 
 GRAVITY = 9.81  # m/s^2
-_PULL = 3.0  # N m, a little over the largest towards a soft wall; the wall itself only turns back
+_PULL = 1.5  # N m, a little over the largest towards a soft wall; the wall itself turns bodies back
 
-Goal = Axis | Target | Rest
-Start = Tilted | Turned
+Goal = Axis | Target | Rest | Spin
+Start = Tilted | Turned | Adrift | Spun
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,12 +68,14 @@ class Task:
 
     body: makes the rigid body. gravity: the body hangs on or stands upon its reference point, and
     has weight. torque: torque of a full command about each body axis [N m], from body and weight
-    moment. actuator: what makes torque of an action, see rbgym.envs.actuators. integrator, potential:
-    by default. start: see rbgym.envs.parts.starts. goal, success: what to reach; success needs the
-    attitude within `angle` [rad] and the rates within `rate` [rad/s] of it for `settled_steps`
-    steps.
+    moment. actuator: what makes torque of an action, see rbgym.envs.actuators. potential: where it
+    is not gravity. start: see rbgym.envs.parts.starts; ranges: of its fields that are no angles and
+    no rates. goal, success: what to reach; success needs the attitude within `angle` [rad] and the
+    rates within `rate` [rad/s] of it for `settled_steps` steps, and where there is a dock, the
+    distance [m] and speed [m/s] that `docked` names.
     rate_limit [rad/s] and lowest (cosine of the largest tilt): beyond them the episode ends.
-    shape: of the dense reward. reference: makes the target's motion, given dt. more: what is
+    ends: what else ends it, made of those two. tally: what is counted. shape: of the dense reward.
+    reference: makes the target's motion, given dt. more: what is
     shown beside attitude and rates. form: of the attitude, where it cannot be chosen. split and
     split_space: rows of observations, and their box, as a dict. difficulty: arguments that "easy"
     and "hard" stand for. categories: starts of the test set, as `initial`, by name.
@@ -72,10 +83,11 @@ class Task:
 
     body: Callable[[], RigidBody]
     torque: Callable[[RigidBody, float], ArrayLike]
-    actuator: Any = Torque()
+    actuator: Any = field(default_factory=Torque)
     integrator: str = integrators.DEFAULT
     potential: Potential | None = None
     start: Start
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     goal: Goal | Callable[[RigidBody, float], Goal]
     gravity: bool = False
     dt: float = 0.02
@@ -85,7 +97,10 @@ class Task:
     settled_steps: int = 50
     rate_limit: float
     lowest: float = -2.0
-    shape: Closeness
+    shape: Closeness | Approach
+    ends: Callable[[Ends], Any] = lambda ends: ends
+    docked: tuple[float, float] | None = None
+    tally: Any = field(default_factory=NoTally)
     reference: Callable[[float], Any] = lambda dt: Still()
     more: Any = field(default_factory=Nothing)
     form: Any = None
@@ -170,7 +185,9 @@ class Task:
         options.refuse_noise_beyond_success(noise, self.angle, self.rate, goal)
         pushed, orbit, largest = options.disturbance(disturbance, weight > 0)
         ends = options.termination(termination, Ends(self.rate_limit, self.lowest), goal)
-        start = options.start(self.start, initial, options.plain(ends), goal)
+        start = options.start(self.start, initial, options.plain(ends), goal, self.ranges)
+        ends = self.ends(ends) if termination != "none" else ends
+        within = 4.0 * math.sin(self.angle / 2.0) ** 2
         potential = self._field(weight, orbit)
         batch = Batch(
             body, scheme, potential, size=size, projection=projection, actuator=moved.part
@@ -192,7 +209,7 @@ class Task:
         )
         space = unbounded(observation, batch) if callable(observation) else shown.space(moved.shown)
         rewarded, terms = options.reward(reward, self.shape, self.rate_limit)
-        state = {**sample_state(batch), **moved.effector.state(batch)}
+        state = {**sample_state(batch), **state_beyond(moved.effector, batch)}
         commands = np.zeros((size, batch.channels))
         if callable(reward):
             checked_hook("reward", reward, (size,), state, commands)
@@ -207,11 +224,16 @@ class Task:
                 goal=goal,
                 reference=reference,
                 reward=rewarded,
-                success=Settled(4.0 * math.sin(self.angle / 2.0) ** 2, self.rate),
+                success=(
+                    Docked(within, self.rate, *self.docked)
+                    if self.docked
+                    else Settled(within, self.rate)
+                ),
                 ends=ends,
                 start=start,
                 spread=spread,
                 disturbance=pushed,
+                tally=self.tally,
             ),
             terms=() if self.split else terms,
             dt=dt,

@@ -13,6 +13,10 @@ ENVIRONMENTS = {
     "IntermediateAxis-v0": ("rbgym.envs.intermediate_axis", "IntermediateAxis", 500),
     "AttitudeReach-v0": ("rbgym.envs.attitude_reach", "AttitudeReach", 300),
     "ReactionWheelSlew-v0": ("rbgym.envs.reaction_wheel_slew", "ReactionWheelSlew", 500),
+    "MagneticDetumble-v0": ("rbgym.envs.magnetic_detumble", "MagneticDetumble", 5677),
+    "ScalableSpin-v0": ("rbgym.envs.scalable_spin", "ScalableSpin", 200),
+    "FreeFlyer-v0": ("rbgym.envs.free_flyer", "FreeFlyer", 300),
+    "SoftWall-v0": ("rbgym.envs.soft_wall", "SoftWall", 400),
 }
 
 

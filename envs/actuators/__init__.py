@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from rbgym import layout
 from rbgym.actuation import Direct
+from rbgym.engine import Batch
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.line import Continuous, Following, Instant
 from rbgym.envs.actuators.models import (
@@ -29,7 +31,7 @@ from rbgym.envs.actuators.models import (
 from rbgym.envs.actuators.mounting import Alike, Differing
 from rbgym.envs.arguments import hint
 from rbgym.integrators import Integrator, get, names
-from rbgym.integrators.free_scale import FreeScale
+from rbgym.integrators.free_scale import REFERENCE, FreeScale
 from rbgym.quaternion import Array
 
 __all__ = [
@@ -46,6 +48,7 @@ __all__ = [
     "chosen",
     "refuse_unused",
     "scheme_for",
+    "state_beyond",
 ]
 
 NAMES: dict[str, Callable[..., Any]] = {
@@ -173,6 +176,11 @@ def scheme_for(integrator: str | Integrator, effector: Effector) -> Integrator:
             f"actuator, got {record.name!r}, which supports {record.supports}; it works with {able}"
         )
     return replace(record, scheme=FreeScale()) if effector.needs == "scale" else record
+
+
+def state_beyond(effector: Effector, batch: Batch) -> dict[str, Array]:
+    """What moves beside the attitude of every body now."""
+    return effector.state(batch.rows(layout.BEYOND, 6), batch.rows(REFERENCE, 3))
 
 
 def refuse_unused(effector: Effector, torque_limit: Any, randomization: Any) -> None:

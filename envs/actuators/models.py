@@ -7,9 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rbgym import layout
 from rbgym.body import RigidBody
-from rbgym.engine import Batch
 from rbgym.envs.actuators.line import Delayed, Lagging, Pulsed
 from rbgym.envs.actuators.magnetorquers import Magnetorquers
 from rbgym.envs.actuators.scaling import ScalingForce
@@ -146,9 +144,9 @@ class Effector:
         """Torque [N m] that it can have about each body axis alone, (3,)."""
         return self.largest(setting)
 
-    def state(self, batch: Batch) -> dict[str, Array]:
-        """What moves beside the attitude, first axis the lane."""
-        rows = batch.rows(layout.BEYOND, 6)
+    def state(self, rows: Array, reference: Array) -> dict[str, Array]:
+        """What moves beside the attitude, of the BEYOND rows (n, 6) and the REFERENCE rows (n, 3)
+        of a body that scales."""
         return {
             name: rows[:, first] if width == 1 else rows[:, first : first + width]
             for name, (first, width, _) in self.state_keys().items()
@@ -388,6 +386,7 @@ class Scaling(Effector):
     keys: ClassVar[dict[str, tuple[int, int, float]]] = {
         "scale": (0, 1, 1.0),
         "scale_rate": (1, 1, 0.0),
+        "target_spin": (3, 1, 0.0),
     }
 
     def __post_init__(self) -> None:
@@ -407,13 +406,11 @@ class Scaling(Effector):
     def largest(self, setting: Setting) -> Array:
         return np.zeros(3)
 
-    def state(self, batch: Batch) -> dict[str, Array]:
-        s, sigma = batch.rows(layout.BEYOND, 2).T
-        half_trace = 0.5 * batch.rows(layout.POTENTIAL, 3).sum(axis=1)
+    def state(self, rows: Array, reference: Array) -> dict[str, Array]:
+        product = rows[:, 0] * 0.5 * reference.sum(axis=1)
         # Before the first episode there is no size yet.
-        product = s * half_trace
-        rate = np.divide(sigma, product, out=np.zeros_like(s), where=product > 0)
-        return {"scale": s, "scale_rate": rate}
+        rate = np.divide(rows[:, 1], product, out=np.zeros(len(rows)), where=product > 0)
+        return {**super().state(rows, reference), "scale_rate": rate}
 
     def check(self, name: str, values: Array) -> None:
         if name == "scale" and not (values > 0).all():

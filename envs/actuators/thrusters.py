@@ -24,13 +24,13 @@ from rbgym.envs.actuators.effector import (
     ready,
 )
 from rbgym.envs.actuators.mounting import turned
+from rbgym.envs.layout import POSITION, VELOCITY
 from rbgym.frames import view
 from rbgym.jit import for_type
-from rbgym.layout import BEYOND, FAILED, LANES, SCALE
+from rbgym.layout import FAILED, LANES, SCALE
 from rbgym.quaternion import add, dot, scale, times, to_world
 from rbgym.rows import put_quaternion, put_vector, quaternion, vector
 
-POSITION, VELOCITY = BEYOND, BEYOND + 3
 _BEFORE = PRIVATE  # 4: attitude at the start of the step
 _MASS = PRIVATE + 4
 

@@ -7,8 +7,9 @@ the user's body frame: q (w, x, y, z) body to world, omega [rad/s] in body axes.
 import math
 from typing import Any, NamedTuple
 
-from rbgym.envs.layout import TARGET, TARGET_RATE
+from rbgym.envs.layout import TARGET, TARGET_RATE, TARGET_SPIN
 from rbgym.jit import choice, for_type
+from rbgym.layout import LANES
 from rbgym.quaternion import add, dot, qconj, qmul, scale, sub, to_body, upward
 from rbgym.rows import quaternion, vector
 
@@ -37,6 +38,10 @@ class Target(NamedTuple):
 
 class Rest(NamedTuple):
     """No angular velocity, at whatever attitude."""
+
+
+class Spin(NamedTuple):
+    """An angular velocity about the body z axis, at whatever attitude and nutation."""
 
 
 @choice
@@ -69,3 +74,10 @@ def _(goal, buffer, i, q, omega):
 @for_type(compare, Rest)
 def _(goal, buffer, i, q, omega):
     return 0.0, dot(omega, omega), (0.0, 0.0, 0.0), q
+
+
+@for_type(compare, Spin)
+def _(goal, buffer, i, q, omega):
+    wanted = buffer[i + TARGET_SPIN * LANES]
+    gap = omega[2] - wanted
+    return 0.0, gap * gap, (0.0, 0.0, wanted), q

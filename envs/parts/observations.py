@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from gymnasium import spaces
 
-from rbgym.envs.layout import OBSERVATION, TARGET
+from rbgym.envs.layout import OBSERVATION, POSITION, TARGET, VELOCITY
 from rbgym.envs.parts.references import ahead
 from rbgym.jit import choice, for_type, inlined
 from rbgym.layout import LANES
-from rbgym.quaternion import Array, canonical, qconj, qmul, scale
-from rbgym.rows import quaternion
+from rbgym.quaternion import Array, canonical, qconj, qmul, scale, to_body
+from rbgym.rows import quaternion, vector
 
 
 class Form(NamedTuple):
@@ -92,6 +92,20 @@ class TargetQuaternion(NamedTuple):
     """(w, x, y, z) of the target in the world, canonical."""
 
 
+class Offset(NamedTuple):
+    """Position and velocity of the centre of mass relative to the dock, in body axes, each as a
+    part of a largest size: distance [m], speed [m/s]."""
+
+    distance: float
+    speed: float
+
+
+class WantedSpin(NamedTuple):
+    """The spin wanted / scale, within +-1."""
+
+    scale: float
+
+
 class Shown(NamedTuple):
     """form: of the attitude; the rates / scale, never beyond +-bounds; more: what else."""
 
@@ -118,6 +132,10 @@ def _bounds_of_more(more: Any) -> tuple[tuple[float, ...], tuple[float, ...]]:
             return (*(-bound,) * 3, *quat.low), (*(bound,) * 3, *quat.high)
         case TargetQuaternion():
             return quat.low, quat.high
+        case Offset():
+            return (-1.0,) * 6, (1.0,) * 6
+        case WantedSpin():
+            return (-1.0,), (1.0,)
     return (), ()
 
 
@@ -165,6 +183,7 @@ def _constant(count: int) -> Any:
 for _cls, _count in (
     (Quaternion, 4), (Continuous, 4), (RotationMatrix, 9), (Rotation6D, 6), (MRP, 3),
     (LogError, 3), (World, 4), (Nothing, 0), (TargetRate, 3), (Preview, 7), (TargetQuaternion, 4),
+    (Offset, 6), (WantedSpin, 1),
 ):  # fmt: skip
     for_type(rows, _cls)(_constant(_count))
 
@@ -270,6 +289,20 @@ def _(more, reference, buffer, i, k, q, wanted):
 @for_type(write_more, TargetQuaternion)
 def _(more, reference, buffer, i, k, q, wanted):
     _put_quaternion(buffer, k, canonical(quaternion(buffer, i, TARGET)))
+
+
+@for_type(write_more, Offset)
+def _(more, reference, buffer, i, k, q, wanted):
+    p = to_body(q, vector(buffer, i, POSITION))
+    v = to_body(q, vector(buffer, i, VELOCITY))
+    for n in range(3):
+        _put(buffer, k, n, p[n] / more.distance, 1.0)
+        _put(buffer, k, 3 + n, v[n] / more.speed, 1.0)
+
+
+@for_type(write_more, WantedSpin)
+def _(more, reference, buffer, i, k, q, wanted):
+    _put(buffer, k, 0, wanted[2] / more.scale, 1.0)
 
 
 @inlined

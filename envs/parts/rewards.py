@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from rbgym.envs.layout import LAST_COMMAND, LAST_POTENTIAL, TERMS
+from rbgym.envs.layout import LAST_COMMAND, LAST_POTENTIAL, POSITION, TERMS, VELOCITY
 from rbgym.jit import choice, for_type, inlined
 from rbgym.layout import COMMAND, LANES
 from rbgym.quaternion import dot, sub
@@ -33,6 +33,17 @@ class Closeness(NamedTuple):
     effort_weight: float
 
 
+class Approach(NamedTuple):
+    """The dense reward of a body that flies: closeness, with 1 / (1 + off + rate + effort + away +
+    speed), away = (distance from the dock / distance)^2, speed = speed_weight |velocity|^2."""
+
+    scale: float
+    rate_weight: float
+    effort_weight: float
+    distance: float
+    speed_weight: float
+
+
 class Weighted(NamedTuple):
     """The sum of weight times term; rate_limit [rad/s] is the unit of the rate term.
 
@@ -43,7 +54,7 @@ class Weighted(NamedTuple):
     discount, this potential-based shaping changes no best policy (Ng, Harada & Russell 1999).
     """
 
-    shape: Closeness
+    shape: Any
     rate_limit: float
     discount: float
     weights: tuple[float, float, float, float, float, float, float, float]
@@ -58,6 +69,14 @@ def potential(shape: Any, buffer: Any, i: int, square: Any, rate_square: Any) ->
 @for_type(potential, Closeness)
 def _(shape, buffer, i, square, rate_square):
     return 1.0 / (1.0 + square / (shape.scale * shape.scale) + shape.rate_weight * rate_square)
+
+
+@for_type(potential, Approach)
+def _(shape, buffer, i, square, rate_square):
+    p, v = vector(buffer, i, POSITION), vector(buffer, i, VELOCITY)
+    away = dot(p, p) / (shape.distance * shape.distance) + shape.speed_weight * dot(v, v)
+    off = square / (shape.scale * shape.scale) + shape.rate_weight * rate_square
+    return 1.0 / (1.0 + off + away)
 
 
 @inlined
@@ -103,7 +122,7 @@ def reward(
     raise NotImplementedError
 
 
-@for_type(reward, Closeness)
+@for_type(reward, Closeness, Approach)
 def _(part, buffer, i, square, rate_square, count, inside, over, begun):
     effort = part.effort_weight * mean_square(count, buffer, i, COMMAND)
     value = 1.0 / (1.0 / potential(part, buffer, i, square, rate_square) + effort)

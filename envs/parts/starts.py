@@ -3,10 +3,12 @@
 import math
 from typing import Any, NamedTuple
 
-from rbgym.envs.layout import TARGET
+from rbgym.envs.layout import POSITION, TARGET, TARGET_SPIN, VELOCITY
+from rbgym.integrators.free_scale import SCALE
 from rbgym.jit import choice, for_type, inlined
-from rbgym.quaternion import add, cos_sin, qmul, scale, upward
-from rbgym.rows import put_quaternion
+from rbgym.layout import LANES
+from rbgym.quaternion import add, cos_sin, qmul, scale, to_world, upward
+from rbgym.rows import put_quaternion, put_vector
 
 
 class Tilted(NamedTuple):
@@ -38,6 +40,38 @@ class Turned(NamedTuple):
     least_rate: float
     rate: float
     target_angle: float = 0.0
+
+
+class Adrift(NamedTuple):
+    """Turned, as in `Turned`, and away from a dock at the world's origin.
+
+    The centre of mass is at a distance uniform in [least_distance, distance] m, in a direction
+    uniform within `cone_angle` [rad] of the target's x axis; its velocity is uniform in size up to
+    `speed` [m/s], and in direction.
+    """
+
+    least_angle: float
+    angle: float
+    least_rate: float
+    rate: float
+    target_angle: float
+    least_distance: float
+    distance: float
+    cone_angle: float
+    speed: float
+
+
+class Spun(NamedTuple):
+    """A Haar-uniform attitude, a spin uniform in [least_spin, spin] rad/s about the body z axis of
+    either sign, and rates across it uniform in a disc of radius transverse [rad/s]. The spin wanted
+    is the one that the momentum has at a scale whose logarithm is uniform between those of
+    least_scale and scale."""
+
+    least_spin: float
+    spin: float
+    transverse: float
+    least_scale: float
+    scale: float
 
 
 @choice
@@ -105,3 +139,39 @@ def _(part, buffer, i, a, b, c):
     q = qmul(target, turn(part.least_angle, part.angle, a[3], b[0], b[1]))
     speed = part.least_rate + (part.rate - part.least_rate) * b[2]
     return q, scale(speed, on_sphere(b[3], c[0]))
+
+
+@for_type(draw, Adrift)
+def _(part, buffer, i, a, b, c):
+    target = turn(0.0, part.target_angle, a[0], a[1], a[2])
+    put_quaternion(buffer, i, TARGET, target)
+    q = qmul(target, turn(part.least_angle, part.angle, a[3], b[0], b[1]))
+    # Two numbers in one: 1024 speeds, each with many directions.
+    fine = 1024.0 * b[2]
+    share = fine - math.floor(fine)
+    rate = part.least_rate + (part.rate - part.least_rate) * math.floor(fine) / 1023.0
+    omega = scale(rate, on_sphere(share, b[3]))
+    across, around = 1.0 - c[0] * (1.0 - math.cos(part.cone_angle)), on_circle(c[1])
+    side = math.sqrt(max(1.0 - across * across, 0.0))
+    towards = to_world(target, (across, side * around[0], side * around[1]))
+    away = part.least_distance + (part.distance - part.least_distance) * c[2]
+    put_vector(buffer, i, POSITION, scale(away, towards))
+    fine = 1024.0 * c[3]
+    share = fine - math.floor(fine)
+    velocity = scale(part.speed * math.floor(fine) / 1023.0, on_sphere(share, a[1]))
+    put_vector(buffer, i, VELOCITY, velocity)
+    return q, omega
+
+
+@for_type(draw, Spun)
+def _(part, buffer, i, a, b, c):
+    put_quaternion(buffer, i, TARGET, (1.0, 0.0, 0.0, 0.0))
+    q = turn(0.0, math.pi, a[0], a[1], a[2])
+    spin = part.least_spin + (part.spin - part.least_spin) * a[3]
+    spin = spin if b[0] < 0.5 else -spin
+    across, around = part.transverse * math.sqrt(b[1]), on_circle(b[2])
+    low, high = math.log(part.least_scale), math.log(part.scale)
+    size = math.exp(low + (high - low) * b[3])
+    buffer[i + TARGET_SPIN * LANES] = spin / (size * size)
+    buffer[i + SCALE * LANES] = 1.0
+    return q, (across * around[0], across * around[1], spin)

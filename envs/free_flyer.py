@@ -1,0 +1,122 @@
+"""FreeFlyer-v0: dock to a pose, in six degrees of freedom."""
+
+import math
+from typing import ClassVar
+
+import numpy as np
+
+from rbgym.body import RigidBody
+from rbgym.envs.actuators import Forces
+from rbgym.envs.base import AttitudeEnv, vectorised
+from rbgym.envs.parts.endings import Berth
+from rbgym.envs.parts.goals import Target
+from rbgym.envs.parts.observations import Offset
+from rbgym.envs.parts.rewards import Approach
+from rbgym.envs.parts.starts import Adrift
+from rbgym.envs.task import Task
+from rbgym.quaternion import Array
+
+FAR, FAST = 4.0, 1.0  # m, m/s
+
+
+def cube() -> RigidBody:
+    """A homogeneous cube of 10 kg with edges of 0.3 m."""
+    return RigidBody.box(10.0, (0.3, 0.3, 0.3))
+
+
+def jets(body: RigidBody, mgl: float) -> Array:
+    """0.03 N m about each axis."""
+    return np.full(3, 0.03)
+
+
+class FreeFlyerEnv(AttitudeEnv):
+    """Dock a free flyer to a pose: bring it to the dock, at the target's attitude and at rest.
+
+    ## Physics
+    A homogeneous cube of 10 kg, edges of 0.3 m, in free flight: moments 0.15 kg m^2. Its centre of
+    mass obeys p'' = R F / m (Mandre 2008, section 5) beside the rotation, with forces and torques
+    in body axes; momentum changes by their impulse and energy by their work, to round-off. The dock
+    is at the world's origin, and the station behind it a sphere of 0.5 m radius, its centre at
+    -0.6 m on the x axis of the target. A control period of dt = 0.2 s is 2 steps of the integrator.
+
+    ## Observation: Box, float32, (13,)
+    {attitude}
+    {rates}
+    {more}
+
+    ## Action: Box(-1, 1, (6,)), float32
+    Force along the body axes as a fraction of 0.4 N, then torque about them as a fraction of
+    0.03 N m, held over the period. Beyond +-1 is clipped.
+
+    ## Reward
+    {reward}
+
+    ## Start
+    The target's attitude is Haar-uniform; the body is turned away from it by up to pi, with the
+    density of Haar's measure, at a rate of up to 0.05 rad/s. Its centre of mass is at a distance
+    uniform in [1, 2] m, within 1 rad of the target's x axis, with a velocity of up to 0.05 m/s.
+
+    ## Success, termination and truncation
+    {ends}
+    Terminates also beyond 4 m or 1 m/s, in the station, or when faster than 0.15 m/s within 0.3 m
+    of the dock.
+
+    ## Arguments
+    {arguments}
+
+    ## Version history
+    v0: first version.
+    """
+
+    task: ClassVar = Task(
+        body=cube,
+        torque=jets,
+        actuator=Forces(0.4),
+        start=Adrift(
+            least_angle=0.0,
+            angle=math.pi,
+            least_rate=0.0,
+            rate=0.05,
+            target_angle=math.pi,
+            least_distance=1.0,
+            distance=2.0,
+            cone_angle=1.0,
+            speed=0.05,
+        ),
+        ranges={
+            "least_distance": (0.5, 3.5),
+            "distance": (0.5, 3.5),
+            "speed": (0.0, 0.5),
+        },
+        goal=Target(),
+        more=Offset(FAR, FAST),
+        dt=0.2,
+        substeps=2,
+        angle=math.radians(3.0),
+        rate=0.03,
+        docked=(0.05, 0.03),
+        settled_steps=15,
+        rate_limit=2.0,
+        ends=lambda ends: Berth(
+            ends, far=FAR, fast=FAST, behind=0.6, radius=0.5, near=0.3, approach=0.15
+        ),
+        shape=Approach(
+            scale=0.5, rate_weight=1.0, effort_weight=0.02, distance=0.3, speed_weight=2.0
+        ),
+        difficulty={
+            "easy": {"initial": {"angle": 1.0, "distance": 1.2, "cone_angle": 0.3}},
+            "hard": {
+                "initial": {"rate": 0.1, "speed": 0.1, "distance": 3.0},
+                "randomization": {"inertia": 0.2, "mass": 0.2, "actuator_scale": 0.1},
+            },
+        },
+        categories={
+            "near": {"distance": 1.1, "angle": 0.5},
+            "half turn": {"least_angle": 2.8},
+            "from aside": {"cone_angle": 1.2, "speed": 0.1},
+            "any": {},
+        },
+    )
+
+
+FreeFlyerVectorEnv = vectorised(FreeFlyerEnv)

@@ -1,0 +1,105 @@
+"""ScalableSpin-v0: reach a spin by changing size, as a skater does."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from rbgym.body import RigidBody
+from rbgym.envs.actuators import Scaling
+from rbgym.envs.base import AttitudeEnv, vectorised
+from rbgym.envs.parts.endings import OutOfSize
+from rbgym.envs.parts.goals import Spin
+from rbgym.envs.parts.observations import WantedSpin
+from rbgym.envs.parts.rewards import Closeness
+from rbgym.envs.parts.starts import Spun
+from rbgym.envs.task import Task
+from rbgym.quaternion import Array
+
+SMALLEST, LARGEST = 0.5, 2.0
+FORCE = 400.0  # N m
+
+
+def skater() -> RigidBody:
+    """A homogeneous cylinder of 60 kg, 1.7 m long, of 0.2 m radius."""
+    return RigidBody.cylinder(60.0, 0.2, 1.7)
+
+
+def none(body: RigidBody, mgl: float) -> Array:
+    """No torque."""
+    return np.zeros(3)
+
+
+class ScalableSpinEnv(AttitudeEnv):
+    """Reach a spin by changing size, as a skater does, and hold it: no torque acts at all.
+
+    ## Physics
+    The scalable body of Moller and Glocker (2012): its points are at s R rho, s the scale. It has
+    the mass of a skater, 60 kg, and at s = 1 the moments 15.05, 15.05 and 1.2 kg m^2. The angular
+    momentum is conserved to round-off, so that the spin goes as 1/s^2; the scaling force S does the
+    work S ds, to round-off. s obeys T s'' = s omega.J omega + S, T = 15.65 kg m^2 and J the moments
+    at s = 1: to hold a spin of 4 rad/s at half the size takes S = -158 N m at most, 0.4 of what
+    there is. A control period of dt = 0.05 s is 4 steps of the integrator.
+
+    ## Observation: Box, float32, (10,)
+    {attitude}
+    {rates}
+    {more}
+    {shown}
+
+    ## Action: Box(-1, 1, (1,)), float32
+    The scaling force as a fraction of 400 N m, held over the period; positive: outwards. Beyond +-1
+    is clipped.
+
+    ## Reward
+    {reward}
+
+    ## Start
+    A Haar-uniform attitude at s = 1, s' = 0; a spin uniform in [1, 4] rad/s about the body z axis,
+    of either sign; rates across it uniform in a disc of 0.2 rad/s. The spin wanted is the one that
+    the body has at a scale in [0.6, 1.6], its logarithm uniform there.
+
+    ## Success, termination and truncation
+    {ends}
+    Terminates also when the scale leaves [0.5, 2].
+
+    ## Arguments
+    {arguments}
+
+    ## Version history
+    v0: first version.
+    """
+
+    task: ClassVar = Task(
+        body=skater,
+        torque=none,
+        actuator=Scaling(FORCE),
+        integrator="scalable_em",
+        start=Spun(least_spin=1.0, spin=4.0, transverse=0.2, least_scale=0.6, scale=1.6),
+        ranges={
+            "least_scale": (1.1 * SMALLEST, 0.9 * LARGEST),
+            "scale": (1.1 * SMALLEST, 0.9 * LARGEST),
+            "least_spin": (0.0, 5.0),
+            "spin": (0.0, 5.0),
+        },
+        goal=Spin(),
+        more=WantedSpin(scale=20.0),
+        dt=0.05,
+        rate=0.1,
+        settled_steps=20,
+        rate_limit=20.0,
+        ends=lambda ends: OutOfSize(ends, SMALLEST, LARGEST),
+        shape=Closeness(scale=1.0, rate_weight=1.0, effort_weight=0.02),
+        difficulty={
+            "easy": {"initial": {"least_scale": 0.8, "scale": 1.25, "transverse": 0.0}},
+            "hard": {"initial": {"least_spin": 3.0, "transverse": 0.5}},
+        },
+        categories={
+            "faster": {"scale": 0.8},
+            "slower": {"least_scale": 1.25},
+            "nutating": {"transverse": 0.5},
+            "any": {},
+        },
+    )
+
+
+ScalableSpinVectorEnv = vectorised(ScalableSpinEnv)
