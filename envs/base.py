@@ -91,6 +91,17 @@ class _Described:
         return self._episodes.setup.actuator.limits.copy()
 
     @property
+    def torque_scale(self) -> float:
+        """Factor of all torques and forces."""
+        return self._episodes.setup.strength
+
+    @property
+    def width(self) -> int:
+        """Columns of an observation before those that the actuator adds."""
+        setup = self._episodes.setup
+        return setup.width - setup.actuator.shown.shape[1]
+
+    @property
     def actuator(self) -> Any:
         """What makes torque of the commands, see rbgym.envs.actuators."""
         return self._episodes.setup.actuator.effector

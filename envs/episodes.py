@@ -34,9 +34,10 @@ _EVERY_SEED = 2**64
 class Setup:
     """Everything that defines the episodes.
 
-    terms: names of the reward's terms, in the kernel's order. settled_steps: steps in a row inside
-    the success region that make a success. observe, reward, terminate, disturb: Python hooks, or
-    None; the first two replace the named parts, the others add to them.
+    terms: names of the reward's terms, in the kernel's order. strength: factor of all torques.
+    settled_steps: steps in a row inside the success region that make a success. observe, reward,
+    terminate, disturb: Python hooks, or None; the first two replace the named parts, the others add
+    to them.
     """
 
     parts: Parts
@@ -44,6 +45,7 @@ class Setup:
     dt: float
     substeps: int
     torque_limit: Array
+    strength: float
     actuator: Actuator
     limit: float
     settled_steps: int

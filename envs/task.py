@@ -239,6 +239,7 @@ class Task:
             dt=dt,
             substeps=substeps,
             torque_limit=limits,
+            strength=strength,
             actuator=moved,
             limit=limit,
             settled_steps=self.settled_steps,

@@ -4,8 +4,10 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from rbgym.agents.controllers import pd
+from rbgym.agents.controllers.b_dot import BDot
 from rbgym.agents.controllers.idle import Idle
 from rbgym.agents.controllers.lqr import PrecessionLQR
+from rbgym.agents.controllers.skater import SpinByScale
 from rbgym.agents.controllers.swing_up import SwingUp
 from rbgym.envs.arguments import hint
 
@@ -13,6 +15,8 @@ CONTROLLERS: dict[str, Callable[[Any], "Policy"]] = {
     "pd": pd.for_env,
     "swing_up": SwingUp.for_env,
     "lqr": PrecessionLQR.for_env,
+    "b_dot": BDot.for_env,
+    "scale": SpinByScale.for_env,
     "idle": Idle.for_env,
 }
 

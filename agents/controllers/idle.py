@@ -7,12 +7,17 @@ from numpy.typing import NDArray
 
 
 class Idle:
-    """No torque."""
+    """No torque, from as many commands as an env has."""
+
+    def __init__(self, channels: int = 3) -> None:
+        self.channels = channels
 
     @classmethod
     def for_env(cls, env: Any) -> "Idle":
-        """The same for every env."""
-        return cls()
+        """For an env, single or vector."""
+        base = env.unwrapped
+        space = getattr(base, "single_action_space", base.action_space)
+        return cls(space.shape[0])
 
     def predict(
         self,
@@ -23,4 +28,4 @@ class Idle:
     ) -> tuple[NDArray[np.float32], None]:
         """Zero actions, one for each observation."""
         seen = observation["observation"] if isinstance(observation, dict) else observation
-        return np.zeros((*np.shape(seen)[:-1], 3), np.float32), None
+        return np.zeros((*np.shape(seen)[:-1], self.channels), np.float32), None

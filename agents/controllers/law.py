@@ -12,12 +12,14 @@ class Law:
     """A feedback law u(quaternion, angular_velocity, target's angular velocity).
 
     torque_limit: (3,) [N m], body axes. rate_limit: rate [rad/s] that observations show as 1.
-    dt: control period [s].
+    dt: control period [s]. width: columns of an observation that are attitude, rates and perhaps
+    the target's rates, all of them by default; what an actuator shows comes after.
     """
 
     def __init__(self, torque_limit: ArrayLike, *, rate_limit: float, dt: float) -> None:
         self.torque_limit = np.asarray(torque_limit, dtype=np.float64)
         self.rate_limit, self.dt = rate_limit, dt
+        self.width: int | None = None
 
     def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
         """Torque (n, 3) [N m, body] within the limits.
@@ -42,7 +44,7 @@ class Law:
         """
         if isinstance(observation, dict):
             observation = _relative(observation)
-        seen = np.asarray(observation, dtype=np.float64)
+        seen = np.asarray(observation, dtype=np.float64)[..., : self.width]
         if seen.ndim not in (1, 2) or seen.shape[-1] not in (7, 10):
             raise ValueError(
                 f"observation must have shape (n, 7) or (7,), or 10 columns, got {seen.shape}"

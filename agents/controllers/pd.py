@@ -5,11 +5,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rbgym.agents.controllers.attitude import AttitudePD
 from rbgym.agents.controllers.law import Law
+from rbgym.agents.controllers.pose import PosePD
+from rbgym.agents.controllers.wheels import Allocated
 from rbgym.body import RigidBody
+from rbgym.envs.actuators import Forces, MagneticCoils, ReactionWheels, Scaling
 from rbgym.envs.parts.goals import Axis, Rest, Target
 from rbgym.envs.parts.references import Still
-from rbgym.potentials import HeavyTop
+from rbgym.potentials import HeavyTop, SoftWall
 from rbgym.quaternion import from_rotation_vector, multiply, rotate_inverse
 
 Array = NDArray[np.float64]
@@ -18,10 +22,27 @@ Array = NDArray[np.float64]
 def for_env(env: Any, **gains: float) -> Law:
     """The law that fits the goal of an env, single or vector."""
     base = env.unwrapped
+    law = _of_torque(base, **gains)
+    law.width = base.width
+    if isinstance(base.actuator, ReactionWheels):
+        return Allocated(law, base.actuator, base.torque_scale)
+    return law
+
+
+def _of_torque(base: Any, **gains: float) -> Law:
+    """The law as if any torque could be had."""
     limits: dict[str, Any] = {"rate_limit": base.rate_limit, "dt": base.dt}
+    if isinstance(base.actuator, MagneticCoils | Scaling):
+        raise ValueError(
+            f"env must have torque about every axis for a PD law, got {base.actuator!r}"
+        )
+    if isinstance(base.actuator, Forces):
+        return PosePD.for_env(base, **gains)
     match base.goal:
         case Axis():
-            return AxisPD.for_env(env, **gains)
+            if isinstance(base.potential, SoftWall):
+                gains = {"frequency": 1.0, "spin_time": 1.0, **gains}
+            return AxisPD.for_env(base, **gains)
         case Target():
             if base.task.reference(base.dt) != Still():
                 gains = {"frequency": 2.0, **gains}
@@ -45,6 +66,8 @@ class AxisPD(Law):
     a small tilt the axis obeys x'' + 2 z n x' + n^2 x = 0, the spin's error decays as exp(-t / T).
     What exceeds the limits is cut without turning the torque across the axis, which comes before
     the spin's.
+
+    Above a soft wall, dV/dz stands for mgl.
 
     Since the torque is held for a control period while the body turns under it, the attitude is
     taken half a period ahead.
@@ -71,9 +94,9 @@ class AxisPD(Law):
     ) -> None:
         super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
         self.inertia, self.goal = np.asarray(body.inertia), goal
-        heavy = isinstance(potential, HeavyTop)
+        heavy = isinstance(potential, HeavyTop | SoftWall)
         self.axis = np.asarray(potential.axis if heavy else (0.0, 0.0, 1.0))
-        self.mgl = potential.mgl if heavy else 0.0
+        self.potential = potential
         self.stiffness = 2 * frequency**2 * self.inertia
         along = np.outer(self.axis, self.axis)
         rates = 2 * damping * frequency * (np.eye(3) - along) + along / spin_time
@@ -93,6 +116,15 @@ class AxisPD(Law):
             **gains,
         )
 
+    def _slope(self, height: Array) -> Array:
+        """dV/dz of the potential, z the height of the axis, (n,)."""
+        match self.potential:
+            case HeavyTop(mgl, _):
+                return np.full_like(height, mgl)
+            case SoftWall() as wall:
+                return wall.slope(height)
+        return np.zeros_like(height)
+
     def torque(
         self, quaternion: Array, angular_velocity: Array, wanted: Array | None = None
     ) -> Array:
@@ -108,7 +140,7 @@ class AxisPD(Law):
         lever = np.cross(self.axis, direction)
         error = lever / np.sqrt(2 * np.maximum(1 + direction @ self.axis, 1e-9))[:, None]
         gap = omega - goal.precession * up - goal.spin * self.axis
-        weight = -self.mgl * np.cross(self.axis, up)
+        weight = -self._slope(up @ self.axis)[:, None] * np.cross(self.axis, up)
         forward = goal.precession * np.cross(up, omega) @ self.inertia
         gyroscopic = np.cross(omega, omega @ self.inertia)
         u = error @ self.stiffness - gap @ self.damping.T + forward + gyroscopic - weight
@@ -117,41 +149,6 @@ class AxisPD(Law):
             self.limited(u - spin) + spin, -self.torque_limit, self.torque_limit
         )
         return limited
-
-
-class AttitudePD(Law):
-    """Brings the whole attitude to a target, which may move.
-
-    With v the vector part of the error quaternion of positive scalar part, omega_t the target's
-    angular velocity in body axes and g = omega - omega_t,
-
-        u = J (-2 n^2 v - 2 z n g + omega_t x omega) + omega x J omega.
-
-    A small error obeys x'' + 2 z n x' + n^2 x = 0. What exceeds the limits is shortened, not
-    turned. Gains: frequency n [rad/s], damping z; a target that moves asks for a higher n.
-
-    Source: Wie, Weiss & Arapostathis (1989), as for `AxisPD`; of q and -q the nearer is taken.
-    """
-
-    def __init__(
-        self,
-        body: RigidBody,
-        torque_limit: ArrayLike,
-        *,
-        rate_limit: float,
-        dt: float,
-        frequency: float = 0.4,
-        damping: float = 1.0,
-    ) -> None:
-        super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
-        self.inertia = np.asarray(body.inertia)
-        self.stiffness, self.damping = 2 * frequency**2, 2 * damping * frequency
-
-    def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
-        sign = np.where(quaternion[:, :1] < 0, -1.0, 1.0)
-        omega, v = angular_velocity, sign * quaternion[:, 1:]
-        turn = -self.stiffness * v - self.damping * (omega - wanted) + np.cross(wanted, omega)
-        return self.limited(turn @ self.inertia + np.cross(omega, omega @ self.inertia))
 
 
 class RateDamping(Law):

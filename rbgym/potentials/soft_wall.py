@@ -8,6 +8,8 @@ its divided difference has no cancellation:
 
 from typing import NamedTuple
 
+import numpy as np
+
 from rbgym.jit import for_type, inlined
 from rbgym.layout import LANES, POTENTIAL
 from rbgym.matrix import multiple, outer
@@ -19,7 +21,7 @@ from rbgym.potentials.interface import (
     hessian,
     of_lane,
 )
-from rbgym.quaternion import Vector, dot, scale
+from rbgym.quaternion import Array, Vector, dot, scale
 from rbgym.rows import vector
 
 SIGNS = {"printed": 1.0, "repulsive": -1.0}
@@ -41,6 +43,11 @@ class SoftWall(NamedTuple):
 
     sign: float | str = "printed"
     axis: Vector = (0.0, 0.0, 1.0)
+
+    def slope(self, height: Array) -> Array:
+        """dV/dz [N m] at heights z = axis . o."""
+        a, sign = 1.0 / (_GAP + np.asarray(height)), SIGNS.get(str(self.sign), self.sign)
+        return np.asarray(sign * (10.0 * _WALL * a**9 - 1.0) * a * a)
 
 
 @for_type(of_lane, SoftWall)

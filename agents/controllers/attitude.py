@@ -1,0 +1,44 @@
+"""Proportional-derivative control of a whole attitude."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rbgym.agents.controllers.law import Law
+from rbgym.body import RigidBody
+
+Array = NDArray[np.float64]
+
+
+class AttitudePD(Law):
+    """Brings the whole attitude to a target, which may move.
+
+    With v the vector part of the error quaternion of positive scalar part, omega_t the target's
+    angular velocity in body axes and g = omega - omega_t,
+
+        u = J (-2 n^2 v - 2 z n g + omega_t x omega) + omega x J omega.
+
+    A small error obeys x'' + 2 z n x' + n^2 x = 0. What exceeds the limits is shortened, not
+    turned. Gains: frequency n [rad/s], damping z; a target that moves asks for a higher n.
+
+    Source: Wie, Weiss & Arapostathis (1989), as for `AxisPD`; of q and -q the nearer is taken.
+    """
+
+    def __init__(
+        self,
+        body: RigidBody,
+        torque_limit: ArrayLike,
+        *,
+        rate_limit: float,
+        dt: float,
+        frequency: float = 0.4,
+        damping: float = 1.0,
+    ) -> None:
+        super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
+        self.inertia = np.asarray(body.inertia)
+        self.stiffness, self.damping = 2 * frequency**2, 2 * damping * frequency
+
+    def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
+        sign = np.where(quaternion[:, :1] < 0, -1.0, 1.0)
+        omega, v = angular_velocity, sign * quaternion[:, 1:]
+        turn = -self.stiffness * v - self.damping * (omega - wanted) + np.cross(wanted, omega)
+        return self.limited(turn @ self.inertia + np.cross(omega, omega @ self.inertia))

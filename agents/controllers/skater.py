@@ -1,0 +1,80 @@
+"""The size of a scalable body, controlled for its spin."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbgym.body import RigidBody
+from rbgym.envs.actuators import Scaling
+
+Array = NDArray[np.float64]
+
+
+class SpinByScale:
+    """Brings a scalable body to the size at which its momentum has the spin wanted.
+
+    The spin goes as 1/s^2, so that the scale wanted is d = s sqrt(omega_z / spin). The scaling
+    force holds the body against its own spinning, and what remains of the equation of motion,
+    T s'' = s omega.J omega + S, is an oscillator:
+
+        S = -s omega.J omega - T (n^2 (s - d) + 2 z n s').
+
+    body: at s = 1. Gains: frequency n [rad/s], damping z.
+
+    Source: the equations of motion (93) of Moller & Glocker (2012).
+    """
+
+    def __init__(
+        self,
+        body: RigidBody,
+        scaling: Scaling,
+        strength: float,
+        *,
+        rate_limit: float,
+        spin_scale: float,
+        frequency: float = 4.0,
+        damping: float = 1.0,
+    ) -> None:
+        self.inertia, self.scaling = np.asarray(body.inertia), scaling
+        self.force = strength * scaling.force
+        self.rate_limit, self.spin_scale = rate_limit, spin_scale
+        self.half_trace = 0.5 * float(np.trace(self.inertia))
+        self.frequency, self.damping = frequency, damping
+
+    @classmethod
+    def for_env(cls, env: Any, **gains: float) -> Self:
+        """The law for an env whose body scales, single or vector."""
+        base = env.unwrapped
+        if not isinstance(base.actuator, Scaling):
+            raise ValueError(f"env must have a body that scales, got {base.actuator!r}")
+        return cls(
+            base.body,
+            base.actuator,
+            base.torque_scale,
+            rate_limit=base.rate_limit,
+            spin_scale=base.task.more.scale,
+            **gains,
+        )
+
+    def predict(
+        self,
+        observation: Any,
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = True,
+    ) -> tuple[NDArray[np.float32], None]:
+        """Actions for observations (n, 10) or (10,): quaternion, rates, spin wanted, s and s'."""
+        seen = np.asarray(observation, dtype=np.float64)
+        if seen.ndim not in (1, 2) or seen.shape[-1] < 10:
+            raise ValueError(f"observation must have shape (n, 10) or (10,), got {seen.shape}")
+        rows = np.atleast_2d(seen)
+        omega, spin = rows[:, 4:7] * self.rate_limit, rows[:, 7] * self.spin_scale
+        s, rate = rows[:, 8], rows[:, 9] * self.scaling.rate
+        spin = np.where(np.abs(spin) > 1e-6, spin, 1e-6)
+        wanted = s * np.sqrt(np.maximum(omega[:, 2] / spin, 0.0))
+        pull = self.frequency**2 * (s - wanted) + 2 * self.damping * self.frequency * rate
+        kinetic = np.sum(omega * (omega @ self.inertia), axis=1)
+        force = -s * kinetic - self.half_trace * pull
+        actions = np.clip(force / self.force, -1.0, 1.0)[:, None].astype(np.float32)
+        return (actions if seen.ndim == 2 else actions[0]), None

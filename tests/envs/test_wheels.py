@@ -1,0 +1,220 @@
+"""Reaction wheels: the books of the gyrostat, the reference solution, friction, limits."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+from scipy.optimize import fsolve
+
+from family import at, make, many
+from rbgym.envs.actuators import ReactionWheels
+from rbgym.quaternion import conjugate, multiply, rotate, rotate_inverse
+
+WHEELS = "ReactionWheelSlew-v0"
+TILTED = (0.8, 0.36, -0.48, 0.0)
+TUMBLING = (0.3, -0.2, 0.4)
+BIASED = (0.012, -0.02, 0.007, 0.015)
+
+
+def total_momentum(env, state):
+    """World angular momentum from attitude, rates and wheels alone."""
+    body = state["angular_velocity"] @ env.body.inertia
+    return rotate(state["quaternion"], body + state["wheel_momentum"] @ env.actuator.matrix.T)
+
+
+def work(env, before, after):
+    """Of motors and friction in one step [J]: torque on each wheel times its mean speed."""
+    change = after["wheel_momentum"] - before["wheel_momentum"]
+    momentum = 0.5 * (after["wheel_momentum"] + before["wheel_momentum"])
+    omega = 0.5 * (after["angular_velocity"] + before["angular_velocity"])
+    speed = momentum / env.actuator.inertia - omega @ env.actuator.matrix
+    return np.sum(change * speed, axis=-1)
+
+
+def slip(env):
+    """Speed of the first wheel in the body [rad/s]."""
+    state = env.state
+    turning = state["angular_velocity"] @ env.actuator.matrix
+    return (state["wheel_momentum"] / env.actuator.inertia - turning)[0]
+
+
+@pytest.mark.parametrize("integrator", ["quat_em", "akw", "convected"])
+@pytest.mark.parametrize("actuator", ["pyramid", "wheels"])
+def test_momentum_stays_to_the_bit_and_energy_changes_by_the_work_of_the_motors(
+    actuator, integrator
+):
+    env = many(WHEELS, substeps=1, actuator=actuator, integrator=integrator)
+    env.reset(seed=0)
+    rng, booked, reached = np.random.default_rng(0), 0.0, False
+    start, energy = env.state["angular_momentum"], env.invariants()["energy"]
+    push = np.sign(rng.standard_normal(env.action_space.shape))
+    for step in range(150):
+        before = env.state
+        # Long enough for wheels to reach their limits, and then to and fro.
+        env.step(push if step < 80 else rng.uniform(-1.0, 1.0, push.shape))
+        after = env.state
+        reached |= (np.abs(after["wheel_momentum"]) == env.actuator.momentum).any()
+        booked = booked + work(env, before, after)
+        np.testing.assert_array_equal(after["angular_momentum"], start)
+    lost = env.invariants()["energy"] - energy - booked
+    assert np.abs(lost).max() < 1e-13 * env.invariants()["energy"].max()
+    assert reached
+    np.testing.assert_allclose(total_momentum(env, after), start, rtol=0, atol=1e-16)
+
+
+def test_an_orbit_of_ten_thousand_steps_shows_no_trend():
+    env = make(WHEELS, substeps=1, max_episode_steps=-1)
+    env.reset(seed=1)
+    start, energy, booked = env.state["angular_momentum"], env.invariants()["energy"], 0.0
+    phases = np.arange(4)
+    for step in range(10_000):
+        before = env.state
+        env.step(0.5 * np.sin(0.05 * step + phases))
+        booked += work(env, before, env.state)
+    np.testing.assert_array_equal(env.state["angular_momentum"], start)
+    # The sum of so many works is itself known to so much.
+    assert abs(env.invariants()["energy"] - energy - booked) < 2e-12
+
+
+def test_the_step_is_the_published_system_of_a_gyrostat():
+    """e = (h/8) J^-1 (Pi_0 + Pi_1 - h_0 - h_1), solved by a library from the world momentum."""
+    env = make(WHEELS, substeps=1, actuator=ReactionWheels(viscous=0.0, coulomb=0.0))
+    at(env, TILTED, TUMBLING, wheel_momentum=BIASED[:3])
+    before, h, J = env.state, env.dt, env.body.inertia
+    action = np.array([0.7, -0.4, 0.9])
+    env.step(action)
+    after = env.state
+    q_0, L = before["quaternion"], before["angular_momentum"]
+    h_0 = before["wheel_momentum"]
+    h_1 = h_0 - h * action * env.actuator.torque
+
+    def equation(e):
+        square = e @ e
+        q_1 = multiply(q_0, np.array([1 - square, *(2 * e)]) / (1 + square))
+        ends = rotate_inverse(q_0, L) + rotate_inverse(q_1, L) - h_0 - h_1
+        return 8.0 / h * J @ e - ends
+
+    e = fsolve(equation, 0.25 * h * np.array(TUMBLING), xtol=1e-15)
+    square = e @ e
+    wanted = multiply(q_0, np.array([1 - square, *(2 * e)]) / (1 + square))
+    np.testing.assert_allclose(after["quaternion"], wanted, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(after["wheel_momentum"], h_1, rtol=0, atol=1e-18)
+
+
+def reference(env, torques, seconds):
+    """Attitude and rates of the gyrostat by DOP853; torques on the wheels, constant."""
+    J, A, start = env.body.inertia, env.actuator.matrix, env.state
+
+    def rate(t, y):
+        q, omega, h = y[:4], y[4:7], y[7:]
+        pull = -np.cross(omega, J @ omega + A @ h) - A @ torques
+        return [*0.5 * multiply(q, np.array([0, *omega])), *np.linalg.solve(J, pull), *torques]
+
+    y = np.concatenate([start[k] for k in ("quaternion", "angular_velocity", "wheel_momentum")])
+    y = solve_ivp(rate, (0, seconds), y, method="DOP853", rtol=1e-13, atol=1e-15).y[:, -1]
+    return y[:4] / np.linalg.norm(y[:4]), y[4:7]
+
+
+SCHEMES = {
+    "quat_em": 2, "akw": 2, "imid": 2, "swc1": 2, "rrr": 2, "bbtrapwd": 2, "rkn4": 2,
+    "mkrk_gauss4": 2, "backward_euler": 1, "quat_em:4": 4,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("integrator", SCHEMES)
+def test_every_scheme_with_rotors_converges_to_the_motion_of_the_gyrostat(integrator):
+    errors, action = [], np.array([0.9, -0.5, 0.7, 0.2])
+    smooth = ReactionWheels.pyramid(viscous=0.0, coulomb=0.0)
+    for substeps in (4, 8):
+        env = make(WHEELS, dt=2.0, substeps=substeps, integrator=integrator, actuator=smooth)
+        at(env, TILTED, TUMBLING, wheel_momentum=BIASED)
+        q, omega = reference(env, -action * smooth.torque, 2.0)
+        env.step(action)
+        turn = multiply(conjugate(q), env.state["quaternion"])[1:]
+        error = np.linalg.norm(turn) + np.linalg.norm(env.state["angular_velocity"] - omega)
+        errors.append(error)
+    assert np.log2(errors[0] / errors[1]) > SCHEMES[integrator] - 0.3
+    assert errors[1] < 0.05
+
+
+# --- friction and limits --------------------------------------------------------------------
+
+
+def test_a_wheel_at_its_limit_gives_no_more_and_reports_what_it_gave():
+    env = make(WHEELS, substeps=1, actuator=ReactionWheels(viscous=0.0, coulomb=0.0))
+    at(env, TILTED, wheel_momentum=(-0.0299, 0.0, 0.0))
+    _, _, _, _, info = env.step([1.0, 0.0, 0.0])
+    np.testing.assert_allclose(info["applied_torque"], [1e-4 / env.dt, 0, 0], atol=1e-17)
+    observation, _, _, _, info = env.step([1.0, 0.0, 0.0])
+    np.testing.assert_array_equal(info["applied_torque"], [0, 0, 0])
+    assert env.state["wheel_momentum"][0] == -0.03
+    np.testing.assert_array_equal(observation[-3:], np.float32([-1, 0, 0]))
+
+
+def test_commands_beyond_one_are_the_motors_full_torque():
+    env = make(WHEELS, substeps=1, actuator=ReactionWheels(viscous=0.0, coulomb=0.0))
+    at(env, TILTED)
+    _, _, _, _, info = env.step([5.0, -7.0, 0.5])
+    np.testing.assert_allclose(info["applied_torque"], [5e-3, -5e-3, 2.5e-3], atol=1e-17)
+
+
+def test_friction_brings_a_wheel_to_rest_in_the_time_of_the_closed_form():
+    """I s' = -(c + v s): at rest after (I / v) log(1 + v s_0 / c); the body hardly turns."""
+    rough = ReactionWheels(viscous=1e-5, coulomb=1e-3)
+    env = make(WHEELS, substeps=1, dt=0.02, actuator=rough, max_episode_steps=-1)
+    at(env, TILTED, wheel_momentum=(0.02, 0.0, 0.0))
+    speed = 0.02 / rough.inertia
+    steps = 0
+    while np.abs(slip(env)) > 1e-9 and steps < 2000:
+        env.step(np.zeros(3))
+        steps += 1
+    # The body's own inertia is a thousand times that of the wheel.
+    wanted = rough.inertia / rough.viscous * np.log1p(rough.viscous * speed / rough.coulomb)
+    assert steps * env.dt == pytest.approx(wanted, rel=5e-3)
+
+
+def test_a_motor_weaker_than_the_friction_does_not_turn_its_wheel():
+    sticky = ReactionWheels(viscous=0.0, coulomb=1e-3)
+    env = make(WHEELS, actuator=sticky)
+    at(env, TILTED)
+    for _ in range(20):
+        _, _, _, _, info = env.step([0.19, 0.0, -0.19])  # of 5e-3 N m
+    assert np.abs(env.state["wheel_momentum"]).max() < 1e-18
+    assert np.abs(info["applied_torque"]).max() < 1e-15
+    for _ in range(20):
+        env.step([0.21, 0.0, -0.21])
+    assert np.abs(env.state["wheel_momentum"][[0, 2]]).min() > 1e-5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"axes": [[1, 0, 0], [0, 1, 0], [1, 0, 0]]}, "span all three directions"),
+        ({"axes": np.eye(3)[:2]}, "three or four unit vectors"),
+        ({"axes": 2 * np.eye(3)}, "three or four unit vectors"),
+        ({"axes": "xyz"}, "axes must be"),
+        ({"inertia": 0.0}, "inertia must be a positive"),
+        ({"torque": np.nan}, "torque must be a positive"),
+        ({"viscous": -1e-6}, "viscous must be a finite number from 0"),
+        ({"start": 1.5}, r"start must be in \[0, 1\]"),
+    ],
+)
+def test_wheels_that_cannot_be_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        ReactionWheels(**arguments)
+
+
+@pytest.mark.parametrize("integrator", ["exact", "dir_em", "pdmv"])
+def test_a_scheme_without_rotors_is_refused(integrator):
+    with pytest.raises(ValueError, match=r"must support 'rotors'.*quat_em"):
+        make(WHEELS, integrator=integrator)
+
+
+def test_a_start_beyond_the_limit_of_a_wheel_is_refused_and_nothing_changes():
+    env = make(WHEELS)
+    env.reset(seed=0)
+    before = env.state
+    for bad, message in (((0, 0, 0, 0.1), "within"), ((0, 0, 0), "shape"), ("x", "numbers")):
+        with pytest.raises(ValueError, match=message):
+            at(env, TILTED, wheel_momentum=bad)
+    for key, value in before.items():
+        np.testing.assert_array_equal(env.state[key], value)
