@@ -1,0 +1,262 @@
+"""The line of an actuator, its variation from episode to episode, and how it is chosen."""
+
+import copy
+import pickle
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from family import SLEW, at, make, many
+from rbgym.body import RigidBody
+from rbgym.envs.actuators import Delay, Lag, MagneticCoils, ReactionWheels, Thrusters, Torque
+from rbgym.envs.checks import check_vector_env
+
+BALL = RigidBody([0.1, 0.1, 0.1])
+UPRIGHT = (1.0, 0.0, 0.0, 0.0)
+
+
+def ball(actuator, **kwargs):
+    """A sphere at rest: its momentum is the impulse of the torque so far, axis by axis."""
+    env = make(SLEW, body=BALL, actuator=actuator, **kwargs)
+    at(env, UPRIGHT)
+    return env
+
+
+def impulses(env, commands):
+    """Impulse of each period about the x axis, in units of full torque times dt."""
+    momentum = [0.0]
+    for command in commands:
+        env.step([command, 0.0, 0.0])
+        momentum.append(env.state["angular_momentum"][0])
+    return np.diff(momentum) / (env.dt * env.torque_limit[0])
+
+
+COMMANDS = np.array([1.0, -0.4, 0.3, 0.0, 0.9, -1.0, 0.25, 0.5, -0.75, 0.1, 0.0, 0.0, 0.0])
+
+
+@pytest.mark.parametrize("substeps", [1, 2, 3])
+@pytest.mark.parametrize("periods", [0.0, 0.3, 1.0, 1.75, 3.0])
+def test_a_delay_shifts_the_impulse_whole_or_in_part(periods, substeps):
+    env = ball(Delay(0.1 * periods), substeps=substeps)
+    # Of a signal held for a period each, the mean between t and t + dt, so much earlier.
+    whole, part = int(periods), periods % 1.0
+    earlier = np.concatenate([np.zeros(whole + 1), COMMANDS])
+    n = np.arange(len(COMMANDS)) + 1
+    wanted = (1 - part) * earlier[n] + part * earlier[n - 1]
+    np.testing.assert_allclose(impulses(env, COMMANDS), wanted, rtol=0, atol=1e-14)
+
+
+def test_commands_that_have_yet_to_act_are_shown():
+    env = make(SLEW, actuator=Delay(0.25))
+    assert env.observation_space.shape == (7 + 9,)
+    observation, _ = env.reset(seed=0)
+    np.testing.assert_array_equal(observation[7:], np.zeros(9))
+    sent = np.random.default_rng(0).uniform(-1, 1, (6, 3)).astype(np.float32)
+    for n, command in enumerate(sent):
+        observation, *_ = env.step(command)
+        latest = [*sent[: n + 1][::-1], *np.zeros((3, 3), np.float32)][:3]
+        np.testing.assert_array_equal(observation[7:], np.concatenate(latest))
+
+
+@pytest.mark.parametrize("substeps", [1, 4])
+def test_a_lag_has_the_impulse_of_the_exponential(substeps):
+    tau, dt = 0.07, 0.1
+    env = ball(Lag(tau), substeps=substeps)
+    state, wanted = 0.0, []
+    for command in COMMANDS:
+        lack = (state - command) * np.exp(-dt / tau)
+        wanted.append(command + (state - command) * tau / dt * (1 - np.exp(-dt / tau)))
+        state = command + lack
+    np.testing.assert_allclose(impulses(env, COMMANDS), wanted, rtol=0, atol=1e-14)
+    observation = env.step(np.zeros(3))[0]
+    assert observation[7] == pytest.approx(state * np.exp(-dt / tau), abs=1e-7)
+
+
+def test_thrusters_are_on_at_full_torque_for_multiples_of_the_shortest_pulse():
+    env = ball(Thrusters(minimum_pulse=0.02), substeps=10)
+    on = 0.2 * np.round(COMMANDS / 0.2 + 1e-9 * np.sign(COMMANDS))
+    np.testing.assert_allclose(impulses(env, COMMANDS), on, rtol=0, atol=1e-14)
+    # The pulse comes first: half-way through its period a body has all of its impulse.
+    fine = ball(Thrusters(minimum_pulse=0.02), dt=0.05, substeps=10)
+    assert fine.step([0.4, 0, 0])[4]["applied_torque"][0] == pytest.approx(0.4 * 0.02)
+
+
+def test_a_pulse_that_is_delayed_crosses_into_the_next_period():
+    env = ball([Thrusters(minimum_pulse=0.01), Delay(0.07)], substeps=10)
+    # On from 0.07 s to 0.13 s: three tenths of it are in the first period, three in the second.
+    np.testing.assert_allclose(impulses(env, [0.6, 0.0, 0.0]), [0.3, 0.3, 0.0], atol=1e-14)
+
+
+def test_the_torque_applied_is_reported_and_is_what_moves_the_body():
+    for actuator in (None, Lag(0.05), Delay(0.13), "thrusters"):
+        env = make(SLEW, body=BALL, actuator=actuator)
+        env.reset(seed=0)
+        rng = np.random.default_rng(0)
+        for _ in range(20):
+            env.step(rng.uniform(-2, 2, 3))
+        at(env, UPRIGHT)
+        _, info = env.reset(seed=1)
+        np.testing.assert_array_equal(info["applied_torque"], np.zeros(3))
+        at(env, UPRIGHT)
+        before = env.state["angular_momentum"]
+        # Of one axis alone, so that the axes of body and world do not part.
+        info = env.step([0.0, 3.0, 0.0])[4]
+        change = env.state["angular_momentum"] - before
+        np.testing.assert_allclose(info["applied_torque"] * env.dt, change, rtol=0, atol=1e-17)
+
+
+def test_everything_can_be_named_in_plain_data():
+    spec = {"delay": {"seconds": 0.1}, "lag": {"time_constant": 0.05}, "pyramid": {"torque": 0.01}}
+    env = gym.make(SLEW, actuator=spec)
+    assert gym.envs.registration.EnvSpec.from_json(env.spec.to_json()).kwargs["actuator"] == spec
+    objects = [Delay(0.1), Lag(0.05), ReactionWheels.pyramid(torque=0.01)]
+    other = make(SLEW, actuator=objects)
+    env, rng = env.unwrapped, np.random.default_rng(0)
+    assert env.observation_space == other.observation_space
+    assert env.observation_space.shape == (7 + 4 + 4 + 4,)
+    np.testing.assert_array_equal(env.reset(seed=0)[0], other.reset(seed=0)[0])
+    for _ in range(20):
+        action = rng.uniform(-1, 1, 4)
+        np.testing.assert_array_equal(env.step(action)[0], other.step(action)[0])
+
+
+COMPOSED = {
+    "actuator": {"delay": {"seconds": 0.13}, "lag": {"time_constant": 0.05}, "pyramid": {}},
+    "randomization": {"actuator_scale": 0.2, "misalignment": 0.1, "delay": 0.5, "failure": 0.5},
+}
+
+
+def test_a_composed_actuator_is_the_same_single_and_vectorised():
+    check_vector_env(SLEW, env_kwargs=COMPOSED, check_pickle=True)
+
+
+@pytest.mark.parametrize("clone", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def test_a_copy_has_the_commands_that_are_under_way(clone):
+    env = many(SLEW, n=9, **COMPOSED)
+    env.reset(seed=0)
+    rng = np.random.default_rng(0)
+    for _ in range(7):
+        env.step(rng.uniform(-1, 1, (9, 4)))
+    other = clone(env)
+    for _ in range(7):
+        push = rng.uniform(-1, 1, (9, 4))
+        for a, b in zip(env.step(push)[:4], other.step(push)[:4], strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+# --- from episode to episode ----------------------------------------------------------------
+
+
+def applied(env, action):
+    env.reset(seed=7)
+    return env.step(np.tile(action, (env.num_envs, 1)))[4]["applied_torque"]
+
+
+def test_commands_are_scaled_within_the_spread_each_by_itself():
+    env = many(SLEW, n=512, randomization={"actuator_scale": 0.3})
+    factor = applied(env, [1.0, -0.5, 0.8]) / (env.torque_limit * [1.0, -0.5, 0.8])
+    assert factor.min() > 0.7
+    assert factor.max() < 1.3
+    np.testing.assert_allclose(factor.mean(axis=0), 1.0, atol=0.03)
+    np.testing.assert_allclose(factor.std(axis=0), 0.3 / 3**0.5, rtol=0.1)
+    assert np.abs(np.corrcoef(factor.T)[np.triu_indices(3, 1)]).max() < 0.12
+
+
+def test_a_misaligned_actuator_turns_its_torque_and_keeps_its_size():
+    env = many(SLEW, n=512, randomization={"misalignment": 0.2})
+    push = env.torque_limit * [0.6, 0.0, -0.8]
+    torque = applied(env, [0.6, 0.0, -0.8])
+    size = np.linalg.norm(push)
+    np.testing.assert_allclose(np.linalg.norm(torque, axis=1), size, rtol=1e-14)
+    off = np.arccos(np.clip(torque @ push / size**2, -1, 1))
+    assert 0.12 < off.max() < 0.2
+    side = torque / size - (torque @ push / size**2)[:, None] * push / size
+    np.testing.assert_allclose(side.mean(axis=0), 0.0, atol=0.01)
+
+
+def test_wheels_that_are_misaligned_keep_the_momentum_of_the_world():
+    env = many("ReactionWheelSlew-v0", randomization={"misalignment": 0.3, "failure": 0.5})
+    env.reset(seed=0)
+    start, rng = env.state["angular_momentum"], np.random.default_rng(0)
+    for _ in range(30):
+        env.step(rng.uniform(-1, 1, (64, 4)))
+    np.testing.assert_array_equal(env.state["angular_momentum"], start)
+
+
+def test_one_wheel_fails_as_often_as_asked_and_each_as_often_as_the_others():
+    smooth = {"pyramid": {"viscous": 0.0, "coulomb": 0.0, "start": 0.0}}
+    env = many("ReactionWheelSlew-v0", n=2048, actuator=smooth, randomization={"failure": 0.4})
+    env.reset(seed=0)
+    env.step(np.ones((2048, 4)))
+    dead = env.state["wheel_momentum"] == 0.0
+    assert dead.sum(axis=1).max() == 1
+    np.testing.assert_allclose(dead.mean(axis=0), 0.1, atol=0.025)
+
+
+def test_delays_differ_within_the_spread():
+    env = many(SLEW, n=256, body=BALL, actuator=Delay(0.1), randomization={"delay": 0.5})
+    # In the first period only what is earlier than its end acts.
+    part = applied(env, [1.0, 0.0, 0.0])[:, 0] / env.torque_limit[0]
+    assert part.min() >= 0.0
+    assert part.max() < 0.5
+    assert 0.4 < np.mean(part == 0) < 0.6  # delays of 0.1 s and more
+    # In the second, what is left of it.
+    rest = env.step(np.zeros((256, 3)))[4]["applied_torque"][:, 0] / env.torque_limit[0]
+    assert rest.min() > 0.49
+    np.testing.assert_allclose((part + rest)[part > 0], 1.0, atol=1e-12)
+
+
+def test_an_episode_has_the_same_actuator_whatever_the_lane():
+    many_lanes, one = many(SLEW, n=16, **COMPOSED), many(SLEW, n=1, **COMPOSED)
+    many_lanes.reset(seed=3)
+    one.reset(seed=3 + 11)
+    for _ in range(5):
+        push = np.full((16, 4), 0.6)
+        a, b = many_lanes.step(push)[0], one.step(push[:1])[0]
+        np.testing.assert_array_equal(a[11], b[0])
+
+
+# --- bad input ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "message"),
+    [
+        ({"actuator": "weels"}, "did you mean 'wheels'"),
+        ({"actuator": 3}, "actuator must be one of"),
+        ({"actuator": {"lag": {"time_constant": -0.1}}}, "time_constant must be a positive"),
+        ({"actuator": {"lag": {"tau": 0.1}}}, "tau"),
+        ({"actuator": {"lag": 0.1}}, "must be a dict of its numbers"),
+        ({"actuator": ["wheels", "pyramid"]}, "one Effector at most"),
+        ({"actuator": [Lag(0.1), Lag(0.2)]}, "one Lag at most"),
+        ({"actuator": {"delay": {"seconds": 41.0}}}, "of an episode"),
+        ({"actuator": {"delay": {"seconds": 4.0}}}, "32 control periods"),
+        ({"actuator": {"delay": {"seconds": -1.0}}}, "from 0 up"),
+        ({"actuator": Thrusters(0.2)}, "at most the control period"),
+        ({"actuator": "forces"}, "must have Torque as its effector"),
+        ({"actuator": "wheels", "torque_limit": 0.1}, "torque_limit must be left out"),
+        ({"actuator": "wheels", "randomization": {"torque": 0.1}}, "actuator_scale"),
+        ({"randomization": {"delay": 0.1}}, "without a Delay"),
+        ({"randomization": {"failure": 1.5}}, "must be in"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_a_reason(kwargs, message):
+    with pytest.raises(ValueError, match=message):
+        many(SLEW, **kwargs)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 0.0, "1", None, True])
+def test_numbers_of_actuators_are_checked(value):
+    for make_one in (Lag, Thrusters, lambda x: MagneticCoils(dipole=x)):
+        with pytest.raises(ValueError, match="must be a positive finite number"):
+            make_one(value)
+
+
+def test_a_task_of_six_degrees_of_freedom_keeps_its_effector():
+    with pytest.raises(ValueError, match="must have Forces as its effector"):
+        make("FreeFlyer-v0", actuator="wheels")
+    with pytest.raises(ValueError, match="must have Scaling as its effector"):
+        make("ScalableSpin-v0", actuator=Torque())
+    with pytest.raises(ValueError, match=r"must support 'scale'.*scalable_em"):
+        make("ScalableSpin-v0", integrator="quat_em")

@@ -1,0 +1,282 @@
+"""Bodies beyond the plain rigid one: coils in a field, flight, scale, a wall."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from family import at, make, many
+from rbgym import simulate_scalable
+from rbgym.quaternion import conjugate, multiply, rotate, rotate_inverse
+
+COILS, SPIN, FLYER, WALL = "MagneticDetumble-v0", "ScalableSpin-v0", "FreeFlyer-v0", "SoftWall-v0"
+TILTED = (0.8, 0.36, -0.48, 0.0)
+
+
+def half_way(before, after):
+    """Attitude half-way through a step."""
+    mean = before["quaternion"] + after["quaternion"]
+    if np.linalg.norm(mean) < 1:
+        mean = before["quaternion"] - after["quaternion"]
+    return mean / np.linalg.norm(mean)
+
+
+def discrete_work(before, after, torque):
+    """quat_em's: 4 e.u, e = tan(angle / 4) axis, of the rotation of the step."""
+    w, *xyz = multiply(conjugate(before["quaternion"]), after["quaternion"])
+    w, xyz = abs(w), np.sign(w) * np.array(xyz)
+    return 4.0 * xyz @ torque / (1.0 + w)
+
+
+# --- magnetorquers --------------------------------------------------------------------------
+
+
+def field(orbit, earth, coils):
+    """B in the world [T]: a dipole at the Earth's centre, by its textbook formula."""
+    place = np.array([np.cos(orbit), np.cos(coils.inclination) * np.sin(orbit),
+                      np.sin(coils.inclination) * np.sin(orbit)])  # fmt: skip
+    tilt = np.radians(9.6)
+    moment = [np.sin(tilt) * np.cos(earth), np.sin(tilt) * np.sin(earth), -np.cos(tilt)]
+    return coils.field * (3.0 * (place @ moment) * place - moment)
+
+
+def test_the_field_is_that_of_a_dipole_seen_from_the_body_along_the_orbit():
+    env = make(COILS, dt=20.0, max_episode_steps=-1)
+    orbit, earth = 0.3, -0.7
+    observation, _ = at(
+        env, TILTED, (0.01, 0.02, -0.01),
+        orbit_phase=orbit / (2 * np.pi), earth_phase=earth / (2 * np.pi),
+    )  # fmt: skip
+    for n in range(300):
+        B = field(orbit, earth, env.actuator)
+        seen = rotate_inverse(env.state["quaternion"], B) / (2.0 * env.actuator.field)
+        np.testing.assert_allclose(observation[7:], seen, rtol=0, atol=2e-7)
+        observation, *_ = env.step(np.zeros(3))
+        orbit, earth = (20.0 * (n + 1) * rate + start for rate, start in (
+            (env.actuator.orbital_rate, 0.3), (7.2921159e-5, -0.7)))  # fmt: skip
+    assert 2 * np.pi / env.actuator.orbital_rate == pytest.approx(5668, abs=1)
+
+
+def test_the_torque_of_coils_is_across_the_field_and_the_books_close():
+    env = make(COILS, substeps=1)
+    env.reset(seed=3)
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        before, energy = env.state, env.invariants()["energy"]
+        action = rng.uniform(-1, 1, 3)
+        info = env.step(action)[4]
+        after, torque = env.state, info["applied_torque"]
+        middle = [before[k] + 0.5 * env.dt * rate / (2 * np.pi) for k, rate in (
+            ("orbit_phase", env.actuator.orbital_rate), ("earth_phase", 7.2921159e-5))]  # fmt: skip
+        B = field(*(2 * np.pi * np.array(middle)), env.actuator)
+        # The attitude half-way is foretold to the order of the scheme.
+        wanted = np.cross(action, rotate_inverse(half_way(before, after), B))
+        np.testing.assert_allclose(torque, wanted, rtol=0, atol=2e-3 * np.linalg.norm(B))
+        assert abs(torque @ action) < 1e-18
+        change = after["angular_momentum"] - before["angular_momentum"]
+        impulse = env.dt * rotate(half_way(before, after), torque)
+        np.testing.assert_allclose(change, impulse, rtol=0, atol=1e-17)
+        gained = info["energy"] - energy
+        assert abs(gained - discrete_work(before, after, torque)) < 1e-18
+
+
+def test_coils_without_a_field_are_refused():
+    from rbgym.envs.actuators import MagneticCoils
+
+    for bad in (-1.0, np.nan, np.inf):
+        with pytest.raises(ValueError, match="altitude must be a positive"):
+            MagneticCoils(altitude=bad)
+
+
+# --- flight ---------------------------------------------------------------------------------
+
+
+def test_force_and_torque_of_a_flyer_close_their_books():
+    env = make(FLYER, substeps=1, termination="none")
+    env.reset(seed=3)
+    rng, mass = np.random.default_rng(1), env.body.mass
+    for _ in range(200):
+        before, energy = env.state, env.invariants()["energy"]
+        action = rng.uniform(-1, 1, 6)
+        info = env.step(action)[4]
+        after, R = env.state, half_way(before, env.state)
+        force, torque = rotate(R, 0.4 * action[:3]), 0.03 * action[3:]
+        gained = mass * (after["velocity"] - before["velocity"])
+        np.testing.assert_allclose(gained, env.dt * force, rtol=0, atol=1e-15)
+        turned = after["angular_momentum"] - before["angular_momentum"]
+        np.testing.assert_allclose(turned, env.dt * rotate(R, torque), rtol=0, atol=1e-16)
+        moved = after["position"] - before["position"]
+        work = force @ moved + discrete_work(before, after, torque)
+        assert abs(info["energy"] - energy - work) < 1e-14
+
+
+@pytest.mark.parametrize("integrator", ["quat_em", "rkn4", "exact"])
+def test_a_flight_converges_to_the_reference(integrator):
+    push = np.array([0.9, -0.5, 0.7, 0.4, 0.8, -0.6])
+    errors = []
+    for substeps in (4, 8):
+        env = make(FLYER, dt=8.0, substeps=substeps, integrator=integrator, termination="none")
+        at(env, TILTED, (0.2, -0.3, 0.1), position=(1.0, 0.5, -0.2), velocity=(0.01, 0.02, -0.03))
+        J, start = env.body.inertia, env.state
+
+        def rate(t, y, J=J):
+            q, omega = y[3:7] / np.linalg.norm(y[3:7]), y[7:10]
+            turning = np.linalg.solve(J, 0.03 * push[3:] - np.cross(omega, J @ omega))
+            spin = 0.5 * multiply(q, np.array([0.0, *omega]))
+            return [*y[10:], *spin, *turning, *(rotate(q, 0.4 * push[:3]) / 10.0)]
+
+        names = ("position", "quaternion", "angular_velocity", "velocity")
+        y = np.concatenate([start[name] for name in names])
+        end = solve_ivp(rate, (0, 8.0), y, method="DOP853", rtol=1e-12, atol=1e-13).y[:, -1]
+        env.step(push)
+        errors.append(np.linalg.norm(env.state["position"] - end[:3]))
+        errors[-1] += np.linalg.norm(env.state["velocity"] - end[10:])
+    assert np.log2(errors[0] / errors[1]) > 1.7
+    assert errors[1] < 0.05
+
+
+def test_a_dock_forbids_the_station_haste_and_going_astray():
+    env = make(FLYER)
+    cases = {
+        "station": ({"position": (-0.3, 0.0, 0.0)}, True),
+        "free": ({"position": (0.5, 0.0, 0.0)}, False),
+        "hasty": ({"position": (0.25, 0, 0), "velocity": (-0.2, 0, 0)}, True),
+        "calm": ({"position": (0.25, 0, 0), "velocity": (-0.1, 0, 0)}, False),
+        "astray": ({"position": (0.0, 4.1, 0.0)}, True),
+        "fast": ({"position": (2.0, 0, 0), "velocity": (0, 1.1, 0)}, True),
+    }
+    for name, (state, over) in cases.items():
+        at(env, (1, 0, 0, 0), **state)
+        assert env.step(np.zeros(6))[2] is over, name
+    # The station turns with the target.
+    turned = (np.sqrt(0.5), 0, 0, np.sqrt(0.5))
+    at(env, turned, target_quaternion=turned, position=(0.0, -0.3, 0.0))
+    assert env.step(np.zeros(6))[2] is True
+
+
+def test_a_heavier_flyer_of_an_episode_is_moved_less():
+    env = many(FLYER, n=256, randomization={"mass": 0.5}, termination="none")
+    env.reset(seed=0)
+    before = env.state["velocity"]
+    env.step(np.tile([1.0, 0, 0, 0, 0, 0], (256, 1)))
+    mass = 0.4 * env.dt / np.linalg.norm(env.state["velocity"] - before, axis=1)
+    assert 5.0 < mass.min() < 5.5
+    assert 14.5 < mass.max() < 15.0
+
+
+# --- scale ----------------------------------------------------------------------------------
+
+
+def test_a_body_that_scales_keeps_its_momentum_and_gains_the_work_of_the_force():
+    env = make(SPIN, substeps=1, dt=0.0125, termination="none")
+    _, info = env.reset(seed=3)
+    start, energy, work = env.state["angular_momentum"], info["energy"], 0.0
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        before, action = env.state, 0.3 * rng.uniform(-1, 1, 1) - 0.1
+        info = env.step(action)[4]
+        work += 400.0 * action[0] * (env.state["scale"] - before["scale"])
+        assert abs(info["energy"] - energy - work) < 1e-13 * energy
+        np.testing.assert_array_equal(env.state["angular_momentum"], start)
+    assert abs(info["scale"] - 1.0) > 0.1
+
+
+def test_a_body_that_scales_moves_as_the_equations_of_motion_say():
+    """(93): T s'' = w.Theta w/s + S, Theta w' = -(s' Theta w + w x Theta w)/s, of w = s omega."""
+    errors, S = [], -0.2 * 400.0
+    for substeps in (32, 64):
+        env = make(SPIN, dt=0.4, substeps=substeps, termination="none")
+        at(env, TILTED, (0.2, -0.1, 3.0), scale=1.1, scale_rate=0.3)
+        Theta = env.body.inertia
+        T = 0.5 * np.trace(Theta)
+
+        def rate(t, y, Theta=Theta, T=T):
+            q, w, s, nu = y[:4], y[4:7], y[7], y[8]
+            turning = -(nu * Theta @ w + np.cross(w, Theta @ w)) / s
+            spin = 0.5 * multiply(q, np.array([0.0, *(w / s)]))
+            return [*spin, *np.linalg.solve(Theta, turning), nu, (w @ Theta @ w / s + S) / T]
+
+        y = [*TILTED, *(1.1 * np.array([0.2, -0.1, 3.0])), 1.1, 0.3]
+        y = solve_ivp(rate, (0, 0.4), y, method="DOP853", rtol=1e-12, atol=1e-13).y[:, -1]
+        env.step([-0.2])
+        state = env.state
+        error = np.linalg.norm(state["angular_velocity"] - y[4:7] / y[7])
+        error += abs(state["scale"] - y[7]) + abs(state["scale_rate"] - y[8])
+        error += np.linalg.norm(multiply(conjugate(y[:4]), state["quaternion"])[1:])
+        errors.append(error)
+    assert np.log2(errors[0] / errors[1]) > 1.8
+    assert errors[1] < 1e-3
+
+
+def test_the_environment_steps_the_body_of_simulate_scalable():
+    env = make(SPIN, substeps=1, dt=0.01, termination="none")
+    at(env, TILTED, (0.2, -0.1, 3.0), scale=0.9, scale_rate=-0.2)
+    forces = np.random.default_rng(2).uniform(-1, 1, 50)
+    path = simulate_scalable(
+        env.body, dt=0.01, steps=50, quaternion=TILTED, scale=0.9, scale_rate=-0.2,
+        angular_velocity=(0.2, -0.1, 3.0), scaling_force=400.0 * forces,
+    )  # fmt: skip
+    for n, force in enumerate(forces):
+        env.step([force])
+        state = env.state
+        assert abs(state["scale"] - path.scale[n + 1]) < 1e-13
+        off = state["angular_velocity"] - path.angular_velocity[n + 1]
+        assert np.abs(off).max() < 1e-11
+
+
+def test_a_body_out_of_size_ends_the_episode_and_the_next_one_has_its_size_again():
+    env = many(SPIN, n=8)
+    env.reset(seed=0)
+    for _ in range(60):
+        _, _, over, _, info = env.step(np.ones((8, 1)))
+        if over.any():
+            break
+    assert (info["scale"][over] > 2.0).all()
+    info = env.step(np.zeros((8, 1)))[4]
+    np.testing.assert_array_equal(info["scale"][over], 1.0)
+    np.testing.assert_array_equal(info["scale_rate"][over], 0.0)
+    moments = np.linalg.eigvalsh(env.body.inertia)
+    q, omega, L = (env.state[k] for k in ("quaternion", "angular_velocity", "angular_momentum"))
+    np.testing.assert_allclose(rotate(q, omega * moments[[1, 2, 0]])[over], L[over], atol=1e-13)
+
+
+def test_every_spin_that_is_wanted_can_be_had_at_a_size_that_is_allowed():
+    env = many(SPIN, n=512)
+    env.reset(seed=0)
+    state = env.state
+    scale = np.sqrt(state["angular_velocity"][:, 2] / state["target_spin"])
+    assert 0.6 <= scale.min() < 0.62
+    assert 1.57 < scale.max() <= 1.6
+    # Twice the force that holds the body at half its size.
+    omega = state["angular_velocity"]
+    holding = 8.0 * np.einsum("ni,ij,nj->n", omega, env.body.inertia, omega)
+    assert 2.0 * holding.max() < 400.0
+
+
+# --- the wall -------------------------------------------------------------------------------
+
+
+def test_contacts_with_the_wall_are_counted():
+    env = many(WALL, n=32, dt=0.02, max_episode_steps=-1)
+    env.reset(seed=0)
+    below, count = np.zeros(32, bool), np.zeros(32)
+    for _ in range(700):
+        info = env.step(np.zeros((32, 3)))[4]
+        z = rotate(env.state["quaternion"], np.array([0.0, 0.0, 1.0]))[:, 2]
+        now = z < 0.01 ** (1 / 9) - 1.1
+        count += now & ~below
+        below = now
+        np.testing.assert_array_equal(info["contacts"], count)
+    assert count.max() >= 2
+    assert z.min() > -0.75
+    np.testing.assert_array_equal(env.reset(seed=1)[1]["contacts"], np.zeros(32))
+
+
+def test_the_goal_above_the_wall_can_be_held_and_is_no_rest_of_its_own():
+    env = make(WALL)
+    angle = np.radians(100.0)
+    at(env, (np.cos(angle / 2), np.sin(angle / 2), 0, 0))
+    pull = env.potential.slope(np.cos(angle)) * np.sin(angle)
+    assert pull == pytest.approx(1.1248, abs=1e-3)
+    assert pull < env.torque_limit[0]
+    info = env.step(np.zeros(3))[4]
+    assert info["rate_error"] > 0.01
