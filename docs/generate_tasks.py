@@ -4,7 +4,7 @@ python docs/generate_tasks.py            # write
 python docs/generate_tasks.py --check    # exit 1 if a page is not current
 python docs/generate_tasks.py --measure  # run the classical controllers again, then write
 
-What PPO learns comes from docs/learning.json, see docs/studies/learn_every_task.py.
+What is learned comes from docs/learning.json, see docs/studies/learn_every_task.py.
 """
 
 import inspect
@@ -20,7 +20,7 @@ from rbgym.registration import ENVIRONMENTS
 DOCS = Path(__file__).resolve().parent
 SOLVED, LEARNED, INDEX = DOCS / "solved.json", DOCS / "learning.json", DOCS / "tasks.md"
 BEGIN, END = "<!-- tasks:begin -->", "<!-- tasks:end -->"
-HEADINGS = ("task", "what", "doing nothing", "classical controller", "PPO, 500,000 steps")
+HEADINGS = ("task", "what", "doing nothing", "classical controller", "learned")
 
 
 def env_class(env_id: str) -> Any:
@@ -47,8 +47,9 @@ def row(env_id: str, solved: dict[str, Any], learned: dict[str, Any]) -> str:
         first,
         f"{100 * solved['idle']['success']:.1f} %",
         f"`{best}` {100 * solved[best]['success']:.1f} %, {settled}",
-        f"{100 * learned['success']:.1f} %; return {learned['return']:.0f}, "
-        f"doing nothing {learned['idle_return']:.0f}",
+        f"{learned['algo'].upper()} {100 * learned['success']:.1f} %, "
+        f"{learned['steps'] / 1e6:g} M steps; "
+        f"return {learned['return']:.0f}, doing nothing {learned['idle_return']:.0f}",
     )
     return f"| {' | '.join(cells)} |"
 

@@ -99,7 +99,7 @@ class _Described:
     def width(self) -> int:
         """Columns of an observation before those that the actuator adds."""
         setup = self._episodes.setup
-        return setup.width - setup.actuator.shown.shape[1]
+        return int(setup.width - setup.actuator.shown.shape[1])
 
     @property
     def actuator(self) -> Any:
@@ -149,7 +149,7 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         episodes = self._episodes
         if not episodes.all_begun:
             raise gym.error.ResetNeeded("call reset() before step()")
-        _hold(episodes, action, self.action_space.shape)
+        _hold(episodes, action, (episodes.batch.channels,))
         observations, rewards, terminated, truncated, snapshot = episodes.step()
         info = LazyInfo(SingleInfo(snapshot))
         seen, reward = self._presented(observations[0]), rewards.item()

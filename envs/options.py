@@ -14,7 +14,7 @@ from rbgym.envs.parts.disturbances import Calm, Pushed
 from rbgym.envs.parts.endings import Ends, KeepOut
 from rbgym.envs.parts.goals import Axis, Rest, Target
 from rbgym.envs.parts.observations import Preview, TargetRate
-from rbgym.envs.parts.rewards import TERM_NAMES, Closeness, Weighted
+from rbgym.envs.parts.rewards import TERM_NAMES, Weighted
 from rbgym.envs.parts.sensors import Noisy, Perfect
 from rbgym.envs.parts.spreads import Nominal, Spread
 from rbgym.envs.random import LARGEST_NORMAL
@@ -115,8 +115,8 @@ def start(
 
 
 def reward(
-    value: str | Mapping[str, float] | Callable[..., Any], shape: Closeness, rate_limit: float
-) -> tuple[Weighted | Closeness, tuple[str, ...]]:
+    value: str | Mapping[str, float] | Callable[..., Any], shape: Any, rate_limit: float
+) -> tuple[Any, tuple[str, ...]]:
     """What a name or a dict of weights stands for, and the names of its terms. A callable, which
     takes its place, has none."""
     if callable(value):
@@ -264,7 +264,9 @@ def randomization(
 ) -> tuple[Spread | Nominal, Differing | None]:
     """Half-widths of the factors drawn for each episode: of the body, and of the actuator."""
     given = _keys("randomization", {} if value is None else value, (*_OF_BODY, *_OF_ACTUATOR))
-    widths = [_number(f"randomization[{n!r}]", given.get(n, 0.0), 0.0, 0.9) for n in _OF_BODY]
+    inertia, mass, gravity, torque = (
+        _number(f"randomization[{n!r}]", given.get(n, 0.0), 0.0, 0.9) for n in _OF_BODY
+    )
     differing = Differing(
         *(
             _number(f"randomization[{n!r}]", given.get(n, 0.0), 0.0, most)
@@ -273,5 +275,6 @@ def randomization(
     )
     spread: Spread | Nominal = Nominal()
     if set(given) & set(_OF_BODY):
-        spread = Spread(*widths, triple(body.moments), mgl, triple(limits))
+        moments = triple(body.moments)
+        spread = Spread(inertia, mass, gravity, torque, moments, mgl, triple(limits))
     return spread, differing if any(differing) else None

@@ -20,7 +20,7 @@ _OFF = {
     Target: "the angle of the rotation from target to body",
 }
 _WITHOUT_ANGLE = (Rest, Spin)
-_GAP = {Spin: "|omega_z - omega_d|"}
+_GAP: dict[type, str] = {Spin: "|omega_z - omega_d|"}
 
 
 def filled(page: str, task: Any) -> str:

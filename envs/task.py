@@ -98,7 +98,7 @@ class Task:
     rate_limit: float
     lowest: float = -2.0
     shape: Closeness | Approach
-    ends: Callable[[Ends], Any] = lambda ends: ends
+    ends: Callable[[Any], Any] = lambda ends: ends
     docked: tuple[float, float] | None = None
     tally: Any = field(default_factory=NoTally)
     reference: Callable[[float], Any] = lambda dt: Still()
@@ -186,7 +186,8 @@ class Task:
         pushed, orbit, largest = options.disturbance(disturbance, weight > 0)
         ends = options.termination(termination, Ends(self.rate_limit, self.lowest), goal)
         start = options.start(self.start, initial, options.plain(ends), goal, self.ranges)
-        ends = self.ends(ends) if termination != "none" else ends
+        if termination != "none":
+            ends = self.ends(ends)
         within = 4.0 * math.sin(self.angle / 2.0) ** 2
         potential = self._field(weight, orbit)
         batch = Batch(

@@ -283,10 +283,10 @@ def _aligned_zeros(*shape: int) -> Array:
 
 def measured(kept: tuple[Any, ...], buffer: Array, size: int) -> dict[str, Array]:
     """What `Batch.measure` returns, of its buffer or of a copy of that."""
-    keeper, _, _, actuator = kept
+    keeper, potential, frame, actuator = kept
     lanes = len(buffer) // (layout.MEMORY + memory_size(keeper) + own_rows(actuator))
     out = np.empty((11, lanes))
-    kernels.measure(*kept, buffer, out)
+    kernels.measure(keeper, potential, frame, actuator, buffer, out)
     return {
         "quaternion": out[:4, :size].T.copy(),
         "angular_velocity": out[4:7, :size].T.copy(),

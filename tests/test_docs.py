@@ -41,14 +41,17 @@ def test_the_readme_has_an_example_with_its_output():
     assert any(output for _, output in EXAMPLE.findall(README))
 
 
-@pytest.mark.parametrize(("code", "output"), EXAMPLE.findall(README))
-def test_examples_of_the_readme_run_and_print_what_it_says(code, output, tmp_path):
+PAGES = README + (ROOT / "docs" / "actuators.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize(("code", "output"), EXAMPLE.findall(PAGES))
+def test_examples_run_and_print_what_the_pages_say(code, output, tmp_path):
     done = run("-W", "error", "-c", code, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert not output or done.stdout == output
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/integrators.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/integrators.md", "docs/actuators.md"])
 def test_links_to_files_of_the_repository_lead_somewhere(page):
     file = ROOT / page
     for link in LINK.findall(file.read_text("utf-8")):

@@ -63,6 +63,7 @@ NAMES: dict[str, Callable[..., Any]] = {
     "scaling": Scaling,
 }
 _LINE = (Thrusters, Delay, Lag)
+_TIED = (Forces, Scaling)  # to the tasks that are made for them
 
 
 @dataclass(frozen=True)
@@ -93,17 +94,14 @@ def chosen(value: Any, default: Any, spread: Differing | None, setting: Setting)
     """
     parts = [*_listed(default)] if value is None else [*_listed(value)]
     found: dict[type, Any] = {}
-    for part in parts:
-        kind = Effector if isinstance(part, Effector) else type(part)
+    for one in parts:
+        kind = Effector if isinstance(one, Effector) else type(one)
         if kind in found:
             raise ValueError(f"actuator must have one {kind.__name__} at most, got {value!r}")
-        found[kind] = part
+        found[kind] = one
     own = next(p for p in _listed(default) if isinstance(p, Effector))
     effector = found.get(Effector, own)
-    tied = (Forces, Scaling)
-    if isinstance(own, tied) != isinstance(effector, tied) or (
-        isinstance(own, tied) and type(own) is not type(effector)
-    ):
+    if type(own) is not type(effector) and isinstance(own, _TIED) | isinstance(effector, _TIED):
         raise ValueError(
             f"actuator must have {type(own).__name__} as its effector in this task, "
             f"got {type(effector).__name__}"

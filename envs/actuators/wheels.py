@@ -44,14 +44,15 @@ _CHANGE = PRIVATE  # 4: torque on each wheel
 
 
 class Wheels(NamedTuple):
-    """Four wheels, or fewer and places left empty; count has as many numbers as there are wheels.
+    """Four wheels, or fewer and places left empty; `places` has as many numbers as there are
+    wheels.
 
     axes: unit vectors, body axes, zero for an empty place. inertia: I [kg m^2]. torque: of the
     motors, at most [N m]. momentum: |h_n| at most [kg m^2/s]. viscous [N m s], coulomb [N m]:
     friction. start: an episode begins with each h_n uniform in +-start times `momentum`.
     """
 
-    count: tuple[float, ...]
+    places: tuple[float, ...]
     axes: tuple[Vector, Vector, Vector, Vector]
     inertia: float
     torque: float
@@ -63,7 +64,7 @@ class Wheels(NamedTuple):
 
 @for_type(commands_of, Wheels)
 def _(effector):
-    return len(effector.count)
+    return len(effector.places)
 
 
 @for_type(private_rows, Wheels)
@@ -73,7 +74,7 @@ def _(effector):
 
 @for_type(effector_shows, Wheels)
 def _(effector):
-    return len(effector.count)
+    return len(effector.places)
 
 
 @for_type(has_rotors, Wheels)
@@ -158,7 +159,7 @@ def _(effector, spread, frame, buffer, i, a, placed, mass, u):
     k = i + BEYOND * LANES
     most = effector.start * effector.momentum
     for n in range(4):
-        drawn = most * (2.0 * u[n] - 1.0) if n < len(effector.count) else 0.0
+        drawn = most * (2.0 * u[n] - 1.0) if n < len(effector.places) else 0.0
         buffer[k + n * LANES] = buffer[k + n * LANES] if placed else drawn
     axes = _mounted(effector, spread, buffer, i, a)
     rotor = _sum(axes, _four(buffer, k))
@@ -167,5 +168,5 @@ def _(effector, spread, frame, buffer, i, a, placed, mass, u):
 
 @for_type(show, Wheels)
 def _(effector, frame, buffer, i, k):
-    for n in range(len(effector.count)):
+    for n in range(len(effector.places)):
         buffer[k + n * LANES] = buffer[i + (BEYOND + n) * LANES] / effector.momentum

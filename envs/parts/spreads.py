@@ -32,7 +32,7 @@ class Spread(NamedTuple):
 
 
 @choice
-def vary(part: Any, potential: Any, buffer: Any, i: int, a: Any, b: Any) -> None:
+def vary(part: Any, potential: Any, buffer: Any, i: int, a: Any, b: Any) -> float:
     """Give the lane its body and torque for the episode, from eight uniform numbers; returns the
     factor of its mass."""
     raise NotImplementedError

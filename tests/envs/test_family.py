@@ -24,8 +24,8 @@ def test_vector_and_single_environment_agree_bit_for_bit_in_every_mode(env_id):
     check_vector_env(env_id, check_pickle=True)
 
 
-# Beyond round-off of the energy itself: a wall's slope of 30 N m makes some of that of the attitude,
-# and the scheme of a body that scales has no projection to undo what its steps gather.
+# Beyond round-off of the energy itself: a wall's slope of 30 N m makes some of that of the
+# attitude, and the scheme of a body that scales has no projection to undo what its steps gather.
 ROUND_OFF = {"SoftWall-v0": 5.0, "ScalableSpin-v0": 5.0}
 
 

@@ -41,7 +41,8 @@ def test_it_answers_like_the_plain_dictionary(pair, operation):
 def test_equality_and_its_opposite_compare_the_entries(pair):
     lazy, other = pair
     lazy["reward_terms"], other["reward_terms"] = {}, {}
-    lazy["angular_momentum"], other["angular_momentum"] = 0, 0
+    for vector in ("angular_momentum", "applied_torque"):
+        lazy[vector], other[vector] = 0, 0
     assert lazy == other
     assert not lazy != other  # noqa: SIM202  (the operator is what is tested)
     other[KEY] += 1.0
