@@ -267,8 +267,8 @@ class Task:
         pull = parameters(potential, body)[0] if isinstance(potential, HeavyTop) else 0.0
         if isinstance(potential, SoftWall):
             pull = _PULL
-        whole = moved.effector.needs == "torque"
-        return rate_bounds(body, self.rate_limit, torque + abs(pull), dt, apart=whole)
+        apart = moved.effector.needs != "rotors"
+        return rate_bounds(body, self.rate_limit, torque + abs(pull), dt, apart=apart)
 
     def goal_of(self, body: RigidBody, weight: float) -> Goal:
         """What is asked of a body with this weight moment."""

@@ -1,7 +1,9 @@
 """Every registered task, made bare, and put where a test wants it."""
 
 import gymnasium as gym
+import numpy as np
 
+from rbgym.quaternion import conjugate, multiply
 from rbgym.registration import ENVIRONMENTS
 
 IDS = list(ENVIRONMENTS)
@@ -15,6 +17,20 @@ def make(env_id, **kwargs):
 
 def many(env_id, n=64, **kwargs):
     return gym.make_vec(env_id, num_envs=n, **kwargs).unwrapped
+
+
+def half_way(before, after):
+    """Attitude half-way through a step, from the states at its ends."""
+    mean = before["quaternion"] + after["quaternion"]
+    if np.linalg.norm(mean) < 1:
+        mean = before["quaternion"] - after["quaternion"]
+    return mean / np.linalg.norm(mean)
+
+
+def discrete_work(before, after, torque):
+    """Work of a held torque in a step of quat_em: 4 e.u, e = tan(angle / 4) axis of the step."""
+    w, *xyz = multiply(conjugate(before["quaternion"]), after["quaternion"])
+    return 4.0 * np.sign(w) * (np.array(xyz) @ torque) / (1.0 + abs(w))
 
 
 def at(env, quaternion, angular_velocity=(0, 0, 0), **more):

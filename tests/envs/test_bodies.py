@@ -4,27 +4,12 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from family import at, make, many
+from family import at, discrete_work, half_way, make, many
 from rbgym import simulate_scalable
 from rbgym.quaternion import conjugate, multiply, rotate, rotate_inverse
 
 COILS, SPIN, FLYER, WALL = "MagneticDetumble-v0", "ScalableSpin-v0", "FreeFlyer-v0", "SoftWall-v0"
 TILTED = (0.8, 0.36, -0.48, 0.0)
-
-
-def half_way(before, after):
-    """Attitude half-way through a step."""
-    mean = before["quaternion"] + after["quaternion"]
-    if np.linalg.norm(mean) < 1:
-        mean = before["quaternion"] - after["quaternion"]
-    return mean / np.linalg.norm(mean)
-
-
-def discrete_work(before, after, torque):
-    """quat_em's: 4 e.u, e = tan(angle / 4) axis, of the rotation of the step."""
-    w, *xyz = multiply(conjugate(before["quaternion"]), after["quaternion"])
-    w, xyz = abs(w), np.sign(w) * np.array(xyz)
-    return 4.0 * xyz @ torque / (1.0 + w)
 
 
 # --- magnetorquers --------------------------------------------------------------------------

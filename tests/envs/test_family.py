@@ -7,7 +7,8 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 
-from family import FREE, IDS, at, make, many
+from family import FREE, IDS, at, discrete_work, half_way, make, many
+from rbgym.envs.actuators import Delay, Lag, Thrusters, Torque
 from rbgym.envs.checks import check_vector_env
 from rbgym.envs.parts.goals import Target
 from rbgym.potentials import HeavyTop, SoftWall
@@ -78,12 +79,43 @@ def test_momentum_changes_by_the_impulse_of_the_torque(env_id):
         before, action = env.state, rng.uniform(-1, 1, 3)
         env.step(action)
         after = env.state
-        mean = before["quaternion"] + after["quaternion"]
-        if np.linalg.norm(mean) < 1:
-            mean = before["quaternion"] - after["quaternion"]
-        impulse = rotate(mean / np.linalg.norm(mean), env.dt * action * env.torque_limit)
+        impulse = rotate(half_way(before, after), env.dt * action * env.torque_limit)
         change = after["angular_momentum"] - before["angular_momentum"]
         np.testing.assert_allclose(change, impulse, rtol=0, atol=2e-16)
+
+
+TURNED = [i for i in IDS if isinstance(make(i).actuator, Torque)]
+
+
+@pytest.mark.parametrize("env_id", TURNED)
+def test_energy_changes_by_the_work_of_the_torque(env_id):
+    """quat_em, whatever the potential: 4 e.u a step. Nothing is put right by a projection here."""
+    dt = make(env_id).dt / 4
+    env = make(env_id, substeps=1, dt=dt, termination="none", projection=False)
+    env.reset(seed=1)
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        before, energy, action = env.state, env.invariants()["energy"], rng.uniform(-1, 1, 3)
+        env.step(action)
+        work = discrete_work(before, env.state, action * env.torque_limit)
+        gained = env.invariants()["energy"] - energy
+        assert abs(gained - work) < 1e-14 * max(abs(energy), np.max(env.torque_limit))
+
+
+@pytest.mark.parametrize("actuator", [Lag(0.05), Delay(0.17), Thrusters(0.03)])
+def test_books_close_behind_a_line_too(actuator):
+    env = make("AttitudeSlew-v0", substeps=1, actuator=actuator, projection=False)
+    env.reset(seed=1)
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        before, energy = env.state, env.invariants()["energy"]
+        torque = env.step(rng.uniform(-1, 1, 3))[4]["applied_torque"]
+        after = env.state
+        change = after["angular_momentum"] - before["angular_momentum"]
+        impulse = rotate(half_way(before, after), env.dt * torque)
+        np.testing.assert_allclose(change, impulse, rtol=0, atol=2e-16)
+        gained = env.invariants()["energy"] - energy
+        assert abs(gained - discrete_work(before, after, torque)) < 1e-16
 
 
 @pytest.mark.parametrize("env_id", ["RigidTop-v0", "TopSwingUp-v0", "SteadyPrecession-v0"])
