@@ -14,9 +14,11 @@ BIN := .venv/bin
 PIP_INSTALL := -m pip install -q --disable-pip-version-check --no-input
 # Tests that need no learning library, for the environment with Ray's Gymnasium.
 NO_AGENTS := --ignore=tests/agents
-# Schemes against papers: no Gymnasium is involved, and the first environment has run them.
+# Schemes against papers, and actuators against formulas: Gymnasium plays no part in either, and the
+# first environment has run them.
 NO_PAPERS := --ignore=tests/validation --ignore=tests/test_elliptic.py --ignore=tests/test_orders.py \
-    $(addprefix --ignore=,$(wildcard tests/test_textbook*.py))
+    $(addprefix --ignore=,$(wildcard tests/test_textbook*.py)) \
+    $(addprefix --ignore=tests/envs/test_,wheels.py actuators.py bodies.py)
 # Timed tests: `make bench` runs them, their result is no pass or fail.
 NO_BENCHMARKS := --ignore=tests/benchmarks
 

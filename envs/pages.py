@@ -128,7 +128,8 @@ def _ends(task: Any) -> str:
 
 def _arguments(task: Any) -> str:
     mgl = ", mgl [N m]" if task.gravity else ""
-    preview = ", preview [s]: shows the target so far ahead" if _more(task) else ""
+    moving = isinstance(task.more, TargetRate)
+    preview = ", preview [s]: shows the target so far ahead" if moving else ""
     start = ", ".join(f"{name} {value:.4g}" for name, value in task.start._asdict().items())
     needs = task.actuator.needs
     which = "any of the catalogue" if needs == "torque" else f"one that supports {needs}"
