@@ -1,4 +1,4 @@
-"""Throughput of RigidTop-v0 beside Gymnasium's CartPole, measured in the same run."""
+"""Throughput of some tasks beside Gymnasium's CartPole, measured in the same run."""
 
 import statistics
 import time
@@ -27,6 +27,8 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "akw, 1 substep": ("RigidTop-v0", {"integrator": "akw", "substeps": 1}),
     "defaults": ("RigidTop-v0", {}),
     "defaults, hooks": ("RigidTop-v0", HOOKS),
+    "slew by torque": ("AttitudeSlew-v0", {}),
+    "slew by wheels": ("ReactionWheelSlew-v0", {}),
     "CartPole-v1": ("CartPole-v1", {}),
 }
 

@@ -54,9 +54,11 @@ def upright_moment(body: RigidBody, gravity: float) -> float:
 def floats(argument: str, value: Any) -> Array:
     """The value as an array of floats, or a ValueError that names the argument."""
     try:
+        if np.iscomplexobj(value):
+            raise TypeError
         return np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"{argument} must be numbers, got {value!r}") from None
+        raise ValueError(f"{argument} must be real numbers, got {value!r}") from None
 
 
 def horizon(max_episode_steps: int | None) -> float:
@@ -87,10 +89,10 @@ def sample_state(batch: Batch) -> dict[str, Array]:
     }
 
 
-def unbounded(observation: Any, batch: Batch) -> spaces.Box:
-    """The space of a Python observation hook, tried on the batch as it stands."""
-    n = batch.size
-    sample = np.asarray(observation(sample_state(batch)))
+def unbounded(observation: Any, state: dict[str, Array]) -> spaces.Box:
+    """The space of a Python observation hook, tried on the state as it stands."""
+    n = len(state["time"])
+    sample = np.asarray(observation(state))
     if sample.ndim != 2 or len(sample) != n:
         raise ValueError(f"observation must return shape ({n}, k), got {sample.shape}")
     return spaces.Box(-math.inf, math.inf, sample.shape[1:], np.float32)

@@ -19,11 +19,15 @@ _STATE, _ATTITUDE = 7, 4  # columns of the rows that the kernel writes
 
 
 def as_goals(rows: Any) -> dict[str, Any]:
-    """The rows (..., 11) of state and target as observation, achieved and desired goal."""
+    """The rows (..., 11) of state and target as observation, achieved and desired goal.
+
+    What an actuator shows comes after the target, and is put behind the state.
+    """
+    goal = _STATE + _ATTITUDE
     return {
-        "observation": rows[..., :_STATE].copy(),
+        "observation": np.concatenate([rows[..., :_STATE], rows[..., goal:]], axis=-1),
         "achieved_goal": rows[..., :_ATTITUDE].copy(),
-        "desired_goal": rows[..., _STATE:].copy(),
+        "desired_goal": rows[..., _STATE:goal].copy(),
     }
 
 

@@ -288,13 +288,15 @@ def _place(episodes: Episodes, lanes: NDArray[np.intp], options: dict[str, Any] 
     if state is None:
         return False
     wanted, effector = {"quaternion", "angular_velocity"}, episodes.setup.actuator.effector
-    may = {"target_quaternion", *effector.state_keys()}
-    if not isinstance(state, dict) or set(state) - may != wanted:
+    aims = {"target_quaternion"} if isinstance(episodes.setup.parts.goal, Target) else set()
+    may = aims | set(effector.state_keys())
+    known = {"target_quaternion", *may}
+    if not isinstance(state, dict) or set(state) - known != wanted:
         raise ValueError(
             f'options["state"] must have the keys {sorted(wanted)}, and may have '
             f"{sorted(may)}, got {state!r}"
         )
-    if "target_quaternion" in state and not isinstance(episodes.setup.parts.goal, Target):
+    if "target_quaternion" in state and not aims:
         raise ValueError(
             'options["state"] must have no target_quaternion, as the task has no target, '
             f"got {state['target_quaternion']!r}"
@@ -304,6 +306,10 @@ def _place(episodes: Episodes, lanes: NDArray[np.intp], options: dict[str, Any] 
     for name, width in (("quaternion", 4), ("angular_velocity", 3), ("target_quaternion", 4)):
         value = floats(f'options["state"]["{name}"]', whole[name])
         start[name] = value[lanes] if value.shape == (episodes.size, width) else value
+        if value.shape[-1:] != (width,):
+            raise ValueError(
+                f'options["state"]["{name}"] must have {width} columns, got shape {value.shape}'
+            )
     episodes.place(lanes, **start, beyond=_beyond(episodes, lanes, state))
     return True
 
@@ -312,7 +318,8 @@ def _beyond(episodes: Episodes, lanes: NDArray[np.intp], state: dict[str, Any]) 
     """The rows of what moves beside the attitude, (lanes, 6)."""
     effector = episodes.setup.actuator.effector
     rows = np.tile(effector.resting(), (len(lanes), 1))
-    for name, (first, width, _) in effector.state_keys().items():
+    state = effector.completed(state)
+    for name, (first, width, _, low, high) in effector.state_keys().items():
         if name not in state:
             continue
         label = f'options["state"]["{name}"]'
@@ -323,7 +330,8 @@ def _beyond(episodes: Episodes, lanes: NDArray[np.intp], state: dict[str, Any]) 
                 f"{label} must be finite, of shape {one} or {(len(lanes), *one)}, "
                 f"got {state[name]!r}"
             )
-        effector.check(name, value)
+        if ((value < low) | (value > high)).any():
+            raise ValueError(f"{label} must be within [{low:g}, {high:g}], got {state[name]!r}")
         rows[:, first : first + width] = value[..., None] if width == 1 else value
     return rows
 

@@ -1,6 +1,7 @@
 """Episodes of a batch of bodies: what the single and the vectorised environment share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,12 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from rbgym import layout as physics
 from rbgym.engine import Batch, measured
 from rbgym.envs import kernels, layout
-from rbgym.envs.actuators import Actuator, state_beyond
+from rbgym.envs.actuators import Actuator, Forces, state_beyond
 from rbgym.envs.actuators.driven import shown_from
+from rbgym.envs.actuators.effector import APPLIED
 from rbgym.envs.kernels import Parts
 from rbgym.envs.parts.spreads import Nominal
 from rbgym.envs.parts.tallies import Contacts
-from rbgym.integrators.free_scale import REFERENCE
 from rbgym.jit import Entry
 from rbgym.quaternion import Array
 
@@ -84,9 +85,6 @@ class Episodes:
         self.resets_itself = resets_itself
         batch.put_rows(layout.TARGET, np.tile([1.0, 0.0, 0.0, 0.0], (batch.size, 1)))
         batch.put_rows(physics.SCALE, np.tile(setup.torque_limit, (batch.size, 1)))
-        batch.put_rows(physics.BEYOND, np.tile(setup.actuator.effector.resting(), (batch.size, 1)))
-        if setup.actuator.effector.needs == "scale":
-            batch.put_rows(REFERENCE, np.array([body.moments for body in batch.bodies]))
         self.commands = np.zeros((batch.size, batch.channels))
         self.begun = np.zeros(batch.size, dtype=bool)
         self.all_begun = False
@@ -148,9 +146,23 @@ class Episodes:
         norm = np.linalg.norm(target, axis=1)
         if not np.all(np.abs(norm - 1) < 1e-6):
             raise ValueError(f"target_quaternion must have unit length, got {target_quaternion!r}")
-        self.batch.set_state(quaternion, angular_velocity, lanes=lanes)
+        with self._nominal_bodies(lanes):
+            self.batch.set_state(quaternion, angular_velocity, lanes=lanes)
         self.batch.put_rows(layout.TARGET, target / norm[:, None], lanes)
         self.batch.put_rows(physics.BEYOND, beyond, lanes)
+
+    @contextmanager
+    def _nominal_bodies(self, lanes: Lanes) -> Iterator[None]:
+        """Bodies as they were made, not as an episode left them: no round-off of theirs is to be in
+        the next start. As it was, if what is done there fails."""
+        left = self.batch.rows(physics.J, 6)[lanes]
+        moments = np.array([self.batch.bodies[lane].moments for lane in lanes])
+        self.batch.put_rows(physics.J, np.concatenate([moments, 1.0 / moments], axis=1), lanes)
+        try:
+            yield
+        except ValueError:
+            self.batch.put_rows(physics.J, left, lanes)
+            raise
 
     def restart(self, lanes: Lanes, out: NDArray[np.float32], *, drawn: bool = True) -> None:
         """Begin the next episode of these lanes; writes their rows of `out`.
@@ -296,7 +308,7 @@ class Snapshot:
         # What acted, and, since the next episode may have another body, that.
         parts = [_COMMANDS]
         if not episodes.setup.actuator.is_direct:
-            parts = [slice(batch.actuator_row, batch.actuator_row + 6)]
+            parts = [slice(batch.actuator_row, batch.block_rows)]
         if episodes.setup.has_bodies:
             parts += _BODY
         self._copied = [(part, batch.block_view()[:, part].copy()) for part in parts]
@@ -324,8 +336,10 @@ class Snapshot:
     @property
     def keys(self) -> tuple[str, ...]:
         """Names of all entries."""
-        more = self._setup.actuator.effector.state_keys()
-        return (*self.KEYS, *more, *(("contacts",) if self._setup.counts else ()))
+        effector = self._setup.actuator.effector
+        force = ("applied_force",) if isinstance(effector, Forces) else ()
+        counts = ("contacts",) if self._setup.counts else ()
+        return (*self.KEYS, *effector.state_keys(), *force, *counts)
 
     def _beyond(self) -> dict[str, Array]:
         """What moves beside the attitude."""
@@ -335,10 +349,13 @@ class Snapshot:
         reference = rows[:, physics.POTENTIAL : physics.POTENTIAL + 3]
         return self._setup.actuator.effector.state(beyond, reference)
 
-    def _applied(self) -> Array:
-        """Torque of the last control period, on average [N m, body axes]."""
+    def _applied(self, *, force: bool = False) -> Array:
+        """Torque [N m], or force [N], of the last control period, on average; body axes."""
         _, first = self._copied[0]
         torque = first[:, :3].transpose(0, 2, 1).reshape(-1, 3)[: self.size]
+        if force:
+            first = first[:, APPLIED + 3 : APPLIED + 6]
+            return first.transpose(0, 2, 1).reshape(-1, 3)[: self.size].copy()
         if not self._setup.actuator.is_direct:
             return torque.copy()
         scale = self._blocks()[:, physics.SCALE : physics.SCALE + 3]
@@ -351,8 +368,8 @@ class Snapshot:
             return self._beyond()[key]
         if key == "contacts":
             return self._row(layout.CONTACTS)
-        if key == "applied_torque":
-            return self._applied()
+        if key in ("applied_torque", "applied_force"):
+            return self._applied(force=key == "applied_force")
         if key == "quaternion_norm":
             return np.linalg.norm(self._measure()["quaternion"], axis=1)
         if key == "attitude_error":

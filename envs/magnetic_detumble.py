@@ -13,7 +13,7 @@ from rbgym.envs.task import Task
 
 
 class MagneticDetumbleEnv(AttitudeEnv):
-    """Bring a satellite from a slow tumble to rest with magnetorquers, within one orbit.
+    """Bring a satellite from a slow tumble to rest with magnetorquers, in little over an orbit.
 
     ## Physics
     The satellite of AttitudeSlew-v0 on a circular orbit at 500 km, inclined by 97.4 degrees: once

@@ -12,7 +12,7 @@ from rbgym.envs.actuators.mounting import Differing
 from rbgym.envs.arguments import floats, hint
 from rbgym.envs.parts.disturbances import Calm, Pushed
 from rbgym.envs.parts.endings import Ends, KeepOut
-from rbgym.envs.parts.goals import Axis, Rest, Target
+from rbgym.envs.parts.goals import Axis, Rest, Spin, Target
 from rbgym.envs.parts.observations import Preview, TargetRate
 from rbgym.envs.parts.rewards import TERM_NAMES, Weighted
 from rbgym.envs.parts.sensors import Noisy, Perfect
@@ -151,7 +151,7 @@ def sensor(value: Mapping[str, float] | None) -> Noisy | Perfect:
 
 def refuse_noise_beyond_success(noise: Any, angle: float, rate: float, goal: Any) -> None:
     """ValueError where the success region is smaller than the noise of the sensors."""
-    angle = math.inf if isinstance(goal, Rest) else angle
+    angle = math.inf if isinstance(goal, Rest | Spin) else angle
     for field, limit, unit in (("attitude", angle, "rad"), ("rate", rate, "rad/s")):
         value = getattr(noise, field, 0.0)
         if value >= limit:

@@ -36,9 +36,9 @@ class SoftWallEnv(AttitudeEnv):
     ## Physics
     Krysl's soft wall (2007, section 5.4) with its repulsive sign: V = -a + 0.001 a^10 in J, with
     a = 1/(1.1 + z), z the height of the body z axis. The axis is drawn down with a torque of 1.12
-    N m at the goal and of 1.45 N m at most, and thrown back below z = -0.50. Moments 2, 3 and
-    4.5 kg m^2. Without torque the integrator keeps the total energy to round-off through every
-    bounce. A control period of dt = 0.05 s is 4 steps of it.
+    N m at the goal and of 1.45 N m at most, and thrown back, ever harder, below z = -0.50. Moments
+    2, 3 and 4.5 kg m^2. Without torque the integrator keeps the total energy to round-off through
+    every bounce. A control period of dt = 0.05 s is 4 steps of it.
 
     ## Observation: Box, float32, (7,)
     {attitude}
@@ -74,6 +74,7 @@ class SoftWallEnv(AttitudeEnv):
         start=Tilted(
             least_tilt=1.0, tilt=1.6, precession=0.0, mean_spin=0.0, spin=0.2, transverse=0.5
         ),
+        ranges={"least_tilt": (0.0, 2.1), "tilt": (0.0, 2.1)},
         goal=Axis.at(NUTATION, 0.0, 0.0),
         dt=0.05,
         angle=math.radians(3.0),

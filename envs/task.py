@@ -18,6 +18,7 @@ from rbgym.envs.actuators import (
     Actuator,
     Setting,
     Torque,
+    at_rest,
     chosen,
     refuse_unused,
     scheme_for,
@@ -129,7 +130,7 @@ class Task:
                 )
         chosen = {**presets[difficulty], **kwargs}
         if isinstance(kwargs.get("initial"), Mapping):
-            chosen["initial"] = {**presets[difficulty].get("initial", {}), **kwargs["initial"]}
+            chosen["initial"] = _joined(presets[difficulty].get("initial", {}), kwargs["initial"])
         return self._build(size, max_episode_steps, **chosen)
 
     def _build(
@@ -189,10 +190,16 @@ class Task:
         if termination != "none":
             ends = self.ends(ends)
         within = 4.0 * math.sin(self.angle / 2.0) ** 2
+        if orbit is not None and moved.effector.needs == "scale":
+            raise ValueError(
+                "disturbance['gravity_gradient'] must be left out for a body that scales"
+            )
         potential = self._field(weight, orbit)
         batch = Batch(
             body, scheme, potential, size=size, projection=projection, actuator=moved.part
         )
+        at_rest(moved.effector, batch)
+        state = {**sample_state(batch), **state_beyond(moved.effector, batch)}
         strongest = moved.largest * (1.0 + (differing.scale if differing else 0.0))
         if differing and differing.misalignment:
             strongest = np.full(3, np.linalg.norm(strongest))
@@ -208,9 +215,8 @@ class Task:
             bounds=options.triple(bounds / self.rate_limit),
             more=options.preview(preview, self.more),
         )
-        space = unbounded(observation, batch) if callable(observation) else shown.space(moved.shown)
+        space = unbounded(observation, state) if callable(observation) else shown.space(moved.shown)
         rewarded, terms = options.reward(reward, self.shape, self.rate_limit)
-        state = {**sample_state(batch), **state_beyond(moved.effector, batch)}
         commands = np.zeros((size, batch.channels))
         if callable(reward):
             checked_hook("reward", reward, (size,), state, commands)
@@ -286,3 +292,17 @@ class Task:
                 raise ValueError(f"mgl must be left out for a free body, got {mgl!r}")
             return 0.0
         return upright_moment(body, GRAVITY) if mgl is None else positive("mgl", mgl)
+
+
+def _joined(preset: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """What is given, and what a preset says of the rest, but for bounds that contradict it."""
+    kept = dict(preset)
+    for name, value in given.items():
+        if not isinstance(value, int | float):
+            continue
+        high, low = name.removeprefix("least_"), f"least_{name}"
+        if high != name and value > kept.get(high, math.inf):
+            del kept[high]
+        if value < kept.get(low, -math.inf):
+            del kept[low]
+    return {**kept, **given}

@@ -87,13 +87,13 @@ def _(actuator, frame, buffer, i, a, h, dt):
 
 
 @choice
-def more_energy(actuator: Any, buffer: Any, i: int) -> float:
+def more_energy(actuator: Any, buffer: Any, i: int, a: int) -> float:
     """Energy [J] of the system beside that of the body's rotation and of its potential."""
     raise NotImplementedError
 
 
 @otherwise(more_energy)
-def _(actuator, buffer, i):
+def _(actuator, buffer, i, a):
     return 0.0
 
 

@@ -176,7 +176,7 @@ def advance(
 
 
 @spliced
-def _measure_lane(potential, frame, actuator, buffer, i, out, k):
+def _measure_lane(keeper, potential, frame, actuator, buffer, i, out, k):
     lane_potential, body = of_lane(potential, buffer, i, 0.0), body_of(buffer, i)
     q, momentum = quaternion(buffer, i, Q), vector(buffer, i, L)
     Pi, o = to_body(q, momentum), seen(lane_potential, q)
@@ -186,7 +186,7 @@ def _measure_lane(potential, frame, actuator, buffer, i, out, k):
     out[7, k], out[8, k], out[9, k] = momentum
     energy = total_energy(lane_potential, body, Pi, o)
     energy += carried(lane_potential, momentum)
-    out[10, k] = energy + more_energy(actuator, buffer, i)
+    out[10, k] = energy + more_energy(actuator, buffer, i, first_row(keeper))
 
 
 @compiled
@@ -198,7 +198,7 @@ def measure(keeper, potential, frame, actuator, buffer, out):
     for block in range(len(buffer) // block_size):
         for lane in range(LANES):
             i, k = block * block_size + lane, block * LANES + lane
-            _measure_lane(potential, frame, actuator, buffer, i, out, k)
+            _measure_lane(keeper, potential, frame, actuator, buffer, i, out, k)
 
 
 @compiled

@@ -9,6 +9,7 @@ from rbgym.agents.controllers.idle import Idle
 from rbgym.agents.controllers.lqr import PrecessionLQR
 from rbgym.agents.controllers.skater import SpinByScale
 from rbgym.agents.controllers.swing_up import SwingUp
+from rbgym.agents.controllers.wheels import fitted
 from rbgym.envs.arguments import hint
 
 CONTROLLERS: dict[str, Callable[[Any], "Policy"]] = {
@@ -44,4 +45,5 @@ def make(name: str, env: Any) -> Policy:
     """The controller of that name for an env, single or vector; ValueError if there is none."""
     if name not in CONTROLLERS:
         raise ValueError(f"controller must be one of {names()}, got {name!r}{hint(name, names())}")
-    return CONTROLLERS[name](env)
+    policy: Policy = fitted(CONTROLLERS[name](env), env)
+    return policy

@@ -43,7 +43,7 @@ class Law:
         arguments are those of learned policies; a law has no memory and no noise.
         """
         if isinstance(observation, dict):
-            observation = _relative(observation)
+            observation = relative(observation)
         seen = np.asarray(observation, dtype=np.float64)[..., : self.width]
         if seen.ndim not in (1, 2) or seen.shape[-1] not in (7, 10):
             raise ValueError(
@@ -70,7 +70,7 @@ class Law:
         return parts
 
 
-def _relative(goals: dict[str, Any]) -> Array:
+def relative(goals: dict[str, Any]) -> Array:
     """The plain observation that goal-conditioned ones stand for."""
     from rbgym.quaternion import conjugate, multiply
 

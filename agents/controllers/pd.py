@@ -8,9 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 from rbgym.agents.controllers.attitude import AttitudePD
 from rbgym.agents.controllers.law import Law
 from rbgym.agents.controllers.pose import PosePD
-from rbgym.agents.controllers.wheels import Allocated
 from rbgym.body import RigidBody
-from rbgym.envs.actuators import Forces, MagneticCoils, ReactionWheels, Scaling
+from rbgym.envs.actuators import Forces
 from rbgym.envs.parts.goals import Axis, Rest, Target
 from rbgym.envs.parts.references import Still
 from rbgym.potentials import HeavyTop, SoftWall
@@ -22,20 +21,7 @@ Array = NDArray[np.float64]
 def for_env(env: Any, **gains: float) -> Law:
     """The law that fits the goal of an env, single or vector."""
     base = env.unwrapped
-    law = _of_torque(base, **gains)
-    law.width = base.width
-    if isinstance(base.actuator, ReactionWheels):
-        return Allocated(law, base.actuator, base.torque_scale)
-    return law
-
-
-def _of_torque(base: Any, **gains: float) -> Law:
-    """The law as if any torque could be had."""
     limits: dict[str, Any] = {"rate_limit": base.rate_limit, "dt": base.dt}
-    if isinstance(base.actuator, MagneticCoils | Scaling):
-        raise ValueError(
-            f"env must have torque about every axis for a PD law, got {base.actuator!r}"
-        )
     if isinstance(base.actuator, Forces):
         return PosePD.for_env(base, **gains)
     match base.goal:

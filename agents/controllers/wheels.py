@@ -5,10 +5,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rbgym.agents.controllers.law import Law
-from rbgym.envs.actuators import ReactionWheels
+from rbgym.agents.controllers.law import Law, relative
+from rbgym.envs.actuators import MagneticCoils, ReactionWheels, Scaling
 
 Array = NDArray[np.float64]
+
+
+def fitted(policy: Any, env: Any) -> Any:
+    """A law of torque for the actuator of an env; whatever else, as it is.
+
+    Raises ValueError where not every torque can be had.
+    """
+    base = env.unwrapped
+    if not isinstance(policy, Law):
+        return policy
+    if isinstance(base.actuator, MagneticCoils | Scaling):
+        raise ValueError(
+            f"env must have torque about every axis for this controller, got {base.actuator!r}"
+        )
+    # Of goals and a state apart, the law makes an observation of its own.
+    policy.width = 7 if base.task.split else base.width
+    if isinstance(base.actuator, ReactionWheels):
+        return Allocated(policy, base.actuator, base.torque_scale)
+    return policy
 
 
 class Allocated(Law):
@@ -17,8 +36,9 @@ class Allocated(Law):
         c = A^+ (u + omega x A h) + k N N^T h,   N the null space of A.
 
     c is the torque of each wheel on the body: the smallest that adds up to u, the gyroscopic torque
-    of the wheels taken off. The last term makes no torque: it takes wheels that work against each
-    other to rest, with the time 1/k, and keeps them from saturation. Where a c is beyond its limit
+    of the wheels taken off. The last term makes no torque as long as all wheels answer: it takes
+    wheels that work against each other to rest, with the time 1/k, and keeps them from saturation.
+    The law knows nothing of a wheel that has failed. Where a c is beyond its limit
     all are shortened; then the friction of the bearings, which the motors have to overcome, is put
     in.
 
@@ -43,6 +63,8 @@ class Allocated(Law):
         deterministic: bool = True,
     ) -> tuple[NDArray[np.float32], None]:
         """Actions, one for each wheel, for observations that show the wheels after the rest."""
+        if isinstance(observation, dict):
+            observation = relative(observation)
         seen = np.asarray(observation, dtype=np.float64)
         width, count = self.law.width or 7, self.axes.shape[1]
         if seen.ndim not in (1, 2) or seen.shape[-1] < width + count:

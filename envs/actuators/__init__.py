@@ -45,6 +45,7 @@ __all__ = [
     "Setting",
     "Thrusters",
     "Torque",
+    "at_rest",
     "chosen",
     "refuse_unused",
     "scheme_for",
@@ -109,6 +110,8 @@ def chosen(value: Any, default: Any, spread: Differing | None, setting: Setting)
     late = found.get(Delay)
     if spread is not None and spread.delay > 0 and late is None:
         raise ValueError("randomization['delay'] must be left out without a Delay in the actuator")
+    if spread is not None and spread.misalignment > 0 and isinstance(effector, Scaling):
+        raise ValueError("randomization['misalignment'] must be left out for a scaling force")
     plain = not (spread or found.keys() - {Effector}) and type(effector) is Torque
     part: Any = Direct()
     if not plain:
@@ -174,6 +177,13 @@ def scheme_for(integrator: str | Integrator, effector: Effector) -> Integrator:
             f"actuator, got {record.name!r}, which supports {record.supports}; it works with {able}"
         )
     return replace(record, scheme=FreeScale()) if effector.needs == "scale" else record
+
+
+def at_rest(effector: Effector, batch: Batch) -> None:
+    """Give every body what it has beside its attitude before its first episode."""
+    batch.put_rows(layout.BEYOND, np.tile(effector.resting(), (batch.size, 1)))
+    if effector.needs == "scale":
+        batch.put_rows(REFERENCE, np.array([body.moments for body in batch.bodies]))
 
 
 def state_beyond(effector: Effector, batch: Batch) -> dict[str, Array]:

@@ -122,8 +122,8 @@ def _(driven):
 
 
 @for_type(more_energy, Driven)
-def _(driven, buffer, i):
-    return energy_of(driven.effector, buffer, i)
+def _(driven, buffer, i, a):
+    return energy_of(driven.effector, buffer, i, a)
 
 
 @for_type(hold, Driven)

@@ -107,13 +107,13 @@ def _(effector):
 
 
 @choice
-def energy_of(effector: Any, buffer: Any, i: int) -> float:
+def energy_of(effector: Any, buffer: Any, i: int, a: int) -> float:
     """Energy [J] of what moves beside the attitude."""
     raise NotImplementedError
 
 
 @otherwise(energy_of)
-def _(effector, buffer, i):
+def _(effector, buffer, i, a):
     return 0.0
 
 

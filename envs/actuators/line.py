@@ -1,6 +1,7 @@
 """What happens to a command on its way: modulation to pulses, a pure delay, a first-order lag.
 
-All three give the mean over each step of the integrator, so that the impulse of a period is exact.
+All three give the mean over each step of the integrator: of the exact response to what comes in, a
+mean itself behind another.
 Parts as in rbgym.envs.parts.goals.
 """
 

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -80,7 +80,9 @@ class Delay:
 
     def part(self, setting: Setting, spread: float = 0.0) -> Delayed:
         """The kernel's part; spread: half-width of the factor of the delay."""
-        periods = math.ceil((1.0 + spread) * self.seconds / setting.dt - 1e-9)
+        # Cut, since no integer is as large as the largest float over a small dt.
+        delay = min((1.0 + spread) * self.seconds, 1e9 * setting.dt)
+        periods = math.ceil(delay / setting.dt - 1e-9)
         if periods >= setting.horizon:
             raise ValueError(
                 f"Delay.seconds must be less than the {setting.horizon * setting.dt:g} s of an "
@@ -97,7 +99,8 @@ class Delay:
 @dataclass(frozen=True)
 class Thrusters:
     """Valves that are open or shut: a command is the part of the control period for which the
-    thruster is on, at full torque, rounded to a multiple of `minimum_pulse` [s]."""
+    thruster is on, at full torque, rounded to a multiple of `minimum_pulse` [s]; where that is more
+    than there is of the period, it stays on for all of it."""
 
     minimum_pulse: float = 0.01
 
@@ -117,14 +120,25 @@ class Thrusters:
 # --- effectors ------------------------------------------------------------------------------
 
 
+class Key(NamedTuple):
+    """Rows of something: the first and how many, where it starts if nothing is said, and the least
+    and the most that a start may be given."""
+
+    first: int
+    width: int
+    rest: float
+    low: float
+    high: float
+
+
 @dataclass(frozen=True)
 class Effector:
     """What all effectors tell.
 
-    keys: what the BEYOND rows are: name -> (first, width, where it starts if nothing is said).
+    keys: what the BEYOND rows are.
     """
 
-    keys: ClassVar[dict[str, tuple[int, int, float]]] = {}
+    keys: ClassVar[dict[str, Key]] = {}
     uses_limits: ClassVar[bool] = False
     needs: ClassVar[str] = "torque"
 
@@ -148,23 +162,24 @@ class Effector:
         """What moves beside the attitude, of the BEYOND rows (n, 6) and the REFERENCE rows (n, 3)
         of a body that scales."""
         return {
-            name: rows[:, first] if width == 1 else rows[:, first : first + width]
-            for name, (first, width, _) in self.state_keys().items()
+            name: rows[:, key.first] if key.width == 1 else rows[:, key.first :][:, : key.width]
+            for name, key in self.state_keys().items()
         }
 
     def resting(self) -> Array:
         """The BEYOND rows of a body of which nothing is said, (6,)."""
         rows = np.zeros(6)
-        for first, width, value in self.state_keys().values():
-            rows[first : first + width] = value
+        for key in self.state_keys().values():
+            rows[key.first : key.first + key.width] = key.rest
         return rows
 
-    def state_keys(self) -> dict[str, tuple[int, int, float]]:
+    def state_keys(self) -> dict[str, Key]:
         """The keys of this one."""
         return self.keys
 
-    def check(self, name: str, values: Array) -> None:
-        """Refuse what cannot be a start."""
+    def completed(self, state: dict[str, Any]) -> dict[str, Any]:
+        """A start that is given, with what follows from the rest of it."""
+        return state
 
 
 @dataclass(frozen=True)
@@ -232,7 +247,7 @@ class ReactionWheels(Effector):
 
         At the default, 35.26 degrees, all directions have the same torque.
         """
-        if not 0 < cant < math.pi / 2:
+        if not (isinstance(cant, int | float) and 0 < cant < math.pi / 2):
             raise ValueError(f"ReactionWheels.pyramid: cant must be in (0, pi/2), got {cant!r}")
         c, s = math.cos(cant), math.sin(cant)
         return cls(((c, 0.0, s), (0.0, c, s), (-c, 0.0, s), (0.0, -c, s)), **numbers)
@@ -269,22 +284,8 @@ class ReactionWheels(Effector):
         shares = np.abs(np.linalg.pinv(self.matrix)).max(axis=0)
         return np.asarray(setting.scale * self.torque / shares)
 
-    def resting(self) -> Array:
-        """The BEYOND rows of a body of which nothing is said, (6,)."""
-        rows = np.zeros(6)
-        for first, width, value in self.state_keys().values():
-            rows[first : first + width] = value
-        return rows
-
-    def state_keys(self) -> dict[str, tuple[int, int, float]]:
-        return {"wheel_momentum": (0, self.matrix.shape[1], 0.0)}
-
-    def check(self, name: str, values: Array) -> None:
-        if np.abs(values).max(initial=0.0) > self.momentum:
-            raise ValueError(
-                f'options["state"]["{name}"] must be within +-{self.momentum:g} kg m^2/s, '
-                f"got {values.tolist()}"
-            )
+    def state_keys(self) -> dict[str, Key]:
+        return {"wheel_momentum": Key(0, self.matrix.shape[1], 0.0, -self.momentum, self.momentum)}
 
 
 @dataclass(frozen=True)
@@ -299,14 +300,19 @@ class MagneticCoils(Effector):
     dipole: float = 1.0
     altitude: float = 500e3
     inclination: float = math.radians(97.4)
-    keys: ClassVar[dict[str, tuple[int, int, float]]] = {
-        "orbit_phase": (0, 1, 0.0),
-        "earth_phase": (1, 1, 0.0),
+    keys: ClassVar[dict[str, Key]] = {
+        "orbit_phase": Key(0, 1, 0.0, -1.0, 1.0),
+        "earth_phase": Key(1, 1, 0.0, -1.0, 1.0),
     }
 
     def __post_init__(self) -> None:
         _numbers(self, "dipole", "altitude")
         _numbers(self, "inclination", zero=True)
+        for name, most in (("altitude", 1e9), ("inclination", math.pi)):
+            if getattr(self, name) > most:
+                raise ValueError(
+                    f"MagneticCoils.{name} must be at most {most:g}, got {getattr(self, name)!r}"
+                )
 
     @property
     def radius(self) -> float:
@@ -355,9 +361,9 @@ class Forces(Effector):
     force: float = 1.0
     uses_limits: ClassVar[bool] = True
     needs: ClassVar[str] = "translation"
-    keys: ClassVar[dict[str, tuple[int, int, float]]] = {
-        "position": (0, 3, 0.0),
-        "velocity": (3, 3, 0.0),
+    keys: ClassVar[dict[str, Key]] = {
+        "position": Key(0, 3, 0.0, -1e6, 1e6),
+        "velocity": Key(3, 3, 0.0, -1e4, 1e4),
     }
 
     def __post_init__(self) -> None:
@@ -374,8 +380,8 @@ class Forces(Effector):
 class Scaling(Effector):
     """The scaling force of Moller & Glocker's body, which changes its size.
 
-    force: of a full command [N m], see `rbgym.simulate_scalable`. smallest, largest: bounds of the
-    scale as it is shown; rate: scale rate that is shown as 1 [1/s].
+    force: of a full command [N m], see `rbgym.simulate_scalable`. smallest, largest_scale: bounds
+    of the scale as it is shown; rate: scale rate that is shown as 1 [1/s].
     """
 
     force: float
@@ -383,14 +389,19 @@ class Scaling(Effector):
     largest_scale: float = 2.1
     rate: float = 2.0
     needs: ClassVar[str] = "scale"
-    keys: ClassVar[dict[str, tuple[int, int, float]]] = {
-        "scale": (0, 1, 1.0),
-        "scale_rate": (1, 1, 0.0),
-        "target_spin": (3, 1, 0.0),
+    keys: ClassVar[dict[str, Key]] = {
+        "scale": Key(0, 1, 1.0, 0.1, 10.0),
+        "scale_rate": Key(1, 1, 0.0, -100.0, 100.0),
+        "target_spin": Key(3, 1, 0.0, -1e4, 1e4),
     }
 
     def __post_init__(self) -> None:
         _numbers(self, "force", "smallest", "largest_scale", "rate")
+        if not self.smallest < self.largest_scale:
+            raise ValueError(
+                f"Scaling.smallest must be less than largest_scale = {self.largest_scale!r}, "
+                f"got {self.smallest!r}"
+            )
 
     def part(self, setting: Setting) -> ScalingForce:
         return ScalingForce(
@@ -412,6 +423,7 @@ class Scaling(Effector):
         rate = np.divide(rows[:, 1], product, out=np.zeros(len(rows)), where=product > 0)
         return {**super().state(rows, reference), "scale_rate": rate}
 
-    def check(self, name: str, values: Array) -> None:
-        if name == "scale" and not (values > 0).all():
-            raise ValueError(f'options["state"]["scale"] must be positive, got {values.tolist()}')
+    def completed(self, state: dict[str, Any]) -> dict[str, Any]:
+        # Unless another is asked for, the spin that it has.
+        spin = np.asarray(state["angular_velocity"], dtype=float)[..., 2]
+        return {"target_spin": np.where(np.isfinite(spin), spin, 0.0), **state}

@@ -59,7 +59,7 @@ def _(effector, spread, frame, buffer, i, a, c, h):
 
 
 @for_type(energy_of, ScalingForce)
-def _(effector, buffer, i):
+def _(effector, buffer, i, a):
     s, sigma = buffer[i + SCALE * LANES], buffer[i + SCALING * LANES]
     return 0.5 * sigma * sigma / (s * s * half_trace(buffer, i))
 

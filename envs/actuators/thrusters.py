@@ -81,9 +81,9 @@ def _(effector, spread, frame, buffer, i, a, h):
 
 
 @for_type(energy_of, BodyForces)
-def _(effector, buffer, i):
+def _(effector, buffer, i, a):
     v = vector(buffer, i, VELOCITY)
-    return 0.5 * effector.mass * dot(v, v)
+    return 0.5 * buffer[i + (a + _MASS) * LANES] * dot(v, v)
 
 
 @for_type(ready, BodyForces)

@@ -149,7 +149,7 @@ def _(effector, spread, frame, buffer, i, a, h):
 
 
 @for_type(energy_of, Wheels)
-def _(effector, buffer, i):
+def _(effector, buffer, i, a):
     p = _four(buffer, i + BEYOND * LANES)
     return (p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3]) / (2.0 * effector.inertia)
 

@@ -146,7 +146,7 @@ def _(part, buffer, i, a, b, c):
     target = turn(0.0, part.target_angle, a[0], a[1], a[2])
     put_quaternion(buffer, i, TARGET, target)
     q = qmul(target, turn(part.least_angle, part.angle, a[3], b[0], b[1]))
-    # Two numbers in one: 1024 speeds, each with many directions.
+    # Two numbers in one: 1024 rates, or speeds, each with many directions.
     fine = 1024.0 * b[2]
     share = fine - math.floor(fine)
     rate = part.least_rate + (part.rate - part.least_rate) * math.floor(fine) / 1023.0
@@ -154,11 +154,12 @@ def _(part, buffer, i, a, b, c):
     across, around = 1.0 - c[0] * (1.0 - math.cos(part.cone_angle)), on_circle(c[1])
     side = math.sqrt(max(1.0 - across * across, 0.0))
     towards = to_world(target, (across, side * around[0], side * around[1]))
-    away = part.least_distance + (part.distance - part.least_distance) * c[2]
+    share = c[2]
+    away = part.least_distance + (part.distance - part.least_distance) * share
     put_vector(buffer, i, POSITION, scale(away, towards))
-    fine = 1024.0 * c[3]
-    share = fine - math.floor(fine)
-    velocity = scale(part.speed * math.floor(fine) / 1023.0, on_sphere(share, a[1]))
+    fine, turned = 1024.0 * c[3], 1024.0 * share
+    towards = on_sphere(fine - math.floor(fine), turned - math.floor(turned))
+    velocity = scale(part.speed * math.floor(fine) / 1023.0, towards)
     put_vector(buffer, i, VELOCITY, velocity)
     return q, omega
 

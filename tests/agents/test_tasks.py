@@ -131,6 +131,21 @@ def test_lqr_needs_torque_about_each_axis():
         controllers.make("lqr", env)
 
 
+@pytest.mark.parametrize("env_id", ENVIRONMENTS)
+@pytest.mark.parametrize("difficulty", ["easy", "hard"])
+def test_every_difficulty_can_be_judged(env_id, difficulty):
+    found = evaluate("idle", env_id, 8, difficulty=difficulty, max_episode_steps=2)
+    assert list(found.by_category) == list(task_of(env_id).categories)
+
+
+@pytest.mark.parametrize(
+    ("name", "env_id"), [("swing_up", "TopSwingUp-v0"), ("pd", "AttitudeReach-v0")]
+)
+def test_laws_of_torque_have_it_from_wheels_too(name, env_id):
+    strong = {"wheels": {"torque": 1.0, "momentum": 10.0, "inertia": 0.01, "start": 0.0}}
+    assert evaluate(name, env_id, 16, actuator=strong).success_rate > 0.8
+
+
 def test_a_harder_difficulty_is_judged_on_harder_starts():
     plain, hard = (
         evaluate("idle", "RigidTop-v0", 8, difficulty=d, max_episode_steps=1)

@@ -11,6 +11,7 @@ from family import SLEW, at, make, many
 from rbgym.body import RigidBody
 from rbgym.envs.actuators import Delay, Lag, MagneticCoils, ReactionWheels, Thrusters, Torque
 from rbgym.envs.checks import check_vector_env
+from rbgym.quaternion import rotate_inverse
 
 BALL = RigidBody([0.1, 0.1, 0.1])
 UPRIGHT = (1.0, 0.0, 0.0, 0.0)
@@ -77,9 +78,8 @@ def test_thrusters_are_on_at_full_torque_for_multiples_of_the_shortest_pulse():
     env = ball(Thrusters(minimum_pulse=0.02), substeps=10)
     on = 0.2 * np.round(COMMANDS / 0.2 + 1e-9 * np.sign(COMMANDS))
     np.testing.assert_allclose(impulses(env, COMMANDS), on, rtol=0, atol=1e-14)
-    # The pulse comes first: half-way through its period a body has all of its impulse.
-    fine = ball(Thrusters(minimum_pulse=0.02), dt=0.05, substeps=10)
-    assert fine.step([0.4, 0, 0])[4]["applied_torque"][0] == pytest.approx(0.4 * 0.02)
+    # Where there is no room for another pulse, the thruster is on for all of the period.
+    assert impulses(ball(Thrusters(0.04)), [1.0, 0.9, 0.5]) == pytest.approx([1.0, 0.8, 0.4])
 
 
 def test_a_pulse_that_is_delayed_crosses_into_the_next_period():
@@ -101,9 +101,11 @@ def test_the_torque_applied_is_reported_and_is_what_moves_the_body():
         at(env, UPRIGHT)
         before = env.state["angular_momentum"]
         # Of one axis alone, so that the axes of body and world do not part.
-        info = env.step([0.0, 3.0, 0.0])[4]
-        change = env.state["angular_momentum"] - before
-        np.testing.assert_allclose(info["applied_torque"] * env.dt, change, rtol=0, atol=1e-17)
+        for _ in range(3):
+            info = env.step([0.0, 3.0, 0.0])[4]
+            change, before = env.state["angular_momentum"] - before, env.state["angular_momentum"]
+            np.testing.assert_allclose(info["applied_torque"] * env.dt, change, atol=1e-17)
+        assert info["applied_torque"][1] == pytest.approx(env.torque_limit[1], rel=0.01)
 
 
 def test_everything_can_be_named_in_plain_data():
@@ -178,10 +180,19 @@ def test_a_misaligned_actuator_turns_its_torque_and_keeps_its_size():
 def test_wheels_that_are_misaligned_keep_the_momentum_of_the_world():
     env = many("ReactionWheelSlew-v0", randomization={"misalignment": 0.3, "failure": 0.5})
     env.reset(seed=0)
-    start, rng = env.state["angular_momentum"], np.random.default_rng(0)
+    start, rng = env.state, np.random.default_rng(0)
     for _ in range(30):
         env.step(rng.uniform(-1, 1, (64, 4)))
-    np.testing.assert_array_equal(env.state["angular_momentum"], start)
+    now, A = env.state, env.actuator.matrix
+    np.testing.assert_array_equal(now["angular_momentum"], start["angular_momentum"])
+    # What is not in the body is in the wheels, about axes that are turned by up to 0.3 rad.
+    body = rotate_inverse(now["quaternion"], now["angular_momentum"])
+    rotors = body - now["angular_velocity"] @ env.body.inertia
+    wheels = now["wheel_momentum"] @ A.T
+    size = np.linalg.norm(rotors, axis=1)
+    np.testing.assert_allclose(np.linalg.norm(wheels, axis=1), size, rtol=1e-12)
+    off = np.arccos(np.clip(np.sum(rotors * wheels, axis=1) / size**2, -1, 1))
+    assert 0.1 < off.max() < 0.3
 
 
 def test_one_wheel_fails_as_often_as_asked_and_each_as_often_as_the_others():
@@ -217,6 +228,51 @@ def test_an_episode_has_the_same_actuator_whatever_the_lane():
         np.testing.assert_array_equal(a[11], b[0])
 
 
+# --- with the rest --------------------------------------------------------------------------
+
+
+SHOWS = ["wheels", {"lag": {"time_constant": 0.05}}, {"delay": {"seconds": 0.1}}]
+
+
+@pytest.mark.parametrize("actuator", SHOWS)
+def test_goals_stay_goals_whatever_an_actuator_shows(actuator):
+    env = make("AttitudeReach-v0", actuator=actuator)
+    observation, _ = env.reset(seed=0)
+    assert observation["desired_goal"].shape == observation["achieved_goal"].shape == (4,)
+    assert len(observation["observation"]) > 7
+    for _ in range(5):
+        observation, reward, *_ = env.step(np.full(3, 0.5))
+        assert env.observation_space.contains(observation)
+        assert 0 < reward <= 1
+
+
+def test_hooks_see_what_an_actuator_has():
+    env = many(
+        "ReactionWheelSlew-v0",
+        observation=lambda state: state["wheel_momentum"],
+        reward=lambda state, action: state["wheel_momentum"][:, 0],
+    )
+    observations, _ = env.reset(seed=0)
+    np.testing.assert_array_equal(observations, np.float32(env.state["wheel_momentum"]))
+    rewards = env.step(np.ones((64, 4)))[1]
+    np.testing.assert_array_equal(rewards, env.state["wheel_momentum"][:, 0])
+    make("ScalableSpin-v0", reward=lambda state, action: 1.0 / state["scale"])
+
+
+def test_infos_read_late_are_those_of_their_time():
+    env = many("FreeFlyer-v0", randomization={"mass": 0.5}, termination="none")
+    env.reset(seed=0)
+    rng = np.random.default_rng(0)
+    infos, told = [], []
+    for _ in range(4):
+        info = env.step(rng.uniform(-1, 1, (64, 6)))[4]
+        infos.append(info)
+        told.append({**env.invariants(), "position": env.state["position"]})
+    for info, wanted in zip(infos, told, strict=True):
+        for key, value in wanted.items():
+            np.testing.assert_array_equal(info[key], value)
+
+
 # --- bad input ------------------------------------------------------------------------------
 
 
@@ -239,6 +295,9 @@ def test_an_episode_has_the_same_actuator_whatever_the_lane():
         ({"actuator": "wheels", "randomization": {"torque": 0.1}}, "actuator_scale"),
         ({"randomization": {"delay": 0.1}}, "without a Delay"),
         ({"randomization": {"failure": 1.5}}, "must be in"),
+        ({"actuator": {"pyramid": {"cant": "x"}}}, "cant must be in"),
+        ({"actuator": {"delay": {"seconds": 1.7e308}}}, "of an episode"),
+        ({"actuator": {"magnetorquers": {"inclination": 97.4}}}, "inclination must be at most"),
     ],
 )
 def test_what_cannot_be_is_refused_with_a_reason(kwargs, message):

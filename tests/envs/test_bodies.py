@@ -75,10 +75,15 @@ def test_coils_without_a_field_are_refused():
 # --- flight ---------------------------------------------------------------------------------
 
 
-def test_force_and_torque_of_a_flyer_close_their_books():
-    env = make(FLYER, substeps=1, termination="none")
+@pytest.mark.parametrize("spread", [0.0, 0.5])
+def test_force_and_torque_of_a_flyer_close_their_books(spread):
+    env = make(FLYER, substeps=1, termination="none", randomization={"mass": spread})
     env.reset(seed=3)
-    rng, mass = np.random.default_rng(1), env.body.mass
+    rng = np.random.default_rng(1)
+    v = env.state["velocity"]
+    env.step([1.0, 0, 0, 0, 0, 0])
+    mass = 0.4 * env.dt / np.linalg.norm(env.state["velocity"] - v)
+    assert (abs(mass - env.body.mass) < 1e-9) == (spread == 0)
     for _ in range(200):
         before, energy = env.state, env.invariants()["energy"]
         action = rng.uniform(-1, 1, 6)
@@ -91,7 +96,8 @@ def test_force_and_torque_of_a_flyer_close_their_books():
         np.testing.assert_allclose(turned, env.dt * rotate(R, torque), rtol=0, atol=1e-16)
         moved = after["position"] - before["position"]
         work = force @ moved + discrete_work(before, after, torque)
-        assert abs(info["energy"] - energy - work) < 1e-14
+        assert abs(info["energy"] - energy - work) < 1e-13
+        np.testing.assert_allclose(info["applied_force"], 0.4 * action[:3], atol=1e-16)
 
 
 @pytest.mark.parametrize("integrator", ["quat_em", "rkn4", "exact"])
@@ -222,6 +228,47 @@ def test_a_body_out_of_size_ends_the_episode_and_the_next_one_has_its_size_again
     moments = np.linalg.eigvalsh(env.body.inertia)
     q, omega, L = (env.state[k] for k in ("quaternion", "angular_velocity", "angular_momentum"))
     np.testing.assert_allclose(rotate(q, omega * moments[[1, 2, 0]])[over], L[over], atol=1e-13)
+
+
+def test_a_start_that_is_given_does_not_depend_on_the_episode_before():
+    env = make(SPIN)
+    state = {"quaternion": TILTED, "angular_velocity": (0.2, -0.1, 3.0)}
+    for seed in range(20):
+        env.reset(seed=seed)
+        env.step([0.5])
+        first = env.reset(options={"state": state})[0], env.state
+        again = env.reset(options={"state": state})[0], env.state
+        np.testing.assert_array_equal(first[0], again[0])
+        np.testing.assert_array_equal(first[1]["angular_momentum"], again[1]["angular_momentum"])
+        assert env.state["target_spin"] == 3.0
+
+
+@pytest.mark.parametrize(
+    ("env_id", "state", "message"),
+    [
+        (SPIN, {"scale": 1e-160}, r"scale.*within \[0.1, 10\]"),
+        (SPIN, {"scale_rate": 1e308}, "scale_rate.*within"),
+        (FLYER, {"velocity": (1e308, 0, 0)}, "velocity.*within"),
+        (FLYER, {"position": (0, 0)}, "position.*shape"),
+        (COILS, {"orbit_phase": 1e300}, r"orbit_phase.*within \[-1, 1\]"),
+        (COILS, {"orbit_phase": 1j}, "orbit_phase.*real numbers"),
+        (WALL, {"scale": 1.0}, "must have the keys"),
+    ],
+)
+def test_a_start_that_cannot_be_is_refused_and_nothing_changes(env_id, state, message):
+    env = make(env_id)
+    env.reset(seed=0)
+    env.step(np.full(env.action_space.shape, 0.3))
+    before = env.state
+    with pytest.raises(ValueError, match=message):
+        at(env, TILTED, **state)
+    for key, value in before.items():
+        np.testing.assert_array_equal(env.state[key], value)
+
+
+def test_a_body_that_scales_has_no_potential():
+    with pytest.raises(ValueError, match=r"gravity_gradient.*left out"):
+        make(SPIN, disturbance={"gravity_gradient": 1.0})
 
 
 def test_every_spin_that_is_wanted_can_be_had_at_a_size_that_is_allowed():
