@@ -55,10 +55,10 @@ def floats(argument: str, value: Any) -> Array:
     """The value as an array of floats, or a ValueError that names the argument."""
     try:
         if np.iscomplexobj(value):
-            raise TypeError
+            raise TypeError  # whose imaginary part would be lost
         return np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"{argument} must be real numbers, got {value!r}") from None
+        raise ValueError(f"{argument} must be numbers, got {value!r}") from None
 
 
 def horizon(max_episode_steps: int | None) -> float:

@@ -190,20 +190,13 @@ class Task:
         if termination != "none":
             ends = self.ends(ends)
         within = 4.0 * math.sin(self.angle / 2.0) ** 2
-        if orbit is not None and moved.effector.needs == "scale":
-            raise ValueError(
-                "disturbance['gravity_gradient'] must be left out for a body that scales"
-            )
-        potential = self._field(weight, orbit)
+        potential = self._field(weight, orbit, moved)
         batch = Batch(
             body, scheme, potential, size=size, projection=projection, actuator=moved.part
         )
         at_rest(moved.effector, batch)
         state = {**sample_state(batch), **state_beyond(moved.effector, batch)}
-        strongest = moved.largest * (1.0 + (differing.scale if differing else 0.0))
-        if differing and differing.misalignment:
-            strongest = np.full(3, np.linalg.norm(strongest))
-        bounds = self._bounds(body, strongest + largest, potential, dt, moved)
+        bounds = self._bounds(body, moved.strongest(differing) + largest, potential, dt, moved)
         if callable(observation) and (sensor is not None or preview is not None):
             raise ValueError(
                 "observation must be named with sensor or preview: a callable sees the true state"
@@ -258,9 +251,13 @@ class Task:
         )
         return batch, setup, space
 
-    def _field(self, weight: float, orbit: CircularOrbit | None) -> Potential:
+    def _field(self, weight: float, orbit: CircularOrbit | None, moved: Actuator) -> Potential:
         """What acts on the body at each attitude."""
-        if self.potential is not None and orbit is not None:
+        if orbit is not None and moved.effector.needs == "scale":
+            raise ValueError(
+                "disturbance['gravity_gradient'] must be left out for a body that scales"
+            )
+        if orbit is not None and self.potential is not None:
             raise ValueError(
                 "disturbance['gravity_gradient'] must be left out where there is another potential"
             )

@@ -37,9 +37,9 @@ def test_the_table_of_the_observation_is_the_space(env_id):
         rows = slice(int(first), int(last or first) + 1)
         covered += rows.stop - rows.start
         low, high = space.low[rows], space.high[rows]
-        if match := re.fullmatch(r"\[(-?\d+), (\d+)\]", bounds):
-            assert (low == float(match[1])).all()
-            assert (high == float(match[2])).all()
+        if match := re.fullmatch(r"\[(-?[\d.]+), ([\d.]+)\]", bounds):
+            assert (low == np.float32(match[1])).all()
+            assert (high == np.float32(match[2])).all()
         elif match := re.fullmatch(r"\+-([\d.]+)", bounds):
             np.testing.assert_allclose(high, float(match[1]), rtol=5e-3)
             np.testing.assert_array_equal(low, -high)

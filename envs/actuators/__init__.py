@@ -17,18 +17,15 @@ from rbgym.engine import Batch
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.line import Continuous, Following, Instant
 from rbgym.envs.actuators.models import (
-    Delay,
-    Effector,
     Forces,
-    Lag,
     MagneticCoils,
     ReactionWheels,
     Scaling,
-    Setting,
-    Thrusters,
     Torque,
 )
 from rbgym.envs.actuators.mounting import Alike, Differing
+from rbgym.envs.actuators.setting import Effector, Setting
+from rbgym.envs.actuators.stages import Delay, Lag, Thrusters
 from rbgym.envs.arguments import hint
 from rbgym.integrators import Integrator, get, names
 from rbgym.integrators.free_scale import REFERENCE, FreeScale
@@ -86,6 +83,13 @@ class Actuator:
     def is_direct(self) -> bool:
         """Whether a command is the torque."""
         return isinstance(self.part, Direct)
+
+    def strongest(self, spread: Differing | None) -> Array:
+        """`largest`, of any actuator that the spread may draw."""
+        if spread is None:
+            return self.largest
+        torque = self.largest * (1.0 + spread.scale)
+        return np.full(3, np.linalg.norm(torque)) if spread.misalignment else torque
 
 
 def chosen(value: Any, default: Any, spread: Differing | None, setting: Setting) -> Actuator:

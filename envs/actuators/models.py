@@ -1,16 +1,15 @@
-"""Actuators as a user names them: each checks its numbers and makes its part of the kernel."""
+"""Effectors as a user names them: each checks its numbers, and makes the kernel's part."""
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rbgym.body import RigidBody
-from rbgym.envs.actuators.line import Delayed, Lagging, Pulsed
 from rbgym.envs.actuators.magnetorquers import Magnetorquers
 from rbgym.envs.actuators.scaling import ScalingForce
+from rbgym.envs.actuators.setting import Effector, Key, Setting, numbers
 from rbgym.envs.actuators.thrusters import BodyForces
 from rbgym.envs.actuators.torques import Torques
 from rbgym.envs.actuators.wheels import Wheels
@@ -21,165 +20,6 @@ EARTH_GRAVITY = 3.986004418e14  # m^3/s^2
 EARTH_RATE = 7.2921159e-5  # rad/s, sidereal
 EQUATOR_FIELD = 3.0e-5  # T, of the dipole at the magnetic equator
 DIPOLE_TILT = math.radians(9.6)
-
-
-@dataclass(frozen=True)
-class Setting:
-    """What an actuator is put into. dt, h: control period and step [s]; horizon: periods of an
-    episode; limits: torque of a full command [N m]; scale: `torque_scale`; rate: limit of the
-    body's rates [rad/s]."""
-
-    body: RigidBody
-    dt: float
-    h: float
-    horizon: float
-    limits: Array
-    scale: float
-    rate: float
-
-
-def _numbers(owner: Any, *names: str, zero: bool = False) -> None:
-    """Refuse what is no positive finite number, or with `zero` no number from 0 up."""
-    for name in names:
-        value = getattr(owner, name)
-        real = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-        if not (real and math.isfinite(value) and (value > 0 or (zero and value == 0))):
-            allowed = "a finite number from 0 up" if zero else "a positive finite number"
-            raise ValueError(f"{type(owner).__name__}.{name} must be {allowed}, got {value!r}")
-
-
-# --- parts of the line ----------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Lag:
-    """The response follows a command by a first-order lag, time_constant [s]: exact for a command
-    that is held. Shown: the response, in [-1, 1]."""
-
-    time_constant: float
-
-    def __post_init__(self) -> None:
-        _numbers(self, "time_constant")
-
-    def part(self, setting: Setting) -> Lagging:
-        """The kernel's part."""
-        ratio = setting.h / self.time_constant
-        return Lagging(math.exp(-ratio), -math.expm1(-ratio) / ratio)
-
-
-@dataclass(frozen=True)
-class Delay:
-    """A pure delay of some seconds, of any length below that of an episode and up to 32 control
-    periods. Shown: the commands that have yet to act, the newest first."""
-
-    seconds: float
-    most: ClassVar = 32  # control periods
-
-    def __post_init__(self) -> None:
-        _numbers(self, "seconds", zero=True)
-
-    def part(self, setting: Setting, spread: float = 0.0) -> Delayed:
-        """The kernel's part; spread: half-width of the factor of the delay."""
-        # Cut, since no integer is as large as the largest float over a small dt.
-        delay = min((1.0 + spread) * self.seconds, 1e9 * setting.dt)
-        periods = math.ceil(delay / setting.dt - 1e-9)
-        if periods >= setting.horizon:
-            raise ValueError(
-                f"Delay.seconds must be less than the {setting.horizon * setting.dt:g} s of an "
-                f"episode, got {self.seconds!r}"
-            )
-        if periods > self.most:
-            raise ValueError(
-                f"Delay.seconds must be at most {self.most} control periods of {setting.dt:g} s, "
-                f"got {self.seconds!r}"
-            )
-        return Delayed(float(self.seconds), (0.0,) * max(periods, 1))
-
-
-@dataclass(frozen=True)
-class Thrusters:
-    """Valves that are open or shut: a command is the part of the control period for which the
-    thruster is on, at full torque, rounded to a multiple of `minimum_pulse` [s]; where that is more
-    than there is of the period, it stays on for all of it."""
-
-    minimum_pulse: float = 0.01
-
-    def __post_init__(self) -> None:
-        _numbers(self, "minimum_pulse")
-
-    def part(self, setting: Setting) -> Pulsed:
-        """The kernel's part."""
-        if self.minimum_pulse > setting.dt:
-            raise ValueError(
-                f"Thrusters.minimum_pulse must be at most the control period of {setting.dt:g} s, "
-                f"got {self.minimum_pulse!r}"
-            )
-        return Pulsed(float(self.minimum_pulse))
-
-
-# --- effectors ------------------------------------------------------------------------------
-
-
-class Key(NamedTuple):
-    """Rows of something: the first and how many, where it starts if nothing is said, and the least
-    and the most that a start may be given."""
-
-    first: int
-    width: int
-    rest: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class Effector:
-    """What all effectors tell.
-
-    keys: what the BEYOND rows are.
-    """
-
-    keys: ClassVar[dict[str, Key]] = {}
-    uses_limits: ClassVar[bool] = False
-    needs: ClassVar[str] = "torque"
-
-    def part(self, setting: Setting) -> Any:
-        """The kernel's part."""
-        raise NotImplementedError
-
-    def shown(self, setting: Setting) -> Array:
-        """Bounds of the rows that it shows, (2, k)."""
-        return np.zeros((2, 0))
-
-    def largest(self, setting: Setting) -> Array:
-        """Largest torque about each body axis [N m], (3,)."""
-        raise NotImplementedError
-
-    def limits(self, setting: Setting) -> Array:
-        """Torque [N m] that it can have about each body axis alone, (3,)."""
-        return self.largest(setting)
-
-    def state(self, rows: Array, reference: Array) -> dict[str, Array]:
-        """What moves beside the attitude, of the BEYOND rows (n, 6) and the REFERENCE rows (n, 3)
-        of a body that scales."""
-        return {
-            name: rows[:, key.first] if key.width == 1 else rows[:, key.first :][:, : key.width]
-            for name, key in self.state_keys().items()
-        }
-
-    def resting(self) -> Array:
-        """The BEYOND rows of a body of which nothing is said, (6,)."""
-        rows = np.zeros(6)
-        for key in self.state_keys().values():
-            rows[key.first : key.first + key.width] = key.rest
-        return rows
-
-    def state_keys(self) -> dict[str, Key]:
-        """The keys of this one."""
-        return self.keys
-
-    def completed(self, state: dict[str, Any]) -> dict[str, Any]:
-        """A start that is given, with what follows from the rest of it."""
-        return state
 
 
 @dataclass(frozen=True)
@@ -218,8 +58,8 @@ class ReactionWheels(Effector):
     needs: ClassVar[str] = "rotors"
 
     def __post_init__(self) -> None:
-        _numbers(self, "inertia", "torque", "momentum")
-        _numbers(self, "viscous", "coulomb", "start", zero=True)
+        numbers(self, "inertia", "torque", "momentum")
+        numbers(self, "viscous", "coulomb", "start", zero=True)
         if self.start > 1:
             raise ValueError(f"ReactionWheels.start must be in [0, 1], got {self.start!r}")
         try:
@@ -306,8 +146,8 @@ class MagneticCoils(Effector):
     }
 
     def __post_init__(self) -> None:
-        _numbers(self, "dipole", "altitude")
-        _numbers(self, "inclination", zero=True)
+        numbers(self, "dipole", "altitude")
+        numbers(self, "inclination", zero=True)
         for name, most in (("altitude", 1e9), ("inclination", math.pi)):
             if getattr(self, name) > most:
                 raise ValueError(
@@ -367,7 +207,7 @@ class Forces(Effector):
     }
 
     def __post_init__(self) -> None:
-        _numbers(self, "force")
+        numbers(self, "force")
 
     def part(self, setting: Setting) -> BodyForces:
         return BodyForces(setting.scale * self.force, setting.body.mass)
@@ -396,7 +236,7 @@ class Scaling(Effector):
     }
 
     def __post_init__(self) -> None:
-        _numbers(self, "force", "smallest", "largest_scale", "rate")
+        numbers(self, "force", "smallest", "largest_scale", "rate")
         if not self.smallest < self.largest_scale:
             raise ValueError(
                 f"Scaling.smallest must be less than largest_scale = {self.largest_scale!r}, "
@@ -425,5 +265,7 @@ class Scaling(Effector):
 
     def completed(self, state: dict[str, Any]) -> dict[str, Any]:
         # Unless another is asked for, the spin that it has.
-        spin = np.asarray(state["angular_velocity"], dtype=float)[..., 2]
-        return {"target_spin": np.where(np.isfinite(spin), spin, 0.0), **state}
+        omega = np.asarray(state["angular_velocity"], dtype=float)
+        if omega.shape[-1:] != (3,) or not np.isfinite(omega).all():
+            return state  # and refused for that
+        return {"target_spin": omega[..., 2], **state}

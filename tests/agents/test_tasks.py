@@ -131,7 +131,7 @@ def test_lqr_needs_torque_about_each_axis():
         controllers.make("lqr", env)
 
 
-@pytest.mark.parametrize("env_id", ENVIRONMENTS)
+@pytest.mark.parametrize("env_id", ["AttitudeSlew-v0", *BEYOND])
 @pytest.mark.parametrize("difficulty", ["easy", "hard"])
 def test_every_difficulty_can_be_judged(env_id, difficulty):
     found = evaluate("idle", env_id, 8, difficulty=difficulty, max_episode_steps=2)

@@ -251,7 +251,7 @@ def test_a_start_that_is_given_does_not_depend_on_the_episode_before():
         (FLYER, {"velocity": (1e308, 0, 0)}, "velocity.*within"),
         (FLYER, {"position": (0, 0)}, "position.*shape"),
         (COILS, {"orbit_phase": 1e300}, r"orbit_phase.*within \[-1, 1\]"),
-        (COILS, {"orbit_phase": 1j}, "orbit_phase.*real numbers"),
+        (COILS, {"orbit_phase": 1j}, "orbit_phase.*must be numbers"),
         (WALL, {"scale": 1.0}, "must have the keys"),
     ],
 )
