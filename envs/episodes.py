@@ -94,7 +94,8 @@ class Episodes:
         self._shown = 0 if setup.observe is not None else batch.size
         # A body that is more than its attitude has more to tell.
         self.kept_from = layout.KEPT_ALL if setup.is_more else layout.KEPT
-        rows = layout.TERMS - self.kept_from + len(setup.terms)
+        self.told = physics.COMMAND if setup.actuator.is_direct else batch.actuator_row + APPLIED
+        rows = layout.TERMS - self.kept_from + len(setup.terms) + 3
         self._kept = batch.blocks, rows * physics.LANES
         self._h = setup.dt / setup.substeps
         self._judge = Entry(kernels.judge)
@@ -191,7 +192,8 @@ class Episodes:
         kept = np.empty(self._kept)
         self.ended, self.failed = self._judge.call(
             self.setup.parts, *self.batch.kept, self.batch.buffer, self.setup.limit,
-            again, alone, observations, rewards, terminated, truncated, self.kept_from, kept,
+            again, alone, observations, rewards, terminated, truncated,
+            self.kept_from, self.told, kept,
         )  # fmt: skip
         return rewards, terminated, truncated, kept
 
@@ -268,9 +270,12 @@ class Episodes:
 
     def snapshot(self) -> "Snapshot":
         """What `info` needs, copied, so that it can be worked out later or never."""
-        count = self._kept[1] // physics.LANES
-        rows = self.batch.block_view()[:, self.kept_from : self.kept_from + count]
-        return Snapshot(self, rows.copy().reshape(self._kept))
+        count, view = self._kept[1] // physics.LANES - 3, self.batch.block_view()
+        rows = [
+            view[:, self.kept_from : self.kept_from + count],
+            view[:, self.told : self.told + 3],
+        ]
+        return Snapshot(self, np.concatenate(rows, axis=1).reshape(self._kept))
 
 
 # Rows that differ from episode to episode where the body does.
@@ -279,7 +284,6 @@ _BODY = (
     slice(physics.SCALE, physics.SCALE + 3),
     slice(physics.POTENTIAL, physics.POTENTIAL + 6),
 )
-_COMMANDS = slice(physics.COMMAND, physics.COMMAND + 3)
 
 
 class Snapshot:
@@ -305,12 +309,10 @@ class Snapshot:
         self._kept = kept
         self._failed = batch.failed if episodes.failed else None
         self._first = episodes.kept_from
-        # What acted, and, since the next episode may have another body, that.
-        parts = [_COMMANDS]
-        if not episodes.setup.actuator.is_direct:
-            parts = [slice(batch.actuator_row, batch.block_rows)]
-        if episodes.setup.has_bodies:
-            parts += _BODY
+        # The next episode may have another body; and a flyer has a force and a mass.
+        parts = list(_BODY) if episodes.setup.has_bodies else []
+        if isinstance(episodes.setup.actuator.effector, Forces):
+            parts.append(slice(batch.actuator_row, batch.block_rows))
         self._copied = [(part, batch.block_view()[:, part].copy()) for part in parts]
         self._measured: dict[str, Array] | None = None
 
@@ -327,7 +329,7 @@ class Snapshot:
 
     def _blocks(self) -> Array:
         """The buffer as it was, where it matters."""
-        blocks, rows = self._batch.block_view().copy(), self._rows()
+        blocks, rows = self._batch.block_view().copy(), self._rows()[:, :-3]
         blocks[:, self._first : self._first + rows.shape[1]] = rows
         for part, values in self._copied:
             blocks[:, part] = values
@@ -343,23 +345,23 @@ class Snapshot:
 
     def _beyond(self) -> dict[str, Array]:
         """What moves beside the attitude."""
-        blocks = self._blocks().transpose(0, 2, 1)
-        rows = blocks.reshape(-1, blocks.shape[2])[: self.size]
+        rows = _by_lane(self._blocks())[: self.size]
         beyond = rows[:, physics.BEYOND : physics.BEYOND + 6]
         reference = rows[:, physics.POTENTIAL : physics.POTENTIAL + 3]
         return self._setup.actuator.effector.state(beyond, reference)
 
-    def _applied(self, *, force: bool = False) -> Array:
-        """Torque [N m], or force [N], of the last control period, on average; body axes."""
-        _, first = self._copied[0]
-        torque = first[:, :3].transpose(0, 2, 1).reshape(-1, 3)[: self.size]
-        if force:
-            first = first[:, APPLIED + 3 : APPLIED + 6]
-            return first.transpose(0, 2, 1).reshape(-1, 3)[: self.size].copy()
+    def _applied(self) -> Array:
+        """Torque of the last control period, on average [N m, body axes]."""
+        torque = _by_lane(self._rows()[:, -3:])[: self.size]
         if not self._setup.actuator.is_direct:
-            return torque.copy()
-        scale = self._blocks()[:, physics.SCALE : physics.SCALE + 3]
-        return np.asarray(torque * scale.transpose(0, 2, 1).reshape(-1, 3)[: self.size])
+            return torque
+        scale = _by_lane(self._blocks()[:, physics.SCALE : physics.SCALE + 3])
+        return np.asarray(torque * scale[: self.size])
+
+    def _force(self) -> Array:
+        """Force of the last control period, on average [N, body axes]."""
+        first = self._batch.actuator_row + APPLIED + 3
+        return _by_lane(self._blocks()[:, first : first + 3])[: self.size]
 
     def __getitem__(self, key: str) -> Any:
         if key in ("energy", "angular_momentum"):
@@ -368,8 +370,10 @@ class Snapshot:
             return self._beyond()[key]
         if key == "contacts":
             return self._row(layout.CONTACTS)
-        if key in ("applied_torque", "applied_force"):
-            return self._applied(force=key == "applied_force")
+        if key == "applied_torque":
+            return self._applied()
+        if key == "applied_force":
+            return self._force()
         if key == "quaternion_norm":
             return np.linalg.norm(self._measure()["quaternion"], axis=1)
         if key == "attitude_error":
@@ -383,6 +387,11 @@ class Snapshot:
         if key == "is_success":
             return self._row(layout.STREAK) >= self._setup.settled_steps
         raise KeyError(key)
+
+
+def _by_lane(rows: Array) -> Array:
+    """Rows (blocks, count, lanes) as (lane, count), copied."""
+    return rows.transpose(0, 2, 1).reshape(-1, rows.shape[1]).copy()
 
 
 def checked_hook(

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbgym.actuation import block_rows, channels, first_row
+from rbgym.actuation import block_rows, first_row
 from rbgym.envs.actuators.driven import begin as begin_actuator
 from rbgym.envs.actuators.driven import present, shown_from, shown_rows
 from rbgym.envs.actuators.effector import rebuild
@@ -89,8 +89,7 @@ def _judge_lane(parts, keeper, frame, actuator, buffer, i, limit):
         wanted,
     )
     present(actuator, frame, buffer, i, first_row(keeper))
-    count = channels(actuator)
-    value = reward(parts.reward, buffer, i, square, rate_square, count, inside, over, begun)
+    value = reward(parts.reward, buffer, i, square, rate_square, actuator, inside, over, begun)
     push(parts.disturbance, buffer, i)
     tally(parts.tally, buffer, i, q, begun)
     buffer[i + ERROR * LANES] = square
@@ -117,6 +116,7 @@ def judge(
     over,
     late,
     first,
+    told,
     kept,
 ):
     """Judge every body; returns how many episodes ended, and how many bodies failed.
@@ -124,7 +124,7 @@ def judge(
     again: where an episode had already ended, begin the next one instead. alone: begin those whose
     BEGUN row says so, and look at no others. limit: steps, or inf. observations: (bodies, width),
     or (0, width) to leave them to somebody else. kept: (blocks, rows * LANES), copies of so many
-    rows from the row `first` on.
+    rows: the last three from the row `told` on, the others from `first` on.
     """
     block_size = block_rows(keeper, actuator) * LANES
     blocks, bodies = len(buffer) // block_size, len(rewards)
@@ -153,8 +153,11 @@ def judge(
     for k in range(bodies, blocks * LANES):
         put_vector(buffer, index((k // LANES) * block_size + k % LANES), DISTURBANCE, _NO_TORQUE)
     for block in range(blocks):
-        for n in range(kept.shape[1]):
+        rest = kept.shape[1] - 3 * LANES
+        for n in range(rest):
             kept[block, n] = buffer[block * block_size + index(first) * LANES + n]
+        for n in range(3 * LANES):
+            kept[block, rest + n] = buffer[block * block_size + index(told) * LANES + n]
     if len(observations) > 0:
         for k in range(bodies):
             i = index((k // LANES) * block_size + k % LANES)

@@ -2,8 +2,9 @@
 
 from typing import Any, NamedTuple
 
+from rbgym.actuation import Direct, channels
 from rbgym.envs.layout import LAST_COMMAND, LAST_POTENTIAL, POSITION, TERMS, VELOCITY
-from rbgym.jit import choice, for_type, inlined
+from rbgym.jit import choice, for_type, otherwise
 from rbgym.layout import COMMAND, LANES
 from rbgym.quaternion import dot, sub
 from rbgym.rows import put_vector, vector
@@ -79,30 +80,47 @@ def _(shape, buffer, i, square, rate_square):
     return 1.0 / (1.0 + off + away)
 
 
-@inlined
-def mean_square(count, buffer, i, row):
-    """Of `count` commands; those that there are not are zero."""
+@choice
+def mean_square(actuator: Any, buffer: Any, i: int, row: int) -> float:
+    """Of the commands in the rows; those that there are not are zero."""
+    raise NotImplementedError
+
+
+@for_type(mean_square, Direct)
+def _(actuator, buffer, i, row):
+    # By itself, so that the plain case stays as simple as the compiler needs it to vectorise.
     first = vector(buffer, i, row)
-    total = dot(first, first)
-    if count > 3:
-        second = vector(buffer, i, row + 3)
-        total += dot(second, second)
-    return total / count
+    return dot(first, first) / 3.0
 
 
-@inlined
-def mean_change(count, buffer, i):
+@otherwise(mean_square)
+def _(actuator, buffer, i, row):
+    first, second = vector(buffer, i, row), vector(buffer, i, row + 3)
+    return (dot(first, first) + dot(second, second)) / channels(actuator)
+
+
+@choice
+def mean_change(actuator: Any, buffer: Any, i: int) -> float:
     """Mean square of the change of the commands, which are kept as the last ones."""
+    raise NotImplementedError
+
+
+@for_type(mean_change, Direct)
+def _(actuator, buffer, i):
     now = vector(buffer, i, COMMAND)
     change = sub(now, vector(buffer, i, LAST_COMMAND))
     put_vector(buffer, i, LAST_COMMAND, now)
-    total = dot(change, change)
-    if count > 3:
-        now = vector(buffer, i, COMMAND + 3)
-        change = sub(now, vector(buffer, i, LAST_COMMAND + 3))
-        put_vector(buffer, i, LAST_COMMAND + 3, now)
-        total += dot(change, change)
-    return total / count
+    return dot(change, change) / 3.0
+
+
+@otherwise(mean_change)
+def _(actuator, buffer, i):
+    now, more = vector(buffer, i, COMMAND), vector(buffer, i, COMMAND + 3)
+    change = sub(now, vector(buffer, i, LAST_COMMAND))
+    other = sub(more, vector(buffer, i, LAST_COMMAND + 3))
+    put_vector(buffer, i, LAST_COMMAND, now)
+    put_vector(buffer, i, LAST_COMMAND + 3, more)
+    return (dot(change, change) + dot(other, other)) / channels(actuator)
 
 
 @choice
@@ -112,19 +130,19 @@ def reward(
     i: int,
     square: Any,
     rate_square: Any,
-    count: int,
+    actuator: Any,
     inside: Any,
     over: Any,
     begun: Any,
 ) -> float:
-    """The reward of the lane at i, of `count` commands; writes its terms, and keeps what the next
+    """The reward of the lane at i; writes its terms, and keeps what the next
     step needs."""
     raise NotImplementedError
 
 
 @for_type(reward, Closeness, Approach)
-def _(part, buffer, i, square, rate_square, count, inside, over, begun):
-    effort = part.effort_weight * mean_square(count, buffer, i, COMMAND)
+def _(part, buffer, i, square, rate_square, actuator, inside, over, begun):
+    effort = part.effort_weight * mean_square(actuator, buffer, i, COMMAND)
     value = 1.0 / (1.0 / potential(part, buffer, i, square, rate_square) + effort)
     value = 0.0 if begun else value
     buffer[i + TERMS * LANES] = value
@@ -132,13 +150,13 @@ def _(part, buffer, i, square, rate_square, count, inside, over, begun):
 
 
 @for_type(reward, Weighted)
-def _(part, buffer, i, square, rate_square, count, inside, over, begun):
+def _(part, buffer, i, square, rate_square, actuator, inside, over, begun):
     shape, w = part.shape, part.weights
     last = buffer[i + LAST_POTENTIAL * LANES]
     P = potential(shape, buffer, i, square, rate_square)
-    change = mean_change(count, buffer, i)
+    change = mean_change(actuator, buffer, i)
     buffer[i + LAST_POTENTIAL * LANES] = P
-    effort = mean_square(count, buffer, i, COMMAND)
+    effort = mean_square(actuator, buffer, i, COMMAND)
     terms = (
         w[0] / (1.0 / P + shape.effort_weight * effort),
         w[1] if inside else 0.0,
