@@ -107,7 +107,8 @@ def advance(
     stages that make a step. projection: 1.0 or 0.0.
     """
     # The size of a block is a constant and the loops start at zero: only then can the compiler
-    # prove that no index is negative, and use vector loads.
+    # prove that no index is negative, and use vector loads. Of the loops that some actuators do not
+    # have it must be told with `index`.
     block_size = block_rows(scheme, actuator) * LANES
     nothing = 0.0  # NaN, if a command is not finite
     for k in range(len(commands)):
@@ -133,7 +134,7 @@ def advance(
             if (not is_steady(actuator)) and stage % stages == 0 and len(commands) > 0:
                 for k in range(count):
                     for lane in range(LANES):
-                        i = (group * _GROUP + k) * block_size + lane
+                        i = index((group * _GROUP + k) * block_size) + lane
                         begin, dt = length * (stage // stages), length * substeps
                         _drive(actuator, scheme, frame, buffer, i, begin, length, dt)
             for k in range(count):
@@ -170,7 +171,7 @@ def advance(
             if (not is_steady(actuator)) and last and len(commands) > 0:
                 for k in range(count):
                     for lane in range(LANES):
-                        i = (group * _GROUP + k) * block_size + lane
+                        i = index((group * _GROUP + k) * block_size) + lane
                         _settle(actuator, scheme, frame, buffer, i, length, length * substeps)
     return -1
 
