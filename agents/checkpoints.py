@@ -1,16 +1,20 @@
 """Everything that a Stable-Baselines3 training depends on, in one file, written atomically.
 
 The file is a zip of four entries: the model as SB3 saves it (weights, optimizer, step count, last
-observations), the vector env with its running episodes, the random generators, and for off-policy
-algorithms the replay buffer. A training restored from it goes on as if it had never stopped.
-It holds pickles: load your own only.
+observations), the vector env with its running episodes and the statistics of its normaliser, the
+random generators, and for off-policy algorithms the replay buffer. A training restored from it goes
+on as if it had never stopped. The file before it is kept, for the case that one is damaged.
+They hold pickles: load your own only.
 """
 
+import copy
 import io
+import os
 import pickle
 import random
 import time
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +22,13 @@ import numpy as np
 import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.vec_env import VecMonitor
+from stable_baselines3.common.vec_env import VecEnv, VecMonitor, VecNormalize
 
 from rbgym.agents.run_folder import replacing
+
+# Where a model keeps its action noise between loading and learning.
+_NOISE = "noise_as_saved"
+_STATISTICS = ("obs_rms", "ret_rms", "returns", "old_obs", "old_reward")
 
 
 class CheckpointCallback(BaseCallback):
@@ -37,6 +45,9 @@ class CheckpointCallback(BaseCallback):
     def _on_training_start(self) -> None:
         self.last = self.model.num_timesteps
         self.started = time.perf_counter() - getattr(self.model, "wall_time", 0.0)
+        noise = vars(self.model).pop(_NOISE, None)
+        if noise is not None:
+            self.model.action_noise = noise  # type: ignore[attr-defined]
 
     def _on_rollout_start(self) -> None:
         if self.model.num_timesteps - self.last >= self.every:
@@ -51,40 +62,80 @@ class CheckpointCallback(BaseCallback):
         return True
 
 
+def previous(path: Path) -> Path:
+    """Where the checkpoint before the one at `path` is kept."""
+    return path.with_name(f"{path.stem}.previous{path.suffix}")
+
+
 def save(path: Path, model: BaseAlgorithm) -> None:
-    """Write the state of a training between two rollouts."""
+    """Write the state of a training between two rollouts, and keep the file that was there."""
     buffer = io.BytesIO()
     model.save(buffer)
-    with replacing(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
-        archive.writestr("model.zip", buffer.getvalue())
-        archive.writestr("generators.pkl", pickle.dumps(_generators(model)))
-        archive.writestr("env.pkl", pickle.dumps(_env_state(_monitor(model))))
-        if hasattr(model, "replay_buffer"):
-            archive.writestr("replay_buffer.pkl", pickle.dumps(model.replay_buffer))
+    with replacing(path) as temporary:
+        with zipfile.ZipFile(temporary, "w") as archive:
+            archive.writestr("model.zip", buffer.getvalue())
+            archive.writestr("generators.pkl", pickle.dumps(_generators(model)))
+            archive.writestr("env.pkl", pickle.dumps(_env_state(_env(model))))
+            if hasattr(model, "replay_buffer"):
+                archive.writestr("replay_buffer.pkl", pickle.dumps(model.replay_buffer))
+        if path.exists():
+            os.replace(path, previous(path))
 
 
-def load(path: Path, algorithm: type[BaseAlgorithm], env: VecMonitor) -> BaseAlgorithm:
+def load(
+    path: Path,
+    algorithm: type[BaseAlgorithm],
+    env: VecEnv,
+    report: Callable[[str], None] = lambda message: None,
+) -> BaseAlgorithm | None:
     """The model as it was saved, on `env`, which is put back where it was then.
 
-    Raises ValueError if the file is no checkpoint.
+    Of a file that is damaged, the one before it, and `report` is told. None if there is neither.
+    Raises ValueError if there are files but none is a checkpoint.
     """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            parts = {name: archive.read(name) for name in archive.namelist()}
-    except zipfile.BadZipFile as error:
-        raise ValueError(f"{str(path)!r} is no checkpoint: {error}") from None
-    _restore_env(env, pickle.loads(parts["env.pkl"]))
-    saved = io.BytesIO(parts["model.zip"])
-    model = algorithm.load(saved, env=env, device="cpu", force_reset=False)
+    there = [file for file in (path, previous(path)) if file.exists()]
+    damage = ""
+    for file in there:
+        try:
+            parts = _parts(file)
+        except (zipfile.BadZipFile, EOFError, KeyError, pickle.UnpicklingError, OSError) as error:
+            damage = damage or f"{str(file)!r} is no checkpoint: {error}"
+            continue
+        if damage:
+            report(f"{damage}; going on from {str(file)!r}")
+        return _restored(parts, algorithm, env)
+    if damage:
+        raise ValueError(damage)
+    return None
+
+
+def _parts(path: Path) -> dict[str, Any]:
+    """The entries of a file; reading a damaged one raises."""
+    with zipfile.ZipFile(path) as archive:
+        parts: dict[str, Any] = {name: archive.read(name) for name in archive.namelist()}
+    pickled = [name for name in parts if name.endswith(".pkl")]
+    for name in {"env.pkl", "generators.pkl", *pickled}:
+        parts[name] = pickle.loads(parts[name])
+    parts["model.zip"] = io.BytesIO(parts["model.zip"])
+    return parts
+
+
+def _restored(parts: dict[str, Any], algorithm: type[BaseAlgorithm], env: VecEnv) -> BaseAlgorithm:
+    _restore_env(env, parts["env.pkl"])
+    model = algorithm.load(parts["model.zip"], env=env, device="cpu", force_reset=False)
     if "replay_buffer.pkl" in parts:
-        model.replay_buffer = pickle.loads(parts["replay_buffer.pkl"])  # type: ignore[attr-defined]
-    _restore_generators(model, pickle.loads(parts["generators.pkl"]))
+        model.replay_buffer = parts["replay_buffer.pkl"]  # type: ignore[attr-defined]
+    if getattr(model, "action_noise", None) is not None:
+        # `learn` starts the noise anew; the callback puts this back.
+        vars(model)[_NOISE] = copy.deepcopy(model.action_noise)
+    # Last: whatever was built above may have drawn from them.
+    _restore_generators(model, parts["generators.pkl"])
     return model
 
 
-def _monitor(model: BaseAlgorithm) -> VecMonitor:
+def _env(model: BaseAlgorithm) -> VecEnv:
     env = model.get_env()
-    assert isinstance(env, VecMonitor)
+    assert env is not None
     return env
 
 
@@ -104,17 +155,29 @@ def _restore_generators(model: BaseAlgorithm, states: dict[str, Any]) -> None:
     model.action_space.np_random.bit_generator.state = states["actions"]
 
 
-def _env_state(env: VecMonitor) -> dict[str, Any]:
-    adapter: Any = env.venv
+def _layers(env: VecEnv) -> tuple[VecNormalize | None, VecMonitor, Any]:
+    """The normaliser, if there is one, the monitor and the adapter of a vector env."""
+    outer = env if isinstance(env, VecNormalize) else None
+    monitor = outer.venv if outer else env
+    assert isinstance(monitor, VecMonitor)
+    return outer, monitor, monitor.venv
+
+
+def _env_state(env: VecEnv) -> dict[str, Any]:
+    normalizer, monitor, adapter = _layers(env)
     return {
         "vector_env": adapter.vector_env,
         "reset_infos": adapter.reset_infos,
-        "monitor": (env.episode_count, env.episode_returns, env.episode_lengths),
+        "monitor": (monitor.episode_count, monitor.episode_returns, monitor.episode_lengths),
+        # Its own pickle leaves the running returns out.
+        "normalizer": normalizer and {k: getattr(normalizer, k) for k in _STATISTICS},
     }
 
 
-def _restore_env(env: VecMonitor, state: dict[str, Any]) -> None:
-    adapter: Any = env.venv
+def _restore_env(env: VecEnv, state: dict[str, Any]) -> None:
+    normalizer, monitor, adapter = _layers(env)
     adapter.vector_env.close()
     adapter.vector_env, adapter.reset_infos = state["vector_env"], state["reset_infos"]
-    env.episode_count, env.episode_returns, env.episode_lengths = state["monitor"]
+    monitor.episode_count, monitor.episode_returns, monitor.episode_lengths = state["monitor"]
+    if normalizer is not None:
+        vars(normalizer).update(state["normalizer"])

@@ -5,6 +5,7 @@ evaluation of a trained policy. Bad input ends with one line on stderr and exit 
 """
 
 import importlib
+import re
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,9 +15,13 @@ from typer.core import TyperGroup
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Plot = Annotated[Path | None, typer.Option(help="Write a plot to this file.")]
+Unpickle = Annotated[
+    str | None, typer.Option(help="Algorithm of a model's zip whose author you trust (ppo).")
+]
 
 
-_EXTRAS = {"matplotlib", "scipy", "stable_baselines3", "tensorboard", "torch", "tqdm", "yaml"}
+_EXTRAS = {"matplotlib", "optuna", "safetensors", "sb3_contrib", "scipy", "stable_baselines3"}
+_EXTRAS |= {"tensorboard", "torch", "tqdm", "yaml"}
 _INSTALL = "; this command needs pip install 'rbgym[agents]'"
 
 
@@ -116,13 +121,25 @@ def simulate(
 @app.command()
 def train(
     env: Annotated[str, typer.Argument(help="Environment, see rbgym list.")],
-    algo: Annotated[str, typer.Option(help="ppo, sac or td3.")] = "ppo",
+    algo: Annotated[str, typer.Option(help="ppo, sac, td3, tqc or recurrent_ppo.")] = "ppo",
     out: Annotated[
         Path | None, typer.Option(help="Folder of the run; default runs/ENV-ALGO-SEED.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of training.")] = 0,
     timesteps: Annotated[int | None, typer.Option(help="Env steps; default as tuned.")] = None,
+    hyperparameters: Annotated[
+        Path | None, typer.Option(help="YAML like that of rl-baselines3-zoo, in place of ours.")
+    ] = None,
+    change: Annotated[
+        list[str] | None, typer.Option("--set", help="KEY=VALUE, one hyperparameter.")
+    ] = None,
+    env_arg: Annotated[
+        list[str] | None, typer.Option(help="KEY=VALUE, one argument of the environment.")
+    ] = None,
     checkpoint_every: Annotated[int, typer.Option(help="Env steps between checkpoints.")] = 50_000,
+    evaluate_every: Annotated[
+        int | None, typer.Option(help="Env steps between runs on the test set; 0: never.")
+    ] = None,
     overwrite: Annotated[bool, typer.Option(help="Start anew; lose what OUT holds.")] = False,
     progress: Annotated[bool, typer.Option(help="Show a progress bar.")] = True,
     as_json: Json = False,
@@ -137,8 +154,12 @@ def train(
         out=out,
         seed=seed,
         timesteps=timesteps,
+        hyperparameters=hyperparameters,
+        changes=_pairs("set", change),
+        env_kwargs=_pairs("env-arg", env_arg),
         resume=not overwrite,
         checkpoint_every=checkpoint_every,
+        evaluate_every=evaluate_every,
         progress=progress,
         report=lambda message: typer.echo(message, err=True),
     )
@@ -154,11 +175,17 @@ def train(
 
 @app.command()
 def evaluate(
-    targets: Annotated[list[str], typer.Argument(help="Folders of runs, or controllers (pd).")],
-    compare: Annotated[list[str] | None, typer.Option(help="One more target.")] = None,
+    targets: Annotated[
+        list[str],
+        typer.Argument(help="Environment, and folders, controllers (pd) or 'pretrained'."),
+    ],
+    policy: Annotated[
+        list[str] | None, typer.Option("--policy", "--compare", help="One more target.")
+    ] = None,
     env: Annotated[
         str | None, typer.Option(help="Environment; default: the first run's, or RigidTop-v0.")
     ] = None,
+    unpickle: Unpickle = None,
     episodes: Annotated[int, typer.Option(help="Start states of the test set.")] = 256,
     plot: Plot = None,
     as_json: Json = False,
@@ -166,7 +193,8 @@ def evaluate(
     """Measure policies and controllers on the same fixed start states."""
     from rbgym.agents import comparison, reports
 
-    evaluations = comparison.compare([*targets, *(compare or [])], env, episodes)
+    env, targets = _env_among(targets, env)
+    evaluations = comparison.compare([*targets, *(policy or [])], env, episodes, unpickle)
     if plot:
         from rbgym.agents.plots import plot_comparison
 
@@ -221,6 +249,32 @@ def bench(
 
     result = measure(rounds, seconds)
     reports.print_json(result) if as_json else reports.print_bench(result)
+
+
+def _pairs(name: str, texts: list[str] | None) -> dict[str, Any]:
+    """KEY=VALUE of an option, VALUE read as YAML; ValueError for what is none."""
+    import yaml
+
+    pairs = {}
+    for text in texts or ():
+        key, equals, value = text.partition("=")
+        if not (key and equals):
+            raise ValueError(f"--{name} must be KEY=VALUE, got {text!r}")
+        try:
+            pairs[key] = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise ValueError(f"--{name} {key} must be YAML: {error}") from None
+    return pairs
+
+
+def _env_among(targets: list[str], env: str | None) -> tuple[str | None, list[str]]:
+    """The first target that is the id of an environment, unless `env` is one, and the others."""
+    named = [
+        target for target in targets if re.search(r"-v\d+$", target) and not Path(target).exists()
+    ]
+    if env is None and named:
+        env = named[0]
+    return env, [target for target in targets if target not in named]
 
 
 def _numbers(name: str, text: str, counts: tuple[int, ...]) -> list[float]:

@@ -1,40 +1,61 @@
-"""Runs and controllers by name, measured on the same cases."""
+"""Runs, trained policies and controllers by name, measured on the same cases."""
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
 
 from rbgym.agents import controllers
-from rbgym.agents.controllers import Policy
 from rbgym.agents.evaluation import Evaluation, evaluate
-from rbgym.agents.run_folder import RunFolder
 from rbgym.registration import ENVIRONMENTS
+
+PRETRAINED = "pretrained"
 
 
 def compare(
-    targets: Sequence[str], env_id: str | None = None, episodes: int = 256
+    targets: Sequence[str],
+    env_id: str | None = None,
+    episodes: int = 256,
+    unpickle: str | None = None,
 ) -> dict[str, Evaluation]:
     """Each target's evaluation, by its name.
 
-    targets: folders of runs or names of controllers. env_id: None for that of the first run, with
-    its arguments, or RigidTop-v0 without any run. Raises ValueError for what is neither.
+    targets: folders of runs or policies, names of controllers, or "pretrained" for the package's
+    policy. env_id: None for that of the first folder, with its arguments, or RigidTop-v0 without
+    any. unpickle: see `rbgym.agents.library.load`.
+    Raises ValueError for what is none of these, and for a policy that was trained on other
+    observations.
     """
-    folders = {name: RunFolder(Path(name)) for name in targets if name not in controllers.names()}
-    for name, folder in folders.items():
-        if not folder.path.is_dir():
-            raise ValueError(
-                f"target {name!r} is neither a folder nor one of the controllers "
-                f"{controllers.names()}"
-            )
-    configs = [folder.read_config() for folder in folders.values()]
+    policies = {
+        name: load(name, env_id, unpickle) for name in targets if name not in controllers.names()
+    }
+    configs = [policy.config for policy in policies.values() if "env_id" in policy.config]
     env_kwargs = configs[0]["env_kwargs"] if configs and env_id is None else {}
     env_id = env_id or (configs[0]["env_id"] if configs else next(iter(ENVIRONMENTS)))
-    policies = {name: _policy(name, folders.get(name)) for name in targets}
-    return {n: evaluate(p, env_id, episodes, **env_kwargs) for n, p in policies.items()}
+    for policy in policies.values():
+        policy.require(env_id, observation_space(env_id, env_kwargs))
+    return {n: evaluate(policies.get(n, n), env_id, episodes, **env_kwargs) for n in targets}
 
 
-def _policy(name: str, folder: RunFolder | None) -> Policy | str:
-    if folder is None:
-        return name
-    from rbgym.agents.training import load_policy
+def load(name: str, env_id: str | None = None, unpickle: str | None = None) -> Any:
+    """The trained policy of that name, for the env if it is "pretrained"."""
+    from rbgym.agents import library
 
-    return load_policy(folder)
+    if name == PRETRAINED:
+        return library.load(env_id or next(iter(ENVIRONMENTS)))
+    if not Path(name).exists():
+        raise ValueError(
+            f"target {name!r} is neither a folder nor {PRETRAINED!r} nor one of the controllers "
+            f"{controllers.names()}"
+        )
+    return library.load(Path(name), unpickle=unpickle)
+
+
+def observation_space(env_id: str, env_kwargs: dict[str, Any]) -> gym.Space[Any]:
+    """What one lane of the env shows."""
+    env = gym.make(env_id, **env_kwargs)
+    try:
+        return env.observation_space
+    finally:
+        env.close()

@@ -76,6 +76,16 @@ def evaluate(
     return _summary(rollouts)
 
 
+def has_test_set(env_id: str) -> bool:
+    """Whether the env is a task of rbgym, which categories of start states make a test set of."""
+    module, _, name = env_id.rpartition(":")
+    if module:
+        importlib.import_module(module)
+    entry_point = gym.spec(name).entry_point
+    creator = load_env_creator(entry_point) if isinstance(entry_point, str) else entry_point
+    return isinstance(getattr(creator, "task", None), Task)
+
+
 def task_of(env_id: str) -> Task:
     """The declaration of a registered task."""
     module, _, name = env_id.rpartition(":")

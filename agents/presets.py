@@ -1,21 +1,96 @@
-"""The hyperparameters that stand in agents/hyperparameters, one YAML file for each algorithm."""
+"""Hyperparameters: those in agents/hyperparameters, one YAML file an algorithm, or the user's own.
 
+The files are those of rl-baselines3-zoo: a block for each env, "default" for all others; values
+like `lin_1e-3` for a schedule that falls to zero; n_envs, n_timesteps, normalize, noise_type and
+noise_std beside what the algorithm's constructor takes. Nothing in a file is executed.
+"""
+
+import ast
+from collections.abc import Mapping
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import yaml
 
-ALGORITHMS = ("ppo", "sac", "td3")
+from rbgym.agents.algorithms import algorithm, is_off_policy, parameters
+from rbgym.envs.arguments import hint
+
+# Beside those of the algorithm's constructor.
+_OWN = ("n_envs", "n_timesteps", "normalize")
+_NOISE = ("noise_type", "noise_std")
+_POLICY = ("net_arch", "activation_fn", "log_std_init", "ortho_init", "squash_output", "n_critics")
+_POLICY += ("n_quantiles", "lstm_hidden_size", "n_lstm_layers", "shared_lstm", "enable_critic_lstm")
+_NORMALIZE = ("norm_obs", "norm_reward", "clip_obs", "clip_reward", "gamma", "epsilon")
 
 
-def load(algo: str, env_id: str) -> dict[str, Any]:
-    """The hyperparameters of an algorithm for an env: the default ones, and the env's own.
+def load(
+    algo: str,
+    env_id: str,
+    file: str | Path | None = None,
+    changes: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The hyperparameters of an algorithm for an env: the default ones, the env's own, `changes`.
 
-    Raises ValueError for an algorithm other than "ppo", "sac" and "td3".
+    file: YAML in place of ours; where it lacks a key, ours is not asked. Raises ValueError for an
+    algorithm that is unknown, for a file that cannot be read, and for a key that is not one.
     """
-    if algo not in ALGORITHMS:
-        raise ValueError(f"algo must be one of {list(ALGORITHMS)}, got {algo!r}")
-    file = resources.files("rbgym.agents") / "hyperparameters" / f"{algo}.yml"
-    table: dict[str, dict[str, Any]] = yaml.safe_load(file.read_text(encoding="utf-8"))
-    name = env_id.rpartition(":")[2]
-    return {**table["default"], **table.get(name, {})}
+    algorithm(algo)
+    table, name = _table(algo, file), env_id.rpartition(":")[2]
+    found = {**table.get("default", {}), **table.get(name, {}), **(changes or {})}
+    known = (*_OWN, *(_NOISE if is_off_policy(algo) else ()), *parameters(algo))
+    _require_known("hyperparameters", found, known)
+    for key, within in (("policy_kwargs", _POLICY), ("normalize", _NORMALIZE)):
+        if key in found and not isinstance(found[key], bool):
+            found[key] = _mapping(key, found[key])
+            _require_known(key, found[key], within)
+    for key in ("n_envs", "n_timesteps"):
+        value = found.get(key)
+        if not isinstance(value, int | float) or value < 1 or int(value) != value:
+            raise ValueError(f"{key} must be a positive integer, got {value!r}")
+        found[key] = int(value)
+    if not isinstance(found.get("policy"), str):
+        raise ValueError(f"policy must be a name like MlpPolicy, got {found.get('policy')!r}")
+    return found
+
+
+def _table(algo: str, file: str | Path | None) -> dict[str, dict[str, Any]]:
+    source: Any = Path(file) if file else resources.files("rbgym.agents") / "hyperparameters"
+    source = source if file else source / f"{algo}.yml"
+    try:
+        table = yaml.safe_load(source.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ValueError(f"hyperparameters {str(source)!r} cannot be read: {error}") from None
+    if not isinstance(table, dict) or not all(isinstance(v, dict) for v in table.values()):
+        raise ValueError(f"hyperparameters {str(source)!r} must map names of envs to mappings")
+    return table
+
+
+def _mapping(key: str, value: Any) -> dict[str, Any]:
+    """A mapping, or the text `dict(name=literal, ...)` as in the files of rl-baselines3-zoo."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    try:
+        call = ast.parse(value, mode="eval").body
+        if isinstance(call, ast.Call) and not call.args and ast.unparse(call.func) == "dict":
+            return {str(pair.arg): _literal(pair.value) for pair in call.keywords}
+    except (SyntaxError, TypeError, ValueError):
+        pass
+    raise ValueError(f"{key} must be a mapping of names to plain values, got {value!r}")
+
+
+def _literal(node: ast.expr) -> Any:
+    """A plain value; of a name like nn.ReLU, the name."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == "dict" and not node.args:
+        return {str(pair.arg): _literal(pair.value) for pair in node.keywords}
+    return ast.literal_eval(node)
+
+
+def _require_known(what: str, found: Mapping[str, Any], known: tuple[str, ...]) -> None:
+    for key in found:
+        if key not in known:
+            raise ValueError(
+                f"{what} must be among {sorted(known)}, got {key!r}{hint(str(key), list(known))}"
+            )

@@ -11,6 +11,9 @@ from typing import Any
 
 # What makes two runs the same: the rest of config.json tells how and with what it was made.
 IDENTITY = ("env_id", "algo", "seed", "timesteps", "hyperparameters", "env_kwargs")
+# What a run writes beside the log; results.json, which says that it is finished, goes first.
+_FILES = ("results.json", "policy.json", "policy.safetensors", "model.zip", "checkpoint.zip")
+_FILES += ("checkpoint.previous.zip", "config.json")
 
 
 @dataclass(frozen=True)
@@ -31,8 +34,13 @@ class RunFolder:
 
     @property
     def model(self) -> Path:
-        """The trained policy, as Stable-Baselines3 saves it."""
+        """The trained model, as Stable-Baselines3 saves it, to be trained further."""
         return self.path / "model.zip"
+
+    @property
+    def policy(self) -> Path:
+        """The trained policy as data, see `rbgym.agents.policies`."""
+        return self.path / "policy.json"
 
     @property
     def results(self) -> Path:
@@ -67,8 +75,8 @@ class RunFolder:
 
     def clear(self) -> None:
         """Remove what a run wrote, and nothing else."""
-        for file in (self.results, self.model, self.checkpoint, self.config):
-            file.unlink(missing_ok=True)
+        for name in _FILES:
+            (self.path / name).unlink(missing_ok=True)
         shutil.rmtree(self.tensorboard, ignore_errors=True)
 
 

@@ -1,29 +1,28 @@
 """Training with Stable-Baselines3 that survives being interrupted."""
 
-import platform
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
-import stable_baselines3
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
-from stable_baselines3.common.vec_env import VecMonitor
+from stable_baselines3.common.vec_env import VecEnv
 
-from rbgym.agents import checkpoints, presets
-from rbgym.agents.evaluation import TEST_SEEDS
+from rbgym.agents import checkpoints, evaluation, judging, policies
+from rbgym.agents.algorithms import algorithm, require_actions
+from rbgym.agents.models import new_model, normalized
+from rbgym.agents.policies import TrainedPolicy
 from rbgym.agents.progress import ProgressCallback
+from rbgym.agents.run_config import run_config
 from rbgym.agents.run_folder import RunFolder, read_json, replacing, write_json
 from rbgym.agents.sb3 import make_sb3_env
 
-_PACKAGES = ("rbgym", "gymnasium", "stable-baselines3", "torch", "numpy", "numba")
+# What of config.json belongs to the policy wherever it goes.
+_TOLD = ("env_id", "env_kwargs", "algo", "hyperparameters", "seed", "timesteps", "versions", "git")
 
 
 @dataclass(frozen=True)
@@ -45,10 +44,13 @@ def train(
     out: str | Path,
     seed: int = 0,
     timesteps: int | None = None,
+    hyperparameters: str | Path | None = None,
+    changes: Mapping[str, Any] | None = None,
     resume: bool = True,
     progress: bool = True,
     env_kwargs: dict[str, Any] | None = None,
     checkpoint_every: int = 50_000,
+    evaluate_every: int | None = None,
     callbacks: Sequence[BaseCallback] = (),
     report: Callable[[str], None] = lambda message: None,
 ) -> Training:
@@ -59,86 +61,52 @@ def train(
     does nothing. With resume=False it starts anew, and what the folder held is lost.
 
     timesteps: env steps of all lanes together, rounded up to whole rollouts; None for the
-    preset's. checkpoint_every: env steps between checkpoints. report: told in words what happens.
+    preset's. hyperparameters: a YAML file in place of ours; changes: single ones in place of the
+    file's. checkpoint_every: env steps between checkpoints. evaluate_every: env steps between
+    two runs on the test set, of a task that has one; None for a twentieth of the training, 0 for
+    none. report: told in words what happens.
     Raises ValueError for bad arguments, and if `out` holds another run.
     """
-    config = _config(env_id, algo, seed, timesteps, env_kwargs or {})
-    folder = RunFolder(Path(out))
-    if not resume:
-        folder.clear()
-    folder.claim(config)
-    if folder.results.exists():
-        return Training(folder, read_json(folder.results), None)
+    config = run_config(env_id, algo, seed, timesteps, env_kwargs or {}, hyperparameters, changes)
+    folder, callbacks = RunFolder(Path(out)), list(callbacks)
     env = _env(config)
     try:
-        model = _model(folder, config, env)
+        require_actions(algo, env.action_space)
+        model = new_model(algo, config["hyperparameters"], env, seed)
+        if not resume:
+            folder.clear()
+        folder.claim(config)
+        if folder.results.exists():
+            return Training(folder, read_json(folder.results), None)
+        saved = checkpoints.load(folder.checkpoint, algorithm(algo), env, report)
+        if saved is not None:
+            model = saved
+            report(f"resuming {folder.path} from step {model.num_timesteps}")
         started_from = model.num_timesteps
-        if started_from:
-            report(f"resuming {folder.path} from step {started_from}")
         model.set_logger(configure(str(folder.tensorboard), ["tensorboard"]))
-        saving = checkpoints.CheckpointCallback(folder.checkpoint, checkpoint_every)
-        _learn(model, config["timesteps"], [*callbacks, saving], progress)
+        if evaluate_every != 0 and evaluation.has_test_set(env_id):
+            every = evaluate_every or max(config["timesteps"] // 20, 1)
+            callbacks.append(judging.JudgingCallback(env_id, config["env_kwargs"], every))
+        callbacks.append(checkpoints.CheckpointCallback(folder.checkpoint, checkpoint_every))
+        _learn(model, config["timesteps"], callbacks, progress)
     finally:
         env.close()
-    with replacing(folder.model) as temporary, temporary.open("wb") as file:
-        model.save(file)
-    results = _results(model)
-    write_json(folder.results, results)
-    return Training(folder, results, started_from)
+    return Training(folder, _finish(folder, model, config), started_from)
 
 
-def load_policy(folder: RunFolder) -> BaseAlgorithm:
+def load_policy(folder: RunFolder) -> TrainedPolicy:
     """The trained policy of a run; ValueError if the run is not finished."""
-    algorithm = _algorithm(folder.read_config()["algo"])
-    if not folder.model.is_file():
-        raise ValueError(f"{str(folder.path)!r} has no model.zip: its training is not finished")
-    return algorithm.load(folder.model, device="cpu")
+    folder.read_config()
+    if not folder.policy.is_file():
+        raise ValueError(f"{str(folder.path)!r} has no policy.json: its training is not finished")
+    return policies.read(folder.path)
 
 
-def _config(
-    env_id: str, algo: str, seed: int, timesteps: int | None, env_kwargs: dict[str, Any]
-) -> dict[str, Any]:
-    hyperparameters = presets.load(algo, env_id)
-    gym.spec(env_id)  # raises, with a near name, before a folder is made
-    lanes, preset_steps = hyperparameters.pop("n_envs"), hyperparameters.pop("n_timesteps")
-    timesteps = preset_steps if timesteps is None else timesteps
-    if timesteps < 1:
-        raise ValueError(f"timesteps must be a positive integer, got {timesteps!r}")
-    if not 0 <= seed <= TEST_SEEDS.start - lanes:
-        raise ValueError(
-            f"seed must be from 0 to {TEST_SEEDS.start - lanes}, got {seed!r}: "
-            "the seeds beyond belong to the test set"
-        )
-    return {
-        "env_id": env_id,
-        "algo": algo,
-        "seed": seed,
-        "timesteps": timesteps,
-        "hyperparameters": {"n_envs": lanes, **hyperparameters},
-        "env_kwargs": env_kwargs,
-        "versions": {name: version(name) for name in _PACKAGES}
-        | {"python": platform.python_version()},
-        "command": sys.argv,
-    }
-
-
-def _algorithm(algo: str) -> type[BaseAlgorithm]:
-    algorithm: type[BaseAlgorithm] = getattr(stable_baselines3, algo.upper())
-    return algorithm
-
-
-def _env(config: dict[str, Any]) -> VecMonitor:
-    lanes = config["hyperparameters"]["n_envs"]
-    return make_sb3_env(config["env_id"], lanes, config["seed"], **config["env_kwargs"])
-
-
-def _model(folder: RunFolder, config: dict[str, Any], env: VecMonitor) -> BaseAlgorithm:
-    algorithm = _algorithm(config["algo"])
-    if folder.checkpoint.exists():
-        return checkpoints.load(folder.checkpoint, algorithm, env)
-    arguments = {k: v for k, v in config["hyperparameters"].items() if k != "n_envs"}
-    model: BaseAlgorithm = algorithm(env=env, seed=config["seed"], device="cpu", **arguments)
-    return model
+def _env(config: dict[str, Any]) -> VecEnv:
+    hyperparameters = config["hyperparameters"]
+    lanes = hyperparameters["n_envs"]
+    env = make_sb3_env(config["env_id"], lanes, config["seed"], **config["env_kwargs"])
+    return normalized(hyperparameters, env)
 
 
 def _learn(
@@ -151,13 +119,36 @@ def _learn(
         model.learn(remaining, [*callbacks, *([bar] if bar else [])], reset_num_timesteps=False)
 
 
+def _finish(folder: RunFolder, model: BaseAlgorithm, config: dict[str, Any]) -> dict[str, Any]:
+    """Write what a run leaves; results.json last."""
+    results = _results(model)
+    with replacing(folder.model) as temporary, temporary.open("wb") as file:
+        model.save(file)
+    told = {key: config[key] for key in _TOLD}
+    policies.write(folder.path, model, told | {"training": results})
+    write_json(folder.results, results)
+    return results
+
+
 def _results(model: BaseAlgorithm) -> dict[str, Any]:
     episodes = list(model.ep_info_buffer or ())
-    seconds = float(getattr(model, "wall_time", 0.0))
+    judged = judging.judging_time(model)
+    seconds = float(getattr(model, "wall_time", 0.0)) - judged
     return {
         "timesteps": model.num_timesteps,
         "wall_time": seconds,
+        "judging_time": judged,
         "steps_per_second": model.num_timesteps / seconds if seconds else None,
+        "time_to_threshold": judging.time_to_threshold(model),
         "last_mean_return": float(np.mean([e["r"] for e in episodes])) if episodes else None,
         "last_mean_length": float(np.mean([e["l"] for e in episodes])) if episodes else None,
+        "replay_buffer_bytes": _bytes(getattr(model, "replay_buffer", None)),
+        "judgements": judging.judgements(model),
     }
+
+
+def _bytes(buffer: Any) -> int:
+    """Size of the arrays of a replay buffer."""
+    values = [] if buffer is None else list(vars(buffer).values())
+    values += [part for value in values if isinstance(value, dict) for part in value.values()]
+    return sum(value.nbytes for value in values if isinstance(value, np.ndarray))

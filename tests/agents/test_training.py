@@ -7,27 +7,29 @@ import subprocess
 import sys
 import time
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 pytest.importorskip("stable_baselines3")
 
+from safetensors.numpy import load_file
 from stable_baselines3.common.callbacks import BaseCallback
 
-from rbgym.agents import presets
 from rbgym.agents.run_folder import RunFolder, replacing
 from rbgym.agents.training import load_policy, train
 
 SMALL_PPO = {"n_envs": 8, "n_timesteps": 1024, "n_steps": 16, "batch_size": 64, "n_epochs": 2}
-SMALL_OFF_POLICY = {"n_envs": 4, "n_timesteps": 400, "learning_starts": 100, "batch_size": 32}
-
-
-@pytest.fixture(autouse=True)
-def small_presets(monkeypatch: pytest.MonkeyPatch) -> None:
-    small = {"ppo": SMALL_PPO, "sac": SMALL_OFF_POLICY, "td3": SMALL_OFF_POLICY}
-    load = presets.load
-    monkeypatch.setattr(presets, "load", lambda algo, env: load(algo, env) | small[algo])
+SMALL_OFF_POLICY = {
+    "n_envs": 4,
+    "n_timesteps": 400,
+    "learning_starts": 100,
+    "batch_size": 32,
+    "buffer_size": 1000,
+}
+SMALL_TD3 = {**SMALL_OFF_POLICY, "noise_type": "ornstein-uhlenbeck", "noise_std": 0.2}
+SMALL = {"ppo": SMALL_PPO, "sac": SMALL_OFF_POLICY, "td3": SMALL_TD3, "tqc": SMALL_OFF_POLICY}
 
 
 class InterruptAt(BaseCallback):
@@ -43,18 +45,18 @@ class InterruptAt(BaseCallback):
         return True
 
 
-def small_train(out, algo="ppo", **kwargs):
-    return train(
-        "RigidTop-v0", algo, out=out, **({"progress": False, "checkpoint_every": 128} | kwargs)
-    )
+def small_train(out, algo="ppo", normalize=False, **kwargs):
+    usual = {"progress": False, "checkpoint_every": 128, "evaluate_every": 0}
+    changes = SMALL.get(algo, {}) | {"normalize": normalize}
+    return train("RigidTop-v0", algo, out=out, **(usual | {"changes": changes} | kwargs))
 
 
-def weights(folder: RunFolder) -> dict[str, np.ndarray]:
-    return {k: v.numpy() for k, v in load_policy(folder).policy.state_dict().items()}
+def tensors(folder: RunFolder) -> dict[str, np.ndarray]:
+    return load_file(folder.path / "policy.safetensors")
 
 
 def assert_same_weights(one: RunFolder, other: RunFolder) -> None:
-    first, second = weights(one), weights(other)
+    first, second = tensors(one), tensors(other)
     assert first.keys() == second.keys()
     for name, value in first.items():
         np.testing.assert_array_equal(value, second[name], err_msg=name)
@@ -71,7 +73,7 @@ def test_a_run_leaves_model_log_config_and_results(tmp_path):
     assert done.results["timesteps"] == 1024
     assert done.results["wall_time"] > 0
     assert list(done.folder.tensorboard.glob("events.*"))
-    assert load_policy(done.folder).num_timesteps == 1024
+    assert load_policy(done.folder).config["training"] == done.results
 
 
 def test_a_finished_run_is_not_trained_again_unless_overwritten(tmp_path):
@@ -87,20 +89,34 @@ def test_a_finished_run_is_not_trained_again_unless_overwritten(tmp_path):
 
 @pytest.mark.parametrize("algo", ["ppo", "sac", "td3"])
 def test_an_interrupted_run_ends_with_the_weights_of_one_that_ran_through(tmp_path, algo):
-    steps = presets.load(algo, "RigidTop-v0")["n_timesteps"]
-    whole = small_train(tmp_path / "whole", algo)
+    steps = SMALL[algo]["n_timesteps"]
+    same = {"normalize": True, "evaluate_every": 256}
+    whole = small_train(tmp_path / "whole", algo, **same)
     with pytest.raises(KeyboardInterrupt):
-        small_train(tmp_path / "cut", algo, callbacks=[InterruptAt(steps * 3 // 4)])
+        small_train(tmp_path / "cut", algo, callbacks=[InterruptAt(steps * 3 // 4)], **same)
     folder = RunFolder(tmp_path / "cut")
     assert folder.checkpoint.exists()
     assert not folder.model.exists()
     said: list[str] = []
-    resumed = small_train(tmp_path / "cut", algo, report=said.append)
+    resumed = small_train(tmp_path / "cut", algo, report=said.append, **same)
     assert steps // 2 <= resumed.resumed_from <= steps * 3 // 4
     assert said == [f"resuming {folder.path} from step {resumed.resumed_from}"]
     assert resumed.results["timesteps"] == whole.results["timesteps"]
     assert resumed.results["last_mean_return"] == whole.results["last_mean_return"]
     assert_same_weights(whole.folder, resumed.folder)
+    assert any(name.startswith("normalizer.") for name in tensors(whole.folder))
+    found, again = whole.results["judgements"], resumed.results["judgements"]
+    assert len(found) > 1
+    clocks_off = [[{**entry, "seconds": 0} for entry in entries] for entries in (found, again)]
+    assert clocks_off[0] == clocks_off[1]
+
+
+def test_judging_a_policy_does_not_change_what_is_learned(tmp_path):
+    judged = small_train(tmp_path / "judged", normalize=True, evaluate_every=128)
+    left_alone = small_train(tmp_path / "alone", normalize=True)
+    assert_same_weights(judged.folder, left_alone.folder)
+    assert judged.results["judging_time"] > 0
+    assert left_alone.results["judgements"] == []
 
 
 def test_an_interruption_before_the_first_checkpoint_starts_over(tmp_path):
@@ -145,25 +161,58 @@ def test_an_interrupted_write_keeps_the_old_file(tmp_path):
     assert list(tmp_path.iterdir()) == [file]
 
 
-def test_a_damaged_checkpoint_is_named(tmp_path):
+def cut_short(checkpoint: Path) -> None:
+    content = checkpoint.read_bytes()
+    checkpoint.write_bytes(content[: len(content) // 2])
+
+
+def garbled(checkpoint: Path) -> None:
+    content = bytearray(checkpoint.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    checkpoint.write_bytes(content)
+
+
+@pytest.mark.parametrize("damage", [cut_short, garbled])
+def test_a_damaged_checkpoint_is_passed_over_for_the_one_before(tmp_path, damage):
+    whole = small_train(tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        small_train(tmp_path / "cut", callbacks=[InterruptAt(640)])
+    damage(tmp_path / "cut" / "checkpoint.zip")
+    said: list[str] = []
+    resumed = small_train(tmp_path / "cut", report=said.append)
+    assert resumed.resumed_from == 384
+    assert "checkpoint.zip' is no checkpoint" in said[0]
+    assert "checkpoint.previous.zip" in said[0]
+    assert_same_weights(whole.folder, resumed.folder)
+
+
+def test_a_folder_of_damaged_checkpoints_is_refused_and_kept(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         small_train(tmp_path, callbacks=[InterruptAt(512)])
-    (tmp_path / "checkpoint.zip").write_bytes(b"nothing")
+    for name in ("checkpoint.zip", "checkpoint.previous.zip"):
+        (tmp_path / name).write_bytes(b"nothing")
     with pytest.raises(ValueError, match=r"checkpoint\.zip' is no checkpoint"):
         small_train(tmp_path)
+    assert (tmp_path / "checkpoint.zip").read_bytes() == b"nothing"
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"algo": "dqn"}, "algo must be one of"),
+        ({"changes": {"n_stepz": 8}}, "hyperparameters must be among .* did you mean 'n_steps'"),
+        ({"changes": {"noise_std": 0.1}}, "hyperparameters must be among"),
+        ({"changes": {"policy_kwargs": "dict(net_arc=[8])"}}, "policy_kwargs must be among"),
+        ({"changes": {"policy_kwargs": "print(1)"}}, "policy_kwargs must be a mapping"),
+        ({"changes": {"learning_rate": "exp_1"}}, "learning_rate must be a positive number or lin"),
+        ({"changes": {"n_envs": 0}}, "n_envs must be a positive integer, got 0"),
+        ({"changes": {"policy": "CnnPolicy"}}, "hyperparameters of ppo are refused"),
         ({"timesteps": 0}, "timesteps must be a positive integer, got 0"),
         ({"seed": -1}, "seed must be from 0 to"),
         ({"seed": 1_000_000}, "belong to the test set"),
     ],
 )
-def test_bad_arguments_leave_no_folder(tmp_path, changes, message, monkeypatch):
-    monkeypatch.undo()  # the real presets refuse an unknown algorithm
+def test_bad_arguments_leave_no_folder(tmp_path, changes, message):
     with pytest.raises(ValueError, match=message):
         small_train(tmp_path / "run", **changes)
     assert not (tmp_path / "run").exists()

@@ -1,0 +1,51 @@
+"""Policies by name: those of the package, those in a folder, and foreign files on request."""
+
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from rbgym.agents import policies
+from rbgym.agents.algorithms import algorithm
+from rbgym.agents.policies import TrainedPolicy
+from rbgym.envs.arguments import hint
+
+
+def names() -> list[str]:
+    """The ids of the environments that the package has a policy for."""
+    return sorted(entry.name for entry in _shelf().iterdir() if (entry / policies.CONFIG).is_file())
+
+
+def load(name: str | Path, *, unpickle: str | None = None) -> TrainedPolicy:
+    """A trained policy; it has `predict`, as controllers and Stable-Baselines3's models do.
+
+    name: the id of an environment, for the policy that the package has for it; or a folder, of a
+    run or of a policy alone; or a model's zip of Stable-Baselines3. A zip holds pickles, and
+    loading it can run anything that its author wrote: it is refused unless `unpickle` names the
+    algorithm that it is of. Nothing else is executed, nor is anything fetched.
+    Raises ValueError for what is none of these.
+    """
+    path = Path(name)
+    if path.is_dir():
+        return policies.read(path)
+    if path.suffix == ".zip" and path.is_file():
+        return _model(path, unpickle)
+    entry = str(name).rpartition(":")[2]
+    if entry not in names():
+        raise ValueError(
+            f"name must be a folder or one of {names()}, got {str(name)!r}{hint(entry, names())}"
+        )
+    with resources.as_file(_shelf() / entry) as folder:
+        return policies.read(folder)
+
+
+def _shelf() -> Any:
+    return resources.files("rbgym.agents") / "pretrained"
+
+
+def _model(path: Path, algo: str | None) -> TrainedPolicy:
+    if algo is None:
+        raise ValueError(
+            f"{str(path)!r} holds pickles, which can run code when loaded: say unpickle='ppo', or "
+            "whichever algorithm it is of (--unpickle ppo), if you trust who made it"
+        )
+    return TrainedPolicy.of(algorithm(algo).load(path, device="cpu"))

@@ -1,0 +1,34 @@
+"""Gymnasium spaces as plain data, for JSON: boxes of numbers, and dicts of them."""
+
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+
+def as_plain(space: spaces.Space[Any]) -> dict[str, Any]:
+    """The space as plain data. Raises ValueError for a space that is no Box or Dict of them."""
+    if isinstance(space, spaces.Dict):
+        return {"dict": {key: as_plain(part) for key, part in space.items()}}
+    if not isinstance(space, spaces.Box):
+        raise ValueError(f"space must be a Box or a Dict of boxes, got {space}")
+    bounds = {name: _text(values) for name, values in (("low", space.low), ("high", space.high))}
+    return {"box": {**bounds, "shape": list(space.shape), "dtype": str(space.dtype)}}
+
+
+def space_of(content: dict[str, Any]) -> spaces.Space[Any]:
+    """The space that `as_plain` made this of."""
+    if "dict" in content:
+        return spaces.Dict({key: space_of(part) for key, part in content["dict"].items()})
+    box = content["box"]
+    low, high = (_values(box[name], box["shape"], box["dtype"]) for name in ("low", "high"))
+    return spaces.Box(low, high, dtype=np.dtype(box["dtype"]).type)
+
+
+def _text(values: Any) -> list[str]:
+    # As text: JSON has no infinity. repr of a float64 is exact for float32 too.
+    return [repr(float(x)) for x in np.asarray(values).ravel()]
+
+
+def _values(texts: list[str], shape: list[int], dtype: str) -> Any:
+    return np.array([float(text) for text in texts]).reshape(shape).astype(dtype)
