@@ -1,25 +1,16 @@
 """Policies and classical controllers measured on one fixed set of start states."""
 
-import importlib
 import math
 from dataclasses import dataclass, field
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
-from gymnasium.envs.registration import load_env_creator
-from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from rbgym.agents import controllers
+from rbgym.agents.cases import Episodes, play
 from rbgym.agents.controllers import Policy
-from rbgym.envs.task import Task
 
 Array = NDArray[np.float64]
-
-# Start states are drawn from the lane's own seed: these never meet those of a training run. A
-# quarter of them is for each category of the task. The set's version is the env's.
-TEST_SEEDS = range(1_000_000, 1_000_256)
 
 
 @dataclass(frozen=True)
@@ -57,130 +48,40 @@ class Evaluation:
 def evaluate(
     policy: Policy | str, env_id: str = "RigidTop-v0", episodes: int = 256, **env_kwargs: Any
 ) -> Evaluation:
-    """Run one episode from each of the first `episodes` states of the task's test set.
-
-    The states go round the categories of the task, which decide on `initial`. policy: whatever has
-    `predict`, e.g. a Stable-Baselines3 model, or a controller's name. env_kwargs: arguments of the
-    env, of which `initial` plays no part: the test set is always the same. Raises ValueError for
-    bad arguments.
-    """
-    if not 1 <= episodes <= len(TEST_SEEDS):
-        raise ValueError(f"episodes must be from 1 to {len(TEST_SEEDS)}, got {episodes!r}")
-    categories = task_of(env_id).categories
-    rollouts = {}
-    for k, (category, initial) in enumerate(categories.items()):
-        seeds = list(TEST_SEEDS[:episodes][k :: len(categories)])
-        if seeds:
-            kwargs = {**env_kwargs, "initial": initial}
-            rollouts[category] = _rollout(policy, env_id, seeds, kwargs)
-    return _summary(rollouts)
+    """What a policy, or the controller of that name, makes of the test set; arguments as `play`."""
+    return summary(play(policy, env_id, episodes, **env_kwargs))
 
 
-def has_test_set(env_id: str) -> bool:
-    """Whether the env is a task of rbgym, which categories of start states make a test set of."""
-    module, _, name = env_id.rpartition(":")
-    if module:
-        importlib.import_module(module)
-    entry_point = gym.spec(name).entry_point
-    creator = load_env_creator(entry_point) if isinstance(entry_point, str) else entry_point
-    return isinstance(getattr(creator, "task", None), Task)
-
-
-def task_of(env_id: str) -> Task:
-    """The declaration of a registered task."""
-    module, _, name = env_id.rpartition(":")
-    if module:
-        importlib.import_module(module)
-    creator: Any = load_env_creator(str(gym.spec(name).entry_point))
-    task: Task = creator.task
-    return task
-
-
-def _rollout(
-    policy: Policy | str, env_id: str, seeds: list[int], kwargs: dict[str, Any]
-) -> "_Rollout":
-    env = gym.make_vec(env_id, num_envs=len(seeds), autoreset_mode=AutoresetMode.DISABLED, **kwargs)
-    try:
-        chosen = controllers.make(policy, env) if isinstance(policy, str) else policy
-        return _Rollout(env, seeds).run(chosen)
-    finally:
-        env.close()
-
-
-class _Rollout:
-    """The first episode of each lane of a vector env in DISABLED mode."""
-
-    def __init__(self, env: Any, seeds: list[int]) -> None:
-        n = env.num_envs
-        self.env, self.seeds = env, seeds
-        self.dt = float(env.unwrapped.dt)
-        self.running = np.ones(n, dtype=np.bool_)
-        self.returns, self.lengths = np.zeros(n), np.zeros(n, dtype=np.int64)
-        self.success = np.zeros(n, dtype=np.bool_)
-        self.settled = env.unwrapped.task.angle, env.unwrapped.task.rate
-        self.attitude_error: list[Array] = []
-        self.rate_error: list[Array] = []
-
-    def run(self, policy: Policy) -> "_Rollout":
-        obs, info = self.env.reset(seed=self.seeds)
-        self._record(info)
-        start, state = np.ones(len(self.seeds), dtype=np.bool_), None
-        while self.running.any():
-            actions, state = policy.predict(
-                obs, state=state, episode_start=start, deterministic=True
-            )
-            obs, rewards, terminated, truncated, info = self.env.step(actions)
-            self.returns[self.running] += rewards[self.running]
-            self.lengths[self.running] += 1
-            self._record(info)
-            start = done = terminated | truncated
-            ended = done & self.running
-            if ended.any():
-                self.success[ended] = np.asarray(info["is_success"])[ended]
-                self.running &= ~done
-            if done.any() and self.running.any():
-                obs, _ = self.env.reset(options={"reset_mask": done.copy()})
-        return self
-
-    def _record(self, info: Any) -> None:
-        self.attitude_error.append(np.where(self.running, info["attitude_error"], np.nan))
-        self.rate_error.append(np.where(self.running, info["rate_error"], np.nan))
-
-
-def _summary(rollouts: dict[str, _Rollout]) -> Evaluation:
-    runs = list(rollouts.values())
-    first, steps = runs[0], max(len(run.rate_error) for run in runs)
-    # Back in the order of the seeds, whatever their categories.
-    order = np.argsort(np.concatenate([run.seeds for run in runs]))
-    angle = np.concatenate([_padded(run.attitude_error, steps) for run in runs], axis=1)[:, order]
-    rate = np.concatenate([_padded(run.rate_error, steps) for run in runs], axis=1)[:, order]
-    lengths = np.concatenate([run.lengths for run in runs])[order]
-    returns = np.concatenate([run.returns for run in runs])[order]
-    success = np.concatenate([run.success for run in runs])[order]
-    n, successes = len(success), int(success.sum())
-    inside = (angle < first.settled[0]) & (rate < first.settled[1])
-    settled = settling_times(inside | np.isnan(angle), first.dt)
+def summary(played: Episodes) -> Evaluation:
+    """The figures of merit of these episodes."""
+    n, successes = len(played.success), int(played.success.sum())
+    settled = settling(played)
+    angle, success = played.attitude_error, played.success
     return Evaluation(
         episodes=n,
-        mean_return=float(returns.mean()),
-        std_return=float(returns.std()),
+        mean_return=float(played.returns.mean()),
+        std_return=float(played.returns.std()),
         success_rate=successes / n,
         success_interval=wilson_interval(successes, n),
-        final_error=float(np.degrees(np.median(angle[lengths, np.arange(n)]))),
+        final_error=float(np.degrees(np.median(angle[played.lengths, np.arange(n)]))),
         settling_time=float(np.median(settled[success])) if successes else None,
-        length=float(lengths.mean()),
-        by_category={name: float(run.success.mean()) for name, run in rollouts.items()},
-        time=np.asarray(first.dt * np.arange(steps), dtype=np.float64),
+        length=float(played.lengths.mean()),
+        by_category={
+            str(name): float(success[played.category == name].mean())
+            for name in dict.fromkeys(played.category)
+        },
+        time=played.time,
         attitude_error=angle,
-        rate_error=rate,
-        settled=first.settled,
+        rate_error=played.rate_error,
+        settled=played.settled,
     )
 
 
-def _padded(history: list[Array], steps: int) -> Array:
-    """The history (instants, n), with nan up to `steps` instants."""
-    values = np.stack(history)
-    return np.pad(values, ((0, steps - len(values)), (0, 0)), constant_values=np.nan)
+def settling(played: Episodes) -> Array:
+    """Time [s] at which each episode settled for good, inf where it did not; (n,)."""
+    angle, rate = played.attitude_error, played.rate_error
+    inside = (angle < played.settled[0]) & (rate < played.settled[1])
+    return settling_times(inside | np.isnan(angle), played.dt)
 
 
 def settling_times(inside: NDArray[np.bool_], dt: float) -> Array:

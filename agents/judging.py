@@ -5,7 +5,8 @@ from typing import Any
 
 from stable_baselines3.common.callbacks import BaseCallback
 
-from rbgym.agents.evaluation import TEST_SEEDS, evaluate
+from rbgym.agents.cases import TEST_SEEDS
+from rbgym.agents.evaluation import evaluate
 from rbgym.agents.policies import TrainedPolicy
 
 # Success rate on the test set from which a task counts as learned.

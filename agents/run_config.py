@@ -11,7 +11,7 @@ from typing import Any
 import gymnasium as gym
 
 from rbgym.agents import presets
-from rbgym.agents.evaluation import TEST_SEEDS
+from rbgym.agents.cases import TEST_SEEDS
 
 _PACKAGES = ("rbgym", "gymnasium", "stable-baselines3", "sb3-contrib", "torch", "numpy", "numba")
 

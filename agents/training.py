@@ -12,7 +12,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
 from stable_baselines3.common.vec_env import VecEnv
 
-from rbgym.agents import checkpoints, evaluation, judging, policies
+from rbgym.agents import cases, checkpoints, judging, policies
 from rbgym.agents.algorithms import algorithm, require_actions
 from rbgym.agents.models import new_model, normalized
 from rbgym.agents.policies import TrainedPolicy
@@ -84,7 +84,7 @@ def train(
             report(f"resuming {folder.path} from step {model.num_timesteps}")
         started_from = model.num_timesteps
         model.set_logger(configure(str(folder.tensorboard), ["tensorboard"]))
-        if evaluate_every != 0 and evaluation.has_test_set(env_id):
+        if evaluate_every != 0 and cases.has_test_set(env_id):
             every = evaluate_every or max(config["timesteps"] // 20, 1)
             callbacks.append(judging.JudgingCallback(env_id, config["env_kwargs"], every))
         callbacks.append(checkpoints.CheckpointCallback(folder.checkpoint, checkpoint_every))

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from rbgym.agents.evaluation import TEST_SEEDS, evaluate, settling_times, wilson_interval
+from rbgym.agents.cases import TEST_SEEDS
+from rbgym.agents.evaluation import evaluate, settling_times, wilson_interval
 
 
 @pytest.mark.parametrize(("k", "n"), [(0, 10), (10, 10), (3, 7), (250, 256), (1, 1)])

@@ -9,7 +9,8 @@ import pytest
 from stable_baselines3 import PPO, SAC, HerReplayBuffer
 
 from rbgym.agents import controllers
-from rbgym.agents.evaluation import TEST_SEEDS, evaluate, task_of
+from rbgym.agents.cases import TEST_SEEDS, task_of
+from rbgym.agents.evaluation import evaluate
 from rbgym.agents.sb3 import make_sb3_env
 from rbgym.registration import ENVIRONMENTS
 

@@ -1,0 +1,207 @@
+"""The benchmark card of a task: controllers and policies, on the same start states, side by side."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from numpy.typing import NDArray
+
+from rbgym.agents import comparison, controllers, library, merits
+from rbgym.agents.cases import TEST_SEEDS, Episodes, joined, play_category, task_of
+from rbgym.agents.controllers import Policy
+from rbgym.agents.evaluation import settling, wilson_interval
+
+ALL = "all"
+# (policy or controller's name, env_id, category, seeds, env_kwargs): the arguments of one piece.
+Piece = tuple[Any, ...]
+# Calls the function with each piece's arguments; results in order.
+Spread = Callable[[Callable[..., Episodes], Sequence[Piece]], Iterable[Episodes]]
+
+
+@dataclass(frozen=True)
+class Merits:
+    """How some episodes went. success_interval: Wilson's, 95 %. Of the rest the medians, None
+    where there is nothing to tell.
+
+    final_error, overshoot: attitude [deg]; settling_time [s], over the successes; effort [N m s];
+    torque_variation [N m]; unwound: successes that came by the long way round; eigenaxis_share:
+    settling time over the least time of a turn about the eigenaxis, of starts at rest.
+    """
+
+    episodes: int
+    success_rate: float
+    success_interval: tuple[float, float]
+    mean_return: float
+    final_error: float
+    settling_time: float | None
+    overshoot: float | None
+    effort: float
+    torque_variation: float
+    unwound: int | None
+    eigenaxis_share: float | None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One controller or algorithm: merits by category and of "all"; success of each seed.
+
+    of_seeds: by the seed of training, for policies trained with several; else empty. origin: what
+    made a trained policy: algorithm, seed, timesteps, wall_time; empty for a controller.
+    played: the episodes of all seeds, for plots.
+    """
+
+    merits: Mapping[str, Merits]
+    of_seeds: Mapping[int, float]
+    origin: Mapping[str, Any]
+    played: Episodes = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Card:
+    """The rows of a task by name, best first."""
+
+    env_id: str
+    rows: Mapping[str, Row]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Without the episodes, ready for JSON."""
+        rows = {
+            name: {
+                "merits": {category: vars(found) for category, found in row.merits.items()},
+                "of_seeds": {str(seed): rate for seed, rate in row.of_seeds.items()},
+                "origin": dict(row.origin),
+            }
+            for name, row in self.rows.items()
+        }
+        return {"env_id": self.env_id, "rows": rows}
+
+
+def in_turn(function: Callable[..., Episodes], pieces: Sequence[Piece]) -> list[Episodes]:
+    """One piece after the other, in this process."""
+    return [function(*piece) for piece in pieces]
+
+
+def make_card(
+    env_id: str,
+    targets: Sequence[str] = (),
+    *,
+    episodes: int = 256,
+    env_kwargs: Mapping[str, Any] | None = None,
+    spread: Spread = in_turn,
+) -> Card:
+    """Measure controllers and policies on the test set of a task.
+
+    targets: names of controllers, "pretrained", or folders of runs or policies, of which those of
+    one algorithm with different seeds make one row; without any, every controller that fits, and
+    the package's policy if there is one. spread: who does the work, piece by piece.
+    Raises ValueError for bad arguments.
+    """
+    if not 1 <= episodes <= len(TEST_SEEDS):
+        raise ValueError(f"episodes must be from 1 to {len(TEST_SEEDS)}, got {episodes!r}")
+    kwargs, task = dict(env_kwargs or {}), task_of(env_id)
+    env = gym.make(env_id, **kwargs)
+    try:
+        groups = _groups(list(targets) or _usual(env_id, env), env_id, env)
+        pieces: list[Piece] = []
+        for members in groups.values():
+            for member in members:
+                pieces += _pieces(member, env_id, task.categories, episodes, kwargs)
+        done = iter(spread(play_category, pieces))
+        rows = {}
+        count = min(len(task.categories), episodes)
+        for name, members in groups.items():
+            runs = [joined([next(done) for _ in range(count)]) for _ in members]
+            rows[name] = _row(members, runs, env.unwrapped)
+    finally:
+        env.close()
+    best_first = sorted(rows, key=lambda name: -rows[name].merits[ALL].success_rate)
+    return Card(env_id, {name: rows[name] for name in best_first})
+
+
+def _usual(env_id: str, env: gym.Env[Any, Any]) -> list[str]:
+    known = env_id.rpartition(":")[2] in library.names()
+    return [*controllers.for_env(env), *([comparison.PRETRAINED] if known else [])]
+
+
+def _groups(
+    targets: list[str], env_id: str, env: gym.Env[Any, Any]
+) -> dict[str, list[Policy | str]]:
+    """The members of each row, by its name."""
+    groups: dict[str, list[Policy | str]] = {}
+    for target in targets:
+        if target in controllers.names():
+            groups[target] = [target]
+            continue
+        policy = comparison.load(target, env_id)
+        policy.require(env_id, env.observation_space)
+        algorithm = str(policy.config.get("algo", "policy"))
+        name = f"{algorithm}, shipped" if target == comparison.PRETRAINED else algorithm
+        groups.setdefault(name, []).append(policy)
+    return groups
+
+
+def _pieces(
+    member: Policy | str,
+    env_id: str,
+    categories: Mapping[str, Any],
+    episodes: int,
+    kwargs: dict[str, Any],
+) -> list[Piece]:
+    pieces: list[Piece] = []
+    for k, (category, initial) in enumerate(categories.items()):
+        seeds = list(TEST_SEEDS[:episodes][k :: len(categories)])
+        if seeds:
+            pieces.append((member, env_id, category, seeds, {**kwargs, "initial": initial}))
+    return pieces
+
+
+def _row(members: Sequence[Any], runs: list[Episodes], env: Any) -> Row:
+    origin = dict(getattr(members[0], "config", {}))
+    training = origin.get("training", {})
+    told = {key: origin[key] for key in ("algo", "seed", "timesteps") if key in origin}
+    told |= {k: training[k] for k in ("wall_time", "time_to_threshold") if k in training}
+    seeds = [getattr(member, "config", {}).get("seed") for member in members]
+    rates = [float(run.success.mean()) for run in runs]
+    together = joined(runs)
+    categories = list(dict.fromkeys(together.category))
+    found = {ALL: measured(together, env)}
+    found |= {str(c): measured(chosen(together, together.category == c), env) for c in categories}
+    of_seeds = dict(zip(seeds, rates, strict=True)) if len(members) > 1 else {}
+    return Row(found, of_seeds, told, together)
+
+
+def chosen(played: Episodes, mask: NDArray[np.bool_]) -> Episodes:
+    """Some of the episodes."""
+    fields = dict(vars(played))
+    for name in ("seeds", "category", "returns", "lengths", "success"):
+        fields[name] = fields[name][mask]
+    for name in ("attitude_error", "rate_error", "torque", "actions", "relative"):
+        fields[name] = None if fields[name] is None else fields[name][:, mask]
+    return Episodes(**fields)
+
+
+def measured(played: Episodes, env: Any) -> Merits:
+    """The merits of these episodes. env: the single env of the task."""
+    n, successes = len(played.success), int(played.success.sum())
+    unwound, share = merits.unwound(played), merits.share_of_eigenaxis_bound(played, env)
+    return Merits(
+        episodes=n,
+        success_rate=successes / n,
+        success_interval=wilson_interval(successes, n),
+        mean_return=float(played.returns.mean()),
+        final_error=float(np.degrees(np.median(merits.final_error(played)))),
+        settling_time=_median(settling(played)[played.success]),
+        overshoot=_median(np.degrees(merits.overshoot(played))),
+        effort=float(np.median(merits.effort(played))),
+        torque_variation=float(np.median(merits.torque_variation(played))),
+        unwound=None if unwound is None else int(unwound.sum()),
+        eigenaxis_share=None if share is None else _median(share),
+    )
+
+
+def _median(values: NDArray[np.float64]) -> float | None:
+    """The median of what is not nan; None where nothing is left."""
+    left = values[~np.isnan(values)]
+    return float(np.median(left)) if len(left) else None

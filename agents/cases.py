@@ -1,0 +1,217 @@
+"""The fixed start states of a task, and what a policy makes of them."""
+
+import importlib
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.envs.registration import load_env_creator
+from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
+
+from rbgym.agents import controllers
+from rbgym.agents.controllers import Policy
+from rbgym.agents.controllers.law import relative
+from rbgym.envs.parts.goals import Target
+from rbgym.envs.parts.observations import FORMS
+from rbgym.envs.task import Task
+
+Array = NDArray[np.float64]
+
+# Start states are drawn from the lane's own seed: these never meet those of a training run. A
+# quarter of them is for each category of the task. The set's version is the env's.
+TEST_SEEDS = range(1_000_000, 1_000_256)
+_HISTORIES = ("attitude_error", "rate_error", "torque", "actions", "relative")
+
+
+@dataclass(frozen=True)
+class Episodes:
+    """One episode from each of n start states, in the order of their seeds.
+
+    category (n,): the task's, of each start. returns, lengths [steps], success (n,).
+    Histories (instants, n), the first at the start; nan after a lane's end: attitude_error [rad]
+    and rate_error [rad/s] to the goal; torque (instants, n, 3), the mean torque [N m] of each
+    control period, body axes, nan at the start; actions (instants, n, channels) likewise;
+    relative (instants, n, 4), attitude relative to the target where the task has one, else None.
+    dt: control period [s]. settled: angle [rad] and rate [rad/s] within which the task is done.
+    """
+
+    seeds: NDArray[np.int64]
+    category: NDArray[np.str_]
+    returns: Array
+    lengths: NDArray[np.int64]
+    success: NDArray[np.bool_]
+    attitude_error: Array
+    rate_error: Array
+    torque: Array
+    actions: Array
+    relative: Array | None
+    dt: float
+    settled: tuple[float, float]
+
+    @property
+    def time(self) -> Array:
+        """Instants of the histories [s]."""
+        return np.asarray(self.dt * np.arange(len(self.attitude_error)), dtype=np.float64)
+
+
+def has_test_set(env_id: str) -> bool:
+    """Whether the env is a task of rbgym: its categories of start states make a test set."""
+    return isinstance(getattr(_creator(env_id), "task", None), Task)
+
+
+def task_of(env_id: str) -> Task:
+    """The declaration of a registered task. Raises ValueError for an env that is none."""
+    task = getattr(_creator(env_id), "task", None)
+    if not isinstance(task, Task):
+        raise ValueError(f"env_id must be a task of rbgym, got {env_id!r}")
+    return task
+
+
+def _creator(env_id: str) -> Any:
+    module, _, name = env_id.rpartition(":")
+    if module:
+        importlib.import_module(module)
+    entry_point = gym.spec(name).entry_point
+    return load_env_creator(entry_point) if isinstance(entry_point, str) else entry_point
+
+
+def play(
+    policy: Policy | str, env_id: str = "RigidTop-v0", episodes: int = 256, **env_kwargs: Any
+) -> Episodes:
+    """Run one episode from each of the first `episodes` states of the task's test set.
+
+    The states go round the categories of the task, which decide on `initial`. policy: whatever has
+    `predict`, e.g. a Stable-Baselines3 model, or a controller's name. env_kwargs: arguments of the
+    env, of which `initial` plays no part: the test set is always the same. Raises ValueError for
+    bad arguments.
+    """
+    if not 1 <= episodes <= len(TEST_SEEDS):
+        raise ValueError(f"episodes must be from 1 to {len(TEST_SEEDS)}, got {episodes!r}")
+    categories = task_of(env_id).categories
+    parts = []
+    for k, (category, initial) in enumerate(categories.items()):
+        seeds = list(TEST_SEEDS[:episodes][k :: len(categories)])
+        if seeds:
+            kwargs = {**env_kwargs, "initial": initial}
+            parts.append(play_category(policy, env_id, category, seeds, kwargs))
+    return joined(parts)
+
+
+def play_category(
+    policy: Policy | str, env_id: str, category: str, seeds: list[int], env_kwargs: dict[str, Any]
+) -> Episodes:
+    """One episode from each of the states that these seeds draw."""
+    env = gym.make_vec(
+        env_id, num_envs=len(seeds), autoreset_mode=AutoresetMode.DISABLED, **env_kwargs
+    )
+    try:
+        chosen = controllers.make(policy, env) if isinstance(policy, str) else policy
+        return _Play(env, seeds, category).run(chosen)
+    finally:
+        env.close()
+
+
+class _Play:
+    """The first episode of each lane of a vector env in DISABLED mode."""
+
+    def __init__(self, env: Any, seeds: list[int], category: str) -> None:
+        n = env.num_envs
+        self.env, self.seeds, self.category = env, seeds, category
+        self.running = np.ones(n, dtype=np.bool_)
+        self.returns, self.lengths = np.zeros(n), np.zeros(n, dtype=np.int64)
+        self.success = np.zeros(n, dtype=np.bool_)
+        self.target = isinstance(env.unwrapped.goal, Target) and _shows_quaternion(env)
+        self.histories: dict[str, list[Array]] = {name: [] for name in _HISTORIES}
+
+    def run(self, policy: Policy) -> Episodes:
+        obs, info = self.env.reset(seed=self.seeds)
+        nothing = np.full((len(self.seeds), self.env.single_action_space.shape[0]), np.nan)
+        self._record(obs, info, nothing, np.full((len(self.seeds), 3), np.nan))
+        start, state = np.ones(len(self.seeds), dtype=np.bool_), None
+        while self.running.any():
+            actions, state = policy.predict(
+                obs, state=state, episode_start=start, deterministic=True
+            )
+            obs, rewards, terminated, truncated, info = self.env.step(actions)
+            self.returns[self.running] += rewards[self.running]
+            self.lengths[self.running] += 1
+            self._record(obs, info, actions, info["applied_torque"])
+            start = done = terminated | truncated
+            ended = done & self.running
+            if ended.any():
+                self.success[ended] = np.asarray(info["is_success"])[ended]
+                self.running &= ~done
+            if done.any() and self.running.any():
+                obs, _ = self.env.reset(options={"reset_mask": done.copy()})
+        return self._episodes()
+
+    def _record(self, obs: Any, info: Any, actions: Any, torque: Any) -> None:
+        self._keep("attitude_error", info["attitude_error"])
+        self._keep("rate_error", info["rate_error"])
+        self._keep("torque", torque)
+        self._keep("actions", actions)
+        if self.target:
+            seen = relative(obs) if isinstance(obs, dict) else obs
+            self._keep("relative", seen[:, :4])
+
+    def _keep(self, name: str, values: Any) -> None:
+        values = np.asarray(values, dtype=np.float64)
+        running = self.running.reshape(-1, *(1,) * (values.ndim - 1))
+        self.histories[name].append(np.where(running, values, np.nan))
+
+    def _episodes(self) -> Episodes:
+        base = self.env.unwrapped
+        relative = self.histories.pop("relative")
+        return Episodes(
+            seeds=np.array(self.seeds),
+            category=np.array([self.category] * len(self.seeds)),
+            returns=self.returns,
+            lengths=self.lengths,
+            success=self.success,
+            relative=np.stack(relative) if relative else None,
+            dt=float(base.dt),
+            settled=(base.task.angle, base.task.rate),
+            **{name: np.stack(values) for name, values in self.histories.items()},
+        )
+
+
+def _shows_quaternion(env: Any) -> bool:
+    """Whether an observation begins with the quaternion (w, x, y, z), w >= 0, or can be made to."""
+    space = env.single_observation_space
+    if env.unwrapped.task.split:
+        return True
+    low, high = FORMS["quaternion"].low, FORMS["quaternion"].high
+    return bool((space.low[:4] == low).all() and (space.high[:4] == high).all())
+
+
+def joined(parts: list[Episodes]) -> Episodes:
+    """All of them, in the order of their seeds, whatever their categories."""
+    order = np.argsort(np.concatenate([part.seeds for part in parts]))
+    instants = max(len(part.attitude_error) for part in parts)
+
+    def lanes(name: str) -> Any:
+        return np.concatenate([getattr(part, name) for part in parts])[order]
+
+    def history(name: str) -> Any:
+        values = [getattr(part, name) for part in parts]
+        if any(value is None for value in values):
+            return None
+        return np.concatenate([_padded(value, instants) for value in values], axis=1)[:, order]
+
+    first = parts[0]
+    return Episodes(
+        **{n: lanes(n) for n in ("seeds", "category", "returns", "lengths", "success")},
+        **{
+            n: history(n) for n in ("attitude_error", "rate_error", "torque", "actions", "relative")
+        },
+        dt=first.dt,
+        settled=first.settled,
+    )
+
+
+def _padded(values: Array, instants: int) -> Array:
+    """The history, with nan up to so many instants."""
+    missing = (0, instants - len(values))
+    return np.pad(values, (missing, *((0, 0),) * (values.ndim - 1)), constant_values=np.nan)
