@@ -3,19 +3,32 @@
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from rbgym.agents.controllers import pd
+from rbgym.agents.controllers import lqr, pd
 from rbgym.agents.controllers.b_dot import BDot
+from rbgym.agents.controllers.bang_bang import BangBang
+from rbgym.agents.controllers.base import Controller
+from rbgym.agents.controllers.eigenaxis import eigenaxis_time
+from rbgym.agents.controllers.fitting import fitted
+from rbgym.agents.controllers.geometric import GeometricTracking
+from rbgym.agents.controllers.hysteretic import Hysteretic
 from rbgym.agents.controllers.idle import Idle
-from rbgym.agents.controllers.lqr import PrecessionLQR
+from rbgym.agents.controllers.quaternion_feedback import QuaternionFeedback
 from rbgym.agents.controllers.skater import SpinByScale
 from rbgym.agents.controllers.swing_up import SwingUp
-from rbgym.agents.controllers.wheels import fitted
 from rbgym.envs.arguments import hint
 
-CONTROLLERS: dict[str, Callable[[Any], "Policy"]] = {
+__all__ = ["CONTROLLERS", "Controller", "Policy", "eigenaxis_time", "for_env", "make", "names"]
+
+# Makers: of an env, single or vector, and gains by name. A maker raises ValueError, which says for
+# which envs the law is, where it does not fit.
+CONTROLLERS: dict[str, Callable[..., Controller]] = {
     "pd": pd.for_env,
+    "quaternion_feedback": QuaternionFeedback.for_env,
+    "hysteretic": Hysteretic.for_env,
+    "geometric": GeometricTracking.for_env,
+    "lqr": lqr.for_env,
+    "bang_bang": BangBang.for_env,
     "swing_up": SwingUp.for_env,
-    "lqr": PrecessionLQR.for_env,
     "b_dot": BDot.for_env,
     "scale": SpinByScale.for_env,
     "idle": Idle.for_env,
@@ -41,9 +54,25 @@ def names() -> list[str]:
     return list(CONTROLLERS)
 
 
-def make(name: str, env: Any) -> Policy:
-    """The controller of that name for an env, single or vector; ValueError if there is none."""
+def make(name: str, env: Any, **gains: Any) -> Policy:
+    """The controller of that name for an env, single or vector, with its actuator.
+
+    gains: what the law's class takes; those left out are its defaults. Raises ValueError if there
+    is no such controller, or if it is not for such an env.
+    """
     if name not in CONTROLLERS:
         raise ValueError(f"controller must be one of {names()}, got {name!r}{hint(name, names())}")
-    policy: Policy = fitted(CONTROLLERS[name](env), env)
-    return policy
+    return fitted(CONTROLLERS[name](env, **gains), env)
+
+
+def for_env(env: Any) -> list[str]:
+    """Names of the controllers that fit an env, single or vector; "idle" fits each."""
+    return [name for name in names() if _fits(name, env)]
+
+
+def _fits(name: str, env: Any) -> bool:
+    try:
+        make(name, env)
+    except ValueError:
+        return False
+    return True

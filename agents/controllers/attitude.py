@@ -1,5 +1,7 @@
 """Proportional-derivative control of a whole attitude."""
 
+from typing import Any, Self
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -37,8 +39,27 @@ class AttitudePD(Law):
         self.inertia = np.asarray(body.inertia)
         self.stiffness, self.damping = 2 * frequency**2, 2 * damping * frequency
 
+    @classmethod
+    def of(cls, base: Any, **gains: Any) -> Self:
+        """The law for the body, the limits and the period of an env."""
+        return cls(base.body, base.torque_limit, rate_limit=base.rate_limit, dt=base.dt, **gains)
+
     def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
-        sign = np.where(quaternion[:, :1] < 0, -1.0, 1.0)
-        omega, v = angular_velocity, sign * quaternion[:, 1:]
+        v, omega = nearer(quaternion), angular_velocity
+        return self.limited(self.turning(v, omega, wanted) + self.gyroscopic(omega))
+
+    def turning(self, v: Array, omega: Array, wanted: Array) -> Array:
+        """J times the angular acceleration asked for (n, 3) [N m]; v (n, 3) as above."""
         turn = -self.stiffness * v - self.damping * (omega - wanted) + np.cross(wanted, omega)
-        return self.limited(turn @ self.inertia + np.cross(omega, omega @ self.inertia))
+        return np.asarray(turn @ self.inertia)
+
+    def gyroscopic(self, omega: Array) -> Array:
+        """omega x J omega (n, 3) [N m], which a body needs to turn steadily."""
+        return np.cross(omega, omega @ self.inertia)
+
+
+def nearer(quaternion: Array) -> Array:
+    """The vector part (n, 3) of that of q and -q whose scalar part is not negative."""
+    sign = np.where(quaternion[:, :1] < 0, -1.0, 1.0)
+    v: Array = sign * quaternion[:, 1:]
+    return v

@@ -5,12 +5,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rbgym.agents.controllers.base import Controller
 from rbgym.envs.actuators import MagneticCoils
 
 Array = NDArray[np.float64]
 
 
-class BDot:
+class BDot(Controller):
     """The moment m = -(k / |B|^2) dB/dt, with dB/dt = B x omega, the field's own turning left out.
 
     Its torque, m x B, damps the rates across B with k, which is k = 2 w (1 + sin i) J_min: w and i
@@ -23,11 +24,14 @@ class BDot:
     35(4); the field's rate is had from the rates instead of differences.
     """
 
+    must = "show the field, got shape"
+
     def __init__(
         self, gain: float, *, dipole: float, field: float, rate_limit: float, width: int = 7
     ) -> None:
         self.gain, self.dipole, self.field = gain, dipole, field
         self.rate_limit, self.width = rate_limit, width
+        self.least = width + 3
 
     @classmethod
     def for_env(cls, env: Any, factor: float = 1.0) -> Self:
@@ -45,22 +49,11 @@ class BDot:
             width=base.width,
         )
 
-    def predict(
-        self,
-        observation: Any,
-        state: Any = None,
-        episode_start: Any = None,
-        deterministic: bool = True,
-    ) -> tuple[NDArray[np.float32], None]:
-        """Actions for observations (n, 10) or (10,): quaternion, rates, field."""
-        seen = np.asarray(observation, dtype=np.float64)
-        if seen.ndim not in (1, 2) or seen.shape[-1] < self.width + 3:
-            raise ValueError(f"observation must show the field, got shape {seen.shape}")
-        rows = np.atleast_2d(seen)
+    def commands(self, rows: Array) -> Array:
+        """Commands (n, 3) for observations (n, 10): quaternion, rates, field."""
         omega = rows[:, 4:7] * self.rate_limit
         B = rows[:, self.width : self.width + 3] * self.field
         square = np.maximum(np.sum(B * B, axis=1, keepdims=True), 1e-18)
         m = self.gain * np.cross(omega, B) / square / self.dipole
-        actions = m / np.maximum(np.max(np.abs(m), axis=1, keepdims=True), 1.0)
-        actions = actions.astype(np.float32)
-        return (actions if seen.ndim == 2 else actions[0]), None
+        shortened: Array = m / np.maximum(np.max(np.abs(m), axis=1, keepdims=True), 1.0)
+        return shortened

@@ -1,31 +1,25 @@
 """Doing nothing: what every law and policy must beat."""
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rbgym.agents.controllers.base import Controller
 
-class Idle:
+
+class Idle(Controller):
     """No torque, from as many commands as an env has."""
 
     def __init__(self, channels: int = 3) -> None:
         self.channels = channels
 
     @classmethod
-    def for_env(cls, env: Any) -> "Idle":
+    def for_env(cls, env: Any) -> Self:
         """For an env, single or vector."""
         base = env.unwrapped
         space = getattr(base, "single_action_space", base.action_space)
         return cls(space.shape[0])
 
-    def predict(
-        self,
-        observation: Any,
-        state: Any = None,
-        episode_start: Any = None,
-        deterministic: bool = True,
-    ) -> tuple[NDArray[np.float32], None]:
-        """Zero actions, one for each observation."""
-        seen = observation["observation"] if isinstance(observation, dict) else observation
-        return np.zeros((*np.shape(seen)[:-1], self.channels), np.float32), None
+    def commands(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.zeros((len(rows), self.channels))

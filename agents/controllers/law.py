@@ -1,25 +1,32 @@
-"""What the classical laws share: the interface of learned policies, and the torque's limits."""
+"""What the classical laws of torque share: what they read, and the limits of the torque."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rbgym.agents.controllers.base import Controller
+
 Array = NDArray[np.float64]
 
 
-class Law:
+class Law(Controller):
     """A feedback law u(quaternion, angular_velocity, target's angular velocity).
 
     torque_limit: (3,) [N m], body axes. rate_limit: rate [rad/s] that observations show as 1.
     dt: control period [s]. width: columns of an observation that are attitude, rates and perhaps
-    the target's rates, all of them by default; what an actuator shows comes after.
+    the target's rates, all of them by default. envelope: (k, 3) [1/(N m)], the torques u that can
+    be had, as |envelope u| <= 1.
     """
+
+    must = "have shape (n, 7) or (7,), or 10 columns, got"
 
     def __init__(self, torque_limit: ArrayLike, *, rate_limit: float, dt: float) -> None:
         self.torque_limit = np.asarray(torque_limit, dtype=np.float64)
         self.rate_limit, self.dt = rate_limit, dt
         self.width: int | None = None
+        has = self.torque_limit > 0
+        self.envelope: Array = np.diag(1.0 / self.torque_limit[has]) @ np.eye(3)[has]
 
     def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
         """Torque (n, 3) [N m, body] within the limits.
@@ -29,32 +36,27 @@ class Law:
         """
         raise NotImplementedError
 
-    def predict(
-        self,
-        observation: Any,
-        state: Any = None,
-        episode_start: Any = None,
-        deterministic: bool = True,
-    ) -> tuple[NDArray[np.float32], None]:
-        """Actions for observations (n, 7), (7,), or with the target's rate (n, 10), (10,), as
-        Stable-Baselines3's models answer; or for a dict of goals.
+    def feedback(
+        self, seen: tuple[Array, Array, Array], state: Any, episode_start: Any
+    ) -> tuple[Array, Any]:
+        """Torque (n, 3) [N m, body] for what `torque` takes, and the memory afterwards."""
+        return self.torque(*seen), None
 
-        observation: quaternion (w, x, y, z), then rates as a part of rate_limit. The other
-        arguments are those of learned policies; a law has no memory and no noise.
+    def answer(self, rows: Array, state: Any, episode_start: Any) -> tuple[Array, Any]:
+        """Torque (n, 3) [N m, body] for observations (n, columns), and the memory afterwards.
+
+        rows: quaternion (w, x, y, z), then rates as a part of rate_limit.
         """
-        if isinstance(observation, dict):
-            observation = relative(observation)
-        seen = np.asarray(observation, dtype=np.float64)[..., : self.width]
-        if seen.ndim not in (1, 2) or seen.shape[-1] not in (7, 10):
-            raise ValueError(
-                f"observation must have shape (n, 7) or (7,), or 10 columns, got {seen.shape}"
-            )
-        rows = np.atleast_2d(seen)
-        rates = rows[:, 4:] * self.rate_limit
-        wanted = rates[:, 3:] if rates.shape[1] == 6 else np.zeros_like(rates)
-        u = self.torque(rows[:, :4], rates[:, :3], wanted)
-        actions = self._in_limits(u).astype(np.float32)
-        return (actions if seen.ndim == 2 else actions[0]), None
+        rates = rows[:, 4 : self.width] * self.rate_limit
+        wanted = rates[:, 3:6] if rates.shape[1] == 6 else np.zeros_like(rates[:, :3])
+        return self.feedback((rows[:, :4], rates[:, :3], wanted), state, episode_start)
+
+    def act(self, rows: Array, state: Any, episode_start: Any) -> tuple[Array, Any]:
+        u, state = self.answer(rows, state, episode_start)
+        return self._in_limits(u), state
+
+    def fits(self, columns: int) -> bool:
+        return min(columns, self.width or columns) in (7, 10)
 
     def limited(self, u: Array) -> Array:
         """The torque within the limits, shortened but not turned."""
@@ -63,18 +65,18 @@ class Law:
         within: Array = parts / np.maximum(excess, 1.0) * self.torque_limit
         return within
 
+    def limited_beside(self, u: Array, whole: Array) -> Array:
+        """whole + s u, with the largest s in [0, 1] that is within the limits.
+
+        Where `whole` alone is beyond them, that is shortened and nothing of u is left.
+        """
+        p, g = u @ self.envelope.T, whole @ self.envelope.T
+        room = (1.0 - np.sign(p) * g) / np.maximum(np.abs(p), 1e-300)
+        s = np.clip(np.min(room, axis=-1, keepdims=True), 0.0, 1.0)
+        return self.limited(whole + s * u)
+
     def _in_limits(self, u: Array) -> Array:
         """The torque in parts of its limits; none about an axis that has no torque."""
         limit = np.where(self.torque_limit > 0, self.torque_limit, np.inf)
         parts: Array = u / limit
         return parts
-
-
-def relative(goals: dict[str, Any]) -> Array:
-    """The plain observation that goal-conditioned ones stand for."""
-    from rbgym.quaternion import conjugate, multiply
-
-    state = np.asarray(goals["observation"], dtype=np.float64)
-    target = np.asarray(goals["desired_goal"], dtype=np.float64)
-    relative = multiply(conjugate(target), state[..., :4])
-    return np.concatenate([relative, state[..., 4:]], axis=-1)

@@ -1,4 +1,4 @@
-"""Linear-quadratic control of a heavy top about its steady precession."""
+"""Linear-quadratic control: which, and of a heavy top about its steady precession."""
 
 from typing import Any, Self
 
@@ -6,12 +6,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbgym.agents.controllers.law import Law
+from rbgym.agents.controllers.lqr_rest import AttitudeLQR, UprightLQR
 from rbgym.body import RigidBody
-from rbgym.envs.parts.goals import Axis
+from rbgym.envs.parts.goals import Axis, Target
 from rbgym.potentials import HeavyTop
 from rbgym.quaternion import from_rotation_vector, multiply, rotate_inverse
 
 Array = NDArray[np.float64]
+
+
+def for_env(env: Any, **gains: Any) -> Law:
+    """The law that fits the goal of an env, single or vector; gains: tolerances."""
+    goal = env.unwrapped.goal
+    if isinstance(goal, Target):
+        return AttitudeLQR.for_env(env, **gains)
+    if goal == Axis():
+        return UprightLQR.for_env(env, **gains)
+    return PrecessionLQR.for_env(env, **gains)
 
 
 class PrecessionLQR(Law):

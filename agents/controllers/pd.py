@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbgym.agents.controllers.attitude import AttitudePD
+from rbgym.agents.controllers.fitting import moves
 from rbgym.agents.controllers.law import Law
 from rbgym.agents.controllers.pose import PosePD
 from rbgym.body import RigidBody
 from rbgym.envs.actuators import Forces
 from rbgym.envs.parts.goals import Axis, Rest, Target
-from rbgym.envs.parts.references import Still
 from rbgym.potentials import HeavyTop, SoftWall
 from rbgym.quaternion import from_rotation_vector, multiply, rotate_inverse
 
@@ -30,9 +30,7 @@ def for_env(env: Any, **gains: float) -> Law:
                 gains = {"frequency": 1.0, "spin_time": 1.0, **gains}
             return AxisPD.for_env(base, **gains)
         case Target():
-            if base.task.reference(base.dt) != Still():
-                gains = {"frequency": 2.0, **gains}
-            return AttitudePD(base.body, base.torque_limit, **limits, **gains)
+            return AttitudePD.of(base, **{**({"frequency": 2.0} if moves(base) else {}), **gains})
         case Rest():
             return RateDamping(base.body, base.torque_limit, **limits, **gains)
     raise ValueError(f"env must have a goal that a PD law is known for, got {base.goal!r}")

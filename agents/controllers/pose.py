@@ -24,6 +24,8 @@ class PosePD(AttitudePD):
     k (approach).
     """
 
+    must = "have shape (n, 13) or (13,), got"
+
     def __init__(
         self,
         body: RigidBody,
@@ -75,20 +77,12 @@ class PosePD(AttitudePD):
         limited: Array = F / np.maximum(excess, 1.0)
         return limited
 
-    def predict(
-        self,
-        observation: Any,
-        state: Any = None,
-        episode_start: Any = None,
-        deterministic: bool = True,
-    ) -> tuple[NDArray[np.float32], None]:
-        """Actions (n, 6) or (6,) for observations (n, 13) or (13,), and what comes after."""
-        seen = np.asarray(observation, dtype=np.float64)
-        if seen.ndim not in (1, 2) or seen.shape[-1] < 13:
-            raise ValueError(f"observation must have shape (n, 13) or (13,), got {seen.shape}")
-        rows = np.atleast_2d(seen)
+    def act(self, rows: Array, state: Any, episode_start: Any) -> tuple[Array, Any]:
+        """Commands (n, 6), forces and torques, for observations (n, 13) and what comes after."""
         rates = rows[:, 4:7] * self.rate_limit
         turn = self._in_limits(self.torque(rows[:, :4], rates, np.zeros_like(rates)))
         push = self.force(rows[:, 7:10] * self.distance, rows[:, 10:13] * self.speed)
-        actions = np.concatenate([push / self.force_limit, turn], axis=1).astype(np.float32)
-        return (actions if seen.ndim == 2 else actions[0]), None
+        return np.concatenate([push / self.force_limit, turn], axis=1), None
+
+    def fits(self, columns: int) -> bool:
+        return columns >= 13

@@ -5,13 +5,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rbgym.agents.controllers.base import Controller
 from rbgym.body import RigidBody
 from rbgym.envs.actuators import Scaling
 
 Array = NDArray[np.float64]
 
 
-class SpinByScale:
+class SpinByScale(Controller):
     """Brings a scalable body to the size at which its momentum has the spin wanted.
 
     The spin goes as 1/s^2, so that the scale wanted is d = s sqrt(omega_z / spin). The scaling
@@ -24,6 +25,9 @@ class SpinByScale:
 
     Source: the equations of motion (93) of Moller & Glocker (2012).
     """
+
+    least = 10
+    must = "have shape (n, 10) or (10,), got"
 
     def __init__(
         self,
@@ -57,18 +61,8 @@ class SpinByScale:
             **gains,
         )
 
-    def predict(
-        self,
-        observation: Any,
-        state: Any = None,
-        episode_start: Any = None,
-        deterministic: bool = True,
-    ) -> tuple[NDArray[np.float32], None]:
-        """Actions for observations (n, 10) or (10,): quaternion, rates, spin wanted, s and s'."""
-        seen = np.asarray(observation, dtype=np.float64)
-        if seen.ndim not in (1, 2) or seen.shape[-1] < 10:
-            raise ValueError(f"observation must have shape (n, 10) or (10,), got {seen.shape}")
-        rows = np.atleast_2d(seen)
+    def commands(self, rows: Array) -> Array:
+        """Commands (n, 1) for observations (n, 10): quaternion, rates, spin wanted, s and s'."""
         omega, spin = rows[:, 4:7] * self.rate_limit, rows[:, 7] * self.spin_scale
         s, rate = rows[:, 8], rows[:, 9] * self.scaling.rate
         spin = np.where(np.abs(spin) > 1e-6, spin, 1e-6)
@@ -76,5 +70,4 @@ class SpinByScale:
         pull = self.frequency**2 * (s - wanted) + 2 * self.damping * self.frequency * rate
         kinetic = np.sum(omega * (omega @ self.inertia), axis=1)
         force = -s * kinetic - self.half_trace * pull
-        actions = np.clip(force / self.force, -1.0, 1.0)[:, None].astype(np.float32)
-        return (actions if seen.ndim == 2 else actions[0]), None
+        return np.clip(force / self.force, -1.0, 1.0)[:, None]

@@ -1,0 +1,84 @@
+"""Rest-to-rest slews in nearly the least time about the eigenaxis."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rbgym.agents.controllers.attitude import nearer
+from rbgym.agents.controllers.eigenaxis import acceleration
+from rbgym.agents.controllers.fitting import aimed
+from rbgym.agents.controllers.law import Law
+from rbgym.body import RigidBody
+from rbgym.quaternion import from_rotation_vector, multiply
+
+Array = NDArray[np.float64]
+
+
+class BangBang(Law):
+    """Full torque towards the target, then full torque against, about the eigenaxis.
+
+    With e the eigenaxis and y the angle of the attitude that would be reached in h seconds at the
+    present rate, a the largest acceleration about e that the limits allow, times `braking`, and
+
+        f(y) = y / h                              for y <= a h^2,
+        f(y) = sqrt(a^2 h^2 + 8 a y) / 2 - a h / 2   beyond, at most `slew_rate`,
+
+    the rate wanted is -f e, and u = omega x J omega - s J (omega + f e) / h, s at most 1 for u to
+    stay within the limits. f is the switching curve, omega_e^2 = 2 a angle, of the bang-bang slew,
+    whose time `eigenaxis_time` tells, with a layer of width h about it; near the end the law is
+    linear, critically damped with the frequency 1 / h, so that it does not chatter with the control
+    period. The gyroscopic torque is had whole.
+
+    Gains: layer h [s], by default five control periods; braking; slew_rate [rad/s].
+
+    Source: Wie (2008), Space Vehicle Dynamics and Control, chapter 7, for eigenaxis slews; Han
+    (2009), From PID to active disturbance rejection control, IEEE Trans. Industrial Electronics
+    56(3), for the curve of a double integrator in discrete time and its layer.
+    """
+
+    def __init__(
+        self,
+        body: RigidBody,
+        torque_limit: ArrayLike,
+        *,
+        rate_limit: float,
+        dt: float,
+        layer: float | None = None,
+        braking: float = 0.9,
+        slew_rate: float | None = None,
+    ) -> None:
+        super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
+        self.inertia = np.asarray(body.inertia)
+        self.layer = 5.0 * dt if layer is None else layer
+        self.slew_rate = 0.9 * rate_limit if slew_rate is None else slew_rate
+        self.braking = braking
+        if not (self.torque_limit > 0).all():
+            raise ValueError(f"torque_limit must be positive, got {self.torque_limit}")
+        for name in ("layer", "braking", "slew_rate"):
+            if not 0 < getattr(self, name) < np.inf:
+                raise ValueError(f"{name} must be positive, got {getattr(self, name)!r}")
+
+    @classmethod
+    def for_env(cls, env: Any, **gains: float) -> Self:
+        """The law for an env with a target at rest; gains: layer, braking, slew_rate."""
+        base = aimed(env, "bang-bang slews", still=True)
+        limits = {"rate_limit": base.rate_limit, "dt": base.dt}
+        return cls(base.body, base.torque_limit, **limits, **gains)
+
+    def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
+        omega, h = angular_velocity, self.layer
+        v = nearer(multiply(quaternion, from_rotation_vector(h * omega)))
+        sine = np.linalg.norm(v, axis=-1, keepdims=True)
+        e = v / np.maximum(sine, 1e-12)
+        rate = self.curve(2.0 * np.arcsin(np.minimum(sine, 1.0)), e)
+        u = -(omega + rate * e) @ self.inertia / h
+        return self.limited_beside(u, np.cross(omega, omega @ self.inertia))
+
+    def curve(self, y: Array, e: Array) -> Array:
+        """f (n, 1) [rad/s] for the angles y (n, 1) [rad] about the axes e (n, 3)."""
+        h = self.layer
+        a = self.braking * acceleration(e, self.inertia, self.envelope)[:, None]
+        a = np.minimum(a, 1e9)  # without an axis there is no angle either
+        braking = 0.5 * (np.sqrt((a * h) ** 2 + 8.0 * a * y) - a * h)
+        return np.minimum(np.where(y <= a * h * h, y / h, braking), self.slew_rate)

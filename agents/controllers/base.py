@@ -1,0 +1,72 @@
+"""What every classical controller shares: the interface of learned policies."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbgym.quaternion import conjugate, multiply
+
+Array = NDArray[np.float64]
+
+
+class Controller:
+    """Commands for observations; a subclass gives `commands`, or `act` where it has a memory.
+
+    least: columns that an observation must have. must: what is told of one that is refused.
+    """
+
+    least = 0
+    must = "have columns, got"
+
+    def commands(self, rows: Array) -> Array:
+        """Commands (n, channels) for observations (n, columns), without a memory."""
+        raise NotImplementedError
+
+    def act(self, rows: Array, state: Any, episode_start: Any) -> tuple[Array, Any]:
+        """Commands (n, channels) for observations (n, columns), and the memory afterwards."""
+        return self.commands(rows), None
+
+    def fits(self, columns: int) -> bool:
+        """Whether an observation may have so many columns."""
+        return columns >= self.least
+
+    def predict(
+        self,
+        observation: Any,
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = True,
+    ) -> tuple[NDArray[np.float32], Any]:
+        """Actions for observations (n, columns) or (columns,), or for a dict of goals, and the
+        memory for the next call, as Stable-Baselines3's models answer.
+
+        state: the memory that the last call returned, None at first; most controllers have none.
+        episode_start: (n,), where an episode begins and the memory with it. deterministic: plays
+        no part, as there is no noise. Raises ValueError for an observation of another shape.
+        """
+        if isinstance(observation, dict):
+            observation = relative(observation)
+        seen = np.asarray(observation, dtype=np.float64)
+        if seen.ndim not in (1, 2) or not self.fits(seen.shape[-1]):
+            raise ValueError(f"observation must {self.must} {seen.shape}")
+        commands, state = self.act(np.atleast_2d(seen), state, episode_start)
+        actions = commands.astype(np.float32)
+        return (actions if seen.ndim == 2 else actions[0]), state
+
+
+def fresh(count: int, state: Any, episode_start: Any) -> NDArray[np.bool_]:
+    """Which of `count` lanes begin, (count,): all of them without a memory."""
+    if state is None:
+        return np.ones(count, dtype=np.bool_)
+    if episode_start is None:
+        return np.zeros(count, dtype=np.bool_)
+    return np.broadcast_to(np.asarray(episode_start, dtype=np.bool_), (count,))
+
+
+def relative(goals: dict[str, Any]) -> Array:
+    """The plain observation that goal-conditioned ones stand for."""
+    state = np.asarray(goals["observation"], dtype=np.float64)
+    target = np.asarray(goals["desired_goal"], dtype=np.float64)
+    turned = multiply(conjugate(target), state[..., :4])
+    return np.concatenate([turned, state[..., 4:]], axis=-1)
