@@ -1,4 +1,4 @@
-"""The benchmark card of a task: controllers and policies, on the same start states, side by side."""
+"""The benchmark card of a task: controllers and policies side by side, on the same start states."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rbgym.agents import controllers
 from rbgym.agents.controllers import Policy
-from rbgym.agents.controllers.law import relative
+from rbgym.agents.controllers.base import relative
 from rbgym.envs.parts.goals import Target
 from rbgym.envs.parts.observations import FORMS
 from rbgym.envs.task import Task

@@ -18,6 +18,9 @@ Plot = Annotated[Path | None, typer.Option(help="Write a plot to this file.")]
 Unpickle = Annotated[
     str | None, typer.Option(help="Algorithm of a model's zip whose author you trust (ppo).")
 ]
+EnvArgs = Annotated[
+    list[str] | None, typer.Option(help="KEY=VALUE, one argument of the environment.")
+]
 
 
 _EXTRAS = {"matplotlib", "optuna", "safetensors", "sb3_contrib", "scipy", "stable_baselines3"}
@@ -133,9 +136,7 @@ def train(
     change: Annotated[
         list[str] | None, typer.Option("--set", help="KEY=VALUE, one hyperparameter.")
     ] = None,
-    env_arg: Annotated[
-        list[str] | None, typer.Option(help="KEY=VALUE, one argument of the environment.")
-    ] = None,
+    env_arg: EnvArgs = None,
     checkpoint_every: Annotated[int, typer.Option(help="Env steps between checkpoints.")] = 50_000,
     evaluate_every: Annotated[
         int | None, typer.Option(help="Env steps between runs on the test set; 0: never.")
@@ -203,6 +204,30 @@ def evaluate(
         reports.print_json({name: e.as_dict() for name, e in evaluations.items()})
     else:
         reports.print_evaluations(evaluations)
+
+
+@app.command()
+def card(
+    env: Annotated[str, typer.Argument(help="Environment, see rbgym list.")],
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(help="Controller, 'pretrained' or folder; default: all that fit."),
+    ] = None,
+    episodes: Annotated[int, typer.Option(help="Start states of the test set.")] = 256,
+    out: Annotated[Path | None, typer.Option(help="Write OUT.md, OUT.json and OUT.png.")] = None,
+    env_arg: EnvArgs = None,
+    as_json: Json = False,
+) -> None:
+    """Compare controllers and policies on a task's test set, by many figures of merit."""
+    from rbgym.agents import card_report, reports
+    from rbgym.agents.card import make_card
+
+    kwargs = _pairs("env-arg", env_arg)
+    made = make_card(env, policy or (), episodes=episodes, env_kwargs=kwargs)
+    if out:
+        card_report.write(made, out)
+    content = made.as_dict()
+    reports.print_json(content) if as_json else typer.echo(card_report.markdown(content))
 
 
 @app.command()

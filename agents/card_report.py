@@ -1,0 +1,139 @@
+"""A benchmark card as Markdown, and as a plot."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rbgym.agents.card import ALL, Card
+from rbgym.agents.cases import Episodes
+from rbgym.agents.evaluation import settling
+from rbgym.agents.run_folder import replacing, write_json
+
+HEADINGS = (
+    "",
+    "success",
+    "95 % interval",
+    "final error",
+    "settling",
+    "overshoot",
+    "effort",
+    "torque variation",
+    "unwound",
+    "of eigenaxis bound",
+)
+_COLOURS = ("#08306b", "#d95f02", "#1b9e77", "#7570b3", "#e7298a", "#66a61e", "#a6761d", "#4a4a4a")
+_DASHES = ("-", "--", ":", "-.")
+
+
+def markdown(content: Mapping[str, Any]) -> str:
+    """The card's two tables: merits of all episodes, and success by category.
+
+    content: what `Card.as_dict` returns.
+    """
+    rows = content["rows"]
+    merits = [(name, *_cells(row["merits"][ALL])) for name, row in rows.items()]
+    categories = [name for name in next(iter(rows.values()))["merits"] if name != ALL]
+    rates = [
+        (name, *(_percent(row["merits"][c]["success_rate"]) for c in categories))
+        for name, row in rows.items()
+    ]
+    parts = [_table(HEADINGS, merits), _table(("success of starts", *categories), rates)]
+    trained = [_origin(name, row) for name, row in rows.items() if row["origin"]]
+    return "\n\n".join([*parts, *trained]) + "\n"
+
+
+def _cells(merits: Mapping[str, Any]) -> tuple[str, ...]:
+    low, high = merits["success_interval"]
+    return (
+        _percent(merits["success_rate"]),
+        f"{100 * low:.1f} - {100 * high:.1f} %",
+        f"{merits['final_error']:.3g}°",
+        _shown(merits["settling_time"], "{:.3g} s"),
+        _shown(merits["overshoot"], "{:.2g}°"),
+        f"{merits['effort']:.3g} N m s",
+        f"{merits['torque_variation']:.3g} N m",
+        _shown(merits["unwound"], "{}"),
+        _shown(merits["eigenaxis_share"], "{:.0%}"),
+    )
+
+
+def _shown(value: float | None, form: str) -> str:
+    return "-" if value is None else form.format(value)
+
+
+def _percent(rate: float) -> str:
+    return f"{100 * rate:.1f} %"
+
+
+def _origin(name: str, row: Mapping[str, Any]) -> str:
+    made = row["origin"]
+    text = f"`{name}`: {str(made.get('algo', 'policy')).upper()}"
+    if "timesteps" in made:
+        text += f", {made['timesteps']:,} steps"
+    if "wall_time" in made:
+        text += f" in {made['wall_time']:.0f} s"
+    if row["of_seeds"]:
+        each = ", ".join(f"{seed}: {_percent(rate)}" for seed, rate in row["of_seeds"].items())
+        return f"{text}; success by seed of training {each}."
+    return f"{text}, seed {made.get('seed', '-')}."
+
+
+def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [headings, ["---"] * len(headings), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def write(card: Card, path: Path) -> None:
+    """Write the tables, the figures as JSON and the plot beside each other: .md, .json and .png."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = card.as_dict()
+    with replacing(path.with_name(f"{path.name}.md")) as temporary:
+        temporary.write_text(f"# {card.env_id}\n\n{markdown(content)}", "utf-8")
+    write_json(path.with_name(f"{path.name}.json"), content)
+    with replacing(path.with_name(f"{path.name}.png")) as temporary:
+        draw(card.env_id, {name: row.played for name, row in card.rows.items()}, temporary)
+
+
+def draw(title: str, played: Mapping[str, Episodes], path: Path) -> None:
+    """Median error over time, and the share of episodes that have settled, of each row."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8.4, 3.2), layout="constrained")
+    FigureCanvasAgg(figure)
+    left, right = figure.subplots(1, 2)
+    turning = any(np.nanmax(one.attitude_error) > 0 for one in played.values())
+    for k, (name, one) in enumerate(played.items()):
+        style = {"color": _COLOURS[k % 8], "linestyle": _DASHES[k % 4], "linewidth": 1.4}
+        error = np.degrees(one.attitude_error) if turning else one.rate_error
+        left.plot(one.time, _medians(error), label=name, **style)
+        times = np.sort(settling(one)[one.success])
+        share = 100 * np.arange(len(times) + 1) / len(one.success)
+        ends = np.array([0.0, *times, one.time[-1]])
+        right.step(ends, [*share, share[-1]], where="post", **style)
+    first = next(iter(played.values()))
+    left.axhline(
+        np.degrees(first.settled[0]) if turning else first.settled[1], color="black", lw=0.6
+    )
+    left.set_ylabel("median attitude error [deg]" if turning else "median rate error [rad/s]")
+    left.set_yscale("log")
+    left.set_ylim(bottom=1e-3)
+    right.set_ylabel("settled by then [% of episodes]")
+    right.set_ylim(0, 102)
+    for ax in (left, right):
+        ax.set_xlabel("time [s]")
+        ax.grid(alpha=0.3)
+        ax.spines[["top", "right"]].set_visible(False)
+    figure.suptitle(title, fontsize="medium")
+    figure.legend(*left.get_legend_handles_labels(), loc="outside right center", frameon=False)
+    figure.savefig(path, dpi=110, format="png")
+
+
+def _medians(values: Any) -> Any:
+    """Of each instant, over the episodes that are still running; nan once there are none."""
+    some = ~np.isnan(values).all(axis=1)
+    medians = np.full(len(values), np.nan)
+    medians[some] = np.nanmedian(values[some], axis=1)
+    return medians
