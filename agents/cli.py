@@ -141,6 +141,7 @@ def train(
     evaluate_every: Annotated[
         int | None, typer.Option(help="Env steps between runs on the test set; 0: never.")
     ] = None,
+    threads: Annotated[int, typer.Option(help="Threads of torch.")] = 1,
     overwrite: Annotated[bool, typer.Option(help="Start anew; lose what OUT holds.")] = False,
     progress: Annotated[bool, typer.Option(help="Show a progress bar.")] = True,
     as_json: Json = False,
@@ -161,6 +162,7 @@ def train(
         resume=not overwrite,
         checkpoint_every=checkpoint_every,
         evaluate_every=evaluate_every,
+        threads=threads,
         progress=progress,
         report=lambda message: typer.echo(message, err=True),
     )

@@ -24,6 +24,7 @@ def run_config(
     env_kwargs: Mapping[str, Any],
     hyperparameters: str | Path | None = None,
     changes: Mapping[str, Any] | None = None,
+    threads: int = 1,
 ) -> dict[str, Any]:
     """The content of config.json; arguments as those of `rbgym.agents.training.train`.
 
@@ -40,11 +41,14 @@ def run_config(
             f"seed must be from 0 to {TEST_SEEDS.start - lanes}, got {seed!r}: "
             "the seeds beyond belong to the test set"
         )
+    if threads < 1:
+        raise ValueError(f"threads must be a positive integer, got {threads!r}")
     return {
         "env_id": env_id,
         "algo": algo,
         "seed": seed,
         "timesteps": timesteps,
+        "threads": threads,
         "hyperparameters": {"n_envs": lanes, **chosen},
         "env_kwargs": dict(env_kwargs),
         "versions": versions(),

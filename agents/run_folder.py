@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 # What makes two runs the same: the rest of config.json tells how and with what it was made.
-IDENTITY = ("env_id", "algo", "seed", "timesteps", "hyperparameters", "env_kwargs")
+IDENTITY = ("env_id", "algo", "seed", "timesteps", "threads", "hyperparameters", "env_kwargs")
 # What a run writes beside the log; results.json, which says that it is finished, goes first.
 _FILES = ("results.json", "policy.json", "policy.safetensors", "model.zip", "checkpoint.zip")
 _FILES += ("checkpoint.previous.zip", "config.json")

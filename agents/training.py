@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
@@ -22,7 +23,17 @@ from rbgym.agents.run_folder import RunFolder, read_json, replacing, write_json
 from rbgym.agents.sb3 import make_sb3_env
 
 # What of config.json belongs to the policy wherever it goes.
-_TOLD = ("env_id", "env_kwargs", "algo", "hyperparameters", "seed", "timesteps", "versions", "git")
+_TOLD = (
+    "env_id",
+    "env_kwargs",
+    "algo",
+    "hyperparameters",
+    "seed",
+    "timesteps",
+    "threads",
+    "versions",
+)
+_TOLD += ("git",)
 
 
 @dataclass(frozen=True)
@@ -51,6 +62,7 @@ def train(
     env_kwargs: dict[str, Any] | None = None,
     checkpoint_every: int = 50_000,
     evaluate_every: int | None = None,
+    threads: int = 1,
     callbacks: Sequence[BaseCallback] = (),
     report: Callable[[str], None] = lambda message: None,
 ) -> Training:
@@ -64,13 +76,17 @@ def train(
     preset's. hyperparameters: a YAML file in place of ours; changes: single ones in place of the
     file's. checkpoint_every: env steps between checkpoints. evaluate_every: env steps between
     two runs on the test set, of a task that has one; None for a twentieth of the training, 0 for
-    none. report: told in words what happens.
+    none. threads: of torch; the weights depend on it in the last bits, and small networks gain
+    little from a second one. report: told in words what happens.
     Raises ValueError for bad arguments, and if `out` holds another run.
     """
-    config = run_config(env_id, algo, seed, timesteps, env_kwargs or {}, hyperparameters, changes)
+    config = run_config(
+        env_id, algo, seed, timesteps, env_kwargs or {}, hyperparameters, changes, threads
+    )
     folder, callbacks = RunFolder(Path(out)), list(callbacks)
-    env = _env(config)
+    env, threads_before = _env(config), torch.get_num_threads()
     try:
+        torch.set_num_threads(threads)
         require_actions(algo, env.action_space)
         model = new_model(algo, config["hyperparameters"], env, seed)
         if not resume:
@@ -90,6 +106,7 @@ def train(
         callbacks.append(checkpoints.CheckpointCallback(folder.checkpoint, checkpoint_every))
         _learn(model, config["timesteps"], callbacks, progress)
     finally:
+        torch.set_num_threads(threads_before)
         env.close()
     return Training(folder, _finish(folder, model, config), started_from)
 

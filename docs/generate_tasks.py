@@ -4,7 +4,7 @@ python docs/generate_tasks.py            # write
 python docs/generate_tasks.py --check    # exit 1 if a page is not current
 python docs/generate_tasks.py --measure  # run the classical controllers again, then write
 
-What is learned comes from docs/learning.json, see docs/studies/learn_every_task.py.
+What is learned comes from docs/learning.json, see docs/studies/train_every_task.py.
 """
 
 import inspect

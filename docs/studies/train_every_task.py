@@ -1,0 +1,89 @@
+"""Train the policies that the package ships: agents/pretrained, and the curves in docs/tasks.md.
+
+python docs/studies/train_every_task.py [ID ...]
+
+The runs go to runs/pretrained; a run that was interrupted goes on, one that is finished is not
+trained again. Writes docs/learning.json and docs/pictures/learning.svg, all of it or the entries of
+some tasks. `make train-all` trains all of them.
+"""
+
+import argparse
+import json
+import shlex
+from pathlib import Path
+
+import numpy as np
+
+from rbgym.agents.evaluation import evaluate
+from rbgym.agents.publishing import publish
+from rbgym.agents.training import train
+from rbgym.registration import ENVIRONMENTS
+
+DOCS = Path(__file__).resolve().parents[1]
+LEARNED, SHELF = DOCS / "learning.json", DOCS.parent / "agents" / "pretrained"
+RUNS = Path("runs") / "pretrained"
+# PPO, but where something else was found to learn more.
+ALGORITHM = {"MagneticDetumble-v0": "sac"}
+
+
+def learn(env_id: str) -> dict[str, object]:
+    """Train, publish, and judge the policy and doing nothing on the test set."""
+    algo = ALGORITHM.get(env_id, "ppo")
+    done = train(env_id, algo, out=RUNS / env_id, report=print)
+    command = shlex.join(["rbgym", "train", env_id, "--algo", algo])
+    found = publish(done.folder.path, SHELF / env_id, command)
+    idle = evaluate("idle", env_id)
+    judged = done.results["judgements"]
+    return {
+        "curve": [[e["timesteps"], round(e["mean_return"], 3)] for e in judged],
+        "success_curve": [[e["timesteps"], e["success_rate"]] for e in judged],
+        "algo": algo,
+        "steps": done.results["timesteps"],
+        "seconds": round(float(done.results["wall_time"]), 1),
+        "seconds_to_threshold": done.results["time_to_threshold"],
+        "replay_buffer_bytes": done.results["replay_buffer_bytes"],
+        "success": found.success_rate,
+        "return": round(found.mean_return, 1),
+        "idle_return": round(idle.mean_return, 1),
+    }
+
+
+def draw(learned: dict[str, dict[str, object]]) -> None:
+    """One panel for each task; the dashed line is doing nothing."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(12.0, 7.5), layout="constrained")
+    axes = figure.subplots(3, 5)
+    for ax in axes.flat:
+        ax.set_visible(False)
+    for ax, (env_id, one) in zip(axes.flat, learned.items(), strict=False):
+        ax.set_visible(True)
+        steps, returns = np.array(one["curve"]).T
+        ax.plot(steps / 1000, returns, color="#08306b")
+        ax.axhline(one["idle_return"], color="#d95f02", linestyle="--", linewidth=1.0)
+        ax.set_title(f"{env_id}, {str(one['algo']).upper()}", fontsize="small")
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.grid(alpha=0.3)
+    figure.supxlabel("environment steps [thousands]")
+    figure.supylabel("mean return on the test set")
+    figure.savefig(DOCS / "pictures" / "learning.svg")
+
+
+def main() -> None:
+    """Train on each task, and write the figures and the picture."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("ids", nargs="*", metavar="ID")
+    wanted = parser.parse_args().ids or list(ENVIRONMENTS)
+    kept = json.loads(LEARNED.read_text("utf-8"))
+    learned = {env_id: kept[env_id] for env_id in ENVIRONMENTS if env_id in kept}
+    for env_id in wanted:
+        learned[env_id] = learn(env_id)
+        shown = {k: v for k, v in learned[env_id].items() if "curve" not in k}
+        print(env_id, shown, flush=True)
+        ordered = {env_id: learned[env_id] for env_id in ENVIRONMENTS if env_id in learned}
+        LEARNED.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
+    draw(learned)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+"""Policies as files that hold data only."""
+
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("stable_baselines3")
+
+import gymnasium as gym
+import torch
+from safetensors.numpy import load_file, save_file
+from stable_baselines3.common.vec_env import VecNormalize
+
+import rbgym.agents
+from rbgym.agents import policies, presets
+from rbgym.agents.models import new_model, normalized
+from rbgym.agents.policies import TrainedPolicy
+from rbgym.agents.sb3 import make_sb3_env
+
+SMALL = {"n_envs": 4, "batch_size": 64}
+SMALL["policy_kwargs"] = {"net_arch": [16, 8], "activation_fn": "ReLU"}
+OFF_POLICY = {**SMALL, "buffer_size": 1000}
+CHANGES = {"ppo": SMALL, "sac": OFF_POLICY, "td3": OFF_POLICY, "tqc": OFF_POLICY}
+CHANGES["recurrent_ppo"] = {
+    "n_envs": 4,
+    "batch_size": 64,
+    "policy_kwargs": "dict(net_arch=[8], lstm_hidden_size=8)",
+}
+
+
+def saved(folder, algo="ppo", env_id="RigidTop-v0", **changes):
+    """An untrained model whose normaliser has seen something, written to the folder."""
+    hyperparameters = presets.load(algo, env_id, None, CHANGES[algo] | changes)
+    env = normalized(hyperparameters, make_sb3_env(env_id, 4, 0))
+    model = new_model(algo, hyperparameters, env, 3)
+    env.reset()
+    for _ in range(20):
+        env.step(np.full((4, *env.action_space.shape), 0.3, dtype=np.float32))
+    told = {"algo": algo, "env_id": env_id, "env_kwargs": {}, "hyperparameters": hyperparameters}
+    policies.write(folder, model, told)
+    return model, env
+
+
+def observations(env_id="RigidTop-v0"):
+    env = gym.make_vec(env_id, num_envs=32)
+    seen, _ = env.reset(seed=7)
+    return seen
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize("algo", list(CHANGES))
+def test_a_policy_that_was_read_chooses_what_the_model_chose(tmp_path, algo, normalize):
+    model, env = saved(tmp_path, algo, normalize=normalize)
+    seen = observations()
+    shown = env.normalize_obs(seen) if isinstance(env, VecNormalize) else seen
+    expected, state = model.predict(shown, episode_start=np.ones(32, bool), deterministic=True)
+    read = rbgym.agents.load(tmp_path)
+    actions, own_state = read.predict(seen, episode_start=np.ones(32, bool))
+    np.testing.assert_array_equal(actions, expected)
+    assert (own_state is None) == (state is None)
+    assert np.abs(actions).max() > 0
+    single, _ = read.predict(seen[3], episode_start=np.ones(1, bool))
+    np.testing.assert_allclose(single, expected[3], atol=1e-6)
+
+
+def test_a_policy_for_goals_is_read_with_its_spaces(tmp_path):
+    model, env = saved(tmp_path, env_id="AttitudeReach-v0", normalize={"norm_reward": False})
+    seen = observations("AttitudeReach-v0")
+    read = rbgym.agents.load(tmp_path)
+    assert read.observation_space == env.observation_space
+    expected, _ = model.predict(env.normalize_obs(seen), deterministic=True)
+    np.testing.assert_array_equal(read.predict(seen)[0], expected)
+
+
+def test_only_the_actor_of_an_off_policy_algorithm_is_kept(tmp_path):
+    model, _ = saved(tmp_path, "sac")
+    names = set(load_file(tmp_path / "policy.safetensors"))
+    assert names == {f"actor.{name}" for name in model.policy.actor.state_dict()}
+
+
+def test_reading_leaves_the_random_generators_alone(tmp_path):
+    saved(tmp_path)
+    before = torch.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
+    rbgym.agents.load(tmp_path)
+    assert torch.equal(before[0], torch.get_rng_state())
+    np.testing.assert_array_equal(before[1], np.random.get_state()[1])  # noqa: NPY002
+
+
+def another_format(folder):
+    content = json.loads((folder / "policy.json").read_text())
+    (folder / "policy.json").write_text(json.dumps(content | {"format": 99}))
+
+
+def without_a_layer(folder):
+    tensors = load_file(folder / "policy.safetensors")
+    del tensors["action_net.weight"]
+    save_file(tensors, folder / "policy.safetensors")
+
+
+def cut_short(folder):
+    content = (folder / "policy.safetensors").read_bytes()
+    (folder / "policy.safetensors").write_bytes(content[: len(content) // 2])
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (another_format, "must be of format 1, got 99"),
+        (without_a_layer, "holds no policy that can be read.*action_net.weight"),
+        (cut_short, "holds no policy that can be read"),
+        (lambda folder: (folder / "policy.json").write_text("{"), "cannot be read as JSON"),
+        (lambda folder: (folder / "policy.safetensors").unlink(), "holds no policy"),
+    ],
+)
+def test_a_damaged_policy_is_refused(tmp_path, damage, message):
+    saved(tmp_path)
+    damage(tmp_path)
+    with pytest.raises(ValueError, match=f"(?s){message}"):
+        rbgym.agents.load(tmp_path)
+
+
+def test_a_policy_for_other_observations_says_what_it_was_trained_for(tmp_path):
+    saved(tmp_path)
+    policy = rbgym.agents.load(tmp_path)
+    other = gym.make("AttitudeTracking-v0").observation_space
+    with pytest.raises(ValueError, match=r"of AttitudeTracking-v0, Box of shape \(10,\).*\(7,\)"):
+        policy.require("AttitudeTracking-v0", other)
+
+
+def test_a_foreign_zip_is_not_unpickled_unless_its_algorithm_is_named(tmp_path):
+    model, _ = saved(tmp_path)
+    model.save(tmp_path / "model.zip")
+    with pytest.raises(ValueError, match="holds pickles, which can run code"):
+        rbgym.agents.load(tmp_path / "model.zip")
+    trusted: TrainedPolicy = rbgym.agents.load(tmp_path / "model.zip", unpickle="ppo")
+    seen = observations()
+    expected, _ = model.predict(seen, deterministic=True)
+    np.testing.assert_array_equal(trusted.predict(seen)[0], expected)
+
+
+def test_a_name_that_is_neither_a_folder_nor_an_environment_is_refused():
+    with pytest.raises(ValueError, match="must be a folder or one of"):
+        rbgym.agents.load("RigidTip-v0")
