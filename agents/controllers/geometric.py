@@ -43,7 +43,7 @@ class GeometricTracking(Law):
         *,
         rate_limit: float,
         dt: float,
-        frequency: float = 0.6,
+        frequency: float = 0.7,
         damping: float = 1.0,
     ) -> None:
         super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)

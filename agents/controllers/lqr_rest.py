@@ -60,7 +60,7 @@ class AttitudeLQR(Law):
         *,
         rate_limit: float,
         dt: float,
-        tolerances: tuple[float, float] = (0.3, 0.1),
+        tolerances: tuple[float, float] = (0.2, 0.1),
     ) -> None:
         super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
         A, B = np.zeros((6, 6)), np.zeros((6, 3))
@@ -105,7 +105,7 @@ class UprightLQR(Law):
         *,
         rate_limit: float,
         dt: float,
-        tolerances: tuple[float, float, float] = (0.1, 1.0, 5.0),
+        tolerances: tuple[float, float, float] = (0.03, 1.0, 1.0),
     ) -> None:
         super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
         inverse = np.linalg.inv(body.inertia)
