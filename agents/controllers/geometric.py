@@ -24,8 +24,8 @@ class GeometricTracking(Law):
 
     e_R is sin(angle) times the axis, 2 q_0 v of the error quaternion (q_0, v): the same for q and
     -q, and next to nothing near a half turn, from which the law starts slowly. The last bracket is
-    -dw/dt. It is had from the change of w in the last period, the memory of the law;
-    where an episode starts dOmega_d/dt is taken as zero. What exceeds the limits is shortened, not
+    -dw/dt, and had from the change of w in the last period, which is the memory of the law; where
+    an episode starts dOmega_d/dt is taken as zero. What exceeds the limits is shortened, not
     turned.
 
     k_R = n^2 J_max and k_Omega = 2 z n J_max, J_max the largest moment, are numbers, as in the

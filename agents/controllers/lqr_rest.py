@@ -46,8 +46,8 @@ class AttitudeLQR(Law):
     over the periods. What exceeds the limits is shortened, not turned.
 
     tolerances: angle [rad] and rate [rad/s]. The law is linear at large angles too, where nothing
-    is optimal, and knows no gyroscopic torque: J, which is not in the weights, turns a
-    slew away from its eigenaxis.
+    is optimal; it knows no gyroscopic torque, and its gain does not go as J, so that a slew leaves
+    its eigenaxis.
 
     Source: Kwakernaak & Sivan (1972), Linear Optimal Control Systems, 6.4, for the regulator in
     discrete time.

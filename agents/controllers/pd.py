@@ -143,6 +143,10 @@ class RateDamping(Law):
 
     Without a gyroscopic term the torque opposes the body momentum J omega exactly, and so its size
     falls as fast as the limits let it. Gain: time T [s], by default with coils that of B-dot.
+
+    Source: Athans, Falb & Lacoss (1963), Time-, fuel-, and energy-optimal control of nonlinear
+    norm-invariant systems, IEEE Trans. Automatic Control 8(3), for full torque against the
+    momentum.
     """
 
     def __init__(

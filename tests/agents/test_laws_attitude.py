@@ -122,6 +122,23 @@ def test_a_slew_coasts_with_its_slew_rate_and_brakes_without_passing_the_target(
     assert slow[0, 0, 0] < slow[100, 0, 0]
 
 
+@pytest.mark.parametrize("damping", [0.5, 1.0])
+def test_the_slew_rate_is_the_one_from_which_the_linear_law_brakes_with_what_there_is(damping):
+    law = of(QuaternionFeedback, [1.0] * 3, frequency=2.0, damping=damping)
+    axis = np.array([[0.6, 0.0, 0.8]])
+    r, n = law.slew(axis)[0], 2.0
+    # x'' + 2 z n x' + n^2 x = 0 from where the limiter ends, x = 2 z r / n.
+    x, rate, hardest, h = 2 * damping * r / n, -r, 0.0, 1e-3
+    for _ in range(20000):
+        acceleration = -2 * damping * n * rate - n * n * x
+        hardest = max(hardest, acceleration)
+        rate += h * acceleration
+        x += h * rate
+    left = 1 - np.abs(r * r * np.cross(axis, axis @ J)).max()
+    assert 0.5 < left < 0.99
+    assert hardest * np.abs(axis @ J).max() == pytest.approx(left, rel=1e-2)
+
+
 # --- hysteretic feedback --------------------------------------------------------------------
 
 
