@@ -41,7 +41,8 @@ def test_the_readme_has_an_example_with_its_output():
     assert any(output for _, output in EXAMPLE.findall(README))
 
 
-PAGES = README + (ROOT / "docs" / "actuators.md").read_text("utf-8")
+SHOWN = ("docs/actuators.md", "docs/controllers.md")
+PAGES = README + "".join((ROOT / page).read_text("utf-8") for page in SHOWN)
 
 
 @pytest.mark.parametrize(("code", "output"), EXAMPLE.findall(PAGES))
@@ -51,7 +52,7 @@ def test_examples_run_and_print_what_the_pages_say(code, output, tmp_path):
     assert not output or done.stdout == output
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/integrators.md", "docs/actuators.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/integrators.md", *SHOWN])
 def test_links_to_files_of_the_repository_lead_somewhere(page):
     file = ROOT / page
     for link in LINK.findall(file.read_text("utf-8")):

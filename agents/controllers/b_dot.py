@@ -11,6 +11,12 @@ from rbgym.envs.actuators import MagneticCoils
 Array = NDArray[np.float64]
 
 
+def damping_rate(coils: MagneticCoils) -> float:
+    """2 w (1 + sin i) [1/s]: with this the rates across the field decay about as fast as the field
+    turns, seen from the orbit, so that what is along it now is across it later."""
+    return float(2.0 * coils.orbital_rate * (1.0 + np.sin(coils.inclination)))
+
+
 class BDot(Controller):
     """The moment m = -(k / |B|^2) dB/dt, with dB/dt = B x omega, the field's own turning left out.
 
@@ -40,9 +46,8 @@ class BDot(Controller):
         coils = base.actuator
         if not isinstance(coils, MagneticCoils):
             raise ValueError(f"env must have magnetorquers for B-dot, got {coils!r}")
-        damping = 2.0 * coils.orbital_rate * (1.0 + np.sin(coils.inclination))
         return cls(
-            factor * damping * float(base.body.moments.min()),
+            factor * damping_rate(coils) * float(base.body.moments.min()),
             dipole=base.torque_scale * coils.dipole,
             field=2.0 * coils.field,
             rate_limit=base.rate_limit,

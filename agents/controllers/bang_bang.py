@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbgym.agents.controllers.attitude import nearer
-from rbgym.agents.controllers.eigenaxis import acceleration
+from rbgym.agents.controllers.eigenaxis import acceleration, gyroscopic_load
 from rbgym.agents.controllers.fitting import aimed
 from rbgym.agents.controllers.law import Law
 from rbgym.body import RigidBody
@@ -19,18 +19,21 @@ class BangBang(Law):
     """Full torque towards the target, then full torque against, about the eigenaxis.
 
     With e the eigenaxis and y the angle of the attitude that would be reached in h seconds at the
-    present rate, a the largest acceleration about e that the limits allow, times `braking`, and
+    present rate, a the largest acceleration about e that the limits allow, times `braking`, and c
+    the part of the limits that the gyroscopic torque of 1 rad/s about e takes,
 
-        f(y) = y / h                              for y <= a h^2,
-        f(y) = sqrt(a^2 h^2 + 8 a y) / 2 - a h / 2   beyond, at most `slew_rate`,
+        f_0(y) = y / h                                  for y <= a h^2,
+        f_0(y) = (sqrt(a^2 h^2 + 8 a y) - a h) / 2      beyond,
+        f^2 = (1 - exp(-c f_0^2)) / c,  f^2 at most 1 / (2 c), f at most `slew_rate`,
 
     the rate wanted is -f e, and u = omega x J omega - s J (omega + f e) / h, s at most 1 for u to
-    stay within the limits. f is the switching curve, omega_e^2 = 2 a angle, of the bang-bang slew,
+    stay within the limits. f_0 is the switching curve of the bang-bang slew, rate^2 = 2 a angle,
     whose time `eigenaxis_time` tells, with a layer of width h about it; near the end the law is
     linear, critically damped with the frequency 1 / h, so that it does not chatter with the control
-    period. The gyroscopic torque is had whole.
+    period. f is the curve of a body that brakes with a (1 - c rate^2), what is left beside the
+    gyroscopic torque; that is had whole up to half of the limits.
 
-    Gains: layer h [s], by default five control periods; braking; slew_rate [rad/s].
+    Gains: layer h [s], by default three control periods; braking; slew_rate [rad/s].
 
     Source: Wie (2008), Space Vehicle Dynamics and Control, chapter 7, for eigenaxis slews; Han
     (2009), From PID to active disturbance rejection control, IEEE Trans. Industrial Electronics
@@ -50,7 +53,7 @@ class BangBang(Law):
     ) -> None:
         super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
         self.inertia = np.asarray(body.inertia)
-        self.layer = 5.0 * dt if layer is None else layer
+        self.layer = 3.0 * dt if layer is None else layer
         self.slew_rate = 0.9 * rate_limit if slew_rate is None else slew_rate
         self.braking = braking
         if not (self.torque_limit > 0).all():
@@ -81,4 +84,7 @@ class BangBang(Law):
         a = self.braking * acceleration(e, self.inertia, self.envelope)[:, None]
         a = np.minimum(a, 1e9)  # without an axis there is no angle either
         braking = 0.5 * (np.sqrt((a * h) ** 2 + 8.0 * a * y) - a * h)
-        return np.minimum(np.where(y <= a * h * h, y / h, braking), self.slew_rate)
+        square = np.where(y <= a * h * h, y / h, braking) ** 2
+        c = np.maximum(gyroscopic_load(e, self.inertia, self.envelope)[:, None], 1e-12)
+        square = np.minimum(-np.expm1(-c * square) / c, 0.5 / c)
+        return np.asarray(np.minimum(np.sqrt(square), self.slew_rate))

@@ -16,6 +16,16 @@ def acceleration(axis: Array, inertia: Array, envelope: Array) -> Array:
     return np.divide(1.0, excess, out=np.full_like(excess, np.inf), where=excess > 0)
 
 
+def gyroscopic_load(axis: Array, inertia: Array, envelope: Array) -> Array:
+    """Part of the limits that a turn with 1 rad/s about unit axes (n, 3) takes to stay there, (n,).
+
+    At another rate w that is |envelope (e x J e)| w^2. Arguments as for `acceleration`.
+    """
+    torque = np.cross(axis, axis @ inertia)
+    load: Array = np.max(np.abs(torque @ envelope.T), axis=-1)
+    return load
+
+
 def eigenaxis_time(
     angle: ArrayLike,
     axis: ArrayLike,

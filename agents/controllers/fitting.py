@@ -33,7 +33,7 @@ def fitted(policy: Controller, env: Any) -> Controller:
     first = 7 if base.task.split else base.width
     if isinstance(base.actuator, ReactionWheels):
         shared = Allocated(policy, base.actuator, base.torque_scale, first=first)
-        policy.envelope = shared.share / shared.motor
+        policy.envelope = np.asarray(shared.share / shared.motor, dtype=np.float64)
         return shared
     if isinstance(base.actuator, MagneticCoils):
         return MagneticAllocation.of(policy, base.actuator, base.torque_scale, first=first)

@@ -24,8 +24,8 @@ class GeometricTracking(Law):
 
     e_R is sin(angle) times the axis, 2 q_0 v of the error quaternion (q_0, v): the same for q and
     -q, and next to nothing near a half turn, from which the law starts slowly. The last bracket is
-    -dw/dt. It is had from the change of w in the last period, the memory of the law;
-    where an episode starts dOmega_d/dt is taken as zero. What exceeds the limits is shortened, not
+    -dw/dt, and had from the change of w in the last period, which is the memory of the law; where
+    an episode starts dOmega_d/dt is taken as zero. What exceeds the limits is shortened, not
     turned.
 
     k_R = n^2 J_max and k_Omega = 2 z n J_max, J_max the largest moment, are numbers, as in the
@@ -43,7 +43,7 @@ class GeometricTracking(Law):
         *,
         rate_limit: float,
         dt: float,
-        frequency: float = 0.6,
+        frequency: float = 0.7,
         damping: float = 1.0,
     ) -> None:
         super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)

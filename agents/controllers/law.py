@@ -66,14 +66,16 @@ class Law(Controller):
         return within
 
     def limited_beside(self, u: Array, whole: Array) -> Array:
-        """whole + s u, with the largest s in [0, 1] that is within the limits.
+        """whole + s u (n, 3), with the largest s in [0, 1] that is within the limits.
 
-        Where `whole` alone is beyond them, that is shortened and nothing of u is left.
+        For u there is always half of them: what `whole` has beyond that is cut off by shortening.
         """
+        taken = 2.0 * np.max(np.abs(whole @ self.envelope.T), axis=-1, keepdims=True)
+        whole = whole / np.maximum(taken, 1.0)
         p, g = u @ self.envelope.T, whole @ self.envelope.T
         room = (1.0 - np.sign(p) * g) / np.maximum(np.abs(p), 1e-300)
-        s = np.clip(np.min(room, axis=-1, keepdims=True), 0.0, 1.0)
-        return self.limited(whole + s * u)
+        within: Array = whole + np.minimum(np.min(room, axis=-1, keepdims=True), 1.0) * u
+        return within
 
     def _in_limits(self, u: Array) -> Array:
         """The torque in parts of its limits; none about an axis that has no torque."""

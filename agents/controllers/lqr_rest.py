@@ -46,8 +46,8 @@ class AttitudeLQR(Law):
     over the periods. What exceeds the limits is shortened, not turned.
 
     tolerances: angle [rad] and rate [rad/s]. The law is linear at large angles too, where nothing
-    is optimal, and knows no gyroscopic torque: J, which is not in the weights, turns a
-    slew away from its eigenaxis.
+    is optimal; it knows no gyroscopic torque, and its gain does not go as J, so that a slew leaves
+    its eigenaxis.
 
     Source: Kwakernaak & Sivan (1972), Linear Optimal Control Systems, 6.4, for the regulator in
     discrete time.
@@ -60,7 +60,7 @@ class AttitudeLQR(Law):
         *,
         rate_limit: float,
         dt: float,
-        tolerances: tuple[float, float] = (0.3, 0.1),
+        tolerances: tuple[float, float] = (0.2, 0.1),
     ) -> None:
         super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
         A, B = np.zeros((6, 6)), np.zeros((6, 3))
@@ -105,7 +105,7 @@ class UprightLQR(Law):
         *,
         rate_limit: float,
         dt: float,
-        tolerances: tuple[float, float, float] = (0.1, 1.0, 5.0),
+        tolerances: tuple[float, float, float] = (0.03, 1.0, 1.0),
     ) -> None:
         super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
         inverse = np.linalg.inv(body.inertia)

@@ -18,9 +18,9 @@ class MagneticAllocation(Controller):
         m = B x u / |B|^2,   whose torque m x B = u - (u . B) B / |B|^2
 
     is the part of u across the field B, from the smallest moment that has it. Along B there is
-    none. What exceeds the largest moment is shortened, not turned. A law that takes energy away
-    still does so; one that holds an attitude does not see what it lacks, and is only as good as
-    the field's turning lets it be.
+    none. What exceeds the largest moment is shortened, not turned. A torque against the angular
+    momentum still takes momentum away; a law that holds an attitude does not see what it
+    lacks, and is only as good as the field's turning lets it be.
 
     field: largest field that is shown as 1 [T]. dipole: moment of a full command [A m^2]. first:
     column of an observation from which it shows the field.

@@ -6,11 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbgym.agents.controllers.attitude import AttitudePD
+from rbgym.agents.controllers.b_dot import damping_rate
 from rbgym.agents.controllers.fitting import moves
 from rbgym.agents.controllers.law import Law
 from rbgym.agents.controllers.pose import PosePD
 from rbgym.body import RigidBody
-from rbgym.envs.actuators import Forces
+from rbgym.envs.actuators import Forces, MagneticCoils
 from rbgym.envs.parts.goals import Axis, Rest, Target
 from rbgym.potentials import HeavyTop, SoftWall
 from rbgym.quaternion import from_rotation_vector, multiply, rotate_inverse
@@ -32,6 +33,8 @@ def for_env(env: Any, **gains: float) -> Law:
         case Target():
             return AttitudePD.of(base, **{**({"frequency": 2.0} if moves(base) else {}), **gains})
         case Rest():
+            if isinstance(base.actuator, MagneticCoils):
+                gains = {"time": 1.0 / damping_rate(base.actuator), **gains}
             return RateDamping(base.body, base.torque_limit, **limits, **gains)
     raise ValueError(f"env must have a goal that a PD law is known for, got {base.goal!r}")
 
@@ -139,7 +142,11 @@ class RateDamping(Law):
     """Takes angular momentum away, u = -J omega / T, shortened but not turned at the limits.
 
     Without a gyroscopic term the torque opposes the body momentum J omega exactly, and so its size
-    falls as fast as the limits let it. Gain: time T [s].
+    falls as fast as the limits let it. Gain: time T [s], by default with coils that of B-dot.
+
+    Source: Athans, Falb & Lacoss (1963), Time-, fuel-, and energy-optimal control of nonlinear
+    norm-invariant systems, IEEE Trans. Automatic Control 8(3), for full torque against the
+    momentum.
     """
 
     def __init__(

@@ -22,6 +22,8 @@ class PosePD(AttitudePD):
     brakes to `creep` [m/s] on the way to the distance `near` [m], and `creep` from there on. F is
     shortened, not turned, at its limit. Gains: n, z of the attitude (frequency, damping);
     k (approach).
+
+    Source: ours, but for the attitude, see `AttitudePD`.
     """
 
     must = "have shape (n, 13) or (13,), got"

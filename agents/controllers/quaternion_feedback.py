@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbgym.agents.controllers.attitude import AttitudePD, nearer
-from rbgym.agents.controllers.eigenaxis import acceleration
-from rbgym.agents.controllers.fitting import aimed
+from rbgym.agents.controllers.eigenaxis import acceleration, gyroscopic_load
+from rbgym.agents.controllers.fitting import aimed, moves
 from rbgym.body import RigidBody
 
 Array = NDArray[np.float64]
@@ -22,11 +22,12 @@ class QuaternionFeedback(AttitudePD):
 
     sat shortening v, not turning it, to |v| = z r / n: beyond that the body coasts with the slew
     rate r [rad/s] relative to the target. s, at most 1, keeps u within the limits; as neither sat
-    nor s turns anything, and all gains go as J, a slew from rest stays on its eigenaxis. r is
-    the least of `slew_rate` and of a / (n p), a the largest acceleration about the eigenaxis and
-    p = exp(-z f / sin f), cos f = z, the part of n r by which the linear law brakes at most: it
-    brakes within the limits. gyroscopic=False leaves omega x J omega out, as the simpler of the
-    published laws does.
+    nor s turns anything, and all gains go as J, a slew from rest stays on its eigenaxis. r is at
+    most `slew_rate`, and so low that the law brakes within the limits: n r p = a (1 - c r^2), with
+    a the largest acceleration about the eigenaxis, c the part of the limits that the gyroscopic
+    torque of 1 rad/s about it takes, at most half of them at r, and p = exp(-f / tan f), cos f = z,
+    as the linear law brakes by at most n r p. gyroscopic=False leaves omega x J omega out, as the
+    simpler of the published laws does.
 
     Gains: frequency n [rad/s], damping z, slew_rate [rad/s].
 
@@ -43,7 +44,7 @@ class QuaternionFeedback(AttitudePD):
         *,
         rate_limit: float,
         dt: float,
-        frequency: float = 1.0,
+        frequency: float = 0.8,
         damping: float = 1.0,
         slew_rate: float | None = None,
         gyroscopic: bool = True,
@@ -63,13 +64,21 @@ class QuaternionFeedback(AttitudePD):
     @classmethod
     def for_env(cls, env: Any, **gains: Any) -> Self:
         """The law for an env with a target; gains: frequency, damping, slew_rate, gyroscopic."""
-        return cls.of(aimed(env, "quaternion feedback"), **gains)
+        base = aimed(env, "quaternion feedback")
+        return cls.of(base, **{**({"frequency": 2.0} if moves(base) else {}), **gains})
 
     def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
         v, omega = nearer(quaternion), angular_velocity
         size = np.maximum(np.linalg.norm(v, axis=-1, keepdims=True), 1e-12)
-        a = acceleration(v / size, self.inertia, self.envelope)[:, None]
-        largest = self.linear * np.minimum(self.slew_rate, a / self.braking)
+        largest = self.linear * self.slew(v / size)[:, None]
         u = self.turning(v * np.minimum(1.0, largest / size), omega, wanted)
         gyroscopic = self.gyroscopic(omega) if self.cancels else np.zeros_like(omega)
         return self.limited_beside(u, gyroscopic)
+
+    def slew(self, axis: Array) -> Array:
+        """The slew rate (n,) [rad/s] about unit axes (n, 3)."""
+        a = np.minimum(acceleration(axis, self.inertia, self.envelope), 1e9)
+        c = gyroscopic_load(axis, self.inertia, self.envelope)
+        r = 2.0 * a / (self.braking + np.sqrt(self.braking**2 + 4.0 * c * a * a))
+        half: Array = np.sqrt(0.5 / np.maximum(c, 1e-12))
+        return np.asarray(np.minimum(np.minimum(r, half), self.slew_rate))

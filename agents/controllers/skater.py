@@ -70,4 +70,5 @@ class SpinByScale(Controller):
         pull = self.frequency**2 * (s - wanted) + 2 * self.damping * self.frequency * rate
         kinetic = np.sum(omega * (omega @ self.inertia), axis=1)
         force = -s * kinetic - self.half_trace * pull
-        return np.clip(force / self.force, -1.0, 1.0)[:, None]
+        commands: Array = np.clip(force / self.force, -1.0, 1.0)[:, None]
+        return commands

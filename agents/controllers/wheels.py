@@ -20,9 +20,8 @@ class Allocated(Controller):
     c is the torque of each wheel on the body: the smallest that adds up to u, the gyroscopic torque
     of the wheels taken off. The last term makes no torque as long as all wheels answer: it takes
     wheels that work against each other to rest, with the time 1/k, and keeps them from saturation.
-    The law knows nothing of a wheel that has failed. Where a c is beyond its limit
-    all are shortened; then the friction of the bearings, which the motors have to overcome, is put
-    in.
+    The law knows nothing of a wheel that has failed. Where a c is beyond its limit all are
+    shortened; then the friction of the bearings, which the motors have to overcome, is put in.
 
     first: column of an observation from which it shows the wheels' momenta. rate: k [1/s].
 

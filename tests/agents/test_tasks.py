@@ -114,7 +114,7 @@ def test_a_test_set_has_the_same_actuators_too(env_id):
 def test_a_law_for_another_goal_is_refused():
     for name in ("swing_up", "lqr"):
         with pytest.raises(ValueError, match="env must be"):
-            controllers.make(name, gym.make("AttitudeSlew-v0"))
+            controllers.make(name, gym.make("Detumble-v0"))
 
 
 @pytest.mark.parametrize("env_id", ["AttitudeSlew-v0", "RigidTop-v0", "Detumble-v0"])

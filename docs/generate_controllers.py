@@ -1,0 +1,121 @@
+"""Write the laws, from their docstrings, and their results into docs/controllers.md.
+
+python docs/generate_controllers.py          # write
+python docs/generate_controllers.py --check  # exit 1 if the page is not current
+
+The results are those of docs/solved.json: python docs/generate_tasks.py --measure runs all
+controllers again.
+"""
+
+import inspect
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+from rbgym.agents import controllers
+from rbgym.agents.controllers import (
+    b_dot,
+    bang_bang,
+    geometric,
+    hysteretic,
+    idle,
+    lqr,
+    lqr_rest,
+    magnetic,
+    pd,
+    quaternion_feedback,
+    skater,
+    swing_up,
+    wheels,
+)
+
+DOCS = Path(__file__).resolve().parent
+PAGE, SOLVED = DOCS / "controllers.md", DOCS / "solved.json"
+HEADINGS = ("task", "controller", "success", "settled after", "final error")
+
+# By name, the classes of which one is chosen for an env.
+LAWS: dict[str, tuple[type, ...]] = {
+    "pd": (pd.AxisPD, pd.AttitudePD, pd.RateDamping, pd.PosePD),
+    "quaternion_feedback": (quaternion_feedback.QuaternionFeedback,),
+    "hysteretic": (hysteretic.Hysteretic,),
+    "geometric": (geometric.GeometricTracking,),
+    "lqr": (lqr_rest.AttitudeLQR, lqr_rest.UprightLQR, lqr.PrecessionLQR),
+    "bang_bang": (bang_bang.BangBang,),
+    "swing_up": (swing_up.SwingUp,),
+    "b_dot": (b_dot.BDot,),
+    "scale": (skater.SpinByScale,),
+    "idle": (idle.Idle,),
+}
+FROM_ENV = ("goal", "width", "first")  # no gains
+ALLOCATIONS = (wheels.Allocated, magnetic.MagneticAllocation)
+
+
+def described(cls: type) -> str:
+    """A class's docstring under its name, with the defaults of its gains."""
+    takes = inspect.signature(cls).parameters.values()
+    gains = [p for p in takes if p.kind is p.KEYWORD_ONLY and p.name not in FROM_ENV]
+    defaults = ", ".join(f"{p.name}={p.default!r}" for p in gains if p.default is not p.empty)
+    told = f"\n\nDefaults: `{defaults}`." if defaults else ""
+    return f"**{cls.__name__}.** {inspect.cleandoc(cls.__doc__ or '').strip()}{told}"
+
+
+def laws() -> str:
+    """Every controller with its classes."""
+    sections = []
+    for name in controllers.names():
+        sections += [f"### `{name}`", *(described(cls) for cls in LAWS[name])]
+    return "\n\n".join(sections)
+
+
+def row(env_id: str, name: str, found: dict[str, Any]) -> tuple[str, ...]:
+    """The cells of one controller in one task."""
+    settling = found["settling"]
+    return (
+        f"[{env_id}](tasks/{env_id}.md)",
+        f"`{name}`",
+        f"{100 * found['success']:.1f} %",
+        "-" if settling is None else f"{digits(settling)} s",
+        f"{digits(found['final_error'])} deg",
+    )
+
+
+def digits(value: float) -> str:
+    """Two of them at least, and no exponent."""
+    places = 1 - math.floor(math.log10(value)) if value > 0 else 0
+    return f"{value:.{max(0, places)}f}"
+
+
+def table() -> str:
+    """The results as a Markdown table."""
+    solved = json.loads(SOLVED.read_text("utf-8"))
+    cells = [row(env, name, one) for env, all_ in solved.items() for name, one in all_.items()]
+    rows = [HEADINGS, ("---",) * len(HEADINGS), *cells]
+    return "\n".join(f"| {' | '.join(one)} |" for one in rows)
+
+
+def current(page: str) -> str:
+    """The page with what stands between its markers made anew."""
+    allocations = "\n\n".join(described(cls) for cls in ALLOCATIONS)
+    for name, text in (("laws", laws()), ("allocations", allocations), ("results", table())):
+        begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
+        before, rest = page.split(begin)
+        page = f"{before}{begin}\n{text}\n{end}{rest.split(end)[1]}"
+    return page
+
+
+def main(check: bool) -> int:
+    """Write or check the page; the exit status."""
+    page = PAGE.read_text("utf-8")
+    if page == current(page):
+        return 0
+    if check:
+        print(f"{PAGE.name} is not current: run python docs/generate_controllers.py")
+        return 1
+    PAGE.write_text(current(page), "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main("--check" in sys.argv[1:]))

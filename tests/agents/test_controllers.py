@@ -1,0 +1,177 @@
+"""Classical controllers: one interface, the envs that each is for, torque had from coils."""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from rbgym import RigidBody
+from rbgym.agents import controllers
+from rbgym.agents.controllers.magnetic import MagneticAllocation
+from rbgym.agents.controllers.pd import RateDamping
+from rbgym.envs.actuators import MagneticCoils
+from rbgym.registration import ENVIRONMENTS
+
+STILL = ["pd", "quaternion_feedback", "hysteretic", "geometric", "lqr", "bang_bang", "idle"]
+FIT = {
+    "RigidTop-v0": ["pd", "lqr", "swing_up", "idle"],
+    "TopSwingUp-v0": ["pd", "lqr", "swing_up", "idle"],
+    "SteadyPrecession-v0": ["pd", "lqr", "idle"],
+    "AttitudeSlew-v0": STILL,
+    "AttitudeTracking-v0": ["pd", "quaternion_feedback", "hysteretic", "geometric", "idle"],
+    "Detumble-v0": ["pd", "idle"],
+    "IntermediateAxis-v0": ["pd", "idle"],
+    "AttitudeReach-v0": STILL,
+    "ReactionWheelSlew-v0": STILL,
+    "MagneticDetumble-v0": ["pd", "b_dot", "idle"],
+    "ScalableSpin-v0": ["scale", "idle"],
+    "FreeFlyer-v0": ["pd", "idle"],
+    "SoftWall-v0": ["pd", "idle"],
+}
+
+
+@pytest.mark.parametrize("env_id", ENVIRONMENTS)
+def test_the_laws_that_fit_answer_one_observation_like_a_batch_of_one(env_id):
+    env = gym.make(env_id)
+    fitting = controllers.for_env(env)
+    assert fitting == FIT.get(env_id, fitting)
+    assert fitting[-1] == "idle"
+    seen = env.observation_space.sample()
+    for name in fitting:
+        law = controllers.make(name, env)
+        one, _ = law.predict(seen)
+        batch = {k: v[None] for k, v in seen.items()} if isinstance(seen, dict) else seen[None]
+        many, state = law.predict(batch, episode_start=np.array([True]))
+        again, _ = law.predict(batch, state, np.array([True]))
+        assert one.shape == env.action_space.shape
+        assert one.dtype == many.dtype == np.float32
+        assert (np.abs(one) <= 1 + 1e-6).all()
+        np.testing.assert_array_equal(many, one[None])
+        np.testing.assert_array_equal(again, many)
+
+
+@pytest.mark.parametrize(
+    ("name", "env_id", "message"),
+    [
+        ("quaternion_feedback", "Detumble-v0", "must have a target attitude, .* got|goal is Rest"),
+        ("hysteretic", "RigidTop-v0", "must have a target attitude, .*; its goal is Axis"),
+        ("geometric", "FreeFlyer-v0", "must have a target attitude, and none but that"),
+        ("bang_bang", "AttitudeTracking-v0", "must have a target at rest for bang-bang slews"),
+        ("lqr", "AttitudeTracking-v0", "must have a target at rest for linear-quadratic control"),
+        ("lqr", "SoftWall-v0", "must be a heavy top that precesses"),
+        ("swing_up", "AttitudeSlew-v0", "must be a top to be brought upright"),
+        ("b_dot", "AttitudeSlew-v0", "must have magnetorquers for B-dot"),
+        ("scale", "AttitudeSlew-v0", "must have a body that scales"),
+        ("pd", "ScalableSpin-v0", "must have a goal that a PD law is known for"),
+    ],
+)
+def test_a_law_says_for_which_envs_it_is(name, env_id, message):
+    with pytest.raises(ValueError, match=f"env {message}"):
+        controllers.make(name, gym.make(env_id))
+
+
+@pytest.mark.parametrize("name", ["quaternion_feedback", "bang_bang", "lqr"])
+def test_laws_of_an_eigenaxis_need_torque_about_each_axis(name):
+    env = gym.make("AttitudeSlew-v0", torque_limit=[0.02, 0.02, 0.0])
+    assert name not in controllers.for_env(env)
+    with pytest.raises(ValueError, match="torque_limit must be positive"):
+        controllers.make(name, env)
+
+
+@pytest.mark.parametrize(
+    ("name", "gain"),
+    [
+        ("quaternion_feedback", {"slew_rate": 0.0}),
+        ("hysteretic", {"delta": 1.0}),
+        ("bang_bang", {"layer": 0.0}),
+        ("bang_bang", {"braking": -1.0}),
+    ],
+)
+def test_a_gain_out_of_range_is_refused_by_name(name, gain):
+    with pytest.raises(ValueError, match=f"{next(iter(gain))} must be"):
+        controllers.make(name, gym.make("AttitudeSlew-v0"), **gain)
+
+
+@pytest.mark.parametrize("form", ["rotation_matrix", "rotation_6d", "mrp", "log_error"])
+def test_laws_are_refused_where_no_quaternion_is_shown(form):
+    env = gym.make("AttitudeTracking-v0", observation=form)
+    assert controllers.for_env(env) == ["idle"]
+    with pytest.raises(ValueError, match="env must show the attitude as a quaternion"):
+        controllers.make("pd", env)
+
+
+@pytest.mark.parametrize("name", ["pd", "geometric"])
+def test_a_preview_of_the_target_changes_nothing(name):
+    plain, previewing = (gym.make("AttitudeTracking-v0", preview=p) for p in (None, 2.0))
+    seen = previewing.observation_space.sample()
+    a, b = (controllers.make(name, env) for env in (plain, previewing))
+    np.testing.assert_array_equal(a.predict(seen[:10])[0], b.predict(seen)[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "env_id", "shape", "message"),
+    [
+        (
+            "pd",
+            "AttitudeSlew-v0",
+            (6,),
+            r"have shape \(n, 7\) or \(7,\), or 10 columns, got \(6,\)",
+        ),
+        ("pd", "FreeFlyer-v0", (4, 12), r"have shape \(n, 13\) or \(13,\), got \(4, 12\)"),
+        ("scale", "ScalableSpin-v0", (9,), r"have shape \(n, 10\) or \(10,\), got \(9,\)"),
+        ("b_dot", "MagneticDetumble-v0", (9,), r"show the field, got shape \(9,\)"),
+        ("pd", "MagneticDetumble-v0", (9,), r"show the field, got shape \(9,\)"),
+        ("pd", "ReactionWheelSlew-v0", (10,), r"have at least 11 columns, got \(10,\)"),
+        ("pd", "AttitudeSlew-v0", (2, 2, 7), r"got \(2, 2, 7\)"),
+    ],
+)
+def test_a_wrong_observation_is_refused_with_its_shape(name, env_id, shape, message):
+    with pytest.raises(ValueError, match=f"observation must .*{message}"):
+        controllers.make(name, gym.make(env_id)).predict(np.zeros(shape))
+
+
+# --- magnetorquers --------------------------------------------------------------------------
+
+
+def test_coils_have_the_part_of_a_torque_across_the_field_from_the_smallest_moment():
+    rng = np.random.default_rng(0)
+    env = gym.make("MagneticDetumble-v0")
+    law, coils = controllers.make("pd", env), MagneticCoils()
+    rows = rng.uniform(-0.5, 0.5, (40, 10))
+    rows[:, 4:7] *= 0.02  # slow enough for the coils
+    damped, B = law.law, rows[:, 7:] * 2 * coils.field
+    assert isinstance(damped, RateDamping)
+    wanted = damped.torque(rows[:, :4], rows[:, 4:7] * 0.3, np.zeros((40, 3)))
+    m = law.predict(rows)[0] * coils.dipole
+    assert np.abs(m).max() < 1
+    for moment, field, torque in zip(m, B, wanted, strict=True):
+        # Of all moments the least squares: for the torque m x B nearest to that wanted.
+        matrix = np.cross(np.eye(3), field).T
+        np.testing.assert_allclose(matrix @ moment, np.cross(moment, field), atol=1e-12)
+        best = np.linalg.lstsq(matrix, torque, rcond=1e-6)[0]
+        np.testing.assert_allclose(moment, best, rtol=1e-5, atol=1e-6)
+
+
+def test_a_moment_beyond_the_limits_is_shortened_and_not_turned():
+    damped = RateDamping(RigidBody([3.0, 2.0, 1.0]), [1e9] * 3, rate_limit=1.0, dt=0.1)
+    law = MagneticAllocation(damped, dipole=1.0, field=5e-5)
+    seen = np.array([1, 0, 0, 0, 4e-6, -3e-6, 5e-6, 0.4, 0.3, -0.2])
+    faster = seen.copy()
+    faster[4:7] *= 1000
+    slow, fast = (law.predict(x)[0].astype(float) for x in (seen, faster))
+    assert np.abs(slow).max() < 1
+    assert np.abs(fast).max() == pytest.approx(1.0)
+    np.testing.assert_allclose(fast / np.linalg.norm(fast), slow / np.linalg.norm(slow), atol=1e-6)
+
+
+def test_rates_damped_by_coils_only_lose_momentum():
+    env = gym.make_vec("MagneticDetumble-v0", num_envs=16)
+    law = controllers.make("pd", env)
+    seen, info = env.reset(seed=0)
+    momenta = [info["angular_momentum"]]
+    for _ in range(300):
+        seen, _, _, _, info = env.step(law.predict(seen)[0])
+        momenta.append(info["angular_momentum"])
+    sizes = np.linalg.norm(momenta, axis=2)
+    # Where it is along the field the torque, held for a second, takes none.
+    assert (np.diff(sizes, axis=0) < 1e-4 * sizes[0]).all()
+    assert np.median(sizes[-1] / sizes[0]) < 0.6

@@ -1,0 +1,188 @@
+"""The least time about an eigenaxis, and the slews that come near it."""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from rbgym.agents import controllers
+from rbgym.agents.controllers import eigenaxis_time
+from rbgym.agents.controllers.bang_bang import BangBang
+from rbgym.agents.evaluation import settling_times
+from rbgym.envs.attitude_slew import satellite
+from rbgym.quaternion import from_rotation_vector
+
+J = np.array([[3.0, 0.2, -0.1], [0.2, 2.0, 0.3], [-0.1, 0.3, 1.5]])
+LIMITS = np.array([0.5, 0.4, 0.3])
+
+
+def turned(axis, time, torque, rate_limit=np.inf, steps=4000):
+    """Angle [rad] and rate [rad/s] after the given time about a fixed axis: full torque to half
+    time, unless the rate limit is reached, and against it for as long at the end."""
+    unit = np.asarray(axis) / np.linalg.norm(axis)
+    acceleration = torque / np.linalg.norm(J @ unit)
+    angle = rate = 0.0
+    fastest = min(0.5 * acceleration * time, rate_limit)
+    h = time / steps
+    for k in range(steps):
+        t = (k + 0.5) * h
+        push = 1 if t < fastest / acceleration else -1 if t > time - fastest / acceleration else 0
+        angle += h * (rate + 0.5 * h * push * acceleration)
+        rate += h * push * acceleration
+    return angle, rate
+
+
+def strongest(axis):
+    """The largest torque along J e within the limits, by trying."""
+    direction = J @ axis / np.linalg.norm(J @ axis)
+    low, high = 0.0, 10.0
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        within = (np.abs(middle * direction) <= LIMITS).all()
+        low, high = (middle, high) if within else (low, middle)
+    return low
+
+
+@pytest.mark.parametrize("axis", [(1.0, 0, 0), (0, 0, -2.0), (1.0, 2.0, -3.0), (0.1, -0.2, 0.1)])
+@pytest.mark.parametrize("rate_limit", [None, 0.3])
+def test_the_least_time_is_that_in_which_full_torque_turns_the_body_so_far(axis, rate_limit):
+    unit = np.asarray(axis) / np.linalg.norm(axis)
+    for angle in (0.1, 2.5):
+        time = eigenaxis_time(angle, axis, J, LIMITS, rate_limit)
+        reached, rate = turned(axis, time, strongest(unit), rate_limit or np.inf)
+        assert reached == pytest.approx(angle, rel=1e-3)
+        assert rate == pytest.approx(0.0, abs=1e-3)
+
+
+def test_the_least_time_is_the_textbook_formula_about_a_principal_axis():
+    assert eigenaxis_time(2.0, [0, 3.0, 0], [3.0, 2.0, 1.5], 0.1) == pytest.approx(
+        2 * np.sqrt(2.0 * 2.0 / 0.1)
+    )
+    many = eigenaxis_time([0.0, 1.0], np.eye(3)[:2], [3.0, 2.0, 1.5], LIMITS)
+    np.testing.assert_allclose(many, [0.0, 2 * np.sqrt(2.0 / 0.4)])
+    assert eigenaxis_time(1.0, [0, 0, 1], [3.0, 2.0, 1.5], [1, 1, 0]) == np.inf
+    assert np.isfinite(eigenaxis_time(1.0, [0, 1, 0], [3.0, 2.0, 1.5], [1, 1, 0]))
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"angle": -1.0}, "angle must be finite and not negative, got -1.0"),
+        ({"angle": np.nan}, "angle must be finite"),
+        ({"axis": [0, 0, 0]}, "axis must be vectors"),
+        ({"axis": [0, 1]}, "axis must be vectors"),
+        ({"inertia": [1.0, 2.0]}, "inertia must"),
+        ({"torque_limit": [1.0, -1.0, 1.0]}, "torque_limit must be"),
+        ({"torque_limit": [1.0, 1.0]}, "torque_limit must be"),
+        ({"rate_limit": 0.0}, "rate_limit must be positive or None, got 0.0"),
+    ],
+)
+def test_arguments_out_of_range_have_no_least_time(changed, message):
+    good = {"angle": 1.0, "axis": [1, 0, 0], "inertia": [3.0, 2.0, 1.5], "torque_limit": 0.1}
+    with pytest.raises(ValueError, match=message):
+        eigenaxis_time(**{**good, **changed})
+
+
+# --- the law --------------------------------------------------------------------------------
+
+
+def slew(vectors, steps=200, gains=None, **kwargs):
+    """Attitudes (steps+1, n, 4), rates and actions (steps, n, 3) from rest at rotation vectors."""
+    env = gym.make_vec("AttitudeSlew-v0", num_envs=len(vectors), **kwargs)
+    start = {"quaternion": from_rotation_vector(vectors), "angular_velocity": 0 * vectors}
+    seen, _ = env.reset(seed=0, options={"state": start})
+    law = controllers.make("bang_bang", env, **(gains or {}))
+    attitudes, rates, actions = [env.unwrapped.state["quaternion"]], [], []
+    for _ in range(steps):
+        actions.append(law.predict(seen)[0])
+        seen = env.step(actions[-1])[0]
+        attitudes.append(env.unwrapped.state["quaternion"])
+        rates.append(env.unwrapped.state["angular_velocity"])
+    return np.array(attitudes), np.array(rates), np.array(actions)
+
+
+def angles(attitudes):
+    return 2 * np.arcsin(np.minimum(np.linalg.norm(attitudes[..., 1:], axis=-1), 1.0))
+
+
+def settled(attitudes, rates, dt=0.1):
+    """Times [s] from which a slew is within 1 degree and 0.02 rad/s."""
+    near = (angles(attitudes)[1:] < np.radians(1)) & (np.linalg.norm(rates, axis=-1) < 0.02)
+    return settling_times(np.concatenate([0 * near[:1], near]), dt)
+
+
+def test_slews_about_principal_axes_take_little_more_than_the_least_time():
+    turns = np.array([0.5, 1.5, 3.0])
+    vectors = np.concatenate([turns[:, None] * axis for axis in np.eye(3)])
+    least = eigenaxis_time(np.tile(turns, 3), vectors, satellite().inertia, 0.02)
+    attitudes, rates, actions = slew(vectors)
+    times = settled(attitudes, rates)
+    assert (times < 1.1 * least + 0.7).all()
+    assert (times > 0.9 * least).all()
+    # The longest about each axis: full torque one way, and nine tenths of it the other.
+    for n, axis in ((2, 0), (5, 1), (8, 2)):
+        pushed, T = actions[:, n, axis], 10 * least[n]
+        np.testing.assert_allclose(pushed[: int(0.4 * T)], -1.0, atol=1e-5)
+        assert (pushed[int(0.65 * T) : int(0.85 * T)] > 0.7).all()
+
+
+def test_a_slew_about_any_axis_stays_on_it_and_does_not_pass_the_target():
+    rng = np.random.default_rng(0)
+    axes = rng.normal(size=(30, 3))
+    axes /= np.linalg.norm(axes, axis=1, keepdims=True)
+    attitudes, rates, _ = slew(2.8 * axes)
+    v = attitudes[..., 1:] * np.sign(attitudes[..., :1])
+    along = np.sum(v * axes, axis=2)
+    across = np.linalg.norm(v - along[..., None] * axes, axis=2)
+    assert 2 * np.arcsin(across).max() < 0.02
+    assert along.min() > -0.01
+    least = eigenaxis_time(2.8, axes, satellite().inertia, 0.02)
+    times = settled(attitudes, rates)
+    assert (times > 0.9 * least).all()
+    assert np.median(times / least) < 1.2
+    # Where the gyroscopic torque asks for more than half of the limits the body coasts.
+    assert (times / least).max() < 2.0
+
+
+def test_a_slew_coasts_at_its_slew_rate_and_takes_the_least_time_with_that():
+    vector = np.array([[2.0, 0.0, 0.0]])
+    attitudes, rates, _ = slew(vector, 300, {"slew_rate": 0.2})
+    least = eigenaxis_time(2.0, vector, satellite().inertia, 0.02, rate_limit=0.2)
+    assert np.abs(rates).max() == pytest.approx(0.2, rel=0.01)
+    assert 0.9 * least < settled(attitudes, rates) < 1.1 * least + 0.7
+
+
+def test_at_the_end_the_torque_dies_out_without_chatter():
+    attitudes, _, actions = slew(np.array([[1.0, 0.5, -0.7], [0.02, 0.0, 0.01]]))
+    assert angles(attitudes)[-1].max() < 1e-6
+    assert np.abs(actions[-20:]).max() < 1e-4
+    changes = (np.diff(np.sign(np.round(actions, 3)), axis=0) != 0).sum(axis=0)
+    assert changes.max() <= 6
+
+
+def test_the_switching_curve_is_that_of_constant_braking_beyond_its_layer():
+    law = BangBang(satellite(), [0.02] * 3, rate_limit=10.0, dt=0.1, braking=1.0, layer=1e-6)
+    e, y = np.tile([1.0, 0.0, 0.0], (5, 1)), np.linspace(0.1, 3.0, 5)[:, None]
+    a = 0.02 / satellite().inertia[0, 0]
+    np.testing.assert_allclose(law.curve(y, e), np.sqrt(2 * a * y), rtol=1e-5)
+    # About another axis, braking with what the gyroscopic torque leaves: angle = integral of
+    # rate / deceleration.
+    e = np.tile(np.array([0.6, 0.0, 0.8]), (1, 1))
+    inertia = np.asarray(satellite().inertia)
+    a = 0.02 / np.abs(e @ inertia).max()
+    c = np.abs(np.cross(e, e @ inertia)).max() / 0.02
+    rates = np.linspace(0.0, 0.99 * np.sqrt(0.5 / c), 4001)
+    middle = 0.5 * (rates[1:] + rates[:-1])
+    angle = np.sum(np.diff(rates) * middle / (a * (1 - c * middle**2)))
+    assert law.curve(np.array([[angle]]), e)[0, 0] == pytest.approx(rates[-1], rel=1e-4)
+
+
+def test_with_wheels_the_slew_reckons_with_the_torque_that_the_wheels_have():
+    env = gym.make("ReactionWheelSlew-v0")
+    law = controllers.make("bang_bang", env)
+    wheels = env.unwrapped.actuator
+    rng = np.random.default_rng(0)
+    for u in rng.normal(size=(20, 3)):
+        within = u / np.abs(law.law.envelope @ u).max()
+        # The smallest torques of the motors that add up to it.
+        motors = np.linalg.lstsq(wheels.matrix, within, rcond=None)[0]
+        assert np.abs(motors).max() == pytest.approx(wheels.torque)

@@ -1,0 +1,46 @@
+"""The page of the controllers is that of their docstrings and results."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+from rbgym.agents import controllers
+from rbgym.registration import ENVIRONMENTS
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+PAGE = (DOCS / "controllers.md").read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def generate():
+    spec = importlib.util.spec_from_file_location("generate", DOCS / "generate_controllers.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_of_the_controllers_is_current(generate, capsys):
+    assert generate.main(check=True) == 0, capsys.readouterr().out
+
+
+def test_a_page_with_another_result_or_law_fails_the_check(generate, tmp_path, monkeypatch, capsys):
+    for old, new in (("100.0 %", "99.9 %"), ("frequency=0.4", "frequency=0.5")):
+        page = tmp_path / "controllers.md"
+        page.write_text(PAGE.replace(old, new), "utf-8")
+        monkeypatch.setattr(generate, "PAGE", page)
+        assert generate.main(check=True) == 1
+        assert "is not current" in capsys.readouterr().out
+        assert generate.main(check=False) == 0
+        assert page.read_text("utf-8") == PAGE
+
+
+def test_every_controller_has_its_laws_with_a_source_and_results(generate):
+    assert list(generate.LAWS) == controllers.names()
+    solved = json.loads((DOCS / "solved.json").read_text("utf-8"))
+    assert list(solved) == list(ENVIRONMENTS)
+    for name, classes in generate.LAWS.items():
+        assert any(name in found for found in solved.values())
+        assert name == "idle" or all("Source: " in cls.__doc__ for cls in classes)
+    assert all("Source: " in cls.__doc__ for cls in generate.ALLOCATIONS)
