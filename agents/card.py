@@ -95,7 +95,8 @@ def make_card(
 
     targets: names of controllers, "pretrained", or folders of runs or policies, of which those of
     one algorithm with different seeds make one row; without any, every controller that fits, and
-    the package's policy if there is one. spread: who does the work, piece by piece.
+    the package's policy if there is one. A trained policy has the env arguments that it was trained
+    with, a controller env_kwargs. spread: who does the work, piece by piece.
     Raises ValueError for bad arguments.
     """
     if not 1 <= episodes <= len(TEST_SEEDS):
@@ -103,7 +104,7 @@ def make_card(
     kwargs, task = dict(env_kwargs or {}), task_of(env_id)
     env = gym.make(env_id, **kwargs)
     try:
-        groups = _groups(list(targets) or _usual(env_id, env), env_id, env)
+        groups = _groups(list(targets) or _usual(env_id, env), env_id, kwargs)
         pieces: list[Piece] = []
         for members in groups.values():
             for member in members:
@@ -126,7 +127,7 @@ def _usual(env_id: str, env: gym.Env[Any, Any]) -> list[str]:
 
 
 def _groups(
-    targets: list[str], env_id: str, env: gym.Env[Any, Any]
+    targets: list[str], env_id: str, kwargs: dict[str, Any]
 ) -> dict[str, list[Policy | str]]:
     """The members of each row, by its name."""
     groups: dict[str, list[Policy | str]] = {}
@@ -135,7 +136,7 @@ def _groups(
             groups[target] = [target]
             continue
         policy = comparison.load(target, env_id)
-        policy.require(env_id, env.observation_space)
+        comparison.own_kwargs(policy, env_id, kwargs)  # raises for one that does not fit
         algorithm = str(policy.config.get("algo", "policy"))
         name = f"{algorithm}, shipped" if target == comparison.PRETRAINED else algorithm
         groups.setdefault(name, []).append(policy)
@@ -150,6 +151,8 @@ def _pieces(
     kwargs: dict[str, Any],
 ) -> list[Piece]:
     pieces: list[Piece] = []
+    if not isinstance(member, str):
+        kwargs = comparison.own_kwargs(member, env_id, kwargs)
     for k, (category, initial) in enumerate(categories.items()):
         seeds = list(TEST_SEEDS[:episodes][k :: len(categories)])
         if seeds:

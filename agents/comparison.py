@@ -19,11 +19,11 @@ def compare(
     episodes: int = 256,
     unpickle: str | None = None,
 ) -> dict[str, Evaluation]:
-    """Each target's evaluation, by its name.
+    """Each target's evaluation, by its name; a policy's with the env arguments it was trained with.
 
     targets: folders of runs or policies, names of controllers, or "pretrained" for the package's
-    policy. env_id: None for that of the first folder, with its arguments, or RigidTop-v0 without
-    any. unpickle: see `rbgym.agents.library.load`.
+    policy. env_id: None for that of the first folder, with its arguments also for controllers, or
+    RigidTop-v0 without any. unpickle: see `rbgym.agents.library.load`.
     Raises ValueError for what is none of these, and for a policy that was trained on other
     observations.
     """
@@ -33,9 +33,19 @@ def compare(
     configs = [policy.config for policy in policies.values() if "env_id" in policy.config]
     env_kwargs = configs[0]["env_kwargs"] if configs and env_id is None else {}
     env_id = env_id or (configs[0]["env_id"] if configs else next(iter(ENVIRONMENTS)))
-    for policy in policies.values():
-        policy.require(env_id, observation_space(env_id, env_kwargs))
-    return {n: evaluate(policies.get(n, n), env_id, episodes, **env_kwargs) for n in targets}
+    found = {}
+    for name in targets:
+        policy = policies.get(name)
+        kwargs = env_kwargs if policy is None else own_kwargs(policy, env_id, env_kwargs)
+        found[name] = evaluate(policy or name, env_id, episodes, **kwargs)
+    return found
+
+
+def own_kwargs(policy: Any, env_id: str, otherwise: dict[str, Any]) -> dict[str, Any]:
+    """The arguments with which a trained policy's env was made; ValueError if it does not fit."""
+    kwargs = dict(policy.config.get("env_kwargs", otherwise))
+    policy.require(env_id, observation_space(env_id, kwargs))
+    return kwargs
 
 
 def load(name: str, env_id: str | None = None, unpickle: str | None = None) -> Any:

@@ -1,0 +1,129 @@
+"""Figures of merit, and the card that compares controllers by them."""
+
+import json
+from dataclasses import replace
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+pytest.importorskip("stable_baselines3")
+
+from rbgym.agents import card_report, merits
+from rbgym.agents.card import ALL, make_card
+from rbgym.agents.cases import Episodes, play
+from rbgym.agents.evaluation import evaluate
+
+SETTLED = (0.1, 0.1)
+
+
+def episodes(angle, *, torque=None, relative=None, success=None):
+    """Histories of lanes, each a row of `angle` with nan after its end; dt 0.5 s."""
+    angle = np.array(angle, dtype=float).T
+    instants, n = angle.shape
+    lengths = np.sum(~np.isnan(angle), axis=0) - 1
+    return Episodes(
+        seeds=np.arange(n),
+        category=np.array(["a"] * n),
+        returns=np.zeros(n),
+        lengths=lengths,
+        success=np.ones(n, bool) if success is None else np.array(success),
+        attitude_error=angle,
+        rate_error=np.where(np.isnan(angle), np.nan, 0.0),
+        torque=np.full((instants, n, 3), np.nan) if torque is None else torque,
+        actions=np.zeros((instants, n, 3)),
+        relative=relative,
+        dt=0.5,
+        settled=SETTLED,
+    )
+
+
+def test_overshoot_is_what_comes_after_the_first_arrival():
+    nan = np.nan
+    played = episodes(
+        [
+            [2.0, 0.05, 0.3, 0.05],  # arrives, leaves by 0.3
+            [2.0, 1.0, 0.05, 0.04],  # arrives and stays
+            [2.0, 1.0, 0.9, 0.8],  # never arrives
+            [2.0, 0.05, nan, nan],  # ends inside
+        ]
+    )
+    np.testing.assert_array_equal(merits.overshoot(played), [0.3, 0.0, np.nan, 0.0])
+    np.testing.assert_array_equal(merits.final_error(played), [0.05, 0.04, 0.8, 0.05])
+
+
+def test_effort_and_variation_are_sums_over_the_episode_alone():
+    torque = np.full((4, 1, 3), np.nan)
+    torque[1:3, 0] = [[3.0, 4.0, 0.0], [0.0, 0.0, 0.0]]
+    played = episodes([[1.0, 0.5, 0.2, np.nan]], torque=torque)
+    assert merits.effort(played) == pytest.approx(0.5 * 5.0)
+    assert merits.torque_variation(played) == pytest.approx(5.0)
+
+
+def turned(angles):
+    """Quaternions about x, of scalar part w >= 0 as observations show them, (instants, 1, 4)."""
+    half = 0.5 * np.array(angles)
+    q = np.stack([np.cos(half), np.sin(half), 0 * half, 0 * half], axis=-1)
+    return (q * np.where(q[:, :1] < 0, -1.0, 1.0))[:, None]
+
+
+@pytest.mark.parametrize(
+    ("angles", "long_way"),
+    [
+        ([3.0, 2.0, 1.0, 0.0], False),  # back
+        ([3.0, 3.5, 4.5, 5.5, 2 * np.pi], True),  # on through the half turn
+        ([3.0, 3.3, 2.8, 1.0, 0.0], False),  # through it and back
+    ],
+)
+def test_unwinding_is_seen_through_the_jumps_of_sign(angles, long_way):
+    played = episodes([np.zeros(len(angles))], relative=turned(angles))
+    assert merits.unwound(played).tolist() == [long_way]
+    failed = replace(played, success=np.array([False]))
+    assert merits.unwound(failed).tolist() == [False]
+
+
+def test_a_card_agrees_with_the_evaluation_and_counts_every_category():
+    card = make_card("AttitudeSlew-v0", ["bang_bang", "pd", "idle"], episodes=32)
+    assert list(card.rows)[-1] == "idle"
+    for name, row in card.rows.items():
+        whole, found = row.merits[ALL], evaluate(name, "AttitudeSlew-v0", 32)
+        assert whole.success_rate == found.success_rate
+        assert whole.success_interval == found.success_interval
+        assert whole.settling_time == found.settling_time
+        by_category = {k: v.success_rate for k, v in row.merits.items() if k != ALL}
+        assert by_category == found.by_category
+        assert sum(m.episodes for k, m in row.merits.items() if k != ALL) == 32
+    fast, slow = (card.rows[name].merits[ALL].eigenaxis_share for name in ("bang_bang", "pd"))
+    assert 0.9 < fast < slow
+    assert card.rows["idle"].merits[ALL].effort == 0.0
+
+
+def test_effort_is_that_of_the_torque_which_acted():
+    played = play("bang_bang", "AttitudeSlew-v0", 8)
+    env = gym.make("AttitudeSlew-v0").unwrapped
+    commanded = np.linalg.norm(played.actions * env.torque_limit, axis=-1)
+    np.testing.assert_allclose(
+        merits.effort(played), env.dt * np.nansum(commanded, axis=0), rtol=1e-6
+    )
+
+
+def test_a_card_is_written_as_tables_figures_and_a_picture(tmp_path):
+    card = make_card("RigidTop-v0", ["pd", "idle"], episodes=8)
+    card_report.write(card, tmp_path / "top")
+    assert json.loads((tmp_path / "top.json").read_text()) == json.loads(json.dumps(card.as_dict()))
+    text = (tmp_path / "top.md").read_text()
+    assert "| pd | 100.0 % | 67.6 - 100.0 % |" in text
+    assert (tmp_path / "top.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("RigidTop-v0", ["pdd"]), "'pdd' is neither a folder nor"),
+        (("RigidTop-v0", ["bang_bang"]), "env must"),
+        (("CartPole-v1", ["pd"]), "env_id must be a task of rbgym"),
+    ],
+)
+def test_a_card_of_what_is_not_there_is_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        make_card(*arguments, episodes=8)
