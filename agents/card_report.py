@@ -44,6 +44,25 @@ def markdown(content: Mapping[str, Any]) -> str:
     return "\n\n".join([*parts, *trained]) + "\n"
 
 
+def verdict(content: Mapping[str, Any]) -> str:
+    """One sentence: whether a trained policy is as good as the best law, or by how much it loses.
+
+    As good: its success rate is at least the law's lower bound, of the 95 % interval.
+    """
+    rows = content["rows"].items()
+    laws = {name: row["merits"][ALL] for name, row in rows if not row["origin"]}
+    trained = {name: row["merits"][ALL] for name, row in rows if row["origin"]}
+    if not laws or not trained:
+        return "There is no trained policy here." if laws else "There is no law here."
+    (law, best), (name, learned) = (
+        max(some.items(), key=lambda one: one[1]["success_rate"]) for some in (laws, trained)
+    )
+    figures = f"{_percent(learned['success_rate'])} against {_percent(best['success_rate'])}"
+    if learned["success_rate"] >= best["success_interval"][0]:
+        return f"The trained policy (`{name}`) is on a par with the best law (`{law}`): {figures}."
+    return f"**Learning loses here**: `{name}` succeeds less often than the law `{law}`, {figures}."
+
+
 def _cells(merits: Mapping[str, Any]) -> tuple[str, ...]:
     low, high = merits["success_interval"]
     return (

@@ -1,0 +1,66 @@
+"""Measure the benchmark card of every task: docs/cards.md, with its pictures.
+
+python docs/generate_cards.py [ID ...]   # measure these tasks, or all, and write the page
+python docs/generate_cards.py --check    # exit 1 if the page is not what docs/cards.json says
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from rbgym.registration import ENVIRONMENTS
+
+DOCS = Path(__file__).resolve().parent
+CARDS, PAGE, PICTURES = DOCS / "cards.json", DOCS / "cards.md", DOCS / "pictures" / "cards"
+BEGIN, END = "<!-- cards:begin -->", "<!-- cards:end -->"
+
+
+def section(env_id: str, content: dict[str, Any]) -> str:
+    """One task: where learning stands, the tables, the picture."""
+    from rbgym.agents.card_report import markdown, verdict
+
+    return (
+        f"## {env_id}\n\n{verdict(content)}\n\n{markdown(content)}\n"
+        f"![errors and settling on {env_id}](pictures/cards/{env_id}.png)\n"
+    )
+
+
+def page(cards: dict[str, dict[str, Any]]) -> str:
+    """docs/cards.md with its sections made anew."""
+    before, rest = PAGE.read_text("utf-8").split(BEGIN)
+    sections = [section(env_id, cards[env_id]) for env_id in ENVIRONMENTS if env_id in cards]
+    return "\n".join([f"{before}{BEGIN}", *sections, f"{END}{rest.split(END)[1]}"])
+
+
+def measure(wanted: list[str], cards: dict[str, dict[str, Any]]) -> None:
+    """Measure, one task after the other; each is kept as soon as it is there."""
+    from rbgym.agents.card import make_card
+    from rbgym.agents.card_report import draw
+
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    for env_id in wanted:
+        card = make_card(env_id)
+        cards[env_id] = json.loads(json.dumps(card.as_dict()))
+        played = {name: row.played for name, row in card.rows.items()}
+        draw(env_id, played, PICTURES / f"{env_id}.png")
+        CARDS.write_text(json.dumps(cards, indent=1) + "\n", "utf-8")
+        print(env_id, flush=True)
+
+
+def main() -> int:
+    """Write or check the page; the exit status."""
+    arguments = sys.argv[1:]
+    cards = json.loads(CARDS.read_text("utf-8")) if CARDS.exists() else {}
+    if "--check" in arguments:
+        current = PAGE.read_text("utf-8") == page(cards)
+        if not current:
+            print("cards.md is not current: run python docs/generate_cards.py")
+        return int(not current)
+    measure(arguments or list(ENVIRONMENTS), cards)
+    PAGE.write_text(page(cards), "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,111 @@
+"""Does the integrator change what is learned? The table and picture in docs/learning_study.md.
+
+python docs/studies/integrators_and_learning.py [--draw]
+
+PPO learns each task on physics of one step a control period by Euler's forward scheme, by a
+Runge-Kutta-Nystroem scheme of order 4, and by the conserving default; three seeds of each. Every
+policy is then judged on the physics that it learned on, and on what comes closest to the truth:
+`exact`, 32 steps a control period. An interrupted study goes on; --draw only draws again.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rbgym.agents.evaluation import evaluate
+from rbgym.agents.run_folder import RunFolder, write_json
+from rbgym.agents.training import load_policy, train
+
+DOCS = Path(__file__).resolve().parents[1]
+RESULTS, PAGE = DOCS / "learning_study.json", DOCS / "learning_study.md"
+PICTURE = DOCS / "pictures" / "learning_study.svg"
+BEGIN, END = "<!-- study:begin -->", "<!-- study:end -->"
+RUNS = Path("runs") / "integrators"
+TASKS = ("RigidTop-v0", "IntermediateAxis-v0", "Detumble-v0")
+SCHEMES = ("forward_euler", "rkn4", "quat_em")
+SEEDS = (0, 1, 2)
+TRUTH = {"integrator": "exact", "substeps": 32}
+
+
+def study(task: str, scheme: str, seed: int) -> dict[str, Any]:
+    """Train one policy, and judge it on its own physics and on the truth."""
+    own = {"integrator": scheme, "substeps": 1}
+    out = RUNS / f"{task}-{scheme}-{seed}"
+    train(task, out=out, seed=seed, env_kwargs=own, evaluate_every=0, progress=False)
+    policy = load_policy(RunFolder(out))
+    judged = {"own": evaluate(policy, task, **own), "truth": evaluate(policy, task, **TRUTH)}
+    return {
+        where: {"success": e.success_rate, "return": e.mean_return, "settling": e.settling_time}
+        for where, e in judged.items()
+    }
+
+
+def table(found: dict[str, Any]) -> str:
+    """Mean and range over the seeds."""
+    lines = [
+        "| task | trained on | success there | success, exact | return there | return, exact |",
+        "|---|---|---|---|---|---|",
+    ]
+    for task in TASKS:
+        for scheme in SCHEMES:
+            runs = [found[f"{task} {scheme} {seed}"] for seed in SEEDS]
+            cells = [
+                _range([run[where][what] for run in runs], 100 if what == "success" else 1)
+                for what in ("success", "return")
+                for where in ("own", "truth")
+            ]
+            lines.append(f"| {task} | `{scheme}` | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _range(values: list[float], factor: float) -> str:
+    scaled = factor * np.array(values)
+    unit = " %" if factor == 100 else ""
+    return f"{scaled.mean():.1f}{unit} ({scaled.min():.1f} to {scaled.max():.1f})"
+
+
+def draw(found: dict[str, Any]) -> None:
+    """Return of each policy on its own physics against that on the truth."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10.5, 3.4), layout="constrained")
+    axes = figure.subplots(1, len(TASKS))
+    marks = dict(zip(SCHEMES, (("#d95f02", "s"), ("#1b9e77", "^"), ("#08306b", "o")), strict=True))
+    for ax, task in zip(axes, TASKS, strict=True):
+        for scheme, (colour, marker) in marks.items():
+            runs = [found[f"{task} {scheme} {seed}"] for seed in SEEDS]
+            own, truth = ([run[where]["return"] for run in runs] for where in ("own", "truth"))
+            ax.plot(own, truth, marker, color=colour, label=scheme, markersize=7, alpha=0.8)
+        low, high = ax.get_xlim()
+        ax.axline((low, low), (high, high), color="black", linewidth=0.6)
+        ax.set_title(task, fontsize="medium")
+        ax.set_xlabel("return on the physics of the training")
+        ax.grid(alpha=0.3)
+        ax.spines[["top", "right"]].set_visible(False)
+    axes[0].set_ylabel("return on exact physics")
+    axes[0].legend(frameon=False)
+    figure.savefig(PICTURE)
+
+
+def main() -> None:
+    """Run what is missing, then write the table and the picture."""
+    found = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
+    for task in TASKS:
+        for scheme in SCHEMES:
+            for seed in SEEDS:
+                name = f"{task} {scheme} {seed}"
+                if name not in found and "--draw" not in sys.argv:
+                    found[name] = study(task, scheme, seed)
+                    print(name, found[name], flush=True)
+                    write_json(RESULTS, found)
+    before, rest = PAGE.read_text("utf-8").split(BEGIN)
+    page = f"{before}{BEGIN}\n{table(found)}\n{END}{rest.split(END)[1]}"
+    PAGE.write_text(page, "utf-8")
+    draw(found)
+
+
+if __name__ == "__main__":
+    main()
