@@ -22,6 +22,8 @@ Array = NDArray[np.float64]
 # Start states are drawn from the lane's own seed: these never meet those of a training run. A
 # quarter of them is for each category of the task. The set's version is the env's.
 TEST_SEEDS = range(1_000_000, 1_000_256)
+# Nor do these, by which hyperparameters are chosen.
+TUNING_SEEDS = range(2_000_000, 2_000_064)
 _HISTORIES = ("attitude_error", "rate_error", "torque", "actions", "relative")
 
 

@@ -1,4 +1,4 @@
-"""The command line: `rbgym list | simulate | train | evaluate | validate | bench`.
+"""The command line: `rbgym list | simulate | train | tune | evaluate | card | validate | bench`.
 
 Only what a command needs is imported, when it runs: learning libraries belong to train and to the
 evaluation of a trained policy. Bad input ends with one line on stderr and exit status 2.
@@ -23,9 +23,11 @@ EnvArgs = Annotated[
 ]
 
 
-_EXTRAS = {"matplotlib", "optuna", "safetensors", "sb3_contrib", "scipy", "stable_baselines3"}
-_EXTRAS |= {"tensorboard", "torch", "tqdm", "yaml"}
-_INSTALL = "; this command needs pip install 'rbgym[agents]'"
+# What belongs to an extra, and to which.
+_EXTRAS = dict.fromkeys(("matplotlib", "rich", "typer"), "cli")
+_EXTRAS |= dict.fromkeys(("safetensors", "sb3_contrib", "scipy", "stable_baselines3"), "agents")
+_EXTRAS |= dict.fromkeys(("tensorboard", "torch", "tqdm", "yaml"), "agents")
+_EXTRAS |= {"optuna": "tune", "ray": "rllib"}
 
 
 class _CleanErrors(TyperGroup):
@@ -37,8 +39,9 @@ class _CleanErrors(TyperGroup):
         except (ValueError, OSError) as error:
             _fail(error, 2)
         except ModuleNotFoundError as error:
-            ours = (error.name or "").partition(".")[0] in _EXTRAS
-            _fail(f"{error}{_INSTALL if ours else ''}", 2)
+            extra = _EXTRAS.get((error.name or "").partition(".")[0])
+            install = f"; this command needs pip install 'rbgym[{extra}]'" if extra else ""
+            _fail(f"{error}{install}", 2)
         except KeyboardInterrupt:
             _fail("interrupted; the same command goes on from the last checkpoint", 130)
         except Exception as error:
@@ -206,6 +209,42 @@ def evaluate(
         reports.print_json({name: e.as_dict() for name, e in evaluations.items()})
     else:
         reports.print_evaluations(evaluations)
+
+
+@app.command()
+def tune(
+    env: Annotated[str, typer.Argument(help="Environment, see rbgym list.")],
+    algo: Annotated[str, typer.Option(help="As for train.")] = "ppo",
+    trials: Annotated[int, typer.Option(help="How many trainings more.")] = 20,
+    timesteps: Annotated[int, typer.Option(help="Env steps of each.")] = 100_000,
+    storage: Annotated[
+        str | None, typer.Option(help="URL of the study; default sqlite:///runs/tune.db.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the search and of each training.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Search for hyperparameters with Optuna; the same command goes on with a study."""
+    from rbgym.agents import reports, tuning
+
+    study = tuning.tune(
+        env,
+        algo,
+        trials=trials,
+        timesteps=timesteps,
+        storage=storage,
+        seed=seed,
+        report=lambda message: typer.echo(message, err=True),
+    )
+    best = {
+        "trial": study.best_trial.number,
+        "return": study.best_value,
+        "hyperparameters": tuning.hyperparameters(study.best_params),
+    }
+    if as_json:
+        reports.print_json(best)
+        return
+    typer.echo(f"best of {len(study.trials)} trials: {best['trial']}, return {best['return']:.1f}")
+    typer.echo(" ".join(f"--set {k}={v}" for k, v in best["hyperparameters"].items()))
 
 
 @app.command()

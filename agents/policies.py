@@ -140,6 +140,8 @@ def write(folder: Path, model: BaseAlgorithm, config: Mapping[str, Any]) -> None
 
 def read(folder: Path) -> TrainedPolicy:
     """The policy that a folder holds. Raises ValueError for files that hold none."""
+    if not (folder / CONFIG).is_file():
+        raise ValueError(f"{str(folder / CONFIG)!r} is not there: no policy, or none yet")
     config = read_json(folder / CONFIG)
     if config.get("format") != FORMAT:
         writer = config.get("versions", {}).get("rbgym", "of another version")

@@ -103,11 +103,50 @@ def test_train_evaluate_and_compare_with_a_plot(tmp_path):
     assert_refused("holds another run", *train, "--seed", 1)
 
 
+def test_evaluate_takes_an_environment_and_its_trained_policy():
+    content = run_json("evaluate", "Detumble-v0", "--policy", "pretrained", "--episodes", 16)
+    assert content["pretrained"]["success_rate"] > 0.9
+
+
+def test_train_takes_hyperparameters_and_arguments_of_the_environment(tmp_path):
+    yaml = tmp_path / "ppo.yml"
+    yaml.write_text(
+        "RigidTop-v0:\n  n_envs: 4\n  n_timesteps: 256\n  policy: MlpPolicy\n  n_steps: 32\n"
+        '  batch_size: 64\n  normalize: true\n  policy_kwargs: "dict(net_arch=[8, 8])"\n'
+    )
+    chosen = ("--hyperparameters", yaml, "--set", "n_epochs=2", "--env-arg", "integrator=akw")
+    out = tmp_path / "run"
+    run("train", "RigidTop-v0", "--out", out, "--no-progress", *chosen, "--evaluate-every", 0)
+    config = json.loads((out / "config.json").read_text())
+    assert config["hyperparameters"]["policy_kwargs"] == {"net_arch": [8, 8]}
+    assert config["hyperparameters"]["n_epochs"] == 2
+    assert config["env_kwargs"] == {"integrator": "akw"}
+    assert "config.json" in {file.name for file in out.iterdir()}
+
+
+def test_tune_keeps_its_study_and_goes_on_with_it(tmp_path):
+    pytest.importorskip("optuna")
+    storage = f"sqlite:///{tmp_path}/study.db"
+    search = ("tune", "RigidTop-v0", "--timesteps", 1, "--storage", storage, "--trials", 1)
+    first = run_json(*search)
+    assert first["trial"] == 0
+    assert first["hyperparameters"].keys() >= {"n_steps", "gamma", "learning_rate"}
+    again = run(*search).stdout
+    assert "best of 2 trials" in again
+    assert "--set gamma=" in again
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["evaluate", "pid"], "neither a folder nor one of the controllers ['pd'"),
-        (["evaluate", "/tmp"], "is no run folder"),
+        (["evaluate", "pid"], "is neither a folder nor 'pretrained' nor one of the controllers"),
+        (["evaluate", "/tmp"], "'/tmp/policy.json' is not there"),
+        (["evaluate", "RigidTop-v0", "--policy", "pyproject.toml"], "must be a folder or one of"),
+        (["train", "RigidTop-v0", "--out", "x", "--set", "n_epoch=2"], "did you mean 'n_epochs'"),
+        (["train", "RigidTop-v0", "--out", "x", "--set", "n_epochs"], "--set must be KEY=VALUE"),
+        (["train", "CartPole-v1", "--out", "x", "--algo", "sac"], "algo must be ppo"),
+        (["tune", "RigidTop-v0", "--trials", "0"], "trials must be a positive integer, got 0"),
+        (["card", "CartPole-v1"], "env_id must be a task of rbgym"),
         (["evaluate", "pd", "--episodes", "0"], "episodes must be from 1 to 256, got 0"),
         (["evaluate", "pd", "--env", "RigidTop-v7"], "RigidTop"),
         (["train", "RigidTop-v0", "--out", "x", "--algo", "dqn"], "algo must be one of"),
