@@ -110,10 +110,8 @@ def _score(policy: Any, env_id: str) -> float:
     categories = task_of(env_id).categories
     shares = [TUNING_SEEDS[k :: len(categories)] for k in range(len(categories))]
     parts = [
-        play_category(
-            policy, env_id, c, list(TUNING_SEEDS[k :: len(categories)]), {"initial": initial}
-        )
-        for k, (c, initial) in enumerate(categories.items())
+        play_category(policy, env_id, name, list(seeds), {"initial": initial})
+        for (name, initial), seeds in zip(categories.items(), shares, strict=True)
     ]
     return float(joined(parts).returns.mean())
 
