@@ -55,7 +55,7 @@ class GeometricTracking(Law):
         """The law for an env with a target; gains: frequency, damping."""
         base = aimed(env, "geometric tracking")
         limits = {"rate_limit": base.rate_limit, "dt": base.dt}
-        gains = {**({"frequency": 2.0} if moves(base) else {}), **gains}
+        gains = {**({"frequency": 1.2} if moves(base) else {}), **gains}
         return cls(base.body, base.torque_limit, **limits, **gains)
 
     def feedback(
