@@ -6,8 +6,9 @@ import pytest
 
 from rbgym import RigidBody
 from rbgym.agents import controllers
+from rbgym.agents.controllers.lqr_rest import UprightLQR
 from rbgym.agents.controllers.magnetic import MagneticAllocation
-from rbgym.agents.controllers.pd import RateDamping
+from rbgym.agents.controllers.pd import AxisPD, RateDamping
 from rbgym.envs.actuators import MagneticCoils
 from rbgym.registration import ENVIRONMENTS
 
@@ -89,6 +90,15 @@ def test_laws_of_an_eigenaxis_need_torque_about_each_axis(name):
 def test_a_gain_out_of_range_is_refused_by_name(name, gain):
     with pytest.raises(ValueError, match=f"{next(iter(gain))} must be"):
         controllers.make(name, gym.make("AttitudeSlew-v0"), **gain)
+
+
+def test_a_swinging_top_is_caught_by_an_lqr_or_by_pd_where_an_axis_has_no_torque():
+    whole, without = (gym.make("TopSwingUp-v0", torque_limit=[0.2, 0.2, z]) for z in (0.005, 0.0))
+    assert type(controllers.make("swing_up", whole).catch) is UprightLQR
+    assert type(controllers.make("swing_up", whole, catch="pd").catch) is AxisPD
+    assert type(controllers.make("swing_up", without).catch) is AxisPD
+    with pytest.raises(ValueError, match="catch must be 'lqr' or 'pd', got 'net'"):
+        controllers.make("swing_up", whole, catch="net")
 
 
 @pytest.mark.parametrize("form", ["rotation_matrix", "rotation_6d", "mrp", "log_error"])

@@ -68,19 +68,34 @@ def test_quaternion_feedback_that_no_limiter_touches_is_the_pd_law():
     np.testing.assert_allclose(u, b.torque(q, omega, np.roll(omega, 1, axis=0)), rtol=1e-12)
 
 
-def test_the_energy_of_the_error_falls_by_the_damping_alone():
+def test_the_energy_of_the_error_falls_by_the_damping_alone_beside_a_target_that_turns():
     q, omega = drawn(50)
+    w = np.roll(omega, 1, axis=0)  # of the target, steady in its own axes
     law = of(QuaternionFeedback, frequency=0.7, damping=0.9, slew_rate=1e3)
-    u, h = law.torque(q, omega, 0 * omega), 1e-6
+    u, h = law.torque(q, omega, w), 1e-6
     acceleration = np.linalg.solve(J, (u - np.cross(omega, omega @ J)).T).T
 
     def V(t):
-        turned = multiply(q, from_rotation_vector(t * omega + 0.5 * t * t * acceleration))
-        potential = 4 * 0.7**2 * (1 - np.abs(turned[:, 0]))
-        return 0.5 * np.sum((omega + t * acceleration) ** 2, axis=1) + potential
+        gap = omega - w + t * (acceleration + np.cross(omega, w))  # in body axes w turns backwards
+        turned = multiply(q, from_rotation_vector(t * (omega - w)))
+        return 0.5 * np.sum(gap**2, axis=1) + 4 * 0.7**2 * (1 - np.abs(turned[:, 0]))
 
-    expected = -2 * 0.9 * 0.7 * np.sum(omega**2, axis=1)
+    expected = -2 * 0.9 * 0.7 * np.sum((omega - w) ** 2, axis=1)
     np.testing.assert_allclose((V(h) - V(-h)) / (2 * h), expected, rtol=1e-6, atol=1e-7)
+
+
+def test_seen_from_a_target_that_turns_the_error_is_that_of_a_target_at_rest():
+    q, omega = drawn(50)
+    w = np.roll(omega, 1, axis=0)
+    law = of(AttitudePD, frequency=0.7, damping=0.9)
+    u = law.torque(q, omega, w)
+    acceleration = np.linalg.solve(J, (u - np.cross(omega, omega @ J)).T).T
+    gap_rate = acceleration - np.cross(w, omega)  # w is steady in the target's axes
+    R = to_matrix(q)
+    half = np.sqrt(1 + np.trace(R, axis1=1, axis2=2))  # 2 |q_0|
+    v = np.array([vee(matrix - matrix.T) for matrix in R]) / (2 * half[:, None])
+    expected = -2 * 0.7**2 * v - 2 * 0.9 * 0.7 * (omega - w)
+    np.testing.assert_allclose(gap_rate, expected, rtol=1e-9, atol=1e-9)
 
 
 def test_a_torque_at_its_limits_turns_about_the_same_axis_as_a_free_one():

@@ -46,7 +46,8 @@ def strongest(axis):
 @pytest.mark.parametrize("rate_limit", [None, 0.3])
 def test_the_least_time_is_that_in_which_full_torque_turns_the_body_so_far(axis, rate_limit):
     unit = np.asarray(axis) / np.linalg.norm(axis)
-    for angle in (0.1, 2.5):
+    just_free = 0.75 * 0.3**2 * np.linalg.norm(J @ unit) / strongest(unit)
+    for angle in (0.1, 2.5, just_free):
         time = eigenaxis_time(angle, axis, J, LIMITS, rate_limit)
         reached, rate = turned(axis, time, strongest(unit), rate_limit or np.inf)
         assert reached == pytest.approx(angle, rel=1e-3)
