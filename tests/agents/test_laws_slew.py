@@ -86,9 +86,9 @@ def test_arguments_out_of_range_have_no_least_time(changed, message):
 # --- the law --------------------------------------------------------------------------------
 
 
-def slew(vectors, steps=200, gains=None, **kwargs):
+def slew(vectors, steps=200, gains=None):
     """Attitudes (steps+1, n, 4), rates and actions (steps, n, 3) from rest at rotation vectors."""
-    env = gym.make_vec("AttitudeSlew-v0", num_envs=len(vectors), **kwargs)
+    env = gym.make_vec("AttitudeSlew-v0", num_envs=len(vectors))
     start = {"quaternion": from_rotation_vector(vectors), "angular_velocity": 0 * vectors}
     seen, _ = env.reset(seed=0, options={"state": start})
     law = controllers.make("bang_bang", env, **(gains or {}))
