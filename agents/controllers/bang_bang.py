@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from rbgym.agents.controllers.attitude import nearer
 from rbgym.agents.controllers.eigenaxis import acceleration, gyroscopic_load
 from rbgym.agents.controllers.fitting import aimed
-from rbgym.agents.controllers.law import Law
+from rbgym.agents.controllers.law import Law, positive_gains
 from rbgym.body import RigidBody
 from rbgym.quaternion import from_rotation_vector, multiply
 
@@ -58,11 +58,8 @@ class BangBang(Law):
         self.layer = 5.0 * dt if layer is None else layer
         self.slew_rate = 0.9 * rate_limit if slew_rate is None else slew_rate
         self.braking = braking
-        if not (self.torque_limit > 0).all():
-            raise ValueError(f"torque_limit must be positive, got {self.torque_limit}")
-        for name in ("layer", "braking", "slew_rate"):
-            if not 0 < getattr(self, name) < np.inf:
-                raise ValueError(f"{name} must be positive, got {getattr(self, name)!r}")
+        self.refuse_idle_axes()
+        positive_gains(layer=self.layer, braking=braking, slew_rate=self.slew_rate)
 
     @classmethod
     def for_env(cls, env: Any, **gains: float) -> Self:

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbgym.agents.controllers.base import fresh
 from rbgym.agents.controllers.fitting import aimed, moves
-from rbgym.agents.controllers.law import Law
+from rbgym.agents.controllers.law import Law, positive_gains
 from rbgym.body import RigidBody
 
 Array = NDArray[np.float64]
@@ -47,6 +47,7 @@ class GeometricTracking(Law):
         damping: float = 1.0,
     ) -> None:
         super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
+        positive_gains(frequency=frequency, damping=damping)
         self.inertia, largest = np.asarray(body.inertia), float(np.max(body.moments))
         self.k_R, self.k_Omega = frequency**2 * largest, 2 * damping * frequency * largest
 

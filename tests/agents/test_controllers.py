@@ -81,6 +81,8 @@ def test_laws_of_an_eigenaxis_need_torque_about_each_axis(name):
 @pytest.mark.parametrize(
     ("name", "gain"),
     [
+        ("pd", {"frequency": 0.0}),
+        ("geometric", {"damping": float("nan")}),
         ("quaternion_feedback", {"slew_rate": 0.0}),
         ("hysteretic", {"delta": 1.0}),
         ("bang_bang", {"layer": 0.0}),
@@ -99,6 +101,12 @@ def test_a_swinging_top_is_caught_by_an_lqr_or_by_pd_where_an_axis_has_no_torque
     assert type(controllers.make("swing_up", without).catch) is AxisPD
     with pytest.raises(ValueError, match="catch must be 'lqr' or 'pd', got 'net'"):
         controllers.make("swing_up", whole, catch="net")
+
+
+def test_a_tolerance_of_the_lqr_that_is_none_is_refused():
+    for env_id, tolerances in (("AttitudeSlew-v0", (0.1, 0.0)), ("RigidTop-v0", (0.1, 1.0, -1.0))):
+        with pytest.raises(ValueError, match=r"(rate|along) must be positive, got"):
+            controllers.make("lqr", gym.make(env_id), tolerances=tolerances)
 
 
 @pytest.mark.parametrize("form", ["rotation_matrix", "rotation_6d", "mrp", "log_error"])
