@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rbgym.agents.controllers.law import Law
+from rbgym.agents.controllers.law import Law, positive_gains
 from rbgym.body import RigidBody
 
 Array = NDArray[np.float64]
@@ -36,6 +36,7 @@ class AttitudePD(Law):
         damping: float = 1.0,
     ) -> None:
         super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
+        positive_gains(frequency=frequency, damping=damping)
         self.inertia = np.asarray(body.inertia)
         self.stiffness, self.damping = 2 * frequency**2, 2 * damping * frequency
 

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from rbgym.agents.controllers.attitude import nearer
 from rbgym.agents.controllers.eigenaxis import acceleration, gyroscopic_load
 from rbgym.agents.controllers.fitting import aimed
-from rbgym.agents.controllers.law import Law
+from rbgym.agents.controllers.law import Law, positive_gains
 from rbgym.body import RigidBody
 from rbgym.quaternion import from_rotation_vector, multiply
 
@@ -33,7 +33,9 @@ class BangBang(Law):
     period. f is the curve of a body that brakes with a (1 - c rate^2), what is left beside the
     gyroscopic torque; that is had whole up to half of the limits.
 
-    Gains: layer h [s], by default three control periods; braking; slew_rate [rad/s].
+    Gains: layer h [s], by default five control periods: behind delays and lags give at least twice
+    what they add up to; braking below 1 for what is not known of the body; slew_rate
+    [rad/s].
 
     Source: Wie (2008), Space Vehicle Dynamics and Control, chapter 7, for eigenaxis slews; Han
     (2009), From PID to active disturbance rejection control, IEEE Trans. Industrial Electronics
@@ -53,14 +55,11 @@ class BangBang(Law):
     ) -> None:
         super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
         self.inertia = np.asarray(body.inertia)
-        self.layer = 3.0 * dt if layer is None else layer
+        self.layer = 5.0 * dt if layer is None else layer
         self.slew_rate = 0.9 * rate_limit if slew_rate is None else slew_rate
         self.braking = braking
-        if not (self.torque_limit > 0).all():
-            raise ValueError(f"torque_limit must be positive, got {self.torque_limit}")
-        for name in ("layer", "braking", "slew_rate"):
-            if not 0 < getattr(self, name) < np.inf:
-                raise ValueError(f"{name} must be positive, got {getattr(self, name)!r}")
+        self.refuse_idle_axes()
+        positive_gains(layer=self.layer, braking=braking, slew_rate=self.slew_rate)
 
     @classmethod
     def for_env(cls, env: Any, **gains: float) -> Self:

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbgym.agents.controllers.base import fresh
 from rbgym.agents.controllers.fitting import aimed, moves
-from rbgym.agents.controllers.law import Law
+from rbgym.agents.controllers.law import Law, positive_gains
 from rbgym.body import RigidBody
 
 Array = NDArray[np.float64]
@@ -47,6 +47,7 @@ class GeometricTracking(Law):
         damping: float = 1.0,
     ) -> None:
         super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
+        positive_gains(frequency=frequency, damping=damping)
         self.inertia, largest = np.asarray(body.inertia), float(np.max(body.moments))
         self.k_R, self.k_Omega = frequency**2 * largest, 2 * damping * frequency * largest
 
@@ -55,7 +56,7 @@ class GeometricTracking(Law):
         """The law for an env with a target; gains: frequency, damping."""
         base = aimed(env, "geometric tracking")
         limits = {"rate_limit": base.rate_limit, "dt": base.dt}
-        gains = {**({"frequency": 2.0} if moves(base) else {}), **gains}
+        gains = {**({"frequency": 1.2} if moves(base) else {}), **gains}
         return cls(base.body, base.torque_limit, **limits, **gains)
 
     def feedback(

@@ -28,6 +28,11 @@ class Law(Controller):
         has = self.torque_limit > 0
         self.envelope: Array = np.diag(1.0 / self.torque_limit[has]) @ np.eye(3)[has]
 
+    def refuse_idle_axes(self) -> None:
+        """Raise ValueError where there is an axis without torque."""
+        if not (self.torque_limit > 0).all():
+            raise ValueError(f"torque_limit must be positive, got {self.torque_limit}")
+
     def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
         """Torque (n, 3) [N m, body] within the limits.
 
@@ -82,3 +87,10 @@ class Law(Controller):
         limit = np.where(self.torque_limit > 0, self.torque_limit, np.inf)
         parts: Array = u / limit
         return parts
+
+
+def positive_gains(**gains: float) -> None:
+    """Raise ValueError for a gain that is no positive number."""
+    for name, value in gains.items():
+        if not 0 < value < np.inf:
+            raise ValueError(f"{name} must be positive, got {value!r}")

@@ -60,8 +60,7 @@ class PrecessionLQR(Law):
         across, also, along = (float(moment) for moment in body.moments)
         if not np.isclose(across, also) or goal.sin_nutation == 0.0:
             raise ValueError(f"goal must be a nutation of a symmetric top, got {goal!r}")
-        if not (self.torque_limit > 0).all():
-            raise ValueError(f"torque_limit must be positive, got {self.torque_limit}")
+        self.refuse_idle_axes()
         self.goal = goal
         sin, cos, p = goal.sin_nutation, goal.cos_nutation, goal.precession
         self.along = goal.spin + p * cos  # w_3 of the motion wanted

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbgym.agents.controllers.attitude import nearer
 from rbgym.agents.controllers.fitting import aimed
-from rbgym.agents.controllers.law import Law
+from rbgym.agents.controllers.law import Law, positive_gains
 from rbgym.body import RigidBody
 from rbgym.envs.parts.goals import Axis
 from rbgym.potentials import HeavyTop
@@ -22,12 +22,10 @@ def held_gain(A: Array, B: Array, dt: float, tolerances: Array, limits: Array) -
 
     The motion from instant to instant is exact, by the matrix exponential of A and B together
     (Van Loan 1978, Computing integrals involving the matrix exponential); the gain is the solution
-    of the discrete Riccati equation. Raises ValueError for a limit that is not positive.
+    of the discrete Riccati equation. tolerances (n,) and limits (m,) are positive.
     """
     from scipy.linalg import expm, solve_discrete_are
 
-    if not (limits > 0).all():
-        raise ValueError(f"torque_limit must be positive, got {limits}")
     n, m = B.shape
     both = np.zeros((n + m, n + m))
     both[:n, :n], both[:n, n:] = A, B * limits  # of commands
@@ -63,6 +61,8 @@ class AttitudeLQR(Law):
         tolerances: tuple[float, float] = (0.2, 0.1),
     ) -> None:
         super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
+        self.refuse_idle_axes()
+        positive_gains(angle=tolerances[0], rate=tolerances[1])
         A, B = np.zeros((6, 6)), np.zeros((6, 3))
         A[:3, 3:], B[3:] = np.eye(3), np.linalg.inv(body.inertia)
         self.gain = held_gain(A, B, dt, np.repeat(tolerances, 3), self.torque_limit)
@@ -108,10 +108,12 @@ class UprightLQR(Law):
         tolerances: tuple[float, float, float] = (0.03, 1.0, 1.0),
     ) -> None:
         super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
+        self.refuse_idle_axes()
+        angle, across, along = tolerances
+        positive_gains(angle=angle, across=across, along=along)
         inverse = np.linalg.inv(body.inertia)
         A, B = np.zeros((5, 5)), np.zeros((5, 3))
         A[:2, 2:4], A[2:, :2], B[2:] = np.eye(2), potential.mgl * inverse[:, :2], inverse
-        angle, across, along = tolerances
         weights = np.array([angle, angle, across, across, along])
         self.gain = held_gain(A, B, dt, weights, self.torque_limit)
 

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from rbgym.agents.controllers.attitude import AttitudePD, nearer
 from rbgym.agents.controllers.eigenaxis import acceleration, gyroscopic_load
 from rbgym.agents.controllers.fitting import aimed, moves
+from rbgym.agents.controllers.law import positive_gains
 from rbgym.body import RigidBody
 
 Array = NDArray[np.float64]
@@ -51,12 +52,10 @@ class QuaternionFeedback(AttitudePD):
     ) -> None:
         gains = {"frequency": frequency, "damping": damping}
         super().__init__(body, torque_limit, rate_limit=rate_limit, dt=dt, **gains)
-        if not (self.torque_limit > 0).all():
-            raise ValueError(f"torque_limit must be positive, got {self.torque_limit}")
-        slew_rate = 0.9 * rate_limit if slew_rate is None else slew_rate
-        if not 0 < slew_rate < np.inf:
-            raise ValueError(f"slew_rate must be positive, got {slew_rate!r}")
-        self.slew_rate, self.cancels = float(slew_rate), gyroscopic
+        self.refuse_idle_axes()
+        self.slew_rate = 0.9 * rate_limit if slew_rate is None else slew_rate
+        positive_gains(slew_rate=self.slew_rate)
+        self.cancels = gyroscopic
         self.linear = damping / frequency  # |v| over slew rate at which the limiter begins
         angle = np.arccos(min(damping, 1.0))
         self.braking = frequency * np.exp(-min(damping, 1.0) / np.sinc(angle / np.pi))

@@ -6,8 +6,9 @@ import pytest
 
 from rbgym import RigidBody
 from rbgym.agents import controllers
+from rbgym.agents.controllers.lqr_rest import UprightLQR
 from rbgym.agents.controllers.magnetic import MagneticAllocation
-from rbgym.agents.controllers.pd import RateDamping
+from rbgym.agents.controllers.pd import AxisPD, RateDamping
 from rbgym.envs.actuators import MagneticCoils
 from rbgym.registration import ENVIRONMENTS
 
@@ -52,7 +53,7 @@ def test_the_laws_that_fit_answer_one_observation_like_a_batch_of_one(env_id):
 @pytest.mark.parametrize(
     ("name", "env_id", "message"),
     [
-        ("quaternion_feedback", "Detumble-v0", "must have a target attitude, .* got|goal is Rest"),
+        ("quaternion_feedback", "Detumble-v0", "must have a target attitude, .*; its goal is Rest"),
         ("hysteretic", "RigidTop-v0", "must have a target attitude, .*; its goal is Axis"),
         ("geometric", "FreeFlyer-v0", "must have a target attitude, and none but that"),
         ("bang_bang", "AttitudeTracking-v0", "must have a target at rest for bang-bang slews"),
@@ -80,6 +81,8 @@ def test_laws_of_an_eigenaxis_need_torque_about_each_axis(name):
 @pytest.mark.parametrize(
     ("name", "gain"),
     [
+        ("pd", {"frequency": 0.0}),
+        ("geometric", {"damping": float("nan")}),
         ("quaternion_feedback", {"slew_rate": 0.0}),
         ("hysteretic", {"delta": 1.0}),
         ("bang_bang", {"layer": 0.0}),
@@ -89,6 +92,21 @@ def test_laws_of_an_eigenaxis_need_torque_about_each_axis(name):
 def test_a_gain_out_of_range_is_refused_by_name(name, gain):
     with pytest.raises(ValueError, match=f"{next(iter(gain))} must be"):
         controllers.make(name, gym.make("AttitudeSlew-v0"), **gain)
+
+
+def test_a_swinging_top_is_caught_by_an_lqr_or_by_pd_where_an_axis_has_no_torque():
+    whole, without = (gym.make("TopSwingUp-v0", torque_limit=[0.2, 0.2, z]) for z in (0.005, 0.0))
+    assert type(controllers.make("swing_up", whole).catch) is UprightLQR
+    assert type(controllers.make("swing_up", whole, catch="pd").catch) is AxisPD
+    assert type(controllers.make("swing_up", without).catch) is AxisPD
+    with pytest.raises(ValueError, match="catch must be 'lqr' or 'pd', got 'net'"):
+        controllers.make("swing_up", whole, catch="net")
+
+
+def test_a_tolerance_of_the_lqr_that_is_none_is_refused():
+    for env_id, tolerances in (("AttitudeSlew-v0", (0.1, 0.0)), ("RigidTop-v0", (0.1, 1.0, -1.0))):
+        with pytest.raises(ValueError, match=r"(rate|along) must be positive, got"):
+            controllers.make("lqr", gym.make(env_id), tolerances=tolerances)
 
 
 @pytest.mark.parametrize("form", ["rotation_matrix", "rotation_6d", "mrp", "log_error"])

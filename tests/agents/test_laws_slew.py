@@ -46,7 +46,8 @@ def strongest(axis):
 @pytest.mark.parametrize("rate_limit", [None, 0.3])
 def test_the_least_time_is_that_in_which_full_torque_turns_the_body_so_far(axis, rate_limit):
     unit = np.asarray(axis) / np.linalg.norm(axis)
-    for angle in (0.1, 2.5):
+    just_free = 0.75 * 0.3**2 * np.linalg.norm(J @ unit) / strongest(unit)
+    for angle in (0.1, 2.5, just_free):
         time = eigenaxis_time(angle, axis, J, LIMITS, rate_limit)
         reached, rate = turned(axis, time, strongest(unit), rate_limit or np.inf)
         assert reached == pytest.approx(angle, rel=1e-3)
@@ -85,9 +86,9 @@ def test_arguments_out_of_range_have_no_least_time(changed, message):
 # --- the law --------------------------------------------------------------------------------
 
 
-def slew(vectors, steps=200, gains=None, **kwargs):
+def slew(vectors, steps=200, gains=None):
     """Attitudes (steps+1, n, 4), rates and actions (steps, n, 3) from rest at rotation vectors."""
-    env = gym.make_vec("AttitudeSlew-v0", num_envs=len(vectors), **kwargs)
+    env = gym.make_vec("AttitudeSlew-v0", num_envs=len(vectors))
     start = {"quaternion": from_rotation_vector(vectors), "angular_velocity": 0 * vectors}
     seen, _ = env.reset(seed=0, options={"state": start})
     law = controllers.make("bang_bang", env, **(gains or {}))
@@ -110,19 +111,21 @@ def settled(attitudes, rates, dt=0.1):
     return settling_times(np.concatenate([0 * near[:1], near]), dt)
 
 
-def test_slews_about_principal_axes_take_little_more_than_the_least_time():
+@pytest.mark.parametrize("layer", [0.2, 0.5])
+def test_slews_about_principal_axes_take_little_more_than_the_least_time(layer):
     turns = np.array([0.5, 1.5, 3.0])
     vectors = np.concatenate([turns[:, None] * axis for axis in np.eye(3)])
     least = eigenaxis_time(np.tile(turns, 3), vectors, satellite().inertia, 0.02)
-    attitudes, rates, actions = slew(vectors)
+    # Braking with nine tenths takes 1.03 times as long, and dying out in the layer a few of its h.
+    attitudes, rates, actions = slew(vectors, gains={"layer": layer})
     times = settled(attitudes, rates)
-    assert (times < 1.1 * least + 0.7).all()
+    assert (times < 1.05 * least + 2.5 * layer).all()
     assert (times > 0.9 * least).all()
     # The longest about each axis: full torque one way, and nine tenths of it the other.
     for n, axis in ((2, 0), (5, 1), (8, 2)):
         pushed, T = actions[:, n, axis], 10 * least[n]
         np.testing.assert_allclose(pushed[: int(0.4 * T)], -1.0, atol=1e-5)
-        assert (pushed[int(0.65 * T) : int(0.85 * T)] > 0.7).all()
+        assert (pushed[int(0.7 * T) : int(0.85 * T)] > 0.7).all()
 
 
 def test_a_slew_about_any_axis_stays_on_it_and_does_not_pass_the_target():
@@ -148,7 +151,7 @@ def test_a_slew_coasts_at_its_slew_rate_and_takes_the_least_time_with_that():
     attitudes, rates, _ = slew(vector, 300, {"slew_rate": 0.2})
     least = eigenaxis_time(2.0, vector, satellite().inertia, 0.02, rate_limit=0.2)
     assert np.abs(rates).max() == pytest.approx(0.2, rel=0.01)
-    assert 0.9 * least < settled(attitudes, rates) < 1.1 * least + 0.7
+    assert 0.9 * least < settled(attitudes, rates) < 1.05 * least + 1.0
 
 
 def test_at_the_end_the_torque_dies_out_without_chatter():

@@ -1,0 +1,81 @@
+"""Linear-quadratic laws about rest against Riccati's recursion and the motion of the body."""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from laws import BODY, J
+from rbgym import RigidBody
+from rbgym.agents import controllers
+from rbgym.agents.controllers.lqr import PrecessionLQR
+from rbgym.agents.controllers.lqr_rest import AttitudeLQR, UprightLQR, held_gain
+from rbgym.potentials import HeavyTop
+from rbgym.quaternion import from_rotation_vector
+
+
+def riccati(F, G, Q, R, steps=4000):
+    """The gain of a long horizon, backwards from its end."""
+    P = Q
+    for _ in range(steps):
+        K = np.linalg.solve(R + G.T @ P @ G, G.T @ P @ F)
+        P = Q + F.T @ P @ (F - G @ K)
+    return K
+
+
+def test_the_gain_is_that_of_a_long_horizon_with_the_torque_held():
+    dt, limits = 0.1, np.array([0.5, 0.4, 0.3])
+    law = AttitudeLQR(BODY, limits, rate_limit=2.0, dt=dt, tolerances=(0.3, 0.2))
+    one, zero, inverse = np.eye(3), np.zeros((3, 3)), np.linalg.inv(J)
+    F = np.block([[one, dt * one], [zero, one]])
+    G = np.concatenate([0.5 * dt**2 * inverse, dt * inverse])
+    Q, R = np.diag(np.repeat([0.3, 0.2], 3) ** -2.0), np.diag(limits**-2.0)
+    np.testing.assert_allclose(law.gain, riccati(F, G, Q, R), rtol=1e-8, atol=1e-10)
+
+
+def test_upright_the_motion_is_that_of_a_pendulum_between_held_torques():
+    J_1, mgl, dt, limit = 0.0045, 0.52, 0.02, 0.25
+    a = np.sqrt(mgl / J_1)
+    c, s = np.cosh(a * dt), np.sinh(a * dt)
+    F, G = np.array([[c, s / a], [a * s, c]]), np.array([[(c - 1) / mgl], [s / (a * J_1)]])
+    A, B = np.array([[0.0, 1.0], [a * a, 0.0]]), np.array([[0.0], [1 / J_1]])
+    K = held_gain(A, B, dt, np.array([0.03, 1.0]), np.array([limit]))
+    Q, R = np.diag([0.03**-2.0, 1.0]), np.array([[limit**-2.0]])
+    np.testing.assert_allclose(K, riccati(F, G, Q, R), rtol=1e-9)
+    body, potential = RigidBody([J_1, J_1, 0.0005]), HeavyTop(mgl)
+    law = UprightLQR(body, potential, [limit, limit, 0.01], rate_limit=40.0, dt=dt)
+    np.testing.assert_allclose(law.gain[0, [0, 2]], K[0], rtol=1e-9)
+    np.testing.assert_allclose(law.gain[1, [1, 3]], K[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("env_id", ["AttitudeSlew-v0", "RigidTop-v0"])
+def test_a_small_motion_of_the_body_is_the_one_that_the_linear_law_was_made_for(env_id):
+    env = gym.make(env_id)
+    law, p = controllers.make("lqr", env), np.array([1e-3, -2e-3, 0.0])
+    start = {"quaternion": from_rotation_vector(p), "angular_velocity": np.zeros(3)}
+    seen, _ = env.reset(options={"state": start})
+    dt, inertia = env.unwrapped.dt, np.diag(env.unwrapped.body.inertia)[:2]
+    mgl = getattr(env.unwrapped.potential, "mgl", 0.0)
+    offset = 3 if env_id == "AttitudeSlew-v0" else 2
+    x = np.stack([p[:2], np.zeros(2)])
+    for _ in range(20):
+        u = -np.diag(law.gain)[:2] * x[0] - law.gain[[0, 1], [offset, offset + 1]] * x[1]
+        for _ in range(200):  # small steps of the pendulum, leapfrog
+            x[1] += 0.5 * dt / 200 * (mgl * x[0] + u) / inertia
+            x[0] += dt / 200 * x[1]
+            x[1] += 0.5 * dt / 200 * (mgl * x[0] + u) / inertia
+        seen = env.step(law.predict(seen)[0])[0]
+        state = env.unwrapped.state
+        tilt = 2 * state["quaternion"][1:3] * np.sign(state["quaternion"][0])
+        np.testing.assert_allclose(tilt, x[0], atol=2e-6)
+        np.testing.assert_allclose(state["angular_velocity"][:2], x[1], atol=1e-4)
+    assert np.abs(x[0]).max() < 1.9e-3
+
+
+def test_the_chosen_lqr_is_that_of_the_goal():
+    chosen = {
+        "AttitudeSlew-v0": AttitudeLQR,
+        "RigidTop-v0": UprightLQR,
+        "SteadyPrecession-v0": PrecessionLQR,
+    }
+    for env_id, cls in chosen.items():
+        assert type(controllers.make("lqr", gym.make(env_id))) is cls
