@@ -2,8 +2,9 @@
 
 import importlib
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
@@ -64,16 +65,31 @@ def evaluate(
     env, of which `initial` plays no part: the test set is always the same. Raises ValueError for
     bad arguments.
     """
+    rollouts = {}
+    for case in starts_of(env_id, episodes):
+        kwargs = {**env_kwargs, "initial": case.initial}
+        rollouts[case.category] = _rollout(policy, env_id, case.seeds, kwargs)
+    return _summary(rollouts)
+
+
+class Starts(NamedTuple):
+    """Starts of the test set that belong to one category, and what it wants as `initial`."""
+
+    category: str
+    initial: Mapping[str, float]
+    seeds: list[int]
+
+
+def starts_of(env_id: str, episodes: int = len(TEST_SEEDS)) -> list[Starts]:
+    """The first `episodes` starts of a task's test set; ValueError if it has not so many."""
     if not 1 <= episodes <= len(TEST_SEEDS):
         raise ValueError(f"episodes must be from 1 to {len(TEST_SEEDS)}, got {episodes!r}")
     categories = task_of(env_id).categories
-    rollouts = {}
-    for k, (category, initial) in enumerate(categories.items()):
-        seeds = list(TEST_SEEDS[:episodes][k :: len(categories)])
-        if seeds:
-            kwargs = {**env_kwargs, "initial": initial}
-            rollouts[category] = _rollout(policy, env_id, seeds, kwargs)
-    return _summary(rollouts)
+    cases = [
+        Starts(category, initial, list(TEST_SEEDS[:episodes][k :: len(categories)]))
+        for k, (category, initial) in enumerate(categories.items())
+    ]
+    return [case for case in cases if case.seeds]
 
 
 def task_of(env_id: str) -> Task:
