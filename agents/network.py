@@ -120,7 +120,8 @@ class Network:
         size = sum(weight.size + bias.size for weight, bias in self.layers)
         if given.shape != (size,):
             raise ValueError(f"vector must have shape ({size},), got {given.shape}")
-        layers, first = [], 0
+        layers: list[Layer] = []
+        first = 0
         for weight, bias in self.layers:
             middle, last = first + weight.size, first + weight.size + bias.size
             layers.append((given[first:middle].reshape(weight.shape), given[middle:last]))
@@ -168,7 +169,8 @@ class Network:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, ArrayLike], config: Mapping[str, Any]) -> Self:
         """The network that `to_arrays` took apart; ValueError names an array that is missing."""
-        rest, layers, normalizer = dict(arrays), [], None
+        rest, normalizer = dict(arrays), None
+        layers: list[Any] = []
         try:
             while not layers or f"layers.{len(layers)}.weight" in rest:
                 label = f"layers.{len(layers)}"
@@ -180,7 +182,7 @@ class Network:
             raise ValueError(f"arrays must have {error}, got {sorted(arrays)}") from None
         if rest:
             raise ValueError(f"arrays must be those of a network, got {sorted(rest)} besides")
-        return cls(tuple(layers), config["activation"], config["output"], normalizer)  # type: ignore[arg-type]
+        return cls(tuple(layers), config["activation"], config["output"], normalizer)
 
 
 def joined(observation: Mapping[str, Any]) -> NDArray[Any]:

@@ -11,7 +11,7 @@ Array = NDArray[np.float64]
 
 def frozen(name: str, value: ArrayLike, dtype: type) -> NDArray[Any]:
     """A private copy that cannot be written to; ValueError unless it is finite."""
-    array = np.array(value, dtype=dtype)
+    array: NDArray[Any] = np.array(value, dtype=dtype)
     if not np.isfinite(array).all():
         raise ValueError(f"{name} must be finite, got {value!r}")
     array.setflags(write=False)

@@ -13,6 +13,7 @@ from rbgym.jit import Entry
 from rbgym.kernels import advance
 from rbgym.layout import LANES
 
+Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 # Blocks of a range: their state, some 9 kB each, is to stay in a core's cache between steps.
@@ -113,13 +114,13 @@ class _Range:
         self.running &= ~done
         self._close_up()
 
-    def _row(self, row: int) -> NDArray[np.float64]:
-        values: NDArray[np.float64] = self.view[:, row].reshape(-1)
+    def _row(self, row: int) -> Array:
+        values: Array = self.view[:, row].reshape(-1)
         return values
 
     def _close_up(self) -> None:
         """Move the blocks that still have a running lane together, if they are few enough."""
-        alive = self.running.reshape(-1, LANES).any(axis=1)
+        alive: Flags = np.logical_or.reduce(self.running.reshape(-1, LANES), axis=1)
         if alive.sum() > _CLOSE_UP * len(alive):
             return
         lanes, seen = np.repeat(alive, LANES), self.observations
@@ -139,4 +140,3 @@ def run(course: Course, first: int, last: int) -> None:
         ended, steps = part.step(), steps + 1
         if ended > 0:
             part.book(steps)
-

@@ -1,6 +1,5 @@
 """Networks of one shape side by side, as the compiled function takes them."""
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
