@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("cma")
 
-from rbgym.agents import search as searches
+from rbgym.agents import generations as searches
 from rbgym.agents.evaluation import TEST_SEEDS
 from rbgym.agents.network import Network
 from rbgym.agents.rollout import rollout_test_set
@@ -106,7 +106,7 @@ def test_the_network_is_the_best_centre_under_the_objective():
 
     found = quick(4, objective=shortest, env_kwargs={})
     assert found.best.centre == max(generation.centre for generation in found.history)
-    returns = searches.rollout(found.network, TOP, seeds=searches._JUDGED)
+    returns = searches.rollout(found.network, TOP, seeds=searches.JUDGED)
     assert shortest(returns)[0] == found.best.centre
     assert mean_return(returns)[0] == returns.returns.mean()
 
