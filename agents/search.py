@@ -72,10 +72,15 @@ def search(
     _check(generations, population, episodes, sigma, seed)
     arrays, config = network.to_arrays()
     identity = {
-        "env_id": env_id, "network": config, "shape": network.shape, "population": population, "episodes": episodes,
-        "sigma": sigma, "seed": seed, "objective": objective.__qualname__,
-        "env_kwargs": dict(env_kwargs or {}), "first": b"".join(array.tobytes() for array in arrays.values()),
-    }  # fmt: skip
+        "env_id": env_id,
+        "env_kwargs": dict(env_kwargs or {}),
+        "network": (network.shape, config, b"".join(part.tobytes() for part in arrays.values())),
+        "population": population,
+        "episodes": episodes,
+        "sigma": sigma,
+        "seed": seed,
+        "objective": objective.__qualname__,
+    }
     file = None if path is None else Path(path)
     state = saved(file, identity) if file else None
     state = state or State.at_start(identity, network)

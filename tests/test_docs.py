@@ -51,7 +51,9 @@ def test_examples_run_and_print_what_the_pages_say(code, output, tmp_path):
     assert not output or done.stdout == output
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/integrators.md", "docs/actuators.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/integrators.md", "docs/actuators.md", "docs/rollouts.md"]
+)
 def test_links_to_files_of_the_repository_lead_somewhere(page):
     file = ROOT / page
     for link in LINK.findall(file.read_text("utf-8")):

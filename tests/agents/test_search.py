@@ -1,6 +1,8 @@
 """Evolution: it finds what it is to find, and goes on exactly where it was interrupted."""
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -75,7 +77,7 @@ def test_the_file_of_another_search_is_left_alone(tmp_path):
     kept = path.read_bytes()
     with pytest.raises(ValueError, match="holds another search, with other sigma, seed:"):
         quick(1, path=path, seed=1, sigma=0.1)
-    with pytest.raises(ValueError, match="holds another search, with other first:"):
+    with pytest.raises(ValueError, match="holds another search, with other network:"):
         quick(1, path=path, network=Network.random((7, 3), 1))
     assert path.read_bytes() == kept
     path.write_bytes(kept[:100])
@@ -125,3 +127,13 @@ def test_the_network_is_the_best_centre_under_the_objective():
 def test_bad_arguments_are_named(arguments, message):
     with pytest.raises(ValueError, match=message):
         quick(**arguments)
+
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "rollouts.md"
+EXAMPLE = re.compile(r"```python\n(.*?)```\n\nprints\n\n```text\n(.*?)```", re.DOTALL)
+
+
+@pytest.mark.parametrize(("code", "output"), EXAMPLE.findall(PAGE.read_text("utf-8")))
+def test_the_examples_of_the_page_print_what_it_says(code, output, capsys):
+    exec(compile(code, PAGE.name, "exec"), {})
+    assert capsys.readouterr().out == output
