@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbgym.agents import comparison, controllers, library, merits
-from rbgym.agents.cases import TEST_SEEDS, Episodes, joined, play_category, task_of
+from rbgym.agents.cases import Episodes, Starts, joined, play_category, starts_of
 from rbgym.agents.controllers import Policy
 from rbgym.agents.evaluation import settling, wilson_interval
 
@@ -99,21 +99,18 @@ def make_card(
     with, a controller env_kwargs. spread: who does the work, piece by piece.
     Raises ValueError for bad arguments.
     """
-    if not 1 <= episodes <= len(TEST_SEEDS):
-        raise ValueError(f"episodes must be from 1 to {len(TEST_SEEDS)}, got {episodes!r}")
-    kwargs, task = dict(env_kwargs or {}), task_of(env_id)
+    kwargs, starts = dict(env_kwargs or {}), starts_of(env_id, episodes)
     env = gym.make(env_id, **kwargs)
     try:
         groups = _groups(list(targets) or _usual(env_id, env), env_id, kwargs)
         pieces: list[Piece] = []
         for members in groups.values():
             for member in members:
-                pieces += _pieces(member, env_id, task.categories, episodes, kwargs)
+                pieces += _pieces(member, env_id, starts, kwargs)
         done = iter(spread(play_category, pieces))
         rows = {}
-        count = min(len(task.categories), episodes)
         for name, members in groups.items():
-            runs = [joined([next(done) for _ in range(count)]) for _ in members]
+            runs = [joined([next(done) for _ in starts]) for _ in members]
             rows[name] = _row(members, runs, env.unwrapped)
     finally:
         env.close()
@@ -144,20 +141,11 @@ def _groups(
 
 
 def _pieces(
-    member: Policy | str,
-    env_id: str,
-    categories: Mapping[str, Any],
-    episodes: int,
-    kwargs: dict[str, Any],
+    member: Any, env_id: str, starts: Sequence[Starts], kwargs: dict[str, Any]
 ) -> list[Piece]:
-    pieces: list[Piece] = []
     if not isinstance(member, str):
         kwargs = comparison.own_kwargs(member, env_id, kwargs)
-    for k, (category, initial) in enumerate(categories.items()):
-        seeds = list(TEST_SEEDS[:episodes][k :: len(categories)])
-        if seeds:
-            pieces.append((member, env_id, category, seeds, {**kwargs, "initial": initial}))
-    return pieces
+    return [(member, env_id, one.category, one.seeds, kwargs | one.kwargs) for one in starts]
 
 
 def _row(members: Sequence[Any], runs: list[Episodes], env: Any) -> Row:

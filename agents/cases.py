@@ -1,8 +1,9 @@
 """The fixed start states of a task, and what a policy makes of them."""
 
 import importlib
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
@@ -89,16 +90,42 @@ def play(
     env, of which `initial` plays no part: the test set is always the same. Raises ValueError for
     bad arguments.
     """
+    return joined(
+        [
+            play_category(policy, env_id, one.category, one.seeds, env_kwargs | one.kwargs)
+            for one in starts_of(env_id, episodes)
+        ]
+    )
+
+
+class Starts(NamedTuple):
+    """Start states of one category: their seeds, and what the category wants as `initial`."""
+
+    category: str
+    initial: Mapping[str, float]
+    seeds: list[int]
+
+    @property
+    def kwargs(self) -> dict[str, Any]:
+        """The argument of the env."""
+        return {"initial": self.initial}
+
+
+def starts_of(env_id: str, episodes: int = len(TEST_SEEDS)) -> list[Starts]:
+    """The first `episodes` starts of a task's test set; ValueError if it has not so many."""
     if not 1 <= episodes <= len(TEST_SEEDS):
         raise ValueError(f"episodes must be from 1 to {len(TEST_SEEDS)}, got {episodes!r}")
+    return shared(env_id, TEST_SEEDS[:episodes])
+
+
+def shared(env_id: str, seeds: range) -> list[Starts]:
+    """The seeds, dealt out among the categories of a task."""
     categories = task_of(env_id).categories
-    parts = []
-    for k, (category, initial) in enumerate(categories.items()):
-        seeds = list(TEST_SEEDS[:episodes][k :: len(categories)])
-        if seeds:
-            kwargs = {**env_kwargs, "initial": initial}
-            parts.append(play_category(policy, env_id, category, seeds, kwargs))
-    return joined(parts)
+    dealt = [
+        Starts(category, initial, list(seeds[k :: len(categories)]))
+        for k, (category, initial) in enumerate(categories.items())
+    ]
+    return [one for one in dealt if one.seeds]
 
 
 def play_category(

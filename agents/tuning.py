@@ -8,7 +8,7 @@ from typing import Any
 import optuna
 
 from rbgym.agents.algorithms import is_off_policy
-from rbgym.agents.cases import TUNING_SEEDS, joined, play_category, task_of
+from rbgym.agents.cases import TUNING_SEEDS, joined, play_category, shared, task_of
 from rbgym.agents.run_folder import RunFolder
 from rbgym.agents.training import load_policy, train
 
@@ -107,11 +107,9 @@ def hyperparameters(params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _score(policy: Any, env_id: str) -> float:
-    categories = task_of(env_id).categories
-    shares = [TUNING_SEEDS[k :: len(categories)] for k in range(len(categories))]
     parts = [
-        play_category(policy, env_id, name, list(seeds), {"initial": initial})
-        for (name, initial), seeds in zip(categories.items(), shares, strict=True)
+        play_category(policy, env_id, one.category, one.seeds, one.kwargs)
+        for one in shared(env_id, TUNING_SEEDS)
     ]
     return float(joined(parts).returns.mean())
 

@@ -43,6 +43,12 @@ class _Described:
     _episodes: Episodes
 
     @property
+    def episodes(self) -> Episodes:
+        """The bodies with their clocks and outcomes, for who drives the kernels without `step`, as
+        rbgym.agents.rollout does."""
+        return self._episodes
+
+    @property
     def rate_limit(self) -> float:
         """The task's limit of the angular velocity [rad/s], which observations show as 1."""
         return self.task.rate_limit

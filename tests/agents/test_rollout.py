@@ -1,0 +1,174 @@
+"""Rollouts against the vector environment, driven step by step from Python."""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+
+import rbgym
+from rbgym.agents import rollout as rollouts
+from rbgym.agents.cases import TEST_SEEDS
+from rbgym.agents.evaluation import evaluate
+from rbgym.agents.network import Network
+from rbgym.agents.normalizer import Normalizer
+from rbgym.agents.rollout import rollout, rollout_test_set
+
+FIELDS = ("returns", "lengths", "success", "attitude_error", "rate_error")
+TOP = "RigidTop-v0"
+SHORT = {"max_episode_steps": 60}
+# Those of tests/envs/test_hooks.py, so that nothing else has to be compiled.
+HOOKS = {
+    "observation": "rotation_6d",
+    "sensor": {"attitude": 0.001, "rate": 0.001, "rate_bias": 0.001},
+    "reward": {"closeness": 1.0, "change": 0.1},
+    "termination": {"rate_limit": 1.0},
+    "disturbance": {"constant": [0.001, 0, 0], "white_noise": 0.001},
+    "randomization": {"inertia": 0.2, "torque": 0.1},
+    "difficulty": "hard",
+    "max_episode_steps": 60,
+}
+
+
+def small(seed, width=7, channels=3, hidden=(8,), **kwargs):
+    return Network.random((width, *hidden, channels), seed, **kwargs)
+
+
+def step_by_step(network, env_id, seeds, **kwargs):
+    """First episodes of a vector env under `predict`; lanes that end are begun again, unnoticed."""
+    env = gym.make_vec(env_id, num_envs=len(seeds), autoreset_mode=AutoresetMode.DISABLED, **kwargs)
+    seen, info = env.reset(seed=list(seeds))
+    running, got = np.ones(len(seeds), bool), {name: np.zeros(len(seeds)) for name in FIELDS}
+    while running.any():
+        seen, rewards, terminated, truncated, info = env.step(network.predict(seen)[0])
+        got["returns"][running] += rewards[running]
+        got["lengths"][running] += 1
+        done = terminated | truncated
+        for name in FIELDS[2:]:
+            got[name][running & done] = info[f"is_{name}" if name == "success" else name][
+                running & done
+            ]
+        running &= ~done
+        if done.any():
+            seen, _ = env.reset(options={"reset_mask": done})
+    env.close()
+    return got
+
+
+def assert_row(result, row, expected):
+    for name in FIELDS:
+        np.testing.assert_array_equal(getattr(result, name)[row], expected[name], err_msg=name)
+
+
+def assert_same(one, other):
+    for name in FIELDS:
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("env_id", "width", "channels", "kwargs"),
+    [
+        (TOP, 7, 3, {}),  # tops fall, at different times
+        ("ReactionWheelSlew-v0", 11, 4, SHORT),
+        ("AttitudeReach-v0", 15, 3, SHORT),  # observations and rewards by goals
+        ("AttitudeSlew-v0", 9, 3, HOOKS),
+    ],
+    ids=["falling", "wheels", "goals", "hooks"],
+)
+def test_episodes_are_those_of_the_vector_env_to_the_last_bit(env_id, width, channels, kwargs):
+    normalizer = Normalizer(np.zeros(width), np.full(width, 0.1))
+    networks = [small(s, width, channels, normalizer=normalizer) for s in (0, 1)]
+    seeds = [5, 2**40, *range(100, 111)]  # 13, no multiple of eight
+    result = rollout(networks, env_id, seeds=seeds, env_kwargs=kwargs)
+    assert result.returns.shape == (2, 13)
+    for row, network in enumerate(networks):
+        assert_row(result, row, step_by_step(network, env_id, seeds, **kwargs))
+    assert result.steps == result.lengths.sum()
+    assert (result.returns[0] != result.returns[1]).any()
+
+
+def test_a_rollout_of_the_test_set_is_its_evaluation():
+    network = steadying()
+    result = rollout_test_set(network, TOP, episodes=36)
+    judged = evaluate(network, TOP, episodes=36)
+    assert judged.success_rate > 0
+    assert result.success.mean() == judged.success_rate
+    assert result.returns.mean() == judged.mean_return
+    assert result.lengths.mean() == judged.length
+    ends = judged.attitude_error[result.lengths[0], np.arange(36)]
+    np.testing.assert_array_equal(result.attitude_error[0], ends)
+
+
+def steadying():
+    """A linear PD law for the top, by hand: of a small tilt, q is about (1, x, y, 0)."""
+    weight = np.zeros((3, 7))
+    weight[0, 1] = weight[1, 2] = -8.0
+    weight[0, 4] = weight[1, 5] = -8.0
+    weight[2, 6] = -8.0
+    return Network(((weight, np.zeros(3)),))
+
+
+def test_a_result_does_not_depend_on_what_runs_beside_it(monkeypatch):
+    networks = [small(s) for s in range(5)]
+    together = rollout(networks, TOP, episodes=20, seed=7)
+    for row in (0, 3):
+        alone = rollout(networks[row], TOP, seeds=range(10, 13))
+        for name in FIELDS:
+            np.testing.assert_array_equal(
+                getattr(alone, name)[0], getattr(together, name)[row, 3:6], err_msg=name
+            )
+    # Ranges that cut through a network's lanes, and that never close up.
+    monkeypatch.setattr(rollouts, "BLOCKS", 2)
+    assert_same(rollout(networks, TOP, episodes=20, seed=7), together)
+
+
+def test_a_result_does_not_depend_on_the_number_of_threads():
+    networks = [small(s) for s in range(9)]
+    one = rollout(networks, TOP, episodes=64, env_kwargs=SHORT)
+    threads = rbgym.get_num_threads()
+    rbgym.set_num_threads(2)
+    try:
+        assert_same(rollout(networks, TOP, episodes=64, env_kwargs=SHORT), one)
+    finally:
+        rbgym.set_num_threads(threads)
+
+
+@pytest.mark.parametrize(
+    ("name", "hook"),
+    [
+        ("reward", lambda state, action: np.zeros(len(action))),
+        ("observation", lambda state: np.zeros((len(state["time"]), 7))),
+        ("termination", lambda state: np.zeros(len(state["time"]))),
+        ("disturbance", lambda state: np.zeros((len(state["time"]), 3))),
+    ],
+)
+def test_python_hooks_are_refused_and_the_vector_env_named(name, hook):
+    with pytest.raises(ValueError, match=f"^{name} must be given by name .* vector environment"):
+        rollout(small(0), TOP, episodes=8, env_kwargs={name: hook})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"networks": []}, "networks must be at least one"),
+        ({"networks": [small(0), small(1, hidden=(9,))]}, "networks must have one shape"),
+        ({"networks": small(0, 8)}, "networks must have 7 inputs and 3 outputs"),
+        ({"episodes": 0}, "episodes must be a positive integer, got 0"),
+        ({"seeds": []}, "seeds must be at least one"),
+        ({"seeds": [-1]}, "seed must be an integer from 0"),
+        ({"env_kwargs": {"obsrevation": "mrp"}}, "arguments must be out of"),
+    ],
+)
+def test_bad_arguments_are_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        rollout(**({"networks": small(0), "env_id": TOP} | arguments))
+    with pytest.raises(ValueError, match="episodes must be from 1 to 256"):
+        rollout_test_set(small(0), TOP, episodes=len(TEST_SEEDS) + 1)
+
+
+def test_a_network_whose_action_is_not_finite_is_named():
+    huge, zero = np.full((8, 8), 1e30), np.zeros(8)
+    # Infinite after two layers, and nothing times that is not a number.
+    layers = ((huge[:, :7], zero + 1e30), (huge, zero), (np.zeros((3, 8)), zero[:3]))
+    bad = Network(layers, "relu")
+    with pytest.raises(ValueError, match=r"networks must give finite actions, .* from that at 1"):
+        rollout([small(0, hidden=(8, 8), activation="relu"), bad], TOP, episodes=8)
