@@ -19,8 +19,8 @@ NO_AGENTS := --ignore=tests/agents
 NO_PAPERS := --ignore=tests/validation --ignore=tests/test_elliptic.py --ignore=tests/test_orders.py \
     $(addprefix --ignore=,$(wildcard tests/test_textbook*.py)) \
     $(addprefix --ignore=tests/envs/test_,wheels.py actuators.py bodies.py)
-# Timed tests: `make bench` runs them, their result is no pass or fail.
-NO_BENCHMARKS := --ignore=tests/benchmarks
+# Timed tests, whose result is no pass or fail (`make bench`), and long ones (`make soak`).
+NO_BENCHMARKS := --ignore=tests/benchmarks --ignore=tests/soak
 
 define create_venv
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -32,7 +32,7 @@ define create_venv
 endef
 
 .PHONY: help demo test check lint types pytest pytest-rllib wheel-test bench validate mutations
-.PHONY: format clean
+.PHONY: format clean soak train-all cards learning-study
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -78,6 +78,18 @@ bench: .venv/.dev  ## timed tests and throughput
 
 validate: .venv/.dev  ## everything that `rbgym validate` measures, with a page: report.html
 	$(BIN)/rbgym validate --html report.html
+
+soak: .venv/.dev  ## long checks: trainings killed ten times each
+	$(BIN)/pytest tests/soak -q
+
+train-all: .venv/.dev  ## train every policy that the package ships, and write what came of it
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python docs/studies/train_every_task.py
+
+cards: .venv/.dev  ## measure the benchmark cards of all tasks: docs/cards.md
+	$(BIN)/python docs/generate_cards.py
+
+learning-study: .venv/.dev  ## train on three integrators and judge on exact physics
+	$(BIN)/python docs/studies/integrators_and_learning.py
 
 mutations: .venv/.dev  ## plant faults in a copy of the package; the validation must catch each
 	$(BIN)/python tests/mutations.py

@@ -27,7 +27,7 @@ EnvArgs = Annotated[
 _EXTRAS = dict.fromkeys(("matplotlib", "rich", "typer"), "cli")
 _EXTRAS |= dict.fromkeys(("safetensors", "sb3_contrib", "scipy", "stable_baselines3"), "agents")
 _EXTRAS |= dict.fromkeys(("tensorboard", "torch", "tqdm", "yaml"), "agents")
-_EXTRAS |= {"optuna": "tune", "ray": "rllib"}
+_EXTRAS |= {"cma": "evolve", "optuna": "tune", "ray": "rllib"}
 
 
 class _CleanErrors(TyperGroup):
@@ -127,7 +127,7 @@ def simulate(
 @app.command()
 def train(
     env: Annotated[str, typer.Argument(help="Environment, see rbgym list.")],
-    algo: Annotated[str, typer.Option(help="ppo, sac, td3, tqc or recurrent_ppo.")] = "ppo",
+    algo: Annotated[str, typer.Option(help="ppo, sac, td3, tqc, recurrent_ppo or cma_es.")] = "ppo",
     out: Annotated[
         Path | None, typer.Option(help="Folder of the run; default runs/ENV-ALGO-SEED.")
     ] = None,
@@ -150,25 +150,31 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Train a policy; the same command resumes an interrupted run from its last checkpoint."""
-    from rbgym.agents import reports, training
+    from rbgym.agents import evolving, reports, training
 
     out = out or Path("runs") / f"{env.rpartition(':')[2]}-{algo}-{seed}"
-    done = training.train(
-        env,
-        algo,
-        out=out,
-        seed=seed,
-        timesteps=timesteps,
-        hyperparameters=hyperparameters,
-        changes=_pairs("set", change),
-        env_kwargs=_pairs("env-arg", env_arg),
-        resume=not overwrite,
-        checkpoint_every=checkpoint_every,
-        evaluate_every=evaluate_every,
-        threads=threads,
-        progress=progress,
-        report=lambda message: typer.echo(message, err=True),
-    )
+    common: dict[str, Any] = {
+        "out": out,
+        "seed": seed,
+        "hyperparameters": hyperparameters,
+        "changes": _pairs("set", change),
+        "env_kwargs": _pairs("env-arg", env_arg),
+        "resume": not overwrite,
+        "report": lambda message: typer.echo(message, err=True),
+    }
+    if algo == evolving.ALGORITHM:
+        done = evolving.evolve(env, **common)
+    else:
+        done = training.train(
+            env,
+            algo,
+            timesteps=timesteps,
+            checkpoint_every=checkpoint_every,
+            evaluate_every=evaluate_every,
+            threads=threads,
+            progress=progress,
+            **common,
+        )
     if as_json:
         reports.print_json(done.results)
         return
@@ -176,7 +182,7 @@ def train(
     if done.resumed_from is None:
         typer.echo(f"{out} was finished before ({steps} steps): --overwrite trains it anew")
     else:
-        typer.echo(f"trained {steps} steps in {seconds:.1f} s: {done.folder.model}")
+        typer.echo(f"trained {steps} steps in {seconds:.1f} s: {done.folder.policy}")
 
 
 @app.command()

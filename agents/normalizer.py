@@ -51,3 +51,8 @@ class Normalizer:
         """What a deviation from the mean is multiplied by, (width,)."""
         scale: Array = 1.0 / np.sqrt(self.variance + self.epsilon)
         return scale
+
+    def __call__(self, x: ArrayLike) -> NDArray[np.float32]:
+        """Observations (..., width), normalised, with the rounding of VecNormalize."""
+        scaled = (np.asarray(x) - self.mean) / np.sqrt(self.variance + self.epsilon)
+        return np.clip(scaled, -self.clip, self.clip).astype(np.float32)

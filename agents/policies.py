@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import torch
 from gymnasium import spaces
-from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from stable_baselines3.common.base_class import BaseAlgorithm
@@ -21,70 +20,35 @@ from stable_baselines3.common.vec_env import VecNormalize
 
 from rbgym.agents.algorithms import algorithm, is_off_policy
 from rbgym.agents.models import policy_arguments
+from rbgym.agents.network import Network
+from rbgym.agents.normalizer import Normalizer
 from rbgym.agents.run_folder import read_json, replacing, write_json
 from rbgym.agents.space_files import as_plain, space_of
 
 FORMAT = 1
 WEIGHTS, CONFIG = "policy.safetensors", "policy.json"
+_NORMALIZER, _KINDS = "normalizer.", ("mean", "variance")
 _ACTOR = "actor."  # of an off-policy algorithm, the only part that chooses actions
-
-Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Normalizer:
-    """clip((observation - mean) / sqrt(variance + epsilon), -clip, clip), as VecNormalize does.
-
-    mean, variance: by the key of a dict observation; "" for any other.
-    """
-
-    mean: Mapping[str, Array]
-    variance: Mapping[str, Array]
-    clip: float
-    epsilon: float
-
-    @classmethod
-    def of(cls, env: VecNormalize | None) -> "Normalizer | None":
-        """The statistics as they stand; None for an env that leaves observations as they are."""
-        if env is None or not env.norm_obs:
-            return None
-        all_of = env.obs_rms if isinstance(env.obs_rms, dict) else {"": env.obs_rms}
-        mean = {key: np.array(rms.mean) for key, rms in all_of.items()}
-        variance = {key: np.array(rms.var) for key, rms in all_of.items()}
-        return cls(mean, variance, float(env.clip_obs), float(env.epsilon))
-
-    def __call__(self, observation: Any) -> Any:
-        if isinstance(observation, Mapping):
-            return {key: self._part(key, part) for key, part in observation.items()}
-        return self._part("", observation)
-
-    def _part(self, key: str, values: Any) -> Any:
-        if key not in self.mean:
-            return values
-        scaled = (values - self.mean[key]) / np.sqrt(self.variance[key] + self.epsilon)
-        return np.clip(scaled, -self.clip, self.clip).astype(np.float32)
 
 
 @dataclass(frozen=True)
 class TrainedPolicy:
     """Chooses actions, with the interface of a controller and of a Stable-Baselines3 model.
 
-    config: what policy.json holds: algorithm, env_id, env_kwargs, hyperparameters, training.
+    normalizers: of the observations, by the key of a dict observation, "" for any other; empty for
+    none. config: what policy.json holds: algorithm, env_id, env_kwargs, hyperparameters, training.
     """
 
-    network: BasePolicy
-    normalizer: Normalizer | None
+    network: BasePolicy | Network
+    observation_space: spaces.Space[Any]
+    normalizers: Mapping[str, Normalizer]
     config: Mapping[str, Any]
 
     @classmethod
     def of(cls, model: BaseAlgorithm, config: Mapping[str, Any] | None = None) -> "TrainedPolicy":
         """The policy of a model as it stands; its network is shared with the model."""
-        return cls(model.policy, Normalizer.of(model.get_vec_normalize_env()), config or {})
-
-    @property
-    def observation_space(self) -> spaces.Space[Any]:
-        """What it was trained on, one lane's."""
-        return self.network.observation_space
+        normalizers = _statistics(model.get_vec_normalize_env())
+        return cls(model.policy, model.observation_space, normalizers, config or {})
 
     def predict(
         self,
@@ -94,9 +58,14 @@ class TrainedPolicy:
         deterministic: bool = True,
     ) -> tuple[Any, Any]:
         """Actions for observations, batched or single; and the state of a recurrent policy."""
-        if self.normalizer is not None:
-            observation = self.normalizer(observation)
+        if isinstance(observation, Mapping):
+            normalized = {k: self._normalized(k, part) for k, part in observation.items()}
+            return self.network.predict(normalized, state, episode_start, deterministic)
+        observation = self._normalized("", observation)
         return self.network.predict(observation, state, episode_start, deterministic)
+
+    def _normalized(self, key: str, part: Any) -> Any:
+        return self.normalizers[key](part) if key in self.normalizers else part
 
     def require(self, env_id: str, space: spaces.Space[Any]) -> None:
         """Raise ValueError unless it was trained for observations of this space."""
@@ -106,6 +75,17 @@ class TrainedPolicy:
                 f"policy must be trained for the observations of {env_id}, {_shown(space)}; "
                 f"this one, of {self.config.get('env_id')}, was trained for {_shown(own)}"
             )
+
+
+def _statistics(env: VecNormalize | None) -> dict[str, Normalizer]:
+    """Those of a VecNormalize, as they stand."""
+    if env is None or not env.norm_obs:
+        return {}
+    all_of = env.obs_rms if isinstance(env.obs_rms, dict) else {"": env.obs_rms}
+    return {
+        key: Normalizer(rms.mean, rms.var, float(env.clip_obs), float(env.epsilon))
+        for key, rms in all_of.items()
+    }
 
 
 def _shown(space: spaces.Space[Any]) -> str:
@@ -120,18 +100,41 @@ def write(folder: Path, model: BaseAlgorithm, config: Mapping[str, Any]) -> None
     config: algo, hyperparameters, env_id, env_kwargs, and whatever else is to be told.
     """
     policy = TrainedPolicy.of(model)
-    network, prefix = _chooser(policy.network, str(config["algo"]))
+    network, prefix = _chooser(model.policy, str(config["algo"]))
     tensors = {prefix + k: v.detach().contiguous() for k, v in network.state_dict().items()}
-    normalizer = policy.normalizer
-    if normalizer is not None:
-        for kind, parts in (("mean", normalizer.mean), ("variance", normalizer.variance)):
-            tensors |= {f"normalizer.{kind}.{k}": torch.from_numpy(v) for k, v in parts.items()}
+    bounds: dict[str, Any] = {}
+    for key, normalizer in policy.normalizers.items():
+        bounds[key] = {"clip": normalizer.clip, "epsilon": normalizer.epsilon}
+        for kind in _KINDS:
+            values = np.array(getattr(normalizer, kind))
+            tensors[f"{_NORMALIZER}{kind}.{key}"] = torch.from_numpy(values)
+    spaces_of = (model.observation_space, model.action_space)
+    _write(folder, tensors, spaces_of, {**config, "normalizers": bounds})
+
+
+def write_network(
+    folder: Path,
+    network: Network,
+    spaces_of: tuple[spaces.Space[Any], spaces.Space[Any]],
+    config: Mapping[str, Any],
+) -> None:
+    """Write a network without a model around it; spaces_of: observations, actions."""
+    arrays, build = network.to_arrays()
+    tensors = {name: torch.from_numpy(np.array(values)) for name, values in arrays.items()}
+    _write(folder, tensors, spaces_of, {**config, "network": build})
+
+
+def _write(
+    folder: Path,
+    tensors: dict[str, torch.Tensor],
+    spaces_of: tuple[spaces.Space[Any], spaces.Space[Any]],
+    config: Mapping[str, Any],
+) -> None:
     content = {
         "format": FORMAT,
         **config,
-        "observation_space": as_plain(model.observation_space),
-        "action_space": as_plain(model.action_space),
-        "normalizer": normalizer and {"clip": normalizer.clip, "epsilon": normalizer.epsilon},
+        "observation_space": as_plain(spaces_of[0]),
+        "action_space": as_plain(spaces_of[1]),
     }
     with replacing(folder / WEIGHTS) as temporary:
         temporary.write_bytes(save(tensors))
@@ -151,17 +154,25 @@ def read(folder: Path) -> TrainedPolicy:
         )
     try:
         tensors = load_file(folder / WEIGHTS)
+        seen = space_of(config["observation_space"])
+        if "network" in config:
+            arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
+            return TrainedPolicy(Network.from_arrays(arrays, config["network"]), seen, {}, config)
         network = _network(config)
         part, prefix = _chooser(network, config["algo"])
         weights = {k.removeprefix(prefix): v for k, v in tensors.items() if _is_weight(k)}
         part.load_state_dict(weights, strict=True)
-        return TrainedPolicy(network, _normalizer(config["normalizer"], tensors), config)
+        normalizers = {}
+        for key, bounds in config["normalizers"].items():
+            mean, variance = (tensors[f"{_NORMALIZER}{kind}.{key}"].numpy() for kind in _KINDS)
+            normalizers[key] = Normalizer(mean, variance, **bounds)
+        return TrainedPolicy(network, seen, normalizers, config)
     except (SafetensorError, OSError, RuntimeError, KeyError, TypeError) as error:
         raise ValueError(f"{str(folder)!r} holds no policy that can be read: {error}") from error
 
 
 def _is_weight(key: str) -> bool:
-    return not key.startswith("normalizer.")
+    return not key.startswith(_NORMALIZER)
 
 
 def _network(config: Mapping[str, Any]) -> BasePolicy:
@@ -183,16 +194,3 @@ def _chooser(network: BasePolicy, algo: str) -> tuple[torch.nn.Module, str]:
     if is_off_policy(algo):
         return network.actor, _ACTOR
     return network, ""
-
-
-def _normalizer(
-    options: Mapping[str, float] | None, tensors: Mapping[str, torch.Tensor]
-) -> Normalizer | None:
-    if options is None:
-        return None
-    parts: dict[str, dict[str, Array]] = {"mean": {}, "variance": {}}
-    for name, tensor in tensors.items():
-        if not _is_weight(name):
-            _, kind, key = name.split(".", 2)
-            parts[kind][key] = tensor.numpy()
-    return Normalizer(parts["mean"], parts["variance"], options["clip"], options["epsilon"])

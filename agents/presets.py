@@ -36,14 +36,13 @@ def load(
     algorithm that is unknown, for a file that cannot be read, and for a key that is not one.
     """
     algorithm(algo)
-    table, name = _table(algo, file), env_id.rpartition(":")[2]
-    found = {**table.get("default", {}), **table.get(name, {}), **(changes or {})}
+    found = block(algo, env_id, file, changes)
     known = (*_OWN, *(_NOISE if is_off_policy(algo) else ()), *parameters(algo))
-    _require_known("hyperparameters", found, known)
+    require_known("hyperparameters", found, known)
     for key, within in (("policy_kwargs", _POLICY), ("normalize", _NORMALIZE)):
         if key in found and not isinstance(found[key], bool):
             found[key] = _mapping(key, found[key])
-            _require_known(key, found[key], within)
+            require_known(key, found[key], within)
     for key in ("n_envs", "n_timesteps"):
         value = found.get(key)
         if not isinstance(value, int | float) or value < 1 or int(value) != value:
@@ -52,6 +51,14 @@ def load(
     if not isinstance(found.get("policy"), str):
         raise ValueError(f"policy must be a name like MlpPolicy, got {found.get('policy')!r}")
     return found
+
+
+def block(
+    algo: str, env_id: str, file: str | Path | None, changes: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """What the file says of an env, the default block beneath it and `changes` above; unchecked."""
+    table, name = _table(algo, file), env_id.rpartition(":")[2]
+    return {**table.get("default", {}), **table.get(name, {}), **(changes or {})}
 
 
 def _table(algo: str, file: str | Path | None) -> dict[str, dict[str, Any]]:
@@ -88,7 +95,8 @@ def _literal(node: ast.expr) -> Any:
     return ast.literal_eval(node)
 
 
-def _require_known(what: str, found: Mapping[str, Any], known: tuple[str, ...]) -> None:
+def require_known(what: str, found: Mapping[str, Any], known: tuple[str, ...]) -> None:
+    """Raise ValueError for a key that is not known."""
     for key in found:
         if key not in known:
             raise ValueError(

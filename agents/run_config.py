@@ -13,6 +13,9 @@ import gymnasium as gym
 from rbgym.agents import presets
 from rbgym.agents.cases import TEST_SEEDS
 
+# What of it belongs to the policy wherever it goes.
+TOLD = ("env_id", "env_kwargs", "algo", "hyperparameters", "seed", "timesteps", "threads")
+TOLD += ("versions", "git")
 _PACKAGES = ("rbgym", "gymnasium", "stable-baselines3", "sb3-contrib", "torch", "numpy", "numba")
 
 
@@ -43,13 +46,25 @@ def run_config(
         )
     if threads < 1:
         raise ValueError(f"threads must be a positive integer, got {threads!r}")
+    told = described(env_id, algo, seed, {"n_envs": lanes, **chosen}, env_kwargs)
+    return told | {"timesteps": timesteps, "threads": threads}
+
+
+def described(
+    env_id: str,
+    algo: str,
+    seed: int,
+    hyperparameters: Mapping[str, Any],
+    env_kwargs: Mapping[str, Any],
+) -> dict[str, Any]:
+    """What holds for a run of any kind; timesteps and threads play no part in some."""
     return {
         "env_id": env_id,
         "algo": algo,
         "seed": seed,
-        "timesteps": timesteps,
-        "threads": threads,
-        "hyperparameters": {"n_envs": lanes, **chosen},
+        "timesteps": None,
+        "threads": None,
+        "hyperparameters": dict(hyperparameters),
         "env_kwargs": dict(env_kwargs),
         "versions": versions(),
         "git": _revision(),

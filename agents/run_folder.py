@@ -14,6 +14,7 @@ IDENTITY = ("env_id", "algo", "seed", "timesteps", "threads", "hyperparameters",
 # What a run writes beside the log; results.json, which says that it is finished, goes first.
 _FILES = ("results.json", "policy.json", "policy.safetensors", "model.zip", "checkpoint.zip")
 _FILES += ("checkpoint.previous.zip", "config.json")
+SEARCH = "search.pkl"  # of an evolution
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class RunFolder:
 
     def clear(self) -> None:
         """Remove what a run wrote, and nothing else."""
-        for name in _FILES:
+        for name in (*_FILES, SEARCH):
             (self.path / name).unlink(missing_ok=True)
         shutil.rmtree(self.tensorboard, ignore_errors=True)
 

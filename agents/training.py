@@ -18,22 +18,9 @@ from rbgym.agents.algorithms import algorithm, require_actions
 from rbgym.agents.models import new_model, normalized
 from rbgym.agents.policies import TrainedPolicy
 from rbgym.agents.progress import ProgressCallback
-from rbgym.agents.run_config import run_config
+from rbgym.agents.run_config import TOLD, run_config
 from rbgym.agents.run_folder import RunFolder, read_json, replacing, write_json
 from rbgym.agents.sb3 import make_sb3_env
-
-# What of config.json belongs to the policy wherever it goes.
-_TOLD = (
-    "env_id",
-    "env_kwargs",
-    "algo",
-    "hyperparameters",
-    "seed",
-    "timesteps",
-    "threads",
-    "versions",
-)
-_TOLD += ("git",)
 
 
 @dataclass(frozen=True)
@@ -141,7 +128,7 @@ def _finish(folder: RunFolder, model: BaseAlgorithm, config: dict[str, Any]) -> 
     results = _results(model)
     with replacing(folder.model) as temporary, temporary.open("wb") as file:
         model.save(file)
-    told = {key: config[key] for key in _TOLD}
+    told = {key: config[key] for key in TOLD}
     policies.write(folder.path, model, told | {"training": results})
     write_json(folder.results, results)
     return results

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from rbgym.agents.evaluation import evaluate
+from rbgym.agents.evolving import evolve
 from rbgym.agents.publishing import publish
 from rbgym.agents.training import train
 from rbgym.registration import ENVIRONMENTS
@@ -23,13 +24,20 @@ DOCS = Path(__file__).resolve().parents[1]
 LEARNED, SHELF = DOCS / "learning.json", DOCS.parent / "agents" / "pretrained"
 RUNS = Path("runs") / "pretrained"
 # PPO, but where something else was found to learn more.
-ALGORITHM = {"MagneticDetumble-v0": "sac"}
+ALGORITHM = {
+    "TopSwingUp-v0": "cma_es",
+    "MagneticDetumble-v0": "cma_es",
+    "ScalableSpin-v0": "sac",
+}
 
 
 def learn(env_id: str) -> dict[str, object]:
     """Train, publish, and judge the policy and doing nothing on the test set."""
     algo = ALGORITHM.get(env_id, "ppo")
-    done = train(env_id, algo, out=RUNS / env_id, report=print)
+    if algo == "cma_es":
+        done = evolve(env_id, out=RUNS / env_id, report=print)
+    else:
+        done = train(env_id, algo, out=RUNS / env_id, report=print)
     command = shlex.join(["rbgym", "train", env_id, "--algo", algo])
     found = publish(done.folder.path, SHELF / env_id, command)
     idle = evaluate("idle", env_id)
