@@ -153,7 +153,7 @@ def _row(members: Sequence[Any], runs: list[Episodes], env: Any) -> Row:
     training = origin.get("training", {})
     told = {key: origin[key] for key in ("algo", "seed", "timesteps") if key in origin}
     told |= {k: training[k] for k in ("wall_time", "time_to_threshold") if k in training}
-    seeds = [getattr(member, "config", {}).get("seed") for member in members]
+    seeds = [int(getattr(member, "config", {}).get("seed", k)) for k, member in enumerate(members)]
     rates = [float(run.success.mean()) for run in runs]
     together = joined(runs)
     categories = list(dict.fromkeys(together.category))

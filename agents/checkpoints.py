@@ -47,7 +47,7 @@ class CheckpointCallback(BaseCallback):
         self.started = time.perf_counter() - getattr(self.model, "wall_time", 0.0)
         noise = vars(self.model).pop(_NOISE, None)
         if noise is not None:
-            self.model.action_noise = noise  # type: ignore[attr-defined]
+            self.model.action_noise = noise
 
     def _on_rollout_start(self) -> None:
         if self.model.num_timesteps - self.last >= self.every:

@@ -241,7 +241,7 @@ def tune(
         seed=seed,
         report=lambda message: typer.echo(message, err=True),
     )
-    best = {
+    best: dict[str, Any] = {
         "trial": study.best_trial.number,
         "return": study.best_value,
         "hyperparameters": tuning.hyperparameters(study.best_params),

@@ -54,7 +54,8 @@ def unwound(played: Episodes) -> NDArray[np.bool_] | None:
     last, lanes = played.lengths, np.arange(len(played.lengths))
     # The first instant counts for w = 0 too: of two ways of one length neither is long.
     end = sign[last - 1, lanes] * q[last, lanes, 0] * np.where(q[0, :, 0] < 0, -1.0, 1.0)
-    return played.success & (end < 0)
+    long_way: NDArray[np.bool_] = played.success & (end < 0)
+    return long_way
 
 
 def share_of_eigenaxis_bound(played: Episodes, env: Any) -> Array | None:

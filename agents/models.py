@@ -73,7 +73,7 @@ def _schedule(key: str, text: str) -> LinearSchedule:
 
 
 def _noise(hyperparameters: Mapping[str, Any], env: VecEnv) -> Any:
-    kind, channels = hyperparameters["noise_type"], env.action_space.shape
+    kind, channels = hyperparameters["noise_type"], env.action_space.shape or ()
     if kind not in _NOISE:
         raise ValueError(f"noise_type must be one of {list(_NOISE)}, got {kind!r}")
     deviation = float(hyperparameters.get("noise_std", 0.1))

@@ -192,5 +192,6 @@ def _network(config: Mapping[str, Any]) -> BasePolicy:
 def _chooser(network: BasePolicy, algo: str) -> tuple[torch.nn.Module, str]:
     """The module that chooses actions, and what its keys begin with in the file."""
     if is_off_policy(algo):
-        return network.actor, _ACTOR
+        actor: torch.nn.Module = network.actor  # type: ignore[assignment]
+        return actor, _ACTOR
     return network, ""

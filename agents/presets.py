@@ -19,8 +19,19 @@ from rbgym.envs.arguments import hint
 # Beside those of the algorithm's constructor.
 _OWN = ("n_envs", "n_timesteps", "normalize")
 _NOISE = ("noise_type", "noise_std")
-_POLICY = ("net_arch", "activation_fn", "log_std_init", "ortho_init", "squash_output", "n_critics")
-_POLICY += ("n_quantiles", "lstm_hidden_size", "n_lstm_layers", "shared_lstm", "enable_critic_lstm")
+_POLICY = (
+    "net_arch",
+    "activation_fn",
+    "log_std_init",
+    "ortho_init",
+    "squash_output",
+    "n_critics",
+    "n_quantiles",
+    "lstm_hidden_size",
+    "n_lstm_layers",
+    "shared_lstm",
+    "enable_critic_lstm",
+)
 _NORMALIZE = ("norm_obs", "norm_reward", "clip_obs", "clip_reward", "gamma", "epsilon")
 
 

@@ -14,8 +14,17 @@ from rbgym.agents import presets
 from rbgym.agents.cases import TEST_SEEDS
 
 # What of it belongs to the policy wherever it goes.
-TOLD = ("env_id", "env_kwargs", "algo", "hyperparameters", "seed", "timesteps", "threads")
-TOLD += ("versions", "git")
+TOLD = (
+    "env_id",
+    "env_kwargs",
+    "algo",
+    "hyperparameters",
+    "seed",
+    "timesteps",
+    "threads",
+    "versions",
+    "git",
+)
 _PACKAGES = ("rbgym", "gymnasium", "stable-baselines3", "sb3-contrib", "torch", "numpy", "numba")
 
 

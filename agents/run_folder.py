@@ -12,9 +12,17 @@ from typing import Any
 # What makes two runs the same: the rest of config.json tells how and with what it was made.
 IDENTITY = ("env_id", "algo", "seed", "timesteps", "threads", "hyperparameters", "env_kwargs")
 # What a run writes beside the log; results.json, which says that it is finished, goes first.
-_FILES = ("results.json", "policy.json", "policy.safetensors", "model.zip", "checkpoint.zip")
-_FILES += ("checkpoint.previous.zip", "config.json")
 SEARCH = "search.pkl"  # of an evolution
+_FILES = (
+    "results.json",
+    "policy.json",
+    "policy.safetensors",
+    "model.zip",
+    "checkpoint.zip",
+    "checkpoint.previous.zip",
+    SEARCH,
+    "config.json",
+)
 
 
 @dataclass(frozen=True)
@@ -76,7 +84,7 @@ class RunFolder:
 
     def clear(self) -> None:
         """Remove what a run wrote, and nothing else."""
-        for name in (*_FILES, SEARCH):
+        for name in _FILES:
             (self.path / name).unlink(missing_ok=True)
         shutil.rmtree(self.tensorboard, ignore_errors=True)
 
