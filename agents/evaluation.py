@@ -93,11 +93,13 @@ def starts_of(env_id: str, episodes: int = len(TEST_SEEDS)) -> list[Starts]:
 
 
 def task_of(env_id: str) -> Task:
-    """The declaration of a registered task."""
+    """The declaration of a registered task; ValueError for an env that is none of rbgym's."""
     module, _, name = env_id.rpartition(":")
     if module:
         importlib.import_module(module)
     creator: Any = load_env_creator(str(gym.spec(name).entry_point))
+    if not isinstance(getattr(creator, "task", None), Task):
+        raise ValueError(f"env_id must name a task of rbgym, got {env_id!r}")
     task: Task = creator.task
     return task
 

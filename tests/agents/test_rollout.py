@@ -154,6 +154,10 @@ def test_python_hooks_are_refused_and_the_vector_env_named(name, hook):
         ({"episodes": 0}, "episodes must be a positive integer, got 0"),
         ({"seeds": []}, "seeds must be at least one"),
         ({"seeds": [-1]}, "seed must be an integer from 0"),
+        (
+            {"env_id": "CartPole-v1"},
+            "env_id must name a task of rbgym, got 'CartPole-v1'",
+        ),
         ({"env_kwargs": {"obsrevation": "mrp"}}, "arguments must be out of"),
     ],
 )
