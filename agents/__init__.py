@@ -1,6 +1,6 @@
 """Controllers, trained policies, and what makes and judges them.
 
-`load` needs the extra rbgym[agents]; nothing is imported before it is called.
+`load` needs the extra rbgym[agents]; neither imports anything before it is called.
 """
 
 from pathlib import Path
@@ -12,3 +12,10 @@ def load(name: str | Path, *, unpickle: str | None = None) -> Any:
     from rbgym.agents import library
 
     return library.load(name, unpickle=unpickle)
+
+
+def rollout(networks: Any, env_id: str, **arguments: Any) -> Any:
+    """Whole episodes of small networks, compiled: see `rbgym.agents.rollouts.rollout`."""
+    from rbgym.agents import rollouts
+
+    return rollouts.rollout(networks, env_id, **arguments)

@@ -8,7 +8,7 @@ import gymnasium as gym
 import numpy as np
 
 from rbgym.agents import policies, presets
-from rbgym.agents.generations import Generation
+from rbgym.agents.generations import LARGEST_SEED, Generation
 from rbgym.agents.judging import THRESHOLD
 from rbgym.agents.network import Network
 from rbgym.agents.normalizer import Normalizer
@@ -72,6 +72,11 @@ def _first(
     env_id: str, chosen: Mapping[str, Any], seed: int, kwargs: dict[str, Any]
 ) -> tuple[Network, Spaces]:
     """Random weights, behind a normaliser that shows rates larger; and the env's spaces."""
+    if not 0 <= seed < LARGEST_SEED:
+        raise ValueError(f"seed must be from 0 to {LARGEST_SEED - 1}, got {seed!r}")
+    form = kwargs.get("observation", "quaternion")
+    if not isinstance(form, str) or form not in FORMS:
+        raise ValueError(f"observation must be one of {list(FORMS)} for {ALGORITHM}, got {form!r}")
     env = gym.make(env_id, **kwargs)
     try:
         seen, done = env.observation_space, env.action_space
@@ -79,9 +84,6 @@ def _first(
         env.close()
     if not (isinstance(seen, gym.spaces.Box) and isinstance(done, gym.spaces.Box)):
         raise ValueError(f"env_id must be a task whose observations are a box, got {env_id!r}")
-    form = kwargs.get("observation", "quaternion")
-    if form not in FORMS:
-        raise ValueError(f"observation must be one of {list(FORMS)} for {ALGORITHM}, got {form!r}")
     rates = len(FORMS[form].low)
     variance = np.ones(seen.shape[0])
     variance[rates : rates + 3] = chosen["rates"] ** -2.0

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbgym.agents.network import Network
-from rbgym.agents.rollout import Rollout, rollout
+from rbgym.agents.rollouts import Rollout, rollout
 from rbgym.agents.run_folder import replacing
 
 Array = NDArray[np.float64]

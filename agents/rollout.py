@@ -16,7 +16,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from rbgym import threads
-from rbgym.agents.cases import starts_of
+from rbgym.agents.cases import starts_of, task_of
 from rbgym.agents.network import Network
 from rbgym.agents.rollout_range import BLOCKS, Course, run
 from rbgym.agents.stack import Stack
@@ -65,6 +65,7 @@ def rollout(
     of threads (`rbgym.set_num_threads`). Raises ValueError for bad arguments, a network that does
     not fit the env, and one whose action is not finite.
     """
+    task_of(env_id)  # refuses what is none
     several = [networks] if isinstance(networks, Network) else list(networks)
     if seeds is None:
         if not isinstance(episodes, int) or episodes < 1:

@@ -13,7 +13,7 @@ import numpy as np
 
 from rbgym.agents.generations import LARGEST_SEED, Array, Generation, Objective, State, saved
 from rbgym.agents.network import Network
-from rbgym.agents.rollout import Rollout
+from rbgym.agents.rollouts import Rollout
 
 
 def mean_return(tried: Rollout) -> Array:

@@ -12,7 +12,7 @@ pytest.importorskip("cma")
 from rbgym.agents import generations as searches
 from rbgym.agents.cases import TEST_SEEDS
 from rbgym.agents.network import Network
-from rbgym.agents.rollout import rollout_test_set
+from rbgym.agents.rollouts import rollout_test_set
 from rbgym.agents.search import mean_return, search
 
 TOP = "RigidTop-v0"

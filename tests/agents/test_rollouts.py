@@ -11,7 +11,7 @@ from rbgym.agents.cases import TEST_SEEDS
 from rbgym.agents.evaluation import evaluate
 from rbgym.agents.network import Network
 from rbgym.agents.normalizer import Normalizer
-from rbgym.agents.rollout import rollout, rollout_test_set
+from rbgym.agents.rollouts import rollout, rollout_test_set
 
 FIELDS = ("returns", "lengths", "success", "attitude_error", "rate_error")
 TOP = "RigidTop-v0"
@@ -155,6 +155,10 @@ def test_python_hooks_are_refused_and_the_vector_env_named(name, hook):
         ({"episodes": 0}, "episodes must be a positive integer, got 0"),
         ({"seeds": []}, "seeds must be at least one"),
         ({"seeds": [-1]}, "seed must be an integer from 0"),
+        (
+            {"env_id": "CartPole-v1"},
+            "env_id must name a task of rbgym, got 'CartPole-v1'",
+        ),
         ({"env_kwargs": {"obsrevation": "mrp"}}, "arguments must be out of"),
     ],
 )
