@@ -6,7 +6,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import rbgym
-from rbgym.agents import rollout as rollouts
+from rbgym.agents import rollouts
 from rbgym.agents.cases import TEST_SEEDS
 from rbgym.agents.evaluation import evaluate
 from rbgym.agents.network import Network
@@ -157,7 +157,7 @@ def test_python_hooks_are_refused_and_the_vector_env_named(name, hook):
         ({"seeds": [-1]}, "seed must be an integer from 0"),
         (
             {"env_id": "CartPole-v1"},
-            "env_id must name a task of rbgym, got 'CartPole-v1'",
+            "env_id must be a task of rbgym, got 'CartPole-v1'",
         ),
         ({"env_kwargs": {"obsrevation": "mrp"}}, "arguments must be out of"),
     ],

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from stable_baselines3 import PPO, SAC, HerReplayBuffer
 
-from rbgym.agents import controllers
+import rbgym.agents
+from rbgym.agents import controllers, library
 from rbgym.agents.cases import TEST_SEEDS, task_of
+from rbgym.agents.comparison import compare
 from rbgym.agents.evaluation import evaluate
 from rbgym.agents.sb3 import make_sb3_env
 from rbgym.registration import ENVIRONMENTS
@@ -23,6 +25,7 @@ SOLVED_BY = {
 # Drawn down by more than its torque, a body may bounce past the goal until time is over.
 LEAST = {"SoftWall-v0": 0.9}
 DOCS = Path(__file__).resolve().parents[2] / "docs"
+SHELF = DOCS.parent / "agents" / "pretrained"
 
 
 @pytest.mark.parametrize("env_id", ENVIRONMENTS)
@@ -153,3 +156,30 @@ def test_a_harder_difficulty_is_judged_on_harder_starts():
         for d in ("medium", "hard")
     )
     assert hard.rate_error[0].mean() > 1.3 * plain.rate_error[0].mean()
+
+
+@pytest.mark.parametrize("env_id", ENVIRONMENTS)
+def test_the_shipped_policy_does_what_its_card_says(env_id):
+    policy = rbgym.agents.load(env_id)
+    assert policy.config["env_id"] == env_id
+    told = policy.config["results"]
+    found = evaluate(policy, env_id, **policy.config["env_kwargs"])
+    # On another processor the last bits differ, and an episode on the edge may end otherwise.
+    assert found.success_rate == pytest.approx(told["success_rate"], abs=0.02)
+    assert found.mean_return == pytest.approx(told["mean_return"], rel=0.01)
+    idle = evaluate("idle", env_id, episodes=64)
+    assert found.mean_return > idle.mean_return
+    readme = (SHELF / env_id / "README.md").read_text("utf-8")
+    assert f"{100 * told['success_rate']:.1f} % (95 % interval" in readme
+
+
+def test_every_environment_has_a_policy_and_none_has_two():
+    assert library.names() == sorted(ENVIRONMENTS)
+    assert sum(file.stat().st_size for file in SHELF.rglob("*.safetensors")) < 2_000_000
+
+
+def test_a_policy_for_another_environment_is_refused(tmp_path):
+    with pytest.raises(
+        ValueError, match=r"observations of FreeFlyer-v0, .*\(13,\)"
+    ):
+        compare([str(SHELF / "RigidTop-v0")], "FreeFlyer-v0", 8)
