@@ -17,7 +17,11 @@ Plot = Annotated[Path | None, typer.Option(help="Write a plot to this file.")]
 
 
 _EXTRAS = {"matplotlib", "scipy", "stable_baselines3", "tensorboard", "torch", "tqdm", "yaml"}
-_INSTALL = "; this command needs pip install 'rbgym[agents]'"
+_INSTALL = "; this command needs pip install 'rbgym[{}]'"
+Ray = Annotated[
+    str | None,
+    typer.Option(help="Spread the work over this Ray cluster: host:port, auto or local."),
+]
 
 
 class _CleanErrors(TyperGroup):
@@ -29,8 +33,9 @@ class _CleanErrors(TyperGroup):
         except (ValueError, OSError) as error:
             _fail(error, 2)
         except ModuleNotFoundError as error:
-            ours = (error.name or "").partition(".")[0] in _EXTRAS
-            _fail(f"{error}{_INSTALL if ours else ''}", 2)
+            module = (error.name or "").partition(".")[0]
+            extra = "rllib" if module == "ray" else "agents" if module in _EXTRAS else None
+            _fail(f"{error}{_INSTALL.format(extra) if extra else ''}", 2)
         except KeyboardInterrupt:
             _fail("interrupted; the same command goes on from the last checkpoint", 130)
         except Exception as error:
@@ -116,7 +121,8 @@ def simulate(
 @app.command()
 def train(
     env: Annotated[str, typer.Argument(help="Environment, see rbgym list.")],
-    algo: Annotated[str, typer.Option(help="ppo, sac or td3.")] = "ppo",
+    algo: Annotated[str, typer.Option(help="ppo, sac or td3; ppo with rllib.")] = "ppo",
+    engine: Annotated[str, typer.Option(help="sb3, or rllib for many machines.")] = "sb3",
     out: Annotated[
         Path | None, typer.Option(help="Folder of the run; default runs/ENV-ALGO-SEED.")
     ] = None,
@@ -124,16 +130,23 @@ def train(
     timesteps: Annotated[int | None, typer.Option(help="Env steps; default as tuned.")] = None,
     checkpoint_every: Annotated[int, typer.Option(help="Env steps between checkpoints.")] = 50_000,
     overwrite: Annotated[bool, typer.Option(help="Start anew; lose what OUT holds.")] = False,
+    ray: Annotated[
+        str | None, typer.Option(help="rllib: the Ray cluster, host:port or auto; default local.")
+    ] = None,
+    runners: Annotated[int, typer.Option(help="rllib: processes that step lanes.")] = 2,
     progress: Annotated[bool, typer.Option(help="Show a progress bar.")] = True,
     as_json: Json = False,
 ) -> None:
     """Train a policy; the same command resumes an interrupted run from its last checkpoint."""
-    from rbgym.agents import reports, training
+    from rbgym.agents import reports
 
-    out = out or Path("runs") / f"{env.rpartition(':')[2]}-{algo}-{seed}"
-    done = training.train(
+    train_with, options = _engine(engine, ray, runners)
+    name = algo if engine == "sb3" else f"{engine}-{algo}"
+    out = out or Path("runs") / f"{env.rpartition(':')[2]}-{name}-{seed}"
+    done = train_with(
         env,
         algo,
+        **options,
         out=out,
         seed=seed,
         timesteps=timesteps,
@@ -149,7 +162,23 @@ def train(
     if done.resumed_from is None:
         typer.echo(f"{out} was finished before ({steps} steps): --overwrite trains it anew")
     else:
-        typer.echo(f"trained {steps} steps in {seconds:.1f} s: {done.folder.model}")
+        policy = done.folder.model if engine == "sb3" else done.folder.policy
+        typer.echo(f"trained {steps} steps in {seconds:.1f} s: {policy}")
+
+
+def _engine(name: str, ray: str | None, runners: int) -> tuple[Any, dict[str, Any]]:
+    """What trains, and the arguments that only it takes."""
+    if name == "rllib":
+        from rbgym.agents.rllib import training as rllib
+
+        return rllib.train, {"address": ray, "runners": runners}
+    if name != "sb3":
+        raise ValueError(f"engine must be sb3 or rllib, got {name!r}")
+    if ray is not None:
+        raise ValueError(f"ray must be given with the engine rllib only, got {ray!r}")
+    from rbgym.agents import training as sb3
+
+    return sb3.train, {}
 
 
 @app.command()
@@ -192,6 +221,7 @@ def validate(
         Path | None, typer.Option(help="Write a page with all claims and figures.")
     ] = None,
     jobs: Annotated[int, typer.Option(help="Processes that share the work.")] = 2,
+    ray: Ray = None,
     as_json: Json = False,
 ) -> None:
     """Measure what each integrator declares, and what the papers claim.
@@ -203,7 +233,7 @@ def validate(
     if quick:
         case, steps = case or ["heavy_top"], min(steps, 2000)
     whole = not (names or case)
-    found = validation_run.run(names, case, steps, jobs, papers=whole, html=html)
+    found = validation_run.run(names, case, steps, jobs, papers=whole, html=html, ray=ray)
     found.print(as_json)
     if not found.kept:
         raise typer.Exit(1)

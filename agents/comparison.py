@@ -35,6 +35,9 @@ def compare(
 def _policy(name: str, folder: RunFolder | None) -> Policy | str:
     if folder is None:
         return name
-    from rbgym.agents.training import load_policy
+    if folder.read_config().get("engine") == "rllib":
+        from rbgym.agents.rllib.policy import load_policy
+    else:
+        from rbgym.agents.training import load_policy
 
     return load_policy(folder)

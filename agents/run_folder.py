@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 # What makes two runs the same: the rest of config.json tells how and with what it was made.
-IDENTITY = ("env_id", "algo", "seed", "timesteps", "hyperparameters", "env_kwargs")
+IDENTITY = ("engine", "env_id", "algo", "seed", "timesteps", "hyperparameters", "env_kwargs")
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,18 @@ class RunFolder:
 
     @property
     def checkpoint(self) -> Path:
-        """The training as it stood last, see `rbgym.agents.checkpoints`."""
+        """The training as it stood last, see `rbgym.agents.checkpoints`, or `.rllib.checkpoints`."""
         return self.path / "checkpoint.zip"
 
     @property
     def model(self) -> Path:
         """The trained policy, as Stable-Baselines3 saves it."""
         return self.path / "model.zip"
+
+    @property
+    def policy(self) -> Path:
+        """The policy that RLlib trained, see `rbgym.agents.rllib.policy`."""
+        return self.path / "policy.npz"
 
     @property
     def results(self) -> Path:
@@ -54,9 +59,9 @@ class RunFolder:
         """Write config.json, or find the same run there; ValueError if it is another one's."""
         if self.config.exists():
             there = self.read_config()
-            differing = [key for key in IDENTITY if there.get(key) != config[key]]
+            differing = [key for key in IDENTITY if there.get(key) != config.get(key)]
             if differing:
-                changes = ", ".join(f"{k} {there.get(k)!r} -> {config[k]!r}" for k in differing)
+                changes = ", ".join(f"{k} {there.get(k)!r} -> {config.get(k)!r}" for k in differing)
                 raise ValueError(
                     f"{str(self.path)!r} holds another run ({changes}): choose another folder, "
                     "or overwrite it"
@@ -67,9 +72,22 @@ class RunFolder:
 
     def clear(self) -> None:
         """Remove what a run wrote, and nothing else."""
-        for file in (self.results, self.model, self.checkpoint, self.config):
+        policy = (self.policy, self.policy.with_suffix(".json"))
+        for file in (self.results, self.model, *policy, self.checkpoint, self.config):
             file.unlink(missing_ok=True)
         shutil.rmtree(self.tensorboard, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class Training:
+    """What `train` did: the run's folder, its results.json, and the step it started from.
+
+    resumed_from: 0 for a new run; None if the run had been finished before and nothing was done.
+    """
+
+    folder: RunFolder
+    results: dict[str, Any]
+    resumed_from: int | None
 
 
 @contextmanager

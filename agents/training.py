@@ -4,7 +4,6 @@ import platform
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -20,22 +19,10 @@ from stable_baselines3.common.vec_env import VecMonitor
 from rbgym.agents import checkpoints, presets
 from rbgym.agents.evaluation import TEST_SEEDS
 from rbgym.agents.progress import ProgressCallback
-from rbgym.agents.run_folder import RunFolder, read_json, replacing, write_json
+from rbgym.agents.run_folder import RunFolder, Training, read_json, replacing, write_json
 from rbgym.agents.sb3 import make_sb3_env
 
 _PACKAGES = ("rbgym", "gymnasium", "stable-baselines3", "torch", "numpy", "numba")
-
-
-@dataclass(frozen=True)
-class Training:
-    """What `train` did: the run's folder, its results.json, and the step it started from.
-
-    resumed_from: 0 for a new run; None if the run had been finished before and nothing was done.
-    """
-
-    folder: RunFolder
-    results: dict[str, Any]
-    resumed_from: int | None
 
 
 def train(

@@ -1,0 +1,86 @@
+"""Independent cases on the machines of a Ray cluster: the same results, in the same order."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+# Bytes that processes of one machine share, where it is this process that starts Ray.
+_OBJECT_STORE = 256 * 2**20
+
+
+def spread(
+    function: Callable[[T], R], cases: Sequence[T], *, address: str | None = None, retries: int = 3
+) -> Iterator[R]:
+    """function(case) for each case, in the order of the cases, each as soon as it is there.
+
+    Cases run as Ray tasks, one on each CPU of the cluster. One whose machine dies is run again
+    elsewhere, up to `retries` times; as the function depends on its case alone, the results are
+    those of a single machine, bit for bit between processors of one kind.
+
+    function: importable on every machine, like the cases and results it can be pickled. address:
+    see `connected`. Raises what the function raises, ConnectionError if there is no such cluster or
+    a case has lost too many machines, ModuleNotFoundError without Ray, ValueError for retries
+    that are no integer from 0 on.
+    """
+    if not isinstance(retries, int) or retries < 0:
+        raise ValueError(f"retries must be an integer from 0 on, got {retries!r}")
+    with connected(address) as ray:
+        task = ray.remote(num_cpus=1, max_retries=retries)(function)
+        waiting = [task.remote(case) for case in cases]
+        waiting.reverse()
+        try:
+            while waiting:
+                yield _result(ray, waiting[-1])
+                waiting.pop()
+        finally:
+            for reference in waiting:  # of an error, or of a caller who wants no more
+                ray.cancel(reference)
+
+
+def _result(ray: Any, reference: Any) -> Any:
+    try:
+        return ray.get(reference)
+    except ray.exceptions.RayTaskError as error:
+        raise error.cause from None
+    except ray.exceptions.RayError as error:
+        raise ConnectionError(f"a case was lost with its machines: {error}") from None
+
+
+@contextmanager
+def connected(address: str | None = None) -> Iterator[Any]:
+    """The module `ray`, connected for the time of the block; a connection that is there is kept.
+
+    address: "host:port" of a running cluster or "auto" to find it, as Ray takes them; None or
+    "local" starts Ray for this process, listening to this machine only. Raises
+    ModuleNotFoundError without Ray, ConnectionError if no cluster answers.
+    """
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    import ray
+
+    if ray.is_initialized():
+        yield ray
+        return
+    local: dict[str, Any] = {
+        "include_dashboard": False,
+        "object_store_memory": _OBJECT_STORE,
+        "_node_ip_address": "127.0.0.1",
+    }
+    started_here = address in (None, "local")
+    try:
+        ray.init(
+            address="local" if started_here else address,
+            logging_level="ERROR",
+            log_to_driver=False,
+            **(local if started_here else {}),
+        )
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        where = "on this machine" if started_here else f"at {address!r}"
+        raise ConnectionError(f"no Ray {where}: {error}") from None
+    try:
+        yield ray
+    finally:
+        ray.shutdown()
