@@ -8,12 +8,16 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 
 class Progress(NamedTuple):
-    """Env steps and seconds of training so far, and means over the last episodes."""
+    """Env steps and seconds of training so far, and means over the last episodes.
+
+    runners: env runners that are at work.
+    """
 
     timesteps: int = 0
     wall_time: float = 0.0
     last_mean_return: float | None = None
     last_mean_length: float | None = None
+    runners: int = 0
 
 
 class Bar:

@@ -148,6 +148,7 @@ def _iterations(algorithm: Any, start: Progress, timesteps: int) -> Iterator[Pro
             wall_time=now - begin,
             last_mean_return=_mean(sampled, "episode_return_mean", at.last_mean_return),
             last_mean_length=_mean(sampled, "episode_len_mean", at.last_mean_length),
+            runners=algorithm.env_runner_group.num_healthy_remote_workers(),
         )
         yield at
 
