@@ -36,8 +36,9 @@ def _policy(name: str, folder: RunFolder | None) -> Policy | str:
     if folder is None:
         return name
     if folder.read_config().get("engine") == "rllib":
-        from rbgym.agents.rllib.policy import load_policy
-    else:
-        from rbgym.agents.training import load_policy
+        from rbgym.agents.rllib import policy
+
+        return policy.load_policy(folder)
+    from rbgym.agents.training import load_policy
 
     return load_policy(folder)

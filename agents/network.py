@@ -1,5 +1,6 @@
 """A small neural network in plain NumPy: a trained policy without the library that trained it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,8 +9,14 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.floating[Any]]
 
-ACTIVATIONS = {"tanh": np.tanh, "relu": lambda x: np.maximum(x, 0.0)}
-OUTPUTS = {"clip": lambda x: np.clip(x, -1.0, 1.0), "tanh": np.tanh}
+ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
+    "tanh": np.tanh,
+    "relu": lambda x: np.maximum(x, 0.0),
+}
+OUTPUTS: dict[str, Callable[[Array], Array]] = {
+    "clip": lambda x: np.clip(x, -1.0, 1.0),
+    "tanh": np.tanh,
+}
 
 
 @dataclass(frozen=True)
@@ -28,16 +35,19 @@ class Network:
 
     def __post_init__(self) -> None:
         for name, known in (("activation", ACTIVATIONS), ("output", OUTPUTS)):
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name} must be one of {list(known)}, got {getattr(self, name)!r}")
-        width = None
-        for weight, bias in self.layers:
-            if weight.ndim != 2 or bias.shape != weight.shape[:1] or width not in (None, weight.shape[1]):
-                shapes = [(w.shape, b.shape) for w, b in self.layers]
-                raise ValueError(f"layers must be (out, in) and (out,), one fitting the next, got {shapes}")
-            width = weight.shape[0]
-        if width is None:
-            raise ValueError("layers must be at least one, got none")
+            given = getattr(self, name)
+            if given not in known:
+                raise ValueError(f"{name} must be one of {list(known)}, got {given!r}")
+        shapes = [(weight.shape, bias.shape) for weight, bias in self.layers]
+        widths = [weight[0] for weight, _ in shapes if weight]
+        if (
+            not shapes
+            or any(len(weight) != 2 or bias != weight[:1] for weight, bias in shapes)
+            or any(weight[1] != k for (weight, _), k in zip(shapes[1:], widths, strict=False))
+        ):
+            raise ValueError(
+                f"layers must be (out, in) and (out,), each fitting the next, got {shapes}"
+            )
 
     def predict(
         self,

@@ -26,7 +26,7 @@ class RunFolder:
 
     @property
     def checkpoint(self) -> Path:
-        """The training as it stood last, see `rbgym.agents.checkpoints`, or `.rllib.checkpoints`."""
+        """The training as it stood last; see the module `checkpoints` of the engine."""
         return self.path / "checkpoint.zip"
 
     @property

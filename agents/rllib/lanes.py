@@ -7,7 +7,8 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
-from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
+from gymnasium.envs.registration import load_env_creator
+from gymnasium.vector import AutoresetMode, VectorWrapper
 
 from rbgym.envs.base import AttitudeVectorEnv
 
@@ -27,7 +28,7 @@ class RunnerLanes(VectorWrapper):
         self, *, seed: Any = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Begin episodes; from a seed, those of all lanes are drawn."""
-        seeds = None if seed is None else lane_seeds(seed, self.num_envs)
+        seeds: Any = None if seed is None else lane_seeds(seed, self.num_envs)
         observations, _ = self.env.reset(seed=seeds, options=options)
         return observations, {}
 
@@ -70,19 +71,17 @@ def check_env(env_id: str, env_kwargs: dict[str, Any]) -> None:
     module, _, name = env_id.rpartition(":")
     if module:
         importlib.import_module(module)
-    if gym.spec(name).vector_entry_point is None:
-        raise ValueError(f"env_id must be an environment with native lanes, got {env_id!r}")
+    creator: Any = gym.spec(name).vector_entry_point
+    native = load_env_creator(creator) if isinstance(creator, str) else creator
+    if not (isinstance(native, type) and issubclass(native, AttitudeVectorEnv)):
+        raise ValueError(f"env_id must be one of rbgym's environments, got {env_id!r}")
     env = make_lanes({"env_id": env_id, "env_kwargs": env_kwargs, "num_envs": 1})
-    try:
-        if not isinstance(env.unwrapped, AttitudeVectorEnv):
-            raise ValueError(f"env_id must be one of rbgym's environments, got {env_id!r}")
-        if not isinstance(env.single_observation_space, spaces.Box):
-            raise ValueError(
-                f"env_id must be an environment whose observations are arrays, got {env_id!r}, "
-                "which observes goals: train it with the engine sb3"
-            )
-    finally:
-        env.close()
+    env.close()
+    if not isinstance(env.observation_space, spaces.Box):
+        raise ValueError(
+            f"env_id must be an environment whose observations are arrays, got {env_id!r}, which "
+            "observes goals: train it with the engine sb3"
+        )
 
 
 def _restarted() -> bool:

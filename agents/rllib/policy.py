@@ -1,6 +1,5 @@
 """A policy that RLlib has trained, as arrays: it is read, and acts, without Ray and torch."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,10 @@ def network(module: Any, activation: str) -> Network:
     """The mean of the actions of an RLModule of RLlib's PPO, clipped as the env is given them."""
     weights = {name: np.asarray(value) for name, value in module.get_state().items()}
     # The one encoder of a module for inference, or the actor's beside the critic's.
-    encoder = "encoder.encoder." if "encoder.encoder.net.mlp.0.weight" in weights else (
-        "encoder.actor_encoder."
+    encoder = (
+        "encoder.encoder."
+        if "encoder.encoder.net.mlp.0.weight" in weights
+        else ("encoder.actor_encoder.")
     )
     names = [
         name.removesuffix(".weight")
@@ -29,7 +30,7 @@ def network(module: Any, activation: str) -> Network:
 
 def save(policy: Network, path: Path) -> None:
     """Write the arrays to `path`, an .npz file, and what they are for to the .json beside it."""
-    arrays = {}
+    arrays: dict[str, Any] = {}
     for k, (weight, bias) in enumerate(policy.layers):
         arrays |= {f"weight_{k}": weight, f"bias_{k}": bias}
     with replacing(path) as temporary, temporary.open("wb") as file:

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import NamedTuple
 
+from rich import progress
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 
 class Progress(NamedTuple):
@@ -23,14 +23,16 @@ class Progress(NamedTuple):
 class Bar:
     """Shows steps, mean return of the last episodes and remaining time on stderr."""
 
-    def __init__(self, timesteps: int) -> None:
+    def __init__(self, timesteps: int, *, hidden: bool = False) -> None:
         columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
+            progress.TextColumn("{task.description}"),
+            progress.BarColumn(),
+            progress.MofNCompleteColumn(),
+            progress.TimeRemainingColumn(),
         )
-        self.bar = Progress(*columns, console=Console(stderr=True), auto_refresh=False)
+        self.bar = progress.Progress(
+            *columns, console=Console(stderr=True), auto_refresh=False, disable=hidden
+        )
         self.task = self.bar.add_task("training", total=timesteps)
 
     def __enter__(self) -> "Bar":
@@ -53,13 +55,13 @@ class Log:
     def __init__(self, path: Path) -> None:
         from torch.utils.tensorboard import SummaryWriter
 
-        self.writer = SummaryWriter(str(path))  # type: ignore[no-untyped-call]
+        self.writer = SummaryWriter(str(path))
 
     def __enter__(self) -> "Log":
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.writer.close()  # type: ignore[no-untyped-call]
+        self.writer.close()
 
     def __call__(self, at: Progress) -> None:
         """Add one point to each curve."""
@@ -70,4 +72,4 @@ class Log:
         }
         for name, value in curves.items():
             if value is not None:
-                self.writer.add_scalar(name, value, at.timesteps)  # type: ignore[no-untyped-call]
+                self.writer.add_scalar(name, value, at.timesteps)

@@ -75,6 +75,8 @@ def algorithm_config(run: dict[str, Any], runners: int, start: int) -> Any:
         .environment(
             _ENV,
             env_config={"env_id": run["env_id"], "env_kwargs": run["env_kwargs"]},
+            normalize_actions=False,  # they are in [-1, 1]: scaling would only round them
+            clip_actions=True,
         )
         .env_runners(
             num_env_runners=runners,

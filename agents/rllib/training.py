@@ -6,7 +6,7 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -71,14 +71,14 @@ def train(
         connected(address) as ray,
         _algorithm(ray, folder, config, runners, start.timesteps) as algorithm,
         Log(folder.tensorboard) as log,
-        Bar(config["timesteps"]) if progress else nullcontext() as bar,
+        Bar(config["timesteps"], hidden=not progress) as bar,
     ):
         at, saved = start, start.timesteps
         for at in _iterations(algorithm, start, config["timesteps"]):
             if at.timesteps - saved >= checkpoint_every:
                 checkpoints.save(folder.checkpoint, algorithm, at)
                 saved = at.timesteps
-            for callback in [log, *([bar] if bar else []), *callbacks]:
+            for callback in [log, bar, *callbacks]:
                 callback(at)
         activation = config["hyperparameters"]["fcnet_activation"]
         policy.save(policy.network(algorithm.get_module(), activation), folder.policy)

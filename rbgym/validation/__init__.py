@@ -130,9 +130,7 @@ def by_processes(jobs: int) -> Mapped:
     return partial(_in_parallel, count("jobs", jobs))
 
 
-def _in_parallel(
-    jobs: int, function: Callable[[Any], Any], tasks: Sequence[Any]
-) -> Iterable[Any]:
+def _in_parallel(jobs: int, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterable[Any]:
     """The results in the order of the tasks, each as soon as it and those before it are there."""
     if jobs == 1:
         yield from map(function, tasks)

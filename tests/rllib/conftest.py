@@ -2,13 +2,12 @@
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-os.environ["RAY_enable_metrics_collection"] = "0"
+os.environ["RAY_enable_metrics_collection"] = "0"  # noqa: SIM112  (a name of Ray's)
 # Addresses stay those of this machine alone, which Ray would else translate for a real cluster.
 os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
 

@@ -1,4 +1,4 @@
-"""Training on a cluster: a node is killed, another joins, and at last the run is cut and resumed."""
+"""Training on a cluster: a node is killed, another joins, and the run is cut and resumed."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,6 @@ pytest.importorskip("ray")
 
 from rbgym.agents import presets
 from rbgym.agents.comparison import compare
-from rbgym.agents.rllib.policy import load_policy
 from rbgym.agents.rllib.training import train
 from rbgym.agents.run_folder import RunFolder
 
@@ -86,5 +85,3 @@ def test_a_run_that_was_cut_resumes_at_its_last_checkpoint_and_finishes(story):
     assert small_train(story.out, timesteps=last + 100).resumed_from is None
     evaluation = compare([str(story.out)], episodes=4)[str(story.out)]
     assert np.isfinite(evaluation.mean_return)
-
-
