@@ -133,7 +133,9 @@ def train(
     ray: Annotated[
         str | None, typer.Option(help="rllib: the Ray cluster, host:port or auto; default local.")
     ] = None,
-    runners: Annotated[int, typer.Option(help="rllib: processes that step lanes.")] = 2,
+    runners: Annotated[
+        int | None, typer.Option(help="rllib: processes that step lanes; default 2.")
+    ] = None,
     progress: Annotated[bool, typer.Option(help="Show a progress bar.")] = True,
     as_json: Json = False,
 ) -> None:
@@ -166,16 +168,17 @@ def train(
         typer.echo(f"trained {steps} steps in {seconds:.1f} s: {policy}")
 
 
-def _engine(name: str, ray: str | None, runners: int) -> tuple[Any, dict[str, Any]]:
+def _engine(name: str, ray: str | None, runners: int | None) -> tuple[Any, dict[str, Any]]:
     """What trains, and the arguments that only it takes."""
+    own = {k: v for k, v in (("address", ray), ("runners", runners)) if v is not None}
     if name == "rllib":
         from rbgym.agents.rllib import training as rllib
 
-        return rllib.train, {"address": ray, "runners": runners}
+        return rllib.train, own
     if name != "sb3":
         raise ValueError(f"engine must be sb3 or rllib, got {name!r}")
-    if ray is not None:
-        raise ValueError(f"ray must be given with the engine rllib only, got {ray!r}")
+    if own:
+        raise ValueError("engine must be rllib with --ray or --runners, got 'sb3'")
     from rbgym.agents import training as sb3
 
     return sb3.train, {}

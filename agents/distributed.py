@@ -1,6 +1,7 @@
 """Independent cases on the machines of a Ray cluster: the same results, in the same order."""
 
 import os
+import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -71,16 +72,24 @@ def connected(address: str | None = None) -> Iterator[Any]:
     }
     started_here = address in (None, "local")
     try:
+        _knock(address)
         ray.init(
             address="local" if started_here else address,
             logging_level="ERROR",
             log_to_driver=False,
             **(local if started_here else {}),
         )
-    except (ConnectionError, RuntimeError, ValueError) as error:
+    except (OSError, RuntimeError, ValueError) as error:
         where = "on this machine" if started_here else f"at {address!r}"
         raise ConnectionError(f"no Ray {where}: {error}") from None
     try:
         yield ray
     finally:
         ray.shutdown()
+
+
+def _knock(address: str | None) -> None:
+    """Raise OSError if nothing listens at "host:port": Ray itself takes minutes to say so."""
+    host, _, port = (address or "").rpartition(":")
+    if port.isdigit() and "/" not in host:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()

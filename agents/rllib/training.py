@@ -73,12 +73,13 @@ def train(
         Log(folder.tensorboard) as log,
         Bar(config["timesteps"], hidden=not progress) as bar,
     ):
+        told: list[Callback] = [log, bar, *callbacks]
         at, saved = start, start.timesteps
         for at in _iterations(algorithm, start, config["timesteps"]):
             if at.timesteps - saved >= checkpoint_every:
                 checkpoints.save(folder.checkpoint, algorithm, at)
                 saved = at.timesteps
-            for callback in [log, bar, *callbacks]:
+            for callback in told:
                 callback(at)
         activation = config["hyperparameters"]["fcnet_activation"]
         policy.save(policy.network(algorithm.get_module(), activation), folder.policy)
