@@ -30,7 +30,8 @@ def spread(
     if not isinstance(retries, int) or retries < 0:
         raise ValueError(f"retries must be an integer from 0 on, got {retries!r}")
     with connected(address) as ray:
-        task = ray.remote(num_cpus=1, max_retries=retries)(function)
+        # Ray takes functions alone, and this way every callable is one.
+        task = ray.remote(num_cpus=1, max_retries=retries)(lambda case: function(case))
         waiting = [task.remote(case) for case in cases]
         waiting.reverse()
         try:

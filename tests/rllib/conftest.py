@@ -1,12 +1,15 @@
 """A Ray cluster of two nodes on this machine, of which one may be killed."""
 
 import os
+import secrets
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+os.environ["RAY_AUTH_MODE"] = "token"
+os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
 os.environ["RAY_enable_metrics_collection"] = "0"  # noqa: SIM112  (a name of Ray's)
 # Addresses stay those of this machine alone, which Ray would else translate for a real cluster.
 os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"

@@ -55,6 +55,11 @@ def test_results_come_in_the_order_of_the_cases(nodes):
     assert list(spread(late_first, range(4))) == [0, 1, 4, 9]
 
 
+def test_an_error_of_a_case_is_raised_as_it_is(nodes):
+    with pytest.raises(ValueError, match=r"^steps must be a positive integer, got 0$"):
+        list(spread(lambda steps: validation.validate(["akw"], steps=steps), [0]))
+
+
 def test_validation_on_a_cluster_that_loses_a_node_equals_that_of_one_machine(nodes, tmp_path):
     chosen = {"names": ["akw", "rrr"], "cases": ["none"], "steps": 200}
     alone = validation.validate(**chosen)
