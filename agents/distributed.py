@@ -66,22 +66,15 @@ def connected(address: str | None = None) -> Iterator[Any]:
     if ray.is_initialized():
         yield ray
         return
-    local: dict[str, Any] = {
-        "include_dashboard": False,
-        "object_store_memory": _OBJECT_STORE,
-        "_node_ip_address": "127.0.0.1",
-    }
-    started_here = address in (None, "local")
+    alone = address in (None, "local")
     try:
-        _knock(address)
-        ray.init(
-            address="local" if started_here else address,
-            logging_level="ERROR",
-            log_to_driver=False,
-            **(local if started_here else {}),
-        )
+        if alone:
+            _start(ray)
+        else:
+            _knock(str(address))
+            ray.init(address=address, logging_level="ERROR", log_to_driver=False)
     except (OSError, RuntimeError, ValueError) as error:
-        where = "on this machine" if started_here else f"at {address!r}"
+        where = "on this machine" if alone else f"at {address!r}"
         raise ConnectionError(f"no Ray {where}: {error}") from None
     try:
         yield ray
@@ -89,8 +82,27 @@ def connected(address: str | None = None) -> Iterator[Any]:
         ray.shutdown()
 
 
-def _knock(address: str | None) -> None:
+def _start(ray: Any) -> None:
+    """Start Ray for this process, with no door to the network."""
+    from ray._private import ray_constants
+
+    could = ray_constants.ENABLE_RAY_CLUSTER
+    ray_constants.ENABLE_RAY_CLUSTER = False  # else Ray takes the machine's address on the network
+    try:
+        ray.init(
+            address="local",
+            include_dashboard=False,
+            object_store_memory=_OBJECT_STORE,
+            logging_level="ERROR",
+            log_to_driver=False,
+            _node_ip_address="127.0.0.1",
+        )
+    finally:
+        ray_constants.ENABLE_RAY_CLUSTER = could
+
+
+def _knock(address: str) -> None:
     """Raise OSError if nothing listens at "host:port": Ray itself takes minutes to say so."""
-    host, _, port = (address or "").rpartition(":")
+    host, _, port = address.rpartition(":")
     if port.isdigit() and "/" not in host:
         socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
