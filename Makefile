@@ -60,8 +60,10 @@ types: .venv/.dev
 pytest: .venv/.dev  ## the test suite; PYTEST_ARGS="-k name" picks tests
 	$(BIN)/pytest $(NO_BENCHMARKS) $(PYTEST_ARGS)
 
-pytest-rllib: .venv-rllib/.test  ## core and env tests with Ray's Gymnasium 1.2
-	.venv-rllib/bin/pytest $(NO_BENCHMARKS) $(NO_AGENTS) $(NO_PAPERS) $(PYTEST_ARGS)
+# Tests of one cluster go to one process, if there are several.
+pytest-rllib: .venv-rllib/.test  ## tests with Ray, and core and env tests with its Gymnasium 1.2
+	.venv-rllib/bin/pytest $(NO_BENCHMARKS) $(NO_AGENTS) $(NO_PAPERS) $(PYTEST_ARGS) \
+	    $(if $(filter -n%,$(PYTEST_ARGS)),--dist loadgroup)
 
 # Built by way of the source archive; imported from another folder in an environment without extras.
 wheel-test: .venv/.dev .venv-wheel/.created  ## build the wheel, install it elsewhere, step an env
@@ -118,6 +120,6 @@ clean:  ## remove environments, builds and caches; runs/ stays
 	@touch .venv/.agents $@
 
 .venv-rllib/.test: pyproject.toml constraints-rllib.txt | .venv-rllib/.created
-	@echo "installing rbgym[test] in .venv-rllib"
-	@.venv-rllib/bin/python -P $(PIP_INSTALL) -c constraints-rllib.txt -e '.[test]'
+	@echo "installing rbgym[rllib,test] in .venv-rllib"
+	@.venv-rllib/bin/python -P $(PIP_INSTALL) -c constraints-rllib.txt -e '.[rllib,test]'
 	@touch $@

@@ -23,6 +23,11 @@ EnvArgs = Annotated[
 ]
 
 
+Ray = Annotated[
+    str | None,
+    typer.Option(help="Spread the work over this Ray cluster: host:port, auto or local."),
+]
+
 # What belongs to an extra, and to which.
 _EXTRAS = dict.fromkeys(("matplotlib", "rich", "typer"), "cli")
 _EXTRAS |= dict.fromkeys(("safetensors", "sb3_contrib", "scipy", "stable_baselines3"), "agents")
@@ -127,7 +132,10 @@ def simulate(
 @app.command()
 def train(
     env: Annotated[str, typer.Argument(help="Environment, see rbgym list.")],
-    algo: Annotated[str, typer.Option(help="ppo, sac, td3, tqc, recurrent_ppo or cma_es.")] = "ppo",
+    algo: Annotated[
+        str, typer.Option(help="ppo, sac, td3, tqc, recurrent_ppo or cma_es; ppo with rllib.")
+    ] = "ppo",
+    engine: Annotated[str, typer.Option(help="sb3, or rllib for many machines.")] = "sb3",
     out: Annotated[
         Path | None, typer.Option(help="Folder of the run; default runs/ENV-ALGO-SEED.")
     ] = None,
@@ -140,47 +148,56 @@ def train(
         list[str] | None, typer.Option("--set", help="KEY=VALUE, one hyperparameter.")
     ] = None,
     env_arg: EnvArgs = None,
-    checkpoint_every: Annotated[int, typer.Option(help="Env steps between checkpoints.")] = 50_000,
+    checkpoint_every: Annotated[
+        int | None, typer.Option(help="Env steps between checkpoints; default 50,000.")
+    ] = None,
     evaluate_every: Annotated[
         int | None, typer.Option(help="Env steps between runs on the test set; 0: never.")
     ] = None,
-    threads: Annotated[int, typer.Option(help="Threads of torch.")] = 1,
+    threads: Annotated[int | None, typer.Option(help="Of torch; default 1.")] = None,
     overwrite: Annotated[bool, typer.Option(help="Start anew; lose what OUT holds.")] = False,
-    progress: Annotated[bool, typer.Option(help="Show a progress bar.")] = True,
+    ray: Annotated[
+        str | None, typer.Option(help="rllib: the Ray cluster, host:port or auto; default local.")
+    ] = None,
+    runners: Annotated[
+        int | None, typer.Option(help="rllib: processes that step lanes; default 2.")
+    ] = None,
+    progress: Annotated[
+        bool | None, typer.Option("--progress/--no-progress", help="Show a progress bar.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Train a policy; the same command resumes an interrupted run from its last checkpoint."""
-    from rbgym.agents import evolving, reports, training
+    from rbgym.agents import engines, reports
 
-    out = out or Path("runs") / f"{env.rpartition(':')[2]}-{algo}-{seed}"
-    common: dict[str, Any] = {
-        "out": out,
-        "seed": seed,
-        "hyperparameters": hyperparameters,
-        "changes": _pairs("set", change),
-        "env_kwargs": _pairs("env-arg", env_arg),
-        "resume": not overwrite,
-        "report": lambda message: typer.echo(message, err=True),
-    }
-    if algo == evolving.ALGORITHM:
-        done = evolving.evolve(env, **common)
-    else:
-        done = training.train(
-            env,
-            algo,
-            timesteps=timesteps,
-            checkpoint_every=checkpoint_every,
-            evaluate_every=evaluate_every,
-            threads=threads,
-            progress=progress,
-            **common,
-        )
+    name = algo if engine == "sb3" else f"{engine}-{algo}"
+    done = engines.train(
+        env,
+        algo,
+        engine,
+        out=out or Path("runs") / f"{env.rpartition(':')[2]}-{name}-{seed}",
+        seed=seed,
+        hyperparameters=hyperparameters,
+        changes=_pairs("set", change),
+        env_kwargs=_pairs("env-arg", env_arg),
+        resume=not overwrite,
+        report=lambda message: typer.echo(message, err=True),
+        timesteps=timesteps,
+        checkpoint_every=checkpoint_every,
+        evaluate_every=evaluate_every,
+        threads=threads,
+        progress=progress,
+        address=ray,
+        runners=runners,
+    )
     if as_json:
         reports.print_json(done.results)
         return
     steps, seconds = done.results["timesteps"], done.results["wall_time"]
     if done.resumed_from is None:
-        typer.echo(f"{out} was finished before ({steps} steps): --overwrite trains it anew")
+        typer.echo(
+            f"{done.folder.path} was finished before ({steps} steps): --overwrite trains it anew"
+        )
     else:
         typer.echo(f"trained {steps} steps in {seconds:.1f} s: {done.folder.policy}")
 
@@ -263,14 +280,16 @@ def card(
     episodes: Annotated[int, typer.Option(help="Start states of the test set.")] = 256,
     out: Annotated[Path | None, typer.Option(help="Write OUT.md, OUT.json and OUT.png.")] = None,
     env_arg: EnvArgs = None,
+    ray: Ray = None,
     as_json: Json = False,
 ) -> None:
     """Compare controllers and policies on a task's test set, by many figures of merit."""
     from rbgym.agents import card_report, reports
     from rbgym.agents.card import make_card
+    from rbgym.agents.engines import spread_over
 
     kwargs = _pairs("env-arg", env_arg)
-    made = make_card(env, policy or (), episodes=episodes, env_kwargs=kwargs)
+    made = make_card(env, policy or (), episodes=episodes, env_kwargs=kwargs, **spread_over(ray))
     if out:
         card_report.write(made, out)
     content = made.as_dict()
@@ -292,6 +311,7 @@ def validate(
         Path | None, typer.Option(help="Write a page with all claims and figures.")
     ] = None,
     jobs: Annotated[int, typer.Option(help="Processes that share the work.")] = 2,
+    ray: Ray = None,
     as_json: Json = False,
 ) -> None:
     """Measure what each integrator declares, and what the papers claim.
@@ -303,7 +323,7 @@ def validate(
     if quick:
         case, steps = case or ["heavy_top"], min(steps, 2000)
     whole = not (names or case)
-    found = validation_run.run(names, case, steps, jobs, papers=whole, html=html)
+    found = validation_run.run(names, case, steps, jobs, papers=whole, html=html, ray=ray)
     found.print(as_json)
     if not found.kept:
         raise typer.Exit(1)

@@ -13,9 +13,8 @@ from rbgym.agents.judging import THRESHOLD
 from rbgym.agents.network import Network
 from rbgym.agents.normalizer import Normalizer
 from rbgym.agents.run_config import TOLD, described
-from rbgym.agents.run_folder import SEARCH, RunFolder, read_json, write_json
+from rbgym.agents.run_folder import SEARCH, RunFolder, Training, read_json, write_json
 from rbgym.agents.search import Search, return_with_success, search
-from rbgym.agents.training import Training
 from rbgym.envs.parts.observations import FORMS
 
 ALGORITHM = "cma_es"

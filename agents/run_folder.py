@@ -10,7 +10,16 @@ from pathlib import Path
 from typing import Any
 
 # What makes two runs the same: the rest of config.json tells how and with what it was made.
-IDENTITY = ("env_id", "algo", "seed", "timesteps", "threads", "hyperparameters", "env_kwargs")
+IDENTITY = (
+    "engine",
+    "env_id",
+    "algo",
+    "seed",
+    "timesteps",
+    "threads",
+    "hyperparameters",
+    "env_kwargs",
+)
 # What a run writes beside the log; results.json, which says that it is finished, goes first.
 SEARCH = "search.pkl"  # of an evolution
 _FILES = (
@@ -38,7 +47,7 @@ class RunFolder:
 
     @property
     def checkpoint(self) -> Path:
-        """The training as it stood last, see `rbgym.agents.checkpoints`."""
+        """The training as it stood last; see the module `checkpoints` of the engine."""
         return self.path / "checkpoint.zip"
 
     @property
@@ -71,9 +80,9 @@ class RunFolder:
         """Write config.json, or find the same run there; ValueError if it is another one's."""
         if self.config.exists():
             there = self.read_config()
-            differing = [key for key in IDENTITY if there.get(key) != config[key]]
+            differing = [key for key in IDENTITY if there.get(key) != config.get(key)]
             if differing:
-                changes = ", ".join(f"{k} {there.get(k)!r} -> {config[k]!r}" for k in differing)
+                changes = ", ".join(f"{k} {there.get(k)!r} -> {config.get(k)!r}" for k in differing)
                 raise ValueError(
                     f"{str(self.path)!r} holds another run ({changes}): choose another folder, "
                     "or overwrite it"
@@ -87,6 +96,18 @@ class RunFolder:
         for name in _FILES:
             (self.path / name).unlink(missing_ok=True)
         shutil.rmtree(self.tensorboard, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class Training:
+    """What `train` did: the run's folder, its results.json, and the step it started from.
+
+    resumed_from: 0 for a new run; None if the run had been finished before and nothing was done.
+    """
+
+    folder: RunFolder
+    results: dict[str, Any]
+    resumed_from: int | None
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,20 +18,8 @@ from rbgym.agents.models import new_model, normalized
 from rbgym.agents.policies import TrainedPolicy
 from rbgym.agents.progress import ProgressCallback
 from rbgym.agents.run_config import TOLD, run_config
-from rbgym.agents.run_folder import RunFolder, read_json, replacing, write_json
+from rbgym.agents.run_folder import RunFolder, Training, read_json, replacing, write_json
 from rbgym.agents.sb3 import make_sb3_env
-
-
-@dataclass(frozen=True)
-class Training:
-    """What `train` did: the run's folder, its results.json, and the step it started from.
-
-    resumed_from: 0 for a new run; None if the run had been finished before and nothing was done.
-    """
-
-    folder: RunFolder
-    results: dict[str, Any]
-    resumed_from: int | None
 
 
 def train(

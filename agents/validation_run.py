@@ -1,8 +1,9 @@
 """What `rbgym validate` runs, with a progress bar, and how its result is shown."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import typer
 from rich.console import Console
@@ -56,8 +57,14 @@ def run(
     *,
     papers: bool,
     html: Path | None,
+    ray: str | None = None,
 ) -> Found:
-    """Validate; `papers` adds long runs and the papers' claims, `html` writes the page."""
+    """Validate; `papers` adds long runs and the papers' claims, `html` writes the page.
+
+    ray: address of a Ray cluster that measures in place of `jobs` processes, if given.
+    """
+    if ray is not None:
+        from rbgym.agents.distributed import connected, spread
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -66,18 +73,22 @@ def run(
     )
     console = Console(stderr=True)
     hidden = not console.is_terminal
-    with Progress(*columns, console=console, transient=True, disable=hidden) as bar:
+    with (
+        Progress(*columns, console=console, transient=True, disable=hidden) as bar,
+        nullcontext() if ray is None else connected(ray),
+    ):
 
         def counting(what: str) -> Counter:
             return Counter(bar, what)
 
+        by: Any = {"jobs": jobs} if ray is None else {"mapped": spread}
         claims = validation.validate(
-            names, cases=cases, steps=steps, jobs=jobs, progress=counting("declarations")
+            names, cases=cases, steps=steps, **by, progress=counting("declarations")
         )
         said: PaperClaims = []
         if papers:
-            claims += validation.validate_endurance(jobs=jobs, progress=counting("endurance"))
-            said = validation.validate_papers(jobs=jobs, progress=counting("papers"))
+            claims += validation.validate_endurance(**by, progress=counting("endurance"))
+            said = validation.validate_papers(**by, progress=counting("papers"))
         if html is not None:
             from rbgym.agents.validation_report import all_figures, write_report
 

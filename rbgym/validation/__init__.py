@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from multiprocessing import get_context
-from typing import TypeVar
+from typing import Any
 
 from rbgym import integrators
 from rbgym.integrators import Integrator
@@ -16,8 +17,8 @@ from rbgym.validation.order import order
 from rbgym.validation.papers import PAPER_CLAIMS
 from rbgym.validation.symmetry import symmetry
 
-T = TypeVar("T")
-R = TypeVar("R")
+# From a function and a list of tasks to the results in the order of the tasks, as `map` does.
+Mapped = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
 
 __all__ = ["Claim", "declared", "table", "validate", "validate_endurance", "validate_papers"]
 
@@ -28,6 +29,7 @@ def validate(
     cases: Sequence[str] | None = None,
     steps: int = 20_000,
     jobs: int = 1,
+    mapped: Mapped | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Claim]:
     """Claims on the named integrators (default all), measured over runs of `steps` steps.
@@ -35,11 +37,12 @@ def validate(
     Every declaration is tested both ways: a declared invariant must stay under its bound, one
     that is not declared must drift over its own, the orders must be the declared ones, and so
     must the symmetry. cases: of "none", "heavy_top", "soft_wall" and "gravity_gradient", default
-    all. jobs: processes that share the work. progress: called with (done, all) as it goes on.
+    all. jobs: processes that share the work. mapped: what runs the tasks in place of these
+    processes, if given. progress: called with (done, all) as it goes on.
 
     Raises ValueError for an unknown name or case, or steps or jobs that are not positive integers.
     """
-    steps, jobs = count("steps", steps), count("jobs", jobs)
+    steps, run = count("steps", steps), mapped or by_processes(jobs)
     for what, given in (("names", names), ("cases", cases)):
         if isinstance(given, str):
             raise ValueError(f"{what} must be a list, got the string {given!r}")
@@ -50,7 +53,7 @@ def validate(
         for case in applicable(integrators.get(name), kinds)
     ]
     claims: list[Claim] = []
-    for done, found in enumerate(in_parallel(_measured, tasks, jobs), 1):
+    for done, found in enumerate(run(_measured, tasks), 1):
         claims += found
         if progress:
             progress(done, len(tasks))
@@ -67,11 +70,12 @@ def validate_endurance(
     *,
     steps: int = endurance.STEPS,
     jobs: int = 1,
+    mapped: Mapped | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Claim]:
     """Claims that nothing which is conserved has a trend over ten million steps.
 
-    names, jobs, progress: see `validate`. Measured of free bodies and of the heavy top.
+    names, jobs, mapped, progress: see `validate`. Measured of free bodies and of the heavy top.
     """
     tasks = [
         (name, kind, count("steps", steps))
@@ -80,7 +84,7 @@ def validate_endurance(
         if integrators.get(name).conserves.get(kind)
     ]
     claims: list[Claim] = []
-    for done, found in enumerate(in_parallel(_endured, tasks, count("jobs", jobs)), 1):
+    for done, found in enumerate((mapped or by_processes(jobs))(_endured, tasks), 1):
         claims += found
         if progress:
             progress(done, len(tasks))
@@ -92,18 +96,18 @@ def _endured(task: tuple[str, str, int]) -> list[Claim]:
 
 
 def validate_papers(
-    *, jobs: int = 1, progress: Callable[[int, int], None] | None = None
+    *,
+    jobs: int = 1,
+    mapped: Mapped | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> list[tuple[str, str, list[Claim]]]:
     """Name, source and measured claims of everything in `papers.PAPER_CLAIMS`.
 
-    jobs, progress: see `validate`.
+    jobs, mapped, progress: see `validate`.
     """
     found = []
-    for paper, claims in zip(
-        PAPER_CLAIMS,
-        in_parallel(_paper, range(len(PAPER_CLAIMS)), count("jobs", jobs)),
-        strict=True,
-    ):
+    run = mapped or by_processes(jobs)
+    for paper, claims in zip(PAPER_CLAIMS, run(_paper, range(len(PAPER_CLAIMS))), strict=True):
         found.append((paper.name, paper.source, claims))
         if progress:
             progress(len(found), len(PAPER_CLAIMS))
@@ -121,7 +125,12 @@ def _measured(task: tuple[str, str, int]) -> list[Claim]:
     return declared(record, case, steps)
 
 
-def in_parallel(function: Callable[[T], R], tasks: Sequence[T], jobs: int) -> Iterable[R]:
+def by_processes(jobs: int) -> Mapped:
+    """A `map` over so many processes; ValueError if that is no positive integer."""
+    return partial(_in_parallel, count("jobs", jobs))
+
+
+def _in_parallel(jobs: int, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterable[Any]:
     """The results in the order of the tasks, each as soon as it and those before it are there."""
     if jobs == 1:
         yield from map(function, tasks)

@@ -179,7 +179,5 @@ def test_every_environment_has_a_policy_and_none_has_two():
 
 
 def test_a_policy_for_another_environment_is_refused(tmp_path):
-    with pytest.raises(
-        ValueError, match=r"observations of FreeFlyer-v0, .*\(13,\)"
-    ):
+    with pytest.raises(ValueError, match=r"observations of FreeFlyer-v0, .*\(13,\)"):
         compare([str(SHELF / "RigidTop-v0")], "FreeFlyer-v0", 8)

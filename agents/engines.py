@@ -1,0 +1,56 @@
+"""Who does the work: Stable-Baselines3, evolution or RLlib; this process or a Ray cluster."""
+
+from functools import partial
+from typing import Any
+
+from rbgym.agents.run_folder import Training
+
+ENGINES = ("sb3", "rllib")
+# What only some of them take.
+_SB3 = ("timesteps", "checkpoint_every", "evaluate_every", "threads", "progress")
+_RLLIB = ("timesteps", "checkpoint_every", "progress", "address", "runners")
+
+
+def train(env_id: str, algo: str, engine: str = "sb3", **arguments: Any) -> Training:
+    """Train with the engine, and the arguments of its `train`; None stands for its default.
+
+    Raises ValueError for an unknown engine, and for an argument that it does not take.
+    """
+    given = {name: value for name, value in arguments.items() if value is not None}
+    if engine not in ENGINES:
+        raise ValueError(f"engine must be one of {list(ENGINES)}, got {engine!r}")
+    if engine == "rllib":
+        from rbgym.agents.rllib import training as rllib
+
+        _refuse_others(given, _RLLIB, "the engine rllib")
+        return rllib.train(env_id, algo, **given)
+    from rbgym.agents import evolving, training
+
+    if algo == evolving.ALGORITHM:
+        given.pop("progress", None)  # it reports, and shows no bar
+        _refuse_others(given, (), algo)
+        return evolving.evolve(env_id, **given)
+    _refuse_others(given, _SB3, "the engine sb3")
+    return training.train(env_id, algo, **given)
+
+
+def _refuse_others(given: dict[str, Any], taken: tuple[str, ...], what: str) -> None:
+    for name in {*_SB3, *_RLLIB} - set(taken):
+        if name in given:
+            raise ValueError(f"{name} plays no part with {what}, got {given[name]!r}")
+
+
+def spread_over(address: str | None) -> dict[str, Any]:
+    """The argument `spread` of a card that is measured on a Ray cluster; none for this process."""
+    if address is None:
+        return {}
+    from rbgym.agents.distributed import spread
+
+    def over(function: Any, pieces: Any) -> Any:
+        return spread(partial(_unpacked, function), pieces, address=address)
+
+    return {"spread": over}
+
+
+def _unpacked(function: Any, piece: tuple[Any, ...]) -> Any:
+    return function(*piece)
