@@ -88,8 +88,8 @@ def train(
         activation = config["hyperparameters"]["fcnet_activation"]
         trained = policy.network(algorithm.get_module(), activation)
     results = {**at._asdict(), "steps_per_second": at.timesteps / at.wall_time}
-    told = {key: config.get(key) for key in TOLD} | {"training": results}
-    policies.write_network(folder.path, trained, spaces, told)
+    content = {key: config.get(key) for key in TOLD} | {"training": results}
+    policies.write_network(folder.path, trained, spaces, content)
     write_json(folder.results, results)
     return Training(folder, results, start.timesteps)
 
