@@ -58,12 +58,12 @@ types: .venv/.dev
 	    | sed -E 's#^rbgym/(envs|agents)/#\1/#'
 
 pytest: .venv/.dev  ## the test suite; PYTEST_ARGS="-k name" picks tests
-	$(BIN)/pytest $(NO_BENCHMARKS) $(PYTEST_ARGS)
+	$(BIN)/pytest $(NO_BENCHMARKS) --ignore=tests/rllib $(PYTEST_ARGS)
 
-# Tests of one cluster go to one process, if there are several.
+# The tests with Ray share one cluster, and so one process.
 pytest-rllib: .venv-rllib/.test  ## tests with Ray, and core and env tests with its Gymnasium 1.2
-	.venv-rllib/bin/pytest $(NO_BENCHMARKS) $(NO_AGENTS) $(NO_PAPERS) $(PYTEST_ARGS) \
-	    $(if $(filter -n%,$(PYTEST_ARGS)),--dist loadgroup)
+	.venv-rllib/bin/pytest tests/rllib -q
+	.venv-rllib/bin/pytest $(NO_BENCHMARKS) $(NO_AGENTS) $(NO_PAPERS) --ignore=tests/rllib $(PYTEST_ARGS)
 
 # Built by way of the source archive; imported from another folder in an environment without extras.
 wheel-test: .venv/.dev .venv-wheel/.created  ## build the wheel, install it elsewhere, step an env

@@ -1,4 +1,4 @@
-"""Write the page of each task from its docstring, and the table of docs/tasks.md.
+"""Write the page of each task from its docstring, and the tables of docs/tasks.md and training.md.
 
 python docs/generate_tasks.py            # write
 python docs/generate_tasks.py --check    # exit 1 if a page is not current
@@ -22,6 +22,8 @@ from rbgym.registration import ENVIRONMENTS
 DOCS = Path(__file__).resolve().parent
 SOLVED, LEARNED, INDEX = DOCS / "solved.json", DOCS / "learning.json", DOCS / "tasks.md"
 BEGIN, END = "<!-- tasks:begin -->", "<!-- tasks:end -->"
+TRAINING = DOCS / "training.md"
+TIMES, TIMES_END = "<!-- times:begin -->", "<!-- times:end -->"
 HEADINGS = ("task", "what", "doing nothing", "classical controller", "learned")
 
 
@@ -55,11 +57,31 @@ def row(env_id: str, solved: dict[str, Any], learned: dict[str, Any]) -> str:
         first,
         f"{100 * solved['idle']['success']:.1f} %",
         f"`{best}` {100 * solved[best]['success']:.1f} %, {settled}",
-        f"{learned['algo'].upper()} {100 * learned['success']:.1f} %, "
+        f"{_algorithm(learned)} {100 * learned['success']:.1f} %, "
         f"{learned['steps'] / 1e6:g} M steps; "
         f"return {learned['return']:.0f}, doing nothing {learned['idle_return']:.0f}",
     )
     return f"| {' | '.join(cells)} |"
+
+
+def _algorithm(learned: dict[str, Any]) -> str:
+    return str(learned["algo"]).upper().replace("_", "-")
+
+
+def training() -> str:
+    """docs/training.md with its table of times made anew."""
+    learned = json.loads(LEARNED.read_text("utf-8"))
+    rows = [
+        "| task | algorithm | steps | seconds | seconds to 95 % success |",
+        "|---|---|---|---|---|",
+    ]
+    for env_id in ENVIRONMENTS:
+        one = learned[env_id]
+        reached = one["seconds_to_threshold"]
+        cells = (env_id, _algorithm(one), f"{one['steps']:,}", f"{one['seconds']:.0f}")
+        rows.append(f"| {' | '.join(cells)} | {'-' if reached is None else f'{reached:.1f}'} |")
+    before, rest = TRAINING.read_text("utf-8").split(TIMES)
+    return "\n".join([f"{before}{TIMES}", *rows, f"{TIMES_END}{rest.split(TIMES_END)[1]}"])
 
 
 def index() -> str:
@@ -93,7 +115,7 @@ def measure() -> None:
 def main(check: bool) -> int:
     """Write or check every page; the exit status."""
     pages = {DOCS / "tasks" / f"{env_id}.md": page(env_id) for env_id in ENVIRONMENTS}
-    pages[INDEX] = index()
+    pages[INDEX], pages[TRAINING] = index(), training()
     stale = [f for f, text in pages.items() if not f.exists() or f.read_text("utf-8") != text]
     for file in stale:
         if check:

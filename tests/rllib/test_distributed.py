@@ -13,8 +13,6 @@ pytest.importorskip("ray")
 from rbgym import validation
 from rbgym.agents.distributed import spread
 
-pytestmark = pytest.mark.xdist_group("ray")
-
 
 def until(there: Callable[[], bool], what: str) -> None:
     """Wait for an event; fail if it does not come."""

@@ -16,7 +16,6 @@ from rbgym.agents.rllib import policy, settings
 from rbgym.agents.rllib.lanes import check_env, lane_seeds
 from rbgym.envs.rigid_top import RigidTopVectorEnv
 
-pytestmark = pytest.mark.xdist_group("ray")
 LANES, HORIZON = 3, 6
 
 

@@ -13,8 +13,6 @@ from rbgym.agents.comparison import compare
 from rbgym.agents.rllib.training import train
 from rbgym.agents.run_folder import RunFolder
 
-pytestmark = pytest.mark.xdist_group("ray")
-
 SMALL = {
     "num_envs_per_env_runner": 4,
     "train_batch_size_per_learner": 64,
