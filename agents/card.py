@@ -151,8 +151,8 @@ def _pieces(
 def _row(members: Sequence[Any], runs: list[Episodes], env: Any) -> Row:
     origin = dict(getattr(members[0], "config", {}))
     training = origin.get("training", {})
-    told = {key: origin[key] for key in ("algo", "seed", "timesteps") if key in origin}
-    told |= {k: training[k] for k in ("wall_time", "time_to_threshold") if k in training}
+    told = {key: origin[key] for key in ("algo", "seed") if key in origin}
+    told |= {key: training[key] for key in ("timesteps", "wall_time") if key in training}
     seeds = [int(getattr(member, "config", {}).get("seed", k)) for k, member in enumerate(members)]
     rates = [float(run.success.mean()) for run in runs]
     together = joined(runs)

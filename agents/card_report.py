@@ -88,7 +88,7 @@ def _percent(rate: float) -> str:
 
 def _origin(name: str, row: Mapping[str, Any]) -> str:
     made = row["origin"]
-    text = f"`{name}`: {str(made.get('algo', 'policy')).upper()}"
+    text = f"`{name}`: {str(made.get('algo', 'policy')).upper().replace('_', '-')}"
     if "timesteps" in made:
         text += f", {made['timesteps']:,} steps"
     if "wall_time" in made:

@@ -11,7 +11,7 @@ from ray.rllib.core.columns import Columns
 from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
 
 from rbgym.agents import policies, presets
-from rbgym.agents.evaluation import TEST_SEEDS
+from rbgym.agents.cases import TEST_SEEDS
 from rbgym.agents.rllib import policy, settings
 from rbgym.agents.rllib.lanes import check_env, lane_seeds
 from rbgym.envs.rigid_top import RigidTopVectorEnv
