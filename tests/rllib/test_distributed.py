@@ -2,7 +2,8 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 pytest.importorskip("ray")
 
 from rbgym import validation
+from rbgym.agents import distributed, engines
+from rbgym.agents.card import make_card
 from rbgym.agents.distributed import spread
 
 
@@ -41,6 +44,20 @@ def doomed(function: Callable[[Any], Any], node: str, sign: Path) -> Callable[[A
     return on_a_node
 
 
+@contextmanager
+def killed_when_busy(nodes, sign: Path) -> Iterator[None]:
+    """Kill the worker node once a case runs on it."""
+
+    def kill() -> None:
+        until(sign.exists, "a case on the node")
+        nodes.kill_worker()
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    yield
+    killer.join()
+
+
 def test_results_come_in_the_order_of_the_cases(nodes):
     nodes.add_worker()
 
@@ -66,13 +83,24 @@ def test_validation_on_a_cluster_that_loses_a_node_equals_that_of_one_machine(no
     def mapped(function, tasks):
         return spread(doomed(function, node, sign), tasks)
 
-    def kill() -> None:
-        until(sign.exists, "a case on the node")
-        nodes.kill_worker()
-
-    killer = threading.Thread(target=kill)
-    killer.start()
-    spread_out = validation.validate(**chosen, mapped=mapped)
-    killer.join()
+    with killed_when_busy(nodes, sign):
+        spread_out = validation.validate(**chosen, mapped=mapped)
     assert nodes.worker is None
     assert spread_out == alone
+
+
+def test_a_card_on_a_cluster_that_loses_a_node_equals_that_of_one_machine(
+    nodes, tmp_path, monkeypatch
+):
+    chosen = ("RigidTop-v0", ["pd", "pretrained", "idle"])
+    alone = make_card(*chosen, episodes=16)
+    node, sign = nodes.add_worker(), tmp_path / "running"
+    whole = distributed.spread
+    monkeypatch.setattr(
+        distributed, "spread", lambda f, cases, **_: whole(doomed(f, node, sign), cases)
+    )
+    spread_to = engines.spread_over("auto")["spread"]  # as `rbgym card --ray auto`
+    with killed_when_busy(nodes, sign):
+        spread_out = make_card(*chosen, episodes=16, spread=spread_to)
+    assert nodes.worker is None
+    assert spread_out.as_dict() == alone.as_dict()
