@@ -1,0 +1,51 @@
+"""The pages of the cards and of the study are those of their figures."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("stable_baselines3")
+
+from rbgym.registration import ENVIRONMENTS
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+
+
+def loaded(file):
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_of_the_cards_has_every_environment_and_is_current():
+    generate = loaded(DOCS / "generate_cards.py")
+    cards = json.loads(generate.CARDS.read_text("utf-8"))
+    assert set(cards) == set(ENVIRONMENTS)
+    page = generate.PAGE.read_text("utf-8")
+    assert page == generate.page(cards)
+    for env_id in ENVIRONMENTS:
+        assert (DOCS / "pictures" / "cards" / f"{env_id}.png").is_file()
+        assert "shipped" in "".join(cards[env_id]["rows"])
+
+
+def test_a_card_says_where_learning_loses():
+    generate = loaded(DOCS / "generate_cards.py")
+    cards = json.loads(generate.CARDS.read_text("utf-8"))
+    said = {env_id: generate.section(env_id, card) for env_id, card in cards.items()}
+    for env_id, card in cards.items():
+        rows = [row["merits"]["all"] for row in card["rows"].values() if not row["origin"]]
+        best = max(rows, key=lambda merits: merits["success_rate"])
+        learned = max(
+            row["merits"]["all"]["success_rate"] for row in card["rows"].values() if row["origin"]
+        )
+        loses = learned < best["success_interval"][0]
+        assert ("Learning loses here" in said[env_id]) == loses
+
+
+def test_the_table_of_the_study_is_that_of_its_results():
+    study = loaded(DOCS / "studies" / "integrators_and_learning.py")
+    found = json.loads(study.RESULTS.read_text("utf-8"))
+    assert study.table(found) in study.PAGE.read_text("utf-8")
