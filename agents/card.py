@@ -111,7 +111,7 @@ def make_card(
         rows = {}
         for name, members in groups.items():
             runs = [joined([next(done) for _ in starts]) for _ in members]
-            rows[name] = _row(members, runs, env.unwrapped)
+            rows[name] = _row(members, runs, env_id, kwargs)
     finally:
         env.close()
     best_first = sorted(rows, key=lambda name: -rows[name].merits[ALL].success_rate)
@@ -128,16 +128,28 @@ def _groups(
 ) -> dict[str, list[Policy | str]]:
     """The members of each row, by its name."""
     groups: dict[str, list[Policy | str]] = {}
-    for target in targets:
+    for target in dict.fromkeys(targets):
         if target in controllers.names():
             groups[target] = [target]
             continue
         policy = comparison.load(target, env_id)
         comparison.own_kwargs(policy, env_id, kwargs)  # raises for one that does not fit
         algorithm = str(policy.config.get("algo", "policy"))
-        name = f"{algorithm}, shipped" if target == comparison.PRETRAINED else algorithm
+        shipped = target == comparison.PRETRAINED
+        name = f"{algorithm}, shipped" if shipped else algorithm
+        if name in groups and not _is_another_seed(policy, groups[name]):
+            name = f"{algorithm}, {target}"
         groups.setdefault(name, []).append(policy)
     return groups
+
+
+def _is_another_seed(policy: Any, members: Sequence[Any]) -> bool:
+    """Whether the policy was trained as the others were, but for the seed."""
+    same = ("algo", "hyperparameters", "env_kwargs", "timesteps")
+    first = members[0].config
+    seeds = [member.config.get("seed") for member in members]
+    alike = all(policy.config.get(key) == first.get(key) for key in same)
+    return alike and policy.config.get("seed") not in seeds
 
 
 def _pieces(
@@ -148,7 +160,7 @@ def _pieces(
     return [(member, env_id, one.category, one.seeds, kwargs | one.kwargs) for one in starts]
 
 
-def _row(members: Sequence[Any], runs: list[Episodes], env: Any) -> Row:
+def _row(members: Sequence[Any], runs: list[Episodes], env_id: str, kwargs: dict[str, Any]) -> Row:
     origin = dict(getattr(members[0], "config", {}))
     training = origin.get("training", {})
     told = {key: origin[key] for key in ("algo", "seed") if key in origin}
@@ -157,8 +169,13 @@ def _row(members: Sequence[Any], runs: list[Episodes], env: Any) -> Row:
     rates = [float(run.success.mean()) for run in runs]
     together = joined(runs)
     categories = list(dict.fromkeys(together.category))
-    found = {ALL: measured(together, env)}
-    found |= {str(c): measured(chosen(together, together.category == c), env) for c in categories}
+    own = members[0] if isinstance(members[0], str) else members[0].config
+    env = gym.make(env_id, **(kwargs if isinstance(own, str) else own.get("env_kwargs", kwargs)))
+    found = {ALL: measured(together, env.unwrapped)}
+    for category in categories:
+        part = chosen(together, together.category == category)
+        found[str(category)] = measured(part, env.unwrapped)
+    env.close()
     of_seeds = dict(zip(seeds, rates, strict=True)) if len(members) > 1 else {}
     return Row(found, of_seeds, told, together)
 

@@ -72,11 +72,16 @@ def task_of(env_id: str) -> Task:
     return task
 
 
-def _creator(env_id: str) -> Any:
+def spec_of(env_id: str) -> Any:
+    """The registered spec of an env, also of "module:Env-v0"; Gymnasium's error if none is."""
     module, _, name = env_id.rpartition(":")
     if module:
         importlib.import_module(module)
-    entry_point = gym.spec(name).entry_point
+    return gym.spec(name)
+
+
+def _creator(env_id: str) -> Any:
+    entry_point = spec_of(env_id).entry_point
     return load_env_creator(entry_point) if isinstance(entry_point, str) else entry_point
 
 

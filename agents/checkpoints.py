@@ -26,6 +26,18 @@ from stable_baselines3.common.vec_env import VecEnv, VecMonitor, VecNormalize
 
 from rbgym.agents.run_folder import replacing
 
+# What reading a damaged file, or one of another version, may raise.
+_DAMAGE = (
+    zipfile.BadZipFile,
+    pickle.UnpicklingError,
+    EOFError,
+    KeyError,
+    OSError,
+    AttributeError,
+    ImportError,
+    ValueError,
+    RuntimeError,
+)
 # Where a model keeps its action noise between loading and learning.
 _NOISE = "noise_as_saved"
 _STATISTICS = ("obs_rms", "ret_rms", "returns", "old_obs", "old_reward")
@@ -76,6 +88,9 @@ def save(path: Path, model: BaseAlgorithm) -> None:
             archive.writestr("model.zip", buffer.getvalue())
             archive.writestr("generators.pkl", pickle.dumps(_generators(model)))
             archive.writestr("env.pkl", pickle.dumps(_env_state(_env(model))))
+            if hasattr(model, "_last_lstm_states"):
+                # SB3 leaves it out, as if episodes began anew.
+                archive.writestr("lstm.pkl", pickle.dumps(model._last_lstm_states))
             if hasattr(model, "replay_buffer"):
                 archive.writestr("replay_buffer.pkl", pickle.dumps(model.replay_buffer))
         if path.exists():
@@ -98,7 +113,7 @@ def load(
     for file in there:
         try:
             parts = _parts(file)
-        except (zipfile.BadZipFile, EOFError, KeyError, pickle.UnpicklingError, OSError) as error:
+        except _DAMAGE as error:
             damage = damage or f"{str(file)!r} is no checkpoint: {error}"
             continue
         if damage:
@@ -125,6 +140,8 @@ def _restored(parts: dict[str, Any], algorithm: type[BaseAlgorithm], env: VecEnv
     model = algorithm.load(parts["model.zip"], env=env, device="cpu", force_reset=False)
     if "replay_buffer.pkl" in parts:
         model.replay_buffer = parts["replay_buffer.pkl"]  # type: ignore[attr-defined]
+    if "lstm.pkl" in parts:
+        model._last_lstm_states = parts["lstm.pkl"]  # type: ignore[attr-defined]
     if getattr(model, "action_noise", None) is not None:
         # `learn` starts the noise anew; the callback puts this back.
         vars(model)[_NOISE] = copy.deepcopy(model.action_noise)
@@ -170,7 +187,8 @@ def _env_state(env: VecEnv) -> dict[str, Any]:
         "reset_infos": adapter.reset_infos,
         "monitor": (monitor.episode_count, monitor.episode_returns, monitor.episode_lengths),
         # Its own pickle leaves the running returns out.
-        "normalizer": normalizer and {k: getattr(normalizer, k) for k in _STATISTICS},
+        "normalizer": normalizer
+        and {k: v for k, v in vars(normalizer).items() if k in _STATISTICS},
     }
 
 

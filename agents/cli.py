@@ -223,6 +223,8 @@ def evaluate(
     from rbgym.agents import comparison, reports
 
     env, targets = _env_among(targets, env)
+    if not [*targets, *(policy or [])]:
+        raise ValueError("--policy must name a controller, a folder or 'pretrained', got none")
     evaluations = comparison.compare([*targets, *(policy or [])], env, episodes, unpickle)
     if plot:
         from rbgym.agents.plots import plot_comparison
@@ -347,13 +349,15 @@ def _pairs(name: str, texts: list[str] | None) -> dict[str, Any]:
     """KEY=VALUE of an option, VALUE read as YAML; ValueError for what is none."""
     import yaml
 
+    from rbgym.agents.presets import read_yaml
+
     pairs = {}
     for text in texts or ():
         key, equals, value = text.partition("=")
         if not (key and equals):
             raise ValueError(f"--{name} must be KEY=VALUE, got {text!r}")
         try:
-            pairs[key] = yaml.safe_load(value)
+            pairs[key] = read_yaml(value)
         except yaml.YAMLError as error:
             raise ValueError(f"--{name} {key} must be YAML: {error}") from None
     return pairs
@@ -364,8 +368,9 @@ def _env_among(targets: list[str], env: str | None) -> tuple[str | None, list[st
     named = [
         target for target in targets if re.search(r"-v\d+$", target) and not Path(target).exists()
     ]
-    if env is None and named:
-        env = named[0]
+    if len(named) + (env is not None) > 1:
+        raise ValueError(f"targets must name one environment at most, got {[*named, env]}")
+    env = env or (named[0] if named else None)
     return env, [target for target in targets if target not in named]
 
 

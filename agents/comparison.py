@@ -27,12 +27,13 @@ def compare(
     Raises ValueError for what is none of these, and for a policy that was trained on other
     observations.
     """
-    policies = {
-        name: load(name, env_id, unpickle) for name in targets if name not in controllers.names()
-    }
+    trained = [name for name in targets if name not in controllers.names()]
+    policies = {name: load(name, env_id, unpickle) for name in trained if name != PRETRAINED}
     configs = [policy.config for policy in policies.values() if "env_id" in policy.config]
     env_kwargs = configs[0]["env_kwargs"] if configs and env_id is None else {}
     env_id = env_id or (configs[0]["env_id"] if configs else next(iter(ENVIRONMENTS)))
+    if PRETRAINED in trained:
+        policies[PRETRAINED] = load(PRETRAINED, env_id)
     found = {}
     for name in targets:
         policy = policies.get(name)

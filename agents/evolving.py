@@ -14,7 +14,7 @@ from rbgym.agents.network import Network
 from rbgym.agents.normalizer import Normalizer
 from rbgym.agents.run_config import TOLD, described
 from rbgym.agents.run_folder import SEARCH, RunFolder, Training, read_json, write_json
-from rbgym.agents.search import Search, return_with_success, search
+from rbgym.agents.search import Search, check_settings, return_with_success, search
 from rbgym.envs.parts.observations import FORMS
 
 ALGORITHM = "cma_es"
@@ -41,9 +41,12 @@ def evolve(
     kwargs = dict(env_kwargs or {})
     chosen = presets.block(ALGORITHM, env_id, hyperparameters, changes)
     presets.require_known("hyperparameters", chosen, _KEYS)
+    _check(chosen)
     config = described(env_id, ALGORITHM, seed, chosen, kwargs)
     folder, file = RunFolder(Path(out)), Path(out) / SEARCH
     first, spaces = _first(env_id, chosen, seed, kwargs)
+    settings = {key: chosen[key] for key in ("generations", "population", "episodes", "sigma")}
+    check_settings(**settings, seed=seed)
     if not resume:
         folder.clear()
     folder.claim(config)
@@ -53,7 +56,7 @@ def evolve(
     found = search(
         env_id,
         first,
-        **{key: chosen[key] for key in ("generations", "population", "episodes", "sigma")},
+        **settings,
         seed=seed,
         objective=return_with_success,
         env_kwargs=kwargs,
@@ -65,6 +68,18 @@ def evolve(
     policies.write_network(folder.path, found.network, spaces, told)
     write_json(folder.results, results)
     return Training(folder, results, 1 if resumed else 0)
+
+
+def _check(chosen: Mapping[str, Any]) -> None:
+    """Raise ValueError for what is missing, or cannot be a network."""
+    missing = [key for key in _KEYS if key not in chosen]
+    if missing:
+        raise ValueError(f"hyperparameters must have {list(_KEYS)}, got none of {missing}")
+    hidden, rates = chosen["net_arch"], chosen["rates"]
+    if not isinstance(hidden, list) or not all(isinstance(n, int) and n > 0 for n in hidden):
+        raise ValueError(f"net_arch must be a list of positive integers, got {hidden!r}")
+    if not isinstance(rates, int | float) or not rates > 0:
+        raise ValueError(f"rates must be a positive number, got {rates!r}")
 
 
 def _first(

@@ -24,18 +24,17 @@ def load(name: str | Path, *, unpickle: str | None = None) -> TrainedPolicy:
     algorithm that it is of. Nothing else is executed, nor is anything fetched.
     Raises ValueError for what is none of these.
     """
-    path = Path(name)
+    path, entry = Path(name), str(name).rpartition(":")[2]
+    if isinstance(name, str) and entry in names():
+        with resources.as_file(_shelf() / entry) as folder:
+            return policies.read(folder)
     if path.is_dir():
         return policies.read(path)
     if path.suffix == ".zip" and path.is_file():
         return _model(path, unpickle)
-    entry = str(name).rpartition(":")[2]
-    if entry not in names():
-        raise ValueError(
-            f"name must be a folder or one of {names()}, got {str(name)!r}{hint(entry, names())}"
-        )
-    with resources.as_file(_shelf() / entry) as folder:
-        return policies.read(folder)
+    raise ValueError(
+        f"name must be a folder or one of {names()}, got {str(name)!r}{hint(entry, names())}"
+    )
 
 
 def _shelf() -> Any:
@@ -48,4 +47,12 @@ def _model(path: Path, algo: str | None) -> TrainedPolicy:
             f"{str(path)!r} holds pickles, which can run code when loaded: say unpickle='ppo', or "
             "whichever algorithm it is of (--unpickle ppo), if you trust who made it"
         )
-    return TrainedPolicy.of(algorithm(algo).load(path, device="cpu"))
+    if path.with_name("vecnormalize.pkl").exists():
+        raise ValueError(
+            f"{str(path)!r} was trained on normalised observations: load its folder, "
+            f"{str(path.parent)!r}, which has the normaliser too"
+        )
+    try:
+        return TrainedPolicy.of(algorithm(algo).load(path, device="cpu"))
+    except (AttributeError, KeyError, RuntimeError, TypeError) as error:
+        raise ValueError(f"{str(path)!r} must be a model of {algo}: {error}") from error

@@ -11,12 +11,12 @@ from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor, VecNormalize
 
 from rbgym.agents.algorithms import algorithm
+from rbgym.agents.presets import SCHEDULED
 
 _NOISE: dict[str, Any] = {
     "normal": NormalActionNoise,
     "ornstein-uhlenbeck": OrnsteinUhlenbeckActionNoise,
 }
-_SCHEDULED = ("learning_rate", "clip_range", "clip_range_vf")
 # What does not go to the constructor as it is.
 _TAKEN = frozenset({"n_envs", "n_timesteps", "normalize", "noise_type", "noise_std"})
 
@@ -26,7 +26,7 @@ def new_model(
 ) -> BaseAlgorithm:
     """An untrained model. Raises ValueError for a value that is none of its hyperparameter."""
     arguments = {k: v for k, v in hyperparameters.items() if k not in _TAKEN}
-    for key in _SCHEDULED:
+    for key in SCHEDULED:
         if isinstance(arguments.get(key), str):
             arguments[key] = _schedule(key, arguments[key])
     if isinstance(arguments.get("train_freq"), list):

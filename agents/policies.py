@@ -26,6 +26,17 @@ from rbgym.agents.run_folder import read_json, replacing, write_json
 from rbgym.agents.space_files import as_plain, space_of
 
 FORMAT = 1
+# What building a network of a damaged file may raise.
+_DAMAGE = (
+    SafetensorError,
+    OSError,
+    RuntimeError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    AssertionError,
+    ValueError,
+)
 WEIGHTS, CONFIG = "policy.safetensors", "policy.json"
 _NORMALIZER, _KINDS = "normalizer.", ("mean", "variance")
 _ACTOR = "actor."  # of an off-policy algorithm, the only part that chooses actions
@@ -147,7 +158,7 @@ def read(folder: Path) -> TrainedPolicy:
         raise ValueError(f"{str(folder / CONFIG)!r} is not there: no policy, or none yet")
     config = read_json(folder / CONFIG)
     if config.get("format") != FORMAT:
-        writer = config.get("versions", {}).get("rbgym", "of another version")
+        writer = (config.get("versions") or {}).get("rbgym", "of another version")
         raise ValueError(
             f"{str(folder / CONFIG)!r} must be of format {FORMAT}, got {config.get('format')!r}: "
             f"rbgym {writer} wrote it"
@@ -167,7 +178,7 @@ def read(folder: Path) -> TrainedPolicy:
             mean, variance = (tensors[f"{_NORMALIZER}{kind}.{key}"].numpy() for kind in _KINDS)
             normalizers[key] = Normalizer(mean, variance, **bounds)
         return TrainedPolicy(network, seen, normalizers, config)
-    except (SafetensorError, OSError, RuntimeError, KeyError, TypeError) as error:
+    except _DAMAGE as error:
         raise ValueError(f"{str(folder)!r} holds no policy that can be read: {error}") from error
 
 

@@ -6,6 +6,9 @@ noise_std beside what the algorithm's constructor takes. Nothing in a file is ex
 """
 
 import ast
+import inspect
+import math
+import re
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
@@ -16,6 +19,15 @@ import yaml
 from rbgym.agents.algorithms import algorithm, is_off_policy, parameters
 from rbgym.envs.arguments import hint
 
+# Those that may be a schedule, like lin_1e-3.
+SCHEDULED = ("learning_rate", "clip_range", "clip_range_vf")
+# Those that may be 0, or -1 for "as many as".
+_NEGATIVE = (
+    "gradient_steps",
+    "sde_sample_freq",
+    "learning_starts",
+    "top_quantiles_to_drop_per_net",
+)
 # Beside those of the algorithm's constructor.
 _OWN = ("n_envs", "n_timesteps", "normalize")
 _NOISE = ("noise_type", "noise_std")
@@ -35,6 +47,22 @@ _POLICY = (
 _NORMALIZE = ("norm_obs", "norm_reward", "clip_obs", "clip_reward", "gamma", "epsilon")
 
 
+class _Loader(yaml.SafeLoader):
+    """PyYAML's, but that 1e-3 is a number, as in YAML 1.2."""
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)[eE][-+]?\d+$"),
+    list("-+.0123456789"),
+)
+
+
+def read_yaml(text: str) -> Any:
+    """What a YAML document says; nothing in it is executed. Raises yaml.YAMLError."""
+    return yaml.load(text, Loader=_Loader)
+
+
 def load(
     algo: str,
     env_id: str,
@@ -51,17 +79,42 @@ def load(
     known = (*_OWN, *(_NOISE if is_off_policy(algo) else ()), *parameters(algo))
     require_known("hyperparameters", found, known)
     for key, within in (("policy_kwargs", _POLICY), ("normalize", _NORMALIZE)):
-        if key in found and not isinstance(found[key], bool):
+        if key in found and not (key == "normalize" and isinstance(found[key], bool)):
             found[key] = _mapping(key, found[key])
             require_known(key, found[key], within)
     for key in ("n_envs", "n_timesteps"):
-        value = found.get(key)
-        if not isinstance(value, int | float) or value < 1 or int(value) != value:
-            raise ValueError(f"{key} must be a positive integer, got {value!r}")
-        found[key] = int(value)
+        found[key] = _whole(key, found.get(key), least=1)
     if not isinstance(found.get("policy"), str):
         raise ValueError(f"policy must be a name like MlpPolicy, got {found.get('policy')!r}")
+    _check_values(algo, found)
     return found
+
+
+def _check_values(algo: str, found: dict[str, Any]) -> None:
+    """Whole numbers for whole numbers, numbers for numbers: what the constructors do not check."""
+    for key, parameter in inspect.signature(algorithm(algo)).parameters.items():
+        value, usual = found.get(key), parameter.default
+        if value is None or key not in parameters(algo):
+            continue
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if isinstance(usual, bool):
+            if not isinstance(value, bool):
+                raise ValueError(f"{key} must be true or false, got {value!r}")
+        elif isinstance(usual, int) and not isinstance(value, list):
+            found[key] = _whole(key, value, least=-1 if key in _NEGATIVE else 1)
+        elif isinstance(usual, float) and not is_number and key not in SCHEDULED:
+            raise ValueError(f"{key} must be a number, got {value!r}")
+    if isinstance(found.get("train_freq"), list) and found["n_envs"] > 1:
+        raise ValueError(f"train_freq must be a number of steps with {found['n_envs']} n_envs, "
+                         f"got {found['train_freq']!r}")  # fmt: skip
+
+
+def _whole(key: str, value: Any, least: int) -> int:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value) or int(value) != value or value < least:
+        kind = "a positive integer" if least == 1 else f"an integer from {least} on"
+        raise ValueError(f"{key} must be {kind}, got {value!r}")
+    return int(value)
 
 
 def block(
@@ -76,7 +129,7 @@ def _table(algo: str, file: str | Path | None) -> dict[str, dict[str, Any]]:
     source: Any = Path(file) if file else resources.files("rbgym.agents") / "hyperparameters"
     source = source if file else source / f"{algo}.yml"
     try:
-        table = yaml.safe_load(source.read_text(encoding="utf-8"))
+        table = read_yaml(source.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ValueError(f"hyperparameters {str(source)!r} cannot be read: {error}") from None
     if not isinstance(table, dict) or not all(isinstance(v, dict) for v in table.values()):
@@ -90,6 +143,8 @@ def _mapping(key: str, value: Any) -> dict[str, Any]:
         return dict(value)
     try:
         call = ast.parse(value, mode="eval").body
+        if isinstance(call, ast.Dict):
+            return dict(ast.literal_eval(call))
         if isinstance(call, ast.Call) and not call.args and ast.unparse(call.func) == "dict":
             return {str(pair.arg): _literal(pair.value) for pair in call.keywords}
     except (SyntaxError, TypeError, ValueError):

@@ -41,7 +41,8 @@ def model_card(config: Mapping[str, Any]) -> str:
     settled = "-" if settling is None else f"{settling:.3g} s"
     threshold = training["time_to_threshold"]
     reached = "was not reached" if threshold is None else f"took {threshold:.1f} s"
-    env_id, algo = config["env_id"], config["algo"].upper()
+    judged_on = "64 starts of the search" if config["algo"] == "cma_es" else "the test set"
+    env_id, algo = config["env_id"], config["algo"].upper().replace("_", "-")
     return f"""---
 library_name: rbgym
 tags: [reinforcement-learning, attitude-control, {env_id}]
@@ -71,7 +72,7 @@ On the {results["episodes"]} start states of the task's test set:
 | median settling time | {settled} |
 
 Trained with `{config["command"]}`: {training["timesteps"]:,} environment steps in
-{training["wall_time"]:.0f} s, seed {config["seed"]}; a success rate of 95 % on the test set
+{training["wall_time"]:.0f} s, seed {config["seed"]}; a success rate of 95 % on {judged_on}
 {reached}. Arguments of the environment: {dict(config["env_kwargs"]) or "the defaults"}.
 Made with {", ".join(f"{name} {number}" for name, number in versions.items())}.
 

@@ -1,5 +1,6 @@
 """What config.json of a run says: what was asked for, and what it was made with."""
 
+import json
 import platform
 import subprocess
 import sys
@@ -8,10 +9,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import gymnasium as gym
-
 from rbgym.agents import presets
-from rbgym.agents.cases import TEST_SEEDS
+from rbgym.agents.cases import TEST_SEEDS, spec_of
 
 # What of it belongs to the policy wherever it goes.
 TOLD = (
@@ -25,7 +24,16 @@ TOLD = (
     "versions",
     "git",
 )
-_PACKAGES = ("rbgym", "gymnasium", "stable-baselines3", "sb3-contrib", "torch", "numpy", "numba")
+_PACKAGES = (
+    "rbgym",
+    "gymnasium",
+    "stable-baselines3",
+    "sb3-contrib",
+    "ray",
+    "torch",
+    "numpy",
+    "numba",
+)
 
 
 def run_config(
@@ -43,7 +51,7 @@ def run_config(
     Raises ValueError for bad ones, before anything is written.
     """
     chosen = presets.load(algo, env_id, hyperparameters, changes)
-    gym.spec(env_id)  # raises, with a near name, before a folder is made
+    spec_of(env_id)  # raises, with a near name, before a folder is made
     lanes, preset_steps = chosen.pop("n_envs"), chosen.pop("n_timesteps")
     timesteps = preset_steps if timesteps is None else timesteps
     if timesteps < 1:
@@ -67,7 +75,7 @@ def described(
     env_kwargs: Mapping[str, Any],
 ) -> dict[str, Any]:
     """What holds for a run of any kind; timesteps and threads play no part in some."""
-    return {
+    content = {
         "env_id": env_id,
         "algo": algo,
         "seed": seed,
@@ -79,6 +87,11 @@ def described(
         "git": _revision(),
         "command": sys.argv,
     }
+    try:
+        plain: dict[str, Any] = json.loads(json.dumps(content))  # as it will be read again
+    except TypeError as error:
+        raise ValueError(f"env_kwargs and hyperparameters must be plain data: {error}") from None
+    return plain
 
 
 def versions() -> dict[str, str]:
@@ -94,16 +107,19 @@ def versions() -> dict[str, str]:
 
 def _revision() -> str | None:
     """What git calls the sources; None where they are not under git."""
-    folder = Path(__file__).resolve().parent
+    file = Path(__file__).resolve()
+    # In somebody else's repository, as in an environment inside it, this file is not tracked.
+    if _git(file.parent, "ls-files", "--error-unmatch", file.name) is None:
+        return None
+    return _git(file.parent, "describe", "--always", "--dirty", "--abbrev=40")
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    """What git answers; None if it fails, or there is none."""
     try:
         done = subprocess.run(
-            ["git", "describe", "--always", "--dirty", "--abbrev=40"],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            timeout=10,
-            check=False,
+            ["git", *arguments], cwd=folder, capture_output=True, text=True, timeout=10, check=True
         )
-    except (OSError, subprocess.TimeoutExpired):
+    except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip() or None

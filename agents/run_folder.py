@@ -27,6 +27,7 @@ _FILES = (
     "policy.json",
     "policy.safetensors",
     "model.zip",
+    "vecnormalize.pkl",
     "checkpoint.zip",
     "checkpoint.previous.zip",
     SEARCH,
@@ -56,6 +57,11 @@ class RunFolder:
         return self.path / "model.zip"
 
     @property
+    def normalizer(self) -> Path:
+        """The VecNormalize of the model, if it has one, for Stable-Baselines3."""
+        return self.path / "vecnormalize.pkl"
+
+    @property
     def policy(self) -> Path:
         """The trained policy as data, see `rbgym.agents.policies`."""
         return self.path / "policy.json"
@@ -78,6 +84,13 @@ class RunFolder:
 
     def claim(self, config: dict[str, Any]) -> None:
         """Write config.json, or find the same run there; ValueError if it is another one's."""
+        self.require(config)
+        if not self.config.exists():
+            self.path.mkdir(parents=True, exist_ok=True)
+            write_json(self.config, config)
+
+    def require(self, config: dict[str, Any]) -> None:
+        """Raise ValueError if the folder holds another run than this."""
         if self.config.exists():
             there = self.read_config()
             differing = [key for key in IDENTITY if there.get(key) != config.get(key)]
@@ -87,9 +100,6 @@ class RunFolder:
                     f"{str(self.path)!r} holds another run ({changes}): choose another folder, "
                     "or overwrite it"
                 )
-            return
-        self.path.mkdir(parents=True, exist_ok=True)
-        write_json(self.config, config)
 
     def clear(self) -> None:
         """Remove what a run wrote, and nothing else."""
@@ -135,7 +145,9 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object; ValueError names the file if it holds none."""
     try:
-        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ValueError(f"{str(path)!r} cannot be read as JSON: {error}") from None
+    if not isinstance(content, dict):
+        raise ValueError(f"{str(path)!r} must hold a JSON object, got {type(content).__name__}")
     return content

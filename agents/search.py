@@ -69,7 +69,7 @@ def search(
     The result depends on the arguments alone, wall times apart. No start is one of the test set.
     Raises ValueError for bad arguments, and where the file holds another search.
     """
-    _check(generations, population, episodes, sigma, seed)
+    check_settings(generations, population, episodes, sigma, seed)
     arrays, config = network.to_arrays()
     identity = {
         "env_id": env_id,
@@ -105,7 +105,12 @@ def _reason(state: State, generations: int, stop_at_success: float | None) -> st
     return ", ".join(state.strategy.stop())
 
 
-def _check(generations: int, population: int, episodes: int, sigma: float, seed: int) -> None:
+def check_settings(
+    generations: int, population: int, episodes: int, sigma: float, seed: int
+) -> None:
+    """Raise ValueError for settings that a search refuses, ModuleNotFoundError without pycma."""
+    import cma  # noqa: F401
+
     for name, value, least in (
         ("generations", generations, 1),
         ("population", population, 4),
@@ -115,5 +120,5 @@ def _check(generations: int, population: int, episodes: int, sigma: float, seed:
             raise ValueError(f"{name} must be an integer from {least} on, got {value!r}")
     if not 0 <= seed < LARGEST_SEED:
         raise ValueError(f"seed must be from 0 to {LARGEST_SEED - 1}, got {seed!r}")
-    if not 0 < sigma < np.inf:
+    if not isinstance(sigma, int | float) or not 0 < sigma < np.inf:
         raise ValueError(f"sigma must be positive, got {sigma!r}")

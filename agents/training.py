@@ -54,6 +54,9 @@ def train(
     little from a second one. report: told in words what happens.
     Raises ValueError for bad arguments, and if `out` holds another run.
     """
+    for name, value in (("checkpoint_every", checkpoint_every), ("evaluate_every", evaluate_every)):
+        if value is not None and value < 0:
+            raise ValueError(f"{name} must not be negative, got {value!r}")
     config = run_config(
         env_id, algo, seed, timesteps, env_kwargs or {}, hyperparameters, changes, threads
     )
@@ -115,6 +118,9 @@ def _finish(folder: RunFolder, model: BaseAlgorithm, config: dict[str, Any]) -> 
     results = _results(model)
     with replacing(folder.model) as temporary, temporary.open("wb") as file:
         model.save(file)
+    if (normalizer := model.get_vec_normalize_env()) is not None:
+        with replacing(folder.normalizer) as temporary:
+            normalizer.save(str(temporary))
     told = {key: config[key] for key in TOLD}
     policies.write(folder.path, model, told | {"training": results})
     write_json(folder.results, results)

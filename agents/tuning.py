@@ -5,10 +5,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import optuna
+from sqlalchemy.exc import ArgumentError
 
 from rbgym.agents.algorithms import is_off_policy
 from rbgym.agents.cases import TUNING_SEEDS, joined, play_category, shared, task_of
+from rbgym.agents.run_config import run_config
 from rbgym.agents.run_folder import RunFolder
 from rbgym.agents.training import load_policy, train
 
@@ -36,19 +39,26 @@ def tune(
     """
     if trials < 1:
         raise ValueError(f"trials must be a positive integer, got {trials!r}")
+    propose = space or usual(algo)
+    run_config(env_id, algo, seed, timesteps, {})  # refuses what no trial could do
     task_of(env_id)
     name = f"{env_id.rpartition(':')[2]}-{algo}"
     if storage is None:
         Path("runs").mkdir(exist_ok=True)
         storage = "sqlite:///runs/tune.db"
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    sampler = optuna.samplers.TPESampler(seed=seed)
-    study = optuna.create_study(
-        storage=storage, study_name=name, direction="maximize", sampler=sampler, load_if_exists=True
-    )
+    try:
+        study = optuna.create_study(
+            storage=storage, study_name=name, direction="maximize", load_if_exists=True
+        )
+    except (ArgumentError, ImportError) as error:
+        raise ValueError(f"storage must be a URL of a database, got {storage!r}: {error}") from None
+    # Not the same trials again where a study goes on.
+    again = np.random.SeedSequence([seed, len(study.trials)]).generate_state(1)[0]
+    study.sampler = optuna.samplers.TPESampler(seed=int(again))
 
     def objective(trial: optuna.Trial) -> float:
-        changes = (space or usual(algo))(trial)
+        changes = propose(trial)
         with tempfile.TemporaryDirectory() as folder:
             train(
                 env_id,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rbgym.agents.forward import ACTIVATIONS
 from rbgym.agents.rllib.lanes import make_lanes
 from rbgym.envs.arguments import hint
 
@@ -55,6 +56,18 @@ def check_hyperparameters(names: Iterable[str]) -> None:
             raise ValueError(
                 f"hyperparameters must be among {sorted(known)}, got {name!r}{hint(name, known)}"
             )
+
+
+def check_network(given: dict[str, Any]) -> None:
+    """Raise ValueError where something is missing, or the policy could not be kept."""
+    needed = {*_OURS, "fcnet_hiddens", "fcnet_activation"}
+    if missing := sorted(needed - given.keys()):
+        raise ValueError(f"hyperparameters must have {sorted(needed)}, got none of {missing}")
+    if given["fcnet_activation"] not in ACTIVATIONS:
+        raise ValueError(
+            f"fcnet_activation must be one of {list(ACTIVATIONS)}, "
+            f"got {given['fcnet_activation']!r}"
+        )
 
 
 def algorithm_config(run: dict[str, Any], runners: int, start: int) -> Any:

@@ -2,12 +2,9 @@
 
 import logging
 import math
-import platform
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +13,10 @@ from rbgym.agents.distributed import connected
 from rbgym.agents.rllib import checkpoints, policy, settings
 from rbgym.agents.rllib.lanes import check_env
 from rbgym.agents.rllib.progress import Bar, Log, Progress
-from rbgym.agents.run_config import TOLD
+from rbgym.agents.run_config import TOLD, described
 from rbgym.agents.run_folder import RunFolder, Training, read_json, write_json
 from rbgym.simulate import count
 
-_PACKAGES = ("rbgym", "gymnasium", "ray", "torch", "numpy", "numba")
 _PATIENCE = 600.0  # seconds without a step from any env runner after which training gives up
 
 Callback = Callable[[Progress], None]  # called after each iteration
@@ -63,17 +59,18 @@ def train(
     spaces = check_env(env_id, config["env_kwargs"])
     runners = count("runners", runners)
     folder = RunFolder(Path(out))
-    if not resume:
-        folder.clear()
-    folder.claim(config)
-    if folder.results.exists():
-        return Training(folder, read_json(folder.results), None)
-    start = checkpoints.progress(folder.checkpoint) if folder.checkpoint.exists() else Progress()
+    if resume:
+        folder.require(config)
+        if folder.results.exists():
+            return Training(folder, read_json(folder.results), None)
+    there = resume and folder.checkpoint.exists()
+    start = checkpoints.progress(folder.checkpoint) if there else Progress()
     if start.timesteps:
         report(f"resuming {folder.path} from step {start.timesteps}")
     with (
         connected(address) as ray,
         _algorithm(ray, folder, config, runners, start.timesteps) as algorithm,
+        _claimed(folder, config, resume),
         Log(folder.tensorboard) as log,
         Bar(config["timesteps"], hidden=not progress) as bar,
     ):
@@ -107,21 +104,22 @@ def _config(
         raise ValueError(f"algo must be 'ppo' with the engine rllib, got {algo!r}")
     hyperparameters = presets.block(f"rllib_{algo}", env_id, file, changes)
     settings.check_hyperparameters(hyperparameters)
+    settings.check_network(hyperparameters)
     preset_steps = hyperparameters.pop("n_timesteps")
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**31:
         raise ValueError(f"seed must be an integer from 0 to 2**31 - 1, got {seed!r}")
-    return {
-        "engine": "rllib",
-        "env_id": env_id,
-        "algo": algo,
-        "seed": seed,
-        "timesteps": count("timesteps", preset_steps if timesteps is None else timesteps),
-        "hyperparameters": hyperparameters,
-        "env_kwargs": env_kwargs,
-        "versions": {name: version(name) for name in _PACKAGES}
-        | {"python": platform.python_version()},
-        "command": sys.argv,
-    }
+    steps = count("timesteps", preset_steps if timesteps is None else timesteps)
+    told = described(env_id, algo, seed, hyperparameters, env_kwargs)
+    return told | {"engine": "rllib", "timesteps": steps}
+
+
+@contextmanager
+def _claimed(folder: RunFolder, config: dict[str, Any], resume: bool) -> Iterator[None]:
+    """Take the folder, now that everything has been found to work."""
+    if not resume:
+        folder.clear()
+    folder.claim(config)
+    yield
 
 
 @contextmanager

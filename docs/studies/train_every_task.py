@@ -73,7 +73,7 @@ def draw(learned: dict[str, dict[str, object]]) -> None:
         ax.spines[["top", "right"]].set_visible(False)
         ax.grid(alpha=0.3)
     figure.supxlabel("environment steps [thousands]")
-    figure.supylabel("mean return on the test set")
+    figure.supylabel("mean return on the test set (CMA-ES: on its own 64 starts)")
     figure.savefig(DOCS / "pictures" / "learning.svg")
 
 

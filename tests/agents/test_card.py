@@ -1,7 +1,9 @@
 """Figures of merit, and the card that compares controllers by them."""
 
 import json
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
@@ -15,6 +17,8 @@ from rbgym.agents.cases import Episodes, play
 from rbgym.agents.evaluation import evaluate
 
 SETTLED = (0.1, 0.1)
+SHELF = Path(__file__).resolve().parents[2] / "agents" / "pretrained"
+SMALL = {"policy_kwargs": {"net_arch": [64, 64]}, "learning_rate": 1e-4}
 
 
 def episodes(angle, *, torque=None, relative=None, success=None):
@@ -114,6 +118,22 @@ def test_a_card_is_written_as_tables_figures_and_a_picture(tmp_path):
     text = (tmp_path / "top.md").read_text()
     assert "| pd | 100.0 % | 67.6 - 100.0 % |" in text
     assert (tmp_path / "top.png").read_bytes().startswith(b"\x89PNG")
+
+
+def trained(folder, **changes):
+    shutil.copytree(SHELF / "RigidTop-v0", folder)
+    config = json.loads((folder / "policy.json").read_text())
+    (folder / "policy.json").write_text(json.dumps(config | changes))
+    return str(folder)
+
+
+def test_seeds_of_one_training_share_a_row_and_other_trainings_do_not(tmp_path):
+    first, second = trained(tmp_path / "a", seed=1), trained(tmp_path / "b", seed=2)
+    other = trained(tmp_path / "c", seed=3, hyperparameters={"policy": "MlpPolicy"} | SMALL)
+    card = make_card("RigidTop-v0", [first, second, other], episodes=4)
+    assert set(card.rows) == {"ppo", f"ppo, {other}"}
+    assert set(card.rows["ppo"].of_seeds) == {1, 2}
+    assert card.rows["ppo"].merits[ALL].episodes == 8
 
 
 @pytest.mark.parametrize(

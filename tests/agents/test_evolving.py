@@ -55,10 +55,17 @@ def test_an_interrupted_search_ends_as_one_that_ran_through(tmp_path, monkeypatc
     [
         ({"changes": {"generation": 3}}, "did you mean 'generations'"),
         ({"changes": {"population": 2}}, "population must be an integer from 4 on"),
-        ({"env_kwargs": {"observation": lambda q, omega, **_: q}}, "observation must be one of"),
+        ({"env_kwargs": {"observation": "worlds"}}, "observation must be one of"),
+        ({"changes": {"net_arch": 16}}, "net_arch must be a list of positive integers, got 16"),
+        ({"changes": {"rates": 0}}, "rates must be a positive number, got 0"),
+        ({"changes": {"sigma": "wide"}}, "sigma must be positive, got 'wide'"),
         ({"seed": -1}, "seed must be from 0"),
     ],
 )
-def test_bad_arguments_of_a_search_are_refused(tmp_path, arguments, message):
+def test_bad_arguments_of_a_search_are_refused_before_a_run_is_overwritten(
+    tmp_path, arguments, message
+):
+    (tmp_path / "results.json").write_text("{}")
     with pytest.raises(ValueError, match=message):
-        evolving.evolve("RigidTop-v0", out=tmp_path / "run", **arguments)
+        evolving.evolve("RigidTop-v0", out=tmp_path, resume=False, **arguments)
+    assert (tmp_path / "results.json").read_text() == "{}"

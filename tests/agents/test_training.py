@@ -17,6 +17,7 @@ pytest.importorskip("stable_baselines3")
 from safetensors.numpy import load_file
 from stable_baselines3.common.callbacks import BaseCallback
 
+from rbgym.agents import presets
 from rbgym.agents.run_folder import RunFolder, replacing
 from rbgym.agents.training import load_policy, train
 
@@ -29,7 +30,20 @@ SMALL_OFF_POLICY = {
     "buffer_size": 1000,
 }
 SMALL_TD3 = {**SMALL_OFF_POLICY, "noise_type": "ornstein-uhlenbeck", "noise_std": 0.2}
-SMALL = {"ppo": SMALL_PPO, "sac": SMALL_OFF_POLICY, "td3": SMALL_TD3, "tqc": SMALL_OFF_POLICY}
+SMALL_RECURRENT = {
+    "n_envs": 4,
+    "n_timesteps": 512,
+    "n_steps": 16,
+    "batch_size": 64,
+    "policy_kwargs": {"net_arch": [8], "lstm_hidden_size": 8},
+}
+SMALL = {
+    "recurrent_ppo": SMALL_RECURRENT,
+    "ppo": SMALL_PPO,
+    "sac": SMALL_OFF_POLICY,
+    "td3": SMALL_TD3,
+    "tqc": SMALL_OFF_POLICY,
+}
 
 
 class InterruptAt(BaseCallback):
@@ -87,7 +101,7 @@ def test_a_finished_run_is_not_trained_again_unless_overwritten(tmp_path):
     assert first.folder.model.stat().st_mtime_ns != stamp
 
 
-@pytest.mark.parametrize("algo", ["ppo", "sac", "td3"])
+@pytest.mark.parametrize("algo", ["ppo", "sac", "td3", "recurrent_ppo"])
 def test_an_interrupted_run_ends_with_the_weights_of_one_that_ran_through(tmp_path, algo):
     steps = SMALL[algo]["n_timesteps"]
     same = {"normalize": True, "evaluate_every": 256}
@@ -137,6 +151,29 @@ def test_a_killed_process_leaves_a_checkpoint_that_resumes(tmp_path):
     with zipfile.ZipFile(checkpoint) as archive:
         assert archive.testzip() is None
     assert not (tmp_path / "results.json").exists()
+
+
+def test_numbers_of_yaml_and_of_its_zoo_are_read():
+    assert presets.read_yaml("1e-3") == 1e-3
+    assert presets.read_yaml("{a: 2.5E+3, b: lin_1e-3, c: e3, d: 12}") == {
+        "a": 2500.0,
+        "b": "lin_1e-3",
+        "c": "e3",
+        "d": 12,
+    }
+    changes = {"normalize": "{'norm_obs': False}", "n_timesteps": 1e6}
+    found = presets.load("ppo", "RigidTop-v0", None, changes)
+    assert found["normalize"] == {"norm_obs": False}
+    assert found["n_timesteps"] == 1_000_000
+
+
+def test_a_normaliser_of_rewards_alone_is_saved_and_resumed(tmp_path):
+    rewards = {"normalize": {"norm_obs": False}}
+    whole = small_train(tmp_path / "whole", **rewards)
+    with pytest.raises(KeyboardInterrupt):
+        small_train(tmp_path / "cut", callbacks=[InterruptAt(640)], **rewards)
+    assert_same_weights(whole.folder, small_train(tmp_path / "cut", **rewards).folder)
+    assert (tmp_path / "cut" / "vecnormalize.pkl").exists()
 
 
 def test_another_run_in_the_folder_is_not_touched(tmp_path):
@@ -205,6 +242,13 @@ def test_a_folder_of_damaged_checkpoints_is_refused_and_kept(tmp_path):
         ({"changes": {"policy_kwargs": "dict(net_arc=[8])"}}, "policy_kwargs must be among"),
         ({"changes": {"policy_kwargs": "print(1)"}}, "policy_kwargs must be a mapping"),
         ({"changes": {"learning_rate": "exp_1"}}, "learning_rate must be a positive number or lin"),
+        ({"changes": {"learning_rate": "fast"}}, "learning_rate must be a positive number"),
+        ({"changes": {"gamma": "high"}}, "gamma must be a number, got 'high'"),
+        ({"changes": {"n_epochs": 0}}, "n_epochs must be a positive integer, got 0"),
+        ({"changes": {"policy_kwargs": True}}, "policy_kwargs must be a mapping"),
+        ({"changes": {"normalize": "{'norm_ob': True}"}}, "did you mean 'norm_obs'"),
+        ({"env_kwargs": {"reward": lambda *args: 0}}, "must be plain data"),
+        ({"evaluate_every": -1}, "evaluate_every must not be negative"),
         ({"changes": {"n_envs": 0}}, "n_envs must be a positive integer, got 0"),
         ({"changes": {"policy": "CnnPolicy"}}, "hyperparameters of ppo are refused"),
         ({"timesteps": 0}, "timesteps must be a positive integer, got 0"),
