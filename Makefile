@@ -120,6 +120,6 @@ clean:  ## remove environments, builds and caches; runs/ stays
 	@touch .venv/.agents $@
 
 .venv-rllib/.test: pyproject.toml constraints-rllib.txt | .venv-rllib/.created
-	@echo "installing rbgym[rllib,test] in .venv-rllib"
-	@.venv-rllib/bin/python -P $(PIP_INSTALL) -c constraints-rllib.txt -e '.[rllib,test]'
+	@echo "installing rbgym[evolve,rllib,test] in .venv-rllib"
+	@.venv-rllib/bin/python -P $(PIP_INSTALL) -c constraints-rllib.txt -e '.[evolve,rllib,test]'
 	@touch $@

@@ -52,7 +52,7 @@ def test_a_training_killed_ten_times_ends_as_one_that_ran_through(tmp_path, algo
         child = context.Process(target=train, args=task, kwargs=options)
         child.start()
         wait_for_checkpoints(tmp_path / "killed", draw.randint(0, 3))
-        child.join(draw.uniform(0.0, 0.3))
+        child.join(draw.uniform(0.0, 0.1))
         assert child.exitcode is None, f"the training ended before kill {kill}"
         child.kill()
         child.join()
