@@ -8,10 +8,10 @@ from typing import Any
 
 
 def load(name: str | Path, *, unpickle: str | None = None) -> Any:
-    """A trained policy, with `predict`: see `rbgym.agents.library.load`."""
-    from rbgym.agents import library
+    """A trained policy, with `predict`: see `rbgym.agents.shelf.load`."""
+    from rbgym.agents import shelf
 
-    return library.load(name, unpickle=unpickle)
+    return shelf.load(name, unpickle=unpickle)
 
 
 def rollout(networks: Any, env_id: str, **arguments: Any) -> Any:

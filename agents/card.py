@@ -8,7 +8,7 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from rbgym.agents import comparison, controllers, library, merits
+from rbgym.agents import comparison, controllers, merits, shelf
 from rbgym.agents.cases import Episodes, Starts, joined, play_category, starts_of
 from rbgym.agents.controllers import Policy
 from rbgym.agents.evaluation import settling, wilson_interval
@@ -119,7 +119,7 @@ def make_card(
 
 
 def _usual(env_id: str, env: gym.Env[Any, Any]) -> list[str]:
-    known = env_id.rpartition(":")[2] in library.names()
+    known = env_id.rpartition(":")[2] in shelf.names()
     return [*controllers.for_env(env), *([comparison.PRETRAINED] if known else [])]
 
 

@@ -23,7 +23,7 @@ def compare(
 
     targets: folders of runs or policies, names of controllers, or "pretrained" for the package's
     policy. env_id: None for that of the first folder, with its arguments also for controllers, or
-    RigidTop-v0 without any. unpickle: see `rbgym.agents.library.load`.
+    RigidTop-v0 without any. unpickle: see `rbgym.agents.shelf.load`.
     Raises ValueError for what is none of these, and for a policy that was trained on other
     observations.
     """
@@ -51,16 +51,16 @@ def own_kwargs(policy: Any, env_id: str, otherwise: dict[str, Any]) -> dict[str,
 
 def load(name: str, env_id: str | None = None, unpickle: str | None = None) -> Any:
     """The trained policy of that name, for the env if it is "pretrained"."""
-    from rbgym.agents import library
+    from rbgym.agents import shelf
 
     if name == PRETRAINED:
-        return library.load(env_id or next(iter(ENVIRONMENTS)))
+        return shelf.load(env_id or next(iter(ENVIRONMENTS)))
     if not Path(name).exists():
         raise ValueError(
             f"target {name!r} is neither a folder nor {PRETRAINED!r} nor one of the controllers "
             f"{controllers.names()}"
         )
-    return library.load(Path(name), unpickle=unpickle)
+    return shelf.load(Path(name), unpickle=unpickle)
 
 
 def observation_space(env_id: str, env_kwargs: dict[str, Any]) -> gym.Space[Any]:

@@ -9,7 +9,7 @@ import pytest
 from stable_baselines3 import PPO, SAC, HerReplayBuffer
 
 import rbgym.agents
-from rbgym.agents import controllers, library
+from rbgym.agents import controllers, shelf
 from rbgym.agents.cases import TEST_SEEDS, task_of
 from rbgym.agents.comparison import compare
 from rbgym.agents.evaluation import evaluate
@@ -174,7 +174,7 @@ def test_the_shipped_policy_does_what_its_card_says(env_id):
 
 
 def test_every_environment_has_a_policy_and_none_has_two():
-    assert library.names() == sorted(ENVIRONMENTS)
+    assert shelf.names() == sorted(ENVIRONMENTS)
     assert sum(file.stat().st_size for file in SHELF.rglob("*.safetensors")) < 2_000_000
 
 
