@@ -11,14 +11,14 @@ Five kinds of functions are compiled:
 """
 
 import functools
-import hashlib
 import importlib
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar
 
 from numba import njit, typeof
 from numba.extending import overload
+
+from rbgym.sources import sources_digest
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -38,8 +38,6 @@ _INLINED: Any = {
     "no_cfunc_wrapper": True,
     "no_cpython_wrapper": True,
 }
-
-_FOLDER = Path(__file__).resolve().parent
 
 
 def inlined(function: F) -> F:
@@ -158,22 +156,8 @@ def first_known(cases: tuple[tuple[Callable[..., Any], Callable[..., Any]], ...]
     return chosen  # type: ignore[return-value]
 
 
-@functools.cache
-def sources_digest(folder: Path = _FOLDER) -> str:
-    """Digest of every source file of the package, its environments included.
-
-    Numba's cache looks only at the file that holds the entry point, while the physics is
-    inlined from others. Keyed on this digest, an edit anywhere makes the cache miss.
-    """
-    digest = hashlib.sha256()
-    for root in (folder, folder.parent / "envs"):
-        for path in sorted(root.rglob("*.py")):
-            digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
-    return digest.hexdigest()
-
-
 def compiled(function: F) -> F:
-    """Compile an entry point and keep the machine code on disk, keyed on all sources."""
+    """Compile an entry point and keep the machine code on disk, keyed on all its sources."""
     dispatcher = njit(cache=True, **_OPTIONS)(function)
     # Numba offers no public way to add to the key; tests/test_cache.py guards these lines. The
     # version is what an index is judged by before it is read: one that names a class which is no

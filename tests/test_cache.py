@@ -12,7 +12,8 @@ import pytest
 
 import rbgym
 import rbgym.envs
-from rbgym.jit import sources_digest
+from rbgym.jit import Choice
+from rbgym.sources import compiled_modules, sources_digest
 
 PHYSICS = Path(rbgym.__file__).parent
 ENVS = Path(rbgym.envs.__file__).parent
@@ -104,11 +105,33 @@ def test_machine_code_made_for_a_class_that_is_no_more_is_left_alone(cache, tree
 
 @pytest.mark.parametrize(
     "source",
-    ["rbgym/kernels.py", "rbgym/integrators/krysl.py", "rbgym/layout.py", "envs/__init__.py"],
+    ["rbgym/kernels.py", "rbgym/integrators/krysl.py", "rbgym/layout.py", "envs/kernels.py"],
 )
-def test_edit_of_any_source_changes_the_key_of_the_cache(tree, source):
+def test_edit_of_what_is_compiled_changes_the_key_of_the_cache(tree, source):
     before = sources_digest(tree / "rbgym")
     path = tree / source
     path.write_text(path.read_text() + "\n# edited\n")
     sources_digest.cache_clear()
     assert sources_digest(tree / "rbgym") != before
+
+
+@pytest.mark.parametrize("source", ["envs/base.py", "rbgym/validation/claims.py", "new.py"])
+def test_edit_of_other_sources_compiles_nothing_anew(tree, source):
+    before = sources_digest(tree / "rbgym")
+    path = tree / source
+    path.write_text((path.read_text() if path.exists() else "") + "\n# edited\n")
+    sources_digest.cache_clear()
+    assert sources_digest(tree / "rbgym") == before
+
+
+def test_every_module_that_holds_a_class_known_to_compiled_code_is_in_the_key():
+    held = {
+        cls.__module__
+        for module in list(sys.modules.values())
+        if getattr(module, "__name__", "").startswith("rbgym")
+        for table in [getattr(value, "table", None) for value in vars(module).values()]
+        if isinstance(table, Choice)
+        for cls in table.bodies
+    }
+    assert "rbgym.integrators.quat_em" in held
+    assert held <= set(compiled_modules())
