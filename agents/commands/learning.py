@@ -1,0 +1,118 @@
+"""`rbgym train` and `rbgym tune`."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rbgym.agents.commands.app import app
+from rbgym.agents.commands.options import EnvArgs, Json, pairs
+
+
+@app.command()
+def train(
+    env: Annotated[str, typer.Argument(help="Environment, see rbgym list.")],
+    algo: Annotated[
+        str, typer.Option(help="ppo, sac, td3, tqc, recurrent_ppo or cma_es; ppo with rllib.")
+    ] = "ppo",
+    engine: Annotated[str, typer.Option(help="sb3, or rllib for many machines.")] = "sb3",
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the run; default runs/ENV-ALGO-SEED.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of training.")] = 0,
+    timesteps: Annotated[int | None, typer.Option(help="Env steps; default as tuned.")] = None,
+    hyperparameters: Annotated[
+        Path | None, typer.Option(help="YAML like that of rl-baselines3-zoo, in place of ours.")
+    ] = None,
+    change: Annotated[
+        list[str] | None, typer.Option("--set", help="KEY=VALUE, one hyperparameter.")
+    ] = None,
+    env_arg: EnvArgs = None,
+    checkpoint_every: Annotated[
+        int | None, typer.Option(help="Env steps between checkpoints; default 50,000.")
+    ] = None,
+    evaluate_every: Annotated[
+        int | None, typer.Option(help="Env steps between runs on the test set; 0: never.")
+    ] = None,
+    threads: Annotated[int | None, typer.Option(help="Of torch; default 1.")] = None,
+    overwrite: Annotated[bool, typer.Option(help="Start anew; lose what OUT holds.")] = False,
+    ray: Annotated[
+        str | None, typer.Option(help="rllib: the Ray cluster, host:port or auto; default local.")
+    ] = None,
+    runners: Annotated[
+        int | None, typer.Option(help="rllib: processes that step lanes; default 2.")
+    ] = None,
+    progress: Annotated[
+        bool | None, typer.Option("--progress/--no-progress", help="Show a progress bar.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Train a policy; the same command resumes an interrupted run from its last checkpoint."""
+    from rbgym.agents import engines, reports
+
+    name = algo if engine == "sb3" else f"{engine}-{algo}"
+    done = engines.train(
+        env,
+        algo,
+        engine,
+        out=out or Path("runs") / f"{env.rpartition(':')[2]}-{name}-{seed}",
+        seed=seed,
+        hyperparameters=hyperparameters,
+        changes=pairs("set", change),
+        env_kwargs=pairs("env-arg", env_arg),
+        resume=not overwrite,
+        report=lambda message: typer.echo(message, err=True),
+        timesteps=timesteps,
+        checkpoint_every=checkpoint_every,
+        evaluate_every=evaluate_every,
+        threads=threads,
+        progress=progress,
+        address=ray,
+        runners=runners,
+    )
+    if as_json:
+        reports.print_json(done.results)
+        return
+    steps, seconds = done.results["timesteps"], done.results["wall_time"]
+    if done.resumed_from is None:
+        typer.echo(
+            f"{done.folder.path} was finished before ({steps} steps): --overwrite trains it anew"
+        )
+    else:
+        typer.echo(f"trained {steps} steps in {seconds:.1f} s: {done.folder.policy}")
+
+
+@app.command()
+def tune(
+    env: Annotated[str, typer.Argument(help="Environment, see rbgym list.")],
+    algo: Annotated[str, typer.Option(help="As for train.")] = "ppo",
+    trials: Annotated[int, typer.Option(help="How many trainings more.")] = 20,
+    timesteps: Annotated[int, typer.Option(help="Env steps of each.")] = 100_000,
+    storage: Annotated[
+        str | None, typer.Option(help="URL of the study; default sqlite:///runs/tune.db.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the search and of each training.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Search for hyperparameters with Optuna; the same command goes on with a study."""
+    from rbgym.agents import reports, tuning
+
+    study = tuning.tune(
+        env,
+        algo,
+        trials=trials,
+        timesteps=timesteps,
+        storage=storage,
+        seed=seed,
+        report=lambda message: typer.echo(message, err=True),
+    )
+    best: dict[str, Any] = {
+        "trial": study.best_trial.number,
+        "return": study.best_value,
+        "hyperparameters": tuning.hyperparameters(study.best_params),
+    }
+    if as_json:
+        reports.print_json(best)
+        return
+    typer.echo(f"best of {len(study.trials)} trials: {best['trial']}, return {best['return']:.1f}")
+    typer.echo(" ".join(f"--set {k}={v}" for k, v in best["hyperparameters"].items()))

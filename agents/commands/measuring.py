@@ -1,0 +1,56 @@
+"""`rbgym validate` and `rbgym bench`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rbgym.agents.commands.app import app
+from rbgym.agents.commands.options import Json, Ray
+
+
+@app.command()
+def validate(
+    names: Annotated[list[str] | None, typer.Argument(help="Integrators; default all.")] = None,
+    case: Annotated[
+        list[str] | None,
+        typer.Option(help="none, heavy_top, soft_wall or gravity_gradient; default all."),
+    ] = None,
+    steps: Annotated[int, typer.Option(help="Length of each run.")] = 20_000,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="In gravity only, short runs, nothing of the papers.")
+    ] = False,
+    html: Annotated[
+        Path | None, typer.Option(help="Write a page with all claims and figures.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(help="Processes that share the work.")] = 2,
+    ray: Ray = None,
+    as_json: Json = False,
+) -> None:
+    """Measure what each integrator declares, and what the papers claim.
+
+    Exit status 1 if a declaration is broken. A claim of a paper that does not reproduce says so.
+    """
+    from rbgym.agents import validation_run
+
+    if quick:
+        case, steps = case or ["heavy_top"], min(steps, 2000)
+    whole = not (names or case)
+    found = validation_run.run(names, case, steps, jobs, papers=whole, html=html, ray=ray)
+    found.print(as_json)
+    if not found.kept:
+        raise typer.Exit(1)
+
+
+@app.command()
+def bench(
+    rounds: Annotated[int, typer.Option(help="How often each case is timed.")] = 15,
+    seconds: Annotated[float, typer.Option(help="How long each time.")] = 0.1,
+    as_json: Json = False,
+) -> None:
+    """Measure throughput beside Gymnasium's CartPole in the same run."""
+    from rbgym.agents import reports
+    from rbgym.agents.bench import bench as measure
+
+    result = measure(rounds, seconds)
+    reports.print_json(result) if as_json else reports.print_bench(result)
