@@ -10,5 +10,8 @@ __all__ = ["app", "judging", "learning", "main", "measuring", "physics"]
 
 def main() -> None:
     """Run the command line; modules of the working folder can be imported, as with `python -m`."""
+    from rbgym.agents.terminal import styled
+
     sys.path.insert(0, "")
+    app.rich_markup_mode = "rich" if styled() else None
     app()

@@ -1,6 +1,6 @@
 """Runs, trained policies and controllers by name, measured on the same cases."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,14 @@ def compare(
     env_id: str | None = None,
     episodes: int = 256,
     unpickle: str | None = None,
+    progress: Callable[[int, int], None] = lambda done, targets: None,
 ) -> dict[str, Evaluation]:
     """Each target's evaluation, by its name; a policy's with the env arguments it was trained with.
 
     targets: folders of runs or policies, names of controllers, or "pretrained" for the package's
     policy. env_id: None for that of the first folder, with its arguments also for controllers, or
-    RigidTop-v0 without any. unpickle: see `rbgym.agents.shelf.load`.
+    RigidTop-v0 without any. unpickle: see `rbgym.agents.shelf.load`. progress: called with (done,
+    all) after each target.
     Raises ValueError for what is none of these, and for a policy that was trained on other
     observations.
     """
@@ -35,10 +37,11 @@ def compare(
     if PRETRAINED in trained:
         policies[PRETRAINED] = load(PRETRAINED, env_id)
     found = {}
-    for name in targets:
+    for done, name in enumerate(targets, 1):
         policy = policies.get(name)
         kwargs = env_kwargs if policy is None else own_kwargs(policy, env_id, env_kwargs)
         found[name] = evaluate(policy or name, env_id, episodes, **kwargs)
+        progress(done, len(targets))
     return found
 
 

@@ -28,13 +28,15 @@ def tune(
     seed: int = 0,
     space: Space | None = None,
     report: Callable[[str], None] = lambda message: None,
+    progress: Callable[[int, int], None] = lambda done, trials: None,
 ) -> optuna.Study:
     """Run trials of a study, and return it; `study.best_params` are the best hyperparameters.
 
     What is maximised is the mean return of 64 episodes after `timesteps` of training. Their start
     states belong neither to the test set nor to the training. storage: a URL that Optuna
     understands; None for SQLite in runs/tune. A study that is there goes on, with as many trials
-    more. space: hyperparameters of a trial; None for those of `usual`.
+    more. space: hyperparameters of a trial; None for those of `usual`. report: told in words what
+    a trial gave; progress: called with (done, trials) after each.
     Raises ValueError for bad arguments.
     """
     if trials < 1:
@@ -75,7 +77,12 @@ def tune(
         return score
 
     # Hyperparameters that an algorithm refuses, or that diverge, are a failed trial, not the end.
-    study.optimize(objective, n_trials=trials, catch=(ValueError,))
+    before = len(study.trials)
+
+    def counted(study: optuna.Study, trial: optuna.trial.FrozenTrial) -> None:
+        progress(trial.number + 1 - before, trials)
+
+    study.optimize(objective, n_trials=trials, catch=(ValueError,), callbacks=[counted])
     return study
 
 

@@ -87,7 +87,7 @@ def test_evaluate_prints_a_controller():
     content = run_json("evaluate", "pd", "--episodes", 16)
     assert content["pd"]["success_rate"] == 1
     assert len(content["pd"]["success_interval"]) == 2
-    assert "100.0 %" in run("evaluate", "pd", "--episodes", 16).stdout
+    assert "pd            100.0" in run("evaluate", "pd", "--episodes", 16).stdout
 
 
 def test_train_evaluate_and_compare_with_a_plot(tmp_path):
