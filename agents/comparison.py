@@ -8,6 +8,7 @@ import gymnasium as gym
 
 from rbgym.agents import controllers
 from rbgym.agents.evaluation import Evaluation, evaluate
+from rbgym.envs.arguments import hint
 from rbgym.registration import ENVIRONMENTS
 
 PRETRAINED = "pretrained"
@@ -61,7 +62,7 @@ def load(name: str, env_id: str | None = None, unpickle: str | None = None) -> A
     if not Path(name).exists():
         raise ValueError(
             f"target {name!r} is neither a folder nor {PRETRAINED!r} nor one of the controllers "
-            f"{controllers.names()}"
+            f"{controllers.names()}{hint(name, [*controllers.names(), PRETRAINED])}"
         )
     return shelf.load(Path(name), unpickle=unpickle)
 

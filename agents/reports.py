@@ -52,23 +52,29 @@ def _conserved(record: Mapping[str, Any]) -> Iterator[str]:
         yield ", ".join(name.replace("_", " ") for name in names) or "-"
 
 
-def print_drift(trajectories: Mapping[str, Trajectory]) -> None:
-    """Write the largest and the final error of each invariant; of several, side by side."""
-    (_, first), *others = trajectories.items()
-    until = f"until t = {first.time[-1]:.6g} s, relative where it can be"
-    if others:
-        drifts = {name: one.drift() for name, one in trajectories.items()}
-        columns = [quantity.replace("_", " ") for quantity in first.drift()]
-        compared = (
-            (name, *(f"{error['max']:.2g}" for error in drift.values()))
-            for name, drift in drifts.items()
-        )
-        dropped = [name for name in reversed(columns) if name != "energy"]
-        print_table(f"Largest drift {until}", ("integrator", *columns), compared, optional=dropped)
-        return
-    rows = ((k, f"{e['max']:.3g}", f"{e['final']:.3g}") for k, e in first.drift().items())
-    title = f"Drift {until}; {first.redone} steps solved again"
+def print_drift(trajectory: Trajectory) -> None:
+    """Write the largest and the final error of each invariant."""
+    drift = trajectory.drift()
+    rows = ((name, f"{e['max']:.3g}", f"{e['final']:.3g}") for name, e in drift.items())
+    title = f"Drift {_until(trajectory)}; {trajectory.redone} steps solved again"
     print_table(title, ("quantity", "max", "final"), rows)
+
+
+def print_drifts(trajectories: Mapping[str, Trajectory]) -> None:
+    """Write the largest errors of several integrators, side by side."""
+    drifts = {name: trajectory.drift() for name, trajectory in trajectories.items()}
+    first = next(iter(trajectories))
+    quantities = [quantity.replace("_", " ") for quantity in drifts[first]]
+    rows = (
+        (name, *(f"{error['max']:.2g}" for error in drift.values()))
+        for name, drift in drifts.items()
+    )
+    title = f"Largest drift {_until(trajectories[first])}"
+    print_table(title, ("integrator", *quantities), rows, optional=quantities[:0:-1])
+
+
+def _until(trajectory: Trajectory) -> str:
+    return f"until t = {trajectory.time[-1]:.6g} s, relative where it can be"
 
 
 def write_trajectories(trajectories: Mapping[str, Trajectory], path: Path) -> None:

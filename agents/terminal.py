@@ -10,8 +10,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.progress import TimeElapsedColumn as Elapsed
 from rich.progress import TimeRemainingColumn as Remaining
 from rich.table import Table
+from rich.text import Text
 
 _PLAIN: Any = {"markup": False, "emoji": False, "highlight": False}
+_ALARMS = frozenset({"BROKEN"})
 _ENDLESS = 10_000  # columns, for what is not wrapped
 _LEFT = frozenset({"name", "title", "env", "policy", "integrator", "quantity", "source"})
 _LEFT_TOO = frozenset({"conserves free", "conserves in gravity", "case", "declared", "verdict"})
@@ -81,7 +83,8 @@ def _table(
             style = "cyan" if k == 0 and not plain else ""
             table.add_column(name, justify="left" if left else "right", style=style)
     for row in cells:
-        table.add_row(*(c for c, name in zip(row, columns, strict=True) if name in kept))
+        shown = (cell for cell, name in zip(row, columns, strict=True) if name in kept)
+        table.add_row(*(Text(c, "bold red") if c in _ALARMS and not plain else c for c in shown))
     return table
 
 

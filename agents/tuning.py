@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import optuna
-from sqlalchemy.exc import ArgumentError
+from optuna.exceptions import StorageInternalError
+from sqlalchemy.exc import SQLAlchemyError
 
 from rbgym.agents.algorithms import is_off_policy
 from rbgym.agents.cases import TUNING_SEEDS, joined, play_category, shared, task_of
@@ -53,7 +54,7 @@ def tune(
         study = optuna.create_study(
             storage=storage, study_name=name, direction="maximize", load_if_exists=True
         )
-    except (ArgumentError, ImportError) as error:
+    except (SQLAlchemyError, StorageInternalError, ImportError) as error:
         raise ValueError(f"storage must be a URL of a database, got {storage!r}: {error}") from None
     # Not the same trials again where a study goes on.
     again = np.random.SeedSequence([seed, len(study.trials)]).generate_state(1)[0]

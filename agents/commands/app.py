@@ -71,7 +71,7 @@ def _clean_errors(ctx: Any) -> Iterator[None]:
         raise  # the reader has seen enough; Click ends quietly
     except _UsageError as error:
         path = (error.ctx or ctx).command_path
-        _fail(f"{error.format_message()} (see {path} --help)", 2)
+        _fail(f"{error.format_message().removesuffix('.')} (see {path} --help)", 2)
     except (ValueError, OSError) as error:
         _fail(error, 2)
     except ModuleNotFoundError as error:

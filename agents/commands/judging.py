@@ -115,7 +115,8 @@ def _env_among(targets: list[str], env: str | None) -> tuple[str | None, list[st
     named = [
         target for target in targets if re.search(r"-v\d+$", target) and not Path(target).exists()
     ]
-    if len(named) + (env is not None) > 1:
-        raise ValueError(f"targets must name one environment at most, got {[*named, env]}")
+    asked = [*named, *([env] if env else [])]
+    if len(asked) > 1:
+        raise ValueError(f"targets must name one environment at most, got {asked}")
     env = env or (named[0] if named else None)
     return env, [target for target in targets if target not in named]

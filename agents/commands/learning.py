@@ -70,9 +70,9 @@ def train(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Train a policy; again, after an interruption, to go on.
+    """Train a policy.
 
-    A run that was interrupted goes on from its last checkpoint.
+    The same command resumes an interrupted run from its last checkpoint; a finished one stays.
     """
     from rbgym.agents import engines, reports
 
@@ -129,7 +129,10 @@ def tune(
     seed: Annotated[int, typer.Option(help="Of the search and of each training.")] = 0,
     as_json: Json = False,
 ) -> None:
-    """Search for hyperparameters with Optuna; again to go on."""
+    """Search for hyperparameters with Optuna.
+
+    The same command goes on with the study, with as many trials more.
+    """
     from rbgym.agents import reports, tuning
     from rbgym.agents.terminal import Counter, bar
 

@@ -39,7 +39,7 @@ def list_(
     rich_help_panel=SEE,
     epilog=examples(
         "rbgym simulate -i quat_em -i rkn4 -i trap --dt 0.05 --steps 10000",
-        "rbgym simulate --mgl 20 --omega 0,0,50 --quaternion 0.98,0.2,0,0",
+        "rbgym simulate --mgl 20 --omega 0,0,50 --quaternion 0.8,0.6,0,0",
         "rbgym simulate -i akw --dt 0.05 --steps 1000000 --csv motion.csv",
     ),
 )
@@ -102,17 +102,25 @@ def simulate(
         from rbgym.agents.plots import plot_trajectory
 
         plot_trajectory(trajectories[names[0]], f"{names[0]}, dt = {dt} s", plot)
-    if not as_json:
-        reports.print_drift(trajectories)
-    elif len(names) == 1:
-        reports.print_json(trajectories[names[0]].drift())
-    else:
-        drifts = {name: trajectory.drift() for name, trajectory in trajectories.items()}
-        reports.print_json({name: drifts.get(name) for name in names})
+    _show(names, trajectories, as_json)
     for message in failed:
         typer.echo(f"rbgym: {message}", err=True)
     if failed:
         raise typer.Exit(1)
+
+
+def _show(names: list[str], trajectories: dict[str, Any], as_json: bool) -> None:
+    """The drift: of one integrator all of it, of several side by side; null for one without."""
+    from rbgym.agents import reports
+
+    if len(names) == 1:
+        trajectory = trajectories[names[0]]
+        reports.print_json(trajectory.drift()) if as_json else reports.print_drift(trajectory)
+    elif as_json:
+        drifts = {name: trajectory.drift() for name, trajectory in trajectories.items()}
+        reports.print_json({name: drifts.get(name) for name in names})
+    else:
+        reports.print_drifts(trajectories)
 
 
 def _recorded_every(steps: int, given: int | None) -> int:
