@@ -51,11 +51,12 @@ def bench(
     """
     if rounds < 1 or not 0 < seconds < math.inf:
         raise ValueError(f"rounds and seconds must be positive, got {rounds!r} and {seconds!r}")
-    done = itertools.count(1)
+    done = itertools.count()
 
     def told() -> None:
         progress(next(done), 2 * rounds)
 
+    told()
     threads = rbgym.get_num_threads()
     rbgym.set_num_threads(1)
     try:

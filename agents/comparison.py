@@ -26,7 +26,7 @@ def compare(
     targets: folders of runs or policies, names of controllers, or "pretrained" for the package's
     policy. env_id: None for that of the first folder, with its arguments also for controllers, or
     RigidTop-v0 without any. unpickle: see `rbgym.agents.shelf.load`. progress: called with (done,
-    all) after each target.
+    all) before the first target and after each.
     Raises ValueError for what is none of these, and for a policy that was trained on other
     observations.
     """
@@ -38,6 +38,7 @@ def compare(
     if PRETRAINED in trained:
         policies[PRETRAINED] = load(PRETRAINED, env_id)
     found = {}
+    progress(0, len(targets))
     for done, name in enumerate(targets, 1):
         policy = policies.get(name)
         kwargs = env_kwargs if policy is None else own_kwargs(policy, env_id, env_kwargs)

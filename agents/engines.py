@@ -45,7 +45,7 @@ def spread_over(
 ) -> Any:
     """What measures the pieces of a card: a Ray cluster, or this process without an address.
 
-    progress: called with (done, all) after each piece.
+    progress: called with (done, all) before the first piece and after each.
     """
     from rbgym.agents import card, distributed
 
@@ -55,6 +55,7 @@ def spread_over(
         return distributed.spread(partial(_unpacked, function), pieces, address=address)
 
     def over(function: Any, pieces: Any) -> Iterator[Any]:
+        progress(0, len(pieces))
         for done, found in enumerate(mapped(function, pieces), 1):
             progress(done, len(pieces))
             yield found

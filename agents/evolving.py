@@ -115,7 +115,7 @@ def _first(
 def _telling(
     report: Callable[[str], None], shown: Progress | None, generations: int
 ) -> Callable[[Generation], None]:
-    count = Counter(shown, "generations") if shown else None
+    count = Counter(shown, "generations", generations) if shown else None
 
     def told(generation: Generation) -> None:
         if count:

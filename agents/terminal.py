@@ -108,10 +108,10 @@ def bar(*, refresh: bool = True, remaining: bool = False, hidden: bool = False) 
 
 
 class Counter:
-    """Shows (done, all) as one line of a progress bar; before the first call it only moves."""
+    """Shows (done, all) as one line of a progress bar; as long as `all` is None it only moves."""
 
-    def __init__(self, shown: Progress, what: str) -> None:
-        self.shown, self.task = shown, shown.add_task(what, total=None)
+    def __init__(self, shown: Progress, what: str, total: int | None = None) -> None:
+        self.shown, self.task = shown, shown.add_task(what, total=total)
 
     def __call__(self, done: int, total: int) -> None:
         """So much is done, of all."""

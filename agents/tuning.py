@@ -37,7 +37,7 @@ def tune(
     states belong neither to the test set nor to the training. storage: a URL that Optuna
     understands; None for SQLite in runs/tune. A study that is there goes on, with as many trials
     more. space: hyperparameters of a trial; None for those of `usual`. report: told in words what
-    a trial gave; progress: called with (done, trials) after each.
+    a trial gave; progress: called with (done, trials) before the first and after each.
     Raises ValueError for bad arguments.
     """
     if trials < 1:
@@ -79,6 +79,7 @@ def tune(
 
     # Hyperparameters that an algorithm refuses, or that diverge, are a failed trial, not the end.
     before = len(study.trials)
+    progress(0, trials)
 
     def counted(study: optuna.Study, trial: optuna.trial.FrozenTrial) -> None:
         progress(trial.number + 1 - before, trials)

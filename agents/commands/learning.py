@@ -7,7 +7,7 @@ import typer
 
 from rbgym.agents.commands import completion
 from rbgym.agents.commands.app import TRAIN, app, examples
-from rbgym.agents.commands.options import Env, EnvArgs, Json, folder_to_make, pairs
+from rbgym.agents.commands.options import Env, EnvArgs, Json, folder_to_make, pairs, say
 
 
 @app.command(
@@ -87,7 +87,7 @@ def train(
         changes=pairs("set", change),
         env_kwargs=pairs("env-arg", env_arg),
         resume=not overwrite,
-        report=lambda message: typer.echo(message, err=True),
+        report=say,
         timesteps=timesteps,
         checkpoint_every=checkpoint_every,
         evaluate_every=evaluate_every,
@@ -144,7 +144,7 @@ def tune(
             timesteps=timesteps,
             storage=storage,
             seed=seed,
-            report=lambda message: typer.echo(message, err=True),
+            report=say,
             progress=Counter(shown, "trials"),
         )
     best: dict[str, Any] = {

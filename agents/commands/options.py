@@ -1,6 +1,7 @@
 """Options that several commands have, and how their texts are read."""
 
 import os
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -39,6 +40,14 @@ def folder_to_make(path: Path | None) -> Path | None:
     if not os.access(there, os.W_OK):
         raise typer.BadParameter(f"must be a folder that can be written, got {str(path)!r}")
     return path
+
+
+def say(message: str) -> None:
+    """Tell something beside the result: on stderr, above a bar if there is one.
+
+    A bar catches what is printed there, but not what Click's `echo` writes.
+    """
+    print(message, file=sys.stderr)
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]

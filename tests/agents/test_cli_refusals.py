@@ -1,5 +1,8 @@
 """Every option with a wrong value: one line on stderr, exit status 2, and nothing written."""
 
+import subprocess
+import sys
+
 import pytest
 
 pytest.importorskip("typer")
@@ -177,3 +180,10 @@ def test_an_interrupted_command_says_whether_it_goes_on(name, resumes, monkeypat
     assert done.exit_code == 130
     assert done.stderr.startswith("rbgym: interrupted")
     assert ("goes on" in done.stderr) == resumes
+
+
+def test_without_its_extra_the_command_line_says_what_to_install():
+    code = "import sys; sys.modules['typer'] = None; import rbgym.agents.cli"
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr == "rbgym: the command line needs pip install 'rbgym[cli]'\n"
