@@ -48,12 +48,11 @@ def print_table(
         if needed <= console.width:
             break
         kept.remove(name)
-    console.print(f"[bold]{title}[/]", markup=True)
+    console.print(title, style="bold")
     console.print(_table(columns, cells, kept))
     if missing := [name for name in columns if name not in kept]:
-        console.print(
-            f"[dim]not shown in {console.width} columns: {', '.join(missing)}[/]\n", markup=True
-        )
+        left_out = f"not shown in {console.width} columns: {', '.join(missing)}"
+        console.print(f"{left_out}\n", style="dim")
 
 
 def _text(title: str, columns: Sequence[str], cells: Sequence[Sequence[str]]) -> str:

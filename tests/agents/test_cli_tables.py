@@ -90,11 +90,17 @@ def test_json_is_the_same_at_a_terminal(at_terminal):
     assert run("list", "--json").stdout == piped
 
 
-def test_numbers_end_in_one_column_and_brackets_are_no_markup(capsys):
+def test_numbers_end_in_one_column_and_brackets_are_no_markup(at_terminal, capsys):
     terminal.print_table("t", ("name", "time [s]"), [("a [bold]", "1.25"), ("b", "10")])
     *_, first, second, _, _ = capsys.readouterr().out.split("\n")
     assert first == "a [bold]      1.25"
     assert second == "b               10"
+    at_terminal(20)
+    row = [("a", "b" * 20)]
+    terminal.print_table("[t]", ("name", "long [s]"), row, optional=["long [s]"])
+    shown = ESCAPE.sub("", capsys.readouterr().out)
+    assert shown.startswith("[t]")
+    assert "not shown in 20 columns: long [s]" in " ".join(shown.split())
 
 
 def test_a_progress_bar_shows_at_a_terminal_only(at_terminal, capsys):
