@@ -8,6 +8,8 @@ from gymnasium import spaces
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 
+from rbgym.envs.arguments import hint
+
 _MODULES = {
     "ppo": ("stable_baselines3", "PPO"),
     "sac": ("stable_baselines3", "SAC"),
@@ -27,7 +29,9 @@ _OURS = frozenset(
 def algorithm(name: str) -> type[BaseAlgorithm]:
     """The class of that name; ValueError if there is none."""
     if name not in _MODULES:
-        raise ValueError(f"algo must be one of {list(ALGORITHMS)}, got {name!r}")
+        raise ValueError(
+            f"algo must be one of {list(ALGORITHMS)}, got {name!r}{hint(name, ALGORITHMS)}"
+        )
     module, class_name = _MODULES[name]
     found: type[BaseAlgorithm] = getattr(importlib.import_module(module), class_name)
     return found

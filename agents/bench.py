@@ -1,5 +1,7 @@
 """Throughput of some tasks beside Gymnasium's CartPole, measured in the same run."""
 
+import itertools
+import math
 import statistics
 import time
 from collections.abc import Callable, Mapping
@@ -33,22 +35,33 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def bench(rounds: int = 15, seconds: float = 0.1) -> dict[str, Any]:
+def bench(
+    rounds: int = 15,
+    seconds: float = 0.1,
+    progress: Callable[[int, int], None] = lambda done, rounds: None,
+) -> dict[str, Any]:
     """Medians over interleaved rounds, on one thread.
 
     Actions are random. vector: env-steps per second of 1024 lanes, autoreset included; single:
     microseconds of one unwrapped `env.step`, resets left out; each with its ratio to CartPole's,
     above 1 where ours is faster.
-    rounds: how often each case is timed. seconds: how long each time.
+    rounds: how often each case is timed. seconds: how long each time. progress: called with
+    (done, all) between two rounds, which it does not slow.
     Raises ValueError for bad arguments.
     """
-    if rounds < 1 or not seconds > 0:
+    if rounds < 1 or not 0 < seconds < math.inf:
         raise ValueError(f"rounds and seconds must be positive, got {rounds!r} and {seconds!r}")
+    done = itertools.count()
+
+    def told() -> None:
+        progress(next(done), 2 * rounds)
+
+    told()
     threads = rbgym.get_num_threads()
     rbgym.set_num_threads(1)
     try:
-        vector = _medians({k: _vector(*case) for k, case in CASES.items()}, rounds, seconds)
-        single = _medians({k: _single(*case) for k, case in CASES.items()}, rounds, seconds)
+        vector = _medians({k: _vector(*c) for k, c in CASES.items()}, rounds, seconds, told)
+        single = _medians({k: _single(*c) for k, c in CASES.items()}, rounds, seconds, told)
     finally:
         rbgym.set_num_threads(threads)
     base_vector, base_single = (x["CartPole-v1"] for x in (vector, single))
@@ -100,13 +113,16 @@ def _single(env_id: str, kwargs: dict[str, Any]) -> Timed:
     return run
 
 
-def _medians(cases: Mapping[str, Timed], rounds: int, seconds: float) -> dict[str, float]:
+def _medians(
+    cases: Mapping[str, Timed], rounds: int, seconds: float, told: Callable[[], None]
+) -> dict[str, float]:
     """Median time [s] of one step, case after case in every round."""
     steps = {name: _steps_within(run, seconds) for name, run in cases.items()}
     times: dict[str, list[float]] = {name: [] for name in cases}
     for _ in range(rounds):
         for name, run in cases.items():
             times[name].append(run(steps[name]) / steps[name])
+        told()
     return {name: statistics.median(values) for name, values in times.items()}
 
 

@@ -1,6 +1,6 @@
 """The benchmark card of a task: controllers and policies side by side, on the same start states."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -78,9 +78,9 @@ class Card:
         return {"env_id": self.env_id, "rows": rows}
 
 
-def in_turn(function: Callable[..., Episodes], pieces: Sequence[Piece]) -> list[Episodes]:
+def in_turn(function: Callable[..., Episodes], pieces: Sequence[Piece]) -> Iterator[Episodes]:
     """One piece after the other, in this process."""
-    return [function(*piece) for piece in pieces]
+    return (function(*piece) for piece in pieces)
 
 
 def make_card(

@@ -27,8 +27,11 @@ _COLOURS = ("#08306b", "#d95f02", "#1b9e77", "#7570b3", "#e7298a", "#66a61e", "#
 _DASHES = ("-", "--", ":", "-.")
 
 
-def markdown(content: Mapping[str, Any]) -> str:
-    """The card's two tables: merits of all episodes, and success by category.
+Rows = list[tuple[str, ...]]
+
+
+def tables(content: Mapping[str, Any]) -> list[tuple[tuple[str, ...], Rows]]:
+    """Headings and rows of the card's two tables: merits of all episodes, success by category.
 
     content: what `Card.as_dict` returns.
     """
@@ -39,8 +42,13 @@ def markdown(content: Mapping[str, Any]) -> str:
         (name, *(_percent(row["merits"][c]["success_rate"]) for c in categories))
         for name, row in rows.items()
     ]
-    parts = [_table(HEADINGS, merits), _table(("success of starts", *categories), rates)]
-    trained = [_origin(name, row) for name, row in rows.items() if row["origin"]]
+    return [(HEADINGS, merits), (("success of starts", *categories), rates)]
+
+
+def markdown(content: Mapping[str, Any]) -> str:
+    """The card's two tables, and how its policies were trained."""
+    parts = [_table(headings, rows) for headings, rows in tables(content)]
+    trained = [_origin(name, row) for name, row in content["rows"].items() if row["origin"]]
     return "\n\n".join([*parts, *trained]) + "\n"
 
 

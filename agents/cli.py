@@ -2,8 +2,15 @@
 
 import sys
 
-from rbgym.agents.commands import judging, learning, measuring, physics
-from rbgym.agents.commands.app import app
+try:
+    from rbgym.agents.commands import judging, learning, measuring, physics
+    from rbgym.agents.commands.app import app
+    from rbgym.agents.terminal import styled
+except ModuleNotFoundError as error:
+    if error.name not in ("rich", "typer"):
+        raise
+    print("rbgym: the command line needs pip install 'rbgym[cli]'", file=sys.stderr)
+    raise SystemExit(2) from None
 
 __all__ = ["app", "judging", "learning", "main", "measuring", "physics"]
 
@@ -11,4 +18,5 @@ __all__ = ["app", "judging", "learning", "main", "measuring", "physics"]
 def main() -> None:
     """Run the command line; modules of the working folder can be imported, as with `python -m`."""
     sys.path.insert(0, "")
+    app.rich_markup_mode = "rich" if styled() else None
     app()

@@ -1,6 +1,6 @@
 """Runs, trained policies and controllers by name, measured on the same cases."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +8,7 @@ import gymnasium as gym
 
 from rbgym.agents import controllers
 from rbgym.agents.evaluation import Evaluation, evaluate
+from rbgym.envs.arguments import hint
 from rbgym.registration import ENVIRONMENTS
 
 PRETRAINED = "pretrained"
@@ -18,12 +19,14 @@ def compare(
     env_id: str | None = None,
     episodes: int = 256,
     unpickle: str | None = None,
+    progress: Callable[[int, int], None] = lambda done, targets: None,
 ) -> dict[str, Evaluation]:
     """Each target's evaluation, by its name; a policy's with the env arguments it was trained with.
 
     targets: folders of runs or policies, names of controllers, or "pretrained" for the package's
     policy. env_id: None for that of the first folder, with its arguments also for controllers, or
-    RigidTop-v0 without any. unpickle: see `rbgym.agents.shelf.load`.
+    RigidTop-v0 without any. unpickle: see `rbgym.agents.shelf.load`. progress: called with (done,
+    all) before the first target and after each.
     Raises ValueError for what is none of these, and for a policy that was trained on other
     observations.
     """
@@ -35,10 +38,12 @@ def compare(
     if PRETRAINED in trained:
         policies[PRETRAINED] = load(PRETRAINED, env_id)
     found = {}
-    for name in targets:
+    progress(0, len(targets))
+    for done, name in enumerate(targets, 1):
         policy = policies.get(name)
         kwargs = env_kwargs if policy is None else own_kwargs(policy, env_id, env_kwargs)
         found[name] = evaluate(policy or name, env_id, episodes, **kwargs)
+        progress(done, len(targets))
     return found
 
 
@@ -58,7 +63,7 @@ def load(name: str, env_id: str | None = None, unpickle: str | None = None) -> A
     if not Path(name).exists():
         raise ValueError(
             f"target {name!r} is neither a folder nor {PRETRAINED!r} nor one of the controllers "
-            f"{controllers.names()}"
+            f"{controllers.names()}{hint(name, [*controllers.names(), PRETRAINED])}"
         )
     return shelf.load(Path(name), unpickle=unpickle)
 

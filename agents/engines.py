@@ -1,5 +1,6 @@
 """Who does the work: Stable-Baselines3, evolution or RLlib; this process or a Ray cluster."""
 
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -27,8 +28,7 @@ def train(env_id: str, algo: str, engine: str = "sb3", **arguments: Any) -> Trai
     from rbgym.agents import evolving, training
 
     if algo == evolving.ALGORITHM:
-        given.pop("progress", None)  # it reports, and shows no bar
-        _refuse_others(given, (), algo)
+        _refuse_others(given, ("progress",), algo)
         return evolving.evolve(env_id, **given)
     _refuse_others(given, _SB3, "the engine sb3")
     return training.train(env_id, algo, **given)
@@ -40,16 +40,27 @@ def _refuse_others(given: dict[str, Any], taken: tuple[str, ...], what: str) -> 
             raise ValueError(f"{name} plays no part with {what}, got {given[name]!r}")
 
 
-def spread_over(address: str | None) -> dict[str, Any]:
-    """The argument `spread` of a card that is measured on a Ray cluster; none for this process."""
-    if address is None:
-        return {}
-    from rbgym.agents.distributed import spread
+def spread_over(
+    address: str | None, progress: Callable[[int, int], None] = lambda done, pieces: None
+) -> Any:
+    """What measures the pieces of a card: a Ray cluster, or this process without an address.
 
-    def over(function: Any, pieces: Any) -> Any:
-        return spread(partial(_unpacked, function), pieces, address=address)
+    progress: called with (done, all) before the first piece and after each.
+    """
+    from rbgym.agents import card, distributed
 
-    return {"spread": over}
+    def mapped(function: Any, pieces: Any) -> Any:
+        if address is None:
+            return card.in_turn(function, pieces)
+        return distributed.spread(partial(_unpacked, function), pieces, address=address)
+
+    def over(function: Any, pieces: Any) -> Iterator[Any]:
+        progress(0, len(pieces))
+        for done, found in enumerate(mapped(function, pieces), 1):
+            progress(done, len(pieces))
+            yield found
+
+    return over
 
 
 def _unpacked(function: Any, piece: tuple[Any, ...]) -> Any:

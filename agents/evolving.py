@@ -1,11 +1,13 @@
 """Training by evolution in a run's folder: `rbgym.agents.search`, hyperparameters from YAML."""
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from rich.progress import Progress
 
 from rbgym.agents import policies, presets
 from rbgym.agents.generations import LARGEST_SEED, Generation
@@ -15,6 +17,7 @@ from rbgym.agents.normalizer import Normalizer
 from rbgym.agents.run_config import TOLD, described
 from rbgym.agents.run_folder import SEARCH, RunFolder, Training, read_json, write_json
 from rbgym.agents.search import Search, check_settings, return_with_success, search
+from rbgym.agents.terminal import Counter, bar
 from rbgym.envs.parts.observations import FORMS
 
 ALGORITHM = "cma_es"
@@ -32,11 +35,13 @@ def evolve(
     resume: bool = True,
     env_kwargs: dict[str, Any] | None = None,
     report: Callable[[str], None] = lambda message: None,
+    progress: bool = True,
 ) -> Training:
     """Search a small network into the folder `out`, as `rbgym.agents.training.train` does.
 
     The objective is `return_with_success`. Called again after an interruption, it goes on from the
-    last generation. Raises ValueError for bad arguments, and if `out` holds another run.
+    last generation. progress: show a bar at a terminal. Raises ValueError for bad arguments, and if
+    `out` holds another run.
     """
     kwargs = dict(env_kwargs or {})
     chosen = presets.block(ALGORITHM, env_id, hyperparameters, changes)
@@ -53,16 +58,17 @@ def evolve(
     if folder.results.exists():
         return Training(folder, read_json(folder.results), None)
     resumed = file.exists()
-    found = search(
-        env_id,
-        first,
-        **settings,
-        seed=seed,
-        objective=return_with_success,
-        env_kwargs=kwargs,
-        path=file,
-        progress=_telling(report),
-    )
+    with bar() if progress else nullcontext() as shown:
+        found = search(
+            env_id,
+            first,
+            **settings,
+            seed=seed,
+            objective=return_with_success,
+            env_kwargs=kwargs,
+            path=file,
+            progress=_telling(report, shown, chosen["generations"]),
+        )
     results = _results(found)
     told = {key: config[key] for key in TOLD} | {"training": results}
     policies.write_network(folder.path, found.network, spaces, told)
@@ -106,8 +112,14 @@ def _first(
     return Network.random(sizes, seed, normalizer=normalizer), (seen, done)
 
 
-def _telling(report: Callable[[str], None]) -> Callable[[Generation], None]:
+def _telling(
+    report: Callable[[str], None], shown: Progress | None, generations: int
+) -> Callable[[Generation], None]:
+    count = Counter(shown, "generations", generations) if shown else None
+
     def told(generation: Generation) -> None:
+        if count:
+            count(generation.number + 1, generations)
         if generation.number % 10 == 0:
             success = f"success {100 * generation.success:.1f} %"
             report(f"generation {generation.number}: objective {generation.centre:.1f}, {success}")

@@ -21,6 +21,8 @@ from rbgym.envs.arguments import hint
 
 # Those that may be a schedule, like lin_1e-3.
 SCHEDULED = ("learning_rate", "clip_range", "clip_range_vf")
+# Those beyond which nothing converges.
+_SHARES = ("gamma", "gae_lambda", "tau")
 # Those that may be 0, or -1 for "as many as".
 _NEGATIVE = (
     "gradient_steps",
@@ -104,6 +106,8 @@ def _check_values(algo: str, found: dict[str, Any]) -> None:
             found[key] = _whole(key, value, least=-1 if key in _NEGATIVE else 1)
         elif isinstance(usual, float) and not is_number and key not in SCHEDULED:
             raise ValueError(f"{key} must be a number, got {value!r}")
+        elif key in _SHARES and not 0 <= value <= 1:
+            raise ValueError(f"{key} must be from 0 to 1, got {value!r}")
     if isinstance(found.get("train_freq"), list) and found["n_envs"] > 1:
         raise ValueError(f"train_freq must be a number of steps with {found['n_envs']} n_envs, "
                          f"got {found['train_freq']!r}")  # fmt: skip

@@ -5,10 +5,10 @@ Stable-Baselines3's own is told of every step: with 128 lanes that took half of 
 
 import time
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
+
+from rbgym.agents.terminal import bar
 
 _INTERVAL = 0.5  # between two updates [s]
 
@@ -18,13 +18,7 @@ class ProgressCallback(BaseCallback):
 
     def __init__(self, timesteps: int) -> None:
         super().__init__()
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-        )
-        self.bar = Progress(*columns, console=Console(stderr=True), auto_refresh=False)
+        self.bar = bar(refresh=False, remaining=True)
         self.task = self.bar.add_task("training", total=timesteps)
         self.shown = 0.0
 

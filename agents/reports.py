@@ -2,40 +2,25 @@
 
 import csv
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
 from rbgym import integrators
 from rbgym.agents import controllers
 from rbgym.agents.evaluation import Evaluation
+from rbgym.agents.run_folder import replacing
+from rbgym.agents.terminal import print_table, styled
 from rbgym.registration import ENVIRONMENTS
 from rbgym.simulate import Trajectory
 from rbgym.validation import Claim
-
-_LEFT_COLUMNS = frozenset({"name", "title", "env", "policy", "integrator", "potential", "quantity"})
 
 
 def print_json(content: Any) -> None:
     """Write JSON to the standard output; NumPy numbers included."""
     print(json.dumps(content, indent=2, default=lambda value: value.item()))
-
-
-def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Write a table to the standard output, in full width where that is no terminal."""
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=140)
-    table = Table(title=title, title_justify="left")
-    for column in columns:
-        table.add_column(column, justify="left" if column in _LEFT_COLUMNS else "right")
-    for row in rows:
-        table.add_row(*row)
-    console.print(table)
 
 
 def catalogue() -> dict[str, list[dict[str, Any]]]:
@@ -52,63 +37,88 @@ def catalogue() -> dict[str, list[dict[str, Any]]]:
 def print_catalogue(content: Mapping[str, list[dict[str, Any]]]) -> None:
     """Write what `catalogue` returns as tables."""
     envs = ((e["env"], str(e["max_episode_steps"])) for e in content["environments"])
-    print_table("Environments", ("env", "steps"), envs)
-    rows = (
-        (
-            i["name"],
-            i["title"],
-            str(i["order"]),
-            *("; ".join(i["conserves"].get(p, ())) or "-" for p in ("none", "heavy_top")),
-            i["source"],
-        )
-        for i in content["integrators"]
-    )
+    print_table("Environments", ("env", "longest episode [steps]"), envs)
+    rows = ((i["name"], i["title"], str(i["order"]), *_conserved(i), i["source"])
+            for i in content["integrators"])  # fmt: skip
     columns = ("name", "title", "order", "conserves free", "conserves in gravity", "source")
-    print_table("Integrators", columns, rows)
+    dropped = ("source", "title", "conserves in gravity", "conserves free")
+    print_table("Integrators", columns, rows, optional=dropped)
     print_table("Controllers", ("name",), ((c["name"],) for c in content["controllers"]))
+
+
+def _conserved(record: Mapping[str, Any]) -> Iterator[str]:
+    for potential in ("none", "heavy_top"):
+        names = record["conserves"].get(potential, ())
+        yield ", ".join(name.replace("_", " ") for name in names) or "-"
 
 
 def print_drift(trajectory: Trajectory) -> None:
     """Write the largest and the final error of each invariant."""
     drift = trajectory.drift()
     rows = ((name, f"{e['max']:.3g}", f"{e['final']:.3g}") for name, e in drift.items())
-    steps = f"t = {trajectory.time[-1]:.6g} s, {trajectory.redone} steps solved again"
-    print_table(f"Drift until {steps}", ("quantity", "max", "final"), rows)
+    title = f"Drift {_until(trajectory)}; {trajectory.redone} steps solved again"
+    print_table(title, ("quantity", "max", "final"), rows)
 
 
-def write_trajectory(trajectory: Trajectory, path: Path) -> None:
-    """Write a CSV file with one line for each recorded instant."""
-    header = ["time", "qw", "qx", "qy", "qz", "wx", "wy", "wz", "Lx", "Ly", "Lz", "energy"]
-    columns = (
-        trajectory.time,
-        trajectory.quaternion,
-        trajectory.angular_velocity,
-        trajectory.angular_momentum,
-        trajectory.energy,
+def print_drifts(trajectories: Mapping[str, Trajectory]) -> None:
+    """Write the largest errors of several integrators, side by side."""
+    drifts = {name: trajectory.drift() for name, trajectory in trajectories.items()}
+    first = next(iter(trajectories))
+    quantities = [quantity.replace("_", " ") for quantity in drifts[first]]
+    rows = (
+        (name, *(f"{error['max']:.2g}" for error in drift.values()))
+        for name, drift in drifts.items()
     )
-    with path.open("w", newline="", encoding="utf-8") as file:
+    title = f"Largest drift {_until(trajectories[first])}"
+    print_table(title, ("integrator", *quantities), rows, optional=quantities[:0:-1])
+
+
+def _until(trajectory: Trajectory) -> str:
+    return f"until t = {trajectory.time[-1]:.6g} s, relative where it can be"
+
+
+def write_trajectories(trajectories: Mapping[str, Trajectory], path: Path) -> None:
+    """Write a CSV file with one line for each recorded instant; of several, with their names."""
+    header = ["time", "qw", "qx", "qy", "qz", "wx", "wy", "wz", "Lx", "Ly", "Lz", "energy"]
+    several = len(trajectories) > 1
+    with (
+        replacing(path) as temporary,
+        temporary.open("w", newline="", encoding="utf-8") as file,
+    ):
         writer = csv.writer(file)
-        writer.writerow(header)
-        writer.writerows(np.column_stack(columns).tolist())
+        writer.writerow([*(["integrator"] if several else []), *header])
+        for name, one in trajectories.items():
+            motion = (one.quaternion, one.angular_velocity, one.angular_momentum, one.energy)
+            lines = np.column_stack((one.time, *motion)).tolist()
+            writer.writerows([name, *line] if several else line for line in lines)
 
 
 def print_evaluations(evaluations: Mapping[str, Evaluation]) -> None:
     """Write one line for each policy."""
-    columns = ("policy", "return", "success", "95 % interval", "final error", "settling", "length")
+    columns = (
+        "policy",
+        "success [%]",
+        "95 % interval [%]",
+        "settling [s]",
+        "final error [deg]",
+        "return",
+        "length [steps]",
+    )
     rows = (
         (
             name,
+            f"{100 * e.success_rate:.1f}",
+            "{:.1f} - {:.1f}".format(*(100 * bound for bound in e.success_interval)),
+            "-" if e.settling_time is None else f"{e.settling_time:.2f}",
+            f"{e.final_error:.3f}",
             f"{e.mean_return:.1f} ± {e.std_return:.1f}",
-            f"{100 * e.success_rate:.1f} %",
-            "{:.1f} - {:.1f} %".format(*(100 * bound for bound in e.success_interval)),
-            f"{e.final_error:.3f}°",
-            "-" if e.settling_time is None else f"{e.settling_time:.2f} s",
             f"{e.length:.1f}",
         )
         for name, e in evaluations.items()
     )
     episodes = next(iter(evaluations.values())).episodes
-    print_table(f"{episodes} fixed start states", columns, rows)
+    dropped = ("length [steps]", "95 % interval [%]", "return", "final error [deg]")
+    print_table(f"{episodes} fixed start states", columns, rows, optional=dropped)
 
 
 def claims_as_dicts(claims: Iterable[Claim]) -> list[dict[str, Any]]:
@@ -116,16 +126,40 @@ def claims_as_dicts(claims: Iterable[Claim]) -> list[dict[str, Any]]:
     return [claim._asdict() for claim in claims]
 
 
+def print_claims(title: str, claims: Iterable[Claim], otherwise: str = "BROKEN") -> None:
+    """Write one line for each claim. otherwise: the word for what does not hold."""
+    columns = ("integrator", "case", "quantity", "declared", "measured", "bound", "verdict")
+    rows = (
+        (*c[:4], f"{c.measured:.3g}", f"{c.bound:.3g}", "ok" if c.passed else otherwise)
+        for c in claims
+    )
+    print_table(title, columns, rows, optional=("bound", "case"))
+
+
+def print_card(content: Mapping[str, Any]) -> None:
+    """Write what `Card.as_dict` returns: tables at a terminal, elsewhere Markdown."""
+    from rbgym.agents import card_report
+
+    if not styled():
+        print(card_report.markdown(content))
+        return
+    (headings, merits), (of_starts, rates) = card_report.tables(content)
+    dropped = (*headings[7:], "overshoot", "95 % interval", "effort")
+    print_table(content["env_id"], ("policy", *headings[1:]), merits, optional=dropped)
+    print_table("Success by category", ("policy", *of_starts[1:]), rates)
+
+
 def print_bench(result: Mapping[str, Any]) -> None:
     """Write what `rbgym.agents.bench.bench` returns."""
+    ratio = "ratio to CartPole"
     vector = (
-        (name, f"{v['steps_per_second'] / 1e6:.2f} M/s", f"{v['ratio']:.2f}")
+        (name, f"{v['steps_per_second'] / 1e6:.2f}", f"{v['ratio']:.2f}")
         for name, v in result["vector"].items()
     )
-    title = f"{result['lanes']} lanes, one thread, env-steps"
-    print_table(title, ("name", "speed", "ratio to CartPole"), vector)
+    title = f"{result['lanes']} lanes, one thread"
+    print_table(title, ("name", "speed [million env-steps/s]", ratio), vector)
     single = (
-        (name, f"{s['microseconds']:.2f} us", f"{s['ratio']:.2f}")
+        (name, f"{s['microseconds']:.2f}", f"{s['ratio']:.2f}")
         for name, s in result["single"].items()
     )
-    print_table("One env.step, unwrapped", ("name", "time", "ratio to CartPole"), single)
+    print_table("One env.step, unwrapped", ("name", "time [us]", ratio), single)

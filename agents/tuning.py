@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import optuna
-from sqlalchemy.exc import ArgumentError
+from optuna.exceptions import StorageInternalError
+from sqlalchemy.exc import SQLAlchemyError
 
 from rbgym.agents.algorithms import is_off_policy
 from rbgym.agents.cases import TUNING_SEEDS, joined, play_category, shared, task_of
@@ -28,13 +29,15 @@ def tune(
     seed: int = 0,
     space: Space | None = None,
     report: Callable[[str], None] = lambda message: None,
+    progress: Callable[[int, int], None] = lambda done, trials: None,
 ) -> optuna.Study:
     """Run trials of a study, and return it; `study.best_params` are the best hyperparameters.
 
     What is maximised is the mean return of 64 episodes after `timesteps` of training. Their start
     states belong neither to the test set nor to the training. storage: a URL that Optuna
     understands; None for SQLite in runs/tune. A study that is there goes on, with as many trials
-    more. space: hyperparameters of a trial; None for those of `usual`.
+    more. space: hyperparameters of a trial; None for those of `usual`. report: told in words what
+    a trial gave; progress: called with (done, trials) before the first and after each.
     Raises ValueError for bad arguments.
     """
     if trials < 1:
@@ -51,7 +54,7 @@ def tune(
         study = optuna.create_study(
             storage=storage, study_name=name, direction="maximize", load_if_exists=True
         )
-    except (ArgumentError, ImportError) as error:
+    except (SQLAlchemyError, StorageInternalError, ImportError) as error:
         raise ValueError(f"storage must be a URL of a database, got {storage!r}: {error}") from None
     # Not the same trials again where a study goes on.
     again = np.random.SeedSequence([seed, len(study.trials)]).generate_state(1)[0]
@@ -75,7 +78,13 @@ def tune(
         return score
 
     # Hyperparameters that an algorithm refuses, or that diverge, are a failed trial, not the end.
-    study.optimize(objective, n_trials=trials, catch=(ValueError,))
+    before = len(study.trials)
+    progress(0, trials)
+
+    def counted(study: optuna.Study, trial: optuna.trial.FrozenTrial) -> None:
+        progress(trial.number + 1 - before, trials)
+
+    study.optimize(objective, n_trials=trials, catch=(ValueError,), callbacks=[counted])
     return study
 
 

@@ -5,12 +5,9 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
 from rbgym import integrators, validation
 from rbgym.agents import reports
+from rbgym.agents.terminal import Counter, bar
 from rbgym.validation import Claim
 
 PaperClaims = list[tuple[str, str, list[Claim]]]
@@ -39,14 +36,9 @@ class Found(NamedTuple):
             return
         for name, source, found in self.papers:
             verdict = "reproduced" if all(c.passed for c in found) else "not reproduced in full"
-            typer.echo(f"{name} ({source}): {verdict}")
-            typer.echo(_indented(found))
-        typer.echo(validation.table(self.claims))
-
-
-def _indented(claims: Sequence[Claim]) -> str:
-    lines = validation.table(claims).splitlines()[1:-1]
-    return "\n".join(f"    {line.replace('BROKEN', 'differs')}" for line in lines)
+            reports.print_claims(f"{name} ({source}): {verdict}", found, otherwise="differs")
+        broken = sum(not claim.passed for claim in self.claims)
+        reports.print_claims(f"{len(self.claims)} declarations, {broken} broken", self.claims)
 
 
 def run(
@@ -65,21 +57,10 @@ def run(
     """
     if ray is not None:
         from rbgym.agents.distributed import connected, spread
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    console = Console(stderr=True)
-    hidden = not console.is_terminal
-    with (
-        Progress(*columns, console=console, transient=True, disable=hidden) as bar,
-        nullcontext() if ray is None else connected(ray),
-    ):
+    with bar() as shown, nullcontext() if ray is None else connected(ray):
 
         def counting(what: str) -> Counter:
-            return Counter(bar, what)
+            return Counter(shown, what)
 
         by: Any = {"jobs": jobs} if ray is None else {"mapped": spread}
         claims = validation.validate(
@@ -95,13 +76,3 @@ def run(
             figures = all_figures(list(names or integrators.names()), counting("figures"))
             write_report(html, claims, said, figures)
     return Found(claims, said)
-
-
-class Counter:
-    """Shows (done, all) as one line of the progress bar."""
-
-    def __init__(self, bar: Progress, what: str) -> None:
-        self.bar, self.task = bar, bar.add_task(what, total=None)
-
-    def __call__(self, done: int, total: int) -> None:
-        self.bar.update(self.task, completed=done, total=total)

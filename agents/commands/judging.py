@@ -6,21 +6,42 @@ from typing import Annotated
 
 import typer
 
-from rbgym.agents.commands.app import app
-from rbgym.agents.commands.options import EnvArgs, Json, Plot, Ray, Unpickle, pairs
+from rbgym.agents.commands import completion
+from rbgym.agents.commands.app import JUDGE, app, examples
+from rbgym.agents.commands.options import Env, EnvArgs, Json, Plot, Ray, Unpickle, beside, pairs
 
 
-@app.command()
+@app.command(
+    rich_help_panel=JUDGE,
+    epilog=examples(
+        "rbgym evaluate AttitudeSlew-v0 --policy pretrained --policy pd",
+        "rbgym evaluate pd lqr --env AttitudeTracking-v0 --episodes 64",
+        "rbgym evaluate runs/first --compare pd --plot comparison.png",
+    ),
+)
 def evaluate(
     targets: Annotated[
         list[str],
-        typer.Argument(help="Environment, and folders, controllers (pd) or 'pretrained'."),
+        typer.Argument(
+            help="Environment, and folders, controllers (pd) or 'pretrained'.",
+            autocompletion=completion.targets,
+        ),
     ],
     policy: Annotated[
-        list[str] | None, typer.Option("--policy", "--compare", help="One more target.")
+        list[str] | None,
+        typer.Option(
+            "--policy",
+            "--compare",
+            help="One more target.",
+            autocompletion=completion.policies,
+        ),
     ] = None,
     env: Annotated[
-        str | None, typer.Option(help="Environment; default: the first run's, or RigidTop-v0.")
+        str | None,
+        typer.Option(
+            help="Environment; default: the first run's, or RigidTop-v0.",
+            autocompletion=completion.environments,
+        ),
     ] = None,
     unpickle: Unpickle = None,
     episodes: Annotated[int, typer.Option(help="Start states of the test set.")] = 256,
@@ -29,11 +50,15 @@ def evaluate(
 ) -> None:
     """Measure policies and controllers on the same fixed start states."""
     from rbgym.agents import comparison, reports
+    from rbgym.agents.terminal import Counter, bar
 
     env, targets = _env_among(targets, env)
     if not [*targets, *(policy or [])]:
         raise ValueError("--policy must name a controller, a folder or 'pretrained', got none")
-    evaluations = comparison.compare([*targets, *(policy or [])], env, episodes, unpickle)
+    with bar() as shown:
+        counter = Counter(shown, "policies")
+        asked = [*targets, *(policy or [])]
+        evaluations = comparison.compare(asked, env, episodes, unpickle, counter)
     if plot:
         from rbgym.agents.plots import plot_comparison
 
@@ -44,30 +69,45 @@ def evaluate(
         reports.print_evaluations(evaluations)
 
 
-@app.command()
+@app.command(
+    rich_help_panel=JUDGE,
+    epilog=examples(
+        "rbgym card RigidTop-v0 --policy pd --policy lqr --episodes 64",
+        "rbgym card AttitudeSlew-v0 --out cards/slew",
+        "rbgym card Detumble-v0 --env-arg integrator=akw --json",
+    ),
+)
 def card(
-    env: Annotated[str, typer.Argument(help="Environment, see rbgym list.")],
+    env: Env,
     policy: Annotated[
         list[str] | None,
-        typer.Option(help="Controller, 'pretrained' or folder; default: all that fit."),
+        typer.Option(
+            help="Controller, 'pretrained' or folder; default: all that fit.",
+            autocompletion=completion.policies,
+        ),
     ] = None,
     episodes: Annotated[int, typer.Option(help="Start states of the test set.")] = 256,
-    out: Annotated[Path | None, typer.Option(help="Write OUT.md, OUT.json and OUT.png.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write OUT.md, OUT.json and OUT.png.", callback=beside)
+    ] = None,
     env_arg: EnvArgs = None,
     ray: Ray = None,
     as_json: Json = False,
 ) -> None:
-    """Compare controllers and policies on a task's test set, by many figures of merit."""
+    """Compare controllers and policies on a task, by many figures of merit."""
     from rbgym.agents import card_report, reports
     from rbgym.agents.card import make_card
     from rbgym.agents.engines import spread_over
+    from rbgym.agents.terminal import Counter, bar
 
     kwargs = pairs("env-arg", env_arg)
-    made = make_card(env, policy or (), episodes=episodes, env_kwargs=kwargs, **spread_over(ray))
+    with bar() as shown:
+        spread = spread_over(ray, Counter(shown, "sets of episodes"))
+        made = make_card(env, policy or (), episodes=episodes, env_kwargs=kwargs, spread=spread)
     if out:
         card_report.write(made, out)
     content = made.as_dict()
-    reports.print_json(content) if as_json else typer.echo(card_report.markdown(content))
+    reports.print_json(content) if as_json else reports.print_card(content)
 
 
 def _env_among(targets: list[str], env: str | None) -> tuple[str | None, list[str]]:
@@ -75,7 +115,8 @@ def _env_among(targets: list[str], env: str | None) -> tuple[str | None, list[st
     named = [
         target for target in targets if re.search(r"-v\d+$", target) and not Path(target).exists()
     ]
-    if len(named) + (env is not None) > 1:
-        raise ValueError(f"targets must name one environment at most, got {[*named, env]}")
+    asked = [*named, *([env] if env else [])]
+    if len(asked) > 1:
+        raise ValueError(f"targets must name one environment at most, got {asked}")
     env = env or (named[0] if named else None)
     return env, [target for target in targets if target not in named]

@@ -5,24 +5,47 @@ from typing import Annotated, Any
 
 import typer
 
-from rbgym.agents.commands.app import app
-from rbgym.agents.commands.options import EnvArgs, Json, pairs
+from rbgym.agents.commands import completion
+from rbgym.agents.commands.app import TRAIN, app, examples
+from rbgym.agents.commands.options import Env, EnvArgs, Json, folder_to_make, pairs, say
 
 
-@app.command()
+@app.command(
+    rich_help_panel=TRAIN,
+    epilog=examples(
+        "rbgym train RigidTop-v0 --timesteps 100000 --out runs/first",
+        "rbgym train TopSwingUp-v0 --algo cma_es",
+        "rbgym train AttitudeSlew-v0 --set learning_rate=1e-3 --env-arg integrator=akw",
+    ),
+)
 def train(
-    env: Annotated[str, typer.Argument(help="Environment, see rbgym list.")],
+    env: Env,
     algo: Annotated[
-        str, typer.Option(help="ppo, sac, td3, tqc, recurrent_ppo or cma_es; ppo with rllib.")
+        str,
+        typer.Option(
+            help="ppo, sac, td3, tqc, recurrent_ppo or cma_es; ppo with rllib.",
+            autocompletion=completion.algorithms,
+        ),
     ] = "ppo",
-    engine: Annotated[str, typer.Option(help="sb3, or rllib for many machines.")] = "sb3",
+    engine: Annotated[
+        str,
+        typer.Option(help="sb3, or rllib for many machines.", autocompletion=completion.engines),
+    ] = "sb3",
     out: Annotated[
-        Path | None, typer.Option(help="Folder of the run; default runs/ENV-ALGO-SEED.")
+        Path | None,
+        typer.Option(
+            help="Folder of the run; default runs/ENV-ALGO-SEED.", callback=folder_to_make
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of training.")] = 0,
     timesteps: Annotated[int | None, typer.Option(help="Env steps; default as tuned.")] = None,
     hyperparameters: Annotated[
-        Path | None, typer.Option(help="YAML like that of rl-baselines3-zoo, in place of ours.")
+        Path | None,
+        typer.Option(
+            help="YAML like that of rl-baselines3-zoo, in place of ours.",
+            exists=True,
+            dir_okay=False,
+        ),
     ] = None,
     change: Annotated[
         list[str] | None, typer.Option("--set", help="KEY=VALUE, one hyperparameter.")
@@ -47,7 +70,10 @@ def train(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Train a policy; the same command resumes an interrupted run from its last checkpoint."""
+    """Train a policy.
+
+    The same command resumes an interrupted run from its last checkpoint; a finished one stays.
+    """
     from rbgym.agents import engines, reports
 
     name = algo if engine == "sb3" else f"{engine}-{algo}"
@@ -61,7 +87,7 @@ def train(
         changes=pairs("set", change),
         env_kwargs=pairs("env-arg", env_arg),
         resume=not overwrite,
-        report=lambda message: typer.echo(message, err=True),
+        report=say,
         timesteps=timesteps,
         checkpoint_every=checkpoint_every,
         evaluate_every=evaluate_every,
@@ -82,10 +108,19 @@ def train(
         typer.echo(f"trained {steps} steps in {seconds:.1f} s: {done.folder.policy}")
 
 
-@app.command()
+@app.command(
+    rich_help_panel=TRAIN,
+    epilog=examples(
+        "rbgym tune RigidTop-v0 --trials 20",
+        "rbgym tune AttitudeSlew-v0 --algo sac --timesteps 50000",
+        "rbgym tune AttitudeSlew-v0 --storage sqlite:///slew.db --json",
+    ),
+)
 def tune(
-    env: Annotated[str, typer.Argument(help="Environment, see rbgym list.")],
-    algo: Annotated[str, typer.Option(help="As for train.")] = "ppo",
+    env: Env,
+    algo: Annotated[
+        str, typer.Option(help="As for train.", autocompletion=completion.algorithms)
+    ] = "ppo",
     trials: Annotated[int, typer.Option(help="How many trainings more.")] = 20,
     timesteps: Annotated[int, typer.Option(help="Env steps of each.")] = 100_000,
     storage: Annotated[
@@ -94,18 +129,24 @@ def tune(
     seed: Annotated[int, typer.Option(help="Of the search and of each training.")] = 0,
     as_json: Json = False,
 ) -> None:
-    """Search for hyperparameters with Optuna; the same command goes on with a study."""
-    from rbgym.agents import reports, tuning
+    """Search for hyperparameters with Optuna.
 
-    study = tuning.tune(
-        env,
-        algo,
-        trials=trials,
-        timesteps=timesteps,
-        storage=storage,
-        seed=seed,
-        report=lambda message: typer.echo(message, err=True),
-    )
+    The same command goes on with the study, with as many trials more.
+    """
+    from rbgym.agents import reports, tuning
+    from rbgym.agents.terminal import Counter, bar
+
+    with bar() as shown:
+        study = tuning.tune(
+            env,
+            algo,
+            trials=trials,
+            timesteps=timesteps,
+            storage=storage,
+            seed=seed,
+            report=say,
+            progress=Counter(shown, "trials"),
+        )
     best: dict[str, Any] = {
         "trial": study.best_trial.number,
         "return": study.best_value,

@@ -5,23 +5,38 @@ from typing import Annotated
 
 import typer
 
-from rbgym.agents.commands.app import app
-from rbgym.agents.commands.options import Json, Ray
+from rbgym.agents.commands import completion
+from rbgym.agents.commands.app import MEASURE, app, examples
+from rbgym.agents.commands.options import Json, Ray, to_write
 
 
-@app.command()
+@app.command(
+    rich_help_panel=MEASURE,
+    epilog=examples(
+        "rbgym validate quat_em rkn4 --quick",
+        "rbgym validate akw --case soft_wall --steps 100000",
+        "rbgym validate --html report.html",
+    ),
+)
 def validate(
-    names: Annotated[list[str] | None, typer.Argument(help="Integrators; default all.")] = None,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Integrators; default all.", autocompletion=completion.integrators),
+    ] = None,
     case: Annotated[
         list[str] | None,
-        typer.Option(help="none, heavy_top, soft_wall or gravity_gradient; default all."),
+        typer.Option(
+            help="none, heavy_top, soft_wall or gravity_gradient; default all.",
+            autocompletion=completion.cases,
+        ),
     ] = None,
     steps: Annotated[int, typer.Option(help="Length of each run.")] = 20_000,
     quick: Annotated[
         bool, typer.Option("--quick", help="In gravity only, short runs, nothing of the papers.")
     ] = False,
     html: Annotated[
-        Path | None, typer.Option(help="Write a page with all claims and figures.")
+        Path | None,
+        typer.Option(help="Write a page with all claims and figures.", callback=to_write),
     ] = None,
     jobs: Annotated[int, typer.Option(help="Processes that share the work.")] = 2,
     ray: Ray = None,
@@ -42,15 +57,20 @@ def validate(
         raise typer.Exit(1)
 
 
-@app.command()
+@app.command(
+    rich_help_panel=MEASURE,
+    epilog=examples("rbgym bench", "rbgym bench --rounds 3 --seconds 0.02", "rbgym bench --json"),
+)
 def bench(
     rounds: Annotated[int, typer.Option(help="How often each case is timed.")] = 15,
-    seconds: Annotated[float, typer.Option(help="How long each time.")] = 0.1,
+    seconds: Annotated[float, typer.Option(help="How long each time, in s.")] = 0.1,
     as_json: Json = False,
 ) -> None:
     """Measure throughput beside Gymnasium's CartPole in the same run."""
     from rbgym.agents import reports
     from rbgym.agents.bench import bench as measure
+    from rbgym.agents.terminal import Counter, bar
 
-    result = measure(rounds, seconds)
+    with bar() as shown:
+        result = measure(rounds, seconds, Counter(shown, "rounds"))
     reports.print_json(result) if as_json else reports.print_bench(result)

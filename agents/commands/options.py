@@ -1,12 +1,61 @@
 """Options that several commands have, and how their texts are read."""
 
+import os
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from rbgym.agents.commands import completion
+
+
+def to_write(path: Path | None) -> Path | None:
+    """The file that an option names, or BadParameter where none can be written: before the work."""
+    if path is None:
+        return None
+    folder = path.absolute().parent
+    if path.is_dir():
+        raise typer.BadParameter(f"must be a file, got the folder {str(path)!r}")
+    if not folder.is_dir():
+        raise typer.BadParameter(f"must be a file in a folder that is there, got {str(path)!r}")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise typer.BadParameter(f"must be a file that can be written, got {str(path)!r}")
+    return path
+
+
+def beside(path: Path | None) -> Path | None:
+    """A path that files with its name and endings are written beside: in a folder to be made."""
+    folder_to_make(None if path is None else path.parent)
+    return path
+
+
+def folder_to_make(path: Path | None) -> Path | None:
+    """The folder that an option names, or BadParameter where none can be made: before the work."""
+    if path is None:
+        return None
+    there = next(p for p in (path.absolute(), *path.absolute().parents) if p.exists())
+    if not there.is_dir():
+        raise typer.BadParameter(f"must be a folder, got {str(path)!r}: {str(there)!r} is a file")
+    if not os.access(there, os.W_OK):
+        raise typer.BadParameter(f"must be a folder that can be written, got {str(path)!r}")
+    return path
+
+
+def say(message: str) -> None:
+    """Tell something beside the result: on stderr, above a bar if there is one.
+
+    A bar catches what is printed there, but not what Click's `echo` writes.
+    """
+    print(message, file=sys.stderr)
+
+
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-Plot = Annotated[Path | None, typer.Option(help="Write a plot to this file.")]
+Plot = Annotated[Path | None, typer.Option(help="Write a plot to this file.", callback=to_write)]
+Env = Annotated[
+    str,
+    typer.Argument(help="Environment, see rbgym list.", autocompletion=completion.environments),
+]
 Unpickle = Annotated[
     str | None, typer.Option(help="Algorithm of a model's zip whose author you trust (ppo).")
 ]

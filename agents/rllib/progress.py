@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from rich import progress
-from rich.console import Console
+from rbgym.agents.terminal import bar
 
 
 class Progress(NamedTuple):
@@ -24,15 +23,7 @@ class Bar:
     """Shows steps, mean return of the last episodes and remaining time on stderr."""
 
     def __init__(self, timesteps: int, *, hidden: bool = False) -> None:
-        columns = (
-            progress.TextColumn("{task.description}"),
-            progress.BarColumn(),
-            progress.MofNCompleteColumn(),
-            progress.TimeRemainingColumn(),
-        )
-        self.bar = progress.Progress(
-            *columns, console=Console(stderr=True), auto_refresh=False, disable=hidden
-        )
+        self.bar = bar(refresh=False, remaining=True, hidden=hidden)
         self.task = self.bar.add_task("training", total=timesteps)
 
     def __enter__(self) -> "Bar":

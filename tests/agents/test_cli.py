@@ -67,27 +67,11 @@ def test_simulate_takes_a_full_tensor():
     run_json("simulate", "--inertia", "6,1,0,1,8,0,0,0,5", "--steps", 5)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--integrator", "akv"], "did you mean 'akw'"),
-        (["--inertia", "1,2"], "inertia must be 3 or 9 comma-separated numbers, got '1,2'"),
-        (["--inertia", "1,2,x"], "inertia must be 3 or 9 comma-separated numbers"),
-        (["--inertia", "1,1,9"], "inertia"),
-        (["--dt", "0"], "dt must be a positive finite number, got 0.0"),
-        (["--steps", "0"], "steps must be a positive integer, got 0"),
-        (["--steps", "3", "--csv", "/nowhere/x.csv"], "/nowhere/x.csv"),
-    ],
-)
-def test_simulate_refuses_bad_input_in_one_line(arguments, message):
-    assert_refused(message, "simulate", *arguments)
-
-
 def test_evaluate_prints_a_controller():
     content = run_json("evaluate", "pd", "--episodes", 16)
     assert content["pd"]["success_rate"] == 1
     assert len(content["pd"]["success_interval"]) == 2
-    assert "100.0 %" in run("evaluate", "pd", "--episodes", 16).stdout
+    assert "pd            100.0" in run("evaluate", "pd", "--episodes", 16).stdout
 
 
 def test_train_evaluate_and_compare_with_a_plot(tmp_path):
@@ -134,33 +118,6 @@ def test_tune_keeps_its_study_and_goes_on_with_it(tmp_path):
     again = run(*search).stdout
     assert "best of 2 trials" in again
     assert "--set gamma=" in again
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["evaluate", "pid"], "is neither a folder nor 'pretrained' nor one of the controllers"),
-        (["evaluate", "/tmp"], "'/tmp/policy.json' is not there"),
-        (["evaluate", "RigidTop-v0", "--policy", "pyproject.toml"], "must be a folder or one of"),
-        (["train", "RigidTop-v0", "--out", "x", "--set", "n_epoch=2"], "did you mean 'n_epochs'"),
-        (["train", "RigidTop-v0", "--out", "x", "--set", "n_epochs"], "--set must be KEY=VALUE"),
-        (["train", "CartPole-v1", "--out", "x", "--algo", "sac"], "algo must be ppo"),
-        (["evaluate", "RigidTop-v0"], "--policy must name a controller"),
-        (["evaluate", "RigidTop-v0", "Detumble-v0", "pd"], "one environment at most"),
-        (["tune", "RigidTop-v0", "--storage", "study.db"], "storage must be a URL of a database"),
-        (["tune", "RigidTop-v0", "--algo", "cma_es"], "algo must be one of"),
-        (["tune", "RigidTop-v0", "--trials", "0"], "trials must be a positive integer, got 0"),
-        (["card", "CartPole-v1"], "env_id must be a task of rbgym"),
-        (["evaluate", "pd", "--episodes", "0"], "episodes must be from 1 to 256, got 0"),
-        (["evaluate", "pd", "--env", "RigidTop-v7"], "RigidTop"),
-        (["train", "RigidTop-v0", "--out", "x", "--algo", "dqn"], "algo must be one of"),
-        (["train", "RigidTip-v0", "--out", "x"], "Did you mean: `RigidTop`?"),
-        (["validate", "akv"], "did you mean 'akw'"),
-        (["bench", "--rounds", "0"], "rounds and seconds must be positive"),
-    ],
-)
-def test_bad_input_ends_with_one_line_and_status_2(arguments, message):
-    assert_refused(message, *arguments)
 
 
 def test_validate_exits_with_1_on_a_broken_promise(monkeypatch):

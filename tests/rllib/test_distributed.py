@@ -99,7 +99,7 @@ def test_a_card_on_a_cluster_that_loses_a_node_equals_that_of_one_machine(
     monkeypatch.setattr(
         distributed, "spread", lambda f, cases, **_: whole(doomed(f, node, sign), cases)
     )
-    spread_to = engines.spread_over("auto")["spread"]  # as `rbgym card --ray auto`
+    spread_to = engines.spread_over("auto")  # as `rbgym card --ray auto`
     with killed_when_busy(nodes, sign):
         spread_out = make_card(*chosen, episodes=16, spread=spread_to)
     assert nodes.worker is None

@@ -1,0 +1,166 @@
+"""The page that `rbgym` alone shows, every command's examples, and what the shell completes."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("typer")
+
+import typer
+from typer.main import get_command
+from typer.testing import CliRunner
+
+import rbgym
+from rbgym import integrators
+from rbgym.agents import controllers
+from rbgym.agents.cli import app
+from rbgym.agents.commands import completion
+from rbgym.agents.commands.app import PANELS, examples_of
+from rbgym.registration import ENVIRONMENTS
+
+DOCS = Path(__file__).resolve().parents[2]
+ROOT = get_command(app)
+GROUP = typer.Context(ROOT, info_name="rbgym")
+NAMES = ROOT.list_commands(GROUP)
+COMMANDS = {name: ROOT.get_command(GROUP, name) for name in NAMES}
+EXAMPLES = [(name, line) for name, c in COMMANDS.items() for line in examples_of(c)]
+# They take a moment; the others train, measure for long, or need a run that is there.
+CHEAP = (
+    "rbgym list",
+    "rbgym simulate -i quat_em -i rkn4 -i trap --dt 0.05 --steps 10000",
+    "rbgym simulate --mgl 20 --omega 0,0,50 --quaternion 0.8,0.6,0,0",
+)
+
+
+def words(line: str) -> list[str]:
+    """Those after `rbgym`, up to a pipe or a comment."""
+    return shlex.split(line.split("|")[0], comments=True)[1:]
+
+
+def test_rbgym_alone_shows_the_commands_in_groups_and_three_examples():
+    page = CliRunner().invoke(app, [], prog_name="rbgym")
+    assert page.exit_code == 0
+    assert page.stdout == CliRunner().invoke(app, ["--help"], prog_name="rbgym").stdout
+    lines = page.stdout.splitlines()
+    places = [lines.index(f"{panel}:") for panel in PANELS]
+    assert places == sorted(places)
+    assert [
+        line.split()[0] for line in lines if line.startswith("  ") and line.split()[0] in NAMES
+    ] == NAMES
+    assert len(examples_of(ROOT)) == 3
+    assert all(f"    {line}" in lines for line in examples_of(ROOT))
+    assert len(lines) < 40
+
+
+def test_every_command_stands_in_a_group_of_the_page():
+    assert {command.rich_help_panel for command in COMMANDS.values()} == set(PANELS)
+
+
+def test_the_version_is_that_of_the_package():
+    assert CliRunner().invoke(app, ["--version"]).stdout == f"rbgym {rbgym.__version__}\n"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_help_of_every_command_ends_with_two_or_three_examples(name):
+    shown = CliRunner().invoke(app, [name, "--help"], prog_name="rbgym").stdout
+    examples = examples_of(COMMANDS[name])
+    assert len(examples) in (2, 3)
+    assert all(line.startswith(f"rbgym {name}") for line in examples)
+    assert shown.endswith("\n".join(["  Examples:", *(f"    {line}" for line in examples), ""]))
+
+
+def published() -> list[str]:
+    """The commands that README and pages show, in blocks and in running text."""
+    texts = [DOCS / "README.md", *(DOCS / "docs").glob("*.md")]
+    found = []
+    for text in (file.read_text("utf-8") for file in texts):
+        for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL):
+            found += [line for line in block.splitlines() if line.startswith("rbgym ")]
+        found += [" ".join(one.split()) for one in re.findall(r"`(rbgym \w[^`]*)`", text)]
+    placeholders = re.compile(r"[{\[]|\bENV\b")
+    alone = {f"rbgym {name}" for name in NAMES}
+    return sorted({line for line in found if not placeholders.search(line)} - alone)
+
+
+@pytest.mark.parametrize(
+    "line", [*(line for _, line in EXAMPLES), *examples_of(ROOT), *published()]
+)
+def test_every_command_that_is_shown_can_be_parsed_and_names_what_there_is(
+    line, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    Path("my.yml").touch()
+    name, *arguments = words(line)
+    COMMANDS[name].make_context(name, arguments)
+    ids = [word for word in arguments if re.fullmatch(r"[A-Za-z]+-v\d", word)]
+    assert set(ids) <= set(ENVIRONMENTS)
+
+
+@pytest.mark.parametrize("line", CHEAP)
+def test_examples_that_are_cheap_run(line):
+    assert line in [shown for _, shown in EXAMPLES]
+    done = CliRunner().invoke(app, words(line))
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout
+
+
+def completed(shell: str, line: str) -> list[str]:
+    """What the shell offers for the last word of the line."""
+    typed = line.split(" ")
+    bash = {"COMP_WORDS": line, "COMP_CWORD": str(len(typed) - 1)}
+    given = bash if shell == "bash" else {"_TYPER_COMPLETE_ARGS": line}
+    environment = {"_RBGYM_COMPLETE": f"complete_{shell}", **given}
+    done = CliRunner().invoke(app, [], env=environment, prog_name="rbgym")
+    if shell == "bash":
+        return done.stdout.split()
+    return re.findall(r'^(?:_arg.*?\(\()?"(\S+?)"', done.stdout, re.MULTILINE)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("rbgym ", NAMES),
+        ("rbgym train Attitude", [e for e in ENVIRONMENTS if e.startswith("Attitude")]),
+        ("rbgym card ", list(ENVIRONMENTS)),
+        ("rbgym simulate -i ak", ["akw", "akw_dg"]),
+        ("rbgym simulate --integrator ", integrators.names()),
+        ("rbgym validate quat_em r", ["rrr", "rkn4"]),
+        ("rbgym validate --case s", ["soft_wall"]),
+        ("rbgym train RigidTop-v0 --algo s", ["sac"]),
+        ("rbgym train RigidTop-v0 --engine ", ["sb3", "rllib"]),
+        ("rbgym evaluate RigidTop-v0 --policy ", [*controllers.names(), "pretrained"]),
+        ("rbgym evaluate RigidTop-v0 p", ["pd", "pretrained"]),
+    ],
+)
+def test_the_shell_completes_the_names_of_the_catalogues(
+    shell, line, offered, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    assert completed(shell, line) == offered
+
+
+def test_the_shell_completes_finished_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, file in (("done", "policy.json"), ("begun", "config.json")):
+        (tmp_path / "runs" / name).mkdir(parents=True)
+        (tmp_path / "runs" / name / file).touch()
+    assert completed("bash", "rbgym evaluate runs/") == ["runs/done"]
+
+
+def test_the_algorithms_that_are_completed_are_those_that_can_be_trained():
+    pytest.importorskip("stable_baselines3")
+    from rbgym.agents import algorithms, evolving
+
+    trained = {*algorithms.ALGORITHMS, evolving.ALGORITHM}
+    assert set(completion.algorithms("")) == trained
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_completion_script_of_a_shell_asks_rbgym(shell, monkeypatch):
+    monkeypatch.setattr("shellingham.detect_shell", lambda: (shell, f"/bin/{shell}"))
+    shown = CliRunner().invoke(app, ["--show-completion"], prog_name="rbgym")
+    assert shown.exit_code == 0
+    assert f"_RBGYM_COMPLETE=complete_{shell}" in shown.stdout

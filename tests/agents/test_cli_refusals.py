@@ -1,0 +1,189 @@
+"""Every option with a wrong value: one line on stderr, exit status 2, and nothing written."""
+
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("typer")
+
+import typer
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from rbgym.agents.cli import app
+
+ROOT = get_command(app)
+GROUP = typer.Context(ROOT, info_name="rbgym")
+COMMANDS = {name: ROOT.get_command(GROUP, name) for name in ROOT.list_commands(GROUP)}
+
+# Command, argument or option, wrong values and words of the message. `file` and `folder` are there,
+# `nowhere` is not.
+WRONG = [
+    ("list", "--module", ["nowhere"], "No module named 'nowhere'"),
+    ("simulate", "--integrator", ["akv"], "did you mean 'akw'"),
+    ("simulate", "-i", ["akw -i akv"], "did you mean 'akw'"),
+    ("simulate", "--inertia", ["1,2", "1,2,x"], "inertia must be 3 or 9 comma-separated numbers"),
+    ("simulate", "--inertia", ["nan,1,1", "1,1,9", "-1,1,1", "1,2,3,4,5,6,7,8,9"], "inertia must"),
+    ("simulate", "--omega", ["1,2"], "omega must be 3 comma-separated numbers, got '1,2'"),
+    ("simulate", "--omega", ["nan,1,1", "inf,1,1"], "angular_velocity must be finite"),
+    ("simulate", "--quaternion", ["1,0,0", "0,0,0,0", "nan,0,0,0"], "quaternion must"),
+    ("simulate", "--dt", ["0", "-1", "nan", "inf"], "dt must be a positive finite number"),
+    ("simulate", "--steps", ["0", "-5"], "steps must be a positive integer"),
+    ("simulate", "--steps", ["9" * 30], "steps must be at most 1,000,000,000,000"),
+    ("simulate", "--mgl", ["nan", "inf"], "mgl must be finite"),
+    ("simulate", "--record-every", ["0", "-3"], "record_every must be a positive integer"),
+    ("simulate --steps 10000000", "--record-every", ["1"], "at most 2,000,000 instants"),
+    ("simulate", "--csv", ["folder"], "must be a file, got the folder 'folder'"),
+    ("simulate", "--csv", ["nowhere/x"], "must be a file in a folder that is there"),
+    ("simulate", "--plot", ["folder", "nowhere/x.png"], "must be a file"),
+    ("simulate -i akw -i imid", "--plot", ["x.png"], "--plot draws one integrator, got 2"),
+    ("train", "env", ["RigidTip-v0"], "Did you mean: `RigidTop`?"),
+    ("train RigidTop-v0", "--algo", ["dqn"], "algo must be one of"),
+    ("train RigidTop-v0", "--algo", ["pppo"], "did you mean 'ppo'"),
+    ("train CartPole-v1", "--algo", ["sac"], "algo must be ppo"),
+    ("train RigidTop-v0", "--engine", ["sb4"], "engine must be one of ['sb3', 'rllib']"),
+    ("train RigidTop-v0", "--out", ["file", "file/x"], "must be a folder"),
+    ("train RigidTop-v0", "--seed", ["-1", "9" * 30], "seed must be from 0 to"),
+    ("train RigidTop-v0", "--timesteps", ["0", "-1"], "timesteps must be a positive integer"),
+    ("train RigidTop-v0", "--hyperparameters", ["nowhere", "folder"], "'--hyperparameters'"),
+    ("train RigidTop-v0", "--hyperparameters", ["file"], "must map names of envs to mappings"),
+    ("train RigidTop-v0", "--set", ["n_epoch=2"], "did you mean 'n_epochs'"),
+    ("train RigidTop-v0", "--set", ["n_epochs", "=2"], "--set must be KEY=VALUE"),
+    ("train RigidTop-v0", "--set", ["n_epochs=["], "--set n_epochs must be YAML"),
+    ("train RigidTop-v0", "--set", ["n_epochs=x", "n_epochs=-1"], "n_epochs must be a positive"),
+    ("train RigidTop-v0", "--set", ["gamma=7", "gae_lambda=-1"], "must be from 0 to 1, got"),
+    ("train RigidTop-v0", "--env-arg", ["dt=-1"], "dt must be a positive finite number"),
+    ("train RigidTop-v0", "--env-arg", ["difficulti=1"], "did you mean 'difficulty'"),
+    ("train RigidTop-v0", "--checkpoint-every", ["-1"], "checkpoint_every must not be negative"),
+    ("train RigidTop-v0", "--evaluate-every", ["-1"], "evaluate_every must not be negative"),
+    ("train RigidTop-v0", "--threads", ["0"], "threads must be a positive integer"),
+    ("train RigidTop-v0", "--runners", ["2"], "runners plays no part with the engine sb3"),
+    ("train RigidTop-v0", "--ray", ["auto"], "address plays no part with the engine sb3"),
+    ("tune", "env", ["RigidTip-v0"], "Did you mean: `RigidTop`?"),
+    ("tune RigidTop-v0", "--algo", ["cma_es"], "algo must be one of"),
+    ("tune RigidTop-v0", "--trials", ["0"], "trials must be a positive integer"),
+    ("tune RigidTop-v0", "--timesteps", ["0"], "timesteps must be a positive integer"),
+    ("tune RigidTop-v0", "--seed", ["-1"], "seed must be from 0 to"),
+    ("tune RigidTop-v0", "--storage", ["study.db", "sqlite:///nowhere/x.db"], "storage must be"),
+    ("evaluate", "targets", ["pid"], "did you mean 'pd'"),
+    ("evaluate", "targets", ["folder"], "'folder/policy.json' is not there"),
+    ("evaluate", "targets", ["RigidTop-v0"], "--policy must name a controller"),
+    ("evaluate RigidTop-v0", "--policy", ["file"], "must be a folder or one of"),
+    ("evaluate swing_up", "--env", ["Detumble-v0"], "env must be a top"),
+    ("evaluate pd", "--env", ["CartPole-v1"], "env_id must be a task of rbgym"),
+    ("evaluate pd", "--env", ["RigidTop-v7"], "RigidTop"),
+    ("evaluate folder", "--unpickle", ["ppo"], "'folder/policy.json' is not there"),
+    ("evaluate pd", "--episodes", ["0", "-1", "257"], "episodes must be from 1 to 256"),
+    ("evaluate pd", "--plot", ["folder", "nowhere/x.png"], "must be a file"),
+    ("card", "env", ["CartPole-v1"], "env_id must be a task of rbgym"),
+    ("card RigidTop-v0", "--policy", ["pid"], "did you mean 'pd'"),
+    ("card RigidTop-v0", "--policy", ["b_dot"], "env must have magnetorquers"),
+    ("card RigidTop-v0", "--episodes", ["0"], "episodes must be from 1 to 256"),
+    ("card RigidTop-v0", "--out", ["file/x"], "must be a folder"),
+    ("card RigidTop-v0", "--env-arg", ["integrator=akv"], "did you mean 'akw'"),
+    ("validate", "names", ["akv"], "did you mean 'akw'"),
+    ("validate akw", "--case", ["moon"], "cases must be among"),
+    ("validate akw", "--steps", ["0", "-2"], "steps must be a positive integer"),
+    ("validate akw", "--jobs", ["0", "-1"], "jobs must be a positive integer"),
+    ("validate akw", "--html", ["folder", "nowhere/x.html"], "must be a file"),
+    ("bench", "--rounds", ["0", "-1"], "rounds and seconds must be positive"),
+    ("bench", "--seconds", ["0", "-1", "nan", "inf"], "rounds and seconds must be positive"),
+]
+# Their values belong to Ray, which tests/rllib has.
+ELSEWHERE = {("card", "--ray"), ("validate", "--ray")}
+CASES = [
+    (f"{start} {'' if name[0] != '-' else name} {value}".split(), message)
+    for start, name, values, message in WRONG
+    for value in values
+]
+
+
+def parameters():
+    """Every argument and every option with a value, of every command."""
+    for name, command in COMMANDS.items():
+        for one in command.params:
+            if not getattr(one, "is_flag", False):
+                yield name, one
+
+
+def assert_refused(message, arguments, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("whole")
+    done = CliRunner().invoke(app, arguments, prog_name="rbgym")
+    assert done.exit_code == 2, done.output
+    assert message in done.stderr
+    assert done.stderr.startswith("rbgym: ")
+    assert done.stderr.count("\n") == 1
+    assert not done.stdout
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "folder"]
+    assert (tmp_path / "file").read_text() == "whole"
+
+
+@pytest.mark.parametrize(("arguments", "message"), CASES, ids=lambda x: str(x)[:60])
+def test_a_wrong_value_ends_with_one_line_and_status_2(arguments, message, tmp_path, monkeypatch):
+    if arguments[0] in ("train", "tune"):
+        pytest.importorskip("stable_baselines3")
+    if arguments[0] == "tune":
+        pytest.importorskip("optuna")
+    assert_refused(message, arguments, tmp_path, monkeypatch)
+
+
+def test_a_wrong_value_of_every_option_is_tried():
+    tried = {(start.split()[0], "--integrator" if name == "-i" else name)
+             for start, name, *_ in WRONG}  # fmt: skip
+    there = set()
+    for name, one in parameters():
+        long = [text for text in one.opts if text.startswith("--")]
+        there.add((name, long[0] if long else one.name))
+    assert tried == there - ELSEWHERE
+
+
+NUMBERS = [
+    (name, one.opts[-1])
+    for name, one in parameters()
+    if one.opts[0].startswith("-") and type(one.default) in (int, float)
+]
+
+
+@pytest.mark.parametrize(("name", "option"), NUMBERS)
+def test_a_word_is_no_number(name, option, tmp_path, monkeypatch):
+    given = [name, "RigidTop-v0", option, "x"] if name not in ("simulate", "bench") else [
+        name, option, "x"]  # fmt: skip
+    message = f"Invalid value for '{option}'"
+    assert_refused(message, given, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["simulat"], "Did you mean 'simulate'? (see rbgym --help)"),
+        (["--foo"], "No such option: --foo (see rbgym --help)"),
+        (["simulate", "--stps", "3"], "--steps) (see rbgym simulate --help)"),
+        (["list", "everything"], "unexpected extra argument"),
+        (["train"], "Missing argument"),
+        (["evaluate", "RigidTop-v0", "Detumble-v0", "pd"], "got ['RigidTop-v0', 'Detumble-v0']"),
+    ],
+)
+def test_wrong_words_end_with_one_line_and_status_2(arguments, message, tmp_path, monkeypatch):
+    assert_refused(message, arguments, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize(("name", "resumes"), [("list", False), ("tune", True)])
+def test_an_interrupted_command_says_whether_it_goes_on(name, resumes, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(type(COMMANDS[name]), "invoke", interrupted)
+    done = CliRunner().invoke(app, [name, "RigidTop-v0"][: 1 + resumes])
+    assert done.exit_code == 130
+    assert done.stderr.startswith("rbgym: interrupted")
+    assert ("goes on" in done.stderr) == resumes
+
+
+def test_without_its_extra_the_command_line_says_what_to_install():
+    code = "import sys; sys.modules['typer'] = None; import rbgym.agents.cli"
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr == "rbgym: the command line needs pip install 'rbgym[cli]'\n"

@@ -1,0 +1,191 @@
+"""Tables: text in a pipe, no wider than the terminal at a terminal, the same numbers in both."""
+
+import csv
+import json
+import re
+
+import numpy as np
+import pytest
+
+pytest.importorskip("typer")
+
+from typer.testing import CliRunner
+
+import rbgym
+from rbgym import integrators, validation
+from rbgym.agents import reports, terminal
+from rbgym.agents.cli import app
+
+ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
+COLOUR = re.compile(r"\x1b\[(?:\d+;)*3[1-7]m")
+
+
+def run(*arguments: object, status: int = 0):
+    done = CliRunner().invoke(app, [str(a) for a in arguments])
+    assert done.exit_code == status, (done.output, done.exception)
+    return done
+
+
+@pytest.fixture
+def at_terminal(monkeypatch):
+    """Makes what is printed believe in a terminal of so many columns."""
+
+    def pretend(columns: int, **variables: str) -> None:
+        told = {"FORCE_COLOR": "1", "TERM": "xterm", "COLUMNS": str(columns), **variables}
+        for name, value in told.items():
+            monkeypatch.setenv(name, value)
+
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    return pretend
+
+
+def test_a_table_in_a_pipe_has_one_line_for_a_row_and_nothing_but_text(monkeypatch):
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    text = run("list").stdout
+    assert "\x1b" not in text
+    assert text.isascii()
+    for record in map(integrators.get, integrators.names()):
+        (line,) = (one for one in text.splitlines() if one.startswith(f"{record.name} "))
+        cells = re.split(r" {2,}", line)
+        assert cells[:3] == [record.name, record.title, str(record.order)]
+        assert cells[-1] == record.source
+    assert not any(line.endswith(" ") for line in text.splitlines())
+
+
+def test_a_dumb_terminal_gets_what_a_pipe_gets(at_terminal):
+    piped = run("list").stdout
+    at_terminal(80, TERM="dumb")
+    assert run("list").stdout == piped
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 100, 200])
+def test_a_table_is_no_wider_than_its_terminal_and_says_what_it_left_out(at_terminal, columns):
+    at_terminal(columns)
+    text = run("list").stdout
+    assert COLOUR.search(text)
+    lines = ESCAPE.sub("", text).splitlines()
+    assert max(map(len, lines)) <= columns
+    (heading,) = (line for line in lines if line.split()[:1] == ["name"] and "order" in line)
+    shown = [name for name in ("source", "title", "conserves in gravity") if name in heading]
+    kept = {200: ["title", "conserves in gravity"], 100: ["conserves in gravity"],
+            80: ["conserves in gravity"]}  # fmt: skip
+    assert shown == kept.get(columns, [])
+    assert f"not shown in {columns} columns: " in " ".join(lines)
+    # Nothing is broken over two lines.
+    assert sum(line.split()[:1] == ["scalable_em"] for line in lines) == 1
+
+
+def test_no_color_takes_the_colours_and_leaves_the_table(at_terminal):
+    at_terminal(80)
+    coloured = run("list").stdout
+    at_terminal(80, NO_COLOR="1")
+    plain = run("list").stdout
+    assert not COLOUR.search(plain)
+    assert ESCAPE.sub("", plain) == ESCAPE.sub("", coloured)
+
+
+def test_json_is_the_same_at_a_terminal(at_terminal):
+    piped = run("list", "--json").stdout
+    at_terminal(60)
+    assert run("list", "--json").stdout == piped
+
+
+def test_numbers_end_in_one_column_and_brackets_are_no_markup(at_terminal, capsys):
+    terminal.print_table("t", ("name", "time [s]"), [("a [bold]", "1.25"), ("b", "10")])
+    *_, first, second, _, _ = capsys.readouterr().out.split("\n")
+    assert first == "a [bold]      1.25"
+    assert second == "b               10"
+    at_terminal(20)
+    row = [("a", "b" * 20)]
+    terminal.print_table("[t]", ("name", "long [s]"), row, optional=["long [s]"])
+    shown = ESCAPE.sub("", capsys.readouterr().out)
+    assert shown.startswith("[t]")
+    assert "not shown in 20 columns: long [s]" in " ".join(shown.split())
+
+
+def test_a_progress_bar_shows_at_a_terminal_only(at_terminal, capsys):
+    with terminal.bar() as shown:
+        terminal.Counter(shown, "pieces")(1, 2)
+    assert capsys.readouterr() == ("", "")
+    at_terminal(80)
+    with terminal.bar() as shown:
+        terminal.Counter(shown, "pieces")(1, 2)
+    out, err = capsys.readouterr()
+    assert "1/2" in err
+    assert not out
+
+
+def test_several_integrators_stand_side_by_side_with_the_drift_of_each():
+    chosen = ("-i", "rkn4", "-i", "quat_em", "-i", "rkn4", "--steps", 40, "--dt", 0.05)
+    both = json.loads(run("simulate", *chosen, "--json").stdout)
+    assert list(both) == ["rkn4", "quat_em"]
+    for name, drift in both.items():
+        alone = run("simulate", "-i", name, "--steps", 40, "--dt", 0.05, "--json")
+        assert json.loads(alone.stdout) == drift
+    _, heading, *lines = run("simulate", *chosen).stdout.strip().splitlines()
+    assert heading.split()[:2] == ["integrator", "energy"]
+    shown = {name: float(energy) for name, energy, *_ in map(str.split, lines)}
+    assert shown == {k: pytest.approx(d["energy"]["max"], rel=0.05) for k, d in both.items()}
+
+
+def test_the_table_of_several_motions_names_the_integrator_of_each_line(tmp_path):
+    file = tmp_path / "motion.csv"
+    run("simulate", "-i", "akw", "-i", "imid", "--steps", 3, "--csv", file)
+    with file.open() as text:
+        rows = list(csv.DictReader(text))
+    assert [row["integrator"] for row in rows] == ["akw"] * 4 + ["imid"] * 4
+    body = rbgym.RigidBody([6, 8, 3])
+    start = {"dt": 0.01, "steps": 3, "angular_velocity": (10, 20, 20)}
+    for k, name in enumerate(("akw", "imid")):
+        motion = rbgym.simulate(body, integrator=name, **start)
+        written = [[float(row[f"q{axis}"]) for axis in "wxyz"] for row in rows[4 * k : 4 * k + 4]]
+        assert np.array_equal(written, motion.quaternion)
+
+
+def test_a_scheme_that_gives_up_is_said_and_the_others_are_shown():
+    unsolved = ("simulate", "-i", "quat_em", "-i", "forward_euler", "--dt", 0.1)
+    done = run(*unsolved, status=1)
+    assert "quat_em" in done.stdout
+    assert "forward_euler" not in done.stdout
+    assert done.stderr.startswith("rbgym: forward_euler could not solve a step of 0.1 s")
+    assert done.stderr.count("\n") == 1
+    assert json.loads(run(*unsolved, "--json", status=1).stdout)["forward_euler"] is None
+
+
+def test_long_runs_record_a_hundred_thousand_instants_unless_told(monkeypatch):
+    asked, motion = [], rbgym.simulate(rbgym.RigidBody([6, 8, 3]), dt=0.1, steps=1)
+    monkeypatch.setattr(rbgym, "simulate", lambda body, **given: asked.append(given) or motion)
+    for steps, every in ((1000, 1), (100_000, 1), (100_001, 2), (10**9, 10_000)):
+        run("simulate", "--steps", steps)
+        assert asked[-1]["record_every"] == every
+    run("simulate", "--steps", 1_000_000, "--record-every", 3)
+    assert asked[-1]["record_every"] == 3
+
+
+def test_a_card_is_a_table_at_a_terminal_and_markdown_in_a_pipe(at_terminal, capsys):
+    content = {"env_id": "RigidTop-v0", "rows": {"pd": {"merits": {"all": MERITS, "near": MERITS},
+               "of_seeds": {}, "origin": {}}}}  # fmt: skip
+    reports.print_card(content)
+    assert "| pd | 50.0 % | 9.5 - 90.5 % | 0.5° |" in capsys.readouterr().out
+    at_terminal(80)
+    reports.print_card(content)
+    lines = ESCAPE.sub("", capsys.readouterr().out).splitlines()
+    assert "|" not in "".join(lines)
+    assert [line.split()[:3] for line in lines if line.startswith(" pd")] == [
+        ["pd", "50.0", "%"]
+    ] * 2
+
+
+MERITS = {"success_rate": 0.5, "success_interval": (0.095, 0.905), "final_error": 0.5,
+          "settling_time": 1.0, "overshoot": None, "effort": 2.0, "torque_variation": 3.0,
+          "unwound": None, "eigenaxis_share": None}  # fmt: skip
+
+
+def test_what_is_broken_is_counted_and_stands_out(at_terminal, capsys):
+    broken = validation.Claim("akw", "none", "energy", "conserved", 0.1, 1e-13, False)
+    reports.print_claims("2 declarations, 1 broken", [broken._replace(passed=True), broken])
+    at_terminal(100)
+    reports.print_claims("2 declarations, 1 broken", [broken._replace(passed=True), broken])
+    piped, shown = capsys.readouterr().out.split("2 declarations, 1 broken")[1:]
+    assert piped.splitlines()[3].split()[-3:] == ["0.1", "1e-13", "BROKEN"]
+    assert re.search(r"\x1b\[1;31mBROKEN", shown)
