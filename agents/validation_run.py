@@ -9,9 +9,9 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from rbgym import integrators, validation
+from rbgym import html, integrators, validation
 from rbgym.agents import reports
-from rbgym.validation import Claim
+from rbgym.validation import Claim, Claims
 
 PaperClaims = list[tuple[str, str, list[Claim]]]
 
@@ -42,6 +42,12 @@ class Found(NamedTuple):
             typer.echo(f"{name} ({source}): {verdict}")
             typer.echo(_indented(found))
         typer.echo(validation.table(self.claims))
+
+    def _repr_html_(self) -> str:
+        parts = [Claims(self.claims)._repr_html_()]
+        for name, source, found in self.papers:
+            parts.append(html.note(f"{name} ({source})") + Claims(found)._repr_html_())
+        return "".join(parts)
 
 
 def _indented(claims: Sequence[Claim]) -> str:

@@ -3,6 +3,9 @@
 `import rbgym` registers the environments with Gymnasium: `gym.make("RigidTop-v0")`.
 """
 
+from importlib import import_module
+from types import ModuleType
+
 from rbgym import integrators, potentials
 from rbgym.body import Part, RigidBody, compound
 from rbgym.engine import Batch, IntegrationError
@@ -32,6 +35,7 @@ __all__ = [
     "compound",
     "get_num_threads",
     "integrators",
+    "plot",
     "potentials",
     "set_num_threads",
     "simulate",
@@ -40,3 +44,11 @@ __all__ = [
 ]
 
 register_environments()
+
+
+def __getattr__(name: str) -> ModuleType:
+    # `rbgym.plot` is imported when it is used, and by its name: compiled code depends on every
+    # module that an import statement here would name.
+    if name != "plot":
+        raise AttributeError(f"module 'rbgym' has no attribute {name!r}")
+    return import_module("rbgym.plot")

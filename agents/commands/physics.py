@@ -60,7 +60,7 @@ def simulate(
     if csv:
         reports.write_trajectory(trajectory, csv)
     if plot:
-        from rbgym.agents.plots import plot_trajectory
+        from rbgym.agents.plots import save
 
-        plot_trajectory(trajectory, f"{integrator}, dt = {dt} s", plot)
+        save(rbgym.plot.summary(trajectory, f"{integrator}, dt = {dt} s"), plot)
     reports.print_json(trajectory.drift()) if as_json else reports.print_drift(trajectory)
