@@ -29,7 +29,12 @@ def table(
     headings: Sequence[str], rows: Iterable[Sequence[Cell]], broken: Sequence[bool] = ()
 ) -> str:
     """A table; numbers with four digits, everything escaped. broken: rows to be marked."""
-    head = "".join(f'<th style="{_CELL}">{escape(name)}</th>' for name in headings)
+    rows = [*rows]
+    numeric = [not isinstance(cell, str) for cell in rows[0]] if rows else [False] * len(headings)
+    head = "".join(
+        f'<th style="{_NUMBER if right else _CELL}">{escape(name)}</th>'
+        for name, right in zip(headings, numeric, strict=True)
+    )
     lines = [f"<tr>{head}</tr>"]
     for k, row in enumerate(rows):
         mark = _BROKEN if k < len(broken) and broken[k] else ""
@@ -70,8 +75,8 @@ def trajectory(run: "Trajectory") -> str:
 
 def body(of: "RigidBody") -> str:
     """Mass, centre, moments and principal axes, and what kind of body that makes."""
-    axes = [
-        (str(k + 1), float(moment), *map(float, axis))
+    axes: list[list[Cell]] = [
+        [str(k + 1), float(moment), *axis.tolist()]
         for k, (moment, axis) in enumerate(zip(of.moments, of.principal_rotation.T, strict=True))
     ]
     headings = ("principal axis", "moment [kg m²]", "x", "y", "z")

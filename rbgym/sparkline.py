@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from html import escape
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rbgym.inertia import Array
 
@@ -48,7 +49,7 @@ def _points(time: Array, values: Array, low: float, high: float) -> str:
     return " ".join(f"{a:.1f},{_HEIGHT * (1 - b):.1f}" for a, b in zip(x, share, strict=True))
 
 
-def _outline(values: Array) -> Array:
+def _outline(values: Array) -> NDArray[np.intp]:
     """Indices that tell the curve: all of a short one, else two a stretch; finite values alone."""
     finite = np.flatnonzero(np.isfinite(values))
     if len(finite) <= 2 * _BUCKETS:

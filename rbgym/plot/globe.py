@@ -85,7 +85,9 @@ def view(body: RigidBody) -> Array:
     The middle axis points to the right and the one of the largest moment up, both somewhat turned
     to the eye.
     """
-    smallest, middle, largest = np.eye(3)[np.argsort(body.moments, kind="stable")]
+    axes = np.eye(3)[np.argsort(body.moments, kind="stable")]
+    axes[0] *= np.linalg.det(axes)  # seen from the other side where the order is left-handed
+    smallest, middle, largest = axes
     ca, sa, ce, se = np.cos(_AZIMUTH), np.sin(_AZIMUTH), np.cos(_ELEVATION), np.sin(_ELEVATION)
     right = ca * middle - sa * smallest
     away = ca * smallest + sa * middle
