@@ -63,33 +63,46 @@ def card(title: str, played: Mapping[str, Episodes]) -> "Figure":
     return draw(rows, next(iter(played.values())).settled, title)
 
 
-def learning(folders: Sequence[str | Path], quantity: str = "mean_return") -> "Figure":
+Folders = Sequence[str | Path]
+
+
+def learning(
+    folders: Folders | Mapping[str, Folders], quantity: str = "mean_return", title: str = ""
+) -> "Figure":
     """Learning curves of finished runs, from what `train` found on the test set as it went on.
 
-    Runs that differ in nothing but the seed make one curve with a band. quantity: "mean_return" or
-    "success_rate". Raises ValueError for another, and for folders without evaluations.
+    folders: runs by a name, one for each seed; without names, runs that differ in nothing but the
+    seed make one curve. quantity: "mean_return" or "success_rate". Raises ValueError for another,
+    and for folders without evaluations.
     """
     from rbgym.plot import learning as draw
 
     if quantity not in ("mean_return", "success_rate"):
         raise ValueError(f"quantity must be 'mean_return' or 'success_rate', got {quantity!r}")
-    return draw(curves(folders, quantity), f"{quantity.replace('_', ' ')} on the test set")
+    named = folders if isinstance(folders, Mapping) else by_training(folders)
+    curves = {name: [curve(one, quantity) for one in group] for name, group in named.items()}
+    return draw(curves, f"{quantity.replace('_', ' ')} on the test set", title)
 
 
-def curves(folders: Sequence[str | Path], quantity: str) -> dict[str, list[tuple[Any, Any]]]:
-    """Steps and values of each run, those of one training with several seeds under one name."""
+def by_training(folders: Folders) -> dict[str, list[Path]]:
+    """The folders of runs that differ in nothing but the seed, by a name for each kind."""
     keys: dict[str, Any] = {}
-    found: dict[str, list[tuple[Any, Any]]] = {}
+    found: dict[str, list[Path]] = {}
     for folder in map(Path, folders):
-        config, judged = RunFolder(folder).read_config(), _judgements(RunFolder(folder))
+        config = RunFolder(folder).read_config()
         key = [config.get(name) for name in _ALIKE]
         name = f"{config['env_id']}, {config['algo']}"
         if keys.setdefault(name, key) != key:
             name = next((n for n, k in keys.items() if k == key), f"{name}, {folder}")
             keys[name] = key
-        points = [entry["timesteps"] for entry in judged], [entry[quantity] for entry in judged]
-        found.setdefault(name, []).append(points)
+        found.setdefault(name, []).append(folder)
     return found
+
+
+def curve(folder: str | Path, quantity: str) -> tuple[list[int], list[float]]:
+    """Steps of a run, and the quantity at each."""
+    judged = _judgements(RunFolder(Path(folder)))
+    return [entry["timesteps"] for entry in judged], [entry[quantity] for entry in judged]
 
 
 def _judgements(folder: RunFolder) -> list[dict[str, Any]]:

@@ -37,6 +37,8 @@ def test_runs_that_differ_in_the_seed_alone_make_one_curve_with_a_band(tmp_path)
     np.testing.assert_array_equal(lines[0].get_xdata(), [100, 200, 300])
     np.testing.assert_array_equal(lines[0].get_ydata(), np.median(returns, axis=0))
     assert len(ax.collections) == 1
+    (ax,) = plots.learning({"both": [wider, sac]}).axes
+    assert ax.get_legend_handles_labels()[1] == ["both, 2 seeds"]
     (ax,) = plots.learning([sac], "success_rate").axes
     np.testing.assert_allclose(ax.get_lines()[0].get_ydata(), [0.0, 0.1, 0.2])
     assert "success rate" in ax.get_ylabel()
@@ -45,6 +47,8 @@ def test_runs_that_differ_in_the_seed_alone_make_one_curve_with_a_band(tmp_path)
 def test_runs_without_evaluations_and_other_folders_are_refused(tmp_path):
     with pytest.raises(ValueError, match="no run folder"):
         plots.learning([tmp_path])
+    with pytest.raises(ValueError, match="finished runs"):
+        plots.learning({"a": [tmp_path]})
     with pytest.raises(ValueError, match="evaluated while they went on"):
         plots.learning([run_folder(tmp_path / "unjudged", [])])
     unfinished = run_folder(tmp_path / "unfinished", [1.0])
