@@ -8,16 +8,21 @@
 # %%
 import os
 
+import torch
+
 import rbgym.agents
 from rbgym.agents import plots
 from rbgym.agents.evaluation import evaluate
 from rbgym.agents.training import load_policy, train
 
-STEPS = int(os.environ.get("RBGYM_EXAMPLE_STEPS", "250000"))
+STEPS = int(os.environ.get("RBGYM_EXAMPLE_STEPS", "400000"))
 EPISODES = 64
+torch.set_num_threads(1)  # in networks this small, threads wait for each other
 
 # %%
-done = train("RigidTop-v0", "ppo", out="run", timesteps=STEPS, report=print)
+done = train(
+    "RigidTop-v0", out="run", timesteps=STEPS, evaluate_every=max(STEPS // 8, 1), report=print
+)
 print(f"{done.results['timesteps']} steps in {done.results['wall_time']:.0f} s")
 
 # %% [markdown]

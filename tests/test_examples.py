@@ -63,8 +63,14 @@ def test_the_schemes_drift_as_the_table_says(run, tmp_path):
 
 def test_a_trained_policy_is_judged_beside_a_law_and_the_shipped_one(run, tmp_path, monkeypatch):
     pytest.importorskip("stable_baselines3")
+    import torch
+
     monkeypatch.setenv("RBGYM_EXAMPLE_STEPS", "1")
-    variables, printed = run("train_and_judge.py")
+    threads = torch.get_num_threads()
+    try:
+        variables, printed = run("train_and_judge.py")
+    finally:
+        torch.set_num_threads(threads)
     assert "pd: success 100 %" in printed
     assert "shipped: success 100 %" in printed
     assert variables["found"]["trained here"].mean_return < variables["found"]["pd"].mean_return

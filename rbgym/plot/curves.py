@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter
 from numpy.typing import ArrayLike, NDArray
 
 from rbgym.plot import style
@@ -69,6 +70,6 @@ def learning(
     many = any(len(runs) > 1 for runs in curves.values())
     ax.set_ylabel(f"{quantity}\n(median and quartiles)" if many else quantity)
     ax.set_xlabel("environment steps")
-    ax.xaxis.get_major_formatter().set_powerlimits((-3, 6))  # type: ignore[attr-defined]
+    ax.xaxis.set_major_formatter(EngFormatter(sep=""))
     ax.legend()
     return figure

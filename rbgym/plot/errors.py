@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 from numpy.typing import NDArray
 
 from rbgym.plot import style
@@ -120,6 +121,7 @@ def _draw_errors(ax: Axes, number: int, time: Array, values: Array, name: str) -
 def _log_errors(ax: Axes) -> None:
     ax.set_yscale("log")
     ax.set_ylim(bottom=_LEAST)
+    ax.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _require(name: str, given: Mapping[str, object]) -> None:
