@@ -1,9 +1,11 @@
 """Plots show the physics that they say, in a look that survives print, and touch nothing else."""
 
 import itertools
+import re
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -85,6 +87,16 @@ def test_the_same_figure_is_the_same_file(tmp_path):
 def test_an_unknown_attribute_of_the_package_is_none():
     with pytest.raises(AttributeError, match="plto"):
         _ = rbgym.plto
+
+
+def test_the_gallery_shows_every_plot_in_a_small_file():
+    docs = Path(__file__).resolve().parents[1] / "docs"
+    page = (docs / "plots.md").read_text("utf-8")
+    assert all(name in page for name in rbgym.plot.__all__)
+    shown = set(re.findall(r"\(pictures/plots/(\w+\.png)\)", page))
+    pictures = {file.name: file.stat().st_size for file in (docs / "pictures/plots").iterdir()}
+    assert shown == set(pictures)
+    assert max(pictures.values()) < 60_000
 
 
 # --- motion and invariants --------------------------------------------------------------------

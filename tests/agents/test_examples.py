@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("matplotlib")
+pytest.importorskip("stable_baselines3")
+
+import torch
 
 import rbgym
 
-EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 PNG = b"\x89PNG"
 
 
@@ -62,9 +64,6 @@ def test_the_schemes_drift_as_the_table_says(run, tmp_path):
 
 
 def test_a_trained_policy_is_judged_beside_a_law_and_the_shipped_one(run, tmp_path, monkeypatch):
-    pytest.importorskip("stable_baselines3")
-    import torch
-
     monkeypatch.setenv("RBGYM_EXAMPLE_STEPS", "1")
     threads = torch.get_num_threads()
     try:
