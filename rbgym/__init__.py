@@ -5,6 +5,7 @@
 
 from importlib import import_module
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from rbgym import integrators, potentials
 from rbgym.body import Part, RigidBody, compound
@@ -35,7 +36,6 @@ __all__ = [
     "compound",
     "get_num_threads",
     "integrators",
-    "plot",
     "potentials",
     "set_num_threads",
     "simulate",
@@ -45,10 +45,13 @@ __all__ = [
 
 register_environments()
 
+if TYPE_CHECKING:
+    # Relative: compiled code depends on every module that an absolute import here would name.
+    from . import plot as plot  # noqa: TID252
+else:
 
-def __getattr__(name: str) -> ModuleType:
-    # `rbgym.plot` is imported when it is used, and by its name: compiled code depends on every
-    # module that an import statement here would name.
-    if name != "plot":
-        raise AttributeError(f"module 'rbgym' has no attribute {name!r}")
-    return import_module("rbgym.plot")
+    def __getattr__(name: str) -> ModuleType:
+        """`rbgym.plot`, imported when it is first used: it needs matplotlib."""
+        if name != "plot":
+            raise AttributeError(f"module 'rbgym' has no attribute {name!r}")
+        return import_module("rbgym.plot")
