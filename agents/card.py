@@ -77,6 +77,11 @@ class Card:
         }
         return {"env_id": self.env_id, "rows": rows}
 
+    def _repr_html_(self) -> str:
+        from rbgym.agents import card_report
+
+        return card_report.html(self.as_dict())
+
 
 def in_turn(function: Callable[..., Episodes], pieces: Sequence[Piece]) -> Iterator[Episodes]:
     """One piece after the other, in this process."""

@@ -4,11 +4,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from rbgym import html as pages
+from rbgym.agents import plots
 from rbgym.agents.card import ALL, Card
-from rbgym.agents.cases import Episodes
-from rbgym.agents.evaluation import settling
 from rbgym.agents.run_folder import replacing, write_json
 
 HEADINGS = (
@@ -23,10 +21,6 @@ HEADINGS = (
     "unwound",
     "of eigenaxis bound",
 )
-_COLOURS = ("#08306b", "#d95f02", "#1b9e77", "#7570b3", "#e7298a", "#66a61e", "#a6761d", "#4a4a4a")
-_DASHES = ("-", "--", ":", "-.")
-
-
 Rows = list[tuple[str, ...]]
 
 
@@ -50,6 +44,12 @@ def markdown(content: Mapping[str, Any]) -> str:
     parts = [_table(headings, rows) for headings, rows in tables(content)]
     trained = [_origin(name, row) for name, row in content["rows"].items() if row["origin"]]
     return "\n\n".join([*parts, *trained]) + "\n"
+
+
+def html(content: Mapping[str, Any]) -> str:
+    """The two tables for notebooks."""
+    parts = [pages.table(*one) for one in tables(content)]
+    return pages.section(f"Card of {content['env_id']}", *parts)
 
 
 def verdict(content: Mapping[str, Any]) -> str:
@@ -119,48 +119,5 @@ def write(card: Card, path: Path) -> None:
     with replacing(path.with_name(f"{path.name}.md")) as temporary:
         temporary.write_text(f"# {card.env_id}\n\n{markdown(content)}", "utf-8")
     write_json(path.with_name(f"{path.name}.json"), content)
-    with replacing(path.with_name(f"{path.name}.png")) as temporary:
-        draw(card.env_id, {name: row.played for name, row in card.rows.items()}, temporary)
-
-
-def draw(title: str, played: Mapping[str, Episodes], path: Path) -> None:
-    """Median error over time, and the share of episodes that have settled, of each row."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8.4, 3.2), layout="constrained")
-    FigureCanvasAgg(figure)
-    left, right = figure.subplots(1, 2)
-    turning = any(np.nanmax(one.attitude_error) > 0 for one in played.values())
-    for k, (name, one) in enumerate(played.items()):
-        style = {"color": _COLOURS[k % 8], "linestyle": _DASHES[k % 4], "linewidth": 1.4}
-        error = np.degrees(one.attitude_error) if turning else one.rate_error
-        left.plot(one.time, _medians(error), label=name, **style)
-        times = np.sort(settling(one)[one.success])
-        share = 100 * np.arange(len(times) + 1) / len(one.success)
-        ends = np.array([0.0, *times, one.time[-1]])
-        right.step(ends, [*share, share[-1]], where="post", **style)
-    first = next(iter(played.values()))
-    left.axhline(
-        np.degrees(first.settled[0]) if turning else first.settled[1], color="black", lw=0.6
-    )
-    left.set_ylabel("median attitude error [deg]" if turning else "median rate error [rad/s]")
-    left.set_yscale("log")
-    left.set_ylim(bottom=1e-3)
-    right.set_ylabel("settled by then [% of episodes]")
-    right.set_ylim(0, 102)
-    for ax in (left, right):
-        ax.set_xlabel("time [s]")
-        ax.grid(alpha=0.3)
-        ax.spines[["top", "right"]].set_visible(False)
-    figure.suptitle(title, fontsize="medium")
-    figure.legend(*left.get_legend_handles_labels(), loc="outside right center", frameon=False)
-    figure.savefig(path, dpi=110, format="png")
-
-
-def _medians(values: Any) -> Any:
-    """Of each instant, over the episodes that are still running; nan once there are none."""
-    some = ~np.isnan(values).all(axis=1)
-    medians = np.full(len(values), np.nan)
-    medians[some] = np.nanmedian(values[some], axis=1)
-    return medians
+    played = {name: row.played for name, row in card.rows.items()}
+    plots.save(plots.card(card.env_id, played), path.with_name(f"{path.name}.png"))

@@ -1,78 +1,117 @@
-"""Plots, drawn without a display; matplotlib is imported when the first one is drawn."""
+"""Results of agents as plots, and figures as files; matplotlib is imported when one is drawn."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rbgym.agents.evaluation import Evaluation
-from rbgym.simulate import Trajectory
+from rbgym.agents.cases import Episodes
+from rbgym.agents.evaluation import Evaluation, settling
+from rbgym.agents.run_folder import IDENTITY, RunFolder, read_json, replacing
 
-# Line styles and greys that stay apart when printed without colour.
-_LINES = (("-", "#08306b"), ("--", "#d95f02"), (":", "#4a4a4a"), ("-.", "#7570b3"))
-
-
-def _figure(rows: int) -> Any:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
+if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7.0, 2.4 * rows), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0]
-    for ax in axes:
-        ax.grid(alpha=0.3)
-        ax.spines[["top", "right"]].set_visible(False)
-    return figure, axes
+_ALIKE = tuple(key for key in IDENTITY if key != "seed")
+
+
+def save(figure: "Figure", path: Path) -> None:
+    """Write a figure, whole or not at all; the ending of the name says in which format.
+
+    Raises ValueError for an ending that matplotlib does not know.
+    """
+    from rbgym.plot import style
+
+    form = path.suffix.removeprefix(".") or "png"
+    # Without the date, so that the same figure is the same file.
+    metadata = {"Date": None} if form == "svg" else None
+    with style.context(), replacing(path) as temporary:
+        figure.savefig(temporary, format=form, metadata=metadata)
+
+
+def comparison(evaluations: Mapping[str, Evaluation]) -> "Figure":
+    """Errors over time of each evaluation, with its success rate."""
+    from rbgym.plot import Errors, pointing
+
+    runs = {
+        f"{name}: {100 * one.success_rate:.1f} % success": Errors(
+            one.time, one.attitude_error, one.rate_error
+        )
+        for name, one in evaluations.items()
+    }
+    return pointing(runs, next(iter(evaluations.values())).settled)
 
 
 def plot_comparison(evaluations: Mapping[str, Evaluation], path: Path) -> None:
-    """Median errors of attitude [deg] and rate [rad/s] over time [s], with the band that holds 90 %
-    of the lanes."""
-    figure, (above, below) = _figure(2)
-    for (name, result), (style, color) in zip(evaluations.items(), _LINES * 9, strict=False):
-        label = f"{name}: {100 * result.success_rate:.1f} % success"
-        _band(above, result.time, np.degrees(result.attitude_error), style, color, label)
-        _band(below, result.time, result.rate_error, style, color, label)
-        above.axhline(np.degrees(result.settled[0]), color="black", linewidth=0.6)
-        below.axhline(result.settled[1], color="black", linewidth=0.6)
-    above.set_ylabel("attitude error [deg]")
-    below.set_ylabel("rate error [rad/s]")
-    below.set_xlabel("time [s]  (thin lines: what counts as settled)")
-    for ax in (above, below):
-        # What is smaller than this is no pointing error that anyone could measure.
-        ax.set_yscale("log")
-        ax.set_ylim(bottom=1e-3)
-    above.legend(frameon=False)
-    figure.savefig(path, dpi=150)
+    """Write `comparison` to a file."""
+    save(comparison(evaluations), path)
 
 
-def _band(
-    ax: Any, time: NDArray[Any], values: NDArray[Any], style: str, color: str, label: str
-) -> None:
-    low, median, high = np.nanpercentile(values, [5, 50, 95], axis=1)
-    ax.plot(time, median, style, color=color, label=label)
-    ax.fill_between(time, low, high, color=color, alpha=0.18, linewidth=0)
+def card(title: str, played: Mapping[str, Episodes]) -> "Figure":
+    """Median error over time, and the share of episodes that have settled, of each row."""
+    from rbgym.plot import Errors, Settled
+    from rbgym.plot import card as draw
+
+    rows = {
+        name: Settled(
+            Errors(one.time, one.attitude_error, one.rate_error),
+            np.where(one.success, settling(one), np.inf),
+        )
+        for name, one in played.items()
+    }
+    return draw(rows, next(iter(played.values())).settled, title)
 
 
-def plot_trajectory(trajectory: Trajectory, title: str, path: Path) -> None:
-    """Quaternion, body rates, and the errors of energy and quaternion norm over time."""
-    figure, (attitude, rates, errors) = _figure(3)
-    styles = ("-", "--", ":", "-.")
-    for name, style, values in zip("wxyz", styles, trajectory.quaternion.T, strict=True):
-        attitude.plot(trajectory.time, values, style, label=name)
-    for name, style, values in zip("123", styles, trajectory.angular_velocity.T, strict=False):
-        rates.plot(trajectory.time, values, style, label=name)
-    energy = trajectory.energy
-    errors.plot(trajectory.time, energy - energy[0], "-", label="energy change [J]")
-    norm = np.linalg.norm(trajectory.quaternion, axis=1) - 1
-    errors.plot(trajectory.time, norm, ":", label="quaternion norm - 1")
-    attitude.set_title(title)
-    attitude.set_ylabel("quaternion")
-    rates.set_ylabel("body rate [rad/s]")
-    errors.set_ylabel("error")
-    errors.set_xlabel("time [s]")
-    for ax in (attitude, rates, errors):
-        ax.legend(frameon=False, ncols=4, fontsize="small")
-    figure.savefig(path, dpi=150)
+Folders = Sequence[str | Path]
+
+
+def learning(
+    folders: Folders | Mapping[str, Folders], quantity: str = "mean_return", title: str = ""
+) -> "Figure":
+    """Learning curves of finished runs, from what `train` found on the test set as it went on.
+
+    folders: runs by a name, one for each seed; without names, runs that differ in nothing but the
+    seed make one curve. quantity: "mean_return" or "success_rate". Raises ValueError for another,
+    and for folders without evaluations.
+    """
+    from rbgym.plot import learning as draw
+
+    if quantity not in ("mean_return", "success_rate"):
+        raise ValueError(f"quantity must be 'mean_return' or 'success_rate', got {quantity!r}")
+    named = folders if isinstance(folders, Mapping) else by_training(folders)
+    curves = {name: [curve(one, quantity) for one in group] for name, group in named.items()}
+    return draw(curves, f"{quantity.replace('_', ' ')} on the test set", title)
+
+
+def by_training(folders: Folders) -> dict[str, list[Path]]:
+    """The folders of runs that differ in nothing but the seed, by a name for each kind."""
+    keys: dict[str, Any] = {}
+    found: dict[str, list[Path]] = {}
+    for folder in map(Path, folders):
+        config = RunFolder(folder).read_config()
+        key = [config.get(name) for name in _ALIKE]
+        name = f"{config['env_id']}, {config['algo']}"
+        if keys.setdefault(name, key) != key:
+            name = next((n for n, k in keys.items() if k == key), f"{name}, {folder}")
+            keys[name] = key
+        found.setdefault(name, []).append(folder)
+    return found
+
+
+def curve(folder: str | Path, quantity: str) -> tuple[list[int], list[float]]:
+    """Steps of a run, and the quantity at each."""
+    judged = _judgements(RunFolder(Path(folder)))
+    return [entry["timesteps"] for entry in judged], [entry[quantity] for entry in judged]
+
+
+def _judgements(folder: RunFolder) -> list[dict[str, Any]]:
+    if not folder.results.is_file():
+        raise ValueError(f"folders must hold finished runs, got {str(folder.path)!r}")
+    judged = read_json(folder.results).get("judgements")
+    if not judged:
+        raise ValueError(
+            f"folders must hold runs that were evaluated while they went on, got "
+            f"{str(folder.path)!r}"
+        )
+    return list(judged)

@@ -5,13 +5,10 @@ import html
 import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from rbgym.agents.run_folder import replacing
 from rbgym.validation import Claim
-from rbgym.validation.figures import CATALOGUE_FIGURES, PAPER_FIGURES, Figure, Panel
+from rbgym.validation.figures import CATALOGUE_FIGURES, PAPER_FIGURES, Figure
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem;
@@ -22,10 +19,6 @@ td.number { text-align: right; font-variant-numeric: tabular-nums; }
 tr.broken td { background: #fbe3e0; }
 figure { margin: 2rem 0; } img { max-width: 100%; } figcaption { font-weight: 600; }
 """
-_COLOURS = ("#08306b", "#d95f02", "#1b9e77", "#7570b3", "#e7298a", "#66a61e", "#a6761d", "#4a4a4a")
-_DASHES = ("-", "--", ":", "-.")
-_MARKERS = "osv^Dx+*"
-_CROWD = 10  # more curves than this share one legend
 
 
 def write_report(
@@ -77,60 +70,12 @@ def _figure(figure: Figure) -> str:
 
 
 def draw(figure: Figure) -> bytes:
-    """The figure as a PNG image, panels in rows of two."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure as Canvas
+    """The figure as a PNG image."""
+    from rbgym.plot import panels
 
-    columns = min(2, len(figure.panels))
-    rows = -(-len(figure.panels) // columns)
-    canvas = Canvas(figsize=(5.6 * columns, 3.9 * rows), layout="constrained")
-    FigureCanvasAgg(canvas)
-    axes = canvas.subplots(rows, columns, squeeze=False).ravel()
-    for ax, panel in zip(axes, figure.panels, strict=False):
-        _draw_panel(ax, panel)
-    for ax in axes[len(figure.panels) :]:
-        ax.set_axis_off()
-    if len(figure.panels[0].lines) > _CROWD:
-        # One legend for all panels, beside them.
-        handles = {line.get_label(): line for ax in axes for line in ax.get_lines()}
-        canvas.legend(
-            handles.values(),
-            handles.keys(),
-            loc="outside right center",
-            fontsize=8,
-            frameon=False,
-            ncols=2 if rows == 1 else 1,
-        )
     buffer = io.BytesIO()
-    canvas.savefig(buffer, format="png", dpi=110)
+    panels(figure.panels).savefig(buffer, format="png")
     return buffer.getvalue()
-
-
-def _draw_panel(ax: Any, panel: Panel) -> None:
-    from matplotlib.ticker import NullFormatter
-
-    for k, line in enumerate(panel.lines):
-        style = {
-            "color": _COLOURS[k % len(_COLOURS)],
-            "linestyle": _DASHES[(k // len(_COLOURS)) % len(_DASHES)],
-            "linewidth": 1.3,
-        }
-        if panel.log:
-            style |= {"marker": _MARKERS[k % len(_MARKERS)], "markersize": 4}
-        keep = np.isfinite(line.y)
-        ax.plot(line.x[keep], line.y[keep], label=line.label, **style)
-    if panel.log:
-        ax.set_xscale("log")
-        ax.set_yscale("log")
-        ax.xaxis.set_minor_formatter(NullFormatter())
-    else:
-        ax.ticklabel_format(useOffset=False)
-    ax.set_xlabel(panel.x)
-    ax.set_ylabel(panel.y)
-    ax.grid(alpha=0.3)
-    ax.spines[["top", "right"]].set_visible(False)
-    if panel.lines[0].label and len(panel.lines) <= _CROWD:
-        ax.legend(frameon=False, fontsize=7)
 
 
 def all_figures(names: list[str], progress: Callable[[int, int], None]) -> list[Figure]:

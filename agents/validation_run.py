@@ -5,10 +5,10 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rbgym import integrators, validation
+from rbgym import html, integrators, validation
 from rbgym.agents import reports
 from rbgym.agents.terminal import Counter, bar
-from rbgym.validation import Claim
+from rbgym.validation import Claim, Claims
 
 PaperClaims = list[tuple[str, str, list[Claim]]]
 
@@ -39,6 +39,12 @@ class Found(NamedTuple):
             reports.print_claims(f"{name} ({source}): {verdict}", found, otherwise="differs")
         broken = sum(not claim.passed for claim in self.claims)
         reports.print_claims(f"{len(self.claims)} declarations, {broken} broken", self.claims)
+
+    def _repr_html_(self) -> str:
+        parts = [Claims(self.claims)._repr_html_()]
+        for name, source, found in self.papers:
+            parts.append(html.note(f"{name} ({source})") + Claims(found)._repr_html_())
+        return "".join(parts)
 
 
 def run(

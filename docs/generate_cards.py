@@ -35,15 +35,15 @@ def page(cards: dict[str, dict[str, Any]]) -> str:
 
 def measure(wanted: list[str], cards: dict[str, dict[str, Any]]) -> None:
     """Measure, one task after the other; each is kept as soon as it is there."""
+    from rbgym.agents import plots
     from rbgym.agents.card import make_card
-    from rbgym.agents.card_report import draw
 
     PICTURES.mkdir(parents=True, exist_ok=True)
     for env_id in wanted:
         card = make_card(env_id)
         cards[env_id] = json.loads(json.dumps(card.as_dict()))
         played = {name: row.played for name, row in card.rows.items()}
-        draw(env_id, played, PICTURES / f"{env_id}.png")
+        plots.save(plots.card(env_id, played), PICTURES / f"{env_id}.png")
         CARDS.write_text(json.dumps(cards, indent=1) + "\n", "utf-8")
         print(env_id, flush=True)
 

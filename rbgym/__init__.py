@@ -3,6 +3,10 @@
 `import rbgym` registers the environments with Gymnasium: `gym.make("RigidTop-v0")`.
 """
 
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
+
 from rbgym import integrators, potentials
 from rbgym.body import Part, RigidBody, compound
 from rbgym.engine import Batch, IntegrationError
@@ -40,3 +44,14 @@ __all__ = [
 ]
 
 register_environments()
+
+if TYPE_CHECKING:
+    # Relative: compiled code depends on every module that an absolute import here would name.
+    from . import plot as plot  # noqa: TID252
+else:
+
+    def __getattr__(name: str) -> ModuleType:
+        """`rbgym.plot`, imported when it is first used: it needs matplotlib."""
+        if name != "plot":
+            raise AttributeError(f"module 'rbgym' has no attribute {name!r}")
+        return import_module("rbgym.plot")

@@ -5,6 +5,7 @@ Source: Mandre (2008), sections 3 and 7.1. SI units; vectors and tensors are in 
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -84,6 +85,10 @@ class RigidBody:
         if np.any(self.center_of_mass):
             shown = f"{shown}, center_of_mass={self.center_of_mass.tolist()}"
         return f"RigidBody({shown})"
+
+    def _repr_html_(self) -> str:
+        # By its name: an import statement would make compiled code depend on the page's source.
+        return str(import_module("rbgym.html").body(self))
 
     def about(self, point: ArrayLike) -> Self:
         """The same body referred to another point (3,) of the body frame [m], axes unchanged."""

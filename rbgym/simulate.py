@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib import import_module
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +24,7 @@ class Trajectory:
     time (n+1,) [s]; quaternion (n+1, 4) body to world; angular_velocity (n+1, 3) [rad/s, body];
     angular_momentum (n+1, 3) [kg m^2/s, world]; energy (n+1,) [J], kinetic plus potential.
     largest_correction: largest rotation [rad] of the energy projection; redone: steps that
-    needed the robust solver.
+    needed the robust solver. body: what moved, None where it is not known.
     """
 
     time: Array
@@ -33,19 +34,29 @@ class Trajectory:
     energy: Array = field(repr=False)
     largest_correction: float = 0.0
     redone: int = 0
+    body: RigidBody | None = field(default=None, repr=False)
 
-    def drift(self) -> dict[str, dict[str, float]]:
-        """Max and final drift of each invariant, relative where there is something to relate to.
+    def errors(self) -> dict[str, Array]:
+        """Error (n+1,) of each invariant at each instant, 0 at the start but for round-off.
 
-        Keys: energy, angular_momentum, vertical_momentum, quaternion_norm; each {"max", "final"}.
+        Keys: energy, angular_momentum, vertical_momentum, quaternion_norm. The first three are
+        relative where there is something to relate to.
         """
-        errors = {
+        return {
             "energy": invariants.relative_energy_error(self.energy),
             "angular_momentum": invariants.momentum_error(self.angular_momentum),
             "vertical_momentum": invariants.vertical_momentum_error(self.angular_momentum),
             "quaternion_norm": invariants.norm_error(self.quaternion),
         }
+
+    def drift(self) -> dict[str, dict[str, float]]:
+        """Max and final value of each of the `errors`: each {"max", "final"}."""
+        errors = self.errors()
         return {name: {"max": float(e.max()), "final": float(e[-1])} for name, e in errors.items()}
+
+    def _repr_html_(self) -> str:
+        # By its name: an import statement would make compiled code depend on the page's source.
+        return str(import_module("rbgym.html").trajectory(self))
 
 
 def simulate(
@@ -94,6 +105,7 @@ def simulate(
         time=dt * np.array(instants),
         largest_correction=float(batch.largest_correction[0]),
         redone=int(batch.redone[0]),
+        body=body,
         **{name: np.concatenate([r[name] for r in records]) for name in records[0]},
     )
 

@@ -115,7 +115,16 @@ def test_edit_of_what_is_compiled_changes_the_key_of_the_cache(tree, source):
     assert sources_digest(tree / "rbgym") != before
 
 
-@pytest.mark.parametrize("source", ["envs/base.py", "rbgym/validation/claims.py", "new.py"])
+@pytest.mark.parametrize(
+    "source",
+    [
+        "envs/base.py",
+        "rbgym/validation/claims.py",
+        "rbgym/html.py",
+        "rbgym/plot/style.py",
+        "new.py",
+    ],
+)
 def test_edit_of_other_sources_compiles_nothing_anew(tree, source):
     before = sources_digest(tree / "rbgym")
     path = tree / source

@@ -71,6 +71,16 @@ def test_records_are_every_kth_instant_and_the_last():
     assert full.energy.shape == full.time.shape == (31,)
 
 
+def test_a_trajectory_names_its_body_and_its_drift_is_that_of_its_errors():
+    run = simulate(BODY, dt=0.05, steps=30, **START)
+    assert run.body is BODY
+    errors = run.errors()
+    relative = np.abs(run.energy / run.energy[0] - 1.0)
+    np.testing.assert_allclose(errors["energy"], relative, rtol=0.0, atol=3e-16)
+    for name, found in run.drift().items():
+        assert found == {"max": errors[name].max(), "final": errors[name][-1]}
+
+
 def test_rotor_momentum_may_be_given_as_an_array():
     as_tuple, as_array = (
         simulate(BODY, dt=0.05, steps=5, rotor_momentum=wheels, **START)

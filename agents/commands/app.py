@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 # What the commands are for, in the order of the page.
 SEE, TRAIN, JUDGE, MEASURE = PANELS = ("See", "Train", "Judge", "Measure")
 # What belongs to an extra, and to which.
-_EXTRAS = dict.fromkeys(("matplotlib", "rich", "typer"), "cli")
+_EXTRAS = {"matplotlib": "plot"} | dict.fromkeys(("rich", "typer"), "cli")
 _EXTRAS |= dict.fromkeys(("safetensors", "sb3_contrib", "scipy", "stable_baselines3"), "agents")
 _EXTRAS |= dict.fromkeys(("tensorboard", "torch", "tqdm", "yaml"), "agents")
 _EXTRAS |= {"cma": "evolve", "optuna": "tune", "ray": "rllib"}

@@ -99,9 +99,9 @@ def simulate(
     if csv:
         reports.write_trajectories(trajectories, csv)
     if plot:
-        from rbgym.agents.plots import plot_trajectory
+        from rbgym.agents.plots import save
 
-        plot_trajectory(trajectories[names[0]], f"{names[0]}, dt = {dt} s", plot)
+        save(rbgym.plot.summary(trajectories[names[0]], f"{names[0]}, dt = {dt} s"), plot)
     _show(names, trajectories, as_json)
     for message in failed:
         typer.echo(f"rbgym: {message}", err=True)

@@ -11,14 +11,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import matplotlib as mpl
 import numpy as np
-
-mpl.use("Agg")
-import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
 import rbgym
+from rbgym.plot import style
 
 J = np.array([6.0, 8.0, 3.0])
 OMEGA = np.array([10.0, 20.0, 20.0])
@@ -107,17 +104,17 @@ def envelope(error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def panel(axes: Axes, h: float) -> None:
     """One step size: our curve below, the general schemes and engines above."""
     curves = (
-        ("semi-implicit Euler", general(semi_implicit_euler, h), "0.5", "-", 1.6),
-        ("classical RK4", general(runge_kutta_4, h), "0.3", (0, (5, 2)), 1.6),
-        ("rbgym (quat_em, the default)", ours(h), "#0b3d91", "-", 3.0),
+        ("rbgym (quat_em, the default)", ours(h)),
+        ("semi-implicit Euler", general(semi_implicit_euler, h)),
+        ("classical RK4", general(runge_kutta_4, h)),
     )
-    for label, error, colour, dashes, width in curves:
+    for k, (label, error) in enumerate(curves):
         at, worst = envelope(error)
-        axes.plot(at, worst, color=colour, linestyle=dashes, linewidth=width, label=label)
+        axes.plot(at, worst, label=label, linewidth=1.6 if k else 3.0, **style.line(k))
         print(f"step {h} s, {label}: {worst[-1]:.1e} after {len(error)} steps")
-    blown = len(curves[0][1])
+    blown = len(curves[1][1])
     text = f"blows up at step {blown}\n(MuJoCo 4.0 Euler: step {BLOW_UP[h]})"
-    axes.plot(blown, BLOWN, "^", color="0.5", markersize=8, clip_on=False)
+    axes.plot(blown, BLOWN, "^", color=style.COLOURS[1], markersize=8, clip_on=False)
     axes.annotate(text, (blown, BLOWN), (9, -20), textcoords="offset points", fontsize=9)
     for (marker, size), (label, values) in zip(MARKERS, ENGINES.items(), strict=True):
         axes.plot(
@@ -129,29 +126,20 @@ def panel(axes: Axes, h: float) -> None:
     axes.set_yticks([10.0**k for k in range(-18, 3, 4)])
     axes.set_title(f"step {h} s ({h * np.linalg.norm(OMEGA):.1f} rad)", fontsize=11)
     axes.minorticks_off()
-    axes.grid(color="0.9", linewidth=0.6)
-    axes.spines[["top", "right"]].set_visible(False)
 
 
+@style.styled
 def main(file: Path) -> None:
     """Draw the picture."""
-    figure, both = plt.subplots(1, 2, figsize=(9.6, 4.6), sharey=True, layout="constrained")
+    figure = style.picture(9.6, 4.6)
+    both = figure.subplots(1, 2, sharey=True)
     for axes, h in zip(both, STEP_SIZES, strict=True):
         panel(axes, h)
     both[0].set_ylabel("largest relative energy error so far")
     title = f"rbgym keeps a tumbling body's energy to round-off over {STEPS:,} steps"
     figure.suptitle(title, fontsize=13, fontweight="bold")
     handles, labels = both[0].get_legend_handles_labels()
-    order = (2, 0, 1, 3, 4)
-    figure.legend(
-        [handles[k] for k in order],
-        [labels[k] for k in order],
-        loc="outside lower center",
-        ncols=5,
-        frameon=False,
-        fontsize=8.5,
-        columnspacing=1.4,
-    )
+    figure.legend(handles, labels, loc="outside lower center", ncols=5, columnspacing=1.4)
     figure.savefig(file, dpi=150, metadata={"Software": None})
 
 

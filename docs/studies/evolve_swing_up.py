@@ -26,6 +26,7 @@ from gymnasium.vector import AutoresetMode
 from stable_baselines3 import PPO
 
 import rbgym
+from rbgym.agents import plots
 from rbgym.agents.evaluation import evaluate
 from rbgym.agents.network import Network
 from rbgym.agents.normalizer import Normalizer
@@ -33,6 +34,7 @@ from rbgym.agents.rollouts import rollout
 from rbgym.agents.run_folder import read_json
 from rbgym.agents.sb3 import make_sb3_env
 from rbgym.agents.search import Generation, return_with_success, search
+from rbgym.plot import style
 
 DOCS = Path(__file__).resolve().parents[1]
 RESULTS, PICTURE = DOCS / "evolution.json", DOCS / "pictures" / "evolution.png"
@@ -172,35 +174,30 @@ def _repeated(network: Network, seen: Any, steps: int = 100) -> int:
     return steps * len(seen)
 
 
+@style.styled
 def draw(results: dict[str, Any]) -> None:
     """For each task the course of the search, and the episodes of the test set beside the law's."""
-    from matplotlib.figure import Figure
-
     found = {env_id: results[env_id] for env_id in SEARCHES if env_id in results}
-    figure = Figure(figsize=(10.0, 3.2 * len(found)), layout="constrained")
+    figure = style.picture(10.0, 3.2 * len(found))
     rows = figure.subplots(len(found), 2, squeeze=False)
     for (course, episodes), (env_id, one) in zip(rows, found.items(), strict=True):
         steps, objective, success = np.array(one["curve"]).T
-        course.plot(steps / 1e6, objective / max(objective), color="#08306b",
-                    label="objective, to its largest")  # fmt: skip
-        course.plot(steps / 1e6, success, "--", color="#d95f02", label="success, 64 other starts")
-        course.set_title(f"{env_id}: the centre of the search", fontsize="medium")
+        course.plot(steps / 1e6, objective / max(objective), label="objective, to its largest",
+                    **style.line(0))  # fmt: skip
+        course.plot(steps / 1e6, success, label="success, 64 other starts", **style.line(1))
+        course.set_title(f"{env_id}: the centre of the search")
         course.set_xlabel("environment steps [millions]")
         course.set_ylim(0.0, 1.05)
-        for (name, (seconds, bands)), (style, color) in zip(
-            one["error"].items(), (("-", "#08306b"), ("--", "#d95f02")), strict=True
-        ):
+        for k, (name, (seconds, bands)) in enumerate(one["error"].items()):
             label = "network" if name == "network" else f"law {one['law']!r}"
-            episodes.plot(seconds, bands[1], style, color=color, label=label)
-            episodes.fill_between(seconds, bands[0], bands[2], color=color, alpha=0.15, linewidth=0)
-        episodes.set_title(f"{env_id}: test set, median and 90 %", fontsize="medium")
+            episodes.plot(seconds, bands[1], label=label, **style.line(k))
+            style.band(episodes, k, seconds, bands[0], bands[2])
+        episodes.set_title(f"{env_id}: test set, median and 90 %")
         episodes.set_xlabel("time [s]")
         episodes.set_ylabel("tilt [deg]" if env_id == TOP else "rate [deg/s]")
         for ax in (course, episodes):
-            ax.legend(frameon=False, fontsize="small")
-            ax.spines[["top", "right"]].set_visible(False)
-            ax.grid(alpha=0.3)
-    figure.savefig(PICTURE, dpi=110)
+            ax.legend()
+    plots.save(figure, PICTURE)
 
 
 def main() -> None:

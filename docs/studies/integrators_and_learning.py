@@ -15,9 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from rbgym.agents import plots
 from rbgym.agents.evaluation import evaluate
 from rbgym.agents.run_folder import RunFolder, write_json
 from rbgym.agents.training import load_policy, train
+from rbgym.plot import style
 
 DOCS = Path(__file__).resolve().parents[1]
 RESULTS, PAGE = DOCS / "learning_study.json", DOCS / "learning_study.md"
@@ -67,27 +69,24 @@ def _range(values: list[float], factor: float) -> str:
     return f"{scaled.mean():.1f}{unit} ({scaled.min():.1f} to {scaled.max():.1f})"
 
 
+@style.styled
 def draw(found: dict[str, Any]) -> None:
     """Return of each policy on its own physics against that on the truth."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10.5, 3.4), layout="constrained")
+    figure = style.picture(10.5, 3.4)
     axes = figure.subplots(1, len(TASKS))
-    marks = dict(zip(SCHEMES, (("#d95f02", "s"), ("#1b9e77", "^"), ("#08306b", "o")), strict=True))
     for ax, task in zip(axes, TASKS, strict=True):
-        for scheme, (colour, marker) in marks.items():
+        for k, scheme in enumerate(SCHEMES):
             runs = [found[f"{task} {scheme} {seed}"] for seed in SEEDS]
             own, truth = ([run[where]["return"] for run in runs] for where in ("own", "truth"))
-            ax.plot(own, truth, marker, color=colour, label=scheme, markersize=7, alpha=0.8)
+            look = style.marked(k) | {"linestyle": "none", "markersize": 7.0, "alpha": 0.8}
+            ax.plot(own, truth, label=scheme, **look)
         low, high = ax.get_xlim()
         ax.axline((low, low), (high, high), color="black", linewidth=0.6)
-        ax.set_title(task, fontsize="medium")
+        ax.set_title(task)
         ax.set_xlabel("return on the physics of the training")
-        ax.grid(alpha=0.3)
-        ax.spines[["top", "right"]].set_visible(False)
     axes[0].set_ylabel("return on exact physics")
-    axes[0].legend(frameon=False)
-    figure.savefig(PICTURE)
+    axes[0].legend()
+    plots.save(figure, PICTURE)
 
 
 def main() -> None:

@@ -14,10 +14,12 @@ from pathlib import Path
 
 import numpy as np
 
+from rbgym.agents import plots
 from rbgym.agents.evaluation import evaluate
 from rbgym.agents.evolving import evolve
 from rbgym.agents.publishing import publish
 from rbgym.agents.training import train
+from rbgym.plot import style
 from rbgym.registration import ENVIRONMENTS
 
 DOCS = Path(__file__).resolve().parents[1]
@@ -56,25 +58,22 @@ def learn(env_id: str) -> dict[str, object]:
     }
 
 
+@style.styled
 def draw(learned: dict[str, dict[str, object]]) -> None:
     """One panel for each task; the dashed line is doing nothing."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(12.0, 7.5), layout="constrained")
+    figure = style.picture(12.0, 7.5)
     axes = figure.subplots(3, 5)
     for ax in axes.flat:
         ax.set_visible(False)
     for ax, (env_id, one) in zip(axes.flat, learned.items(), strict=False):
         ax.set_visible(True)
         steps, returns = np.array(one["curve"]).T
-        ax.plot(steps / 1000, returns, color="#08306b")
-        ax.axhline(one["idle_return"], color="#d95f02", linestyle="--", linewidth=1.0)
+        ax.plot(steps / 1000, returns, **style.line(0))
+        ax.axhline(one["idle_return"], linewidth=1.0, **style.line(1))
         ax.set_title(f"{env_id}, {str(one['algo']).upper()}", fontsize="small")
-        ax.spines[["top", "right"]].set_visible(False)
-        ax.grid(alpha=0.3)
     figure.supxlabel("environment steps [thousands]")
     figure.supylabel("mean return on the test set (CMA-ES: on its own 64 starts)")
-    figure.savefig(DOCS / "pictures" / "learning.svg")
+    plots.save(figure, DOCS / "pictures" / "learning.svg")
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ from rbgym.integrators import Integrator
 from rbgym.simulate import count
 from rbgym.validation import endurance
 from rbgym.validation.cases import Case, applicable
-from rbgym.validation.claims import Claim, table
+from rbgym.validation.claims import Claim, Claims, table
 from rbgym.validation.conservation import conservation
 from rbgym.validation.order import order
 from rbgym.validation.papers import PAPER_CLAIMS
@@ -20,7 +20,15 @@ from rbgym.validation.symmetry import symmetry
 # From a function and a list of tasks to the results in the order of the tasks, as `map` does.
 Mapped = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
 
-__all__ = ["Claim", "declared", "table", "validate", "validate_endurance", "validate_papers"]
+__all__ = [
+    "Claim",
+    "Claims",
+    "declared",
+    "table",
+    "validate",
+    "validate_endurance",
+    "validate_papers",
+]
 
 
 def validate(
@@ -31,7 +39,7 @@ def validate(
     jobs: int = 1,
     mapped: Mapped | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> list[Claim]:
+) -> Claims:
     """Claims on the named integrators (default all), measured over runs of `steps` steps.
 
     Every declaration is tested both ways: a declared invariant must stay under its bound, one
@@ -52,7 +60,7 @@ def validate(
         for name in (integrators.names() if names is None else names)
         for case in applicable(integrators.get(name), kinds)
     ]
-    claims: list[Claim] = []
+    claims = Claims()
     for done, found in enumerate(run(_measured, tasks), 1):
         claims += found
         if progress:
@@ -72,7 +80,7 @@ def validate_endurance(
     jobs: int = 1,
     mapped: Mapped | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> list[Claim]:
+) -> Claims:
     """Claims that nothing which is conserved has a trend over ten million steps.
 
     names, jobs, mapped, progress: see `validate`. Measured of free bodies and of the heavy top.
@@ -83,7 +91,7 @@ def validate_endurance(
         for kind in ("none", "heavy_top")
         if integrators.get(name).conserves.get(kind)
     ]
-    claims: list[Claim] = []
+    claims = Claims()
     for done, found in enumerate((mapped or by_processes(jobs))(_endured, tasks), 1):
         claims += found
         if progress:

@@ -21,6 +21,27 @@ class Claim(NamedTuple):
     passed: bool
 
 
+class Claims(list[Claim]):
+    """Claims, which a notebook shows as a table."""
+
+    def _repr_html_(self) -> str:
+        from rbgym import html
+
+        broken = [not claim.passed for claim in self]
+        rows = [
+            (
+                *claim[:4],
+                float(claim.measured),
+                float(claim.bound),
+                "ok" if claim.passed else "BROKEN",
+            )
+            for claim in self
+        ]
+        headings = ("integrator", "case", "quantity", "declared", "measured", "bound", "")
+        title = f"{len(self)} claims, {sum(broken)} broken"
+        return html.section(title, html.table(headings, rows, broken))
+
+
 def table(claims: Sequence[Claim]) -> str:
     """The claims as plain text, one a line, under a heading and over a count."""
     rows = [("integrator", "case", "quantity", "declared", "measured", "bound", "")]

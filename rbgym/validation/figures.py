@@ -6,28 +6,11 @@ import numpy as np
 
 from rbgym import integrators
 from rbgym.engine import Batch
-from rbgym.quaternion import Array
+from rbgym.plot import Line, Panel
 from rbgym.validation import errors
 from rbgym.validation.cases import CASES, PAPERS, Case
 from rbgym.validation.order import convergence
 from rbgym.validation.timing import nanoseconds
-
-
-class Line(NamedTuple):
-    """One curve: its label, abscissae (n,) and ordinates (n,)."""
-
-    label: str
-    x: Array
-    y: Array
-
-
-class Panel(NamedTuple):
-    """One pair of axes."""
-
-    x: str
-    y: str
-    lines: list[Line]
-    log: bool = False  # both axes
 
 
 class Figure(NamedTuple):

@@ -11,6 +11,7 @@ pytest.importorskip("typer")
 
 from typer.testing import CliRunner
 
+import rbgym
 from rbgym import integrators, validation
 from rbgym.agents import bench as bench_module
 from rbgym.agents.cli import app
@@ -61,6 +62,14 @@ def test_simulate_writes_csv_and_plot(tmp_path):
     assert [float(row["time"]) for row in rows] == pytest.approx([0, 0.05, 0.1, 0.15, 0.2])
     assert float(rows[0]["wy"]) == 20
     assert picture.read_bytes().startswith(PNG)
+
+
+def test_a_plot_without_matplotlib_says_what_to_install(tmp_path, monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("rbgym.plot")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delattr(rbgym, "plot", raising=False)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert_refused("rbgym[plot]", "simulate", "--steps", 5, "--plot", tmp_path / "motion.png")
 
 
 def test_simulate_takes_a_full_tensor():

@@ -1,0 +1,157 @@
+"""Draw the gallery of docs/plots.md: small pictures of what `rbgym.plot` offers.
+
+python docs/pictures/plots.py [NAME ...]
+
+Six short trainings, kept in runs/gallery, take some minutes the first time; the rest takes one. The
+timings are those of the machine at hand.
+"""
+
+import io
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from matplotlib.figure import Figure
+from PIL import Image
+
+import rbgym
+from rbgym.agents import plots
+from rbgym.agents.cases import play
+from rbgym.agents.evaluation import summary
+from rbgym.agents.run_folder import replacing
+from rbgym.agents.training import train
+
+HERE = Path(__file__).resolve().parent
+RUNS = Path("runs") / "gallery"
+WIDTH = 900  # pixels that a picture has at most
+BODY = rbgym.RigidBody([6.0, 8.0, 3.0])
+SCHEMES = ("quat_em", "imid", "rkn4")
+
+
+def flip() -> rbgym.Trajectory:
+    """A spin about the unstable middle axis, a little off."""
+    start = (5.0, 0.02, 0.02)
+    return rbgym.simulate(BODY, dt=0.01, steps=2000, angular_velocity=start)
+
+
+def motion() -> Figure:
+    """Quaternion and rates."""
+    return rbgym.plot.motion(flip())
+
+
+def polhode() -> Figure:
+    """The turns of the unstable axis."""
+    return rbgym.plot.polhode(flip())
+
+
+def invariants() -> Figure:
+    """Of a heavy top: the vertical momentum stays, the horizontal does not."""
+    top = rbgym.simulate(
+        BODY,
+        dt=0.01,
+        steps=600,
+        angular_velocity=(1.0, 2.0, 20.0),
+        potential=rbgym.HeavyTop(20.0),
+    )
+    return rbgym.plot.invariants(top)
+
+
+def drift() -> Figure:
+    """The four errors of one motion."""
+    return rbgym.plot.drift(flip())
+
+
+def drifts() -> Figure:
+    """Three schemes from the same start."""
+    start = (10.0, 20.0, 20.0)
+    runs = {
+        name: rbgym.simulate(BODY, integrator=name, dt=0.01, steps=5000, angular_velocity=start)
+        for name in SCHEMES
+    }
+    return rbgym.plot.drifts(runs)
+
+
+def leaving() -> Figure:
+    """The polhode of a scheme that loses energy."""
+    start = (10.0, 20.0, 20.0)
+    run = rbgym.simulate(BODY, integrator="rkn4", dt=0.02, steps=4000, angular_velocity=start)
+    return rbgym.plot.polhode(run)
+
+
+def pointing() -> Figure:
+    """Two laws on the test set."""
+    laws = ("pd", "bang_bang")
+    return plots.comparison({law: summary(play(law, "AttitudeSlew-v0", 64)) for law in laws})
+
+
+def card() -> Figure:
+    """Three laws on the test set."""
+    laws = ("pd", "bang_bang", "idle")
+    return plots.card("AttitudeSlew-v0", {law: play(law, "AttitudeSlew-v0", 64) for law in laws})
+
+
+def learning() -> Figure:
+    """PPO from three seeds each, with two sizes of its network; runs that are there are taken."""
+    sizes = {"two layers of 64": [64, 64], "two layers of 4": [4, 4]}
+    runs: dict[str, list[Path]] = {}
+    for name, layers in sizes.items():
+        changes = {"policy_kwargs": {"net_arch": layers}}
+        for seed in range(3):
+            out = RUNS / f"{name.replace(' ', '-')}-{seed}"
+            train("RigidTop-v0", out=out, seed=seed, changes=changes, timesteps=300_000,
+                  evaluate_every=30_000, progress=False)  # fmt: skip
+            runs.setdefault(name, []).append(out)
+    return plots.learning(runs, title="RigidTop-v0")
+
+
+def work_precision() -> Figure:
+    """Attitude error against time, of a free body under a held torque."""
+    from rbgym.validation.figures import work_precision as measured
+
+    panel = measured(["quat_em", "imidm", "pdmv", "mkrk_rk4", "rkn4"]).panels[0]
+    curves = {line.label: (line.x, line.y) for line in panel.lines}
+    return rbgym.plot.work_precision(curves, work=panel.x, error="attitude error [rad]")
+
+
+def whole() -> Figure:
+    """What `rbgym simulate --plot` writes."""
+    return rbgym.plot.summary(flip(), "quat_em, dt = 0.01 s")
+
+
+PICTURES: dict[str, Callable[[], Figure]] = {
+    "motion": motion,
+    "polhode": polhode,
+    "invariants": invariants,
+    "drift": drift,
+    "drifts": drifts,
+    "leaving": leaving,
+    "pointing": pointing,
+    "card": card,
+    "learning": learning,
+    "work_precision": work_precision,
+    "summary": whole,
+}
+
+
+def small(figure: Figure) -> bytes:
+    """The figure as a PNG of 256 colours, which looks the same at less than half the size."""
+    drawn, reduced = io.BytesIO(), io.BytesIO()
+    figure.savefig(drawn, format="png", dpi=min(100.0, WIDTH / figure.get_figwidth()))
+    image = Image.open(drawn).convert("RGB")
+    few = image.quantize(256, kmeans=2, dither=Image.Dither.NONE)
+    few.save(reduced, format="png", optimize=True)
+    return reduced.getvalue()
+
+
+def main(folder: Path, wanted: list[str]) -> None:
+    """Draw every picture, or those that are named."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in wanted or PICTURES:
+        content = small(PICTURES[name]())
+        with replacing(folder / f"{name}.png") as temporary:
+            temporary.write_bytes(content)
+        print(f"{name}: {len(content) / 1000:.0f} kB", flush=True)
+
+
+if __name__ == "__main__":
+    main(HERE / "plots", sys.argv[1:])

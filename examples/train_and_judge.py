@@ -1,0 +1,56 @@
+# %% [markdown]
+# # Train a policy and judge it
+#
+# PPO learns to bring a heavy top upright. What it has learned is measured on the fixed test set,
+# beside a PD law and the policy that the package ships. This needs `rbgym[agents]`, leaves a run
+# folder, run/, and writes learning.png and judged.png. With run/ there it trains no further.
+
+# %%
+import os
+
+import torch
+
+import rbgym.agents
+from rbgym.agents import plots
+from rbgym.agents.evaluation import evaluate
+from rbgym.agents.training import load_policy, train
+
+STEPS = int(os.environ.get("RBGYM_EXAMPLE_STEPS", "400000"))
+EPISODES = 64
+torch.set_num_threads(1)  # in networks this small, threads wait for each other
+
+# %%
+done = train(
+    "RigidTop-v0", out="run", timesteps=STEPS, evaluate_every=max(STEPS // 8, 1), report=print
+)
+print(f"{done.results['timesteps']} steps in {done.results['wall_time']:.0f} s")
+
+# %% [markdown]
+# The mean return on the test set while it was learned.
+
+# %%
+figure = plots.learning(["run"])
+figure.savefig("learning.png")
+figure
+
+# %% [markdown]
+# Three candidates, the same start states.
+
+# %%
+candidates = {
+    "trained here": load_policy(done.folder),
+    "shipped": rbgym.agents.load("RigidTop-v0"),
+    "pd": "pd",
+}
+found = {name: evaluate(one, "RigidTop-v0", EPISODES) for name, one in candidates.items()}
+for name, one in found.items():
+    low, high = (100 * bound for bound in one.success_interval)
+    print(
+        f"{name}: success {100 * one.success_rate:.0f} % (95 %: {low:.0f} to {high:.0f}), ", end=""
+    )
+    print(f"mean return {one.mean_return:.0f}")
+
+# %%
+figure = plots.comparison(found)
+figure.savefig("judged.png")
+figure

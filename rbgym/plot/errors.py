@@ -1,0 +1,129 @@
+"""How far controlled bodies are from their goal: errors over time, and when they settle."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
+from numpy.typing import NDArray
+
+from rbgym.plot import style
+
+Array = NDArray[np.float64]
+
+_LEAST = 1e-3  # deg and rad/s: a smaller error is none that anyone could measure
+
+
+class Errors(NamedTuple):
+    """Distance from the goal over time, of one episode or of n.
+
+    time (instants,) [s]; attitude [rad] and rate [rad/s], each (instants,) or (instants, n), nan
+    after an episode's end.
+    """
+
+    time: Array
+    attitude: Array
+    rate: Array
+
+
+class Settled(NamedTuple):
+    """Errors of n episodes, and the time (n,) [s] at which each has settled; inf where it never
+    does."""
+
+    errors: Errors
+    settling: Array
+
+
+def quantiles(values: Array, percents: tuple[float, ...] = (5.0, 50.0, 95.0)) -> Array:
+    """Percentiles (len(percents), instants) over the episodes that still run; nan once none does.
+
+    values: (instants, n) or (instants,).
+    """
+    values = values[:, None] if values.ndim == 1 else values
+    some = ~np.isnan(values).all(axis=1)
+    found = np.full((len(percents), len(values)), np.nan)
+    found[:, some] = np.nanpercentile(values[some], percents, axis=1)
+    return found
+
+
+@style.styled
+def pointing(
+    runs: Mapping[str, Errors], settled: tuple[float, float] | None = None, title: str = ""
+) -> Figure:
+    """Attitude error [deg] and rate error [rad/s] over time [s], by name.
+
+    Of several episodes the median, and the band that holds 90 %. settled: angle [rad] and rate
+    [rad/s] within which the task counts as done, drawn as thin lines. Errors below 1e-3 are cut
+    off. Raises ValueError for no run.
+    """
+    _require("runs", runs)
+    figure = style.picture(7.0, 4.8, title)
+    above, below = style.rows(figure, 2)
+    for k, (name, run) in enumerate(runs.items()):
+        _draw_errors(above, k, run.time, np.degrees(run.attitude), name)
+        _draw_errors(below, k, run.time, run.rate, name)
+    if settled is not None:
+        above.axhline(np.degrees(settled[0]), color="black", linewidth=0.6)
+        below.axhline(settled[1], color="black", linewidth=0.6)
+    above.set_ylabel("attitude error [deg]")
+    below.set_ylabel("rate error [rad/s]")
+    thin = "" if settled is None else "  (thin lines: what counts as settled)"
+    below.set_xlabel(f"time [s]{thin}")
+    for ax in (above, below):
+        _log_errors(ax)
+    above.legend()
+    return figure
+
+
+@style.styled
+def card(rows: Mapping[str, Settled], settled: tuple[float, float], title: str = "") -> Figure:
+    """Median error over time, and the share of episodes that have settled by then, by name.
+
+    The error is the attitude's [deg], or the rate's [rad/s] where no attitude counts. settled: as
+    in `pointing`. Raises ValueError for no row.
+    """
+    _require("rows", rows)
+    figure = style.picture(8.6, 3.2, title)
+    left, right = figure.subplots(1, 2)
+    turning = any(np.nanmax(row.errors.attitude) > 0 for row in rows.values())
+    for k, (name, row) in enumerate(rows.items()):
+        errors = np.degrees(row.errors.attitude) if turning else row.errors.rate
+        left.plot(row.errors.time, quantiles(errors)[1], label=name, **style.line(k))
+        right.step(*share(row), where="post", **style.line(k))
+    left.axhline(np.degrees(settled[0]) if turning else settled[1], color="black", linewidth=0.6)
+    left.set_ylabel("median attitude error [deg]" if turning else "median rate error [rad/s]")
+    _log_errors(left)
+    right.set_ylabel("settled by then [% of episodes]")
+    right.set_ylim(0, 102)
+    for ax in (left, right):
+        ax.set_xlabel("time [s]")
+    figure.legend(*left.get_legend_handles_labels(), loc="outside right center")
+    return figure
+
+
+def share(row: Settled) -> tuple[Array, Array]:
+    """Instants (m,) [s] and the percentage (m,) of episodes that have settled by each."""
+    times = np.sort(row.settling[np.isfinite(row.settling)])
+    percent = 100.0 * np.arange(len(times) + 1) / len(row.settling)
+    instants = np.array([0.0, *times, row.errors.time[-1]])
+    return instants, np.array([*percent, percent[-1]])
+
+
+def _draw_errors(ax: Axes, number: int, time: Array, values: Array, name: str) -> None:
+    low, median, high = quantiles(values)
+    ax.plot(time, median, label=name, **style.line(number))
+    if values.ndim == 2 and values.shape[1] > 1:
+        style.band(ax, number, time, low, high)
+
+
+def _log_errors(ax: Axes) -> None:
+    ax.set_yscale("log")
+    ax.set_ylim(bottom=_LEAST)
+    ax.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _require(name: str, given: Mapping[str, object]) -> None:
+    if not given:
+        raise ValueError(f"{name} must hold one at least, got {given!r}")

@@ -1,0 +1,102 @@
+"""The one look of all plots: told apart by colour, and by dashes and markers when printed grey."""
+
+import io
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+# Of Okabe and Ito (2008), Color Universal Design, without the yellow, too faint for a line. In this
+# order those that share a dash differ in their grey.
+COLOURS = ("#0072B2", "#E69F00", "#000000", "#D55E00", "#56B4E9", "#009E73", "#CC79A7")
+DASHES = ("-", "--", ":", "-.")
+MARKERS = ("o", "s", "v", "^", "D", "x", "+", "*", "P")
+HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "----", "++++")
+FAINT = "0.55"  # grey of what is there for reference
+
+SETTINGS: Any = {
+    "font.size": 9.0,
+    "figure.dpi": 110.0,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": "medium",
+    "figure.titlesize": "large",
+    "grid.alpha": 0.3,
+    "legend.frameon": False,
+    "legend.fontsize": "small",
+    "lines.linewidth": 1.5,
+    "lines.markersize": 4.5,
+    "hatch.linewidth": 0.4,
+    # Small files, the same each time.
+    "svg.fonttype": "none",
+    "svg.hashsalt": "rbgym",
+}
+
+
+def context() -> AbstractContextManager[None]:
+    """Within it, what is drawn with matplotlib has this look; the settings before come back."""
+    return mpl.rc_context(SETTINGS)
+
+
+def styled(draw: Callable[P, T]) -> Callable[P, T]:
+    """The function, drawing in this look."""
+
+    @wraps(draw)
+    def inside(*args: P.args, **kwargs: P.kwargs) -> T:
+        with context():
+            return draw(*args, **kwargs)
+
+    return inside
+
+
+class Picture(Figure):
+    """A figure that notebooks show; it belongs to no window and to no global state."""
+
+    def _repr_png_(self) -> bytes:
+        buffer = io.BytesIO()
+        self.savefig(buffer, format="png")
+        return buffer.getvalue()
+
+
+def picture(width: float, height: float, title: str = "") -> Picture:
+    """An empty figure of that size [inch]."""
+    made = Picture(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(made)
+    if title:
+        made.suptitle(title)
+    return made
+
+
+def line(number: int) -> dict[str, Any]:
+    """Colour and dash of the curve of that number, from 0 on: 28 differ."""
+    return {"color": COLOURS[number % len(COLOURS)], "linestyle": DASHES[number % len(DASHES)]}
+
+
+def marked(number: int) -> dict[str, Any]:
+    """As `line`, with a marker."""
+    return line(number) | {"marker": MARKERS[number % len(MARKERS)]}
+
+
+def band(ax: Axes, number: int, x: Any, low: Any, high: Any) -> None:
+    """The area between two curves, that belongs to the line of that number."""
+    colour = COLOURS[number % len(COLOURS)]
+    hatch = HATCHES[number % len(HATCHES)]
+    ax.fill_between(x, low, high, facecolor=(colour, 0.15), edgecolor=(colour, 0.4), hatch=hatch,
+                    linewidth=0.0)  # fmt: skip
+
+
+def rows(figure: Any, count: int) -> list[Axes]:
+    """Axes above each other that share the abscissa; figure: a Figure or SubFigure."""
+    axes = figure.subplots(count, 1, sharex=True, squeeze=False)
+    return list(np.ravel(axes))

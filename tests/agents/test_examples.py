@@ -1,0 +1,77 @@
+"""The scripts in examples/ run, and print and draw what they say."""
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("stable_baselines3")
+
+import torch
+
+import rbgym
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+PNG = b"\x89PNG"
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """Runs a script in a folder of its own; its variables and what it printed."""
+    monkeypatch.chdir(tmp_path)
+
+    def run_script(name):
+        variables = runpy.run_path(str(EXAMPLES / name))
+        return variables, capsys.readouterr().out
+
+    return run_script
+
+
+def test_every_example_is_tested_and_opens_as_a_notebook():
+    tested = re.findall(r'run\("(\w+\.py)"\)', Path(__file__).read_text("utf-8"))
+    assert {file.name for file in EXAMPLES.iterdir() if file.suffix} == set(tested)
+    for name in tested:
+        text = (EXAMPLES / name).read_text("utf-8")
+        assert text.startswith("# %% [markdown]\n# # ")
+        # A Markdown cell holds comments alone.
+        for cell in text.split("# %% [markdown]\n")[1:]:
+            words = cell.split("\n# %%\n")[0]
+            assert all(line.startswith("#") or not line for line in words.splitlines())
+
+
+def test_the_first_flight_reaches_its_target(run, tmp_path):
+    variables, printed = run("first_flight.py")
+    assert "success" in printed
+    assert "no success" not in printed
+    assert variables["attitude"][-1] < 1e-3 < variables["attitude"][0]
+    assert (tmp_path / "first_flight.png").read_bytes().startswith(PNG)
+
+
+def test_the_schemes_drift_as_the_table_says(run, tmp_path):
+    variables, printed = run("compare_schemes.py")
+    rows = {line.split()[0]: line.split()[1:] for line in printed.splitlines()[1:]}
+    for scheme, (energy, momentum) in rows.items():
+        drift = variables["runs"][scheme].drift()
+        assert float(energy) == pytest.approx(drift["energy"]["max"], rel=0.06)
+        assert float(momentum) == pytest.approx(drift["angular_momentum"]["max"], rel=0.06)
+        kept = rbgym.integrators.get(scheme).conserves["none"]
+        assert ("energy" in kept) == (float(energy) < 1e-13)
+        assert ("angular_momentum" in kept) == (float(momentum) < 1e-13)
+    assert list(rows) == list(variables["SCHEMES"])
+    assert (tmp_path / "compare_schemes.png").read_bytes().startswith(PNG)
+    assert (tmp_path / "polhode.png").read_bytes().startswith(PNG)
+
+
+def test_a_trained_policy_is_judged_beside_a_law_and_the_shipped_one(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("RBGYM_EXAMPLE_STEPS", "1")
+    threads = torch.get_num_threads()
+    try:
+        variables, printed = run("train_and_judge.py")
+    finally:
+        torch.set_num_threads(threads)
+    assert "pd: success 100 %" in printed
+    assert "shipped: success 100 %" in printed
+    assert variables["found"]["trained here"].mean_return < variables["found"]["pd"].mean_return
+    for name in ("learning.png", "judged.png"):
+        assert (tmp_path / name).read_bytes().startswith(PNG)

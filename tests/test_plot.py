@@ -1,0 +1,334 @@
+"""Plots show the physics that they say, in a look that survives print, and touch nothing else."""
+
+import itertools
+import re
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib")
+
+import matplotlib as mpl
+
+import rbgym
+from rbgym.plot import Errors, Line, Panel, Settled, curves, errors, globe, style
+
+FREE = rbgym.RigidBody([6.0, 8.0, 3.0])
+FLIP = rbgym.simulate(FREE, dt=0.02, steps=700, angular_velocity=(5.0, 0.02, 0.02))
+TOP = rbgym.simulate(
+    FREE, dt=0.01, steps=60, angular_velocity=(1.0, 2.0, 20.0), potential=rbgym.HeavyTop(20.0)
+)
+
+
+def labelled(ax):
+    return {line.get_label(): line for line in ax.get_lines()}
+
+
+def drawn(figure):
+    """The figure put on its canvas; a warning on the way is an error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure.canvas.draw()
+    return figure
+
+
+# --- the look ---------------------------------------------------------------------------------
+
+
+def grey(colour):
+    red, green, blue = mpl.colors.to_rgb(colour)
+    return 0.299 * red + 0.587 * green + 0.114 * blue  # ITU-R BT.601
+
+
+def test_any_two_of_the_first_lines_differ_in_dash_or_clearly_in_grey():
+    looks = [style.line(k) for k in range(len(style.COLOURS))]
+    for one, other in itertools.combinations(looks, 2):
+        apart = abs(grey(one["color"]) - grey(other["color"]))
+        assert one["linestyle"] != other["linestyle"] or apart > 0.2
+
+
+def test_no_two_of_28_lines_look_alike():
+    looks = {(style.line(k)["color"], style.line(k)["linestyle"]) for k in range(28)}
+    assert len(looks) == 28
+
+
+def test_no_line_is_too_faint_on_white():
+    assert max(map(grey, style.COLOURS)) < 0.7
+
+
+def test_drawing_changes_no_setting():
+    before = mpl.rcParams.copy()
+    drawn(rbgym.plot.drift(TOP))
+    assert mpl.rcParams.copy() == before
+
+
+def test_plots_need_no_pyplot():
+    code = "import sys, rbgym.plot; assert 'matplotlib.pyplot' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_a_notebook_gets_a_png():
+    assert rbgym.plot.drift(TOP)._repr_png_().startswith(b"\x89PNG")
+
+
+def test_the_same_figure_is_the_same_file(tmp_path):
+    files = []
+    for name in ("one.svg", "two.svg"):
+        with style.context():
+            rbgym.plot.motion(TOP).savefig(tmp_path / name, metadata={"Date": None})
+        files.append((tmp_path / name).read_bytes())
+    assert files[0] == files[1]
+
+
+def test_an_unknown_attribute_of_the_package_is_none():
+    with pytest.raises(AttributeError, match="plto"):
+        _ = rbgym.plto
+
+
+def test_the_gallery_shows_every_plot_in_a_small_file():
+    docs = Path(__file__).resolve().parents[1] / "docs"
+    page = (docs / "plots.md").read_text("utf-8")
+    assert all(name in page for name in rbgym.plot.__all__)
+    shown = set(re.findall(r"\(pictures/plots/(\w+\.png)\)", page))
+    pictures = {file.name: file.stat().st_size for file in (docs / "pictures/plots").iterdir()}
+    assert shown == set(pictures)
+    assert max(pictures.values()) < 60_000
+
+
+# --- motion and invariants --------------------------------------------------------------------
+
+
+def test_motion_shows_every_component_at_every_instant():
+    attitude, rates = rbgym.plot.motion(TOP).axes
+    shown = [line.get_ydata() for line in attitude.get_lines()]
+    np.testing.assert_array_equal(shown, TOP.quaternion.T)
+    shown = [line.get_ydata() for line in rates.get_lines()]
+    np.testing.assert_array_equal(shown, TOP.angular_velocity.T)
+    assert "[rad/s]" in rates.get_ylabel()
+    assert rates.get_xlabel() == "time [s]"
+
+
+def test_a_flight_without_energy_has_a_motion_and_a_polhode():
+    flight = rbgym.simulate_flight(FREE, dt=0.01, steps=20, angular_velocity=(1.0, 2.0, 3.0))
+    assert len(rbgym.plot.motion(flight).axes) == 2
+    assert len(rbgym.plot.polhode(flight, FREE).axes) == 1
+    with pytest.raises(ValueError, match="body must be given"):
+        rbgym.plot.polhode(flight)
+
+
+@pytest.mark.parametrize("run", [FLIP, TOP])
+def test_a_line_of_drift_ends_at_the_largest_error_and_its_marker_at_the_final_one(run):
+    (ax,) = rbgym.plot.drift(run).axes
+    lines = [line for line in ax.get_lines() if line.get_label().count(":")]
+    markers = [line for line in ax.get_lines() if line.get_linestyle() == "None"]
+    for line, marker, (name, found) in zip(lines, markers, run.drift().items(), strict=True):
+        assert line.get_label().startswith(name.replace("_", " "))
+        assert np.all(np.diff(line.get_ydata()) >= 0)
+        assert line.get_ydata()[-1] == max(found["max"], 1e-18)
+        assert marker.get_ydata()[-1] == max(found["final"], 1e-18)
+    low, high = ax.get_ylim()
+    assert low < 1e-18
+    assert high > max(found["max"] for found in run.drift().values())
+
+
+def test_drift_marks_the_unit_round_off_of_float64():
+    (ax,) = rbgym.plot.drift(FLIP).axes
+    assert any(set(line.get_ydata()) == {np.finfo(float).eps / 2} for line in ax.get_lines())
+
+
+def test_drifts_of_several_motions_share_their_axis():
+    figure = rbgym.plot.drifts({"free": FLIP, "top": TOP})
+    energy, momentum = figure.axes
+    assert energy.get_ylim() == momentum.get_ylim()
+    worst = labelled(energy)["top"].get_ydata()[-1]
+    assert worst == max(TOP.drift()["energy"]["max"], 1e-18)
+    assert momentum.get_ylim()[1] > TOP.drift()["angular_momentum"]["max"]
+
+
+def test_round_off_is_no_feature_of_the_invariants():
+    energy, momentum = rbgym.plot.invariants(FLIP).axes
+    low, high = energy.get_ylim()
+    assert high - low >= 0.1 * FLIP.energy[0]
+    np.testing.assert_array_equal(labelled(momentum)["$L_y$"].get_ydata(),
+                                  FLIP.angular_momentum[:, 1])  # fmt: skip
+
+
+# --- polhodes ---------------------------------------------------------------------------------
+
+
+def path_of(figure, body):
+    """The directions of the drawn motion, near and far side put together again."""
+    (ax,) = figure.axes
+    near = labelled(ax)["the motion"]
+    far = ax.get_lines()[ax.get_lines().index(near) - 1]
+    x, y = (
+        np.where(np.isnan(a), b, a) for a, b in zip(near.get_data(), far.get_data(), strict=True)
+    )
+    depth = np.sqrt(np.maximum(1.0 - x**2 - y**2, 0.0))
+    depth = np.where(np.isnan(near.get_xdata()), -depth, depth)
+    return np.stack([x, y, depth], axis=1) @ globe.view(body)
+
+
+def test_a_polhode_is_the_direction_of_j_omega_on_the_unit_sphere():
+    u = path_of(rbgym.plot.polhode(FLIP), FREE)
+    m = FREE.moments * FLIP.angular_velocity
+    np.testing.assert_allclose(u, m / np.linalg.norm(m, axis=1)[:, None], atol=1e-6)
+    assert u[:, 0].min() < -0.99 < 0.99 < u[:, 0].max()  # the unstable axis turns over
+
+
+@pytest.mark.parametrize("moments", list(itertools.permutations((2.0, 3.0, 4.0))))
+def test_the_view_is_no_mirror_image(moments):
+    seen = globe.view(rbgym.RigidBody(moments))
+    np.testing.assert_allclose(seen @ seen.T, np.eye(3), atol=1e-15)
+    assert np.linalg.det(seen) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("moments", [(6.0, 8.0, 3.0), (1.0, 1.0, 1.5), (2.0, 1.0, 2.0)])
+def test_curves_of_constant_energy_have_that_energy_and_unit_length(moments):
+    J = np.array(moments)
+    for share in (0.1, 0.5, 0.9):
+        level = share / J.min() + (1 - share) / J.max()
+        found = list(globe.energy_curves(J, level))
+        assert len(found) == 2
+        for u in found:
+            np.testing.assert_allclose(np.linalg.norm(u, axis=1), 1.0, rtol=1e-14)
+            np.testing.assert_allclose(u**2 @ (1 / J), level, rtol=1e-14)
+    assert not list(globe.energy_curves(J, 2.0 / J.min()))
+
+
+def test_the_separatrix_runs_through_the_middle_axis_and_a_free_motion_keeps_to_its_curve():
+    J = FREE.moments
+    for u in globe.energy_curves(J, 1 / 6.0):
+        assert np.abs(u[:, 0]).max() == 1.0
+    u = path_of(rbgym.plot.polhode(FLIP), FREE)
+    np.testing.assert_allclose(u**2 @ (1 / J), u[0] ** 2 @ (1 / J), rtol=1e-6)
+
+
+def test_a_body_with_rotors_has_no_curves_of_a_body_without():
+    run = rbgym.simulate(
+        FREE, dt=0.01, steps=3, angular_velocity=(1.0, 2.0, 3.0), rotor_momentum=(0.0, 0.0, 9.0)
+    )
+    assert "separatrix" not in labelled(rbgym.plot.polhode(run).axes[0])
+    assert "separatrix" in labelled(rbgym.plot.polhode(FLIP).axes[0])
+
+
+def test_a_tilted_body_moves_in_its_principal_axes():
+    body = rbgym.RigidBody([[2.0, 0.2, -0.1], [0.2, 1.4, 0.15], [-0.1, 0.15, 0.9]])
+    run = rbgym.simulate(body, dt=0.05, steps=40, angular_velocity=(0.9, -0.7, 1.3))
+    u = path_of(rbgym.plot.polhode(run), body)
+    np.testing.assert_allclose(u**2 @ (1 / body.moments), u[0] ** 2 @ (1 / body.moments), rtol=1e-6)
+
+
+@pytest.mark.parametrize("moments", [(2.0, 2.0, 2.0), (2.0, 2.0, 3.0)])
+def test_bodies_with_equal_moments_are_drawn_without_a_separatrix(moments):
+    run = rbgym.simulate(
+        rbgym.RigidBody(moments), dt=0.05, steps=5, angular_velocity=(1.0, 2.0, 3.0)
+    )
+    assert "separatrix" not in labelled(rbgym.plot.polhode(run).axes[0])
+
+
+def test_a_body_at_rest_has_no_polhode_but_a_summary():
+    still = rbgym.simulate(FREE, dt=0.05, steps=5)
+    with pytest.raises(ValueError, match="angular momentum at each instant"):
+        rbgym.plot.polhode(still)
+    assert len(rbgym.plot.summary(still).axes) == 3
+    assert len(drawn(rbgym.plot.summary(TOP, "a title")).axes) == 4
+
+
+# --- results ----------------------------------------------------------------------------------
+
+TIME = np.arange(4) * 0.5
+NAN = np.nan
+ANGLES = np.array([[2.0, 1.0, 3.0], [1.0, 0.5, NAN], [0.5, 0.1, NAN], [NAN, NAN, NAN]])
+
+
+def test_bands_leave_out_what_has_ended_and_end_with_the_last():
+    low, median, high = errors.quantiles(ANGLES)
+    np.testing.assert_allclose(median, [2.0, 0.75, 0.3, NAN])
+    assert low[0] == pytest.approx(np.percentile([2.0, 1.0, 3.0], 5))
+    assert high[1] == pytest.approx(np.percentile([1.0, 0.5], 95))
+
+
+def test_pointing_shows_degrees_and_what_counts_as_settled():
+    runs = {"a": Errors(TIME, ANGLES, ANGLES), "b": Errors(TIME, ANGLES[:, 0], ANGLES[:, 0])}
+    attitude, rate = drawn(rbgym.plot.pointing(runs, (0.1, 0.2))).axes
+    shown = labelled(attitude)["b"].get_ydata()
+    np.testing.assert_allclose(shown[:3], np.degrees(ANGLES[:3, 0]))
+    assert "[deg]" in attitude.get_ylabel()
+    levels = [line.get_ydata()[0] for line in (attitude.get_lines()[-1], rate.get_lines()[-1])]
+    np.testing.assert_allclose(levels, [np.degrees(0.1), 0.2])
+
+
+def test_a_card_shows_the_share_that_has_settled():
+    row = Settled(Errors(TIME, ANGLES, ANGLES), np.array([1.0, np.inf, 0.5]))
+    instants, percent = errors.share(row)
+    np.testing.assert_allclose(instants, [0.0, 0.5, 1.0, 1.5])
+    np.testing.assert_allclose(percent, [0.0, 100 / 3, 200 / 3, 200 / 3])
+    left, right = drawn(rbgym.plot.card({"row": row}, (0.1, 0.1), "title")).axes
+    assert "attitude error [deg]" in left.get_ylabel()
+    np.testing.assert_array_equal(right.get_lines()[0].get_ydata(), percent)
+
+
+def test_a_card_of_rates_alone_shows_rates():
+    row = Settled(Errors(TIME, 0.0 * ANGLES, ANGLES), np.full(3, np.inf))
+    left, _ = rbgym.plot.card({"row": row}, (0.1, 0.1)).axes
+    assert "[rad/s]" in left.get_ylabel()
+
+
+def test_the_band_of_a_learning_curve_is_that_of_numpy():
+    rng = np.random.default_rng(5)
+    steps, values = np.arange(1, 6) * 100, rng.standard_normal((7, 5))
+    band = curves.spread([(steps, one) for one in values])
+    np.testing.assert_array_equal(band.steps, steps)
+    for found, percent in ((band.low, 25), (band.median, 50), (band.high, 75)):
+        np.testing.assert_allclose(found, np.percentile(values, percent, axis=0))
+    (ax,) = drawn(rbgym.plot.learning({"ppo": [(steps, one) for one in values]})).axes
+    np.testing.assert_array_equal(ax.get_lines()[0].get_ydata(), band.median)
+    assert ax.get_legend_handles_labels()[1] == ["ppo, 7 seeds"]
+
+
+def test_curves_with_other_steps_are_compared_where_all_are_known():
+    band = curves.spread([([0, 10, 20], [0.0, 1.0, 2.0]), ([5, 15], [0.5, 1.5])])
+    np.testing.assert_array_equal(band.steps, [5, 10, 15])
+    np.testing.assert_allclose(band.median, [0.5, 1.0, 1.5])
+    np.testing.assert_allclose(band.high, band.low)
+
+
+def test_work_and_precision_are_logarithmic_and_gaps_are_left_out():
+    given = {"akw": (np.array([1.0, 2.0, 4.0]), np.array([1.0, NAN, 0.06]))}
+    (ax,) = rbgym.plot.work_precision(given).axes
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+    np.testing.assert_array_equal(labelled(ax)["akw"].get_data(), [[1.0, 4.0], [1.0, 0.06]])
+
+
+@pytest.mark.parametrize(("curves", "legends"), [(3, [True, True, True]), (11, [False] * 3)])
+def test_many_curves_share_one_legend_beside_the_panels(curves, legends):
+    lines = [Line(str(k), TIME, TIME + k) for k in range(curves)]
+    figure = rbgym.plot.panels([Panel("x", "y", lines)] * 3, "title")
+    shown = [ax for ax in figure.axes if ax.axison]
+    assert [ax.get_legend() is not None for ax in shown] == legends
+    assert bool(figure.legends) == (not legends[0])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: rbgym.plot.drifts({}), "trajectories must hold one"),
+        (lambda: rbgym.plot.pointing({}), "runs must hold one"),
+        (lambda: rbgym.plot.card({}, (0.1, 0.1)), "rows must hold one"),
+        (lambda: rbgym.plot.panels([]), "panels must hold one"),
+        (lambda: rbgym.plot.work_precision({}), "curves must hold one"),
+        (lambda: rbgym.plot.learning({}), "curves must hold one name"),
+        (lambda: rbgym.plot.learning({"a": []}), "curves must hold one curve"),
+        (lambda: curves.spread([([0, 0], [1, 2])]), "steps .*, rising"),
+        (lambda: curves.spread([([0, 1], [1, 2, 3])]), r"shapes \(2,\) and \(3,\)"),
+        (lambda: curves.spread([([0, 1], [1, 2]), ([2, 3], [1, 2])]), "steps in common"),
+    ],
+)
+def test_bad_data_is_a_value_error_that_names_it(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
