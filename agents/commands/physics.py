@@ -81,8 +81,6 @@ def simulate(
     from rbgym.agents import reports
 
     names = list(dict.fromkeys(integrator or [rbgym.integrators.DEFAULT]))
-    if plot and len(names) > 1:
-        raise ValueError(f"--plot draws one integrator, got {len(names)}: --csv takes all of them")
     tensor = numbers("inertia", inertia, (3, 9))
     trajectories, failed = _simulated(
         names,
@@ -99,14 +97,23 @@ def simulate(
     if csv:
         reports.write_trajectories(trajectories, csv)
     if plot:
-        from rbgym.agents.plots import save
-
-        save(rbgym.plot.summary(trajectories[names[0]], f"{names[0]}, dt = {dt} s"), plot)
+        _draw(names, trajectories, dt, plot)
     _show(names, trajectories, as_json)
     for message in failed:
         typer.echo(f"rbgym: {message}", err=True)
     if failed:
         raise typer.Exit(1)
+
+
+def _draw(names: list[str], trajectories: dict[str, Any], dt: float, path: Path) -> None:
+    """Motion, drift and polhode of one integrator; of several the drifts, side by side."""
+    import rbgym
+    from rbgym.agents.plots import save
+
+    if len(names) == 1:
+        save(rbgym.plot.summary(trajectories[names[0]], f"{names[0]}, dt = {dt} s"), path)
+    else:
+        save(rbgym.plot.drifts(trajectories, f"dt = {dt} s"), path)
 
 
 def _show(names: list[str], trajectories: dict[str, Any], as_json: bool) -> None:

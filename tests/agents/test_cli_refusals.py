@@ -37,7 +37,6 @@ WRONG = [
     ("simulate", "--csv", ["folder"], "must be a file, got the folder 'folder'"),
     ("simulate", "--csv", ["nowhere/x"], "must be a file in a folder that is there"),
     ("simulate", "--plot", ["folder", "nowhere/x.png"], "must be a file"),
-    ("simulate -i akw -i imid", "--plot", ["x.png"], "--plot draws one integrator, got 2"),
     ("train", "env", ["RigidTip-v0"], "Did you mean: `RigidTop`?"),
     ("train RigidTop-v0", "--algo", ["dqn"], "algo must be one of"),
     ("train RigidTop-v0", "--algo", ["pppo"], "did you mean 'ppo'"),
