@@ -105,7 +105,7 @@ def of_revolution(profile: Sequence[tuple[float, float]], sides: int) -> Mesh:
     return of_polygons(patches)
 
 
-def along(mesh: Mesh, axis: Array) -> Mesh:
+def aligned(mesh: Mesh, axis: Array) -> Mesh:
     """The mesh with its z axis turned to a unit vector."""
     z = axis / np.linalg.norm(axis)
     x = np.cross(np.eye(3)[int(np.argmin(np.abs(z)))], z)

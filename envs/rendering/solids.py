@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from rbgym.body import RigidBody
 from rbgym.envs.rendering import colors
 from rbgym.envs.rendering.colors import Color
-from rbgym.envs.rendering.mesh import Mesh, along, of_polygons, of_revolution
+from rbgym.envs.rendering.mesh import Mesh, aligned, of_polygons, of_revolution
 from rbgym.potentials import HeavyTop
 from rbgym.quaternion import Array, Vector
 
@@ -44,7 +44,7 @@ def _free_solid(body: RigidBody) -> Mesh:
         equal = np.ptp(across) <= _SAME * across.max()
         if equal and abs(along - across[0]) > _SAME * across.max():
             height = math.sqrt(max(12 * across.mean() - 6 * along, 0.0) / mass)
-            mesh = along(cylinder(math.sqrt(2 * along / mass), height), np.eye(3)[k])
+            mesh = aligned(cylinder(math.sqrt(2 * along / mass), height), np.eye(3)[k])
             break
     else:
         edges = np.sqrt(np.maximum(6 / mass * (moments.sum() - 2 * moments), 0.0))
@@ -59,7 +59,7 @@ def _top_of(body: RigidBody, potential: HeavyTop) -> Mesh:
     axis, lever = axis * math.copysign(1.0, lever), abs(lever)
     height = 4 / 3 * lever  # the centre of mass of a cone is at 3/4 of its height
     spread = math.sqrt(10 / 3 * float(axis @ body.inertia @ axis) / body.mass)
-    return along(cone(spread, height), axis)
+    return aligned(cone(spread, height), axis)
 
 
 # --- solids ---------------------------------------------------------------------------------
@@ -130,7 +130,7 @@ def sphere(radius: float, color: Color = colors.STATION, sides: int = 32) -> Mes
 @functools.lru_cache(maxsize=32)
 def wheel(radius: float, width: float, axis: Vector = (0.0, 0.0, 1.0)) -> Mesh:
     """A wheel about the unit vector `axis`, in quarters of two colours so that its spin is seen."""
-    return along(cylinder(radius, width, 24), np.asarray(axis, dtype=np.float64))
+    return aligned(cylinder(radius, width, 24), np.asarray(axis, dtype=np.float64))
 
 
 def arrow(length: float, width: float, color: Color = colors.TORQUE) -> Mesh:
