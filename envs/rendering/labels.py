@@ -56,8 +56,8 @@ def _caption(canvas: Canvas, caption: Caption, unit: float) -> None:
 
 
 def _entries(scene: Scene) -> Iterator[tuple[str, Color]]:
-    for arrow in scene.arrows:
-        yield f"{arrow.name} {figures(arrow.size)} {arrow.unit}", arrow.color
+    for vector in scene.vectors:
+        yield f"{vector.name} {figures(vector.size)} {vector.unit}", vector.color
     names = {curve.name: curve.color for curve in scene.curves}
     if "trace" in names:
         yield "path", names["trace"]

@@ -5,7 +5,9 @@ nothing else. Quaternions (w, x, y, z) map body to world.
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -67,6 +69,21 @@ class Arrow:
         return float(np.linalg.norm(self.value))
 
 
+class Vector(NamedTuple):
+    """A vector of the motion: value (3,), world axes, in `unit`; drawn at full length at `limit`."""
+
+    name: str
+    value: Array
+    unit: str
+    color: Color
+    limit: float
+
+    @property
+    def size(self) -> float:
+        """Magnitude, in its unit."""
+        return float(np.linalg.norm(self.value))
+
+
 @dataclass(frozen=True, eq=False)
 class Curve:
     """A line through points (k, 3). name: "trace", "goal", "forbidden", "dock" or "mast"."""
@@ -103,8 +120,8 @@ class Scene:
 
     body: the solid. axes: its x, y and z axes, as arrows without a value. goal: the attitude (and
     place, and size) to be reached, as a ghost of the body; None where the goal is no such thing.
-    parts: wheels, station, wall. arrows: angular velocity, momentum, torque, force, field, those
-    of them that are not zero. curves: the trace of the body's z axis (of a flyer, of its centre),
+    parts: wheels, station, wall. vectors: angular velocity, momentum, torque, force, field. arrows:
+    those of them that are long enough to be drawn. curves: the trace of the body's z axis (of a flyer, of its centre),
     goals and bounds of directions, the mast of a body with a wall. polhode: (k, 3), the angular
     velocity in body axes, drawn in metres about the body's centre; or None.
     center (3,), radius: the sphere that holds all that matters. floor: height of a floor, or None.
@@ -115,6 +132,7 @@ class Scene:
     axes: tuple[Arrow, ...] = ()
     goal: Part | None = None
     parts: tuple[Part, ...] = ()
+    vectors: tuple[Vector, ...] = ()
     arrows: tuple[Arrow, ...] = ()
     curves: tuple[Curve, ...] = ()
     polhode: Array | None = None
@@ -131,17 +149,17 @@ def drawn_length(size: float, limit: float, reach: float) -> float:
     return reach * math.sqrt(min(size / limit, 1.0)) if size > 0 and limit > 0 else 0.0
 
 
-def arrow_from(
-    part: Part, name: str, value: Array, unit: str, color: Color, limit: float, reach: float
-) -> Arrow | None:
-    """The arrow of a vector (3,), world axes, that leaves a convex solid through its surface;
-    None for one too short to be seen."""
-    size = float(np.linalg.norm(value))
-    length = drawn_length(size, limit, reach)
-    if length < 0.02 * reach:
-        return None
-    tail, facing = surface(part, value / size)
-    return Arrow(name, tail, length / size * value, value, unit, color, facing)
+def arrows_from(part: Part, vectors: Iterable[Vector], reach: float) -> tuple[Arrow, ...]:
+    """The arrows of vectors, which leave a convex solid through its surface, at most `reach` [m]
+    long; none of those too short to be seen."""
+    found = []
+    for name, value, unit, color, limit in vectors:
+        size = float(np.linalg.norm(value))
+        length = drawn_length(size, limit, reach)
+        if length > 0.02 * reach:
+            tail, facing = surface(part, value / size)
+            found.append(Arrow(name, tail, length / size * value, value, unit, color, facing))
+    return tuple(found)
 
 
 def axes_of(part: Part, color: Color, length: float) -> tuple[Arrow, ...]:
