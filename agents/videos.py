@@ -1,5 +1,6 @@
 """Videos of an episode of the test set, as policies and controllers play it, side by side."""
 
+import functools
 import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,7 +17,7 @@ from rbgym.agents import controllers
 from rbgym.agents.cases import start_of
 from rbgym.agents.comparison import Contender
 from rbgym.agents.run_folder import replacing
-from rbgym.envs.rendering import Scene, scene_of
+from rbgym.envs.rendering import Scene, colors, scene_of
 from rbgym.envs.rendering.trail import Trail
 from rbgym.registration import ENVIRONMENTS
 
@@ -86,12 +87,26 @@ def _write_mp4(path: Path, frames: Iterator[Frame], rate: float) -> None:
 
 
 def _write_gif(path: Path, frames: Iterator[Frame], rate: float) -> None:
+    first = few_colors(next(frames))
+    rest = (few_colors(frame) for frame in frames)
+    first.save(path, "GIF", save_all=True, append_images=rest, duration=round(1000 / rate), loop=0)
+
+
+def few_colors(frame: Frame) -> Any:
+    """The frame (height, width, 3) as a Pillow image of 256 colours: those that scenes are drawn
+    in, and shades of them; small, and without noise."""
     from PIL import Image
 
-    first = Image.fromarray(next(frames)).quantize(128)
-    rest = (Image.fromarray(frame).quantize(palette=first, dither=Image.Dither.NONE)
-            for frame in frames)  # fmt: skip
-    first.save(path, "GIF", save_all=True, append_images=rest, duration=round(1000 / rate), loop=0)
+    return Image.fromarray(frame).quantize(palette=_palette(), dither=Image.Dither.NONE)
+
+
+@functools.cache
+def _palette() -> Any:
+    from PIL import Image
+
+    image = Image.new("P", (1, 1))
+    image.putpalette([value for color in colors.shades() for value in color])
+    return image
 
 
 class _Play:

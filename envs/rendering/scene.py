@@ -70,7 +70,7 @@ class Arrow:
 
 
 class Vector(NamedTuple):
-    """A vector of the motion: value (3,), world axes, in `unit`; drawn at full length at `limit`."""
+    """A vector of the motion: value (3,), world axes, in `unit`; at `limit` it is drawn longest."""
 
     name: str
     value: Array
@@ -120,10 +120,10 @@ class Scene:
 
     body: the solid. axes: its x, y and z axes, as arrows without a value. goal: the attitude (and
     place, and size) to be reached, as a ghost of the body; None where the goal is no such thing.
-    parts: wheels, station, wall. vectors: angular velocity, momentum, torque, force, field. arrows:
-    those of them that are long enough to be drawn. curves: the trace of the body's z axis (of a flyer, of its centre),
-    goals and bounds of directions, the mast of a body with a wall. polhode: (k, 3), the angular
-    velocity in body axes, drawn in metres about the body's centre; or None.
+    parts: wheels, station, wall. vectors: angular velocity, momentum, torque, force, field; arrows:
+    those of them that are long enough to be drawn. curves: the trace of the body's z axis (of a
+    flyer, of its centre), goals and bounds of directions, the mast of a body with a wall. polhode:
+    (k, 3), the angular velocity in body axes, drawn in metres about the body's centre; or None.
     center (3,), radius: the sphere that holds all that matters. floor: height of a floor, or None.
     """
 
