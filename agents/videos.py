@@ -14,17 +14,17 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from rbgym.agents import controllers
-from rbgym.agents.cases import start_of
+from rbgym.agents.cases import TEST_SEEDS, start_of
 from rbgym.agents.comparison import Contender
 from rbgym.agents.run_folder import replacing
 from rbgym.envs.rendering import Scene, colors, scene_of
 from rbgym.envs.rendering.trail import Trail
-from rbgym.registration import ENVIRONMENTS
 
 Frame = NDArray[np.uint8]
 FORMATS = (".mp4", ".gif")
 _LONGEST, _SHORTEST = 30.0, 8.0  # of a whole episode on film [s], by playing it faster or slower
 _RATE = 30.0  # frames per second that need not be exceeded
+_ENDLESS = 1000  # steps that an episode without a limit is taken to have
 _AFTER = 2.0  # of film [s], once all have succeeded
 
 
@@ -55,18 +55,27 @@ def film(
     for another ending of `path` and an episode that the test set has not, DependencyNotInstalled
     where pygame is missing, ModuleNotFoundError where moviepy is.
     """
-    if path.suffix not in FORMATS:
-        raise ValueError(f"--video must end in {' or '.join(FORMATS)}, got {str(path)!r}")
+    require(path, episode)
     seed, start = start_of(env_id, episode)
     plays = [_Play(one, env_id, seed, start, alone=len(contenders) == 1) for one in contenders]
     try:
-        timing = Timing.of(plays[0].dt, _steps(env_id))
+        timing = Timing.of(plays[0].dt, plays[0].steps)
         with replacing(path) as temporary:
             frames = told(_frames(plays, timing, size), f"filming {path.name}")
             write(temporary, frames, timing.rate, path.suffix)
     finally:
         for play in plays:
             play.close()
+
+
+def require(path: Path, episode: int = 0) -> None:
+    """ValueError for what `film` would refuse, before anything is computed."""
+    if path.suffix not in FORMATS:
+        raise ValueError(f"--video must end in {' or '.join(FORMATS)}, got {str(path)!r}")
+    if not 0 <= episode < len(TEST_SEEDS):
+        raise ValueError(
+            f"--video-episode must be from 0 to {len(TEST_SEEDS) - 1}, got {episode!r}"
+        )
 
 
 def write(path: Path, frames: Iterable[Frame], rate: float, kind: str) -> None:
@@ -131,6 +140,12 @@ class _Play:
     def dt(self) -> float:
         return float(self.env.unwrapped.dt)  # type: ignore[attr-defined]
 
+    @property
+    def steps(self) -> int:
+        """Control periods of an episode at most."""
+        limit = self.env.unwrapped.episodes.setup.limit  # type: ignore[attr-defined]
+        return int(limit) if math.isfinite(limit) else _ENDLESS
+
     def step(self) -> None:
         """One control period, unless the episode is over."""
         if self.over:
@@ -175,10 +190,6 @@ def _frames(plays: Sequence[_Play], timing: Timing, size: int) -> Iterator[Frame
         for _ in range(timing.stride):
             for play in plays:
                 play.step()
-
-
-def _steps(env_id: str) -> int:
-    return int(gym.spec(env_id).max_episode_steps or ENVIRONMENTS[env_id][2])
 
 
 def told(items: Iterable[Frame], what: str, after: float = 2.0) -> Iterator[Frame]:

@@ -39,14 +39,16 @@ def evaluate(
     env, targets = _env_among(targets, env)
     if not [*targets, *(policy or [])]:
         raise ValueError("--policy must name a controller, a folder or 'pretrained', got none")
+    if video:
+        from rbgym.agents import videos
+
+        videos.require(video, video_episode)
     evaluations = comparison.compare([*targets, *(policy or [])], env, episodes, unpickle)
     if plot:
         from rbgym.agents.plots import plot_comparison
 
         plot_comparison(evaluations, plot)
     if video:
-        from rbgym.agents import videos
-
         named = [*targets, *(policy or [])]
         videos.film(video, *comparison.contenders(named, env, unpickle), episode=video_episode)
     if as_json:
