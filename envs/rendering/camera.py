@@ -1,5 +1,6 @@
 """A perspective camera. Pure NumPy."""
 
+import functools
 import math
 from dataclasses import dataclass
 
@@ -46,7 +47,7 @@ class Camera:
         )
         return cls(center + radius / math.sin(_FIELD / 2) * towards, center, size)
 
-    @property
+    @functools.cached_property
     def axes(self) -> Array:
         """Unit vectors to the right, upwards and forwards in the picture, as rows (3, 3)."""
         forward = self.center - self.eye
@@ -55,7 +56,7 @@ class Camera:
         right /= np.linalg.norm(right)
         return np.stack([right, np.cross(right, forward), forward])
 
-    @property
+    @functools.cached_property
     def scale(self) -> float:
         """Pixels per unit of the tangent of the angle off the middle."""
         return min(self.size) / 2 / math.tan(self.field / 2)

@@ -4,6 +4,7 @@ Pure NumPy. Everything is in world axes and metres, z up, unless said otherwise;
 nothing else. Quaternions (w, x, y, z) map body to world.
 """
 
+import functools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from rbgym.envs.rendering.colors import Color
 from rbgym.envs.rendering.solids import Mesh
-from rbgym.quaternion import Array, rotate, to_matrix
+from rbgym.quaternion import Array, to_matrix
 
 _CENTER = np.zeros(3)
 _UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
@@ -36,14 +37,19 @@ class Part:
     scale: float = 1.0
     facing: Array | None = None
 
-    @property
+    @functools.cached_property
+    def rotation(self) -> Array:
+        """The rotation matrix (3, 3) of the quaternion."""
+        return to_matrix(self.quaternion)
+
+    @functools.cached_property
     def vertices(self) -> Array:
         """Vertices in the world, (n, 3)."""
         return self.in_world(self.mesh.vertices)
 
     def in_world(self, points: ArrayLike) -> Array:
         """Points (..., 3) of the mesh's own axes, in the world."""
-        turned = np.asarray(points) @ to_matrix(self.quaternion).T
+        turned = np.asarray(points) @ self.rotation.T
         return np.asarray(self.position + self.scale * turned)
 
 
@@ -165,7 +171,7 @@ def arrows_from(part: Part, vectors: Iterable[Vector], reach: float) -> tuple[Ar
 def axes_of(part: Part, color: Color, length: float) -> tuple[Arrow, ...]:
     """The x, y and z axes of a convex solid, from its surface outwards, `length` [m] each."""
     found = []
-    for name, axis in zip("xyz", rotate(part.quaternion, np.eye(3)), strict=True):
+    for name, axis in zip("xyz", part.rotation.T, strict=True):
         tail, facing = surface(part, axis)
         found.append(Arrow(name, tail, length * axis, axis, "", color, facing))
     return tuple(found)
@@ -173,6 +179,5 @@ def axes_of(part: Part, color: Color, length: float) -> tuple[Arrow, ...]:
 
 def surface(part: Part, direction: Array) -> tuple[Array, Array]:
     """Where a ray (3,) from the origin of a convex solid leaves it, and the normal there; world."""
-    rotation = to_matrix(part.quaternion)
-    distance, normal = part.mesh.exit_of(rotation.T @ direction)
-    return part.position + part.scale * distance * direction, rotation @ normal
+    distance, normal = part.mesh.exit_of(part.rotation.T @ direction)
+    return part.position + part.scale * distance * direction, part.rotation @ normal

@@ -14,7 +14,7 @@ import numpy as np
 from rbgym.envs.rendering import colors
 from rbgym.envs.rendering.camera import Camera
 from rbgym.envs.rendering.scene import Arrow, Curve, Part, Scene
-from rbgym.quaternion import Array, to_matrix
+from rbgym.quaternion import Array
 
 # Layers, each drawn over those before it.
 WALL, BELOW, BEHIND, BODY, BEFORE = range(5)
@@ -45,7 +45,7 @@ class Item(NamedTuple):
 def seen(part: Part, camera: Camera) -> Solid:
     """The side of a convex solid that the camera sees."""
     mesh, vertices = part.mesh, part.vertices
-    normals = mesh.normals @ to_matrix(part.quaternion).T
+    normals = mesh.normals @ part.rotation.T
     front = np.sum(normals * (camera.eye - vertices[mesh.faces[:, 0]]), axis=1) > 0
     pixels, _ = camera.project(vertices)
     met = np.maximum(normals[front] @ (camera.axes.T @ _LIGHT), 0.0)

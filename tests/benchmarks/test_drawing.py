@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 import pytest
+
 from family import IDS, make
 
 FRAMES = 60
