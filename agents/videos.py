@@ -5,6 +5,7 @@ import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from rbgym.agents.cases import TEST_SEEDS, start_of
 from rbgym.agents.comparison import Contender
 from rbgym.agents.run_folder import replacing
 from rbgym.envs.rendering import Scene, colors, scene_of
+from rbgym.envs.rendering.canvas import load_pygame
 from rbgym.envs.rendering.trail import Trail
 
 Frame = NDArray[np.uint8]
@@ -69,13 +71,15 @@ def film(
 
 
 def require(path: Path, episode: int = 0) -> None:
-    """ValueError for what `film` would refuse, before anything is computed."""
+    """The errors of `film`, before anything is computed."""
     if path.suffix not in FORMATS:
         raise ValueError(f"--video must end in {' or '.join(FORMATS)}, got {str(path)!r}")
     if not 0 <= episode < len(TEST_SEEDS):
         raise ValueError(
             f"--video-episode must be from 0 to {len(TEST_SEEDS) - 1}, got {episode!r}"
         )
+    load_pygame()
+    import_module("moviepy.video.io.ffmpeg_writer" if path.suffix == ".mp4" else "PIL.Image")
 
 
 def write(path: Path, frames: Iterable[Frame], rate: float, kind: str) -> None:

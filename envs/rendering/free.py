@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from rbgym.body import RigidBody
 from rbgym.envs.rendering import colors
 from rbgym.envs.rendering.scene import Caption, Curve, Part, Scene, Vector, arrows_from, axes_of
-from rbgym.envs.rendering.solids import solid_of
+from rbgym.envs.rendering.solids import solid_of, sphere
 from rbgym.potentials import HeavyTop
 from rbgym.quaternion import Array, rotate
 
@@ -48,6 +48,7 @@ def scene_of_motion(
         body=part,
         caption=caption or Caption("", "", 0.0, 0.0),
         axes=axes_of(part, colors.AXES, 0.2 * reach),
+        parts=(Part("pivot", sphere(0.03 * reach, colors.INK)),) if standing else (),
         vectors=vectors,
         arrows=arrows_from(part, vectors, reach),
         curves=curves,

@@ -57,7 +57,9 @@ def _caption(canvas: Canvas, caption: Caption, unit: float) -> None:
 
 def _entries(scene: Scene) -> Iterator[tuple[str, Color]]:
     for vector in scene.vectors:
-        yield f"{vector.name} {figures(vector.size)} {vector.unit}", vector.color
+        # What is nothing beside the limit is told as nothing.
+        size = vector.size if vector.size > 1e-6 * vector.limit else 0.0
+        yield f"{vector.name} {figures(size)} {vector.unit}", vector.color
     names = {curve.name: curve.color for curve in scene.curves}
     if "trace" in names:
         yield "path", names["trace"]

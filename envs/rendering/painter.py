@@ -41,7 +41,7 @@ class Painter:
                 self.canvas.polygons(*_in_one(seen(what, camera), colors.GHOST))
             elif layer == WALL:
                 self._wall(what, scene, camera)
-            elif what.name == "station":
+            elif what.name in ("station", "pivot"):
                 self._ball(what, camera)
             else:
                 self._solid(what, camera)

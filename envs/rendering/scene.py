@@ -25,7 +25,7 @@ _UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
 class Part:
     """A solid with its pose: a vertex v of the mesh is at position + scale R(quaternion) v.
 
-    name: "body", "goal", "wheel", "station", "wall", ... position: (3,). quaternion: (4,).
+    name: "body", "goal", "wheel", "pivot", "station" or "wall". position: (3,). quaternion: (4,).
     facing: (3,) or None; where the part is fixed to the outside of the body, the outward normal of
     the face it sits on, by which a painter without a depth buffer orders the two.
     """
@@ -126,10 +126,11 @@ class Scene:
 
     body: the solid. axes: its x, y and z axes, as arrows without a value. goal: the attitude (and
     place, and size) to be reached, as a ghost of the body; None where the goal is no such thing.
-    parts: wheels, station, wall. vectors: angular velocity, momentum, torque, force, field; arrows:
-    those of them that are long enough to be drawn. curves: the trace of the body's z axis (of a
-    flyer, of its centre), goals and bounds of directions, the mast of a body with a wall. polhode:
-    (k, 3), the angular velocity in body axes, drawn in metres about the body's centre; or None.
+    parts: wheels, pivot, station, wall. vectors: angular velocity, momentum, torque, force and
+    field; arrows: those of them that are long enough to be drawn. curves: the trace of the body's z
+    axis (of a flyer, of its centre), goals and bounds of directions, the mast of a body with a
+    wall. polhode: (k, 3), the angular velocity in body axes, drawn in metres about the body's
+    centre; or None.
     center (3,), radius: the sphere that holds all that matters. floor: height of a floor, or None.
     """
 

@@ -14,7 +14,7 @@ from rbgym.envs.parts.goals import Axis, Rest, Spin, Target
 from rbgym.envs.rendering import actuators, colors, goals
 from rbgym.envs.rendering.free import on_ellipsoid
 from rbgym.envs.rendering.scene import Caption, Curve, Part, Scene, Vector, arrows_from, axes_of
-from rbgym.envs.rendering.solids import solid_of
+from rbgym.envs.rendering.solids import solid_of, sphere
 from rbgym.envs.rendering.trail import Trail
 from rbgym.potentials import HeavyTop, SoftWall
 from rbgym.quaternion import Array, rotate
@@ -128,6 +128,8 @@ class _View:
     def _parts(self) -> Iterable[Part]:
         if isinstance(self.effector, ReactionWheels):
             yield from actuators.wheels(self.effector, self.part, self.state, self.trail.turns)
+        if isinstance(self.potential, HeavyTop):
+            yield Part("pivot", sphere(0.03 * self.radius, colors.INK))
         if isinstance(self.potential, SoftWall):
             yield goals.wall(self.part)
         station = goals.station(self.setup.parts.ends, self.state)

@@ -18,6 +18,7 @@ from rbgym.quaternion import Array
 
 # Layers, each drawn over those before it.
 WALL, BELOW, BEHIND, BODY, BEFORE = range(5)
+_FIXED = {"goal": BEHIND, "pivot": BEFORE}
 _LIGHT = np.array([-0.5, 0.75, -0.55]) / np.linalg.norm([0.5, 0.75, 0.55])  # right, up, forward
 _DARKEST = 0.68  # brightness of a face that the light does not meet
 
@@ -71,8 +72,8 @@ def _items(scene: Scene, camera: Camera) -> Iterator[Item]:
         if part.name == "wall":
             wall = float(part.position[2])
             yield Item(WALL, depth, part)
-        elif part.name == "goal":
-            yield Item(BEHIND, depth, part)
+        elif part.name in _FIXED:
+            yield Item(_FIXED[part.name], depth, part)
         else:
             yield Item(_side(part.facing, part.position, depth < middle, camera), depth, part)
     for arrow in (*scene.arrows, *scene.axes):
