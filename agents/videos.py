@@ -171,7 +171,7 @@ class _Play:
         """The scene, under the contender's name and with the speed of the film."""
         caption, notes = self.scene.caption, self.scene.caption.notes
         if abs(speed - 1.0) > 0.01:
-            notes = (*notes, f"shown at {speed:.2g} times its speed")
+            notes = (*notes, f"shown at {speed:{'.0f' if speed > 10 else '.2g'}} times its speed")
         if self.over and not self.succeeded:
             notes = (*notes, "the episode is over")
         return replace(self.scene, caption=replace(caption, task=self.title, notes=notes))

@@ -31,7 +31,7 @@ def lines_of(caption: Caption) -> Iterator[str]:
     if caption.attitude_error is not None:
         off.append(f"{np.degrees(caption.attitude_error):.1f}°")
     if caption.rate_error is not None:
-        off.append(f"{figures(caption.rate_error)} rad/s")
+        off.append(f"{figures(caption.rate_error if caption.rate_error > 1e-6 else 0.0)} rad/s")
     if off:
         yield "off by " + ", ".join(off)
     if caption.energy_error is not None:

@@ -28,7 +28,7 @@ class Painter:
 
     def draw(self, scene: Scene, camera: Camera | None = None) -> None:
         """Draw on the canvas."""
-        camera = camera or Camera.around(scene.center, scene.radius, self.size)
+        camera = camera or Camera.of(scene, self.size)
         self.canvas.clear()
         if scene.floor is not None:
             self._floor(scene, camera, scene.floor)

@@ -132,6 +132,7 @@ class Scene:
     wall. polhode: (k, 3), the angular velocity in body axes, drawn in metres about the body's
     centre; or None.
     center (3,), radius: the sphere that holds all that matters. floor: height of a floor, or None.
+    seen_from: azimuth, from the x axis towards y, and elevation [rad], of who looks best.
     """
 
     body: Part
@@ -146,6 +147,7 @@ class Scene:
     center: Array = field(default_factory=lambda: _CENTER)
     radius: float = 1.0
     floor: float | None = None
+    seen_from: tuple[float, float] = (math.radians(-58.0), math.radians(20.0))
 
 
 def drawn_length(size: float, limit: float, reach: float) -> float:

@@ -89,6 +89,8 @@ class _View:
     def scene(self) -> Scene:
         center, radius, floor = self._frame()
         vectors = tuple(self._vectors())
+        flies = isinstance(self.effector, Forces)
+        view = {"seen_from": goals.dock_seen_from(self.state)} if flies else {}
         return Scene(
             body=self.part,
             caption=self._caption(),
@@ -102,6 +104,7 @@ class _View:
             center=center,
             radius=radius,
             floor=floor,
+            **view,
         )
 
     def _is_spun(self) -> bool:
@@ -132,7 +135,7 @@ class _View:
             yield Part("pivot", sphere(0.03 * self.radius, colors.INK))
         if isinstance(self.potential, SoftWall):
             yield goals.wall(self.part)
-        station = goals.station(self.setup.parts.ends, self.state)
+        station = goals.station(self.setup.parts.ends, self.part, self.state)
         if station:
             yield station
 

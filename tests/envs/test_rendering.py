@@ -106,7 +106,7 @@ def test_a_point_is_seen_where_similar_triangles_say():
 
 
 def test_the_sphere_that_a_camera_is_put_around_fits_in_its_picture():
-    camera = Camera.around((1.0, 2.0, 3.0), 0.7, (480, 480))
+    camera = Camera.around((1.0, 2.0, 3.0), 0.7, (480, 480), (0.3, 0.4))
     directions = np.random.default_rng(0).normal(size=(500, 3))
     points = (1.0, 2.0, 3.0) + 0.7 * directions / np.linalg.norm(directions, axis=1)[:, None]
     off = np.hypot(*(camera.project(points)[0] - camera.middle).T)
@@ -116,7 +116,7 @@ def test_the_sphere_that_a_camera_is_put_around_fits_in_its_picture():
 
 def test_of_a_box_at_most_three_sides_are_seen_and_they_are_those_that_look_to_the_camera():
     scene = scene_of_motion(rbgym.RigidBody([6.0, 8.0, 3.0]), (1, 0, 0, 0), (0, 0, 1))
-    camera = Camera.around(scene.center, scene.radius, (480, 480))
+    camera = Camera.of(scene, (480, 480))
     mesh = scene.body.mesh
     assert len(seen(scene.body, camera).corners) == sum(
         normal @ (camera.eye - mesh.vertices[face[0]]) > 0
@@ -161,7 +161,7 @@ def test_an_arrow_is_drawn_after_the_body_where_it_leaves_a_face_that_is_seen():
     body = rbgym.RigidBody([6.0, 8.0, 3.0])
     for sign in (1.0, -1.0):
         scene = scene_of_motion(body, (1, 0, 0, 0), (0.0, 0.0, sign))
-        camera = Camera.around(scene.center, scene.radius, (480, 480))
+        camera = Camera.of(scene, (480, 480))
         layer = {id(i.what): i.layer for i in in_order(scene, camera)}[id(scene.arrows[0])]
         assert layer == (BEFORE if sign > 0 else BEHIND)  # the camera is above the body
 
@@ -221,7 +221,8 @@ def test_the_station_stands_behind_the_dock_on_the_x_axis_of_the_target():
     scene = scene_of(env)
     (station,) = scene.parts
     assert np.allclose(station.position, (0.0, 0.0, 0.6))  # a quarter turn takes -x to +z
-    assert station.mesh.radius == pytest.approx(0.5)
+    # The cube's face, half of 0.3 m from its middle, meets it where the middle is at the dock.
+    assert station.mesh.radius == pytest.approx(0.6 - 0.15)
     assert np.allclose(scene.body.vertices.mean(axis=0), (1.0, 0.5, 0.0), atol=0.01)
 
 
