@@ -1,29 +1,25 @@
 """Videos of an episode of the test set, as policies and controllers play it, side by side."""
 
-import functools
 import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
 from gymnasium.vector import AutoresetMode
-from numpy.typing import NDArray
 
 from rbgym.agents import controllers
 from rbgym.agents.cases import TEST_SEEDS, start_of
 from rbgym.agents.comparison import Contender
 from rbgym.agents.run_folder import replacing
-from rbgym.envs.rendering import Scene, colors, scene_of
+from rbgym.agents.video_files import FORMATS, Frame, require_writer, write
+from rbgym.envs.rendering import Scene, scene_of
 from rbgym.envs.rendering.canvas import load_pygame
 from rbgym.envs.rendering.trail import Trail
 
-Frame = NDArray[np.uint8]
-FORMATS = (".mp4", ".gif")
 _LONGEST, _SHORTEST = 30.0, 8.0  # of a whole episode on film [s], by playing it faster or slower
 _RATE = 30.0  # frames per second that need not be exceeded
 _ENDLESS = 1000  # steps that an episode without a limit is taken to have
@@ -64,7 +60,7 @@ def film(
         timing = Timing.of(plays[0].dt, plays[0].steps)
         with replacing(path) as temporary:
             frames = told(_frames(plays, timing, size), f"filming {path.name}")
-            write(temporary, frames, timing.rate, path.suffix)
+            write(temporary, frames, timing.rate, kind=path.suffix)
     finally:
         for play in plays:
             play.close()
@@ -79,47 +75,7 @@ def require(path: Path, episode: int = 0) -> None:
             f"--video-episode must be from 0 to {len(TEST_SEEDS) - 1}, got {episode!r}"
         )
     load_pygame()
-    import_module("moviepy.video.io.ffmpeg_writer" if path.suffix == ".mp4" else "PIL.Image")
-
-
-def write(path: Path, frames: Iterable[Frame], rate: float, kind: str) -> None:
-    """Write frames, (height, width, 3) each, as they come. kind: ".mp4" or ".gif"."""
-    (_write_gif if kind == ".gif" else _write_mp4)(path, iter(frames), rate)
-
-
-def _write_mp4(path: Path, frames: Iterator[Frame], rate: float) -> None:
-    from moviepy.video.io.ffmpeg_writer import FFMPEG_VideoWriter
-
-    first = next(frames)
-    size = first.shape[1], first.shape[0]
-    writer = FFMPEG_VideoWriter(str(path), size, rate, ffmpeg_params=["-f", "mp4"])
-    with writer:
-        writer.write_frame(first)
-        for frame in frames:
-            writer.write_frame(frame)
-
-
-def _write_gif(path: Path, frames: Iterator[Frame], rate: float) -> None:
-    first = few_colors(next(frames))
-    rest = (few_colors(frame) for frame in frames)
-    first.save(path, "GIF", save_all=True, append_images=rest, duration=round(1000 / rate), loop=0)
-
-
-def few_colors(frame: Frame) -> Any:
-    """The frame (height, width, 3) as a Pillow image of 256 colours: those that scenes are drawn
-    in, and shades of them; small, and without noise."""
-    from PIL import Image
-
-    return Image.fromarray(frame).quantize(palette=_palette(), dither=Image.Dither.NONE)
-
-
-@functools.cache
-def _palette() -> Any:
-    from PIL import Image
-
-    image = Image.new("P", (1, 1))
-    image.putpalette([value for color in colors.shades() for value in color])
-    return image
+    require_writer(path.suffix)
 
 
 class _Play:

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import rbgym
-from rbgym.agents.videos import write
+from rbgym.agents.video_files import write
 from rbgym.envs.rendering import Caption, colors, scene_of_motion
 from rbgym.envs.rendering.canvas import Canvas
 from rbgym.envs.rendering.painter import Painter
@@ -86,7 +86,7 @@ def frames() -> Iterator[np.ndarray]:
 def main(file: Path) -> None:
     """Write the film; the last picture stays for a second."""
     *film, last = frames()
-    write(file, itertools.chain(film, [last] * round(RATE)), RATE, file.suffix)
+    write(file, itertools.chain(film, [last] * round(RATE)), RATE)
     print(f"{file}: {len(film) + 1} pictures, {file.stat().st_size / 1e6:.2f} MB")
 
 

@@ -2,17 +2,17 @@
 
 import math
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from rbgym.envs import layout
 from rbgym.envs.actuators.effector import APPLIED
 from rbgym.envs.actuators.models import Forces, MagneticCoils, ReactionWheels, Scaling
-from rbgym.envs.episodes import Episodes
 from rbgym.envs.parts.goals import Axis, Rest, Spin, Target
 from rbgym.envs.rendering import actuators, colors, goals
 from rbgym.envs.rendering.free import on_ellipsoid
+from rbgym.envs.rendering.reading import Reading
 from rbgym.envs.rendering.scene import Caption, Curve, Part, Scene, Vector, arrows_from, axes_of
 from rbgym.envs.rendering.solids import solid_of, sphere
 from rbgym.envs.rendering.trail import Trail
@@ -20,19 +20,6 @@ from rbgym.potentials import HeavyTop, SoftWall
 from rbgym.quaternion import Array, rotate
 
 _Z = np.array([0.0, 0.0, 1.0])
-
-
-class Reading(NamedTuple):
-    """The state of all lanes at one instant: as hooks get it, with what `info` tells."""
-
-    state: dict[str, Array]
-    told: dict[str, Any]
-
-    @classmethod
-    def of(cls, episodes: Episodes) -> "Reading":
-        snapshot = episodes.snapshot()
-        names = ("attitude_error", "rate_error", "applied_torque", "is_success")
-        return cls(episodes.state(), {name: snapshot[name] for name in names})
 
 
 def scene_of(
@@ -141,6 +128,9 @@ class _View:
 
     def _curves(self) -> Iterable[Curve]:
         points = self.trail.points
+        if isinstance(self.effector, Forces):  # of its centre, where that is not within the body
+            away = np.linalg.norm(points - self.part.position, axis=1)
+            points = points[away > 0.75 * self.radius]
         if len(points) > 1:
             yield Curve("trace", points, colors.TRACE)
         yield from goals.curves(self.env, self.part, self.state)

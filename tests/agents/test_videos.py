@@ -9,7 +9,7 @@ from PIL import Image
 from stable_baselines3.common.vec_env import VecVideoRecorder
 from typer.testing import CliRunner
 
-from rbgym.agents import comparison, videos
+from rbgym.agents import comparison, video_files, videos
 from rbgym.agents.cases import starts_of
 from rbgym.agents.cli import app
 from rbgym.agents.sb3 import make_sb3_env
@@ -39,7 +39,7 @@ def test_a_gif_repeats_and_keeps_its_colours(tmp_path):
     frames = [plain.copy() for _ in range(3)]
     for k, frame in enumerate(frames):
         frame[10 * k : 10 * k + 10, :10] = (213, 94, 0)
-    videos.write(file, frames, 20.0, ".gif")
+    video_files.write(file, frames, 20.0)
     with Image.open(file) as film:
         assert (film.n_frames, film.info["loop"], film.info["duration"]) == (3, 0, 50)
         film.seek(2)
