@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium as gym
 
@@ -14,19 +14,52 @@ from rbgym.registration import ENVIRONMENTS
 PRETRAINED = "pretrained"
 
 
+class Contender(NamedTuple):
+    """A policy, or a controller's name, under the name it was asked for by; with the arguments of
+    the env it is to be judged in."""
+
+    name: str
+    policy: Any
+    env_kwargs: dict[str, Any]
+
+
 def compare(
     targets: Sequence[str],
     env_id: str | None = None,
     episodes: int = 256,
     unpickle: str | None = None,
-    progress: Callable[[int, int], None] = lambda done, targets: None,
 ) -> dict[str, Evaluation]:
     """Each target's evaluation, by its name; a policy's with the env arguments it was trained with.
+    Arguments and errors as of `contenders`."""
+    return judge(*contenders(targets, env_id, unpickle), episodes)
+
+
+def judge(
+    env_id: str,
+    contenders: Sequence[Contender],
+    episodes: int = 256,
+    progress: Callable[[int, int], None] = lambda done, contenders: None,
+) -> dict[str, Evaluation]:
+    """Each contender's evaluation, by its name, on the first `episodes` starts of the test set.
+
+    progress: called with (done, all) before the first contender and after each.
+    """
+    found = {}
+    progress(0, len(contenders))
+    for done, one in enumerate(contenders, 1):
+        found[one.name] = evaluate(one.policy, env_id, episodes, **one.env_kwargs)
+        progress(done, len(contenders))
+    return found
+
+
+def contenders(
+    targets: Sequence[str], env_id: str | None = None, unpickle: str | None = None
+) -> tuple[str, list[Contender]]:
+    """The env's id, and what the targets stand for.
 
     targets: folders of runs or policies, names of controllers, or "pretrained" for the package's
     policy. env_id: None for that of the first folder, with its arguments also for controllers, or
-    RigidTop-v0 without any. unpickle: see `rbgym.agents.shelf.load`. progress: called with (done,
-    all) before the first target and after each.
+    RigidTop-v0 without any. unpickle: see `rbgym.agents.shelf.load`.
     Raises ValueError for what is none of these, and for a policy that was trained on other
     observations.
     """
@@ -37,14 +70,12 @@ def compare(
     env_id = env_id or (configs[0]["env_id"] if configs else next(iter(ENVIRONMENTS)))
     if PRETRAINED in trained:
         policies[PRETRAINED] = load(PRETRAINED, env_id)
-    found = {}
-    progress(0, len(targets))
-    for done, name in enumerate(targets, 1):
+    found = []
+    for name in targets:
         policy = policies.get(name)
         kwargs = env_kwargs if policy is None else own_kwargs(policy, env_id, env_kwargs)
-        found[name] = evaluate(policy or name, env_id, episodes, **kwargs)
-        progress(done, len(targets))
-    return found
+        found.append(Contender(name, policy or name, kwargs))
+    return env_id, found
 
 
 def own_kwargs(policy: Any, env_id: str, otherwise: dict[str, Any]) -> dict[str, Any]:

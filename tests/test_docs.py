@@ -45,6 +45,7 @@ SHOWN = (
     "docs/actuators.md",
     "docs/controllers.md",
     "docs/plots.md",
+    "docs/rendering.md",
     "docs/rollouts.md",
     "docs/training.md",
 )

@@ -18,6 +18,7 @@ _EXTRAS = {"matplotlib": "plot"} | dict.fromkeys(("rich", "typer"), "cli")
 _EXTRAS |= dict.fromkeys(("safetensors", "sb3_contrib", "scipy", "stable_baselines3"), "agents")
 _EXTRAS |= dict.fromkeys(("tensorboard", "torch", "tqdm", "yaml"), "agents")
 _EXTRAS |= {"cma": "evolve", "optuna": "tune", "ray": "rllib"}
+_EXTRAS |= {"moviepy": "render", "pygame": "render"}
 # Of Click, which Typer may carry within itself: what its parser raises.
 _UsageError: Any = typer.BadParameter.__mro__[1]
 _RESUMABLE = ("train", "tune")

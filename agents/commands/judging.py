@@ -8,7 +8,17 @@ import typer
 
 from rbgym.agents.commands import completion
 from rbgym.agents.commands.app import JUDGE, app, examples
-from rbgym.agents.commands.options import Env, EnvArgs, Json, Plot, Ray, Unpickle, beside, pairs
+from rbgym.agents.commands.options import (
+    Env,
+    EnvArgs,
+    Json,
+    Plot,
+    Ray,
+    Unpickle,
+    beside,
+    pairs,
+    to_write,
+)
 
 
 @app.command(
@@ -46,6 +56,13 @@ def evaluate(
     unpickle: Unpickle = None,
     episodes: Annotated[int, typer.Option(help="Start states of the test set.")] = 256,
     plot: Plot = None,
+    video: Annotated[
+        Path | None,
+        typer.Option(help="Write a video of one episode: OUT.mp4 or OUT.gif.", callback=to_write),
+    ] = None,
+    video_episode: Annotated[
+        int, typer.Option(help="Which episode of the test set is filmed, from 0.")
+    ] = 0,
     as_json: Json = False,
 ) -> None:
     """Measure policies and controllers on the same fixed start states."""
@@ -55,14 +72,19 @@ def evaluate(
     env, targets = _env_among(targets, env)
     if not [*targets, *(policy or [])]:
         raise ValueError("--policy must name a controller, a folder or 'pretrained', got none")
+    if video:
+        from rbgym.agents import videos
+
+        videos.require(video, video_episode)
+    env, contenders = comparison.contenders([*targets, *(policy or [])], env, unpickle)
     with bar() as shown:
-        counter = Counter(shown, "policies")
-        asked = [*targets, *(policy or [])]
-        evaluations = comparison.compare(asked, env, episodes, unpickle, counter)
+        evaluations = comparison.judge(env, contenders, episodes, Counter(shown, "policies"))
     if plot:
         from rbgym.agents.plots import plot_comparison
 
         plot_comparison(evaluations, plot)
+    if video:
+        videos.film(video, env, contenders, episode=video_episode)
     if as_json:
         reports.print_json({name: e.as_dict() for name, e in evaluations.items()})
     else:
