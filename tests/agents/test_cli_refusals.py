@@ -75,7 +75,7 @@ WRONG = [
     ("evaluate folder", "--unpickle", ["ppo"], "'folder/policy.json' is not there"),
     ("evaluate pd", "--episodes", ["0", "-1", "257"], "episodes must be from 1 to 256"),
     ("evaluate pd", "--plot", ["folder", "nowhere/x.png"], "must be a file"),
-    ("evaluate pd", "--video", ["x.avi", "folder"], "--video must"),
+    ("evaluate pd", "--video", ["x.avi"], "--video must"),
     ("evaluate pd --video x.gif", "--video-episode", ["-1", "256"], "--video-episode must be from"),
     ("card", "env", ["CartPole-v1"], "env_id must be a task of rbgym"),
     ("card RigidTop-v0", "--policy", ["pid"], "did you mean 'pd'"),
