@@ -29,7 +29,7 @@ def test_an_outdated_page_fails_the_check(tmp_path):
     for page in ("README.md", "docs/integrators.md", "docs/generate.py", "docs/measured.json"):
         (tmp_path / page).write_text((ROOT / page).read_text("utf-8"), "utf-8")
     readme, script = tmp_path / "README.md", str(tmp_path / "docs" / "generate.py")
-    readme.write_text(README.replace("| `quat_em`", "| `quat_me`"), "utf-8")
+    readme.write_text(README.replace("| [`quat_em`]", "| [`quat_me`]"), "utf-8")
     stale = run(script, "--check", cwd=tmp_path)
     assert stale.returncode == 1
     assert "README.md" in stale.stdout
