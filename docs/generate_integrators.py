@@ -22,6 +22,10 @@ WORDS = {
     WALL: "`SoftWall`",
     TIDE: "`GravityGradient`",
 }
+ABOUT = (
+    "Symbols are those of [the conventions](../conventions.md#symbols), and "
+    "[integrators.md](../integrators.md) sets all schemes side by side."
+)
 MGL = 20.0  # weight moment of the example [N m]
 
 
@@ -31,8 +35,7 @@ def page(record: Integrator, measured: dict[str, Any]) -> str:
     parts = (
         "<!-- made by docs/generate_integrators.py -->",
         f"# {record.name}",
-        f"{record.title[0].upper()}{record.title[1:]}: {record.source}. Symbols are those of [the conventions](../conventions.md#symbols), and "
-        "[integrators.md](../integrators.md) sets all schemes side by side.",
+        f"{record.title[0].upper()}{record.title[1:]}: {record.source}. {ABOUT}",
         f"## One step\n\n{first.strip()}",
         "".join(rest).strip(),
         f"## What it is\n\n{facts(record)}",

@@ -8,17 +8,16 @@ python docs/generate_validation.py --check   # exit 1 if the page is not current
 import json
 import sys
 from datetime import date
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
-
-import rbgym
 
 DOCS = Path(__file__).resolve().parent
 RECORD, PAGE = DOCS / "validation.json", DOCS / "validation.md"
 BEGIN, END = "<!-- record:begin -->", "<!-- record:end -->"
 PAPERS, PAPERS_END = "<!-- papers:begin -->", "<!-- papers:end -->"
-KINDS = "| quantity | declared | claims | least | largest | bound | kept |\n|---|---|---|---|---|---|---|"
-SAID = "| scheme | quantity | said | measured | |\n|---|---|---|---|---|"
+KINDS = "| quantity | declared | claims | least | largest | bound | kept |", f"|{'---|' * 7}"
+SAID = "| scheme | quantity | said | measured | |", f"|{'---|' * 5}"
 
 Claim = dict[str, Any]
 
@@ -41,19 +40,19 @@ def record(found: dict[str, Any]) -> dict[str, Any]:
         for (quantity, declared), claims in kinds.items()
     ]
     today = date.today().isoformat()
-    return {"version": rbgym.__version__, "date": today, "kinds": rows, "papers": found["papers"]}
+    return {"version": version("rbgym"), "date": today, "kinds": rows, "papers": found["papers"]}
 
 
 def kinds(kept: dict[str, Any]) -> str:
     """The table of what the catalogue declares."""
     claims, good = (sum(row[key] for row in kept["kinds"]) for key in ("claims", "kept"))
     rows = [
-        f"| {row['quantity']} | {row['declared']} | {row['claims']} | {row['least']:.2g} "
-        f"| {row['largest']:.2g} | {row['bound']:.2g} | {row['kept']} |"
+        f"| {row['quantity']} | {row['declared']} | {row['claims']} | {row['least']:.3g} "
+        f"| {row['largest']:.3g} | {row['bound']:.2g} | {row['kept']} |"
         for row in kept["kinds"]
     ]
     head = f"Version {kept['version']}, {kept['date']}: {claims} claims, {claims - good} broken."
-    return "\n".join([head, "", KINDS, *rows])
+    return "\n".join([head, "", *KINDS, *rows])
 
 
 def papers(kept: dict[str, Any]) -> str:
@@ -68,7 +67,7 @@ def papers(kept: dict[str, Any]) -> str:
             for claim in paper["claims"]
         ]
         title = f"**{paper['name']}**, {paper['source']}: {verdict}."
-        parts.append("\n".join([title, "", SAID, *rows]))
+        parts.append("\n".join([title, "", *SAID, *rows]))
     return "\n\n".join(parts)
 
 
