@@ -31,8 +31,8 @@ define create_venv
 	@touch $@
 endef
 
-.PHONY: help demo test check lint types pytest pytest-rllib wheel-test bench validate mutations
-.PHONY: format clean soak train-all cards learning-study
+.PHONY: help demo test check lint types docs pytest pytest-rllib wheel-test bench validate
+.PHONY: mutations format clean soak train-all cards learning-study
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -41,7 +41,7 @@ demo: .venv/.agents  ## train a policy on RigidTop-v0 and compare it with a PD l
 	$(BIN)/rbgym train RigidTop-v0 --algo ppo --out $(RUN)
 	$(BIN)/rbgym evaluate $(RUN) --compare pd --plot $(RUN)/comparison.png
 
-test: check pytest wheel-test pytest-rllib  ## everything CI runs
+test: check docs pytest wheel-test pytest-rllib  ## everything CI runs
 
 check: lint types  ## lint, formatting and types
 
@@ -56,6 +56,13 @@ types: .venv/.dev
 	@cd .mypy-tree/rbgym && ln -sfn ../../rbgym/* ../../envs ../../agents . && ln -sfn ../../pytest_rbgym.py ..
 	cd .mypy-tree && ../$(BIN)/mypy --config-file ../pyproject.toml --cache-dir ../.mypy_cache \
 	    | sed -E 's#^rbgym/(envs|agents)/#\1/#'
+
+# Every warning is an error: a link or an anchor that leads nowhere, a docstring that cannot be read.
+# The pages are read from files, without a network: nothing may be loaded from elsewhere.
+docs: .venv/.dev  ## build the documentation site: docs/build/index.html
+	@rm -rf docs/build
+	$(BIN)/sphinx-build -q -W --keep-going docs docs/build
+	@! grep -rnE '(src=|url\(|<link [^>]*href=)["]?(https?:)?//' docs/build --include=*.html --include=*.css
 
 pytest: .venv/.dev  ## the test suite; PYTEST_ARGS="-k name" picks tests
 	$(BIN)/pytest $(NO_BENCHMARKS) --ignore=tests/rllib $(PYTEST_ARGS)
@@ -101,7 +108,7 @@ format: .venv/.dev  ## fix what ruff can fix
 	$(BIN)/ruff format
 
 clean:  ## remove environments, builds and caches; runs/ stays
-	rm -rf .venv .venv-rllib .venv-wheel build dist *.egg-info .mypy-tree
+	rm -rf .venv .venv-rllib .venv-wheel build docs/build dist *.egg-info .mypy-tree
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find rbgym envs agents tests -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -31,6 +31,8 @@ myst_dmath_allow_labels = False
 myst_heading_anchors = 4
 myst_links_external_new_tab = False
 
+smartquotes = False  # there is code in sentences
+
 html_theme = "furo"
 html_title = f"rbgym {version}"
 html_static_path = ["static"]

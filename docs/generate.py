@@ -32,6 +32,8 @@ HEADINGS = (
     "error at equal cost",
     "source",
 )
+# Columns that are aligned to the right, where no line is broken.
+NUMBERS = "measured", "energy drift", "momentum drift", "ns per step", "error at equal cost"
 
 
 def row(record: Integrator, measured: dict[str, float | None], folder: str) -> tuple[str, ...]:
@@ -72,7 +74,8 @@ def table(folder: str) -> str:
     """The integrators as a Markdown table, with links into the folder of their pages."""
     measured = json.loads(MEASURED.read_text("utf-8"))
     cells = [row(integrators.get(name), measured[name], folder) for name in integrators.names()]
-    rows = [HEADINGS, ("---",) * len(HEADINGS), *cells]
+    line = ["---:" if heading in NUMBERS else "---" for heading in HEADINGS]
+    rows = [HEADINGS, line, *cells]
     return "\n".join(f"| {' | '.join(one)} |" for one in rows)
 
 

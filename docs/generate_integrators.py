@@ -24,7 +24,7 @@ WORDS = {
 }
 ABOUT = (
     "Symbols are those of [the conventions](../conventions.md#symbols), and "
-    "[integrators.md](../integrators.md) sets all schemes side by side."
+    "[one table](../integrators.md) sets all schemes side by side."
 )
 MGL = 20.0  # weight moment of the example [N m]
 

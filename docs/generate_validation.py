@@ -16,8 +16,11 @@ DOCS = Path(__file__).resolve().parent
 RECORD, PAGE = DOCS / "validation.json", DOCS / "validation.md"
 BEGIN, END = "<!-- record:begin -->", "<!-- record:end -->"
 PAPERS, PAPERS_END = "<!-- papers:begin -->", "<!-- papers:end -->"
-KINDS = "| quantity | declared | claims | least | largest | bound | kept |", f"|{'---|' * 7}"
-SAID = "| scheme | quantity | said | measured | |", f"|{'---|' * 5}"
+KINDS = (
+    "| quantity | declared | claims | least | largest | bound | kept |",
+    f"|---|---|{'---:|' * 5}",
+)
+SAID = "| scheme | quantity | said | measured | |", "|---|---|---|---:|---|"
 
 Claim = dict[str, Any]
 

@@ -3,6 +3,7 @@
 The conversion is that of docutils, which Sphinx is built on.
 """
 
+import re
 from typing import Any
 
 from docutils import nodes
@@ -10,13 +11,17 @@ from docutils.utils.math import MathError, latex2mathml
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
+# docutils 0.22 would put the index of an accented letter under it, not behind it.
+ACCENTED = re.compile(r"(\\(?:dot|ddot|bar|hat|tilde)\{[^{}]*\})(?=[_^])")
+
 
 def converted(node: nodes.Element, *, as_block: bool) -> str:
     """The MathML of a node; an error that names the page for LaTeX that cannot be converted."""
+    latex = ACCENTED.sub(r"\1{}", node.astext())
     try:
-        return str(latex2mathml.tex2mathml(node.astext(), as_block=as_block))
+        return str(latex2mathml.tex2mathml(latex, as_block=as_block))
     except MathError as error:
-        raise ExtensionError(f"{node.source}:{node.line}: {error}: {node.astext()}") from error
+        raise ExtensionError(f"{node.source}:{node.line}: {error}: {latex}") from error
 
 
 def inline(translator: Any, node: nodes.Element) -> None:
