@@ -86,7 +86,7 @@ def quaternion() -> Any:
         way = rotate(from_rotation_vector(np.linspace(0, 1, 50)[:, None] * TURN), 0.75 * axis)
         axes.plot(*way.T, color=colour, linestyle=(0, (3, 2)), linewidth=1.4, zorder=2)
     body_axes(axes, q, 0.75)
-    middle = rotate(from_rotation_vector(0.5 * TURN), np.array([0.88, 0.0, 0.0]))
+    middle = rotate(from_rotation_vector(0.5 * TURN), np.array([0.95, 0.0, 0.0]))
     axes.text(*middle, r"$\theta$", color=BODY[0], fontsize=13, zorder=4)
     return figure
 
