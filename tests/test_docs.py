@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import pages
-from rbgym import integrators
+import rbgym
+from rbgym import integrators, potentials
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -56,6 +57,12 @@ def test_every_integrator_has_equations_and_says_when_to_use_it():
     for said in found.values():
         assert "$$" in said.partition("## When to use it")[0]
         assert said.partition("## When to use it")[2].strip()
+
+
+def test_the_reference_has_all_public_names():
+    reference = "".join(file.read_text("utf-8") for file in (ROOT / "docs" / "api").iterdir())
+    for name in set(rbgym.__all__) - set(potentials.__all__):
+        assert re.search(rf"rbgym\.{name}\b", reference), name
 
 
 @pytest.mark.parametrize("page", pages.PAGES, ids=pages.name)
