@@ -23,13 +23,11 @@ extensions = [
 external_toc_path = "toc.yml"
 external_toc_exclude_missing = False
 exclude_patterns = ["build", "equations", "examples", "studies"]
-nitpicky = False
 
-# Markdown as GitHub reads it: anchors of headings, and $...$ for equations.
+# Markdown as GitHub reads it: anchors of headings, and equations in $...$ and blocks of `math`.
 myst_enable_extensions = ["dollarmath"]
-myst_dmath_allow_labels = False
+myst_fence_as_directive = ["math"]
 myst_heading_anchors = 4
-myst_links_external_new_tab = False
 
 smartquotes = False  # there is code in sentences
 

@@ -55,7 +55,7 @@ def test_every_integrator_has_equations_and_says_when_to_use_it():
     found = {file.stem: pages.text(file) for file in (ROOT / "docs" / "equations").iterdir()}
     assert set(found) == set(integrators.names())
     for said in found.values():
-        assert "$$" in said.partition("## When to use it")[0]
+        assert "```math" in said.partition("## When to use it")[0]
         assert said.partition("## When to use it")[2].strip()
 
 
