@@ -14,10 +14,11 @@ BIN := .venv/bin
 PIP_INSTALL := -m pip install -q --disable-pip-version-check --no-input
 # Tests that need no learning library, for the environment with Ray's Gymnasium.
 NO_AGENTS := --ignore=tests/agents
-# Schemes against papers, and actuators against formulas: Gymnasium plays no part in either, and the
-# first environment has run them.
+# Schemes against papers, actuators against formulas, plots and pages: Gymnasium plays no part in
+# them, and the first environment has run them.
 NO_PAPERS := --ignore=tests/validation --ignore=tests/test_elliptic.py --ignore=tests/test_orders.py \
-    $(addprefix --ignore=,$(wildcard tests/test_textbook*.py)) \
+    $(addprefix --ignore=,$(wildcard tests/test_textbook*.py tests/test_docs*.py)) \
+    --ignore=tests/test_plot.py --ignore=tests/test_html.py \
     $(addprefix --ignore=tests/envs/test_,wheels.py actuators.py bodies.py)
 # Timed tests, whose result is no pass or fail (`make bench`), and long ones (`make soak`).
 NO_BENCHMARKS := --ignore=tests/benchmarks --ignore=tests/soak
@@ -31,8 +32,8 @@ define create_venv
 	@touch $@
 endef
 
-.PHONY: help demo test check lint types pytest pytest-rllib wheel-test bench validate mutations
-.PHONY: format clean soak train-all cards learning-study pictures
+.PHONY: help demo test check lint types docs pytest pytest-rllib wheel-test bench validate
+.PHONY: mutations format clean soak train-all cards learning-study pictures
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -41,7 +42,7 @@ demo: .venv/.agents  ## train a policy on RigidTop-v0 and compare it with a PD l
 	$(BIN)/rbgym train RigidTop-v0 --algo ppo --out $(RUN)
 	$(BIN)/rbgym evaluate $(RUN) --compare pd --plot $(RUN)/comparison.png
 
-test: check pytest wheel-test pytest-rllib  ## everything CI runs
+test: check docs pytest wheel-test pytest-rllib  ## everything CI runs
 
 check: lint types  ## lint, formatting and types
 
@@ -56,6 +57,13 @@ types: .venv/.dev
 	@cd .mypy-tree/rbgym && ln -sfn ../../rbgym/* ../../envs ../../agents . && ln -sfn ../../pytest_rbgym.py ..
 	cd .mypy-tree && ../$(BIN)/mypy --config-file ../pyproject.toml --cache-dir ../.mypy_cache \
 	    | sed -E 's#^rbgym/(envs|agents)/#\1/#'
+
+# Every warning is an error: a link or an anchor that leads nowhere, a docstring that cannot be read.
+# The pages are read from files, without a network: nothing may be loaded from elsewhere.
+docs: .venv/.dev  ## build the documentation site: docs/build/index.html
+	@rm -rf docs/build
+	$(BIN)/sphinx-build -q -W --keep-going docs docs/build
+	@! grep -rnE '(src=|url\(|<link [^>]*href=)["]?(https?:)?//' docs/build --include=*.html --include=*.css
 
 pytest: .venv/.dev  ## the test suite; PYTEST_ARGS="-k name" picks tests
 	$(BIN)/pytest $(NO_BENCHMARKS) --ignore=tests/rllib $(PYTEST_ARGS)
@@ -93,9 +101,8 @@ cards: .venv/.dev  ## measure the benchmark cards of all tasks: docs/cards.md
 learning-study: .venv/.dev  ## train on three integrators and judge on exact physics
 	$(BIN)/python docs/studies/integrators_and_learning.py
 
-pictures: .venv/.dev  ## draw a picture of every environment, and the tumble of the README
-	$(BIN)/python docs/pictures/frames.py
-	$(BIN)/python docs/pictures/tumble.py
+pictures: .venv/.dev  ## draw the pictures of the README and the documentation anew
+	for name in energy tumble frames conventions plots; do $(BIN)/python docs/pictures/$$name.py; done
 
 mutations: .venv/.dev  ## plant faults in a copy of the package; the validation must catch each
 	$(BIN)/python tests/mutations.py
@@ -105,7 +112,7 @@ format: .venv/.dev  ## fix what ruff can fix
 	$(BIN)/ruff format
 
 clean:  ## remove environments, builds and caches; runs/ stays
-	rm -rf .venv .venv-rllib .venv-wheel build dist *.egg-info .mypy-tree
+	rm -rf .venv .venv-rllib .venv-wheel build docs/build dist *.egg-info .mypy-tree
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find rbgym envs agents tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -114,8 +121,8 @@ clean:  ## remove environments, builds and caches; runs/ stays
 	$(call create_venv,$(@D))
 
 .venv/.agents: pyproject.toml constraints.txt | .venv/.created
-	@echo "installing rbgym[agents] in .venv"
-	@$(BIN)/python -P $(PIP_INSTALL) -c constraints.txt -e '.[agents]'
+	@echo "installing rbgym[agents,render] in .venv"
+	@$(BIN)/python -P $(PIP_INSTALL) -c constraints.txt -e '.[agents,render]'
 	@touch $@
 
 .venv/.dev: pyproject.toml constraints.txt | .venv/.created

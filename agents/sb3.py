@@ -148,8 +148,8 @@ def make_sb3_env(
 
     env_id: e.g. "RigidTop-v0", or "module:Env-v0".
     seed: lane i starts from seed + i at the first reset; None for fresh entropy.
-    vectorization_mode: None for the env's native vector env where it has one that resets within the
-        step, else "sync".
+    vectorization_mode: None for the env's native vector env where it has one that resets within
+    the step, else "sync".
     info_keywords: vector-info arrays to hand to every lane, and to VecMonitor's episode records.
     kwargs: arguments of the env.
     """

@@ -1,5 +1,7 @@
 """Write the table of integrators, made from the catalogue and measurements, into the pages.
 
+The pages of the single integrators are made by docs/generate_integrators.py.
+
 python docs/generate.py            # write
 python docs/generate.py --check    # exit 1 if a page is not current
 python docs/generate.py --measure  # measure every integrator again, then write
@@ -30,14 +32,16 @@ HEADINGS = (
     "error at equal cost",
     "source",
 )
+# Columns that are aligned to the right, where no line is broken.
+NUMBERS = "measured", "energy drift", "momentum drift", "ns per step", "error at equal cost"
 
 
-def row(record: Integrator, measured: dict[str, float | None]) -> tuple[str, ...]:
-    """The cells of one integrator."""
+def row(record: Integrator, measured: dict[str, float | None], folder: str) -> tuple[str, ...]:
+    """The cells of one integrator, whose page lies in the folder."""
     default = " (default)" if record.name == integrators.DEFAULT else ""
     error = measured["error"]
     return (
-        f"`{record.name}`{default}",
+        f"[`{record.name}`]({folder}/{record.name}.md){default}",
         record.title,
         order(record),
         f"{measured['order']:.2f}",
@@ -66,19 +70,21 @@ def kept(record: Integrator, potential: str) -> str:
     return ", ".join(record.conserves.get(potential, ())).replace("_", " ") or "-"
 
 
-def table() -> str:
-    """The integrators as a Markdown table."""
+def table(folder: str) -> str:
+    """The integrators as a Markdown table, with links into the folder of their pages."""
     measured = json.loads(MEASURED.read_text("utf-8"))
-    cells = [row(integrators.get(name), measured[name]) for name in integrators.names()]
-    rows = [HEADINGS, ("---",) * len(HEADINGS), *cells]
+    cells = [row(integrators.get(name), measured[name], folder) for name in integrators.names()]
+    line = ["---:" if heading in NUMBERS else "---" for heading in HEADINGS]
+    rows = [HEADINGS, line, *cells]
     return "\n".join(f"| {' | '.join(one)} |" for one in rows)
 
 
-def current(page: str) -> str:
+def current(page: Path) -> str:
     """The page with the table between the markers made anew."""
-    before, rest = page.split(BEGIN)
+    before, rest = page.read_text("utf-8").split(BEGIN)
     after = rest.split(END)[1]
-    return f"{before}{BEGIN}\n{table()}\n{END}{after}"
+    folder = (ROOT / "docs" / "integrators").relative_to(page.parent).as_posix()
+    return f"{before}{BEGIN}\n{table(folder)}\n{END}{after}"
 
 
 def measure() -> None:
@@ -91,12 +97,12 @@ def measure() -> None:
 
 def main(check: bool) -> int:
     """Write or check every page; the exit status."""
-    stale = [page for page in PAGES if current(page.read_text("utf-8")) != page.read_text("utf-8")]
+    stale = [page for page in PAGES if current(page) != page.read_text("utf-8")]
     for page in stale:
         if check:
             print(f"{page.relative_to(ROOT)} is not current: run python docs/generate.py")
         else:
-            page.write_text(current(page.read_text("utf-8")), "utf-8")
+            page.write_text(current(page), "utf-8")
     return int(check and bool(stale))
 
 

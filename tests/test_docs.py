@@ -1,16 +1,20 @@
 """The pages show the catalogue as it is, and their examples run and print what they say."""
 
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import pages
+import rbgym
+from rbgym import integrators, potentials
+
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
-EXAMPLE = re.compile(r"```python\n(.*?)```\n(?:\nprints\n\n```text\n(.*?)```)?", re.DOTALL)
-LINK = re.compile(r"\]\(([^)#]+)[^)]*\)")
+LINK = re.compile(r"\]\((?![a-z]+://)([^)#]*)#?([^)]*)\)")
 
 
 def run(*arguments, **kwargs):
@@ -29,7 +33,7 @@ def test_an_outdated_page_fails_the_check(tmp_path):
     for page in ("README.md", "docs/integrators.md", "docs/generate.py", "docs/measured.json"):
         (tmp_path / page).write_text((ROOT / page).read_text("utf-8"), "utf-8")
     readme, script = tmp_path / "README.md", str(tmp_path / "docs" / "generate.py")
-    readme.write_text(README.replace("| `quat_em`", "| `quat_me`"), "utf-8")
+    readme.write_text(README.replace("| [`quat_em`]", "| [`quat_me`]"), "utf-8")
     stale = run(script, "--check", cwd=tmp_path)
     assert stale.returncode == 1
     assert "README.md" in stale.stdout
@@ -38,29 +42,39 @@ def test_an_outdated_page_fails_the_check(tmp_path):
 
 
 def test_the_readme_has_an_example_with_its_output():
-    assert any(output for _, output in EXAMPLE.findall(README))
+    assert any(block.output for block in pages.blocks(ROOT / "README.md"))
 
 
-SHOWN = (
-    "docs/actuators.md",
-    "docs/controllers.md",
-    "docs/plots.md",
-    "docs/rendering.md",
-    "docs/rollouts.md",
-    "docs/training.md",
-)
-PAGES = README + "".join((ROOT / page).read_text("utf-8") for page in SHOWN)
+@pytest.mark.parametrize(("script", "check"), [("integrators", True), ("validation", ["--check"])])
+def test_the_pages_of_the_integrators_and_of_the_validation_are_current(script, check, capsys):
+    generate = runpy.run_path(str(ROOT / "docs" / f"generate_{script}.py"))
+    assert generate["main"](check) == 0, capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("code", "output"), EXAMPLE.findall(PAGES))
-def test_examples_run_and_print_what_the_pages_say(code, output, tmp_path):
-    done = run("-W", "error", "-c", code, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert not output or done.stdout == output
+def test_every_integrator_has_equations_and_says_when_to_use_it():
+    found = {file.stem: pages.text(file) for file in (ROOT / "docs" / "equations").iterdir()}
+    assert set(found) == set(integrators.names())
+    for said in found.values():
+        assert "```math" in said.partition("## When to use it")[0]
+        assert said.partition("## When to use it")[2].strip()
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/integrators.md", *SHOWN])
-def test_links_to_files_of_the_repository_lead_somewhere(page):
-    file = ROOT / page
-    for link in LINK.findall(file.read_text("utf-8")):
-        assert "://" in link or (file.parent / link).exists(), link
+def test_the_reference_has_all_public_names():
+    reference = "".join(file.read_text("utf-8") for file in (ROOT / "docs" / "api").iterdir())
+    for name in set(rbgym.__all__) - set(potentials.__all__):
+        assert re.search(rf"rbgym\.{name}\b", reference), name
+
+
+@pytest.mark.parametrize("page", pages.PAGES, ids=pages.name)
+def test_links_to_files_and_headings_of_the_repository_lead_somewhere(page):
+    for link, anchor in LINK.findall(pages.text(page)):
+        target = page.parent / link if link else page
+        assert target.exists(), link
+        if anchor and target.suffix == ".md":
+            assert anchor in headings(target), f"{link}#{anchor}"
+
+
+def headings(page):
+    """Anchors of the headings, as GitHub makes them."""
+    found = re.findall(r"^#+ (.*)$", pages.text(page), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in found}

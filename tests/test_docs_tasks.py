@@ -12,7 +12,6 @@ import pytest
 from rbgym.registration import ENVIRONMENTS
 
 ROOT = Path(__file__).resolve().parents[1]
-HOOKS = (ROOT / "docs" / "hooks.md").read_text("utf-8")
 
 
 def run(*arguments, **kwargs):
@@ -49,14 +48,6 @@ def test_the_table_of_the_observation_is_the_space(env_id):
     assert covered == space.shape[0]
     assert "{" not in text.replace('{"', "")
     assert f"{ENVIRONMENTS[env_id][2]} steps" in text
-
-
-def test_the_example_of_the_hooks_prints_what_it_says(tmp_path):
-    example = r"```python\n(.*?)```\n\nprints\n\n```text\n(.*?)```"
-    code, output = re.search(example, HOOKS, re.DOTALL).groups()
-    done = run("-W", "error", "-c", code, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == output
 
 
 def test_a_task_of_ones_own_has_less_than_sixty_lines_and_all_that_the_others_have(monkeypatch):

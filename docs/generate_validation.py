@@ -1,0 +1,102 @@
+"""Write docs/validation.md, the record of one run of `rbgym validate`.
+
+rbgym validate --json > claims.json; python docs/generate_validation.py claims.json   # a new record
+python docs/generate_validation.py                                                    # write
+python docs/generate_validation.py --check   # exit 1 if the page is not current
+"""
+
+import json
+import sys
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).resolve().parent
+RECORD, PAGE = DOCS / "validation.json", DOCS / "validation.md"
+BEGIN, END = "<!-- record:begin -->", "<!-- record:end -->"
+PAPERS, PAPERS_END = "<!-- papers:begin -->", "<!-- papers:end -->"
+KINDS = (
+    "| quantity | declared | claims | least | largest | bound | kept |",
+    f"|---|---|{'---:|' * 5}",
+)
+SAID = "| scheme | quantity | said | measured | |", "|---|---|---|---:|---|"
+
+Claim = dict[str, Any]
+
+
+def record(found: dict[str, Any]) -> dict[str, Any]:
+    """What is kept of the JSON of a run: one row for each kind of claim, and the papers' claims."""
+    kinds: dict[tuple[str, str], list[Claim]] = {}
+    for claim in found["declared"]:
+        kinds.setdefault((claim["quantity"], claim["declared"]), []).append(claim)
+    rows = [
+        {
+            "quantity": quantity,
+            "declared": declared,
+            "claims": len(claims),
+            "kept": sum(claim["passed"] for claim in claims),
+            "least": min(claim["measured"] for claim in claims),
+            "largest": max(claim["measured"] for claim in claims),
+            "bound": claims[0]["bound"],
+        }
+        for (quantity, declared), claims in kinds.items()
+    ]
+    today = date.today().isoformat()
+    return {"version": version("rbgym"), "date": today, "kinds": rows, "papers": found["papers"]}
+
+
+def kinds(kept: dict[str, Any]) -> str:
+    """The table of what the catalogue declares."""
+    claims, good = (sum(row[key] for row in kept["kinds"]) for key in ("claims", "kept"))
+    rows = [
+        f"| {row['quantity']} | {row['declared']} | {row['claims']} | {row['least']:.3g} "
+        f"| {row['largest']:.3g} | {row['bound']:.2g} | {row['kept']} |"
+        for row in kept["kinds"]
+    ]
+    head = f"Version {kept['version']}, {kept['date']}: {claims} claims, {claims - good} broken."
+    return "\n".join([head, "", *KINDS, *rows])
+
+
+def papers(kept: dict[str, Any]) -> str:
+    """The papers' claims, one table each."""
+    parts = []
+    for paper in kept["papers"]:
+        whole = all(claim["passed"] for claim in paper["claims"])
+        verdict = "reproduced" if whole else "not reproduced in full"
+        rows = [
+            f"| `{claim['integrator']}` | {claim['quantity']} | {claim['declared']} "
+            f"| {claim['measured']:.3g} | {'' if claim['passed'] else 'differs'} |"
+            for claim in paper["claims"]
+        ]
+        title = f"**{paper['name']}**, {paper['source']}: {verdict}."
+        parts.append("\n".join([title, "", *SAID, *rows]))
+    return "\n\n".join(parts)
+
+
+def current() -> str:
+    """The page with both parts made anew."""
+    kept, page = json.loads(RECORD.read_text("utf-8")), PAGE.read_text("utf-8")
+    for begin, end, text in ((BEGIN, END, kinds(kept)), (PAPERS, PAPERS_END, papers(kept))):
+        before, rest = page.split(begin)
+        page = f"{before}{begin}\n{text}\n{end}{rest.split(end)[1]}"
+    return page
+
+
+def main(arguments: list[str]) -> int:
+    """Write or check the page; the exit status."""
+    check = "--check" in arguments
+    for file in arguments:
+        if file != "--check":
+            kept = record(json.loads(Path(file).read_text("utf-8")))
+            RECORD.write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
+    stale = current() != PAGE.read_text("utf-8")
+    if stale and check:
+        print(f"{PAGE.name} is not current: run python docs/generate_validation.py")
+    elif stale:
+        PAGE.write_text(current(), "utf-8")
+    return int(check and stale)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,83 @@
+"""The commands in the pages are those that there are: options, make targets, extras, files."""
+
+import re
+import shlex
+import tomllib
+
+import pytest
+
+import pages
+
+pytest.importorskip("typer")
+
+import typer
+
+from rbgym.agents.cli import app
+
+COMMANDS = [(pages.name(page), line) for page in pages.PAGES for line in pages.commands(page)]
+TARGETS = re.findall(r"^([a-z-]+):", (pages.ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+EXTRAS = tomllib.loads((pages.ROOT / "pyproject.toml").read_text("utf-8"))["project"][
+    "optional-dependencies"
+]
+# What is neither ours nor pip's.
+OTHERS = {"export", "git", "pytest", "ray", "source"}
+QUICK = {"list", "simulate"}
+
+
+def parse(words):
+    """A usage error for a command of rbgym that there is not, or arguments that it does not take.
+
+    A command by itself is only named.
+    """
+    group = typer.main.get_command(app)
+    context = group.make_context("rbgym", list(words))
+    name, command, rest = group.resolve_command(context, list(words))
+    if rest:
+        command.make_context(name, rest, parent=context)
+
+
+def check(words):
+    """Raise for a command that cannot be."""
+    program, *rest = [word for word in words if not re.fullmatch(r"[A-Z_]+=\S*", word)]
+    tool = program.rpartition("/")[2]
+    if tool == "rbgym":
+        parse(rest)
+    elif tool == "make":
+        wanted = [word for word in rest if "=" not in word]
+        assert set(wanted) <= set(TARGETS), wanted
+    elif tool == "pip":
+        asked = re.findall(r"(?:rbgym|\.)\[([a-z,]+)\]", " ".join(rest))
+        assert all(extra in EXTRAS for one in asked for extra in one.split(","))
+    elif tool.startswith("python"):
+        script = next((word for word in rest if word.endswith(".py")), None)
+        assert script is None or (pages.ROOT / script).is_file(), script
+    else:
+        assert tool in OTHERS, f"{tool} is not known here"
+
+
+@pytest.mark.parametrize(("page", "line"), COMMANDS)
+def test_a_command_in_a_page_is_one_that_there_is(page, line):
+    words = shlex.split(line, comments=True)
+    while words:
+        end = next((k for k, word in enumerate(words) if word in ("&&", ";", "|")), len(words))
+        check(words[:end])
+        words = words[end + 1 :]
+
+
+@pytest.mark.parametrize("line", ["train --seed 1", "train RigidTop-v0 --sed 1", "trian"])
+def test_a_command_that_cannot_be_is_found(line):
+    with pytest.raises(Exception, match=r"Missing parameter|No such (option|command)"):
+        check(["rbgym", *line.split()])
+
+
+def is_quick(line):
+    words = shlex.split(line, comments=True)
+    steps = int(words[words.index("--steps") + 1]) if "--steps" in words else 0
+    return words[0] == "rbgym" and words[1] in QUICK and steps <= 2000 and "--module" not in words
+
+
+@pytest.mark.parametrize("line", sorted({line for _, line in COMMANDS if is_quick(line)}))
+def test_a_quick_command_runs(line, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    app(shlex.split(line, comments=True)[1:], standalone_mode=False)
+    assert capsys.readouterr().out
