@@ -153,18 +153,22 @@ def _frames(plays: Sequence[_Play], timing: Timing, size: int) -> Iterator[Frame
 
 
 def told(items: Iterable[Frame], what: str, after: float = 2.0) -> Iterator[Frame]:
-    """The items as they come; what takes longer than some seconds says on stderr how many came."""
+    """The items as they come; what takes longer than some seconds says on stderr, if that is a
+    terminal, how many came."""
     from rich.console import Console
-    from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+    from rich.progress import Progress, SpinnerColumn, TextColumn
 
-    columns = SpinnerColumn(), TextColumn(what), MofNCompleteColumn(), TextColumn("frames")
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    columns = SpinnerColumn(), TextColumn("{task.description}: {task.completed} frames")
+    console = Console(stderr=True)
+    bar = Progress(*columns, console=console, transient=True)
     begun, task = time.monotonic(), bar.add_task(what, total=None)
     try:
         for item in items:
             yield item
             bar.advance(task)
-            if not bar.live.is_started and time.monotonic() - begun > after:
+            late = time.monotonic() - begun > after
+            if late and console.is_terminal and not bar.live.is_started:
                 bar.start()
     finally:
-        bar.stop()
+        if bar.live.is_started:
+            bar.stop()
