@@ -111,11 +111,3 @@ def test_stable_baselines_records_the_lanes_of_a_native_env(tmp_path, capsys):
     with VideoFileClip(str(file)) as clip:
         assert clip.size == [320, 640]  # as Stable-Baselines3 tiles them
         assert clip.fps == 50
-
-
-def test_only_what_takes_long_tells_a_terminal_how_far_it_is(capsys, monkeypatch):
-    frames = [np.zeros((2, 2, 3), np.uint8)] * 3
-    for terminal, after, told in ((False, -1.0, False), (True, 60.0, False), (True, -1.0, True)):
-        monkeypatch.setenv("TTY_COMPATIBLE", str(int(terminal)))
-        assert len(list(videos.told(frames, "filming", after))) == 3
-        assert ("filming" in capsys.readouterr().err) == told
