@@ -13,24 +13,38 @@ pytest.importorskip("typer")
 import typer
 
 from rbgym.agents.cli import app
+from rbgym.registration import ENVIRONMENTS
 
-COMMANDS = [(pages.name(page), line) for page in pages.PAGES for line in pages.commands(page)]
+# What a page says in brackets or capitals stands for something else.
+_STANDS_FOR_ANOTHER = re.compile(r"\[OPTIONS\]|\bENV\b")
+COMMANDS = [
+    (pages.name(page), line)
+    for page in pages.PAGES
+    for line in pages.commands(page)
+    if not _STANDS_FOR_ANOTHER.search(line)
+]
 TARGETS = re.findall(r"^([a-z-]+):", (pages.ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
 EXTRAS = tomllib.loads((pages.ROOT / "pyproject.toml").read_text("utf-8"))["project"][
     "optional-dependencies"
 ]
 # What is neither ours nor pip's.
-OTHERS = {"export", "git", "pytest", "ray", "source"}
+OTHERS = {"export", "git", "grep", "pytest", "ray", "source"}
 QUICK = {"list", "simulate"}
 
 
 def parse(words):
     """A usage error for a command of rbgym that there is not, or arguments that it does not take.
 
-    A command by itself is only named.
+    A command by itself is only named, and so is an option of no command: to parse
+    --install-completion is to install it.
     """
     group = typer.main.get_command(app)
+    if words[:1] and words[0].startswith("-"):
+        assert words[0] in [name for option in group.params for name in option.opts]
+        return
     context = group.make_context("rbgym", list(words))
+    ids = {word for word in words if re.fullmatch(r"[A-Z]\w+-v\d", word)}
+    assert "--module" in words or ids <= set(ENVIRONMENTS)
     name, command, rest = group.resolve_command(context, list(words))
     if rest:
         command.make_context(name, rest, parent=context)
@@ -56,7 +70,9 @@ def check(words):
 
 
 @pytest.mark.parametrize(("page", "line"), COMMANDS)
-def test_a_command_in_a_page_is_one_that_there_is(page, line):
+def test_a_command_in_a_page_is_one_that_there_is(page, line, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my.yml").touch()  # what the pages call a file of the user's
     words = shlex.split(line, comments=True)
     while words:
         end = next((k for k, word in enumerate(words) if word in ("&&", ";", "|")), len(words))
@@ -73,7 +89,8 @@ def test_a_command_that_cannot_be_is_found(line):
 def is_quick(line):
     words = shlex.split(line, comments=True)
     steps = int(words[words.index("--steps") + 1]) if "--steps" in words else 0
-    return words[0] == "rbgym" and words[1] in QUICK and steps <= 2000 and "--module" not in words
+    alone = not {"|", "--module"} & set(words)
+    return words[0] == "rbgym" and words[1] in QUICK and steps <= 2000 and alone
 
 
 @pytest.mark.parametrize("line", sorted({line for _, line in COMMANDS if is_quick(line)}))
