@@ -16,7 +16,7 @@ from rbgym.envs.rendering.reading import Reading
 from rbgym.envs.rendering.scene import Caption, Curve, Part, Scene, Vector, arrows_from, axes_of
 from rbgym.envs.rendering.solids import solid_of, sphere
 from rbgym.envs.rendering.trail import Trail
-from rbgym.potentials import HeavyTop, SoftWall
+from rbgym.potentials import HeavyTop, NoPotential, SoftWall
 from rbgym.quaternion import Array, rotate
 
 _Z = np.array([0.0, 0.0, 1.0])
@@ -96,7 +96,7 @@ class _View:
 
     def _is_spun(self) -> bool:
         goal = self.env.goal
-        return isinstance(goal, Axis) and goal.spin != 0 and self.potential is None
+        return isinstance(goal, Axis) and goal.spin != 0 and isinstance(self.potential, NoPotential)
 
     def _frame(self) -> tuple[Array, float, float | None]:
         """Center and radius of what matters, and the height of the floor."""

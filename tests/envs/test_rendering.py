@@ -275,6 +275,19 @@ def test_the_trace_is_where_the_axis_of_the_body_was():
     assert np.allclose(trace.points, 1.2 * 0.1 * np.array(axes), atol=1e-12)
 
 
+def test_the_polhode_is_the_path_of_the_angular_velocity_in_the_body():
+    env, trail, rates = make("IntermediateAxis-v0"), Trail(), []
+    env.reset(seed=0)
+    for _ in range(4):
+        env.step(np.array([1.0, -1.0, 0.5], np.float32))
+        scene = scene_of(env, trail=trail)
+        rates.append(env.unwrapped.state["angular_velocity"])
+    longest = max(map(np.linalg.norm, rates))
+    reach = np.linalg.norm(scene.polhode, axis=1).max()
+    np.testing.assert_allclose(scene.polhode / reach, np.array(rates) / longest, rtol=1e-12)
+    assert reach > scene.body.mesh.radius  # not hidden in the body
+
+
 def test_a_lane_of_a_vector_env_has_the_scene_of_the_single_env_with_its_seed():
     vec = gym.make_vec(SLEW, num_envs=3)
     vec.reset(seed=7)
