@@ -14,6 +14,7 @@ _EXTRAS = dict.fromkeys(("matplotlib", "rich", "typer"), "cli")
 _EXTRAS |= dict.fromkeys(("safetensors", "sb3_contrib", "scipy", "stable_baselines3"), "agents")
 _EXTRAS |= dict.fromkeys(("tensorboard", "torch", "tqdm", "yaml"), "agents")
 _EXTRAS |= {"cma": "evolve", "optuna": "tune", "ray": "rllib"}
+_EXTRAS |= {"moviepy": "render", "pygame": "render"}
 
 
 class _CleanErrors(TyperGroup):
