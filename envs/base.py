@@ -16,6 +16,7 @@ from rbgym.envs.info import LazyInfo, SingleInfo, VectorInfo
 from rbgym.envs.pages import filled
 from rbgym.envs.parts.goals import Target
 from rbgym.envs.parts.rewards import Weighted
+from rbgym.envs.render_modes import MODES, checked_mode, frame_rate
 from rbgym.envs.task import Task
 from rbgym.quaternion import Array
 from rbgym.simulate import count
@@ -40,7 +41,39 @@ class _Described:
     """What both kinds of environment tell about themselves."""
 
     task: ClassVar[Task]
+    metadata: dict[str, Any]
+    render_mode: str | None
     _episodes: Episodes
+    _viewer: Any = None
+
+    def _drawn(self) -> tuple[Any, ...] | None:
+        """Pictures of the lanes; or None, and a window shows them."""
+        if self.render_mode is None:
+            gym.logger.warn(
+                "render() draws nothing without a render_mode: give one to the env, "
+                'e.g. gym.make(id, render_mode="rgb_array")'
+            )
+            return None
+        if not self._episodes.all_begun:
+            raise gym.error.ResetNeeded("call reset() before render()")
+        if self._viewer is None:
+            # Not before something is drawn: whoever trains need not load it.
+            from rbgym.envs.rendering.viewer import Viewer
+
+            self._viewer = Viewer()
+        if self.render_mode == "human":
+            self._viewer.show(self, self.metadata["render_fps"])
+            return None
+        return self._viewer.frames(self)  # type: ignore[no-any-return]
+
+    def _modes(self, render_mode: str | None) -> None:
+        """Take the render mode, and tell the frame rate."""
+        self.render_mode = checked_mode(render_mode)
+        self.metadata = {**self.metadata, "render_fps": frame_rate(self.dt)}
+
+    def _close_viewer(self) -> None:
+        if self._viewer is not None:
+            self._viewer.close()
 
     @property
     def episodes(self) -> Episodes:
@@ -116,20 +149,27 @@ class _Described:
 class AttitudeEnv(_Described, gym.Env[Any, Any]):
     """A body to be turned: the base of every single environment. A subclass has a `task`."""
 
-    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012  (as Gymnasium declares it)
+    # As Gymnasium declares it; each env has its own with the frame rate of its dt.
+    metadata: dict[str, Any] = {"render_modes": list(MODES), "render_fps": 50}  # noqa: RUF012
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if "task" in cls.__dict__ and cls.__doc__:
             cls.__doc__ = filled(cls.__doc__, cls.task)
 
-    def __init__(self, max_episode_steps: int | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        max_episode_steps: int | None = None,
+        render_mode: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        checked_mode(render_mode)
         batch, setup, box = self.task.build(1, max_episode_steps, **kwargs)
         split = self.task.split_space
         self.observation_space = split(box) if split else box
         self.action_space = action_box(batch.channels)
-        self.render_mode = None
         self._episodes = Episodes(batch, setup)
+        self._modes(render_mode)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -148,6 +188,8 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
             seed = int(self.np_random.integers(2**63))
         out = np.empty((1, episodes.setup.width), dtype=np.float32)
         _begin(episodes, lanes, [seed], out, drawn=not placed)
+        if self.render_mode == "human":
+            self.render()
         return self._presented(out[0]), LazyInfo(SingleInfo(episodes.snapshot()))
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
@@ -161,7 +203,22 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         seen, reward = self._presented(observations[0]), rewards.item()
         if self.task.split:
             reward = self.compute_reward(seen["achieved_goal"], seen["desired_goal"], info)
+        if self.render_mode == "human":
+            self.render()
         return seen, reward, terminated.item(), truncated.item(), info
+
+    def render(self) -> Any:
+        """The picture, (480, 480, 3) uint8, with render_mode="rgb_array"; with "human" None, and a
+        window shows it, as it does after each step by itself. Changes nothing in the env.
+
+        Raises DependencyNotInstalled where pygame is missing, and ResetNeeded before a reset.
+        """
+        frames = self._drawn()
+        return None if frames is None else frames[0]
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        self._close_viewer()
 
     def invariants(self) -> dict[str, Any]:
         """energy [J], angular_momentum (3,) [kg m^2/s, world] and quaternion_norm, now."""
@@ -185,20 +242,23 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         num_envs: int = 1,
         max_episode_steps: int | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        render_mode: str | None = None,
         **kwargs: Any,
     ) -> None:
+        checked_mode(render_mode)
         size, mode = count("num_envs", num_envs), AutoresetMode(autoreset_mode)
         batch, setup, box = self.task.build(size, max_episode_steps, **kwargs)
         split = self.task.split_space
         space = split(box) if split else box
-        self.metadata = {"render_modes": [], "autoreset_mode": mode}
-        self.num_envs, self.autoreset_mode, self.render_mode = batch.size, mode, None
+        self.metadata = {"render_modes": list(MODES), "autoreset_mode": mode}
+        self.num_envs, self.autoreset_mode = batch.size, mode
         self.single_observation_space = space
         self.single_action_space = action_box(batch.channels)
         self.observation_space = batch_space(space, batch.size)
         self.action_space = batch_space(self.single_action_space, batch.size)
         self._shape = (batch.size, batch.channels)
         self._episodes = Episodes(batch, setup, resets_itself=mode is AutoresetMode.NEXT_STEP)
+        self._modes(render_mode)
 
     def reset(
         self,
@@ -230,6 +290,8 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         _begin(episodes, lanes, [seeds[i] for i in lanes], out, drawn=not placed)
         mask = np.zeros(n, dtype=bool)
         mask[lanes] = True
+        if self.render_mode == "human":
+            self.render()
         return self._presented(out), LazyInfo(VectorInfo(episodes.snapshot(), mask))
 
     def step(self, actions: Any) -> tuple[Observation, Array, Flags, Flags, dict[str, Any]]:
@@ -257,7 +319,21 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         info = LazyInfo(VectorInfo(snapshot))
         if final:
             info.update(final)
+        if self.render_mode == "human":
+            self.render()
         return self._presented(observations), rewards, terminated, truncated, info
+
+    def render(self) -> tuple[Any, ...] | None:
+        """A picture of each lane, (height, width, 3) uint8, with render_mode="rgb_array"; with
+        "human" None, and a window shows them all. Of more than 64 lanes, the first 64.
+
+        Raises DependencyNotInstalled where pygame is missing, and ResetNeeded before a reset.
+        """
+        return self._drawn()
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Close the window, if there is one."""
+        self._close_viewer()
 
     @property
     def state(self) -> dict[str, Array]:

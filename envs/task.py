@@ -29,7 +29,6 @@ from rbgym.envs.arguments import (
     hint,
     horizon,
     named,
-    no_rendering,
     sample_state,
     torque_limits,
     unbounded,
@@ -155,9 +154,7 @@ class Task:
         initial: Mapping[str, float] | None = None,
         preview: float | None = None,
         projection: bool = True,
-        render_mode: str | None = None,
     ) -> tuple[Batch, Setup, spaces.Box]:
-        no_rendering(render_mode)
         named("observation", observation, FORMS)
         if self.form is not None and observation != "quaternion":
             raise ValueError(f"observation must be 'quaternion' in this task, got {observation!r}")

@@ -9,7 +9,7 @@ Color = tuple[int, int, int]
 ANGULAR_VELOCITY: Color = (230, 159, 0)  # orange
 ANGULAR_MOMENTUM: Color = (204, 121, 167)  # reddish purple
 TORQUE: Color = (213, 94, 0)  # vermillion
-FORCE: Color = (0, 114, 178)  # blue
+FORCE: Color = (86, 180, 233)  # sky blue: nothing has both a force and a field
 FIELD: Color = (86, 180, 233)  # sky blue
 GOAL: Color = (0, 158, 115)  # bluish green
 FORBIDDEN: Color = (213, 94, 0)
@@ -22,9 +22,22 @@ ABOVE: Color = (250, 251, 252)  # background, from the top of the picture
 BELOW: Color = (224, 230, 237)  # to its bottom
 
 # Solids.
-METAL: Color = (176, 186, 199)
-METAL_DARK: Color = (120, 132, 150)
-CELL: Color = (44, 78, 128)  # of a solar panel
+METAL: Color = (192, 201, 212)
+METAL_DARK: Color = (106, 134, 172)
+CELL: Color = (58, 96, 150)  # of a solar panel
 FOIL: Color = (226, 184, 90)
 WHITE: Color = (240, 243, 246)
 STATION: Color = (198, 205, 214)
+OUTLINE: Color = (74, 84, 100)
+FLOOR: Color = (214, 221, 230)
+FLOOR_INNER: Color = (205, 213, 223)
+SHADOW: Color = (170, 180, 194)
+GHOST: Color = (205, 230, 224)  # a little of the goal's colour
+WALL: Color = (214, 208, 204)
+RIM: Color = (86, 94, 108)  # of wheels
+
+
+def mixed(color: Color, share: float, ground: Color = BELOW) -> Color:
+    """So much of a colour, 0 to 1, on a ground."""
+    red, green, blue = (round(g + share * (c - g)) for c, g in zip(color, ground, strict=True))
+    return red, green, blue

@@ -18,6 +18,8 @@ from rbgym.quaternion import Array, rotate
 _AROUND = np.linspace(0.0, 2 * np.pi, 73)
 # Height of the axis where a soft wall begins to repel: (1.1 + z)^9 = 0.01.
 _WALL = 0.01 ** (1 / 9) - 1.1
+CLEAR = 0.6  # scale at which a body with a wall is drawn, so that it does not reach into that
+_MAST = 1.35  # length of its axis, as a part of its radius
 
 
 def ghost(goal: Any, body: Part, state: dict[str, Array]) -> Part | None:
@@ -82,21 +84,21 @@ def circle(angle: float, axis: Array | None = None) -> Array:
 def axis_length(potential: Any, body: Part) -> float:
     """How far from the origin the end of the z axis is drawn [m]."""
     if isinstance(potential, SoftWall):
-        return 2.2 * body.mesh.radius
+        return _MAST * body.mesh.radius
     return 1.2 * body.scale * body.mesh.exit_of((0.0, 0.0, 1.0))[0]
 
 
 def mast(potential: SoftWall, body: Part, span: float) -> Array:
     """The axis that meets the wall, from the body's surface to its end, (k, 3)."""
     axis = np.array(potential.axis)
-    start = body.mesh.exit_of(axis)[0]
+    start = body.scale * body.mesh.exit_of(axis)[0]
     return rotate(body.quaternion, np.linspace(start, span, 13)[:, None] * axis)
 
 
 def wall(body: Part) -> Part:
     """The soft wall: a plate below the height at which the end of the axis is thrown back."""
-    span = 2.2 * body.mesh.radius
-    return Part("wall", plate(2.2 * span, 0.02 * span), np.array([0.0, 0.0, _WALL * span]))
+    span = _MAST * body.mesh.radius
+    return Part("wall", plate(1.7 * span, 0.03 * span), np.array([0.0, 0.0, _WALL * span]))
 
 
 def station(ends: Any, state: dict[str, Array]) -> Part | None:

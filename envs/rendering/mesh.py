@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +14,17 @@ from rbgym.quaternion import Array
 
 Faces = NDArray[np.int64]
 Colors = NDArray[np.uint8]
+
+
+_SHARP = np.cos(np.radians(28.0))  # edges where faces are turned by more are drawn
+
+
+class Edges(NamedTuple):
+    """ends: (k, 2), indices of vertices. faces: (k, 2), the two that meet. sharp: (k,)."""
+
+    ends: NDArray[np.int64]
+    faces: NDArray[np.int64]
+    sharp: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +66,31 @@ class Mesh:
     def _depths(self) -> Array:
         """Distance of each face's plane from the origin, (m,)."""
         return np.asarray(np.sum(self.normals * self.vertices[self.faces[:, 0]], axis=1))
+
+    @functools.cached_property
+    def edges(self) -> "Edges":
+        """Where two faces meet."""
+        _, same = np.unique(np.round(self.vertices / self.radius, 9), axis=0, return_inverse=True)
+        found: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
+        for face, corners in enumerate(self.faces.tolist()):
+            for a, b in zip(corners, corners[1:] + corners[:1], strict=True):
+                first, last = sorted((int(same[a]), int(same[b])))
+                found.setdefault((first, last), []).append((a, b, face))
+        pairs = np.array([(*one[0], one[-1][2]) for one in found.values()])
+        ends, faces = pairs[:, :2], pairs[:, 2:]
+        lone = faces[:, 0] == faces[:, 1]
+        faces[lone, 1] = self._across(ends[lone], faces[lone, 0])
+        bend = np.sum(self.normals[faces[:, 0]] * self.normals[faces[:, 1]], axis=1)
+        return Edges(ends, faces, bend < _SHARP)
+
+    def _across(self, ends: NDArray[np.int64], own: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Beyond edges that only one face has, as its neighbour is divided otherwise: the face in
+        whose plane they lie too, and which is turned most against their own; else their own."""
+        height = self.vertices[ends] @ self.normals.T - self._depths
+        within = np.all(np.abs(height) < 1e-6 * self.radius, axis=1)
+        alike = np.where(within, self.normals[own] @ self.normals.T, 1.0)
+        best = np.argmin(alike, axis=1)
+        return np.where(alike[np.arange(len(own)), best] < 1.0 - 1e-9, best, own)
 
     def turned(self, rotation: ArrayLike) -> "Mesh":
         """The same, its vertices turned by a rotation matrix (3, 3)."""

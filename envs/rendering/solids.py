@@ -130,7 +130,11 @@ def sphere(radius: float, color: Color = colors.STATION, sides: int = 32) -> Mes
 @functools.lru_cache(maxsize=32)
 def wheel(radius: float, width: float, axis: Vector = (0.0, 0.0, 1.0)) -> Mesh:
     """A wheel about the unit vector `axis`, in quarters of two colours so that its spin is seen."""
-    return aligned(cylinder(radius, width, 24), np.asarray(axis, dtype=np.float64))
+    disc = cylinder(radius, width, 24)
+    light = np.all(disc.colors == colors.METAL, axis=1, keepdims=True)
+    tints = np.where(light, colors.FOIL, colors.RIM).astype(np.uint8)
+    painted = Mesh(disc.vertices, disc.faces, tints)
+    return aligned(painted, np.asarray(axis, dtype=np.float64))
 
 
 def arrow(length: float, width: float, color: Color = colors.TORQUE) -> Mesh:

@@ -63,10 +63,12 @@ class _View:
             mesh,
             self.state.get("position", np.zeros(3)),
             self.state["quaternion"],
-            float(self.state.get("scale", 1.0)),
+            goals.CLEAR
+            if isinstance(self.potential, SoftWall)
+            else float(self.state.get("scale", 1.0)),
         )
         self.radius = mesh.radius
-        self.reach = 0.8 * mesh.radius
+        self.reach = 1.0 * mesh.radius
         self._record()
 
     def _record(self) -> None:
@@ -112,12 +114,12 @@ class _View:
             return 0.5 * self.part.position, 0.5 * away + 2.5 * self.radius, None
         if isinstance(self.potential, HeavyTop):
             hangs = self.env.task.lowest < -1
-            height = 0.0 if hangs else 0.5 * self.radius
-            radius = 1.5 * self.radius if hangs else 1.15 * self.radius
+            height = 0.0 if hangs else 0.45 * self.radius
+            radius = 1.55 * self.radius if hangs else 1.4 * self.radius
             return height * _Z, radius, -1.35 * self.radius if hangs else 0.0
         if isinstance(self.potential, SoftWall):
-            return 0.1 * self.radius * _Z, 2.3 * self.radius, None
-        return np.zeros(3), 1.45 * self.radius * max(self.part.scale, 1.0), None
+            return -0.1 * self.radius * _Z, 1.6 * self.radius, None
+        return np.zeros(3), 1.6 * self.radius * max(self.part.scale, 1.0), None
 
     def _ghost(self) -> Part | None:
         return goals.ghost(self.env.goal, self.part, self.state)
@@ -202,4 +204,4 @@ class _View:
             contacts = int(self.episodes.batch.rows(layout.CONTACTS, 1)[self.lane, 0])
             yield f"{contacts} contact{'' if contacts == 1 else 's'}"
         if isinstance(self.env.goal, Rest) and math.isfinite(self.env.task.rate):
-            yield f"rest: below {self.env.task.rate:g} rad/s"
+            yield f"goal: below {self.env.task.rate:g} rad/s"

@@ -1,0 +1,142 @@
+"""A surface of pygame to draw on, at twice the size of the picture, and then smoothed."""
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium.error import DependencyNotInstalled
+from numpy.typing import NDArray
+
+from rbgym.envs.rendering.colors import Color
+from rbgym.quaternion import Array
+
+Frame = NDArray[np.uint8]
+_FINE = 2  # pixels of the canvas for one of the picture
+_PROMPT = "PYGAME_HIDE_SUPPORT_PROMPT"
+
+
+def load_pygame() -> Any:
+    """pygame, imported quietly; DependencyNotInstalled where there is none."""
+    before = os.environ.get(_PROMPT)
+    os.environ[_PROMPT] = "1"
+    try:
+        import pygame
+        import pygame.font
+    except ModuleNotFoundError as missing:
+        raise DependencyNotInstalled(
+            "rendering needs pygame: pip install 'rbgym[render]'"
+        ) from missing
+    finally:
+        if before is None:
+            del os.environ[_PROMPT]
+        else:
+            os.environ[_PROMPT] = before
+    return pygame
+
+
+class Canvas:
+    """Where polygons, lines and words of one picture are drawn; no display is needed.
+
+    size: (width, height) of the picture [pixels]; all lengths below are in these.
+    """
+
+    def __init__(self, size: tuple[int, int], above: Color, below: Color) -> None:
+        self.pygame = load_pygame()
+        if not self.pygame.font.get_init():
+            self.pygame.font.init()
+        self.size = size
+        self._fine = self.pygame.Surface((_FINE * size[0], _FINE * size[1]), 0, 32)
+        self._picture = self.pygame.Surface(size, 0, 32)
+        self._ground = self._fine.copy()
+        self._fade(self._ground, above, below)
+        self._fonts: dict[int, Any] = {}
+        self._words: dict[tuple[str, int, Color], Any] = {}
+
+    def _fade(self, surface: Any, above: Color, below: Color) -> None:
+        width, height = surface.get_size()
+        for y in range(height):
+            share = y / (height - 1)
+            mixed = [round(a + share * (b - a)) for a, b in zip(above, below, strict=True)]
+            self.pygame.draw.line(surface, mixed, (0, y), (width, y))
+
+    # --- shapes, on the fine surface --------------------------------------------------------
+
+    def clear(self) -> None:
+        """Nothing but the background."""
+        self._fine.blit(self._ground, (0, 0))
+
+    def polygons(self, corners: Iterable[Array], fills: Iterable[Sequence[int]]) -> None:
+        """Filled polygons, (k, 2) pixels each, with a colour for each."""
+        draw, surface = self.pygame.draw.polygon, self._fine
+        for points, color in zip(corners, fills, strict=True):
+            draw(surface, color, (_FINE * points).tolist())
+
+    def lines(self, segments: Array, colors: Iterable[Sequence[int]], width: float) -> None:
+        """Straight lines (n, 2, 2), with a colour for each."""
+        draw, surface, thick = self.pygame.draw.line, self._fine, max(round(_FINE * width), 1)
+        for (start, end), color in zip((_FINE * segments).tolist(), colors, strict=True):
+            draw(surface, color, start, end, thick)
+
+    def path(self, points: Array, color: Sequence[int], width: float) -> None:
+        """A line through points (n, 2), its corners rounded."""
+        thick, fine = max(round(_FINE * width), 1), (_FINE * points).tolist()
+        self.pygame.draw.lines(self._fine, color, False, fine, thick)
+        if thick > 2:
+            for point in fine:
+                self.pygame.draw.circle(self._fine, color, point, thick / 2)
+
+    def disc(self, point: Array, radius: float, color: Sequence[int]) -> None:
+        """A filled circle."""
+        self.pygame.draw.circle(self._fine, color, (_FINE * point).tolist(), _FINE * radius)
+
+    # --- words ------------------------------------------------------------------------------
+
+    def word(
+        self, text: str, place: tuple[float, float], height: int, color: Color, align: float = 0.0
+    ) -> None:
+        """Write from `place`, its upper left corner, on; with align = 1 up to it, 1/2 about it."""
+        picture = self._word(text, height, color)
+        left = _FINE * place[0] - align * picture.get_width()
+        self._fine.blit(picture, (round(left), round(_FINE * place[1])))
+
+    def _word(self, text: str, height: int, color: Color) -> Any:
+        key = text, height, color
+        if key not in self._words:
+            if len(self._words) > 512:
+                self._words.clear()
+            if height not in self._fonts:
+                self._fonts[height] = self.pygame.font.Font(None, _FINE * height)
+            self._words[key] = self._fonts[height].render(text, True, color)
+        return self._words[key]
+
+    def badge(self, text: str, right: float, top: float, height: int, fill: Color) -> None:
+        """A word on a coloured ground, its upper right corner at (right, top)."""
+        picture, pad = self._word(text, height, (255, 255, 255)), 0.8 * height
+        width, tall = picture.get_width() + 2 * pad, picture.get_height() + pad
+        left = _FINE * right - width
+        ground = (round(left), round(_FINE * top), round(width), round(tall))
+        self.pygame.draw.rect(self._fine, fill, ground, border_radius=round(tall / 3))
+        self._fine.blit(picture, (round(left + pad), round(_FINE * top + 0.55 * pad)))
+
+    def mark(self, place: tuple[float, float], size: float, color: Color) -> None:
+        """A small square."""
+        square = [round(_FINE * value) for value in (*place, size, size)]
+        self.pygame.draw.rect(self._fine, color, square, border_radius=round(_FINE * size / 4))
+
+    # --- what comes of it -------------------------------------------------------------------
+
+    def smooth(self) -> None:
+        """Make the picture of what was drawn."""
+        self.pygame.transform.smoothscale(self._fine, self.size, self._picture)
+
+    def frame(self) -> Frame:
+        """The picture, (height, width, 3)."""
+        raw = self.pygame.image.tobytes(self._picture, "RGB")
+        width, height = self.size
+        return np.frombuffer(raw, np.uint8).reshape(height, width, 3).copy()
+
+    @property
+    def picture(self) -> Any:
+        """The surface, for a window."""
+        return self._picture
