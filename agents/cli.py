@@ -1,11 +1,12 @@
-"""The command line: `rbgym list | simulate | train | tune | evaluate | card | validate | bench`."""
+"""The command line: `rbgym list | simulate | train | tune | evaluate | card | validate | bench |
+view`."""
 
 import sys
 
-from rbgym.agents.commands import judging, learning, measuring, physics
+from rbgym.agents.commands import judging, learning, measuring, physics, view
 from rbgym.agents.commands.app import app
 
-__all__ = ["app", "judging", "learning", "main", "measuring", "physics"]
+__all__ = ["app", "judging", "learning", "main", "measuring", "physics", "view"]
 
 
 def main() -> None:

@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 _EXTRAS = dict.fromkeys(("matplotlib", "rich", "typer"), "cli")
 _EXTRAS |= dict.fromkeys(("safetensors", "sb3_contrib", "scipy", "stable_baselines3"), "agents")
 _EXTRAS |= dict.fromkeys(("tensorboard", "torch", "tqdm", "yaml"), "agents")
+_EXTRAS |= dict.fromkeys(("msgspec", "viser", "websockets"), "view")
 _EXTRAS |= {"cma": "evolve", "optuna": "tune", "ray": "rllib"}
 _EXTRAS |= {"moviepy": "render", "pygame": "render"}
 

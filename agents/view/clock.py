@@ -15,7 +15,7 @@ class Clock:
         self._last, self._owed = None, 0.0
 
     def due(self, now: float, dt: float, speed: float) -> int:
-        """Whole steps of dt [s] due at wall time `now` [s], at `speed` simulated seconds a second."""
+        """Whole steps of dt [s] due at wall time `now` [s]; speed: simulated seconds a second."""
         passed = 0.0 if self._last is None else min(max(now - self._last, 0.0), _MOST_LATE)
         self._last = now
         self._owed += passed * speed

@@ -96,7 +96,9 @@ class Controls:
                 self._keep(f"{kind} {k}", handle)
         self._slider("dt", "Step [ms]", 0.5, 250.0, 0.5)
         self._slider("substeps", "Substeps", 0, 32, 1)
-        self._keep("curves", gui.add_dropdown("Curves", (CHANGES, VALUES, GOAL)))
+        curves = CHANGES if setup.scene == FREE else GOAL
+        kinds = (CHANGES, VALUES, GOAL)
+        self._keep("curves", gui.add_dropdown("Curves", kinds, initial_value=curves))
         self._keep("repeats", gui.add_checkbox("Next episode by itself", True))
 
     def _start(self) -> None:
@@ -215,15 +217,21 @@ class Controls:
             if kind == "policy":
                 handle.options = tuple(dict.fromkeys((NONE, *policies, *self._own_policies)))
 
-    def begin(self, scene: str, policy: str) -> None:
-        """Choose what a scene begins with."""
+    def begin(self, scene: str, policies: Sequence[str]) -> None:
+        """Choose what a scene begins with, of those who can act there."""
         free = scene == FREE
+        self.fit(scene, policies)
         schemes = Setup().schemes if free else (OWN, OFF, OFF)
         for k in range(MOST):
             self._values[f"scheme {k}"].value = schemes[k]
-            self._values[f"policy {k}"].value = policy
+            self._values[f"policy {k}"].value = policies[0] if policies else NONE
         self._values["curves"].value = CHANGES if free else GOAL
         self._values["speed"].value = "1"
+
+    def next_seed(self) -> None:
+        """Ask for the next start of a task."""
+        seed = self._values["seed"]
+        seed.value = (int(seed.value) + 1) % 1000
 
 
 def _initial(setup: Setup, name: str) -> float:

@@ -14,25 +14,25 @@ from rbgym.quaternion import Array
 
 WINDOW = 30.0  # s
 _POINTS = 240
-_HEIGHT = 128  # px
-_FLOOR, _CEILING = 1e-17, 1e9  # of what is drawn on a logarithmic axis
+_HEIGHT = 108  # px
+_FLOOR = 1e-17  # least change that is drawn
 CHANGES, VALUES, GOAL = "change since the start or push", "energy and momentum", "way to the goal"
 
 
 @dataclass(frozen=True)
 class _Kind:
-    """A column of the history that can be drawn: its title, and how its numbers are shown."""
+    """A column of the history that can be drawn; digits: as its decimal logarithm."""
 
     title: str
     column: str
-    logarithmic: bool = False
+    digits: bool = False
     factor: float = 1.0
 
 
 _KINDS = {
     CHANGES: (
-        _Kind("energy, relative change", "energy_change", logarithmic=True),
-        _Kind("angular momentum, relative change", "momentum_change", logarithmic=True),
+        _Kind("energy: log₁₀ of the relative change", "energy_change", digits=True),
+        _Kind("angular momentum: log₁₀ of the change", "momentum_change", digits=True),
     ),
     VALUES: (_Kind("energy [J]", "energy"), _Kind("angular momentum [kg m²/s]", "momentum")),
     GOAL: (_Kind("angle to the goal [°]", "goal_angle", factor=180 / np.pi),
@@ -71,14 +71,11 @@ class Curves:
             data=tuple(np.zeros(1) for _ in range(runs + 1)),
             series=(uplot.Series(label="t"), *(_series(k) for k in range(runs))),
             title=_title(kind, vertical),
-            scales={
-                "x": uplot.Scale(time=False, auto=True),
-                "y": uplot.Scale(distr=3, log=10) if kind.logarithmic else uplot.Scale(),
-            },
-            axes=(uplot.Axis(size=22.0, gap=2.0), uplot.Axis(size=48.0, gap=2.0)),
+            scales={"x": uplot.Scale(time=False, auto=True), "y": uplot.Scale(auto=True)},
+            axes=(uplot.Axis(size=22.0, gap=2.0), uplot.Axis(size=40.0, gap=2.0, space=22.0)),
             legend=uplot.Legend(show=False),
             height=_HEIGHT,
-            padding=(2, 10, 0, 0),
+            padding=(8, 10, 0, 0),
         )
 
 
@@ -94,5 +91,4 @@ def _title(kind: _Kind, vertical: bool) -> str:
 
 
 def _drawn(kind: _Kind, line: Array) -> Array:
-    line = line * kind.factor
-    return np.clip(line, _FLOOR, _CEILING) if kind.logarithmic else line
+    return np.log10(np.maximum(line, _FLOOR)) if kind.digits else line * kind.factor

@@ -19,8 +19,8 @@ class Look:
 
     quaternion (4,) body to world; angular_velocity (3,) [rad/s, body]; angular_momentum (3,)
     [kg m^2/s, world]; energy [J]; torque (3,) that acts [N m, body]; position (3,) [m, world];
-    goal_angle [rad] to what is asked for, nan where nothing is; target (4,), the attitude asked for,
-    if one is; scale of the body's size.
+    goal_angle [rad] to what is asked for, nan where nothing is; target (4,), the attitude that is
+    asked for, if one is; scale of the body's size.
     """
 
     quaternion: Array
@@ -35,12 +35,17 @@ class Look:
 
 
 class Run(Protocol):
-    """Something that advances by steps of `dt` seconds. `ended` says why it goes no further."""
+    """Something that advances by steps of `dt` seconds. `ended` says why it goes no further.
+
+    rate: an angular velocity [rad/s] that is large here; strength: a torque [N m] that is felt.
+    """
 
     name: str
     body: RigidBody
     potential: Potential
     dt: float
+    rate: float
+    strength: float
     ended: str
     failed: bool
 
@@ -73,6 +78,9 @@ class FreeRun:
         self.name, self.body, self.dt = integrator, body, positive("dt", dt)
         self.potential = NoPotential() if potential is None else potential
         self.ended, self.failed = "", False
+        spin = float(np.linalg.norm(np.asarray(angular_velocity, dtype=np.float64)))
+        self.rate = max(spin, 1.0)
+        self.strength = float(body.moments.max()) * self.rate
         self._batch = Batch(body, integrator, potential)
         self._batch.set_state(quaternion, angular_velocity)
         self._torque = np.zeros(3)

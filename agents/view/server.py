@@ -1,8 +1,9 @@
 """The page's server: viser's, bound to one address and closed to everybody else's pages.
 
-viser listens on all interfaces and accepts a WebSocket from any page that the browser has open. Here
-a request must name this server in Host, against DNS rebinding, and in Origin if it has one; all that
-is served is the one file of viser's client, under a policy that lets it connect to nothing else.
+viser listens on all interfaces and accepts a WebSocket from any page that the browser has open.
+Here a request must name this server in Host, against DNS rebinding, and in Origin if it has one;
+all that is served is the one file of viser's client, under a policy that lets it connect to nothing
+else.
 """
 
 import contextlib
@@ -29,7 +30,7 @@ _PATHS = ("/", "/index.html")
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 # viser's client is one file with its scripts, styles, workers and WebAssembly in it.
 _HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval' "
+    "Content-Security-Policy": "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval' "
     "blob: data:; worker-src blob: data:; style-src 'unsafe-inline'; img-src 'self' data: blob:; "
     "font-src data:; connect-src 'self' data: blob:; media-src blob:; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'",
@@ -50,6 +51,12 @@ def open_server(host: str, port: int, names: Collection[str] = ()) -> viser.Vise
     # viser prints a box of its own; the command says where the page is.
     with _guarded(host, names), contextlib.redirect_stdout(io.StringIO()):
         return viser.ViserServer(host=host, port=port, label="rbgym", verbose=False)
+
+
+def address(host: str, port: int) -> str:
+    """The address of a page, to be opened on this machine."""
+    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
+    return f"http://{shown}:{port}/"
 
 
 def _refuse_bad_address(host: str, port: int) -> None:

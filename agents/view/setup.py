@@ -1,7 +1,8 @@
 """What the controls of the page say, and the world that follows from it."""
 
+import importlib.util
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -9,6 +10,7 @@ import gymnasium as gym
 import numpy as np
 
 from rbgym import integrators
+from rbgym.agents import controllers
 from rbgym.agents.view.runs import FreeRun, Run
 from rbgym.agents.view.task_run import NONE, TaskRun
 from rbgym.agents.view.world import MOST, World
@@ -70,16 +72,39 @@ class Setup:
     schemes: tuple[str, ...] = ("forward_euler", "imidm", integrators.DEFAULT)
     dt: float = 0.05
     body: str = "box"
-    size: Size = (1.0, 0.6, 0.2)
+    size: Size = (1.0, 0.2, 0.6)
     inertia: tuple[float, ...] = ()
     mgl: float = 0.0
-    rates: Size = (0.05, 5.0, 0.05)
+    rates: Size = (0.05, 0.05, 5.0)
     tilt: float = 0.0
     policies: tuple[str, ...] = (NONE, NONE, NONE)
     seed: int = 0
     substeps: int = 0
     env_kwargs: Mapping[str, Any] = field(default_factory=dict)
     unpickle: str | None = None
+
+
+def setup_of(
+    env: str | None, schemes: Sequence[str], policies: Sequence[str], **given: Any
+) -> Setup:
+    """The setup that the command line describes: a run for each scheme and each policy.
+
+    Raises ValueError for more than there are places, and for what does not go together.
+    """
+    scene = env or FREE
+    own = Setup().schemes if scene == FREE else (OWN,)
+    count = max(len(schemes), len(policies), 0 if schemes or policies else len(own))
+    if count > MOST:
+        raise ValueError(f"integrator and policy must name at most {MOST} each, got {count}")
+    if scene == FREE and policies:
+        raise ValueError(f"policy must be left out without an env, got {list(policies)}")
+    first = tuple(schemes) or own[:1] if policies else tuple(schemes) or own
+    padded = (first + first[-1:] * MOST)[:count] + (OFF,) * (MOST - count)
+    acting = tuple(policies) or policies_of(scene)[:1] or (NONE,)
+    acting = (*acting, *(acting[-1:] * MOST))[:MOST]
+    inertia, rates = tuple(given.pop("inertia")), tuple(given.pop("rates"))
+    body = {"body": GIVEN, "inertia": inertia} if inertia else {}
+    return Setup(scene, padded, policies=acting, rates=rates, **body, **given)
 
 
 def build(setup: Setup) -> World:
@@ -134,3 +159,14 @@ def _task(setup: Setup, k: int) -> Run:
         unpickle=setup.unpickle,
         env_kwargs={**setup.env_kwargs, **own},
     )
+
+
+def policies_of(scene: str) -> list[str]:
+    """Who can act in a scene: the controllers that fit, and what the package has trained for it."""
+    if scene == FREE:
+        return []
+    env = gym.make(scene, disable_env_checker=True)
+    fitting = [name for name in controllers.for_env(env) if name != "idle"]
+    env.close()
+    trained = importlib.util.find_spec("stable_baselines3") is not None
+    return ["pretrained", *fitting] if trained and scene in ENVIRONMENTS else fitting

@@ -9,16 +9,31 @@ from numpy.typing import ArrayLike
 from rbgym.agents.view.runs import Look, Run
 from rbgym.agents.view.world import World
 from rbgym.envs.rendering import colors
+from rbgym.envs.rendering.scene import drawn_length
 from rbgym.envs.rendering.solids import Mesh, arrow, solid_of
 from rbgym.quaternion import Array, rotate
 
 # Of the runs, in bodies' names, plates and curves: Okabe and Ito (2008).
 RUNS: tuple[colors.Color, ...] = ((230, 159, 0), (86, 180, 233), (0, 158, 115))
 FAILED: colors.Color = (213, 60, 50)
-_APART = 2.7  # between two runs, in radii of a body
-_ARROW = 1.35  # length of the arrows at the start
+_APART = 2.4  # between two runs, in radii of a body
+_ARROW = 1.35  # length of the longest arrows
+_LEAST_ARROW = 0.08  # of one that is shown
 _TRACE = 90  # points
 _LEAST_CHANGE = 0.02  # of a length, below which an arrow is not drawn anew
+
+
+def view_of(runs: int) -> tuple[Array, Array]:
+    """Where a camera stands that sees so many runs, and what it looks at."""
+    look_at = np.array([0.0, 0.0, -0.2])
+    return look_at + (1.2 + 1.5 * runs) * np.array([0.15, -1.0, 0.35]), look_at
+
+
+def light_up(scene: viser.SceneApi) -> None:
+    """Light from all sides, without shadows or reflections: it is cheap without a graphics card."""
+    scene.configure_environment_map(None)
+    scene.configure_default_lights(cast_shadow=False)
+    scene.add_light_ambient("/ambient", intensity=1.6)
 
 
 class Stage:
@@ -52,7 +67,7 @@ class _Actor:
         scene.add_frame(self._root, show_axes=False, position=np.asarray(place))
         look, mesh = run.look(), solid_of(run.body, run.potential)
         self._unit = max(mesh.radius, 0.6 * float(np.linalg.norm(look.position)))
-        self._sizes = np.linalg.norm(look.angular_velocity), np.linalg.norm(look.angular_momentum)
+        self._limits = (run.rate, run.rate * float(run.body.moments.max()), run.strength)
         self._body = scene.add_frame(f"{self._root}/body", show_axes=False)
         self._parts = _add(server, f"{self._root}/body", mesh, 1 / self._unit)
         self._scale = 1.0
@@ -61,14 +76,14 @@ class _Actor:
             self._ghost = scene.add_frame(f"{self._root}/goal", show_axes=False)
             faint = mesh.tinted(colors.GOAL)
             _add(server, f"{self._root}/goal", faint, 1.02 / self._unit, opacity=0.18)
-        self._arrows = {
-            name: _Arrow(server, f"{self._root}/{name}", color)
+        self._arrows = [
+            _Arrow(server, f"{self._root}/{name}", color)
             for name, color in (
                 ("rate", colors.ANGULAR_VELOCITY),
                 ("momentum", colors.ANGULAR_MOMENTUM),
                 ("torque", colors.TORQUE),
             )
-        }
+        ]
         self._tip = _tip_of(mesh) / self._unit
         self._trace: deque[Array] = deque(maxlen=_TRACE)
         self._line = scene.add_line_segments(
@@ -92,10 +107,9 @@ class _Actor:
         if self._ghost is not None:
             self._ghost.wxyz = look.target
         q = look.quaternion
-        rate, momentum = rotate(q, look.angular_velocity), look.angular_momentum
-        self._arrows["rate"].point(place, rate, self._sizes[0])
-        self._arrows["momentum"].point(place, momentum, self._sizes[1])
-        self._arrows["torque"].point(place, rotate(q, look.torque), _reference(look.torque))
+        vectors = (rotate(q, look.angular_velocity), look.angular_momentum, rotate(q, look.torque))
+        for arrow_, vector, limit in zip(self._arrows, vectors, self._limits, strict=True):
+            arrow_.point(place, vector, limit)
         if traced:
             self._trace.append(rotate(q, self._tip) + place)
             if len(self._trace) > 1:
@@ -110,34 +124,28 @@ class _Actor:
 
 
 class _Arrow:
-    """An arrow whose length at the start is the same whatever it stands for."""
+    """A vector of the motion; a node of the scene that is turned and stretched."""
 
     def __init__(self, server: viser.ViserServer, name: str, color: colors.Color) -> None:
         mesh = arrow(1.0, 0.035, color)
         self._node = server.scene.add_mesh_simple(
-            name, mesh.vertices, mesh.faces, color=color, flat_shading=False, visible=False
+            name, mesh.vertices, mesh.faces, color=color, visible=False
         )
         self._length, self._shown = 1.0, False
 
-    def point(self, place: Array, vector: Array, size: float) -> None:
-        """From `place` along a vector (3,), as long as it is of `size`; hidden where it is 0."""
-        norm = float(np.linalg.norm(vector))
-        shown = norm > 1e-9 * (size or 1.0) and norm > 0.0
+    def point(self, place: Array, vector: Array, limit: float) -> None:
+        """From `place` along a vector (3,), at full length for one of size `limit`."""
+        size = float(np.linalg.norm(vector))
+        length = drawn_length(size, limit, _ARROW)
+        shown = length > _LEAST_ARROW
         if shown != self._shown:
             self._node.visible = self._shown = shown
         if not shown:
             return
-        self._node.position = place
-        self._node.wxyz = _towards(vector / norm)
-        length = _ARROW * float(np.clip(norm / (size or norm), 0.3, 1.3))
+        self._node.position, self._node.wxyz = place, _towards(vector / size)
         if abs(length / self._length - 1) > _LEAST_CHANGE:
             self._length = length
             self._node.scale = (1.0, 1.0, length)
-
-
-def _reference(torque: Array) -> float:
-    """A size at which the arrow of a torque is drawn, whatever its unit."""
-    return float(np.linalg.norm(torque))
 
 
 def _add(

@@ -40,6 +40,8 @@ class TaskRun:
         self._policy = _who_acts(policy, env_id, self._env, unpickle)
         self.name = f"{policy}, {base.integrator}" if policy != NONE else base.integrator
         self.body, self.potential, self.dt = base.body, base.potential, base.dt
+        self.rate = float(base.rate_limit)
+        self.strength = 2.0 * float(base.torque_limit.max()) or float(base.body.moments.max())
         self.ended, self.failed = "", False
         self._observation, self._info = self._env.reset(seed=seed)
         self._memory: Any = None

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rbgym.agents.view.history import History
-from rbgym.agents.view.runs import Look, Run
+from rbgym.agents.view.runs import FreeRun, Look, Run
 from rbgym.potentials import HeavyTop
 from rbgym.quaternion import Array
 
@@ -39,6 +39,16 @@ class World:
     def over(self) -> bool:
         """Whether no run goes any further."""
         return all(run.ended for run in self.runs)
+
+    @property
+    def is_free(self) -> bool:
+        """Whether the runs are bodies by themselves."""
+        return all(isinstance(run, FreeRun) for run in self.runs)
+
+    @property
+    def strength(self) -> float:
+        """A torque [N m] that is felt."""
+        return self.runs[0].strength
 
     def push(self, torque: ArrayLike) -> None:
         """Let a torque (3,) [N m, body axes] act on every body from now on.
