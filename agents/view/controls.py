@@ -7,6 +7,7 @@ that control before anything is made of it.
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -74,6 +75,9 @@ class Controls:
         self._values[name] = handle
         handle.on_update(lambda event: self._press("wake", event.client))
 
+    def _pressed(self, name: str, event: Any) -> None:
+        self._press(name, event.client)
+
     def _slider(self, name: str, label: str, low: float, high: float, step: float) -> None:
         value = _initial(self._setup, name)
         low, high = min(low, value), max(high, value)
@@ -124,8 +128,7 @@ class Controls:
         for name, label in (
             ("csv", "Trajectory, CSV"), ("npz", "Trajectory, NumPy"), ("video", "Video, MP4")
         ):  # fmt: skip
-            button = self._gui.add_button(label)
-            button.on_click(lambda event, name=name: self._press(name, event.client))
+            self._gui.add_button(label).on_click(partial(self._pressed, name))
         self._slider("seconds", "Video of the last [s]", 1, 30, 1)
 
     def _hotkeys(self) -> None:
@@ -133,8 +136,7 @@ class Controls:
         pause = add("rbgym: pause", hotkey="space")
         pause.on_trigger(lambda event: self.toggle())
         for name, key in (("step", "N"), ("restart", "R")):
-            command = add(f"rbgym: {name}", hotkey=key)
-            command.on_trigger(lambda event, name=name: self._press(name, event.client))
+            add(f"rbgym: {name}", hotkey=key).on_trigger(partial(self._pressed, name))
         for key, (axis, sign) in KEYS.items():
             command = add(f"rbgym: push about {'+' if sign > 0 else '-'}{_AXES[axis]}", hotkey=key)
             command.on_trigger(lambda event, axis=axis, sign=sign: self.kick(axis, sign))
@@ -152,8 +154,8 @@ class Controls:
             dt=self._number("dt") / 1000,
             substeps=int(self._number("substeps")),
             body=self._choice("body"),
-            size=tuple(self._number(f"size {k}") for k in lanes),
-            rates=tuple(self._number(f"rates {k}") for k in lanes),
+            size=self._three("size"),
+            rates=self._three("rates"),
             tilt=self._number("tilt"),
             mgl=self._number("mgl"),
             seed=int(self._number("seed")),
@@ -172,15 +174,18 @@ class Controls:
 
     def torque(self) -> Array:
         """The push (3,), in parts of the largest torque: of the sliders, and of keys just used."""
-        u = np.array([self._number(f"torque {k}") for k in range(3)])
+        u = np.array(self._three("torque"))
         self._kicks = [kick for kick in self._kicks if kick[2] > time.monotonic()]
         for axis, sign, _ in self._kicks:
             u[axis] += sign
-        return np.clip(u, -1.0, 1.0) * self._number("strength")
+        return np.asarray(np.clip(u, -1.0, 1.0) * self._number("strength"))
 
     def _number(self, name: str) -> float:
         handle = self._values[name]
         return float(min(max(handle.value, handle.min), handle.max))
+
+    def _three(self, name: str) -> tuple[float, float, float]:
+        return self._number(f"{name} 0"), self._number(f"{name} 1"), self._number(f"{name} 2")
 
     def _choice(self, name: str) -> str:
         handle = self._values[name]
@@ -237,9 +242,9 @@ class Controls:
 def _initial(setup: Setup, name: str) -> float:
     """Where a slider is at first."""
     kind, _, axis = name.partition(" ")
-    others = {"torque": 0.0, "strength": 1.0, "seconds": 6}
+    others = {"torque": 0.0, "strength": 1.0, "seconds": 6.0}
     if kind in others:
         return others[kind]
     value = getattr(setup, kind)
-    value = value[int(axis)] if axis else value
-    return 1000 * value if kind == "dt" else value
+    number = float(value[int(axis)] if axis else value)
+    return 1000 * number if kind == "dt" else number

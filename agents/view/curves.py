@@ -72,7 +72,7 @@ class Curves:
             series=(uplot.Series(label="t"), *(_series(k) for k in range(runs))),
             title=_title(kind, vertical),
             scales={"x": uplot.Scale(time=False, auto=True), "y": uplot.Scale(auto=True)},
-            axes=(uplot.Axis(size=22.0, gap=2.0), uplot.Axis(size=40.0, gap=2.0, space=22.0)),
+            axes=(uplot.Axis(size=22.0, gap=2.0), uplot.Axis(size=46.0, gap=2.0, space=22.0)),
             legend=uplot.Legend(show=False),
             height=_HEIGHT,
             padding=(8, 10, 0, 0),

@@ -13,6 +13,7 @@ import viser
 from rbgym.agents.view.clock import Clock
 from rbgym.agents.view.controls import Asked, Controls
 from rbgym.agents.view.curves import Curves
+from rbgym.agents.view.film import Reel, as_mp4
 from rbgym.agents.view.saving import Records, Saver, as_csv, as_npz
 from rbgym.agents.view.setup import Setup, build, policies_of, warm_up
 from rbgym.agents.view.stage import Stage, light_up, view_of
@@ -121,8 +122,8 @@ class Page:
             self._stage.update(world, traced=whole)
         if whole:
             self._curves.update(world, asked.curves)
-            note = " &middot; paused" if asked.paused else ""
-            note += " &middot; slower than asked" if self._late and not asked.paused else ""
+            note = " · paused" if asked.paused else ""
+            note += " · slower than asked" if self._late and not asked.paused else ""
             self._tell(status_html(world, note, self._problem))
         self.frames += 1
 
@@ -163,15 +164,18 @@ class Page:
     def _aim(self, runs: int) -> None:
         """Turn all cameras to so many runs."""
         position, look_at = view_of(runs)
-        cameras = [client.camera for client in self._server.get_clients().values()]
-        for camera in (self._server.initial_camera, *cameras):
-            camera.position, camera.look_at = position, look_at
+        server = self._server
+        server.initial_camera.position, server.initial_camera.look_at = position, look_at
+        for client in server.get_clients().values():
+            client.camera.position, client.camera.look_at = position, look_at
 
     def _save(self, name: str, client: Any, asked: Asked, world: World) -> None:
         """Make a file beside this thread, of the records as they are now."""
-        makers = {"csv": ("csv", as_csv), "npz": ("npz", as_npz)}
-        if name not in makers or client is None:
+        if client is None or name not in ("csv", "npz", "video"):
             return
-        ending, make = makers[name]
-        records = Records.of(world)
-        self._saver.save(f"rbgym.{ending}", lambda: make(records), client)
+        if name == "video":
+            reel = Reel.of(world, self._controls.setup().scene, asked.seconds, asked.speed)
+            self._saver.save("rbgym.mp4", as_mp4, reel, client)
+        else:
+            make = as_csv if name == "csv" else as_npz
+            self._saver.save(f"rbgym.{name}", make, Records.of(world), client)

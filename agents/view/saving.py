@@ -1,8 +1,10 @@
-"""What a browser can take with it: the records of the runs, and a video of them."""
+"""What a browser can take with it: the records of the runs, and who makes the files."""
 
 import io
+import multiprocessing
+import signal
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +14,7 @@ from rbgym.agents.view.history import COLUMNS, WIDTHS
 from rbgym.agents.view.world import World
 from rbgym.quaternion import Array
 
+_MOST_WAITING = 3
 _SAVED = ("time", "quaternion", "angular_velocity", "angular_momentum", "energy", "torque")
 _NAMES = {
     "time": ["time"],
@@ -63,29 +66,50 @@ def as_npz(records: Records) -> bytes:
 
 
 class Saver:
-    """Makes files one after the other, beside the thread that keeps the page moving."""
+    """Makes files one after the other, in a process of their own, and sends them."""
 
     def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="rbgym-save")
+        self._threads = ThreadPoolExecutor(1, thread_name_prefix="rbgym-save")
+        self._processes: ProcessPoolExecutor | None = None
         self._waiting = 0
 
-    def save(self, name: str, make: Callable[[], bytes], client: Any) -> bool:
-        """Send a client a file that `make` returns; False, nothing done, if many are waiting."""
-        if self._waiting > 2:
+    def save(self, name: str, make: Callable[[Any], bytes], given: Any, client: Any) -> bool:
+        """Send a client the file make(given); False, nothing done, if many are waiting.
+
+        make: a function of a module, given: its argument, both of which can be pickled.
+        """
+        if self._waiting >= _MOST_WAITING:
             return False
         self._waiting += 1
-        self._pool.submit(self._send, name, make, client)
+        self._threads.submit(self._send, name, make, given, client)
         return True
 
-    def _send(self, name: str, make: Callable[[], bytes], client: Any) -> None:
+    def _send(self, name: str, make: Callable[[Any], bytes], given: Any, client: Any) -> None:
+        note = client.add_notification(
+            f"Making {name}", "It comes as a download.", loading=True, with_close_button=False
+        )
         try:
-            content = make()
+            content = self._process().submit(make, given).result()
             client.send_file_download(name, content, save_immediately=True)
         except Exception as error:  # whatever it is, who asked is told, and the page goes on
             client.add_notification("Not saved", str(error), color="red", auto_close_seconds=8.0)
         finally:
+            note.remove()
             self._waiting -= 1
+
+    def _process(self) -> ProcessPoolExecutor:
+        if self._processes is None:
+            context = multiprocessing.get_context("spawn")
+            self._processes = ProcessPoolExecutor(1, context, initializer=_deaf)
+        return self._processes
 
     def close(self) -> None:
         """Make no more files."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        if self._processes is not None:
+            self._processes.shutdown(wait=False, cancel_futures=True)
+
+
+def _deaf() -> None:
+    """Ctrl-C is for the page, which ends its helper."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -75,7 +75,8 @@ def _guarded(host: str, names: Collection[str]) -> Iterator[None]:
     viser gives no way to pass arguments on to `websockets.serve`, so its call is intercepted; a
     viser that served in another way would be refused here, not left unguarded.
     """
-    real, calls = websockets.asyncio.server.serve, []
+    module: Any = websockets.asyncio.server
+    real, calls = module.serve, []
 
     def serve(handler: Any, at: str, port: int, **settings: Any) -> Any:
         inner = settings["process_request"]
@@ -93,11 +94,11 @@ def _guarded(host: str, names: Collection[str]) -> Iterator[None]:
         }
         return real(handler, at, port, **settings)
 
-    websockets.asyncio.server.serve = serve  # type: ignore[assignment,misc]
+    module.serve = serve
     try:
         yield
     finally:
-        websockets.asyncio.server.serve = real  # type: ignore[misc]
+        module.serve = real
     if not calls:
         raise RuntimeError("this version of viser cannot be guarded: it does not use websockets")
 

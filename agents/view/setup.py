@@ -103,8 +103,8 @@ def setup_of(
     acting = tuple(policies) or policies_of(scene)[:1] or (NONE,)
     acting = (*acting, *(acting[-1:] * MOST))[:MOST]
     inertia, rates = tuple(given.pop("inertia")), tuple(given.pop("rates"))
-    body = {"body": GIVEN, "inertia": inertia} if inertia else {}
-    return Setup(scene, padded, policies=acting, rates=rates, **body, **given)
+    body = GIVEN if inertia else Setup().body
+    return Setup(scene, padded, policies=acting, rates=rates, body=body, inertia=inertia, **given)
 
 
 def build(setup: Setup) -> World:

@@ -11,6 +11,7 @@ from rbgym.agents.view.world import World
 from rbgym.envs.rendering import colors
 from rbgym.envs.rendering.scene import drawn_length
 from rbgym.envs.rendering.solids import Mesh, arrow, solid_of
+from rbgym.potentials import HeavyTop
 from rbgym.quaternion import Array, rotate
 
 # Of the runs, in bodies' names, plates and curves: Okabe and Ito (2008).
@@ -87,13 +88,19 @@ class _Actor:
         self._tip = _tip_of(mesh) / self._unit
         self._trace: deque[Array] = deque(maxlen=_TRACE)
         self._line = scene.add_line_segments(
-            f"{self._root}/trace", np.zeros((1, 2, 3)), RUNS[k], line_width=2.0
+            f"{self._root}/trace",
+            np.zeros((1, 2, 3)),
+            RUNS[k],
+            thickness=2.0,
+            thickness_units="screen",
         )
         scene.add_cylinder(
-            f"{self._root}/plate", 0.45, 0.03, color=RUNS[k], position=(0.0, 0.0, -1.55)
+            f"{self._root}/plate", 0.45, 0.03, color=RUNS[k], position=(0.0, 0.0, -1.35)
         )
+        if isinstance(run.potential, HeavyTop):
+            scene.add_icosphere(f"{self._root}/pivot", 0.05, color=colors.INK)
         scene.add_label(
-            f"{self._root}/name", run.name, position=(0.0, 0.0, -1.75), anchor="top-center"
+            f"{self._root}/name", run.name, position=(0.0, 0.0, -1.5), anchor="top-center"
         )
 
     def show(self, look: Look, traced: bool) -> None:
@@ -104,7 +111,7 @@ class _Actor:
             self._scale = look.scale
             for part in self._parts:
                 part.scale = look.scale / self._unit
-        if self._ghost is not None:
+        if self._ghost is not None and look.target is not None:
             self._ghost.wxyz = look.target
         q = look.quaternion
         vectors = (rotate(q, look.angular_velocity), look.angular_momentum, rotate(q, look.torque))
@@ -158,7 +165,7 @@ def _add(
             f"{root}/{k}",
             mesh.vertices,
             mesh.faces[which == k],
-            color=tuple(int(c) for c in tint),
+            color=tint,
             flat_shading=True,
             opacity=opacity,
             scale=scale,
