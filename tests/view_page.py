@@ -118,9 +118,7 @@ def window(size=(800, 600)):
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=chromium(), headless=True, args=FLAGS
-        )
+        browser = playwright.chromium.launch(executable_path=chromium(), headless=True, args=FLAGS)
         page = browser.new_page(viewport={"width": size[0], "height": size[1]})
         try:
             yield Window(page)

@@ -1,13 +1,11 @@
 """The page from its start to Ctrl-C."""
 
-import contextlib
-import io
 import webbrowser
 from collections.abc import Collection
 
 from rbgym.agents.view.controls import SPEEDS
 from rbgym.agents.view.page import Page
-from rbgym.agents.view.server import address, open_server
+from rbgym.agents.view.server import address, close_server, open_server
 from rbgym.agents.view.setup import Setup, build
 from rbgym.envs.arguments import hint
 
@@ -39,5 +37,4 @@ def launch(
     except KeyboardInterrupt:
         print("rbgym: ended", flush=True)
     finally:
-        with contextlib.redirect_stdout(io.StringIO()):  # viser says that it has stopped
-            server.stop()
+        close_server(server)

@@ -53,6 +53,12 @@ def open_server(host: str, port: int, names: Collection[str] = ()) -> viser.Vise
         return viser.ViserServer(host=host, port=port, label="rbgym", verbose=False)
 
 
+def close_server(server: viser.ViserServer) -> None:
+    """End it; viser would say so."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        server.stop()
+
+
 def address(host: str, port: int) -> str:
     """The address of a page, to be opened on this machine."""
     shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 import view_page
 
 pytest.importorskip("playwright", reason="playwright is not installed: make .venv/.browser")
