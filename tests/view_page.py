@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -43,7 +42,7 @@ def served(*arguments):
         assert found, line + process.stdout.read()
         yield found.group(), process
     finally:
-        process.send_signal(signal.SIGINT)
+        process.terminate()
         try:
             process.output = process.communicate(timeout=20)[0]
         except subprocess.TimeoutExpired:
@@ -75,8 +74,9 @@ class Window:
         return self.page.inner_text("body")
 
     def time(self):
-        """The simulated time that is shown [s]."""
-        return float(re.search(r"t = ([\d.]+) s", self.status()).group(1))
+        """The simulated time that is shown [s], nan while the page prepares a world."""
+        found = re.search(r"t = ([\d.]+) s", self.status())
+        return float(found.group(1)) if found else float("nan")
 
     def wait(self, holds, seconds=30.0):
         """Until something holds."""
@@ -104,8 +104,10 @@ class Window:
 
     def put(self, label, number):
         """Write a number into the field of a slider."""
-        self.field(label).fill(str(number))
-        self.field(label).press("Enter")
+        row = 'ancestor::div[contains(@class, "Flex-root")][1]//input[@inputmode="decimal"]'
+        field = self.page.locator(f'xpath=//label[normalize-space()="{label}"]/{row}')
+        field.fill(str(number))
+        field.press("Enter")
 
     def errors(self):
         """What the console says in earnest."""
@@ -120,6 +122,7 @@ def window(size=(800, 600)):
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), headless=True, args=FLAGS)
         page = browser.new_page(viewport={"width": size[0], "height": size[1]})
+        page.set_default_timeout(20_000)
         try:
             yield Window(page)
         finally:

@@ -1,5 +1,6 @@
 """The page from its start to Ctrl-C."""
 
+import signal
 import webbrowser
 from collections.abc import Collection
 
@@ -28,6 +29,7 @@ def launch(
     build(setup)
     server = open_server(host, port, names)
     url = address(host, server.get_port())
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends it as Ctrl-C does
     print(f"rbgym: {url}  (Ctrl-C ends it)", flush=True)
     try:
         page = Page(server, setup, speed)
