@@ -17,6 +17,7 @@ WIDTHS = {
     "energy_change": 1,
     "momentum_change": 1,
     "goal_angle": 1,
+    "position": 3,
 }
 _ENDS = np.cumsum(list(WIDTHS.values()))
 COLUMNS = {
@@ -48,6 +49,11 @@ class History:
         if self._written <= len(self._rows):
             return self._rows[: self._written].copy()
         return np.roll(self._rows, -(self._written % len(self._rows)), axis=0)
+
+    def last(self, count: int) -> Array:
+        """A copy of the last records, oldest first, (at most count, WIDTH)."""
+        numbers = np.arange(max(self.numbers.start, self._written - count), self._written)
+        return self._rows[numbers % len(self._rows)]
 
     @property
     def numbers(self) -> range:

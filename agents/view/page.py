@@ -16,12 +16,12 @@ from rbgym.agents.view.curves import Curves
 from rbgym.agents.view.film import Reel, as_mp4
 from rbgym.agents.view.saving import Records, Saver, as_csv, as_npz
 from rbgym.agents.view.setup import Setup, build, policies_of, warm_up
-from rbgym.agents.view.stage import Stage, light_up, view_of
+from rbgym.agents.view.stage import FIELD, Stage, light_up, view_of
 from rbgym.agents.view.status import busy_html, status_html
 from rbgym.agents.view.world import World
 from rbgym.engine import IntegrationError
 
-FRAME = 1 / 40  # s between two updates of the bodies
+FRAME = 1 / 30  # s between two updates of the bodies
 _SLOW = 4  # frames between two updates of traces, curves and status
 _IDLE = 0.25  # s between two looks at the controls while nothing moves
 _WORK = 0.6 * FRAME  # s of each frame that physics may take
@@ -54,7 +54,8 @@ class Page:
         self._controls = Controls(gui, setup, self._press, speed)
         self._controls.fit(setup.scene, policies_of(setup.scene))
         light_up(server.scene)
-        server.on_client_connect(lambda client: self._press("wake", client))
+        server.initial_camera.fov = FIELD
+        server.on_client_connect(self._welcome)
 
     def _press(self, name: str, client: Any) -> None:
         if name != "wake" and len(self._pressed) < 20:
@@ -133,7 +134,7 @@ class Page:
 
     def _next_episode(self, world: World, asked: Asked, now: float) -> None:
         """Go on with the next seed a moment after every run of a task has ended."""
-        if not (world.over and asked.repeats) or world.is_free:
+        if self._problem or world.is_free or not (world.over and asked.repeats):
             self._over_since = None
         elif self._over_since is None:
             self._over_since = now
@@ -158,16 +159,28 @@ class Page:
         count = 0 if self._world is None else len(self._world.runs)
         self._world, self._stage = world, Stage(self._server, world)
         if len(world.runs) != count:
-            self._aim(len(world.runs))
+            self._aim(*self._server.get_clients().values())
         self._clock.stop()
 
-    def _aim(self, runs: int) -> None:
-        """Turn all cameras to so many runs."""
-        position, look_at = view_of(runs)
-        server = self._server
-        server.initial_camera.position, server.initial_camera.look_at = position, look_at
-        for client in server.get_clients().values():
+    def _aim(self, *clients: viser.ClientHandle) -> None:
+        """Turn the cameras of clients to all runs."""
+        runs = 1 if self._world is None else len(self._world.runs)
+        for client in clients:
+            position, look_at = view_of(runs, client.camera.aspect)
             client.camera.position, client.camera.look_at = position, look_at
+
+    def _welcome(self, client: viser.ClientHandle) -> None:
+        """Turn its camera to the runs, and again when its picture gets another shape."""
+        seen: list[float] = []
+
+        def aim(camera: viser.CameraHandle) -> None:
+            if seen[-1:] != [camera.aspect]:
+                seen[:] = [camera.aspect]
+                self._aim(client)
+
+        client.camera.on_update(aim)
+        aim(client.camera)
+        self._press("wake", client)
 
     def _save(self, name: str, client: Any, asked: Asked, world: World) -> None:
         """Make a file beside this thread, of the records as they are now."""

@@ -1,11 +1,10 @@
 """The bodies in the browser: meshes of each run, side by side, with their arrows and traces."""
 
-from collections import deque
-
 import numpy as np
 import viser
 from numpy.typing import ArrayLike
 
+from rbgym.agents.view.history import COLUMNS
 from rbgym.agents.view.runs import Look, Run
 from rbgym.agents.view.world import World
 from rbgym.envs.rendering import colors
@@ -17,17 +16,24 @@ from rbgym.quaternion import Array, rotate
 # Of the runs, in bodies' names, plates and curves: Okabe and Ito (2008).
 RUNS: tuple[colors.Color, ...] = ((230, 159, 0), (86, 180, 233), (0, 158, 115))
 FAILED: colors.Color = (213, 60, 50)
-_APART = 2.4  # between two runs, in radii of a body
+FIELD = np.radians(36.0)  # of view, from below to above
+_APART = 2.5  # between two runs, in radii of a body
 _ARROW = 1.35  # length of the longest arrows
 _LEAST_ARROW = 0.08  # of one that is shown
-_TRACE = 90  # points
+_TRACE = 80  # records
 _LEAST_CHANGE = 0.02  # of a length, below which an arrow is not drawn anew
 
 
-def view_of(runs: int) -> tuple[Array, Array]:
-    """Where a camera stands that sees so many runs, and what it looks at."""
+def view_of(runs: int, aspect: float) -> tuple[Array, Array]:
+    """Where a camera stands that sees so many runs, and what it looks at.
+
+    aspect: width of its picture by height.
+    """
+    wide, high = _APART * (runs - 1) / 2 + 1.5, 1.75
+    away = max(wide / max(aspect, 0.1), high) / np.tan(FIELD / 2) + 1.0
     look_at = np.array([0.0, 0.0, -0.2])
-    return look_at + (1.2 + 1.5 * runs) * np.array([0.15, -1.0, 0.35]), look_at
+    direction = np.array([0.12, -1.0, 0.3])
+    return look_at + away * direction / np.linalg.norm(direction), look_at
 
 
 def light_up(scene: viser.SceneApi) -> None:
@@ -51,11 +57,13 @@ class Stage:
         self._server = server
 
     def update(self, world: World, traced: bool) -> None:
-        """Show the runs as they are now, all in one message. traced: lengthen the traces too."""
+        """Show the runs as they are now, all in one message. traced: with their traces."""
         with self._server.atomic():
-            for actor, run in zip(self._actors, world.runs, strict=True):
+            for actor, run, history in zip(self._actors, world.runs, world.histories, strict=True):
                 if not actor.failed:
-                    actor.show(run.look(), traced)
+                    actor.show(run.look())
+                    if traced:
+                        actor.trace(history.last(_TRACE))
                 if run.failed and not actor.failed:
                     actor.fail()
 
@@ -86,7 +94,6 @@ class _Actor:
             )
         ]
         self._tip = _tip_of(mesh) / self._unit
-        self._trace: deque[Array] = deque(maxlen=_TRACE)
         self._line = scene.add_line_segments(
             f"{self._root}/trace",
             np.zeros((1, 2, 3)),
@@ -103,7 +110,7 @@ class _Actor:
             f"{self._root}/name", run.name, position=(0.0, 0.0, -1.5), anchor="top-center"
         )
 
-    def show(self, look: Look, traced: bool) -> None:
+    def show(self, look: Look) -> None:
         """Move everything to where it is."""
         place = look.position / self._unit
         self._body.wxyz, self._body.position = look.quaternion, place
@@ -117,11 +124,14 @@ class _Actor:
         vectors = (rotate(q, look.angular_velocity), look.angular_momentum, rotate(q, look.torque))
         for arrow_, vector, limit in zip(self._arrows, vectors, self._limits, strict=True):
             arrow_.point(place, vector, limit)
-        if traced:
-            self._trace.append(rotate(q, self._tip) + place)
-            if len(self._trace) > 1:
-                points = np.array(self._trace)
-                self._line.points = np.stack([points[:-1], points[1:]], axis=1)
+
+    def trace(self, records: Array) -> None:
+        """Draw where the longest axis of the body has been, of records (n, WIDTH)."""
+        places = records[:, COLUMNS["position"]] / self._unit
+        ends = np.broadcast_to(self._tip, places.shape)
+        points = places + rotate(records[:, COLUMNS["quaternion"]], ends)
+        if len(points) > 1:
+            self._line.points = np.stack([points[:-1], points[1:]], axis=1)
 
     def fail(self) -> None:
         """Turn red."""

@@ -109,6 +109,7 @@ class World:
                 momentum=momentum(look, vertical),
                 momentum_change=momentum_change(rest, look, vertical),
                 goal_angle=look.goal_angle,
+                position=look.position,
             )
 
 

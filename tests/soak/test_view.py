@@ -29,6 +29,7 @@ def resident(process):
 @pytest.mark.skipif(view_page.chromium() is None, reason="there is no Chromium")
 def test_ten_minutes_with_three_schemes_leak_no_memory():
     arguments = [part for name in SCHEMES for part in ("--integrator", name)]
+    arguments += ["--dt", "0.02"]
     with view_page.served(*arguments) as (url, process), view_page.window() as window:
         window.open(url)
         cdp = window.page.context.new_cdp_session(window.page)
@@ -36,7 +37,9 @@ def test_ten_minutes_with_three_schemes_leak_no_memory():
         server, heap, drawn, start = [], [], window.drawn(), time.monotonic()
         while time.monotonic() - start < SECONDS:
             turn = len(server)
-            if turn % 6 == 2:  # every half minute the world begins anew
+            # In the first half the world begins anew every half minute; in the second it goes on
+            # for longer than its histories are.
+            if turn % 6 == 2 and time.monotonic() - start < SECONDS / 2:
                 window.page.get_by_role("button", name="Restart").click()
             if turn % 6 == 4:
                 window.page.keyboard.press("l")
@@ -50,6 +53,6 @@ def test_ten_minutes_with_three_schemes_leak_no_memory():
         print(" ".join(f"{value:.1f}" for value in server))
         print(" ".join(f"{value:.1f}" for value in heap))
     third = len(server) // 3
-    # The histories are full after two minutes; from then on there is nothing left to grow.
+    # MB; what a browser and NumPy hold back for later comes and goes.
     for sizes in (server, heap):
         assert np.mean(sizes[-third:]) - np.mean(sizes[third : 2 * third]) < 5.0
