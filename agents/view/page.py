@@ -174,7 +174,7 @@ class Page:
         seen: list[float] = []
 
         def aim(camera: viser.CameraHandle) -> None:
-            if seen[-1:] != [camera.aspect]:
+            if camera.image_height and seen[-1:] != [camera.aspect]:
                 seen[:] = [camera.aspect]
                 self._aim(client)
 

@@ -65,7 +65,7 @@ def test_a_run_that_explodes_stands_still_and_the_others_go_on():
     at = world.ended_at[0]
     assert 30.0 < at < 40.0
     assert len(world.histories[0]) == round(at / 0.05)  # the start, and all steps but the last
-    assert np.isfinite(world.histories[0].rows()[:, :-1]).all()
+    assert np.isfinite(column(world, 0, "angular_momentum")).all()
     alone = rbgym.simulate(BODY, integrator="forward_euler", steps=len(world.histories[0]) - 1,
                            **START)  # fmt: skip
     assert np.array_equal(column(world, 0, "quaternion"), alone.quaternion)
