@@ -22,7 +22,8 @@ from rbgym.agents.view.world import World
 from rbgym.engine import IntegrationError
 
 FRAME = 1 / 30  # s between two updates of the bodies
-_SLOW = 4  # frames between two updates of traces, curves and status
+_SLOW = 5  # frames between two updates of traces and status,
+_SLOWER = 10  # and of curves, which cost a browser without a graphics card the most
 _IDLE = 0.25  # s between two looks at the controls while nothing moves
 _WORK = 0.6 * FRAME  # s of each frame that physics may take
 _REST = 1.5  # s from the end of an episode to the next
@@ -102,7 +103,7 @@ class Page:
         if asked.paused and "step" in names:
             world.advance(1)
         if moving or woken:
-            self._show(world, asked, whole=woken or self.frames % _SLOW == 0)
+            self._show(world, asked, woken)
         self._next_episode(world, asked, now)
         return moving
 
@@ -118,11 +119,13 @@ class Page:
                 break
         self._late = steps > 0
 
-    def _show(self, world: World, asked: Asked, whole: bool) -> None:
+    def _show(self, world: World, asked: Asked, woken: bool) -> None:
+        slow = woken or self.frames % _SLOW == 0
         if self._stage is not None:
-            self._stage.update(world, traced=whole)
-        if whole:
+            self._stage.update(world, traced=slow)
+        if woken or self.frames % _SLOWER == 0:
             self._curves.update(world, asked.curves)
+        if slow:
             note = " · paused" if asked.paused else ""
             note += " · slower than asked" if self._late and not asked.paused else ""
             self._tell(status_html(world, note, self._problem))
