@@ -32,7 +32,7 @@ define create_venv
 endef
 
 .PHONY: help demo test check lint types pytest pytest-rllib wheel-test bench validate mutations
-.PHONY: format clean soak test-browser train-all cards learning-study
+.PHONY: format clean soak test-browser train-all cards learning-study pictures
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -101,6 +101,10 @@ cards: .venv/.dev  ## measure the benchmark cards of all tasks: docs/cards.md
 
 learning-study: .venv/.dev  ## train on three integrators and judge on exact physics
 	$(BIN)/python docs/studies/integrators_and_learning.py
+
+pictures: .venv/.dev  ## draw a picture of every environment, and the tumble of the README
+	$(BIN)/python docs/pictures/frames.py
+	$(BIN)/python docs/pictures/tumble.py
 
 mutations: .venv/.dev  ## plant faults in a copy of the package; the validation must catch each
 	$(BIN)/python tests/mutations.py

@@ -123,6 +123,13 @@ def starts_of(env_id: str, episodes: int = len(TEST_SEEDS)) -> list[Starts]:
     return shared(env_id, TEST_SEEDS[:episodes])
 
 
+def start_of(env_id: str, episode: int) -> tuple[int, dict[str, Any]]:
+    """Seed and env arguments of one episode of a task's test set, counted from 0."""
+    seed = TEST_SEEDS[episode]
+    one = next(one for one in starts_of(env_id, episode + 1) if seed in one.seeds)
+    return seed, one.kwargs
+
+
 def shared(env_id: str, seeds: range) -> list[Starts]:
     """The seeds, dealt out among the categories of a task."""
     categories = task_of(env_id).categories

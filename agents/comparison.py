@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium as gym
 
@@ -13,6 +13,15 @@ from rbgym.registration import ENVIRONMENTS
 PRETRAINED = "pretrained"
 
 
+class Contender(NamedTuple):
+    """A policy, or a controller's name, under the name it was asked for by; with the arguments of
+    the env it is to be judged in."""
+
+    name: str
+    policy: Any
+    env_kwargs: dict[str, Any]
+
+
 def compare(
     targets: Sequence[str],
     env_id: str | None = None,
@@ -20,6 +29,15 @@ def compare(
     unpickle: str | None = None,
 ) -> dict[str, Evaluation]:
     """Each target's evaluation, by its name; a policy's with the env arguments it was trained with.
+    Arguments and errors as of `contenders`."""
+    env_id, found = contenders(targets, env_id, unpickle)
+    return {one.name: evaluate(one.policy, env_id, episodes, **one.env_kwargs) for one in found}
+
+
+def contenders(
+    targets: Sequence[str], env_id: str | None = None, unpickle: str | None = None
+) -> tuple[str, list[Contender]]:
+    """The env's id, and what the targets stand for.
 
     targets: folders of runs or policies, names of controllers, or "pretrained" for the package's
     policy. env_id: None for that of the first folder, with its arguments also for controllers, or
@@ -34,12 +52,12 @@ def compare(
     env_id = env_id or (configs[0]["env_id"] if configs else next(iter(ENVIRONMENTS)))
     if PRETRAINED in trained:
         policies[PRETRAINED] = load(PRETRAINED, env_id)
-    found = {}
+    found = []
     for name in targets:
         policy = policies.get(name)
         kwargs = env_kwargs if policy is None else own_kwargs(policy, env_id, env_kwargs)
-        found[name] = evaluate(policy or name, env_id, episodes, **kwargs)
-    return found
+        found.append(Contender(name, policy or name, kwargs))
+    return env_id, found
 
 
 def own_kwargs(policy: Any, env_id: str, otherwise: dict[str, Any]) -> dict[str, Any]:

@@ -38,7 +38,11 @@ def page(env_id: str) -> str:
     horizon = ENVIRONMENTS[env_id][2]
     text = inspect.cleandoc(env_class(env_id).__doc__)
     head = f"<!-- made by docs/generate_tasks.py from the docstring -->\n# {env_id}\n\n"
-    return f"{head}{text.strip()}\n\nThe time limit of `gym.make` is {horizon} steps.\n"
+    first, rest = text.strip().split("\n\n", 1)
+    shown = f"![A frame of {env_id}](../pictures/envs/{env_id}.png)"
+    return (
+        f"{head}{first}\n\n{shown}\n\n{rest}\n\nThe time limit of `gym.make` is {horizon} steps.\n"
+    )
 
 
 def rank(found: dict[str, Any]) -> tuple[float, float]:

@@ -96,13 +96,3 @@ def unbounded(observation: Any, state: dict[str, Array]) -> spaces.Box:
     if sample.ndim != 2 or len(sample) != n:
         raise ValueError(f"observation must return shape ({n}, k), got {sample.shape}")
     return spaces.Box(-math.inf, math.inf, sample.shape[1:], np.float32)
-
-
-def no_rendering(render_mode: str | None) -> None:
-    """Refuse every render mode, as an environment without that argument would.
-
-    Libraries that ask for pictures by default, as Stable-Baselines3 does, try again without when
-    they meet a TypeError.
-    """
-    if render_mode is not None:
-        raise TypeError(f"render_mode must be None, got {render_mode!r}: there is none yet")

@@ -139,6 +139,6 @@ def _arguments(task: Any) -> str:
         f"body (a RigidBody){mgl}, {limit}torque_scale,\n"
         "projection, difficulty (easy, medium or hard), actuator: see docs/actuators.md, and the\n"
         "hooks reward, observation, sensor, termination, disturbance, randomization: see\n"
-        f"docs/hooks.md. initial: dict with any of\n{start}\n"
+        f"docs/hooks.md. render_mode: see docs/rendering.md. initial: dict with any of\n{start}\n"
         f"(angles in rad, rates in rad/s, lengths in m){preview}."
     )

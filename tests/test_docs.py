@@ -41,7 +41,13 @@ def test_the_readme_has_an_example_with_its_output():
     assert any(output for _, output in EXAMPLE.findall(README))
 
 
-SHOWN = ("docs/actuators.md", "docs/controllers.md", "docs/rollouts.md", "docs/training.md")
+SHOWN = (
+    "docs/actuators.md",
+    "docs/controllers.md",
+    "docs/rendering.md",
+    "docs/rollouts.md",
+    "docs/training.md",
+)
 PAGES = README + "".join((ROOT / page).read_text("utf-8") for page in SHOWN)
 
 

@@ -185,7 +185,6 @@ def test_ppo_learns_normalised_and_is_evaluated(env_id):
     assert max(lengths) <= 15
 
 
-@pytest.mark.filterwarnings("ignore:.*render_mode.*")
 def test_ppo_runs_an_environment_that_it_is_given_by_name():
     model = PPO("MlpPolicy", "RigidTop-v0", n_steps=64, n_epochs=1, device="cpu", seed=0)
     model.learn(128)

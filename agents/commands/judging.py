@@ -25,6 +25,12 @@ def evaluate(
     unpickle: Unpickle = None,
     episodes: Annotated[int, typer.Option(help="Start states of the test set.")] = 256,
     plot: Plot = None,
+    video: Annotated[
+        Path | None, typer.Option(help="Write a video of one episode: OUT.mp4 or OUT.gif.")
+    ] = None,
+    video_episode: Annotated[
+        int, typer.Option(help="Which episode of the test set is filmed, from 0.")
+    ] = 0,
     as_json: Json = False,
 ) -> None:
     """Measure policies and controllers on the same fixed start states."""
@@ -33,11 +39,18 @@ def evaluate(
     env, targets = _env_among(targets, env)
     if not [*targets, *(policy or [])]:
         raise ValueError("--policy must name a controller, a folder or 'pretrained', got none")
+    if video:
+        from rbgym.agents import videos
+
+        videos.require(video, video_episode)
     evaluations = comparison.compare([*targets, *(policy or [])], env, episodes, unpickle)
     if plot:
         from rbgym.agents.plots import plot_comparison
 
         plot_comparison(evaluations, plot)
+    if video:
+        named = [*targets, *(policy or [])]
+        videos.film(video, *comparison.contenders(named, env, unpickle), episode=video_episode)
     if as_json:
         reports.print_json({name: e.as_dict() for name, e in evaluations.items()})
     else:

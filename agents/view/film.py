@@ -47,7 +47,7 @@ class Reel:
 
 def as_mp4(reel: Reel) -> bytes:
     """The film. Raises ValueError where there is nothing to be seen yet."""
-    from moviepy import VideoClip
+    from rbgym.agents import video_files
 
     last = max(rows[-1, 0] for rows in reel.rows)
     first = max(last - reel.seconds * reel.speed, min(rows[0, 0] for rows in reel.rows))
@@ -55,10 +55,10 @@ def as_mp4(reel: Reel) -> bytes:
     if length < 2 / RATE:
         raise ValueError("there is nothing to be seen yet: let the bodies move first")
     painted = _Painted(reel)
-    clip = VideoClip(lambda t: painted.at(first + t * reel.speed), duration=length)
+    frames = (painted.at(first + k / RATE * reel.speed) for k in range(int(length * RATE)))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rbgym.mp4"
-        clip.write_videofile(str(path), fps=RATE, codec="libx264", audio=False, logger=None)
+        video_files.write(path, frames, RATE)
         return path.read_bytes()
 
 

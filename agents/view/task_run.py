@@ -18,7 +18,8 @@ class TaskRun:
     """One environment from a start of its own, that of `seed`, with someone who acts.
 
     policy: "none" for commands of zero, "pretrained", the name of a controller, or a folder.
-    env_kwargs: arguments of the environment; a `disturbance` is refused, as pushing is one.
+    env_kwargs: arguments of the environment, before those that a policy was trained with; a
+    `disturbance` is refused, and one of training left out, as pushing is one.
     Raises ValueError for what the environment or the policy refuses.
     """
 
@@ -35,9 +36,16 @@ class TaskRun:
         if "disturbance" in kwargs:
             raise ValueError("env-arg must leave out disturbance: the page pushes by it")
         self._torque = np.zeros(3)
-        self._env = gym.make(env_id, disturbance=self._disturb, disable_env_checker=True, **kwargs)
+        trained = _trained(policy, env_id, unpickle)
+        own = {} if trained is None else dict(trained.config.get("env_kwargs", {}))
+        own |= {**kwargs, "disturbance": self._disturb}
+        self._env = gym.make(env_id, disable_env_checker=True, **own)
         base: Any = self._env.unwrapped
-        self._policy = _who_acts(policy, env_id, self._env, unpickle)
+        self._policy = trained
+        if trained is not None:
+            trained.require(env_id, self._env.observation_space)
+        elif policy != NONE:
+            self._policy = controllers.make(policy, self._env)
         self.name = f"{policy}, {base.integrator}" if policy != NONE else base.integrator
         self.body, self.potential, self.dt = base.body, base.potential, base.dt
         self.rate = float(base.rate_limit)
@@ -98,14 +106,10 @@ class TaskRun:
         )
 
 
-def _who_acts(name: str, env_id: str, env: Any, unpickle: str | None) -> Any:
-    """The policy of that name, None for nobody. Raises ValueError if it is not for the env."""
-    if name == NONE:
+def _trained(name: str, env_id: str, unpickle: str | None) -> Any:
+    """The trained policy of that name, None for a controller or nobody."""
+    if name == NONE or name in controllers.names():
         return None
-    if name in controllers.names():
-        return controllers.make(name, env)
     from rbgym.agents import comparison
 
-    policy = comparison.load(name, env_id, unpickle)
-    policy.require(env_id, env.observation_space)
-    return policy
+    return comparison.load(name, env_id, unpickle)

@@ -5,7 +5,7 @@ metres and world axes. The painter, and the interactive page, draw scenes. See d
 """
 
 from rbgym.envs.rendering.free import scene_of_motion
-from rbgym.envs.rendering.scene import Arrow, Caption, Curve, Part, Scene
+from rbgym.envs.rendering.scene import Arrow, Caption, Curve, Part, Scene, Vector
 from rbgym.envs.rendering.solids import Mesh, solid_of
 from rbgym.envs.rendering.tasks import scene_of
 
@@ -16,6 +16,7 @@ __all__ = [
     "Mesh",
     "Part",
     "Scene",
+    "Vector",
     "scene_of",
     "scene_of_motion",
     "solid_of",

@@ -10,7 +10,7 @@ from rbgym.envs.actuators.models import ReactionWheels
 from rbgym.envs.episodes import Episodes
 from rbgym.envs.rendering.scene import Part, surface
 from rbgym.envs.rendering.solids import wheel
-from rbgym.quaternion import Array, from_rotation_vector, multiply, rotate
+from rbgym.quaternion import Array, from_rotation_vector, multiply
 
 # At full speed a wheel is drawn turning this fast [rad/s]: as fast as it really is, it would seem
 # to stand still or turn backwards from picture to picture.
@@ -33,11 +33,12 @@ def wheels(
         turns = np.zeros(effector.matrix.shape[1])
     for axis, turn in zip(effector.matrix.T, turns, strict=True):
         mesh = wheel(size, 0.35 * size, (float(axis[0]), float(axis[1]), float(axis[2])))
-        tail, facing = surface(body, rotate(body.quaternion, axis))
+        outwards = body.rotation @ axis
+        tail, facing = surface(body, outwards)
         # As far out as keeps the whole wheel before the face that it sits on.
-        cosine = float(rotate(body.quaternion, axis) @ facing)
+        cosine = float(outwards @ facing)
         out = 1.15 * size * (0.175 + (1 - cosine**2) ** 0.5) / max(cosine, 0.2)
-        place = tail + out * rotate(body.quaternion, axis)
+        place = tail + out * outwards
         spun = multiply(body.quaternion, from_rotation_vector(turn * axis))
         yield Part("wheel", mesh, place, spun, facing=facing)
 

@@ -1,15 +1,16 @@
 """A perspective camera. Pure NumPy."""
 
+import functools
 import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rbgym.envs.rendering.scene import Scene
 from rbgym.quaternion import Array
 
 _FIELD = math.radians(26.0)  # half of it is to either side of the middle
-_AZIMUTH, _ELEVATION = math.radians(-58.0), math.radians(20.0)  # of the camera, seen from the body
 
 _HIGH = 0.475  # of the picture's height is above the middle of what is seen
 
@@ -32,13 +33,13 @@ class Camera:
         center: ArrayLike,
         radius: float,
         size: tuple[int, int],
-        azimuth: float = _AZIMUTH,
-        elevation: float = _ELEVATION,
+        seen_from: tuple[float, float],
     ) -> "Camera":
         """The camera to whose picture the sphere of this `radius` [m] about `center` is inscribed.
 
-        azimuth, from the x axis towards y, and elevation [rad]: where the camera is.
+        seen_from: azimuth, from the x axis towards y, and elevation [rad], of the camera.
         """
+        azimuth, elevation = seen_from
         center = np.asarray(center, dtype=np.float64)
         flat = math.cos(elevation)
         towards = np.array(
@@ -46,7 +47,7 @@ class Camera:
         )
         return cls(center + radius / math.sin(_FIELD / 2) * towards, center, size)
 
-    @property
+    @functools.cached_property
     def axes(self) -> Array:
         """Unit vectors to the right, upwards and forwards in the picture, as rows (3, 3)."""
         forward = self.center - self.eye
@@ -55,7 +56,7 @@ class Camera:
         right /= np.linalg.norm(right)
         return np.stack([right, np.cross(right, forward), forward])
 
-    @property
+    @functools.cached_property
     def scale(self) -> float:
         """Pixels per unit of the tangent of the angle off the middle."""
         return min(self.size) / 2 / math.tan(self.field / 2)
@@ -65,6 +66,11 @@ class Camera:
         """Pixel (2,) at which `center` is seen: a little high, as there are words below."""
         width, height = self.size
         return np.array([0.5 * width, _HIGH * height])
+
+    @classmethod
+    def of(cls, scene: Scene, size: tuple[int, int]) -> "Camera":
+        """The camera that a scene asks for."""
+        return cls.around(scene.center, scene.radius, size, scene.seen_from)
 
     def project(self, points: ArrayLike) -> tuple[Array, Array]:
         """Pixels (n, 2), right and down from the upper left corner, and depths (n,) [m] along the

@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 
 from rbgym.body import RigidBody
 from rbgym.envs.rendering import colors
-from rbgym.envs.rendering.scene import Caption, Curve, Part, Scene, arrow_from, axes_of, surface
-from rbgym.envs.rendering.solids import solid_of
+from rbgym.envs.rendering.scene import Caption, Curve, Part, Scene, Vector, arrows_from, axes_of
+from rbgym.envs.rendering.solids import solid_of, sphere
 from rbgym.potentials import HeavyTop
 from rbgym.quaternion import Array, rotate
 
@@ -34,14 +34,12 @@ def scene_of_motion(
     q, omega = np.asarray(quaternion, float), np.asarray(angular_velocity, float)
     part = Part("body", solid_of(body, potential), quaternion=q)
     reach, limit = part.mesh.radius, rate_limit or float(np.linalg.norm(omega))
-    momentum = body.inertia @ omega
+    most = limit * float(body.moments.max())
+    momentum = rotate(q, body.inertia @ omega)
     vectors = (
-        ("angular velocity", omega, "rad/s", colors.ANGULAR_VELOCITY, limit),
-        ("angular momentum", momentum, "kg m²/s", colors.ANGULAR_MOMENTUM,
-         limit * float(body.moments.max())),
-    )  # fmt: skip
-    arrows = (arrow_from(part, name, rotate(q, v), unit, color, most, 0.8 * reach)
-              for name, v, unit, color, most in vectors)  # fmt: skip
+        Vector("angular velocity", rotate(q, omega), "rad/s", colors.ANGULAR_VELOCITY, limit),
+        Vector("angular momentum", momentum, "kg m²/s", colors.ANGULAR_MOMENTUM, most),
+    )
     curves: tuple[Curve, ...] = ()
     if trace is not None and len(np.asarray(trace)) > 1:
         curves = (Curve("trace", axis_path(part, trace, traced), colors.TRACE),)
@@ -50,7 +48,9 @@ def scene_of_motion(
         body=part,
         caption=caption or Caption("", "", 0.0, 0.0),
         axes=axes_of(part, colors.AXES, 0.2 * reach),
-        arrows=tuple(arrow for arrow in arrows if arrow),
+        parts=(Part("pivot", sphere(0.03 * reach, colors.INK)),) if standing else (),
+        vectors=vectors,
+        arrows=arrows_from(part, vectors, reach),
         curves=curves,
         polhode=None if polhode is None else on_ellipsoid(part, polhode),
         center=np.array([0.0, 0.0, 0.4 * reach if standing else 0.0]),
@@ -74,6 +74,3 @@ def on_ellipsoid(part: Part, rates: ArrayLike) -> Array:
     sizes = np.linalg.norm(rates, axis=1)
     most = float(sizes.max()) or 1.0
     return np.asarray(1.1 * part.mesh.radius / most * rates)
-
-
-__all__ = ["axis_path", "on_ellipsoid", "scene_of_motion", "surface"]

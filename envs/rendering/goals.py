@@ -101,11 +101,18 @@ def wall(body: Part) -> Part:
     return Part("wall", plate(1.7 * span, 0.03 * span), np.array([0.0, 0.0, _WALL * span]))
 
 
-def station(ends: Any, state: dict[str, Array]) -> Part | None:
-    """The sphere that a flyer must not enter, where there is one."""
+def station(ends: Any, body: Part, state: dict[str, Array]) -> Part | None:
+    """What a flyer docks to, where there is such a thing: a sphere as large as lets it touch."""
     while not isinstance(ends, Berth):
         if not hasattr(ends, "ends"):
             return None
         ends = ends.ends
     q = state["target_quaternion"]
-    return Part("station", sphere(ends.radius), rotate(q, np.array([-ends.behind, 0.0, 0.0])), q)
+    radius = ends.behind - body.mesh.exit_of((-1.0, 0.0, 0.0))[0]
+    return Part("station", sphere(radius), rotate(q, np.array([-ends.behind, 0.0, 0.0])), q)
+
+
+def dock_seen_from(state: dict[str, Array]) -> tuple[float, float]:
+    """Azimuth and elevation [rad] from which the station does not hide the dock."""
+    x, y, z = rotate(state["target_quaternion"], np.array([1.0, 0.0, 0.0])).tolist()
+    return math.atan2(y, x) + math.radians(65.0), math.radians(20.0 if z > -0.3 else -20.0)

@@ -31,7 +31,7 @@ def lines_of(caption: Caption) -> Iterator[str]:
     if caption.attitude_error is not None:
         off.append(f"{np.degrees(caption.attitude_error):.1f}°")
     if caption.rate_error is not None:
-        off.append(f"{figures(caption.rate_error)} rad/s")
+        off.append(f"{figures(caption.rate_error if caption.rate_error > 1e-6 else 0.0)} rad/s")
     if off:
         yield "off by " + ", ".join(off)
     if caption.energy_error is not None:
@@ -56,8 +56,10 @@ def _caption(canvas: Canvas, caption: Caption, unit: float) -> None:
 
 
 def _entries(scene: Scene) -> Iterator[tuple[str, Color]]:
-    for arrow in scene.arrows:
-        yield f"{arrow.name} {figures(arrow.size)} {arrow.unit}", arrow.color
+    for vector in scene.vectors:
+        # What is nothing beside the limit is told as nothing.
+        size = vector.size if vector.size > 1e-6 * vector.limit else 0.0
+        yield f"{vector.name} {figures(size)} {vector.unit}", vector.color
     names = {curve.name: curve.color for curve in scene.curves}
     if "trace" in names:
         yield "path", names["trace"]

@@ -28,7 +28,7 @@ class Painter:
 
     def draw(self, scene: Scene, camera: Camera | None = None) -> None:
         """Draw on the canvas."""
-        camera = camera or Camera.around(scene.center, scene.radius, self.size)
+        camera = camera or Camera.of(scene, self.size)
         self.canvas.clear()
         if scene.floor is not None:
             self._floor(scene, camera, scene.floor)
@@ -41,7 +41,7 @@ class Painter:
                 self.canvas.polygons(*_in_one(seen(what, camera), colors.GHOST))
             elif layer == WALL:
                 self._wall(what, scene, camera)
-            elif what.name == "station":
+            elif what.name in ("station", "pivot"):
                 self._ball(what, camera)
             else:
                 self._solid(what, camera)

@@ -2,37 +2,24 @@
 
 import math
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from rbgym.envs import layout
 from rbgym.envs.actuators.effector import APPLIED
 from rbgym.envs.actuators.models import Forces, MagneticCoils, ReactionWheels, Scaling
-from rbgym.envs.episodes import Episodes
 from rbgym.envs.parts.goals import Axis, Rest, Spin, Target
 from rbgym.envs.rendering import actuators, colors, goals
 from rbgym.envs.rendering.free import on_ellipsoid
-from rbgym.envs.rendering.scene import Arrow, Caption, Curve, Part, Scene, arrow_from, axes_of
-from rbgym.envs.rendering.solids import solid_of
+from rbgym.envs.rendering.reading import Reading
+from rbgym.envs.rendering.scene import Caption, Curve, Part, Scene, Vector, arrows_from, axes_of
+from rbgym.envs.rendering.solids import solid_of, sphere
 from rbgym.envs.rendering.trail import Trail
 from rbgym.potentials import HeavyTop, SoftWall
 from rbgym.quaternion import Array, rotate
 
 _Z = np.array([0.0, 0.0, 1.0])
-
-
-class Reading(NamedTuple):
-    """The state of all lanes at one instant: as hooks get it, with what `info` tells."""
-
-    state: dict[str, Array]
-    told: dict[str, Any]
-
-    @classmethod
-    def of(cls, episodes: Episodes) -> "Reading":
-        snapshot = episodes.snapshot()
-        names = ("attitude_error", "rate_error", "applied_torque", "is_success")
-        return cls(episodes.state(), {name: snapshot[name] for name in names})
 
 
 def scene_of(
@@ -68,7 +55,6 @@ class _View:
             else float(self.state.get("scale", 1.0)),
         )
         self.radius = mesh.radius
-        self.reach = 1.0 * mesh.radius
         self._record()
 
     def _record(self) -> None:
@@ -89,18 +75,23 @@ class _View:
 
     def scene(self) -> Scene:
         center, radius, floor = self._frame()
+        vectors = tuple(self._vectors())
+        flies = isinstance(self.effector, Forces)
+        view = {"seen_from": goals.dock_seen_from(self.state)} if flies else {}
         return Scene(
             body=self.part,
             caption=self._caption(),
             axes=axes_of(self.part, colors.AXES, 0.2 * self.radius),
             goal=self._ghost(),
             parts=tuple(self._parts()),
-            arrows=tuple(arrow for arrow in self._arrows() if arrow),
+            vectors=vectors,
+            arrows=arrows_from(self.part, vectors, self.radius),
             curves=tuple(self._curves()),
             polhode=on_ellipsoid(self.part, self.trail.rates) if self._is_spun() else None,
             center=center,
             radius=radius,
             floor=floor,
+            **view,
         )
 
     def _is_spun(self) -> bool:
@@ -127,44 +118,42 @@ class _View:
     def _parts(self) -> Iterable[Part]:
         if isinstance(self.effector, ReactionWheels):
             yield from actuators.wheels(self.effector, self.part, self.state, self.trail.turns)
+        if isinstance(self.potential, HeavyTop):
+            yield Part("pivot", sphere(0.03 * self.radius, colors.INK))
         if isinstance(self.potential, SoftWall):
             yield goals.wall(self.part)
-        station = goals.station(self.setup.parts.ends, self.state)
+        station = goals.station(self.setup.parts.ends, self.part, self.state)
         if station:
             yield station
 
     def _curves(self) -> Iterable[Curve]:
         points = self.trail.points
+        if isinstance(self.effector, Forces):  # of its centre, where that is not within the body
+            away = np.linalg.norm(points - self.part.position, axis=1)
+            points = points[away > 0.75 * self.radius]
         if len(points) > 1:
             yield Curve("trace", points, colors.TRACE)
         yield from goals.curves(self.env, self.part, self.state)
 
     # --- vectors ----------------------------------------------------------------------------
 
-    def _arrows(self) -> Iterable[Arrow | None]:
+    def _vectors(self) -> Iterable[Vector]:
         q, omega = self.state["quaternion"], self.state["angular_velocity"]
-        rate = self.env.rate_limit
+        rate, momentum = self.env.rate_limit, self.state["angular_momentum"]
         most = rate * float(self.body.moments.max())
-        yield self._arrow("angular velocity", rotate(q, omega), "rad/s",
-                          colors.ANGULAR_VELOCITY, rate)  # fmt: skip
-        yield self._arrow("angular momentum", self.state["angular_momentum"], "kg m²/s",
-                          colors.ANGULAR_MOMENTUM, most)  # fmt: skip
-        if self.started and not isinstance(self.effector, Scaling):
-            torque = self.told["applied_torque"][self.lane]
+        yield Vector("angular velocity", rotate(q, omega), "rad/s", colors.ANGULAR_VELOCITY, rate)
+        yield Vector("angular momentum", momentum, "kg m²/s", colors.ANGULAR_MOMENTUM, most)
+        if not isinstance(self.effector, Scaling):
+            torque = rotate(q, self.told["applied_torque"][self.lane] * self.started)
             limit = float(self.env.torque_limit.max())
-            yield self._arrow("torque", rotate(q, torque), "N m", colors.TORQUE, limit)
-        if self.started and isinstance(self.effector, Forces):
-            yield self._arrow("force", rotate(q, self._force()), "N", colors.FORCE,
-                              self.effector.force * self.setup.strength)  # fmt: skip
+            yield Vector("torque", torque, "N m", colors.TORQUE, limit)
+        if isinstance(self.effector, Forces):
+            force = rotate(q, self._force() * self.started)
+            full = self.effector.force * self.setup.strength
+            yield Vector("force", force, "N", colors.FORCE, full)
         if isinstance(self.effector, MagneticCoils):
-            field = 1e6 * actuators.field(self.episodes, self.lane)
-            yield self._arrow("magnetic field", field, "µT", colors.FIELD,
-                              2e6 * self.effector.field)  # fmt: skip
-
-    def _arrow(
-        self, name: str, value: Array, unit: str, color: colors.Color, limit: float
-    ) -> Arrow | None:
-        return arrow_from(self.part, name, value, unit, color, limit, self.reach)
+            field, largest = actuators.field(self.episodes, self.lane), 2.0 * self.effector.field
+            yield Vector("magnetic field", 1e6 * field, "µT", colors.FIELD, 1e6 * largest)
 
     def _force(self) -> Array:
         batch = self.episodes.batch

@@ -14,10 +14,11 @@ import numpy as np
 from rbgym.envs.rendering import colors
 from rbgym.envs.rendering.camera import Camera
 from rbgym.envs.rendering.scene import Arrow, Curve, Part, Scene
-from rbgym.quaternion import Array, to_matrix
+from rbgym.quaternion import Array
 
 # Layers, each drawn over those before it.
 WALL, BELOW, BEHIND, BODY, BEFORE = range(5)
+_FIXED = {"goal": BEHIND, "pivot": BEFORE}
 _LIGHT = np.array([-0.5, 0.75, -0.55]) / np.linalg.norm([0.5, 0.75, 0.55])  # right, up, forward
 _DARKEST = 0.68  # brightness of a face that the light does not meet
 
@@ -45,7 +46,7 @@ class Item(NamedTuple):
 def seen(part: Part, camera: Camera) -> Solid:
     """The side of a convex solid that the camera sees."""
     mesh, vertices = part.mesh, part.vertices
-    normals = mesh.normals @ to_matrix(part.quaternion).T
+    normals = mesh.normals @ part.rotation.T
     front = np.sum(normals * (camera.eye - vertices[mesh.faces[:, 0]]), axis=1) > 0
     pixels, _ = camera.project(vertices)
     met = np.maximum(normals[front] @ (camera.axes.T @ _LIGHT), 0.0)
@@ -71,8 +72,8 @@ def _items(scene: Scene, camera: Camera) -> Iterator[Item]:
         if part.name == "wall":
             wall = float(part.position[2])
             yield Item(WALL, depth, part)
-        elif part.name == "goal":
-            yield Item(BEHIND, depth, part)
+        elif part.name in _FIXED:
+            yield Item(_FIXED[part.name], depth, part)
         else:
             yield Item(_side(part.facing, part.position, depth < middle, camera), depth, part)
     for arrow in (*scene.arrows, *scene.axes):

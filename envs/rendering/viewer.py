@@ -6,7 +6,8 @@ import numpy as np
 
 from rbgym.envs.rendering.canvas import Frame
 from rbgym.envs.rendering.painter import SIZE, Painter
-from rbgym.envs.rendering.tasks import Reading, scene_of
+from rbgym.envs.rendering.reading import Reading
+from rbgym.envs.rendering.tasks import scene_of
 from rbgym.envs.rendering.trail import Trail
 from rbgym.envs.rendering.window import Window
 

@@ -17,6 +17,13 @@ pytestmark = [
 pytest.importorskip("playwright", reason="playwright is not installed: make .venv/.browser")
 
 
+_COLOR_OF_FAILURE = """() => {
+    const said = [...document.querySelectorAll("span")];
+    const failed = said.find(node => node.textContent.startsWith("failed at t ="));
+    return failed && getComputedStyle(failed).color;
+}"""
+
+
 @pytest.fixture(scope="module")
 def window():
     with view_page.served() as (url, _), view_page.window() as window:
@@ -157,10 +164,7 @@ def test_a_scheme_that_explodes_is_shown_in_red(window):
     window.put("Spin y [rad/s]", 30)
     window.field("Pause").uncheck()
     window.wait(lambda: "failed at t =" in window.status())
-    color = window.page.get_by_text("failed at t =").first.evaluate(
-        "node => getComputedStyle(node).color"
-    )
-    assert color == "rgb(213, 60, 50)"
+    window.wait(lambda: window.page.evaluate(_COLOR_OF_FAILURE) == "rgb(213, 60, 50)")
     time = window.time()
     window.wait(lambda: window.time() > time + 0.5)  # the other goes on
 

@@ -239,12 +239,6 @@ def test_bad_arguments_are_named(kwargs, message):
         make(**kwargs)
 
 
-@pytest.mark.filterwarnings("ignore:.*render_mode.*")
-def test_a_render_mode_is_refused_like_an_unknown_argument():
-    with pytest.raises(TypeError, match="render_mode must be None, got 'human'"):
-        make(render_mode="human")
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -1,0 +1,94 @@
+"""Draw tumble.gif: a body that turns over again and again, under two integrators.
+
+    python docs/pictures/tumble.py [FILE]
+
+The body of the picture of energies, moments 6, 8 and 3 kg m^2, spins about its intermediate axis:
+Dzhanibekov's wing nut. Left forward Euler, right rbgym's default, the same step for both; below,
+the energy of each against that at the start.
+"""
+
+import itertools
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+import rbgym
+from rbgym.agents.video_files import write
+from rbgym.envs.rendering import Caption, colors, scene_of_motion
+from rbgym.envs.rendering.canvas import Canvas
+from rbgym.envs.rendering.painter import Painter
+
+BODY = rbgym.RigidBody([6.0, 8.0, 3.0])
+START = (5.0, 0.1, 0.1)  # rad/s
+DT, SECONDS, RATE = 0.04, 9.6, 12.5  # s, s, frames per second
+SIZE, CHART = 300, 120  # pixels: edge of a picture, height of the chart
+TITLES = {"forward_euler": "forward Euler", "quat_em": "rbgym, quat_em"}
+LINES = {"forward_euler": colors.TORQUE, "quat_em": colors.FORCE}
+MOST = 2.0  # times the energy at the start, upper end of the chart
+
+
+def motion(integrator: str) -> rbgym.Trajectory:
+    """The tumble."""
+    steps = round(SECONDS / DT)
+    return rbgym.simulate(
+        BODY, integrator=integrator, dt=DT, steps=steps, angular_velocity=START, projection=True
+    )
+
+
+def chart(canvas: Canvas, paths: dict[str, rbgym.Trajectory], k: int) -> np.ndarray:
+    """The energies up to the instant k."""
+    width, height = canvas.size
+    canvas.clear()
+    left, right, top, bottom = 96.0, width - 14.0, 14.0, height - 16.0
+    level = {1.0: "at the start", MOST: f"{MOST:g} times that"}
+    for share, text in level.items():
+        y = bottom - (bottom - top) * share / MOST
+        canvas.lines(np.array([[[left, y], [right, y]]]), [colors.FLOOR_INNER], 1.0)
+        canvas.word(text, (left - 8, y - 6), 16, colors.FAINT, align=1.0)
+    canvas.word("energy", (left - 8, bottom - 12), 19, colors.INK, align=1.0)
+    for name, path in paths.items():
+        share = path.energy[: k + 1] / path.energy[0]
+        x = left + (right - left) * path.time[: k + 1] / SECONDS
+        y = np.maximum(bottom - (bottom - top) * share / MOST, 2.0)
+        if k > 0:
+            canvas.path(np.stack([x, y], axis=1), LINES[name], 2.2)
+        canvas.disc(np.array([x[-1], y[-1]]), 3.5, LINES[name])
+    canvas.smooth()
+    return canvas.frame()
+
+
+def frames() -> Iterator[np.ndarray]:
+    """The film."""
+    paths = {name: motion(name) for name in TITLES}
+    painter, canvas = Painter((SIZE, SIZE)), Canvas((2 * SIZE, CHART), colors.BELOW, colors.BELOW)
+    stride = round(1 / (RATE * DT))
+    for k in range(0, round(SECONDS / DT) + 1, stride):
+        pictures = []
+        for name, path in paths.items():
+            past = slice(max(k - 60, 0), k + 1)
+            error = path.energy[k] / path.energy[0] - 1
+            caption = Caption(TITLES[name], "", path.time[k], path.energy[k], error)
+            scene = scene_of_motion(
+                BODY,
+                path.quaternion[k],
+                path.angular_velocity[k],
+                rate_limit=1.5 * START[0],
+                caption=caption,
+                trace=path.quaternion[past],
+                traced=(1.0, 0.0, 0.0),
+            )
+            pictures.append(painter.paint(scene))
+        yield np.concatenate([np.concatenate(pictures, axis=1), chart(canvas, paths, k)])
+
+
+def main(file: Path) -> None:
+    """Write the film; the last picture stays for a second."""
+    *film, last = frames()
+    write(file, itertools.chain(film, [last] * round(RATE)), RATE)
+    print(f"{file}: {len(film) + 1} pictures, {file.stat().st_size / 1e6:.2f} MB")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).with_suffix(".gif"))

@@ -1,0 +1,121 @@
+"""Videos of episodes, read back."""
+
+import sys
+
+import numpy as np
+import pytest
+from moviepy import VideoFileClip
+from PIL import Image
+from stable_baselines3.common.vec_env import VecVideoRecorder
+from typer.testing import CliRunner
+
+from rbgym.agents import comparison, video_files, videos
+from rbgym.agents.cases import starts_of
+from rbgym.agents.cli import app
+from rbgym.agents.sb3 import make_sb3_env
+from rbgym.agents.videos import Timing
+
+TWO = comparison.contenders(["pd", "idle"], "RigidTop-v0")
+
+
+def test_a_film_shows_the_episode_of_each_contender_abreast_in_its_own_time(tmp_path):
+    file = tmp_path / "both.mp4"
+    videos.film(file, *TWO, size=96)
+    with VideoFileClip(str(file)) as clip:
+        assert clip.size == [192, 96]
+        assert clip.fps == pytest.approx(50, abs=0.1)
+        first, last = clip.get_frame(0.0).astype(int), clip.get_frame(clip.duration - 0.1)
+        # pd rights the top, and idle lets it fall: that episode is over first.
+        assert 2.0 < clip.duration < 10.1
+    left, right = np.abs(first - last)[:, :96], np.abs(first - last)[:, 96:]
+    assert right.mean() > 2 * left.mean() > 0
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_gif_repeats_and_keeps_its_colours(tmp_path):
+    file = tmp_path / "one.gif"
+    rows = np.linspace(0, 1, 40)[:, None, None]
+    plain = np.tile(250 * (1 - rows) + 224 * rows, (1, 40, 3)).astype(np.uint8)
+    frames = [plain.copy() for _ in range(3)]
+    for k, frame in enumerate(frames):
+        frame[10 * k : 10 * k + 10, :10] = (213, 94, 0)
+    video_files.write(file, frames, 20.0)
+    with Image.open(file) as film:
+        assert (film.n_frames, film.info["loop"], film.info["duration"]) == (3, 0, 50)
+        film.seek(2)
+        assert film.convert("RGB").getpixel((5, 25)) == (213, 94, 0)
+
+
+def test_an_episode_is_filmed_in_its_own_time_unless_that_is_too_long_or_too_short():
+    assert Timing.of(0.02, 500) == (1, pytest.approx(50.0), 1.0)
+    orbit = Timing.of(1.0, 5677)
+    assert orbit.speed == pytest.approx(5677 / 30)
+    assert orbit.rate == pytest.approx(orbit.speed / orbit.stride)
+    assert 25 < orbit.rate < 40
+    spin = Timing.of(0.004, 500)
+    assert spin.speed == pytest.approx(0.25)
+    assert 25 < spin.rate < 40
+
+
+def test_a_film_begins_with_the_named_episode_of_the_test_set(tmp_path):
+    short = comparison.Contender("pd", "pd", {"max_episode_steps": 4})
+    pictures = []
+    for episode in (0, 3):
+        file = tmp_path / f"{episode}.gif"
+        videos.film(file, "RigidTop-v0", [short], episode=episode, size=48)
+        with Image.open(file) as film:
+            pictures.append(np.array(film.convert("RGB")).astype(int))
+    found = starts_of("RigidTop-v0", 4)
+    (seed, start), third = videos.start_of("RigidTop-v0", 3), found[3]
+    assert [seed] == third.seeds
+    assert start == third.kwargs
+    assert np.abs(pictures[0] - pictures[1]).max() > 50
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--video", "x.avi"], "--video must end in .mp4 or .gif, got 'x.avi'"),
+        (
+            ["--video", "x.gif", "--video-episode", "256"],
+            "--video-episode must be from 0 to 255, got 256",
+        ),
+    ],
+)
+def test_a_film_that_cannot_be_made_is_refused_and_leaves_no_file(
+    options, message, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["evaluate", "RigidTop-v0", "--policy", "pd", *options])
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_film_needs_is_named_where_it_is_missing(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "moviepy.video.io.ffmpeg_writer", None)
+    command = ["evaluate", "RigidTop-v0", "--policy", "pd", "--episodes", "8"]
+    done = CliRunner().invoke(app, [*command, "--video", str(tmp_path / "x.mp4")])
+    assert done.exit_code == 2
+    assert "pip install 'rbgym[render]'" in done.stderr
+
+
+def test_stable_baselines_records_the_lanes_of_a_native_env(tmp_path, capsys):
+    env = make_sb3_env("RigidTop-v0", 2, seed=0, render_mode="rgb_array")
+    recorder = VecVideoRecorder(env, str(tmp_path), lambda step: step == 0, video_length=3)
+    recorder.reset()
+    for _ in range(4):
+        recorder.step(np.zeros((2, 3)))
+    recorder.close()
+    (file,) = tmp_path.glob("*.mp4")
+    with VideoFileClip(str(file)) as clip:
+        assert clip.size == [320, 640]  # as Stable-Baselines3 tiles them
+        assert clip.fps == 50
+
+
+def test_only_what_takes_long_tells_a_terminal_how_far_it_is(capsys, monkeypatch):
+    frames = [np.zeros((2, 2, 3), np.uint8)] * 3
+    for terminal, after, told in ((False, -1.0, False), (True, 60.0, False), (True, -1.0, True)):
+        monkeypatch.setenv("TTY_COMPATIBLE", str(int(terminal)))
+        assert len(list(videos.told(frames, "filming", after))) == 3
+        assert ("filming" in capsys.readouterr().err) == told
