@@ -29,7 +29,8 @@ def launch(
     build(setup)
     server = open_server(host, port, names)
     url = address(host, server.get_port())
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends it as Ctrl-C does
+    # Ends it as Ctrl-C does.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     print(f"rbgym: {url}  (Ctrl-C ends it)", flush=True)
     try:
         page = Page(server, setup, speed)
@@ -39,4 +40,5 @@ def launch(
     except KeyboardInterrupt:
         print("rbgym: ended", flush=True)
     finally:
+        signal.signal(signal.SIGTERM, before)
         close_server(server)

@@ -154,6 +154,13 @@ def test_a_task_can_be_perturbed_and_its_controller_brings_it_back():
     assert column(world, 0, "goal_angle")[-1] < 1e-3
 
 
+def test_a_trained_policy_flies_its_task():
+    run = TaskRun("AttitudeSlew-v0", "pretrained", seed=2)
+    assert run.look().goal_angle > 0.5
+    run.advance(400)
+    assert run.look().goal_angle < math.radians(5.0)
+
+
 def test_without_a_policy_a_task_is_the_free_motion_of_its_body():
     run = TaskRun("AttitudeSlew-v0", seed=1)
     run.push(np.array([0.0, 0.01, 0.0]))
