@@ -166,7 +166,16 @@ def policies_of(scene: str) -> list[str]:
     if scene == FREE:
         return []
     env = gym.make(scene, disable_env_checker=True)
-    fitting = [name for name in controllers.for_env(env) if name != "idle"]
+    fitting = [name for name in controllers.names() if name != "idle" and _fits(name, env)]
     env.close()
     trained = importlib.util.find_spec("stable_baselines3") is not None
     return ["pretrained", *fitting] if trained and scene in ENVIRONMENTS else fitting
+
+
+def _fits(name: str, env: gym.Env[Any, Any]) -> bool:
+    """Whether a controller is for an env, and has here what it is computed with."""
+    try:
+        controllers.make(name, env)
+    except (ValueError, ModuleNotFoundError):
+        return False
+    return True
