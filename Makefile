@@ -21,7 +21,7 @@ NO_PAPERS := --ignore=tests/validation --ignore=tests/test_elliptic.py --ignore=
     --ignore=tests/test_plot.py --ignore=tests/test_html.py \
     $(addprefix --ignore=tests/envs/test_,wheels.py actuators.py bodies.py)
 # Timed tests, whose result is no pass or fail (`make bench`), and long ones (`make soak`).
-NO_BENCHMARKS := --ignore=tests/benchmarks --ignore=tests/soak
+NO_BENCHMARKS := --ignore=tests/benchmarks --ignore=tests/soak --ignore=tests/browser
 
 define create_venv
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -33,7 +33,7 @@ define create_venv
 endef
 
 .PHONY: help demo test check lint types docs pytest pytest-rllib wheel-test bench validate
-.PHONY: mutations format clean soak train-all cards learning-study pictures
+.PHONY: mutations format clean soak test-browser train-all cards learning-study pictures
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -42,7 +42,7 @@ demo: .venv/.agents  ## train a policy on RigidTop-v0 and compare it with a PD l
 	$(BIN)/rbgym train RigidTop-v0 --algo ppo --out $(RUN)
 	$(BIN)/rbgym evaluate $(RUN) --compare pd --plot $(RUN)/comparison.png
 
-test: check docs pytest wheel-test pytest-rllib  ## everything CI runs
+test: check docs pytest wheel-test test-browser pytest-rllib  ## everything CI runs
 
 check: lint types  ## lint, formatting and types
 
@@ -89,7 +89,16 @@ bench: .venv/.dev  ## timed tests and throughput
 validate: .venv/.dev  ## everything that `rbgym validate` measures, with a page: report.html
 	$(BIN)/rbgym validate --html report.html
 
-soak: .venv/.dev  ## long checks: trainings killed ten times each
+# Runs where there is a Chromium; in CI it may be installed, elsewhere nothing is.
+test-browser: .venv/.browser  ## `rbgym view` in a headless Chromium, if there is one
+	@if [ "$${CI:-}" = true ] && ! command -v chromium > /dev/null && command -v apt-get > /dev/null; then \
+	    { apt-get update -q && apt-get install -y -q --no-install-recommends chromium; } > /dev/null \
+	        || echo "chromium could not be installed" >&2; fi
+	@if command -v chromium > /dev/null || command -v chromium-browser > /dev/null; then \
+	    $(BIN)/pytest tests/browser -q; \
+	else echo "skipped the tests of the page in a browser: there is no chromium"; fi
+
+soak: .venv/.browser  ## long checks: trainings killed ten times each, ten minutes of the page
 	$(BIN)/pytest tests/soak -q
 
 train-all: .venv/.dev  ## train every policy that the package ships, and write what came of it
@@ -129,6 +138,11 @@ clean:  ## remove environments, builds and caches; runs/ stays
 	@echo "installing rbgym[dev] in .venv"
 	@$(BIN)/python -P $(PIP_INSTALL) -c constraints.txt -e '.[dev]'
 	@touch .venv/.agents $@
+
+.venv/.browser: .venv/.dev
+	@echo "installing rbgym[browser] in .venv"
+	@$(BIN)/python -P $(PIP_INSTALL) -c constraints.txt -e '.[browser]'
+	@touch $@
 
 .venv-rllib/.test: pyproject.toml constraints-rllib.txt | .venv-rllib/.created
 	@echo "installing rbgym[evolve,rllib,test] in .venv-rllib"

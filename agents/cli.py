@@ -1,9 +1,10 @@
-"""The command line: `rbgym list | simulate | train | tune | evaluate | card | validate | bench`."""
+"""The command line: `rbgym list | simulate | train | tune | evaluate | card | validate | bench |
+view`."""
 
 import sys
 
 try:
-    from rbgym.agents.commands import judging, learning, measuring, physics
+    from rbgym.agents.commands import judging, learning, measuring, physics, view
     from rbgym.agents.commands.app import app
     from rbgym.agents.terminal import styled
 except ModuleNotFoundError as error:
@@ -12,7 +13,7 @@ except ModuleNotFoundError as error:
     print("rbgym: the command line needs pip install 'rbgym[cli]'", file=sys.stderr)
     raise SystemExit(2) from None
 
-__all__ = ["app", "judging", "learning", "main", "measuring", "physics"]
+__all__ = ["app", "judging", "learning", "main", "measuring", "physics", "view"]
 
 
 def main() -> None:

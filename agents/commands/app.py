@@ -17,6 +17,7 @@ SEE, TRAIN, JUDGE, MEASURE = PANELS = ("See", "Train", "Judge", "Measure")
 _EXTRAS = {"matplotlib": "plot"} | dict.fromkeys(("rich", "typer"), "cli")
 _EXTRAS |= dict.fromkeys(("safetensors", "sb3_contrib", "scipy", "stable_baselines3"), "agents")
 _EXTRAS |= dict.fromkeys(("tensorboard", "torch", "tqdm", "yaml"), "agents")
+_EXTRAS |= dict.fromkeys(("msgspec", "viser", "websockets"), "view")
 _EXTRAS |= {"cma": "evolve", "optuna": "tune", "ray": "rllib"}
 _EXTRAS |= {"moviepy": "render", "pygame": "render"}
 # Of Click, which Typer may carry within itself: what its parser raises.

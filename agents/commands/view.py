@@ -1,0 +1,60 @@
+"""`rbgym view`."""
+
+from typing import Annotated
+
+import typer
+
+from rbgym.agents.commands.app import app
+from rbgym.agents.commands.options import EnvArgs, Unpickle, numbers, pairs
+
+
+@app.command()
+def view(
+    env: Annotated[
+        str | None, typer.Option(help="Environment, see rbgym list; default a free body.")
+    ] = None,
+    integrator: Annotated[
+        list[str] | None, typer.Option(help="Scheme; up to three run side by side.")
+    ] = None,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(help="Who acts: 'pretrained', a controller, a folder; one for each run."),
+    ] = None,
+    dt: Annotated[float, typer.Option(help="Time step of a free body [s].")] = 0.05,
+    inertia: Annotated[
+        str | None, typer.Option(help="Of a free body: 3 or 9 numbers [kg m^2]; default a box.")
+    ] = None,
+    omega: Annotated[str, typer.Option(help="Start rates, body axes [rad/s].")] = "0.05,0.05,5",
+    tilt: Annotated[float, typer.Option(help="Start tilt about x [degrees].")] = 0.0,
+    mgl: Annotated[float, typer.Option(help="Heavy top: m g l [N m]; 0 for none.")] = 0.0,
+    seed: Annotated[int, typer.Option(help="Start of an environment.")] = 0,
+    speed: Annotated[str, typer.Option(help="1/100 to 100.")] = "1",
+    env_arg: EnvArgs = None,
+    unpickle: Unpickle = None,
+    host: Annotated[
+        str, typer.Option(help="Address to listen at; 0.0.0.0 lets other machines in.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port, or the next that is free.")] = 8080,
+    name: Annotated[
+        list[str] | None, typer.Option(help="A further name of this machine that is answered to.")
+    ] = None,
+    open_: Annotated[bool, typer.Option("--open/--no-open", help="Open a browser.")] = True,
+) -> None:
+    """Show bodies or an environment live in a browser, on this machine."""
+    from rbgym.agents.view import launch
+    from rbgym.agents.view.setup import setup_of
+
+    setup = setup_of(
+        env,
+        integrator or (),
+        policy or (),
+        dt=dt,
+        inertia=numbers("inertia", inertia, (3, 9)) if inertia else (),
+        rates=numbers("omega", omega, (3,)),
+        tilt=tilt,
+        mgl=mgl,
+        seed=seed,
+        env_kwargs=pairs("env-arg", env_arg) if env_arg else {},
+        unpickle=unpickle,
+    )
+    launch.launch(setup, speed=speed, host=host, port=port, names=name or (), opens=open_)

@@ -1,0 +1,200 @@
+"""`rbgym view` in a real browser; `make test-browser` runs it where there is a Chromium.
+
+The tests share a server and a window, and go on from where the one before left the page.
+"""
+
+import io
+
+import numpy as np
+import pytest
+
+import view_page
+
+pytestmark = [
+    pytest.mark.skipif(view_page.chromium() is None, reason="there is no Chromium"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+pytest.importorskip("playwright", reason="playwright is not installed: make .venv/.browser")
+
+
+_COLOR_OF_FAILURE = """() => {
+    const said = [...document.querySelectorAll("span")];
+    const failed = said.find(node => node.textContent.startsWith("failed at t ="));
+    return failed && getComputedStyle(failed).color;
+}"""
+
+
+@pytest.fixture(scope="module")
+def window():
+    with view_page.served() as (url, _), view_page.window() as window:
+        window.open(url)
+        yield window
+        assert window.errors() == []
+
+
+def saved(window, button, tab="Save"):
+    """The bytes of what a button offers as a download."""
+    window.tab(tab)
+    with window.page.expect_download(timeout=60_000) as download:
+        window.page.get_by_role("button", name=button).click()
+    with open(download.value.path(), "rb") as file:
+        return file.read()
+
+
+def at_rest(window):
+    """Pause, and the picture once it has come to rest."""
+    if not window.field("Pause").is_checked():
+        window.field("Pause").check()
+    window.wait(lambda: "paused" in window.status())
+    window.wait(lambda: window.picture() == window.picture())
+    return window.picture()
+
+
+def test_the_page_loads_and_its_bodies_move(window):
+    first, time = window.picture(), window.time()
+    window.wait(lambda: window.time() > time + 0.5)
+    assert window.picture() != first
+    for name in ("forward_euler", "imidm", "quat_em"):
+        assert name in window.status()
+    assert window.errors() == []
+
+
+def test_there_is_nothing_that_would_share_the_page(window):
+    text = window.page.inner_html("#root").lower()
+    assert "tabler-icon-share" not in text
+    assert "share" not in window.status().lower()
+
+
+def test_it_pauses_steps_restarts_and_goes_on(window):
+    at_rest(window)
+    time = window.time()
+    window.page.get_by_role("button", name="Step").click()
+    window.wait(lambda: window.time() == pytest.approx(time + 0.05))
+    window.page.keyboard.press("n")
+    window.wait(lambda: window.time() == pytest.approx(time + 0.10))
+    window.page.keyboard.press("r")
+    window.wait(lambda: window.time() == 0.0)
+    window.page.keyboard.press("Space")
+    window.wait(lambda: window.time() > 0.2)
+    assert not window.field("Pause").is_checked()
+    at_rest(window)
+
+
+def test_slow_motion_is_slow(window):
+    window.choose("Speed", "1/100")
+    window.page.get_by_role("button", name="Restart").click()
+    window.wait(lambda: window.time() == 0.0)
+    window.field("Pause").uncheck()
+    window.page.wait_for_timeout(1500)
+    assert window.time() < 0.2
+    at_rest(window)
+    window.choose("Speed", "1")
+
+
+@pytest.mark.parametrize(("label", "number"), [
+    ("Size x [m]", 0.4), ("Size y [m]", 0.7), ("Size z [m]", 1.5), ("Tilt [°]", 50),
+    ("Weight moment [N m]", 9), ("Spin x [rad/s]", 4), ("Spin y [rad/s]", -4),
+    ("Spin z [rad/s]", 9),
+])  # fmt: skip
+def test_every_slider_of_the_start_changes_the_picture(window, label, number):
+    window.tab("Start")
+    before = at_rest(window)
+    window.put(label, number)
+    window.wait(lambda: window.picture() != before)
+    assert window.time() == 0.0
+
+
+def test_another_body_is_another_picture(window):
+    window.tab("Start")
+    window.put("Weight moment [N m]", 0)
+    before = at_rest(window)
+    window.choose("Body", "cylinder")
+    window.wait(lambda: window.picture() != before)
+
+
+def test_schemes_can_be_chosen_and_taken_away(window):
+    window.tab("Run")
+    window.choose("Scheme 2", "akw")
+    window.wait(lambda: "akw" in window.status().split("energy")[0])
+    window.choose("Scheme 3", "off")
+    window.wait(lambda: "quat_em" not in window.status().split("energy")[0])
+    at_rest(window)
+
+
+def test_the_step_and_the_curves_can_be_chosen(window):
+    window.tab("Run")
+    window.put("Step [ms]", 200)
+    window.choose("Curves", "energy and momentum")
+    window.wait(lambda: "energy [J]" in window.status())
+    window.page.keyboard.press("Escape")
+    window.page.get_by_role("button", name="Step").click()
+    window.wait(lambda: window.time() == pytest.approx(0.2))
+
+
+def test_torques_of_sliders_and_keys_act_and_are_saved(window):
+    window.tab("Push")
+    window.put("Torque x", 0.5)
+    window.field("Pause").uncheck()
+    window.wait(lambda: window.time() > 1.0)
+    window.page.get_by_role("button", name="Release").click()
+    window.page.wait_for_timeout(300)
+    window.page.keyboard.press("i")
+    time = window.time()
+    window.wait(lambda: window.time() > time + 1.0)
+    at_rest(window)
+    records = np.load(io.BytesIO(saved(window, "Trajectory, NumPy")))
+    assert records["names"][0] == "forward_euler"
+    torque, momentum = records["torque_2"], records["angular_momentum_2"]
+    assert torque[:, 0].max() > 0
+    assert torque[:, 1].max() > 0
+    assert torque[-1].tolist() == [0, 0, 0]
+    assert np.linalg.norm(momentum[-1] - momentum[0]) > 0.1
+    text = saved(window, "Trajectory, CSV").decode()
+    assert text.startswith("run,name,time,qw,")
+    lengths = [len(records[f"time_{k + 1}"]) for k in range(len(records["names"]))]
+    assert text.count("\n") == 1 + sum(lengths)
+
+
+def test_a_video_can_be_taken_home(window):
+    assert saved(window, "Video, MP4")[4:8] == b"ftyp"
+
+
+def test_a_scheme_that_explodes_is_shown_in_red(window):
+    window.tab("Start")
+    window.put("Spin y [rad/s]", 30)
+    window.field("Pause").uncheck()
+    window.wait(lambda: "failed at t =" in window.status())
+    window.wait(lambda: window.page.evaluate(_COLOR_OF_FAILURE) == "rgb(213, 60, 50)")
+    time = window.time()
+    window.wait(lambda: window.time() > time + 0.5)  # the other goes on
+
+
+def test_a_task_is_flown_by_a_controller_from_another_start(window):
+    window.tab("Run")
+    window.choose("Scene", "RigidTop-v0")
+    # The trained policy comes first, and with it torch.
+    window.wait(lambda: "angle to the goal" in window.status(), seconds=120.0)
+    window.choose("Acts 1", "lqr")
+    window.wait(lambda: "lqr, quat_em" in window.status())
+    window.choose("Scheme 1", "akw")
+    window.put("Substeps", 8)
+    window.wait(lambda: "lqr, akw" in window.status())
+    time = window.time()
+    window.wait(lambda: window.time() > time + 0.3)
+    at_rest(window)
+    window.tab("Start")
+    window.put("Seed", 12)
+    window.wait(lambda: window.time() == 0.0)
+    window.field("Pause").uncheck()
+
+
+def test_what_cannot_be_is_said_and_the_page_goes_on(window):
+    window.tab("Run")
+    window.choose("Scene", "ScalableSpin-v0")
+    window.wait(lambda: "scalable_em" in window.status())
+    window.choose("Scheme 1", "forward_euler")
+    window.wait(lambda: "integrator must support" in window.status())
+    window.choose("Scheme 1", "the task's own")
+    window.wait(lambda: "integrator must support" not in window.status())
+    time = window.time()
+    window.wait(lambda: window.time() != time)

@@ -1,0 +1,58 @@
+"""Ten minutes of the interactive page with three schemes side by side; `make soak` runs it.
+
+RBGYM_SOAK_SECONDS changes how long. Skipped where there is no Chromium or no playwright.
+"""
+
+import os
+import re
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import view_page
+
+pytest.importorskip("playwright", reason="playwright is not installed: make .venv/.browser")
+
+SECONDS = float(os.environ.get("RBGYM_SOAK_SECONDS", "600"))
+SCHEMES = ("quat_em", "imidm", "akw")
+_EVERY = 5.0  # s between two measurements
+
+
+def resident(process):
+    """Memory of a process [MB]."""
+    text = Path(f"/proc/{process.pid}/status").read_text()
+    return int(re.search(r"VmRSS:\s+(\d+) kB", text).group(1)) / 1024
+
+
+@pytest.mark.skipif(view_page.chromium() is None, reason="there is no Chromium")
+def test_ten_minutes_with_three_schemes_leak_no_memory():
+    arguments = [part for name in SCHEMES for part in ("--integrator", name)]
+    arguments += ["--dt", "0.02"]
+    with view_page.served(*arguments) as (url, process), view_page.window() as window:
+        window.open(url)
+        cdp = window.page.context.new_cdp_session(window.page)
+        cdp.send("HeapProfiler.enable")
+        server, heap, drawn, start = [], [], window.drawn(), time.monotonic()
+        while time.monotonic() - start < SECONDS:
+            turn = len(server)
+            # In the first half the world begins anew every half minute; in the second it goes on
+            # for longer than its histories are.
+            if turn % 6 == 2 and time.monotonic() - start < SECONDS / 2:
+                window.page.get_by_role("button", name="Restart").click()
+            if turn % 6 == 4:
+                window.page.keyboard.press("l")
+            window.page.wait_for_timeout(1000 * _EVERY)
+            cdp.send("HeapProfiler.collectGarbage")
+            server.append(resident(process))
+            heap.append(cdp.send("Runtime.getHeapUsage")["usedSize"] / 2**20)
+        rate = (window.drawn() - drawn) / (time.monotonic() - start)
+        assert window.errors() == []
+        print(f"\n{rate:.1f} pictures a second; server and browser [MB], every {_EVERY:g} s:")
+        print(" ".join(f"{value:.1f}" for value in server))
+        print(" ".join(f"{value:.1f}" for value in heap))
+    third = len(server) // 3
+    # MB; what a browser and NumPy hold back for later comes and goes.
+    for sizes in (server, heap):
+        assert np.mean(sizes[-third:]) - np.mean(sizes[third : 2 * third]) < 5.0
