@@ -4,31 +4,55 @@ from typing import Annotated
 
 import typer
 
-from rbgym.agents.commands.app import app
+from rbgym.agents.commands import completion
+from rbgym.agents.commands.app import SEE, app, examples
 from rbgym.agents.commands.options import EnvArgs, Unpickle, numbers, pairs
 
 
-@app.command()
+@app.command(
+    rich_help_panel=SEE,
+    epilog=examples(
+        "rbgym view -i forward_euler -i imidm -i quat_em",
+        "rbgym view --env AttitudeSlew-v0 --policy pd --policy pretrained --policy bang_bang",
+        "rbgym view --mgl 20 --omega 0,0,50 --tilt 30",
+    ),
+)
 def view(
     env: Annotated[
-        str | None, typer.Option(help="Environment, see rbgym list; default a free body.")
+        str | None,
+        typer.Option(
+            help="Environment, see rbgym list; default a free body.",
+            autocompletion=completion.environments,
+        ),
     ] = None,
     integrator: Annotated[
-        list[str] | None, typer.Option(help="Scheme; up to three run side by side.")
+        list[str] | None,
+        typer.Option(
+            "--integrator",
+            "-i",
+            help="Scheme; up to three run side by side.",
+            autocompletion=completion.integrators,
+        ),
     ] = None,
     policy: Annotated[
         list[str] | None,
-        typer.Option(help="Who acts: 'pretrained', a controller, a folder; one for each run."),
+        typer.Option(
+            help="Who acts: 'pretrained', a controller, a folder; one for each run.",
+            autocompletion=completion.policies,
+        ),
     ] = None,
-    dt: Annotated[float, typer.Option(help="Time step of a free body [s].")] = 0.05,
+    dt: Annotated[float, typer.Option(help="Time step of a free body, in s.")] = 0.05,
     inertia: Annotated[
-        str | None, typer.Option(help="Of a free body: 3 or 9 numbers [kg m^2]; default a box.")
+        str | None,
+        typer.Option(help="Of a free body: 3 principal moments or 9 tensor entries, in kg m^2."),
     ] = None,
-    omega: Annotated[str, typer.Option(help="Start rates, body axes [rad/s].")] = "0.05,0.05,5",
-    tilt: Annotated[float, typer.Option(help="Start tilt about x [degrees].")] = 0.0,
-    mgl: Annotated[float, typer.Option(help="Heavy top: m g l [N m]; 0 for none.")] = 0.0,
+    omega: Annotated[
+        str, typer.Option(help="Start rates about the body axes, in rad/s.")
+    ] = "0.05,0.05,5",
+    tilt: Annotated[float, typer.Option(help="Start tilt about x, in degrees.")] = 0.0,
+    mgl: Annotated[float, typer.Option(help="Heavy top: m g l, in N m; 0 for none.")] = 0.0,
     seed: Annotated[int, typer.Option(help="Start of an environment.")] = 0,
-    speed: Annotated[str, typer.Option(help="1/100 to 100.")] = "1",
+    speed: Annotated[str, typer.Option(help="Of the simulation to the clock, 1/100 to 100.")] = "1",
     env_arg: EnvArgs = None,
     unpickle: Unpickle = None,
     host: Annotated[
