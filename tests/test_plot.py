@@ -253,6 +253,21 @@ def test_bands_leave_out_what_has_ended_and_end_with_the_last():
     assert high[1] == pytest.approx(np.percentile([1.0, 0.5], 95))
 
 
+def test_pointing_leaves_out_the_attitude_where_none_counts():
+    runs = {"a": Errors(np.arange(3.0), np.zeros(3), np.array([0.3, 0.2, 0.1]))}
+    (rate,) = drawn(rbgym.plot.pointing(runs, (0.1, 0.2))).axes
+    assert rate.get_ylabel() == "rate error [rad/s]"
+    assert rate.get_legend() is not None
+    assert rate.get_lines()[-1].get_ydata()[0] == 0.2  # settled
+
+
+def test_errors_below_what_is_shown_leave_the_axis_upright():
+    runs = {"a": Errors(np.arange(3.0), np.full(3, 1e-9), np.full(3, 1e-9))}
+    for ax in drawn(rbgym.plot.pointing(runs)).axes:
+        low, high = ax.get_ylim()
+        assert low < high
+
+
 def test_pointing_shows_degrees_and_what_counts_as_settled():
     runs = {"a": Errors(TIME, ANGLES, ANGLES), "b": Errors(TIME, ANGLES[:, 0], ANGLES[:, 0])}
     attitude, rate = drawn(rbgym.plot.pointing(runs, (0.1, 0.2))).axes

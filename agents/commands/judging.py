@@ -16,7 +16,7 @@ from rbgym.agents.commands.options import (
     Ray,
     Unpickle,
     beside,
-    pairs,
+    env_args,
     to_write,
 )
 
@@ -79,16 +79,16 @@ def evaluate(
     env, contenders = comparison.contenders([*targets, *(policy or [])], env, unpickle)
     with bar() as shown:
         evaluations = comparison.judge(env, contenders, episodes, Counter(shown, "policies"))
+    if as_json:
+        reports.print_json({name: e.as_dict() for name, e in evaluations.items()})
+    else:
+        reports.print_evaluations(evaluations)
     if plot:
         from rbgym.agents.plots import plot_comparison
 
         plot_comparison(evaluations, plot)
     if video:
         videos.film(video, env, contenders, episode=video_episode)
-    if as_json:
-        reports.print_json({name: e.as_dict() for name, e in evaluations.items()})
-    else:
-        reports.print_evaluations(evaluations)
 
 
 @app.command(
@@ -122,7 +122,7 @@ def card(
     from rbgym.agents.engines import spread_over
     from rbgym.agents.terminal import Counter, bar
 
-    kwargs = pairs("env-arg", env_arg)
+    kwargs = env_args(env_arg)
     with bar() as shown:
         spread = spread_over(ray, Counter(shown, "sets of episodes"))
         made = make_card(env, policy or (), episodes=episodes, env_kwargs=kwargs, spread=spread)

@@ -7,7 +7,7 @@ import typer
 
 from rbgym.agents.commands import completion
 from rbgym.agents.commands.app import TRAIN, app, examples
-from rbgym.agents.commands.options import Env, EnvArgs, Json, folder_to_make, pairs, say
+from rbgym.agents.commands.options import Env, EnvArgs, Json, env_args, folder_to_make, pairs, say
 
 
 @app.command(
@@ -85,7 +85,7 @@ def train(
         seed=seed,
         hyperparameters=hyperparameters,
         changes=pairs("set", change),
-        env_kwargs=pairs("env-arg", env_arg),
+        env_kwargs=env_args(env_arg),
         resume=not overwrite,
         report=say,
         timesteps=timesteps,

@@ -24,6 +24,17 @@ def to_write(path: Path | None) -> Path | None:
     return path
 
 
+def to_draw(path: Path | None) -> Path | None:
+    """The same of a plot, whose ending says in which format."""
+    if path is not None:
+        from matplotlib.backend_bases import FigureCanvasBase
+
+        known = sorted(FigureCanvasBase.filetypes)
+        if path.suffix and path.suffix[1:] not in known:
+            raise typer.BadParameter(f"must end in one of {known}, got {str(path)!r}")
+    return to_write(path)
+
+
 def beside(path: Path | None) -> Path | None:
     """A path that files with its name and endings are written beside: in a folder to be made."""
     folder_to_make(None if path is None else path.parent)
@@ -51,7 +62,7 @@ def say(message: str) -> None:
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-Plot = Annotated[Path | None, typer.Option(help="Write a plot to this file.", callback=to_write)]
+Plot = Annotated[Path | None, typer.Option(help="Write a plot to this file.", callback=to_draw)]
 Env = Annotated[
     str,
     typer.Argument(help="Environment, see rbgym list.", autocompletion=completion.environments),
@@ -84,6 +95,14 @@ def pairs(name: str, texts: list[str] | None) -> dict[str, Any]:
             found[key] = read_yaml(value)
         except yaml.YAMLError as error:
             raise ValueError(f"--{name} {key} must be YAML: {error}") from None
+    return found
+
+
+def env_args(texts: list[str] | None) -> dict[str, Any]:
+    """Arguments of an environment, which is stepped without being looked at; or ValueError."""
+    found = pairs("env-arg", texts) if texts else {}
+    if "render_mode" in found:
+        raise ValueError("--env-arg must not name render_mode: evaluate --video makes a film")
     return found
 
 

@@ -96,9 +96,9 @@ def simulate(
     )
     if csv:
         reports.write_trajectories(trajectories, csv)
+    _show(names, trajectories, as_json)
     if plot:
         _draw(names, trajectories, dt, plot)
-    _show(names, trajectories, as_json)
     for message in failed:
         typer.echo(f"rbgym: {message}", err=True)
     if failed:

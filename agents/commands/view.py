@@ -6,7 +6,7 @@ import typer
 
 from rbgym.agents.commands import completion
 from rbgym.agents.commands.app import SEE, app, examples
-from rbgym.agents.commands.options import EnvArgs, Unpickle, numbers, pairs
+from rbgym.agents.commands.options import EnvArgs, Unpickle, env_args, numbers
 
 
 @app.command(
@@ -78,7 +78,7 @@ def view(
         tilt=tilt,
         mgl=mgl,
         seed=seed,
-        env_kwargs=pairs("env-arg", env_arg) if env_arg else {},
+        env_kwargs=env_args(env_arg),
         unpickle=unpickle,
     )
     launch.launch(setup, speed=speed, host=host, port=port, names=name or (), opens=open_)

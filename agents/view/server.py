@@ -11,6 +11,7 @@ import http
 import io
 import ipaddress
 import logging
+import re
 import socket
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -27,6 +28,7 @@ LARGEST_FRAME = 64 * 1024  # bytes; the largest that a page sends is under one t
 MOST_CLIENTS = 64
 _LOG = logging.getLogger(__name__)
 _PATHS = ("/", "/index.html")
+_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?")
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 # viser's client is one file with its scripts, styles, workers and WebAssembly in it.
 _HEADERS = {
@@ -48,6 +50,9 @@ def open_server(host: str, port: int, names: Collection[str] = ()) -> viser.Vise
     addresses. Raises OSError where the address cannot be had.
     """
     _refuse_bad_address(host, port)
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"name must be that of a machine, such as lab.example, got {name!r}")
     # viser prints a box of its own; the command says where the page is.
     with _guarded(host, names), contextlib.redirect_stdout(io.StringIO()):
         return viser.ViserServer(host=host, port=port, label="rbgym", verbose=False)
@@ -69,9 +74,14 @@ def _refuse_bad_address(host: str, port: int) -> None:
     """viser would try a thousand ports at an address that is not this machine's."""
     if not 0 <= port < 65536:
         raise ValueError(f"port must be from 0 to 65535, got {port}")
-    family, kind, protocol, _, address = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0]
-    with socket.socket(family, kind, protocol) as trial:
-        trial.bind(address)
+    try:
+        family, kind, protocol, _, own = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as trial:
+            trial.bind(own)
+    except OSError as error:
+        raise ValueError(
+            f"host must be an address of this machine, got {host!r}: {error}"
+        ) from None
 
 
 @contextlib.contextmanager

@@ -91,6 +91,11 @@ def setup_of(
 
     Raises ValueError for more than there are places, and for what does not go together.
     """
+    for name, least in (("tilt", -math.inf), ("mgl", 0.0), ("seed", 0)):
+        value = given.get(name, 0)
+        if not (math.isfinite(value) and value >= least):
+            allowed = "finite" if least < 0 else "finite and not negative"
+            raise ValueError(f"{name} must be {allowed}, got {value!r}")
     scene = env or FREE
     own = Setup().schemes if scene == FREE else (OWN,)
     count = max(len(schemes), len(policies), 0 if schemes or policies else len(own))

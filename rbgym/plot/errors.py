@@ -1,6 +1,6 @@
 """How far controlled bodies are from their goal: errors over time, and when they settle."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -52,28 +52,30 @@ def quantiles(values: Array, percents: tuple[float, ...] = (5.0, 50.0, 95.0)) ->
 def pointing(
     runs: Mapping[str, Errors], settled: tuple[float, float] | None = None, title: str = ""
 ) -> Figure:
-    """Attitude error [deg] and rate error [rad/s] over time [s], by name.
+    """Attitude error [deg], where one counts, and rate error [rad/s] over time [s], by name.
 
     Of several episodes the median, and the band that holds 90 %. settled: angle [rad] and rate
     [rad/s] within which the task counts as done, drawn as thin lines. Errors below 1e-3 are cut
     off. Raises ValueError for no run.
     """
     _require("runs", runs)
-    figure = style.picture(7.0, 4.8, title)
-    above, below = style.rows(figure, 2)
+    turning = _an_attitude_counts(runs.values())
+    figure = style.picture(7.0, 4.8 if turning else 2.8, title)
+    axes = style.rows(figure, 2 if turning else 1)
     for k, (name, run) in enumerate(runs.items()):
-        _draw_errors(above, k, run.time, np.degrees(run.attitude), name)
-        _draw_errors(below, k, run.time, run.rate, name)
+        if turning:
+            _draw_errors(axes[0], k, run.time, np.degrees(run.attitude), name)
+        _draw_errors(axes[-1], k, run.time, run.rate, name)
     if settled is not None:
-        above.axhline(np.degrees(settled[0]), color="black", linewidth=0.6)
-        below.axhline(settled[1], color="black", linewidth=0.6)
-    above.set_ylabel("attitude error [deg]")
-    below.set_ylabel("rate error [rad/s]")
+        for ax, limit in zip(axes[::-1], (settled[1], np.degrees(settled[0])), strict=False):
+            ax.axhline(limit, color="black", linewidth=0.6)
+    axes[0].set_ylabel("attitude error [deg]")
+    axes[-1].set_ylabel("rate error [rad/s]")
     thin = "" if settled is None else "  (thin lines: what counts as settled)"
-    below.set_xlabel(f"time [s]{thin}")
-    for ax in (above, below):
+    axes[-1].set_xlabel(f"time [s]{thin}")
+    for ax in axes:
         _log_errors(ax)
-    above.legend()
+    axes[0].legend()
     return figure
 
 
@@ -87,7 +89,7 @@ def card(rows: Mapping[str, Settled], settled: tuple[float, float], title: str =
     _require("rows", rows)
     figure = style.picture(8.6, 3.2, title)
     left, right = figure.subplots(1, 2)
-    turning = any(np.nanmax(row.errors.attitude) > 0 for row in rows.values())
+    turning = _an_attitude_counts(row.errors for row in rows.values())
     for k, (name, row) in enumerate(rows.items()):
         errors = np.degrees(row.errors.attitude) if turning else row.errors.rate
         left.plot(row.errors.time, quantiles(errors)[1], label=name, **style.line(k))
@@ -118,9 +120,14 @@ def _draw_errors(ax: Axes, number: int, time: Array, values: Array, name: str) -
         style.band(ax, number, time, low, high)
 
 
+def _an_attitude_counts(errors: Iterable[Errors]) -> bool:
+    """Whether there is one to be reached: without, the error is zero throughout."""
+    return any(np.nanmax(one.attitude) > 0 for one in errors)
+
+
 def _log_errors(ax: Axes) -> None:
     ax.set_yscale("log")
-    ax.set_ylim(bottom=_LEAST)
+    ax.set_ylim(_LEAST, max(ax.get_ylim()[1], 10 * _LEAST))
     ax.yaxis.set_minor_formatter(NullFormatter())
 
 

@@ -75,6 +75,7 @@ WRONG = [
     ("evaluate folder", "--unpickle", ["ppo"], "'folder/policy.json' is not there"),
     ("evaluate pd", "--episodes", ["0", "-1", "257"], "episodes must be from 1 to 256"),
     ("evaluate pd", "--plot", ["folder", "nowhere/x.png"], "must be a file"),
+    ("evaluate pd", "--plot", ["x.foo"], "must end in one of"),
     ("evaluate pd", "--video", ["x.avi"], "--video must"),
     ("evaluate pd --video x.gif", "--video-episode", ["-1", "256"], "--video-episode must be from"),
     ("card", "env", ["CartPole-v1"], "env_id must be a task of rbgym"),
@@ -82,7 +83,24 @@ WRONG = [
     ("card RigidTop-v0", "--policy", ["b_dot"], "env must have magnetorquers"),
     ("card RigidTop-v0", "--episodes", ["0"], "episodes must be from 1 to 256"),
     ("card RigidTop-v0", "--out", ["file/x"], "must be a folder"),
+    ("card RigidTop-v0", "--env-arg", ["render_mode=human"], "must not name render_mode"),
     ("card RigidTop-v0", "--env-arg", ["integrator=akv"], "did you mean 'akw'"),
+    ("view", "--env", ["CartPole-v7"], "doesn't exist"),
+    ("view", "--integrator", ["akv", "akw -i imid -i trap -i rrr"], "integrator"),
+    ("view --env RigidTop-v0", "--policy", ["pid"], "did you mean 'pd'"),
+    ("view", "--policy", ["pd"], "policy must be left out without an env"),
+    ("view", "--dt", ["0", "nan"], "dt must be a positive finite number"),
+    ("view", "--inertia", ["1,2"], "inertia must be 3 or 9 comma-separated numbers"),
+    ("view", "--omega", ["1,2"], "omega must be 3 comma-separated numbers"),
+    ("view", "--tilt", ["nan"], "tilt must be finite"),
+    ("view", "--mgl", ["-1", "inf"], "mgl must be finite and not negative"),
+    ("view", "--seed", ["-1"], "seed must be finite and not negative"),
+    ("view", "--speed", ["3"], "speed must be one of"),
+    ("view --env RigidTop-v0", "--env-arg", ["dt"], "--env-arg must be KEY=VALUE"),
+    ("view --env RigidTop-v0 --policy folder", "--unpickle", ["ppo"], "'folder/policy.json'"),
+    ("view", "--host", ["192.0.2.1"], "host must be an address of this machine"),
+    ("view", "--port", ["-1", "65536"], "port must be from 0 to 65535"),
+    ("view", "--name", ["a/b"], "name must be that of a machine"),
     ("validate", "names", ["akv"], "did you mean 'akw'"),
     ("validate akw", "--case", ["moon"], "cases must be among"),
     ("validate akw", "--steps", ["0", "-2"], "steps must be a positive integer"),
@@ -150,7 +168,7 @@ NUMBERS = [
 
 @pytest.mark.parametrize(("name", "option"), NUMBERS)
 def test_a_word_is_no_number(name, option, tmp_path, monkeypatch):
-    given = [name, "RigidTop-v0", option, "x"] if name not in ("simulate", "bench") else [
+    given = [name, "RigidTop-v0", option, "x"] if name not in ("simulate", "bench", "view") else [
         name, option, "x"]  # fmt: skip
     message = f"Invalid value for '{option}'"
     assert_refused(message, given, tmp_path, monkeypatch)

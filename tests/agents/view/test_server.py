@@ -142,8 +142,10 @@ def test_names_of_the_machine_can_be_given():
 def test_a_bad_address_is_refused_before_anything_is_opened():
     with pytest.raises(ValueError, match="port must be from 0 to 65535, got 70000"):
         open_server("127.0.0.1", 70000)
-    with pytest.raises(OSError):
+    with pytest.raises(ValueError, match="host must be an address of this machine, got '192"):
         open_server("192.0.2.1", 0)
+    with pytest.raises(ValueError, match="name must be that of a machine, such as .* got 'a/b'"):
+        open_server("127.0.0.1", 0, ["a/b"])
 
 
 def test_a_viser_that_could_not_be_guarded_is_refused(monkeypatch):
