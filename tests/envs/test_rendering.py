@@ -226,6 +226,15 @@ def test_the_station_stands_behind_the_dock_on_the_x_axis_of_the_target():
     assert np.allclose(scene.body.vertices.mean(axis=0), (1.0, 0.5, 0.0), atol=0.01)
 
 
+def test_a_flyer_too_large_for_the_station_docks_to_nothing_that_is_drawn():
+    env = make("FreeFlyer-v0", body=rbgym.RigidBody([50.0, 50.0, 50.0], mass=1.0))
+    env.reset(seed=0)
+    scene = scene_of(env)
+    # The cube's half edge is sqrt(6 * 50 / 1) / 2 = 8.7 m, and the dock is 0.6 m before the middle.
+    assert scene.body.mesh.exit_of((-1.0, 0.0, 0.0))[0] > 0.6
+    assert scene.parts == ()
+
+
 def test_a_skater_is_drawn_in_the_size_that_she_has_and_is_to_have():
     env = make("ScalableSpin-v0")
     at(env, (1, 0, 0, 0), (0.0, 0.0, 2.0), scale=0.8, target_spin=4.0)
@@ -286,6 +295,16 @@ def test_the_polhode_is_the_path_of_the_angular_velocity_in_the_body():
     reach = np.linalg.norm(scene.polhode, axis=1).max()
     np.testing.assert_allclose(scene.polhode / reach, np.array(rates) / longest, rtol=1e-12)
     assert reach > scene.body.mesh.radius  # not hidden in the body
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_fewer_than_two_points_are_no_path(count):
+    scene = scene_of_motion(
+        rbgym.RigidBody([6.0, 8.0, 3.0]), (1, 0, 0, 0), (0, 0, 1),
+        trace=np.tile((1.0, 0.0, 0.0, 0.0), (count, 1)), polhode=np.ones((count, 3)),
+    )  # fmt: skip
+    assert scene.curves == ()
+    assert scene.polhode is None
 
 
 def test_a_lane_of_a_vector_env_has_the_scene_of_the_single_env_with_its_seed():
