@@ -12,9 +12,9 @@ from family import SLEW, at, make
 from rbgym.envs.rendering import Caption, scene_of, scene_of_motion, solid_of, solids
 from rbgym.envs.rendering.camera import Camera
 from rbgym.envs.rendering.labels import figures, lines_of
-from rbgym.envs.rendering.scene import Vector, arrows_from, drawn_length
+from rbgym.envs.rendering.scene import Part, Vector, arrows_from, drawn_length
 from rbgym.envs.rendering.trail import Trail
-from rbgym.envs.rendering.view import BEFORE, BEHIND, in_order, seen
+from rbgym.envs.rendering.view import BEFORE, BEHIND, in_order, runs, seen
 from rbgym.potentials import HeavyTop
 from rbgym.quaternion import from_rotation_vector, rotate
 
@@ -112,6 +112,44 @@ def test_the_sphere_that_a_camera_is_put_around_fits_in_its_picture():
     off = np.hypot(*(camera.project(points)[0] - camera.middle).T)
     assert off.max() <= 240.0
     assert off.max() > 230.0
+
+
+def test_a_line_that_passes_the_eye_is_cut_before_it():
+    camera = Camera(np.array([0.0, -10.0, 0.0]), np.zeros(3), (480, 480))
+    start, end = np.array([1.0, 0.0, 2.0]), np.array([-0.5, -20.0, 2.0])
+    (inside,), kept = camera.cut(np.array([[end, end - 1.0], [start, end]]))
+    assert kept.tolist() == [1]
+    assert np.allclose(inside[0], start)
+    # It ends on the line, where it is 4 x 480 pixels above the middle: 2 m, at this depth.
+    depth = 2.0 * camera.scale / (4 * 480)
+    share = (10.0 - depth) / 20.0
+    assert np.allclose(inside[1], start + share * (end - start))
+    level = np.array([[[0.0, 0.0, 0.0], [0.0, -20.0, 0.0]]])
+    assert np.allclose(camera.cut(level)[0][0, 1], (0.0, -9.5, 0.0))  # a twentieth of 10 m
+    forwards, backwards = (camera.cut(np.array([pair]))[0] for pair in ([start, end], [end, start]))
+    assert np.allclose(forwards, backwards[:, ::-1])
+
+
+def test_a_curve_around_the_eye_is_drawn_where_it_is_before_it_and_within_some_widths():
+    camera = Camera(np.array([0.0, -10.0, 0.0]), np.zeros(3), (480, 480))
+    turn = np.linspace(0.0, 2 * np.pi, 73)
+    # Begins and ends behind the eye, and passes before it.
+    ring = camera.eye + 3.0 * np.stack([np.sin(turn), -np.cos(turn), 0.1 + 0.0 * turn], axis=1)
+    (run,) = runs(ring, camera)
+    pixels, depths = camera.project(run)
+    assert np.abs(pixels - camera.middle).max() <= 4 * 480 * (1 + 1e-9)
+    assert depths.max() == pytest.approx(3.0)
+    # All that is in the picture is kept.
+    x, y, _ = (ring - camera.eye).T
+    within = np.abs(x) < math.tan(math.radians(13.0)) * y
+    assert all((np.abs(run - point).max(axis=1) < 1e-12).any() for point in ring[within])
+
+
+def test_of_a_solid_about_the_eye_nothing_is_drawn_far_beyond_the_picture():
+    camera = Camera(np.array([0.0, -10.0, 0.0]), np.zeros(3), (480, 480))
+    huge = Part("goal", solids.box((30.0, 30.0, 30.0)), np.array([0.0, -12.0, 0.0]))
+    solid = seen(huge, camera)
+    assert len(solid.corners) == len(solid.edges) == 0
 
 
 def test_of_a_box_at_most_three_sides_are_seen_and_they_are_those_that_look_to_the_camera():
