@@ -37,7 +37,7 @@ class Camera:
         size: tuple[int, int],
         seen_from: tuple[float, float],
     ) -> "Camera":
-        """The camera to whose picture the sphere of this `radius` [m] about `center` is inscribed.
+        """The camera in whose picture the sphere of this `radius` [m] about `center` just fits.
 
         seen_from: azimuth, from the x axis towards y, and elevation [rad], of the camera.
         """
@@ -47,7 +47,9 @@ class Camera:
         towards = np.array(
             [flat * math.cos(azimuth), flat * math.sin(azimuth), math.sin(elevation)]
         )
-        return cls(center + radius / math.sin(_FIELD / 2) * towards, center, size)
+        # As far as it is high above the middle there is room; below there is a little more.
+        half = math.atan(2 * _HIGH * math.tan(_FIELD / 2))
+        return cls(center + radius / math.sin(half) * towards, center, size)
 
     @functools.cached_property
     def axes(self) -> Array:
