@@ -13,11 +13,22 @@ from rbgym.envs.rendering import colors
 
 Frame = NDArray[np.uint8]
 FORMATS = (".mp4", ".gif")
+_LEAST = 2  # hundredths of a second that a picture of a GIF stands: less is not shown as told
+
+
+def possible_rate(rate: float, kind: str) -> float:
+    """The frame rate that a kind of file can have nearest to `rate`: pictures of a GIF stand whole
+    hundredths of a second."""
+    return 100 / _hundredths(rate) if kind == ".gif" else rate
+
+
+def _hundredths(rate: float) -> int:
+    return max(round(100 / rate), _LEAST)
 
 
 def write(path: Path, frames: Iterable[Frame], rate: float, kind: str | None = None) -> None:
     """Write frames, (height, width, 3) each, as they come. rate: of them in a second. kind: one of
-    FORMATS, default the ending of `path`."""
+    FORMATS, default the ending of `path`; a GIF has the `possible_rate`."""
     (_write_gif if (kind or path.suffix) == ".gif" else _write_mp4)(path, iter(frames), rate)
 
 
@@ -41,7 +52,8 @@ def _write_mp4(path: Path, frames: Iterator[Frame], rate: float) -> None:
 def _write_gif(path: Path, frames: Iterator[Frame], rate: float) -> None:
     first = few_colors(next(frames))
     rest = (few_colors(frame) for frame in frames)
-    first.save(path, "GIF", save_all=True, append_images=rest, duration=round(1000 / rate), loop=0)
+    shown = 10 * _hundredths(rate)  # ms
+    first.save(path, "GIF", save_all=True, append_images=rest, duration=shown, loop=0)
 
 
 def few_colors(frame: Frame) -> Any:

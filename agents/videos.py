@@ -15,7 +15,7 @@ from rbgym.agents.cases import TEST_SEEDS, start_of
 from rbgym.agents.comparison import Contender
 from rbgym.agents.run_folder import replacing
 from rbgym.agents.terminal import bar
-from rbgym.agents.video_files import FORMATS, Frame, require_writer, write
+from rbgym.agents.video_files import FORMATS, Frame, possible_rate, require_writer, write
 from rbgym.envs.rendering import Scene, scene_of
 from rbgym.envs.rendering.canvas import load_pygame
 from rbgym.envs.rendering.trail import Trail
@@ -34,13 +34,14 @@ class Timing(NamedTuple):
     speed: float
 
     @classmethod
-    def of(cls, dt: float, steps: int) -> "Timing":
-        """That of an episode of so many steps of dt seconds: in its own time, unless it is too
-        long or too short to be watched."""
+    def of(cls, dt: float, steps: int, kind: str = ".mp4") -> "Timing":
+        """That of an episode of so many steps of dt seconds, in a kind of file: in its own time or
+        nearly so, unless it is too long or too short to be watched."""
         whole = dt * steps
         speed = max(whole / _LONGEST, 1.0) * min(whole / _SHORTEST, 1.0)
         stride = max(math.floor(speed / (_RATE * dt)), 1)
-        return cls(stride, speed / (stride * dt), speed)
+        rate = possible_rate(speed / (stride * dt), kind)
+        return cls(stride, rate, rate * stride * dt)
 
 
 def film(
@@ -57,7 +58,7 @@ def film(
     seed, start = start_of(env_id, episode)
     plays = [_Play(one, env_id, seed, start, alone=len(contenders) == 1) for one in contenders]
     try:
-        timing = Timing.of(plays[0].dt, plays[0].steps)
+        timing = Timing.of(plays[0].dt, plays[0].steps, path.suffix)
         with replacing(path) as temporary, bar() as shown:
             frames = shown.track(_frames(plays, timing, size), description=f"filming {path.name}")
             write(temporary, frames, timing.rate, kind=path.suffix)

@@ -71,6 +71,11 @@ class _Described:
         self.render_mode = checked_mode(render_mode)
         self.metadata = {**self.metadata, "render_fps": frame_rate(self.dt)}
 
+    def _forget(self, lanes: NDArray[np.intp]) -> None:
+        """Drop the paths that pictures show of episodes that are no more."""
+        if self._viewer is not None:
+            self._viewer.forget(lanes.tolist())
+
     def _close_viewer(self) -> None:
         if self._viewer is not None:
             self._viewer.close()
@@ -188,6 +193,7 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
             seed = int(self.np_random.integers(2**63))
         out = np.empty((1, episodes.setup.width), dtype=np.float32)
         _begin(episodes, lanes, [seed], out, drawn=not placed)
+        self._forget(lanes)
         if self.render_mode == "human":
             self.render()
         return self._presented(out[0]), LazyInfo(SingleInfo(episodes.snapshot()))
@@ -288,6 +294,7 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         if len(lanes) < n:
             out[:] = episodes.observations()
         _begin(episodes, lanes, [seeds[i] for i in lanes], out, drawn=not placed)
+        self._forget(lanes)
         mask = np.zeros(n, dtype=bool)
         mask[lanes] = True
         if self.render_mode == "human":

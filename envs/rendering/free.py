@@ -30,6 +30,7 @@ def scene_of_motion(
     quaternion (4,), body to world; angular_velocity (3,) [rad/s, body axes]. rate_limit: rate that
     is drawn as the longest arrow, default the present one. trace: (k, 4), earlier attitudes; the
     path of the body axis `traced` is drawn. polhode: (k, 3), angular velocities [rad/s, body axes].
+    Of either, fewer than two are no path, and nothing is drawn.
     """
     q, omega = np.asarray(quaternion, float), np.asarray(angular_velocity, float)
     part = Part("body", solid_of(body, potential), quaternion=q)
@@ -43,6 +44,9 @@ def scene_of_motion(
     curves: tuple[Curve, ...] = ()
     if trace is not None and len(np.asarray(trace)) > 1:
         curves = (Curve("trace", axis_path(part, trace, traced), colors.TRACE),)
+    path = None
+    if polhode is not None and len(np.asarray(polhode)) > 1:
+        path = on_ellipsoid(part, polhode)
     standing = isinstance(potential, HeavyTop)
     return Scene(
         body=part,
@@ -52,7 +56,7 @@ def scene_of_motion(
         vectors=vectors,
         arrows=arrows_from(part, vectors, reach),
         curves=curves,
-        polhode=None if polhode is None else on_ellipsoid(part, polhode),
+        polhode=path,
         center=np.array([0.0, 0.0, 0.4 * reach if standing else 0.0]),
         radius=1.55 * reach,
         floor=0.0 if standing else None,

@@ -102,13 +102,16 @@ def wall(body: Part) -> Part:
 
 
 def station(ends: Any, body: Part, state: dict[str, Array]) -> Part | None:
-    """What a flyer docks to, where there is such a thing: a sphere as large as lets it touch."""
+    """What a flyer docks to, where there is such a thing: a sphere as large as lets it touch. None
+    for a flyer that is so large that it would reach beyond the sphere's middle."""
     while not isinstance(ends, Berth):
         if not hasattr(ends, "ends"):
             return None
         ends = ends.ends
     q = state["target_quaternion"]
     radius = ends.behind - body.mesh.exit_of((-1.0, 0.0, 0.0))[0]
+    if radius <= 0:
+        return None
     return Part("station", sphere(radius), rotate(q, np.array([-ends.behind, 0.0, 0.0])), q)
 
 

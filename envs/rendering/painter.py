@@ -63,6 +63,8 @@ class Painter:
     def _ball(self, part: Part, camera: Camera) -> None:
         """A sphere, shaded in rings from its rim to where the light meets it."""
         (middle,), (depth,) = camera.project(part.position[None])
+        if depth <= camera.near:
+            return
         radius = camera.scale * part.mesh.radius * part.scale / depth
         color: Color = tuple(part.mesh.colors[0].tolist())
         self.canvas.disc(middle, radius + self.unit, colors.OUTLINE)
@@ -95,7 +97,10 @@ class Painter:
 
     def _arrow(self, arrow: Arrow, camera: Camera) -> None:
         plain = not arrow.unit  # an axis, which has no magnitude
-        tail, tip = camera.project(np.stack([arrow.tail, arrow.tail + arrow.shaft]))[0]
+        ends, _ = camera.cut(np.stack([arrow.tail, arrow.tail + arrow.shaft])[None])
+        if len(ends) == 0:
+            return
+        tail, tip = camera.project(ends[0])[0]
         width = (1.6 if plain else 4.0) * self.unit
         if np.hypot(*(tip - tail)) < 1.0:
             self.canvas.disc(tip, width, arrow.color)

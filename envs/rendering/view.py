@@ -48,13 +48,16 @@ def seen(part: Part, camera: Camera) -> Solid:
     mesh, vertices = part.mesh, part.vertices
     normals = mesh.normals @ part.rotation.T
     front = np.sum(normals * (camera.eye - vertices[mesh.faces[:, 0]]), axis=1) > 0
-    pixels, _ = camera.project(vertices)
+    pixels, depths = camera.project(vertices)
+    # A face that comes too near is left out.
+    front &= (depths[mesh.faces] > camera.near).all(axis=1)
     met = np.maximum(normals[front] @ (camera.axes.T @ _LIGHT), 0.0)
     bright = _DARKEST + (1.05 - _DARKEST) * met
     fills = np.minimum(mesh.colors[front] * bright[:, None], 255).astype(int)
     edges = mesh.edges
     sides = front[edges.faces]
     drawn = (edges.sharp & sides.any(axis=1)) | (sides[:, 0] != sides[:, 1])
+    drawn &= (depths[edges.ends] > camera.near).all(axis=1)
     return Solid(pixels[mesh.faces[front]], fills.tolist(), pixels[edges.ends[drawn]])
 
 
@@ -80,7 +83,21 @@ def _items(scene: Scene, camera: Camera) -> Iterator[Item]:
         side = _side(arrow.facing, arrow.tail, True, camera)
         yield Item(side, camera.depth(arrow.tail + arrow.shaft), arrow)
     for curve in (*scene.curves, *_polhode(scene)):
-        yield from _pieces(curve, wall, middle, camera)
+        for points in runs(curve.points, camera):
+            piece = Curve(curve.name, points, curve.color, curve.dashed)
+            yield from _pieces(piece, wall, middle, camera)
+
+
+def runs(points: Array, camera: Camera) -> list[Array]:
+    """The parts of a line through points (n, 3) that can be drawn, (k, 3) each."""
+    segments, kept = camera.cut(np.stack([points[:-1], points[1:]], axis=1))
+    if len(kept) == 0:
+        return []
+    apart = (np.diff(kept) > 1) | (segments[1:, 0] != segments[:-1, 1]).any(axis=1)
+    return [
+        np.concatenate([part[:, 0], part[-1:, 1]])
+        for part in np.split(segments, np.flatnonzero(apart) + 1)
+    ]
 
 
 def _side(facing: Array | None, place: Array, nearer: bool, camera: Camera) -> int:

@@ -45,6 +45,12 @@ class Viewer:
             self._window = Window()
         self._window.show(tiled(frames), rate)
 
+    def forget(self, lanes: list[int]) -> None:
+        """Drop the trails of lanes that were reset: the same seed may begin otherwise, or be drawn
+        first at a later time, which a trail by itself would take for the same episode."""
+        for lane in lanes:
+            self.trails.pop(lane, None)
+
     def close(self) -> None:
         """Close the window, if there is one."""
         if self._window is not None:

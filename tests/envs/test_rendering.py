@@ -12,9 +12,9 @@ from family import SLEW, at, make
 from rbgym.envs.rendering import Caption, scene_of, scene_of_motion, solid_of, solids
 from rbgym.envs.rendering.camera import Camera
 from rbgym.envs.rendering.labels import figures, lines_of
-from rbgym.envs.rendering.scene import Vector, arrows_from, drawn_length
+from rbgym.envs.rendering.scene import Part, Vector, arrows_from, drawn_length
 from rbgym.envs.rendering.trail import Trail
-from rbgym.envs.rendering.view import BEFORE, BEHIND, in_order, seen
+from rbgym.envs.rendering.view import BEFORE, BEHIND, in_order, runs, seen
 from rbgym.potentials import HeavyTop
 from rbgym.quaternion import from_rotation_vector, rotate
 
@@ -109,9 +109,48 @@ def test_the_sphere_that_a_camera_is_put_around_fits_in_its_picture():
     camera = Camera.around((1.0, 2.0, 3.0), 0.7, (480, 480), (0.3, 0.4))
     directions = np.random.default_rng(0).normal(size=(500, 3))
     points = (1.0, 2.0, 3.0) + 0.7 * directions / np.linalg.norm(directions, axis=1)[:, None]
-    off = np.hypot(*(camera.project(points)[0] - camera.middle).T)
-    assert off.max() <= 240.0
-    assert off.max() > 230.0
+    pixels = camera.project(points)[0]
+    assert pixels.min() >= 0.0
+    assert pixels.max() <= 480.0
+    assert pixels[:, 1].min() < 5.0  # and no smaller than need be
+
+
+def test_a_line_that_passes_the_eye_is_cut_before_it():
+    camera = Camera(np.array([0.0, -10.0, 0.0]), np.zeros(3), (480, 480))
+    start, end = np.array([1.0, 0.0, 2.0]), np.array([-0.5, -20.0, 2.0])
+    (inside,), kept = camera.cut(np.array([[end, end - 1.0], [start, end]]))
+    assert kept.tolist() == [1]
+    assert np.allclose(inside[0], start)
+    # It ends on the line, where it is 4 x 480 pixels above the middle: 2 m, at this depth.
+    depth = 2.0 * camera.scale / (4 * 480)
+    share = (10.0 - depth) / 20.0
+    assert np.allclose(inside[1], start + share * (end - start))
+    level = np.array([[[0.0, 0.0, 0.0], [0.0, -20.0, 0.0]]])
+    assert np.allclose(camera.cut(level)[0][0, 1], (0.0, -9.5, 0.0))  # a twentieth of 10 m
+    forwards, backwards = (camera.cut(np.array([pair]))[0] for pair in ([start, end], [end, start]))
+    assert np.allclose(forwards, backwards[:, ::-1])
+
+
+def test_a_curve_around_the_eye_is_drawn_where_it_is_before_it_and_within_some_widths():
+    camera = Camera(np.array([0.0, -10.0, 0.0]), np.zeros(3), (480, 480))
+    turn = np.linspace(0.0, 2 * np.pi, 73)
+    # Begins and ends behind the eye, and passes before it.
+    ring = camera.eye + 3.0 * np.stack([np.sin(turn), -np.cos(turn), 0.1 + 0.0 * turn], axis=1)
+    (run,) = runs(ring, camera)
+    pixels, depths = camera.project(run)
+    assert np.abs(pixels - camera.middle).max() <= 4 * 480 * (1 + 1e-9)
+    assert depths.max() == pytest.approx(3.0)
+    # All that is in the picture is kept.
+    x, y, _ = (ring - camera.eye).T
+    within = np.abs(x) < math.tan(math.radians(13.0)) * y
+    assert all((np.abs(run - point).max(axis=1) < 1e-12).any() for point in ring[within])
+
+
+def test_of_a_solid_about_the_eye_nothing_is_drawn_far_beyond_the_picture():
+    camera = Camera(np.array([0.0, -10.0, 0.0]), np.zeros(3), (480, 480))
+    huge = Part("goal", solids.box((30.0, 30.0, 30.0)), np.array([0.0, -12.0, 0.0]))
+    solid = seen(huge, camera)
+    assert len(solid.corners) == len(solid.edges) == 0
 
 
 def test_of_a_box_at_most_three_sides_are_seen_and_they_are_those_that_look_to_the_camera():
@@ -226,6 +265,15 @@ def test_the_station_stands_behind_the_dock_on_the_x_axis_of_the_target():
     assert np.allclose(scene.body.vertices.mean(axis=0), (1.0, 0.5, 0.0), atol=0.01)
 
 
+def test_a_flyer_too_large_for_the_station_docks_to_nothing_that_is_drawn():
+    env = make("FreeFlyer-v0", body=rbgym.RigidBody([50.0, 50.0, 50.0], mass=1.0))
+    env.reset(seed=0)
+    scene = scene_of(env)
+    # The cube's half edge is sqrt(6 * 50 / 1) / 2 = 8.7 m, and the dock is 0.6 m before the middle.
+    assert scene.body.mesh.exit_of((-1.0, 0.0, 0.0))[0] > 0.6
+    assert scene.parts == ()
+
+
 def test_a_skater_is_drawn_in_the_size_that_she_has_and_is_to_have():
     env = make("ScalableSpin-v0")
     at(env, (1, 0, 0, 0), (0.0, 0.0, 2.0), scale=0.8, target_spin=4.0)
@@ -286,6 +334,16 @@ def test_the_polhode_is_the_path_of_the_angular_velocity_in_the_body():
     reach = np.linalg.norm(scene.polhode, axis=1).max()
     np.testing.assert_allclose(scene.polhode / reach, np.array(rates) / longest, rtol=1e-12)
     assert reach > scene.body.mesh.radius  # not hidden in the body
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_fewer_than_two_points_are_no_path(count):
+    scene = scene_of_motion(
+        rbgym.RigidBody([6.0, 8.0, 3.0]), (1, 0, 0, 0), (0, 0, 1),
+        trace=np.tile((1.0, 0.0, 0.0, 0.0), (count, 1)), polhode=np.ones((count, 3)),
+    )  # fmt: skip
+    assert scene.curves == ()
+    assert scene.polhode is None
 
 
 def test_a_lane_of_a_vector_env_has_the_scene_of_the_single_env_with_its_seed():

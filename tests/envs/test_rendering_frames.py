@@ -161,6 +161,32 @@ def test_a_copy_of_an_env_that_was_drawn_goes_on_with_the_same_pictures():
         assert np.array_equal(other.render(), env.render())
 
 
+def test_after_a_reset_the_picture_is_that_of_an_env_which_had_no_other_episode():
+    runs = [((0.8, 0.6, 0.0, 0.0), 1), ((1.0, 0.0, 0.0, 0.0), 3)]
+    used, fresh = (make("RigidTop-v0", render_mode="rgb_array") for _ in range(2))
+    for env, episodes in ((used, runs), (fresh, runs[1:])):
+        for quaternion, steps in episodes:
+            at(env, quaternion)
+            for _ in range(steps):
+                env.step(np.full(3, 0.3))
+            frame = env.render()
+            env.step(np.full(3, 0.3))
+            last = env.render()
+    assert np.array_equal(used.render(), fresh.render())
+    assert (last != frame).any()
+
+
+def test_a_reset_of_some_lanes_keeps_the_paths_of_the_others():
+    vec = many("RigidTop-v0", n=2, render_mode="rgb_array")
+    for options in (None, {"reset_mask": np.array([True, False])}):
+        vec.reset(seed=4, options=options)
+        for _ in range(2):
+            vec.step(np.zeros((2, 3)))
+        vec.render()
+    # The first lane is drawn at its old instant again, the other at a new one.
+    assert [len(vec._viewer.trails[lane].points) for lane in (0, 1)] == [1, 2]
+
+
 # --- modes ----------------------------------------------------------------------------------
 
 
