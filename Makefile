@@ -111,7 +111,7 @@ learning-study: .venv/.dev  ## train on three integrators and judge on exact phy
 	$(BIN)/python docs/studies/integrators_and_learning.py
 
 pictures: .venv/.dev  ## draw the pictures of the README and the documentation anew
-	for name in energy tumble frames conventions plots; do $(BIN)/python docs/pictures/$$name.py; done
+	for name in energy tumble frames conventions work_precision plots; do $(BIN)/python docs/pictures/$$name.py; done
 
 mutations: .venv/.dev  ## plant faults in a copy of the package; the validation must catch each
 	$(BIN)/python tests/mutations.py

@@ -20,7 +20,17 @@ KINDS = (
     "| quantity | declared | claims | least | largest | bound | kept |",
     f"|---|---|{'---:|' * 5}",
 )
-SAID = "| scheme | quantity | said | measured | |", "|---|---|---|---:|---|"
+SAID = "| scheme | of | quantity | said | measured | bound | |", "|---|---|---|---|---:|---|---|"
+# The motions of rbgym/validation/cases.py, in words.
+OF = {
+    "betsch_free": "free body (6, 8, 3)",
+    "betsch_top": "cone in steady precession",
+    "krysl_free": "free body (0.9144, 1.098, 1.66)",
+    "krysl_slow_top": "slow top",
+    "krysl_fast_top": "fast top",
+    "krysl_wall": "body on the soft wall",
+    "krenk_brick": "free brick (13, 5, 10)",
+}
 
 Claim = dict[str, Any]
 
@@ -58,6 +68,15 @@ def kinds(kept: dict[str, Any]) -> str:
     return "\n".join([head, "", *KINDS, *rows])
 
 
+def limit(claim: Claim) -> str:
+    """The bound in words: of a distance where a number from 1 on is said, else upper or lower."""
+    bound = f"{claim['bound']:.2g}"
+    if claim["declared"].isdigit() and int(claim["declared"]) > 0:
+        return f"off by {bound}"
+    upper = claim["passed"] == (claim["measured"] <= claim["bound"])
+    return f"at most {bound}" if upper else f"above {bound}"
+
+
 def papers(kept: dict[str, Any]) -> str:
     """The papers' claims, one table each."""
     parts = []
@@ -65,8 +84,9 @@ def papers(kept: dict[str, Any]) -> str:
         whole = all(claim["passed"] for claim in paper["claims"])
         verdict = "reproduced" if whole else "not reproduced in full"
         rows = [
-            f"| `{claim['integrator']}` | {claim['quantity']} | {claim['declared']} "
-            f"| {claim['measured']:.3g} | {'' if claim['passed'] else 'differs'} |"
+            f"| `{claim['integrator']}` | {OF[claim['case']]} | {claim['quantity']} "
+            f"| {claim['declared']} | {claim['measured']:.3g} | {limit(claim)} "
+            f"| {'' if claim['passed'] else 'differs'} |"
             for claim in paper["claims"]
         ]
         title = f"**{paper['name']}**, {paper['source']}: {verdict}."

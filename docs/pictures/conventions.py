@@ -106,7 +106,7 @@ def momentum() -> Any:
         for axis, colour in zip(np.eye(3), BODY, strict=True):
             arrow(axes, 0.5 * rotate(q, axis), colour, "", 1.4)
         arrow(axes, 0.9 * L / np.linalg.norm(L), MOMENTUM, "$L$", 2.6)
-        arrow(axes, 0.8 * omega / np.linalg.norm(omega), RATE, r"$\omega$", 2.6)
+        arrow(axes, 0.8 * omega / np.linalg.norm(omega), RATE, r"$\Omega$", 2.6)
     return figure
 
 

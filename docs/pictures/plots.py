@@ -105,10 +105,10 @@ def learning() -> Figure:
 
 
 def work_precision() -> Figure:
-    """Attitude error against time, of a free body under a held torque."""
-    from rbgym.validation.figures import work_precision as measured
+    """A free body under a held torque."""
+    from work_precision import measured
 
-    panel = measured(["quat_em", "imidm", "pdmv", "mkrk_rk4", "rkn4"]).panels[0]
+    panel = measured(["quat_em", "imidm", "pdmv", "mkrk_rk4", "rkn4"])[0]
     curves = {line.label: (line.x, line.y) for line in panel.lines}
     return rbgym.plot.work_precision(curves, work=panel.x, error="attitude error [rad]")
 
