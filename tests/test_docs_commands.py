@@ -46,7 +46,7 @@ def parse(words):
     ids = {word for word in words if re.fullmatch(r"[A-Z]\w+-v\d", word)}
     assert "--module" in words or ids <= set(ENVIRONMENTS)
     name, command, rest = group.resolve_command(context, list(words))
-    if rest:
+    if rest and rest != ["--help"]:
         command.make_context(name, rest, parent=context)
 
 
