@@ -130,8 +130,8 @@ clean:  ## remove environments, builds and caches; runs/ stays
 	$(call create_venv,$(@D))
 
 .venv/.agents: pyproject.toml constraints.txt | .venv/.created
-	@echo "installing rbgym[agents,render] in .venv"
-	@$(BIN)/python -P $(PIP_INSTALL) -c constraints.txt -e '.[agents,render]'
+	@echo "installing rbgym[agents,render,view] in .venv"
+	@$(BIN)/python -P $(PIP_INSTALL) -c constraints.txt -e '.[agents,render,view]'
 	@touch $@
 
 .venv/.dev: pyproject.toml constraints.txt | .venv/.created

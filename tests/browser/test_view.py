@@ -100,8 +100,7 @@ def test_every_slider_of_the_start_changes_the_picture(window, label, number):
     window.tab("Start")
     before = at_rest(window)
     window.put(label, number)
-    window.wait(lambda: window.picture() != before)
-    assert window.time() == 0.0
+    window.wait(lambda: window.picture() != before and window.time() == 0.0)
 
 
 def test_another_body_is_another_picture(window):
@@ -132,21 +131,32 @@ def test_the_step_and_the_curves_can_be_chosen(window):
 
 
 def test_torques_of_sliders_and_keys_act_and_are_saved(window):
+    window.tab("Run")
+    window.put("Step [ms]", 20)
+    window.wait(lambda: window.time() == 0.0)
     window.tab("Push")
-    window.put("Torque x", 0.5)
+    window.put("Strength", 0.5)
+    for axis, share in zip("xyz", (0.5, -0.25, 0.75), strict=True):
+        window.put(f"Torque {axis}", share)
+        window.page.wait_for_timeout(200)  # nobody works two sliders faster than that
     window.field("Pause").uncheck()
     window.wait(lambda: window.time() > 1.0)
     window.page.get_by_role("button", name="Release").click()
-    window.page.wait_for_timeout(300)
-    window.page.keyboard.press("i")
-    time = window.time()
-    window.wait(lambda: window.time() > time + 1.0)
+    for key in "jlikuo":
+        window.page.keyboard.press(key)
+        time = window.time()
+        window.wait(lambda time=time: window.time() > time + 0.6)
     at_rest(window)
     records = np.load(io.BytesIO(saved(window, "Trajectory, NumPy")))
     assert records["names"][0] == "forward_euler"
     torque, momentum = records["torque_2"], records["angular_momentum_2"]
-    assert torque[:, 0].max() > 0
-    assert torque[:, 1].max() > 0
+    slid = torque[(torque != 0).all(axis=1)]
+    assert len(slid)
+    assert np.allclose(slid / slid[:, :1], (1, -0.5, 1.5))
+    pushed = torque[(torque != 0).sum(axis=1) == 1]
+    assert (pushed.max(axis=0) > 0).all()
+    assert (pushed.min(axis=0) < 0).all()
+    assert pushed.max() == pytest.approx(slid[0, 0] / 0.5)  # a key is a slider at its end
     assert torque[-1].tolist() == [0, 0, 0]
     assert np.linalg.norm(momentum[-1] - momentum[0]) > 0.1
     text = saved(window, "Trajectory, CSV").decode()
@@ -155,8 +165,16 @@ def test_torques_of_sliders_and_keys_act_and_are_saved(window):
     assert text.count("\n") == 1 + sum(lengths)
 
 
-def test_a_video_can_be_taken_home(window):
-    assert saved(window, "Video, MP4")[4:8] == b"ftyp"
+def test_a_video_of_the_last_seconds_can_be_taken_home(window, tmp_path):
+    window.tab("Save")
+    window.put("Video of the last [s]", 2)
+    film = saved(window, "Video, MP4")
+    assert film[4:8] == b"ftyp"
+    from moviepy import VideoFileClip
+
+    (tmp_path / "film.mp4").write_bytes(film)
+    with VideoFileClip(str(tmp_path / "film.mp4")) as clip:
+        assert clip.duration == pytest.approx(2.0, abs=0.25)
 
 
 def test_a_scheme_that_explodes_is_shown_in_red(window):
@@ -186,6 +204,30 @@ def test_a_task_is_flown_by_a_controller_from_another_start(window):
     window.put("Seed", 12)
     window.wait(lambda: window.time() == 0.0)
     window.field("Pause").uncheck()
+
+
+def test_every_run_of_a_task_can_have_an_actor_of_its_own(window):
+    window.tab("Run")
+    for run, name in ((2, "pd"), (3, "lqr")):
+        window.choose(f"Scheme {run}", "the task's own")
+        window.choose(f"Acts {run}", name)
+        window.wait(lambda name=name: f"{name}, quat_em" in window.status())
+    window.choose("Scheme 3", "off")
+
+
+def test_the_next_episode_comes_by_itself_where_that_is_wanted(window):
+    window.tab("Run")
+    window.field("Next episode by itself").uncheck()
+    window.choose("Speed", "100")
+    window.page.get_by_role("button", name="Restart").click()
+    window.wait(lambda: window.time() > 9.9)  # an episode has 10 s, and 0.1 s of them pass
+    window.page.wait_for_timeout(500)
+    time = window.time()
+    window.page.wait_for_timeout(1000)
+    assert window.time() == time
+    window.choose("Speed", "1")
+    window.field("Next episode by itself").check()
+    window.wait(lambda: window.time() < 5.0)
 
 
 def test_what_cannot_be_is_said_and_the_page_goes_on(window):
