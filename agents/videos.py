@@ -1,5 +1,6 @@
 """Videos of an episode of the test set, as policies and controllers play it, side by side."""
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -58,9 +59,11 @@ def film(
     seed, start = start_of(env_id, episode)
     plays = [_Play(one, env_id, seed, start, alone=len(contenders) == 1) for one in contenders]
     try:
-        timing = Timing.of(plays[0].dt, plays[0].steps, path.suffix)
+        longest = max(plays, key=lambda play: play.dt * play.steps)
+        timing = Timing.of(longest.dt, longest.steps, path.suffix)
         with replacing(path) as temporary, bar() as shown:
-            frames = shown.track(_frames(plays, timing, size), description=f"filming {path.name}")
+            pictures = _frames(plays, timing, longest.dt, size)
+            frames = shown.track(pictures, description=f"filming {path.name}")
             write(temporary, frames, timing.rate, kind=path.suffix)
     finally:
         for play in plays:
@@ -92,7 +95,7 @@ class _Play:
         named = isinstance(one.policy, str)
         self.policy = controllers.make(one.policy, self.env) if named else one.policy
         self.trail, self.state = Trail(), None
-        self.over = self.succeeded = False
+        self.over, self.succeeded, self.taken = False, False, 0
         self.start = np.ones(1, dtype=np.bool_)
         self.observation, _ = self.env.reset(seed=seed)
         self.scene = self._look()
@@ -103,20 +106,23 @@ class _Play:
 
     @property
     def steps(self) -> int:
-        """Control periods of an episode at most."""
+        """Control periods of an episode at most; of one without a limit, those that are filmed."""
         limit = self.env.unwrapped.episodes.setup.limit  # type: ignore[attr-defined]
         return int(limit) if math.isfinite(limit) else _ENDLESS
 
-    def step(self) -> None:
-        """One control period, unless the episode is over."""
-        if self.over:
-            return
+    def go_on(self, until: float) -> None:
+        """Step to an instant [s], or to the end of the episode."""
+        while not self.over and self.taken * self.dt < until - 1e-9:
+            self._step()
+
+    def _step(self) -> None:
         actions, self.state = self.policy.predict(
             self.observation, state=self.state, episode_start=self.start, deterministic=True
         )
         self.observation, _, terminated, truncated, _ = self.env.step(actions)
         self.start = terminated | truncated
-        self.over = bool(self.start[0])
+        self.taken += 1
+        self.over = bool(self.start[0]) or self.taken >= self.steps
         self.scene = self._look()
 
     def _look(self) -> Scene:
@@ -137,17 +143,17 @@ class _Play:
         self.env.close()
 
 
-def _frames(plays: Sequence[_Play], timing: Timing, size: int) -> Iterator[Frame]:
+def _frames(plays: Sequence[_Play], timing: Timing, dt: float, size: int) -> Iterator[Frame]:
+    """Pictures of all plays at the same instants, `timing.stride` steps of dt [s] apart."""
     from rbgym.envs.rendering.painter import Painter
 
     painter, idle = Painter((size, size)), 0
-    while True:
+    for number in itertools.count(1):
         pictures = [painter.paint(play.titled(timing.speed)) for play in plays]
         yield np.concatenate(pictures, axis=1)
         done = all(play.succeeded or play.over for play in plays)
         idle = idle + 1 if done else 0
         if idle > _AFTER * timing.rate:
             return
-        for _ in range(timing.stride):
-            for play in plays:
-                play.step()
+        for play in plays:
+            play.go_on(number * timing.stride * dt)

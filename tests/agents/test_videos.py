@@ -1,5 +1,6 @@
 """Videos of episodes, read back."""
 
+import math
 import sys
 
 import numpy as np
@@ -30,6 +31,29 @@ def test_a_film_shows_the_episode_of_each_contender_abreast_in_its_own_time(tmp_
     left, right = np.abs(first - last)[:, :96], np.abs(first - last)[:, 96:]
     assert right.mean() > 2 * left.mean() > 0
     assert list(tmp_path.iterdir()) == [file]
+
+
+def played(**env_kwargs):
+    """What films make of a body that nobody turns."""
+    _, (idle,) = comparison.contenders(["idle"], "AttitudeSlew-v0")
+    _, start = videos.start_of("AttitudeSlew-v0", 0)
+    one = idle._replace(env_kwargs=env_kwargs)
+    return videos._Play(one, "AttitudeSlew-v0", 0, start, alone=True)
+
+
+def test_contenders_of_other_control_periods_are_shown_at_the_same_instant():
+    for dt in (0.05, 0.1):
+        play = played(dt=dt)
+        play.go_on(0.3)
+        assert play.env.unwrapped.state["time"][0] == pytest.approx(0.3)
+
+
+def test_of_an_episode_without_a_limit_so_many_steps_are_filmed(monkeypatch):
+    monkeypatch.setattr(videos, "_ENDLESS", 5)
+    play = played(max_episode_steps=-1)
+    play.go_on(math.inf)
+    assert play.over
+    assert play.env.unwrapped.state["time"][0] == pytest.approx(5 * play.dt)
 
 
 def test_a_gif_repeats_and_keeps_its_colours(tmp_path):
