@@ -11,6 +11,7 @@ BENCH_ARGS ?=
 RUN ?= runs/demo
 
 BIN := .venv/bin
+PEERS := .venv-bench/bin/python
 PIP_INSTALL := -m pip install -q --disable-pip-version-check --no-input
 # Tests that need no learning library, for the environment with Ray's Gymnasium.
 NO_AGENTS := --ignore=tests/agents
@@ -19,9 +20,20 @@ NO_AGENTS := --ignore=tests/agents
 NO_PAPERS := --ignore=tests/validation --ignore=tests/test_elliptic.py --ignore=tests/test_orders.py \
     $(addprefix --ignore=,$(wildcard tests/test_textbook*.py tests/test_docs*.py)) \
     --ignore=tests/test_plot.py --ignore=tests/test_html.py \
-    $(addprefix --ignore=tests/envs/test_,wheels.py actuators.py bodies.py)
+    $(addprefix --ignore=tests/envs/test_,wheels.py actuators.py bodies.py) \
+    --ignore=tests/fuzz/test_engine.py --ignore=tests/fuzz/test_surface.py
 # Timed tests, whose result is no pass or fail (`make bench`), and long ones (`make soak`).
 NO_BENCHMARKS := --ignore=tests/benchmarks --ignore=tests/soak --ignore=tests/browser
+# What an older or newer dependency could break: how Gymnasium, NumPy, Numba and the libraries of the
+# extras are called. The physics itself does not depend on them.
+comma := ,
+EXTRAS_OF_VERSIONS := agents,evolve,test,tune,view
+VERSION_TESTS := $(addprefix tests/,test_cache.py test_checks.py test_html.py test_plot.py test_sb3.py \
+    test_simulate.py testing/test_plugin.py testing/test_strategies.py agents/view \
+    $(addprefix envs/test_,info.py rendering.py reset.py rigid_top.py) \
+    $(addprefix agents/test_,cli.py cli_tables.py policies.py training.py)) \
+    'tests/envs/test_family.py::test_gymnasiums_checker_has_nothing_to_say[AttitudeReach-v0]' \
+    -k 'not agree_bit_for_bit'
 
 define create_venv
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -32,8 +44,9 @@ define create_venv
 	@touch $@
 endef
 
-.PHONY: help demo test check lint types docs pytest pytest-rllib wheel-test bench validate
+.PHONY: help demo test check lint types docs pytest pytest-rllib wheel-test bench performance validate
 .PHONY: mutations format clean soak test-browser train-all cards learning-study pictures
+.PHONY: test-lowest test-newest lowest-pins dist wheel-policies licences
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -80,11 +93,54 @@ wheel-test: .venv/.dev .venv-wheel/.created  ## build the wheel, install it else
 	    || { cat "$$tmp/build.log" >&2; exit 1; }; \
 	rm -rf .venv-wheel/lib/python*/site-packages/rbgym{,-*}; \
 	.venv-wheel/bin/python -P $(PIP_INSTALL) -c constraints.txt "$$tmp"/*.whl; \
+	.venv-wheel/bin/python -P -m pip check --disable-pip-version-check; \
 	root=$$PWD && cd "$$tmp" && "$$root/.venv-wheel/bin/python" -I "$$root/tests/wheel_smoke.py" *.whl "$$root"
 
-bench: .venv/.dev  ## timed tests and throughput
+wheel-policies: .venv/.dev .venv-wheel-agents/.created  ## judge all trained policies from the wheel, offline
+	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT; tests/build_dist.sh "$$tmp" .venv; \
+	rm -rf .venv-wheel-agents/lib/python*/site-packages/rbgym{,-*}; \
+	.venv-wheel-agents/bin/python -P $(PIP_INSTALL) -c constraints.txt "$$(echo "$$tmp"/*.whl)[agents]"; \
+	offline="unshare --map-root-user --net"; $$offline true 2> /dev/null || offline=; \
+	echo "network: $${offline:-left, only proxies lead nowhere}"; \
+	root=$$PWD && cd "$$tmp" && $$offline "$$root/.venv-wheel-agents/bin/python" -I "$$root/tests/wheel_policies.py"
+
+# From the last commit alone, twice with the same bytes, and each archive installed by itself.
+dist: .venv/.dev .venv-release/.tools  ## build dist/ for a release, and try both archives
+	@if [ -n "$$(git status --porcelain)" ]; then echo "dist/ is built from the last commit, without your changes" >&2; fi
+	@rm -rf dist && tests/build_dist.sh dist .venv
+	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && root=$$PWD; \
+	tests/build_dist.sh "$$tmp/again" .venv && diff -r dist "$$tmp/again"; \
+	.venv-release/bin/twine check --strict dist/*; \
+	for archive in dist/*; do \
+	    rm -rf "$$tmp/env" && $(PYTHON) -m venv "$$tmp/env"; \
+	    "$$tmp/env/bin/python" -P $(PIP_INSTALL) -c constraints.txt "$$archive"; \
+	    "$$tmp/env/bin/python" -P -m pip check --disable-pip-version-check; \
+	    (cd "$$tmp" && env/bin/python -I "$$root/tests/wheel_smoke.py" "$$root"/dist/*.whl "$$root"); \
+	done
+	@sha256sum dist/*
+
+licences: .venv-release/.tools  ## list the licences of all that rbgym brings: docs/licences.md
+	.venv-release/bin/python docs/generate_licences.py
+
+test-lowest: .venv-lowest/.test  ## tests with the lowest versions that pyproject.toml declares
+	.venv-lowest/bin/pytest $(PYTEST_ARGS) $(VERSION_TESTS)
+
+# Not reproducible, by intention: it tells what the indexes will give to users tomorrow. torch stays.
+test-newest: .venv-newest/.created  ## the same tests with the newest versions that there are
+	@.venv-newest/bin/python -P $(PIP_INSTALL) -U --upgrade-strategy eager \
+	    -c <(grep '^torch==' constraints.txt) -e '.[$(EXTRAS_OF_VERSIONS)]'
+	@echo "not what constraints.txt pins:"; comm -13 <(sort constraints.txt) <(.venv-newest/bin/python -P \
+	    -m pip list --format=freeze --disable-pip-version-check | tr A-Z_ a-z- | sed 's/+cpu$$//' | sort)
+	.venv-newest/bin/pytest $(PYTEST_ARGS) $(VERSION_TESTS)
+
+# What can be had of the peers is in an environment of its own.
+bench: .venv/.dev .venv-bench/.peers  ## timed tests, and rbgym beside its peers; BENCH_ARGS="--quick single"
 	@if [ -d tests/benchmarks ]; then $(BIN)/pytest tests/benchmarks -s; fi
-	$(BIN)/rbgym bench $(BENCH_ARGS)
+	$(BIN)/rbgym bench
+	$(PEERS) -W ignore -m benchmarks $(BENCH_ARGS)
+
+performance: .venv-bench/.peers  ## write docs/performance.md from the last whole `make bench`
+	$(PEERS) -m benchmarks.page runs/bench
 
 validate: .venv/.dev  ## everything that `rbgym validate` measures, with a page: report.html
 	$(BIN)/rbgym validate --html report.html
@@ -98,7 +154,7 @@ test-browser: .venv/.browser  ## `rbgym view` in a headless Chromium, if there i
 	    $(BIN)/pytest tests/browser -q; \
 	else echo "skipped the tests of the page in a browser: there is no chromium"; fi
 
-soak: .venv/.browser  ## long checks: trainings killed ten times each, ten minutes of the page
+soak: .venv/.browser  ## long checks: hostile input, full disks, kills, drift over 1e8 steps, the page
 	$(BIN)/pytest tests/soak -q
 
 train-all: .venv/.dev  ## train every policy that the package ships, and write what came of it
@@ -116,17 +172,26 @@ pictures: .venv/.dev  ## draw the pictures of the README and the documentation a
 mutations: .venv/.dev  ## plant faults in a copy of the package; the validation must catch each
 	$(BIN)/python tests/mutations.py
 
+# Matplotlib 3.9 uses names that pyparsing 3.3 gave up. What a build of torch for GPUs brings is left out.
+lowest-pins: .venv-release/.tools  ## resolve the lowest versions anew: constraints-lowest.txt
+	@{ echo "# The lowest versions that pyproject.toml declares, with the newest of what these need."; \
+	    echo "# Written by \`make lowest-pins\`; \`make test-lowest\` installs them."; \
+	    .venv-release/bin/uv pip compile -q --python-version 3.11 --resolution lowest-direct \
+	        $(addprefix --extra ,$(subst $(comma), ,$(EXTRAS_OF_VERSIONS))) --no-header --no-annotate \
+	        -c <(grep '^torch==' constraints.txt; echo 'pyparsing<3.3') pyproject.toml \
+	        | grep -vE '^(nvidia|cuda)-|^triton='; } > constraints-lowest.txt
+
 format: .venv/.dev  ## fix what ruff can fix
 	$(BIN)/ruff check --fix-only
 	$(BIN)/ruff format
 
 clean:  ## remove environments, builds and caches; runs/ stays
-	rm -rf .venv .venv-rllib .venv-wheel build docs/build dist *.egg-info .mypy-tree
+	rm -rf .venv .venv-* build docs/build dist *.egg-info .mypy-tree
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis
-	find rbgym envs agents tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find rbgym envs agents tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Stamp files: an environment is installed again only when what it is made from has changed.
-.venv/.created .venv-rllib/.created .venv-wheel/.created:
+.venv/.created $(patsubst %,.venv-%/.created,bench lowest newest release rllib wheel wheel-agents):
 	$(call create_venv,$(@D))
 
 .venv/.agents: pyproject.toml constraints.txt | .venv/.created
@@ -147,4 +212,25 @@ clean:  ## remove environments, builds and caches; runs/ stays
 .venv-rllib/.test: pyproject.toml constraints-rllib.txt | .venv-rllib/.created
 	@echo "installing rbgym[evolve,rllib,test] in .venv-rllib"
 	@.venv-rllib/bin/python -P $(PIP_INSTALL) -c constraints-rllib.txt -e '.[evolve,rllib,test]'
+	@touch $@
+
+.venv-lowest/.test: pyproject.toml constraints-lowest.txt | .venv-lowest/.created
+	@echo "installing rbgym[$(EXTRAS_OF_VERSIONS)] at its lowest in .venv-lowest"
+	@.venv-lowest/bin/python -P $(PIP_INSTALL) -c constraints-lowest.txt -e '.[$(EXTRAS_OF_VERSIONS)]'
+	@.venv-lowest/bin/python -P -m pip check --disable-pip-version-check
+	@touch $@
+
+.venv-release/.tools: pyproject.toml constraints-rllib.txt | .venv-release/.created
+	@echo "installing rbgym[all,release] in .venv-release"
+	@.venv-release/bin/python -P $(PIP_INSTALL) -c constraints-rllib.txt -e '.[all,release]'
+	@touch $@
+
+.venv-bench/.peers: pyproject.toml benchmarks/requirements.txt | .venv-bench/.created
+	@echo "installing rbgym[agents] and what it is measured against in .venv-bench"
+	@$(PEERS) -P $(PIP_INSTALL) -c benchmarks/requirements.txt -e '.[agents]'
+	@$(PEERS) -P $(PIP_INSTALL) --only-binary :all: -r benchmarks/requirements.txt \
+	    || grep -v '^#' benchmarks/requirements.txt | while read -r peer; do \
+	        $(PEERS) -P $(PIP_INSTALL) --only-binary :all: -c benchmarks/requirements.txt "$$peer" \
+	            || echo "left out: $$peer" >&2; \
+	    done
 	@touch $@

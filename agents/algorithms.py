@@ -28,7 +28,7 @@ _OURS = frozenset(
 
 def algorithm(name: str) -> type[BaseAlgorithm]:
     """The class of that name; ValueError if there is none."""
-    if name not in _MODULES:
+    if not isinstance(name, str) or name not in _MODULES:
         raise ValueError(
             f"algo must be one of {list(ALGORITHMS)}, got {name!r}{hint(name, ALGORITHMS)}"
         )

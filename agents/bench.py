@@ -12,8 +12,11 @@ import numpy as np
 
 import rbgym
 
-# Steps so often and returns how long the steps took [s].
+# Steps so often and returns how long the steps took [s], by a clock.
 Timed = Callable[[int], float]
+Clock = Callable[[], float]
+
+NATIVE = "vector_entry_point"
 
 LANES = 1024
 # Named hooks and randomisation, which are to cost little.
@@ -60,8 +63,10 @@ def bench(
     threads = rbgym.get_num_threads()
     rbgym.set_num_threads(1)
     try:
-        vector = _medians({k: _vector(*c) for k, c in CASES.items()}, rounds, seconds, told)
-        single = _medians({k: _single(*c) for k, c in CASES.items()}, rounds, seconds, told)
+        vector = _medians(
+            {k: many(i, LANES, **o) for k, (i, o) in CASES.items()}, rounds, seconds, told
+        )
+        single = _medians({k: one(i, **o) for k, (i, o) in CASES.items()}, rounds, seconds, told)
     finally:
         rbgym.set_num_threads(threads)
     base_vector, base_single = (x["CartPole-v1"] for x in (vector, single))
@@ -76,38 +81,47 @@ def bench(
     }
 
 
-def _vector(env_id: str, kwargs: dict[str, Any]) -> Timed:
-    env = gym.make_vec(
-        env_id, num_envs=LANES, vectorization_mode="vector_entry_point", **kwargs
-    ).unwrapped
+def many(
+    env_id: str, lanes: int, clock: Clock = time.perf_counter, mode: str = NATIVE, **kwargs: Any
+) -> Timed:
+    """Steps of a vector env of so many lanes under random actions, autoreset included."""
+    env = gym.make_vec(env_id, num_envs=lanes, vectorization_mode=mode, **kwargs).unwrapped
     env.reset(seed=0)
     env.action_space.seed(0)
-    many = [env.action_space.sample() for _ in range(16)]
+    actions = [env.action_space.sample() for _ in range(16)]
 
     def run(steps: int) -> float:
-        start = time.perf_counter()
+        start = clock()
         for k in range(steps):
-            _observations, _rewards, _terminated, _truncated, _infos = env.step(many[k % 16])
-        return time.perf_counter() - start
+            _observations, _rewards, _terminated, _truncated, _infos = env.step(actions[k % 16])
+        return clock() - start
 
     return run
 
 
-def _single(env_id: str, kwargs: dict[str, Any]) -> Timed:
-    env = gym.make(env_id, **kwargs).unwrapped
-    env.reset(seed=0)
+def one(
+    env_id: str, clock: Clock = time.perf_counter, wrapped: bool = False, **kwargs: Any
+) -> Timed:
+    """Steps of one env under random actions, resets left out; wrapped: as `gym.make` gives it."""
+    env = gym.make(env_id, **kwargs)
     env.action_space.seed(0)
-    many = [env.action_space.sample() for _ in range(16)]
+    return stepping(env if wrapped else env.unwrapped, clock)
+
+
+def stepping(env: Any, clock: Clock = time.perf_counter) -> Timed:
+    """Steps of one Gymnasium env under random actions, resets left out."""
+    env.reset(seed=0)
+    actions = [env.action_space.sample() for _ in range(16)]
 
     def run(steps: int) -> float:
         total, k = 0.0, 0
         while k < steps:
             env.reset()
-            ended, start = False, time.perf_counter()
+            ended, start = False, clock()
             while k < steps and not ended:
-                _observation, _reward, terminated, truncated, _info = env.step(many[k % 16])
+                _observation, _reward, terminated, truncated, _info = env.step(actions[k % 16])
                 ended, k = terminated or truncated, k + 1
-            total += time.perf_counter() - start
+            total += clock() - start
         return total
 
     return run
@@ -116,14 +130,21 @@ def _single(env_id: str, kwargs: dict[str, Any]) -> Timed:
 def _medians(
     cases: Mapping[str, Timed], rounds: int, seconds: float, told: Callable[[], None]
 ) -> dict[str, float]:
-    """Median time [s] of one step, case after case in every round."""
+    times = interleaved(cases, rounds, seconds, told)
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def interleaved(
+    cases: Mapping[str, Timed], rounds: int, seconds: float, told: Callable[[], None]
+) -> dict[str, list[float]]:
+    """Times [s] of one step, case after case in every round, each for about so many seconds."""
     steps = {name: _steps_within(run, seconds) for name, run in cases.items()}
     times: dict[str, list[float]] = {name: [] for name in cases}
     for _ in range(rounds):
         for name, run in cases.items():
             times[name].append(run(steps[name]) / steps[name])
         told()
-    return {name: statistics.median(values) for name, values in times.items()}
+    return times
 
 
 def _steps_within(run: Timed, seconds: float) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbgym.agents import comparison, controllers, merits, shelf
-from rbgym.agents.cases import Episodes, Starts, joined, play_category, starts_of
+from rbgym.agents.cases import Episodes, Starts, by_name, joined, play_category, starts_of
 from rbgym.agents.controllers import Policy
 from rbgym.agents.evaluation import settling, wilson_interval
 
@@ -104,7 +104,9 @@ def make_card(
     with, a controller env_kwargs. spread: who does the work, piece by piece.
     Raises ValueError for bad arguments.
     """
-    kwargs, starts = dict(env_kwargs or {}), starts_of(env_id, episodes)
+    kwargs, starts = by_name("env_kwargs", env_kwargs), starts_of(env_id, episodes)
+    if not isinstance(targets, list | tuple) or not all(isinstance(t, str) for t in targets):
+        raise ValueError(f"targets must be a list of names, got {targets!r}")
     env = gym.make(env_id, **kwargs)
     try:
         groups = _groups(list(targets) or _usual(env_id, env), env_id, kwargs)

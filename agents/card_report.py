@@ -7,7 +7,7 @@ from typing import Any
 from rbgym import html as pages
 from rbgym.agents import plots
 from rbgym.agents.card import ALL, Card
-from rbgym.agents.run_folder import replacing, write_json
+from rbgym.agents.run_folder import as_text, replacing
 
 HEADINGS = (
     "",
@@ -22,6 +22,7 @@ HEADINGS = (
     "of eigenaxis bound",
 )
 Rows = list[tuple[str, ...]]
+_FORMS = ("md", "json", "png")
 
 
 def tables(content: Mapping[str, Any]) -> list[tuple[tuple[str, ...], Rows]]:
@@ -113,11 +114,16 @@ def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def write(card: Card, path: Path) -> None:
-    """Write the tables, the figures as JSON and the plot beside each other: .md, .json and .png."""
+    """Write the tables, the figures as JSON and the plot beside each other: .md, .json and .png.
+
+    They replace what is there when all three are written, or not at all.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     content = card.as_dict()
-    with replacing(path.with_name(f"{path.name}.md")) as temporary:
-        temporary.write_text(f"# {card.env_id}\n\n{markdown(content)}", "utf-8")
-    write_json(path.with_name(f"{path.name}.json"), content)
     played = {name: row.played for name, row in card.rows.items()}
-    plots.save(plots.card(card.env_id, played), path.with_name(f"{path.name}.png"))
+    tables, figures, plot = (path.with_name(f"{path.name}.{form}") for form in _FORMS)
+    with replacing(tables) as temporary:
+        temporary.write_text(f"# {card.env_id}\n\n{markdown(content)}", "utf-8")
+        with replacing(figures) as beside:
+            beside.write_text(as_text(content), "utf-8")
+            plots.save(plots.card(card.env_id, played), plot)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rbgym.agents import controllers
 from rbgym.agents.controllers import Policy
 from rbgym.agents.controllers.base import relative
+from rbgym.arguments import is_number
 from rbgym.envs.parts.goals import Target
 from rbgym.envs.parts.observations import FORMS
 from rbgym.envs.task import Task
@@ -74,10 +75,26 @@ def task_of(env_id: str) -> Task:
 
 def spec_of(env_id: str) -> Any:
     """The registered spec of an env, also of "module:Env-v0"; Gymnasium's error if none is."""
+    if not isinstance(env_id, str):
+        raise ValueError(f"env_id must be the id of an env, got {env_id!r}")
     module, _, name = env_id.rpartition(":")
     if module:
-        importlib.import_module(module)
+        try:
+            importlib.import_module(module)
+        except (ModuleNotFoundError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"env_id must name a module there is, got {env_id!r}: {error}"
+            ) from None
     return gym.spec(name)
+
+
+def by_name(argument: str, value: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Arguments by their names, as a dict of its own; ValueError for what is none."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise ValueError(f"{argument} must be a dict of arguments by name, got {value!r}")
+    return dict(value)
 
 
 def _creator(env_id: str) -> Any:
@@ -118,7 +135,8 @@ class Starts(NamedTuple):
 
 def starts_of(env_id: str, episodes: int = len(TEST_SEEDS)) -> list[Starts]:
     """The first `episodes` starts of a task's test set; ValueError if it has not so many."""
-    if not 1 <= episodes <= len(TEST_SEEDS):
+    whole = isinstance(episodes, int | np.integer) and is_number(episodes)
+    if not whole or not 1 <= episodes <= len(TEST_SEEDS):
         raise ValueError(f"episodes must be from 1 to {len(TEST_SEEDS)}, got {episodes!r}")
     return shared(env_id, TEST_SEEDS[:episodes])
 
@@ -149,6 +167,8 @@ def play_category(
     )
     try:
         chosen = controllers.make(policy, env) if isinstance(policy, str) else policy
+        if not callable(getattr(chosen, "predict", None)):
+            raise ValueError(f"policy must be a controller's name or have predict, got {policy!r}")
         return _Play(env, seeds, category).run(chosen)
     finally:
         env.close()

@@ -1,6 +1,7 @@
 """Runs, trained policies and controllers by name, measured on the same cases."""
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -66,8 +67,8 @@ def contenders(
     trained = [name for name in targets if name not in controllers.names()]
     policies = {name: load(name, env_id, unpickle) for name in trained if name != PRETRAINED}
     configs = [policy.config for policy in policies.values() if "env_id" in policy.config]
-    env_kwargs = configs[0]["env_kwargs"] if configs and env_id is None else {}
-    env_id = env_id or (configs[0]["env_id"] if configs else next(iter(ENVIRONMENTS)))
+    env_kwargs = configs[0].get("env_kwargs", {}) if configs and env_id is None else {}
+    env_id = env_id or (_told(configs[0]) if configs else next(iter(ENVIRONMENTS)))
     if PRETRAINED in trained:
         policies[PRETRAINED] = load(PRETRAINED, env_id)
     found = []
@@ -76,6 +77,19 @@ def contenders(
         kwargs = env_kwargs if policy is None else own_kwargs(policy, env_id, env_kwargs)
         found.append(Contender(name, policy or name, kwargs))
     return env_id, found
+
+
+def _told(config: Mapping[str, Any]) -> str:
+    """The env that a policy was trained for. ValueError for one of a module yet to be imported,
+    which a file that came with a policy could name to be run."""
+    env_id = str(config["env_id"])
+    module = env_id.rpartition(":")[0]
+    if module and module not in sys.modules:
+        raise ValueError(
+            f"env must be named for a policy of {env_id!r}, which is of a module that is to be "
+            f"imported: say --env {env_id} if you trust it"
+        )
+    return env_id
 
 
 def own_kwargs(policy: Any, env_id: str, otherwise: dict[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ def train(env_id: str, algo: str, engine: str = "sb3", **arguments: Any) -> Trai
     Raises ValueError for an unknown engine, and for an argument that it does not take.
     """
     given = {name: value for name, value in arguments.items() if value is not None}
-    if engine not in ENGINES:
+    if not isinstance(engine, str) or engine not in ENGINES:
         raise ValueError(f"engine must be one of {list(ENGINES)}, got {engine!r}")
     if engine == "rllib":
         from rbgym.agents.rllib import training as rllib
@@ -27,7 +27,7 @@ def train(env_id: str, algo: str, engine: str = "sb3", **arguments: Any) -> Trai
         return rllib.train(env_id, algo, **given)
     from rbgym.agents import evolving, training
 
-    if algo == evolving.ALGORITHM:
+    if isinstance(algo, str) and algo == evolving.ALGORITHM:
         _refuse_others(given, ("progress",), algo)
         return evolving.evolve(env_id, **given)
     _refuse_others(given, _SB3, "the engine sb3")

@@ -15,7 +15,7 @@ from rbgym.agents.judging import THRESHOLD
 from rbgym.agents.network import Network
 from rbgym.agents.normalizer import Normalizer
 from rbgym.agents.run_config import TOLD, described
-from rbgym.agents.run_folder import SEARCH, RunFolder, Training, read_json, write_json
+from rbgym.agents.run_folder import SEARCH, RunFolder, Training, write_json
 from rbgym.agents.search import Search, check_settings, return_with_success, search
 from rbgym.agents.terminal import Counter, bar
 from rbgym.envs.parts.observations import FORMS
@@ -56,7 +56,7 @@ def evolve(
         folder.clear()
     folder.claim(config)
     if folder.results.exists():
-        return Training(folder, read_json(folder.results), None)
+        return Training(folder, folder.read_results(), None)
     resumed = file.exists()
     with bar() if progress else nullcontext() as shown:
         found = search(

@@ -1,5 +1,6 @@
 """The generations of a search by CMA-ES: its state, one step of it, and the file that keeps it."""
 
+import hashlib
 import pickle
 import time
 from collections.abc import Callable
@@ -22,6 +23,7 @@ Objective = Callable[[Rollout], Array]
 JUDGED = range(2**32, 2**32 + 64)
 _TRAINED = 2**33
 LARGEST_SEED = 2**30
+_DIGEST = hashlib.sha256().digest_size  # bytes before the pickle, which tell a damaged file
 
 
 @dataclass(frozen=True)
@@ -122,17 +124,22 @@ class State:
     def save(self, file: Path) -> None:
         """Write the file, whole or not at all."""
         with replacing(file) as temporary:
-            temporary.write_bytes(pickle.dumps(self))
+            content = pickle.dumps(self)
+            temporary.write_bytes(hashlib.sha256(content).digest() + content)
 
 
 def saved(file: Path, identity: dict[str, Any]) -> State | None:
     """The search that a file holds; None without a file, ValueError where it is another search."""
     if not file.exists():
         return None
+    written = file.read_bytes()
+    digest, content = written[:_DIGEST], written[_DIGEST:]
+    if hashlib.sha256(content).digest() != digest:
+        raise ValueError(f"{str(file)!r} holds no search, or a damaged one")
     try:
-        state = pickle.loads(file.read_bytes())
+        state = pickle.loads(content)
         there: dict[str, Any] = state.identity
-    except (pickle.UnpicklingError, EOFError, AttributeError) as error:
+    except (pickle.UnpicklingError, AttributeError, ImportError) as error:  # of another version
         raise ValueError(f"{str(file)!r} holds no search: {error}") from None
     differing = [name for name in identity if there.get(name) != identity[name]]
     if differing:

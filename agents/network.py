@@ -12,7 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from rbgym.agents.forward import ACTIVATIONS
 from rbgym.agents.normalizer import Normalizer, frozen
 from rbgym.agents.stack import Stack
+from rbgym.arguments import count, real
 from rbgym.envs.arguments import hint
+from rbgym.envs.episodes import checked_seed
 from rbgym.layout import LANES
 
 Weights = NDArray[np.float32]
@@ -42,19 +44,23 @@ class Network:
     def __post_init__(self) -> None:
         for name, known in (("activation", tuple(ACTIVATIONS)), ("output", OUTPUTS)):
             value = getattr(self, name)
-            if value not in known:
+            if not isinstance(value, str) or value not in known:
                 raise ValueError(
                     f"{name} must be one of {list(known)}, got {value!r}{hint(value, known)}"
                 )
+        if not isinstance(self.layers, list | tuple) or not self.layers:
+            raise ValueError(
+                f"layers must be at least one pair of weight and bias, got {self.layers!r}"
+            )
         object.__setattr__(self, "layers", tuple(_checked(n, x) for n, x in enumerate(self.layers)))
-        if not self.layers:
-            raise ValueError("layers must be at least one pair of weight and bias, got none")
         for n, ((below, _), (above, _)) in enumerate(itertools.pairwise(self.layers)):
             if above.shape[1] != below.shape[0]:
                 raise ValueError(
                     f"layers[{n + 1}] must take the {below.shape[0]} outputs of the one before, "
                     f"got a weight of shape {above.shape}"
                 )
+        if self.normalizer is not None and not isinstance(self.normalizer, Normalizer):
+            raise ValueError(f"normalizer must be a Normalizer or None, got {self.normalizer!r}")
         if self.normalizer is not None and len(self.normalizer.mean) != self.sizes[0]:
             raise ValueError(
                 f"normalizer must be for {self.sizes[0]} inputs, got {len(self.normalizer.mean)}"
@@ -74,9 +80,10 @@ class Network:
 
         sizes: from the observation's width to the number of actions, e.g. (7, 16, 16, 3).
         """
-        if len(sizes) < 2 or any(size < 1 for size in sizes):
+        if not isinstance(sizes, list | tuple) or len(sizes) < 2:
             raise ValueError(f"sizes must be at least two positive integers, got {sizes!r}")
-        rng = np.random.default_rng(seed)
+        sizes = [count("sizes", size) for size in sizes]
+        rng = np.random.default_rng(checked_seed(seed))
         layers = tuple(
             (rng.normal(0.0, inputs**-0.5, (outputs, inputs)), np.zeros(outputs))
             for inputs, outputs in itertools.pairwise(sizes)
@@ -116,7 +123,8 @@ class Network:
 
     def with_parameters(self, vector: ArrayLike) -> Self:
         """The same network with other weights and biases, as `parameters` orders them."""
-        given = np.asarray(vector, dtype=np.float32)
+        with np.errstate(over="ignore"):  # refused below, as not finite
+            given = real("vector", vector).astype(np.float32)
         size = sum(weight.size + bias.size for weight, bias in self.layers)
         if given.shape != (size,):
             raise ValueError(f"vector must have shape ({size},), got {given.shape}")
@@ -142,11 +150,16 @@ class Network:
         """
         if isinstance(observation, Mapping):
             observation = joined(observation)
-        seen = np.asarray(observation, dtype=np.float32)
+        if not (isinstance(observation, np.ndarray) and observation.dtype == np.float32):
+            with np.errstate(over="ignore"):
+                observation = real("observation", observation).astype(np.float32)
+        seen = np.asarray(observation)
         if seen.ndim not in (1, 2) or seen.shape[-1] != self.sizes[0]:
             width = self.sizes[0]
             raise ValueError(f"observation must have shape (n, {width}) or ({width},), "
                              f"got {seen.shape}")  # fmt: skip
+        if not np.isfinite(seen).all():
+            raise ValueError(f"observation must be finite, got {observation!r}")
         rows = np.ascontiguousarray(np.atleast_2d(seen))
         actions = np.empty((len(rows), self.sizes[-1]))
         owner = np.zeros(-(-len(rows) // LANES), dtype=np.int64)
@@ -169,6 +182,11 @@ class Network:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, ArrayLike], config: Mapping[str, Any]) -> Self:
         """The network that `to_arrays` took apart; ValueError names an array that is missing."""
+        for name, value in (("arrays", arrays), ("config", config)):
+            if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+                raise ValueError(f"{name} must be a dict by name, got {value!r}")
+        if missing := {"activation", "output"} - set(config):
+            raise ValueError(f"config must have {sorted(missing)}, got {config!r}")
         rest, normalizer = dict(arrays), None
         layers: list[Any] = []
         try:
@@ -177,7 +195,12 @@ class Network:
                 layers.append((rest.pop(f"{label}.weight"), rest.pop(f"{label}.bias")))
             if "normalizer" in config:
                 mean, variance = (rest.pop(f"normalizer.{n}") for n in ("mean", "variance"))
-                normalizer = Normalizer(mean, variance, **config["normalizer"])  # type: ignore[arg-type]
+                bounds = config["normalizer"]
+                if not isinstance(bounds, Mapping) or set(bounds) - {"clip", "epsilon"}:
+                    raise ValueError(
+                        f"config['normalizer'] must have clip, epsilon, got {bounds!r}"
+                    )
+                normalizer = Normalizer(mean, variance, **bounds)  # type: ignore[arg-type]
         except KeyError as error:
             raise ValueError(f"arrays must have {error}, got {sorted(arrays)}") from None
         if rest:
@@ -192,6 +215,8 @@ def joined(observation: Mapping[str, Any]) -> NDArray[Any]:
 
 def _checked(n: int, layer: Any) -> Layer:
     """A pair of arrays that are the network's own; ValueError if they do not fit each other."""
+    if not isinstance(layer, list | tuple) or len(layer) != 2:
+        raise ValueError(f"layers[{n}] must be a weight and a bias, got {layer!r}")
     weight, bias = (frozen(f"layers[{n}]", part, np.float32) for part in layer)
     if weight.ndim != 2 or bias.shape != weight.shape[:1]:
         raise ValueError(

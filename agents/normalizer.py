@@ -6,12 +6,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rbgym.arguments import number, real
+
 Array = NDArray[np.float64]
 
 
 def frozen(name: str, value: ArrayLike, dtype: type) -> NDArray[Any]:
     """A private copy that cannot be written to; ValueError unless it is finite."""
-    array: NDArray[Any] = np.array(value, dtype=dtype)
+    with np.errstate(over="ignore"):
+        array: NDArray[Any] = np.array(real(name, value), dtype=dtype)
     if not np.isfinite(array).all():
         raise ValueError(f"{name} must be finite, got {value!r}")
     array.setflags(write=False)
@@ -43,7 +46,7 @@ class Normalizer:
         if (self.variance < 0).any():
             raise ValueError(f"variance must not be negative, got {self.variance}")
         for name in ("clip", "epsilon"):
-            if not getattr(self, name) > 0:
+            if not number(getattr(self, name)) > 0:
                 raise ValueError(f"{name} must be positive, got {getattr(self, name)!r}")
 
     @property

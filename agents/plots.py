@@ -91,7 +91,7 @@ def by_training(folders: Folders) -> dict[str, list[Path]]:
     for folder in map(Path, folders):
         config = RunFolder(folder).read_config()
         key = [config.get(name) for name in _ALIKE]
-        name = f"{config['env_id']}, {config['algo']}"
+        name = f"{config.get('env_id')}, {config.get('algo')}"
         if keys.setdefault(name, key) != key:
             name = next((n for n, k in keys.items() if k == key), f"{name}, {folder}")
             keys[name] = key
@@ -101,11 +101,21 @@ def by_training(folders: Folders) -> dict[str, list[Path]]:
 
 def curve(folder: str | Path, quantity: str) -> tuple[list[int], list[float]]:
     """Steps of a run, and the quantity at each."""
-    judged = _judgements(RunFolder(Path(folder)))
-    return [entry["timesteps"] for entry in judged], [entry[quantity] for entry in judged]
+    run = RunFolder(Path(folder))
+    judged = _judgements(run)
+    try:
+        steps = [int(entry["timesteps"]) for entry in judged]
+        values = [float(entry[quantity]) for entry in judged]
+        if not np.isfinite(values).all():
+            raise ValueError(f"{quantity} must be finite")
+        return steps, values
+    except (TypeError, LookupError, ValueError, OverflowError) as error:
+        raise ValueError(
+            f"{str(run.results)!r} holds evaluations of another kind: {error}"
+        ) from None
 
 
-def _judgements(folder: RunFolder) -> list[dict[str, Any]]:
+def _judgements(folder: RunFolder) -> list[Any]:
     if not folder.results.is_file():
         raise ValueError(f"folders must hold finished runs, got {str(folder.path)!r}")
     judged = read_json(folder.results).get("judgements")
@@ -114,4 +124,4 @@ def _judgements(folder: RunFolder) -> list[dict[str, Any]]:
             f"folders must hold runs that were evaluated while they went on, got "
             f"{str(folder.path)!r}"
         )
-    return list(judged)
+    return list(judged) if isinstance(judged, list) else [judged]

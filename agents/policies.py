@@ -35,8 +35,11 @@ _DAMAGE = (
     TypeError,
     AttributeError,
     AssertionError,
+    ArithmeticError,
     ValueError,
 )
+# Of what config.json tells beside the network, what others build on.
+_KINDS_OF = {"env_id": str, "env_kwargs": dict, "training": dict, "versions": dict}
 WEIGHTS, CONFIG = "policy.safetensors", "policy.json"
 _NORMALIZER, _KINDS = "normalizer.", ("mean", "variance")
 _ACTOR = "actor."  # of an off-policy algorithm, the only part that chooses actions
@@ -157,29 +160,44 @@ def read(folder: Path) -> TrainedPolicy:
     if not (folder / CONFIG).is_file():
         raise ValueError(f"{str(folder / CONFIG)!r} is not there: no policy, or none yet")
     config = read_json(folder / CONFIG)
+    for key, kind in _KINDS_OF.items():
+        if not isinstance(config.get(key, kind()), kind):
+            raise ValueError(
+                f"{key} of {str(folder / CONFIG)!r} must be a {kind.__name__}, got {config[key]!r}"
+            )
     if config.get("format") != FORMAT:
-        writer = (config.get("versions") or {}).get("rbgym", "of another version")
+        writer = config.get("versions", {}).get("rbgym", "of another version")
         raise ValueError(
             f"{str(folder / CONFIG)!r} must be of format {FORMAT}, got {config.get('format')!r}: "
             f"rbgym {writer} wrote it"
         )
     try:
         tensors = load_file(folder / WEIGHTS)
-        seen = space_of(config["observation_space"])
-        if "network" in config:
-            arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
-            return TrainedPolicy(Network.from_arrays(arrays, config["network"]), seen, {}, config)
-        network = _network(config)
-        part, prefix = _chooser(network, config["algo"])
-        weights = {k.removeprefix(prefix): v for k, v in tensors.items() if _is_weight(k)}
-        part.load_state_dict(weights, strict=True)
-        normalizers = {}
-        for key, bounds in config["normalizers"].items():
-            mean, variance = (tensors[f"{_NORMALIZER}{kind}.{key}"].numpy() for kind in _KINDS)
-            normalizers[key] = Normalizer(mean, variance, **bounds)
-        return TrainedPolicy(network, seen, normalizers, config)
+        for name, tensor in tensors.items():
+            if not torch.isfinite(tensor).all():
+                raise ValueError(f"{name} must be finite")
+        return _policy(config, tensors)
     except _DAMAGE as error:
         raise ValueError(f"{str(folder)!r} holds no policy that can be read: {error}") from error
+
+
+def _policy(config: dict[str, Any], tensors: dict[str, torch.Tensor]) -> TrainedPolicy:
+    seen = space_of(config["observation_space"])
+    if "network" in config:
+        arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
+        return TrainedPolicy(Network.from_arrays(arrays, config["network"]), seen, {}, config)
+    network = _network(config)
+    part, prefix = _chooser(network, config["algo"])
+    weights = {k.removeprefix(prefix): v for k, v in tensors.items() if _is_weight(k)}
+    part.load_state_dict(weights, strict=True)
+    normalizers = {}
+    for key, bounds in config["normalizers"].items():
+        mean, variance = (tensors[f"{_NORMALIZER}{kind}.{key}"].numpy() for kind in _KINDS)
+        normalizers[key] = Normalizer(mean, variance, **bounds)
+        of = seen[key] if isinstance(seen, spaces.Dict) else seen
+        if mean.shape != of.shape:
+            raise ValueError(f"normalizer must be for observations {of.shape}, got {mean.shape}")
+    return TrainedPolicy(network, seen, normalizers, config)
 
 
 def _is_weight(key: str) -> bool:

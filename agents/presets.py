@@ -8,7 +8,6 @@ noise_std beside what the algorithm's constructor takes. Nothing in a file is ex
 import ast
 import inspect
 import math
-import re
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
@@ -17,8 +16,10 @@ from typing import Any
 import yaml
 
 from rbgym.agents.algorithms import algorithm, is_off_policy, parameters
+from rbgym.agents.plain_yaml import read_yaml
 from rbgym.envs.arguments import hint
 
+_MOST = 10_000_000  # bytes of a file
 # Those that may be a schedule, like lin_1e-3.
 SCHEDULED = ("learning_rate", "clip_range", "clip_range_vf")
 # Those beyond which nothing converges.
@@ -47,22 +48,6 @@ _POLICY = (
     "enable_critic_lstm",
 )
 _NORMALIZE = ("norm_obs", "norm_reward", "clip_obs", "clip_reward", "gamma", "epsilon")
-
-
-class _Loader(yaml.SafeLoader):
-    """PyYAML's, but that 1e-3 is a number, as in YAML 1.2."""
-
-
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float",
-    re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)[eE][-+]?\d+$"),
-    list("-+.0123456789"),
-)
-
-
-def read_yaml(text: str) -> Any:
-    """What a YAML document says; nothing in it is executed. Raises yaml.YAMLError."""
-    return yaml.load(text, Loader=_Loader)
 
 
 def load(
@@ -133,7 +118,11 @@ def _table(algo: str, file: str | Path | None) -> dict[str, dict[str, Any]]:
     source: Any = Path(file) if file else resources.files("rbgym.agents") / "hyperparameters"
     source = source if file else source / f"{algo}.yml"
     try:
-        table = read_yaml(source.read_text(encoding="utf-8"))
+        with source.open("rb") as stream:
+            content = stream.read(_MOST + 1)  # of a device there would be no end
+        if len(content) > _MOST:
+            raise ValueError(f"hyperparameters {str(source)!r} must be of at most {_MOST:,} bytes")
+        table = read_yaml(content.decode("utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ValueError(f"hyperparameters {str(source)!r} cannot be read: {error}") from None
     if not isinstance(table, dict) or not all(isinstance(v, dict) for v in table.values()):

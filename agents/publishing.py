@@ -7,8 +7,11 @@ from typing import Any
 
 from rbgym.agents import policies
 from rbgym.agents.evaluation import Evaluation, evaluate
-from rbgym.agents.run_folder import RunFolder, read_json, replacing, write_json
+from rbgym.agents.run_folder import RunFolder, replacing, write_json
 from rbgym.agents.training import load_policy
+
+# Of policy.json, what the model card says.
+_TOLD = ("env_id", "env_kwargs", "algo", "seed", "training", "versions")
 
 
 def publish(run: Path, folder: Path, command: str) -> Evaluation:
@@ -18,16 +21,19 @@ def publish(run: Path, folder: Path, command: str) -> Evaluation:
     command: what trained it. Raises ValueError if the run is not finished.
     """
     policy = load_policy(RunFolder(run))
-    config = read_json(run / policies.CONFIG)
+    config = policy.config
+    if missing := [name for name in _TOLD if name not in config]:
+        raise ValueError(f"{str(run / policies.CONFIG)!r} must tell {list(_TOLD)}, lacks {missing}")
     found = evaluate(policy, config["env_id"], **config["env_kwargs"])
     folder.mkdir(parents=True, exist_ok=True)
-    with replacing(folder / policies.WEIGHTS) as temporary:
-        shutil.copyfile(run / policies.WEIGHTS, temporary)
     content = {**config, "command": command, "results": found.as_dict()}
     content["training"] = {k: v for k, v in config["training"].items() if k != "judgements"}
-    with replacing(folder / "README.md") as temporary:
-        temporary.write_text(model_card(content), "utf-8")
-    write_json(folder / policies.CONFIG, content)
+    # All are written before the first takes its place: weights go with their own policy.json.
+    with replacing(folder / policies.WEIGHTS) as weights:
+        shutil.copyfile(run / policies.WEIGHTS, weights)
+        with replacing(folder / "README.md") as card:
+            card.write_text(model_card(content), "utf-8")
+            write_json(folder / policies.CONFIG, content)
     return found
 
 

@@ -8,9 +8,6 @@ from numpy.typing import NDArray
 from rbgym.agents.network import joined
 from rbgym.agents.stack import Stack
 from rbgym.envs import layout
-from rbgym.envs.kernels import judge
-from rbgym.jit import Entry
-from rbgym.kernels import advance
 from rbgym.layout import LANES
 
 Array = NDArray[np.float64]
@@ -31,10 +28,7 @@ class Course:
     def __init__(self, env: Any, stack: Stack, owner: NDArray[np.int64], real: Flags) -> None:
         self.env, self.episodes, self.stack = env, env.episodes, stack
         self.owner, self.real = owner[::LANES].astype(np.int64), real
-        batch, setup, lanes = self.episodes.batch, self.episodes.setup, len(real)
-        self.advance, self.judge = Entry(advance), Entry(judge)
-        h, projection = setup.dt / setup.substeps, 1.0 if batch.projection else 0.0
-        self.timing = 1.0, setup.substeps, float(h), batch.integrator.composition, projection
+        lanes = len(real)
         self.split, self.start = env.task.split, self.episodes.observations()
         self.returns, self.lengths = np.zeros(lanes), np.zeros(lanes, np.int64)
         self.success = np.zeros(lanes, np.bool_)
@@ -72,26 +66,22 @@ class _Range:
         self.rewards = np.empty(n)
         self.over, self.late = np.empty(n, np.bool_), np.empty(n, np.bool_)
         # What `info` would need is asked of the kernel in its smallest form, and left there.
-        self.kept = np.empty((len(self.view), 3 * LANES))
+        kept = np.empty((len(self.view), 3 * LANES))
+        self.outputs = self.observations, self.rewards, self.over, self.late, kept
 
     def step(self) -> float:
         """One control period of all lanes; returns how many are at an end."""
         course, seen = self.course, self.observations
-        episodes = course.episodes
-        batch, setup = episodes.batch, episodes.setup
         if course.split:
             seen = joined(course.split(seen))
         course.stack.act(self.owner, seen, self.actions)
-        bad = course.advance.call(*batch.physics, self.buffer, self.actions, *course.timing)
+        bad = course.episodes.advance(self.buffer, self.actions)
         if bad >= 0:
             raise ValueError(
                 f"networks must give finite actions, got {self.actions[bad].tolist()} from that "
                 f"at {self.owner[bad // LANES]}"
             )
-        ended, _ = course.judge.call(
-            setup.parts, *batch.kept, self.buffer, setup.limit, False, False, self.observations,
-            self.rewards, self.over, self.late, episodes.kept_from, episodes.told, self.kept,
-        )  # fmt: skip
+        ended, _ = course.episodes.judge(self.buffer, self.outputs)
         if course.split:
             goals = course.split(self.observations)
             self.rewards = course.env.compute_reward(

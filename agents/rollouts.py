@@ -8,6 +8,7 @@ vector environment driven by `Network.predict`.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import gymnasium as gym
@@ -16,10 +17,11 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from rbgym import threads
-from rbgym.agents.cases import starts_of, task_of
+from rbgym.agents.cases import by_name, starts_of, task_of
 from rbgym.agents.network import Network
 from rbgym.agents.rollout_range import BLOCKS, Course, run
 from rbgym.agents.stack import Stack
+from rbgym.arguments import count
 from rbgym.envs.episodes import checked_seed
 from rbgym.layout import LANES
 
@@ -66,14 +68,12 @@ def rollout(
     not fit the env, and one whose action is not finite.
     """
     task_of(env_id)  # refuses what is none
-    several = [networks] if isinstance(networks, Network) else list(networks)
+    env_kwargs, several = by_name("env_kwargs", env_kwargs), _several(networks)
     if seeds is None:
-        if not isinstance(episodes, int) or episodes < 1:
-            raise ValueError(f"episodes must be a positive integer, got {episodes!r}")
-        seeds = range(checked_seed(seed), seed + episodes)
+        seeds = range(checked_seed(seed), int(seed) + count("episodes", episodes))
+    if not isinstance(seeds, Sequence | np.ndarray) or not len(seeds):
+        raise ValueError(f"seeds must be at least one, in a list, got {seeds!r}")
     starts = [checked_seed(one) for one in seeds]
-    if not starts:
-        raise ValueError("seeds must be at least one, got none")
     stack, group = Stack.of(several), -(-len(starts) // LANES) * LANES
     # A network's lanes fill whole blocks: what is beyond its episodes repeats the last of them.
     padded = starts + starts[-1:] * (group - len(starts))
@@ -81,14 +81,14 @@ def rollout(
         env_id,
         num_envs=group * len(several),
         autoreset_mode=AutoresetMode.DISABLED,
-        **{"vectorization_mode": "vector_entry_point", **(env_kwargs or {})},
+        **{"vectorization_mode": "vector_entry_point", **env_kwargs},
     ).unwrapped
     try:
         _refuse_what_does_not_fit(env, several[0])
         env.reset(seed=padded * len(several))
         real = np.tile(np.arange(group) < len(starts), len(several))
         course = Course(env, stack, np.arange(len(real)) // group, real)
-        _over_ranges(course, len(real) // LANES)
+        threads.over_ranges(len(real) // LANES, partial(run, course), BLOCKS)
     finally:
         env.close()
     shown = {name: value.reshape(len(several), group)[:, : len(starts)].copy()
@@ -106,8 +106,9 @@ def rollout_test_set(
     """The same from the first `episodes` states of the task's fixed test set, in its order: the
     episodes of `rbgym.agents.evaluation.evaluate`. `initial` plays no part."""
     parts, order = [], []
+    env_kwargs = by_name("env_kwargs", env_kwargs)
     for case in starts_of(env_id, episodes):
-        kwargs = {**(env_kwargs or {}), "initial": case.initial}
+        kwargs = {**env_kwargs, "initial": case.initial}
         parts.append(rollout(networks, env_id, seeds=case.seeds, env_kwargs=kwargs))
         order += case.seeds
     place = np.argsort(order)
@@ -116,17 +117,12 @@ def rollout_test_set(
     return Rollout(**{name: value[:, place] for name, value in joined.items()})
 
 
-def _over_ranges(course: Course, blocks: int) -> None:
-    """Run all blocks, range by range, in as many threads as rbgym has been given."""
-
-    def work(first: int, last: int) -> None:
-        for start in range(first, last, BLOCKS):
-            run(course, start, min(start + BLOCKS, last))
-
-    if threads.worthwhile(blocks):
-        threads.over_blocks(blocks, work)
-    else:
-        work(0, blocks)
+def _several(networks: Any) -> list[Network]:
+    several = list(networks) if isinstance(networks, list | tuple) else [networks]
+    for one in several:
+        if not isinstance(one, Network):
+            raise ValueError(f"networks must be a Network, or a list of them, got {one!r}")
+    return several
 
 
 def _refuse_what_does_not_fit(env: Any, network: Network) -> None:

@@ -1,7 +1,10 @@
 """The folder that a training run leaves behind, and files that are whole or absent."""
 
+import errno
+import glob
 import json
 import os
+import platform
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -82,6 +85,16 @@ class RunFolder:
             raise ValueError(f"{str(self.path)!r} is no run folder: it has no config.json")
         return read_json(self.config)
 
+    def read_results(self) -> dict[str, Any]:
+        """What results.json holds. Raises ValueError where it is none of a run."""
+        found = read_json(self.results)
+        for key in ("timesteps", "wall_time"):
+            if not isinstance(found.get(key), int | float):
+                raise ValueError(
+                    f"{str(self.results)!r} must tell {key} as a number, got {found.get(key)!r}"
+                )
+        return found
+
     def claim(self, config: dict[str, Any]) -> None:
         """Write config.json, or find the same run there; ValueError if it is another one's."""
         self.require(config)
@@ -124,30 +137,79 @@ class Training:
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary path beside `path` that takes its place once it is written and on the disk.
 
-    Whatever interrupts the writing, `path` holds the old content or the new one.
+    Whatever interrupts the writing, `path` holds the old content or the new one; where it is a
+    link, what it leads to does. Several processes may write the same file: the last one stays. What
+    one that was killed had begun is removed by the next. Raises OSError, which names `path`, where
+    the disk is full, and where there is something else than a file.
     """
-    temporary = path.with_name(f".{path.name}.tmp")
+    target = Path(os.path.realpath(path))
+    if os.path.lexists(target) and not target.is_file():
+        raise OSError(errno.EINVAL, "Not a file that can be replaced", str(path))
+    beginning = f".{target.name[:40]}.{platform.node()[:40]}-"
+    temporary = target.with_name(f"{beginning}{os.getpid()}.tmp")
+    for left in _left_by_others(target.parent, beginning):
+        left.unlink(missing_ok=True)
     try:
         yield temporary
         with temporary.open("rb+") as file:
             os.fsync(file.fileno())
-        os.replace(temporary, path)
+        os.replace(temporary, target)
+    except OSError as error:
+        if error.filename in (None, str(temporary)) and error.errno is not None:
+            raise OSError(error.errno, error.strerror, str(path)) from error
+        raise
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _left_by_others(folder: Path, beginning: str) -> Iterator[Path]:
+    """Temporary files of processes of this machine that run no more."""
+    for file in folder.glob(f"{glob.escape(beginning)}*.tmp"):
+        number = file.name.removeprefix(beginning).removesuffix(".tmp")
+        if number.isdecimal() and not _is_running(int(number)):
+            yield file
+
+
+def _is_running(process: int) -> bool:
+    """Whether there is a process of this number; where that cannot be asked, there may be one."""
+    if os.name != "posix":
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass  # somebody else's
+    return True
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
     """Write a JSON file, whole or not at all."""
     with replacing(path) as temporary:
-        temporary.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+        temporary.write_text(as_text(content), encoding="utf-8")
+
+
+def as_text(content: dict[str, Any]) -> str:
+    """What a JSON file of this content holds."""
+    return json.dumps(content, indent=2) + "\n"
 
 
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object; ValueError names the file if it holds none."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+        content = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_distinct)
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{str(path)!r} cannot be read as JSON: {error}") from None
     if not isinstance(content, dict):
         raise ValueError(f"{str(path)!r} must hold a JSON object, got {type(content).__name__}")
     return content
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object, none of whose names stands there twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{twice!r} stands there twice")
+    return found

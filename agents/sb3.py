@@ -5,7 +5,6 @@ episode in that lane's info. Gymnasium's SAME_STEP mode says the same in batched
 mode leaves the reset to the caller; both are translated here. Below, n is the number of lanes.
 """
 
-import importlib
 import inspect
 import warnings
 from collections.abc import Sequence
@@ -23,6 +22,8 @@ from stable_baselines3.common.vec_env.base_vec_env import (
 )
 
 from rbgym.agents import lanes, sub_envs
+from rbgym.agents.cases import spec_of
+from rbgym.envs.episodes import checked_seed
 
 
 class VectorEnvAdapter(VecEnv):
@@ -41,11 +42,12 @@ class VectorEnvAdapter(VecEnv):
     def __init__(
         self, vector_env: VectorEnv[Any, Any, Any], info_keywords: Sequence[str] = ()
     ) -> None:
+        keywords = info_keywords if isinstance(info_keywords, list | tuple) else [info_keywords]
+        if not all(isinstance(name, str) for name in keywords):
+            raise ValueError(f"info_keywords must be names, got {info_keywords!r}")
         self.vector_env = vector_env  # before super().__init__, which asks for render_mode
         self.autoreset_mode = _supported_mode(vector_env)
-        self.info_keywords = (
-            (info_keywords,) if isinstance(info_keywords, str) else tuple(info_keywords)
-        )
+        self.info_keywords = tuple(keywords)
         self._actions: Any = None
         super().__init__(
             vector_env.num_envs, vector_env.single_observation_space, vector_env.single_action_space
@@ -153,6 +155,12 @@ def make_sb3_env(
     info_keywords: vector-info arrays to hand to every lane, and to VecMonitor's episode records.
     kwargs: arguments of the env.
     """
+    if seed is not None:
+        seed = checked_seed(seed)
+    modes = [None, *(mode.value for mode in gym.VectorizeMode)]
+    if not any(vectorization_mode is mode or (isinstance(vectorization_mode, str)
+               and vectorization_mode == mode) for mode in modes):  # fmt: skip
+        raise ValueError(f"vectorization_mode must be one of {modes}, got {vectorization_mode!r}")
     native = "vector_entry_point" if _has_same_step_entry_point(env_id) else "sync"
     mode = vectorization_mode or native
     if mode == "vector_entry_point":
@@ -169,7 +177,7 @@ def make_sb3_env(
 
 def _supported_mode(vector_env: VectorEnv[Any, Any, Any]) -> AutoresetMode:
     if not isinstance(vector_env, VectorEnv):
-        raise ValueError(f"vector_env={vector_env!r}: a gymnasium.vector.VectorEnv is needed")
+        raise ValueError(f"vector_env must be a gymnasium.vector.VectorEnv, got {vector_env!r}")
     mode = vector_env.metadata.get("autoreset_mode")
     if mode not in (AutoresetMode.SAME_STEP, AutoresetMode.DISABLED):
         raise ValueError(
@@ -182,10 +190,7 @@ def _supported_mode(vector_env: VectorEnv[Any, Any, Any]) -> AutoresetMode:
 
 def _has_same_step_entry_point(env_id: str) -> bool:
     """Tell if the env has a native vector env that can be told its autoreset mode."""
-    module, _, name = env_id.rpartition(":")
-    if module:
-        importlib.import_module(module)
-    creator: Any = gym.spec(name).vector_entry_point
+    creator: Any = spec_of(env_id).vector_entry_point
     if creator is None:
         return False
     creator = load_env_creator(creator) if isinstance(creator, str) else creator

@@ -19,6 +19,8 @@ def parts_of(
     model: Any, normalizer: VecNormalize | Normalizer | None
 ) -> tuple[tuple[Layer, ...], str, str, Normalizer | None]:
     """Layers, activation, output and normaliser of a model; see `Network.from_model`."""
+    if not isinstance(normalizer, VecNormalize | Normalizer | None):
+        raise ValueError(f"normalizer must be a VecNormalize or Normalizer, got {normalizer!r}")
     modules, output, extractor = _actor(model)
     if not isinstance(extractor, FlattenExtractor | CombinedExtractor):
         raise ValueError(
@@ -42,7 +44,7 @@ def parts_of(
 def _actor(model: Any) -> tuple[list[nn.Module], str, nn.Module]:
     """What a deterministic action passes: modules, the output's name, and before them the features'
     extractor."""
-    policy = model.policy
+    policy: Any = getattr(model, "policy", None)
     if isinstance(model, PPO):
         if not isinstance(policy.action_dist, DiagGaussianDistribution):
             raise ValueError(

@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from rbgym.agents.cases import by_name, task_of
 from rbgym.agents.generations import LARGEST_SEED, Array, Generation, Objective, State, saved
 from rbgym.agents.network import Network
 from rbgym.agents.rollouts import Rollout
+from rbgym.arguments import count, number, positive
 
 
 def mean_return(tried: Rollout) -> Array:
@@ -70,10 +72,15 @@ def search(
     Raises ValueError for bad arguments, and where the file holds another search.
     """
     check_settings(generations, population, episodes, sigma, seed)
+    if not isinstance(network, Network):
+        raise ValueError(f"network must be a Network, got {network!r}")
+    if not callable(objective):
+        raise ValueError(f"objective must be callable, got {objective!r}")
+    task_of(env_id)  # refuses what is none
     arrays, config = network.to_arrays()
     identity = {
         "env_id": env_id,
-        "env_kwargs": dict(env_kwargs or {}),
+        "env_kwargs": by_name("env_kwargs", env_kwargs),
         "network": (network.shape, config, b"".join(part.tobytes() for part in arrays.values())),
         "population": population,
         "episodes": episodes,
@@ -97,7 +104,7 @@ def _best(history: "list[Generation] | tuple[Generation, ...]") -> Generation:
 
 def _reason(state: State, generations: int, stop_at_success: float | None) -> str:
     """Why the search is over, or an empty string."""
-    wanted = np.inf if stop_at_success is None else stop_at_success
+    wanted = np.inf if stop_at_success is None else positive("stop_at_success", stop_at_success)
     if state.history and _best(state.history).success >= wanted:
         return "success"
     if len(state.history) >= generations:
@@ -116,9 +123,10 @@ def check_settings(
         ("population", population, 4),
         ("episodes", episodes, 1),
     ):
-        if not isinstance(value, int) or value < least:
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
             raise ValueError(f"{name} must be an integer from {least} on, got {value!r}")
-    if not 0 <= seed < LARGEST_SEED:
+    count("population", population)
+    if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < LARGEST_SEED:
         raise ValueError(f"seed must be from 0 to {LARGEST_SEED - 1}, got {seed!r}")
-    if not isinstance(sigma, int | float) or not 0 < sigma < np.inf:
+    if not 0 < number(sigma) < np.inf:
         raise ValueError(f"sigma must be positive, got {sigma!r}")

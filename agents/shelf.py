@@ -1,5 +1,7 @@
 """Policies by name: those of the package, those in a folder, and foreign files on request."""
 
+import pickle
+import zipfile
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -8,6 +10,19 @@ from rbgym.agents import policies
 from rbgym.agents.algorithms import algorithm
 from rbgym.agents.policies import TrainedPolicy
 from rbgym.envs.arguments import hint
+
+# What a damaged zip, or one of another algorithm, may raise.
+_DAMAGE = (
+    AssertionError,
+    AttributeError,
+    EOFError,
+    ImportError,
+    LookupError,
+    RuntimeError,
+    TypeError,
+    pickle.UnpicklingError,
+    zipfile.BadZipFile,
+)
 
 
 def names() -> list[str]:
@@ -24,6 +39,8 @@ def load(name: str | Path, *, unpickle: str | None = None) -> TrainedPolicy:
     algorithm that it is of. Nothing else is executed, nor is anything fetched.
     Raises ValueError for what is none of these.
     """
+    if not isinstance(name, str | Path) or not str(name) or "\x00" in str(name):
+        raise ValueError(f"name must be a folder or one of {names()}, got {name!r}")
     path, entry = Path(name), str(name).rpartition(":")[2]
     if isinstance(name, str) and entry in names():
         with resources.as_file(_shelf() / entry) as folder:
@@ -54,5 +71,5 @@ def _model(path: Path, algo: str | None) -> TrainedPolicy:
         )
     try:
         return TrainedPolicy.of(algorithm(algo).load(path, device="cpu"))
-    except (AttributeError, KeyError, RuntimeError, TypeError) as error:
+    except _DAMAGE as error:
         raise ValueError(f"{str(path)!r} must be a model of {algo}: {error}") from error

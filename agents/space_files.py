@@ -19,7 +19,7 @@ def as_plain(space: spaces.Space[Any]) -> dict[str, Any]:
 
 
 def space_of(content: dict[str, Any]) -> spaces.Space[Any]:
-    """The space that `as_plain` made this of."""
+    """The space that `as_plain` made this of; of anything else, an error of some kind."""
     if "dict" in content:
         return spaces.Dict({key: space_of(part) for key, part in content["dict"].items()})
     if "discrete" in content:
@@ -35,4 +35,5 @@ def _text(values: Any) -> list[str]:
 
 
 def _values(texts: list[str], shape: list[int], dtype: str) -> Any:
-    return np.array([float(text) for text in texts]).reshape(shape).astype(dtype)
+    with np.errstate(over="raise"):
+        return np.array([float(text) for text in texts]).reshape(shape).astype(dtype)

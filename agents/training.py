@@ -18,7 +18,7 @@ from rbgym.agents.models import new_model, normalized
 from rbgym.agents.policies import TrainedPolicy
 from rbgym.agents.progress import ProgressCallback
 from rbgym.agents.run_config import TOLD, run_config
-from rbgym.agents.run_folder import RunFolder, Training, read_json, replacing, write_json
+from rbgym.agents.run_folder import RunFolder, Training, replacing, write_json
 from rbgym.agents.sb3 import make_sb3_env
 
 
@@ -70,7 +70,7 @@ def train(
             folder.clear()
         folder.claim(config)
         if folder.results.exists():
-            return Training(folder, read_json(folder.results), None)
+            return Training(folder, folder.read_results(), None)
         saved = checkpoints.load(folder.checkpoint, algorithm(algo), env, report)
         if saved is not None:
             model = saved

@@ -16,6 +16,8 @@ from rbgym.agents.run_config import run_config
 from rbgym.agents.run_folder import RunFolder
 from rbgym.agents.training import load_policy, train
 
+# What a URL that is none, or a damaged database, may raise.
+_DAMAGE = (SQLAlchemyError, StorageInternalError, ImportError, LookupError, TypeError, ValueError)
 Space = Callable[[optuna.Trial], dict[str, Any]]
 
 
@@ -54,10 +56,11 @@ def tune(
         study = optuna.create_study(
             storage=storage, study_name=name, direction="maximize", load_if_exists=True
         )
-    except (SQLAlchemyError, StorageInternalError, ImportError) as error:
+        before = len(study.trials)
+    except _DAMAGE as error:
         raise ValueError(f"storage must be a URL of a database, got {storage!r}: {error}") from None
     # Not the same trials again where a study goes on.
-    again = np.random.SeedSequence([seed, len(study.trials)]).generate_state(1)[0]
+    again = np.random.SeedSequence([seed, before]).generate_state(1)[0]
     study.sampler = optuna.samplers.TPESampler(seed=int(again))
 
     def objective(trial: optuna.Trial) -> float:
@@ -78,13 +81,15 @@ def tune(
         return score
 
     # Hyperparameters that an algorithm refuses, or that diverge, are a failed trial, not the end.
-    before = len(study.trials)
     progress(0, trials)
 
     def counted(study: optuna.Study, trial: optuna.trial.FrozenTrial) -> None:
         progress(trial.number + 1 - before, trials)
 
-    study.optimize(objective, n_trials=trials, catch=(ValueError,), callbacks=[counted])
+    try:
+        study.optimize(objective, n_trials=trials, catch=(ValueError,), callbacks=[counted])
+    except (SQLAlchemyError, StorageInternalError) as error:
+        raise OSError(f"the study cannot be kept in {storage!r}: {error}") from error
     return study
 
 

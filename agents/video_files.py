@@ -1,5 +1,6 @@
 """Frames written to video files and animated pictures, as they come."""
 
+import errno
 import functools
 from collections.abc import Iterable, Iterator
 from importlib import import_module
@@ -43,10 +44,13 @@ def _write_mp4(path: Path, frames: Iterator[Frame], rate: float) -> None:
     first = next(frames)
     size = first.shape[1], first.shape[0]
     writer = FFMPEG_VideoWriter(str(path), size, rate, ffmpeg_params=["-f", "mp4"])
+    encoder = writer.proc
     with writer:
         writer.write_frame(first)
         for frame in frames:
             writer.write_frame(frame)
+    if encoder.returncode:  # the end of the file could not be written: MoviePy does not look
+        raise OSError(errno.EIO, "The film could not be written to its end, the disk may be full")
 
 
 def _write_gif(path: Path, frames: Iterator[Frame], rate: float) -> None:

@@ -9,16 +9,16 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import ArrayLike
 
+from rbgym.arguments import count, is_number, real
 from rbgym.body import RigidBody
 from rbgym.engine import Batch
 from rbgym.quaternion import Array
-from rbgym.simulate import count
 
 
 def named(argument: str, value: Any, names: Iterable[str]) -> None:
     """Refuse what is neither callable nor one of the names."""
     known = list(names)
-    if callable(value) or value in known:
+    if callable(value) or (isinstance(value, str) and value in known):
         return
     raise ValueError(
         f"{argument} must be one of {known} or a callable, got {value!r}{hint(value, known)}"
@@ -53,17 +53,12 @@ def upright_moment(body: RigidBody, gravity: float) -> float:
 
 def floats(argument: str, value: Any) -> Array:
     """The value as an array of floats, or a ValueError that names the argument."""
-    try:
-        if np.iscomplexobj(value):
-            raise TypeError  # whose imaginary part would be lost
-        return np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{argument} must be numbers, got {value!r}") from None
+    return real(argument, value, "numbers")
 
 
 def horizon(max_episode_steps: int | None) -> float:
     """Number of steps after which an episode is truncated; None and -1 stand for no limit."""
-    if max_episode_steps is None or max_episode_steps == -1:
+    if max_episode_steps is None or (is_number(max_episode_steps) and max_episode_steps == -1):
         return math.inf
     return float(count("max_episode_steps", max_episode_steps))
 
@@ -92,7 +87,9 @@ def sample_state(batch: Batch) -> dict[str, Array]:
 def unbounded(observation: Any, state: dict[str, Array]) -> spaces.Box:
     """The space of a Python observation hook, tried on the state as it stands."""
     n = len(state["time"])
-    sample = np.asarray(observation(state))
+    sample = real("observation", observation(state), f"a function that returns numbers ({n}, k)")
     if sample.ndim != 2 or len(sample) != n:
         raise ValueError(f"observation must return shape ({n}, k), got {sample.shape}")
+    if not np.isfinite(sample).all():
+        raise ValueError(f"observation must return finite values, got {sample!r}")
     return spaces.Box(-math.inf, math.inf, sample.shape[1:], np.float32)

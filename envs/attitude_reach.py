@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from gymnasium import spaces
 
+from rbgym.arguments import real
 from rbgym.envs.attitude_slew import SHAPE, satellite, thrust
 from rbgym.envs.base import AttitudeEnv, vectorised
 from rbgym.envs.parts.goals import Target
@@ -106,7 +107,12 @@ class AttitudeReachEnv(AttitudeEnv):
 
     def compute_reward(self, achieved_goal: Array, desired_goal: Array, info: Any) -> Any:
         """The reward for goals (4,) or (..., 4) reached and asked for."""
-        a, b = np.asarray(achieved_goal, float), np.asarray(desired_goal, float)
+        a, b = real("achieved_goal", achieved_goal), real("desired_goal", desired_goal)
+        if a.shape != b.shape or a.shape[-1:] != (4,):
+            raise ValueError(
+                "achieved_goal and desired_goal must have one shape (..., 4), "
+                f"got {a.shape} and {b.shape}"
+            )
         cosine = np.minimum(np.abs(np.sum(a * b, axis=-1)), 1.0)
         if self.is_sparse:
             value = (cosine > math.cos(self.task.angle / 2)).astype(float)

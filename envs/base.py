@@ -10,16 +10,17 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from rbgym.envs.arguments import floats
-from rbgym.envs.episodes import Episodes, Snapshot, checked_seed
+from rbgym.arguments import count, real
+from rbgym.envs.arguments import floats, hint
+from rbgym.envs.episodes import Episodes, checked_seed
 from rbgym.envs.info import LazyInfo, SingleInfo, VectorInfo
 from rbgym.envs.pages import filled
 from rbgym.envs.parts.goals import Target
 from rbgym.envs.parts.rewards import Weighted
 from rbgym.envs.render_modes import MODES, checked_mode, frame_rate
+from rbgym.envs.snapshot import Snapshot
 from rbgym.envs.task import Task
 from rbgym.quaternion import Array
-from rbgym.simulate import count
 
 Observation = NDArray[np.floating[Any]]
 Flags = NDArray[np.bool_]
@@ -32,9 +33,12 @@ def action_box(channels: int) -> spaces.Box:
 
 def _hold(episodes: Episodes, action: Any, shape: tuple[int, ...]) -> None:
     """Take the action as the commands of the next step, or raise ValueError."""
-    if np.shape(action) != shape:
-        raise ValueError(f"action must have shape {shape}, got shape {np.shape(action)}")
-    episodes.commands[...] = action
+    given = action if type(action) is np.ndarray else real("action", action)
+    if given.shape != shape or given.dtype.kind not in "fiu":
+        raise ValueError(
+            f"action must be numbers of shape {shape}, got {given.dtype} of shape {given.shape}"
+        )
+    episodes.commands[...] = given
 
 
 class _Described:
@@ -173,6 +177,7 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         split = self.task.split_space
         self.observation_space = split(box) if split else box
         self.action_space = action_box(batch.channels)
+        self._shape = (batch.channels,)
         self._episodes = Episodes(batch, setup)
         self._modes(render_mode)
 
@@ -203,11 +208,12 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         episodes = self._episodes
         if not episodes.all_begun:
             raise gym.error.ResetNeeded("call reset() before step()")
-        _hold(episodes, action, (episodes.batch.channels,))
+        _hold(episodes, action, self._shape)
         observations, rewards, terminated, truncated, snapshot = episodes.step()
         info = LazyInfo(SingleInfo(snapshot))
-        seen, reward = self._presented(observations[0]), rewards.item()
+        seen, reward = observations[0], rewards.item()
         if self.task.split:
+            seen = self._presented(seen)
             reward = self.compute_reward(seen["achieved_goal"], seen["desired_goal"], info)
         if self.render_mode == "human":
             self.render()
@@ -252,7 +258,7 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         **kwargs: Any,
     ) -> None:
         checked_mode(render_mode)
-        size, mode = count("num_envs", num_envs), AutoresetMode(autoreset_mode)
+        size, mode = count("num_envs", num_envs), _mode(autoreset_mode)
         batch, setup, box = self.task.build(size, max_episode_steps, **kwargs)
         split = self.task.split_space
         space = split(box) if split else box
@@ -371,9 +377,23 @@ def final_entries(mask: Flags, observations: Any, snapshot: Snapshot) -> dict[st
     }
 
 
+def _mode(value: AutoresetMode | str) -> AutoresetMode:
+    known = [mode.value for mode in AutoresetMode]
+    if isinstance(value, AutoresetMode) or (isinstance(value, str) and value in known):
+        return AutoresetMode(value)
+    raise ValueError(f"autoreset_mode must be one of {known}, got {value!r}{hint(value, known)}")
+
+
+def _option(options: Any, name: str) -> Any:
+    """The option of that name, None if there is none; ValueError unless they are a dict."""
+    if options is not None and not isinstance(options, dict):
+        raise ValueError(f"options must be a dict or None, got {options!r}")
+    return (options or {}).get(name)
+
+
 def _place(episodes: Episodes, lanes: NDArray[np.intp], options: dict[str, Any] | None) -> bool:
     """Put bodies where options["state"] says; returns whether it says anything."""
-    state = (options or {}).get("state")
+    state = _option(options, "state")
     if state is None:
         return False
     wanted, effector = {"quaternion", "angular_velocity"}, episodes.setup.actuator.effector
@@ -437,7 +457,7 @@ def _begin(
 
 
 def _masked_lanes(options: dict[str, Any] | None, size: int) -> NDArray[np.intp]:
-    mask = (options or {}).get("reset_mask")
+    mask = _option(options, "reset_mask")
     if mask is None:
         return np.arange(size)
     if not isinstance(mask, np.ndarray) or mask.dtype != bool or mask.shape != (size,):
@@ -452,7 +472,7 @@ def _masked_lanes(options: dict[str, Any] | None, size: int) -> NDArray[np.intp]
 def _lane_seeds(seed: Any, size: int) -> list[int | None]:
     if seed is None:
         return [None] * size
-    if isinstance(seed, list | tuple | np.ndarray):
+    if isinstance(seed, list | tuple) or (isinstance(seed, np.ndarray) and seed.ndim > 0):
         if len(seed) != size:
             raise ValueError(f"seed must have one entry for each of {size} lanes, got {len(seed)}")
         return [None if s is None else checked_seed(s) for s in seed]

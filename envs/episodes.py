@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbgym import layout as physics
-from rbgym.engine import Batch, measured
+from rbgym import threads
+from rbgym.arguments import is_number, quietly, real
+from rbgym.engine import Batch
 from rbgym.envs import kernels, layout
 from rbgym.envs.actuators import Actuator, Forces, state_beyond
 from rbgym.envs.actuators.driven import shown_from
@@ -17,7 +19,9 @@ from rbgym.envs.actuators.effector import APPLIED
 from rbgym.envs.kernels import Parts
 from rbgym.envs.parts.spreads import Nominal
 from rbgym.envs.parts.tallies import Contacts
+from rbgym.envs.snapshot import Snapshot
 from rbgym.jit import Entry
+from rbgym.kernels import advance
 from rbgym.quaternion import Array
 
 Flags = NDArray[np.bool_]
@@ -73,6 +77,27 @@ class Setup:
         return scaled or not isinstance(self.parts.spread, Nominal)
 
 
+# Rows that differ from episode to episode where the body does.
+_BODY = (
+    slice(physics.J, physics.J_INV + 3),
+    slice(physics.SCALE, physics.SCALE + 3),
+    slice(physics.POTENTIAL, physics.POTENTIAL + 6),
+)
+
+
+# What a step writes: observations, rewards, terminated, truncated, kept; see the kernel `judge`. A
+# plain tuple, because one is made at each step.
+Outputs = tuple[NDArray[np.float32], Array, Flags, Flags, Array]
+
+
+def _part(outputs: Outputs, first: int, last: int) -> Outputs:
+    """The places of the blocks from `first` to before `last`."""
+    lanes = slice(first * physics.LANES, last * physics.LANES)
+    observations, rewards, terminated, truncated, kept = outputs
+    shown = observations[lanes]
+    return shown, rewards[lanes], terminated[lanes], truncated[lanes], kept[first:last]
+
+
 class Episodes:
     """A batch of bodies with their clocks, seeds and outcomes.
 
@@ -89,7 +114,7 @@ class Episodes:
         self.begun = np.zeros(batch.size, dtype=bool)
         self.all_begun = False
         # How many episodes ended, and bodies failed, in the last step: if none, nobody need look.
-        self.ended = self.failed = 0
+        self.ended = self.failed = 0.0
         # The kernels write observations unless a Python hook does.
         self._shown = 0 if setup.observe is not None else batch.size
         # A body that is more than its attitude has more to tell.
@@ -97,8 +122,17 @@ class Episodes:
         self.told = physics.COMMAND if setup.actuator.is_direct else batch.actuator_row + APPLIED
         rows = layout.TERMS - self.kept_from + len(setup.terms) + 3
         self._kept = batch.blocks, rows * physics.LANES
-        self._h = setup.dt / setup.substeps
-        self._judge = Entry(kernels.judge)
+        # The next episode may have another body; and a flyer has a force and a mass.
+        self.changing = [*_BODY] if setup.has_bodies else []
+        if isinstance(setup.actuator.effector, Forces):
+            self.changing.append(slice(batch.actuator_row, batch.block_rows))
+        self._advance, self._judge = Entry(advance), Entry(kernels.judge)
+        h = float(setup.dt / setup.substeps)
+        self._pace = 1.0, setup.substeps, h, *batch.way
+        self._task = setup.parts, *batch.kept
+        self._rules = setup.limit, self.kept_from, self.told
+        # One body's numbers are read at once: they need no arrays of their own at each step.
+        self._outcome = self._new_outcome()
 
     # --- rows -------------------------------------------------------------------------------
 
@@ -124,6 +158,7 @@ class Episodes:
         self.batch.put_rows(layout.SEED, table, lanes)
         self.batch.put_rows(layout.EPISODE, np.full((len(lanes), 1), -1.0), lanes)
 
+    @quietly
     def place(
         self,
         lanes: Lanes,
@@ -173,29 +208,60 @@ class Episodes:
         batch = self.batch
         where = layout.DRAWN if drawn else layout.PLACED
         batch.put_rows(layout.BEGUN, np.full((len(lanes), 1), where), lanes)
-        self._judged(out[: self._shown], again=False, alone=True)
+        nothing = np.empty((batch.blocks, 3 * physics.LANES))
+        outputs = (out[: self._shown], *self._new_outcome(), nothing)
+        self.judge(batch.buffer, outputs, alone=True)
         if not self.all_begun:
             self.begun[lanes] = True
             self.all_begun = bool(self.begun.all())
-        self.ended = self.failed = 0
+        self.ended = self.failed = 0.0
         if len(lanes) < self.size:
             self.ended, self.failed = int(self.done.sum()), int(batch.failed.sum())
         if self.setup.observe is not None:
             out[lanes] = self._observed()[lanes]
 
-    def _judged(
-        self, observations: NDArray[np.float32], *, again: bool, alone: bool
-    ) -> tuple[Array, Flags, Flags, Array]:
-        """Rewards, terminated, truncated and kept rows; all of them empty if alone."""
-        size = self.size
-        rewards, terminated, truncated = np.empty(size), np.empty(size, bool), np.empty(size, bool)
-        kept = np.empty(self._kept)
-        self.ended, self.failed = self._judge.call(
-            self.setup.parts, *self.batch.kept, self.batch.buffer, self.setup.limit,
-            again, alone, observations, rewards, terminated, truncated,
-            self.kept_from, self.told, kept,
-        )  # fmt: skip
-        return rewards, terminated, truncated, kept
+    def _new_outcome(self) -> tuple[Array, Flags, Flags]:
+        return np.empty(self.size), np.empty(self.size, bool), np.empty(self.size, bool)
+
+    def outputs(self) -> Outputs:
+        """Where a step writes."""
+        observations = np.empty((self._shown, self.setup.width), np.float32)
+        outcome = self._outcome if self.size == 1 else self._new_outcome()
+        return observations, *outcome, np.empty(self._kept)
+
+    def advance(self, buffer: Array, commands: Array) -> int:
+        """Advance the bodies of the buffer, all or a part, by a control period; -1, or nothing done
+        and the first whose command is not finite."""
+        return self._advance.call(  # type: ignore[no-any-return]
+            *self.batch.physics, buffer, commands, *self._pace
+        )
+
+    def judge(
+        self, buffer: Array, outputs: Outputs, again: bool = False, alone: bool = False
+    ) -> tuple[float, float]:
+        """Judge the bodies of the buffer; how many episodes ended, and how many bodies failed.
+
+        again, alone: see the kernel.
+        """
+        return self._judge.call(  # type: ignore[no-any-return]
+            *self._task, buffer, *self._rules, again, alone, *outputs
+        )
+
+    def _step_ranges(self, outputs: Outputs) -> int:
+        """A control period of all, range by range; -1, or nothing done and the first body whose
+        command is not finite."""
+        batch, commands, again = self.batch, self.commands, self.resets_itself
+        if not np.isfinite(commands).all():
+            return int(np.argmin(np.isfinite(commands).all(axis=1)))
+
+        def work(first: int, last: int) -> tuple[float, float]:
+            part = batch.part(first, last)
+            self.advance(part, commands[first * physics.LANES : last * physics.LANES])
+            return self.judge(part, _part(outputs, first, last), again)
+
+        counts = threads.over_ranges(batch.blocks, work)
+        self.ended, self.failed = map(sum, zip(*counts, strict=True))
+        return -1
 
     def observations(self) -> NDArray[np.float32]:
         """What every body shows now, (size, width)."""
@@ -208,7 +274,7 @@ class Episodes:
             rows = np.concatenate([rows, batch.rows(first, shown)], axis=1)
         return rows.astype(np.float32)
 
-    def step(self) -> tuple[NDArray[np.float32], Array, Flags, Flags, "Snapshot"]:
+    def step(self) -> tuple[NDArray[np.float32], Array, Flags, Flags, Snapshot]:
         """Advance all by one control period, under `commands`.
 
         Returns observations, rewards, terminated, truncated, snapshot. Raises ValueError, nothing
@@ -217,14 +283,18 @@ class Episodes:
         batch, setup, size, commands = self.batch, self.setup, self.size, self.commands
         if setup.disturb is not None:
             batch.put_rows(physics.DISTURBANCE, self._hooked("disturbance", setup.disturb, (3,)))
-        bad = batch.advance_under(commands, 1.0, self._h, setup.substeps)
+        outputs = self.outputs()
+        if threads.is_large(batch.blocks):
+            bad = self._step_ranges(outputs)
+        else:
+            bad = self.advance(batch.buffer, commands)
+            if bad < 0:
+                counts = self.judge(batch.buffer, outputs, self.resets_itself)
+                self.ended, self.failed = counts
         if bad >= 0:
             where = f" in lane {bad}" if size > 1 else ""
             raise ValueError(f"action must be finite, got {commands[bad].tolist()}{where}")
-        observations = np.empty((self._shown, setup.width), np.float32)
-        rewards, terminated, truncated, kept = self._judged(
-            observations, again=self.resets_itself, alone=False
-        )
+        observations, rewards, terminated, truncated, kept = outputs
         if setup.terminate is not None:
             over = self._hooked("termination", setup.terminate, ()).astype(bool)
             terminated |= over & ~self.at_start()
@@ -268,7 +338,12 @@ class Episodes:
 
     # --- info -------------------------------------------------------------------------------
 
-    def snapshot(self) -> "Snapshot":
+    def changing_rows(self) -> tuple[tuple[slice, Array], ...]:
+        """Copies of the rows that the next step may change."""
+        view = self.batch.block_view()
+        return tuple((part, view[:, part].copy()) for part in self.changing)
+
+    def snapshot(self) -> Snapshot:
         """What `info` needs, copied, so that it can be worked out later or never."""
         count, view = self._kept[1] // physics.LANES - 3, self.batch.block_view()
         rows = [
@@ -278,127 +353,12 @@ class Episodes:
         return Snapshot(self, np.concatenate(rows, axis=1).reshape(self._kept))
 
 
-# Rows that differ from episode to episode where the body does.
-_BODY = (
-    slice(physics.J, physics.J_INV + 3),
-    slice(physics.SCALE, physics.SCALE + 3),
-    slice(physics.POTENTIAL, physics.POTENTIAL + 6),
-)
-
-
-class Snapshot:
-    """The invariants, reward terms and flags of one instant, computed when asked for."""
-
-    __slots__ = ("_batch", "_copied", "_failed", "_first", "_kept", "_measured", "_setup", "size")
-
-    KEYS = (
-        "energy",
-        "angular_momentum",
-        "quaternion_norm",
-        "attitude_error",
-        "rate_error",
-        "applied_torque",
-        "reward_terms",
-        "integration_failed",
-        "is_success",
-    )
-
-    def __init__(self, episodes: Episodes, kept: Array) -> None:
-        batch = episodes.batch
-        self._batch, self._setup, self.size = batch, episodes.setup, episodes.size
-        self._kept = kept
-        self._failed = batch.failed if episodes.failed else None
-        self._first = episodes.kept_from
-        # The next episode may have another body; and a flyer has a force and a mass.
-        parts = list(_BODY) if episodes.setup.has_bodies else []
-        if isinstance(episodes.setup.actuator.effector, Forces):
-            parts.append(slice(batch.actuator_row, batch.block_rows))
-        self._copied = [(part, batch.block_view()[:, part].copy()) for part in parts]
-        self._measured: dict[str, Array] | None = None
-
-    def _row(self, row: int) -> Array:
-        return self._rows()[:, row - self._first].reshape(-1)[: self.size]
-
-    def _rows(self) -> Array:
-        return self._kept.reshape(len(self._kept), -1, physics.LANES)
-
-    def _measure(self) -> dict[str, Array]:
-        if self._measured is None:
-            self._measured = measured(self._batch.kept, self._blocks().reshape(-1), self.size)
-        return self._measured
-
-    def _blocks(self) -> Array:
-        """The buffer as it was, where it matters."""
-        blocks, rows = self._batch.block_view().copy(), self._rows()[:, :-3]
-        blocks[:, self._first : self._first + rows.shape[1]] = rows
-        for part, values in self._copied:
-            blocks[:, part] = values
-        return blocks
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """Names of all entries."""
-        effector = self._setup.actuator.effector
-        force = ("applied_force",) if isinstance(effector, Forces) else ()
-        counts = ("contacts",) if self._setup.counts else ()
-        return (*self.KEYS, *effector.state_keys(), *force, *counts)
-
-    def _beyond(self) -> dict[str, Array]:
-        """What moves beside the attitude."""
-        rows = _by_lane(self._blocks())[: self.size]
-        beyond = rows[:, physics.BEYOND : physics.BEYOND + 6]
-        reference = rows[:, physics.POTENTIAL : physics.POTENTIAL + 3]
-        return self._setup.actuator.effector.state(beyond, reference)
-
-    def _applied(self) -> Array:
-        """Torque of the last control period, on average [N m, body axes]."""
-        torque = _by_lane(self._rows()[:, -3:])[: self.size]
-        if not self._setup.actuator.is_direct:
-            return torque
-        scale = _by_lane(self._blocks()[:, physics.SCALE : physics.SCALE + 3])
-        return np.asarray(torque * scale[: self.size])
-
-    def _force(self) -> Array:
-        """Force of the last control period, on average [N, body axes]."""
-        first = self._batch.actuator_row + APPLIED + 3
-        return _by_lane(self._blocks()[:, first : first + 3])[: self.size]
-
-    def __getitem__(self, key: str) -> Any:
-        if key in ("energy", "angular_momentum"):
-            return self._measure()[key]
-        if key in self._setup.actuator.effector.state_keys():
-            return self._beyond()[key]
-        if key == "contacts":
-            return self._row(layout.CONTACTS)
-        if key == "applied_torque":
-            return self._applied()
-        if key == "applied_force":
-            return self._force()
-        if key == "quaternion_norm":
-            return np.linalg.norm(self._measure()["quaternion"], axis=1)
-        if key == "attitude_error":
-            return 2.0 * np.arcsin(np.minimum(0.5 * np.sqrt(self._row(layout.ERROR)), 1.0))
-        if key == "rate_error":
-            return np.sqrt(self._row(layout.RATE_ERROR))
-        if key == "reward_terms":
-            return {n: self._row(layout.TERMS + j) for j, n in enumerate(self._setup.terms)}
-        if key == "integration_failed":
-            return np.zeros(self.size, dtype=bool) if self._failed is None else self._failed
-        if key == "is_success":
-            return self._row(layout.STREAK) >= self._setup.settled_steps
-        raise KeyError(key)
-
-
-def _by_lane(rows: Array) -> Array:
-    """Rows (blocks, count, lanes) as (lane, count), copied."""
-    return rows.transpose(0, 2, 1).reshape(-1, rows.shape[1]).copy()
-
-
 def checked_hook(
     name: str, hook: Callable[..., ArrayLike], shape: tuple[int, ...], *args: Any
 ) -> Array:
     """What a hook returns, or ValueError if its shape is another or a value is not finite."""
-    values = np.array(hook(*args), dtype=np.float64)
+    allowed = "a function that returns real numbers or flags"
+    values = np.array(real(name, hook(*args), allowed, "iufb"))
     if values.shape != shape:
         raise ValueError(f"{name} must return shape {shape}, got {values.shape}")
     finite = np.isfinite(values).reshape(len(values), -1).all(axis=1)
@@ -410,7 +370,7 @@ def checked_hook(
 
 def checked_seed(seed: Any) -> int:
     """A seed as an int, or a ValueError naming what is allowed."""
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
+    if not (is_number(seed) and isinstance(seed, int | np.integer)):
         raise ValueError(f"seed must be an integer from 0 to 2**64 - 1, got {seed!r}")
     if not 0 <= int(seed) < _EVERY_SEED:
         raise ValueError(f"seed must be an integer from 0 to 2**64 - 1, got {seed!r}")

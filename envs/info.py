@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rbgym.envs.episodes import Snapshot
+from rbgym.envs.snapshot import Snapshot
 
 Mask = NDArray[np.bool_]
 

@@ -109,14 +109,14 @@ def judge(
     actuator,
     buffer,
     limit,
+    first,
+    told,
     again,
     alone,
     observations,
     rewards,
     over,
     late,
-    first,
-    told,
     kept,
 ):
     """Judge every body; returns how many episodes ended, and how many bodies failed.
@@ -126,52 +126,66 @@ def judge(
     or (0, width) to leave them to somebody else. kept: (blocks, rows * LANES), copies of so many
     rows: the last three from the row `told` on, the others from `first` on.
     """
-    block_size = block_rows(keeper, actuator) * LANES
-    blocks, bodies = len(buffer) // block_size, len(rewards)
-    if again or alone:
-        # The one place where episodes begin: two would be compiled to other round-off.
-        for k in range(bodies):
-            i = index((k // LANES) * block_size + k % LANES)
-            ended = buffer[i + TERMINATED * LANES] + buffer[i + TRUNCATED * LANES] > 0.0
-            if again and ended:
-                buffer[i + BEGUN * LANES] = DRAWN
-            if buffer[i + BEGUN * LANES] > 0.0:
-                _begin_lane(parts, keeper, potential, frame, actuator, buffer, i)
-    if alone:
-        for k in range(bodies):
-            i = index((k // LANES) * block_size + k % LANES)
-            if buffer[i + BEGUN * LANES] > 0.0:
-                _judge_lane(parts, keeper, frame, actuator, buffer, i, limit)
-                if len(observations) > 0:
-                    _show(parts, keeper, actuator, buffer, i, observations, k)
-        return 0.0, 0.0
-    for block in range(blocks):
+    block_size, rows = block_rows(keeper, actuator) * LANES, kept.shape[1] // LANES - 3
+    bodies, ended, failed = len(rewards), 0.0, 0.0
+    # Block by block from beginning to report, so that each is read from memory once.
+    for block in range(len(buffer) // block_size):
+        start, k = index(block * block_size), index(block * LANES)
+        # Lanes beyond the last body are at rest, and never begin.
+        lanes = min(LANES, bodies - k)
+        if alone or (again and _any_ended(buffer, start) > 0.0):
+            # The one place where episodes begin: two would be compiled to other round-off.
+            for lane in range(lanes):
+                i = start + index(lane)
+                over_or_late = buffer[i + TERMINATED * LANES] + buffer[i + TRUNCATED * LANES] > 0.0
+                if again and over_or_late:
+                    buffer[i + BEGUN * LANES] = DRAWN
+                if buffer[i + BEGUN * LANES] > 0.0:
+                    _begin_lane(parts, keeper, potential, frame, actuator, buffer, i)
+        if alone:
+            for lane in range(lanes):
+                i = start + index(lane)
+                if buffer[i + BEGUN * LANES] > 0.0:
+                    _judge_lane(parts, keeper, frame, actuator, buffer, i, limit)
+                    if len(observations) > 0:
+                        _show(parts, keeper, actuator, buffer, i, observations, k + index(lane))
+            continue
         for lane in range(LANES):
             i = block * block_size + lane
             _judge_lane(parts, keeper, frame, actuator, buffer, i, limit)
-    # Lanes beyond the last body stay at rest.
-    for k in range(bodies, blocks * LANES):
-        put_vector(buffer, index((k // LANES) * block_size + k % LANES), DISTURBANCE, _NO_TORQUE)
-    for block in range(blocks):
-        rest = kept.shape[1] - 3 * LANES
-        for n in range(rest):
-            kept[block, n] = buffer[block * block_size + index(first) * LANES + n]
-        for n in range(3 * LANES):
-            kept[block, rest + n] = buffer[block * block_size + index(told) * LANES + n]
-    if len(observations) > 0:
-        for k in range(bodies):
-            i = index((k // LANES) * block_size + k % LANES)
-            _show(parts, keeper, actuator, buffer, i, observations, k)
-    ended, failed = 0.0, 0.0
-    for block in range(blocks):
-        k, i = index(block * LANES), index(block * block_size)
+        # A row is one wide move.
+        for row in range(rows):
+            to, since = index(row) * LANES, start + index(first + row) * LANES
+            for lane in range(LANES):
+                kept[block, to + lane] = buffer[since + lane]
+        for row in range(3):
+            to, since = index(rows + row) * LANES, start + index(told + row) * LANES
+            for lane in range(LANES):
+                kept[block, to + lane] = buffer[since + lane]
+        if len(observations) > 0:
+            for lane in range(lanes):
+                i, j = start + index(lane), k + index(lane)
+                _show(parts, keeper, actuator, buffer, i, observations, j)
         # A constant number of lanes makes wide moves of the loops.
-        if k + LANES <= bodies:
-            more = _report(buffer, i, LANES, k, rewards, over, late)
+        if lanes == LANES:
+            more = _report(buffer, start, LANES, k, rewards, over, late)
         else:
-            more = _report(buffer, i, bodies - k, k, rewards, over, late)
+            more = _report(buffer, start, lanes, k, rewards, over, late)
+            for lane in range(lanes, LANES):
+                put_vector(buffer, start + index(lane), DISTURBANCE, _NO_TORQUE)
         ended, failed = ended + more[0], failed + more[1]
     return ended, failed
+
+
+@inlined
+def _any_ended(buffer, start):
+    """Above zero where an episode of the block has ended."""
+    ended = 0.0
+    for lane in range(LANES):
+        ended += (
+            buffer[start + lane + TERMINATED * LANES] + buffer[start + lane + TRUNCATED * LANES]
+        )
+    return ended
 
 
 @inlined

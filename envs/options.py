@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rbgym.arguments import is_number, number, positive
 from rbgym.body import RigidBody
 from rbgym.envs.actuators.mounting import Differing
 from rbgym.envs.arguments import floats, hint
@@ -20,7 +21,6 @@ from rbgym.envs.parts.spreads import Nominal, Spread
 from rbgym.envs.random import LARGEST_NORMAL
 from rbgym.potentials import CircularOrbit
 from rbgym.quaternion import Array, Vector
-from rbgym.simulate import positive
 
 REWARDS: dict[str, dict[str, float]] = {"dense": {"closeness": 1.0}, "sparse": {"success": 1.0}}
 DISCOUNT = 0.99  # of the progress term
@@ -45,16 +45,16 @@ def _keys(argument: str, value: Any, known: Collection[str]) -> dict[str, Any]:
 
 
 def _number(argument: str, value: Any, low: float, high: float) -> float:
-    number = float(value) if isinstance(value, int | float | np.number) else math.nan
-    if not low <= number <= high:
+    found = number(value)
+    if not low <= found <= high:
         raise ValueError(f"{argument} must be in [{low:g}, {high:g}], got {value!r}")
-    return number
+    return found
 
 
 def _vector(argument: str, value: Any, *, unit: bool = False) -> Vector:
     array = floats(argument, value)
     good = array.shape == (3,) and np.isfinite(array).all()
-    if not good or (unit and abs(np.linalg.norm(array) - 1) > 1e-9):
+    if not good or (unit and (abs(array).max() > 2 or abs(np.linalg.norm(array) - 1) > 1e-9)):
         raise ValueError(
             f"{argument} must be a {'unit' if unit else 'finite'} vector (3,), got {value!r}"
         )
@@ -178,9 +178,9 @@ def termination(value: Any, ends: Ends, goal: Any) -> Ends | KeepOut:
     limit alone, without which the state would have no bound."""
     if value is None or callable(value):
         return ends
-    if value == "none":
-        return Ends(ends.rate)
     if isinstance(value, str):
+        if value == "none":
+            return Ends(ends.rate)
         raise ValueError(
             f"termination must be 'none', a dict or a callable, got {value!r}"
             f"{hint(value, ['none'])}"
@@ -242,7 +242,7 @@ def disturbance(value: Any, has_weight: bool) -> tuple[Calm | Pushed, CircularOr
         orbit = CircularOrbit(rate)
     constant = _vector("disturbance['constant']", given.get("constant", (0, 0, 0)))
     noise = given.get("white_noise", 0.0)
-    noise = [noise] * 3 if isinstance(noise, int | float) else noise
+    noise = [noise] * 3 if is_number(noise) else noise
     noise = np.array(_vector("disturbance['white_noise']", noise))
     if (noise < 0).any():
         raise ValueError(f"disturbance['white_noise'] must not be negative, got {noise.tolist()}")

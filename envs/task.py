@@ -11,6 +11,7 @@ from gymnasium import spaces
 from numpy.typing import ArrayLike
 
 from rbgym import integrators
+from rbgym.arguments import count, flag, positive, quietly
 from rbgym.body import RigidBody
 from rbgym.engine import Batch
 from rbgym.envs import options
@@ -53,9 +54,9 @@ from rbgym.potentials import (
     parameters,
 )
 from rbgym.quaternion import Array
-from rbgym.simulate import count, positive
 
 GRAVITY = 9.81  # m/s^2
+_SHORTEST = 1e-100  # s; of a step whose reciprocal, squared, is to be a float
 _PULL = 1.5  # N m, a little over the largest towards a soft wall; the wall itself turns bodies back
 
 Goal = Axis | Target | Rest | Spin
@@ -132,6 +133,7 @@ class Task:
             chosen["initial"] = _joined(presets[difficulty].get("initial", {}), kwargs["initial"])
         return self._build(size, max_episode_steps, **chosen)
 
+    @quietly
     def _build(
         self,
         size: int,
@@ -155,15 +157,20 @@ class Task:
         preview: float | None = None,
         projection: bool = True,
     ) -> tuple[Batch, Setup, spaces.Box]:
+        projection = flag("projection", projection)
         named("observation", observation, FORMS)
         if self.form is not None and observation != "quaternion":
             raise ValueError(f"observation must be 'quaternion' in this task, got {observation!r}")
-        if self.split and reward not in ("dense", "sparse"):
+        if self.split and not (isinstance(reward, str) and reward in ("dense", "sparse")):
             raise ValueError(f"reward must be 'dense' or 'sparse' in this task, got {reward!r}")
         body = body_or(body, self.body())
         weight = self._weight(body, mgl)
         dt = positive("dt", self.dt if dt is None else dt)
         substeps = count("substeps", self.substeps if substeps is None else substeps)
+        if dt / substeps < _SHORTEST:
+            raise ValueError(
+                f"dt must be at least {_SHORTEST:g} s for each of the substeps, got {dt!r}"
+            )
         limits = torque_limits(torque_limit, np.asarray(self.torque(body, weight), dtype=float))
         strength = positive("torque_scale", torque_scale)
         limits = strength * limits
@@ -175,7 +182,7 @@ class Task:
             differing,
             Setting(body, dt, dt / substeps, limit, limits, strength, self.rate_limit),
         )
-        scheme = scheme_for(integrator or self.integrator, moved.effector)
+        scheme = scheme_for(self.integrator if integrator is None else integrator, moved.effector)
         refuse_unused(moved.effector, torque_limit, randomization)
         reference = self.reference(dt)
         goal = self.goal_of(body, weight)
@@ -184,7 +191,7 @@ class Task:
         pushed, orbit, largest = options.disturbance(disturbance, weight > 0)
         ends = options.termination(termination, Ends(self.rate_limit, self.lowest), goal)
         start = options.start(self.start, initial, options.plain(ends), goal, self.ranges)
-        if termination != "none":
+        if not (isinstance(termination, str) and termination == "none"):
             ends = self.ends(ends)
         within = 4.0 * math.sin(self.angle / 2.0) ** 2
         potential = self._field(weight, orbit, moved)
@@ -194,6 +201,11 @@ class Task:
         at_rest(moved.effector, batch)
         state = {**sample_state(batch), **state_beyond(moved.effector, batch)}
         bounds = self._bounds(body, moved.strongest(differing) + largest, potential, dt, moved)
+        if not np.all(bounds < np.finfo(np.float32).max):
+            raise ValueError(
+                "body, mgl, torque_limit, torque_scale, disturbance and dt must give rates that a "
+                f"float32 can hold, got up to {bounds.max():g} rad/s"
+            )
         if callable(observation) and (sensor is not None or preview is not None):
             raise ValueError(
                 "observation must be named with sensor or preview: a callable sees the true state"
@@ -292,7 +304,7 @@ def _joined(preset: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, An
     """What is given, and what a preset says of the rest, but for bounds that contradict it."""
     kept = dict(preset)
     for name, value in given.items():
-        if not isinstance(value, int | float):
+        if not isinstance(name, str) or not isinstance(value, int | float):
             continue
         high, low = name.removeprefix("least_"), f"least_{name}"
         if high != name and value > kept.get(high, math.inf):

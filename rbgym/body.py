@@ -11,11 +11,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rbgym.arguments import Array, finite, quietly
 from rbgym.inertia import (
-    Array,
     check_center,
     check_moments,
-    finite,
     full_tensor,
     point_inertia,
     positive,
@@ -90,15 +89,20 @@ class RigidBody:
         # By its name: an import statement would make compiled code depend on the page's source.
         return str(import_module("rbgym.html").body(self))
 
+    @quietly
     def about(self, point: ArrayLike) -> Self:
         """The same body referred to another point (3,) of the body frame [m], axes unchanged."""
         center = self.center_of_mass - finite("point", point, (3,))
         moved = point_inertia(center) - point_inertia(self.center_of_mass)
         return type(self)(self.inertia + self.mass * moved, self.mass, center)
 
+    @quietly
     def gravity_moment(self, g: float = 9.81) -> float:
         """Largest moment of the weight about the reference point, m g |center_of_mass| [N m]."""
-        return float(self.mass * g * np.linalg.norm(self.center_of_mass))
+        moment = self.mass * finite("g", g, ()) * np.linalg.norm(self.center_of_mass)
+        if not np.isfinite(moment):
+            raise ValueError(f"g must give a finite moment, got {g!r}")
+        return float(moment)
 
     # Uniform solids about their centre of mass, lengths in metres, z the axis of symmetry.
 
@@ -118,6 +122,7 @@ class RigidBody:
         return cls._from_squares(mass, 1 / 5, np.full(3, positive("radius", radius, ())))
 
     @classmethod
+    @quietly
     def cylinder(cls, mass: float, radius: float, height: float) -> Self:
         """Cylinder."""
         r, h = positive("radius", radius, ()), positive("height", height, ())
@@ -126,6 +131,7 @@ class RigidBody:
         return cls(np.array([across, across, mass * r**2 / 2]), mass)
 
     @classmethod
+    @quietly
     def cone(cls, mass: float, radius: float, height: float) -> Self:
         """Cone with its tip at z = -3/4 height and its base at z = +1/4 height."""
         r, h = positive("radius", radius, ()), positive("height", height, ())
@@ -140,6 +146,7 @@ class RigidBody:
         return cls.cylinder(mass, length / 1000 if radius is None else radius, length)
 
     @classmethod
+    @quietly
     def cone_top(cls, radius: float, height: float, density: float) -> Self:
         """Cone on its tip, density [kg/m^3], centre on +z (Betsch and Siebert 2009, 5.2)."""
         r, h = positive("radius", radius, ()), positive("height", height, ())
@@ -147,6 +154,7 @@ class RigidBody:
         return cls.cone(float(mass), radius, height).about((0.0, 0.0, -3 * float(h) / 4))
 
     @classmethod
+    @quietly
     def _from_squares(cls, mass: float, factor: float, lengths: Array) -> Self:
         a, b, c = lengths**2
         mass = float(positive("mass", mass, ()))
@@ -164,6 +172,7 @@ class Part(NamedTuple):
     rotation: ArrayLike | None = None
 
 
+@quietly
 def compound(parts: Iterable[Part | tuple[Any, ...]], about: ArrayLike | None = None) -> RigidBody:
     """One body welded from parts, in the axes of the assembly (Mandre 2008, section 3).
 
@@ -171,9 +180,7 @@ def compound(parts: Iterable[Part | tuple[Any, ...]], about: ArrayLike | None = 
     of mass; with about, a point (3,) of the assembly frame [m], to that point.
     Raises ValueError for no parts, and for a position or rotation that is not one.
     """
-    placed = [Part(*part) for part in parts]
-    if not placed:
-        raise ValueError("parts must hold at least one body, got none")
+    placed = _parts(parts)
     turns = [_rotation_matrix(part.rotation) for part in placed]
     masses = np.array([part.body.mass for part in placed])
     centers = np.array(
@@ -190,6 +197,19 @@ def compound(parts: Iterable[Part | tuple[Any, ...]], about: ArrayLike | None = 
         tensor += turn @ own @ turn.T + body.mass * point_inertia(r)
     body = RigidBody((tensor + tensor.T) / 2, float(masses.sum()))
     return body if about is None else body.about(finite("about", about, (3,)) - center)
+
+
+def _parts(given: Any) -> list[Part]:
+    try:
+        each = list(given)
+    except TypeError:
+        each = [given]
+    for part in each:
+        if not (isinstance(part, tuple) and 1 <= len(part) <= 3 and isinstance(part[0], RigidBody)):
+            raise ValueError(f"parts must be Parts or (body, position, rotation), got {part!r}")
+    if not each:
+        raise ValueError("parts must hold at least one body, got none")
+    return [Part(*part) for part in each]
 
 
 def _rotation_matrix(rotation: ArrayLike | None) -> Array:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbgym import frames, integrators, kernels, layout, potentials, threads
 from rbgym.actuation import Direct, channels, own_rows
+from rbgym.arguments import count, finite, flag, quietly, real
 from rbgym.body import RigidBody
 from rbgym.integrators.interface import NoMemory, memory_size
 from rbgym.jit import Entry
@@ -44,21 +45,22 @@ class Batch:
         actuator: Any = _DIRECT,
     ) -> None:
         self.integrator = integrators.get(integrator)
-        self.size, self.projection = size, projection
-        self._drive, self._coast = Entry(kernels.advance), Entry(kernels.advance)
+        self.size, self.projection = count("size", size), flag("projection", projection)
+        # How a step is composed, and whether its energy is projected, as the kernel wants it.
+        self.way = self.integrator.composition, 1.0 if projection else 0.0
+        each, fields = _bodies(bodies, size), _fields(potential, size)
+        if len(each) != size or len(fields) != size or len({type(p) for p in fields}) > 1:
+            raise ValueError(
+                f"bodies and potential must be one for all or {size} of one kind, "
+                f"got {len(each)} bodies and {len(fields)} potentials"
+            )
+        self._coast = Entry(kernels.advance)
         self.channels = channels(actuator)
         self.blocks = -(-size // layout.LANES)
         self.actuator_row = layout.MEMORY + self.integrator.memory
         self.block_rows = self.actuator_row + own_rows(actuator)
         self._view = _aligned_zeros(self.blocks, self.block_rows, layout.LANES)
         self.buffer = self._view.reshape(-1)
-        each = [bodies] * size if isinstance(bodies, RigidBody) else list(bodies)
-        fields = _fields(potential, size)
-        if len(each) != size or len(fields) != size or len({type(p) for p in fields}) > 1:
-            raise ValueError(
-                f"bodies and potential must be one for all or {size} of one kind, "
-                f"got {len(each)} bodies and {len(fields)} potentials"
-            )
         self.bodies, self.potential = each, fields[0]
         turned = any(tuple(body.principal_quaternion) != (1, 0, 0, 0) for body in {*each})
         frame = frames.Turned() if turned else frames.Principal()
@@ -123,6 +125,7 @@ class Batch:
 
     # --- state ------------------------------------------------------------------------------
 
+    @quietly
     def set_state(
         self,
         quaternion: ArrayLike,
@@ -142,7 +145,7 @@ class Batch:
         """
         k = self._lanes(lanes)
         if (angular_velocity is None) == (angular_momentum is None):
-            raise ValueError("give one of angular_velocity and angular_momentum, not both")
+            raise ValueError("angular_velocity or angular_momentum must be given, and not both")
         q = _rows("quaternion", quaternion, len(k), 4)
         no_rotor, norm = (0.0, 0.0, 0.0), np.linalg.norm(q, axis=1)
         if np.any(np.abs(norm - 1) > _UNIT):
@@ -169,6 +172,11 @@ class Batch:
             momentum = rotate(principal, moments * rotate_inverse(frame, omega) + rotor)
         else:
             momentum = _rows("angular_momentum", angular_momentum, len(k), 3)
+        relative = rotate_inverse(principal, momentum) - rotor
+        if not np.isfinite(np.sum(relative * relative / moments, axis=1)).all():
+            name = "angular_momentum" if angular_velocity is None else "angular_velocity"
+            given = angular_momentum if angular_velocity is None else angular_velocity
+            raise ValueError(f"{name} must give a finite energy, got {given!r}")
         self.put_rows(layout.Q, principal, k)
         self.put_rows(layout.L, momentum + 0.0, k)  # a negative zero would not stay one
         self.put_rows(layout.ROTOR, rotor, k)
@@ -177,9 +185,12 @@ class Batch:
     def _lanes(self, lanes: ArrayLike | None) -> NDArray[np.intp]:
         if lanes is None:
             return np.arange(self.size)
+        allowed = f"integers from 0 to {self.size - 1}, shape (k,)"
+        real("lanes", lanes, allowed)
         given = np.atleast_1d(np.asarray(lanes))
-        if given.dtype.kind not in "iu" or np.any((given < 0) | (given >= self.size)):
-            raise ValueError(f"lanes must be integers from 0 to {self.size - 1}, got {lanes!r}")
+        outside = np.any((given < 0) | (given >= self.size))
+        if given.dtype.kind not in "iu" or given.ndim > 1 or outside:
+            raise ValueError(f"lanes must be {allowed}, got {lanes!r}")
         return given.astype(np.intp)
 
     def full_state(self) -> Array:
@@ -219,43 +230,27 @@ class Batch:
         self.put_rows(layout.FRESH, np.ones((self.size, 1)))
 
     def advance(self, h: float, steps: int = 1) -> None:
-        """Advance by `steps` steps of length h [s] under the torque that is held."""
+        """Advance by `steps` steps of length h [s] under the torque that is held.
+
+        Raises ValueError unless h is a finite number and steps a positive integer.
+        """
+        h, steps = float(finite("h", h, ())), count("steps", steps)
         # Without commands the frame plays no part, and all bodies share a kernel.
         physics = (*self.physics[:2], frames.Principal(), self.physics[3])
-        self._advance(self._coast, physics, _NO_COMMANDS, np.inf, h, steps)
-
-    def advance_under(self, commands: Array, bound: float, h: float, steps: int) -> int:
-        """Advance by a control period of `steps` steps under new commands, clipped to +-bound.
-
-        commands: (size, channels of the actuator), C-contiguous float64, which is not checked.
-        Returns -1; or, nothing changed, the first body whose command is not finite.
-        """
-        return self._advance(self._drive, self.physics, commands, bound, h, steps)
-
-    def _advance(
-        self,
-        kernel: Entry,
-        physics: tuple[Any, ...],
-        commands: Array,
-        bound: float,
-        h: float,
-        steps: int,
-    ) -> int:
-        composition, projection = self.integrator.composition, 1.0 if self.projection else 0.0
-        rest = (float(bound), steps, float(h), composition, projection)
-        if not threads.worthwhile(self.blocks):
-            return kernel.call(*physics, self.buffer, commands, *rest)  # type: ignore[no-any-return]
-        if not np.isfinite(commands).all():
-            return int(np.argmin(np.isfinite(commands).all(axis=1)))
-        stride = self.block_rows * layout.LANES
 
         def work(first: int, last: int) -> None:
-            part = self.buffer[first * stride : last * stride]
-            own = commands[first * layout.LANES : last * layout.LANES]
-            kernel.call(*physics, part, own, *rest)
+            part = self.part(first, last)
+            self._coast.call(*physics, part, _NO_COMMANDS, np.inf, steps, h, *self.way)
 
-        threads.over_blocks(self.blocks, work)
-        return -1
+        if threads.is_large(self.blocks):
+            threads.over_ranges(self.blocks, work)
+        else:
+            work(0, self.blocks)
+
+    def part(self, first: int, last: int) -> Array:
+        """The blocks from `first` to before `last`, not copied, as the kernels take them."""
+        stride = self.block_rows * layout.LANES
+        return self.buffer[first * stride : last * stride]
 
     @property
     def failed(self) -> NDArray[np.bool_]:
@@ -295,6 +290,15 @@ def measured(kept: tuple[Any, ...], buffer: Array, size: int) -> dict[str, Array
     }
 
 
+def _bodies(bodies: Any, size: int) -> list[RigidBody]:
+    """One body for each lane."""
+    if isinstance(bodies, RigidBody):
+        return [bodies] * size
+    if not isinstance(bodies, list | tuple) or not all(isinstance(b, RigidBody) for b in bodies):
+        raise ValueError(f"bodies must be a rbgym.RigidBody, or a list of them, got {bodies!r}")
+    return list(bodies)
+
+
 def _fields(potential: Any, size: int) -> list[Potential]:
     """One checked potential for each body; mind that a potential is itself a tuple."""
     if type(potential) in (list, tuple):
@@ -302,15 +306,6 @@ def _fields(potential: Any, size: int) -> list[Potential]:
     return [potentials.checked(potential)] * size
 
 
-def _rows(name: str, value: ArrayLike | None, count: int, width: int) -> Array:
-    try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be {width} numbers, got {value!r}") from None
-    if array.shape not in ((width,), (count, width)):
-        raise ValueError(
-            f"{name} must have shape ({width},) or ({count}, {width}), got shape {array.shape}"
-        )
-    if not np.all(np.isfinite(array)):
-        raise ValueError(f"{name} must be finite, got {value!r}")
-    return np.broadcast_to(array, (count, width)).copy()
+def _rows(name: str, value: Any, count: int, width: int) -> Array:
+    """The value as a fresh array (count, width); of one row, for all."""
+    return np.broadcast_to(finite(name, value, (width,), (count, width)), (count, width)).copy()

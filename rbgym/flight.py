@@ -9,16 +9,16 @@ forces see the attitude of their stage and torques the position of theirs:
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rbgym.arguments import count, finite, positive, quietly, unit
 from rbgym.body import RigidBody
 from rbgym.engine import IntegrationError
-from rbgym.invariants import norm_error
 from rbgym.quaternion import Array, conjugate, multiply, rotate
-from rbgym.simulate import count, positive
+from rbgym.simulate import checked_body
 
 Law: TypeAlias = Callable[[float, Array, Array, Array, Array], ArrayLike]
 
@@ -69,54 +69,58 @@ def simulate_flight(
     """
     h, steps = positive("dt", dt), count("steps", steps)
     record_every = count("record_every", record_every)
-    if renormalise_every != 0:
+    if not (isinstance(renormalise_every, int | np.integer) and renormalise_every == 0):
         count("renormalise_every", renormalise_every)
-    p, v, omega = (
-        _finite(name, value, 3)
-        for name, value in (
-            ("position", position),
-            ("velocity", velocity),
-            ("angular_velocity", angular_velocity),
-        )
+    p, v = finite("position", position, (3,)), finite("velocity", velocity, (3,))
+    omega, q = (
+        finite("angular_velocity", angular_velocity, (3,)),
+        unit("quaternion", quaternion, 4, _UNIT),
     )
-    q = _finite("quaternion", quaternion, 4)
-    if norm_error(q[None])[0] > _UNIT:
-        raise ValueError(f"quaternion must have unit length, got {quaternion!r}")
     q = q / np.linalg.norm(q)
-    motion = _Motion(body, force, torque)
+    motion = _Motion(checked_body(body), force, torque)
     dq = 0.5 * multiply(q, _pure(omega))
     state, rate = np.concatenate([p, q]), np.concatenate([v, dq])
     records = [(0.0, state, rate)]
     for step in range(1, steps + 1):
-        state, rate = _rkn4(motion, (step - 1) * h, state, rate, h)
+        with np.errstate(over="ignore", invalid="ignore"):  # it is told below
+            state, rate = _rkn4(motion, (step - 1) * h, state, rate, h)
         if not (np.all(np.isfinite(state)) and np.all(np.isfinite(rate))):
             raise IntegrationError(f"the motion is not finite at t = {step * h} s")
         if renormalise_every and step % renormalise_every == 0:
             state, rate = _renormalised(state, rate)
         if step % record_every == 0 or step == steps:
             records.append((step * h, state, rate))
-    return _flight(body, records)
+    flight = _flight(body, records)
+    if not np.isfinite(flight.angular_momentum).all():
+        raise IntegrationError("the angular momentum is beyond the largest float")
+    return flight
 
 
 class _Motion:
     """The accelerations (p'', q'')."""
 
     def __init__(self, body: RigidBody, force: Law | None, torque: Law | None) -> None:
+        for name, law in (("force", force), ("torque", torque)):
+            if law is not None and not callable(law):
+                raise ValueError(f"{name} must be None or callable, got {law!r}")
         self.J, self.mass, self.force, self.torque = body.inertia, body.mass, force, torque
+        self.errors = np.geterr()  # those of the user, for laws that are theirs
         self.J_inv = np.linalg.inv(body.inertia)
 
     def __call__(self, t: float, state: Array, rate: Array) -> Array:
         p, q, v, dq = state[:3], state[3:], rate[:3], rate[3:]
         omega = 2.0 * multiply(conjugate(q), dq)[1:]
         given = (t, p, v, q / np.linalg.norm(q), omega)
-        F = np.zeros(3) if self.force is None else np.asarray(self.force(*given), dtype=float)
-        tau = np.zeros(3) if self.torque is None else np.asarray(self.torque(*given), dtype=float)
-        for name, value in (("force", F), ("torque", tau)):
-            if value.shape != (3,) or not np.all(np.isfinite(value)):
-                raise ValueError(f"{name} must return three finite numbers, got {value!r}")
+        F, tau = self._given("force", self.force, given), self._given("torque", self.torque, given)
         turning = self.J_inv @ (tau - np.cross(omega, self.J @ omega))
         bend = multiply(multiply(dq, conjugate(q)), dq)
         return np.concatenate([F / self.mass, bend + 0.5 * multiply(q, _pure(turning))])
+
+    def _given(self, name: str, law: Law | None, given: tuple[Any, ...]) -> Array:
+        if law is None:
+            return np.zeros(3)
+        with np.errstate(**self.errors):
+            return finite(f"what {name} returns", law(*given), (3,))
 
 
 def _rkn4(motion: _Motion, t: float, y: Array, dy: Array, h: float) -> tuple[Array, Array]:
@@ -128,6 +132,7 @@ def _rkn4(motion: _Motion, t: float, y: Array, dy: Array, h: float) -> tuple[Arr
     return y + h * dy + h * h / 6 * (k1 + k2 + k3), dy + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
 
 
+@quietly
 def _renormalised(state: Array, rate: Array) -> tuple[Array, Array]:
     """The quaternion at unit length, at the same angular velocity 2 q* q'."""
     q, dq = state[3:], rate[3:]
@@ -136,6 +141,7 @@ def _renormalised(state: Array, rate: Array) -> tuple[Array, Array]:
     return np.concatenate([state[:3], q]), np.concatenate([rate[:3], multiply(q, _pure(omega))])
 
 
+@quietly
 def _flight(body: RigidBody, records: list[tuple[float, Array, Array]]) -> Flight:
     states, rates = (np.array([record[k] for record in records]) for k in (1, 2))
     raw = states[:, 3:]
@@ -153,10 +159,3 @@ def _flight(body: RigidBody, records: list[tuple[float, Array, Array]]) -> Fligh
 
 def _pure(v: Array) -> Array:
     return np.concatenate([[0.0], v])
-
-
-def _finite(name: str, value: ArrayLike, size: int) -> Array:
-    array = np.asarray(value, dtype=np.float64)
-    if array.shape != (size,) or not np.all(np.isfinite(array)):
-        raise ValueError(f"{name} must be {size} finite numbers, got {value!r}")
-    return array

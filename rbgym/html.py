@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rbgym.inertia import Array, point_inertia
+from rbgym.arguments import Array
+from rbgym.inertia import point_inertia
 
 if TYPE_CHECKING:
     from rbgym.body import RigidBody

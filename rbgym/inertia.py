@@ -3,9 +3,9 @@
 from itertools import permutations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[np.float64]
+from rbgym.arguments import Array, finite, quietly
 
 _SLACK = 1e-12  # how far, relative to the largest entry, round-off may carry a valid tensor
 _EQUAL = 1e-14  # moments closer than this, relatively, are one moment known with round-off
@@ -70,28 +70,19 @@ def check_moments(moments: Array) -> None:
         )
 
 
+@quietly
 def check_center(tensor: Array, mass: float, center: Array) -> None:
     """Refuse a lever arm that alone, with this mass, has more inertia than the body."""
     # The second moment of mass, integral r r^T dm, about the centre of mass is never negative.
     spread = np.trace(tensor) / 2 * np.eye(3) - tensor - mass * np.outer(center, center)
-    if np.any(center) and np.linalg.eigvalsh(spread)[0] < -_SLACK * np.max(np.abs(tensor)):
+    if not np.any(center):
+        return
+    far = not np.isfinite(spread).all()
+    if far or np.linalg.eigvalsh(spread)[0] < -_SLACK * np.max(np.abs(tensor)):
         raise ValueError(
             f"center_of_mass must be within reach of inertia {tensor.tolist()} about the origin "
             f"and mass {mass}, got {center.tolist()}: no mass distribution has all three"
         )
-
-
-def finite(name: str, value: ArrayLike, *shapes: tuple[int, ...]) -> Array:
-    """A fresh float64 array of one of these shapes, or ValueError."""
-    allowed = " or ".join(map(str, shapes))
-    message = f"{name} must be finite real numbers of shape {allowed}, got {value!r}"
-    try:
-        array = np.asarray(value)
-    except ValueError as ragged:
-        raise ValueError(message) from ragged
-    if array.dtype.kind not in "iuf" or array.shape not in shapes or not np.isfinite(array).all():
-        raise ValueError(message)
-    return np.array(array, dtype=np.float64)
 
 
 def positive(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:

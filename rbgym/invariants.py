@@ -1,28 +1,48 @@
 """Invariants of the motion and how far a trajectory drifts from them."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from rbgym.arguments import is_number, quietly, real
 from rbgym.quaternion import Array
 
 
-def relative_energy_error(energy: Array, scale: float | None = None) -> Array:
-    """|E - E_0| / scale along the first axis; scale defaults to |E_0|, or 1 J at E_0 = 0."""
-    start = float(energy[0])
-    return np.asarray(np.abs(energy - start) / (scale or abs(start) or 1.0))
+@quietly
+def relative_energy_error(energy: ArrayLike, scale: float | None = None) -> Array:
+    """|E - E_0| / scale along the first axis; scale defaults to |E_0|, or 1 J at E_0 = 0.
+
+    Raises ValueError without an instant, and for a scale that is negative. What is not finite is
+    carried through, as in the other measures.
+    """
+    E = _history("energy", energy)
+    if scale is not None and (not is_number(scale) or scale < 0):
+        raise ValueError(f"scale must be a number that is not negative, or None, got {scale!r}")
+    return np.asarray(np.abs(E - E[0]) / (scale or np.where(E[0] == 0.0, 1.0, np.abs(E[0]))))
 
 
-def momentum_error(angular_momentum: Array) -> Array:
+def momentum_error(angular_momentum: ArrayLike) -> Array:
     """|L - L_0| / |L_0| of world vectors (n, 3), absolute if the body starts at rest."""
-    lack = np.linalg.norm(angular_momentum - angular_momentum[0], axis=1)
-    return np.asarray(lack / (np.linalg.norm(angular_momentum[0]) or 1.0))
+    L = _history("angular_momentum", angular_momentum, 3)
+    lack = np.linalg.norm(L - L[0], axis=1)
+    return np.asarray(lack / (np.linalg.norm(L[0]) or 1.0))
 
 
-def vertical_momentum_error(angular_momentum: Array) -> Array:
+def vertical_momentum_error(angular_momentum: ArrayLike) -> Array:
     """|L_3 - L_3(0)| relative to the size of L at the start, or absolute at rest."""
-    lack = np.abs(angular_momentum[:, 2] - angular_momentum[0, 2])
-    return np.asarray(lack / (np.linalg.norm(angular_momentum[0]) or 1.0))
+    L = _history("angular_momentum", angular_momentum, 3)
+    return np.asarray(np.abs(L[:, 2] - L[0, 2]) / (np.linalg.norm(L[0]) or 1.0))
 
 
-def norm_error(quaternion: Array) -> Array:
+def norm_error(quaternion: ArrayLike) -> Array:
     """| |q| - 1 | of quaternions (n, 4)."""
-    return np.asarray(np.abs(np.linalg.norm(quaternion, axis=1) - 1.0))
+    return np.asarray(np.abs(np.linalg.norm(_history("quaternion", quaternion, 4), axis=1) - 1.0))
+
+
+def _history(name: str, value: ArrayLike, *row: int) -> Array:
+    """Rows of numbers at one instant at least, first axis the time; ValueError otherwise."""
+    array = real(name, value)
+    if array.ndim == 0 or not len(array) or (row and array.shape[1:] != row):
+        shape = ("n", *row) if row else ("n", "...")
+        raise ValueError(f"{name} must have shape ({', '.join(map(str, shape))}), n > 0, "
+                         f"got shape {array.shape}")  # fmt: skip
+    return array

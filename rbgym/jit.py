@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 from numba import njit, typeof
 from numba.extending import overload
 
+from rbgym import machine_code
 from rbgym.sources import sources_digest
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -159,28 +160,32 @@ def first_known(cases: tuple[tuple[Callable[..., Any], Callable[..., Any]], ...]
 
 
 def compiled(function: F) -> F:
-    """Compile an entry point and keep the machine code on disk, keyed on all its sources."""
-    dispatcher = njit(cache=True, **_OPTIONS)(function)
-    # Numba offers no public way to add to the key; tests/test_cache.py guards these lines. The
-    # version is what an index is judged by before it is read: one that names a class which is no
-    # more could not be.
+    """Compile an entry point and keep the machine code on disk, keyed on all its sources.
+
+    Where there is no folder that could be written to, it is kept in memory, and a warning says so.
+    """
+    try:
+        dispatcher = njit(cache=True, **_OPTIONS)(function)
+    except RuntimeError:  # numba's
+        machine_code.tell("no folder for it can be written to")
+        return njit(**_OPTIONS)(function)  # type: ignore[no-any-return]
+    # Numba offers no public way to this; tests/test_cache.py guards these lines.
     if hasattr(dispatcher, "_cache"):  # not with NUMBA_DISABLE_JIT
-        file = dispatcher._cache._cache_file
-        file._version = f"{file._version} {sources_digest()}"
+        machine_code.keep(dispatcher, sources_digest())
         dispatcher._cache.save_overload = _saving_only_own(dispatcher._cache.save_overload)
     return dispatcher  # type: ignore[no-any-return]
 
 
 def _saving_only_own(save: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
-    """Save to the cache unless a class of the user is involved.
-
-    The index would name a class that other processes may not have, and then none of them could
-    read it; and an edit of the user's functions would go unnoticed.
-    """
+    """Save to the cache unless a class of the user is involved: an edit of the user's functions
+    would go unnoticed. A disk that is full, or was taken away, costs a warning."""
 
     def save_overload(signature: Any, compiled_result: Any) -> None:
         if not any(map(_is_foreign, compiled_result.signature.args)):
-            save(signature, compiled_result)
+            try:
+                save(signature, compiled_result)
+            except OSError as error:
+                machine_code.tell(error.strerror or str(error))
 
     return save_overload
 

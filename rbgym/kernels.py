@@ -103,7 +103,7 @@ def advance(
 
     buffer: flat float64, a whole number of blocks. commands: (bodies, channels), clipped to
     +-bound, for the actuator; none of them, and the torque stays as it is. If one is not finite,
-    motion and torque stay and the index of its body is returned. composition: row of the table of
+    nothing is done and the index of its body is returned. composition: row of the table of
     stages that make a step. projection: 1.0 or 0.0.
     """
     # The size of a block is a constant and the loops start at zero: only then can the compiler
@@ -112,14 +112,14 @@ def advance(
     block_size = block_rows(scheme, actuator) * LANES
     nothing = 0.0  # NaN, if a command is not finite
     for k in range(len(commands)):
+        for n in range(channels(actuator)):
+            nothing += 0.0 * commands[k, n]
+    if nothing != 0.0:
+        return _first_bad(commands)
+    for k in range(len(commands)):
         i = index((k // LANES) * block_size + k % LANES)
         for n in range(channels(actuator)):
             buffer[i + (COMMAND + n) * LANES] = commands[k, n]
-            nothing += 0.0 * commands[k, n]
-    if nothing != 0.0:
-        bad = _first_bad(commands)
-        if bad >= 0:
-            return bad
     blocks, stages = len(buffer) // block_size, STAGES[index(composition)]
     # A few blocks at a time, so that the processor can work on several at once.
     for group in range((blocks + _GROUP - 1) // _GROUP):

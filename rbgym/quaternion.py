@@ -7,6 +7,7 @@ x_world = q x_body q*. q and -q are the same attitude.
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rbgym.arguments import real
 from rbgym.jit import inlined
 
 Array = NDArray[np.float64]
@@ -154,19 +155,36 @@ def canonical(q: Quaternion) -> Quaternion:
     return qscale(1.0 if lead >= 0.0 else -1.0, q)
 
 
+_LEAST = 1e-140
+
 # --- public: arrays with any leading axes ---------------------------------------------------
 
 
 def _array(name: str, value: ArrayLike, last: int) -> Array:
-    array = np.asarray(value, dtype=np.float64)
+    array = real(name, value)
     if array.shape[-1:] != (last,):
         raise ValueError(f"{name} must have shape (..., {last}), got shape {array.shape}")
     return array
 
 
+def _pair(
+    name: str, value: ArrayLike, last: int, other: str, second: ArrayLike, width: int
+) -> tuple[Array, Array]:
+    """Two arrays whose leading axes broadcast."""
+    a, b = _array(name, value, last), _array(other, second, width)
+    try:
+        np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
+    except ValueError:
+        raise ValueError(
+            f"{name} and {other} must have leading axes that broadcast, got shapes "
+            f"{a.shape} and {b.shape}"
+        ) from None
+    return a, b
+
+
 def multiply(p: ArrayLike, q: ArrayLike) -> Array:
     """Quaternion product p o q; arrays (..., 4) that broadcast, result (..., 4)."""
-    p, q = np.broadcast_arrays(_array("p", p, 4), _array("q", q, 4))
+    p, q = np.broadcast_arrays(*_pair("p", p, 4, "q", q, 4))
     components = qmul(tuple(np.moveaxis(p, -1, 0)), tuple(np.moveaxis(q, -1, 0)))
     return np.asarray(np.stack(components, axis=-1))
 
@@ -177,8 +195,13 @@ def conjugate(q: ArrayLike) -> Array:
 
 
 def normalized(q: ArrayLike) -> Array:
-    """q / |q|, shape (..., 4)."""
+    """q / |q|, shape (..., 4). Raises ValueError where q is zero."""
     q = _array("q", q, 4)
+    largest = np.max(np.abs(q), axis=-1, keepdims=True)
+    if not largest.all():
+        raise ValueError(f"q must not be zero, got {q!r}")
+    if not ((largest > _LEAST) & (largest < 1.0 / _LEAST)).all():
+        q = q / largest  # whose squares would not be floats
     return np.asarray(q / np.linalg.norm(q, axis=-1, keepdims=True))
 
 
@@ -203,7 +226,7 @@ def to_matrix(q: ArrayLike) -> Array:
 
 def from_matrix(matrix: ArrayLike) -> Array:
     """Unit quaternion (4,) with w >= 0 of one rotation matrix (3, 3) (Shepperd 1978)."""
-    m = np.asarray(matrix, dtype=np.float64)
+    m = real("matrix", matrix)
     if m.shape != (3, 3):
         raise ValueError(f"matrix must have shape (3, 3), got shape {m.shape}")
     # 4 q q^T, whose row with the largest diagonal entry is q without cancellation.
@@ -224,12 +247,14 @@ def from_rotation_vector(rotation_vector: ArrayLike) -> Array:
 
 def rotate(q: ArrayLike, v: ArrayLike) -> Array:
     """Body vectors v (..., 3) in world axes, R(q) v."""
-    return _times_columns(np.swapaxes(to_matrix(q), -1, -2), _array("v", v, 3))
+    q, v = _pair("q", q, 4, "v", v, 3)
+    return _times_columns(np.swapaxes(to_matrix(q), -1, -2), v)
 
 
 def rotate_inverse(q: ArrayLike, v: ArrayLike) -> Array:
     """World vectors v (..., 3) in body axes, R(q)^T v."""
-    return _times_columns(to_matrix(q), _array("v", v, 3))
+    q, v = _pair("q", q, 4, "v", v, 3)
+    return _times_columns(to_matrix(q), v)
 
 
 def _times_columns(m: Array, v: Array) -> Array:
@@ -240,5 +265,6 @@ def _times_columns(m: Array, v: Array) -> Array:
 
 def angle_between(p: ArrayLike, q: ArrayLike) -> Array:
     """Rotation angle [rad] in [0, pi] between attitudes p and q (..., 4), whatever their signs."""
+    p, q = _pair("p", p, 4, "q", q, 4)
     d = multiply(conjugate(p), q)
     return np.asarray(2 * np.arctan2(np.linalg.norm(d[..., 1:], axis=-1), np.abs(d[..., 0])))

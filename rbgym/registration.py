@@ -24,18 +24,33 @@ def register(env_id: str, module: str, name: str, max_episode_steps: int) -> Non
     """Register a task of your own, with its native vector version, for Gymnasium and `rbgym list`.
 
     module: where the classes `<name>Env` and `<name>VectorEnv` stand; nothing is imported yet.
+    Raises ValueError for an id that is taken, and arguments that are none; Gymnasium's error for
+    an id that it does not take.
     """
-    ENVIRONMENTS[env_id] = (module, name, max_episode_steps)
-    register_environments()
+    for argument, value in (("env_id", env_id), ("module", module), ("name", name)):
+        if not isinstance(value, str) or not value:
+            raise ValueError(f"{argument} must be a name, got {value!r}")
+    steps = max_episode_steps
+    if not isinstance(steps, int) or isinstance(steps, bool) or steps < 1:
+        raise ValueError(f"max_episode_steps must be a positive integer, got {steps!r}")
+    if ENVIRONMENTS.get(env_id, (module, name, steps)) != (module, name, steps):
+        raise ValueError(f"env_id must be new, but {env_id!r} is {ENVIRONMENTS[env_id]}")
+    if env_id not in gym.registry:
+        _register(env_id, module, name, steps)
+    ENVIRONMENTS[env_id] = (module, name, steps)
 
 
 def register_environments() -> None:
     """Register every environment, with its native vector version, unless that has been done."""
     for env_id, (module, name, horizon) in ENVIRONMENTS.items():
         if env_id not in gym.registry:
-            gym.register(
-                id=env_id,
-                entry_point=f"{module}:{name}Env",
-                vector_entry_point=f"{module}:{name}VectorEnv",
-                max_episode_steps=horizon,
-            )
+            _register(env_id, module, name, horizon)
+
+
+def _register(env_id: str, module: str, name: str, horizon: int) -> None:
+    gym.register(
+        id=env_id,
+        entry_point=f"{module}:{name}Env",
+        vector_entry_point=f"{module}:{name}VectorEnv",
+        max_episode_steps=horizon,
+    )

@@ -21,13 +21,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rbgym import invariants
+from rbgym.arguments import count, finite, positive, quietly, unit
 from rbgym.body import RigidBody
 from rbgym.engine import IntegrationError
-from rbgym.inertia import finite
 from rbgym.jit import Entry
 from rbgym.quaternion import Array, conjugate, multiply, normalized, rotate, rotate_inverse
 from rbgym.scalable_step import STATE, Inertia, advance
-from rbgym.simulate import count, positive
+from rbgym.simulate import checked_body
 
 _UNIT = 1e-6  # how far from unit length a quaternion given by a user may be
 
@@ -143,7 +143,7 @@ def simulate_scalable(
             "scale must be 1 and scale_rate 0 with rigid=True, "
             f"got scale {scale!r} and scale_rate {scale_rate!r}"
         )
-    model = _Model(body, h, bool(rigid))
+    model = _Model(checked_body(body), h, bool(rigid))
     given = {"force": force, "scaling_force": scaling_force, "moment": moment}
     loads = _Loads(given, steps, body.principal_quaternion)
     instants = [*range(0, steps, record_every), steps]
@@ -153,18 +153,16 @@ def simulate_scalable(
         model.advance_step_by_step(rows, multiplier, loads, steps, record_every)
     else:
         model.advance(rows, multiplier, loads.table(), steps, record_every)
+    measured = model.measured(rows)
+    if not np.isfinite(measured["energy"]).all():
+        raise IntegrationError("the energy of the motion is beyond the largest float")
     return ScalableTrajectory(
-        time=h * np.array(instants),
-        multiplier=multiplier / np.diff(instants),
-        **model.measured(rows),
+        time=h * np.array(instants), multiplier=multiplier / np.diff(instants), **measured
     )
 
 
 def _unit(quaternion: ArrayLike) -> Array:
-    q = finite("quaternion", quaternion, (4,))
-    if invariants.norm_error(q[None])[0] > _UNIT:
-        raise ValueError(f"quaternion must have unit length, got {quaternion!r}")
-    return normalized(q)
+    return normalized(unit("quaternion", quaternion, 4, _UNIT))
 
 
 class _Loads:
@@ -230,6 +228,7 @@ class _Model:
         L = s * s * rotate(q, self.moments * rotate_inverse(self.turn, Omega))
         return np.concatenate([r, v, q, [s, s * self.inertia.T * nu], L + 0.0])
 
+    @quietly
     def measured(self, rows: Array) -> dict[str, Array]:
         """What a trajectory holds, of rows (n, STATE)."""
         r, v, q, s, sigma, L = np.split(rows, (3, 6, 10, 11, 12), axis=1)

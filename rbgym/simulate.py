@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rbgym import integrators, invariants
+from rbgym.arguments import count, finite, flag, positive, unit
 from rbgym.body import RigidBody
 from rbgym.engine import Batch, IntegrationError
 from rbgym.potentials import Potential
 from rbgym.quaternion import Array
 
+_UNIT = 1e-6  # how far from unit length a quaternion given by a user may be
 Torque = ArrayLike | Callable[[float, Array, Array], ArrayLike] | None
 
 
@@ -85,8 +87,16 @@ def simulate(
     """
     dt = positive("dt", dt)
     steps, record_every = count("steps", steps), count("record_every", record_every)
-    batch = Batch(body, integrator, potential, projection=projection)
-    batch.set_state(quaternion, angular_velocity, rotor_momentum=rotor_momentum)
+    batch = Batch(
+        checked_body(body), integrator, potential, projection=flag("projection", projection)
+    )
+    batch.set_state(
+        unit("quaternion", quaternion, 4, _UNIT),
+        finite("angular_velocity", angular_velocity, (3,)),
+        rotor_momentum=None
+        if rotor_momentum is None
+        else finite("rotor_momentum", rotor_momentum, (3,)),
+    )
     instants = [*range(0, steps, record_every), steps]
     records = [batch.measure()]
     if callable(torque):
@@ -114,13 +124,7 @@ class _Schedule:
     """Advance under a torque known in advance."""
 
     def __init__(self, batch: Batch, dt: float, steps: int, torque: ArrayLike | None) -> None:
-        values = np.zeros(3) if torque is None else np.asarray(torque, dtype=np.float64)
-        if values.shape not in ((3,), (steps, 3)):
-            raise ValueError(
-                f"torque must have shape (3,) or ({steps}, 3), got shape {values.shape}"
-            )
-        if not np.all(np.isfinite(values)):
-            raise ValueError(f"torque must be finite, got {torque!r}")
+        values = finite("torque", (0.0, 0.0, 0.0) if torque is None else torque, (3,), (steps, 3))
         self.batch, self.dt, self.values = batch, dt, values
         if values.ndim == 1:
             batch.set_torque(values)
@@ -144,20 +148,12 @@ class _Feedback:
         for step in range(first, last):
             now = self.batch.measure()
             u = self.law(step * self.dt, now["quaternion"][0], now["angular_velocity"][0])
-            self.batch.set_torque(u)
+            self.batch.set_torque(finite("torque", u, (3,)))
             self.batch.advance(self.dt)
 
 
-def positive(name: str, value: float) -> float:
-    """The value as a float, or a ValueError unless it is a positive finite number."""
-    number = float(value) if isinstance(value, int | float | np.number) else np.nan
-    if not (np.isfinite(number) and number > 0):
-        raise ValueError(f"{name} must be a positive finite number, got {value!r}")
-    return number
-
-
-def count(name: str, value: int) -> int:
-    """The value as an int, or a ValueError unless it is a positive integer."""
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} must be a positive integer, got {value!r}")
-    return int(value)
+def checked_body(body: RigidBody) -> RigidBody:
+    """The body, or a ValueError unless it is one."""
+    if not isinstance(body, RigidBody):
+        raise ValueError(f"body must be a rbgym.RigidBody, got {body!r}")
+    return body

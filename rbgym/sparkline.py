@@ -6,7 +6,7 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
-from rbgym.inertia import Array
+from rbgym.arguments import Array
 
 _WIDTH, _HEIGHT, _LEFT, _BELOW = 220.0, 90.0, 46.0, 16.0
 _BUCKETS = 160

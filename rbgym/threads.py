@@ -1,14 +1,21 @@
 """How many threads step a batch. The result does not depend on it: bodies are independent."""
 
+import itertools
+import math
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import TypeVar
+
+T = TypeVar("T")
 
 _threads = 1
 _pool: ThreadPoolExecutor | None = None
 
-# Handing work to a thread costs some ten microseconds: fewer blocks than this are not worth it.
-_BLOCKS_PER_THREAD = 32
+# A large batch is stepped range by range, each through all kernels of a step: what these touch of
+# so many blocks fits in the cache of a core. It also takes long enough, some forty microseconds and
+# more, to be worth handing to a thread.
+BLOCKS_PER_RANGE = 128
 
 
 def set_num_threads(threads: int) -> None:
@@ -29,19 +36,42 @@ def get_num_threads() -> int:
     return _threads
 
 
-def worthwhile(blocks: int) -> bool:
-    """Whether this many blocks are worth more than one thread."""
-    return _threads > 1 and blocks >= 2 * _BLOCKS_PER_THREAD
+def is_large(blocks: int) -> bool:
+    """Whether a batch of this many blocks is to be stepped with `over_ranges`."""
+    return blocks > BLOCKS_PER_RANGE
 
 
-def over_blocks(blocks: int, work: Callable[[int, int], None]) -> None:
-    """Call work(first, last) on ranges that cover all blocks, in parallel."""
+def over_ranges(blocks: int, work: Callable[[int, int], T], largest: int | None = None) -> list[T]:
+    """What work(first, last) returns of each range; the ranges cover all blocks, in order.
+
+    largest: blocks of a range, default BLOCKS_PER_RANGE. In as many threads as there are, this one
+    among them.
+    """
+    count = math.ceil(blocks / (largest or BLOCKS_PER_RANGE))
+    threads = min(_threads, count)
+    count = threads * math.ceil(count / threads)  # as many for each thread
+    edges = [blocks * part // count for part in range(count + 1)]
+    ranges = list(itertools.pairwise(edges))
+    shares = [ranges[count * t // threads : count * (t + 1) // threads] for t in range(threads)]
+
+    def each(share: list[tuple[int, int]]) -> list[T]:
+        return [work(first, last) for first, last in share]
+
+    if threads == 1:
+        return each(ranges)
+    others = [_workers().submit(each, share) for share in shares[1:]]
+    try:
+        done = each(shares[0])
+    finally:
+        wait(others)
+    return done + [one for other in others for one in other.result()]
+
+
+def _workers() -> ThreadPoolExecutor:
     global _pool
-    parts = max(1, min(_threads, blocks // _BLOCKS_PER_THREAD))
     if _pool is None:
         _pool = ThreadPoolExecutor(_threads, thread_name_prefix="rbgym")
-    edges = [blocks * part // parts for part in range(parts + 1)]
-    list(_pool.map(work, edges[:-1], edges[1:]))
+    return _pool
 
 
 def _forget_pool() -> None:

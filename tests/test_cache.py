@@ -1,5 +1,6 @@
 """Machine code is kept on disk, and never outlives an edit of any source it was made from."""
 
+import importlib.util
 import json
 import os
 import re
@@ -12,6 +13,7 @@ import pytest
 
 import rbgym
 import rbgym.envs
+from disks import room_for
 from rbgym.jit import Choice
 from rbgym.sources import compiled_modules, sources_digest
 
@@ -145,3 +147,110 @@ def test_every_module_that_holds_a_class_known_to_compiled_code_is_in_the_key():
     }
     assert "rbgym.integrators.quat_em" in held
     assert held <= set(compiled_modules())
+
+
+# --- what is on the disk, and is not what it should be -----------------------------------------
+
+KERNEL = """
+from rbgym.jit import compiled
+
+@compiled
+def threefold(x):
+    return x + x + x
+"""
+
+
+@pytest.fixture
+def load(tmp_path, monkeypatch):
+    """Imports a small kernel, each time as a new process would."""
+    file = tmp_path / "kernel" / "small.py"
+    file.parent.mkdir()
+    file.write_text(KERNEL)
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path / "code"))
+
+    def loaded():
+        spec = importlib.util.spec_from_file_location("small", file)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module.threefold
+
+    return loaded
+
+
+def hits(kernel):
+    return sum(kernel.stats.cache_hits.values())
+
+
+def code_files(tmp_path):
+    return sorted((tmp_path / "code").rglob("*.nbc"))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: b"",
+        lambda content: content[: len(content) // 2],
+        lambda content: content[:-1],
+        lambda content: bytes(len(content)),
+        lambda content: content[:5000] + bytes([content[5000] ^ 1]) + content[5001:],
+        lambda content: b"\x80\x05" + content,
+    ],
+)
+def test_damaged_machine_code_is_made_anew_and_mended(load, tmp_path, damage):
+    assert load()(7.0) == 21.0
+    (file,) = code_files(tmp_path)
+    whole = file.read_bytes()
+    file.write_bytes(damage(whole))
+    second = load()
+    assert second(7.0) == 21.0
+    assert hits(second) == 0
+    third = load()
+    assert third(7.0) == 21.0
+    assert hits(third) == 1
+
+
+def test_machine_code_under_the_name_of_another_is_not_run(load, tmp_path):
+    first = load()
+    assert first(7.0) == 21.0
+    (real,) = code_files(tmp_path)
+    assert first(7) == 21
+    (whole,) = set(code_files(tmp_path)) - {real}
+    whole.write_bytes(real.read_bytes())
+    again = load()
+    assert again(7) == 21
+    assert isinstance(again(7), int)
+    assert hits(again) == 0
+
+
+def test_processes_that_compile_at_once_each_keep_their_code(load, tmp_path):
+    """With an index that both had read before, the second would have written over the first."""
+    kernels = [load() for _ in range(3)]
+    for kernel, x in zip(kernels, (7.0, 7, 7j), strict=True):
+        assert kernel(x) == 3 * x
+    later = load()
+    for x in (7.0, 7, 7j):
+        assert later(x) == 3 * x
+    assert hits(later) == 3
+    assert len(code_files(tmp_path)) == 3
+
+
+def test_a_disk_without_room_costs_a_warning_and_leaves_no_half_file(load, tmp_path):
+    kernel = load()
+    with room_for(1000), pytest.warns(RuntimeWarning, match="cannot be kept on disk.*too large"):
+        assert kernel(7.0) == 21.0
+    assert [path for path in (tmp_path / "code").rglob("*") if path.is_file()] == []
+
+
+def test_without_a_folder_to_write_to_code_is_made_in_each_process(load, monkeypatch):
+    monkeypatch.setattr("numba.core.caching.CacheImpl._locator_classes", [])
+    monkeypatch.setattr("numba.core.caching.CompileResultCacheImpl._locator_classes", [])
+    with pytest.warns(RuntimeWarning, match="no folder for it can be written to"):
+        kernel = load()
+    assert kernel(7.0) == 21.0
+
+
+def test_a_folder_that_was_removed_is_made_again(load, tmp_path):
+    kernel = load()
+    shutil.rmtree(tmp_path / "code", ignore_errors=True)
+    assert kernel(7.0) == 21.0
+    assert len(code_files(tmp_path)) == 1

@@ -9,7 +9,16 @@ import pytest
 import rbgym
 import textbook as tb
 import textbook_krysl as krysl
-from rbgym import Batch, HeavyTop, IntegrationError, RigidBody, integrators, layout, simulate
+from rbgym import (
+    Batch,
+    HeavyTop,
+    IntegrationError,
+    RigidBody,
+    integrators,
+    layout,
+    simulate,
+    threads,
+)
 from rbgym.quaternion import angle_between, multiply, normalized, rotate, to_matrix
 
 ALL = pytest.mark.parametrize("name", integrators.names())
@@ -58,13 +67,14 @@ def test_single_body_equals_its_lane_of_a_batch_of_different_bodies_bit_for_bit(
 
 
 @ALL
-def test_result_does_not_depend_on_the_number_of_threads(name):
-    everyone, states = crowd(1024), []
+def test_result_does_not_depend_on_the_number_of_threads(name, monkeypatch):
+    everyone, states = crowd(200), []
     try:
-        for threads in (1, 2, 3):
-            rbgym.set_num_threads(threads)
-            batch = batch_of(name, list(range(1024)), *everyone)
+        for number in (1, 2, 3):
+            rbgym.set_num_threads(number)
+            batch = batch_of(name, list(range(200)), *everyone)
             batch.advance(0.05, 20)
+            monkeypatch.setattr(threads, "BLOCKS_PER_RANGE", 4)  # all at once only the first time
             states.append(batch.full_state())
     finally:
         rbgym.set_num_threads(1)
@@ -182,7 +192,7 @@ def test_unsolvable_step_fails_its_lane_alone_and_keeps_its_last_good_state(name
 @ALL
 def test_step_that_leaves_the_finite_numbers_fails_and_keeps_the_state(name):
     batch = Batch(RigidBody([6, 8, 3]), name)
-    batch.set_state(Q, (1e200, 2e200, -1e200))
+    batch.set_state(Q, (1e150, 2e150, -1e150))
     before = batch.full_state()
     batch.advance(10.0)
     assert batch.failed[0]

@@ -23,6 +23,7 @@ _EXTRAS |= {"moviepy": "render", "pygame": "render"}
 # Of Click, which Typer may carry within itself: what its parser raises.
 _UsageError: Any = typer.BadParameter.__mro__[1]
 _RESUMABLE = ("train", "tune")
+_LONGEST = 2000  # characters of a message
 
 
 def examples(*lines: str) -> str:
@@ -97,7 +98,10 @@ def _clean_errors(ctx: Any) -> Iterator[None]:
 
 
 def _fail(message: object, status: int) -> None:
-    typer.echo(f"rbgym: {' '.join(str(message).split())}", err=True)
+    text = " ".join(str(message).split())
+    if len(text) > _LONGEST:  # as a value of thousands of digits is
+        text = f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 2 :]}"
+    typer.echo(f"rbgym: {text}", err=True)
     raise typer.Exit(status) from None
 
 

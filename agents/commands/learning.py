@@ -147,6 +147,8 @@ def tune(
             report=say,
             progress=Counter(shown, "trials"),
         )
+    if not any(trial.value is not None for trial in study.trials):
+        raise ValueError(f"none of {len(study.trials)} trials could be trained to its end")
     best: dict[str, Any] = {
         "trial": study.best_trial.number,
         "return": study.best_value,

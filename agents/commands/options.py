@@ -1,5 +1,6 @@
 """Options that several commands have, and how their texts are read."""
 
+import math
 import os
 import sys
 from pathlib import Path
@@ -9,17 +10,22 @@ import typer
 
 from rbgym.agents.commands import completion
 
+_LARGEST = 1e100
+
 
 def to_write(path: Path | None) -> Path | None:
     """The file that an option names, or BadParameter where none can be written: before the work."""
     if path is None:
         return None
-    folder = path.absolute().parent
-    if path.is_dir():
+    target = Path(os.path.realpath(path))  # a link stays, what it leads to is written
+    folder = target.parent
+    if target.is_dir():
         raise typer.BadParameter(f"must be a file, got the folder {str(path)!r}")
+    if os.path.lexists(target) and not target.is_file():
+        raise typer.BadParameter(f"must be a file, got a device or the like, {str(path)!r}")
     if not folder.is_dir():
         raise typer.BadParameter(f"must be a file in a folder that is there, got {str(path)!r}")
-    if not os.access(path if path.exists() else folder, os.W_OK):
+    if not os.access(target if target.exists() else folder, os.W_OK):
         raise typer.BadParameter(f"must be a file that can be written, got {str(path)!r}")
     return path
 
@@ -45,6 +51,10 @@ def folder_to_make(path: Path | None) -> Path | None:
     """The folder that an option names, or BadParameter where none can be made: before the work."""
     if path is None:
         return None
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:  # TensorBoard and JSON could not tell it
+        raise typer.BadParameter(f"must be a name in UTF-8, got {str(path)!r}") from None
     there = next(p for p in (path.absolute(), *path.absolute().parents) if p.exists())
     if not there.is_dir():
         raise typer.BadParameter(f"must be a folder, got {str(path)!r}: {str(there)!r} is a file")
@@ -84,7 +94,7 @@ def pairs(name: str, texts: list[str] | None) -> dict[str, Any]:
     """KEY=VALUE of an option, VALUE read as YAML; ValueError for what is none."""
     import yaml
 
-    from rbgym.agents.presets import read_yaml
+    from rbgym.agents.plain_yaml import read_yaml
 
     found = {}
     for text in texts or ():
@@ -107,7 +117,8 @@ def env_args(texts: list[str] | None) -> dict[str, Any]:
 
 
 def numbers(name: str, text: str, counts: tuple[int, ...]) -> list[float]:
-    """The comma-separated numbers of an option; ValueError unless there are so many."""
+    """The comma-separated numbers of an option; ValueError unless there are so many, and for one
+    beyond what can be squared, added and divided by."""
     try:
         values = [float(part) for part in text.split(",")]
     except ValueError:
@@ -115,4 +126,7 @@ def numbers(name: str, text: str, counts: tuple[int, ...]) -> list[float]:
     if len(values) not in counts:
         wanted = " or ".join(map(str, counts))
         raise ValueError(f"{name} must be {wanted} comma-separated numbers, got {text!r}")
+    sizes = [abs(value) for value in values if value and math.isfinite(value)]
+    if not all(1 / _LARGEST <= size <= _LARGEST for size in sizes):
+        raise ValueError(f"{name} must be 0 or from 1e-100 to 1e100 in size, got {text!r}")
     return values

@@ -30,6 +30,8 @@ def list_(
     from rbgym.agents import reports
 
     for name in module or ():
+        if not all(part.isidentifier() for part in name.split(".")):
+            raise ValueError(f"--module must be the name of a module, got {name!r}")
         importlib.import_module(name)
     content = reports.catalogue()
     reports.print_json(content) if as_json else reports.print_catalogue(content)

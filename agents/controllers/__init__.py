@@ -16,6 +16,7 @@ from rbgym.agents.controllers.quaternion_feedback import QuaternionFeedback
 from rbgym.agents.controllers.skater import SpinByScale
 from rbgym.agents.controllers.swing_up import SwingUp
 from rbgym.envs.arguments import hint
+from rbgym.envs.base import AttitudeEnv, AttitudeVectorEnv
 
 __all__ = ["CONTROLLERS", "Controller", "Policy", "eigenaxis_time", "for_env", "make", "names"]
 
@@ -60,13 +61,19 @@ def make(name: str, env: Any, **gains: Any) -> Policy:
     gains: what the law's class takes; those left out are its defaults. Raises ValueError if there
     is no such controller, or if it is not for such an env.
     """
-    if name not in CONTROLLERS:
+    if not isinstance(name, str) or name not in CONTROLLERS:
         raise ValueError(f"controller must be one of {names()}, got {name!r}{hint(name, names())}")
+    if not isinstance(getattr(env, "unwrapped", None), AttitudeEnv | AttitudeVectorEnv):
+        raise ValueError(f"env must be an environment of rbgym, got {env!r}")
     return fitted(CONTROLLERS[name](env, **gains), env)
 
 
 def for_env(env: Any) -> list[str]:
-    """Names of the controllers that fit an env, single or vector; "idle" fits each."""
+    """Names of the controllers that fit an env, single or vector; "idle" fits each.
+
+    Raises ValueError for what is no env of rbgym.
+    """
+    make("idle", env)
     return [name for name in names() if _fits(name, env)]
 
 

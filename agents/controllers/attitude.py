@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbgym.agents.controllers.law import Law, positive_gains
 from rbgym.body import RigidBody
+from rbgym.simulate import checked_body
 
 Array = NDArray[np.float64]
 
@@ -37,7 +38,7 @@ class AttitudePD(Law):
     ) -> None:
         super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
         positive_gains(frequency=frequency, damping=damping)
-        self.inertia = np.asarray(body.inertia)
+        self.inertia = np.asarray(checked_body(body).inertia)
         self.stiffness, self.damping = 2 * frequency**2, 2 * damping * frequency
 
     @classmethod

@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbgym.agents.controllers.base import Controller
+from rbgym.agents.controllers.law import positive_gains
+from rbgym.arguments import count
 from rbgym.envs.actuators import MagneticCoils
 
 Array = NDArray[np.float64]
@@ -35,8 +37,9 @@ class BDot(Controller):
     def __init__(
         self, gain: float, *, dipole: float, field: float, rate_limit: float, width: int = 7
     ) -> None:
+        positive_gains(gain=gain, dipole=dipole, field=field, rate_limit=rate_limit)
         self.gain, self.dipole, self.field = gain, dipole, field
-        self.rate_limit, self.width = rate_limit, width
+        self.rate_limit, self.width = rate_limit, count("width", width)
         self.least = width + 3
 
     @classmethod

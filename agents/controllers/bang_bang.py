@@ -11,6 +11,7 @@ from rbgym.agents.controllers.fitting import aimed
 from rbgym.agents.controllers.law import Law, positive_gains
 from rbgym.body import RigidBody
 from rbgym.quaternion import from_rotation_vector, multiply
+from rbgym.simulate import checked_body
 
 Array = NDArray[np.float64]
 
@@ -54,7 +55,7 @@ class BangBang(Law):
         slew_rate: float | None = None,
     ) -> None:
         super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
-        self.inertia = np.asarray(body.inertia)
+        self.inertia = np.asarray(checked_body(body).inertia)
         self.layer = 5.0 * dt if layer is None else layer
         self.slew_rate = 0.9 * rate_limit if slew_rate is None else slew_rate
         self.braking = braking

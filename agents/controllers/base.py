@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rbgym.arguments import real
 from rbgym.quaternion import conjugate, multiply
 
 Array = NDArray[np.float64]
@@ -47,9 +48,11 @@ class Controller:
         """
         if isinstance(observation, dict):
             observation = relative(observation)
-        seen = np.asarray(observation, dtype=np.float64)
+        seen = real("observation", observation)
         if seen.ndim not in (1, 2) or not self.fits(seen.shape[-1]):
             raise ValueError(f"observation must {self.must} {seen.shape}")
+        if not np.isfinite(seen).all():
+            raise ValueError(f"observation must be finite, got {observation!r}")
         commands, state = self.act(np.atleast_2d(seen), state, episode_start)
         actions = commands.astype(np.float32)
         return (actions if seen.ndim == 2 else actions[0]), state
@@ -61,12 +64,17 @@ def fresh(count: int, state: Any, episode_start: Any) -> NDArray[np.bool_]:
         return np.ones(count, dtype=np.bool_)
     if episode_start is None:
         return np.zeros(count, dtype=np.bool_)
-    return np.broadcast_to(np.asarray(episode_start, dtype=np.bool_), (count,))
+    begins = np.asarray(episode_start)
+    if begins.dtype.kind != "b" or begins.shape not in ((), (1,), (count,)):
+        raise ValueError(f"episode_start must be bools ({count},), got {episode_start!r}")
+    return np.broadcast_to(begins, (count,))
 
 
 def relative(goals: dict[str, Any]) -> Array:
     """The plain observation that goal-conditioned ones stand for."""
-    state = np.asarray(goals["observation"], dtype=np.float64)
-    target = np.asarray(goals["desired_goal"], dtype=np.float64)
+    if missing := {"observation", "desired_goal"} - set(goals):
+        raise ValueError(f"observation must have {sorted(missing)}, got {sorted(map(str, goals))}")
+    state = real("observation['observation']", goals["observation"])
+    target = real("observation['desired_goal']", goals["desired_goal"])
     turned = multiply(conjugate(target), state[..., :4])
     return np.concatenate([turned, state[..., 4:]], axis=-1)

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rbgym.arguments import number, real
 from rbgym.inertia import full_tensor
 from rbgym.quaternion import Array
 
@@ -53,16 +54,18 @@ def eigenaxis_time(
     [kg m^2]. torque_limit: () or (3,) [N m], body axes; inf where an axis that is needed has none.
     rate_limit: [rad/s]. Result (...). Raises ValueError for arguments out of these ranges.
     """
-    turn, e = np.asarray(angle, dtype=np.float64), np.asarray(axis, dtype=np.float64)
-    limits = np.asarray(torque_limit, dtype=np.float64)
+    turn, e = real("angle", angle), real("axis", axis)
+    limits = real("torque_limit", torque_limit)
     if not (np.isfinite(turn) & (turn >= 0)).all():
         raise ValueError(f"angle must be finite and not negative, got {angle!r}")
+    if e.shape[-1:] != (3,):
+        raise ValueError(f"axis must be vectors (..., 3) other than 0, got {axis!r}")
     size = np.linalg.norm(e, axis=-1, keepdims=True)
-    if e.shape[-1:] != (3,) or not (np.isfinite(size) & (size > 0)).all():
+    if not (np.isfinite(size) & (size > 0)).all():
         raise ValueError(f"axis must be vectors (..., 3) other than 0, got {axis!r}")
     if limits.shape not in ((), (3,)) or not (limits >= 0).all():
         raise ValueError(f"torque_limit must be () or (3,), not negative, got {torque_limit!r}")
-    if rate_limit is not None and not rate_limit > 0:
+    if rate_limit is not None and not number(rate_limit) > 0:
         raise ValueError(f"rate_limit must be positive or None, got {rate_limit!r}")
     momentum = np.abs(e / size @ full_tensor(inertia))
     # The time in which each axis by itself gives the momentum of 1 rad/s.

@@ -9,6 +9,7 @@ from rbgym.agents.controllers.base import fresh
 from rbgym.agents.controllers.fitting import aimed, moves
 from rbgym.agents.controllers.law import Law, positive_gains
 from rbgym.body import RigidBody
+from rbgym.simulate import checked_body
 
 Array = NDArray[np.float64]
 
@@ -48,7 +49,7 @@ class GeometricTracking(Law):
     ) -> None:
         super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
         positive_gains(frequency=frequency, damping=damping)
-        self.inertia, largest = np.asarray(body.inertia), float(np.max(body.moments))
+        self.inertia, largest = np.asarray(checked_body(body).inertia), float(np.max(body.moments))
         self.k_R, self.k_Omega = frequency**2 * largest, 2 * damping * frequency * largest
 
     @classmethod

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from rbgym.agents.controllers.attitude import AttitudePD
 from rbgym.agents.controllers.base import fresh
 from rbgym.agents.controllers.fitting import aimed, moves
+from rbgym.arguments import number
 from rbgym.body import RigidBody
 
 Array = NDArray[np.float64]
@@ -49,7 +50,7 @@ class Hysteretic(AttitudePD):
     ) -> None:
         gains = {"frequency": frequency, "damping": damping}
         super().__init__(body, torque_limit, rate_limit=rate_limit, dt=dt, **gains)
-        if not 0 < delta < 1:
+        if not 0 < number(delta) < 1:
             raise ValueError(f"delta must be in (0, 1), got {delta!r}")
         self.delta = delta
 

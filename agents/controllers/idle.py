@@ -6,13 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbgym.agents.controllers.base import Controller
+from rbgym.arguments import count
 
 
 class Idle(Controller):
     """No torque, from as many commands as an env has."""
 
     def __init__(self, channels: int = 3) -> None:
-        self.channels = channels
+        self.channels = count("channels", channels)
 
     @classmethod
     def for_env(cls, env: Any) -> Self:

@@ -6,24 +6,31 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbgym.agents.controllers.base import Controller
+from rbgym.arguments import finite, number, positive
 
 Array = NDArray[np.float64]
+
+_LARGEST = 1e100
 
 
 class Law(Controller):
     """A feedback law u(quaternion, angular_velocity, target's angular velocity).
 
     torque_limit: (3,) [N m], body axes. rate_limit: rate [rad/s] that observations show as 1.
-    dt: control period [s]. width: columns of an observation that are attitude, rates and perhaps
-    the target's rates, all of them by default. envelope: (k, 3) [1/(N m)], the torques u that can
-    be had, as |envelope u| <= 1.
+    dt: control period [s], 0 for none. width: columns of an observation that are attitude, rates
+    and perhaps the target's rates, all of them by default. envelope: (k, 3) [1/(N m)], the torques
+    u that can be had, as |envelope u| <= 1.
     """
 
     must = "have shape (n, 7) or (7,), or 10 columns, got"
 
     def __init__(self, torque_limit: ArrayLike, *, rate_limit: float, dt: float) -> None:
-        self.torque_limit = np.asarray(torque_limit, dtype=np.float64)
-        self.rate_limit, self.dt = rate_limit, dt
+        self.torque_limit = finite("torque_limit", torque_limit, (3,))
+        if (self.torque_limit < 0).any():
+            raise ValueError(f"torque_limit must not be negative, got {torque_limit!r}")
+        if not 0 <= number(dt) < np.inf:
+            raise ValueError(f"dt must be finite and not negative, got {dt!r}")
+        self.rate_limit, self.dt = positive("rate_limit", rate_limit), float(dt)
         self.width: int | None = None
         has = self.torque_limit > 0
         self.envelope: Array = np.diag(1.0 / self.torque_limit[has]) @ np.eye(3)[has]
@@ -90,7 +97,7 @@ class Law(Controller):
 
 
 def positive_gains(**gains: float) -> None:
-    """Raise ValueError for a gain that is no positive number."""
+    """Raise ValueError for a gain that is no positive number, or whose powers would be none."""
     for name, value in gains.items():
-        if not 0 < value < np.inf:
-            raise ValueError(f"{name} must be positive, got {value!r}")
+        if positive(name, value) > _LARGEST:
+            raise ValueError(f"{name} must be at most {_LARGEST:g}, got {value!r}")

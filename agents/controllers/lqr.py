@@ -6,11 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbgym.agents.controllers.law import Law
-from rbgym.agents.controllers.lqr_rest import AttitudeLQR, UprightLQR
+from rbgym.agents.controllers.lqr_rest import AttitudeLQR, UprightLQR, solvable
 from rbgym.body import RigidBody
 from rbgym.envs.parts.goals import Axis, Target
+from rbgym.inertia import positive
 from rbgym.potentials import HeavyTop
 from rbgym.quaternion import from_rotation_vector, multiply, rotate_inverse
+from rbgym.simulate import checked_body
 
 Array = NDArray[np.float64]
 
@@ -57,7 +59,10 @@ class PrecessionLQR(Law):
         from scipy.linalg import solve_continuous_are
 
         super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
-        across, also, along = (float(moment) for moment in body.moments)
+        weights = positive("tolerances", tolerances, (4,))
+        if not isinstance(goal, Axis):
+            raise ValueError(f"goal must be an rbgym.envs.parts.goals.Axis, got {goal!r}")
+        across, also, along = (float(moment) for moment in checked_body(body).moments)
         if not np.isclose(across, also) or goal.sin_nutation == 0.0:
             raise ValueError(f"goal must be a nutation of a symmetric top, got {goal!r}")
         self.refuse_idle_axes()
@@ -74,7 +79,8 @@ class PrecessionLQR(Law):
         B = np.zeros((4, 3))
         B[1, 0], B[2, 1], B[3, 2] = 1 / across, 1 / (across * sin), 1 / along
         B *= self.torque_limit  # of commands
-        P = solve_continuous_are(A, B, np.diag(1.0 / np.array(tolerances) ** 2), np.eye(3))
+        with solvable(weights, dt, self.torque_limit):
+            P = solve_continuous_are(A, B, np.diag(1.0 / weights**2), np.eye(3))
         self.gain = self.torque_limit[:, None] * (B.T @ P)
 
     @classmethod

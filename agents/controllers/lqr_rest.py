@@ -1,5 +1,7 @@
 """Linear-quadratic control about rest: of a whole attitude, and of a heavy top upright."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
@@ -7,13 +9,28 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbgym.agents.controllers.attitude import nearer
 from rbgym.agents.controllers.fitting import aimed
-from rbgym.agents.controllers.law import Law, positive_gains
+from rbgym.agents.controllers.law import Law
 from rbgym.body import RigidBody
 from rbgym.envs.parts.goals import Axis
+from rbgym.inertia import positive
 from rbgym.potentials import HeavyTop
 from rbgym.quaternion import rotate_inverse
+from rbgym.simulate import checked_body
 
 Array = NDArray[np.float64]
+
+
+@contextmanager
+def solvable(tolerances: Array, dt: float, limits: Array) -> Iterator[None]:
+    """ValueError where a Riccati equation of these numbers has no solution that is finite."""
+    try:
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            yield
+    except (np.linalg.LinAlgError, ValueError) as error:
+        raise ValueError(
+            "tolerances, dt and torque_limit must make a Riccati equation that has a solution, "
+            f"got {tolerances.tolist()}, {dt} and {limits.tolist()}: {error}"
+        ) from None
 
 
 def held_gain(A: Array, B: Array, dt: float, tolerances: Array, limits: Array) -> Array:
@@ -29,8 +46,9 @@ def held_gain(A: Array, B: Array, dt: float, tolerances: Array, limits: Array) -
     n, m = B.shape
     both = np.zeros((n + m, n + m))
     both[:n, :n], both[:n, n:] = A, B * limits  # of commands
-    F, G = np.split(expm(dt * both)[:n], [n], axis=1)
-    P = solve_discrete_are(F, G, np.diag(1.0 / tolerances**2), np.eye(m))
+    with solvable(tolerances, dt, limits):
+        F, G = np.split(expm(dt * both)[:n], [n], axis=1)
+        P = solve_discrete_are(F, G, np.diag(1.0 / tolerances**2), np.eye(m))
     K = np.linalg.solve(np.eye(m) + G.T @ P @ G, G.T @ P @ F)
     return np.asarray(limits[:, None] * K)
 
@@ -62,10 +80,10 @@ class AttitudeLQR(Law):
     ) -> None:
         super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
         self.refuse_idle_axes()
-        positive_gains(angle=tolerances[0], rate=tolerances[1])
+        weights = positive("tolerances", tolerances, (2,))
         A, B = np.zeros((6, 6)), np.zeros((6, 3))
-        A[:3, 3:], B[3:] = np.eye(3), np.linalg.inv(body.inertia)
-        self.gain = held_gain(A, B, dt, np.repeat(tolerances, 3), self.torque_limit)
+        A[:3, 3:], B[3:] = np.eye(3), np.linalg.inv(checked_body(body).inertia)
+        self.gain = held_gain(A, B, dt, np.repeat(weights, 3), self.torque_limit)
 
     @classmethod
     def for_env(cls, env: Any, **gains: Any) -> Self:
@@ -109,9 +127,10 @@ class UprightLQR(Law):
     ) -> None:
         super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
         self.refuse_idle_axes()
-        angle, across, along = tolerances
-        positive_gains(angle=angle, across=across, along=along)
-        inverse = np.linalg.inv(body.inertia)
+        angle, across, along = positive("tolerances", tolerances, (3,))
+        if not isinstance(potential, HeavyTop):
+            raise ValueError(f"potential must be a rbgym.HeavyTop, got {potential!r}")
+        inverse = np.linalg.inv(checked_body(body).inertia)
         A, B = np.zeros((5, 5)), np.zeros((5, 3))
         A[:2, 2:4], A[2:, :2], B[2:] = np.eye(2), potential.mgl * inverse[:, :2], inverse
         weights = np.array([angle, angle, across, across, along])

@@ -8,13 +8,14 @@ from numpy.typing import ArrayLike, NDArray
 from rbgym.agents.controllers.attitude import AttitudePD
 from rbgym.agents.controllers.b_dot import damping_rate
 from rbgym.agents.controllers.fitting import moves
-from rbgym.agents.controllers.law import Law
+from rbgym.agents.controllers.law import Law, positive_gains
 from rbgym.agents.controllers.pose import PosePD
 from rbgym.body import RigidBody
 from rbgym.envs.actuators import Forces, MagneticCoils
 from rbgym.envs.parts.goals import Axis, Rest, Target
-from rbgym.potentials import HeavyTop, SoftWall
+from rbgym.potentials import HeavyTop, SoftWall, checked
 from rbgym.quaternion import from_rotation_vector, multiply, rotate_inverse
+from rbgym.simulate import checked_body
 
 Array = NDArray[np.float64]
 
@@ -80,10 +81,12 @@ class AxisPD(Law):
         spin_time: float = 0.1,
     ) -> None:
         super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
-        self.inertia, self.goal = np.asarray(body.inertia), goal
+        self.inertia, self.goal = np.asarray(checked_body(body).inertia), goal
+        potential = checked(potential)
         heavy = isinstance(potential, HeavyTop | SoftWall)
         self.axis = np.asarray(potential.axis if heavy else (0.0, 0.0, 1.0))
         self.potential = potential
+        positive_gains(frequency=frequency, damping=damping, spin_time=spin_time)
         self.stiffness = 2 * frequency**2 * self.inertia
         along = np.outer(self.axis, self.axis)
         rates = 2 * damping * frequency * (np.eye(3) - along) + along / spin_time
@@ -159,7 +162,8 @@ class RateDamping(Law):
         time: float = 1.0,
     ) -> None:
         super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
-        self.inertia, self.time = np.asarray(body.inertia), time
+        positive_gains(time=time)
+        self.inertia, self.time = np.asarray(checked_body(body).inertia), time
 
     def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
         return self.limited(-(angular_velocity @ self.inertia) / self.time)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbgym.agents.controllers.attitude import AttitudePD
+from rbgym.agents.controllers.law import positive_gains
 from rbgym.body import RigidBody
 
 Array = NDArray[np.float64]
@@ -47,6 +48,8 @@ class PosePD(AttitudePD):
         super().__init__(
             body, torque_limit, rate_limit=rate_limit, dt=dt, frequency=frequency, damping=damping
         )
+        positive_gains(force_limit=force_limit, distance=distance, speed=speed, approach=approach,
+                       near=near, creep=creep)  # fmt: skip
         self.mass, self.force_limit = body.mass, force_limit
         self.distance, self.speed = distance, speed
         self.pace, self.pull = approach / (2 * damping), 2 * damping * approach

@@ -9,6 +9,7 @@ from rbgym.agents.controllers.attitude import AttitudePD, nearer
 from rbgym.agents.controllers.eigenaxis import acceleration, gyroscopic_load
 from rbgym.agents.controllers.fitting import aimed, moves
 from rbgym.agents.controllers.law import positive_gains
+from rbgym.arguments import flag
 from rbgym.body import RigidBody
 
 Array = NDArray[np.float64]
@@ -55,7 +56,7 @@ class QuaternionFeedback(AttitudePD):
         self.refuse_idle_axes()
         self.slew_rate = 0.9 * rate_limit if slew_rate is None else slew_rate
         positive_gains(slew_rate=self.slew_rate)
-        self.cancels = gyroscopic
+        self.cancels = flag("gyroscopic", gyroscopic)
         self.linear = damping / frequency  # |v| over slew rate at which the limiter begins
         angle = np.arccos(min(damping, 1.0))
         self.braking = frequency * np.exp(-min(damping, 1.0) / np.sinc(angle / np.pi))

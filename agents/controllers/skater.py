@@ -6,8 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbgym.agents.controllers.base import Controller
+from rbgym.agents.controllers.law import positive_gains
 from rbgym.body import RigidBody
 from rbgym.envs.actuators import Scaling
+from rbgym.simulate import checked_body
 
 Array = NDArray[np.float64]
 
@@ -40,7 +42,11 @@ class SpinByScale(Controller):
         frequency: float = 4.0,
         damping: float = 1.0,
     ) -> None:
-        self.inertia, self.scaling = np.asarray(body.inertia), scaling
+        if not isinstance(scaling, Scaling):
+            raise ValueError(f"scaling must be an rbgym.envs.actuators.Scaling, got {scaling!r}")
+        positive_gains(strength=strength, rate_limit=rate_limit, spin_scale=spin_scale,
+                       frequency=frequency, damping=damping)  # fmt: skip
+        self.inertia, self.scaling = np.asarray(checked_body(body).inertia), scaling
         self.force = strength * scaling.force
         self.rate_limit, self.spin_scale = rate_limit, spin_scale
         self.half_trace = 0.5 * float(np.trace(self.inertia))

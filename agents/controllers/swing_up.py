@@ -5,13 +5,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rbgym.agents.controllers.law import Law
+from rbgym.agents.controllers.law import Law, positive_gains
 from rbgym.agents.controllers.lqr_rest import UprightLQR
 from rbgym.agents.controllers.pd import AxisPD
 from rbgym.body import RigidBody
 from rbgym.envs.parts.goals import Axis
 from rbgym.potentials import HeavyTop
 from rbgym.quaternion import rotate_inverse
+from rbgym.simulate import checked_body
 
 Array = NDArray[np.float64]
 
@@ -48,10 +49,13 @@ class SwingUp(Law):
         tolerances: tuple[float, float, float] = (0.03, 1.0, 1.0),
     ) -> None:
         super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
-        self.inertia, self.mgl = np.asarray(body.inertia), potential.mgl
+        if not isinstance(potential, HeavyTop):
+            raise ValueError(f"potential must be a rbgym.HeavyTop, got {potential!r}")
+        positive_gains(gain=gain, capture=capture, damping_time=damping_time)
+        self.inertia, self.mgl = np.asarray(checked_body(body).inertia), potential.mgl
         self.gain, self.capture, self.damping_time = gain, capture, damping_time
         limits: dict[str, Any] = {"rate_limit": rate_limit, "dt": dt}
-        if catch not in ("lqr", "pd"):
+        if not isinstance(catch, str) or catch not in ("lqr", "pd"):
             raise ValueError(f"catch must be 'lqr' or 'pd', got {catch!r}")
         self.catch: Law = (
             UprightLQR(body, potential, torque_limit, **limits, tolerances=tolerances)

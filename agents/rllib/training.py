@@ -14,8 +14,8 @@ from rbgym.agents.rllib import checkpoints, policy, settings
 from rbgym.agents.rllib.lanes import check_env
 from rbgym.agents.rllib.progress import Bar, Log, Progress
 from rbgym.agents.run_config import TOLD, described
-from rbgym.agents.run_folder import RunFolder, Training, read_json, write_json
-from rbgym.simulate import count
+from rbgym.agents.run_folder import RunFolder, Training, write_json
+from rbgym.arguments import count
 
 _PATIENCE = 600.0  # seconds without a step from any env runner after which training gives up
 
@@ -62,7 +62,7 @@ def train(
     if resume:
         folder.require(config)
         if folder.results.exists():
-            return Training(folder, read_json(folder.results), None)
+            return Training(folder, folder.read_results(), None)
     there = resume and folder.checkpoint.exists()
     start = checkpoints.progress(folder.checkpoint) if there else Progress()
     if start.timesteps:

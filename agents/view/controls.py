@@ -4,6 +4,7 @@ Whatever a browser sends ends up in the value of a control; here it is brought w
 that control before anything is made of it.
 """
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -182,7 +183,8 @@ class Controls:
 
     def _number(self, name: str) -> float:
         handle = self._values[name]
-        return float(min(max(handle.value, handle.min), handle.max))
+        value = handle.value if math.isfinite(handle.value) else _initial(self._setup, name)
+        return float(min(max(value, handle.min), handle.max))
 
     def _three(self, name: str) -> tuple[float, float, float]:
         return self._number(f"{name} 0"), self._number(f"{name} 1"), self._number(f"{name} 2")

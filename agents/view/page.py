@@ -4,6 +4,7 @@ There is one world for all who look: what one of them chooses, all see. One thre
 only leave word of what they want, and wake it.
 """
 
+import logging
 import threading
 import time
 from typing import Any
@@ -21,6 +22,7 @@ from rbgym.agents.view.status import busy_html, status_html
 from rbgym.agents.view.world import World
 from rbgym.engine import IntegrationError
 
+_LOG = logging.getLogger(__name__)
 FRAME = 1 / 30  # s between two updates of the bodies
 _SLOW = 5  # frames between two updates of traces and status,
 _SLOWER = 10  # and of curves, which cost a browser without a graphics card the most
@@ -73,11 +75,21 @@ class Page:
         woken = True
         while not self._stopped.is_set():
             start = time.monotonic()
-            moving = self._turn(start, woken)
+            try:
+                moving = self._turn(start, woken)
+            except Exception as error:  # whatever it is, who looks is told, and the page goes on
+                moving = False
+                self._trouble(error)
             left = FRAME - (time.monotonic() - start)
             woken = self._awake.wait(max(0.001, left) if moving else _IDLE)
             self._awake.clear()
         self._saver.close()
+
+    def _trouble(self, error: Exception) -> None:
+        if self._problem != repr(error):
+            self._problem = repr(error)
+            _LOG.error("the page goes on after an error", exc_info=error)
+            self._tell(busy_html(f"An error: {error}"))
 
     # --- one turn of the thread -------------------------------------------------------------
 

@@ -1,16 +1,17 @@
 """What moves on the page: a body under one scheme, or a task under one policy."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rbgym.arguments import positive
 from rbgym.body import RigidBody
 from rbgym.engine import Batch
 from rbgym.potentials import NoPotential, Potential
 from rbgym.quaternion import Array
-from rbgym.simulate import positive
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class FreeRun:
         self.name, self.body, self.dt = integrator, body, positive("dt", dt)
         self.potential = NoPotential() if potential is None else potential
         self.ended, self.failed = "", False
-        spin = float(np.linalg.norm(np.asarray(angular_velocity, dtype=np.float64)))
+        spin = math.hypot(*np.asarray(angular_velocity, dtype=np.float64))  # never too large for it
         self.rate = max(spin, 1.0)
         self.strength = float(body.moments.max()) * self.rate
         self._batch = Batch(body, integrator, potential)

@@ -1,10 +1,12 @@
 """What a browser can take with it: the records of the runs, and who makes the files."""
 
+import contextlib
 import io
 import multiprocessing
 import signal
+import threading
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,31 +73,38 @@ class Saver:
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="rbgym-save")
         self._processes: ProcessPoolExecutor | None = None
-        self._waiting = 0
+        self._places = threading.BoundedSemaphore(_MOST_WAITING)
 
     def save(self, name: str, make: Callable[[Any], bytes], given: Any, client: Any) -> bool:
         """Send a client the file make(given); False, nothing done, if many are waiting.
 
         make: a function of a module, given: its argument, both of which can be pickled.
         """
-        if self._waiting >= _MOST_WAITING:
+        if not self._places.acquire(blocking=False):
             return False
-        self._waiting += 1
         self._threads.submit(self._send, name, make, given, client)
         return True
 
     def _send(self, name: str, make: Callable[[Any], bytes], given: Any, client: Any) -> None:
-        note = client.add_notification(
-            f"Making {name}", "It comes as a download.", loading=True, with_close_button=False
-        )
+        note = None
         try:
+            note = client.add_notification(
+                f"Making {name}", "It comes as a download.", loading=True, with_close_button=False
+            )
             content = self._process().submit(make, given).result()
             client.send_file_download(name, content, save_immediately=True)
         except Exception as error:  # whatever it is, who asked is told, and the page goes on
-            client.add_notification("Not saved", str(error), color="red", auto_close_seconds=8.0)
+            if isinstance(error, BrokenExecutor):
+                self._processes = None  # it was killed; the next file gets another
+            with contextlib.suppress(Exception):  # who asked may have left
+                client.add_notification(
+                    "Not saved", str(error), color="red", auto_close_seconds=8.0
+                )
         finally:
-            note.remove()
-            self._waiting -= 1
+            with contextlib.suppress(Exception):
+                if note is not None:
+                    note.remove()
+            self._places.release()
 
     def _process(self) -> ProcessPoolExecutor:
         if self._processes is None:

@@ -6,13 +6,16 @@ all that is served is the one file of viser's client, under a policy that lets i
 else.
 """
 
+import asyncio
 import contextlib
 import http
 import io
 import ipaddress
 import logging
+import math
 import re
 import socket
+import time
 from collections.abc import Collection, Iterator
 from typing import Any
 from urllib.parse import urlsplit
@@ -26,7 +29,8 @@ from rbgym.agents.view.wire import admissible
 
 LARGEST_FRAME = 64 * 1024  # bytes; the largest that a page sends is under one thousand
 MOST_CLIENTS = 64
-_LOG = logging.getLogger(__name__)
+_MOST_DROPPED = 1000  # frames of nonsense, after which a connection is closed
+_SELDOM = 5.0  # s between two lines of the log
 _PATHS = ("/", "/index.html")
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?")
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -41,6 +45,31 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
+
+
+class _Seldom(logging.Filter):
+    """Lets a line through now and then, without a traceback: a log must not be flooded either."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._last, self._held = -math.inf, 0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether a line is written; it says how many were not."""
+        now = time.monotonic()
+        if now - self._last < _SELDOM:
+            self._held += 1
+            return False
+        error = record.exc_info[1] if record.exc_info else None
+        record.msg = " ".join(f"{record.getMessage()}{': ' if error else ''}{error or ''}".split())
+        record.msg += f" (and {self._held} more like it)" if self._held else ""
+        record.args = record.exc_info = record.exc_text = None
+        self._last, self._held = now, 0
+        return True
+
+
+_LOG = logging.getLogger(__name__)
+_LOG.addFilter(_Seldom())
 
 
 def open_server(host: str, port: int, names: Collection[str] = ()) -> viser.ViserServer:
@@ -101,7 +130,9 @@ def _guarded(host: str, names: Collection[str]) -> Iterator[None]:
             return refusal(connection, request, host, names) or inner(connection, request)
 
         calls.append(port)
+        asyncio.get_running_loop().set_exception_handler(_unhandled)
         settings |= {
+            "logger": _LOG,
             "process_request": process_request,
             "process_response": _with_headers,
             "create_connection": GuardedConnection,
@@ -119,16 +150,26 @@ def _guarded(host: str, names: Collection[str]) -> Iterator[None]:
         raise RuntimeError("this version of viser cannot be guarded: it does not use websockets")
 
 
+def _unhandled(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """What viser raises of a message, a word for a number say, in a task of nobody."""
+    _LOG.warning("%s", context["message"], exc_info=context.get("exception"))
+
+
 class GuardedConnection(ServerConnection):
     """A connection that gives viser nothing but the messages of `wire`."""
 
+    dropped = 0
+
     async def recv(self, decode: bool | None = None) -> Any:
-        """The next admissible message; others are dropped."""
+        """The next admissible message; others are dropped, and who sends many is, too."""
         while True:
             frame = await super().recv(decode)
             if admissible(frame):
                 return frame
+            self.dropped += 1
             _LOG.warning("dropped a frame of %d bytes that is no message of the page", len(frame))
+            if self.dropped >= _MOST_DROPPED:
+                await self.close(1008, "no page talks like this")
 
 
 def refusal(

@@ -142,7 +142,7 @@ def _free(setup: Setup, k: int) -> Run:
         body_of(setup),
         setup.schemes[k],
         dt=setup.dt,
-        quaternion=from_rotation_vector((math.radians(setup.tilt), 0.0, 0.0)),
+        quaternion=from_rotation_vector((math.radians(math.remainder(setup.tilt, 360)), 0.0, 0.0)),
         angular_velocity=setup.rates,
         potential=HeavyTop(setup.mgl) if setup.mgl > 0 else None,
     )

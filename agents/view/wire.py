@@ -6,6 +6,7 @@ would ask for a public address, another would upload a file), other fields, numb
 finite, frames that are no MessagePack at all.
 """
 
+import math
 from typing import Annotated, Literal, TypeAlias
 
 import msgspec
@@ -70,7 +71,16 @@ _DECODER = msgspec.msgpack.Decoder(
 def admissible(frame: str | bytes) -> bool:
     """Whether a frame from a browser is one of the four messages."""
     try:
-        _DECODER.decode(frame if isinstance(frame, bytes) else b"")
-    except (msgspec.DecodeError, RecursionError):
+        message = _DECODER.decode(frame if isinstance(frame, bytes) else b"")
+    except (ValueError, RecursionError):  # of msgspec, and of text that is not UTF-8
         return False
-    return True
+    value = message.updates.get("value") if isinstance(message, GuiUpdateMessage) else None
+    return not (isinstance(value, str) and _is_endless(value))
+
+
+def _is_endless(text: str) -> bool:
+    """Whether viser would make a number of a text that is not finite, as of "nan"."""
+    try:
+        return not math.isfinite(float(text))
+    except ValueError:
+        return False

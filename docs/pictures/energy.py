@@ -7,6 +7,7 @@ with an explicit gyroscopic term, and the classical Runge-Kutta method on quater
 rates, the quaternion normalised after each step. The markers are MuJoCo itself.
 """
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -24,13 +25,10 @@ STEP_SIZES = 0.01, 0.05
 FLOOR = 1e-18  # where an error of exactly zero is drawn
 UNIT = 2.0**-53
 BLOWN = 1e2  # relative energy at which a run counts as blown up
-# Engines themselves, measured in November 2026 on the same body in float64: relative energy error
-# after STEPS steps, and the step at which MuJoCo's Euler blows up.
-ENGINES = {
-    "MuJoCo 4.0 RK4": {0.01: 7e-3, 0.05: 0.57},
-    "MuJoCo 4.0 implicitfast": {0.01: 0.53, 0.05: 0.51},
-}
-BLOW_UP = {0.01: 183, 0.05: 12}
+# Engines themselves, as `make bench` measured them on the same body: largest relative energy error
+# in STEPS steps, and the step by which MuJoCo's Euler blows up.
+RESULTS = Path(__file__).resolve().parents[2] / "benchmarks" / "results" / "fidelity.json"
+ENGINES = "MuJoCo RK4", "MuJoCo implicitfast"
 MARKERS = ("o", 9), ("x", 7)
 
 State = np.ndarray  # quaternion (4,) and body rates (3,)
@@ -103,6 +101,7 @@ def envelope(error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def panel(axes: Axes, h: float) -> None:
     """One step size: our curve below, the general schemes and engines above."""
+    measured, case = json.loads(RESULTS.read_text("utf-8"))["rows"], f"betsch_free, {h}"
     curves = (
         ("rbgym (quat_em, the default)", ours(h)),
         ("semi-implicit Euler", general(semi_implicit_euler, h)),
@@ -113,13 +112,13 @@ def panel(axes: Axes, h: float) -> None:
         axes.plot(at, worst, label=label, linewidth=1.6 if k else 3.0, **style.line(k))
         print(f"step {h} s, {label}: {worst[-1]:.1e} after {len(error)} steps")
     blown = len(curves[1][1])
-    text = f"blows up at step {blown}\n(MuJoCo 4.0 Euler: step {BLOW_UP[h]})"
+    by = measured["MuJoCo Euler"][case]["blown_up_at"]
+    text = f"blows up at step {blown}\n(MuJoCo Euler: step {by})"
     axes.plot(blown, BLOWN, "^", color=style.COLOURS[1], markersize=8, clip_on=False)
     axes.annotate(text, (blown, BLOWN), (9, -20), textcoords="offset points", fontsize=9)
-    for (marker, size), (label, values) in zip(MARKERS, ENGINES.items(), strict=True):
-        axes.plot(
-            STEPS, values[h], marker, color="black", ms=size, mfc="none", mew=1.4, label=label
-        )
+    for (marker, size), label in zip(MARKERS, ENGINES, strict=True):
+        value = measured[label][case]["energy"]
+        axes.plot(STEPS, value, marker, color="black", ms=size, mfc="none", mew=1.4, label=label)
     axes.axhline(UNIT, color="0.5", linewidth=0.9, linestyle=":")
     axes.text(1.3, UNIT / 2, "half a unit in the last place", color="0.3", fontsize=8, va="top")
     axes.set(xscale="log", yscale="log", xlim=(1, 2 * STEPS), ylim=(1e-18, BLOWN), xlabel="steps")

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rbgym.arguments import number, real
 from rbgym.envs.actuators.magnetorquers import Magnetorquers
 from rbgym.envs.actuators.scaling import ScalingForce
 from rbgym.envs.actuators.setting import Effector, Key, Setting, numbers
@@ -62,12 +63,9 @@ class ReactionWheels(Effector):
         numbers(self, "viscous", "coulomb", "start", zero=True)
         if self.start > 1:
             raise ValueError(f"ReactionWheels.start must be in [0, 1], got {self.start!r}")
-        try:
-            axes = np.array(self.axes, dtype=float)
-        except (TypeError, ValueError):
-            raise ValueError(f"ReactionWheels.axes must be numbers, got {self.axes!r}") from None
+        axes = real("ReactionWheels.axes", self.axes, "numbers")
         unit = axes.ndim == 2 and axes.shape[1] == 3 and np.isfinite(axes).all()
-        unit = unit and len(axes) in (3, 4)
+        unit = unit and len(axes) in (3, 4) and np.abs(axes).max() < 2
         if not unit or np.abs(np.linalg.norm(axes, axis=1) - 1).max() > 1e-6:
             raise ValueError(
                 "ReactionWheels.axes must be three or four unit vectors, (3, 3) or (4, 3), "
@@ -87,7 +85,7 @@ class ReactionWheels(Effector):
 
         At the default, 35.26 degrees, all directions have the same torque.
         """
-        if not (isinstance(cant, int | float) and 0 < cant < math.pi / 2):
+        if not 0 < number(cant) < math.pi / 2:
             raise ValueError(f"ReactionWheels.pyramid: cant must be in (0, pi/2), got {cant!r}")
         c, s = math.cos(cant), math.sin(cant)
         return cls(((c, 0.0, s), (0.0, c, s), (-c, 0.0, s), (0.0, -c, s)), **numbers)

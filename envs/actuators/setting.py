@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from rbgym.arguments import number
 from rbgym.body import RigidBody
 from rbgym.quaternion import Array
 
@@ -29,8 +30,8 @@ def numbers(owner: Any, *names: str, zero: bool = False) -> None:
     """Refuse what is no positive finite number, or with `zero` no number from 0 up."""
     for name in names:
         value = getattr(owner, name)
-        real = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-        if not (real and math.isfinite(value) and (value > 0 or (zero and value == 0))):
+        found = number(value)
+        if not (0 < found < math.inf or (zero and found == 0)):
             allowed = "a finite number from 0 up" if zero else "a positive finite number"
             raise ValueError(f"{type(owner).__name__}.{name} must be {allowed}, got {value!r}")
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from rbgym.arguments import is_number
 from rbgym.integrators.record import Integrator
 
 
@@ -44,16 +45,13 @@ def compose(base: Integrator, order: int) -> Integrator:
     Raises ValueError if the base is not symmetric, is composed already, or if there is no
     composition of that order.
     """
+    if base.composition or not base.symmetric:
+        raise ValueError(f"base must be symmetric and not composed already, got {base.name!r}")
     orders = sorted(target for source, target in _TABLE if source == base.order)
-    if base.composition or not base.symmetric or order not in orders:
-        reason = (
-            "is composed already"
-            if base.composition
-            else f"can be composed to order {' or '.join(map(str, orders))}"
-            if base.symmetric
-            else "is not symmetric and cannot be composed"
-        )
-        raise ValueError(f"order {order!r} of {base.name}: {base.name} {reason}")
+    if not is_number(order) or order not in orders:
+        allowed = " or ".join(map(str, orders))
+        raise ValueError(f"order must be {allowed} with base {base.name!r}, got {order!r}")
+    order = int(order)
     return replace(
         base,
         name=f"{base.name}:{order}",

@@ -26,6 +26,7 @@ import math
 from dataclasses import replace
 from typing import NamedTuple
 
+from rbgym.arguments import is_number
 from rbgym.integrators.half_rotation import (
     directions,
     mean_tilting,
@@ -218,9 +219,10 @@ def _(scheme, potential):
 
 def _checked(record: Integrator) -> Integrator:
     order = record.scheme.order
-    if order not in (2, 4, 6):
+    if not is_number(order) or order not in (2, 4, 6):
         raise ValueError(f"order of pdmv must be 2, 4 or 6, got {order!r}")
-    return replace(record, free_order=order)
+    order = int(order)
+    return replace(record, scheme=record.scheme._replace(order=order), free_order=order)
 
 
 _SUPPORTS = ("potential", "torque", "translation")

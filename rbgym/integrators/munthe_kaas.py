@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rbgym.arguments import real
 from rbgym.integrators.exponential import dexp_factors, exponential
 from rbgym.integrators.interface import finish
 from rbgym.integrators.record import KEEPS_MOMENTUM, Integrator
@@ -108,6 +109,10 @@ def _(tableau, potential, body, step, x):
     return qmul(step.q, exponential(Psi)), scale(1.0 if solved else math.nan, L_1), 0.0, step.memory
 
 
+# Of a tableau; those in use have coefficients of a few units.
+_LARGEST = 1e6
+
+
 def MuntheKaas(A: ArrayLike, b: ArrayLike, c: ArrayLike) -> Integrator:
     """The Munthe-Kaas integrator of a Runge-Kutta tableau, for use wherever a name is.
 
@@ -115,7 +120,7 @@ def MuntheKaas(A: ArrayLike, b: ArrayLike, c: ArrayLike) -> Integrator:
     Raises ValueError for shapes that do not fit, values that are not finite, a c that is not the
     row sums of A, or a tableau that is not consistent (the sum of b is not 1).
     """
-    a, weights, nodes = (np.asarray(v, dtype=np.float64) for v in (A, b, c))
+    a, weights, nodes = (real(name, v) for name, v in (("A", A), ("b", b), ("c", c)))
     s = len(weights) if weights.ndim == 1 else 0
     if s == 0 or a.shape != (s, s) or nodes.shape != (s,):
         raise ValueError(
@@ -125,6 +130,11 @@ def MuntheKaas(A: ArrayLike, b: ArrayLike, c: ArrayLike) -> Integrator:
     for name, values in (("A", a), ("b", weights), ("c", nodes)):
         if not np.all(np.isfinite(values)):
             raise ValueError(f"{name} must be finite, got {values.tolist()}")
+    # Beyond, sums of them need not be finite.
+    if max(np.abs(a).max(), np.abs(weights).max()) > _LARGEST:
+        raise ValueError(
+            f"A and b must be within +-{_LARGEST:g}, got {a.tolist()} and {weights.tolist()}"
+        )
     if not np.allclose(a.sum(axis=1), nodes, rtol=0, atol=1e-12):
         raise ValueError(f"c must be the row sums of A, {a.sum(axis=1)}, got {nodes}")
     order = _order(a, weights, nodes)

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 from numpy.typing import NDArray
 
+from rbgym.arguments import real
 from rbgym.plot import style
 
 Array = NDArray[np.float64]
@@ -18,7 +19,7 @@ _CROWD = 10  # more curves than this share one legend, beside the panels
 
 class Line(NamedTuple):
     """One curve: its label, abscissae (n,) and ordinates (n,). Points that are not
-    finite are left out."""
+    finite, or on logarithmic axes not positive, are left out."""
 
     label: str
     x: Array
@@ -37,8 +38,10 @@ class Panel(NamedTuple):
 @style.styled
 def panels(given: Sequence[Panel], title: str = "") -> Figure:
     """Panels in rows of two. Raises ValueError for none."""
-    if not given:
+    if not isinstance(given, list | tuple) or not given:
         raise ValueError(f"panels must hold one at least, got {given!r}")
+    for panel in given:
+        style.known("given", panel, Panel)
     columns = min(2, len(given))
     count = -(-len(given) // columns)
     figure = style.picture(5.6 * columns, 3.9 * count, title)
@@ -67,17 +70,27 @@ def work_precision(
 
     work, error: what the axes are called. Raises ValueError for no curve.
     """
-    if not curves:
-        raise ValueError(f"curves must hold one at least, got {curves!r}")
-    lines = [Line(name, np.asarray(x), np.asarray(y)) for name, (x, y) in curves.items()]
+    style.named("curves", curves, list | tuple)
+    for name, curve in curves.items():
+        if len(curve) != 2:
+            raise ValueError(f"curves[{name!r}] must be (work, error), got {curve!r}")
+    lines = [Line(name, x, y) for name, (x, y) in curves.items()]
     return panels([Panel(work, error, lines, log=True)], title)
 
 
 def _draw(ax: Axes, panel: Panel) -> None:
     for k, line in enumerate(panel.lines):
         look = style.marked(k) if panel.log else style.line(k)
-        keep = np.isfinite(line.y)
-        ax.plot(line.x[keep], line.y[keep], label=line.label, **look)
+        x, y = (
+            real(f"line {line.label!r} of the curves given", values) for values in (line.x, line.y)
+        )
+        if x.ndim != 1 or x.shape != y.shape:
+            raise ValueError(
+                f"line {line.label!r} of the curves given must be x (n,) and y (n,), got shapes "
+                f"{x.shape} and {y.shape}"
+            )
+        keep = np.isfinite(x) & np.isfinite(y) & ((x > 0) & (y > 0) | (not panel.log))
+        ax.plot(x[keep], y[keep], label=line.label, **look)
     if panel.log:
         ax.set_xscale("log")
         ax.set_yscale("log")

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 from numpy.typing import ArrayLike, NDArray
 
+from rbgym.arguments import real
 from rbgym.plot import style
 
 Array = NDArray[np.float64]
@@ -29,11 +30,19 @@ def spread(curves: Sequence[Curve]) -> Band:
     Between its own steps a curve is a straight line. Raises ValueError for no curve, one whose
     steps do not rise, and curves that share no step.
     """
-    pairs = [(np.asarray(x, dtype=float), np.asarray(y, dtype=float)) for x, y in curves]
+    for one in curves:
+        if not isinstance(one, list | tuple) or len(one) != 2:
+            raise ValueError(f"curves must be pairs (steps, values), got {one!r}")
+    pairs = [(real("curves", x), real("curves", y)) for x, y in curves]
     if not pairs:
         raise ValueError("curves must hold one curve at least, got none")
     for steps, values in pairs:
-        if steps.ndim != 1 or steps.shape != values.shape or not np.all(np.diff(steps) > 0):
+        if (
+            steps.ndim != 1
+            or not len(steps)
+            or steps.shape != values.shape
+            or not np.all(np.diff(steps) > 0)
+        ):
             raise ValueError(
                 "curves must be steps (m,), rising, and values (m,), got shapes "
                 f"{steps.shape} and {values.shape}, steps {steps.tolist()}"
@@ -57,8 +66,7 @@ def learning(
     curves: of each name one curve (environment steps, values) a seed, see `spread`. quantity: what
     the values are, with its unit if it has one. Raises ValueError for no name and bad curves.
     """
-    if not curves:
-        raise ValueError(f"curves must hold one name at least, got {curves!r}")
+    style.named("curves", curves, list | tuple)
     figure = style.picture(6.4, 3.8, title)
     ax = figure.subplots()
     for k, (name, runs) in enumerate(curves.items()):

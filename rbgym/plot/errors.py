@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 from numpy.typing import NDArray
 
+from rbgym.arguments import finite
 from rbgym.plot import style
 
 Array = NDArray[np.float64]
@@ -58,7 +59,8 @@ def pointing(
     [rad/s] within which the task counts as done, drawn as thin lines. Errors below 1e-3 are cut
     off. Raises ValueError for no run.
     """
-    _require("runs", runs)
+    style.named("runs", runs, Errors)
+    settled = None if settled is None else _pair(settled)
     turning = _an_attitude_counts(runs.values())
     figure = style.picture(7.0, 4.8 if turning else 2.8, title)
     axes = style.rows(figure, 2 if turning else 1)
@@ -86,7 +88,8 @@ def card(rows: Mapping[str, Settled], settled: tuple[float, float], title: str =
     The error is the attitude's [deg], or the rate's [rad/s] where no attitude counts. settled: as
     in `pointing`. Raises ValueError for no row.
     """
-    _require("rows", rows)
+    style.named("rows", rows, Settled)
+    settled = _pair(settled)
     figure = style.picture(8.6, 3.2, title)
     left, right = figure.subplots(1, 2)
     turning = _an_attitude_counts(row.errors for row in rows.values())
@@ -131,6 +134,6 @@ def _log_errors(ax: Axes) -> None:
     ax.yaxis.set_minor_formatter(NullFormatter())
 
 
-def _require(name: str, given: Mapping[str, object]) -> None:
-    if not given:
-        raise ValueError(f"{name} must hold one at least, got {given!r}")
+def _pair(settled: tuple[float, float]) -> tuple[float, float]:
+    angle, rate = finite("settled", settled, (2,)).tolist()
+    return angle, rate

@@ -38,6 +38,8 @@ def polhode(
     body: what moves; None for `trajectory.body`. Raises ValueError where neither is known, and for
     a motion in which the angular momentum vanishes.
     """
+    style.known("trajectory", trajectory, Trajectory | Flight)
+    style.known("body", body, RigidBody | None)
     body = body or getattr(trajectory, "body", None)
     if body is None:
         raise ValueError("body must be given for a trajectory that does not name its own, got None")

@@ -1,7 +1,7 @@
 """The one look of all plots: told apart by colour, and by dashes and markers when printed grey."""
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
@@ -69,8 +69,24 @@ class Picture(Figure):
         return buffer.getvalue()
 
 
+def named(argument: str, value: Any, kind: Any = object) -> None:
+    """Raise ValueError unless it is a mapping of names to at least one of that kind."""
+    if not isinstance(value, Mapping) or not value:
+        raise ValueError(f"{argument} must hold one name at least, got {value!r}")
+    for name, one in value.items():
+        known(f"{argument}[{name!r}]", one, kind)
+
+
+def known(argument: str, value: Any, kind: Any) -> None:
+    """Raise ValueError unless it is of that kind."""
+    if not isinstance(value, kind):
+        kinds = [k.__name__ for k in getattr(kind, "__args__", (kind,))]
+        raise ValueError(f"{argument} must be a {' or '.join(kinds)}, got {value!r}")
+
+
 def picture(width: float, height: float, title: str = "") -> Picture:
     """An empty figure of that size [inch]."""
+    known("title", title, str)
     made = Picture(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(made)
     if title:

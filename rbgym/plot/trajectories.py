@@ -20,6 +20,7 @@ FLOOR = 1e-18  # where an error of exactly zero is drawn
 @style.styled
 def motion(trajectory: Trajectory | Flight, title: str = "") -> Figure:
     """Quaternion, body to world, and angular velocity [rad/s, body] over time [s]."""
+    style.known("trajectory", trajectory, Trajectory | Flight)
     figure = style.picture(7.0, 4.6, title)
     _draw_motion(style.rows(figure, 2), trajectory)
     return figure
@@ -31,6 +32,7 @@ def invariants(trajectory: Trajectory, title: str = "") -> Figure:
 
     An axis spans a tenth of its quantity at least, so that round-off is no feature.
     """
+    style.known("trajectory", trajectory, Trajectory)
     figure = style.picture(7.0, 4.6, title)
     above, below = style.rows(figure, 2)
     above.plot(trajectory.time, trajectory.energy, **style.line(0))
@@ -55,6 +57,7 @@ def drift(trajectory: Trajectory, title: str = "") -> Figure:
     The errors are those of `Trajectory.drift`, relative where there is something to relate to. The
     marker at the end is its final error. An error of exactly zero is drawn at the bottom.
     """
+    style.known("trajectory", trajectory, Trajectory)
     figure = style.picture(7.0, 3.6, title)
     _draw_drift(figure.subplots(), trajectory)
     return figure
@@ -63,8 +66,7 @@ def drift(trajectory: Trajectory, title: str = "") -> Figure:
 @style.styled
 def drifts(trajectories: Mapping[str, Trajectory], title: str = "") -> Figure:
     """As `drift`, of several motions by name: one panel for energy, one for momentum."""
-    if not trajectories:
-        raise ValueError(f"trajectories must hold one at least, got {trajectories!r}")
+    style.named("trajectories", trajectories, Trajectory)
     figure = style.picture(9.0, 3.6, title)
     panels = figure.subplots(1, 2, sharey=True)
     for ax, quantity in zip(panels, ("energy", "angular_momentum"), strict=True):
@@ -81,6 +83,7 @@ def drifts(trajectories: Mapping[str, Trajectory], title: str = "") -> Figure:
 @style.styled
 def summary(trajectory: Trajectory, title: str = "") -> Figure:
     """Motion, drift and polhode side by side; the polhode where the motion has a known body."""
+    style.known("trajectory", trajectory, Trajectory)
     figure = style.picture(11.0, 6.4, title)
     halves: Any = figure.subfigures(1, 2)
     left, right = halves

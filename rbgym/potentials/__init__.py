@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from rbgym.arguments import finite, is_number, unit
 from rbgym.body import RigidBody
 from rbgym.potentials.gravity_gradient import CircularOrbit, GravityGradient
 from rbgym.potentials.heavy_top import HeavyTop
@@ -72,16 +73,11 @@ def parameters(potential: Any, body: RigidBody) -> list[float]:
 
 
 def _finite(name: str, value: Any) -> float:
-    number = float(value)
-    if not np.isfinite(number):
-        raise ValueError(f"potential.{name} must be finite, got {value!r}")
-    return number
+    return float(finite(f"potential.{name}", value, ()))
 
 
 def _unit(name: str, value: Any) -> Vector:
-    vector = np.asarray(value, dtype=float)
-    if vector.shape != (3,) or not abs(np.linalg.norm(vector) - 1) < _UNIT:
-        raise ValueError(f"potential.{name} must be a unit vector (3,), got {value!r}")
+    vector = unit(f"potential.{name}", value, 3, _UNIT)
     x, y, z = (float(v) for v in vector / np.linalg.norm(vector))
     return (x, y, z)
 
@@ -93,9 +89,9 @@ def _across(name: str, vector: Vector, other: Vector) -> Vector:
 
 
 def _sign(value: Any) -> float:
-    if value in SIGNS.values():
+    if is_number(value) and value in SIGNS.values():
         return float(value)
-    if value not in SIGNS:
+    if not isinstance(value, str) or value not in SIGNS:
         near = difflib.get_close_matches(str(value), SIGNS, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise ValueError(f"potential.sign must be one of {list(SIGNS)}, got {value!r}{hint}")

@@ -10,10 +10,9 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import ArrayLike
 
+from rbgym.arguments import count, unit
 from rbgym.body import RigidBody
-from rbgym.inertia import finite
 from rbgym.quaternion import Array
-from rbgym.simulate import count
 from rbgym.testing import playing
 from rbgym.testing.limits import Limits
 from rbgym.testing.motion import Motion, difference, free_motion
@@ -62,15 +61,16 @@ class EnvSubject:
         if not isinstance(self.env, ENVIRONMENTS) and not callable(self.env):
             raise ValueError(f"env must be an environment or a function making one: {self.env!r}")
         object.__setattr__(self, "steps", count("steps", self.steps))
+        for name, law in (("read", self.read), ("place", self.place)):
+            if law is not None and not callable(law):
+                raise ValueError(f"{name} must be callable or None, got {law!r}")
         if (self.read is None) != (self.inertia is None):
             raise ValueError(
                 "read and inertia must be given both or neither, "
                 f"got read={self.read!r} and inertia={self.inertia!r}"
             )
         if self.momentum_axis is not None:
-            axis = finite("momentum_axis", self.momentum_axis, (3,))
-            if abs(np.linalg.norm(axis) - 1.0) > 1e-9:
-                raise ValueError(f"momentum_axis must be a unit vector, got {axis.tolist()}")
+            unit("momentum_axis", self.momentum_axis, 3, 1e-9)
 
     @property
     def title(self) -> str:

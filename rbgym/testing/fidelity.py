@@ -63,6 +63,8 @@ class Trial:
     """A subject whose measurements are made when they are first asked for, and then kept."""
 
     def __init__(self, subject: Subject, name: str | None = None) -> None:
+        if name is not None and not isinstance(name, str):
+            raise ValueError(f"name must be text or None, got {name!r}")
         self.subject, self.name = subject, name or subject.title
 
     @cached_property

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
-from rbgym.simulate import positive
+from rbgym.arguments import positive
 
 SLACK = 0.1  # how far a measured slope may stay below the order that is asked for
 

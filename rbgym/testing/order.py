@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rbgym.arguments import positive
 from rbgym.quaternion import Array, angle_between
-from rbgym.simulate import positive, simulate
+from rbgym.simulate import simulate
 from rbgym.testing.step_subject import ATTITUDE, RATES, Step, StepSubject
 
 DIVISIONS = (10, 20, 40, 80, 160, 320)  # steps into which the horizon is divided

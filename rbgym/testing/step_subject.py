@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rbgym.arguments import count, finite, positive, unit
 from rbgym.body import RigidBody
 from rbgym.engine import Batch
-from rbgym.inertia import finite
 from rbgym.integrators import DEFAULT, Integrator
 from rbgym.quaternion import Array
-from rbgym.simulate import count, positive
 from rbgym.testing.limits import Limits
 from rbgym.testing.motion import Motion, free_motion
 
@@ -115,11 +114,8 @@ def _checked(result: Any) -> tuple[Array, Array]:
 
 def start(quaternion: ArrayLike, angular_velocity: ArrayLike) -> tuple[Array, Array]:
     """A start, checked: ValueError unless finite and the quaternion of unit length."""
-    q = finite("quaternion", quaternion, (4,))
-    rates = finite("angular_velocity", angular_velocity, (3,))
-    if abs(np.linalg.norm(q) - 1.0) > _UNIT:
-        raise ValueError(f"quaternion must have unit length, got {q.tolist()}")
-    return q, rates
+    q = unit("quaternion", quaternion, 4, _UNIT)
+    return q, finite("angular_velocity", angular_velocity, (3,))
 
 
 def integrator_step(inertia: ArrayLike, integrator: str | Integrator = DEFAULT) -> Step:
@@ -135,8 +131,8 @@ def integrator_step(inertia: ArrayLike, integrator: str | Integrator = DEFAULT) 
     def step(quaternion: Array, angular_velocity: Array, dt: float) -> tuple[Array, Array]:
         nonlocal last
         if not (np.array_equal(quaternion, last[0]) and np.array_equal(angular_velocity, last[1])):
-            batch.set_state(quaternion, angular_velocity)
-        batch.advance(dt)
+            batch.set_state(*start(quaternion, angular_velocity))
+        batch.advance(positive("dt", dt))
         if batch.failed[0]:
             raise ArithmeticError(f"{batch.integrator.name} could not solve a step of {dt} s")
         now = batch.measure()

@@ -11,9 +11,9 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 
+from rbgym.arguments import positive
 from rbgym.body import RigidBody
 from rbgym.quaternion import Array, normalized, to_matrix
-from rbgym.simulate import positive
 
 __all__ = ["angular_velocities", "attitudes", "inertias", "momenta"]
 
@@ -64,7 +64,7 @@ def inertias(form: Form | None = None) -> st.SearchStrategy[Array]:
 
     Raises ValueError for another form.
     """
-    if form not in ("principal", "full", None):
+    if form is not None and not (isinstance(form, str) and form in ("principal", "full")):
         raise ValueError(f"form must be 'principal', 'full' or None, got {form!r}")
     principal = st.builds(
         _moments, _SPREADS, st.permutations(range(3)), st.floats(-3, 3).map(lambda e: 10.0**e)

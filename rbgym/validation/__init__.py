@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from multiprocessing import get_context
 from typing import Any
 
 from rbgym import integrators
+from rbgym.arguments import count
 from rbgym.integrators import Integrator
-from rbgym.simulate import count
 from rbgym.validation import endurance
 from rbgym.validation.cases import Case, applicable
 from rbgym.validation.claims import Claim, Claims, table
@@ -51,10 +52,7 @@ def validate(
     Raises ValueError for an unknown name or case, or steps or jobs that are not positive integers.
     """
     steps, run = count("steps", steps), mapped or by_processes(jobs)
-    for what, given in (("names", names), ("cases", cases)):
-        if isinstance(given, str):
-            raise ValueError(f"{what} must be a list, got the string {given!r}")
-    kinds = None if cases is None else tuple(cases)
+    names, kinds = _listed("names", names), _listed("cases", cases)
     tasks = [
         (name, case.kind, steps)
         for name in (integrators.names() if names is None else names)
@@ -66,6 +64,14 @@ def validate(
         if progress:
             progress(done, len(tasks))
     return claims
+
+
+def _listed(what: str, given: Any) -> tuple[str, ...] | None:
+    if given is None:
+        return None
+    if not isinstance(given, list | tuple) or not all(isinstance(one, str) for one in given):
+        raise ValueError(f"{what} must be a list of names, got {given!r}")
+    return tuple(given)
 
 
 def declared(record: Integrator, case: Case, steps: int) -> list[Claim]:
@@ -85,8 +91,9 @@ def validate_endurance(
 
     names, jobs, mapped, progress: see `validate`. Measured of free bodies and of the heavy top.
     """
+    steps, names = count("steps", steps), _listed("names", names)
     tasks = [
-        (name, kind, count("steps", steps))
+        (name, kind, steps)
         for name in (integrators.names() if names is None else names)
         for kind in ("none", "heavy_top")
         if integrators.get(name).conserves.get(kind)
@@ -134,7 +141,8 @@ def _measured(task: tuple[str, str, int]) -> list[Claim]:
 
 
 def by_processes(jobs: int) -> Mapped:
-    """A `map` over so many processes; ValueError if that is no positive integer."""
+    """A `map` over so many processes; ValueError if that is no positive integer. It raises
+    ChildProcessError if one of them is killed."""
     return partial(_in_parallel, count("jobs", jobs))
 
 
@@ -144,5 +152,12 @@ def _in_parallel(jobs: int, function: Callable[[Any], Any], tasks: Sequence[Any]
         yield from map(function, tasks)
         return
     # Fresh processes: a fork of one with threads may hang.
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        yield from pool.map(function, tasks)
+    processes = max(1, min(jobs, len(tasks)))
+    try:
+        with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+            yield from pool.map(function, tasks)
+    except BrokenProcessPool:
+        raise ChildProcessError(
+            f"one of {processes} processes ended before its work did: it was killed, as one is "
+            "where the memory is full, or could not be started"
+        ) from None

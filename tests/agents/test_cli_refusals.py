@@ -21,12 +21,14 @@ COMMANDS = {name: ROOT.get_command(GROUP, name) for name in ROOT.list_commands(G
 # `nowhere` is not.
 WRONG = [
     ("list", "--module", ["nowhere"], "No module named 'nowhere'"),
+    ("list", "--module", [".x", "folder/x", "x..y"], "--module must be the name of a module"),
     ("simulate", "--integrator", ["akv"], "did you mean 'akw'"),
     ("simulate", "-i", ["akw -i akv"], "did you mean 'akw'"),
     ("simulate", "--inertia", ["1,2", "1,2,x"], "inertia must be 3 or 9 comma-separated numbers"),
     ("simulate", "--inertia", ["nan,1,1", "1,1,9", "-1,1,1", "1,2,3,4,5,6,7,8,9"], "inertia must"),
     ("simulate", "--omega", ["1,2"], "omega must be 3 comma-separated numbers, got '1,2'"),
     ("simulate", "--omega", ["nan,1,1", "inf,1,1"], "angular_velocity must be finite"),
+    ("simulate", "--omega", ["1e308,1,1", "1,-1e-320,1"], "0 or from 1e-100 to 1e100 in size, got"),
     ("simulate", "--quaternion", ["1,0,0", "0,0,0,0", "nan,0,0,0"], "quaternion must"),
     ("simulate", "--dt", ["0", "-1", "nan", "inf"], "dt must be a positive finite number"),
     ("simulate", "--steps", ["0", "-5"], "steps must be a positive integer"),
@@ -43,6 +45,13 @@ WRONG = [
     ("train CartPole-v1", "--algo", ["sac"], "algo must be ppo"),
     ("train RigidTop-v0", "--engine", ["sb4"], "engine must be one of ['sb3', 'rllib']"),
     ("train RigidTop-v0", "--out", ["file", "file/x"], "must be a folder"),
+    ("train RigidTop-v0", "--out", ["\udcff"], "must be a name in UTF-8, got"),
+    (
+        "train RigidTop-v0",
+        "--hyperparameters",
+        ["/dev/zero"],
+        "must be of at most 10,000,000 bytes",
+    ),
     ("train RigidTop-v0", "--seed", ["-1", "9" * 30], "seed must be from 0 to"),
     ("train RigidTop-v0", "--timesteps", ["0", "-1"], "timesteps must be a positive integer"),
     ("train RigidTop-v0", "--hyperparameters", ["nowhere", "folder"], "'--hyperparameters'"),
@@ -50,6 +59,7 @@ WRONG = [
     ("train RigidTop-v0", "--set", ["n_epoch=2"], "did you mean 'n_epochs'"),
     ("train RigidTop-v0", "--set", ["n_epochs", "=2"], "--set must be KEY=VALUE"),
     ("train RigidTop-v0", "--set", ["n_epochs=["], "--set n_epochs must be YAML"),
+    ("train RigidTop-v0", "--set", ["x=" + "[" * 900, "x=&a[*a]"], "--set x must be YAML: "),
     ("train RigidTop-v0", "--set", ["n_epochs=x", "n_epochs=-1"], "n_epochs must be a positive"),
     ("train RigidTop-v0", "--set", ["gamma=7", "gae_lambda=-1"], "must be from 0 to 1, got"),
     ("train RigidTop-v0", "--env-arg", ["dt=-1"], "dt must be a positive finite number"),
@@ -64,7 +74,12 @@ WRONG = [
     ("tune RigidTop-v0", "--trials", ["0"], "trials must be a positive integer"),
     ("tune RigidTop-v0", "--timesteps", ["0"], "timesteps must be a positive integer"),
     ("tune RigidTop-v0", "--seed", ["-1"], "seed must be from 0 to"),
-    ("tune RigidTop-v0", "--storage", ["study.db", "sqlite:///nowhere/x.db"], "storage must be"),
+    (
+        "tune RigidTop-v0",
+        "--storage",
+        ["${IFS}", "study.db", "sqlite:///nowhere/x.db"],
+        "storage must be",
+    ),
     ("evaluate", "targets", ["pid"], "did you mean 'pd'"),
     ("evaluate", "targets", ["folder"], "'folder/policy.json' is not there"),
     ("evaluate", "targets", ["RigidTop-v0"], "--policy must name a controller"),
@@ -206,3 +221,11 @@ def test_without_its_extra_the_command_line_says_what_to_install():
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True)
     assert done.returncode == 2
     assert done.stderr == "rbgym: the command line needs pip install 'rbgym[cli]'\n"
+
+
+def test_a_message_ends_however_long_a_value_is():
+    done = CliRunner().invoke(app, ["simulate", "--omega", "1," * 20_000], prog_name="rbgym")
+    assert done.exit_code == 2
+    assert done.stderr.count("\n") == 1
+    assert len(done.stderr) < 2100
+    assert done.stderr.startswith("rbgym: omega must be 3 comma-separated numbers, got '1,1,")

@@ -105,7 +105,7 @@ def test_a_swinging_top_is_caught_by_an_lqr_or_by_pd_where_an_axis_has_no_torque
 
 def test_a_tolerance_of_the_lqr_that_is_none_is_refused():
     for env_id, tolerances in (("AttitudeSlew-v0", (0.1, 0.0)), ("RigidTop-v0", (0.1, 1.0, -1.0))):
-        with pytest.raises(ValueError, match=r"(rate|along) must be positive, got"):
+        with pytest.raises(ValueError, match=r"tolerances must be positive, got"):
             controllers.make("lqr", gym.make(env_id), tolerances=tolerances)
 
 

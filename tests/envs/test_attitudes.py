@@ -2,10 +2,12 @@
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 
 from family import SLEW, at, make, many
+from rbgym.envs.parts import starts
 from rbgym.quaternion import canonicalized, conjugate, multiply, to_matrix
 
 
@@ -39,6 +41,18 @@ def test_an_angle_of_the_start_in_a_range_has_haars_density_there():
     measure = lambda x: x - np.sin(x)  # noqa: E731
     share = (measure(1.0) - measure(0.5)) / (measure(1.5) - measure(0.5))
     assert np.mean(angle < 1.0) == pytest.approx(share, abs=4 * 0.5 / math.sqrt(8192))
+
+
+@pytest.mark.parametrize(("least", "most"), [(0.0, math.pi), (0.0, 1e-3), (1.5, 3.0), (2.0, 2.0)])
+@pytest.mark.parametrize("u", [0.0, 1e-12, 0.3, 0.999, 1 - 2**-53])
+def test_an_angle_divides_haars_measure_to_the_last_digits(least, most, u):
+    with mpmath.workdps(40):
+        low, high = mpmath.mpf(least), mpmath.mpf(most)
+        measure = lambda x: x - mpmath.sin(x)  # noqa: E731
+        wanted = measure(low) + u * (measure(high) - measure(low))
+        angle = mpmath.mpf(starts.haar_angle(least, most, u))
+        assert least <= angle <= most
+        assert abs(measure(angle) - wanted) <= 1e-15 * angle
 
 
 FORMS = {

@@ -190,7 +190,8 @@ def test_anything_else_is_not():
     assert not admissible(b"\x91" * 30_000)  # an array in an array in an array ...
 
 
-def test_it_outlives_nonsense_and_asks_for_no_public_address(server, caplog):
+def test_it_outlives_nonsense_and_asks_for_no_public_address(server, caplog, monkeypatch):
+    monkeypatch.setattr(guard._LOG.filters[0], "_last", -1e9)  # nothing was said so far
     draw, asked = random.Random(7), []
     server.request_share_url = lambda: asked.append(1)  # what viser would call
     number = server.gui.add_number("n", 1.0)
@@ -210,7 +211,7 @@ def test_it_outlives_nonsense_and_asks_for_no_public_address(server, caplog):
         until(lambda: number.value == 2.0)
     assert asked == []
     dropped = [record for record in caplog.records if "no message of the page" in record.message]
-    assert len(dropped) >= 300
+    assert 1 <= len(dropped) <= 2  # the log is not flooded
 
 
 def test_a_frame_that_is_too_large_closes_its_own_connection_only(server):

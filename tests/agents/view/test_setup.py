@@ -140,3 +140,13 @@ def test_the_panel_says_in_red_what_failed_and_when():
     assert html.count("failed") == 1
     assert "&lt;b&gt;no" in html
     assert "compiling" in busy_html("Preparing")
+
+
+def test_a_tilt_of_many_turns_is_one_within_a_turn():
+    many, one = (body_at(tilt) for tilt in (30.0 + 360 * 2.0**20, 30.0))
+    assert many.tolist() == one.tolist()
+    assert abs(np.linalg.norm(body_at(1e300)) - 1.0) < 1e-15
+
+
+def body_at(tilt):
+    return build(Setup(schemes=("quat_em", OFF, OFF), tilt=tilt)).runs[0].look().quaternion

@@ -1,0 +1,80 @@
+"""Write the measured parts of docs/performance.md, and its pictures.
+
+python -m benchmarks.page runs/bench  # take the JSON files of a run over, then write
+python -m benchmarks.page             # write
+python -m benchmarks.page --check     # exit 1 if the page is not current
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks import tables
+from benchmarks.record import ROOT
+from benchmarks.targets import Results
+
+FOLDER = ROOT / "benchmarks" / "results"
+PAGE = ROOT / "docs" / "performance.md"
+NAMES = (
+    "single", "throughput", "startup", "memory", "training", "fidelity", "work_precision",
+    "roofline",
+)  # fmt: skip
+
+
+def results(folder: Path = FOLDER) -> Results:
+    """The JSON files of a folder by name; those that are not there are left out."""
+    files = {name: folder / f"{name}.json" for name in NAMES}
+    return {
+        name: json.loads(file.read_text("utf-8")) for name, file in files.items() if file.is_file()
+    }
+
+
+def current(found: Results) -> str:
+    """The page with all its parts made anew."""
+    page = PAGE.read_text("utf-8")
+    for name, made in tables.PARTS.items():
+        begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
+        before, rest = page.split(begin)
+        page = f"{before}{begin}\n{made(found)}\n{end}{rest.split(end)[1]}"
+    return page
+
+
+def adopt(folder: Path) -> None:
+    """Take over the files of a run that is whole.
+
+    Raises ValueError for one that lacks a file or was quick.
+    """
+    found = results(folder)
+    for name in NAMES:
+        if name not in found or found[name]["quick"]:
+            raise ValueError(f"{folder} must have {name}.json of a run without --quick")
+    for name in NAMES:
+        (FOLDER / f"{name}.json").write_text(_compact(found[name]), "utf-8")
+
+
+def _compact(content: Any) -> str:
+    return json.dumps(content, indent=1) + "\n"
+
+
+def main(arguments: list[str]) -> int:
+    """Take over, write or check; the exit status."""
+    folders = [Path(one) for one in arguments if one != "--check"]
+    if folders:
+        adopt(folders[0])
+    found = results()
+    text = current(found)
+    if "--check" in arguments:
+        stale = text != PAGE.read_text("utf-8")
+        if stale:
+            print(f"{PAGE.name} is not current: run python -m benchmarks.page")
+        return int(stale)
+    from benchmarks import pictures
+
+    PAGE.write_text(text, "utf-8")
+    pictures.draw(found)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,154 @@
+"""What steps, starts and trainings cost, as Markdown; each takes all results."""
+
+from benchmarks.markdown import NOT_MEASURED, number, spread, table
+from benchmarks.targets import AKW, Results, two_threads
+
+MILLION = 1e6
+
+
+def single(found: Results) -> str:
+    """Microseconds of a step."""
+    cases = found.get("single", {}).get("microseconds")
+    if not cases:
+        return NOT_MEASURED
+    base = cases["RigidTop-v0, akw, 1 substep"]["median"]
+    rows = []
+    for name, row in cases.items():
+        if name.endswith(", wrapped"):
+            continue
+        wrapped = cases.get(f"{name}, wrapped")
+        ratio = number(row["median"] / base)
+        rows.append([name, spread(row), spread(wrapped) if wrapped else "", ratio])
+    head = ["one step", "unwrapped [us]", "as `gym.make` gives it [us]", "to `akw`"]
+    return table(head, rows)
+
+
+def lanes(found: Results) -> str:
+    """Millions of steps a CPU-second by number of environments."""
+    cases = found.get("throughput", {}).get("by_count")
+    if not cases:
+        return NOT_MEASURED
+    counts = sorted({int(n) for row in cases.values() for n in row})
+    akw = cases[AKW]
+    rows = []
+    for name, row in cases.items():
+        cells = [number(row[str(n)]["median"] / MILLION) if str(n) in row else "" for n in counts]
+        at = "1024" if "1024" in row else "1"
+        ratio = number(akw["1024"]["median"] / row[at]["median"])
+        rows.append([name, *cells, ratio])
+    head = ["M steps per CPU-second, environments:", *(f"{n:,}" for n in counts), "`akw` is"]
+    return table(head, rows)
+
+
+def _one_column(found: Results, key: str, head: str) -> str:
+    rows = found.get("throughput", {}).get(key)
+    if not rows:
+        return NOT_MEASURED
+    cells = [
+        [f"`{name}`", number(row["median"] / MILLION), number(1e9 / row["median"])]
+        for name, row in rows.items()
+    ]
+    return table([head, "M env-steps/s", "ns per env-step"], cells)
+
+
+def schemes(found: Results) -> str:
+    """Each scheme in RigidTop-v0."""
+    return _one_column(found, "schemes", "integrator")
+
+
+def tasks(found: Results) -> str:
+    """Each environment with its defaults."""
+    return _one_column(found, "tasks", "environment")
+
+
+def threads(found: Results) -> str:
+    """Two threads to one."""
+    ratios = two_threads(found)
+    if not ratios:
+        return NOT_MEASURED
+    counts = sorted({int(n) for _, n in ratios})
+    cases = dict.fromkeys(case for case, _ in ratios)
+    rows = [[case, *(number(ratios.get((case, str(n)))) for n in counts)] for case in cases]
+    return table(["two threads to one, environments:", *(f"{n:,}" for n in counts)], rows)
+
+
+def startup(found: Results) -> str:
+    """Seconds to the first step."""
+    both = found.get("startup")
+    if not both:
+        return NOT_MEASURED
+    rows = []
+    for name, row in both["warm"].items():
+        cold = both["cold"].get(name)
+        cells = [spread(row[key]) for key in ("import", "first_step", "first_step_cpu")]
+        rows.append([name, *cells, number(cold["first_step"]["median"]) if cold else ""])
+    head = ["from a fresh process", "import [s]", "import and first step [s]", "of CPU [s]"]
+    return table([*head, "nothing compiled before [s]"], rows)
+
+
+def memory(found: Results) -> str:
+    """Bytes of one environment among many."""
+    told = found.get("memory")
+    if not told:
+        return NOT_MEASURED
+    rows = [
+        [
+            name,
+            *(f"{row[key]:.0f}" if row[key] else "" for key in ("resident", "arrays", "returned")),
+        ]
+        for name, row in told["bytes"].items()
+    ]
+    head = [f"bytes of one of {told['lanes']:,}", "growth of the process", "arrays it holds"]
+    return table([*head, "arrays that a step returns"], rows)
+
+
+def training(found: Results) -> str:
+    """One training."""
+    told = found.get("training")
+    if not told:
+        return NOT_MEASURED
+    reached = told["seconds_to_threshold"]
+    row = [
+        f"`{told['env']}`",
+        f"{told['timesteps']:,}",
+        f"{told['steps_per_second']:,}",
+        number(told["seconds"]),
+        number(reached) if reached is not None else "not reached",
+    ]
+    return table(
+        ["PPO on", "env-steps", "env-steps/s", "seconds", "seconds to 95 % success"], [row]
+    )
+
+
+def core(found: Results) -> str:
+    """What the core can do."""
+    told = found.get("roofline", {}).get("core")
+    if not told:
+        return NOT_MEASURED
+    rows = [
+        ["fused multiply-add", f"{told['fused'] / 1e9:.0f} GFLOP/s"],
+        ["division", f"{told['divided'] / 1e9:.1f} G/s"],
+        ["square root", f"{told['rooted'] / 1e9:.1f} G/s"],
+        *([f"read and write, {k}", f"{v / 1e9:.0f} GB/s"] for k, v in told["bytes"].items()),
+    ]
+    return table(["one core, float64", "measured"], rows)
+
+
+def roofline(found: Results) -> str:
+    """Each scheme against the limits of the core."""
+    rows = found.get("roofline", {}).get("schemes")
+    if not rows:
+        return NOT_MEASURED
+    made = []
+    for name, row in rows.items():
+        count = row["counts"]
+        flops = sum(count[key] for key in ("add", "multiply", "divide", "root"))
+        cells = [f"{flops:.0f}", f"{count['divide'] + count['root']:.0f}"]
+        cells += [f"{count['corrections']:.1f}"]
+        cells += [f"{count['bytes_read'] + count['bytes_written']:.0f}"]
+        cells += [f"{row['nanoseconds']:.1f}"]
+        cells += [f"{x:.1f}" for x in row["limits"].values()]
+        made.append([f"`{name}`", *cells, row["bound"], f"{100 * row['reached']:.0f} %"])
+    head = ["scheme", "flops", "of them / and roots", "corrections", "bytes", "measured [ns]"]
+    limits = [f"{key} [ns]" for key in next(iter(rows.values()))["limits"]]
+    return table([*head, *limits, "nearest limit", "reached"], made)

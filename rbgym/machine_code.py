@@ -1,0 +1,86 @@
+"""Machine code on disk: what it was made of, or nothing.
+
+Numba keeps an index beside numbered files, and writes one after the other. Two processes that
+compile at once, or one that is killed in between, leave an index that names the code of others; a
+damaged file raises, or is run. Here each file stands for itself: it tells what it was made of, and
+a digest tells whether it is whole. What is not right is compiled anew.
+"""
+
+import contextlib
+import hashlib
+import os
+import pickle
+import uuid
+import warnings
+from pathlib import Path
+from typing import Any
+
+from numba.core.serialize import dumps
+
+_DIGEST = hashlib.sha256().digest_size  # bytes
+
+
+class MachineCode:
+    """The files of one function, in the place of numba's `IndexDataCacheFile`.
+
+    beginning: of their paths. made_of: everything but the types of the arguments that the code
+    depends on.
+    """
+
+    def __init__(self, beginning: Path, made_of: str) -> None:
+        self.beginning, self.made_of = beginning, made_of
+
+    def path(self, key: Any) -> Path:
+        """The file for a key of numba's, which begins with the types of the arguments."""
+        name = hashlib.sha256(repr(key).encode()).hexdigest()[:20]
+        return self.beginning.with_name(f"{self.beginning.name}.{name}.nbc")
+
+    def load(self, key: Any) -> Any:
+        """What was saved under an equal key; None where there is nothing, or nothing whole."""
+        try:
+            written = self.path(key).read_bytes()
+            digest, content = written[:_DIGEST], written[_DIGEST:]
+            if digest != hashlib.sha256(self.made_of.encode() + content).digest():
+                return None
+            there, data = pickle.loads(content)
+        except Exception:  # of a class, say, that this process does not have
+            return None
+        return data if there == key else None
+
+    def save(self, key: Any, data: Any) -> None:
+        """Write the file, whole or not at all; of processes that write it at once, the last."""
+        content: bytes = dumps((key, data))  # type: ignore[no-untyped-call]
+        path = self.path(key)
+        temporary = path.with_name(f"{path.name}.tmp.{uuid.uuid4().hex[:16]}")
+        try:
+            digest = hashlib.sha256(self.made_of.encode() + content).digest()
+            temporary.write_bytes(digest + content)
+            os.replace(temporary, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+            raise
+
+    def flush(self) -> None:
+        """Remove the files."""
+        for path in self.beginning.parent.glob(f"{self.beginning.name}.*.nbc"):
+            path.unlink(missing_ok=True)
+
+
+def keep(dispatcher: Any, digest: str) -> None:
+    """Let a dispatcher of numba keep its code in such files. digest: of all sources of the code."""
+    cache = dispatcher._cache
+    file = cache._cache_file
+    made_of = f"{file._version} {file._source_stamp} {digest}"
+    beginning = Path(cache.cache_path) / file._index_name.removesuffix(".nbi")
+    cache._cache_file = MachineCode(beginning, made_of)
+
+
+def tell(reason: str) -> None:
+    """Warn that code is not kept; Python shows it once for each reason."""
+    warnings.warn(
+        f"machine code cannot be kept on disk, and is made in each process: {reason}; "
+        "NUMBA_CACHE_DIR names another folder",
+        RuntimeWarning,
+        stacklevel=2,
+    )

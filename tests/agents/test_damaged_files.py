@@ -1,0 +1,164 @@
+"""Files that are torn, twisted or made to do harm are refused, and run nothing."""
+
+import json
+import pickle
+import random
+import shutil
+from functools import partial
+
+import numpy as np
+import pytest
+
+pytest.importorskip("cma")
+pytest.importorskip("stable_baselines3")
+
+import torch
+import yaml
+from safetensors.numpy import load_file, save_file
+
+import damaged_runs
+from damage import Payload, deep, payload
+from hostile_values import PLAIN
+from rbgym.agents import comparison, presets, publishing, shelf
+from rbgym.agents.plain_yaml import read_yaml
+from rbgym.agents.run_folder import RunFolder, read_json
+
+TIMES = 8  # that each file is damaged; tests/soak does it hundreds of times
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    return damaged_runs.make_runs(tmp_path_factory.mktemp("runs"))
+
+
+@pytest.fixture
+def run(runs, tmp_path):
+    """A copy of the finished run, to be spoilt."""
+    return shutil.copytree(runs / "done", tmp_path / "run")
+
+
+@pytest.mark.parametrize(("of", "name", "read"), damaged_runs.READ)
+def test_a_damaged_file_is_read_or_refused_and_left_as_it_is(runs, tmp_path, of, name, read):
+    draw = random.Random(f"{of} {name}")
+    refused = [
+        damaged_runs.attack(runs, of, name, read, draw, tmp_path / "work") for _ in range(TIMES)
+    ]
+    assert any(refused) == (name != "checkpoint.zip")  # there is one before that
+
+
+@pytest.mark.parametrize("text", [*PLAIN, "!!bool x", "!!timestamp x", "!!int ''"], ids=repr)
+def test_yaml_is_plain_data_or_refused(text, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    try:
+        found = read_yaml(text)
+    except yaml.YAMLError as error:
+        found = str(error)
+    assert len(repr(found)) < 10_000
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_key_that_stands_twice_is_refused(tmp_path):
+    file = tmp_path / "ppo.yml"
+    file.write_text("RigidTop-v0:\n  n_envs: 2\n  n_envs: 3\n")
+    with pytest.raises(ValueError, match="'n_envs' stands there twice"):
+        presets.load("ppo", "RigidTop-v0", file)
+    file.write_text("base: &b {n_envs: 2}\nRigidTop-v0:\n  <<: *b\n  n_envs: 3\n")
+    assert presets.block("ppo", "RigidTop-v0", file, None) == {"n_envs": 3}
+    (tmp_path / "x.json").write_text('{"seed": 1, "seed": 2}')
+    with pytest.raises(ValueError, match="'seed' stands there twice"):
+        read_json(tmp_path / "x.json")
+
+
+@pytest.mark.parametrize("text", [deep(), '{"a": ' * 50_000, "9" * 5000, "\ufeff{}", "[1]", ""])
+def test_json_that_is_no_object_is_refused(tmp_path, text):
+    (tmp_path / "x.json").write_text(text)
+    with pytest.raises(ValueError, match=r"x\.json'"):
+        read_json(tmp_path / "x.json")
+
+
+@pytest.mark.parametrize("name", ["policy.json", "policy.safetensors"])
+def test_a_pickle_in_disguise_is_not_loaded(run, tmp_path, name):
+    made = tmp_path / "made"
+    (run / name).write_bytes(payload(made))
+    with pytest.raises(ValueError):
+        shelf.load(run)
+    torch.save({"a": Payload(made)}, run / name)
+    with pytest.raises(ValueError):
+        shelf.load(run)
+    assert not made.exists()
+    pickle.loads(payload(made))
+    assert made.exists()  # it would have
+
+
+def test_judging_and_publishing_a_run_open_none_of_its_pickles(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(publishing, "evaluate", partial(publishing.evaluate, episodes=2))
+    made = tmp_path / "made"
+    for name in ("model.zip", "vecnormalize.pkl", "checkpoint.zip", "search.pkl"):
+        (run / name).write_bytes(payload(made))
+    damaged_runs.judged(run)
+    publishing.publish(run, tmp_path / "published", "rbgym train")
+    damaged_runs.trained(run, evaluate_every=256)
+    assert not made.exists()
+
+
+def test_a_policy_that_names_a_module_does_not_have_it_imported(run, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    made = tmp_path / "made"
+    (tmp_path / "evil_module_of_a_policy.py").write_text(f"open({str(made)!r}, 'w')")
+    config = read_json(run / "policy.json")
+    config["env_id"] = "evil_module_of_a_policy:RigidTop-v0"
+    (run / "policy.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match="say --env evil_module_of_a_policy:RigidTop-v0 if you"):
+        comparison.contenders([str(run)])
+    assert not made.exists()
+    assert comparison.contenders([str(run)], "rbgym:RigidTop-v0")[0] == "rbgym:RigidTop-v0"
+
+
+def test_a_policy_of_numbers_that_are_none_is_refused(run):
+    tensors = load_file(run / "policy.safetensors")
+    name = "action_net.weight"
+    save_file({**tensors, name: tensors[name] * np.nan}, run / "policy.safetensors")
+    with pytest.raises(ValueError, match=r"action_net\.weight must be finite"):
+        shelf.load(run)
+
+
+def test_statistics_of_another_width_are_not_spread_over_the_observations(run):
+    tensors = load_file(run / "policy.safetensors")
+    for kind in ("mean", "variance"):
+        tensors[f"normalizer.{kind}."] = tensors[f"normalizer.{kind}."][:1]
+    save_file(tensors, run / "policy.safetensors")
+    with pytest.raises(ValueError, match=r"for observations \(7,\), got \(1,\)"):
+        shelf.load(run)
+
+
+def test_results_without_their_numbers_are_refused(run):
+    RunFolder(run).results.write_text('{"timesteps": "many"}')
+    with pytest.raises(ValueError, match="must tell timesteps as a number, got 'many'"):
+        damaged_runs.trained(run, evaluate_every=256)
+
+
+def test_a_tensorboard_folder_of_garbage_is_left_alone_and_added_to(runs, tmp_path):
+    cut = shutil.copytree(runs / "cut", tmp_path / "cut")
+    old = next((cut / "tb").glob("events.*"))
+    old.write_bytes(b"\xff" * 100)
+    damaged_runs.trained(cut)
+    assert old.read_bytes() == b"\xff" * 100
+    assert len(list((cut / "tb").glob("events.*"))) == 2
+
+
+def test_a_damaged_study_is_refused(tmp_path, monkeypatch):
+    pytest.importorskip("optuna")
+    from rbgym.agents import tuning
+
+    monkeypatch.setattr(tuning, "train", lambda *args, **others: None)
+    monkeypatch.setattr(tuning, "load_policy", lambda folder: None)
+    monkeypatch.setattr(tuning, "_score", lambda policy, env_id: 1.0)
+    file = tmp_path / "study.db"
+    asked = {"trials": 1, "timesteps": 64, "storage": f"sqlite:///{file}"}
+    assert tuning.tune("RigidTop-v0", **asked).best_value == 1.0
+    for content in (file.read_bytes()[:5000], b"no database at all", payload(tmp_path / "made")):
+        file.write_bytes(content)
+        with pytest.raises(ValueError, match="storage must be a URL of a database"):
+            tuning.tune("RigidTop-v0", **asked)
+        assert file.read_bytes() == content
+    assert not (tmp_path / "made").exists()

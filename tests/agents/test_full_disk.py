@@ -1,0 +1,153 @@
+"""A disk that is full: what was there stays, nothing is left half written, and it is said why."""
+
+import json
+import pickle
+from functools import partial
+
+import numpy as np
+import pytest
+
+pytest.importorskip("cma")
+pytest.importorskip("stable_baselines3")
+
+from typer.testing import CliRunner
+
+import damaged_runs
+from disks import room_for
+from rbgym.agents import generations, publishing, validation_report, video_files
+from rbgym.agents.cli import app
+from rbgym.agents.publishing import publish
+from rbgym.agents.run_folder import replacing
+from rbgym.validation import Claim
+
+MOTION = ["simulate", "--steps", "300"]
+JUDGED = ["evaluate", "RigidTop-v0", "--policy", "pd", "--episodes", "2"]
+CARD = ["card", "RigidTop-v0", "--policy", "pd", "--episodes", "2"]
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "file", "written"),
+    [
+        (MOTION, "--csv", "motion.csv", ["motion.csv"]),
+        (MOTION, "--plot", "motion.png", ["motion.png"]),
+        (JUDGED, "--plot", "judged.svg", ["judged.svg"]),
+        (CARD, "--out", "card", ["card.md", "card.json", "card.png"]),
+    ],
+)
+def test_a_file_that_finds_no_room_leaves_those_before_it(
+    command, option, file, written, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    for name in written:
+        (tmp_path / name).write_text("whole")
+    before = contents(tmp_path)
+    with room_for(1500):
+        done = CliRunner().invoke(app, [*command, option, file])
+    assert done.exit_code == 2, done.output
+    assert done.stderr.startswith("rbgym: [Errno ")
+    assert any(repr(name) in done.stderr for name in written)
+    assert done.stderr.count("\n") == 1
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", ["film.mp4", "film.gif"])
+def test_a_film_that_finds_no_room_leaves_the_one_before(name, tmp_path):
+    pytest.importorskip("moviepy")
+    file = tmp_path / name
+    file.write_text("whole")
+    frames = np.random.default_rng(0).integers(0, 256, (4, 64, 64, 3), dtype=np.uint8)
+    with room_for(1000), pytest.raises(OSError, match=name), replacing(file) as temporary:
+        video_files.write(temporary, frames, 10.0, kind=file.suffix)
+    assert contents(tmp_path) == {name: b"whole"}
+
+
+def test_a_report_that_finds_no_room_leaves_the_one_before(tmp_path):
+    page = tmp_path / "report.html"
+    page.write_text("whole")
+    claim = Claim("akw", "none", "energy", "conserved", 1e-15, 1e-13, True)
+    with room_for(100), pytest.raises(OSError, match=r"report\.html"):
+        validation_report.write_report(page, [claim] * 20, [], [])
+    assert contents(tmp_path) == {"report.html": b"whole"}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    damaged_runs.trained(folder, evaluate_every=256)
+    return folder
+
+
+@pytest.mark.parametrize("size", [100, 2000])
+def test_a_policy_is_published_as_a_whole_or_not_at_all(run, tmp_path, size, monkeypatch):
+    few = partial(publishing.evaluate, episodes=2)
+    monkeypatch.setattr(publishing, "evaluate", few)
+    publish(run, tmp_path, "the first command")
+    before = contents(tmp_path)
+    largest = max(map(len, before.values()))
+    assert size < largest
+    with room_for(size), pytest.raises(OSError, match="File too large: "):
+        publish(run, tmp_path, "the second command")
+    assert contents(tmp_path) == before
+    publish(run, tmp_path, "the second command")
+    assert b"the second" in contents(tmp_path)["README.md"]
+    assert json.loads(contents(tmp_path)["policy.json"])["command"] == "the second command"
+
+
+@pytest.mark.parametrize("size", [500, 20_000])
+def test_a_training_goes_on_once_there_is_room_again(run, tmp_path, size):
+    with room_for(size), pytest.raises(OSError, match=r"File too large: '.*(json|zip)'"):
+        damaged_runs.trained(tmp_path / "run", evaluate_every=256)
+    assert not [path for path in tmp_path.rglob("*") if path.suffix == ".tmp"]
+    damaged_runs.trained(tmp_path / "run", evaluate_every=256)
+    weights = "policy.safetensors"
+    assert (tmp_path / "run" / weights).read_bytes() == (run / weights).read_bytes()
+
+
+def test_a_search_that_finds_no_room_keeps_its_last_generation(tmp_path):
+    damaged_runs.evolved(tmp_path)
+    (tmp_path / "results.json").unlink()
+    before = (tmp_path / "search.pkl").read_bytes()
+    state = pickle.loads(before[generations._DIGEST :])
+    with room_for(1000), pytest.raises(OSError, match=r"File too large: '.*search\.pkl'"):
+        state.save(tmp_path / "search.pkl")
+    assert (tmp_path / "search.pkl").read_bytes() == before
+
+
+def test_what_a_killed_process_had_begun_is_removed_by_the_next(tmp_path):
+    file = tmp_path / "file"
+    with replacing(file) as temporary:
+        temporary.write_text("new")
+        mine = temporary.name
+    number = mine.rpartition("-")[2].removesuffix(".tmp")
+    dead, alive = (mine.replace(f"-{number}.tmp", f"-{n}.tmp") for n in ("4194305", "1"))
+    for name in (dead, alive, ".file.elsewhere-4194305.tmp", ".file.tmp", ".other-4194305.tmp"):
+        (tmp_path / name).write_text("begun")
+    with replacing(file) as temporary:
+        temporary.write_text("newer")
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {"file", alive, ".file.elsewhere-4194305.tmp", ".file.tmp", ".other-4194305.tmp"}
+
+
+def test_a_link_stays_one_and_what_is_no_file_is_not_replaced(tmp_path):
+    file, link = tmp_path / "file", tmp_path / "link"
+    file.write_text("old")
+    link.symlink_to(file)
+    with replacing(link) as temporary:
+        temporary.write_text("new")
+    assert link.is_symlink()
+    assert file.read_text() == "new"
+    (tmp_path / "full").symlink_to("/dev/full")
+    (tmp_path / "loop").symlink_to("loop")
+    for name in ("full", "loop", "."):
+        with (
+            pytest.raises(OSError, match="Not a file that can be replaced"),
+            replacing(tmp_path / name) as temporary,
+        ):
+            temporary.write_text("new")
+        done = CliRunner().invoke(app, [*MOTION, "--csv", str(tmp_path / name)])
+        assert "must be a file, got " in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "full", "link", "loop"]

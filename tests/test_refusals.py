@@ -1,0 +1,187 @@
+"""Arguments that slipped through once, or were refused without a word of what was wrong."""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import rbgym
+import rbgym.plot
+from rbgym import invariants, potentials, quaternion, registration, validation
+from rbgym.agents import controllers
+from rbgym.agents.card import make_card
+from rbgym.agents.controllers.attitude import AttitudePD
+from rbgym.agents.controllers.idle import Idle
+from rbgym.agents.controllers.pd import AxisPD, RateDamping
+from rbgym.agents.network import Network
+from rbgym.agents.rollouts import rollout
+from rbgym.agents.sb3 import make_sb3_env
+from rbgym.agents.shelf import load
+from rbgym.testing import integrator_step, strategies
+
+BODY = rbgym.RigidBody([2.0, 3.0, 4.0], mass=2.0)
+HALF = (0.6, 0.0, 0.8, 0.0)
+MASKED = np.ma.masked_array([1.0, 2.0, 2.5], mask=[0, 1, 0])
+LAW = {"torque_limit": np.ones(3), "rate_limit": 1.0, "dt": 0.1}
+ID = "RigidTop-v0"
+
+
+def simulate(**more):
+    return rbgym.simulate(**{"body": BODY, "dt": 0.1, "steps": 1, **more})
+
+
+def flight(**more):
+    return rbgym.simulate_flight(**{"body": BODY, "dt": 0.1, "steps": 1, **more})
+
+
+REFUSED = {
+    "inertia": [lambda: rbgym.RigidBody(MASKED), lambda: rbgym.RigidBody.cone(1.0, 1.0, 1e200)],
+    "parts": [
+        lambda: rbgym.compound(3.0), lambda: rbgym.compound(["text"]),
+        lambda: rbgym.compound([(BODY, (0, 0, 0), None, 1)]),
+    ],
+    "center_of_mass": [lambda: rbgym.RigidBody([2, 3, 4], 1.0, (0.0, 0.0, 1e200))],
+    "frequency": [lambda: AttitudePD(BODY, **LAW, frequency=1e200)],
+    "g": [lambda: BODY.gravity_moment(np.nan), lambda: BODY.gravity_moment("9.81")],
+    "body": [
+        lambda: simulate(body="text"), lambda: flight(body=None),
+        lambda: rbgym.simulate_scalable(3.0, dt=0.1, steps=1),
+        lambda: AttitudePD(None, **LAW), lambda: rbgym.plot.polhode(simulate(), 3.0),
+    ],
+    "quaternion": [
+        lambda: simulate(quaternion=np.array(HALF) + 0j), lambda: flight(quaternion="text"),
+        lambda: simulate(quaternion=[1e200, 0, 0, 0]), lambda: invariants.norm_error(3.0),
+    ],
+    "torque": [
+        lambda: simulate(torque="text"), lambda: simulate(torque=lambda t, q, w: ["1", "2", "3"]),
+        lambda: flight(torque=3.0), lambda: flight(torque=lambda *_: 1j),
+    ],
+    "record_every": [lambda: simulate(record_every=np.timedelta64(1, "s"))],
+    "steps": [lambda: simulate(steps=10**400), lambda: simulate(steps=2**63)],
+    "dt": [
+        lambda: simulate(dt=True), lambda: simulate(dt=10**400),
+        lambda: integrator_step([1, 2, 2.5])(HALF, (0, 0, 1), "0.1"),
+    ],
+    "renormalise_every": [lambda: flight(renormalise_every=np.zeros(3))],
+    "projection": [lambda: simulate(projection=np.ones(3)), lambda: gym.make(ID, projection="no")],
+    "potential.mgl": [lambda: potentials.checked(rbgym.HeavyTop("1"))],
+    "potential.axis": [lambda: potentials.checked(rbgym.HeavyTop(1.0, [1j, 0, 0]))],
+    "potential.sign": [
+        lambda: potentials.checked(rbgym.SoftWall([])),
+        lambda: potentials.checked(rbgym.SoftWall(np.zeros((0, 3)))),
+    ],
+    "p": [
+        lambda: quaternion.angle_between({}, HALF), lambda: quaternion.multiply([["1"] * 4], HALF)
+    ],
+    "q": [
+        lambda: quaternion.normalized(np.zeros(4)), lambda: quaternion.conjugate([1j, 0, 0, 0]),
+        lambda: quaternion.rotate(np.ones((2, 4)), np.ones((3, 3))),
+    ],
+    "energy": [lambda: invariants.relative_energy_error(1.0)],
+    "angular_momentum": [lambda: invariants.momentum_error([])],
+    "env_id": [
+        lambda: registration.register(np.nan, "m", "N", 1),
+        lambda: registration.register(ID, "m", "N", 1), lambda: rollout([], 3.0),
+    ],
+    "max_episode_steps": [
+        lambda: registration.register("Refused-v0", "m", "N", 0),
+        lambda: gym.make_vec(ID, max_episode_steps=np.ones(3)),
+    ],
+    "substeps": [lambda: gym.make(ID, substeps=10**400)],
+    "torque_limit": [
+        lambda: gym.make(ID, torque_limit=["1", "1", "1"]), lambda: gym.make(ID, torque_limit=True),
+        lambda: RateDamping(BODY, np.ones(4), rate_limit=1.0, dt=0.1),
+        lambda: RateDamping(BODY, "text", rate_limit=1.0, dt=0.1),
+    ],
+    "autoreset_mode": [lambda: gym.make_vec(ID, autoreset_mode=7)],
+    "num_envs": [lambda: gym.make_vec(ID, num_envs=10**400)],
+    "reward": [lambda: gym.make("AttitudeReach-v0", reward=np.zeros(0))],
+    "termination": [lambda: gym.make(ID, termination=np.zeros(3))],
+    "initial": [lambda: gym.make(ID, initial={"tilt": np.complex64(1j)})],
+    "form": [lambda: strategies.inertias(np.ones(3))],
+    "names": [lambda: validation.validate(3.0), lambda: validation.validate_endurance("quat_em")],
+    "cases": [lambda: validation.validate([], cases=3.0)],
+    "trajectory": [lambda: rbgym.plot.drift(3.0)],
+    "curves": [
+        lambda: rbgym.plot.learning({"a": [3.0]}),
+        lambda: rbgym.plot.work_precision({"a": ([1], [1], [1])}),
+    ],
+    "runs": [lambda: rbgym.plot.pointing({"a": 3.0})],
+    "rate_limit": [lambda: AttitudePD(BODY, np.ones(3), rate_limit=np.nan, dt=0.1)],
+    "damping": [lambda: AttitudePD(BODY, **LAW, damping="1")],
+    "spin_time": [lambda: AxisPD(BODY, rbgym.HeavyTop(1.0), **LAW, spin_time=0.0)],
+    "time": [lambda: RateDamping(BODY, **LAW, time=np.nan)],
+    "channels": [lambda: Idle("3")],
+    "observation": [
+        lambda: Idle(3).predict([np.nan] * 7),
+        lambda: Network.random((7, 3), 0).predict(["1"] * 7),
+        lambda: gym.make(ID, observation=lambda state: [[np.nan]]),
+    ],
+    "controller": [lambda: controllers.make([], gym.make(ID))],
+    "env": [lambda: controllers.make("pd", "text"), lambda: controllers.for_env(None)],
+    "layers": [lambda: Network(3.0), lambda: Network([3.0])],
+    "sizes": [lambda: Network.random(3, 0), lambda: Network.random((3, True), 0)],
+    "networks": [lambda: rollout(3.0, ID)],
+    "seeds": [lambda: rollout(Network.random((7, 3), 0), ID, seeds=3)],
+    "env_kwargs": [lambda: make_card(ID, env_kwargs=3.0)],
+    "targets": [lambda: make_card(ID, "pd")],
+    "episodes": [lambda: make_card(ID, episodes="1"), lambda: make_card(ID, episodes=1.5)],
+    "vectorization_mode": [lambda: make_sb3_env(ID, 1, vectorization_mode="none")],
+    "name": [lambda: load(""), lambda: load(3.0), lambda: load("a\x00b")],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_refusal_names_the_argument_and_says_what_is_allowed(name):
+    for call in REFUSED[name]:
+        with pytest.raises(ValueError, match=rf"(?s)(^|\W){name}(\W|$).*must|must.*\W{name}\W"):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("seed", "options", "named"),
+    [(np.array(3), None, "seed"), (None, [1], "options"), (3, "state", "options")],
+)
+def test_a_reset_refuses_a_seed_or_options_that_are_none_by_name(seed, options, named):
+    for env in (gym.make(ID), gym.make_vec(ID, num_envs=2)):
+        with pytest.raises(ValueError, match=named):
+            env.unwrapped.reset(seed=seed, options=options)
+
+
+@pytest.mark.parametrize("bad", [["1", "1", "1"], [1j, 0, 0], [True] * 3, MASKED, [b"1"] * 3, None])
+def test_a_step_refuses_what_is_no_number_instead_of_reading_it(bad):
+    env = gym.make(ID).unwrapped
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match="action must be"):
+        env.step(bad)
+    assert env.state["time"] == 0.0
+
+
+def test_a_refused_registration_leaves_no_name_behind():
+    before = dict(registration.ENVIRONMENTS)
+    for bad in (np.nan, "", "no version", {}):
+        with pytest.raises((ValueError, gym.error.Error)):
+            registration.register(bad, "module", "Name", 10)
+    assert before == registration.ENVIRONMENTS
+
+
+def test_an_attitude_too_long_to_be_squared_is_normalised_without_a_warning():
+    np.testing.assert_allclose(quaternion.normalized([1e200] * 4), 0.5)
+    np.testing.assert_allclose(quaternion.normalized([1e-200] * 4), 0.5)
+
+
+def test_the_frame_rate_of_the_shortest_period_is_the_largest():
+    assert gym.make(ID, dt=1e-99).metadata["render_fps"] == 60
+
+
+def test_motions_beyond_the_largest_float_are_an_integration_error():
+    fast = {"angular_velocity": (1e200, 1e199, 0.0)}
+    with pytest.raises(rbgym.IntegrationError):
+        flight(**fast)
+    with pytest.raises(rbgym.IntegrationError):
+        rbgym.simulate_scalable(BODY, dt=0.1, steps=1, velocity=(1e200, 0.0, 0.0))
+
+
+def test_points_that_logarithmic_axes_cannot_show_are_left_out():
+    figure = rbgym.plot.work_precision({"a": ([0.0, 1.0, 2.0], [1.0, 0.0, 3.0])})
+    (line,) = figure.axes[0].get_lines()
+    assert line.get_xdata().tolist() == [2.0]

@@ -1,0 +1,92 @@
+"""What the package writes, over and over, in a process that is there to be killed."""
+
+from pathlib import Path
+
+import numpy as np
+
+from rbgym import RigidBody, simulate
+from rbgym.agents import card_report, plots, publishing, reports, validation_report, video_files
+from rbgym.agents.card import make_card
+from rbgym.agents.run_folder import replacing, write_json
+from rbgym.plot import summary
+from rbgym.validation import Claim
+
+CLAIM = Claim("akw", "none", "energy", "conserved", 1e-15, 1e-13, True)
+
+
+def _motion(steps):
+    body = RigidBody([6, 8, 3])
+    return simulate(body, dt=0.01, steps=steps, angular_velocity=(1.0, 2.0, 3.0))
+
+
+def csv(folder):
+    """Motions of two lengths in turn, as `rbgym simulate --csv` writes them."""
+    made = [_motion(500), _motion(3000)]
+    return lambda turn: reports.write_trajectories({"akw": made[turn % 2]}, folder / "a.csv")
+
+
+def plot(folder):
+    """Two plots in turn."""
+    made = [summary(_motion(50)), summary(_motion(500))]
+    return lambda turn: plots.save(made[turn % 2], folder / "a.png")
+
+
+def page(folder):
+    """Reports of a validation, of two lengths in turn."""
+    return lambda turn: validation_report.write_report(
+        folder / "a.html", [CLAIM] * (1000 + 9000 * (turn % 2)), [], []
+    )
+
+
+def film(folder):
+    """Animated pictures of two lengths in turn."""
+    frames = np.random.default_rng(0).integers(0, 256, (6, 64, 64, 3), dtype=np.uint8)
+
+    def write(turn):
+        with replacing(folder / "a.gif") as temporary:
+            video_files.write(temporary, frames[: 3 + 3 * (turn % 2)], 10.0, kind=".gif")
+
+    return write
+
+
+def card(folder):
+    """Benchmark cards of two sets of episodes in turn."""
+    made = [make_card("RigidTop-v0", ["pd"], episodes=n) for n in (1, 2)]
+    return lambda turn: card_report.write(made[turn % 2], folder / "card")
+
+
+def results(folder):
+    """JSON of two sizes in turn."""
+    return lambda turn: write_json(folder / "a.json", {"n": [turn % 2] * (100 + 9900 * (turn % 2))})
+
+
+def published(folder):
+    """A policy, published with one of two commands in turn; the run stands beside the folder."""
+    evaluate = publishing.evaluate
+    found = {}
+
+    def once(policy, env_id, **kwargs):
+        if not found:
+            found["it"] = evaluate(policy, env_id, episodes=1, **kwargs)
+        return found["it"]
+
+    publishing.evaluate = once
+    run = folder.parent / "run"
+    return lambda turn: publishing.publish(run, folder, f"command {turn % 2}")
+
+
+WRITERS = {one.__name__: one for one in (csv, plot, page, film, card, results, published)}
+
+
+def once(name: str, folder: str, turn: int) -> None:
+    """Write the file of this turn."""
+    WRITERS[name](Path(folder))(turn)
+
+
+def forever(name: str, folder: str) -> None:
+    """Write in turn, and never end; the file `writing` says that it has begun."""
+    write, turn = WRITERS[name](Path(folder)), 0
+    (Path(folder).parent / "writing").touch()
+    while True:
+        write(turn)
+        turn += 1
