@@ -2,8 +2,10 @@
 
 import os
 import socket
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -11,6 +13,8 @@ R = TypeVar("R")
 
 # Bytes that processes of one machine share, where it is this process that starts Ray.
 _OBJECT_STORE = 256 * 2**20
+# Cases that are under way for each CPU of the cluster: one that runs, and one that is at hand.
+_UNDER_WAY = 2
 
 
 def spread(
@@ -20,7 +24,8 @@ def spread(
 
     Cases run as Ray tasks, one on each CPU of the cluster. One whose machine dies is run again
     elsewhere, up to `retries` times; as the function depends on its case alone, the results are
-    those of a single machine, bit for bit between processors of one kind.
+    those of a single machine, bit for bit between processors of one kind. Few cases are under way
+    at a time; once one has raised, or the caller wants no more, no other is begun.
 
     function: importable on every machine, like the cases and results it can be pickled. address:
     see `connected`. Raises what the function raises, ConnectionError if there is no such cluster or
@@ -32,15 +37,20 @@ def spread(
     with connected(address) as ray:
         # Ray takes functions alone, and this way every callable is one.
         task = ray.remote(num_cpus=1, max_retries=retries)(lambda case: function(case))
-        waiting = [task.remote(case) for case in cases]
-        waiting.reverse()
-        try:
-            while waiting:
-                yield _result(ray, waiting[-1])
-                waiting.pop()
-        finally:
-            for reference in waiting:  # of an error, or of a caller who wants no more
-                ray.cancel(reference)
+        to_do, in_order, running, done = iter(cases), deque[Any](), list[Any](), set[Any]()
+        while True:
+            room = _UNDER_WAY * int(ray.cluster_resources().get("CPU", 1)) - len(running)
+            begun = [task.remote(case) for case in islice(to_do, max(room, 0))]
+            in_order += begun
+            running += begun
+            if not in_order:
+                return
+            # Nothing is cancelled: Ray ends this process when a task is done while it cancels it.
+            ready, running = ray.wait(running)
+            done.update(ready)
+            while in_order and in_order[0] in done:
+                done.remove(in_order[0])
+                yield _result(ray, in_order.popleft())
 
 
 def _result(ray: Any, reference: Any) -> Any:

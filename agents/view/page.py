@@ -4,6 +4,7 @@ There is one world for all who look: what one of them chooses, all see. One thre
 only leave word of what they want, and wake it.
 """
 
+import contextlib
 import logging
 import threading
 import time
@@ -181,8 +182,11 @@ class Page:
         """Turn the cameras of clients to all runs."""
         runs = 1 if self._world is None else len(self._world.runs)
         for client in clients:
+            if not client.camera.image_height:
+                continue
             position, look_at = view_of(runs, client.camera.aspect)
-            client.camera.position, client.camera.look_at = position, look_at
+            with contextlib.suppress(ValueError):  # it says that its camera has no up, or no view
+                client.camera.position, client.camera.look_at = position, look_at
 
     def _welcome(self, client: viser.ClientHandle) -> None:
         """Turn its camera to the runs, and again when its picture gets another shape."""

@@ -22,7 +22,8 @@ Value: TypeAlias = (
     | Annotated[list[Number], msgspec.Meta(max_length=4)]
     | None
 )
-Vector: TypeAlias = tuple[float, float, float]
+Vector: TypeAlias = tuple[Number, Number, Number]
+Pixels: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=100_000)]
 
 
 class _Message(msgspec.Struct, tag_field="type", tag=True, forbid_unknown_fields=True):
@@ -52,13 +53,13 @@ class CommandTriggerMessage(_Message):
 class ViewerCameraMessage(_Message):
     """The camera has moved."""
 
-    wxyz: tuple[float, float, float, float]
+    wxyz: tuple[Number, Number, Number, Number]
     position: Vector
-    fov: float
-    near: float
-    far: float
-    image_height: int
-    image_width: int
+    fov: Number
+    near: Number
+    far: Number
+    image_height: Pixels
+    image_width: Pixels
     look_at: Vector
     up_direction: Vector
 

@@ -20,7 +20,7 @@ COUNTS = {"steps", "substeps", "num_envs", "episodes", "size", "generations", "p
           "channels", "width", "max_episode_steps"}  # fmt: skip
 tally: dict[str, int] = {}
 # TypeErrors that are fair: of a user's callable that takes other arguments, of an argument that
-# nothing has, and what Gymnasium says of a time limit.
+# nothing has, and what Gymnasium says of a time limit; besides what a user's callable itself raises.
 _SIGNATURE = (
     "positional argument",
     "keyword argument",
@@ -80,7 +80,8 @@ class Target:
             except (Deliberate, *self.also):
                 pass
             except TypeError as error:
-                if not any(word in str(error) for word in _SIGNATURE):
+                own = [f"{value.__name__}()" for value in arguments.values() if type(value) is type]
+                if not any(word in str(error) for word in (*_SIGNATURE, *own)):
                     raise
             else:
                 self._takes_numbers_only(arguments, replaced)

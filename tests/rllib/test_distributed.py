@@ -75,6 +75,22 @@ def test_an_error_of_a_case_is_raised_as_it_is(nodes):
         list(spread(lambda steps: validation.validate(["akw"], steps=steps), [0]))
 
 
+def test_an_error_neither_ends_this_process_nor_begins_more_cases(nodes, tmp_path):
+    """Ray 2.60 aborts a process that cancels a task just as it ends: so nothing is cancelled."""
+    nodes.add_worker()
+
+    def note(case):
+        (tmp_path / str(case)).touch()
+        raise KeyError(case)
+
+    for alone in range(100):
+        with pytest.raises(KeyError):
+            list(spread(note, [alone]))
+    with pytest.raises(KeyError):
+        list(spread(note, range(100, 1000)))
+    assert len(list(tmp_path.iterdir())) < 200
+
+
 def test_validation_on_a_cluster_that_loses_a_node_equals_that_of_one_machine(nodes, tmp_path):
     chosen = {"names": ["akw", "rrr"], "cases": ["none"], "steps": 200}
     alone = validation.validate(**chosen)

@@ -107,6 +107,21 @@ def test_an_error_in_the_midst_of_the_page_is_told_and_the_page_goes_on(page, mo
     assert_serves(page)
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [{"up_direction": [0, 0, 0]}, {"look_at": [0, 0, 1]}, {"image_height": 0}],
+    ids=["no up", "no view", "no height"],
+)
+def test_a_camera_that_cannot_be_turned_troubles_nobody(page, caplog, odd):
+    with view_attack.looking(page._server.get_port()) as line:
+        until(lambda: len(page._server.get_clients()) == 1)
+        line.send(view_attack.pack({**view_attack.CAMERA, **odd}))
+        line.send(view_attack.update(uuid(page, "scheme 2"), "quat_em"))
+        until(lambda: len(page._world.runs) == 2)
+        assert_serves(page)
+    assert not caplog.records
+
+
 class Client:
     """Who wants a file, and has left or stays."""
 

@@ -182,6 +182,11 @@ def test_anything_else_is_not():
         {**update, "excluded_self_client": 1},
         {**CAMERA, "position": [0, 0]},
         {**CAMERA, "fov": "wide"},
+        {**CAMERA, "fov": float("nan")},
+        {**CAMERA, "up_direction": [float("nan"), 0.0, 1.0]},
+        {**CAMERA, "position": [0.0, 0.0, float("inf")]},
+        {**CAMERA, "image_height": -1},
+        {**CAMERA, "image_width": 10**9},
         {}, [], None, 7, "GuiUpdateMessage",
     ):  # fmt: skip
         assert not admissible(msgspec.msgpack.encode(wrong)), wrong
