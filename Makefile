@@ -13,15 +13,10 @@ RUN ?= runs/demo
 BIN := .venv/bin
 PEERS := .venv-bench/bin/python
 PIP_INSTALL := -m pip install -q --disable-pip-version-check --no-input
-# Tests that need no learning library, for the environment with Ray's Gymnasium.
-NO_AGENTS := --ignore=tests/agents
-# Schemes against papers, actuators against formulas, plots and pages: Gymnasium plays no part in
-# them, and the first environment has run them.
-NO_PAPERS := --ignore=tests/validation --ignore=tests/test_elliptic.py --ignore=tests/test_orders.py \
-    $(addprefix --ignore=,$(wildcard tests/test_textbook*.py tests/test_docs*.py)) \
-    --ignore=tests/test_plot.py --ignore=tests/test_html.py \
-    $(addprefix --ignore=tests/envs/test_,wheels.py actuators.py bodies.py) \
-    --ignore=tests/fuzz/test_engine.py --ignore=tests/fuzz/test_surface.py
+# What Gymnasium plays a part in, for the environment with Ray's: the physics is the same there.
+GYMNASIUM_TESTS := tests/envs $(addprefix tests/,test_cache.py test_checks.py testing/test_plugin.py \
+    testing/test_environments.py fuzz/test_determinism.py fuzz/test_interleavings.py) \
+    $(addprefix --ignore=tests/envs/test_,wheels.py actuators.py bodies.py)
 # Timed tests, whose result is no pass or fail (`make bench`), and long ones (`make soak`).
 NO_BENCHMARKS := --ignore=tests/benchmarks --ignore=tests/soak --ignore=tests/browser
 # What an older or newer dependency could break: how Gymnasium, NumPy, Numba and the libraries of the
@@ -82,9 +77,9 @@ pytest: .venv/.dev  ## the test suite; PYTEST_ARGS="-k name" picks tests
 	$(BIN)/pytest $(NO_BENCHMARKS) --ignore=tests/rllib $(PYTEST_ARGS)
 
 # The tests with Ray share one cluster, and so one process.
-pytest-rllib: .venv-rllib/.test  ## tests with Ray, and core and env tests with its Gymnasium 1.2
+pytest-rllib: .venv-rllib/.test  ## tests with Ray, and tests of environments with its Gymnasium 1.2
 	.venv-rllib/bin/pytest tests/rllib -q
-	.venv-rllib/bin/pytest $(NO_BENCHMARKS) $(NO_AGENTS) $(NO_PAPERS) --ignore=tests/rllib $(PYTEST_ARGS)
+	.venv-rllib/bin/pytest $(GYMNASIUM_TESTS) $(PYTEST_ARGS)
 
 # Built by way of the source archive; imported from another folder in an environment without extras.
 wheel-test: .venv/.dev .venv-wheel/.created  ## build the wheel, install it elsewhere, step an env

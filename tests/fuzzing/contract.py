@@ -19,8 +19,8 @@ SECONDS = 60  # a call of this size that takes longer hangs
 COUNTS = {"steps", "substeps", "num_envs", "episodes", "size", "generations", "population", "jobs",
           "channels", "width", "max_episode_steps"}  # fmt: skip
 tally: dict[str, int] = {}
-# TypeErrors that are fair: of a user's callable that takes other arguments, of an argument that
-# nothing has, and what Gymnasium says of a time limit; besides what a user's callable itself raises.
+# TypeErrors that are fair, besides those that a user's callable raises itself: where it takes other
+# arguments, of an argument that nothing has, and what Gymnasium says of a time limit.
 _SIGNATURE = (
     "positional argument",
     "keyword argument",
