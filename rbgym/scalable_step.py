@@ -193,29 +193,63 @@ def correction(
 
 
 @inlined
-def solved(body: Inertia, start: Start, load: Load, h: float, rigid: bool) -> tuple[bool, Trial]:
-    """The root (a, e) that goes to zero with h, and whether there is one."""
+def guessed(body: Inertia, start: Start, h: float) -> tuple[bool, float, Trial]:
+    """Whether the scale changes by little, the squared size of the first (a, e), and the trial."""
     pace = 0.25 * h / (start.s * start.s)
     a, e = pace * start.sigma / body.T, scale(pace, over(start.Pi, body.J))
-    good, size = abs(a) <= _LARGEST_SCALING, a * a + dot(e, e)
-    x = trial(body, start, h, a, e)
+    return abs(a) <= _LARGEST_SCALING, a * a + dot(e, e), trial(body, start, h, a, e)
+
+
+@inlined
+def improved(
+    body: Inertia, start: Start, load: Load, h: float, x: Trial, rigid: bool, size: float
+) -> tuple[bool, Trial]:
+    """A trial after Newton's correction, and whether that was the last one that is needed."""
+    da, de = correction(body, start, load, h, x, rigid)
+    a, e = x.a - da, sub(x.e, de)
+    last = da * da + dot(de, de) <= _LAST_CORRECTION * (size + a * a + dot(e, e))
+    return last, trial(body, start, h, a, e)
+
+
+@inlined
+def near(x: Trial) -> bool:
+    """Whether it can be the root that goes to zero with h."""
+    return (abs(x.a) <= _LARGEST_SCALING) & (x.a * x.a + dot(x.e, x.e) < 1.0)
+
+
+@inlined
+def solved(body: Inertia, start: Start, load: Load, h: float, rigid: bool) -> tuple[bool, Trial]:
+    """The root (a, e) that goes to zero with h, and whether there is one."""
+    good, size, x = guessed(body, start, h)
     for _ in range(_ITERATIONS):
-        da, de = correction(body, start, load, h, x, rigid)
-        a, e = a - da, sub(e, de)
-        x = trial(body, start, h, a, e)
-        reach = a * a + dot(e, e)
-        if da * da + dot(de, de) <= _LAST_CORRECTION * (size + reach):
-            return good and abs(a) <= _LARGEST_SCALING and reach < 1.0, x
+        last, x = improved(body, start, load, h, x, rigid, size)
+        if last:
+            return good & near(x), x
     return False, x
 
 
 @inlined
-def step(
-    body: Inertia, load: Load, h: float, rigid: bool, now: Motion
-) -> tuple[bool, float, Motion]:
-    """Whether the step could be solved, the multiplier lambda, and the motion at its end."""
-    start = Start(now.s, now.sigma, to_body(now.q, now.L))
-    good, x = solved(body, start, load, h, rigid)
+def soon_solved(body: Inertia, start: Start, load: Load, h: float) -> tuple[bool, Trial]:
+    """`solved` by four corrections, where that is enough: the same work for every lane."""
+    good, size, x = guessed(body, start, h)
+    _, x = improved(body, start, load, h, x, False, size)
+    _, x = improved(body, start, load, h, x, False, size)
+    _, x = improved(body, start, load, h, x, False, size)
+    last, x = improved(body, start, load, h, x, False, size)
+    return good & near(x) & last, x
+
+
+@inlined
+def begun(now: Motion) -> Start:
+    """The start of a step."""
+    return Start(now.s, now.sigma, to_body(now.q, now.L))
+
+
+@inlined
+def ended(
+    body: Inertia, load: Load, h: float, rigid: bool, now: Motion, start: Start, x: Trial
+) -> tuple[float, Motion]:
+    """The multiplier lambda, and the motion at the end of a step of which x is the root."""
     multiplier = -x.B - load.S if rigid else 0.0
     sigma = start.sigma + h * x.m * (load.S + x.B + multiplier)
     impulse = scale(h * x.m, turned(1.0 - x.a, x.e, x.n_minus, load.M))
@@ -224,7 +258,7 @@ def step(
     q = polished(qmul(now.q, qscale(1.0 / math.sqrt(x.n_plus * x.n_minus), b)))
     v = add(now.v, scale(h / body.mass, load.F))
     r = add(now.r, scale(0.5 * h, add(now.v, v)))
-    return good, multiplier, Motion(r, v, q, x.s, sigma, L)
+    return multiplier, Motion(r, v, q, x.s, sigma, L)
 
 
 @inlined
@@ -269,11 +303,12 @@ def advance(
     for k in range(steps):
         f = loads[k if len(loads) > 1 else 0]
         load = Load((f[0], f[1], f[2]), f[3], (f[4], f[5], f[6]))
-        good, multiplier, end = step(body, load, h, rigid, now)
+        start = begun(now)
+        good, x = solved(body, start, load, h, rigid)
         if not good:
             put_row(rows[k // every + 1], now)
             return k
-        now = end
+        multiplier, now = ended(body, load, h, rigid, now, start, x)
         multipliers[k // every] += multiplier
         if (k + 1) % every == 0 or k + 1 == steps:
             put_row(rows[k // every + 1], now)

@@ -10,12 +10,12 @@ becomes for a body whose size is free.
 import math
 from typing import NamedTuple
 
-from rbgym.integrators.interface import finish, load_memory, store_memory
-from rbgym.jit import for_type
+from rbgym.integrators.interface import finish, load_memory, store_memory, thorough
+from rbgym.jit import for_type, inlined
 from rbgym.layout import BEYOND, J_INV, LANES, MEMORY, POTENTIAL, J
 from rbgym.quaternion import scale
-from rbgym.rows import put_vector, vector
-from rbgym.scalable_step import Inertia, Load, Motion, step
+from rbgym.rows import put_vector, vector, vector_if
+from rbgym.scalable_step import Inertia, Load, Motion, begun, ended, solved, soon_solved
 
 SCALE, SCALING, FORCE = BEYOND, BEYOND + 1, BEYOND + 2  # s, sigma [kg m^2/s], S [N m]
 REFERENCE = POTENTIAL  # 3: moments Theta at s = 1; such a body has no potential
@@ -27,33 +27,63 @@ class FreeScale(NamedTuple):
     """Names the scheme to the engine."""
 
 
-@for_type(load_memory, FreeScale)
+class FreeScaleFar(NamedTuple):
+    """The same for any step that can be solved, one body after the other."""
+
+
+@for_type(load_memory, FreeScale, FreeScaleFar)
 def _(scheme, buffer, m):
     i = m - MEMORY * LANES
     s, sigma = buffer[i + SCALE * LANES], buffer[i + SCALING * LANES]
     return s, sigma, buffer[i + FORCE * LANES], vector(buffer, i, REFERENCE)
 
 
-@for_type(store_memory, FreeScale)
+@for_type(store_memory, FreeScale, FreeScaleFar)
 def _(scheme, buffer, m, memory, keep):
     i = m - MEMORY * LANES
     s, sigma, _, moments = memory
-    if not keep:
-        buffer[i + SCALE * LANES] = s
-        buffer[i + SCALING * LANES] = sigma
-        put_vector(buffer, i, J, scale(s * s, moments))
-        inverse = (1.0 / moments[0], 1.0 / moments[1], 1.0 / moments[2])
-        put_vector(buffer, i, J_INV, scale(1.0 / (s * s), inverse))
+    buffer[i + SCALE * LANES] = buffer[i + SCALE * LANES] if keep else s
+    buffer[i + SCALING * LANES] = buffer[i + SCALING * LANES] if keep else sigma
+    inverse = (1.0 / moments[0], 1.0 / moments[1], 1.0 / moments[2])
+    J_0, J_inv_0 = vector(buffer, i, J), vector(buffer, i, J_INV)
+    put_vector(buffer, i, J, vector_if(keep, J_0, scale(s * s, moments)))
+    put_vector(buffer, i, J_INV, vector_if(keep, J_inv_0, scale(1.0 / (s * s), inverse)))
 
 
-@for_type(finish, FreeScale)
-def _(scheme, potential, body, held, x):
+@inlined
+def _given(held):
+    """The body at s = 1, the loads, and the motion and momenta at the start."""
     s, sigma, force, moments = held.memory
     half_trace = 0.5 * (moments[0] + moments[1] + moments[2])
     # A torque u acts as the moment u/s; the impulse of M is h |A_m|^2 R_m M, |A_m|^2 nearly s.
     load = Load(_NOWHERE, force, scale(1.0 / s, held.u))
     now = Motion(_NOWHERE, _NOWHERE, held.q, s, sigma, held.L)
-    good, _, end = step(Inertia(1.0, half_trace, moments), load, held.h, False, now)
+    return Inertia(1.0, half_trace, moments), load, now, begun(now)
+
+
+@inlined
+def _taken(body, load, held, now, start, good, x):
+    _, end = ended(body, load, held.h, False, now, start, x)
     w = end.q[0] if good else math.nan  # which the engine refuses
     q = (w, end.q[1], end.q[2], end.q[3])
+    _, _, force, moments = held.memory
     return q, end.L, 0.0, (end.s, end.sigma, force, moments)
+
+
+@for_type(finish, FreeScale)
+def _(scheme, potential, body, held, x):
+    reference, load, now, start = _given(held)
+    good, root = soon_solved(reference, start, load, held.h)
+    return _taken(reference, load, held, now, start, good, root)
+
+
+@for_type(thorough, FreeScale)
+def _(scheme):
+    return FreeScaleFar()
+
+
+@for_type(finish, FreeScaleFar)
+def _(scheme, potential, body, held, x):
+    reference, load, now, start = _given(held)
+    good, root = solved(reference, start, load, held.h, False)
+    return _taken(reference, load, held, now, start, good, root)

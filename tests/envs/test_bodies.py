@@ -198,13 +198,18 @@ def test_a_body_that_scales_moves_as_the_equations_of_motion_say():
     assert errors[1] < 1e-3
 
 
-def test_the_environment_steps_the_body_of_simulate_scalable():
-    env = make(SPIN, substeps=1, dt=0.01, termination="none")
-    at(env, TILTED, (0.2, -0.1, 3.0), scale=0.9, scale_rate=-0.2)
-    forces = np.random.default_rng(2).uniform(-1, 1, 50)
+@pytest.mark.parametrize(
+    ("dt", "steps", "spin", "scale_rate"),
+    [(0.01, 50, (0.2, -0.1, 3.0), -0.2), (0.15, 5, (2.0, -1.0, 9.0), -0.5)],
+)
+def test_the_environment_steps_the_body_of_simulate_scalable(dt, steps, spin, scale_rate):
+    """The second step takes more corrections than those that all lanes make together."""
+    env = make(SPIN, substeps=1, dt=dt, termination="none")
+    at(env, TILTED, spin, scale=0.9, scale_rate=scale_rate)
+    forces = np.random.default_rng(2).uniform(-1, 1, steps)
     path = simulate_scalable(
-        env.body, dt=0.01, steps=50, quaternion=TILTED, scale=0.9, scale_rate=-0.2,
-        angular_velocity=(0.2, -0.1, 3.0), scaling_force=400.0 * forces,
+        env.body, dt=dt, steps=steps, quaternion=TILTED, scale=0.9, scale_rate=scale_rate,
+        angular_velocity=spin, scaling_force=400.0 * forces,
     )  # fmt: skip
     for n, force in enumerate(forces):
         env.step([force])
