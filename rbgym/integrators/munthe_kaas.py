@@ -39,12 +39,25 @@ _SWEEPS = 200
 _LAST_CHANGE = 1e-30  # squared, relative
 
 
+_NOTHING = (0.0, 0.0, 0.0)
+
+
 class Tableau(NamedTuple):
     """Coefficients a (s, s) and b (s,); is_explicit: whether a is strictly lower triangular."""
 
     a: tuple[tuple[float, ...], ...]
     b: tuple[float, ...]
     is_explicit: bool
+
+
+class FourStages(NamedTuple):
+    """Coefficients a (4, 4) and b (4,), a strictly lower triangular: the same work for all bodies.
+
+    Fewer stages have zeros behind them.
+    """
+
+    a: tuple[tuple[float, ...], ...]
+    b: tuple[float, ...]
 
 
 @inlined
@@ -57,6 +70,46 @@ def _inverse_tangent(Psi, omega):
     s = 0.25 * (b - c) / (cos * sinc)
     turn = cross(Psi, omega)
     return add(omega, add(scale(0.5, turn), scale(s, cross(Psi, turn))))
+
+
+@inlined
+def _stage(potential, body, step, Psi, impulse):
+    """dexp^-1 Omega, and the torque in the axes of the start, where the body has turned by Psi."""
+    turn = exponential(Psi)
+    Pi = to_body(turn, add(step.Pi_0, impulse))
+    rate = _inverse_tangent(Psi, times(body.J_inv, sub(Pi, body.rotor)))
+    return rate, to_world(turn, torque(potential, step.u, to_body(turn, step.o_0)))
+
+
+@inlined
+def _ended(step, Psi, impulse, solved):
+    """What `finish` returns; what is not finite is refused."""
+    L_1 = add(step.L, to_world(step.q, impulse))
+    return qmul(step.q, exponential(Psi)), scale(1.0 if solved else math.nan, L_1), 0.0, step.memory
+
+
+@inlined
+def _mixed(h, w, k_0, k_1, k_2, k_3):
+    """h times the sum of vectors with weights w."""
+    early, late = add(scale(w[0], k_0), scale(w[1], k_1)), add(scale(w[2], k_2), scale(w[3], k_3))
+    return scale(h, add(early, late))
+
+
+@for_type(finish, FourStages)
+def _(tableau, potential, body, step, x):
+    a, b, h, none = tableau.a, tableau.b, step.h, _NOTHING
+    k_0 = times(body.J_inv, sub(step.Pi_0, body.rotor))
+    T_0 = torque(potential, step.u, step.o_0)
+    Psi_1, M_1 = scale(h * a[1][0], k_0), scale(h * a[1][0], T_0)
+    k_1, T_1 = _stage(potential, body, step, Psi_1, M_1)
+    Psi_2, M_2 = _mixed(h, a[2], k_0, k_1, none, none), _mixed(h, a[2], T_0, T_1, none, none)
+    k_2, T_2 = _stage(potential, body, step, Psi_2, M_2)
+    Psi_3, M_3 = _mixed(h, a[3], k_0, k_1, k_2, none), _mixed(h, a[3], T_0, T_1, T_2, none)
+    k_3, T_3 = _stage(potential, body, step, Psi_3, M_3)
+    Psi, M = _mixed(h, b, k_0, k_1, k_2, k_3), _mixed(h, b, T_0, T_1, T_2, T_3)
+    solved = (dot(Psi_1, Psi_1) <= _REACH) & (dot(Psi_2, Psi_2) <= _REACH)
+    solved = solved & (dot(Psi_3, Psi_3) <= _REACH) & (dot(Psi, Psi) <= _REACH)
+    return _ended(step, Psi, M, solved)
 
 
 @separate
@@ -73,7 +126,7 @@ def _solve(tableau, potential, body, step):
     for _ in range(_SWEEPS):
         change = size = largest = 0.0
         for k in range(stages):
-            Psi, impulse = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+            Psi, impulse = _NOTHING, _NOTHING
             for j in range(stages):
                 s = h * a[k][j]
                 Psi = add(Psi, scale(s, (slope[j, 0], slope[j, 1], slope[j, 2])))
@@ -82,18 +135,15 @@ def _solve(tableau, potential, body, step):
             change, size = change + dot(d, d), size + dot(Psi, Psi)
             largest = max(largest, dot(Psi, Psi))
             last[k, 0], last[k, 1], last[k, 2] = Psi
-            turn = exponential(Psi)
-            Pi = to_body(turn, add(step.Pi_0, impulse))
-            rate = _inverse_tangent(Psi, times(body.J_inv, sub(Pi, body.rotor)))
+            rate, T = _stage(potential, body, step, Psi, impulse)
             slope[k, 0], slope[k, 1], slope[k, 2] = rate
-            T = to_world(turn, torque(potential, step.u, to_body(turn, step.o_0)))
             force[k, 0], force[k, 1], force[k, 2] = T
         if not largest <= _REACH:
             break
         if tableau.is_explicit or change <= _LAST_CHANGE * size:
             solved = True
             break
-    Psi, impulse = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    Psi, impulse = _NOTHING, _NOTHING
     for j in range(stages):
         s = h * b[j]
         Psi = add(Psi, scale(s, (slope[j, 0], slope[j, 1], slope[j, 2])))
@@ -104,9 +154,7 @@ def _solve(tableau, potential, body, step):
 @for_type(finish, Tableau)
 def _(tableau, potential, body, step, x):
     Psi, impulse, solved = _solve(tableau, potential, body, step)
-    L_1 = add(step.L, to_world(step.q, impulse))
-    # What is not finite is refused.
-    return qmul(step.q, exponential(Psi)), scale(1.0 if solved else math.nan, L_1), 0.0, step.memory
+    return _ended(step, Psi, impulse, solved)
 
 
 # Of a tableau; those in use have coefficients of a few units.
@@ -164,7 +212,10 @@ def _order(a: Array, b: Array, c: Array) -> int:
 
 def _record(name: str, title: str, order: int, a: Array, b: Array) -> Integrator:
     is_explicit = not np.triu(a).any()
-    rows = tuple(tuple(float(v) for v in row) for row in a)
+    alike = is_explicit and len(b) <= 4
+    more = 4 - len(b) if alike else 0
+    rows = tuple(tuple(float(v) for v in row) for row in np.pad(a, (0, more)))
+    weights = tuple(float(v) for v in np.pad(b, (0, more)))
     return Integrator(
         name=name,
         title=title,
@@ -173,8 +224,8 @@ def _record(name: str, title: str, order: int, a: Array, b: Array) -> Integrator
         explicit=is_explicit,
         conserves=KEEPS_MOMENTUM,
         source="Krysl (2007), section 3.7, MKRK",
-        scheme=Tableau(rows, tuple(float(v) for v in b), is_explicit),
-        vectorised=False,
+        scheme=FourStages(rows, weights) if alike else Tableau(rows, weights, is_explicit),
+        vectorised=alike,
     )
 
 

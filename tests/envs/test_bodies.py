@@ -203,7 +203,7 @@ def test_a_body_that_scales_moves_as_the_equations_of_motion_say():
     [(0.01, 50, (0.2, -0.1, 3.0), -0.2), (0.15, 5, (2.0, -1.0, 9.0), -0.5)],
 )
 def test_the_environment_steps_the_body_of_simulate_scalable(dt, steps, spin, scale_rate):
-    """The second step takes more corrections than those that all lanes make together."""
+    """The second case takes more corrections than those that all lanes make together."""
     env = make(SPIN, substeps=1, dt=dt, termination="none")
     at(env, TILTED, spin, scale=0.9, scale_rate=scale_rate)
     forces = np.random.default_rng(2).uniform(-1, 1, steps)
