@@ -58,7 +58,7 @@ class _Described:
                 'e.g. gym.make(id, render_mode="rgb_array")'
             )
             return None
-        if not self._episodes.all_begun:
+        if not self._episodes.begun:
             raise gym.error.ResetNeeded("call reset() before render()")
         if self._viewer is None:
             # Not before something is drawn: whoever trains need not load it.
@@ -178,7 +178,7 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         self.observation_space = split(box) if split else box
         self.action_space = action_box(batch.channels)
         self._shape = (batch.channels,)
-        self._episodes = Episodes(batch, setup)
+        self._episodes = Episodes(batch, setup, reuses=True)  # each number is taken out at once
         self._modes(render_mode)
 
     def reset(
@@ -194,7 +194,7 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         episodes, lanes = self._episodes, np.zeros(1, np.intp)
         placed = _place(episodes, lanes, options)
         super().reset(seed=seed)
-        if seed is None and not episodes.begun[0]:
+        if seed is None and not episodes.begun:
             seed = int(self.np_random.integers(2**63))
         out = np.empty((1, episodes.setup.width), dtype=np.float32)
         _begin(episodes, lanes, [seed], out, drawn=not placed)
@@ -206,8 +206,8 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Hold the commands of `action` for one control period."""
         episodes = self._episodes
-        if not episodes.all_begun:
-            raise gym.error.ResetNeeded("call reset() before step()")
+        if not episodes.ready:
+            raise gym.error.ResetNeeded(episodes.lack())
         _hold(episodes, action, self._shape)
         observations, rewards, terminated, truncated, snapshot = episodes.step()
         info = LazyInfo(SingleInfo(snapshot))
@@ -215,6 +215,7 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         if self.task.split:
             seen = self._presented(seen)
             reward = self.compute_reward(seen["achieved_goal"], seen["desired_goal"], info)
+        episodes.ready = True
         if self.render_mode == "human":
             self.render()
         return seen, reward, terminated.item(), truncated.item(), info
@@ -287,15 +288,15 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         n, episodes = self.num_envs, self._episodes
         lanes = _masked_lanes(options, n)
         seeds = _lane_seeds(seed, n)
-        if not np.delete(episodes.begun, lanes).all():
-            raise gym.error.ResetNeeded("lanes outside reset_mask were never reset")
+        if len(lanes) < n and not episodes.ready:
+            raise gym.error.ResetNeeded(
+                "lanes outside reset_mask were never reset, or their last step was interrupted"
+            )
         placed = _place(episodes, lanes, options)
         super().reset(seed=seeds[0])
-        if any(seeds[i] is None and not episodes.begun[i] for i in lanes):
+        if None in seeds and not episodes.begun:
             first = int(self.np_random.integers(2**63))
-            for i in lanes:
-                if seeds[i] is None and not episodes.begun[i]:
-                    seeds[i] = first + int(i)
+            seeds = [first + i if s is None else s for i, s in enumerate(seeds)]
         out = np.empty((n, episodes.setup.width), dtype=np.float32)
         if len(lanes) < n:
             out[:] = episodes.observations()
@@ -310,8 +311,8 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
     def step(self, actions: Any) -> tuple[Observation, Array, Flags, Flags, dict[str, Any]]:
         """Hold the commands of `actions` (n, channels) for one control period."""
         episodes = self._episodes
-        if not episodes.all_begun:
-            raise gym.error.ResetNeeded("call reset() before step()")
+        if not episodes.ready:
+            raise gym.error.ResetNeeded(episodes.lack())
         if episodes.ended and self.autoreset_mode is AutoresetMode.DISABLED:
             raise ValueError(
                 f"lane {int(np.argmax(episodes.done))} has ended: reset it with "
@@ -329,6 +330,7 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
             final = final_entries(ended, self._presented(observations), snapshot)
             episodes.restart(np.flatnonzero(ended), observations)
             snapshot = episodes.snapshot()
+        episodes.ready = True
         info = LazyInfo(VectorInfo(snapshot))
         if final:
             info.update(final)

@@ -101,18 +101,22 @@ def _part(outputs: Outputs, first: int, last: int) -> Outputs:
 class Episodes:
     """A batch of bodies with their clocks, seeds and outcomes.
 
-    resets_itself: where an episode has ended, the next step begins the seed's next one.
-    commands: (size, channels), to be set before each step.
+    resets_itself: where an episode has ended, the next step begins the seed's next one. reuses:
+    what a step returns, but for the observations, is written over by the next one.
+    commands: (size, channels), to be set before each step. begun: whether there were episodes yet.
+    ready: whether a step may follow; not while one is under way, so that one which was interrupted,
+    or whose hook has raised, is followed by a reset.
     """
 
-    def __init__(self, batch: Batch, setup: Setup, *, resets_itself: bool = False) -> None:
+    def __init__(
+        self, batch: Batch, setup: Setup, *, resets_itself: bool = False, reuses: bool = False
+    ) -> None:
         self.batch, self.setup, self.size = batch, setup, batch.size
         self.resets_itself = resets_itself
         batch.put_rows(layout.TARGET, np.tile([1.0, 0.0, 0.0, 0.0], (batch.size, 1)))
         batch.put_rows(physics.SCALE, np.tile(setup.torque_limit, (batch.size, 1)))
         self.commands = np.zeros((batch.size, batch.channels))
-        self.begun = np.zeros(batch.size, dtype=bool)
-        self.all_begun = False
+        self.begun = self.ready = False
         # How many episodes ended, and bodies failed, in the last step: if none, nobody need look.
         self.ended = self.failed = 0.0
         # The kernels write observations unless a Python hook does.
@@ -131,8 +135,7 @@ class Episodes:
         self._pace = 1.0, setup.substeps, h, *batch.way
         self._task = setup.parts, *batch.kept
         self._rules = setup.limit, self.kept_from, self.told
-        # One body's numbers are read at once: they need no arrays of their own at each step.
-        self._outcome = self._new_outcome()
+        self._outcome = self._new_outcome() if reuses else None
 
     # --- rows -------------------------------------------------------------------------------
 
@@ -144,6 +147,11 @@ class Episodes:
     def done(self) -> Flags:
         """Which episodes have ended, (size,)."""
         return self.row(layout.TERMINATED) + self.row(layout.TRUNCATED) > 0
+
+    def lack(self) -> str:
+        """Why a step may not follow."""
+        why = "the last step was interrupted, or a hook raised in it: " if self.begun else ""
+        return f"{why}call reset() before step()"
 
     def at_start(self) -> Flags:
         """Which episodes have not had a step yet, (size,)."""
@@ -211,23 +219,24 @@ class Episodes:
         nothing = np.empty((batch.blocks, 3 * physics.LANES))
         outputs = (out[: self._shown], *self._new_outcome(), nothing)
         self.judge(batch.buffer, outputs, alone=True)
-        if not self.all_begun:
-            self.begun[lanes] = True
-            self.all_begun = bool(self.begun.all())
         self.ended = self.failed = 0.0
         if len(lanes) < self.size:
             self.ended, self.failed = int(self.done.sum()), int(batch.failed.sum())
         if self.setup.observe is not None:
             out[lanes] = self._observed()[lanes]
+        self.begun = self.ready = True
 
     def _new_outcome(self) -> tuple[Array, Flags, Flags]:
         return np.empty(self.size), np.empty(self.size, bool), np.empty(self.size, bool)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.commands = self.commands.copy()  # what came with a pickle may be for reading only
+
     def outputs(self) -> Outputs:
         """Where a step writes."""
         observations = np.empty((self._shown, self.setup.width), np.float32)
-        outcome = self._outcome if self.size == 1 else self._new_outcome()
-        return observations, *outcome, np.empty(self._kept)
+        return observations, *(self._outcome or self._new_outcome()), np.empty(self._kept)
 
     def advance(self, buffer: Array, commands: Array) -> int:
         """Advance the bodies of the buffer, all or a part, by a control period; -1, or nothing done
@@ -278,12 +287,12 @@ class Episodes:
         """Advance all by one control period, under `commands`.
 
         Returns observations, rewards, terminated, truncated, snapshot. Raises ValueError, nothing
-        done, if a command is not finite.
+        done, if a command is not finite. Whoever calls it sets `ready` again, once all is done.
         """
         batch, setup, size, commands = self.batch, self.setup, self.size, self.commands
         if setup.disturb is not None:
             batch.put_rows(physics.DISTURBANCE, self._hooked("disturbance", setup.disturb, (3,)))
-        outputs = self.outputs()
+        outputs, self.ready = self.outputs(), False
         if threads.is_large(batch.blocks):
             bad = self._step_ranges(outputs)
         else:
@@ -292,6 +301,7 @@ class Episodes:
                 counts = self.judge(batch.buffer, outputs, self.resets_itself)
                 self.ended, self.failed = counts
         if bad >= 0:
+            self.ready = True
             where = f" in lane {bad}" if size > 1 else ""
             raise ValueError(f"action must be finite, got {commands[bad].tolist()}{where}")
         observations, rewards, terminated, truncated, kept = outputs

@@ -99,6 +99,9 @@ class Batch:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        # A copy and what came with a pickle need not begin a cache line, nor be there for writing.
+        self._view = _aligned_zeros(*self._view.shape)
+        self._view[...] = state["_view"]
         self.buffer = self._view.reshape(-1)
 
     # --- rows of the buffer -----------------------------------------------------------------

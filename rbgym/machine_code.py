@@ -15,9 +15,14 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import llvmlite
+from numba.core import config
 from numba.core.serialize import dumps
 
 _DIGEST = hashlib.sha256().digest_size  # bytes
+# Settings of numba's, from the environment, that make other code of the same source.
+_SETTINGS = ("BOUNDSCHECK", "DEBUGINFO_DEFAULT", "DISABLE_INTEL_SVML", "LOOP_VECTORIZE", "OPT",
+             "SLP_VECTORIZE")  # fmt: skip
 
 
 class MachineCode:
@@ -71,7 +76,10 @@ def keep(dispatcher: Any, digest: str) -> None:
     """Let a dispatcher of numba keep its code in such files. digest: of all sources of the code."""
     cache = dispatcher._cache
     file = cache._cache_file
-    made_of = f"{file._version} {file._source_stamp} {digest}"
+    settings = [str(getattr(config, name, None)) for name in _SETTINGS]
+    made_of = " ".join(
+        (str(file._version), str(file._source_stamp), digest, llvmlite.__version__, *settings)
+    )
     beginning = Path(cache.cache_path) / file._index_name.removesuffix(".nbi")
     cache._cache_file = MachineCode(beginning, made_of)
 
