@@ -21,7 +21,7 @@ from numba import njit, typeof
 from numba.extending import overload
 
 from rbgym import machine_code
-from rbgym.sources import sources_digest
+from rbgym.sources import Sources
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -34,6 +34,7 @@ _OPTIONS: dict[str, Any] = {
     "nogil": True,
 }
 _SEPARATE: Any = {"error_model": "numpy", "nogil": True}
+_SOURCES = Sources()
 # What is inlined is never called: no time is spent on wrappers for Python and C.
 _INLINED: Any = {
     **_OPTIONS,
@@ -162,8 +163,12 @@ def first_known(cases: tuple[tuple[Callable[..., Any], Callable[..., Any]], ...]
 def compiled(function: F) -> F:
     """Compile an entry point and keep the machine code on disk, keyed on all its sources.
 
-    Where there is no folder that could be written to, it is kept in memory, and a warning says so.
+    Where there is no folder that could be written to, or the sources are no files, it is kept in
+    memory, and a warning says so.
     """
+    if not _SOURCES.digest:
+        machine_code.tell("the sources are in an archive", "unpack it")
+        return njit(**_OPTIONS)(function)  # type: ignore[no-any-return]
     try:
         dispatcher = njit(cache=True, **_OPTIONS)(function)
     except RuntimeError:  # numba's
@@ -171,7 +176,8 @@ def compiled(function: F) -> F:
         return njit(**_OPTIONS)(function)  # type: ignore[no-any-return]
     # Numba offers no public way to this; tests/test_cache.py guards these lines.
     if hasattr(dispatcher, "_cache"):  # not with NUMBA_DISABLE_JIT
-        machine_code.keep(dispatcher, sources_digest())
+        _SOURCES.unchanged()  # that it looks now, just after the import of what will be compiled
+        machine_code.keep(dispatcher, _SOURCES.digest, _SOURCES.unchanged)
         dispatcher._cache.save_overload = _saving_only_own(dispatcher._cache.save_overload)
     return dispatcher  # type: ignore[no-any-return]
 

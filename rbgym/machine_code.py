@@ -12,6 +12,7 @@ import os
 import pickle
 import uuid
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +30,12 @@ class MachineCode:
     """The files of one function, in the place of numba's `IndexDataCacheFile`.
 
     beginning: of their paths. made_of: everything but the types of the arguments that the code
-    depends on.
+    depends on. known: whether that still holds for what this process compiles; while it does not,
+    nothing is loaded or saved.
     """
 
-    def __init__(self, beginning: Path, made_of: str) -> None:
-        self.beginning, self.made_of = beginning, made_of
+    def __init__(self, beginning: Path, made_of: str, known: Callable[[], bool]) -> None:
+        self.beginning, self.made_of, self.known = beginning, made_of, known
 
     def path(self, key: Any) -> Path:
         """The file for a key of numba's, which begins with the types of the arguments."""
@@ -42,6 +44,8 @@ class MachineCode:
 
     def load(self, key: Any) -> Any:
         """What was saved under an equal key; None where there is nothing, or nothing whole."""
+        if not self.known():
+            return None
         try:
             written = self.path(key).read_bytes()
             digest, content = written[:_DIGEST], written[_DIGEST:]
@@ -54,6 +58,8 @@ class MachineCode:
 
     def save(self, key: Any, data: Any) -> None:
         """Write the file, whole or not at all; of processes that write it at once, the last."""
+        if not self.known():
+            return
         content: bytes = dumps((key, data))  # type: ignore[no-untyped-call]
         path = self.path(key)
         temporary = path.with_name(f"{path.name}.tmp.{uuid.uuid4().hex[:16]}")
@@ -72,8 +78,11 @@ class MachineCode:
             path.unlink(missing_ok=True)
 
 
-def keep(dispatcher: Any, digest: str) -> None:
-    """Let a dispatcher of numba keep its code in such files. digest: of all sources of the code."""
+def keep(dispatcher: Any, digest: str, known: Callable[[], bool]) -> None:
+    """Let a dispatcher of numba keep its code in such files.
+
+    digest: of all sources of the code. known: whether this process has read them all as they were.
+    """
     cache = dispatcher._cache
     file = cache._cache_file
     settings = [str(getattr(config, name, None)) for name in _SETTINGS]
@@ -81,14 +90,13 @@ def keep(dispatcher: Any, digest: str) -> None:
         (str(file._version), str(file._source_stamp), digest, llvmlite.__version__, *settings)
     )
     beginning = Path(cache.cache_path) / file._index_name.removesuffix(".nbi")
-    cache._cache_file = MachineCode(beginning, made_of)
+    cache._cache_file = MachineCode(beginning, made_of, known)
 
 
-def tell(reason: str) -> None:
+def tell(reason: str, advice: str = "NUMBA_CACHE_DIR names another folder") -> None:
     """Warn that code is not kept; Python shows it once for each reason."""
     warnings.warn(
-        f"machine code cannot be kept on disk, and is made in each process: {reason}; "
-        "NUMBA_CACHE_DIR names another folder",
+        f"machine code cannot be kept on disk, and is made in each process: {reason}; {advice}",
         RuntimeWarning,
         stacklevel=2,
     )

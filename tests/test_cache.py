@@ -15,7 +15,7 @@ import rbgym
 import rbgym.envs
 from disks import room_for
 from rbgym.jit import Choice
-from rbgym.sources import compiled_modules, sources_digest
+from rbgym.sources import Sources, compiled_modules
 
 PHYSICS = Path(rbgym.__file__).parent
 ENVS = Path(rbgym.envs.__file__).parent
@@ -110,11 +110,10 @@ def test_machine_code_made_for_a_class_that_is_no_more_is_left_alone(cache, tree
     ["rbgym/kernels.py", "rbgym/integrators/krysl.py", "rbgym/layout.py", "envs/kernels.py"],
 )
 def test_edit_of_what_is_compiled_changes_the_key_of_the_cache(tree, source):
-    before = sources_digest(tree / "rbgym")
+    before = Sources(tree / "rbgym").digest
     path = tree / source
     path.write_text(path.read_text() + "\n# edited\n")
-    sources_digest.cache_clear()
-    assert sources_digest(tree / "rbgym") != before
+    assert Sources(tree / "rbgym").digest != before
 
 
 @pytest.mark.parametrize(
@@ -128,11 +127,65 @@ def test_edit_of_what_is_compiled_changes_the_key_of_the_cache(tree, source):
     ],
 )
 def test_edit_of_other_sources_compiles_nothing_anew(tree, source):
-    before = sources_digest(tree / "rbgym")
+    before = Sources(tree / "rbgym").digest
     path = tree / source
     path.write_text((path.read_text() if path.exists() else "") + "\n# edited\n")
-    sources_digest.cache_clear()
-    assert sources_digest(tree / "rbgym") == before
+    assert Sources(tree / "rbgym").digest == before
+
+
+# Physics edited while a process has imported half of it, and the edit taken back.
+EDITED_MEANWHILE = r"""
+import os, sys
+sys.path.insert(0, {tree!r})
+import rbgym
+from rbgym.jit import _SOURCES
+edited = os.path.join({tree!r}, "envs", "parts", "rewards.py")
+text = open(edited).read()
+open(edited, "w").write(text + "\n# for a moment\n")
+assert _SOURCES._unchanged
+import rbgym.envs.base
+open(edited, "w").write(text)
+assert not _SOURCES._unchanged
+"""
+
+
+def test_an_edit_between_two_imports_is_seen(cache, tree):
+    code = EDITED_MEANWHILE.format(tree=str(tree))
+    subprocess.run([sys.executable, "-c", code], cwd=cache, check=True)
+
+
+def test_code_of_sources_that_were_edited_is_neither_kept_nor_loaded(load, tmp_path, monkeypatch):
+    assert load()(7.0) == 21.0
+    monkeypatch.setattr("rbgym.jit._SOURCES._unchanged", False)
+    later = load()
+    assert (later(7.0), later(7)) == (21.0, 21)
+    assert hits(later) == 0
+    assert len(code_files(tmp_path)) == 1
+
+
+def test_an_edit_is_seen_and_stays_so_when_it_is_taken_back(tree):
+    sources, path = Sources(tree / "rbgym"), tree / "envs" / "kernels.py"
+    text, stat = path.read_bytes(), path.stat()
+    assert sources.unchanged()
+    path.write_bytes(text + b"\n")
+    assert not sources.unchanged()
+    path.write_bytes(text)
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    assert not sources.unchanged()
+    assert Sources(tree / "rbgym").digest == sources.digest
+
+
+def test_from_an_archive_nothing_is_kept_on_disk(cache, tree):
+    """There are no files that could tell of an edit."""
+    (tree / "envs").rename(tree / "rbgym" / "envs")
+    archive = shutil.make_archive(str(cache / "rbgym"), "zip", tree)
+    code = f"import sys; sys.path.insert(0, {archive!r})\nimport rbgym.kernels as kernels\n"
+    code += "print(kernels.__file__, type(kernels.advance._cache).__name__)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=cache, check=True, capture_output=True, text=True
+    )
+    assert done.stdout == f"{archive}/rbgym/kernels.py NullCache\n"
+    assert "the sources are in an archive; unpack it" in done.stderr
 
 
 def test_every_module_that_holds_a_class_known_to_compiled_code_is_in_the_key():
