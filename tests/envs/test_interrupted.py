@@ -1,0 +1,91 @@
+"""Steps that do not come to their end, and copies: nothing goes on from what is half done."""
+
+import copy
+import pickle
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+
+from family import SLEW, many
+
+
+class Interrupts:
+    """A reward hook that raises when it is told to."""
+
+    def __init__(self):
+        self.now = False
+
+    def __call__(self, state, commands):
+        if self.now:
+            raise KeyboardInterrupt
+        return np.zeros(len(commands))
+
+
+@pytest.fixture(params=["single", *AutoresetMode])
+def interrupted(request):
+    """An environment after a step that a hook broke off, which ended the episode."""
+    hook = Interrupts()
+    if request.param == "single":
+        env = gym.make(SLEW, reward=hook).unwrapped
+    else:
+        env = many(SLEW, 4, reward=hook, max_episode_steps=2, autoreset_mode=request.param)
+    env.reset(seed=0)
+    env.step(np.zeros(env.action_space.shape))
+    hook.now = True
+    with pytest.raises(KeyboardInterrupt):
+        env.step(np.zeros(env.action_space.shape))
+    hook.now = False
+    return env
+
+
+def test_after_an_interrupted_step_only_a_whole_reset_goes_on(interrupted):
+    nothing = np.zeros(interrupted.action_space.shape)
+    with pytest.raises(gym.error.ResetNeeded, match=r"interrupted.*call reset"):
+        interrupted.step(nothing)
+    if nothing.ndim > 1:
+        mask = np.array([True, False, True, True])
+        with pytest.raises(gym.error.ResetNeeded, match="interrupted"):
+            interrupted.reset(options={"reset_mask": mask})
+    interrupted.reset()
+    interrupted.step(nothing)
+
+
+def test_an_action_that_is_refused_interrupts_nothing():
+    env = many(SLEW, 4)
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match="action must be finite"):
+        env.step(np.full((4, 3), np.nan))
+    env.step(np.zeros((4, 3)))
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_no_step_writes_to_what_an_earlier_one_returned(size):
+    env = many(SLEW, size, max_episode_steps=2, autoreset_mode=AutoresetMode.SAME_STEP)
+    env.reset(seed=0)
+    steps = [env.step(np.full((size, 3), value))[:4] for value in (1.0, -1.0, 0.5, 0.0)]
+    arrays = [array for step in steps for array in step]
+    for k, one in enumerate(arrays):
+        assert not any(np.shares_memory(one, other) for other in arrays[:k])
+    assert [truncated.all() for *_, truncated in steps] == [False, True, False, True]
+    assert len({float(rewards[0]) for _, rewards, _, _ in steps}) == 4
+
+
+def by_buffers(env):
+    """A pickle whose arrays come for reading only, as from shared memory."""
+    buffers = []
+    content = pickle.dumps(env, protocol=5, buffer_callback=buffers.append)
+    return pickle.loads(content, buffers=[bytes(buffer) for buffer in buffers])
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, by_buffers])
+def test_a_copy_goes_on_as_the_original_from_the_beginning_of_a_cache_line(copied):
+    env = many(SLEW, 20)
+    env.reset(seed=4)
+    twin = copied(env)
+    assert twin._episodes.batch.buffer.ctypes.data % 64 == 0
+    for value in (0.3, -0.8):
+        one, other = (e.step(np.full((20, 3), value))[0] for e in (env, twin))
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(env.reset(seed=9)[0], twin.reset(seed=9)[0])
