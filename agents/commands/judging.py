@@ -116,7 +116,10 @@ def card(
     ray: Ray = None,
     as_json: Json = False,
 ) -> None:
-    """Compare controllers and policies on a task, by many figures of merit."""
+    """Compare controllers and policies on a task, by many figures of merit.
+
+    --env-arg holds for every row; beneath, a trained policy has the arguments of its training.
+    """
     from rbgym.agents import card_report, reports
     from rbgym.agents.card import make_card
     from rbgym.agents.engines import spread_over
