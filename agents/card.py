@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbgym.agents import comparison, controllers, merits, shelf
-from rbgym.agents.cases import Episodes, by_name, joined, play_category, starts_of
+from rbgym.agents.cases import PRETRAINED, Episodes, by_name, joined, play_category, starts_of
 from rbgym.agents.comparison import Contender
 from rbgym.agents.evaluation import settling, wilson_interval
 
@@ -129,12 +129,10 @@ def make_card(
 
 def _usual(env_id: str, env: gym.Env[Any, Any]) -> list[str]:
     known = env_id.rpartition(":")[2] in shelf.names()
-    return [*controllers.for_env(env), *([comparison.PRETRAINED] if known else [])]
+    return [*controllers.for_env(env), *([PRETRAINED] if known else [])]
 
 
-def _groups(
-    targets: list[str], env_id: str, kwargs: dict[str, Any]
-) -> dict[str, list[Contender]]:
+def _groups(targets: list[str], env_id: str, kwargs: dict[str, Any]) -> dict[str, list[Contender]]:
     """The members of each row, by its name."""
     groups: dict[str, list[Contender]] = {}
     for target in dict.fromkeys(targets):
@@ -144,7 +142,7 @@ def _groups(
         policy = comparison.load(target, env_id)
         member = Contender(target, policy, comparison.own_kwargs(policy, env_id, kwargs))
         algorithm = str(policy.config.get("algo", "policy"))
-        shipped = target == comparison.PRETRAINED
+        shipped = target == PRETRAINED
         name = f"{algorithm}, shipped" if shipped else algorithm
         if name in groups and not _is_another_seed(policy, groups[name]):
             name = f"{algorithm}, {target}"

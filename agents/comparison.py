@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 import gymnasium as gym
 
 from rbgym.agents import controllers
-from rbgym.agents.cases import by_name
+from rbgym.agents.cases import PRETRAINED, by_name
 from rbgym.agents.evaluation import Evaluation, evaluate
 from rbgym.envs.arguments import hint
 from rbgym.registration import ENVIRONMENTS
 
-PRETRAINED = "pretrained"
 # Env arguments that decide on what an observation's entries are: others move at most the bounds,
 # which a policy does not look at.
 _ENTRIES = frozenset({"observation", "preview", "actuator"})
