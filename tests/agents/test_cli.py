@@ -92,7 +92,11 @@ def test_train_evaluate_and_compare_with_a_plot(tmp_path):
     pytest.importorskip("stable_baselines3")
     out, picture = tmp_path / "run", tmp_path / "comparison.png"
     train = ("train", "RigidTop-v0", "--out", out, "--timesteps", 1, "--no-progress")
-    assert "trained 16384 steps" in run(*train).stdout
+    done, told = run(*train).stdout, json.loads((out / "results.json").read_text())
+    last = told["judgements"][-1]
+    rate, mean = 100 * last["success_rate"], last["mean_return"]
+    assert done.startswith("trained 16384 steps in ")
+    assert done.endswith(f" s, success {rate:.1f} %, mean return {mean:.1f}: {out}/policy.json\n")
     assert "was finished before" in run(*train).stdout
     assert run_json(*train)["timesteps"] == 16384
     compared = run_json("evaluate", out, "--compare", "pd", "--episodes", 8, "--plot", picture)

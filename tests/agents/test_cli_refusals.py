@@ -42,6 +42,7 @@ WRONG = [
     ("train", "env", ["RigidTip-v0"], "Did you mean: `RigidTop`?"),
     ("train RigidTop-v0", "--algo", ["dqn"], "algo must be one of"),
     ("train RigidTop-v0", "--algo", ["pppo"], "did you mean 'ppo'"),
+    ("train RigidTop-v0", "--algo", ["cma_ess"], "'cma_es'], got 'cma_ess'; did you mean 'cma_es'"),
     ("train CartPole-v1", "--algo", ["sac"], "algo must be ppo"),
     ("train RigidTop-v0", "--engine", ["sb4"], "engine must be one of ['sb3', 'rllib']"),
     ("train RigidTop-v0", "--out", ["file", "file/x"], "must be a folder"),
