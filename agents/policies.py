@@ -92,9 +92,12 @@ class TrainedPolicy:
         """Raise ValueError unless it was trained for observations of this space."""
         own = self.observation_space
         if own != space:
+            what = _shown(own)
+            if what == _shown(space):
+                what = f"entries or bounds that differ, {what}"
             raise ValueError(
                 f"policy must be trained for the observations of {env_id}, {_shown(space)}; "
-                f"this one, of {self.config.get('env_id')}, was trained for {_shown(own)}"
+                f"this one, of {self.config.get('env_id')}, was trained for {what}"
             )
 
 

@@ -130,6 +130,13 @@ def test_a_policy_for_other_observations_says_what_it_was_trained_for(tmp_path):
         policy.require("AttitudeTracking-v0", other)
 
 
+def test_observations_of_one_shape_but_other_bounds_are_told_apart(tmp_path):
+    saved(tmp_path)
+    other = gym.make("AttitudeSlew-v0").observation_space
+    with pytest.raises(ValueError, match="was trained for entries or bounds that differ, Box of"):
+        rbgym.agents.load(tmp_path).require("AttitudeSlew-v0", other)
+
+
 def test_a_foreign_zip_is_not_unpickled_unless_its_algorithm_is_named(tmp_path):
     model, _ = saved(tmp_path)
     model.save(tmp_path / "model.zip")
