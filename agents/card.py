@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbgym.agents import comparison, controllers, merits, shelf
-from rbgym.agents.cases import Episodes, Starts, by_name, joined, play_category, starts_of
-from rbgym.agents.controllers import Policy
+from rbgym.agents.cases import PRETRAINED, Episodes, by_name, joined, play_category, starts_of
+from rbgym.agents.comparison import Contender
 from rbgym.agents.evaluation import settling, wilson_interval
 
 ALL = "all"
@@ -100,9 +100,9 @@ def make_card(
 
     targets: names of controllers, "pretrained", or folders of runs or policies, of which those of
     one algorithm with different seeds make one row; without any, every controller that fits, and
-    the package's policy if there is one. A trained policy has the env arguments that it was trained
-    with, a controller env_kwargs. spread: who does the work, piece by piece.
-    Raises ValueError for bad arguments.
+    the package's policy if there is one. env_kwargs: arguments of the env for every row; a trained
+    policy has those of its training beneath. spread: who does the work, piece by piece.
+    Raises ValueError for bad arguments, and for a policy that cannot read what the env then shows.
     """
     kwargs, starts = by_name("env_kwargs", env_kwargs), starts_of(env_id, episodes)
     if not isinstance(targets, list | tuple) or not all(isinstance(t, str) for t in targets):
@@ -110,15 +110,17 @@ def make_card(
     env = gym.make(env_id, **kwargs)
     try:
         groups = _groups(list(targets) or _usual(env_id, env), env_id, kwargs)
-        pieces: list[Piece] = []
-        for members in groups.values():
-            for member in members:
-                pieces += _pieces(member, env_id, starts, kwargs)
+        pieces: list[Piece] = [
+            (one.policy, env_id, some.category, some.seeds, one.env_kwargs | some.kwargs)
+            for members in groups.values()
+            for one in members
+            for some in starts
+        ]
         done = iter(spread(play_category, pieces))
         rows = {}
         for name, members in groups.items():
             runs = [joined([next(done) for _ in starts]) for _ in members]
-            rows[name] = _row(members, runs, env_id, kwargs)
+            rows[name] = _row(members, runs, env_id)
     finally:
         env.close()
     best_first = sorted(rows, key=lambda name: -rows[name].merits[ALL].success_rate)
@@ -127,57 +129,46 @@ def make_card(
 
 def _usual(env_id: str, env: gym.Env[Any, Any]) -> list[str]:
     known = env_id.rpartition(":")[2] in shelf.names()
-    return [*controllers.for_env(env), *([comparison.PRETRAINED] if known else [])]
+    return [*controllers.for_env(env), *([PRETRAINED] if known else [])]
 
 
-def _groups(
-    targets: list[str], env_id: str, kwargs: dict[str, Any]
-) -> dict[str, list[Policy | str]]:
+def _groups(targets: list[str], env_id: str, kwargs: dict[str, Any]) -> dict[str, list[Contender]]:
     """The members of each row, by its name."""
-    groups: dict[str, list[Policy | str]] = {}
+    groups: dict[str, list[Contender]] = {}
     for target in dict.fromkeys(targets):
         if target in controllers.names():
-            groups[target] = [target]
+            groups[target] = [Contender(target, target, kwargs)]
             continue
         policy = comparison.load(target, env_id)
-        comparison.own_kwargs(policy, env_id, kwargs)  # raises for one that does not fit
+        member = Contender(target, policy, comparison.own_kwargs(policy, env_id, kwargs))
         algorithm = str(policy.config.get("algo", "policy"))
-        shipped = target == comparison.PRETRAINED
+        shipped = target == PRETRAINED
         name = f"{algorithm}, shipped" if shipped else algorithm
         if name in groups and not _is_another_seed(policy, groups[name]):
             name = f"{algorithm}, {target}"
-        groups.setdefault(name, []).append(policy)
+        groups.setdefault(name, []).append(member)
     return groups
 
 
-def _is_another_seed(policy: Any, members: Sequence[Any]) -> bool:
+def _is_another_seed(policy: Any, members: Sequence[Contender]) -> bool:
     """Whether the policy was trained as the others were, but for the seed."""
     same = ("algo", "hyperparameters", "env_kwargs", "timesteps")
-    first = members[0].config
-    seeds = [member.config.get("seed") for member in members]
-    alike = all(policy.config.get(key) == first.get(key) for key in same)
-    return alike and policy.config.get("seed") not in seeds
+    configs = [member.policy.config for member in members]
+    alike = all(policy.config.get(key) == configs[0].get(key) for key in same)
+    return alike and policy.config.get("seed") not in [config.get("seed") for config in configs]
 
 
-def _pieces(
-    member: Any, env_id: str, starts: Sequence[Starts], kwargs: dict[str, Any]
-) -> list[Piece]:
-    if not isinstance(member, str):
-        kwargs = comparison.own_kwargs(member, env_id, kwargs)
-    return [(member, env_id, one.category, one.seeds, kwargs | one.kwargs) for one in starts]
-
-
-def _row(members: Sequence[Any], runs: list[Episodes], env_id: str, kwargs: dict[str, Any]) -> Row:
-    origin = dict(getattr(members[0], "config", {}))
+def _row(members: Sequence[Contender], runs: list[Episodes], env_id: str) -> Row:
+    configs = [getattr(member.policy, "config", {}) for member in members]
+    origin = dict(configs[0])
     training = origin.get("training", {})
     told = {key: origin[key] for key in ("algo", "seed") if key in origin}
     told |= {key: training[key] for key in ("timesteps", "wall_time") if key in training}
-    seeds = [int(getattr(member, "config", {}).get("seed", k)) for k, member in enumerate(members)]
+    seeds = [int(config.get("seed", k)) for k, config in enumerate(configs)]
     rates = [float(run.success.mean()) for run in runs]
     together = joined(runs)
     categories = list(dict.fromkeys(together.category))
-    own = members[0] if isinstance(members[0], str) else members[0].config
-    env = gym.make(env_id, **(kwargs if isinstance(own, str) else own.get("env_kwargs", kwargs)))
+    env = gym.make(env_id, **members[0].env_kwargs)
     found = {ALL: measured(together, env.unwrapped)}
     for category in categories:
         part = chosen(together, together.category == category)

@@ -26,6 +26,7 @@ Array = NDArray[np.float64]
 TEST_SEEDS = range(1_000_000, 1_000_256)
 # Nor do these, by which hyperparameters are chosen.
 TUNING_SEEDS = range(2_000_000, 2_000_064)
+PRETRAINED = "pretrained"  # the name of the package's policy for a task
 _HISTORIES = ("attitude_error", "rate_error", "torque", "actions", "relative")
 
 
@@ -108,10 +109,16 @@ def play(
     """Run one episode from each of the first `episodes` states of the task's test set.
 
     The states go round the categories of the task, which decide on `initial`. policy: whatever has
-    `predict`, e.g. a Stable-Baselines3 model, or a controller's name. env_kwargs: arguments of the
-    env, of which `initial` plays no part: the test set is always the same. Raises ValueError for
-    bad arguments.
+    `predict`; of a Stable-Baselines3 model with a VecNormalize, observations are normalised as they
+    were last, and its statistics stay; or a controller's name, or "pretrained". env_kwargs:
+    arguments of the env, of which `initial` plays no part: the test set is always the same. Raises
+    ValueError for bad arguments.
     """
+    if isinstance(policy, str) and policy == PRETRAINED:
+        from rbgym.agents import comparison
+
+        policy = comparison.load(PRETRAINED, env_id)
+        env_kwargs = comparison.own_kwargs(policy, env_id, env_kwargs)
     return joined(
         [
             play_category(policy, env_id, one.category, one.seeds, env_kwargs | one.kwargs)
@@ -166,12 +173,22 @@ def play_category(
         env_id, num_envs=len(seeds), autoreset_mode=AutoresetMode.DISABLED, **env_kwargs
     )
     try:
-        chosen = controllers.make(policy, env) if isinstance(policy, str) else policy
+        chosen = controllers.make(policy, env) if isinstance(policy, str) else _whole(policy)
         if not callable(getattr(chosen, "predict", None)):
             raise ValueError(f"policy must be a controller's name or have predict, got {policy!r}")
         return _Play(env, seeds, category).run(chosen)
     finally:
         env.close()
+
+
+def _whole(policy: Any) -> Any:
+    """The policy; of a Stable-Baselines3 model, with the normaliser that it was trained behind."""
+    normalizer = getattr(policy, "get_vec_normalize_env", lambda: None)()
+    if normalizer is None:
+        return policy
+    from rbgym.agents.policies import TrainedPolicy
+
+    return TrainedPolicy.of(policy, normalizer)
 
 
 class _Play:

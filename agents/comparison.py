@@ -8,11 +8,14 @@ from typing import Any, NamedTuple
 import gymnasium as gym
 
 from rbgym.agents import controllers
+from rbgym.agents.cases import PRETRAINED, by_name
 from rbgym.agents.evaluation import Evaluation, evaluate
 from rbgym.envs.arguments import hint
 from rbgym.registration import ENVIRONMENTS
 
-PRETRAINED = "pretrained"
+# Env arguments that decide on what an observation's entries are: others move at most the bounds,
+# which a policy does not look at.
+_ENTRIES = frozenset({"observation", "preview", "actuator"})
 
 
 class Contender(NamedTuple):
@@ -29,10 +32,10 @@ def compare(
     env_id: str | None = None,
     episodes: int = 256,
     unpickle: str | None = None,
+    env_kwargs: Mapping[str, Any] | None = None,
 ) -> dict[str, Evaluation]:
-    """Each target's evaluation, by its name; a policy's with the env arguments it was trained with.
-    Arguments and errors as of `contenders`."""
-    return judge(*contenders(targets, env_id, unpickle), episodes)
+    """Each target's evaluation, by its name. Arguments and errors as of `contenders`."""
+    return judge(*contenders(targets, env_id, unpickle, env_kwargs), episodes)
 
 
 def judge(
@@ -54,29 +57,43 @@ def judge(
 
 
 def contenders(
-    targets: Sequence[str], env_id: str | None = None, unpickle: str | None = None
+    targets: Sequence[str],
+    env_id: str | None = None,
+    unpickle: str | None = None,
+    env_kwargs: Mapping[str, Any] | None = None,
 ) -> tuple[str, list[Contender]]:
     """The env's id, and what the targets stand for.
 
     targets: folders of runs or policies, names of controllers, or "pretrained" for the package's
-    policy. env_id: None for that of the first folder, with its arguments also for controllers, or
-    RigidTop-v0 without any. unpickle: see `rbgym.agents.shelf.load`.
+    policy. env_id: None for that of the first folder, or RigidTop-v0 without any. unpickle: see
+    `rbgym.agents.shelf.load`. env_kwargs: for all of them; a policy has those that it was trained
+    with beneath, and so has what was not trained, where env_id is None and all folders agree.
     Raises ValueError for what is none of these, and for a policy that was trained on other
     observations.
     """
+    given = by_name("env_kwargs", env_kwargs)
     trained = [name for name in targets if name not in controllers.names()]
     policies = {name: load(name, env_id, unpickle) for name in trained if name != PRETRAINED}
     configs = [policy.config for policy in policies.values() if "env_id" in policy.config]
-    env_kwargs = configs[0].get("env_kwargs", {}) if configs and env_id is None else {}
+    shared = _agreed(configs) if env_id is None else {}
     env_id = env_id or (_told(configs[0]) if configs else next(iter(ENVIRONMENTS)))
     if PRETRAINED in trained:
         policies[PRETRAINED] = load(PRETRAINED, env_id)
     found = []
     for name in targets:
         policy = policies.get(name)
-        kwargs = env_kwargs if policy is None else own_kwargs(policy, env_id, env_kwargs)
+        beneath = shared if policy is None or "env_id" not in policy.config else {}
+        kwargs = {**beneath, **given}
+        if policy is not None:
+            kwargs = own_kwargs(policy, env_id, kwargs)
         found.append(Contender(name, policy or name, kwargs))
     return env_id, found
+
+
+def _agreed(configs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The env arguments of trainings that have the same; else none, in whatever order they come."""
+    first, *others = [config.get("env_kwargs", {}) for config in configs] or [{}]
+    return dict(first) if all(one == first for one in others) else {}
 
 
 def _told(config: Mapping[str, Any]) -> str:
@@ -92,10 +109,15 @@ def _told(config: Mapping[str, Any]) -> str:
     return env_id
 
 
-def own_kwargs(policy: Any, env_id: str, otherwise: dict[str, Any]) -> dict[str, Any]:
-    """The arguments with which a trained policy's env was made; ValueError if it does not fit."""
-    kwargs = dict(policy.config.get("env_kwargs", otherwise))
-    policy.require(env_id, observation_space(env_id, kwargs))
+def own_kwargs(policy: Any, env_id: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The env arguments that a policy was trained with, `given` over them; ValueError if it cannot
+    read what the env then shows."""
+    trained = policy.config.get("env_kwargs", {})
+    kwargs = {**trained, **given}
+    own, seen = (observation_space(env_id, some) for some in (trained, kwargs))
+    alike = _ENTRIES.isdisjoint(given) and gym.spaces.flatdim(own) == gym.spaces.flatdim(seen)
+    if not (alike and policy.observation_space == own):
+        policy.require(env_id, seen)
     return kwargs
 
 

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 from rbgym.agents.run_folder import Training
+from rbgym.envs.arguments import hint
 
 ENGINES = ("sb3", "rllib")
 # What only some of them take.
@@ -26,10 +27,14 @@ def train(env_id: str, algo: str, engine: str = "sb3", **arguments: Any) -> Trai
         _refuse_others(given, _RLLIB, "the engine rllib")
         return rllib.train(env_id, algo, **given)
     from rbgym.agents import evolving, training
+    from rbgym.agents.algorithms import ALGORITHMS
 
     if isinstance(algo, str) and algo == evolving.ALGORITHM:
         _refuse_others(given, ("progress",), algo)
         return evolving.evolve(env_id, **given)
+    known = (*ALGORITHMS, evolving.ALGORITHM)
+    if not isinstance(algo, str) or algo not in known:
+        raise ValueError(f"algo must be one of {list(known)}, got {algo!r}{hint(algo, known)}")
     _refuse_others(given, _SB3, "the engine sb3")
     return training.train(env_id, algo, **given)
 

@@ -59,10 +59,17 @@ class TrainedPolicy:
     config: Mapping[str, Any]
 
     @classmethod
-    def of(cls, model: BaseAlgorithm, config: Mapping[str, Any] | None = None) -> "TrainedPolicy":
-        """The policy of a model as it stands; its network is shared with the model."""
-        normalizers = _statistics(model.get_vec_normalize_env())
-        return cls(model.policy, model.observation_space, normalizers, config or {})
+    def of(cls, model: BaseAlgorithm, normalizer: VecNormalize | None = None) -> "TrainedPolicy":
+        """The policy of a model as it stands; its network is shared with the model.
+
+        normalizer: None for the one that the model's environment has, if any. Raises ValueError
+        for one of other observations.
+        """
+        seen = model.observation_space
+        normalizers = _statistics(normalizer or model.get_vec_normalize_env())
+        for key, one in normalizers.items():
+            _require_shape(one, seen, key)
+        return cls(model.policy, seen, normalizers, {})
 
     def predict(
         self,
@@ -85,10 +92,20 @@ class TrainedPolicy:
         """Raise ValueError unless it was trained for observations of this space."""
         own = self.observation_space
         if own != space:
+            what = _shown(own)
+            if what == _shown(space):
+                what = f"entries or bounds that differ, {what}"
             raise ValueError(
                 f"policy must be trained for the observations of {env_id}, {_shown(space)}; "
-                f"this one, of {self.config.get('env_id')}, was trained for {_shown(own)}"
+                f"this one, of {self.config.get('env_id')}, was trained for {what}"
             )
+
+
+def _require_shape(normalizer: Normalizer, seen: spaces.Space[Any], key: str) -> None:
+    """Raise ValueError unless it is for observations of this space."""
+    of, mean = seen[key] if isinstance(seen, spaces.Dict) else seen, normalizer.mean
+    if mean.shape != of.shape:
+        raise ValueError(f"normalizer must be for observations {of.shape}, got {mean.shape}")
 
 
 def _statistics(env: VecNormalize | None) -> dict[str, Normalizer]:
@@ -194,9 +211,7 @@ def _policy(config: dict[str, Any], tensors: dict[str, torch.Tensor]) -> Trained
     for key, bounds in config["normalizers"].items():
         mean, variance = (tensors[f"{_NORMALIZER}{kind}.{key}"].numpy() for kind in _KINDS)
         normalizers[key] = Normalizer(mean, variance, **bounds)
-        of = seen[key] if isinstance(seen, spaces.Dict) else seen
-        if mean.shape != of.shape:
-            raise ValueError(f"normalizer must be for observations {of.shape}, got {mean.shape}")
+        _require_shape(normalizers[key], seen, key)
     return TrainedPolicy(network, seen, normalizers, config)
 
 

@@ -33,6 +33,7 @@ _NEGATIVE = (
 )
 # Beside those of the algorithm's constructor.
 _OWN = ("n_envs", "n_timesteps", "normalize")
+_NEEDED = ("n_timesteps", "policy")
 _NOISE = ("noise_type", "noise_std")
 _POLICY = (
     "net_arch",
@@ -58,8 +59,9 @@ def load(
 ) -> dict[str, Any]:
     """The hyperparameters of an algorithm for an env: the default ones, the env's own, `changes`.
 
-    file: YAML in place of ours; where it lacks a key, ours is not asked. Raises ValueError for an
-    algorithm that is unknown, for a file that cannot be read, and for a key that is not one.
+    file: YAML in place of ours; where it lacks a key, ours is not asked. It must tell n_timesteps
+    and policy; n_envs is 1 otherwise, as in the zoo. Raises ValueError for an algorithm that is
+    unknown, for a file that cannot be read or lacks these, and for a key that is not one.
     """
     algorithm(algo)
     found = block(algo, env_id, file, changes)
@@ -69,11 +71,19 @@ def load(
         if key in found and not (key == "normalize" and isinstance(found[key], bool)):
             found[key] = _mapping(key, found[key])
             require_known(key, found[key], within)
+    found.setdefault("n_envs", 1)
     for key in ("n_envs", "n_timesteps"):
-        found[key] = _whole(key, found.get(key), least=1)
-    if not isinstance(found.get("policy"), str):
-        raise ValueError(f"policy must be a name like MlpPolicy, got {found.get('policy')!r}")
+        if key in found:
+            found[key] = _whole(key, found[key], least=1)
+    if not isinstance(found.get("policy", ""), str):
+        raise ValueError(f"policy must be a name like MlpPolicy, got {found['policy']!r}")
     _check_values(algo, found)
+    for key in _NEEDED:
+        if key not in found:
+            raise ValueError(
+                f"hyperparameters {str(file)!r} must have {key} for {env_id}, or by default: the "
+                f"file stands in place of ours, got {sorted(found)}"
+            )
     return found
 
 

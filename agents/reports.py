@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from rbgym import integrators
 from rbgym.agents import controllers
+from rbgym.agents.comparison import Contender
 from rbgym.agents.evaluation import Evaluation
 from rbgym.agents.run_folder import replacing
 from rbgym.agents.terminal import print_table, styled
@@ -93,8 +94,10 @@ def write_trajectories(trajectories: Mapping[str, Trajectory], path: Path) -> No
             writer.writerows([name, *line] if several else line for line in lines)
 
 
-def print_evaluations(evaluations: Mapping[str, Evaluation]) -> None:
-    """Write one line for each policy."""
+def print_evaluations(
+    evaluations: Mapping[str, Evaluation], env_id: str, contenders: Sequence[Contender]
+) -> None:
+    """Write one line for each policy, and beneath what is not the same for all of them."""
     columns = (
         "policy",
         "success [%]",
@@ -118,7 +121,32 @@ def print_evaluations(evaluations: Mapping[str, Evaluation]) -> None:
     )
     episodes = next(iter(evaluations.values())).episodes
     dropped = ("length [steps]", "95 % interval [%]", "return", "final error [deg]")
-    print_table(f"{episodes} fixed start states", columns, rows, optional=dropped)
+    title = f"{_env_of(env_id, contenders)}, {episodes} fixed start states"
+    print_table(title, columns, rows, optional=dropped)
+    for line in _differences(env_id, contenders):
+        print(line)
+
+
+def _env_of(env_id: str, contenders: Sequence[Contender]) -> str:
+    """The env, with its arguments where all contenders have the same."""
+    kwargs = contenders[0].env_kwargs
+    same = kwargs and all(one.env_kwargs == kwargs for one in contenders)
+    return f"{env_id} ({_arguments(kwargs)})" if same else env_id
+
+
+def _differences(env_id: str, contenders: Sequence[Contender]) -> Iterator[str]:
+    """What each has of its own: arguments of the env, the env it was trained for."""
+    differ = any(one.env_kwargs != contenders[0].env_kwargs for one in contenders)
+    for one in contenders:
+        if differ:
+            yield f"{one.name}: judged with {_arguments(one.env_kwargs) or 'no --env-arg'}"
+        trained = getattr(one.policy, "config", {}).get("env_id", env_id)
+        if trained.rpartition(":")[2] != env_id.rpartition(":")[2]:
+            yield f"{one.name}: trained for {trained}"
+
+
+def _arguments(kwargs: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key}={value}" for key, value in kwargs.items())
 
 
 def claims_as_dicts(claims: Iterable[Claim]) -> list[dict[str, Any]]:

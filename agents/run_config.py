@@ -50,12 +50,13 @@ def run_config(
 
     Raises ValueError for bad ones, before anything is written.
     """
+    if timesteps is not None:
+        if timesteps < 1:
+            raise ValueError(f"timesteps must be a positive integer, got {timesteps!r}")
+        changes = {**(changes or {}), "n_timesteps": timesteps}
     chosen = presets.load(algo, env_id, hyperparameters, changes)
     spec_of(env_id)  # raises, with a near name, before a folder is made
-    lanes, preset_steps = chosen.pop("n_envs"), chosen.pop("n_timesteps")
-    timesteps = preset_steps if timesteps is None else timesteps
-    if timesteps < 1:
-        raise ValueError(f"timesteps must be a positive integer, got {timesteps!r}")
+    lanes, timesteps = chosen.pop("n_envs"), chosen.pop("n_timesteps")
     if not 0 <= seed <= TEST_SEEDS.start - lanes:
         raise ValueError(
             f"seed must be from 0 to {TEST_SEEDS.start - lanes}, got {seed!r}: "

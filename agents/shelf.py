@@ -6,11 +6,14 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from stable_baselines3.common.vec_env import VecNormalize
+
 from rbgym.agents import policies
 from rbgym.agents.algorithms import algorithm
 from rbgym.agents.policies import TrainedPolicy
 from rbgym.envs.arguments import hint
 
+NORMALIZER = "vecnormalize.pkl"
 # What a damaged zip, or one of another algorithm, may raise.
 _DAMAGE = (
     AssertionError,
@@ -36,7 +39,8 @@ def load(name: str | Path, *, unpickle: str | None = None) -> TrainedPolicy:
     name: the id of an environment, for the policy that the package has for it; or a folder, of a
     run or of a policy alone; or a model's zip of Stable-Baselines3. A zip holds pickles, and
     loading it can run anything that its author wrote: it is refused unless `unpickle` names the
-    algorithm that it is of. Nothing else is executed, nor is anything fetched.
+    algorithm that it is of; then the normaliser beside it, vecnormalize.pkl, is read too. Nothing
+    else is executed, nor is anything fetched.
     Raises ValueError for what is none of these.
     """
     if not isinstance(name, str | Path) or not str(name) or "\x00" in str(name):
@@ -64,12 +68,19 @@ def _model(path: Path, algo: str | None) -> TrainedPolicy:
             f"{str(path)!r} holds pickles, which can run code when loaded: say unpickle='ppo', or "
             "whichever algorithm it is of (--unpickle ppo), if you trust who made it"
         )
-    if path.with_name("vecnormalize.pkl").exists():
-        raise ValueError(
-            f"{str(path)!r} was trained on normalised observations: load its folder, "
-            f"{str(path.parent)!r}, which has the normaliser too"
-        )
+    found = algorithm(algo)
     try:
-        return TrainedPolicy.of(algorithm(algo).load(path, device="cpu"))
+        return TrainedPolicy.of(found.load(path, device="cpu"), normalizer=_normalizer(path))
     except _DAMAGE as error:
         raise ValueError(f"{str(path)!r} must be a model of {algo}: {error}") from error
+
+
+def _normalizer(model: Path) -> VecNormalize | None:
+    """What Stable-Baselines3 saved beside a model, a pickle like the model itself."""
+    path = model.with_name(NORMALIZER)
+    if not path.exists():
+        return None
+    found = pickle.loads(path.read_bytes())
+    if not isinstance(found, VecNormalize):
+        raise TypeError(f"{str(path)!r} must hold a VecNormalize, got {type(found).__name__}")
+    return found

@@ -70,14 +70,13 @@ def film(
             play.close()
 
 
-def require(path: Path, episode: int = 0) -> None:
-    """The errors of `film`, before anything is computed."""
+def require(path: Path, episode: int = 0, episodes: int = len(TEST_SEEDS)) -> None:
+    """The errors of `film`, before anything is computed; episodes: how many may be filmed."""
     if path.suffix not in FORMATS:
         raise ValueError(f"--video must end in {' or '.join(FORMATS)}, got {str(path)!r}")
-    if not 0 <= episode < len(TEST_SEEDS):
-        raise ValueError(
-            f"--video-episode must be from 0 to {len(TEST_SEEDS) - 1}, got {episode!r}"
-        )
+    last = min(episodes, len(TEST_SEEDS)) - 1
+    if not 0 <= episode <= last:
+        raise ValueError(f"--video-episode must be from 0 to {last}, got {episode!r}")
     load_pygame()
     require_writer(path.suffix)
 

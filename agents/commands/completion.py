@@ -38,7 +38,7 @@ def engines(incomplete: str) -> list[str]:
 def policies(incomplete: str) -> list[str]:
     """Controllers, the package's policy, and the finished runs below the folder `runs`."""
     from rbgym.agents import controllers
-    from rbgym.agents.comparison import PRETRAINED
+    from rbgym.agents.cases import PRETRAINED
 
     runs = sorted(str(file.parent) for file in Path("runs").glob("*/policy.json"))
     return [*controllers.names(), PRETRAINED, *runs]

@@ -53,6 +53,7 @@ def evaluate(
             autocompletion=completion.environments,
         ),
     ] = None,
+    env_arg: EnvArgs = None,
     unpickle: Unpickle = None,
     episodes: Annotated[int, typer.Option(help="Start states of the test set.")] = 256,
     plot: Plot = None,
@@ -65,24 +66,30 @@ def evaluate(
     ] = 0,
     as_json: Json = False,
 ) -> None:
-    """Measure policies and controllers on the same fixed start states."""
+    """Measure policies and controllers on the same fixed start states.
+
+    --env-arg holds for all of them; beneath, a trained policy has the arguments of its training,
+    and a controller those of the runs beside it if they agree and --env is not given.
+    """
     from rbgym.agents import comparison, reports
     from rbgym.agents.terminal import Counter, bar
 
     env, targets = _env_among(targets, env)
-    if not [*targets, *(policy or [])]:
+    names = [*targets, *(policy or [])]
+    if not names:
         raise ValueError("--policy must name a controller, a folder or 'pretrained', got none")
     if video:
         from rbgym.agents import videos
 
-        videos.require(video, video_episode)
-    env, contenders = comparison.contenders([*targets, *(policy or [])], env, unpickle)
+        videos.require(video, video_episode, episodes)
+    env, contenders = comparison.contenders(names, env, unpickle, env_args(env_arg))
     with bar() as shown:
         evaluations = comparison.judge(env, contenders, episodes, Counter(shown, "policies"))
     if as_json:
-        reports.print_json({name: e.as_dict() for name, e in evaluations.items()})
+        told = {one.name: {"env_id": env, "env_kwargs": one.env_kwargs} for one in contenders}
+        reports.print_json({name: told[name] | e.as_dict() for name, e in evaluations.items()})
     else:
-        reports.print_evaluations(evaluations)
+        reports.print_evaluations(evaluations, env, contenders)
     if plot:
         from rbgym.agents.plots import plot_comparison
 
@@ -116,7 +123,10 @@ def card(
     ray: Ray = None,
     as_json: Json = False,
 ) -> None:
-    """Compare controllers and policies on a task, by many figures of merit."""
+    """Compare controllers and policies on a task, by many figures of merit.
+
+    --env-arg holds for every row; beneath, a trained policy has the arguments of its training.
+    """
     from rbgym.agents import card_report, reports
     from rbgym.agents.card import make_card
     from rbgym.agents.engines import spread_over

@@ -38,7 +38,9 @@ def train(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of training.")] = 0,
-    timesteps: Annotated[int | None, typer.Option(help="Env steps; default as tuned.")] = None,
+    timesteps: Annotated[
+        int | None, typer.Option(help="Env steps, up to whole rollouts; default as tuned.")
+    ] = None,
     hyperparameters: Annotated[
         Path | None,
         typer.Option(
@@ -105,7 +107,16 @@ def train(
             f"{done.folder.path} was finished before ({steps} steps): --overwrite trains it anew"
         )
     else:
-        typer.echo(f"trained {steps} steps in {seconds:.1f} s: {done.folder.policy}")
+        outcome = _outcome(done.results)
+        typer.echo(f"trained {steps} steps in {seconds:.1f} s{outcome}: {done.folder.policy}")
+
+
+def _outcome(results: dict[str, Any]) -> str:
+    """What the last look at the policy gave, if there was one."""
+    if not results.get("judgements"):
+        return ""
+    last = results["judgements"][-1]
+    return f", success {100 * last['success_rate']:.1f} %, mean return {last['mean_return']:.1f}"
 
 
 @app.command(

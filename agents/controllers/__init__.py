@@ -1,6 +1,7 @@
 """Classical controllers, with the interface of learned policies."""
 
 from collections.abc import Callable
+from inspect import signature
 from typing import Any, Protocol
 
 from rbgym.agents.controllers import lqr, pd
@@ -59,13 +60,29 @@ def make(name: str, env: Any, **gains: Any) -> Policy:
     """The controller of that name for an env, single or vector, with its actuator.
 
     gains: what the law's class takes; those left out are its defaults. Raises ValueError if there
-    is no such controller, or if it is not for such an env.
+    is no such controller or gain, or if it is not for such an env.
     """
     if not isinstance(name, str) or name not in CONTROLLERS:
         raise ValueError(f"controller must be one of {names()}, got {name!r}{hint(name, names())}")
     if not isinstance(getattr(env, "unwrapped", None), AttitudeEnv | AttitudeVectorEnv):
         raise ValueError(f"env must be an environment of rbgym, got {env!r}")
+    known = _gains(name, env) if gains else []
+    for gain in gains:
+        if gain not in known:
+            raise ValueError(
+                f"gains must be among {known} for {name!r} and this env, got {gain!r}"
+                f"{hint(gain, known)}"
+            )
     return fitted(CONTROLLERS[name](env, **gains), env)
+
+
+def _gains(name: str, env: Any) -> list[str]:
+    """What may be given of a law: whatever has a default and is not the env's to say."""
+    of_maker = signature(CONTROLLERS[name]).parameters
+    if "gains" not in of_maker:
+        return [key for key in of_maker if key != "env"]
+    of_law = signature(type(CONTROLLERS[name](env))).parameters
+    return [key for key, p in of_law.items() if p.default is not p.empty and key != "goal"]
 
 
 def for_env(env: Any) -> list[str]:

@@ -11,6 +11,7 @@ import pytest
 
 pytest.importorskip("stable_baselines3")
 
+import rbgym.agents
 from rbgym.agents import card_report, merits
 from rbgym.agents.card import ALL, make_card
 from rbgym.agents.cases import Episodes, play
@@ -134,6 +135,28 @@ def test_seeds_of_one_training_share_a_row_and_other_trainings_do_not(tmp_path):
     assert set(card.rows) == {"ppo", f"ppo, {other}"}
     assert set(card.rows["ppo"].of_seeds) == {1, 2}
     assert card.rows["ppo"].merits[ALL].episodes == 8
+
+
+def test_env_arguments_are_those_of_every_row_and_of_training_beneath(tmp_path):
+    own = {"difficulty": "hard", "integrator": "akw"}
+    given = {"torque_limit": 0.1, "integrator": "imidm"}
+    run, policy = trained(tmp_path / "run", env_kwargs=own), rbgym.agents.load("RigidTop-v0")
+    rows = make_card("RigidTop-v0", [run, "pretrained", "pd"], episodes=8, env_kwargs=given).rows
+    expected = {
+        "ppo": evaluate(policy, episodes=8, **own | given),
+        "ppo, shipped": evaluate(policy, episodes=8, **given),
+        "pd": evaluate("pd", episodes=8, **given),
+    }
+    returns = {name: row.merits[ALL].mean_return for name, row in rows.items()}
+    assert returns == {name: found.mean_return for name, found in expected.items()}
+    assert len(set(returns.values())) == 3
+    alone = make_card("RigidTop-v0", [run], episodes=8).rows["ppo"].merits[ALL]
+    assert alone.mean_return == evaluate(policy, episodes=8, **own).mean_return
+
+
+def test_a_policy_that_cannot_read_what_the_env_arguments_show_is_refused():
+    with pytest.raises(ValueError, match="policy must be trained for the observations of RigidTop"):
+        make_card("RigidTop-v0", ["pretrained"], env_kwargs={"observation": "rotation_matrix"})
 
 
 @pytest.mark.parametrize(

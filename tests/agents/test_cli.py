@@ -2,8 +2,10 @@
 
 import csv
 import json
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -12,12 +14,15 @@ pytest.importorskip("typer")
 from typer.testing import CliRunner
 
 import rbgym
+import rbgym.agents
 from rbgym import integrators, validation
 from rbgym.agents import bench as bench_module
 from rbgym.agents.cli import app
+from rbgym.agents.evaluation import evaluate
 from rbgym.registration import ENVIRONMENTS
 
 PNG = b"\x89PNG"
+SHELF = Path(__file__).resolve().parents[2] / "agents" / "pretrained"
 
 
 def run(*arguments: object, status: int = 0):
@@ -87,7 +92,11 @@ def test_train_evaluate_and_compare_with_a_plot(tmp_path):
     pytest.importorskip("stable_baselines3")
     out, picture = tmp_path / "run", tmp_path / "comparison.png"
     train = ("train", "RigidTop-v0", "--out", out, "--timesteps", 1, "--no-progress")
-    assert "trained 16384 steps" in run(*train).stdout
+    done, told = run(*train).stdout, json.loads((out / "results.json").read_text())
+    last = told["judgements"][-1]
+    rate, mean = 100 * last["success_rate"], last["mean_return"]
+    assert done.startswith("trained 16384 steps in ")
+    assert done.endswith(f" s, success {rate:.1f} %, mean return {mean:.1f}: {out}/policy.json\n")
     assert "was finished before" in run(*train).stdout
     assert run_json(*train)["timesteps"] == 16384
     compared = run_json("evaluate", out, "--compare", "pd", "--episodes", 8, "--plot", picture)
@@ -99,6 +108,51 @@ def test_train_evaluate_and_compare_with_a_plot(tmp_path):
 def test_evaluate_takes_an_environment_and_its_trained_policy():
     content = run_json("evaluate", "Detumble-v0", "--policy", "pretrained", "--episodes", 16)
     assert content["pretrained"]["success_rate"] > 0.9
+
+
+def trained(folder, **changes):
+    shutil.copytree(SHELF / "RigidTop-v0", folder)
+    config = json.loads((folder / "policy.json").read_text())
+    (folder / "policy.json").write_text(json.dumps(config | changes))
+    return folder
+
+
+def judged(*arguments):
+    """Title of the table, and the lines beneath it."""
+    title, *lines = run("evaluate", *arguments, "--episodes", 4).stdout.splitlines()
+    return title, [line for line in lines if ": " in line]
+
+
+def test_evaluate_names_the_environment_and_what_is_not_the_same_for_all(tmp_path):
+    pytest.importorskip("stable_baselines3")
+    akw = trained(tmp_path / "akw", env_kwargs={"integrator": "akw"})
+    hard = trained(tmp_path / "hard", env_kwargs={"difficulty": "hard"})
+    other = trained(tmp_path / "other", env_id="TopSwingUp-v0")
+    assert judged("pd") == ("RigidTop-v0, 4 fixed start states", [])
+    assert judged(akw, "pd") == ("RigidTop-v0 (integrator=akw), 4 fixed start states", [])
+    lines = {
+        f"{akw}: judged with integrator=akw",
+        f"{hard}: judged with difficulty=hard",
+        "pd: judged with no --env-arg",
+    }
+    for order in ((akw, hard, "pd"), ("pd", hard, akw)):
+        title, differences = judged(*order)
+        assert title == "RigidTop-v0, 4 fixed start states"
+        assert set(differences) == lines
+    assert judged("RigidTop-v0", other)[1] == [f"{other}: trained for TopSwingUp-v0"]
+
+
+def test_arguments_of_the_environment_hold_for_all_that_evaluate_judges(tmp_path):
+    pytest.importorskip("stable_baselines3")
+    hard = trained(tmp_path / "hard", env_kwargs={"difficulty": "hard"})
+    given = ("--env", "RigidTop-v0", "--env-arg", "torque_limit=0.05", "--episodes", 4)
+    content = run_json("evaluate", hard, "pd", *given)
+    own = {"difficulty": "hard", "torque_limit": 0.05}
+    assert content[str(hard)]["env_kwargs"] == own
+    assert content["pd"]["env_kwargs"] == {"torque_limit": 0.05}
+    assert content["pd"]["mean_return"] == evaluate("pd", episodes=4, torque_limit=0.05).mean_return
+    policy = rbgym.agents.load("RigidTop-v0")
+    assert content[str(hard)]["mean_return"] == evaluate(policy, episodes=4, **own).mean_return
 
 
 def test_train_takes_hyperparameters_and_arguments_of_the_environment(tmp_path):

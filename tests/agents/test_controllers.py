@@ -1,5 +1,7 @@
 """Classical controllers: one interface, the envs that each is for, torque had from coils."""
 
+from inspect import signature
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -76,6 +78,23 @@ def test_laws_of_an_eigenaxis_need_torque_about_each_axis(name):
     assert name not in controllers.for_env(env)
     with pytest.raises(ValueError, match="torque_limit must be positive"):
         controllers.make(name, env)
+
+
+@pytest.mark.parametrize("env_id", ENVIRONMENTS)
+def test_every_gain_of_every_law_can_be_given_and_no_other(env_id):
+    env = gym.make(env_id)
+    for name in controllers.for_env(env):
+        with pytest.raises(ValueError, match=r"gains must be among \[.*\] for '\w+'.*got 'freq'"):
+            controllers.make(name, env, freq=1)
+        law = controllers.CONTROLLERS[name](env)
+        for gain in controllers._gains(name, env):
+            default = signature(type(law)).parameters.get(gain)
+            assert controllers.make(name, env, **{gain: default.default if default else 1.0})
+
+
+def test_a_gain_that_was_mistyped_is_suggested():
+    with pytest.raises(ValueError, match=r"'damping', 'spin_time'\].*did you mean 'frequency'"):
+        controllers.make("pd", gym.make("RigidTop-v0"), freq=1)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
+import rbgym.agents
 from rbgym.agents.cases import TEST_SEEDS
 from rbgym.agents.evaluation import evaluate, settling_times, wilson_interval
 
@@ -66,6 +67,13 @@ def test_lanes_that_fall_are_counted_to_their_end_only():
     ends = np.isfinite(result.attitude_error).sum(axis=0) - 1
     assert ends.mean() == result.length
     assert json.loads(json.dumps(result.as_dict()))["settling_time"] is None
+
+
+def test_the_packages_policy_is_judged_by_name():
+    pytest.importorskip("stable_baselines3")
+    policy = rbgym.agents.load("AttitudeSlew-v0")
+    by_name = evaluate("pretrained", "AttitudeSlew-v0", 8)
+    assert by_name.as_dict() == evaluate(policy, "AttitudeSlew-v0", 8).as_dict()
 
 
 def test_the_test_set_is_the_same_every_time_and_for_every_size():

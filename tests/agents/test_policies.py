@@ -1,6 +1,7 @@
 """Policies as files that hold data only."""
 
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from stable_baselines3.common.vec_env import VecNormalize
 
 import rbgym.agents
 from rbgym.agents import policies, presets
+from rbgym.agents.cases import play, starts_of
 from rbgym.agents.models import new_model, normalized
 from rbgym.agents.policies import TrainedPolicy
 from rbgym.agents.sb3 import make_sb3_env
@@ -128,6 +130,13 @@ def test_a_policy_for_other_observations_says_what_it_was_trained_for(tmp_path):
         policy.require("AttitudeTracking-v0", other)
 
 
+def test_observations_of_one_shape_but_other_bounds_are_told_apart(tmp_path):
+    saved(tmp_path)
+    other = gym.make("AttitudeSlew-v0").observation_space
+    with pytest.raises(ValueError, match="was trained for entries or bounds that differ, Box of"):
+        rbgym.agents.load(tmp_path).require("AttitudeSlew-v0", other)
+
+
 def test_a_foreign_zip_is_not_unpickled_unless_its_algorithm_is_named(tmp_path):
     model, _ = saved(tmp_path)
     model.save(tmp_path / "model.zip")
@@ -137,6 +146,43 @@ def test_a_foreign_zip_is_not_unpickled_unless_its_algorithm_is_named(tmp_path):
     seen = observations()
     expected, _ = model.predict(seen, deterministic=True)
     np.testing.assert_array_equal(trusted.predict(seen)[0], expected)
+
+
+def test_a_foreign_zip_is_read_with_the_normaliser_that_lies_beside_it(tmp_path):
+    model, env = saved(tmp_path, normalize=True)
+    model.save(tmp_path / "mine.zip")
+    env.save(str(tmp_path / "vecnormalize.pkl"))
+    with pytest.raises(ValueError, match="holds pickles, which can run code"):
+        rbgym.agents.load(tmp_path / "mine.zip")
+    seen = observations()
+    expected, _ = model.predict(env.normalize_obs(seen), deterministic=True)
+    trusted = rbgym.agents.load(tmp_path / "mine.zip", unpickle="ppo")
+    np.testing.assert_array_equal(trusted.predict(seen)[0], expected)
+
+
+def test_a_normaliser_of_other_observations_is_refused(tmp_path):
+    model, _ = saved(tmp_path)
+    _, other = saved(tmp_path, env_id="AttitudeTracking-v0", normalize=True)
+    model.save(tmp_path / "mine.zip")
+    other.save(str(tmp_path / "vecnormalize.pkl"))
+    with pytest.raises(ValueError, match=r"for observations \(7,\), got \(10,\)"):
+        rbgym.agents.load(tmp_path / "mine.zip", unpickle="ppo")
+    (tmp_path / "vecnormalize.pkl").write_bytes(pickle.dumps([1]))
+    with pytest.raises(ValueError, match="must hold a VecNormalize, got list"):
+        rbgym.agents.load(tmp_path / "mine.zip", unpickle="ppo")
+
+
+def test_a_model_is_judged_behind_its_normaliser_which_stays_as_it_is(tmp_path):
+    model, env = saved(tmp_path, normalize=True)
+    count = env.obs_rms.count
+    actions = play(model, episodes=4).actions
+    assert env.obs_rms.count == count
+    for one, column in zip(starts_of("RigidTop-v0", 4), range(4), strict=True):
+        lanes = gym.make_vec("RigidTop-v0", num_envs=1, **one.kwargs)
+        seen, _ = lanes.reset(seed=one.seeds)
+        expected, _ = model.predict(env.normalize_obs(seen), deterministic=True)
+        np.testing.assert_allclose(actions[1, column], expected[0], atol=1e-6)
+        assert not np.allclose(expected, model.predict(seen, deterministic=True)[0], atol=1e-6)
 
 
 def test_a_name_that_is_neither_a_folder_nor_an_environment_is_refused():

@@ -167,6 +167,32 @@ def test_numbers_of_yaml_and_of_its_zoo_are_read():
     assert found["n_timesteps"] == 1_000_000
 
 
+def test_a_file_of_hyperparameters_needs_its_steps_and_policy_alone(tmp_path):
+    file = tmp_path / "h.yml"
+
+    def found(text, **changes):
+        file.write_text(f"default: {{{text}}}")
+        return presets.load("ppo", "RigidTop-v0", file, changes)
+
+    whole = {"n_envs": 1, "policy": "MlpPolicy", "n_timesteps": 64}
+    assert found("policy: MlpPolicy, n_timesteps: 64") == whole
+    assert found("policy: MlpPolicy", n_timesteps=64) == whole
+    with pytest.raises(ValueError, match=r"h\.yml' must have n_timesteps for RigidTop-v0"):
+        found("policy: MlpPolicy")
+    with pytest.raises(ValueError, match=r"h\.yml' must have policy for RigidTop-v0"):
+        found("n_timesteps: 64")
+    with pytest.raises(ValueError, match="n_steps must be a positive integer, got 'twelve'"):
+        found("n_steps: twelve")
+
+
+def test_the_steps_that_are_asked_for_stand_for_those_of_the_file(tmp_path):
+    file = tmp_path / "h.yml"
+    file.write_text("RigidTop-v0: {policy: MlpPolicy, n_steps: 16, batch_size: 16, n_epochs: 1}")
+    usual = {"progress": False, "evaluate_every": 0}
+    done = train("RigidTop-v0", out=tmp_path / "a", hyperparameters=file, timesteps=20, **usual)
+    assert done.results["timesteps"] == 32
+
+
 def test_a_normaliser_of_rewards_alone_is_saved_and_resumed(tmp_path):
     rewards = {"normalize": {"norm_obs": False}}
     whole = small_train(tmp_path / "whole", **rewards)
