@@ -8,6 +8,8 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
+from family import make, many
+
 
 @pytest.fixture
 def pair():
@@ -54,7 +56,7 @@ def test_equality_and_its_opposite_compare_the_entries(pair):
 
 def stepped(count):
     """The info of a step: of one env, or of `count` as a vector."""
-    made = gym.make_vec("RigidTop-v0", count) if count else gym.make("RigidTop-v0").unwrapped
+    made = many("RigidTop-v0", count) if count else make("RigidTop-v0")
     made.reset(seed=3)
     return made.step(made.action_space.sample())[4]
 
