@@ -472,7 +472,8 @@ def _masked_lanes(options: dict[str, Any] | None, size: int) -> NDArray[np.intp]
 def _lane_seeds(seed: Any, size: int) -> list[int | None]:
     if seed is None:
         return [None] * size
-    if isinstance(seed, list | tuple) or (isinstance(seed, np.ndarray) and seed.ndim > 0):
+    many = isinstance(seed, Sequence) and not isinstance(seed, str | bytes | bytearray)
+    if many or (isinstance(seed, np.ndarray) and seed.ndim > 0):
         if len(seed) != size:
             raise ValueError(f"seed must have one entry for each of {size} lanes, got {len(seed)}")
         return [None if s is None else checked_seed(s) for s in seed]
