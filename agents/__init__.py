@@ -1,10 +1,14 @@
 """Controllers, trained policies, and what makes and judges them.
 
-`load` needs the extra rbgym[agents]; neither imports anything before it is called.
+`load` needs the extra rbgym[agents]; neither it nor `rollout` imports anything before it is called.
+A module is imported when it is first used: `rbgym.agents.controllers`.
 """
 
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 
 def load(name: str | Path, *, unpickle: str | None = None) -> Any:
@@ -19,3 +23,12 @@ def rollout(networks: Any, env_id: str, **arguments: Any) -> Any:
     from rbgym.agents import rollouts
 
     return rollouts.rollout(networks, env_id, **arguments)
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> ModuleType:
+        """The module of that name, imported when it is first used: some need extras."""
+        if not name.isidentifier() or find_spec(f"{__name__}.{name}") is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return import_module(f"{__name__}.{name}")

@@ -1,9 +1,10 @@
 """Arguments that every task takes, checked: a ValueError names the argument and what is allowed."""
 
 import difflib
+import inspect
 import math
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 from gymnasium import spaces
@@ -13,6 +14,8 @@ from rbgym.arguments import count, is_number, real
 from rbgym.body import RigidBody
 from rbgym.engine import Batch
 from rbgym.quaternion import Array
+
+T = TypeVar("T")
 
 
 def named(argument: str, value: Any, names: Iterable[str]) -> None:
@@ -31,12 +34,37 @@ def hint(value: Any, known: Iterable[str]) -> str:
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
-def body_or(value: RigidBody | None, default: RigidBody) -> RigidBody:
-    """The body, or the default for None."""
+def keys(argument: str, value: Any, known: Collection[str]) -> dict[str, Any]:
+    """The mapping, or ValueError if it is none or has a key that is not known."""
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{argument} must be a dict with keys out of {list(known)}, got {value!r}")
+    for key in value:
+        if key not in known:
+            raise ValueError(
+                f"{argument} must have keys out of {list(known)}, got {key!r}{hint(key, known)}"
+            )
+    return dict(value)
+
+
+def made(argument: str, kind: Callable[..., T], value: Any) -> T:
+    """What `kind` makes of a mapping of its arguments, or ValueError for one that is unknown or
+    missing."""
+    known = inspect.signature(kind).parameters
+    given = keys(argument, value, known)
+    missing = [n for n, one in known.items() if one.default is one.empty and n not in given]
+    if missing:
+        raise ValueError(f"{argument} must have {' and '.join(missing)}, got {value!r}")
+    return kind(**given)
+
+
+def body_or(value: RigidBody | Mapping[str, Any] | None, default: RigidBody) -> RigidBody:
+    """The body, or that with the arguments in a mapping, or the default for None."""
     if value is None:
         return default
+    if isinstance(value, Mapping):
+        return made("body", RigidBody, value)
     if not isinstance(value, RigidBody):
-        raise ValueError(f"body must be a rbgym.RigidBody, got {value!r}")
+        raise ValueError(f"body must be a rbgym.RigidBody or a dict that makes one, got {value!r}")
     return value
 
 

@@ -1,6 +1,6 @@
 """The single and the vectorised attitude environment, one implementation for both."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import gymnasium as gym
@@ -49,6 +49,8 @@ class _Described:
     render_mode: str | None
     _episodes: Episodes
     _viewer: Any = None
+    # Of tasks whose observations name goals, and of no others: by it libraries know goal tasks.
+    compute_reward: Callable[..., Any]
 
     def _drawn(self) -> tuple[Any, ...] | None:
         """Pictures of the lanes; or None, and a window shows them."""
@@ -104,10 +106,6 @@ class _Described:
     def is_sparse(self) -> bool:
         """Whether the reward is other than the dense one."""
         return isinstance(self._episodes.setup.parts.reward, Weighted)
-
-    def compute_reward(self, achieved_goal: Any, desired_goal: Any, info: Any) -> Any:
-        """Reward of goals reached and asked for, of tasks whose observations name goals."""
-        raise NotImplementedError
 
     def _presented(self, rows: Observation) -> Any:
         """What the user gets of the kernel's rows."""
@@ -474,7 +472,8 @@ def _masked_lanes(options: dict[str, Any] | None, size: int) -> NDArray[np.intp]
 def _lane_seeds(seed: Any, size: int) -> list[int | None]:
     if seed is None:
         return [None] * size
-    if isinstance(seed, list | tuple) or (isinstance(seed, np.ndarray) and seed.ndim > 0):
+    many = isinstance(seed, Sequence) and not isinstance(seed, str | bytes | bytearray)
+    if many or (isinstance(seed, np.ndarray) and seed.ndim > 0):
         if len(seed) != size:
             raise ValueError(f"seed must have one entry for each of {size} lanes, got {len(seed)}")
         return [None if s is None else checked_seed(s) for s in seed]
@@ -487,9 +486,10 @@ def vectorised(single: type[AttitudeEnv]) -> type[AttitudeVectorEnv]:
     name = single.__name__.removesuffix("Env") + "VectorEnv"
     space = {
         "task": single.task,
-        "compute_reward": single.compute_reward,
         "__module__": single.__module__,
         "__qualname__": name,
         "__doc__": f"Many lanes of `{single.__name__}`, stepped together.",
     }
+    if single.task.split:
+        space["compute_reward"] = single.compute_reward
     return type(name, (AttitudeVectorEnv,), space)

@@ -1,6 +1,7 @@
 """Info dictionaries that cost nothing until they are read."""
 
 from collections.abc import Iterator
+from copy import deepcopy
 from typing import Any, Protocol
 
 import numpy as np
@@ -30,9 +31,9 @@ _EMPTY = _Empty()
 class LazyInfo(dict[str, Any]):
     """An info dictionary whose entries are worked out when they are first read.
 
-    It behaves like the plain dictionary with all entries; copying and pickling make it one. Only
-    what reads a dictionary's memory, as `json` does, sees no more than what was read before: give
-    it a `copy()`.
+    It behaves like the plain dictionary with all entries; `copy()` and pickling make it one, a deep
+    copy is as late as itself. Only what reads a dictionary's memory, as `json` does, sees no more
+    than what was read before: give it a `copy()`.
     """
 
     __slots__ = ("_source",)
@@ -117,6 +118,13 @@ class LazyInfo(dict[str, Any]):
 
     def __repr__(self) -> str:
         return repr(dict(self.items()))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "LazyInfo":
+        # The source is shared, as it hands out nothing by which it could be written to.
+        memo[id(self)] = copy = LazyInfo(self._source)
+        for key, value in dict.items(self):
+            copy[key] = deepcopy(value, memo)
+        return copy
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (dict, (dict(self.items()),))

@@ -1,7 +1,7 @@
 """The hooks of every task: arguments turned into parts. ValueErrors name what is allowed."""
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from rbgym.arguments import is_number, number, positive
 from rbgym.body import RigidBody
 from rbgym.envs.actuators.mounting import Differing
-from rbgym.envs.arguments import floats, hint
+from rbgym.envs.arguments import floats, hint, keys
 from rbgym.envs.parts.disturbances import Calm, Pushed
 from rbgym.envs.parts.endings import Ends, KeepOut
 from rbgym.envs.parts.goals import Axis, Rest, Spin, Target
@@ -30,18 +30,6 @@ def triple(values: ArrayLike) -> Vector:
     """Three floats."""
     x, y, z = (float(v) for v in np.asarray(values, dtype=float))
     return (x, y, z)
-
-
-def _keys(argument: str, value: Any, known: Collection[str]) -> dict[str, Any]:
-    """The mapping, or ValueError if it is none or has a key that is not known."""
-    if not isinstance(value, Mapping):
-        raise ValueError(f"{argument} must be a dict with keys out of {list(known)}, got {value!r}")
-    for key in value:
-        if key not in known:
-            raise ValueError(
-                f"{argument} must have keys out of {list(known)}, got {key!r}{hint(key, known)}"
-            )
-    return dict(value)
 
 
 def _number(argument: str, value: Any, low: float, high: float) -> float:
@@ -76,7 +64,7 @@ def start(
     ranges: what fields may be, where they are neither angles nor rates.
     """
     rate_limit = ends.rate
-    given = _keys("initial", {} if initial is None else initial, default._fields)
+    given = keys("initial", {} if initial is None else initial, default._fields)
     for name, value in given.items():
         label = f"initial[{name!r}]"
         if name in ranges:
@@ -129,7 +117,7 @@ def reward(
             )
         weights = REWARDS[value]
     else:
-        weights = _keys("reward", value, TERM_NAMES)
+        weights = keys("reward", value, TERM_NAMES)
     numbers = [_number(f"reward[{n!r}]", weights.get(n, 0.0), -1e9, 1e9) for n in TERM_NAMES]
     used = [n for n, weight in enumerate(numbers) if weight]
     terms = TERM_NAMES[: used[-1] + 1] if used else ()
@@ -145,7 +133,7 @@ def sensor(value: Mapping[str, float] | None) -> Noisy | Perfect:
     """Standard deviations of the measurement."""
     if value is None:
         return Perfect()
-    given = _keys("sensor", value, Noisy._fields)
+    given = keys("sensor", value, Noisy._fields)
     return Noisy(*(_number(f"sensor[{n!r}]", given.get(n, 0.0), 0.0, 1.0) for n in Noisy._fields))
 
 
@@ -185,13 +173,13 @@ def termination(value: Any, ends: Ends, goal: Any) -> Ends | KeepOut:
             f"termination must be 'none', a dict or a callable, got {value!r}"
             f"{hint(value, ['none'])}"
         )
-    given = _keys("termination", value, ("rate_limit", "keep_out"))
+    given = keys("termination", value, ("rate_limit", "keep_out"))
     if "rate_limit" in given:
         rate = _number("termination['rate_limit']", given["rate_limit"], 1e-9, ends.rate)
         ends = ends._replace(rate=rate)
     if "keep_out" not in given:
         return ends
-    cone = _keys("termination['keep_out']", given["keep_out"], ("axis", "direction", "half_angle"))
+    cone = keys("termination['keep_out']", given["keep_out"], ("axis", "direction", "half_angle"))
     label = "termination['keep_out']"
     missing = {"axis", "direction", "half_angle"} - set(cone)
     if missing:
@@ -230,7 +218,7 @@ def disturbance(value: Any, has_weight: bool) -> tuple[Calm | Pushed, CircularOr
     """The torque beside the commanded one, the orbit, and the largest torque of both [N m]."""
     if value is None or callable(value):
         return Calm(), None, np.zeros(3)
-    given = _keys("disturbance", value, ("constant", "white_noise", "gravity_gradient"))
+    given = keys("disturbance", value, ("constant", "white_noise", "gravity_gradient"))
     orbit = None
     if "gravity_gradient" in given:
         if has_weight:
@@ -263,7 +251,7 @@ def randomization(
     value: Mapping[str, float] | None, body: RigidBody, mgl: float, limits: Array
 ) -> tuple[Spread | Nominal, Differing | None]:
     """Half-widths of the factors drawn for each episode: of the body, and of the actuator."""
-    given = _keys("randomization", {} if value is None else value, (*_OF_BODY, *_OF_ACTUATOR))
+    given = keys("randomization", {} if value is None else value, (*_OF_BODY, *_OF_ACTUATOR))
     inertia, mass, gravity, torque = (
         _number(f"randomization[{n!r}]", given.get(n, 0.0), 0.0, 0.9) for n in _OF_BODY
     )

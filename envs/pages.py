@@ -136,9 +136,11 @@ def _arguments(task: Any) -> str:
     limit = "torque_limit [N m], " if task.actuator.uses_limits else ""
     return (
         f"integrator ({which}), dt ({task.dt:g} s), substeps ({task.substeps}),\n"
-        f"body (a RigidBody){mgl}, {limit}torque_scale,\n"
+        f"body (a RigidBody, or a dict of its arguments){mgl},\n{limit}torque_scale,\n"
         "projection, difficulty (easy, medium or hard), actuator: see docs/actuators.md, and the\n"
         "hooks reward, observation, sensor, termination, disturbance, randomization: see\n"
         f"docs/hooks.md. render_mode: see docs/rendering.md. initial: dict with any of\n{start}\n"
-        f"(angles in rad, rates in rad/s, lengths in m){preview}."
+        f"(angles in rad, rates in rad/s, lengths in m){preview}.\n"
+        "Another dt changes neither max_episode_steps nor the steps that success takes, so an\n"
+        "episode lasts another time: see docs/hooks.md."
     )

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 class Snapshot:
-    """The invariants, reward terms and flags of one instant, computed when asked for."""
+    """The invariants, reward terms and flags of one instant, computed when asked for.
+
+    What it hands out is the asker's own: any number of infos may read one snapshot.
+    """
 
     __slots__ = ("_copied", "_episodes", "_failed", "_kept", "_measured")
 
@@ -48,7 +51,7 @@ class Snapshot:
         return self._episodes.setup
 
     def _row(self, row: int) -> Array:
-        return self._rows()[:, row - self._episodes.kept_from].reshape(-1)[: self.size]
+        return self._rows()[:, row - self._episodes.kept_from].flatten()[: self.size]
 
     def _rows(self) -> Array:
         return self._kept.reshape(len(self._kept), -1, physics.LANES)
@@ -99,7 +102,7 @@ class Snapshot:
 
     def __getitem__(self, key: str) -> Any:
         if key in ("energy", "angular_momentum"):
-            return self._measure()[key]
+            return self._measure()[key].copy()
         if key in self._setup.actuator.effector.state_keys():
             return self._beyond()[key]
         if key == "contacts":
@@ -117,7 +120,7 @@ class Snapshot:
         if key == "reward_terms":
             return {n: self._row(layout.TERMS + j) for j, n in enumerate(self._setup.terms)}
         if key == "integration_failed":
-            return np.zeros(self.size, dtype=bool) if self._failed is None else self._failed
+            return np.zeros(self.size, bool) if self._failed is None else self._failed.copy()
         if key == "is_success":
             return self._row(layout.STREAK) >= self._setup.settled_steps
         raise KeyError(key)

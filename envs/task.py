@@ -142,7 +142,7 @@ class Task:
         integrator: str | integrators.Integrator | None = None,
         dt: float | None = None,
         substeps: int | None = None,
-        body: RigidBody | None = None,
+        body: RigidBody | Mapping[str, Any] | None = None,
         mgl: float | None = None,
         torque_limit: ArrayLike | None = None,
         torque_scale: float = 1.0,

@@ -21,14 +21,20 @@ def real(name: str, value: ArrayLike, allowed: str = "real numbers", kinds: str 
     kinds: of NumPy's dtypes; with "b" truth values are numbers too.
     """
     try:
-        # Not np.asarray alone, which would take what a mask hides.
-        array = np.ma.asarray(value) if isinstance(value, np.ma.MaskedArray) else np.asarray(value)
+        array = np.asarray(value)
     except Exception as error:  # what an object raises that cannot be made an array is its own
         raise ValueError(f"{name} must be {allowed}, got {value!r}") from error
-    if array.dtype.kind not in kinds or np.ma.is_masked(array):
+    if array.dtype.kind not in kinds or _hides(value):
         raise ValueError(f"{name} must be {allowed}, got {value!r}")
     with np.errstate(over="ignore"):  # of a longer float: infinite
         return np.asarray(array, dtype=np.float64)
+
+
+def _hides(value: Any) -> bool:
+    """Whether a mask hides something that np.asarray takes."""
+    if isinstance(value, list | tuple):
+        return any(map(_hides, value))
+    return isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value)
 
 
 def finite(name: str, value: ArrayLike, *shapes: tuple[int, ...]) -> Array:

@@ -34,7 +34,10 @@ def flight(**more):
 
 
 REFUSED = {
-    "inertia": [lambda: rbgym.RigidBody(MASKED), lambda: rbgym.RigidBody.cone(1.0, 1.0, 1e200)],
+    "inertia": [
+        lambda: rbgym.RigidBody(MASKED), lambda: rbgym.RigidBody.cone(1.0, 1.0, 1e200),
+        lambda: rbgym.RigidBody([np.ma.array((2, 0, 0), mask=(0, 1, 0)), (0, 3, 0), (0, 0, 4)]),
+    ],
     "parts": [
         lambda: rbgym.compound(3.0), lambda: rbgym.compound(["text"]),
         lambda: rbgym.compound([(BODY, (0, 0, 0), None, 1)]),

@@ -10,12 +10,14 @@ pytest.importorskip("stable_baselines3")
 
 from gymnasium.vector import AutoresetMode
 from stable_baselines3 import PPO, SAC
+from stable_baselines3.common.env_checker import check_env
 from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 from stable_baselines3.her.her_replay_buffer import HerReplayBuffer
 
 from goal_line import GoalLine, LazyInfo
 from rbgym.agents.sb3 import VectorEnvAdapter, make_sb3_env
+from rbgym.registration import ENVIRONMENTS
 
 BOTH_MODES = [AutoresetMode.SAME_STEP, AutoresetMode.DISABLED]
 
@@ -23,6 +25,15 @@ BOTH_MODES = [AutoresetMode.SAME_STEP, AutoresetMode.DISABLED]
 def sync(env_id: str, n: int, mode: AutoresetMode, **kwargs: Any) -> VectorEnvAdapter:
     made = gym.make_vec(env_id, n, "sync", vector_kwargs={"autoreset_mode": mode}, **kwargs)
     return VectorEnvAdapter(made)
+
+
+@pytest.mark.parametrize("env_id", ENVIRONMENTS)
+def test_stable_baselines_checker_has_nothing_to_say(env_id):
+    env, many = gym.make(env_id).unwrapped, gym.make_vec(env_id, 2)
+    check_env(env)  # a warning would be an error
+    # By this method libraries know goal tasks.
+    has_goals = isinstance(env.observation_space, gym.spaces.Dict)
+    assert hasattr(env, "compute_reward") == hasattr(many, "compute_reward") == has_goals
 
 
 @pytest.fixture

@@ -77,7 +77,8 @@ def simulate(
 ) -> None:
     """Simulate one rigid body and report how its invariants drift.
 
-    Several integrators stand side by side. Exit status 1 if one of them cannot solve a step.
+    Several integrators stand side by side. Of the momentum of a heavy top only the vertical part is
+    an invariant. Exit status 1 if an integrator cannot solve a step.
     """
     import rbgym
     from rbgym.agents import reports
@@ -98,7 +99,7 @@ def simulate(
     )
     if csv:
         reports.write_trajectories(trajectories, csv)
-    _show(names, trajectories, as_json)
+    _show(names, trajectories, bool(mgl), as_json)
     if plot:
         _draw(names, trajectories, dt, plot)
     for message in failed:
@@ -118,18 +119,19 @@ def _draw(names: list[str], trajectories: dict[str, Any], dt: float, path: Path)
         save(rbgym.plot.drifts(trajectories, f"dt = {dt} s"), path)
 
 
-def _show(names: list[str], trajectories: dict[str, Any], as_json: bool) -> None:
+def _show(names: list[str], trajectories: dict[str, Any], weight: bool, as_json: bool) -> None:
     """The drift: of one integrator all of it, of several side by side; null for one without."""
     from rbgym.agents import reports
 
-    if len(names) == 1:
-        trajectory = trajectories[names[0]]
-        reports.print_json(trajectory.drift()) if as_json else reports.print_drift(trajectory)
-    elif as_json:
-        drifts = {name: trajectory.drift() for name, trajectory in trajectories.items()}
-        reports.print_json({name: drifts.get(name) for name in names})
+    drifts = {name: reports.drift_of(one, weight) for name, one in trajectories.items()}
+    first = next(iter(drifts))
+    if as_json:
+        found = {name: drifts.get(name) for name in names}
+        reports.print_json(found if len(names) > 1 else drifts[first])
+    elif len(names) == 1:
+        reports.print_drift(trajectories[first], drifts[first])
     else:
-        reports.print_drifts(trajectories)
+        reports.print_drifts(trajectories[first], drifts)
 
 
 def _recorded_every(steps: int, given: int | None) -> int:

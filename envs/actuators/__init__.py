@@ -26,7 +26,7 @@ from rbgym.envs.actuators.models import (
 from rbgym.envs.actuators.mounting import Alike, Differing
 from rbgym.envs.actuators.setting import Effector, Setting
 from rbgym.envs.actuators.stages import Delay, Lag, Thrusters
-from rbgym.envs.arguments import hint
+from rbgym.envs.arguments import hint, made
 from rbgym.integrators import Integrator, get, names
 from rbgym.integrators.free_scale import REFERENCE, FreeScale
 from rbgym.quaternion import Array
@@ -163,12 +163,7 @@ def _listed(value: Any) -> list[Any]:
 def _made(name: Any, numbers: Any) -> Any:
     if name not in NAMES:
         raise ValueError(f"actuator must be one of {list(NAMES)}, got {name!r}{hint(name, NAMES)}")
-    if not isinstance(numbers, Mapping):
-        raise ValueError(f"actuator[{name!r}] must be a dict of its numbers, got {numbers!r}")
-    try:
-        return NAMES[name](**numbers)
-    except TypeError as error:
-        raise ValueError(f"actuator[{name!r}]: {error}") from None
+    return made(f"actuator[{name!r}]", NAMES[name], numbers)
 
 
 def scheme_for(integrator: str | Integrator, effector: Effector) -> Integrator:

@@ -80,7 +80,17 @@ class ReactionWheels(Effector):
         object.__setattr__(self, "axes", tuple(tuple(row) for row in axes.tolist()))
 
     @classmethod
-    def pyramid(cls, cant: float = math.asin(3.0**-0.5), **numbers: Any) -> Self:
+    def pyramid(
+        cls,
+        cant: float = math.asin(3.0**-0.5),
+        *,
+        inertia: float = inertia,
+        torque: float = torque,
+        momentum: float = momentum,
+        viscous: float = viscous,
+        coulomb: float = coulomb,
+        start: float = start,
+    ) -> Self:
         """Four wheels about the z axis, their axes raised from the xy plane by `cant` [rad].
 
         At the default, 35.26 degrees, all directions have the same torque.
@@ -88,7 +98,8 @@ class ReactionWheels(Effector):
         if not 0 < number(cant) < math.pi / 2:
             raise ValueError(f"ReactionWheels.pyramid: cant must be in (0, pi/2), got {cant!r}")
         c, s = math.cos(cant), math.sin(cant)
-        return cls(((c, 0.0, s), (0.0, c, s), (-c, 0.0, s), (0.0, -c, s)), **numbers)
+        axes = (c, 0.0, s), (0.0, c, s), (-c, 0.0, s), (0.0, -c, s)
+        return cls(axes, inertia, torque, momentum, viscous, coulomb, start)
 
     @property
     def matrix(self) -> Array:

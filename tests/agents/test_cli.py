@@ -161,13 +161,15 @@ def test_train_takes_hyperparameters_and_arguments_of_the_environment(tmp_path):
         "RigidTop-v0:\n  n_envs: 4\n  n_timesteps: 256\n  policy: MlpPolicy\n  n_steps: 32\n"
         '  batch_size: 64\n  normalize: true\n  policy_kwargs: "dict(net_arch=[8, 8])"\n'
     )
-    chosen = ("--hyperparameters", yaml, "--set", "n_epochs=2", "--env-arg", "integrator=akw")
+    body = {"inertia": [6, 8, 3], "center_of_mass": [0, 0, 0.5]}
+    arguments = ("--env-arg", "integrator=akw", "--env-arg", f"body={json.dumps(body)}")
+    chosen = ("--hyperparameters", yaml, "--set", "n_epochs=2", *arguments)
     out = tmp_path / "run"
     run("train", "RigidTop-v0", "--out", out, "--no-progress", *chosen, "--evaluate-every", 0)
     config = json.loads((out / "config.json").read_text())
     assert config["hyperparameters"]["policy_kwargs"] == {"net_arch": [8, 8]}
     assert config["hyperparameters"]["n_epochs"] == 2
-    assert config["env_kwargs"] == {"integrator": "akw"}
+    assert config["env_kwargs"] == {"integrator": "akw", "body": body}
     assert "config.json" in {file.name for file in out.iterdir()}
 
 

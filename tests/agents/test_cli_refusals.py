@@ -65,6 +65,7 @@ WRONG = [
     ("train RigidTop-v0", "--set", ["gamma=7", "gae_lambda=-1"], "must be from 0 to 1, got"),
     ("train RigidTop-v0", "--env-arg", ["dt=-1"], "dt must be a positive finite number"),
     ("train RigidTop-v0", "--env-arg", ["difficulti=1"], "did you mean 'difficulty'"),
+    ("train RigidTop-v0", "--env-arg", ["body={}"], "body must have inertia, got"),
     ("train RigidTop-v0", "--checkpoint-every", ["-1"], "checkpoint_every must not be negative"),
     ("train RigidTop-v0", "--evaluate-every", ["-1"], "evaluate_every must not be negative"),
     ("train RigidTop-v0", "--threads", ["0"], "threads must be a positive integer"),

@@ -128,6 +128,19 @@ def test_several_integrators_stand_side_by_side_with_the_drift_of_each():
     assert shown == {k: pytest.approx(d["energy"]["max"], rel=0.05) for k, d in both.items()}
 
 
+@pytest.mark.parametrize("mgl", [0, 20])
+@pytest.mark.parametrize("schemes", [("quat_em",), ("quat_em", "akw")])
+def test_only_what_the_exact_motion_conserves_has_a_drift(mgl, schemes):
+    chosen = (*(part for name in schemes for part in ("-i", name)), "--mgl", mgl, "--steps", 40)
+    found = json.loads(run("simulate", *chosen, "--json").stdout)
+    free = ["angular_momentum"] if mgl == 0 else []
+    for drift in found.values() if len(schemes) > 1 else [found]:
+        assert list(drift) == ["energy", *free, "vertical_momentum", "quaternion_norm"]
+        assert max(one["max"] for one in drift.values()) < 1e-13
+    words = run("simulate", *chosen).stdout.replace("_", " ")
+    assert ("angular momentum" in words) == bool(free)
+
+
 def test_the_table_of_several_motions_names_the_integrator_of_each_line(tmp_path):
     file = tmp_path / "motion.csv"
     run("simulate", "-i", "akw", "-i", "imid", "--steps", 3, "--csv", file)

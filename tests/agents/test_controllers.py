@@ -1,11 +1,14 @@
 """Classical controllers: one interface, the envs that each is for, torque had from coils."""
 
+import subprocess
+import sys
 from inspect import signature
 
 import gymnasium as gym
 import numpy as np
 import pytest
 
+import rbgym.agents
 from rbgym import RigidBody
 from rbgym.agents import controllers
 from rbgym.agents.controllers.lqr_rest import UprightLQR
@@ -212,3 +215,14 @@ def test_rates_damped_by_coils_only_lose_momentum():
     # Where it is along the field the torque, held for a second, takes none.
     assert (np.diff(sizes, axis=0) < 1e-4 * sizes[0]).all()
     assert np.median(sizes[-1] / sizes[0]) < 0.6
+
+
+def test_a_module_of_the_agents_is_imported_when_it_is_first_used():
+    code = (
+        "import sys, rbgym.agents as agents; before = set(sys.modules); "
+        "agents.controllers.names(), agents.rollouts.rollout; "
+        "assert not {'rbgym.agents.controllers', 'rbgym.agents.rollouts'} & before"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+    for name in ("controler", "__wrapped__", "controllers.pd"):
+        assert not hasattr(rbgym.agents, name)

@@ -8,6 +8,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from family import SLEW, at, make, many
+from rbgym.body import RigidBody
 from rbgym.envs.checks import check_vector_env
 from rbgym.quaternion import conjugate, multiply, rotate
 
@@ -235,6 +236,30 @@ def test_named_hooks_together_keep_single_and_vector_alike():
     assert again.observation_space.shape == (9,)
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"inertia": [0.2, 0.3, 0.4]},
+        {"inertia": [[0.3, 0.01, 0.0], [0.01, 0.3, 0.0], [0.0, 0.0, 0.2]], "mass": 2.0},
+        {"inertia": [0.2, 0.3, 0.1], "mass": 2.0, "center_of_mass": [0.0, 0.0, 0.1]},
+    ],
+)
+def test_a_body_may_be_plain_data(arguments):
+    env_id = "RigidTop-v0" if "center_of_mass" in arguments else SLEW
+    body = RigidBody(**arguments)
+    made = gym.make(env_id, body=arguments)
+    assert made.unwrapped.body == body
+    again = gym.make(gym.envs.registration.EnvSpec.from_json(made.spec.to_json()))
+    assert again.unwrapped.body == body
+    assert many(env_id, 2, body=arguments).body == body
+    stepped = []
+    for given in (arguments, body):
+        env = make(env_id, body=given)
+        env.reset(seed=1)
+        stepped.append(env.step(np.ones(3))[0])
+    np.testing.assert_array_equal(*stepped)
+
+
 @pytest.mark.parametrize("reward", ["dense", "sparse"])
 def test_goals_are_rewarded_alike_one_by_one_and_in_a_batch(reward):
     env = many("AttitudeReach-v0", n=256, initial={"angle": 0.2}, reward=reward)
@@ -269,6 +294,11 @@ def test_goals_are_rewarded_alike_one_by_one_and_in_a_batch(reward):
         ("RigidTop-v0", {"disturbance": {"gravity_gradient": 0.1}}, "a body with weight"),
         (SLEW, {"randomization": {"inertia": 1.5}}, r"randomization\['inertia'\] must be in"),
         (SLEW, {"initial": {"least_angle": 2.0, "angle": 1.0}}, "must be at most angle"),
+        (SLEW, {"body": {"inertial": [1, 1, 1]}}, r"\['inertia', 'mass', 'center_of_mass'\], got"),
+        (SLEW, {"body": {"mass": 1.0}}, "body must have inertia, got {'mass': 1.0}"),
+        (SLEW, {"body": {"inertia": [1, 1, 1], "mass": -1}}, "mass must be"),
+        (SLEW, {"body": [1, 1, 1]}, "body must be a rbgym.RigidBody or a dict"),
+        ("RigidTop-v0", {"body": {"inertia": [1, 1, 1]}}, "body must have its center_of_mass"),
         (SLEW, {"mgl": 1.0}, "left out for a free body"),
         (SLEW, {"termination": {"rate_limit": 9.0}}, "rate_limit"),
         (

@@ -1,5 +1,7 @@
 """What a reset begins, and what a refused one leaves alone."""
 
+from collections import deque
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -20,6 +22,17 @@ def test_lanes_without_a_seed_of_their_own_differ():
     assert np.array_equal(first[0], second[0])
     everyone, _ = vector().reset(seed=[None] * 4)
     assert len(np.unique(everyone, axis=0)) == 4
+
+
+def test_seeds_may_be_any_sequence_of_integers_but_text():
+    expected, _ = vector().reset(seed=[0, 1, 2, 3])
+    for seeds in (range(4), (0, 1, 2, 3), np.arange(4), deque(range(4)), 0):
+        assert np.array_equal(vector().reset(seed=seeds)[0], expected)
+    for seeds in ("0123", b"0123", bytearray(4), {0, 1, 2, 3}):
+        with pytest.raises(ValueError, match="seed must be an integer"):
+            vector().reset(seed=seeds)
+    with pytest.raises(ValueError, match="one entry for each of 4 lanes, got 3"):
+        vector().reset(seed=range(3))
 
 
 def test_a_refused_reset_changes_nothing():
