@@ -178,6 +178,7 @@ def compiled(function: F) -> F:
     if hasattr(dispatcher, "_cache"):  # not with NUMBA_DISABLE_JIT
         _SOURCES.unchanged()  # that it looks now, just after the import of what will be compiled
         machine_code.keep(dispatcher, _SOURCES.digest, _SOURCES.unchanged)
+        machine_code.stand_alone(dispatcher)
         dispatcher._cache.save_overload = _saving_only_own(dispatcher._cache.save_overload)
     return dispatcher  # type: ignore[no-any-return]
 

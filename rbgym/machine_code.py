@@ -7,6 +7,7 @@ a digest tells whether it is whole. What is not right is compiled anew.
 """
 
 import contextlib
+import copy
 import hashlib
 import os
 import pickle
@@ -18,6 +19,8 @@ from typing import Any
 
 import llvmlite
 from numba.core import config
+from numba.core.codegen import JITCPUCodegen
+from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
 _DIGEST = hashlib.sha256().digest_size  # bytes
@@ -91,6 +94,33 @@ def keep(dispatcher: Any, digest: str, known: Callable[[], bool]) -> None:
     )
     beginning = Path(cache.cache_path) / file._index_name.removesuffix(".nbi")
     cache._cache_file = MachineCode(beginning, made_of, known)
+
+
+def stand_alone(dispatcher: Any) -> None:
+    """Run the machine code of a dispatcher as every process will load it.
+
+    A function that stays out of its callers is compiled by itself and again within each of them,
+    to other last bits. A process that has compiled them all runs the first that it finds; one that
+    loads a file, the one therein. So all code is loaded, whoever made it, each into an engine that
+    knows of no other.
+    """
+    compiler, kept = dispatcher._compiler, dispatcher._cache._impl
+    compile_here, reduced = compiler.compile, list[Any]()
+
+    def compile_and_load(*args: Any) -> Any:
+        made = compile_here(*args)
+        reduced[:] = [made._reduce()]
+        return _loaded(made.target_context, reduced[0])
+
+    compiler.compile = compile_and_load
+    kept.reduce = lambda _: reduced.pop()  # called for each result just after it was made
+    kept.rebuild = _loaded
+
+
+def _loaded(target_context: Any, parts: tuple[Any, ...]) -> Any:
+    alone = copy.copy(target_context)
+    alone._internal_codegen = JITCPUCodegen("rbgym")  # type: ignore[no-untyped-call]
+    return CompileResult._rebuild(alone, *parts)  # type: ignore[no-untyped-call]
 
 
 def tell(reason: str, advice: str = "NUMBA_CACHE_DIR names another folder") -> None:

@@ -66,6 +66,7 @@ REFUSED = {
     ],
     "renormalise_every": [lambda: flight(renormalise_every=np.zeros(3))],
     "projection": [lambda: simulate(projection=np.ones(3)), lambda: gym.make(ID, projection="no")],
+    "k": [lambda: simulate(potential=rbgym.GravityGradient(1e308))],
     "potential.mgl": [lambda: potentials.checked(rbgym.HeavyTop("1"))],
     "potential.axis": [lambda: potentials.checked(rbgym.HeavyTop(1.0, [1j, 0, 0]))],
     "potential.sign": [

@@ -96,7 +96,7 @@ def setup_of(
         if not (math.isfinite(value) and value >= least):
             allowed = "finite" if least < 0 else "finite and not negative"
             raise ValueError(f"{name} must be {allowed}, got {value!r}")
-    scene = env or FREE
+    scene = _known(env or FREE)
     own = Setup().schemes if scene == FREE else (OWN,)
     count = max(len(schemes), len(policies), 0 if schemes or policies else len(own))
     if count > MOST:
@@ -148,12 +148,16 @@ def _free(setup: Setup, k: int) -> Run:
     )
 
 
-def _task(setup: Setup, k: int) -> Run:
-    if setup.scene not in gym.registry:
+def _known(scene: str) -> str:
+    """The scene, or a ValueError if there is none of that name."""
+    if scene != FREE and scene not in gym.registry:
         known = [FREE, *ENVIRONMENTS]
-        raise ValueError(
-            f"env must be one of {known}, got {setup.scene!r}{hint(setup.scene, known)}"
-        )
+        raise ValueError(f"env must be one of {known}, got {scene!r}{hint(scene, known)}")
+    return scene
+
+
+def _task(setup: Setup, k: int) -> Run:
+    _known(setup.scene)
     own: dict[str, Any] = {"substeps": setup.substeps} if setup.substeps else {}
     if setup.schemes[k] != OWN:
         own["integrator"] = setup.schemes[k]

@@ -66,7 +66,11 @@ def parameters(potential: Any, body: RigidBody) -> list[float]:
         case SoftWall(sign, axis):
             return [float(sign), *(body.principal_rotation.T @ np.asarray(axis))]
         case GravityGradient(k, direction):
-            return [*(3.0 * k * body.moments), *direction]
+            with np.errstate(over="ignore"):
+                slopes = 3.0 * k * body.moments
+            if not np.isfinite(slopes).all():
+                raise ValueError(f"k must be so small that 3 k J is finite, got {k!r}")
+            return [*slopes, *direction]
         case CircularOrbit(rate, direction, normal):
             return [*direction, *(rate * np.asarray(normal))]
     return []

@@ -110,7 +110,7 @@ WRONG = [
     ("card RigidTop-v0", "--out", ["file/x"], "must be a folder"),
     ("card RigidTop-v0", "--env-arg", ["render_mode=human"], "must not name render_mode"),
     ("card RigidTop-v0", "--env-arg", ["integrator=akv"], "did you mean 'akw'"),
-    ("view", "--env", ["CartPole-v7"], "doesn't exist"),
+    ("view", "--env", ["CartPole-v7", "RigidTop"], "env must be one of"),
     ("view", "--integrator", ["akv", "akw -i imid -i trap -i rrr"], "integrator"),
     ("view --env RigidTop-v0", "--policy", ["pid"], "did you mean 'pd'"),
     ("view", "--policy", ["pd"], "policy must be left out without an env"),
