@@ -231,7 +231,9 @@ class Episodes:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self.commands = self.commands.copy()  # what came with a pickle may be for reading only
+        # What came with a pickle may be for reading only.
+        self.commands = self.commands.copy()
+        self._outcome = self._outcome and self._new_outcome()
 
     def outputs(self) -> Outputs:
         """Where a step writes."""

@@ -89,3 +89,14 @@ def test_a_copy_goes_on_as_the_original_from_the_beginning_of_a_cache_line(copie
         one, other = (e.step(np.full((20, 3), value))[0] for e in (env, twin))
         np.testing.assert_array_equal(one, other)
     np.testing.assert_array_equal(env.reset(seed=9)[0], twin.reset(seed=9)[0])
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, by_buffers])
+def test_a_copy_of_a_single_environment_steps_beside_it(copied):
+    env = gym.make(SLEW).unwrapped
+    env.reset(seed=4)
+    twin = copied(env)
+    for value in (0.3, -0.8):
+        one, other = (e.step(np.full(3, value))[:2] for e in (env, twin))
+        np.testing.assert_array_equal(one[0], other[0])
+        assert one[1] == other[1]
