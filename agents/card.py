@@ -1,5 +1,6 @@
 """The benchmark card of a task: controllers and policies side by side, on the same start states."""
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -60,13 +61,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Card:
-    """The rows of a task by name, best first."""
+    """The rows of a task by name, best first. env_kwargs: arguments of the env for every row."""
 
     env_id: str
     rows: Mapping[str, Row]
+    env_kwargs: Mapping[str, Any] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        """Without the episodes, ready for JSON."""
+        """Without the episodes, ready for JSON; arguments that are no plain data by their repr."""
         rows = {
             name: {
                 "merits": {category: vars(found) for category, found in row.merits.items()},
@@ -75,12 +77,20 @@ class Card:
             }
             for name, row in self.rows.items()
         }
-        return {"env_id": self.env_id, "rows": rows}
+        told = {name: _plain(value) for name, value in self.env_kwargs.items()}
+        return {"env_id": self.env_id, "env_kwargs": told, "rows": rows}
 
     def _repr_html_(self) -> str:
         from rbgym.agents import card_report
 
         return card_report.html(self.as_dict())
+
+
+def _plain(value: Any) -> Any:
+    try:
+        return json.loads(json.dumps(value))
+    except (TypeError, ValueError, RecursionError):
+        return repr(value)
 
 
 def in_turn(function: Callable[..., Episodes], pieces: Sequence[Piece]) -> Iterator[Episodes]:
@@ -124,7 +134,7 @@ def make_card(
     finally:
         env.close()
     best_first = sorted(rows, key=lambda name: -rows[name].merits[ALL].success_rate)
-    return Card(env_id, {name: rows[name] for name in best_first})
+    return Card(env_id, {name: rows[name] for name in best_first}, kwargs)
 
 
 def _usual(env_id: str, env: gym.Env[Any, Any]) -> list[str]:

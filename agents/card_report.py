@@ -7,6 +7,7 @@ from typing import Any
 from rbgym import html as pages
 from rbgym.agents import plots
 from rbgym.agents.card import ALL, Card
+from rbgym.agents.comparison import titled
 from rbgym.agents.run_folder import as_text, replacing
 
 HEADINGS = (
@@ -40,6 +41,16 @@ def tables(content: Mapping[str, Any]) -> list[tuple[tuple[str, ...], Rows]]:
     return [(HEADINGS, merits), (("success of starts", *categories), rates)]
 
 
+def title(content: Mapping[str, Any]) -> str:
+    """The task, and the arguments of its env."""
+    return titled(content["env_id"], content["env_kwargs"])
+
+
+def page(content: Mapping[str, Any]) -> str:
+    """`markdown` under the title."""
+    return f"# {title(content)}\n\n{markdown(content)}"
+
+
 def markdown(content: Mapping[str, Any]) -> str:
     """The card's two tables, and how its policies were trained."""
     parts = [_table(headings, rows) for headings, rows in tables(content)]
@@ -50,7 +61,7 @@ def markdown(content: Mapping[str, Any]) -> str:
 def html(content: Mapping[str, Any]) -> str:
     """The two tables for notebooks."""
     parts = [pages.table(*one) for one in tables(content)]
-    return pages.section(f"Card of {content['env_id']}", *parts)
+    return pages.section(f"Card of {title(content)}", *parts)
 
 
 def verdict(content: Mapping[str, Any]) -> str:
@@ -123,7 +134,7 @@ def write(card: Card, path: Path) -> None:
     played = {name: row.played for name, row in card.rows.items()}
     tables, figures, plot = (path.with_name(f"{path.name}.{form}") for form in _FORMS)
     with replacing(tables) as temporary:
-        temporary.write_text(f"# {card.env_id}\n\n{markdown(content)}", "utf-8")
+        temporary.write_text(page(content), "utf-8")
         with replacing(figures) as beside:
             beside.write_text(as_text(content), "utf-8")
-            plots.save(plots.card(card.env_id, played), plot)
+            plots.save(plots.card(title(content), played), plot)

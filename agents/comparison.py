@@ -27,6 +27,16 @@ class Contender(NamedTuple):
     env_kwargs: dict[str, Any]
 
 
+def titled(env_id: str, env_kwargs: Mapping[str, Any]) -> str:
+    """The env and its arguments, as a heading."""
+    return f"{env_id} ({shown_arguments(env_kwargs)})" if env_kwargs else env_id
+
+
+def shown_arguments(env_kwargs: Mapping[str, Any]) -> str:
+    """key=value, with commas between."""
+    return ", ".join(f"{key}={value}" for key, value in env_kwargs.items())
+
+
 def compare(
     targets: Sequence[str],
     env_id: str | None = None,

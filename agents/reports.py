@@ -10,7 +10,7 @@ import numpy as np
 
 from rbgym import integrators
 from rbgym.agents import controllers
-from rbgym.agents.comparison import Contender
+from rbgym.agents.comparison import Contender, shown_arguments, titled
 from rbgym.agents.evaluation import Evaluation
 from rbgym.agents.run_folder import replacing
 from rbgym.agents.terminal import print_table, styled
@@ -56,11 +56,11 @@ def _conserved(record: Mapping[str, Any]) -> Iterator[str]:
 Drift = Mapping[str, Mapping[str, float]]
 
 
-def drift_of(trajectory: Trajectory, weight: bool) -> Drift:
+def drift_of(trajectory: Trajectory) -> Drift:
     """The drift of what the exact motion conserves: the weight of a top turns its momentum, but for
     the vertical part."""
     drift = trajectory.drift()
-    return {k: e for k, e in drift.items() if not (weight and k == "angular_momentum")}
+    return {name: drift[name] for name in trajectory.conserved}
 
 
 def print_drift(trajectory: Trajectory, drift: Drift) -> None:
@@ -137,8 +137,8 @@ def print_evaluations(
 def _env_of(env_id: str, contenders: Sequence[Contender]) -> str:
     """The env, with its arguments where all contenders have the same."""
     kwargs = contenders[0].env_kwargs
-    same = kwargs and all(one.env_kwargs == kwargs for one in contenders)
-    return f"{env_id} ({_arguments(kwargs)})" if same else env_id
+    same = all(one.env_kwargs == kwargs for one in contenders)
+    return titled(env_id, kwargs if same else {})
 
 
 def _differences(env_id: str, contenders: Sequence[Contender]) -> Iterator[str]:
@@ -146,14 +146,10 @@ def _differences(env_id: str, contenders: Sequence[Contender]) -> Iterator[str]:
     differ = any(one.env_kwargs != contenders[0].env_kwargs for one in contenders)
     for one in contenders:
         if differ:
-            yield f"{one.name}: judged with {_arguments(one.env_kwargs) or 'no --env-arg'}"
+            yield f"{one.name}: judged with {shown_arguments(one.env_kwargs) or 'no --env-arg'}"
         trained = getattr(one.policy, "config", {}).get("env_id", env_id)
         if trained.rpartition(":")[2] != env_id.rpartition(":")[2]:
             yield f"{one.name}: trained for {trained}"
-
-
-def _arguments(kwargs: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key}={value}" for key, value in kwargs.items())
 
 
 def claims_as_dicts(claims: Iterable[Claim]) -> list[dict[str, Any]]:
@@ -176,11 +172,11 @@ def print_card(content: Mapping[str, Any]) -> None:
     from rbgym.agents import card_report
 
     if not styled():
-        print(card_report.markdown(content))
+        print(card_report.page(content))
         return
     (headings, merits), (of_starts, rates) = card_report.tables(content)
     dropped = (*headings[7:], "overshoot", "95 % interval", "effort")
-    print_table(content["env_id"], ("policy", *headings[1:]), merits, optional=dropped)
+    print_table(card_report.title(content), ("policy", *headings[1:]), merits, optional=dropped)
     print_table("Success by category", ("policy", *of_starts[1:]), rates)
 
 

@@ -63,7 +63,8 @@ def trajectory(run: "Trajectory") -> str:
     """Drift of the invariants as a table, beside curves of the energy error and the rates."""
     from rbgym.sparkline import sparkline
 
-    rows = [(name.replace("_", " "), e["max"], e["final"]) for name, e in run.drift().items()]
+    found = run.drift()
+    rows = [(k.replace("_", " "), found[k]["max"], found[k]["final"]) for k in run.conserved]
     drift = table(("error", "max", "final"), rows)
     worst = np.maximum(np.maximum.accumulate(run.errors()["energy"]), 1e-18)
     curves = sparkline("log10 of the largest energy error so far", run.time, [np.log10(worst)])

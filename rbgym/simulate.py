@@ -12,10 +12,11 @@ from rbgym import integrators, invariants
 from rbgym.arguments import count, finite, flag, positive, unit
 from rbgym.body import RigidBody
 from rbgym.engine import Batch, IntegrationError
-from rbgym.potentials import Potential
+from rbgym.potentials import NoPotential, Potential, keeps_vertical_momentum
 from rbgym.quaternion import Array
 
 _UNIT = 1e-6  # how far from unit length a quaternion given by a user may be
+NORM = "quaternion_norm"
 Torque = ArrayLike | Callable[[float, Array, Array], ArrayLike] | None
 
 
@@ -26,7 +27,9 @@ class Trajectory:
     time (n+1,) [s]; quaternion (n+1, 4) body to world; angular_velocity (n+1, 3) [rad/s, body];
     angular_momentum (n+1, 3) [kg m^2/s, world]; energy (n+1,) [J], kinetic plus potential.
     largest_correction: largest rotation [rad] of the energy projection; redone: steps that
-    needed the robust solver. body: what moved, None where it is not known.
+    needed the robust solver. body: what moved, None where it is not known. conserved: which of the
+    `errors` are of invariants of the exact motion, and so an integrator's; the others tell how far
+    torques moved the body's own.
     """
 
     time: Array
@@ -37,6 +40,7 @@ class Trajectory:
     largest_correction: float = 0.0
     redone: int = 0
     body: RigidBody | None = field(default=None, repr=False)
+    conserved: tuple[str, ...] = ("energy", "angular_momentum", "vertical_momentum", NORM)
 
     def errors(self) -> dict[str, Array]:
         """Error (n+1,) of each invariant at each instant, 0 at the start but for round-off.
@@ -48,7 +52,7 @@ class Trajectory:
             "energy": invariants.relative_energy_error(self.energy),
             "angular_momentum": invariants.momentum_error(self.angular_momentum),
             "vertical_momentum": invariants.vertical_momentum_error(self.angular_momentum),
-            "quaternion_norm": invariants.norm_error(self.quaternion),
+            NORM: invariants.norm_error(self.quaternion),
         }
 
     def drift(self) -> dict[str, dict[str, float]]:
@@ -116,8 +120,17 @@ def simulate(
         largest_correction=float(batch.largest_correction[0]),
         redone=int(batch.redone[0]),
         body=body,
+        conserved=_conserved(batch.potential, torque),
         **{name: np.concatenate([r[name] for r in records]) for name in records[0]},
     )
+
+
+def _conserved(potential: Potential, torque: Torque) -> tuple[str, ...]:
+    if callable(torque) or (torque is not None and np.any(torque)):
+        return (NORM,)
+    whole = ("angular_momentum",) if isinstance(potential, NoPotential) else ()
+    vertical = ("vertical_momentum",) if keeps_vertical_momentum(potential) else ()
+    return ("energy", *whole, *vertical, NORM)
 
 
 class _Schedule:

@@ -3,7 +3,16 @@
 import numpy as np
 import pytest
 
-from rbgym import Batch, HeavyTop, RigidBody, integrators, simulate
+from rbgym import (
+    Batch,
+    CircularOrbit,
+    GravityGradient,
+    HeavyTop,
+    RigidBody,
+    SoftWall,
+    integrators,
+    simulate,
+)
 from rbgym.quaternion import normalized
 
 BODY = RigidBody([[2.0, 0.2, -0.1], [0.2, 1.4, 0.15], [-0.1, 0.15, 0.9]])
@@ -79,6 +88,32 @@ def test_a_trajectory_names_its_body_and_its_drift_is_that_of_its_errors():
     np.testing.assert_allclose(errors["energy"], relative, rtol=0.0, atol=3e-16)
     for name, found in run.drift().items():
         assert found == {"max": errors[name].max(), "final": errors[name][-1]}
+
+
+@pytest.mark.parametrize(
+    ("potential", "torque"),
+    [
+        (None, None),
+        (None, np.zeros(3)),
+        (None, (0.3, -0.2, 0.5)),
+        (None, lambda t, q, w: -w),
+        (HeavyTop(1.7, (0.36, 0.48, 0.8)), None),
+        (HeavyTop(1.7, (0.36, 0.48, 0.8)), (0.3, -0.2, 0.5)),
+        (SoftWall("repulsive", (0.36, 0.48, 0.8)), None),
+        (GravityGradient(1.5, (0.0, 0.0, -1.0)), None),
+        (GravityGradient(1.5, (0.36, 0.48, 0.8)), None),
+        (CircularOrbit(0.7, (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)), None),
+    ],
+)
+def test_what_a_trajectory_calls_conserved_is_so_and_nothing_else(potential, torque):
+    run = simulate(
+        BODY, integrator="rkn4", dt=1e-3, steps=2000, potential=potential, torque=torque, **START
+    )
+    for name, found in run.drift().items():
+        if name in run.conserved:
+            assert found["max"] < 1e-6, name  # a turning direction stands still for a step
+        else:
+            assert found["max"] > 1e-3, name
 
 
 def test_rotor_momentum_may_be_given_as_an_array():

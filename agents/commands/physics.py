@@ -99,7 +99,7 @@ def simulate(
     )
     if csv:
         reports.write_trajectories(trajectories, csv)
-    _show(names, trajectories, bool(mgl), as_json)
+    _show(names, trajectories, as_json)
     if plot:
         _draw(names, trajectories, dt, plot)
     for message in failed:
@@ -119,11 +119,11 @@ def _draw(names: list[str], trajectories: dict[str, Any], dt: float, path: Path)
         save(rbgym.plot.drifts(trajectories, f"dt = {dt} s"), path)
 
 
-def _show(names: list[str], trajectories: dict[str, Any], weight: bool, as_json: bool) -> None:
+def _show(names: list[str], trajectories: dict[str, Any], as_json: bool) -> None:
     """The drift: of one integrator all of it, of several side by side; null for one without."""
     from rbgym.agents import reports
 
-    drifts = {name: reports.drift_of(one, weight) for name, one in trajectories.items()}
+    drifts = {name: reports.drift_of(one) for name, one in trajectories.items()}
     first = next(iter(drifts))
     if as_json:
         found = {name: drifts.get(name) for name in names}

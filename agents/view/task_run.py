@@ -6,7 +6,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from rbgym.agents import controllers
+from rbgym.agents import comparison, controllers
 from rbgym.agents.view.runs import Look
 from rbgym.envs.parts.goals import Target
 from rbgym.quaternion import Array
@@ -37,14 +37,12 @@ class TaskRun:
             raise ValueError("env-arg must leave out disturbance: the page pushes by it")
         self._torque = np.zeros(3)
         trained = _trained(policy, env_id, unpickle)
-        own = {} if trained is None else dict(trained.config.get("env_kwargs", {}))
-        own |= {**kwargs, "disturbance": self._disturb}
-        self._env = gym.make(env_id, disable_env_checker=True, **own)
+        own = kwargs if trained is None else comparison.own_kwargs(trained, env_id, kwargs)
+        pushed = {**own, "disturbance": self._disturb}
+        self._env = gym.make(env_id, disable_env_checker=True, **pushed)
         base: Any = self._env.unwrapped
         self._policy = trained
-        if trained is not None:
-            trained.require(env_id, self._env.observation_space)
-        elif policy != NONE:
+        if trained is None and policy != NONE:
             self._policy = controllers.make(policy, self._env)
         self.name = f"{policy}, {base.integrator}" if policy != NONE else base.integrator
         self.body, self.potential, self.dt = base.body, base.potential, base.dt
@@ -110,6 +108,4 @@ def _trained(name: str, env_id: str, unpickle: str | None) -> Any:
     """The trained policy of that name, None for a controller or nobody."""
     if name == NONE or name in controllers.names():
         return None
-    from rbgym.agents import comparison
-
     return comparison.load(name, env_id, unpickle)

@@ -52,7 +52,7 @@ def invariants(trajectory: Trajectory, title: str = "") -> Figure:
 
 @style.styled
 def drift(trajectory: Trajectory, title: str = "") -> Figure:
-    """Largest error so far of each invariant, over time [s]; it ends at the max of `drift()`.
+    """Largest error so far of what is conserved, over time [s]; it ends at the max of `drift()`.
 
     The errors are those of `Trajectory.drift`, relative where there is something to relate to. The
     marker at the end is its final error. An error of exactly zero is drawn at the bottom.
@@ -65,11 +65,16 @@ def drift(trajectory: Trajectory, title: str = "") -> Figure:
 
 @style.styled
 def drifts(trajectories: Mapping[str, Trajectory], title: str = "") -> Figure:
-    """As `drift`, of several motions by name: one panel for energy, one for momentum."""
+    """As `drift`, of several motions by name: one panel for energy, one for momentum.
+
+    That is the whole momentum if all of them conserve it, else its vertical part.
+    """
     style.named("trajectories", trajectories, Trajectory)
     figure = style.picture(9.0, 3.6, title)
     panels = figure.subplots(1, 2, sharey=True)
-    for ax, quantity in zip(panels, ("energy", "angular_momentum"), strict=True):
+    whole = all("angular_momentum" in one.conserved for one in trajectories.values())
+    momentum = "angular_momentum" if whole else "vertical_momentum"
+    for ax, quantity in zip(panels, ("energy", momentum), strict=True):
         for k, (name, one) in enumerate(trajectories.items()):
             _draw_error(ax, k, one.time, one.errors()[quantity], name)
         ax.set_title(quantity.replace("_", " "))
@@ -111,7 +116,9 @@ def _draw_motion(axes: list[Axes], run: Trajectory | Flight) -> None:
 
 
 def _draw_drift(ax: Axes, run: Trajectory) -> None:
-    for k, (name, error) in enumerate(run.errors().items()):
+    errors = run.errors()
+    for k, name in enumerate(run.conserved):
+        error = errors[name]
         largest = f"{error.max():.1e}" if error.max() else "exactly 0"
         _draw_error(ax, k, run.time, error, f"{name.replace('_', ' ')}: {largest}")
     _frame_errors(ax)

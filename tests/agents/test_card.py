@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("stable_baselines3")
 
 import rbgym.agents
+from rbgym import RigidBody
 from rbgym.agents import card_report, merits
 from rbgym.agents.card import ALL, make_card
 from rbgym.agents.cases import Episodes, play
@@ -118,7 +119,24 @@ def test_a_card_is_written_as_tables_figures_and_a_picture(tmp_path):
     assert json.loads((tmp_path / "top.json").read_text()) == json.loads(json.dumps(card.as_dict()))
     text = (tmp_path / "top.md").read_text()
     assert "| pd | 100.0 % | 67.6 - 100.0 % |" in text
+    assert text.startswith("# RigidTop-v0\n")
     assert (tmp_path / "top.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_card_names_the_arguments_of_its_environment(tmp_path):
+    kwargs = {"integrator": "akw", "substeps": 2}
+    card = make_card("RigidTop-v0", ["idle"], episodes=4, env_kwargs=kwargs)
+    card_report.write(card, tmp_path / "top")
+    assert json.loads((tmp_path / "top.json").read_text())["env_kwargs"] == kwargs
+    title = "RigidTop-v0 (integrator=akw, substeps=2)"
+    assert (tmp_path / "top.md").read_text().startswith(f"# {title}\n")
+    assert title in card._repr_html_()
+
+
+def test_arguments_of_a_card_that_are_no_plain_data_are_told_by_their_repr():
+    body = RigidBody([2.0, 3.0, 4.0])
+    card = make_card("AttitudeSlew-v0", ["idle"], episodes=4, env_kwargs={"body": body})
+    assert json.loads(json.dumps(card.as_dict()))["env_kwargs"] == {"body": repr(body)}
 
 
 def trained(folder, **changes):

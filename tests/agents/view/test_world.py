@@ -161,6 +161,15 @@ def test_a_trained_policy_flies_its_task():
     assert run.look().goal_angle < math.radians(5.0)
 
 
+def test_a_trained_policy_flies_its_task_with_other_limits_but_not_with_other_entries():
+    # The torque limit moves bounds of what is shown, which a policy does not look at.
+    run = TaskRun("AttitudeSlew-v0", "pretrained", seed=2, env_kwargs={"torque_limit": 0.03})
+    run.advance(400)
+    assert run.look().goal_angle < math.radians(5.0)
+    with pytest.raises(ValueError, match="observation"):
+        TaskRun("AttitudeSlew-v0", "pretrained", env_kwargs={"observation": "rotation_matrix"})
+
+
 def test_without_a_policy_a_task_is_the_free_motion_of_its_body():
     run = TaskRun("AttitudeSlew-v0", seed=1)
     run.push(np.array([0.0, 0.01, 0.0]))
