@@ -12,7 +12,7 @@ from rbgym import integrators, invariants
 from rbgym.arguments import count, finite, flag, positive, unit
 from rbgym.body import RigidBody
 from rbgym.engine import Batch, IntegrationError
-from rbgym.potentials import NoPotential, Potential, keeps_vertical_momentum
+from rbgym.potentials import CircularOrbit, GravityGradient, NoPotential, Potential
 from rbgym.quaternion import Array
 
 _UNIT = 1e-6  # how far from unit length a quaternion given by a user may be
@@ -128,9 +128,14 @@ def simulate(
 def _conserved(potential: Potential, torque: Torque) -> tuple[str, ...]:
     if callable(torque) or (torque is not None and np.any(torque)):
         return (NORM,)
-    whole = ("angular_momentum",) if isinstance(potential, NoPotential) else ()
-    vertical = ("vertical_momentum",) if keeps_vertical_momentum(potential) else ()
-    return ("energy", *whole, *vertical, NORM)
+    match potential:
+        case NoPotential():
+            return Trajectory.conserved
+        case GravityGradient(_, (x, y, _)) if x or y:
+            return ("energy", NORM)
+        case CircularOrbit():
+            return ("energy", NORM)
+    return ("energy", "vertical_momentum", NORM)  # V depends on the vertical alone
 
 
 class _Schedule:

@@ -30,7 +30,6 @@ __all__ = [
     "Potential",
     "SoftWall",
     "checked",
-    "keeps_vertical_momentum",
     "parameters",
     "register",
 ]
@@ -75,16 +74,6 @@ def parameters(potential: Any, body: RigidBody) -> list[float]:
         case CircularOrbit(rate, direction, normal):
             return [*direction, *(rate * np.asarray(normal))]
     return []
-
-
-def keeps_vertical_momentum(potential: Any) -> bool:
-    """Whether the world momentum along z is an invariant: V depends on no other direction."""
-    match potential:
-        case GravityGradient(_, (x, y, _)):
-            return bool(x == y == 0.0)
-        case CircularOrbit():
-            return False
-    return True
 
 
 def _finite(name: str, value: Any) -> float:

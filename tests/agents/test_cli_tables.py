@@ -176,8 +176,8 @@ def test_long_runs_record_a_hundred_thousand_instants_unless_told(monkeypatch):
 
 
 def test_a_card_is_a_table_at_a_terminal_and_markdown_in_a_pipe(at_terminal, capsys):
-    content = {"env_id": "RigidTop-v0", "env_kwargs": {}, "rows": {"pd": {"merits": {"all": MERITS, "near": MERITS},
-               "of_seeds": {}, "origin": {}}}}  # fmt: skip
+    row = {"merits": {"all": MERITS, "near": MERITS}, "of_seeds": {}, "origin": {}}
+    content = {"env_id": "RigidTop-v0", "env_kwargs": {}, "rows": {"pd": row}}
     reports.print_card(content)
     assert "| pd | 50.0 % | 9.5 - 90.5 % | 0.5° |" in capsys.readouterr().out
     at_terminal(80)
