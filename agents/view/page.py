@@ -8,6 +8,7 @@ import contextlib
 import logging
 import threading
 import time
+from collections import deque
 from typing import Any
 
 import viser
@@ -43,7 +44,7 @@ class Page:
         self._stage: Stage | None = None
         self._clock, self._saver = Clock(), Saver()
         self._stopped, self._awake = threading.Event(), threading.Event()
-        self._pressed: list[tuple[str, Any]] = []
+        self._pressed: deque[tuple[str, Any]] = deque()
         self._problem, self._late = "", False
         self._over_since: float | None = None
         gui = server.gui
@@ -83,7 +84,8 @@ class Page:
                 self._trouble(error)
             left = FRAME - (time.monotonic() - start)
             woken = self._awake.wait(max(0.001, left) if moving else _IDLE)
-            self._awake.clear()
+            if woken:  # else whoever wakes it from here on must be heard
+                self._awake.clear()
         self._saver.close()
 
     def _trouble(self, error: Exception) -> None:
@@ -96,7 +98,7 @@ class Page:
 
     def _turn(self, now: float, woken: bool) -> bool:
         """Do what is due; returns whether anything moves."""
-        pressed, self._pressed = self._pressed, []
+        pressed = [self._pressed.popleft() for _ in range(len(self._pressed))]
         names = {name for name, _ in pressed}
         setup, asked = self._controls.setup(), self._controls.asked()
         if setup != self._setup or "restart" in names:

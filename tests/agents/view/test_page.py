@@ -80,6 +80,26 @@ def test_a_paused_page_makes_single_steps(page):
         until(lambda: page._world.steps == steps + 1)
 
 
+def test_a_pause_that_comes_just_as_the_page_stops_waiting_is_shown(page):
+    class Late(threading.Event):
+        """Somebody pauses between the end of a wait and what is done next."""
+
+        late = False
+
+        def wait(self, timeout=None):
+            woken = super().wait(timeout)
+            if self.late and not woken:
+                self.late = False
+                page._controls.toggle()
+            return woken
+
+    page._awake = Late()
+    with looking(page):
+        until(lambda: page._world.time > 0.1)
+        page._awake.late = True
+        until(lambda: "paused" in page._status.content, seconds=5.0)
+
+
 def test_values_beyond_a_control_are_brought_within_it(page):
     with looking(page) as line:
         say(line, page, "mgl", 1e8)
