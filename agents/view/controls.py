@@ -183,15 +183,16 @@ class Controls:
 
     def _number(self, name: str) -> float:
         handle = self._values[name]
-        value = handle.value if math.isfinite(handle.value) else _initial(self._setup, name)
+        value = handle.value  # once: a browser may change it meanwhile
+        value = value if math.isfinite(value) else _initial(self._setup, name)
         return float(min(max(value, handle.min), handle.max))
 
     def _three(self, name: str) -> tuple[float, float, float]:
         return self._number(f"{name} 0"), self._number(f"{name} 1"), self._number(f"{name} 2")
 
     def _choice(self, name: str) -> str:
-        handle = self._values[name]
-        return str(handle.value if handle.value in handle.options else handle.options[0])
+        value, options = self._values[name].value, self._values[name].options  # each once
+        return str(value if value in options else options[0])
 
     # --- what changes them ----------------------------------------------------------------
 

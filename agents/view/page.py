@@ -184,9 +184,10 @@ class Page:
         """Turn the cameras of clients to all runs."""
         runs = 1 if self._world is None else len(self._world.runs)
         for client in clients:
-            if not client.camera.image_height:
+            aspect = _aspect(client.camera)
+            if aspect is None:
                 continue
-            position, look_at = view_of(runs, client.camera.aspect)
+            position, look_at = view_of(runs, aspect)
             with contextlib.suppress(ValueError):  # it says that its camera has no up, or no view
                 client.camera.position, client.camera.look_at = position, look_at
 
@@ -195,8 +196,9 @@ class Page:
         seen: list[float] = []
 
         def aim(camera: viser.CameraHandle) -> None:
-            if camera.image_height and seen[-1:] != [camera.aspect]:
-                seen[:] = [camera.aspect]
+            aspect = _aspect(camera)
+            if aspect is not None and seen != [aspect]:
+                seen[:] = [aspect]
                 self._aim(client)
 
         client.camera.on_update(aim)
@@ -213,3 +215,9 @@ class Page:
         else:
             make = as_csv if name == "csv" else as_npz
             self._saver.save(f"rbgym.{name}", make, Records.of(world), client)
+
+
+def _aspect(camera: viser.CameraHandle) -> float | None:
+    """Width of its picture by height; None while it has no height, which it may say at any time."""
+    height = camera.image_height
+    return camera.image_width / height if height else None

@@ -1,9 +1,13 @@
 """The page without a browser: a bare WebSocket looks at it, and speaks as a browser would."""
 
+import copy
+import itertools
+import math
 import threading
 import time
 
 import msgspec
+import numpy as np
 import pytest
 import viser
 from typer.testing import CliRunner
@@ -113,6 +117,27 @@ def test_values_beyond_a_control_are_brought_within_it(page):
     setup = page._controls.setup()
     assert (setup.mgl, setup.size[0], setup.body, setup.dt) == (50.0, 0.1, "box", 0.05)
     assert (setup.schemes[0], setup.tilt) == (OFF, 0.0)
+
+
+def test_a_value_that_changes_while_it_is_looked_at_is_within_its_control_too(page):
+    class Fickle:
+        options, min, max = ("1", "2"), 0.0, 1.0
+
+        def __init__(self, *values):
+            self.values = itertools.cycle(values)
+
+        value = property(lambda self: next(self.values))
+
+    controls = copy.copy(page._controls)
+    for speed, strength in ((("1", "x"), (0.5, math.nan)), (("x", "2"), (math.nan, 0.5))):
+        changed = {"speed": Fickle(*speed), "strength": Fickle(*strength)}
+        changed["curves"] = Fickle("2", "x")
+        controls._values = page._controls._values | changed
+        for _ in range(4):
+            asked = controls.asked()
+            assert asked.speed in (1.0, 2.0)
+            assert asked.curves in ("1", "2")
+            assert np.isfinite(controls.torque()).all()
 
 
 def test_what_cannot_be_built_is_said_and_the_old_world_stays(page):
