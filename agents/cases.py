@@ -27,6 +27,11 @@ TEST_SEEDS = range(1_000_000, 1_000_256)
 # Nor do these, by which hyperparameters are chosen.
 TUNING_SEEDS = range(2_000_000, 2_000_064)
 PRETRAINED = "pretrained"  # the name of the package's policy for a task
+# What Gymnasium's makers, and functions here that hand arguments on to them, say themselves.
+_TAKEN = {
+    "autoreset_mode", "disable_env_checker", "env_id", "episodes", "id", "info_keywords",
+    "num_envs", "policy", "seed", "vector_kwargs", "vectorization_mode", "wrappers",
+}  # fmt: skip
 _HISTORIES = ("attitude_error", "rate_error", "torque", "actions", "relative")
 
 
@@ -90,11 +95,15 @@ def spec_of(env_id: str) -> Any:
 
 
 def by_name(argument: str, value: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Arguments by their names, as a dict of its own; ValueError for what is none."""
+    """Arguments of an env by their names, as a dict of its own; ValueError for what is none, and
+    for names that are said elsewhere: which env it is, how many, and what is done with it."""
     if value is None:
         return {}
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise ValueError(f"{argument} must be a dict of arguments by name, got {value!r}")
+    taken = sorted(_TAKEN & value.keys())
+    if taken:
+        raise ValueError(f"{argument} must hold arguments of the environment alone, got {taken}")
     return dict(value)
 
 

@@ -122,7 +122,7 @@ def _told(config: Mapping[str, Any]) -> str:
 def own_kwargs(policy: Any, env_id: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The env arguments that a policy was trained with, `given` over them; ValueError if it cannot
     read what the env then shows."""
-    trained = policy.config.get("env_kwargs", {})
+    trained = by_name("env_kwargs", policy.config.get("env_kwargs"))
     kwargs = {**trained, **given}
     own, seen = (observation_space(env_id, some) for some in (trained, kwargs))
     alike = _ENTRIES.isdisjoint(given) and gym.spaces.flatdim(own) == gym.spaces.flatdim(seen)

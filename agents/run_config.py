@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rbgym.agents import presets
-from rbgym.agents.cases import TEST_SEEDS, spec_of
+from rbgym.agents.cases import TEST_SEEDS, by_name, spec_of
 
 # What of it belongs to the policy wherever it goes.
 TOLD = (
@@ -83,7 +83,7 @@ def described(
         "timesteps": None,
         "threads": None,
         "hyperparameters": dict(hyperparameters),
-        "env_kwargs": dict(env_kwargs),
+        "env_kwargs": by_name("env_kwargs", env_kwargs),
         "versions": versions(),
         "git": _revision(),
         "command": sys.argv,

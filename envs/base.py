@@ -166,6 +166,7 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
 
     def __init__(
         self,
+        /,  # an argument "self" is an unknown one
         max_episode_steps: int | None = None,
         render_mode: str | None = None,
         **kwargs: Any,
@@ -250,6 +251,7 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
 
     def __init__(
         self,
+        /,
         num_envs: int = 1,
         max_episode_steps: int | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,

@@ -111,7 +111,13 @@ class Task:
     categories: Mapping[str, Mapping[str, float]]
 
     def build(
-        self, size: int, max_episode_steps: int | None, *, difficulty: str = "medium", **kwargs: Any
+        self,
+        size: int,
+        max_episode_steps: int | None,
+        /,
+        *,
+        difficulty: str = "medium",
+        **kwargs: Any,
     ) -> tuple[Batch, Setup, spaces.Box]:
         """The bodies, the episodes and the observation space of `size` environments."""
         if not isinstance(difficulty, str):

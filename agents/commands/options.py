@@ -110,10 +110,14 @@ def pairs(name: str, texts: list[str] | None) -> dict[str, Any]:
 
 def env_args(texts: list[str] | None) -> dict[str, Any]:
     """Arguments of an environment, which is stepped without being looked at; or ValueError."""
-    found = pairs("env-arg", texts) if texts else {}
+    if not texts:
+        return {}
+    from rbgym.agents.cases import by_name
+
+    found = pairs("env-arg", texts)
     if "render_mode" in found:
         raise ValueError("--env-arg must not name render_mode: evaluate --video makes a film")
-    return found
+    return by_name("--env-arg", found)
 
 
 def numbers(name: str, text: str, counts: tuple[int, ...]) -> list[float]:
