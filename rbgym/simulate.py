@@ -16,7 +16,7 @@ from rbgym.potentials import CircularOrbit, GravityGradient, NoPotential, Potent
 from rbgym.quaternion import Array
 
 _UNIT = 1e-6  # how far from unit length a quaternion given by a user may be
-NORM = "quaternion_norm"
+_NORM = "quaternion_norm"
 Torque = ArrayLike | Callable[[float, Array, Array], ArrayLike] | None
 
 
@@ -40,7 +40,7 @@ class Trajectory:
     largest_correction: float = 0.0
     redone: int = 0
     body: RigidBody | None = field(default=None, repr=False)
-    conserved: tuple[str, ...] = ("energy", "angular_momentum", "vertical_momentum", NORM)
+    conserved: tuple[str, ...] = ("energy", "angular_momentum", "vertical_momentum", _NORM)
 
     def errors(self) -> dict[str, Array]:
         """Error (n+1,) of each invariant at each instant, 0 at the start but for round-off.
@@ -52,7 +52,7 @@ class Trajectory:
             "energy": invariants.relative_energy_error(self.energy),
             "angular_momentum": invariants.momentum_error(self.angular_momentum),
             "vertical_momentum": invariants.vertical_momentum_error(self.angular_momentum),
-            NORM: invariants.norm_error(self.quaternion),
+            _NORM: invariants.norm_error(self.quaternion),
         }
 
     def drift(self) -> dict[str, dict[str, float]]:
@@ -127,15 +127,15 @@ def simulate(
 
 def _conserved(potential: Potential, torque: Torque) -> tuple[str, ...]:
     if callable(torque) or (torque is not None and np.any(torque)):
-        return (NORM,)
+        return (_NORM,)
     match potential:
         case NoPotential():
             return Trajectory.conserved
         case GravityGradient(_, (x, y, _)) if x or y:
-            return ("energy", NORM)
+            return ("energy", _NORM)
         case CircularOrbit():
-            return ("energy", NORM)
-    return ("energy", "vertical_momentum", NORM)  # V depends on the vertical alone
+            return ("energy", _NORM)
+    return ("energy", "vertical_momentum", _NORM)  # V depends on the vertical alone
 
 
 class _Schedule:

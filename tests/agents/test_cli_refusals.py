@@ -17,6 +17,9 @@ ROOT = get_command(app)
 GROUP = typer.Context(ROOT, info_name="rbgym")
 COMMANDS = {name: ROOT.get_command(GROUP, name) for name in ROOT.list_commands(GROUP)}
 
+# Names that others have, and names within the environment: neither is an argument of a task.
+TAKEN = ["id=1", "episodes=3", "num_envs=2", "wrappers=1"], "arguments of the environment alone"
+UNKNOWN = ["self=nan", "size=2"], "arguments must be out of"
 # Command, argument or option, wrong values and words of the message. `file` and `folder` are there,
 # `nowhere` is not.
 WRONG = [
@@ -65,13 +68,8 @@ WRONG = [
     ("train RigidTop-v0", "--set", ["gamma=7", "gae_lambda=-1"], "must be from 0 to 1, got"),
     ("train RigidTop-v0", "--env-arg", ["dt=-1"], "dt must be a positive finite number"),
     ("train RigidTop-v0", "--env-arg", ["difficulti=1"], "did you mean 'difficulty'"),
-    (
-        "train RigidTop-v0",
-        "--env-arg",
-        ["id=1", "episodes=3", "num_envs=2", "wrappers=1"],
-        "arguments of the environment alone",
-    ),
-    ("train RigidTop-v0", "--env-arg", ["self=nan", "size=2"], "arguments must be out of"),
+    ("train RigidTop-v0", "--env-arg", *TAKEN),
+    ("train RigidTop-v0", "--env-arg", *UNKNOWN),
     ("train RigidTop-v0", "--env-arg", ["body={}"], "body must have inertia, got"),
     ("train RigidTop-v0", "--checkpoint-every", ["-1"], "checkpoint_every must not be negative"),
     ("train RigidTop-v0", "--evaluate-every", ["-1"], "evaluate_every must not be negative"),
@@ -108,13 +106,8 @@ WRONG = [
         ["8"],
         "must be from 0 to 7, got 8",
     ),
-    (
-        "evaluate pd",
-        "--env-arg",
-        ["id=1", "episodes=3", "num_envs=2", "wrappers=1"],
-        "arguments of the environment alone",
-    ),
-    ("evaluate pd", "--env-arg", ["self=nan", "size=2"], "arguments must be out of"),
+    ("evaluate pd", "--env-arg", *TAKEN),
+    ("evaluate pd", "--env-arg", *UNKNOWN),
     ("evaluate pd", "--env-arg", ["integrator=akv"], "did you mean 'akw'"),
     ("evaluate pretrained", "--env-arg", ["observation=mrp"], "policy must be trained for"),
     ("card", "env", ["CartPole-v1"], "env_id must be a task of rbgym"),
@@ -123,13 +116,8 @@ WRONG = [
     ("card RigidTop-v0", "--episodes", ["0"], "episodes must be from 1 to 256"),
     ("card RigidTop-v0", "--out", ["file/x"], "must be a folder"),
     ("card RigidTop-v0", "--env-arg", ["render_mode=human"], "must not name render_mode"),
-    (
-        "card RigidTop-v0",
-        "--env-arg",
-        ["id=1", "episodes=3", "num_envs=2", "wrappers=1"],
-        "arguments of the environment alone",
-    ),
-    ("card RigidTop-v0", "--env-arg", ["self=nan", "size=2"], "arguments must be out of"),
+    ("card RigidTop-v0", "--env-arg", *TAKEN),
+    ("card RigidTop-v0", "--env-arg", *UNKNOWN),
     ("card RigidTop-v0", "--env-arg", ["integrator=akv"], "did you mean 'akw'"),
     ("view", "--env", ["CartPole-v7", "RigidTop"], "env must be one of"),
     ("view", "--integrator", ["akv", "akw -i imid -i trap -i rrr"], "integrator"),
@@ -142,12 +130,7 @@ WRONG = [
     ("view", "--mgl", ["-1", "inf"], "mgl must be finite and not negative"),
     ("view", "--seed", ["-1"], "seed must be finite and not negative"),
     ("view", "--speed", ["3"], "speed must be one of"),
-    (
-        "view --env RigidTop-v0",
-        "--env-arg",
-        ["id=1", "episodes=3", "num_envs=2", "wrappers=1"],
-        "arguments of the environment alone",
-    ),
+    ("view --env RigidTop-v0", "--env-arg", *TAKEN),
     ("view --env RigidTop-v0", "--env-arg", ["dt"], "--env-arg must be KEY=VALUE"),
     ("view --env RigidTop-v0 --policy folder", "--unpickle", ["ppo"], "'folder/policy.json'"),
     ("view", "--host", ["192.0.2.1"], "host must be an address of this machine"),
