@@ -40,7 +40,7 @@ define create_venv
 endef
 
 .PHONY: help demo test check lint types docs pytest pytest-rllib wheel-test bench performance validate
-.PHONY: mutations format clean soak test-browser train-all cards learning-study pictures
+.PHONY: mutations digests format clean soak test-browser train-all cards learning-study pictures
 .PHONY: test-lowest test-newest lowest-pins dist wheel-policies licences
 
 help:  ## list the targets
@@ -166,6 +166,10 @@ pictures: .venv/.dev  ## draw the pictures of the README and the documentation a
 
 mutations: .venv/.dev  ## plant faults in a copy of the package; the validation must catch each
 	$(BIN)/python tests/mutations.py
+
+# The bits are those of one machine: after `--write` on the old code, compare on the new.
+digests: .venv/.dev  ## compare with the recorded digests
+	$(BIN)/python tests/digests.py
 
 # Matplotlib 3.9 uses names that pyparsing 3.3 gave up. What a build of torch for GPUs brings is left out.
 lowest-pins: .venv-release/.tools  ## resolve the lowest versions anew: constraints-lowest.txt

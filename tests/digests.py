@@ -1,0 +1,430 @@
+"""Digests of what the package computes, to prove that a rewrite inside has changed nothing.
+
+    python tests/digests.py [SECTION ...] [--only REGEX]            compare with tests/digests.json
+    python tests/digests.py [SECTION ...] [--only REGEX] --write    record it anew
+
+Sections: physics, envs, policies. An entry has a sha256 over every bit of what came out, types and
+shapes included, and a few numbers by which a difference can be judged. Only what is public is used.
+The bits are those of one kind of processor and one set of versions: record and compare on the same.
+"""
+
+import argparse
+import hashlib
+import itertools
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import gymnasium as gym
+import numpy as np
+import torch
+
+import rbgym
+from rbgym import integrators
+from rbgym.agents import controllers, evaluation, shelf
+from rbgym.agents.network import Network
+from rbgym.agents.rollouts import rollout
+from rbgym.envs import actuators
+
+RECORD = Path(__file__).with_suffix(".json")
+LANES, DT = 11, 0.01
+FULL = np.array([[1.0, 0.1, 0.05], [0.1, 1.4, -0.12], [0.05, -0.12, 1.9]])
+Entry = tuple[str, Callable[[], list[Any]]]
+
+
+def digest(values: Any, *numbers: float) -> list[Any]:
+    """An entry: the sha256, and the numbers as floats."""
+    sha = hashlib.sha256()
+    _add(sha, values)
+    return [sha.hexdigest()[:20], *(float(np.nan_to_num(n)) for n in numbers)]
+
+
+def _add(sha: Any, value: Any) -> None:
+    if isinstance(value, Mapping):
+        value = [part for name in sorted(value) for part in (name, value[name])]
+    if isinstance(value, list | tuple) or (np.ndim(value) and value.dtype == object):
+        for one in value:
+            _add(sha, one)
+        return
+    array = np.asarray(value)
+    if array.dtype.kind == "f":
+        array = np.where(np.isnan(array), np.full_like(array, np.nan), array)  # one kind of nan
+    sha.update(f"{array.dtype.str}{array.shape}".encode())
+    sha.update(str(value).encode() if array.dtype.kind in "OU" else array.tobytes())
+
+
+# --- physics --------------------------------------------------------------------------------
+
+
+class Spring(NamedTuple):
+    """A user's potential."""
+
+    stiffness: float
+
+
+POTENTIALS = {
+    "none": None,
+    "heavy_top": rbgym.HeavyTop(3.0, (0.0, 0.6, 0.8)),
+    "wall_printed": rbgym.SoftWall("printed"),
+    "wall_repulsive": rbgym.SoftWall("repulsive", (0.0, 0.6, 0.8)),
+    "gravity_gradient": rbgym.GravityGradient(0.5, (0.6, 0.0, 0.8)),
+    "circular_orbit": rbgym.CircularOrbit(0.4),
+}
+
+
+def schemes() -> dict[str, Any]:
+    """The catalogue, options of its schemes, tableaux, and compositions of all that can be."""
+    jumps, third, w = integrators.Lagrange(0.5), 1 / 3, 0.25 + 3**0.5 / 6
+    found = [
+        *map(integrators.get, integrators.names()),
+        integrators.get("rkn4", renormalise_every=0),
+        integrators.get("rkn4", renormalise_every=7, momentum_normalisation=True),
+        integrators.get("rkn4", gyroscopic=False),
+        integrators.get("rkn4", sampling=jumps),
+        integrators.get("rkn4", sampling=jumps, momentum_normalisation=True, gyroscopic=False),
+        integrators.get("pdmv", order=2),
+        integrators.get("pdmv", order=4),
+    ]
+    named = {one.name.replace(" ", ""): one for one in found}
+    eighths = [[0, 0, 0, 0], [third, 0, 0, 0], [-third, 1, 0, 0], [1, -1, 1, 0]]
+    named["three_eighths"] = integrators.MuntheKaas(
+        eighths, [1 / 8, 3 / 8, 3 / 8, 1 / 8], [0, third, 2 * third, 1]
+    )
+    gauss = [[0.25, 0.5 - w], [w, 0.25]]
+    named["gauss"] = integrators.MuntheKaas(gauss, [0.5, 0.5], [0.75 - w, 0.25 + w])
+    for (name, one), order in itertools.product([*named.items()], (4, 6)):
+        if one.symmetric and one.order < order:
+            named[f"{name}:{order}"] = integrators.compose(one, order)
+    return named
+
+
+def run(scheme: Any, potential: Any, way: str) -> list[Any]:
+    """2000 steps of a batch of different bodies under a torque that changes every 50 and is held on
+    at times, two of them begun anew half-way; and some steps back."""
+    rng = np.random.default_rng(12345)
+    inertia = FULL if way == "full" else np.diag(np.diag(FULL))
+    bodies = [rbgym.RigidBody(inertia=inertia * (1 + 0.05 * n)) for n in range(LANES)]
+    batch = rbgym.Batch(bodies, scheme, potential, size=LANES, projection=way != "unprojected")
+    q = np.array([1.0, 0.0, 0.0, 0.0]) + 0.25 * rng.standard_normal((LANES, 4))
+    q /= np.linalg.norm(q, axis=1, keepdims=True)
+    omega, rotor = 0.7 * rng.standard_normal((LANES, 3)), 0.3 * rng.standard_normal((LANES, 3))
+    batch.set_state(q, omega, rotor_momentum=rotor if way == "rotors" else None)
+    seen = [batch.measure()]
+    for piece in range(40):
+        if piece % 5 != 4:
+            batch.set_torque(0.3 * rng.standard_normal((LANES, 3)))
+        if piece == 20:
+            batch.set_state(q[3], angular_momentum=(0.3, -0.5, 0.4), lanes=[2, 8])
+        batch.advance(DT, 50)
+        if piece % 10 == 9:
+            seen.append(batch.measure())
+    last, redone, failed = seen[-1], batch.redone, batch.failed
+    batch.advance(-DT, 20)
+    values = [seen, batch.measure(), redone, failed, batch.largest_correction]
+    total = sum(abs(value[~failed]).sum() for value in last.values())
+    return digest(
+        values, *last["quaternion"][0], last["energy"][0], total, redone.sum(), failed.sum()
+    )
+
+
+def single(scheme: Any, potential: Any) -> list[Any]:
+    """`rbgym.simulate` under a feedback."""
+    torque = lambda t, q, omega: -0.2 * omega + 0.1 * q[1:] + 0.05 * t  # noqa: E731
+    body, start = rbgym.RigidBody(inertia=FULL), {"angular_velocity": (0.5, -0.8, 0.3), "dt": DT}
+    way = {"integrator": scheme, "potential": potential, "torque": torque, "record_every": 30}
+    return trajectory(rbgym.simulate(body, steps=100, **start, **way))
+
+
+def trajectory(motion: Any) -> list[Any]:
+    """What a simulation of one body returns."""
+    values = {name: value for name, value in vars(motion).items() if name != "body"}
+    return digest(values, *motion.quaternion[-1], *motion.angular_velocity[-1])
+
+
+def scalable(rigid: bool, how: str) -> list[Any]:
+    """The scalable body under no loads, under held ones, and under a law."""
+    loads: dict[str, Any] = {} if rigid else {"scale": 1.2, "scale_rate": -0.1}
+    if how == "held":
+        loads |= {"force": (0.1, 0.0, -0.2), "moment": (0.05, 0.1, -0.1)}
+        loads |= {} if rigid else {"scaling_force": 0.3 * np.sin(0.05 * np.arange(400))}
+    if how == "law":
+        loads["moment"] = lambda t, state: -0.1 * state.angular_velocity + 0.02 * t
+    start = {"angular_velocity": (0.6, -0.9, 0.4), "velocity": (0.1, 0.2, 0.3), "dt": DT}
+    body = rbgym.RigidBody(inertia=FULL, mass=2.0)
+    return trajectory(
+        rbgym.simulate_scalable(body, steps=400, rigid=rigid, record_every=50, **start, **loads)
+    )
+
+
+def flight(every: int) -> list[Any]:
+    """A force that sees the attitude, and a torque that sees the position."""
+    laws: dict[str, Any] = {
+        "force": lambda t, p, v, q, omega: -p - 0.1 * v + 0.2 * q[1:],
+        "torque": lambda t, p, v, q, omega: 0.1 * p - 0.05 * omega,
+    }
+    start = {"angular_velocity": (0.6, -0.9, 0.4), "velocity": (0.3, 0.0, 0.1), "dt": 2 * DT}
+    body = rbgym.RigidBody(inertia=FULL, mass=2.0)
+    return trajectory(
+        rbgym.simulate_flight(
+            body, steps=500, renormalise_every=every, record_every=50, **start, **laws
+        )
+    )
+
+
+def crowd() -> list[Any]:
+    """So many bodies that threads share them."""
+    batch, rng = rbgym.Batch(rbgym.RigidBody(inertia=FULL), size=20000), np.random.default_rng(3)
+    q, omega = rng.standard_normal((20000, 4)), rng.standard_normal((20000, 3))
+    batch.set_state(q / np.linalg.norm(q, axis=1, keepdims=True), omega)
+    batch.advance(DT, 100)
+    seen = batch.measure()
+    return digest(seen, *seen["quaternion"][-1], seen["energy"].sum())
+
+
+def physics() -> Iterator[Entry]:
+    """Every scheme in every potential."""
+    rbgym.potentials.register(
+        Spring,
+        energy=lambda spring, o: 0.5 * spring.stiffness * (1.0 - o[2]) ** 2,
+        gradient=lambda spring, o: (0.0, 0.0, -spring.stiffness * (1.0 - o[2])),
+    )
+    for (name, scheme), field in itertools.product(schemes().items(), POTENTIALS):
+        ways = ["plain"] if scheme.composition else ["plain", "unprojected", "simulate"]
+        if "rotors" in scheme.supports and not scheme.composition:
+            ways.append("rotors")
+        if field in ("none", "heavy_top", "circular_orbit"):
+            ways.append("full")
+        for way in ways:
+            which = single if way == "simulate" else partial(run, way=way)
+            yield f"{name}/{field}/{way}", partial(which, scheme, POTENTIALS[field])
+    yield "quat_em/own/full", partial(run, "quat_em", Spring(2.0), "full")
+    yield "quat_em/none/crowd", crowd
+    for rigid, how in itertools.product((True, False), ("free", "held", "law")):
+        yield f"scalable/{'rigid' if rigid else 'free'}/{how}", partial(scalable, rigid, how)
+    for every in (1, 0, 7):
+        yield f"flight/{every}", partial(flight, every)
+
+
+# --- envs -----------------------------------------------------------------------------------
+
+FORMS = ("quaternion_continuous", "rotation_matrix", "rotation_6d", "mrp", "log_error")
+TERMS = ("closeness", "success", "attitude", "rate", "effort", "change", "alive", "progress")
+DRAWN = ("inertia", "mass", "torque", "actuator_scale", "misalignment", "failure")
+CONE = {"axis": (0.0, 0.0, 1.0), "direction": (0.6, 0.0, 0.8), "half_angle": 0.6}
+PUSH = {"constant": (1e-3, 0.0, -1e-3), "white_noise": (1e-4, 2e-4, 0.0)}
+ASKEW = {"actuator_scale": 0.2, "misalignment": 0.1, "failure": 0.5, "inertia": 0.1}
+LATE = (actuators.Delay(0.03), actuators.Lag(0.04))
+FREE, TOP = "AttitudeSlew-v0", "RigidTop-v0"
+# What is tried on both of these tasks; then on one of them, and on others.
+HOOKS: list[dict[str, Any]] = [
+    *({"observation": form} for form in FORMS),
+    {"observation": lambda state: np.concatenate([*_columns(state)], axis=1)},
+    *({"reward": {term: 1.0}} for term in TERMS),
+    {"reward": {term: 0.1 * (n + 1) for n, term in enumerate(TERMS)}},
+    {"reward": lambda state, action: state["energy"] - (action**2).sum(axis=1)},
+    {"termination": "none"},
+    {"termination": {"rate_limit": 0.4}},
+    {"termination": {"keep_out": CONE, "rate_limit": 0.9}},
+    {"termination": lambda state: state["time"] > 0.35},
+    *({"disturbance": {name: value}} for name, value in PUSH.items()),
+    {"disturbance": {**PUSH, "white_noise": 1e-3}},
+    {"disturbance": lambda state: -0.01 * state["angular_velocity"]},
+    *({"sensor": {name: 1e-3}} for name in ("attitude", "rate", "rate_bias")),
+    {"sensor": {"attitude": 1e-3, "rate": 1e-4, "rate_bias": 1e-3}, "observation": "rotation_6d"},
+    *({"randomization": {name: 0.2}} for name in DRAWN),
+    {"randomization": {"delay": 0.3}, "actuator": {"delay": {"seconds": 0.05}}},
+    {"torque_limit": (0.2, 0.3, 0.4)},
+    {"torque_scale": 0.5},
+    {"dt": 0.03, "substeps": 3},
+    {"projection": False},
+    *({"integrator": name} for name in ("imidm:4", "rkn4", "exact", "mkrk_rk4")),
+    *({"actuator": name} for name in ("torque", "wheels", "pyramid", "magnetorquers")),
+    {"actuator": "thrusters", "dt": 0.05},
+    {"actuator": {"lag": {"time_constant": 0.05}}},
+    {"actuator": {"delay": {"seconds": 0.07}}},
+    {"actuator": [actuators.Thrusters(0.005), *LATE]},
+    {"actuator": actuators.ReactionWheels(start=0.9, coulomb=1e-3), "integrator": "akw"},
+    {"actuator": [*LATE, actuators.ReactionWheels.pyramid()], "randomization": ASKEW},
+]
+OWN: list[tuple[str, dict[str, Any]]] = [
+    (FREE, {"disturbance": {"gravity_gradient": 0.05}}),
+    (FREE, {"disturbance": {**PUSH, "gravity_gradient": 0.05}, "sensor": {"rate": 1e-3}}),
+    (FREE, {"body": {"inertia": (FULL * 0.1).tolist()}}),
+    (FREE, {"initial": {"least_angle": 1.0, "angle": 2.0, "rate": 0.1}}),
+    (TOP, {"randomization": {"inertia": 0.1, "mass": 0.2, "gravity": 0.2, "torque": 0.1}}),
+    (TOP, {"mgl": 2.0}),
+    (TOP, {"initial": {"tilt": 0.6, "spin": 2.0, "precession": 1.0, "transverse": 0.5}}),
+    ("AttitudeTracking-v0", {"sensor": {"attitude": 1e-3}, "preview": 0.3}),
+    ("AttitudeReach-v0", {"sensor": {"attitude": 1e-3, "rate": 1e-3}}),
+    ("MagneticDetumble-v0", {"actuator": actuators.MagneticCoils(2.0, 600e3, 0.9)}),
+    ("MagneticDetumble-v0", {"disturbance": {"gravity_gradient": 0.001}}),
+    ("FreeFlyer-v0", {"actuator": [actuators.Forces(0.5), actuators.Lag(0.3)]}),
+    ("FreeFlyer-v0", {"actuator": {"thrusters": {"minimum_pulse": 0.05}}}),
+    ("FreeFlyer-v0", {"randomization": {"mass": 0.3, "misalignment": 0.1}}),
+    ("ScalableSpin-v0", {"actuator": actuators.Scaling(3.0)}),
+    ("ScalableSpin-v0", {"actuator": {"delay": {"seconds": 0.1}}, "reward": {"progress": 1.0}}),
+    ("ScalableSpin-v0", {"randomization": {"inertia": 0.2, "actuator_scale": 0.1}}),
+    ("SoftWall-v0", {"randomization": {"inertia": 0.2}, "integrator": "akw_dg"}),
+    ("SteadyPrecession-v0", {"observation": "mrp", "reward": "sparse"}),
+]
+
+
+def _columns(state: Mapping[str, Any]) -> Iterator[Any]:
+    return (np.reshape(state[name], (len(state["time"]), -1)) for name in sorted(state))
+
+
+def play(env_id: str, lanes: int, options: Any = None, **kwargs: Any) -> list[Any]:
+    """A hundred steps with random actions; lanes 0: a single environment."""
+    rng = np.random.default_rng(99)
+    try:
+        env: Any = gym.make_vec(env_id, lanes, **kwargs) if lanes else gym.make(env_id, **kwargs)
+    except ValueError as error:
+        return digest(["refused", str(error)])
+    masked = lanes and env.metadata["autoreset_mode"] is gym.vector.AutoresetMode.DISABLED
+    observation, info = env.reset(seed=7, options=options)
+    seen, total, ends = [observation, dict(info), env.observation_space.shape], 0.0, 0
+    for step in range(100):
+        action = rng.uniform(-1.0, 1.0, env.action_space.shape).astype(np.float32)
+        *result, info = env.step(action)
+        done = np.logical_or(result[2], result[3])
+        total, ends = total + np.sum(result[1]), ends + np.sum(done)
+        seen.append([result, dict(info) if step % 25 == 24 or "final_info" in info else None])
+        if np.any(done) and (masked or not lanes):
+            seen.append(env.reset(options={"reset_mask": done} if masked else None)[0])
+    state, invariants = env.unwrapped.state, env.unwrapped.invariants()
+    seen += [state, invariants, env.render() if env.render_mode else None]
+    env.close()
+    q, energy = np.reshape(state["quaternion"], (-1, 4))[0], np.sum(invariants["energy"])
+    return digest(seen, *q, energy, total, ends)
+
+
+def shown(value: Any) -> str:
+    """A name for arguments: as they are written, without addresses and classes."""
+    plain = str(value).replace(" ", "").replace("'", "")
+    return re.sub(r"<function.*?at0x\w+>", "callable", plain)
+
+
+def envs() -> Iterator[Entry]:
+    """Every task, and every hook and actuator on some."""
+    ids = [i for i, spec in gym.registry.items() if str(spec.entry_point).startswith("rbgym.")]
+    placed = {"state": {"quaternion": (0.8, 0.6, 0.0, 0.0), "angular_velocity": (0.01, 0.02, 0.03)}}
+    short = {"max_episode_steps": 37}
+    modes = {m: {**short, "autoreset_mode": m} for m in ("NextStep", "SameStep", "Disabled")}
+    same: list[tuple[str, int, dict[str, Any]]] = [
+        ("single", 0, {}),
+        ("single,short", 0, short),
+        ("picture", 0, {"render_mode": "rgb_array"}),
+        ("vector", LANES, {}),
+        *((f"vector,{mode}", LANES, kwargs) for mode, kwargs in modes.items()),
+        ("placed", 3, {"options": placed}),
+        *((f"difficulty={d}", 5, {"difficulty": d}) for d in ("easy", "hard")),
+        *((f"reward={r}", 5, {"reward": r}) for r in ("dense", "sparse")),
+    ]
+    asked = [(i, *one) for i in sorted(ids) for one in same]
+    hooks = [(i, hook) for i in (FREE, TOP) for hook in HOOKS] + OWN
+    asked += [(i, shown(hook), LANES, hook) for i, hook in hooks]
+    asked += [(i, f"{shown(hook)},single", 0, hook) for i, hook in OWN]
+    for i, name, lanes, kwargs in asked:
+        yield f"{i}/{name}", partial(play, i, lanes, **kwargs)
+
+
+# --- policies -------------------------------------------------------------------------------
+
+
+def judged(policy: Any, env_id: str, episodes: int) -> list[Any]:
+    """What a policy, or the one that the package has, or a law makes of a part of the test set."""
+    policy = shelf.load(env_id) if policy is None else policy
+    found = evaluation.evaluate(policy, env_id, episodes)
+    numbers = (found.mean_return, found.std_return, found.success_rate, found.final_error)
+    return digest(vars(found), *numbers, found.length)
+
+
+def rolled(env_id: str) -> list[Any]:
+    """Episodes of small networks, compiled."""
+    env = gym.make(env_id)
+    sizes = (env.observation_space.shape[0], 16, env.action_space.shape[0])
+    found = rollout([Network.random(sizes, n) for n in range(3)], env_id, episodes=20, seed=5)
+    return digest(vars(found), *found.returns[:, 0], found.lengths.sum(), found.success.sum())
+
+
+def policies() -> Iterator[Entry]:
+    """Every shipped policy, every law that fits, and compiled episodes of networks."""
+    torch.set_num_threads(1)
+    for i in shelf.names():
+        yield f"{i}/policy", partial(judged, None, i, 32)
+        for law in controllers.for_env(gym.make(i)):
+            yield f"{i}/{law}", partial(judged, law, i, 8)
+    for i in (FREE, TOP, "ReactionWheelSlew-v0", "FreeFlyer-v0"):
+        yield f"{i}/rollout", partial(rolled, i)
+
+
+# --- the command ----------------------------------------------------------------------------
+
+SECTIONS: dict[str, Callable[[], Iterator[Entry]]] = {
+    "physics": physics,
+    "envs": envs,
+    "policies": policies,
+}
+
+
+def computed(sections: list[str], only: str = "") -> dict[str, list[Any]]:
+    """The entries of some sections whose names match; tells how long each section takes."""
+    found: dict[str, list[Any]] = {}
+    for section in sections:
+        start, before = time.perf_counter(), len(found)
+        for name, compute in ((f"{section}/{name}", do) for name, do in SECTIONS[section]()):
+            if re.search(only, name):
+                if name in found:
+                    raise ValueError(f"two entries are named {name}")
+                try:
+                    found[name] = compute()
+                except (ValueError, rbgym.IntegrationError) as error:
+                    found[name] = digest(["refused", type(error).__name__])
+        took = time.perf_counter() - start
+        print(f"{section}: {len(found) - before} entries in {took:.1f} s", flush=True)
+    return found
+
+
+def difference(old: list[Any] | None, new: list[Any] | None) -> str:
+    """What is different, "" if nothing is."""
+    if old is None or new is None:
+        return "is not in the record" if old is None else "is not computed any more"
+    if len(old) != len(new):
+        return f"has {len(new)} values, not {len(old)}: another outcome"
+    most = max((abs(a - b) for a, b in zip(old[1:], new[1:], strict=True)), default=0.0)
+    bits = "" if old == new else "differs in bits that its numbers do not show"
+    return f"differs by {most:.3g}" if most else bits
+
+
+def main() -> int:
+    """Compare or record; the exit status."""
+    parser = argparse.ArgumentParser(description="compare with the recorded digests")
+    parser.add_argument("sections", nargs="*", help=f"of {[*SECTIONS]}, default all")
+    parser.add_argument("--only", default="", help="regular expression for names of entries")
+    parser.add_argument("--write", action="store_true", help=f"write {RECORD.name}")
+    given = parser.parse_args()
+    os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
+    sections = given.sections or [*SECTIONS]
+    new = computed(sections, given.only)
+    record = json.loads(RECORD.read_text()) if RECORD.exists() else {}
+    mine = {n for n in record if n.split("/")[0] in sections and re.search(given.only, n)}
+    if given.write:
+        whole = {name: record[name] for name in record.keys() - mine} | new
+        lines = [f"{json.dumps(name)}: {json.dumps(whole[name])}" for name in sorted(whole)]
+        RECORD.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+        return 0
+    told = {n: difference(record.get(n), new.get(n)) for n in sorted(mine | new.keys())}
+    for name in filter(told.get, told):
+        print(name, told[name])
+    print(f"{sum(map(bool, told.values()))} of {len(told)} entries differ")
+    return int(any(told.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
