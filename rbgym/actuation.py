@@ -10,9 +10,9 @@ the scheme.
 
 from typing import Any, NamedTuple
 
+from rbgym.compiled.jit import choice, for_type, inlined, otherwise
 from rbgym.frames import to_principal
 from rbgym.integrators.interface import memory_size
-from rbgym.jit import choice, for_type, inlined, otherwise
 from rbgym.layout import COMMAND, DISTURBANCE, FRESH, LANES, MEMORY, SCALE, TORQUE
 from rbgym.quaternion import Vector, add, times
 from rbgym.rows import put_vector, vector

@@ -11,8 +11,8 @@ from rbgym import frames, integrators, kernels, layout, potentials, threads
 from rbgym.actuation import Direct, channels, own_rows
 from rbgym.arguments import count, finite, flag, quietly, real
 from rbgym.body import RigidBody
+from rbgym.compiled.jit import Entry
 from rbgym.integrators.interface import NoMemory, memory_size
-from rbgym.jit import Entry
 from rbgym.potentials import Potential
 from rbgym.quaternion import Array, multiply, rotate, rotate_inverse
 

@@ -6,7 +6,7 @@ compiled code rotates nothing in vain.
 
 from typing import Any, NamedTuple
 
-from rbgym.jit import choice, for_type, inlined
+from rbgym.compiled.jit import choice, for_type, inlined
 from rbgym.layout import FRAME, J_INV, ROTOR, L, Q
 from rbgym.quaternion import Vector, qconj, qmul, sub, times, to_body, to_world
 from rbgym.rows import quaternion, vector

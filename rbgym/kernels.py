@@ -16,10 +16,10 @@ from rbgym.actuation import (
     more_energy,
     settle,
 )
+from rbgym.compiled.jit import compiled, index, inlined, lane_body, outlined
 from rbgym.frames import view
 from rbgym.integrators import interface as scheme_of
 from rbgym.integrators.composition import LENGTHS, STAGES
-from rbgym.jit import compiled, index, inlined, separate, spliced
 from rbgym.layout import (
     COMMAND,
     CORRECTION,
@@ -44,7 +44,7 @@ _RELAXATIONS = 4
 _PASSES = 12
 
 
-@separate
+@outlined
 def _first_bad(commands):
     """Index of the first row that is not finite, or -1."""
     for k in range(len(commands)):
@@ -59,7 +59,7 @@ def _clip(x, bound):
     return min(max(x, -bound), bound)
 
 
-@spliced
+@lane_body
 def _hold(actuator, scheme, frame, buffer, i, bound):
     """Give the lane's commands, clipped, to its actuator."""
     # A loop would keep the compiler from vector instructions, here where every lane passes.
@@ -73,13 +73,13 @@ def _hold(actuator, scheme, frame, buffer, i, bound):
     hold(actuator, frame, buffer, i, first_row(scheme))
 
 
-@spliced
+@lane_body
 def _drive(actuator, scheme, frame, buffer, i, start, h, dt):
     a = first_row(scheme)
     drive(actuator, frame, buffer, i, a, start, h, dt)
 
 
-@spliced
+@lane_body
 def _settle(actuator, scheme, frame, buffer, i, h, dt):
     a = first_row(scheme)
     settle(actuator, frame, buffer, i, a, h, dt)
@@ -176,7 +176,7 @@ def advance(
     return -1
 
 
-@spliced
+@lane_body
 def _measure_lane(keeper, potential, frame, actuator, buffer, i, out, k):
     lane_potential, body = of_lane(potential, buffer, i, 0.0), body_of(buffer, i)
     q, momentum = quaternion(buffer, i, Q), vector(buffer, i, L)

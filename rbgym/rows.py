@@ -1,6 +1,6 @@
 """Access to the rows of one lane: i is where the lane's first row lies in the buffer."""
 
-from rbgym.jit import inlined
+from rbgym.compiled.jit import inlined
 from rbgym.layout import LANES
 
 

@@ -31,7 +31,7 @@ Everything but L and F is in principal axes.
 import math
 from typing import NamedTuple
 
-from rbgym.jit import compiled, inlined
+from rbgym.compiled.jit import compiled, inlined
 from rbgym.matrix import solve, transposed
 from rbgym.quaternion import (
     Array,

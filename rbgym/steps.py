@@ -9,9 +9,18 @@ scalar solve.
 import math
 
 from rbgym.actuation import turns_rotors
+from rbgym.compiled.jit import (
+    choice,
+    first_known,
+    for_type,
+    inlined,
+    lane_body,
+    otherwise,
+    outlined,
+    python_function,
+)
 from rbgym.integrators import interface as scheme_of
 from rbgym.integrators.interface import Body, Step
-from rbgym.jit import alone, choice, first_known, for_type, inlined, otherwise, separate, spliced
 from rbgym.layout import (
     CORRECTION,
     FAILED,
@@ -110,7 +119,7 @@ def _half_way(potential, body, o, omega, u, h, omega_m):
     return add(omega, times(body.J_inv, scale(0.5 * h, rate)))
 
 
-@spliced
+@lane_body
 def predict(scheme, potential, actuator, buffer, i, h):
     """Start of the step, and unknowns for the angular velocity expected half-way."""
     lane_potential = of_lane(potential, buffer, i, 0.5 * h)
@@ -155,7 +164,7 @@ def _(potential, scheme, actuator, buffer, i, h):
     put_vector(buffer, i, X, x)
 
 
-@spliced
+@lane_body
 def correct(scheme, potential, actuator, buffer, i, h):
     """One Newton iteration; returns 1 while the lane still needs another."""
     lane_potential = of_lane(potential, buffer, i, 0.5 * h)
@@ -187,7 +196,7 @@ def _projection(potential, body, q, Pi, o, level):
     return scale(lack / (dot(g, g) + 1e-4 * s * s + 1e-300), g)
 
 
-@spliced
+@lane_body
 def finish(scheme, potential, actuator, buffer, i, h, projection):
     """Write the new state if the lane is solved; returns 1, state untouched, if it is not."""
     lane_potential = of_lane(potential, buffer, i, 0.5 * h)
@@ -237,7 +246,9 @@ def finish(scheme, potential, actuator, buffer, i, h, projection):
 
 
 # The same passes where they are rare: called, so that they are compiled once.
-_predict, _correct, _finish = (separate(alone(lane)) for lane in (predict, correct, finish))
+_predict, _correct, _finish = (
+    outlined(python_function(lane)) for lane in (predict, correct, finish)
+)
 
 
 def _redo(scheme, potential, actuator, buffer, i, h, projection):

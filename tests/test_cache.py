@@ -14,8 +14,8 @@ import pytest
 import rbgym
 import rbgym.envs
 from disks import room_for
-from rbgym.jit import Choice
-from rbgym.sources import Sources, compiled_modules
+from rbgym.compiled.jit import Choice
+from rbgym.compiled.cache import SOURCES, Sources, compiled_modules
 
 PHYSICS = Path(rbgym.__file__).parent
 ENVS = Path(rbgym.envs.__file__).parent
@@ -138,7 +138,7 @@ EDITED_MEANWHILE = r"""
 import os, sys
 sys.path.insert(0, {tree!r})
 import rbgym
-from rbgym.jit import _SOURCES
+from rbgym.compiled.cache import SOURCES as _SOURCES
 edited = os.path.join({tree!r}, "envs", "parts", "rewards.py")
 text = open(edited).read()
 open(edited, "w").write(text + "\n# for a moment\n")
@@ -156,7 +156,7 @@ def test_an_edit_between_two_imports_is_seen(cache, tree):
 
 def test_code_of_sources_that_were_edited_is_neither_kept_nor_loaded(load, tmp_path, monkeypatch):
     assert load()(7.0) == 21.0
-    monkeypatch.setattr("rbgym.jit._SOURCES._unchanged", False)
+    monkeypatch.setattr("rbgym.compiled.cache.SOURCES._unchanged", False)
     later = load()
     assert (later(7.0), later(7)) == (21.0, 21)
     assert hits(later) == 0
@@ -205,7 +205,7 @@ def test_every_module_that_holds_a_class_known_to_compiled_code_is_in_the_key():
 # --- what is on the disk, and is not what it should be -----------------------------------------
 
 KERNEL = """
-from rbgym.jit import compiled
+from rbgym.compiled.jit import compiled
 
 @compiled
 def threefold(x):

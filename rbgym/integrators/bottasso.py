@@ -19,6 +19,7 @@ u, and so conserve the energy of a free body.
 
 from typing import NamedTuple
 
+from rbgym.compiled.jit import choice, for_type, inlined
 from rbgym.integrators.exponential import dexp_factors, exponential, tangent
 from rbgym.integrators.interface import (
     conserves_energy,
@@ -29,7 +30,6 @@ from rbgym.integrators.interface import (
     reach,
 )
 from rbgym.integrators.record import KEEPS_FREE_ENERGY, KEEPS_MOMENTUM, Integrator
-from rbgym.jit import choice, for_type, inlined
 from rbgym.matrix import (
     crossed,
     multiple,

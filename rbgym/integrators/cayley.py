@@ -22,6 +22,7 @@ every potential, AKW in a uniform one.
 import math
 from typing import NamedTuple
 
+from rbgym.compiled.jit import choice, for_type, inlined
 from rbgym.integrators.interface import (
     conserves_energy,
     defect,
@@ -31,7 +32,6 @@ from rbgym.integrators.interface import (
     reach,
 )
 from rbgym.integrators.record import ENERGY, KEEPS_ALL, MOMENTUM, UPRIGHT, Integrator, kept
-from rbgym.jit import choice, for_type, inlined
 from rbgym.matrix import crossed, multiple, outer, plus, product, skewed, turning
 from rbgym.potentials.interface import (
     discrete_gradient,

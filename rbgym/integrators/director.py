@@ -22,6 +22,7 @@ director velocities, which are memory. Rebuilt from the rates at each step, they
 
 from typing import NamedTuple
 
+from rbgym.compiled.jit import for_type, inlined
 from rbgym.integrators.half_rotation import (
     directions,
     end_tilting,
@@ -42,7 +43,6 @@ from rbgym.integrators.interface import (
     store_memory,
 )
 from rbgym.integrators.record import KEEPS_MOMENTUM, Integrator
-from rbgym.jit import for_type, inlined
 from rbgym.matrix import (
     crossed,
     multiple,

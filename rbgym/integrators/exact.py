@@ -10,11 +10,11 @@ them the scheme is symmetric, symplectic and of order two (Celledoni, Fasso, Sae
 import math
 from typing import NamedTuple
 
+from rbgym.compiled.jit import for_type
 from rbgym.integrators.elliptic import free_rotation, near_rotation
 from rbgym.integrators.interface import conserves_energy, finish, thorough
 from rbgym.integrators.record import KEEPS_FREE_ENERGY, Integrator
 from rbgym.integrators.splitting import ended, kicked
-from rbgym.jit import for_type
 from rbgym.potentials.interface import is_free
 from rbgym.quaternion import scale
 

@@ -3,7 +3,7 @@
 All to round-off for angles up to 4, by series without a branch or a root.
 """
 
-from rbgym.jit import inlined
+from rbgym.compiled.jit import inlined
 from rbgym.matrix import outer, plus, skewed
 from rbgym.quaternion import dot, even_odd, scale
 

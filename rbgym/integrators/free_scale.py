@@ -10,8 +10,8 @@ becomes for a body whose size is free.
 import math
 from typing import NamedTuple
 
+from rbgym.compiled.jit import for_type, inlined
 from rbgym.integrators.interface import finish, load_memory, store_memory, thorough
-from rbgym.jit import for_type, inlined
 from rbgym.layout import BEYOND, J_INV, LANES, MEMORY, POTENTIAL, J
 from rbgym.quaternion import scale
 from rbgym.rows import put_vector, vector, vector_if

@@ -4,7 +4,7 @@ theta n is the rotation vector of the step. The rotation half-way has the quater
 (1, e)/sqrt(1 + e.e), that of the whole step (1 - e.e, 2 e)/(1 + e.e). B = R_half^T.
 """
 
-from rbgym.jit import inlined
+from rbgym.compiled.jit import inlined
 from rbgym.matrix import crossed, multiple, outer, plus, product, skewed
 from rbgym.quaternion import add, cross, dot, scale, sub
 

@@ -10,7 +10,7 @@ All vectors are tuples of floats in principal axes, except L, which is in world 
 
 from typing import Any, NamedTuple
 
-from rbgym.jit import choice, otherwise
+from rbgym.compiled.jit import choice, otherwise
 from rbgym.quaternion import Quaternion, Vector
 
 

@@ -21,6 +21,7 @@ Energy: IMID conserves that of a free body (16); a held torque u does the work h
 import math
 from typing import NamedTuple
 
+from rbgym.compiled.jit import choice, for_type, inlined
 from rbgym.integrators.exponential import exponential, tangent
 from rbgym.integrators.interface import (
     Step,
@@ -32,7 +33,6 @@ from rbgym.integrators.interface import (
     reach,
 )
 from rbgym.integrators.record import ENERGY, KEEPS_MOMENTUM, Integrator, kept
-from rbgym.jit import choice, for_type, inlined
 from rbgym.matrix import crossed, multiple, plus, turning, with_diagonal
 from rbgym.potentials.interface import is_free, torque, torque_change
 from rbgym.quaternion import (

@@ -27,6 +27,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from rbgym.arguments import is_number
+from rbgym.compiled.jit import choice, for_type, inlined
 from rbgym.integrators.half_rotation import (
     directions,
     mean_tilting,
@@ -42,7 +43,6 @@ from rbgym.integrators.interface import (
 )
 from rbgym.integrators.record import KEEPS_FREE_ENERGY, Integrator
 from rbgym.integrators.splitting import ended, kicked
-from rbgym.jit import choice, for_type, inlined
 from rbgym.matrix import crossed, multiple, outer, plus, product, skewed, turning
 from rbgym.potentials.interface import gradient, hessian, is_free, is_uniform
 from rbgym.potentials.none import NoPotential

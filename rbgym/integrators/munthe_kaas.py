@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rbgym.arguments import real
+from rbgym.compiled.jit import for_type, inlined, outlined
 from rbgym.integrators.exponential import dexp_factors, exponential
 from rbgym.integrators.interface import finish
 from rbgym.integrators.record import KEEPS_MOMENTUM, Integrator
-from rbgym.jit import for_type, inlined, separate
 from rbgym.potentials.interface import torque
 from rbgym.quaternion import (
     Array,
@@ -112,7 +112,7 @@ def _(tableau, potential, body, step, x):
     return _ended(step, Psi, M, solved)
 
 
-@separate
+@outlined
 def _solve(tableau, potential, body, step):
     """Psi, the impulse of the torques in the axes of the start, and whether that is a solution."""
     a, b, h = tableau.a, tableau.b, step.h

@@ -25,6 +25,7 @@ the discrete form of their (96). It is what the scheme remembers of its last ste
 
 from typing import NamedTuple
 
+from rbgym.compiled.jit import choice, for_type, inlined
 from rbgym.integrators.half_rotation import (
     directions,
     end_tilting,
@@ -44,7 +45,6 @@ from rbgym.integrators.interface import (
     store_memory,
 )
 from rbgym.integrators.record import KEEPS_ALL, Integrator
-from rbgym.jit import choice, for_type, inlined
 from rbgym.matrix import crossed, multiple, outer, plus, turning
 from rbgym.potentials.interface import (
     discrete_gradient,

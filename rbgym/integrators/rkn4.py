@@ -12,6 +12,7 @@ import math
 from dataclasses import replace
 from typing import NamedTuple
 
+from rbgym.compiled.jit import for_type, inlined
 from rbgym.integrators.interface import (
     finish,
     load_memory,
@@ -31,7 +32,6 @@ from rbgym.integrators.samples import (
     taken,
     torque_at,
 )
-from rbgym.jit import for_type, inlined
 from rbgym.layout import LANES
 from rbgym.potentials.interface import is_free, seen, torque
 from rbgym.quaternion import (

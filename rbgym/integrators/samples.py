@@ -11,7 +11,7 @@ sample that is far from what the former ones foretold is a jump, and makes the h
 
 from typing import Any, NamedTuple
 
-from rbgym.jit import choice, for_type, inlined
+from rbgym.compiled.jit import choice, for_type, inlined
 from rbgym.layout import LANES
 from rbgym.quaternion import Vector, add, dot, scale, sub
 from rbgym.rows import put_vector, vector, vector_if

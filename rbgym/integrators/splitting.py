@@ -10,9 +10,9 @@ whole of 3, half of 2, half of 1. It is explicit, symplectic and symmetric.
 import math
 from typing import NamedTuple
 
+from rbgym.compiled.jit import for_type, inlined
 from rbgym.integrators.interface import Body, finish
 from rbgym.integrators.record import KEEPS_MOMENTUM, Integrator
-from rbgym.jit import for_type, inlined
 from rbgym.potentials.interface import torque
 from rbgym.quaternion import add, cos_sin, dot, qmul, scale, sub, times, to_body, to_world
 

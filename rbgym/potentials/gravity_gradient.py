@@ -6,7 +6,7 @@ V = (1/2) c . S c with c = R^T d and S = 3 k J; its divided difference is S (c_0
 import math
 from typing import NamedTuple
 
-from rbgym.jit import for_type
+from rbgym.compiled.jit import for_type
 from rbgym.layout import LANES, PHASE, POTENTIAL, J
 from rbgym.potentials.interface import (
     carried,

@@ -13,7 +13,7 @@ All vectors are tuples of floats in principal axes.
 import math
 from typing import Any
 
-from rbgym.jit import choice, inlined, otherwise
+from rbgym.compiled.jit import choice, inlined, otherwise
 from rbgym.matrix import Matrix, crossed, multiple, plus, product
 from rbgym.quaternion import Quaternion, Vector, add, cross, dot, scale, sub, upward
 

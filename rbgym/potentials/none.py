@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from rbgym.jit import for_type
+from rbgym.compiled.jit import for_type
 from rbgym.potentials.interface import (
     discrete_gradient,
     energy,

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from rbgym.jit import choice, for_type
+from rbgym.compiled.jit import choice, for_type
 from rbgym.layout import FRAME
 from rbgym.potentials.interface import energy, gradient, of_lane
 from rbgym.quaternion import Quaternion, Vector, to_body, to_world

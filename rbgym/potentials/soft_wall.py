@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbgym.jit import for_type, inlined
+from rbgym.compiled.jit import for_type, inlined
 from rbgym.layout import LANES, POTENTIAL
 from rbgym.matrix import multiple, outer
 from rbgym.potentials.interface import (

@@ -1,12 +1,9 @@
-"""How every kernel of the package is compiled: the options live here and nowhere else.
-
-Five kinds of functions are compiled:
+"""How every kernel of the package is compiled.
 
 - `@inlined`: scalar kernels on tuples of floats, inlined into whoever calls them;
-- `@choice`: a function whose body is chosen by the class of its first argument, a `NamedTuple`
-  that names a scheme, a potential or a part of a task;
-- `@spliced`: what stands directly in a loop over lanes;
-- `@separate`: what is rarely called, and had better stay out of its caller;
+- methods of a `Record` (see rbgym.compiled.record): the same, chosen by the class;
+- `@lane_body`: what stands directly in a loop over lanes;
+- `@outlined`: what is rarely used, and had better stay out of its caller;
 - `@compiled`: the few entry points, kept in an on-disk cache.
 """
 
@@ -20,54 +17,39 @@ from typing import Any, TypeVar
 from numba import njit, typeof
 from numba.extending import overload
 
-from rbgym import machine_code
-from rbgym.sources import Sources
+from rbgym.compiled import cache
+from rbgym.compiled.options import FAST, INLINED, OUTLINED
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-# Contraction, reassociation and reciprocals change the last bit only, `nsz` the sign of a zero.
-# `nnan` and `ninf` would let the compiler delete the tests that notice a state which is no longer
-# finite.
-_OPTIONS: dict[str, Any] = {
-    "fastmath": {"contract", "reassoc", "arcp", "nsz"},
-    "error_model": "numpy",
-    "nogil": True,
-}
-_SEPARATE: Any = {"error_model": "numpy", "nogil": True}
-_SOURCES = Sources()
-# What is inlined is never called: no time is spent on wrappers for Python and C.
-_INLINED: Any = {
-    **_OPTIONS,
-    "forceinline": True,
-    "no_cfunc_wrapper": True,
-    "no_cpython_wrapper": True,
-}
 
 
 def inlined(function: F) -> F:
     """Make compiled code inline this scalar kernel; called from Python it stays what it is."""
-    overload(function, jit_options=_INLINED, strict=False)(lambda *args: function)
+    cache.remember(function)
+    overload(function, jit_options=INLINED, strict=False)(lambda *args: function)
     return function
 
 
-def spliced(function: F) -> F:
+def lane_body(function: F) -> F:
     """Copy a lane function into its caller before anything is compiled.
 
     Use it for what stands directly in a loop over lanes. A loop whose body is a bare call looks
     small to the compiler, which then unrolls it too early and vectorises nothing.
     """
-    compiled_function: F = njit(inline="always", **_OPTIONS)(function)
+    cache.remember(function)
+    compiled_function: F = njit(inline="always", **FAST)(function)
     return compiled_function
 
 
-def alone(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The Python function that a `spliced` one was made of."""
+def python_function(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The Python function that a `lane_body` one was made of."""
     return getattr(function, "py_func", function)
 
 
-def separate(function: F) -> F:
+def outlined(function: F) -> F:
     """Compile a function that is called, not inlined: a rare branch beside a loop over lanes."""
-    compiled_function: F = njit(**_SEPARATE)(function)
+    cache.remember(function)
+    compiled_function: F = njit(**OUTLINED)(function)
     return compiled_function
 
 
@@ -124,7 +106,7 @@ def choice(stub: F) -> F:
         return table.body(args[0])
 
     # A choice that is decided while compiling costs nothing at run time.
-    overload(function, jit_options=_INLINED, strict=False)(choose)
+    overload(function, jit_options=INLINED, strict=False)(choose)
     function.table = table  # type: ignore[attr-defined]
     return function  # type: ignore[return-value]
 
@@ -142,7 +124,7 @@ def otherwise(function: Callable[..., Any]) -> Callable[[F], F]:
 
 
 def first_known(cases: tuple[tuple[Callable[..., Any], Callable[..., Any]], ...], unknown: F) -> F:
-    """One of several `separate` functions: that of the first case (choice, function) where the
+    """One of several `outlined` functions: that of the first case (choice, function) where the
     class of the first argument has a body of its own in the `choice` function, else `unknown`.
     What is not chosen is not compiled."""
 
@@ -156,51 +138,32 @@ def first_known(cases: tuple[tuple[Callable[..., Any], Callable[..., Any]], ...]
     def chosen(*args: Any) -> Any:
         return body(args[0])(*args)
 
-    overload(chosen, jit_options=_SEPARATE, strict=False)(lambda *args: body(args[0]))
+    overload(chosen, jit_options=OUTLINED, strict=False)(lambda *args: body(args[0]))
     return chosen  # type: ignore[return-value]
 
 
 def compiled(function: F) -> F:
     """Compile an entry point and keep the machine code on disk, keyed on all its sources.
 
-    Where there is no folder that could be written to, or the sources are no files, it is kept in
-    memory, and a warning says so.
+    Where there is no folder for it, or the sources are no files, it is kept in memory, and a
+    warning says so.
     """
-    if not _SOURCES.digest:
-        machine_code.tell("the sources are in an archive", "unpack it")
-        return njit(**_OPTIONS)(function)  # type: ignore[no-any-return]
+    cache.remember(function)
+    if not cache.SOURCES.digest:
+        cache.warn("the sources are in an archive", "unpack it")
+        return njit(**FAST)(function)  # type: ignore[no-any-return]
     try:
-        dispatcher = njit(cache=True, **_OPTIONS)(function)
+        dispatcher = njit(cache=True, **FAST)(function)
+        if hasattr(dispatcher, "_cache"):  # not with NUMBA_DISABLE_JIT
+            cache.SOURCES.unchanged()  # look now, just after the import of what will be compiled
+            cache.keep_on_disk(dispatcher)
     except RuntimeError:  # numba's
-        machine_code.tell("no folder for it can be written to")
-        return njit(**_OPTIONS)(function)  # type: ignore[no-any-return]
-    # Numba offers no public way to this; tests/test_cache.py guards these lines.
-    if hasattr(dispatcher, "_cache"):  # not with NUMBA_DISABLE_JIT
-        _SOURCES.unchanged()  # that it looks now, just after the import of what will be compiled
-        machine_code.keep(dispatcher, _SOURCES.digest, _SOURCES.unchanged)
-        machine_code.stand_alone(dispatcher)
-        dispatcher._cache.save_overload = _saving_only_own(dispatcher._cache.save_overload)
+        cache.warn("no folder for it can be written to")
+        return njit(**FAST)(function)  # type: ignore[no-any-return]
+    except ValueError as error:
+        cache.warn(str(error))
+        return njit(**FAST)(function)  # type: ignore[no-any-return]
     return dispatcher  # type: ignore[no-any-return]
-
-
-def _saving_only_own(save: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
-    """Save to the cache unless a class of the user is involved: an edit of the user's functions
-    would go unnoticed. A disk that is full, or was taken away, costs a warning."""
-
-    def save_overload(signature: Any, compiled_result: Any) -> None:
-        if not any(map(_is_foreign, compiled_result.signature.args)):
-            try:
-                save(signature, compiled_result)
-            except OSError as error:
-                machine_code.tell(error.strerror or str(error))
-
-    return save_overload
-
-
-def _is_foreign(numba_type: Any) -> bool:
-    cls = getattr(numba_type, "instance_class", None)
-    own = cls is None or cls.__module__.split(".")[0] == "rbgym"
-    return not own or any(map(_is_foreign, getattr(numba_type, "types", ())))
 
 
 def entry_point(kernel: Any, *args: Any) -> Callable[..., Any]:
