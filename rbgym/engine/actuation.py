@@ -56,6 +56,30 @@ class Actuator(Record):
         """Energy [J] of the system beside that of the body's rotation and of its potential."""
         return 0.0
 
+    # --- what episodes ask ---
+
+    def rebuild(self, physics, buffer, i):
+        """Give the lane the inertia that its body has at the beginning of an episode."""
+
+    def begin(self, physics, buffer, i, placed, mass, u, v, w):
+        """Begin an episode: nothing is under way. placed: the state rows were set and stay. mass:
+        factor of the body's mass. u, v, w: four, eight and four uniform numbers."""
+
+    def present(self, physics, buffer, i):
+        """Write the rows that are shown, unless they are always there."""
+
+    def shown_rows(self):
+        """Number of rows that observations show; known while compiling."""
+        return 0
+
+    def shown_row(self, physics):
+        """The first of them."""
+        return self.own_row(physics)
+
+    def state_row(self, physics):
+        """The first of the rows of what moves beside the attitude: they stand first of its own."""
+        return self.own_row(physics)
+
     # --- where its rows are, counted from the first of the lane ---
 
     def command_row(self, physics):
