@@ -15,7 +15,7 @@ from rbgym.engine import frames, kernels
 from rbgym.engine import rows as layout
 from rbgym.engine.actuation import Actuator, Direct
 from rbgym.engine.rows import LANES, Physics
-from rbgym.integrators.interface import NoMemory
+from rbgym.integrators.interface import AnyScheme
 from rbgym.potentials import Potential
 from rbgym.quaternion import Array, multiply, rotate, rotate_inverse
 
@@ -67,7 +67,7 @@ class Batch:
         self.physics = Physics(scheme, self.potential, frame, actuator)
         self.observed = self.physics
         if not self.integrator.memory:
-            self.observed = self.physics._replace(scheme=NoMemory())
+            self.observed = self.physics._replace(scheme=AnyScheme())
         self.channels = actuator.channels()
         self.blocks = -(-size // LANES)
         self.block_rows = self.physics.row_count() + (task_rows(self.physics) if task_rows else 0)
