@@ -118,7 +118,9 @@ def test_machine_code_is_loaded_by_the_next_process_until_the_physics_is_edited(
 def test_machine_code_made_for_a_class_that_is_no_more_is_left_alone(cache, tree):
     run(cache, tree)
     path = tree / "rbgym" / "small.py"
-    path.write_text(path.read_text().replace("Rule(Record)", "Renamed(Record)") + "\nRule = Renamed")
+    path.write_text(
+        path.read_text().replace("Rule(Record)", "Renamed(Record)") + "\nRule = Renamed"
+    )
     second = run(cache, tree)
     assert (second["hits"], second["misses"]) == (0, 1)
 
