@@ -62,7 +62,7 @@ def at_import(nodes):
             if ast.unparse(node.test) != "TYPE_CHECKING":
                 yield from at_import(node.body)
             yield from at_import(node.orelse)
-        elif isinstance(node, ast.Try | ast.With) or isinstance(node, ast.ClassDef):
+        elif isinstance(node, ast.Try | ast.With | ast.ClassDef):
             yield from at_import(node.body)
 
 
