@@ -1,12 +1,12 @@
 """A small multilayer perceptron, compiled: actions of many lanes, each by its own network.
 
 Weights are broadcast over tiles of lanes, which are what vector instructions work on. All is in one
-file, because numba's cache looks at no other (see rbgym.jit.compiled for rbgym and rbgym.envs).
+file, because numba's cache looks at no other (see rbgym.compiled.jit.compiled for rbgym and rbgym.envs).
 """
 
 import numpy as np
 
-from rbgym.jit import compiled, index, inlined
+from rbgym.compiled.jit import compiled, index, inlined
 from rbgym.layout import LANES
 
 # Lanes of one network that are worked on together. A loop this long becomes vector instructions; a

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbgym.agents import forward
-from rbgym.jit import Entry
+from rbgym.compiled.jit import Entry
 
 if TYPE_CHECKING:
     from rbgym.agents.network import Network

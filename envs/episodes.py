@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from rbgym import layout as physics
 from rbgym import threads
 from rbgym.arguments import is_number, quietly, real
-from rbgym.engine import Batch
+from rbgym.compiled.jit import Entry
+from rbgym.engine.batch import Batch
 from rbgym.envs import kernels, layout
 from rbgym.envs.actuators import Actuator, Forces, state_beyond
 from rbgym.envs.actuators.driven import shown_from
@@ -20,7 +21,6 @@ from rbgym.envs.kernels import Parts
 from rbgym.envs.parts.spreads import Nominal
 from rbgym.envs.parts.tallies import Contacts
 from rbgym.envs.snapshot import Snapshot
-from rbgym.jit import Entry
 from rbgym.kernels import advance
 from rbgym.quaternion import Array
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbgym.actuation import block_rows, first_row
+from rbgym.compiled.jit import compiled, index, inlined, lane_body, outlined
 from rbgym.envs.actuators.driven import begin as begin_actuator
 from rbgym.envs.actuators.driven import present, shown_from, shown_rows
 from rbgym.envs.actuators.effector import rebuild
@@ -38,7 +39,6 @@ from rbgym.envs.parts.starts import draw
 from rbgym.envs.parts.tallies import tally
 from rbgym.envs.random import numbers, uniforms
 from rbgym.frames import in_principal_axes, view
-from rbgym.jit import compiled, index, inlined, separate, spliced
 from rbgym.kernels import start_lane
 from rbgym.layout import COMMAND, DISTURBANCE, FAILED, LANES, ROTOR, J, L, Q
 from rbgym.quaternion import add, polished, times, to_world
@@ -64,7 +64,7 @@ class Parts(NamedTuple):
     tally: Any
 
 
-@spliced
+@lane_body
 def _judge_lane(parts, keeper, frame, actuator, buffer, i, limit):
     """Observation, reward and flags of one lane, and its clocks; all zero at a beginning."""
     begun = buffer[i + BEGUN * LANES] > 0.0
@@ -215,7 +215,7 @@ def _show(parts, keeper, actuator, buffer, i, observations, k):
         observations[k, columns + n] = buffer[j + n * LANES]
 
 
-@separate
+@outlined
 def _begin_lane(parts, keeper, potential, frame, actuator, buffer, i):
     """What the lane's seed and the number of its next episode give it."""
     i = index(i)

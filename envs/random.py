@@ -6,7 +6,7 @@ Philox 4x64-10 of Salmon et al. (2011), the same stream as numpy.random.Philox(k
 
 import numpy as np
 
-from rbgym.jit import inlined
+from rbgym.compiled.jit import inlined
 
 _M0 = np.uint64(0xD2E7470EE14C6C93)
 _M1 = np.uint64(0xCA5A826395121157)

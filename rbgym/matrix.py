@@ -5,7 +5,7 @@ entries: the compiler may not drop a product with a zero, which could be a NaN. 
 of the cross product with v.
 """
 
-from rbgym.jit import inlined
+from rbgym.compiled.jit import inlined
 from rbgym.quaternion import Quaternion, Vector, add, cross, dot, scale, sub
 
 Matrix = tuple[Vector, Vector, Vector]

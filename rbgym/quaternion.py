@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbgym.arguments import real
-from rbgym.jit import inlined
+from rbgym.compiled.jit import inlined
 
 Array = NDArray[np.float64]
 Vector = tuple[float, float, float]

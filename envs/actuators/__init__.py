@@ -13,7 +13,7 @@ import numpy as np
 
 from rbgym import layout
 from rbgym.actuation import Direct
-from rbgym.engine import Batch
+from rbgym.engine.batch import Batch
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.line import Continuous, Following, Instant
 from rbgym.envs.actuators.models import (

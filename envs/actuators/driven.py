@@ -15,6 +15,7 @@ from rbgym.actuation import (
     settle,
     turns_rotors,
 )
+from rbgym.compiled.jit import choice, for_type, inlined, otherwise
 from rbgym.envs.actuators.effector import (
     ACTING,
     APPLIED,
@@ -32,7 +33,6 @@ from rbgym.envs.actuators.effector import (
 )
 from rbgym.envs.actuators.line import lag_rows, lagged, seconds, signal, slots
 from rbgym.envs.actuators.mounting import LATE, gain, mount
-from rbgym.jit import choice, for_type, inlined, otherwise
 from rbgym.layout import COMMAND, LANES
 from rbgym.quaternion import add, scale
 from rbgym.rows import put_vector, vector

@@ -5,7 +5,7 @@ An effector is a `NamedTuple` class with bodies registered for the functions bel
 
 from typing import Any
 
-from rbgym.jit import choice, otherwise
+from rbgym.compiled.jit import choice, otherwise
 
 # Rows of every actuator, from its first row a on.
 APPLIED = 0  # 6: mean torque [N m] and force [N] of the period, body axes

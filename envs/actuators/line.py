@@ -8,7 +8,7 @@ Parts as in rbgym.envs.parts.goals.
 import math
 from typing import Any, NamedTuple
 
-from rbgym.jit import choice, for_type
+from rbgym.compiled.jit import choice, for_type
 from rbgym.layout import COMMAND, LANES
 
 

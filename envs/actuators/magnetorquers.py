@@ -17,6 +17,7 @@ import math
 from typing import NamedTuple
 
 from rbgym.actuation import act
+from rbgym.compiled.jit import for_type, inlined
 from rbgym.envs.actuators.effector import (
     ACTING,
     book,
@@ -28,7 +29,6 @@ from rbgym.envs.actuators.effector import (
 )
 from rbgym.envs.actuators.mounting import turned
 from rbgym.frames import view
-from rbgym.jit import for_type, inlined
 from rbgym.layout import BEYOND, LANES
 from rbgym.quaternion import cos_sin, cross, dot, qmul, scale, sub, to_body
 from rbgym.rows import put_vector

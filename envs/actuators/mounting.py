@@ -3,8 +3,8 @@
 import math
 from typing import Any, NamedTuple
 
+from rbgym.compiled.jit import choice, for_type
 from rbgym.envs.actuators.effector import PRIVATE
-from rbgym.jit import choice, for_type
 from rbgym.layout import LANES
 from rbgym.quaternion import Vector, scale, to_world
 from rbgym.rows import put_vector, vector

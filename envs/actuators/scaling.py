@@ -7,6 +7,7 @@ is the scaling force of (75), held over the period; it does the work S (s_1 - s_
 from typing import NamedTuple
 
 from rbgym.actuation import act
+from rbgym.compiled.jit import for_type, inlined
 from rbgym.envs.actuators.effector import (
     commands_of,
     effector_shows,
@@ -17,7 +18,6 @@ from rbgym.envs.actuators.effector import (
     show,
 )
 from rbgym.integrators.free_scale import FORCE, REFERENCE, SCALE, SCALING
-from rbgym.jit import for_type, inlined
 from rbgym.layout import J_INV, LANES, J
 from rbgym.quaternion import scale as scaled
 from rbgym.rows import put_vector, vector

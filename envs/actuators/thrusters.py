@@ -13,6 +13,7 @@ import math
 from typing import NamedTuple
 
 from rbgym.actuation import act
+from rbgym.compiled.jit import for_type
 from rbgym.envs.actuators.effector import (
     ACTING,
     PRIVATE,
@@ -26,7 +27,6 @@ from rbgym.envs.actuators.effector import (
 from rbgym.envs.actuators.mounting import turned
 from rbgym.envs.layout import POSITION, VELOCITY
 from rbgym.frames import view
-from rbgym.jit import for_type
 from rbgym.layout import FAILED, LANES, SCALE
 from rbgym.quaternion import add, dot, scale, times, to_world
 from rbgym.rows import put_quaternion, put_vector, quaternion, vector

@@ -3,13 +3,13 @@
 from typing import NamedTuple
 
 from rbgym.actuation import act
+from rbgym.compiled.jit import for_type
 from rbgym.envs.actuators.effector import (
     ACTING,
     commands_of,
     exert,
 )
 from rbgym.envs.actuators.mounting import turned
-from rbgym.jit import for_type
 from rbgym.layout import SCALE
 from rbgym.quaternion import times
 from rbgym.rows import put_vector, vector

@@ -19,6 +19,7 @@ sum_n (change of h_n)(mean h_n / I - a_n . mean omega).
 from typing import NamedTuple
 
 from rbgym.actuation import act
+from rbgym.compiled.jit import for_type, inlined
 from rbgym.envs.actuators.effector import (
     ACTING,
     PRIVATE,
@@ -34,7 +35,6 @@ from rbgym.envs.actuators.effector import (
 )
 from rbgym.envs.actuators.mounting import turned
 from rbgym.frames import to_principal, view
-from rbgym.jit import for_type, inlined
 from rbgym.layout import BEYOND, FAILED, LANES, ROTOR, ROTOR_RATE
 from rbgym.quaternion import Vector, add, dot, scale
 from rbgym.rows import put_vector

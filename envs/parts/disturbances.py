@@ -2,9 +2,9 @@
 
 from typing import Any, NamedTuple
 
+from rbgym.compiled.jit import choice, for_type
 from rbgym.envs.layout import ELAPSED, NOISE
 from rbgym.envs.random import normals
-from rbgym.jit import choice, for_type
 from rbgym.layout import DISTURBANCE, LANES
 from rbgym.quaternion import Vector, add, times
 from rbgym.rows import put_vector

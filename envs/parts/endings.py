@@ -2,9 +2,9 @@
 
 from typing import Any, NamedTuple
 
+from rbgym.compiled.jit import choice, for_type
 from rbgym.envs.layout import POSITION, TARGET, VELOCITY
 from rbgym.integrators.free_scale import SCALE
-from rbgym.jit import choice, for_type
 from rbgym.layout import LANES
 from rbgym.quaternion import Vector, add, dot, to_body, to_world, upward
 from rbgym.rows import quaternion, vector

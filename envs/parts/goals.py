@@ -7,8 +7,8 @@ the user's body frame: q (w, x, y, z) body to world, omega [rad/s] in body axes.
 import math
 from typing import Any, NamedTuple
 
+from rbgym.compiled.jit import choice, for_type
 from rbgym.envs.layout import TARGET, TARGET_RATE, TARGET_SPIN
-from rbgym.jit import choice, for_type
 from rbgym.layout import LANES
 from rbgym.quaternion import add, dot, qconj, qmul, scale, sub, to_body, upward
 from rbgym.rows import quaternion, vector

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from gymnasium import spaces
 
+from rbgym.compiled.jit import choice, for_type, inlined
 from rbgym.envs.layout import OBSERVATION, POSITION, TARGET, VELOCITY
 from rbgym.envs.parts.references import ahead
-from rbgym.jit import choice, for_type, inlined
 from rbgym.layout import LANES
 from rbgym.quaternion import Array, canonical, qconj, qmul, scale, to_body
 from rbgym.rows import quaternion, vector

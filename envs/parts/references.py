@@ -3,8 +3,8 @@
 import math
 from typing import Any, NamedTuple
 
+from rbgym.compiled.jit import choice, for_type, inlined
 from rbgym.envs.layout import ELAPSED, REFERENCE, TARGET, TARGET_RATE
-from rbgym.jit import choice, for_type, inlined
 from rbgym.layout import LANES
 from rbgym.quaternion import add, cos_sin, qmul, to_body
 from rbgym.rows import put_quaternion, put_vector, quaternion

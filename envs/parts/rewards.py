@@ -3,8 +3,8 @@
 from typing import Any, NamedTuple
 
 from rbgym.actuation import Direct, channels
+from rbgym.compiled.jit import choice, for_type, otherwise
 from rbgym.envs.layout import LAST_COMMAND, LAST_POTENTIAL, POSITION, TERMS, VELOCITY
-from rbgym.jit import choice, for_type, otherwise
 from rbgym.layout import COMMAND, LANES
 from rbgym.quaternion import dot, sub
 from rbgym.rows import put_vector, vector

@@ -3,9 +3,9 @@
 import math
 from typing import Any, NamedTuple
 
+from rbgym.compiled.jit import choice, for_type
 from rbgym.envs.layout import BIAS, ELAPSED, NOISE
 from rbgym.envs.random import normals
-from rbgym.jit import choice, for_type
 from rbgym.layout import LANES
 from rbgym.quaternion import add, dot, qmul, scale
 from rbgym.rows import put_vector, vector

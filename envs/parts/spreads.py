@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from rbgym.jit import choice, for_type, inlined, otherwise
+from rbgym.compiled.jit import choice, for_type, inlined, otherwise
 from rbgym.layout import J_INV, LANES, POTENTIAL, SCALE, J
 from rbgym.potentials import HeavyTop
 from rbgym.quaternion import Vector, scale

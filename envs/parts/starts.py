@@ -3,9 +3,9 @@
 import math
 from typing import Any, NamedTuple
 
+from rbgym.compiled.jit import choice, for_type, inlined
 from rbgym.envs.layout import POSITION, TARGET, TARGET_SPIN, VELOCITY
 from rbgym.integrators.free_scale import SCALE
-from rbgym.jit import choice, for_type, inlined
 from rbgym.layout import LANES
 from rbgym.quaternion import add, cos_sin, qmul, scale, to_world, upward
 from rbgym.rows import put_quaternion, put_vector

@@ -2,8 +2,8 @@
 
 from typing import Any, NamedTuple
 
+from rbgym.compiled.jit import choice, for_type
 from rbgym.envs.layout import CONTACTS, TOUCHING
-from rbgym.jit import choice, for_type
 from rbgym.layout import LANES
 from rbgym.quaternion import upward
 

@@ -48,7 +48,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbgym.jit import inlined
+from rbgym.compiled.jit import inlined
 from rbgym.quaternion import Vector, add, cos_sin, qscale
 
 _DOUBLINGS = 5

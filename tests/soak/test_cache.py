@@ -8,7 +8,7 @@ import time
 
 ROUNDS = 8
 KERNEL = """
-from rbgym.jit import compiled
+from rbgym.compiled.jit import compiled
 
 @compiled
 def threefold(x):

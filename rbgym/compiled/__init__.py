@@ -1,0 +1,1 @@
+"""Everything about compiling: options, records whose methods are compiled, machine code on disk."""

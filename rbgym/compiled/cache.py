@@ -1,0 +1,313 @@
+"""Machine code on disk: made of the sources as they are, by somebody trusted, or made anew.
+
+Numba's own cache looks at the one file that holds an entry point, while the physics is inlined from
+others; it keeps an index beside numbered files, which two processes that compile at once can leave
+wrong; and it unpickles whatever it finds. Here each file stands for itself: it says what it was made
+of, and a digest tells whether it is whole. What is not right is compiled anew.
+
+Numba offers no public way to replace the files of its cache: all that reaches into it is in this
+module, and tests/test_cache.py guards it.
+"""
+
+import contextlib
+import copy
+import hashlib
+import os
+import pickle
+import re
+import stat
+import uuid
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import llvmlite
+import numpy as np
+from numba.core import config
+from numba.core.codegen import JITCPUCodegen
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+_DIGEST = hashlib.sha256().digest_size  # bytes
+# Settings of numba's, from the environment, that make other code of the same source.
+_SETTINGS = ("BOUNDSCHECK", "DEBUGINFO_DEFAULT", "DISABLE_INTEL_SVML", "LOOP_VECTORIZE", "OPT",
+             "SLP_VECTORIZE")  # fmt: skip
+
+# --- the sources --------------------------------------------------------------------------------
+
+# An import statement that stands at the start of a line or in a block, names in brackets included.
+_IMPORT = re.compile(
+    rb"^[ \t]*(?:import (rbgym[\w.]*)|from (rbgym[\w.]*) import (\([^)]*\)|[^\n]*))", re.MULTILINE
+)
+_COMPILES = re.compile(rb"^[ \t]*(?:from|import) (?:numba|rbgym\.compiled)\b", re.MULTILINE)
+
+
+def _modules(package: Path) -> dict[str, Path]:
+    """The file of each module, by name; none if the package is in an archive."""
+    folders = {"rbgym": package}
+    if not (package / "envs").exists():  # the two stand beside the package while it is developed
+        folders |= {f"rbgym.{part}": package.parent / part for part in ("envs", "agents")}
+    found = {}
+    for name, folder in folders.items():
+        for path in folder.rglob("*.py"):
+            parts = path.relative_to(folder).with_suffix("").parts
+            inside = parts[:-1] if parts[-1] == "__init__" else parts
+            found[".".join((name, *inside))] = path
+    return found
+
+
+def _imports(text: bytes, modules: dict[str, bytes]) -> Iterator[str]:
+    """Modules that this text imports, or imports something from."""
+    for whole, origin, names in _IMPORT.findall(text):
+        if whole:
+            yield whole.decode()
+        for name in re.findall(rb"\w+", names):
+            module = f"{origin.decode()}.{name.decode()}"
+            yield module if module in modules else origin.decode()
+
+
+def compiled_modules(package: Path = _PACKAGE) -> dict[str, tuple[Path, bytes]]:
+    """Modules with compiled functions and all that these import, whose constants they may hold.
+
+    File and text of each by its name, sorted. The others (command line, plots, the classes of
+    environments) have no part in machine code: an edit there compiles nothing anew.
+    """
+    files = _modules(package)
+    modules = {name: path.read_bytes() for name, path in files.items()}
+    pending = [name for name, text in modules.items() if _COMPILES.search(text)]
+    found: set[str] = set()
+    while pending:
+        name = pending.pop()
+        if name in modules and name not in found:
+            found.add(name)
+            pending.extend(_imports(modules[name], modules))
+    return {name: (files[name], modules[name]) for name in sorted(found)}
+
+
+class Sources:
+    """The sources of everything that is compiled, as this process found them.
+
+    digest: of all of them, "" where there are no files.
+    """
+
+    def __init__(self, package: Path = _PACKAGE) -> None:
+        modules, digest = compiled_modules(package), hashlib.sha256()
+        for name, (_, text) in modules.items():
+            digest.update(name.encode() + b"\0" + text + b"\0")
+        self.digest = digest.hexdigest() if modules else ""
+        self._paths = [str(path) for path, _ in modules.values()]
+        self._written, self._unchanged = self._times(), True
+
+    def unchanged(self) -> bool:
+        """Whether they are still the same; False for good, once one was seen that was edited.
+
+        Modules are imported one after the other, those of the environments when they are first
+        asked for: after an edit in between nobody can say which text was compiled.
+        """
+        if self._unchanged:
+            try:
+                self._unchanged = self._times() == self._written
+            except OSError:  # a file was removed
+                self._unchanged = False
+        return self._unchanged
+
+    def _times(self) -> list[tuple[int, int]]:
+        return [(found.st_mtime_ns, found.st_size) for found in map(os.stat, self._paths)]
+
+
+SOURCES = Sources()
+
+# --- what the running process made of them ------------------------------------------------------
+
+_FUNCTIONS: list[tuple[FunctionType, Any, dict[str, Any]]] = []
+_CLASSES: list[tuple[type, dict[str, Any]]] = []
+
+
+def _constants(function: FunctionType) -> dict[str, Any]:
+    """The globals that a function uses, as they are now; of arrays a copy."""
+    names, table = function.__code__.co_names, function.__globals__
+    found = {name: table[name] for name in names if name in table}
+    return {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in found.items()}
+
+
+def remember(function: Any) -> None:
+    """Note a function of ours that will be compiled, with the constants that it uses."""
+    if function.__module__.split(".")[0] == "rbgym":
+        _FUNCTIONS.append((function, function.__code__, _constants(function)))
+
+
+def remember_class(cls: type) -> None:
+    """Note a class of ours whose methods will be compiled."""
+    if cls.__module__.split(".")[0] == "rbgym":
+        _CLASSES.append((cls, _functions(cls)))
+        for method in _functions(cls).values():
+            remember(method)
+
+
+def _functions(cls: type) -> dict[str, Any]:
+    return {name: v for name, v in vars(cls).items() if isinstance(v, FunctionType)}
+
+
+def as_written() -> bool:
+    """Whether all functions, methods and constants are those of the sources: none was replaced in
+    this process, by a test or an experiment."""
+    for function, code, constants in _FUNCTIONS:
+        table = function.__globals__
+        if function.__code__ is not code:
+            return False
+        for name, value in constants.items():
+            now = table.get(name)
+            if now is not value and not _equal(now, value):
+                return False
+    return all(_functions(cls) == methods for cls, methods in _CLASSES)
+
+
+def _equal(a: Any, b: Any) -> bool:
+    return type(a) is type(b) and bool(np.all(a == b))
+
+
+# --- the files ----------------------------------------------------------------------------------
+
+
+def is_trusted(path: Path) -> bool:
+    """Whether nobody else can have put this file there: it is a regular file, it and its folder
+    belong to the user, to root or to the owner of the package, and others cannot write to either.
+    """
+    if not hasattr(os, "getuid"):  # Windows, where folders of a user are the user's
+        return path.is_file()
+    owners = {0, os.getuid(), os.stat(_PACKAGE).st_uid}
+    file, folder = os.lstat(path), os.stat(path.parent)
+    return stat.S_ISREG(file.st_mode) and all(
+        found.st_uid in owners
+        and not found.st_mode & stat.S_IWOTH
+        # A group of the owner alone has the owner's number.
+        and (not found.st_mode & stat.S_IWGRP or found.st_gid in (0, found.st_uid))
+        for found in (file, folder)
+    )
+
+
+class CodeFiles:
+    """The files of one function, in the place of numba's `IndexDataCacheFile`.
+
+    beginning: of their paths. made_of: everything but the types of the arguments that the code
+    depends on. is_current: whether that still holds for what this process compiles; while it does
+    not, nothing is loaded or saved.
+    """
+
+    def __init__(self, beginning: Path, made_of: str, is_current: Callable[[], bool]) -> None:
+        self.beginning, self.made_of, self.is_current = beginning, made_of, is_current
+
+    def path(self, key: Any) -> Path:
+        """The file for a key of numba's, which begins with the types of the arguments."""
+        name = hashlib.sha256(repr(key).encode()).hexdigest()[:20]
+        return self.beginning.with_name(f"{self.beginning.name}.{name}.nbc")
+
+    def load(self, key: Any) -> Any:
+        """What was saved under an equal key; None where there is nothing whole and trusted."""
+        path = self.path(key)
+        if not self.is_current():
+            return None
+        try:
+            if not is_trusted(path):
+                warn(f"{path} could have been written by another user", "remove it")
+                return None
+            written = path.read_bytes()
+            digest, content = written[:_DIGEST], written[_DIGEST:]
+            if digest != hashlib.sha256(self.made_of.encode() + content).digest():
+                return None
+            saved_key, data = pickle.loads(content)
+        except Exception:  # there is no file, or one of a class that this process does not have
+            return None
+        return data if saved_key == key else None
+
+    def save(self, key: Any, data: Any) -> None:
+        """Write the file, whole or not at all; of processes that write it at once, the last."""
+        if not self.is_current():
+            return
+        content: bytes = dumps((key, data))  # type: ignore[no-untyped-call]
+        path = self.path(key)
+        temporary = path.with_name(f"{path.name}.tmp.{uuid.uuid4().hex[:16]}")
+        try:
+            digest = hashlib.sha256(self.made_of.encode() + content).digest()
+            temporary.write_bytes(digest + content)
+            os.replace(temporary, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+            raise
+
+    def flush(self) -> None:
+        """Remove the files."""
+        for path in self.beginning.parent.glob(f"{self.beginning.name}.*.nbc"):
+            path.unlink(missing_ok=True)
+
+
+def keep_on_disk(dispatcher: Any) -> None:
+    """Let a dispatcher of numba keep its code in `CodeFiles`, and run it as others will load it.
+
+    Raises ValueError for a relative folder: it would be another one wherever a process starts.
+    """
+    cache = dispatcher._cache
+    folder, file = Path(cache.cache_path), cache._cache_file
+    if not folder.is_absolute():
+        raise ValueError(f"the folder {str(folder)!r} is relative")
+    settings = [str(getattr(config, name, None)) for name in _SETTINGS]
+    made_of = (str(file._version), str(file._source_stamp), SOURCES.digest, llvmlite.__version__)
+    beginning = folder / file._index_name.removesuffix(".nbi")
+    current = lambda: SOURCES.unchanged() and as_written()  # noqa: E731
+    cache._cache_file = CodeFiles(beginning, " ".join((*made_of, *settings)), current)
+    _load_what_was_compiled(dispatcher)
+    save = cache.save_overload
+
+    def save_own(signature: Any, result: Any) -> None:
+        # An edit of a user's class would go unnoticed. A disk that is full costs a warning.
+        if not any(map(_is_foreign, result.signature.args)):
+            try:
+                save(signature, result)
+            except OSError as error:
+                warn(error.strerror or str(error))
+
+    cache.save_overload = save_own
+
+
+def _is_foreign(numba_type: Any) -> bool:
+    """Whether a class of the user takes part in a type."""
+    cls = getattr(numba_type, "instance_class", None)
+    own = cls is None or cls.__module__.split(".")[0] == "rbgym"
+    return not own or any(map(_is_foreign, getattr(numba_type, "types", ())))
+
+
+def _load_what_was_compiled(dispatcher: Any) -> None:
+    """A function that stays out of its callers is compiled by itself and again within each of them,
+    to other last bits. A process that has compiled them all runs the first that it finds; one that
+    loads a file, the one therein. So all code is loaded, whoever made it, each into an engine that
+    knows of no other."""
+    compiler, implementation = dispatcher._compiler, dispatcher._cache._impl
+    compile_here, reduced = compiler.compile, list[Any]()
+
+    def compile_and_load(*args: Any) -> Any:
+        made = compile_here(*args)
+        reduced[:] = [made._reduce()]
+        return _loaded(made.target_context, reduced[0])
+
+    compiler.compile = compile_and_load
+    implementation.reduce = lambda _: reduced.pop()  # called for each result, once it was made
+    implementation.rebuild = _loaded
+
+
+def _loaded(target_context: Any, parts: tuple[Any, ...]) -> Any:
+    separate = copy.copy(target_context)
+    separate._internal_codegen = JITCPUCodegen("rbgym")  # type: ignore[no-untyped-call]
+    return CompileResult._rebuild(separate, *parts)  # type: ignore[no-untyped-call]
+
+
+def warn(reason: str, advice: str = "NUMBA_CACHE_DIR names another folder") -> None:
+    """Warn that code is not on disk; Python shows it once for each reason."""
+    warnings.warn(
+        f"machine code cannot be kept on disk, and is made in each process: {reason}; {advice}",
+        RuntimeWarning,
+        stacklevel=2,
+    )

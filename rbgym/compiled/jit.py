@@ -1,0 +1,152 @@
+"""How every kernel of the package is compiled.
+
+- `@inlined`: scalar kernels on tuples of floats, inlined into whoever calls them;
+- methods of a `Record` (see rbgym.compiled.record): the same, chosen by the class;
+- `@lane_body`: what stands directly in a loop over lanes;
+- `@outlined`: what is rarely used, and had better stay out of its caller;
+- `@compiled`: the few entry points, kept in an on-disk cache.
+"""
+
+import gc
+import importlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from numba import njit, typeof
+from numba.extending import overload
+
+from rbgym.compiled import cache
+from rbgym.compiled.options import FAST, INLINED, OUTLINED
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def inlined(function: F) -> F:
+    """Make compiled code inline this scalar kernel; called from Python it stays what it is."""
+    cache.remember(function)
+    overload(function, jit_options=INLINED, strict=False)(lambda *args: function)
+    return function
+
+
+def lane_body(function: F) -> F:
+    """Copy a lane function into its caller before anything is compiled.
+
+    Use it for what stands directly in a loop over lanes. A loop whose body is a bare call looks
+    small to the compiler, which then unrolls it too early and vectorises nothing.
+    """
+    cache.remember(function)
+    compiled_function: F = njit(inline="always", **FAST)(function)
+    return compiled_function
+
+
+def python_function(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The Python function that a `lane_body` one was made of."""
+    return getattr(function, "py_func", function)
+
+
+def outlined(function: F) -> F:
+    """Compile a function that is called, not inlined: a rare branch beside a loop over lanes."""
+    cache.remember(function)
+    compiled_function: F = njit(**OUTLINED)(function)
+    return compiled_function
+
+
+@inlined
+def index(i: int) -> int:
+    """The index i, which the compiler now knows not to count from the end of an array."""
+    return i & 0xFFFFFFFFFF
+
+
+def chosen_by_class(choose: Callable[[type], Callable[..., Any]]) -> Callable[..., Any]:
+    """An `outlined` function, picked while compiling by the class of its first argument.
+
+    What is not chosen is not compiled.
+    """
+
+    def chosen(*args: Any) -> Any:
+        return choose(type(args[0]))(*args)
+
+    def choice(*args: Any) -> Callable[..., Any]:
+        return choose(args[0].instance_class)
+
+    overload(chosen, jit_options=OUTLINED, strict=False)(choice)
+    return chosen
+
+
+def compiled(function: F) -> F:
+    """Compile an entry point and keep the machine code on disk, keyed on all its sources.
+
+    Where there is no folder for it, or the sources are no files, it is kept in memory, and a
+    warning says so.
+    """
+    cache.remember(function)
+    if not cache.SOURCES.digest:
+        cache.warn("the sources are in an archive", "unpack it")
+        return njit(**FAST)(function)  # type: ignore[no-any-return]
+    try:
+        dispatcher = njit(cache=True, **FAST)(function)
+        if hasattr(dispatcher, "_cache"):  # not with NUMBA_DISABLE_JIT
+            cache.SOURCES.unchanged()  # look now, just after the import of what will be compiled
+            cache.keep_on_disk(dispatcher)
+    except RuntimeError:  # numba's
+        cache.warn("no folder for it can be written to")
+        return njit(**FAST)(function)  # type: ignore[no-any-return]
+    except ValueError as error:
+        cache.warn(str(error))
+        return njit(**FAST)(function)  # type: ignore[no-any-return]
+    return dispatcher  # type: ignore[no-any-return]
+
+
+def entry_point(kernel: Any, *args: Any) -> Callable[..., Any]:
+    """The machine code of a `compiled` kernel for arguments of these types.
+
+    Working out the types of named tuples at each call costs more than stepping a body. Call the
+    result with arguments of exactly these types (arrays: dtype and layout) only.
+    """
+    if not hasattr(kernel, "compile"):  # with NUMBA_DISABLE_JIT
+        return kernel  # type: ignore[no-any-return]
+    signature = tuple(typeof(arg) for arg in args)  # type: ignore[no-untyped-call]
+    with _no_collection():
+        kernel.compile(signature)
+    entry: Callable[..., Any] = kernel.overloads[signature].entry_point
+    return entry
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Without the search for cyclic garbage: the many objects of a compilation, nearly all of which
+    are still in use, make it a sixth of the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+class Entry:
+    """A `compiled` kernel as one object calls it, always with arguments of the same types.
+
+    The types are worked out at the first call; `call` is the machine code from then on.
+    """
+
+    __slots__ = ("call", "kernel")
+
+    def __init__(self, kernel: Any) -> None:
+        self.kernel = kernel
+        self.call: Callable[..., Any] = self._first
+
+    def _first(self, *args: Any) -> Any:
+        self.call = entry_point(self.kernel, *args)
+        return self.call(*args)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Machine code stays with the process: a pickle names the kernel, a copy shares it.
+        function = getattr(self.kernel, "py_func", self.kernel)
+        return _entry, (function.__module__, function.__name__)
+
+
+def _entry(module: str, name: str) -> Entry:
+    return Entry(getattr(importlib.import_module(module), name))

@@ -1,0 +1,109 @@
+"""Named tuples whose methods compiled code calls: schemes, potentials, actuators, parts of tasks.
+
+    class HeavyTop(Potential):
+        mgl: float
+        axis: Vector = (0.0, 0.0, 1.0)
+
+        def energy(self, o):
+            return self.mgl * dot(self.axis, o)
+
+In compiled code `potential.energy(o)` is chosen by the class while compiling, inlined, and costs
+nothing; outside it is an ordinary method, so that the algebra can be tested without compiling.
+"""
+
+import inspect
+from collections import namedtuple
+from types import FunctionType
+from typing import Any, Self, dataclass_transform
+
+from numba import types
+from numba.extending import overload_method
+
+from rbgym.compiled.cache import remember_class
+from rbgym.compiled.options import INLINED
+
+# Methods by name. Numba keeps one signature for all classes, hence the rule in `_compile_calls`.
+_METHODS: dict[str, inspect.Signature] = {}
+_FROM_NAMEDTUPLE = (
+    "__new__", "__repr__", "__getnewargs__", "__match_args__",
+    "_make", "_replace", "_fields", "_field_defaults",
+)  # fmt: skip
+
+
+@dataclass_transform(frozen_default=True)
+class Record(tuple[Any, ...]):
+    """Base of the classes whose methods compiled code calls.
+
+    Annotated names become fields, as in `typing.NamedTuple`; a subclass of a class with fields may
+    only add methods. A method that a subclass must give is an `abc.abstractmethod`. Methods
+    of one name take the same number of arguments in all classes; `static` methods, class methods,
+    properties and names with two underscores are Python's alone.
+    """
+
+    __slots__ = ()
+    # A method of an empty tuple is none for numba, so a record without fields holds a None.
+    _fields: tuple[str, ...] = ("_",)
+
+    def __new__(cls) -> Self:
+        return tuple.__new__(cls, (None,))
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return ()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+    def _asdict(self) -> dict[str, Any]:
+        return {} if self == (None,) else dict(zip(self._fields, self, strict=True))
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        fields = [name for name in cls.__dict__.get("__annotations__", {}) if name != "_fields"]
+        if fields:
+            defaults = [cls.__dict__[name] for name in fields if name in cls.__dict__]
+            plain = namedtuple(cls.__name__, fields, defaults=defaults)  # type: ignore[misc]
+            for name in (*_FROM_NAMEDTUPLE, *fields):
+                setattr(cls, name, plain.__dict__[name])
+        for name, method in own_methods(cls).items():
+            _compile_calls(cls, name, inspect.signature(method))
+        remember_class(cls)
+
+
+def own_methods(cls: type) -> dict[str, FunctionType]:
+    """The methods that compiled code may call of those that a class defines itself."""
+    return {
+        name: value
+        for name, value in vars(cls).items()
+        if isinstance(value, FunctionType) and not name.startswith("__")
+    }
+
+
+def missing_methods(cls: type) -> list[str]:
+    """What a class must still define, as `name(arguments)`."""
+    found = ((name, getattr(cls, name)) for name in dir(cls))
+    return [
+        f"{name}{inspect.signature(method)}"
+        for name, method in found
+        if getattr(method, "__isabstractmethod__", False)
+    ]
+
+
+def _compile_calls(cls: type, name: str, signature: inspect.Signature) -> None:
+    """Let compiled code call methods of this name."""
+    known = _METHODS.setdefault(name, signature)
+    if len(known.parameters) != len(signature.parameters):
+        raise TypeError(
+            f"{cls.__name__}.{name} must take the arguments {known}, as all methods of this name "
+            f"in rbgym's records do, got {signature}; give a method of another purpose another name"
+        )
+    if known is not signature:
+        return
+
+    def chosen(self: Any, *args: Any) -> Any:
+        method = getattr(self.instance_class, name, None)
+        if getattr(method, "__isabstractmethod__", False):
+            raise TypeError(f"{self.instance_class.__name__} lacks the method {name}{known}")
+        return method
+
+    chosen.__signature__ = signature  # type: ignore[attr-defined]
+    overload_method(types.BaseNamedTuple, name, jit_options=INLINED, strict=False)(chosen)

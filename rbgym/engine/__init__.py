@@ -1,0 +1,1 @@
+"""The engine: many bodies stepped together by compiled loops over lanes."""

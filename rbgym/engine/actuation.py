@@ -1,0 +1,148 @@
+"""What the engine asks of an actuator: how the commands of a body become torque.
+
+`Direct` is all that the engine has of its own; the others are in `rbgym.envs.actuators`. Commands
+are numbers in [-1, 1], one for each channel, held for a control period; a step of the integrator is
+a part of it. The rows of an actuator begin at `physics.actuator_row()`, with the commands.
+"""
+
+import abc
+from typing import Any
+
+from rbgym.compiled.jit import inlined
+from rbgym.compiled.record import Record
+from rbgym.engine.rows import FRESH, LANES, TORQUE, put_vector, vector
+from rbgym.quaternion import add, times
+
+
+class Actuator(Record):
+    """Commands of one control period become torque.
+
+    Rows, from `physics.actuator_row()` on: the commands, clipped, one a channel; the disturbance, a
+    torque beside the commanded one in body axes [N m], where the actuator says that there is one;
+    then its own.
+    """
+
+    @abc.abstractmethod
+    def channels(self):
+        """Number of commands, at most six; known while compiling."""
+
+    @abc.abstractmethod
+    def is_disturbed(self):
+        """Whether a torque acts beside the commanded one; known while compiling."""
+
+    def own_rows(self):
+        """Number of its own rows; known while compiling."""
+        return 0
+
+    def is_steady(self):
+        """Whether the torque is the same in all steps of a period; known while compiling."""
+        return False
+
+    def turns_rotors(self):
+        """Whether rotor momentum changes, at `rotor_rate_row`; known while compiling."""
+        return False
+
+    @abc.abstractmethod
+    def hold(self, physics, buffer, i):
+        """Take the commands in the rows as those of a new period."""
+
+    def drive(self, physics, buffer, i, start, h, dt):
+        """Set what acts in the step of h seconds that begins `start` seconds into a period of dt."""
+
+    def settle(self, physics, buffer, i, h, dt):
+        """Book the step of h seconds that was taken, in a period of dt."""
+
+    def more_energy(self, physics, buffer, i):
+        """Energy [J] of the system beside that of the body's rotation and of its potential."""
+        return 0.0
+
+    # --- what episodes ask ---
+
+    def rebuild(self, physics, buffer, i):
+        """Give the lane the inertia that its body has at the beginning of an episode."""
+
+    def begin(self, physics, buffer, i, placed, mass, u, v, w):
+        """Begin an episode: nothing is under way. placed: the state rows were set and stay. mass:
+        factor of the body's mass. u, v, w: four, eight and four uniform numbers."""
+
+    def present(self, physics, buffer, i):
+        """Write the rows that are shown, unless they are always there."""
+
+    def shown_rows(self):
+        """Number of rows that observations show; known while compiling."""
+        return 0
+
+    def shown_row(self, physics):
+        """The first of them."""
+        return self.own_row(physics)
+
+    def state_row(self, physics):
+        """The first of the rows of what moves beside the attitude: they stand first of its own."""
+        return self.own_row(physics)
+
+    # --- where its rows are, counted from the first of the lane ---
+
+    def command_row(self, physics):
+        return physics.actuator_row()
+
+    def disturbance_row(self, physics):
+        return physics.actuator_row() + self.channels()
+
+    def rotor_rate_row(self, physics):
+        """3 rows, if it turns rotors: the torque on them, principal axes [N m]."""
+        return self.disturbance_row(physics) + (3 if self.is_disturbed() else 0)
+
+    def own_row(self, physics):
+        return self.rotor_rate_row(physics) + (3 if self.turns_rotors() else 0)
+
+    def row_count(self):
+        """Number of all its rows."""
+        shared = self.channels() + (3 if self.is_disturbed() else 0)
+        return shared + (3 if self.turns_rotors() else 0) + self.own_rows()
+
+
+class Undisturbed(Record):
+    """No torque acts beside the commanded one."""
+
+    def exists(self):
+        return False
+
+
+class Disturbed(Record):
+    """A torque acts beside the commanded one, set in the disturbance rows."""
+
+    def exists(self):
+        return True
+
+
+class Direct(Actuator):
+    """A torque about each body axis, at once: its own rows, torque of a full command [N m], times
+    the command."""
+
+    disturbance: Any = Undisturbed()
+
+    def channels(self):
+        return 3
+
+    def is_disturbed(self):
+        return self.disturbance.exists()
+
+    def own_rows(self):
+        return 3
+
+    def is_steady(self):
+        return True
+
+    def hold(self, physics, buffer, i):
+        full = vector(buffer, i, self.own_row(physics))
+        act(physics, buffer, i, times(full, vector(buffer, i, self.command_row(physics))))
+
+
+@inlined
+def act(physics, buffer, i, torque):
+    """Hold this torque, body axes [N m], and the disturbance beside it."""
+    actuator = physics.actuator
+    if actuator.is_disturbed():
+        torque = add(torque, vector(buffer, i, actuator.disturbance_row(physics)))
+    put_vector(buffer, i, TORQUE, physics.frame.to_principal(physics, buffer, i, torque))
+    buffer[i + FRESH * LANES] = 1.0

@@ -1,0 +1,121 @@
+"""Where a number lives: one flat buffer of blocks, (block, row, lane).
+
+Eight bodies share a block, so that a row of a block is one wide register. One buffer for all: with
+two, the compiler cannot rule out that they overlap, and gives up vectorising. `i` is always where a
+lane's first row lies in the buffer. The engine works in principal axes throughout.
+
+The rows below are those of every body. Behind them come those that the scheme, the potential, the
+actuator and the task in use declare; their places are worked out while compiling (`Physics`).
+"""
+
+from typing import Any
+
+from rbgym.compiled.jit import inlined
+from rbgym.compiled.record import Record
+
+LANES = 8
+
+# The state.
+E = 0  # 1: level of the energy of rotation and potential [J]
+Q = 1  # 4: attitude, principal axes to world
+L = 5  # 3: angular momentum, world axes [kg m^2/s], rotors included
+ROTOR = 8  # 3: rotor momentum, principal axes [kg m^2/s]
+
+# The body and what acts on it.
+J = 11  # 3: principal moments [kg m^2]
+J_INV = 14  # 3: their reciprocals
+TORQUE = 17  # 3: held torque, principal axes [N m]
+FRESH = 20  # 1: 1.0 until the first step under the torque
+
+# What the solver says of the lane.
+CORRECTION = 21  # 1: largest squared angle of the energy projection so far [rad^2]
+REDONE = 22  # 1: how many steps needed the robust solver
+FAILED = 23  # 1: 1.0 when a step could not be solved
+
+# The step that is being solved. Between steps these rows are free: a task shows observations there.
+SCRATCH = 24
+PI_0 = 24  # 3: body momentum at its start
+O_0 = 27  # 3: the potential's direction in the body at its start
+X = 30  # 3: the unknowns
+X_SIZE = 33  # 1: square of the predictor's size
+SOLVED = 34  # 1: 1.0 once the last correction is round-off, -1.0 if the step is to be redone
+CORE = 35
+
+
+class Physics(Record):
+    """What the kernels are compiled for: records of the four kinds, and where their rows are.
+
+    scheme: `rbgym.integrators.interface.Scheme`. potential: `rbgym.potentials.Potential`. frame:
+    `rbgym.engine.frames.Frame`. actuator: `rbgym.engine.actuation.Actuator`.
+
+    Rows: those of every body, of the potential, the memory of the scheme, those of the actuator, and
+    of the frame.
+    """
+
+    scheme: Any
+    potential: Any
+    frame: Any
+    actuator: Any
+
+    def potential_row(self):
+        return CORE
+
+    def memory_row(self):
+        return CORE + self.potential.row_count()
+
+    def actuator_row(self):
+        return self.memory_row() + self.scheme.memory_size()
+
+    def frame_row(self):
+        return self.actuator_row() + self.actuator.row_count()
+
+    def row_count(self):
+        """Number of rows; what is behind them is the task's."""
+        return self.frame_row() + self.frame.row_count()
+
+
+# --- access to the rows of one lane -------------------------------------------------------------
+
+
+@inlined
+def vector(buffer, i, row):
+    k = i + row * LANES
+    return (buffer[k], buffer[k + LANES], buffer[k + 2 * LANES])
+
+
+@inlined
+def quaternion(buffer, i, row):
+    k = i + row * LANES
+    return (buffer[k], buffer[k + LANES], buffer[k + 2 * LANES], buffer[k + 3 * LANES])
+
+
+@inlined
+def put_vector(buffer, i, row, v):
+    k = i + row * LANES
+    buffer[k] = v[0]
+    buffer[k + LANES] = v[1]
+    buffer[k + 2 * LANES] = v[2]
+
+
+@inlined
+def put_quaternion(buffer, i, row, q):
+    k = i + row * LANES
+    buffer[k] = q[0]
+    buffer[k + LANES] = q[1]
+    buffer[k + 2 * LANES] = q[2]
+    buffer[k + 3 * LANES] = q[3]
+
+
+@inlined
+def vector_if(test, a, b):
+    return (a[0] if test else b[0], a[1] if test else b[1], a[2] if test else b[2])
+
+
+@inlined
+def quaternion_if(test, a, b):
+    return (
+        a[0] if test else b[0],
+        a[1] if test else b[1],
+        a[2] if test else b[2],
+        a[3] if test else b[3],
+    )
