@@ -47,6 +47,10 @@ class Scheme(Record):
     """
 
     @abc.abstractmethod
+    def is_explicit(self):
+        """Whether a step takes no solution of equations."""
+
+    @abc.abstractmethod
     def finish(self, potential, body, step, x):
         """New attitude q_1, world momentum L_1, discrete work of the torque u, and new memory."""
 
