@@ -1,80 +1,84 @@
-"""What is measured of the state. Parts as in rbgym.envs.parts.goals."""
+"""What is measured of the state."""
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
-from rbgym.compiled.jit import choice, for_type
-from rbgym.envs.layout import BIAS, ELAPSED, NOISE
+from rbgym.engine.rows import put_vector, vector
+from rbgym.envs.arguments import in_range, keys
+from rbgym.envs.parts import Part, checked_part
 from rbgym.envs.random import normals
-from rbgym.layout import LANES
 from rbgym.quaternion import add, dot, qmul, scale
-from rbgym.rows import put_vector, vector
 
 
-class Perfect(NamedTuple):
+class Sensor(Part):
+    """What is measured; as it stands, the state itself."""
+
+    def calibrate(self, rows, buffer, i):
+        """Draw what stays for the episode."""
+
+    def measured_attitude(self, rows, buffer, i, q):
+        """An attitude of the body, in the world or relative to a target, as it is measured."""
+        return q
+
+    def measured_rate(self, rows, buffer, i, omega):
+        """The angular velocity as it is measured."""
+        return omega
+
+    def refuse(self, angle: float, rate: float) -> None:
+        """ValueError where success within `angle` [rad] and `rate` [rad/s] cannot be seen."""
+
+
+class Perfect(Sensor):
     """The state itself."""
 
 
-class Noisy(NamedTuple):
+class Noisy(Sensor):
     """A star tracker and gyroscopes: standard deviations about each body axis.
 
     attitude [rad] and rate [rad/s]: white noise. rate_bias [rad/s]: drawn once an episode. No
     number is beyond 3.47 standard deviations.
     """
 
-    attitude: float
-    rate: float
-    rate_bias: float
+    attitude: float = 0.0
+    rate: float = 0.0
+    rate_bias: float = 0.0
+
+    def rows_needed(self, physics):
+        return 3  # the bias, body axes [rad/s]
+
+    def is_noisy(self):
+        return True
+
+    def calibrate(self, rows, buffer, i):
+        n = normals(rows.noise_key(buffer, i), 0.0, 9)
+        put_vector(buffer, i, rows.sensor_row(), scale(self.rate_bias, n))
+
+    def measured_attitude(self, rows, buffer, i, q):
+        n = normals(rows.noise_key(buffer, i), rows.elapsed(buffer, i), 0)
+        v = scale(0.5 * self.attitude, n)
+        length = 1.0 / math.sqrt(1.0 + dot(v, v))
+        return qmul(q, (length, length * v[0], length * v[1], length * v[2]))
+
+    def measured_rate(self, rows, buffer, i, omega):
+        n = normals(rows.noise_key(buffer, i), rows.elapsed(buffer, i), 3)
+        return add(omega, add(vector(buffer, i, rows.sensor_row()), scale(self.rate, n)))
+
+    def refuse(self, angle: float, rate: float) -> None:
+        for field, value, limit, unit in (
+            ("attitude", self.attitude, angle, "rad"),
+            ("rate", self.rate, rate, "rad/s"),
+        ):
+            if value >= limit:
+                raise ValueError(
+                    f"sensor[{field!r}] must be below the success threshold of {limit:.4g} {unit}, "
+                    f"got {value!r}"
+                )
 
 
-@choice
-def calibrate(part: Any, buffer: Any, i: int) -> None:
-    """Draw what stays for the episode."""
-    raise NotImplementedError
-
-
-@choice
-def seen_attitude(part: Any, buffer: Any, i: int, q: Any) -> Any:
-    """An attitude of the body, in the world or relative to a target, as it is measured."""
-    raise NotImplementedError
-
-
-@choice
-def seen_rate(part: Any, buffer: Any, i: int, omega: Any) -> Any:
-    """The angular velocity as it is measured."""
-    raise NotImplementedError
-
-
-@for_type(calibrate, Perfect)
-def _(part, buffer, i):
-    return None
-
-
-@for_type(seen_attitude, Perfect)
-def _(part, buffer, i, q):
-    return q
-
-
-@for_type(seen_rate, Perfect)
-def _(part, buffer, i, omega):
-    return omega
-
-
-@for_type(calibrate, Noisy)
-def _(part, buffer, i):
-    n = normals(buffer[i + NOISE * LANES], 0.0, 9)
-    put_vector(buffer, i, BIAS, scale(part.rate_bias, n))
-
-
-@for_type(seen_attitude, Noisy)
-def _(part, buffer, i, q):
-    n = normals(buffer[i + NOISE * LANES], buffer[i + ELAPSED * LANES], 0)
-    v = scale(0.5 * part.attitude, n)
-    length = 1.0 / math.sqrt(1.0 + dot(v, v))
-    return qmul(q, (length, length * v[0], length * v[1], length * v[2]))
-
-
-@for_type(seen_rate, Noisy)
-def _(part, buffer, i, omega):
-    n = normals(buffer[i + NOISE * LANES], buffer[i + ELAPSED * LANES], 3)
-    return add(omega, add(vector(buffer, i, BIAS), scale(part.rate, n)))
+def chosen(value: Mapping[str, float] | Sensor | None, default: Sensor) -> Sensor:
+    """What the argument stands for: standard deviations, or a sensor of one's own."""
+    if value is None or isinstance(value, Sensor):
+        return checked_part("sensor", default if value is None else value, Sensor)
+    given: dict[str, Any] = keys("sensor", value, Noisy._fields)
+    return Noisy(**{n: in_range(f"sensor[{n!r}]", v, 0.0, 1.0) for n, v in given.items()})

@@ -1,38 +1,35 @@
-"""What is counted in an episode. Parts as in rbgym.envs.parts.goals."""
+"""What is counted in an episode."""
 
-from typing import Any, NamedTuple
-
-from rbgym.compiled.jit import choice, for_type
-from rbgym.envs.layout import CONTACTS, TOUCHING
-from rbgym.layout import LANES
+from rbgym.engine.rows import LANES
+from rbgym.envs.parts import Part
 from rbgym.quaternion import upward
 
 
-class Nothing(NamedTuple):
-    """Nothing."""
+class Tally(Part):
+    """What is counted; as it stands, nothing. counted: names of its first rows, in `info`."""
+
+    counted = ()
+
+    def count(self, rows, buffer, i, q, begins):
+        """Count what is to be seen at the attitude q, from zero where an episode begins."""
 
 
-class Contacts(NamedTuple):
+class NoTally(Tally):
+    """Nothing is counted."""
+
+
+class Contacts(Tally):
     """How often the body z axis came below a height above the horizontal, cosine of the tilt."""
 
     height: float
+    counted = ("contacts",)
 
+    def rows_needed(self, physics):
+        return 2  # contacts so far; 1.0 while one lasts
 
-@choice
-def tally(part: Any, buffer: Any, i: int, q: Any, begun: Any) -> None:
-    """Count what is to be seen at the attitude q, from zero where an episode has just begun."""
-    raise NotImplementedError
-
-
-@for_type(tally, Nothing)
-def _(part, buffer, i, q, begun):
-    return None
-
-
-@for_type(tally, Contacts)
-def _(part, buffer, i, q, begun):
-    k = i + CONTACTS * LANES
-    before = 0.0 if begun else buffer[i + TOUCHING * LANES]
-    touching = 1.0 if upward(q)[2] < part.height else 0.0
-    buffer[k] = (0.0 if begun else buffer[k]) + max(touching - before, 0.0)
-    buffer[i + TOUCHING * LANES] = touching
+    def count(self, rows, buffer, i, q, begins):
+        k = i + rows.tally_row() * LANES
+        before = 0.0 if begins else buffer[k + LANES]
+        touching = 1.0 if upward(q)[2] < self.height else 0.0
+        buffer[k] = (0.0 if begins else buffer[k]) + max(touching - before, 0.0)
+        buffer[k + LANES] = touching
