@@ -3,7 +3,6 @@
 import importlib.util
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -14,8 +13,8 @@ import pytest
 import rbgym
 import rbgym.envs
 from disks import room_for
+from rbgym.compiled.cache import Sources, compiled_modules
 from rbgym.compiled.record import Record
-from rbgym.compiled.cache import SOURCES, Sources, compiled_modules
 
 PHYSICS = Path(rbgym.__file__).parent
 ENVS = Path(rbgym.envs.__file__).parent
@@ -118,7 +117,9 @@ def test_machine_code_is_loaded_by_the_next_process_until_the_physics_is_edited(
 def test_machine_code_made_for_a_class_that_is_no_more_is_left_alone(cache, tree):
     run(cache, tree)
     path = tree / "rbgym" / "small.py"
-    path.write_text(path.read_text().replace("Rule(Record)", "Renamed(Record)") + "\nRule = Renamed")
+    path.write_text(
+        path.read_text().replace("Rule(Record)", "Renamed(Record)") + "\nRule = Renamed"
+    )
     second = run(cache, tree)
     assert (second["hits"], second["misses"]) == (0, 1)
 
@@ -128,7 +129,7 @@ def test_machine_code_made_for_a_class_that_is_no_more_is_left_alone(cache, tree
     [
         "small.Rule.made_threefold = lambda self, v: (0.0, 0.0, 0.0)",
         "small.FACTOR = 0.0",
-        "from rbgym.compiled.jit import inlined; small.scale = inlined(lambda s, v: (0.0, 0.0, 0.0))",
+        "import rbgym.compiled.jit as jit\nsmall.scale = jit.inlined(lambda s, v: (0.0, 0.0, 0.0))",
         "small.Rule.made_threefold.__code__ = (lambda self, v: (0.0, 0.0, 0.0)).__code__",
     ],
 )

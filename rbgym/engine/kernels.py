@@ -116,7 +116,7 @@ def advance(physics, buffer, rows, commands, stepping):
     return -1
 
 
-@inlined
+@lane_body
 def _step(physics, buffer, first, count, block_size, h, projection):
     """One stage of so many blocks."""
     for k in range(count):
