@@ -17,7 +17,8 @@ from rbgym.integrators import Integrator
 
 ROOT = Path(__file__).resolve().parents[1]
 MEASURED = ROOT / "docs" / "measured.json"
-PAGES = ROOT / "README.md", ROOT / "docs" / "integrators.md"
+README = ROOT / "README.md"
+PAGES = README, ROOT / "docs" / "integrators.md"
 BEGIN, END = "<!-- integrators:begin -->", "<!-- integrators:end -->"
 HEADINGS = (
     "name",
@@ -32,6 +33,9 @@ HEADINGS = (
     "error at equal cost",
     "source",
 )
+# What the README shows: the schemes that most people need, and some of the columns.
+MOST_NEEDED = "quat_em", "akw", "exact", "pdmv", "rkn4"
+LEFT_OUT = "measured", "momentum drift", "error at equal cost", "source"
 # Columns that are aligned to the right, where no line is broken.
 NUMBERS = "measured", "energy drift", "momentum drift", "ns per step", "error at equal cost"
 
@@ -70,12 +74,15 @@ def kept(record: Integrator, potential: str) -> str:
     return ", ".join(record.conserves.get(potential, ())).replace("_", " ") or "-"
 
 
-def table(folder: str) -> str:
-    """The integrators as a Markdown table, with links into the folder of their pages."""
+def table(page: Path) -> str:
+    """The integrators as a Markdown table: all of them, in the README those most needed."""
+    folder = (ROOT / "docs" / "integrators").relative_to(page.parent).as_posix()
     measured = json.loads(MEASURED.read_text("utf-8"))
-    cells = [row(integrators.get(name), measured[name], folder) for name in integrators.names()]
+    names = MOST_NEEDED if page == README else integrators.names()
+    cells = [row(integrators.get(name), measured[name], folder) for name in names]
     line = ["---:" if heading in NUMBERS else "---" for heading in HEADINGS]
-    rows = [HEADINGS, line, *cells]
+    shown = [i for i, heading in enumerate(HEADINGS) if page != README or heading not in LEFT_OUT]
+    rows = [[one[i] for i in shown] for one in (HEADINGS, line, *cells)]
     return "\n".join(f"| {' | '.join(one)} |" for one in rows)
 
 
@@ -83,8 +90,7 @@ def current(page: Path) -> str:
     """The page with the table between the markers made anew."""
     before, rest = page.read_text("utf-8").split(BEGIN)
     after = rest.split(END)[1]
-    folder = (ROOT / "docs" / "integrators").relative_to(page.parent).as_posix()
-    return f"{before}{BEGIN}\n{table(folder)}\n{END}{after}"
+    return f"{before}{BEGIN}\n{table(page)}\n{END}{after}"
 
 
 def measure() -> None:

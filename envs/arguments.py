@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from rbgym.arguments import count, is_number, real
 from rbgym.body import RigidBody
-from rbgym.engine import Batch
+from rbgym.engine.batch import Batch
 from rbgym.quaternion import Array
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from rbgym import layout as physics
 from rbgym import threads
 from rbgym.arguments import is_number, quietly, real
 from rbgym.compiled.jit import Entry
-from rbgym.engine import Batch
+from rbgym.engine.batch import Batch
 from rbgym.envs import kernels, layout
 from rbgym.envs.actuators import Actuator, Forces, state_beyond
 from rbgym.envs.actuators.driven import shown_from

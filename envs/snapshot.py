@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rbgym import layout as physics
-from rbgym.engine import measured
+from rbgym.engine.batch import measured
 from rbgym.envs import layout
 from rbgym.envs.actuators import Forces
 from rbgym.envs.actuators.effector import APPLIED

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from rbgym import integrators
 from rbgym.arguments import count, flag, positive, quietly
 from rbgym.body import RigidBody
-from rbgym.engine import Batch
+from rbgym.engine.batch import Batch
 from rbgym.envs import options
 from rbgym.envs.actuators import (
     Actuator,

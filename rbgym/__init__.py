@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rbgym import integrators, potentials
 from rbgym.body import Part, RigidBody, compound
-from rbgym.engine import Batch, IntegrationError
+from rbgym.engine.batch import Batch, IntegrationError
 from rbgym.flight import Flight, simulate_flight
 from rbgym.potentials import CircularOrbit, GravityGradient, HeavyTop, NoPotential, SoftWall
 from rbgym.registration import register_environments

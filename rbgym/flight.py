@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from rbgym.arguments import count, finite, positive, quietly, unit
 from rbgym.body import RigidBody
-from rbgym.engine import IntegrationError
+from rbgym.engine.batch import IntegrationError
 from rbgym.quaternion import Array, conjugate, multiply, rotate
 from rbgym.simulate import checked_body
 

@@ -24,7 +24,7 @@ from rbgym import invariants
 from rbgym.arguments import count, finite, positive, quietly, unit
 from rbgym.body import RigidBody
 from rbgym.compiled.jit import Entry
-from rbgym.engine import IntegrationError
+from rbgym.engine.batch import IntegrationError
 from rbgym.quaternion import Array, conjugate, multiply, normalized, rotate, rotate_inverse
 from rbgym.scalable_step import STATE, Inertia, advance
 from rbgym.simulate import checked_body

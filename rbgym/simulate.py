@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from rbgym import integrators, invariants
 from rbgym.arguments import count, finite, flag, positive, unit
 from rbgym.body import RigidBody
-from rbgym.engine import Batch, IntegrationError
+from rbgym.engine.batch import Batch, IntegrationError
 from rbgym.potentials import CircularOrbit, GravityGradient, NoPotential, Potential
 from rbgym.quaternion import Array
 
@@ -85,7 +85,7 @@ def simulate(
     torque [N m, body axes], held over each step: None, (3,), (steps, 3), or a callable
     (t, quaternion, angular_velocity) -> (3,). rotor_momentum: (3,), constant, body axes.
     record_every: steps between two recorded instants; the last step is always recorded.
-    projection: see `rbgym.engine.Batch`.
+    projection: see `rbgym.Batch`.
 
     Raises ValueError for bad arguments and IntegrationError if a step cannot be solved.
     """

@@ -3,7 +3,6 @@
 import importlib.util
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -14,33 +13,52 @@ import pytest
 import rbgym
 import rbgym.envs
 from disks import room_for
-from rbgym.compiled.jit import Choice
-from rbgym.compiled.cache import SOURCES, Sources, compiled_modules
+from rbgym.compiled.cache import Sources, compiled_modules
+from rbgym.compiled.record import Record
 
 PHYSICS = Path(rbgym.__file__).parent
 ENVS = Path(rbgym.envs.__file__).parent
 
-# One step by one kernel, and what numba's cache had to say.
-STEP = """
+# A module of the package with one small kernel, and what numba's cache had to say of a call.
+SMALL = """
+from rbgym.compiled.jit import compiled
+from rbgym.compiled.record import Record
+from rbgym.quaternion import scale
+
+FACTOR = 3.0
+
+
+class Rule(Record):
+    def made_threefold(self, v):
+        return scale(FACTOR, v)
+
+
+@compiled
+def threefold(x):
+    return x + x + x
+
+
+@compiled
+def ruled(rule, v):
+    return rule.made_threefold(v)
+"""
+CALL = """
 import json, sys
-import rbgym
-from rbgym import kernels
-batch = rbgym.Batch(rbgym.RigidBody([6, 8, 3]), "akw")
-batch.set_state((1.0, 0.0, 0.0, 0.0), (1.0, 2.0, 2.0))
-batch.advance(0.1)
-stats = kernels.advance.stats
+import rbgym.small as small
+result = small.ruled(small.Rule(), (1.0, 2.0, 2.0))
+stats = small.ruled.stats
 print(json.dumps({
-    "file": rbgym.__file__,
+    "file": small.__file__,
     "hits": sum(stats.cache_hits.values()),
     "misses": sum(stats.cache_misses.values()),
-    "q": batch.measure()["quaternion"][0].tolist(),
+    "result": result,
 }))
 """
 
 
-def run(cache, tree):
+def run(cache, tree, before=""):
     """The report of a fresh process that imports the copy of rbgym in the folder `tree`."""
-    code = f"import sys; sys.path.insert(0, {str(tree)!r})\n{STEP}"
+    code = f"import sys; sys.path.insert(0, {str(tree)!r})\n{before}\n{CALL}"
     done = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "NUMBA_CACHE_DIR": str(cache)},
@@ -70,6 +88,7 @@ def tree(tmp_path):
     folder, skip = tmp_path / "tree", shutil.ignore_patterns("__pycache__")
     shutil.copytree(PHYSICS, folder / "rbgym", ignore=skip)
     shutil.copytree(ENVS, folder / "envs", ignore=skip)
+    (folder / "rbgym" / "small.py").write_text(SMALL)
     return folder
 
 
@@ -82,32 +101,56 @@ def edit(path, old, new):
 def test_machine_code_is_loaded_by_the_next_process_until_the_physics_is_edited(cache, tree):
     """The entry point's own file stays as it is: numba alone would run the old physics."""
     first = run(cache, tree)
-    assert first["file"] == str(tree / "rbgym" / "__init__.py")
-    assert (first["hits"], first["misses"]) == (0, 1)
-    kept = files(cache)
+    assert first["file"] == str(tree / "rbgym" / "small.py")
+    assert (first["hits"], first["misses"], first["result"]) == (0, 1, [3.0, 6.0, 6.0])
+    written = files(cache)
     second = run(cache, tree)
     assert (second["hits"], second["misses"]) == (1, 0)
-    assert kept
-    assert files(cache) == kept
-    assert second["q"] == first["q"]
+    assert written
+    assert files(cache) == written
 
     edit(tree / "rbgym" / "quaternion.py", "(s * a[0], s * a[1], s * a[2])", "(a[0], a[1], a[2])")
     third = run(cache, tree)
-    assert (third["hits"], third["misses"]) == (0, 1)
-    assert third["q"] != first["q"]
+    assert (third["hits"], third["misses"], third["result"]) == (0, 1, [1.0, 2.0, 2.0])
 
 
 def test_machine_code_made_for_a_class_that_is_no_more_is_left_alone(cache, tree):
     run(cache, tree)
-    path = tree / "rbgym" / "integrators" / "cayley.py"
-    path.write_text(re.sub(r"\bAKW\b", "Renamed", path.read_text()))
+    path = tree / "rbgym" / "small.py"
+    path.write_text(
+        path.read_text().replace("Rule(Record)", "Renamed(Record)") + "\nRule = Renamed"
+    )
     second = run(cache, tree)
     assert (second["hits"], second["misses"]) == (0, 1)
 
 
 @pytest.mark.parametrize(
+    "experiment",
+    [
+        "small.Rule.made_threefold = lambda self, v: (0.0, 0.0, 0.0)",
+        "small.FACTOR = 0.0",
+        "import rbgym.compiled.jit as jit\nsmall.scale = jit.inlined(lambda s, v: (0.0, 0.0, 0.0))",
+        "small.Rule.made_threefold.__code__ = (lambda self, v: (0.0, 0.0, 0.0)).__code__",
+    ],
+)
+def test_what_was_changed_in_a_running_process_leaves_no_machine_code(cache, tree, experiment):
+    changed = run(cache, tree, f"import rbgym.small as small\n{experiment}")
+    assert changed["result"] == [0.0, 0.0, 0.0]
+    assert not files(cache)
+    run(cache, tree)
+    assert run(cache, tree)["hits"] == 1
+    again = run(cache, tree, f"import rbgym.small as small\n{experiment}")
+    assert (again["hits"], again["result"]) == (0, [0.0, 0.0, 0.0])
+
+
+@pytest.mark.parametrize(
     "source",
-    ["rbgym/kernels.py", "rbgym/integrators/krysl.py", "rbgym/layout.py", "envs/kernels.py"],
+    [
+        "rbgym/engine/kernels.py",
+        "rbgym/integrators/krysl.py",
+        "rbgym/engine/rows.py",
+        "envs/kernels.py",
+    ],
 )
 def test_edit_of_what_is_compiled_changes_the_key_of_the_cache(tree, source):
     before = Sources(tree / "rbgym").digest
@@ -179,38 +222,28 @@ def test_from_an_archive_nothing_is_kept_on_disk(cache, tree):
     """There are no files that could tell of an edit."""
     (tree / "envs").rename(tree / "rbgym" / "envs")
     archive = shutil.make_archive(str(cache / "rbgym"), "zip", tree)
-    code = f"import sys; sys.path.insert(0, {archive!r})\nimport rbgym.kernels as kernels\n"
-    code += "print(kernels.__file__, type(kernels.advance._cache).__name__)"
+    code = f"import sys; sys.path.insert(0, {archive!r})\nimport rbgym.small as small\n"
+    code += "print(small.__file__, type(small.ruled._cache).__name__)"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=cache, check=True, capture_output=True, text=True
     )
-    assert done.stdout == f"{archive}/rbgym/kernels.py NullCache\n"
+    assert done.stdout == f"{archive}/rbgym/small.py NullCache\n"
     assert "the sources are in an archive; unpack it" in done.stderr
 
 
-def test_every_module_that_holds_a_class_known_to_compiled_code_is_in_the_key():
-    held = {
-        cls.__module__
-        for module in list(sys.modules.values())
-        if getattr(module, "__name__", "").startswith("rbgym")
-        for table in [getattr(value, "table", None) for value in vars(module).values()]
-        if isinstance(table, Choice)
-        for cls in table.bodies
-        if cls.__module__.startswith("rbgym")
-    }
-    assert "rbgym.integrators.quat_em" in held
+def test_every_module_that_holds_a_record_is_in_the_key():
+    import rbgym.envs.base  # noqa: F401
+
+    def descendants(cls):
+        return {cls}.union(*map(descendants, cls.__subclasses__()))
+
+    held = {cls.__module__ for cls in descendants(Record) if cls.__module__.startswith("rbgym.")}
+    held.discard("rbgym.small")
+    assert {"rbgym.integrators.quat_em", "rbgym.envs.parts.goals"} <= held
     assert held <= set(compiled_modules())
 
 
 # --- what is on the disk, and is not what it should be -----------------------------------------
-
-KERNEL = """
-from rbgym.compiled.jit import compiled
-
-@compiled
-def threefold(x):
-    return x + x + x
-"""
 
 
 @pytest.fixture
@@ -218,11 +251,11 @@ def load(tmp_path, monkeypatch):
     """Imports a small kernel, each time as a new process would."""
     file = tmp_path / "kernel" / "small.py"
     file.parent.mkdir()
-    file.write_text(KERNEL)
+    file.write_text(SMALL)
     monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path / "code"))
 
     def loaded():
-        spec = importlib.util.spec_from_file_location("small", file)
+        spec = importlib.util.spec_from_file_location("rbgym.small", file)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         return module.threefold
@@ -307,3 +340,34 @@ def test_a_folder_that_was_removed_is_made_again(load, tmp_path):
     shutil.rmtree(tmp_path / "code", ignore_errors=True)
     assert kernel(7.0) == 21.0
     assert len(code_files(tmp_path)) == 1
+
+
+def test_a_file_that_another_user_may_have_written_is_not_unpickled(load, tmp_path):
+    assert load()(7.0) == 21.0
+    (file,) = code_files(tmp_path)
+    for path, mode in ((file, 0o666), (file.parent, 0o777)):
+        was = path.stat().st_mode
+        path.chmod(mode)
+        second = load()
+        with pytest.warns(RuntimeWarning, match="written by another user"):
+            assert second(7.0) == 21.0
+        assert hits(second) == 0
+        path.chmod(was & 0o755)
+    file.chmod(0o644)
+    content = file.read_bytes()
+    file.rename(file.with_suffix(".real"))
+    file.symlink_to(file.with_suffix(".real"))
+    second = load()
+    with pytest.warns(RuntimeWarning, match="written by another user"):
+        assert second(7.0) == 21.0
+    assert hits(second) == 0
+    assert content
+
+
+def test_a_relative_folder_is_refused(load, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", "relative")
+    with pytest.warns(RuntimeWarning, match="relative"):
+        kernel = load()
+    assert kernel(7.0) == 21.0
+    assert not list((tmp_path / "relative").rglob("*.nbc"))

@@ -22,7 +22,7 @@ from rbgym.agents.view.setup import Setup, build, policies_of, warm_up
 from rbgym.agents.view.stage import FIELD, Stage, light_up, view_of
 from rbgym.agents.view.status import busy_html, status_html
 from rbgym.agents.view.world import World
-from rbgym.engine import IntegrationError
+from rbgym.engine.batch import IntegrationError
 
 _LOG = logging.getLogger(__name__)
 FRAME = 1 / 30  # s between two updates of the bodies

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from rbgym.arguments import positive
 from rbgym.body import RigidBody
-from rbgym.engine import Batch
+from rbgym.engine.batch import Batch
 from rbgym.potentials import NoPotential, Potential
 from rbgym.quaternion import Array
 

@@ -7,7 +7,6 @@
 - `@compiled`: the few entry points, kept in an on-disk cache.
 """
 
-import functools
 import gc
 import importlib
 from collections.abc import Callable, Iterator
@@ -59,87 +58,20 @@ def index(i: int) -> int:
     return i & 0xFFFFFFFFFF
 
 
-class Choice:
-    """A compiled function with one body for each class of its first argument.
+def chosen_by_class(choose: Callable[[type], Callable[..., Any]]) -> Callable[..., Any]:
+    """An `outlined` function, picked while compiling by the class of its first argument.
 
-    Outside compiled code the same object is an ordinary function, so that kernels built on it
-    can be run, and their algebra tested, without compiling anything.
+    What is not chosen is not compiled.
     """
 
-    def __init__(self, stub: Callable[..., Any]) -> None:
-        self.bodies: dict[type, Callable[..., Any]] = {}
-        self.default: Callable[..., Any] | None = None
-        self.stub = stub
-
-    def body(self, first: Any) -> Callable[..., Any] | None:
-        cls = getattr(first, "instance_class", type(first))
-        return self.bodies.get(cls, self.default)
-
-    def register(self, *classes: type) -> Callable[[F], F]:
-        """Give the body for these classes of the first argument."""
-
-        def keep(body: F) -> F:
-            for cls in classes:
-                self.bodies[cls] = body
-            return body
-
-        return keep
-
-    def otherwise(self, body: F) -> F:
-        """Give the body for every class that has none of its own."""
-        self.default = body
-        return body
-
-
-def choice(stub: F) -> F:
-    """Turn a stub into a `Choice`; register bodies with `for_type(stub, Class)`."""
-    table = Choice(stub)
-
-    @functools.wraps(stub)
-    def function(*args: Any) -> Any:
-        body = table.body(args[0])
-        if body is None:
-            raise TypeError(f"{stub.__name__} is not defined for {type(args[0]).__name__}")
-        return body(*args)
-
-    def choose(*args: Any) -> Any:
-        return table.body(args[0])
-
-    # A choice that is decided while compiling costs nothing at run time.
-    overload(function, jit_options=INLINED, strict=False)(choose)
-    function.table = table  # type: ignore[attr-defined]
-    return function  # type: ignore[return-value]
-
-
-def for_type(function: Callable[..., Any], *classes: type) -> Callable[[F], F]:
-    """Decorate the body of a `choice` function for these classes of its first argument."""
-    register: Callable[[F], F] = function.table.register(*classes)  # type: ignore[attr-defined]
-    return register
-
-
-def otherwise(function: Callable[..., Any]) -> Callable[[F], F]:
-    """Decorate the body of a `choice` function for all remaining classes."""
-    register: Callable[[F], F] = function.table.otherwise  # type: ignore[attr-defined]
-    return register
-
-
-def first_known(cases: tuple[tuple[Callable[..., Any], Callable[..., Any]], ...], unknown: F) -> F:
-    """One of several `outlined` functions: that of the first case (choice, function) where the
-    class of the first argument has a body of its own in the `choice` function, else `unknown`.
-    What is not chosen is not compiled."""
-
-    def body(first: Any) -> Callable[..., Any]:
-        cls = getattr(first, "instance_class", type(first))
-        for chosen_by, function in cases:
-            if cls in chosen_by.table.bodies:  # type: ignore[attr-defined]
-                return function
-        return unknown
-
     def chosen(*args: Any) -> Any:
-        return body(args[0])(*args)
+        return choose(type(args[0]))(*args)
 
-    overload(chosen, jit_options=OUTLINED, strict=False)(lambda *args: body(args[0]))
-    return chosen  # type: ignore[return-value]
+    def choice(*args: Any) -> Callable[..., Any]:
+        return choose(args[0].instance_class)
+
+    overload(chosen, jit_options=OUTLINED, strict=False)(choice)
+    return chosen
 
 
 def compiled(function: F) -> F:

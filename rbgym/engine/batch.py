@@ -1,22 +1,24 @@
 """The batch: many bodies stepped together by one scheme in one kind of potential."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rbgym import frames, integrators, kernels, layout, potentials, threads
-from rbgym.actuation import Direct, channels, own_rows
+from rbgym import integrators, potentials, threads
 from rbgym.arguments import count, finite, flag, quietly, real
 from rbgym.body import RigidBody
 from rbgym.compiled.jit import Entry
-from rbgym.integrators.interface import NoMemory, memory_size
+from rbgym.engine import frames, kernels
+from rbgym.engine import rows as layout
+from rbgym.engine.actuation import Actuator, Direct
+from rbgym.engine.rows import LANES, Physics
+from rbgym.integrators.interface import AnyScheme
 from rbgym.potentials import Potential
 from rbgym.quaternion import Array, multiply, rotate, rotate_inverse
 
-_NO_COMMANDS = np.zeros((0, 3))
 _DIRECT = Direct()
 _UNIT = 1e-6  # how far from unit length a quaternion given by a user may be
 
@@ -31,7 +33,8 @@ class Batch:
     bodies: one RigidBody for all, or one for each. integrator: a name, or a record of
     `rbgym.integrators.get`. potential: None, one for all, or one of the
     same class for each. projection: undo the round-off drift of the energy at each step, for
-    schemes that conserve it. actuator: what makes torque of commands, see `rbgym.actuation`.
+    schemes that conserve it. actuator: what makes torque of commands, see `rbgym.engine.actuation`.
+    task_rows: of what the kernels are compiled for, the number of rows that a task needs besides.
     """
 
     def __init__(
@@ -42,56 +45,55 @@ class Batch:
         *,
         size: int = 1,
         projection: bool = True,
-        actuator: Any = _DIRECT,
+        actuator: Actuator = _DIRECT,
+        task_rows: Callable[[Physics], int] | None = None,
     ) -> None:
         self.integrator = integrators.get(integrator)
         self.size, self.projection = count("size", size), flag("projection", projection)
-        # How a step is composed, and whether its energy is projected, as the kernel wants it.
-        self.way = self.integrator.composition, 1.0 if projection else 0.0
         each, fields = _bodies(bodies, size), _fields(potential, size)
         if len(each) != size or len(fields) != size or len({type(p) for p in fields}) > 1:
             raise ValueError(
                 f"bodies and potential must be one for all or {size} of one kind, "
                 f"got {len(each)} bodies and {len(fields)} potentials"
             )
-        self._coast = Entry(kernels.advance)
-        self.channels = channels(actuator)
-        self.blocks = -(-size // layout.LANES)
-        self.actuator_row = layout.MEMORY + self.integrator.memory
-        self.block_rows = self.actuator_row + own_rows(actuator)
-        self._view = _aligned_zeros(self.blocks, self.block_rows, layout.LANES)
-        self.buffer = self._view.reshape(-1)
         self.bodies, self.potential = each, fields[0]
-        turned = any(tuple(body.principal_quaternion) != (1, 0, 0, 0) for body in {*each})
+        one = all(body is each[0] for body in each)
+        # Of each body, or of all: the quaternion from principal axes to the body frame.
+        self._turns = np.array([b.principal_quaternion for b in (each[:1] if one else each)])
+        turned = bool(np.any(self._turns != (1.0, 0.0, 0.0, 0.0)))
         frame = frames.Turned() if turned else frames.Principal()
         # What the kernels are compiled for: those that step, and those that look at the state.
         scheme = self.integrator.scheme
-        self.physics = (scheme, self.potential, frame, actuator)
-        self.kept = (scheme if self.integrator.memory else NoMemory(), *self.physics[1:])
-        self._fill(each, fields)
+        self.physics = Physics(scheme, self.potential, frame, actuator)
+        self.observed = self.physics
+        if not self.integrator.memory:
+            self.observed = self.physics._replace(scheme=AnyScheme())
+        self.channels = actuator.channels()
+        self.blocks = -(-size // LANES)
+        self.block_rows = self.physics.row_count() + (task_rows(self.physics) if task_rows else 0)
+        self._view = _aligned_zeros(self.blocks, self.block_rows, LANES)
+        self.buffer = self._view.reshape(-1)
+        self._no_commands = np.zeros((0, self.channels))
+        self._advance = Entry(kernels.advance)
+        self._fill(fields)
 
-    def _fill(self, bodies: list[RigidBody], fields: list[Potential]) -> None:
-        padding = self.blocks * layout.LANES - self.size
+    def _fill(self, fields: list[Potential]) -> None:
         table: dict[tuple[int, int], list[float]] = {}
-        for body, field in zip(bodies, fields, strict=True):
-            key = (id(body), id(field))
-            if key not in table:
-                rows = potentials.parameters(field, body)
-                table[key] = [
-                    *body.moments,
-                    *(1 / body.moments),
-                    *body.principal_quaternion,
-                    *rows,
-                ]
-        values = np.array([table[id(b), id(f)] for b, f in zip(bodies, fields, strict=True)])
+        for body, field in zip(self.bodies, fields, strict=True):
+            if (id(body), id(field)) not in table:
+                rows = [*body.moments, *(1 / body.moments), *field.rows_for(body)]
+                table[id(body), id(field)] = rows
+        values = np.array(
+            [table[id(b), id(f)] for b, f in zip(self.bodies, fields, strict=True)]
+        )
         # Lanes beyond the last body hold a copy of it at rest.
+        padding = self.blocks * LANES - self.size
         values = np.concatenate([values, np.repeat(values[-1:], padding, axis=0)])
-        self._write(layout.J, values[:, :3])
-        self._write(layout.J_INV, values[:, 3:6])
-        self._write(layout.FRAME, values[:, 6:10])
-        self._write(layout.POTENTIAL, values[:, 10:])
-        self._write(layout.Q, values[:, 6:10])
-        self._write(layout.SCALE, np.ones((len(values), 3)))
+        turns = self._turns[np.minimum(np.arange(len(values)), len(self._turns) - 1)]
+        self._write(layout.J, values[:, :6])
+        self._write(self.physics.potential_row(), values[:, 6:])
+        self._write(self.physics.frame_row(), turns[:, : self.physics.frame.row_count()])
+        self._write(layout.Q, turns)
         self._start(np.arange(len(values)))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -111,18 +113,18 @@ class Batch:
         return self._view
 
     def _write(self, row: int, values: Array) -> None:
-        shaped = values.reshape(self.blocks, layout.LANES, values.shape[1])
+        shaped = values.reshape(self.blocks, LANES, values.shape[1])
         self.block_view()[:, row : row + values.shape[1]] = shaped.transpose(0, 2, 1)
 
     def rows(self, row: int, count: int) -> Array:
         """Copy of `count` rows from `row` on, shape (size, count)."""
         part = self.block_view()[:, row : row + count].transpose(0, 2, 1)
-        return part.reshape(self.blocks * layout.LANES, count)[: self.size].copy()
+        return part.reshape(self.blocks * LANES, count)[: self.size].copy()
 
     def put_rows(self, row: int, values: Array, lanes: NDArray[np.intp] | None = None) -> None:
         """Write rows of some lanes (default all); values (lanes, count)."""
         k = np.arange(self.size) if lanes is None else lanes
-        block, lane = k // layout.LANES, k % layout.LANES
+        block, lane = k // LANES, k % LANES
         for column in range(values.shape[1]):
             self.block_view()[block, row + column, lane] = values[:, column]
 
@@ -165,7 +167,7 @@ class Batch:
                 f"rotor_momentum must be zero with integrator {self.integrator.name!r}, which "
                 f"supports {self.integrator.supports}; rotors work with {able}"
             )
-        frame, moments = self.rows(layout.FRAME, 4)[k], self.rows(layout.J, 3)[k]
+        frame, moments = self._turns_of(k), self.rows(layout.J, 3)[k]
         # One that is already at unit length is left alone, to the last bit.
         q = np.where(np.abs(norm - 1)[:, None] < 4e-16, q, q / norm[:, None])
         principal = multiply(q, frame)
@@ -198,38 +200,38 @@ class Batch:
 
     def full_state(self) -> Array:
         """Everything that a body's motion depends on, (size, k); see `restore`."""
-        torque, fresh = self.rows(layout.TORQUE, 3), self.rows(layout.FRESH, 1)
-        kept = self.rows(layout.MEMORY, self.block_rows - layout.MEMORY)
-        return np.concatenate([self.rows(0, layout.STATE), torque, fresh, kept], axis=1)
+        last = self.physics.row_count() - layout.CORE
+        return np.concatenate([self.rows(0, layout.SCRATCH), self.rows(layout.CORE, last)], axis=1)
 
     def restore(self, state: Array, lanes: NDArray[np.intp] | None = None) -> None:
         """Put back what `full_state` gave: the motion continues bit for bit."""
-        torque, fresh, memory = layout.STATE, layout.STATE + 3, layout.STATE + 4
-        self.put_rows(0, state[:, :torque], lanes)
-        self.put_rows(layout.TORQUE, state[:, torque:fresh], lanes)
-        self.put_rows(layout.FRESH, state[:, fresh:memory], lanes)
-        self.put_rows(layout.MEMORY, state[:, memory:], lanes)
+        self.put_rows(0, state[:, : layout.SCRATCH], lanes)
+        self.put_rows(layout.CORE, state[:, layout.SCRATCH :], lanes)
         self.put_rows(layout.FAILED, np.zeros((len(state), 1)), lanes)
 
     def memory(self) -> Array:
         """What the scheme keeps between steps, (size, k); its own file says what that is."""
-        return self.rows(layout.MEMORY, self.integrator.memory)
+        return self.rows(self.physics.memory_row(), self.integrator.memory)
 
     def _start(self, bodies: NDArray[np.intp]) -> None:
-        keeper, potential, _, actuator = self.kept
-        kernels.start(keeper, potential, actuator, self.buffer, bodies)
+        kernels.start(self.observed, self.buffer, self.block_rows, bodies)
+
+    def _turns_of(self, lanes: NDArray[np.intp]) -> Array:
+        """Quaternions (k, 4) from principal axes to the body frame."""
+        return self._turns[np.minimum(lanes, len(self._turns) - 1)]
 
     def measure(self) -> dict[str, Array]:
         """quaternion (n, 4), angular_velocity (n, 3) [rad/s, body], angular_momentum (n, 3)
         [kg m^2/s, world] and total energy (n,) [J], recomputed from attitude and momentum."""
-        return measured(self.kept, self.buffer, self.size)
+        return measured(self.observed, self.buffer, self.block_rows, self.size)
 
     # --- motion -----------------------------------------------------------------------------
 
     def set_torque(self, torque: ArrayLike) -> None:
         """Hold this torque [N m], body axes, (3,) or (size, 3), until the next call."""
         u = _rows("torque", torque, self.size, 3)
-        self.put_rows(layout.TORQUE, rotate_inverse(self.rows(layout.FRAME, 4), u))
+        turns = self._turns_of(np.arange(self.size))
+        self.put_rows(layout.TORQUE, rotate_inverse(turns, u))
         self.put_rows(layout.FRESH, np.ones((self.size, 1)))
 
     def advance(self, h: float, steps: int = 1) -> None:
@@ -237,22 +239,26 @@ class Batch:
 
         Raises ValueError unless h is a finite number and steps a positive integer.
         """
-        h, steps = float(finite("h", h, ())), count("steps", steps)
+        stepping = self.stepping(float(finite("h", h, ())), count("steps", steps))
         # Without commands the frame plays no part, and all bodies share a kernel.
-        physics = (*self.physics[:2], frames.Principal(), self.physics[3])
+        physics, rows = self.physics._replace(frame=frames.Principal()), self.block_rows
 
         def work(first: int, last: int) -> None:
-            part = self.part(first, last)
-            self._coast.call(*physics, part, _NO_COMMANDS, np.inf, steps, h, *self.way)
+            self._advance.call(physics, self.part(first, last), rows, self._no_commands, stepping)
 
         if threads.is_large(self.blocks):
             threads.over_ranges(self.blocks, work)
         else:
             work(0, self.blocks)
 
+    def stepping(self, h: float, substeps: int) -> kernels.Stepping:
+        """How the kernel steps this batch: so many steps of length h [s]."""
+        projection = 1.0 if self.projection else 0.0
+        return kernels.Stepping(substeps, h, self.integrator.composition, projection)
+
     def part(self, first: int, last: int) -> Array:
         """The blocks from `first` to before `last`, not copied, as the kernels take them."""
-        stride = self.block_rows * layout.LANES
+        stride = self.block_rows * LANES
         return self.buffer[first * stride : last * stride]
 
     @property
@@ -279,12 +285,10 @@ def _aligned_zeros(*shape: int) -> Array:
     return spare[first : first + size].reshape(shape)
 
 
-def measured(kept: tuple[Any, ...], buffer: Array, size: int) -> dict[str, Array]:
+def measured(physics: Physics, buffer: Array, rows: int, size: int) -> dict[str, Array]:
     """What `Batch.measure` returns, of its buffer or of a copy of that."""
-    keeper, potential, frame, actuator = kept
-    lanes = len(buffer) // (layout.MEMORY + memory_size(keeper) + own_rows(actuator))
-    out = np.empty((11, lanes))
-    kernels.measure(keeper, potential, frame, actuator, buffer, out)
+    out = np.empty((11, len(buffer) // rows))
+    kernels.measure(physics, buffer, rows, out)
     return {
         "quaternion": out[:4, :size].T.copy(),
         "angular_velocity": out[4:7, :size].T.copy(),

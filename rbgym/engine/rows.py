@@ -48,8 +48,8 @@ class Physics(Record):
     scheme: `rbgym.integrators.interface.Scheme`. potential: `rbgym.potentials.Potential`. frame:
     `rbgym.engine.frames.Frame`. actuator: `rbgym.engine.actuation.Actuator`.
 
-    Rows: those of every body, of the potential, of the frame, the memory of the scheme, those of the
-    actuator.
+    Rows: those of every body, of the potential, the memory of the scheme, those of the actuator, and
+    of the frame.
     """
 
     scheme: Any
@@ -60,18 +60,18 @@ class Physics(Record):
     def potential_row(self):
         return CORE
 
-    def frame_row(self):
-        return CORE + self.potential.row_count()
-
     def memory_row(self):
-        return self.frame_row() + self.frame.row_count()
+        return CORE + self.potential.row_count()
 
     def actuator_row(self):
         return self.memory_row() + self.scheme.memory_size()
 
+    def frame_row(self):
+        return self.actuator_row() + self.actuator.row_count()
+
     def row_count(self):
         """Number of rows; what is behind them is the task's."""
-        return self.actuator_row() + self.actuator.row_count()
+        return self.frame_row() + self.frame.row_count()
 
 
 # --- access to the rows of one lane -------------------------------------------------------------

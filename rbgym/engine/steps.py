@@ -8,32 +8,17 @@ scalar solve.
 
 import math
 
-from rbgym.actuation import turns_rotors
-from rbgym.compiled.jit import (
-    choice,
-    first_known,
-    for_type,
-    inlined,
-    lane_body,
-    otherwise,
-    outlined,
-    python_function,
-)
-from rbgym.integrators import interface as scheme_of
-from rbgym.integrators.interface import Body, Step
-from rbgym.layout import (
+from rbgym.compiled.jit import chosen_by_class, inlined, lane_body, outlined, python_function
+from rbgym.engine.rows import (
     CORRECTION,
     FAILED,
     FRESH,
     J_INV,
     LANES,
-    MEMORY,
     O_0,
-    PHASE,
     PI_0,
     REDONE,
     ROTOR,
-    ROTOR_RATE,
     SOLVED,
     TORQUE,
     X_SIZE,
@@ -42,22 +27,17 @@ from rbgym.layout import (
     L,
     Q,
     X,
+    put_quaternion,
+    put_vector,
+    quaternion,
+    quaternion_if,
+    vector,
+    vector_if,
 )
+from rbgym.integrators.interface import Body, Hasty, Implicit, Step
 from rbgym.matrix import solve
-from rbgym.potentials import HeavyTop, NoPotential
-from rbgym.potentials.interface import energy, gradient, is_free, moves, of_lane, seen, size, turns
-from rbgym.quaternion import (
-    add,
-    cross,
-    dot,
-    polished,
-    qmul,
-    scale,
-    sub,
-    times,
-    to_body,
-)
-from rbgym.rows import put_quaternion, put_vector, quaternion, quaternion_if, vector, vector_if
+from rbgym.potentials.interface import Potential
+from rbgym.quaternion import add, cross, dot, polished, qmul, scale, sub, times, to_body
 
 # Squared, relative to the size of the equation's terms. One Newton correction squares an error
 # of 1e-8 away; the equation is then tested itself, on the state as stored.
@@ -75,7 +55,12 @@ def body_of(buffer, i):
 
 
 @inlined
-def _body_during(actuator, buffer, i, h):
+def _rotor_rate(physics, buffer, i):
+    return vector(buffer, i, physics.actuator.rotor_rate_row(physics))
+
+
+@inlined
+def _body_half_way(physics, buffer, i, h):
     """The body with its rotors half-way through the step.
 
     Half of a step's change of rotor momentum comes before the motion and half after it, neither
@@ -83,14 +68,19 @@ def _body_during(actuator, buffer, i, h):
     quat_em it is the discretisation of the gyrostat, e = (h/8) J^-1 (Pi_0 + Pi_1 - h_w0 - h_w1).
     """
     body = body_of(buffer, i)
-    if not turns_rotors(actuator):
+    if not physics.actuator.turns_rotors():
         return body
-    rotor = add(body.rotor, scale(0.5 * h, vector(buffer, i, ROTOR_RATE)))
+    rotor = add(body.rotor, scale(0.5 * h, _rotor_rate(physics, buffer, i)))
     return Body(body.J, body.J_inv, rotor)
 
 
 @inlined
-def _step_of(scheme, buffer, i, h):
+def _memory_index(physics, i):
+    return i + physics.memory_row() * LANES
+
+
+@inlined
+def _step_of(physics, buffer, i, h):
     return Step(
         quaternion(buffer, i, Q),
         vector(buffer, i, L),
@@ -98,7 +88,7 @@ def _step_of(scheme, buffer, i, h):
         vector(buffer, i, O_0),
         vector(buffer, i, TORQUE),
         h,
-        scheme_of.load_memory(scheme, buffer, i + MEMORY * LANES),
+        physics.scheme.load_memory(buffer, i, _memory_index(physics, i)),
         buffer[i + FRESH * LANES] > 0.0,
     )
 
@@ -107,71 +97,71 @@ def _step_of(scheme, buffer, i, h):
 def total_energy(potential, body, Pi, o):
     """Kinetic energy of the body, rotors held, plus the potential."""
     relative = sub(Pi, body.rotor)
-    return 0.5 * dot(relative, times(body.J_inv, relative)) + energy(potential, o)
+    return 0.5 * dot(relative, times(body.J_inv, relative)) + potential.energy(o)
 
 
 @inlined
-def _half_way(potential, body, o, omega, u, h, omega_m):
+def _omega_half_way(potential, body, o, omega, u, h, omega_m):
     """Angular velocity half a step on, for the torques at o of a body that turns with omega_m."""
     rate = add(cross(add(times(body.J, omega_m), body.rotor), omega_m), u)
-    if not is_free(potential):
-        rate = add(rate, cross(o, gradient(potential, o)))
+    if not potential.is_free():
+        rate = add(rate, cross(o, potential.gradient(o)))
     return add(omega, times(body.J_inv, scale(0.5 * h, rate)))
 
 
 @lane_body
-def predict(scheme, potential, actuator, buffer, i, h):
+def predict(physics, buffer, i, h):
     """Start of the step, and unknowns for the angular velocity expected half-way."""
-    lane_potential = of_lane(potential, buffer, i, 0.5 * h)
-    body, u = _body_during(actuator, buffer, i, h), vector(buffer, i, TORQUE)
+    potential = physics.potential.of_lane(physics, buffer, i, 0.5 * h)
+    body, u = _body_half_way(physics, buffer, i, h), vector(buffer, i, TORQUE)
     q = quaternion(buffer, i, Q)
     Pi = to_body(q, vector(buffer, i, L))
-    o = seen(lane_potential, q)
+    o = potential.seen(q)
     put_vector(buffer, i, PI_0, Pi)
     put_vector(buffer, i, O_0, o)
     omega = times(body.J_inv, sub(Pi, body.rotor))
     # Twice: a better guess is cheaper than another Newton iteration.
-    omega_m = _half_way(lane_potential, body, o, omega, u, h, omega)
+    omega_m = _omega_half_way(potential, body, o, omega, u, h, omega)
     o_m = add(o, scale(0.5 * h, cross(o, omega_m)))
-    omega_m = _half_way(lane_potential, body, o_m, omega, u, h, omega_m)
-    x = scale(scheme_of.fraction(scheme) * h, omega_m)
+    omega_m = _omega_half_way(potential, body, o_m, omega, u, h, omega_m)
+    x = scale(physics.scheme.fraction() * h, omega_m)
     put_vector(buffer, i, X, x)
     buffer[i + X_SIZE * LANES] = dot(x, x)
     buffer[i + SOLVED * LANES] = 0.0
 
 
-@choice
-def relax(potential, scheme, actuator, buffer, i, h):
-    """One fixed-point step, which finds the neighbourhood of the wanted root but not the root.
-
-    Where the torque varies steeply there are several roots, and Newton's method may take another.
-    """
-    raise NotImplementedError
-
-
-@for_type(relax, NoPotential, HeavyTop)
-def _(potential, scheme, actuator, buffer, i, h):
+def _stay(potential, physics, buffer, i, h):
     return None  # the torque is uniform
 
 
-@otherwise(relax)
-def _(potential, scheme, actuator, buffer, i, h):
-    lane_potential = of_lane(potential, buffer, i, 0.5 * h)
-    body, x = _body_during(actuator, buffer, i, h), vector(buffer, i, X)
-    step = _step_of(scheme, buffer, i, h)
-    F, _, _ = scheme_of.equation(scheme, lane_potential, body, step, x)
-    x = sub(x, scale(scheme_of.fraction(scheme) * h, times(body.J_inv, F)))
+def _relax(potential, physics, buffer, i, h):
+    lane_potential = potential.of_lane(physics, buffer, i, 0.5 * h)
+    body, x = _body_half_way(physics, buffer, i, h), vector(buffer, i, X)
+    step = _step_of(physics, buffer, i, h)
+    F, _, _ = physics.scheme.equation(lane_potential, body, step, x)
+    x = sub(x, scale(physics.scheme.fraction() * h, times(body.J_inv, F)))
     put_vector(buffer, i, X, x)
 
 
+@chosen_by_class
+def relax(potential_class):
+    """relax(potential, physics, buffer, i, h): one fixed-point step, which finds the neighbourhood
+    of the wanted root but not the root.
+
+    Where the torque varies steeply there are several roots, and Newton's method may take another.
+    """
+    varies = potential_class.is_uniform is Potential.is_uniform
+    return _relax if varies else _stay
+
+
 @lane_body
-def correct(scheme, potential, actuator, buffer, i, h):
+def correct(physics, buffer, i, h):
     """One Newton iteration; returns 1 while the lane still needs another."""
-    lane_potential = of_lane(potential, buffer, i, 0.5 * h)
-    body, x = _body_during(actuator, buffer, i, h), vector(buffer, i, X)
-    step = _step_of(scheme, buffer, i, h)
-    F, dF, terms = scheme_of.equation(scheme, lane_potential, body, step, x)
-    pull = h * size(lane_potential, step.o_0)
+    potential = physics.potential.of_lane(physics, buffer, i, 0.5 * h)
+    body, x = _body_half_way(physics, buffer, i, h), vector(buffer, i, X)
+    step = _step_of(physics, buffer, i, h)
+    F, dF, terms = physics.scheme.equation(potential, body, step, x)
+    pull = h * potential.size(step.o_0)
     frozen = buffer[i + SOLVED * LANES] > 0.0
     put_vector(buffer, i, X, vector_if(frozen, x, sub(x, solve(dF, F))))
     solved = frozen | (dot(F, F) <= _LAST_CORRECTION * (terms + pull * pull))
@@ -188,62 +178,64 @@ def _projection(potential, body, q, Pi, o, level):
     """
     omega = times(body.J_inv, sub(Pi, body.rotor))
     g = cross(omega, Pi)
-    if not is_free(potential):
-        g = sub(g, cross(o, gradient(potential, o)))
-    s = math.sqrt(dot(omega, omega) * dot(Pi, Pi)) + size(potential, o)
+    if not potential.is_free():
+        g = sub(g, cross(o, potential.gradient(o)))
+    s = math.sqrt(dot(omega, omega) * dot(Pi, Pi)) + potential.size(o)
     lack = level - total_energy(potential, body, Pi, o)
     # The last term only keeps a body at rest from dividing zero by zero.
     return scale(lack / (dot(g, g) + 1e-4 * s * s + 1e-300), g)
 
 
 @lane_body
-def finish(scheme, potential, actuator, buffer, i, h, projection):
-    """Write the new state if the lane is solved; returns 1, state untouched, if it is not."""
-    lane_potential = of_lane(potential, buffer, i, 0.5 * h)
-    body, x = _body_during(actuator, buffer, i, h), vector(buffer, i, X)
-    step = _step_of(scheme, buffer, i, h)
-    q_1, L_1, work, memory = scheme_of.finish(scheme, lane_potential, body, step, x)
+def finish(physics, scheme, buffer, i, h, projection):
+    """Write the new state if the lane is solved; returns 1, state untouched, if it is not.
+
+    scheme: that of `physics`, or the thorough one in its place, with the same memory.
+    """
+    potential = physics.potential.of_lane(physics, buffer, i, 0.5 * h)
+    body, x = _body_half_way(physics, buffer, i, h), vector(buffer, i, X)
+    step = _step_of(physics, buffer, i, h)
+    q_1, L_1, work, memory = scheme.finish(potential, body, step, x)
     q_1 = polished(q_1)
-    Pi_1, o_1 = to_body(q_1, L_1), seen(lane_potential, q_1)
-    lack, terms = scheme_of.defect(scheme, lane_potential, body, step, x, Pi_1, o_1)
-    pull = h * (size(lane_potential, step.o_0) + size(lane_potential, o_1))
+    Pi_1, o_1 = to_body(q_1, L_1), potential.seen(q_1)
+    lack, terms = scheme.defect(potential, body, step, x, Pi_1, o_1)
+    pull = h * (potential.size(step.o_0) + potential.size(o_1))
     near = dot(x, x) <= _FAR * buffer[i + X_SIZE * LANES] + _NEAR
-    reach = scheme_of.reach(scheme)
+    reach = scheme.reach()
     near = near & (dot(x, x) <= reach) & (buffer[i + X_SIZE * LANES] <= reach)
     failed = buffer[i + FAILED * LANES] > 0.0
     good = near & (lack <= _TOLERANCE * (terms + pull * pull)) & (not failed)
     level, turn2 = buffer[i + E * LANES] + work, 0.0
-    if turns_rotors(actuator):
-        rotor_0, change = vector(buffer, i, ROTOR), scale(h, vector(buffer, i, ROTOR_RATE))
+    if physics.actuator.turns_rotors():
+        rotor_0, change = vector(buffer, i, ROTOR), scale(h, _rotor_rate(physics, buffer, i))
         rotor_1 = add(rotor_0, change)
         # Of the motors; exact, because the energy is quadratic in the rotor momentum.
         omegas = times(body.J_inv, sub(add(step.Pi_0, Pi_1), add(rotor_0, rotor_1)))
         level -= 0.5 * dot(change, omegas)
         body = Body(body.J, body.J_inv, rotor_1)
         put_vector(buffer, i, ROTOR, vector_if(good, rotor_1, rotor_0))
-    if scheme_of.conserves_energy(scheme, potential) and not moves(potential):
-        n = _projection(lane_potential, body, q_1, Pi_1, o_1, level)
+    if scheme.conserves_energy(physics.potential) and not physics.potential.moves():
+        n = _projection(potential, body, q_1, Pi_1, o_1, level)
         # A turn beyond round-off means that the level carries the round-off of an energy the body
         # no longer has, as after braking to rest: then the level starts anew from here.
         is_round_off = dot(n, n) <= _LARGEST_TURN
-        level = level if is_round_off else total_energy(lane_potential, body, Pi_1, o_1)
+        level = level if is_round_off else total_energy(potential, body, Pi_1, o_1)
         n = scale(0.5 * projection if is_round_off else 0.0, n)
         q_1, turn2 = qmul(q_1, (1.0, n[0], n[1], n[2])), 4.0 * dot(n, n)
     q, L_0 = step.q, step.L
     put_vector(buffer, i, L, vector_if(good, L_1, L_0))
     put_quaternion(buffer, i, Q, quaternion_if(good, q_1, q))
-    if moves(potential):
-        phase = buffer[i + PHASE * LANES] + turns(lane_potential, h)
-        phase -= math.floor(phase + 0.5)
-        buffer[i + PHASE * LANES] = phase if good else buffer[i + PHASE * LANES]
+    physics.potential.advance_phase(physics, buffer, i, h, good)
     buffer[i + E * LANES] = level if good else buffer[i + E * LANES]
     largest = buffer[i + CORRECTION * LANES]
     buffer[i + CORRECTION * LANES] = turn2 if good & (turn2 > largest) else largest
-    scheme_of.store_memory(scheme, buffer, i + MEMORY * LANES, memory, not good)
+    scheme.store_memory(buffer, i, _memory_index(physics, i), memory, not good)
     buffer[i + FRESH * LANES] = 0.0 if good else buffer[i + FRESH * LANES]
     buffer[i + SOLVED * LANES] = 1.0 if good | failed else -1.0
     return 0 if good | failed else 1
 
+
+# --- lanes that the quick passes could not solve ------------------------------------------------
 
 # The same passes where they are rare: called, so that they are compiled once.
 _predict, _correct, _finish = (
@@ -251,17 +243,17 @@ _predict, _correct, _finish = (
 )
 
 
-def _redo(scheme, potential, actuator, buffer, i, h, projection):
+def _solve_in_stages(scheme, physics, buffer, i, h, projection):
     """Robust scalar solve: follow the root from a step of no length to the whole step."""
     buffer[i + REDONE * LANES] += 1.0
     buffer[i + FAILED * LANES] = 1.0
-    _predict(scheme, potential, actuator, buffer, i, h)
-    if not buffer[i + X_SIZE * LANES] <= scheme_of.reach(scheme):
+    _predict(physics, buffer, i, h)
+    if not buffer[i + X_SIZE * LANES] <= scheme.reach():
         return
     buffer[i + FAILED * LANES] = 0.0
     o_0 = vector(buffer, i, O_0)  # of a direction that moves, for the whole step
     for stages in (1, 8, 64):
-        _predict(scheme, potential, actuator, buffer, i, h / stages)
+        _predict(physics, buffer, i, h / stages)
         put_vector(buffer, i, O_0, o_0)
         x = vector(buffer, i, X)
         for stage in range(1, stages + 1):
@@ -271,23 +263,26 @@ def _redo(scheme, potential, actuator, buffer, i, h, projection):
             buffer[i + X_SIZE * LANES] = dot(guess, guess)
             buffer[i + SOLVED * LANES] = 0.0
             for _ in range(40):
-                if _correct(scheme, potential, actuator, buffer, i, part) == 0:
+                if _correct(physics, buffer, i, part) == 0:
                     break
             x = vector(buffer, i, X)
-        if _finish(scheme, potential, actuator, buffer, i, h, projection) == 0:
+        if _finish(physics, scheme, buffer, i, h, projection) == 0:
             return
     buffer[i + FAILED * LANES] = 1.0
 
 
-def _take_up(scheme, potential, actuator, buffer, i, h, projection):
-    """Leave the lane to the scheme that takes more time."""
-    if _finish(scheme_of.thorough(scheme), potential, actuator, buffer, i, h, projection) != 0:
+def _take_more_time(scheme, physics, buffer, i, h, projection):
+    if _finish(physics, scheme.thorough(), buffer, i, h, projection) != 0:
         buffer[i + FAILED * LANES] = 1.0
 
 
-def _give_up(scheme, potential, actuator, buffer, i, h, projection):
-    """An explicit scheme has no other way."""
+def _give_up(scheme, physics, buffer, i, h, projection):
     buffer[i + FAILED * LANES] = 1.0
 
 
-redo = first_known(((scheme_of.fraction, _redo), (scheme_of.thorough, _take_up)), _give_up)
+@chosen_by_class
+def redo(scheme_class):
+    """redo(scheme, physics, buffer, i, h, projection): a lane whose step was left where it was."""
+    if issubclass(scheme_class, Implicit):
+        return _solve_in_stages
+    return _take_more_time if issubclass(scheme_class, Hasty) else _give_up

@@ -4,27 +4,19 @@ V = (1/2) c . S c with c = R^T d and S = 3 k J; its divided difference is S (c_0
 """
 
 import math
-from typing import NamedTuple
+from typing import Self
 
-from rbgym.compiled.jit import for_type
-from rbgym.layout import LANES, PHASE, POTENTIAL, J
-from rbgym.potentials.interface import (
-    carried,
-    discrete_gradient,
-    discrete_hessian,
-    energy,
-    gradient,
-    hessian,
-    moves,
-    of_lane,
-    seen,
-    turns,
-)
+import numpy as np
+
+from rbgym.body import RigidBody
+from rbgym.engine.rows import LANES, J, vector
+from rbgym.potentials.interface import Potential, number, unit_vector
 from rbgym.quaternion import Vector, add, cos_sin, cross, dot, scale, times, to_body
-from rbgym.rows import vector
+
+_RIGHT = 1e-9  # largest cosine of what counts as a right angle
 
 
-class GravityGradient(NamedTuple):
+class GravityGradient(Potential):
     """Gravity gradient about an inertially fixed direction: V = 1.5 k c . J c, c = R^T direction.
 
     k: gravitational parameter over the cube of the distance [1/s^2].
@@ -36,15 +28,25 @@ class GravityGradient(NamedTuple):
     k: float
     direction: Vector = (0.0, 0.0, 1.0)
 
+    def row_count(self):
+        return 6
 
-class _OfLane(NamedTuple):
-    """stiffness: diagonal of S [J]; direction: d."""
+    def of_lane(self, physics, buffer, i, ahead):
+        row = physics.potential_row()
+        return Attraction(vector(buffer, i, row), vector(buffer, i, row + 3), (0.0, 0.0, 0.0))
 
-    stiffness: Vector
-    direction: Vector
+    def checked(self) -> Self:
+        return type(self)(number("k", self.k), unit_vector("direction", self.direction))
+
+    def rows_for(self, body: RigidBody) -> list[float]:
+        with np.errstate(over="ignore"):
+            slopes = 3.0 * self.k * body.moments
+        if not np.isfinite(slopes).all():
+            raise ValueError(f"k must be so small that 3 k J is finite, got {self.k!r}")
+        return [*slopes, *self.direction]
 
 
-class CircularOrbit(NamedTuple):
+class CircularOrbit(Potential):
     """Gravity gradient on a circular orbit: V = 1.5 rate^2 c . J c, c = R^T d, d turning.
 
     V depends on time, and the total energy H is not conserved. What is reported in its place is
@@ -63,78 +65,70 @@ class CircularOrbit(NamedTuple):
     direction: Vector = (1.0, 0.0, 0.0)
     normal: Vector = (0.0, 0.0, 1.0)
 
+    def moves(self):
+        return True
 
-class _OrbitOfLane(NamedTuple):
-    """stiffness: diagonal of S [J]; direction: d; rate: angular velocity of d [rad/s]."""
+    def row_count(self):
+        return 7  # d at the start, its angular velocity, its phase in turns from -1/2 to 1/2
+
+    def of_lane(self, physics, buffer, i, ahead):
+        row = physics.potential_row()
+        start, rate = vector(buffer, i, row), vector(buffer, i, row + 3)
+        square = dot(rate, rate)
+        speed = math.sqrt(square)
+        phase = buffer[i + (row + 6) * LANES] + speed * ahead / math.tau
+        cos, sin = cos_sin(math.tau * (phase - math.floor(phase + 0.5)))
+        # An orbit that does not turn has no direction to turn about.
+        quarter = scale(1.0 / (speed + 1e-300), cross(rate, start))
+        direction = add(scale(cos, start), scale(sin, quarter))
+        return Attraction(scale(3.0 * square, vector(buffer, i, J)), direction, rate)
+
+    def start_phase(self, physics, buffer, i):
+        buffer[i + (physics.potential_row() + 6) * LANES] = 0.0
+
+    def advance_phase(self, physics, buffer, i, h, good):
+        k = i + (physics.potential_row() + 6) * LANES
+        rate = vector(buffer, i, physics.potential_row() + 3)
+        phase = buffer[k] + math.sqrt(dot(rate, rate)) * h / math.tau
+        phase -= math.floor(phase + 0.5)
+        buffer[k] = phase if good else buffer[k]
+
+    def checked(self) -> Self:
+        d, n = unit_vector("direction", self.direction), unit_vector("normal", self.normal)
+        if not abs(np.dot(n, d)) < _RIGHT:
+            raise ValueError(f"potential.normal must be at right angles to {d}, got {n}")
+        return type(self)(number("rate", self.rate), d, n)
+
+    def rows_for(self, body: RigidBody) -> list[float]:
+        return [*self.direction, *(self.rate * np.asarray(self.normal)), 0.0]
+
+
+class Attraction(Potential):
+    """Either of them for one lane: diagonal of S [J], d, and its angular velocity [rad/s]."""
 
     stiffness: Vector
     direction: Vector
     rate: Vector
 
+    def seen(self, q):
+        return to_body(q, self.direction)
 
-_EITHER = (_OfLane, _OrbitOfLane)
+    def carried(self, L):
+        return -dot(self.rate, L)
 
+    def energy(self, o):
+        return 0.5 * dot(o, times(self.stiffness, o))
 
-@for_type(of_lane, GravityGradient)
-def _(potential, buffer, i, ahead):
-    return _OfLane(vector(buffer, i, POTENTIAL), vector(buffer, i, POTENTIAL + 3))
+    def gradient(self, o):
+        return times(self.stiffness, o)
 
+    def hessian(self, o):
+        s = self.stiffness
+        return ((s[0], 0.0, 0.0), (0.0, s[1], 0.0), (0.0, 0.0, s[2]))
 
-@for_type(of_lane, CircularOrbit)
-def _(potential, buffer, i, ahead):
-    start, rate = vector(buffer, i, POTENTIAL), vector(buffer, i, POTENTIAL + 3)
-    square = dot(rate, rate)
-    speed = math.sqrt(square)
-    phase = buffer[i + PHASE * LANES] + speed * ahead / math.tau
-    cos, sin = cos_sin(math.tau * (phase - math.floor(phase + 0.5)))
-    # An orbit that does not turn has no direction to turn about.
-    quarter = scale(1.0 / (speed + 1e-300), cross(rate, start))
-    direction = add(scale(cos, start), scale(sin, quarter))
-    return _OrbitOfLane(scale(3.0 * square, vector(buffer, i, J)), direction, rate)
+    def discrete_gradient(self, o_0, o_1):
+        return scale(0.5, times(self.stiffness, add(o_0, o_1)))
 
-
-@for_type(moves, CircularOrbit)
-def _(potential):
-    return True
-
-
-@for_type(turns, _OrbitOfLane)
-def _(potential, h):
-    return math.sqrt(dot(potential.rate, potential.rate)) * h / math.tau
-
-
-@for_type(carried, _OrbitOfLane)
-def _(potential, L):
-    return -dot(potential.rate, L)
-
-
-@for_type(seen, *_EITHER)
-def _(potential, q):
-    return to_body(q, potential.direction)
-
-
-@for_type(energy, *_EITHER)
-def _(potential, o):
-    return 0.5 * dot(o, times(potential.stiffness, o))
-
-
-@for_type(gradient, *_EITHER)
-def _(potential, o):
-    return times(potential.stiffness, o)
-
-
-@for_type(hessian, *_EITHER)
-def _(potential, o):
-    s = potential.stiffness
-    return ((s[0], 0.0, 0.0), (0.0, s[1], 0.0), (0.0, 0.0, s[2]))
-
-
-@for_type(discrete_gradient, *_EITHER)
-def _(potential, o_0, o_1):
-    return scale(0.5, times(potential.stiffness, add(o_0, o_1)))
-
-
-@for_type(discrete_hessian, *_EITHER)
-def _(potential, o_0, o_1):
-    s = scale(0.5, potential.stiffness)
-    return ((s[0], 0.0, 0.0), (0.0, s[1], 0.0), (0.0, 0.0, s[2]))
+    def discrete_hessian(self, o_0, o_1):
+        s = scale(0.5, self.stiffness)
+        return ((s[0], 0.0, 0.0), (0.0, s[1], 0.0), (0.0, 0.0, s[2]))

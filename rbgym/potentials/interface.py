@@ -1,162 +1,182 @@
-"""What the engine asks of a potential.
+"""What the engine and the schemes ask of a potential.
 
-A potential is a `NamedTuple` class with bodies registered for the functions below. It is a function
-V of one world direction seen from the body, o = R(q)^T d, so that one gradient with respect to o
-describes it completely: the body torque is o x dV/do. A direction that moves stands still during a
-step, where it is half-way. Its divided difference, a vector g with
+A potential is a function V of one world direction seen from the body, o = R(q)^T d, so that one
+gradient with respect to o describes it completely: the body torque is o x dV/do. A direction that
+moves stands still during a step, where it is half-way. Its divided difference, a vector g with
 g . (o_1 - o_0) = V(o_1) - V(o_0), is what makes an energy-momentum scheme conserve the total
 energy.
 
 All vectors are tuples of floats in principal axes.
 """
 
+import abc
 import math
-from typing import Any
+from typing import Any, Self
 
-from rbgym.compiled.jit import choice, inlined, otherwise
-from rbgym.matrix import Matrix, crossed, multiple, plus, product
-from rbgym.quaternion import Quaternion, Vector, add, cross, dot, scale, sub, upward
+import numpy as np
+
+from rbgym.arguments import finite, unit
+from rbgym.body import RigidBody
+from rbgym.compiled.jit import inlined
+from rbgym.compiled.record import Record, missing_methods
+from rbgym.engine.rows import quaternion
+from rbgym.matrix import crossed, multiple, plus, product
+from rbgym.quaternion import (
+    Quaternion,
+    Vector,
+    add,
+    cross,
+    dot,
+    scale,
+    sub,
+    to_body,
+    to_world,
+    upward,
+)
 
 _DIFFERENCE = 1e-5  # of directions, which have length one
 _COINCIDENT = 1e-10  # squared distance of ends that are too near for a quotient of differences
+_UNIT = 1e-9  # how far given vectors may be from unit length
 
 
-@choice
-def is_free(potential: Any) -> bool:
-    """Whether there is nothing to compute; known while compiling."""
-    raise NotImplementedError
+class Potential(Record):
+    """A potential energy V(o), o the upward vertical seen from the body.
+
+    For a potential of your own give a subclass, with floats or tuples of floats as its fields, and
+    the methods `energy(o)` and `gradient(o)`. They are compiled, get o as a tuple of three floats
+    in the axes of the body frame, and must also be defined a little off the unit sphere.
+    """
+
+    @abc.abstractmethod
+    def energy(self, o):
+        """V [J]."""
+
+    @abc.abstractmethod
+    def gradient(self, o):
+        """dV/do [J], a tuple of three floats; the body torque is o x dV/do."""
+
+    def hessian(self, o):
+        """Derivative of the gradient [J]."""
+        x, y, z = (_DIFFERENCE, 0.0, 0.0), (0.0, _DIFFERENCE, 0.0), (0.0, 0.0, _DIFFERENCE)
+        return _columns(
+            sub(self.gradient(add(o, x)), self.gradient(sub(o, x))),
+            sub(self.gradient(add(o, y)), self.gradient(sub(o, y))),
+            sub(self.gradient(add(o, z)), self.gradient(sub(o, z))),
+        )
+
+    def discrete_gradient(self, o_0, o_1):
+        """Divided difference g with g . (o_1 - o_0) = V(o_1) - V(o_0), symmetric in its ends [J].
+
+        Gonzalez (1996), eq. (3.2): the gradient half-way, corrected along the difference.
+        """
+        d, middle = sub(o_1, o_0), scale(0.5, add(o_0, o_1))
+        g, square = self.gradient(middle), dot(d, d)
+        lack = self.energy(o_1) - self.energy(o_0) - dot(g, d)
+        # The quotient is 0/0 where the ends meet; there the correction is beyond round-off.
+        apart = square > _COINCIDENT
+        return add(g, scale(lack / square if apart else 0.0, d))
+
+    def discrete_hessian(self, o_0, o_1):
+        """Derivative of the divided difference with respect to o_1 [J]."""
+        x, y, z = (_DIFFERENCE, 0.0, 0.0), (0.0, _DIFFERENCE, 0.0), (0.0, 0.0, _DIFFERENCE)
+        return _columns(
+            sub(self.discrete_gradient(o_0, add(o_1, x)), self.discrete_gradient(o_0, sub(o_1, x))),
+            sub(self.discrete_gradient(o_0, add(o_1, y)), self.discrete_gradient(o_0, sub(o_1, y))),
+            sub(self.discrete_gradient(o_0, add(o_1, z)), self.discrete_gradient(o_0, sub(o_1, z))),
+        )
+
+    def size(self, o):
+        """How large the torque is about the direction o [N m]."""
+        g = self.gradient(o)
+        return math.sqrt(dot(g, g))
+
+    # --- known while compiling ---
+
+    def is_free(self):
+        """Whether there is nothing to compute."""
+        return False
+
+    def is_uniform(self):
+        """Whether the gradient is the same at every attitude."""
+        return False
+
+    def moves(self):
+        """Whether the direction changes with time."""
+        return False
+
+    # --- what schemes build on these ---
+
+    def torque(self, u, o):
+        """The body torque at the direction o, a held one u included."""
+        if self.is_free():
+            return u
+        return add(u, cross(o, self.gradient(o)))
+
+    def torque_change(self, o, turn):
+        """Derivative of the torque at o with unknowns that turn the body by the matrix `turn`."""
+        tilting = crossed(o, turn)
+        change = multiple(-1.0, crossed(self.gradient(o), tilting))
+        if self.is_uniform():
+            return change
+        return plus(change, crossed(o, product(self.hessian(o), tilting)))
+
+    def discrete_gradient_change(self, o_0, o_1, tilting):
+        """Derivative of the divided difference when o_1 changes by the matrix `tilting`."""
+        return product(self.discrete_hessian(o_0, o_1), tilting)
+
+    # --- one lane of a batch; its rows begin at physics.potential_row() ---
+
+    def row_count(self):
+        """Number of rows; known while compiling."""
+        return 4
+
+    def of_lane(self, physics, buffer, i, ahead):
+        """The potential with the parameters of one lane, `ahead` seconds after the lane's state."""
+        return OfBodyFrame(self, quaternion(buffer, i, physics.potential_row()))
+
+    def seen(self, q):
+        """o = R(q)^T d: the direction that the potential depends on, seen from the body."""
+        return upward(q)
+
+    def carried(self, L):
+        """What the total energy lacks to be an integral of the motion, world momentum L [J]."""
+        return 0.0
+
+    def start_phase(self, physics, buffer, i):
+        """Put a direction that moves where it starts."""
+
+    def advance_phase(self, physics, buffer, i, h, good):
+        """Move it on by h seconds, unless the step was not good."""
+
+    def weigh(self, physics, buffer, i, mgl):
+        """Take another weight moment [N m], if the potential is one of weight."""
+
+    # --- what users give ---
+
+    def checked(self) -> Self:
+        """The potential with float fields, or a ValueError that says what is wrong with it."""
+        if missing := missing_methods(type(self)):
+            raise ValueError(
+                f"potential must be of a class with the methods {', '.join(missing)}, got {self!r}"
+            )
+        return type(self)(*(_floats(name, value) for name, value in self._asdict().items()))
+
+    def rows_for(self, body: RigidBody) -> list[float]:
+        """The lane's rows for this potential on this body, with body vectors in principal axes."""
+        return [*body.principal_quaternion]
 
 
-@otherwise(is_free)
-def _(potential):
-    return False
+class OfBodyFrame(Potential):
+    """A user's potential; frame: the quaternion from principal axes to the body frame."""
 
+    potential: Any
+    frame: Quaternion
 
-@choice
-def is_uniform(potential: Any) -> bool:
-    """Whether the gradient is the same at every attitude; known while compiling."""
-    raise NotImplementedError
+    def energy(self, o):
+        return self.potential.energy(to_world(self.frame, o))
 
-
-@otherwise(is_uniform)
-def _(potential):
-    return False
-
-
-@choice
-def moves(potential: Any) -> bool:
-    """Whether the direction changes with time; known while compiling."""
-    raise NotImplementedError
-
-
-@otherwise(moves)
-def _(potential):
-    return False
-
-
-@choice
-def turns(potential: Any, h: float) -> float:
-    """By how many turns the phase of a direction that moves changes in h seconds."""
-    raise NotImplementedError
-
-
-@otherwise(turns)
-def _(potential, h):
-    return 0.0
-
-
-@choice
-def of_lane(potential: Any, buffer: Any, i: int, ahead: float) -> Any:
-    """The potential with the parameters of one lane, `ahead` seconds after the lane's state."""
-    raise NotImplementedError
-
-
-@choice
-def seen(potential: Any, q: Quaternion) -> Vector:
-    """o = R(q)^T d: the direction that the potential depends on, seen from the body."""
-    raise NotImplementedError
-
-
-@otherwise(seen)
-def _(potential, q):
-    return upward(q)
-
-
-@choice
-def energy(potential: Any, o: Vector) -> float:
-    """V [J]."""
-    raise NotImplementedError
-
-
-@choice
-def carried(potential: Any, L: Vector) -> float:
-    """What the total energy lacks to be an integral of the motion, world momentum L [J]."""
-    raise NotImplementedError
-
-
-@otherwise(carried)
-def _(potential, L):
-    return 0.0
-
-
-@choice
-def gradient(potential: Any, o: Vector) -> Vector:
-    """dV/do [J]; the body torque is o x dV/do."""
-    raise NotImplementedError
-
-
-@choice
-def hessian(potential: Any, o: Vector) -> Matrix:
-    """Derivative of the gradient [J]."""
-    raise NotImplementedError
-
-
-@otherwise(hessian)
-def _(potential, o):
-    x, y, z = (_DIFFERENCE, 0.0, 0.0), (0.0, _DIFFERENCE, 0.0), (0.0, 0.0, _DIFFERENCE)
-    return _columns(
-        sub(gradient(potential, add(o, x)), gradient(potential, sub(o, x))),
-        sub(gradient(potential, add(o, y)), gradient(potential, sub(o, y))),
-        sub(gradient(potential, add(o, z)), gradient(potential, sub(o, z))),
-    )
-
-
-@choice
-def discrete_gradient(potential: Any, o_0: Vector, o_1: Vector) -> Vector:
-    """Divided difference g with g . (o_1 - o_0) = V(o_1) - V(o_0), symmetric in its ends [J]."""
-    raise NotImplementedError
-
-
-@otherwise(discrete_gradient)
-def _(potential, o_0, o_1):
-    # Gonzalez (1996), eq. (3.2): the gradient half-way, corrected along the difference.
-    d, middle = sub(o_1, o_0), scale(0.5, add(o_0, o_1))
-    g, square = gradient(potential, middle), dot(d, d)
-    lack = energy(potential, o_1) - energy(potential, o_0) - dot(g, d)
-    # The quotient is 0/0 where the ends meet; there the correction is beyond round-off.
-    apart = square > _COINCIDENT
-    return add(g, scale(lack / square if apart else 0.0, d))
-
-
-@choice
-def discrete_hessian(potential: Any, o_0: Vector, o_1: Vector) -> Matrix:
-    """Derivative of the divided difference with respect to o_1 [J]."""
-    raise NotImplementedError
-
-
-@otherwise(discrete_hessian)
-def _(potential, o_0, o_1):
-    x, y, z = (_DIFFERENCE, 0.0, 0.0), (0.0, _DIFFERENCE, 0.0), (0.0, 0.0, _DIFFERENCE)
-    return _columns(
-        sub(_discrete(potential, o_0, add(o_1, x)), _discrete(potential, o_0, sub(o_1, x))),
-        sub(_discrete(potential, o_0, add(o_1, y)), _discrete(potential, o_0, sub(o_1, y))),
-        sub(_discrete(potential, o_0, add(o_1, z)), _discrete(potential, o_0, sub(o_1, z))),
-    )
-
-
-@inlined
-def _discrete(potential, o_0, o_1):
-    return discrete_gradient(potential, o_0, o_1)
+    def gradient(self, o):
+        return to_body(self.frame, self.potential.gradient(to_world(self.frame, o)))
 
 
 @inlined
@@ -166,40 +186,19 @@ def _columns(x, y, z):
     return multiple(s, ((x[0], y[0], z[0]), (x[1], y[1], z[1]), (x[2], y[2], z[2])))
 
 
-@choice
-def size(potential: Any, o: Vector) -> float:
-    """How large the torque is about the direction o [N m]."""
-    raise NotImplementedError
+def number(name: str, value: Any) -> float:
+    """The value of a field as a finite float, or ValueError."""
+    return float(finite(f"potential.{name}", value, ()))
 
 
-@otherwise(size)
-def _(potential, o):
-    g = gradient(potential, o)
-    return math.sqrt(dot(g, g))
+def unit_vector(name: str, value: Any) -> Vector:
+    """The value of a field as a vector of unit length, or ValueError."""
+    vector = unit(f"potential.{name}", value, 3, _UNIT)
+    x, y, z = (float(v) for v in vector / np.linalg.norm(vector))
+    return (x, y, z)
 
 
-# --- what schemes build on these -------------------------------------------------------------
-
-
-@inlined
-def torque(potential, u, o):
-    """The body torque at the direction o, a held one included."""
-    if is_free(potential):
-        return u
-    return add(u, cross(o, gradient(potential, o)))
-
-
-@inlined
-def torque_change(potential, o, turn):
-    """Derivative of the torque at o with unknowns that turn the body by the matrix `turn`."""
-    tilting = crossed(o, turn)
-    change = multiple(-1.0, crossed(gradient(potential, o), tilting))
-    if is_uniform(potential):
-        return change
-    return plus(change, crossed(o, product(hessian(potential, o), tilting)))
-
-
-@inlined
-def discrete_gradient_change(potential, o_0, o_1, tilting):
-    """Derivative of the divided difference when o_1 changes by the matrix `tilting`."""
-    return product(discrete_hessian(potential, o_0, o_1), tilting)
+def _floats(name: str, value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(number(name, v) for v in value)
+    return number(name, value)

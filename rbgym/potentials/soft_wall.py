@@ -6,29 +6,24 @@ its divided difference has no cancellation:
     f_d = -sign a_0 a_1 (1 - 0.001 p),  p = (a_1^10 - a_0^10)/(a_1 - a_0) = sum a_0^i a_1^(9-i).
 """
 
-from typing import NamedTuple
+import difflib
+from typing import Self
 
 import numpy as np
 
-from rbgym.compiled.jit import for_type, inlined
-from rbgym.layout import LANES, POTENTIAL
+from rbgym.arguments import is_number
+from rbgym.body import RigidBody
+from rbgym.compiled.jit import inlined
+from rbgym.engine.rows import LANES, vector
 from rbgym.matrix import multiple, outer
-from rbgym.potentials.interface import (
-    discrete_gradient,
-    discrete_hessian,
-    energy,
-    gradient,
-    hessian,
-    of_lane,
-)
+from rbgym.potentials.interface import Potential, unit_vector
 from rbgym.quaternion import Array, Vector, dot, scale
-from rbgym.rows import vector
 
 SIGNS = {"printed": 1.0, "repulsive": -1.0}
 _GAP, _WALL = 1.1, 0.001
 
 
-class SoftWall(NamedTuple):
+class SoftWall(Potential):
     """Coulombic potential with a wall: V = sign (a - 0.001 a^10) [J], a = 1/(1.1 + axis . o).
 
     o is the upward vertical, seen from the body.
@@ -49,41 +44,54 @@ class SoftWall(NamedTuple):
         a, sign = 1.0 / (_GAP + np.asarray(height)), SIGNS.get(str(self.sign), self.sign)
         return np.asarray(sign * (10.0 * _WALL * a**9 - 1.0) * a * a)
 
+    def row_count(self):
+        return 4
 
-@for_type(of_lane, SoftWall)
-def _(potential, buffer, i, ahead):
-    return SoftWall(buffer[i + POTENTIAL * LANES], vector(buffer, i, POTENTIAL + 1))
+    def of_lane(self, physics, buffer, i, ahead):
+        row = physics.potential_row()
+        return SoftWall(buffer[i + row * LANES], vector(buffer, i, row + 1))
+
+    def energy(self, o):
+        a = _inverse(self, o)
+        return self.sign * (a - _WALL * _fifth(a) * _fifth(a))
+
+    def gradient(self, o):
+        a = _inverse(self, o)
+        slope = -self.sign * a * a * (1.0 - 10.0 * _WALL * _fifth(a) * (a * a) * (a * a))
+        return scale(slope, self.axis)
+
+    def hessian(self, o):
+        a = _inverse(self, o)
+        wall = 110.0 * _WALL * _fifth(a) * (a * a) * (a * a)
+        curvature = self.sign * a * a * a * (2.0 - wall)
+        return multiple(curvature, outer(self.axis, self.axis))
+
+    def discrete_gradient(self, o_0, o_1):
+        a, b = _inverse(self, o_0), _inverse(self, o_1)
+        p, _ = _quotient(a, b)
+        return scale(-self.sign * a * b * (1.0 - _WALL * p), self.axis)
+
+    def discrete_hessian(self, o_0, o_1):
+        a, b = _inverse(self, o_0), _inverse(self, o_1)
+        p, dp = _quotient(a, b)
+        slope = self.sign * a * b * b * (1.0 - _WALL * (p + b * dp))
+        return multiple(slope, outer(self.axis, self.axis))
+
+    def checked(self) -> Self:
+        return type(self)(_checked_sign(self.sign), unit_vector("axis", self.axis))
+
+    def rows_for(self, body: RigidBody) -> list[float]:
+        return [float(self.sign), *(body.principal_rotation.T @ self.axis)]
 
 
 @inlined
-def _inverse(potential, o):
-    return 1.0 / (_GAP + dot(potential.axis, o))
+def _inverse(wall, o):
+    return 1.0 / (_GAP + dot(wall.axis, o))
 
 
 @inlined
 def _fifth(a):
     return (a * a) * (a * a) * a
-
-
-@for_type(energy, SoftWall)
-def _(potential, o):
-    a = _inverse(potential, o)
-    return potential.sign * (a - _WALL * _fifth(a) * _fifth(a))
-
-
-@for_type(gradient, SoftWall)
-def _(potential, o):
-    a = _inverse(potential, o)
-    slope = -potential.sign * a * a * (1.0 - 10.0 * _WALL * _fifth(a) * (a * a) * (a * a))
-    return scale(slope, potential.axis)
-
-
-@for_type(hessian, SoftWall)
-def _(potential, o):
-    a = _inverse(potential, o)
-    wall = 110.0 * _WALL * _fifth(a) * (a * a) * (a * a)
-    curvature = potential.sign * a * a * a * (2.0 - wall)
-    return multiple(curvature, outer(potential.axis, potential.axis))
 
 
 @inlined
@@ -100,16 +108,11 @@ def _quotient(a, b):
     return p * b + power, dp * b + p
 
 
-@for_type(discrete_gradient, SoftWall)
-def _(potential, o_0, o_1):
-    a, b = _inverse(potential, o_0), _inverse(potential, o_1)
-    p, _ = _quotient(a, b)
-    return scale(-potential.sign * a * b * (1.0 - _WALL * p), potential.axis)
-
-
-@for_type(discrete_hessian, SoftWall)
-def _(potential, o_0, o_1):
-    a, b = _inverse(potential, o_0), _inverse(potential, o_1)
-    p, dp = _quotient(a, b)
-    slope = potential.sign * a * b * b * (1.0 - _WALL * (p + b * dp))
-    return multiple(slope, outer(potential.axis, potential.axis))
+def _checked_sign(value: float | str) -> float:
+    if is_number(value) and value in SIGNS.values():
+        return float(value)
+    if not isinstance(value, str) or value not in SIGNS:
+        near = difflib.get_close_matches(str(value), SIGNS, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"potential.sign must be one of {list(SIGNS)}, got {value!r}{hint}")
+    return SIGNS[value]

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from rbgym.arguments import count, finite, positive, unit
 from rbgym.body import RigidBody
-from rbgym.engine import Batch
+from rbgym.engine.batch import Batch
 from rbgym.integrators import DEFAULT, Integrator
 from rbgym.quaternion import Array
 from rbgym.testing.limits import Limits

@@ -7,7 +7,7 @@ is declared is judged once more as delivered, with it on. A potential missing fr
 
 import math
 
-from rbgym.engine import IntegrationError
+from rbgym.engine.batch import IntegrationError
 from rbgym.integrators import Integrator
 from rbgym.validation.cases import Case
 from rbgym.validation.claims import Claim, above, below

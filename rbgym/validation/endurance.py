@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbgym import integrators
-from rbgym.engine import Batch
+from rbgym.engine.batch import Batch
 from rbgym.quaternion import Array
 from rbgym.validation.cases import CASES, Case
 from rbgym.validation.claims import Claim, below

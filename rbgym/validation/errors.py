@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 
-from rbgym.engine import Batch, IntegrationError
+from rbgym.engine.batch import Batch, IntegrationError
 from rbgym.quaternion import Array, to_matrix
 from rbgym.validation.cases import NUTATION, PAPERS, PRECESSION, Case
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbgym import integrators
-from rbgym.engine import Batch
+from rbgym.engine.batch import Batch
 from rbgym.plot import Line, Panel
 from rbgym.validation import errors
 from rbgym.validation.cases import CASES, PAPERS, Case

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rbgym.engine import IntegrationError
+from rbgym.engine.batch import IntegrationError
 from rbgym.integrators import Integrator
 from rbgym.quaternion import to_matrix
 from rbgym.validation.cases import NO_TORQUE, Case

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbgym import integrators
-from rbgym.engine import Batch
+from rbgym.engine.batch import Batch
 from rbgym.quaternion import to_matrix
 from rbgym.validation.cases import PAPERS
 from rbgym.validation.claims import Claim, above, below

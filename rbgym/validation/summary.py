@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbgym import integrators
-from rbgym.engine import IntegrationError
+from rbgym.engine.batch import IntegrationError
 from rbgym.quaternion import to_matrix
 from rbgym.validation.cases import CASES, NO_TORQUE
 from rbgym.validation.conservation import long_dt

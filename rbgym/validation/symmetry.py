@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rbgym.engine import Batch
+from rbgym.engine.batch import Batch
 from rbgym.integrators import Integrator
 from rbgym.quaternion import Array, angle_between, from_rotation_vector, multiply
 from rbgym.validation.cases import NO_TORQUE, Case

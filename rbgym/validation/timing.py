@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 
 from rbgym import threads
-from rbgym.engine import Batch
+from rbgym.engine.batch import Batch
 from rbgym.validation.cases import Case
 
 BODIES = 256

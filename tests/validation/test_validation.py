@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rbgym import integrators
-from rbgym.engine import IntegrationError
+from rbgym.engine.batch import IntegrationError
 from rbgym.quaternion import rotate
 from rbgym.validation import Claim, declared, table, validate
 from rbgym.validation.cases import CASES, NO_TORQUE, Case, applicable
