@@ -187,9 +187,9 @@ def correction(
     F_2, G_2 = change(body, start, load, h, x, 0.0, (0.0, 1.0, 0.0))
     F_3, G_3 = change(body, start, load, h, x, 0.0, (0.0, 0.0, 1.0))
     F_e, G_e = (F_1, F_2, F_3), transposed((G_1, G_2, G_3))
-    alone, along = solve(G_e, G), solve(G_e, G_a)
-    da = 0.0 if rigid else (F - dot(F_e, alone)) / (F_a - dot(F_e, along))
-    return da, sub(alone, scale(da, along))
+    y, z = solve(G_e, G), solve(G_e, G_a)
+    da = 0.0 if rigid else (F - dot(F_e, y)) / (F_a - dot(F_e, z))
+    return da, sub(y, scale(da, z))
 
 
 @inlined
@@ -229,7 +229,7 @@ def solved(body: Inertia, start: Start, load: Load, h: float, rigid: bool) -> tu
 
 
 @inlined
-def soon_solved(body: Inertia, start: Start, load: Load, h: float) -> tuple[bool, Trial]:
+def quickly_solved(body: Inertia, start: Start, load: Load, h: float) -> tuple[bool, Trial]:
     """`solved` by four corrections, where that is enough: the same work for every lane."""
     good, size, x = guessed(body, start, h)
     _, x = improved(body, start, load, h, x, False, size)
@@ -240,13 +240,13 @@ def soon_solved(body: Inertia, start: Start, load: Load, h: float) -> tuple[bool
 
 
 @inlined
-def begun(now: Motion) -> Start:
+def start_of(now: Motion) -> Start:
     """The start of a step."""
     return Start(now.s, now.sigma, to_body(now.q, now.L))
 
 
 @inlined
-def ended(
+def end_of_step(
     body: Inertia, load: Load, h: float, rigid: bool, now: Motion, start: Start, x: Trial
 ) -> tuple[float, Motion]:
     """The multiplier lambda, and the motion at the end of a step of which x is the root."""
@@ -303,12 +303,12 @@ def advance(
     for k in range(steps):
         f = loads[k if len(loads) > 1 else 0]
         load = Load((f[0], f[1], f[2]), f[3], (f[4], f[5], f[6]))
-        start = begun(now)
+        start = start_of(now)
         good, x = solved(body, start, load, h, rigid)
         if not good:
             put_row(rows[k // every + 1], now)
             return k
-        multiplier, now = ended(body, load, h, rigid, now, start, x)
+        multiplier, now = end_of_step(body, load, h, rigid, now, start, x)
         multipliers[k // every] += multiplier
         if (k + 1) % every == 0 or k + 1 == steps:
             put_row(rows[k // every + 1], now)

@@ -13,7 +13,6 @@ from rbgym.integrators import (
     cayley,
     composition,
     director,
-    exact,
     krysl,
     moser_veselov,
     munthe_kaas,
@@ -21,9 +20,9 @@ from rbgym.integrators import (
     rkn4,
     splitting,
 )
+from rbgym.integrators.integrator import Integrator
 from rbgym.integrators.munthe_kaas import MuntheKaas
-from rbgym.integrators.record import Integrator
-from rbgym.integrators.samples import Held, Lagrange
+from rbgym.integrators.rkn4 import Held, Lagrange
 
 __all__ = [
     "DEFAULT",
@@ -47,7 +46,6 @@ _FAMILIES = (
     moser_veselov,
     munthe_kaas,
     splitting,
-    exact,
     rkn4,
 )
 _CATALOGUE = {entry.name: entry for family in _FAMILIES for entry in family.INTEGRATORS}

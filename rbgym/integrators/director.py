@@ -14,16 +14,17 @@ parameters of C = R_0^T R_1. With w_I = R_0^T v_I,0 and Y_I = (2/h) e_I + w_I th
 
 Pi' = h (R_half u + o_0 x (1 + C)/2 g) the impulses' moment in the axes of the start: of a held
 torque u, and of the potential with its divided difference g. e = tan(theta/4) n, see
-`half_rotation`.
+`rotations`.
 
 The end velocities are not those of a rigid rotation: what the scheme conserves is the energy of its
 director velocities, which are memory. Rebuilt from the rates at each step, they would lose it.
 """
 
-from typing import NamedTuple
-
-from rbgym.compiled.jit import for_type, inlined
-from rbgym.integrators.half_rotation import (
+from rbgym.compiled.jit import inlined
+from rbgym.engine.rows import put_vector, vector, vector_if
+from rbgym.integrators.integrator import CONSERVES_MOMENTUM, Integrator
+from rbgym.integrators.interface import Implicit
+from rbgym.integrators.rotations import (
     directions,
     end_tilting,
     forth,
@@ -32,42 +33,60 @@ from rbgym.integrators.half_rotation import (
     whole,
     whole_turn,
 )
-from rbgym.integrators.interface import (
-    defect,
-    equation,
-    finish,
-    fraction,
-    load_memory,
-    memory_size,
-    reset_memory,
-    store_memory,
-)
-from rbgym.integrators.record import KEEPS_MOMENTUM, Integrator
-from rbgym.matrix import (
-    crossed,
-    multiple,
-    of_quaternion,
-    plus,
-    product,
-    transposed,
-)
-from rbgym.potentials.interface import (
-    discrete_gradient,
-    discrete_gradient_change,
-    is_free,
-    is_uniform,
-)
+from rbgym.matrix import crossed, multiple, of_quaternion, plus, product, transposed
 from rbgym.quaternion import add, cross, dot, qconj, qmul, scale, sub, to_body, to_world
-from rbgym.rows import put_vector, vector, vector_if
 
 
-class DirEM(NamedTuple):
-    """Names the scheme to the engine."""
+class DirEM(Implicit):
+    """The step in the three unknowns e; its memory are the director velocities w_I."""
 
+    def fraction(self):
+        return 0.25
 
-@for_type(fraction, DirEM)
-def _(scheme):
-    return 0.25
+    def equation(self, potential, body, step, e):
+        C, G = _columns(e), _forces(body, step)
+        # How the moment changes with body rotations about the axes.
+        change = (
+            sub(cross(C[1], G[2]), cross(C[2], G[1])),
+            sub(cross(C[2], G[0]), cross(C[0], G[2])),
+            sub(cross(C[0], G[1]), cross(C[1], G[0])),
+        )
+        dF = multiple(0.5, product(transposed(change), whole_turn(e)))
+        dF = plus(dF, multiple(-0.5, _impulse_change(potential, step, e)))
+        return _residual(potential, body, step, e), dF, _size(step)
+
+    def finish(self, potential, body, step, e):
+        turn, y, w = whole(e), 2.0 / step.h, step.memory
+        L_1 = add(step.L, to_world(step.q, _impulse(potential, step, e)))
+        # w_I <- (2/h) e_I - C^T Y_I
+        x_1, x_2, x_3 = (y, 0.0, 0.0), (0.0, y, 0.0), (0.0, 0.0, y)
+        memory = (
+            sub(x_1, to_body(turn, add(x_1, w[0]))),
+            sub(x_2, to_body(turn, add(x_2, w[1]))),
+            sub(x_3, to_body(turn, add(x_3, w[2]))),
+        )
+        return qmul(step.q, turn), L_1, 0.0, memory
+
+    def defect(self, potential, body, step, e, Pi_1, o_1):
+        F = _residual(potential, body, step, e)
+        return dot(F, F), _size(step) + dot(Pi_1, Pi_1)
+
+    def memory_size(self):
+        return 9
+
+    def load_memory(self, buffer, i, m):
+        return vector(buffer, m, 0), vector(buffer, m, 3), vector(buffer, m, 6)
+
+    def store_memory(self, buffer, i, m, memory, unchanged):
+        old = self.load_memory(buffer, i, m)
+        put_vector(buffer, m, 0, vector_if(unchanged, old[0], memory[0]))
+        put_vector(buffer, m, 3, vector_if(unchanged, old[1], memory[1]))
+        put_vector(buffer, m, 6, vector_if(unchanged, old[2], memory[2]))
+
+    def reset_memory(self, buffer, i, m, q, omega):
+        put_vector(buffer, m, 0, (0.0, omega[2], -omega[1]))  # omega x e_1
+        put_vector(buffer, m, 3, (-omega[2], 0.0, omega[0]))
+        put_vector(buffer, m, 6, (omega[1], -omega[0], 0.0))
 
 
 @inlined
@@ -97,9 +116,9 @@ def _mean_force(e, g):
 def _impulse(potential, step, e):
     """Pi'."""
     moment = forth(e, step.u)
-    if not is_free(potential):
+    if not potential.is_free():
         _, o_1 = directions(e, step.o_0)
-        g = discrete_gradient(potential, step.o_0, o_1)
+        g = potential.discrete_gradient(step.o_0, o_1)
         moment = add(moment, cross(step.o_0, _mean_force(e, g)))
     return scale(step.h, moment)
 
@@ -108,13 +127,13 @@ def _impulse(potential, step, e):
 def _impulse_change(potential, step, e):
     """Derivative of Pi' with e."""
     change = product(half_matrix(e), crossed(scale(-1.0, step.u), half_turn(e)))
-    if not is_free(potential):
+    if not potential.is_free():
         _, o_1 = directions(e, step.o_0)
-        g = discrete_gradient(potential, step.o_0, o_1)
+        g = potential.discrete_gradient(step.o_0, o_1)
         C = of_quaternion(whole(e))
         force = product(C, crossed(scale(-0.5, g), whole_turn(e)))
-        if not is_uniform(potential):
-            bend = discrete_gradient_change(potential, step.o_0, o_1, end_tilting(e, o_1))
+        if not potential.is_uniform():
+            bend = potential.discrete_gradient_change(step.o_0, o_1, end_tilting(e, o_1))
             force = plus(force, multiple(0.5, plus(bend, product(C, bend))))
         change = plus(change, crossed(step.o_0, force))
     return multiple(step.h, change)
@@ -138,75 +157,15 @@ def _size(step):
     return dot(step.Pi_0, step.Pi_0) + step.h * step.h * dot(step.u, step.u)
 
 
-@for_type(equation, DirEM)
-def _(scheme, potential, body, step, e):
-    C, G = _columns(e), _forces(body, step)
-    # How the moment changes with body rotations about the axes.
-    change = (
-        sub(cross(C[1], G[2]), cross(C[2], G[1])),
-        sub(cross(C[2], G[0]), cross(C[0], G[2])),
-        sub(cross(C[0], G[1]), cross(C[1], G[0])),
-    )
-    dF = multiple(0.5, product(transposed(change), whole_turn(e)))
-    dF = plus(dF, multiple(-0.5, _impulse_change(potential, step, e)))
-    return _residual(potential, body, step, e), dF, _size(step)
-
-
-@for_type(defect, DirEM)
-def _(scheme, potential, body, step, e, Pi_1, o_1):
-    F = _residual(potential, body, step, e)
-    return dot(F, F), _size(step) + dot(Pi_1, Pi_1)
-
-
-@for_type(finish, DirEM)
-def _(scheme, potential, body, step, e):
-    turn, y, w = whole(e), 2.0 / step.h, step.memory
-    L_1 = add(step.L, to_world(step.q, _impulse(potential, step, e)))
-    # w_I <- (2/h) e_I - C^T Y_I
-    x_1, x_2, x_3 = (y, 0.0, 0.0), (0.0, y, 0.0), (0.0, 0.0, y)
-    memory = (
-        sub(x_1, to_body(turn, add(x_1, w[0]))),
-        sub(x_2, to_body(turn, add(x_2, w[1]))),
-        sub(x_3, to_body(turn, add(x_3, w[2]))),
-    )
-    return qmul(step.q, turn), L_1, 0.0, memory
-
-
-@for_type(memory_size, DirEM)
-def _(scheme):
-    return 9
-
-
-@for_type(load_memory, DirEM)
-def _(scheme, buffer, m):
-    return vector(buffer, m, 0), vector(buffer, m, 3), vector(buffer, m, 6)
-
-
-@for_type(store_memory, DirEM)
-def _(scheme, buffer, m, memory, keep):
-    old = load_memory(scheme, buffer, m)
-    put_vector(buffer, m, 0, vector_if(keep, old[0], memory[0]))
-    put_vector(buffer, m, 3, vector_if(keep, old[1], memory[1]))
-    put_vector(buffer, m, 6, vector_if(keep, old[2], memory[2]))
-
-
-@for_type(reset_memory, DirEM)
-def _(scheme, buffer, m, q, omega):
-    put_vector(buffer, m, 0, (0.0, omega[2], -omega[1]))  # omega x e_1
-    put_vector(buffer, m, 3, (-omega[2], 0.0, omega[0]))
-    put_vector(buffer, m, 6, (omega[1], -omega[0], 0.0))
-
-
 INTEGRATORS = (
     Integrator(
-        name="dir_em",
-        title="director energy-momentum",
+        "dir_em",
+        DirEM(),
+        "director energy-momentum",
+        "Betsch & Siebert (2009), section 3; Betsch & Steinmann (2001)",
         order=2,
         symmetric=True,
-        explicit=False,
-        conserves=KEEPS_MOMENTUM,
-        source="Betsch & Siebert (2009), section 3; Betsch & Steinmann (2001)",
-        scheme=DirEM(),
+        conserves=CONSERVES_MOMENTUM,
         supports=("potential", "torque", "translation"),
     ),
 )

@@ -80,6 +80,9 @@ class Explicit(Scheme):
     What is not finite is refused: a step beyond the reach of the scheme returns NaN as its L_1.
     """
 
+    def is_explicit(self):
+        return True
+
     def fraction(self):
         return 0.0
 
@@ -104,6 +107,9 @@ class Implicit(Scheme):
 
     The engine predicts them, solves their `equation` and lets `finish` build the new state.
     """
+
+    def is_explicit(self):
+        return False
 
     @abc.abstractmethod
     def fraction(self):

@@ -19,133 +19,90 @@ Energy: IMID conserves that of a free body (16); a held torque u does the work h
 """
 
 import math
-from typing import NamedTuple
 
-from rbgym.compiled.jit import choice, for_type, inlined
-from rbgym.integrators.exponential import exponential, tangent
-from rbgym.integrators.interface import (
-    Step,
-    conserves_energy,
-    defect,
-    equation,
-    finish,
-    fraction,
-    reach,
-)
-from rbgym.integrators.record import ENERGY, KEEPS_MOMENTUM, Integrator, kept
+from rbgym.compiled.jit import inlined
+from rbgym.integrators.integrator import CONSERVES_MOMENTUM, ENERGY, Integrator, conserved
+from rbgym.integrators.interface import Explicit, Implicit, Step
+from rbgym.integrators.rotations import exponential, tangent
 from rbgym.matrix import crossed, multiple, plus, turning, with_diagonal
-from rbgym.potentials.interface import is_free, torque, torque_change
-from rbgym.quaternion import (
-    add,
-    cross,
-    dot,
-    qmul,
-    scale,
-    sub,
-    times,
-    to_body,
-    to_world,
-)
+from rbgym.quaternion import add, cross, dot, qmul, scale, sub, times, to_body, to_world
 
 _REACH = 16.0  # the series are at round-off up to |phi| = 4
 
 
-class ForwardEuler(NamedTuple):
-    """Names the scheme to the engine."""
+class ForwardEuler(Explicit):
+    """A forward step in the rate form, (11)."""
+
+    def in_momentum_form(self):
+        return False
+
+    def finish(self, potential, body, step, x):
+        end = _forward(self, potential, body, step, step.h)
+        omega = times(body.J_inv, sub(step.Pi_0, body.rotor))
+        # Beyond the reach of the series there is no step: what is not finite is refused.
+        inside = step.h * step.h * dot(omega, omega) <= _REACH
+        return end.q, scale(1.0 if inside else math.nan, end.L), 0.0, step.memory
 
 
-class BackwardEuler(NamedTuple):
-    """Names the scheme to the engine."""
+class ForwardEulerM(ForwardEuler):
+    """A forward step in the momentum form, (18)."""
+
+    def in_momentum_form(self):
+        return True
 
 
-class ForwardEulerM(NamedTuple):
-    """Names the scheme to the engine."""
+class BackwardEuler(Implicit):
+    """A backward step in the rate form, (12); what the schemes with such a step share."""
 
+    def leads(self):
+        """Whether half a forward step comes before the backward one."""
+        return False
 
-class BackwardEulerM(NamedTuple):
-    """Names the scheme to the engine."""
+    def follows(self):
+        """Whether half a forward step comes after the backward one."""
+        return False
 
+    def in_momentum_form(self):
+        """Whether the world momentum is what is advanced."""
+        return False
 
-class Trap(NamedTuple):
-    """Names the scheme to the engine."""
+    def fraction(self):
+        return 1.0
 
+    def reach(self):
+        return _REACH
 
-class Imid(NamedTuple):
-    """Names the scheme to the engine."""
+    def equation(self, potential, body, step, phi):
+        start, s = _start(self, potential, body, step)
+        turn, D = exponential(phi), scale(1.0 / s, body.J)
+        F = _residual(self, potential, body, start, s, phi, turn)
+        if self.in_momentum_form():
+            Pi = to_body(turn, start.Pi_0)
+            dF = with_diagonal(D, crossed(scale(-1.0, Pi), tangent(phi)))
+        else:
+            dF = turning(D, phi, D, add(times(D, phi), body.rotor))
+        if not potential.is_free():
+            o = to_body(turn, start.o_0)
+            dF = plus(dF, multiple(-s, potential.torque_change(o, tangent(phi))))
+        return F, dF, _size(body, start, s)
 
+    def finish(self, potential, body, step, phi):
+        start, s = _start(self, potential, body, step)
+        turn = exponential(phi)
+        q, T = qmul(start.q, turn), potential.torque(start.u, to_body(turn, start.o_0))
+        P = add(scale(1.0 / s, times(body.J, phi)), body.rotor)
+        if self.follows():
+            P = add(P, add(cross(P, phi), scale(s, T)))
+        L = add(start.L, to_world(q, scale(2.0 * s if self.follows() else s, T)))
+        q = qmul(q, turn) if self.follows() else q
+        if not self.in_momentum_form():
+            L = to_world(q, P)
+        return q, L, 2.0 * dot(phi, step.u), step.memory
 
-class Trapm(NamedTuple):
-    """Names the scheme to the engine."""
-
-
-class Imidm(NamedTuple):
-    """Names the scheme to the engine."""
-
-
-_BACKWARD = (BackwardEuler, BackwardEulerM, Trap, Trapm, Imid, Imidm)
-
-
-@choice
-def _leads(scheme):
-    """Whether half a forward step comes before the backward one."""
-    raise NotImplementedError
-
-
-@for_type(_leads, Trap, Trapm)
-def _(scheme):
-    return True
-
-
-@for_type(_leads, BackwardEuler, BackwardEulerM, Imid, Imidm)
-def _(scheme):
-    return False
-
-
-@choice
-def _follows(scheme):
-    """Whether half a forward step comes after the backward one."""
-    raise NotImplementedError
-
-
-@for_type(_follows, Imid, Imidm)
-def _(scheme):
-    return True
-
-
-@for_type(_follows, BackwardEuler, BackwardEulerM, Trap, Trapm)
-def _(scheme):
-    return False
-
-
-@choice
-def _in_momentum_form(scheme):
-    """Whether the world momentum is what is advanced."""
-    raise NotImplementedError
-
-
-@for_type(_in_momentum_form, ForwardEulerM, BackwardEulerM, Trapm, Imidm)
-def _(scheme):
-    return True
-
-
-@for_type(_in_momentum_form, ForwardEuler, BackwardEuler, Trap, Imid)
-def _(scheme):
-    return False
-
-
-@for_type(fraction, Trap, Trapm, Imid, Imidm)
-def _(scheme):
-    return 0.5
-
-
-@for_type(fraction, BackwardEuler, BackwardEulerM)
-def _(scheme):
-    return 1.0
-
-
-@for_type(reach, *_BACKWARD)
-def _(scheme):
-    return _REACH
+    def defect(self, potential, body, step, phi, Pi_1, o_1):
+        start, s = _start(self, potential, body, step)
+        r = _residual(self, potential, body, start, s, phi, exponential(phi))
+        return dot(r, r), _size(body, start, s) + dot(Pi_1, Pi_1)
 
 
 @inlined
@@ -154,9 +111,9 @@ def _forward(scheme, potential, body, step, s):
     omega = times(body.J_inv, sub(step.Pi_0, body.rotor))
     phi = scale(s, omega)
     turn = exponential(phi)
-    T = torque(potential, step.u, step.o_0)
+    T = potential.torque(step.u, step.o_0)
     q = qmul(step.q, turn)
-    if _in_momentum_form(scheme):
+    if scheme.in_momentum_form():
         L = add(step.L, to_world(step.q, scale(s, T)))
         Pi = to_body(turn, add(step.Pi_0, scale(s, T)))
     else:
@@ -168,16 +125,16 @@ def _forward(scheme, potential, body, step, s):
 @inlined
 def _start(scheme, potential, body, step):
     """The state from which the backward step starts, and its length."""
-    if _leads(scheme):
+    if scheme.leads():
         return _forward(scheme, potential, body, step, 0.5 * step.h), 0.5 * step.h
-    return step, step.h * fraction(scheme)
+    return step, step.h * scheme.fraction()
 
 
 @inlined
 def _residual(scheme, potential, body, start, s, phi, turn):
     P = add(scale(1.0 / s, times(body.J, phi)), body.rotor)
-    given = scale(s, torque(potential, start.u, to_body(turn, start.o_0)))
-    if _in_momentum_form(scheme):
+    given = scale(s, potential.torque(start.u, to_body(turn, start.o_0)))
+    if scheme.in_momentum_form():
         return sub(P, add(to_body(turn, start.Pi_0), given))
     return sub(add(P, cross(phi, P)), add(start.Pi_0, given))
 
@@ -188,137 +145,99 @@ def _size(body, start, s):
     return dot(Pi, Pi) + dot(h_w, h_w) + s * s * dot(u, u)
 
 
-@for_type(equation, *_BACKWARD)
-def _(scheme, potential, body, step, phi):
-    start, s = _start(scheme, potential, body, step)
-    turn, D = exponential(phi), scale(1.0 / s, body.J)
-    F = _residual(scheme, potential, body, start, s, phi, turn)
-    if _in_momentum_form(scheme):
-        Pi = to_body(turn, start.Pi_0)
-        dF = with_diagonal(D, crossed(scale(-1.0, Pi), tangent(phi)))
-    else:
-        dF = turning(D, phi, D, add(times(D, phi), body.rotor))
-    if not is_free(potential):
-        o = to_body(turn, start.o_0)
-        dF = plus(dF, multiple(-s, torque_change(potential, o, tangent(phi))))
-    return F, dF, _size(body, start, s)
+class BackwardEulerM(BackwardEuler):
+    """A backward step in the momentum form, (19)."""
+
+    def in_momentum_form(self):
+        return True
 
 
-@for_type(finish, *_BACKWARD)
-def _(scheme, potential, body, step, phi):
-    start, s = _start(scheme, potential, body, step)
-    turn = exponential(phi)
-    q, T = qmul(start.q, turn), torque(potential, start.u, to_body(turn, start.o_0))
-    P = add(scale(1.0 / s, times(body.J, phi)), body.rotor)
-    if _follows(scheme):
-        P = add(P, add(cross(P, phi), scale(s, T)))
-    L = add(start.L, to_world(q, scale(2.0 * s if _follows(scheme) else s, T)))
-    q = qmul(q, turn) if _follows(scheme) else q
-    if not _in_momentum_form(scheme):
-        L = to_world(q, P)
-    return q, L, 2.0 * dot(phi, step.u), step.memory
+class Trap(BackwardEuler):
+    """Half a forward and half a backward step in the rate form."""
+
+    def leads(self):
+        return True
+
+    def fraction(self):
+        return 0.5
 
 
-@for_type(defect, *_BACKWARD)
-def _(scheme, potential, body, step, phi, Pi_1, o_1):
-    start, s = _start(scheme, potential, body, step)
-    r = _residual(scheme, potential, body, start, s, phi, exponential(phi))
-    return dot(r, r), _size(body, start, s) + dot(Pi_1, Pi_1)
+class Trapm(Trap):
+    """Half a forward and half a backward step in the momentum form."""
+
+    def in_momentum_form(self):
+        return True
 
 
-@for_type(finish, ForwardEuler, ForwardEulerM)
-def _(scheme, potential, body, step, phi):
-    end = _forward(scheme, potential, body, step, step.h)
-    omega = times(body.J_inv, sub(step.Pi_0, body.rotor))
-    # Beyond the reach of the series there is no step: what is not finite is refused.
-    inside = step.h * step.h * dot(omega, omega) <= _REACH
-    return end.q, scale(1.0 if inside else math.nan, end.L), 0.0, step.memory
+class Imid(BackwardEuler):
+    """Half a backward and half a forward step in the rate form."""
+
+    def follows(self):
+        return True
+
+    def fraction(self):
+        return 0.5
+
+    def conserves_energy(self, potential):
+        return potential.is_free() and not self.in_momentum_form()
 
 
-@for_type(conserves_energy, Imid)
-def _(scheme, potential):
-    return is_free(potential)
+class Imidm(Imid):
+    """Half a backward and half a forward step in the momentum form."""
+
+    def in_momentum_form(self):
+        return True
 
 
 INTEGRATORS = (
     Integrator(
-        name="trap",
-        title="trapezoidal",
+        "trap", Trap(), "trapezoidal", "Krysl (2007), section 3.3, TRAP", order=2, symmetric=True
+    ),
+    Integrator(
+        "imid",
+        Imid(),
+        "implicit midpoint",
+        "Krysl (2007), section 3.4, IMID",
         order=2,
         symmetric=True,
-        explicit=False,
-        conserves=kept(),
-        source="Krysl (2007), section 3.3, TRAP",
-        scheme=Trap(),
+        conserves=conserved(free=(ENERGY,)),
     ),
     Integrator(
-        name="imid",
-        title="implicit midpoint",
+        "trapm",
+        Trapm(),
+        "momentum-conserving trapezoidal",
+        "Krysl (2007), section 3.6, TRAPM",
         order=2,
         symmetric=True,
-        explicit=False,
-        conserves=kept(free=(ENERGY,)),
-        source="Krysl (2007), section 3.4, IMID",
-        scheme=Imid(),
+        conserves=CONSERVES_MOMENTUM,
     ),
     Integrator(
-        name="trapm",
-        title="momentum-conserving trapezoidal",
+        "imidm",
+        Imidm(),
+        "momentum-conserving implicit midpoint",
+        "Krysl (2007), section 3.6, IMIDM",
         order=2,
         symmetric=True,
-        explicit=False,
-        conserves=KEEPS_MOMENTUM,
-        source="Krysl (2007), section 3.6, TRAPM",
-        scheme=Trapm(),
+        conserves=CONSERVES_MOMENTUM,
+    ),
+    Integrator("forward_euler", ForwardEuler(), "forward Euler", "Krysl (2007), eq. (11)", order=1),
+    Integrator(
+        "backward_euler", BackwardEuler(), "backward Euler", "Krysl (2007), eq. (12)", order=1
     ),
     Integrator(
-        name="imidm",
-        title="momentum-conserving implicit midpoint",
-        order=2,
-        symmetric=True,
-        explicit=False,
-        conserves=KEEPS_MOMENTUM,
-        source="Krysl (2007), section 3.6, IMIDM",
-        scheme=Imidm(),
-    ),
-    Integrator(
-        name="forward_euler",
-        title="forward Euler",
+        "forward_euler_m",
+        ForwardEulerM(),
+        "momentum-conserving forward Euler",
+        "Krysl (2007), eq. (18)",
         order=1,
-        symmetric=False,
-        explicit=True,
-        conserves=kept(),
-        source="Krysl (2007), eq. (11)",
-        scheme=ForwardEuler(),
+        conserves=CONSERVES_MOMENTUM,
     ),
     Integrator(
-        name="backward_euler",
-        title="backward Euler",
+        "backward_euler_m",
+        BackwardEulerM(),
+        "momentum-conserving backward Euler",
+        "Krysl (2007), eq. (19)",
         order=1,
-        symmetric=False,
-        explicit=False,
-        conserves=kept(),
-        source="Krysl (2007), eq. (12)",
-        scheme=BackwardEuler(),
-    ),
-    Integrator(
-        name="forward_euler_m",
-        title="momentum-conserving forward Euler",
-        order=1,
-        symmetric=False,
-        explicit=True,
-        conserves=KEEPS_MOMENTUM,
-        source="Krysl (2007), eq. (18)",
-        scheme=ForwardEulerM(),
-    ),
-    Integrator(
-        name="backward_euler_m",
-        title="momentum-conserving backward Euler",
-        order=1,
-        symmetric=False,
-        explicit=False,
-        conserves=KEEPS_MOMENTUM,
-        source="Krysl (2007), eq. (19)",
-        scheme=BackwardEulerM(),
+        conserves=CONSERVES_MOMENTUM,
     ),
 )

@@ -9,17 +9,16 @@ world momentum of a free body.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rbgym.arguments import real
-from rbgym.compiled.jit import for_type, inlined, outlined
-from rbgym.integrators.exponential import dexp_factors, exponential
-from rbgym.integrators.interface import finish
-from rbgym.integrators.record import KEEPS_MOMENTUM, Integrator
-from rbgym.potentials.interface import torque
+from rbgym.compiled.jit import inlined, outlined
+from rbgym.integrators.integrator import CONSERVES_MOMENTUM, Integrator
+from rbgym.integrators.interface import Explicit
+from rbgym.integrators.rotations import dexp_factors, exponential
 from rbgym.quaternion import (
     Array,
     add,
@@ -37,27 +36,7 @@ from rbgym.quaternion import (
 _REACH = 16.0  # |Psi|^2 for which the series are at round-off
 _SWEEPS = 200
 _LAST_CHANGE = 1e-30  # squared, relative
-
-
-_NOTHING = (0.0, 0.0, 0.0)
-
-
-class Tableau(NamedTuple):
-    """Coefficients a (s, s) and b (s,); is_explicit: whether a is strictly lower triangular."""
-
-    a: tuple[tuple[float, ...], ...]
-    b: tuple[float, ...]
-    is_explicit: bool
-
-
-class FourStages(NamedTuple):
-    """Coefficients a (4, 4) and b (4,), a strictly lower triangular: the same work for all bodies.
-
-    Fewer stages have zeros behind them.
-    """
-
-    a: tuple[tuple[float, ...], ...]
-    b: tuple[float, ...]
+_ZERO = (0.0, 0.0, 0.0)
 
 
 @inlined
@@ -78,11 +57,11 @@ def _stage(potential, body, step, Psi, impulse):
     turn = exponential(Psi)
     Pi = to_body(turn, add(step.Pi_0, impulse))
     rate = _inverse_tangent(Psi, times(body.J_inv, sub(Pi, body.rotor)))
-    return rate, to_world(turn, torque(potential, step.u, to_body(turn, step.o_0)))
+    return rate, to_world(turn, potential.torque(step.u, to_body(turn, step.o_0)))
 
 
 @inlined
-def _ended(step, Psi, impulse, solved):
+def _end_of_step(step, Psi, impulse, solved):
     """What `finish` returns; what is not finite is refused."""
     L_1 = add(step.L, to_world(step.q, impulse))
     return qmul(step.q, exponential(Psi)), scale(1.0 if solved else math.nan, L_1), 0.0, step.memory
@@ -95,21 +74,45 @@ def _mixed(h, w, k_0, k_1, k_2, k_3):
     return scale(h, add(early, late))
 
 
-@for_type(finish, FourStages)
-def _(tableau, potential, body, step, x):
-    a, b, h, none = tableau.a, tableau.b, step.h, _NOTHING
-    k_0 = times(body.J_inv, sub(step.Pi_0, body.rotor))
-    T_0 = torque(potential, step.u, step.o_0)
-    Psi_1, M_1 = scale(h * a[1][0], k_0), scale(h * a[1][0], T_0)
-    k_1, T_1 = _stage(potential, body, step, Psi_1, M_1)
-    Psi_2, M_2 = _mixed(h, a[2], k_0, k_1, none, none), _mixed(h, a[2], T_0, T_1, none, none)
-    k_2, T_2 = _stage(potential, body, step, Psi_2, M_2)
-    Psi_3, M_3 = _mixed(h, a[3], k_0, k_1, k_2, none), _mixed(h, a[3], T_0, T_1, T_2, none)
-    k_3, T_3 = _stage(potential, body, step, Psi_3, M_3)
-    Psi, M = _mixed(h, b, k_0, k_1, k_2, k_3), _mixed(h, b, T_0, T_1, T_2, T_3)
-    solved = (dot(Psi_1, Psi_1) <= _REACH) & (dot(Psi_2, Psi_2) <= _REACH)
-    solved = solved & (dot(Psi_3, Psi_3) <= _REACH) & (dot(Psi, Psi) <= _REACH)
-    return _ended(step, Psi, M, solved)
+class FourStages(Explicit):
+    """Coefficients a (4, 4) and b (4,), a strictly lower triangular: the same work for all bodies.
+
+    Fewer stages have zeros behind them.
+    """
+
+    a: tuple[tuple[float, ...], ...]
+    b: tuple[float, ...]
+
+    def finish(self, potential, body, step, x):
+        a, b, h, zero = self.a, self.b, step.h, _ZERO
+        k_0 = times(body.J_inv, sub(step.Pi_0, body.rotor))
+        T_0 = potential.torque(step.u, step.o_0)
+        Psi_1, M_1 = scale(h * a[1][0], k_0), scale(h * a[1][0], T_0)
+        k_1, T_1 = _stage(potential, body, step, Psi_1, M_1)
+        Psi_2, M_2 = _mixed(h, a[2], k_0, k_1, zero, zero), _mixed(h, a[2], T_0, T_1, zero, zero)
+        k_2, T_2 = _stage(potential, body, step, Psi_2, M_2)
+        Psi_3, M_3 = _mixed(h, a[3], k_0, k_1, k_2, zero), _mixed(h, a[3], T_0, T_1, T_2, zero)
+        k_3, T_3 = _stage(potential, body, step, Psi_3, M_3)
+        Psi, M = _mixed(h, b, k_0, k_1, k_2, k_3), _mixed(h, b, T_0, T_1, T_2, T_3)
+        solved = (dot(Psi_1, Psi_1) <= _REACH) & (dot(Psi_2, Psi_2) <= _REACH)
+        solved = solved & (dot(Psi_3, Psi_3) <= _REACH) & (dot(Psi, Psi) <= _REACH)
+        return _end_of_step(step, Psi, M, solved)
+
+
+class Tableau(Explicit):
+    """Coefficients a (s, s) and b (s,), one body after the other: with sweeps through the stages
+    until nothing changes, or with one where a is strictly lower triangular."""
+
+    a: tuple[tuple[float, ...], ...]
+    b: tuple[float, ...]
+    one_sweep: bool
+
+    def is_explicit(self):
+        return self.one_sweep
+
+    def finish(self, potential, body, step, x):
+        Psi, impulse, solved = _solve(self, potential, body, step)
+        return _end_of_step(step, Psi, impulse, solved)
 
 
 @outlined
@@ -121,12 +124,12 @@ def _solve(tableau, potential, body, step):
     slope, force, last = np.empty((stages, 3)), np.empty((stages, 3)), np.zeros((stages, 3))
     for k in range(stages):
         slope[k, 0], slope[k, 1], slope[k, 2] = omega
-        force[k, 0], force[k, 1], force[k, 2] = torque(potential, step.u, step.o_0)
+        force[k, 0], force[k, 1], force[k, 2] = potential.torque(step.u, step.o_0)
     solved = False
     for _ in range(_SWEEPS):
         change = size = largest = 0.0
         for k in range(stages):
-            Psi, impulse = _NOTHING, _NOTHING
+            Psi, impulse = _ZERO, _ZERO
             for j in range(stages):
                 s = h * a[k][j]
                 Psi = add(Psi, scale(s, (slope[j, 0], slope[j, 1], slope[j, 2])))
@@ -140,21 +143,15 @@ def _solve(tableau, potential, body, step):
             force[k, 0], force[k, 1], force[k, 2] = T
         if not largest <= _REACH:
             break
-        if tableau.is_explicit or change <= _LAST_CHANGE * size:
+        if tableau.one_sweep or change <= _LAST_CHANGE * size:
             solved = True
             break
-    Psi, impulse = _NOTHING, _NOTHING
+    Psi, impulse = _ZERO, _ZERO
     for j in range(stages):
         s = h * b[j]
         Psi = add(Psi, scale(s, (slope[j, 0], slope[j, 1], slope[j, 2])))
         impulse = add(impulse, scale(s, (force[j, 0], force[j, 1], force[j, 2])))
     return Psi, impulse, solved and dot(Psi, Psi) <= _REACH
-
-
-@for_type(finish, Tableau)
-def _(tableau, potential, body, step, x):
-    Psi, impulse, solved = _solve(tableau, potential, body, step)
-    return _ended(step, Psi, impulse, solved)
 
 
 # Of a tableau; those in use have coefficients of a few units.
@@ -188,7 +185,7 @@ def MuntheKaas(A: ArrayLike, b: ArrayLike, c: ArrayLike) -> Integrator:
     order = _order(a, weights, nodes)
     if order == 0:
         raise ValueError(f"b must sum to 1, got {weights.tolist()}")
-    return _record("munthe_kaas", f"Munthe-Kaas, {s} stages", order, a, weights)
+    return _integrator("munthe_kaas", f"Munthe-Kaas, {s} stages", order, a, weights)
 
 
 def _order(a: Array, b: Array, c: Array) -> int:
@@ -210,21 +207,20 @@ def _order(a: Array, b: Array, c: Array) -> int:
     return len(conditions)
 
 
-def _record(name: str, title: str, order: int, a: Array, b: Array) -> Integrator:
+def _integrator(name: str, title: str, order: int, a: Array, b: Array) -> Integrator:
     is_explicit = not np.triu(a).any()
     alike = is_explicit and len(b) <= 4
     more = 4 - len(b) if alike else 0
     rows = tuple(tuple(float(v) for v in row) for row in np.pad(a, (0, more)))
     weights = tuple(float(v) for v in np.pad(b, (0, more)))
+    scheme = FourStages(rows, weights) if alike else Tableau(rows, weights, is_explicit)
     return Integrator(
-        name=name,
-        title=title,
-        order=order,
-        symmetric=False,
-        explicit=is_explicit,
-        conserves=KEEPS_MOMENTUM,
-        source="Krysl (2007), section 3.7, MKRK",
-        scheme=FourStages(rows, weights) if alike else Tableau(rows, weights, is_explicit),
+        name,
+        scheme,
+        title,
+        "Krysl (2007), section 3.7, MKRK",
+        order,
+        conserves=CONSERVES_MOMENTUM,
         vectorised=alike,
     )
 
@@ -234,14 +230,14 @@ _SHIFT = math.sqrt(3.0) / 6.0
 _GAUSS = np.array([[1 / 4, 1 / 4 - _SHIFT], [1 / 4 + _SHIFT, 1 / 4]])
 
 INTEGRATORS = (
-    _record(
+    _integrator(
         "mkrk_rk4",
         "Munthe-Kaas with the classical tableau",
         4,
         _RK4,
         np.array([1 / 6, 1 / 3, 1 / 3, 1 / 6]),
     ),
-    _record(
+    _integrator(
         "mkrk_gauss4", "Munthe-Kaas with Gauss's two stages", 4, _GAUSS, np.array([1 / 2, 1 / 2])
     ),
 )

@@ -1,7 +1,7 @@
 """Energy-momentum schemes of Betsch & Siebert (2009), equation (51), and of the scalable body.
 
 The published system has seven unknowns. With e = tan(theta/4) n, theta n the rotation vector of
-the step, it reduces to three (see `half_rotation`):
+the step, it reduces to three (see `rotations`):
 
     e = (h/8) J^-1 (Pi_0 + Pi_1 - 2 h_w).
 
@@ -23,181 +23,124 @@ adds is the meaning of the multiplier, the scaling force that keeps the body's s
 the discrete form of their (96). It is what the scheme remembers of its last step.
 """
 
-from typing import NamedTuple
-
-from rbgym.compiled.jit import choice, for_type, inlined
-from rbgym.integrators.half_rotation import (
-    directions,
-    end_tilting,
-    forth,
-    mean_tilting,
-    whole,
-)
-from rbgym.integrators.interface import (
-    conserves_energy,
-    defect,
-    equation,
-    finish,
-    fraction,
-    load_memory,
-    memory_size,
-    reset_memory,
-    store_memory,
-)
-from rbgym.integrators.record import KEEPS_ALL, Integrator
+from rbgym.compiled.jit import inlined
+from rbgym.integrators.integrator import CONSERVES_ALL, Integrator
+from rbgym.integrators.interface import Implicit
+from rbgym.integrators.rotations import directions, end_tilting, forth, mean_tilting, whole
 from rbgym.matrix import crossed, multiple, outer, plus, turning
-from rbgym.potentials.interface import (
-    discrete_gradient,
-    discrete_gradient_change,
-    is_free,
-    is_uniform,
-)
 from rbgym.quaternion import add, cross, dot, qmul, scale, sub, times, to_body, to_world
 
 
-class QuatEM(NamedTuple):
-    """Names the scheme to the engine."""
+class QuatEM(Implicit):
+    """The step in the three unknowns e."""
 
+    def memory_after(self, potential, body, step, e, Pi_1):
+        return step.memory
 
-class ScalableEM(NamedTuple):
-    """Names the scheme to the engine."""
+    def fraction(self):
+        return 0.25
 
+    def equation(self, potential, body, step, e):
+        h, D, ee = step.h, scale(4.0 / step.h, body.J), dot(e, e)
+        P = add(times(D, e), body.rotor)
+        w = sub(P, step.Pi_0)
+        ew, tau = dot(e, w), _torque(potential, step, e)
+        F = add(
+            add(scale(1.0 - ee, w), scale(2.0 * ew, e)),
+            sub(scale(2.0, cross(e, P)), scale(0.5 * h * (1.0 + ee), tau)),
+        )
+        diagonal = add(scale(1.0 - ee, D), (2.0 * ew, 2.0 * ew, 2.0 * ew))
+        dF = plus(
+            turning(diagonal, scale(2.0, e), D, scale(2.0, P)),
+            plus(
+                outer(e, scale(2.0, add(w, times(D, e)))),
+                outer(sub(scale(-2.0, w), scale(h, tau)), e),
+            ),
+        )
+        if not potential.is_free():
+            dF = plus(dF, multiple(-0.5 * h * (1.0 + ee), _torque_change(potential, e, step.o_0)))
+        size = dot(P, P) + dot(step.Pi_0, step.Pi_0) + h * h * dot(step.u, step.u)
+        return F, dF, size
 
-_ALL = (QuatEM, ScalableEM)
+    def finish(self, potential, body, step, e):
+        q_1 = qmul(step.q, whole(e))
+        impulse = scale(step.h, forth(e, _torque(potential, step, e)))
+        L_1 = add(step.L, to_world(step.q, impulse))
+        memory = self.memory_after(potential, body, step, e, to_body(q_1, L_1))
+        return q_1, L_1, 4.0 * dot(e, step.u), memory
 
+    def defect(self, potential, body, step, e, Pi_1, o_1):
+        mean = scale(0.5, add(step.Pi_0, Pi_1))
+        P = add(scale(4.0 / step.h, times(body.J, e)), body.rotor)
+        r = sub(P, mean)
+        return dot(r, r), dot(step.Pi_0, step.Pi_0) + dot(Pi_1, Pi_1) + dot(body.rotor, body.rotor)
 
-@for_type(fraction, *_ALL)
-def _(scheme):
-    return 0.25
+    def conserves_energy(self, potential):
+        return True
 
 
 @inlined
 def _torque(potential, step, e):
     """Torque tau in the axes half-way."""
-    if is_free(potential):
+    if potential.is_free():
         return step.u
     o_m, o_1 = directions(e, step.o_0)
-    return add(step.u, cross(o_m, discrete_gradient(potential, step.o_0, o_1)))
+    return add(step.u, cross(o_m, potential.discrete_gradient(step.o_0, o_1)))
 
 
 @inlined
 def _torque_change(potential, e, o_0):
     """Derivative of tau with e."""
     o_m, o_1 = directions(e, o_0)
-    g = discrete_gradient(potential, o_0, o_1)
+    g = potential.discrete_gradient(o_0, o_1)
     change = multiple(-1.0, crossed(g, mean_tilting(e, o_0, o_m)))
-    if is_uniform(potential):
+    if potential.is_uniform():
         return change
-    bend = discrete_gradient_change(potential, o_0, o_1, end_tilting(e, o_1))
+    bend = potential.discrete_gradient_change(o_0, o_1, end_tilting(e, o_1))
     return plus(change, crossed(o_m, bend))
 
 
-@for_type(equation, *_ALL)
-def _(scheme, potential, body, step, e):
-    h, D, ee = step.h, scale(4.0 / step.h, body.J), dot(e, e)
-    P = add(times(D, e), body.rotor)
-    w = sub(P, step.Pi_0)
-    ew, tau = dot(e, w), _torque(potential, step, e)
-    F = add(
-        add(scale(1.0 - ee, w), scale(2.0 * ew, e)),
-        sub(scale(2.0, cross(e, P)), scale(0.5 * h * (1.0 + ee), tau)),
-    )
-    diagonal = add(scale(1.0 - ee, D), (2.0 * ew, 2.0 * ew, 2.0 * ew))
-    dF = plus(
-        turning(diagonal, scale(2.0, e), D, scale(2.0, P)),
-        plus(
-            outer(e, scale(2.0, add(w, times(D, e)))),
-            outer(sub(scale(-2.0, w), scale(h, tau)), e),
-        ),
-    )
-    if not is_free(potential):
-        dF = plus(dF, multiple(-0.5 * h * (1.0 + ee), _torque_change(potential, e, step.o_0)))
-    size = dot(P, P) + dot(step.Pi_0, step.Pi_0) + h * h * dot(step.u, step.u)
-    return F, dF, size
+class ScalableEM(QuatEM):
+    """The same step, with the multiplier lambda as its memory."""
 
+    def memory_after(self, potential, body, step, e, Pi_1):
+        o_m, o_1 = directions(e, step.o_0)
+        S = -(1.0 + dot(e, e)) * dot(o_m, potential.discrete_gradient(step.o_0, o_1))
+        Pi_0, Pi_1 = sub(step.Pi_0, body.rotor), sub(Pi_1, body.rotor)
+        kinetic = dot(Pi_0, times(body.J_inv, Pi_0)) + dot(Pi_1, times(body.J_inv, Pi_1))
+        return -0.5 * kinetic - S
 
-@choice
-def _remembered(scheme, potential, body, step, e, Pi_1):
-    """The memory after the step."""
-    raise NotImplementedError
+    def memory_size(self):
+        return 1
 
+    def load_memory(self, buffer, i, m):
+        return buffer[m]
 
-@for_type(_remembered, QuatEM)
-def _(scheme, potential, body, step, e, Pi_1):
-    return step.memory
+    def store_memory(self, buffer, i, m, memory, unchanged):
+        buffer[m] = buffer[m] if unchanged else memory
 
-
-@for_type(_remembered, ScalableEM)
-def _(scheme, potential, body, step, e, Pi_1):
-    o_m, o_1 = directions(e, step.o_0)
-    S = -(1.0 + dot(e, e)) * dot(o_m, discrete_gradient(potential, step.o_0, o_1))
-    Pi_0, Pi_1 = sub(step.Pi_0, body.rotor), sub(Pi_1, body.rotor)
-    kinetic = dot(Pi_0, times(body.J_inv, Pi_0)) + dot(Pi_1, times(body.J_inv, Pi_1))
-    return -0.5 * kinetic - S
-
-
-@for_type(finish, *_ALL)
-def _(scheme, potential, body, step, e):
-    q_1 = qmul(step.q, whole(e))
-    impulse = scale(step.h, forth(e, _torque(potential, step, e)))
-    L_1 = add(step.L, to_world(step.q, impulse))
-    memory = _remembered(scheme, potential, body, step, e, to_body(q_1, L_1))
-    return q_1, L_1, 4.0 * dot(e, step.u), memory
-
-
-@for_type(defect, *_ALL)
-def _(scheme, potential, body, step, e, Pi_1, o_1):
-    mean = scale(0.5, add(step.Pi_0, Pi_1))
-    P = add(scale(4.0 / step.h, times(body.J, e)), body.rotor)
-    r = sub(P, mean)
-    return dot(r, r), dot(step.Pi_0, step.Pi_0) + dot(Pi_1, Pi_1) + dot(body.rotor, body.rotor)
-
-
-@for_type(conserves_energy, *_ALL)
-def _(scheme, potential):
-    return True
-
-
-@for_type(memory_size, ScalableEM)
-def _(scheme):
-    return 1
-
-
-@for_type(load_memory, ScalableEM)
-def _(scheme, buffer, m):
-    return buffer[m]
-
-
-@for_type(store_memory, ScalableEM)
-def _(scheme, buffer, m, memory, keep):
-    buffer[m] = buffer[m] if keep else memory
-
-
-@for_type(reset_memory, ScalableEM)
-def _(scheme, buffer, m, q, omega):
-    buffer[m] = 0.0  # no step yet
+    def reset_memory(self, buffer, i, m, q, omega):
+        buffer[m] = 0.0  # no step yet
 
 
 INTEGRATORS = (
     Integrator(
-        name="quat_em",
-        title="quaternion energy-momentum",
+        "quat_em",
+        QuatEM(),
+        "quaternion energy-momentum",
+        "Betsch & Siebert (2009), eq. (51)",
         order=2,
         symmetric=True,
-        explicit=False,
-        conserves=KEEPS_ALL,
-        source="Betsch & Siebert (2009), eq. (51)",
-        scheme=QuatEM(),
+        conserves=CONSERVES_ALL,
     ),
     Integrator(
-        name="scalable_em",
-        title="energy-momentum on the scalable body, rigid by a perfect constraint",
+        "scalable_em",
+        ScalableEM(),
+        "energy-momentum on the scalable body, rigid by a perfect constraint",
+        "Moller & Glocker (2012), eqs. (60), (77), (82)",
         order=2,
         symmetric=True,
-        explicit=False,
-        conserves=KEEPS_ALL,
-        source="Moller & Glocker (2012), eqs. (60), (77), (82)",
-        scheme=ScalableEM(),
+        conserves=CONSERVES_ALL,
         supports=("potential", "torque", "rotors", "translation", "scale"),
     ),
 )

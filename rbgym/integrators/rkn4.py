@@ -6,35 +6,35 @@ The scheme does not keep the quaternion at unit length: the unnormalised one is 
 is brought back every `renormalise_every` steps. Mandre advises a low frequency, but as printed
 omega_1 = 2 q_1* q_1' multiplies omega by |q_1|^2 at every step, which costs an order: measured,
 the slope is 3 without normalisation and 4 with one at each step, which is the default here.
+
+Torques that are known at samples only are held, or continued by Lagrange's polynomial, section 7.3.
+Through the last three samples a, b, c, taken P apart, the torque at the time s P after the last is
+
+    a s (s + 1)/2 - b s (s + 2) + c (s + 1)(s + 2)/2,
+
+through two of them c + (c - b) s. (The paper's x = (t_s - t)/h has the sign the other way round.) A
+sample that is far from what the former ones foretold is a jump, and makes the history start anew.
 """
 
 import math
 from dataclasses import replace
 from typing import NamedTuple
 
-from rbgym.compiled.jit import for_type, inlined
-from rbgym.integrators.interface import (
-    finish,
-    load_memory,
-    memory_size,
-    reset_memory,
-    store_memory,
+from rbgym.compiled.jit import inlined
+from rbgym.compiled.record import Record
+from rbgym.engine.rows import (
+    LANES,
+    put_quaternion,
+    put_vector,
+    quaternion,
+    quaternion_if,
+    vector,
+    vector_if,
 )
-from rbgym.integrators.record import MOMENTUM, Integrator, kept
-from rbgym.integrators.samples import (
-    Held,
-    Lagrange,
-    forget,
-    later,
-    load,
-    size,
-    store,
-    taken,
-    torque_at,
-)
-from rbgym.layout import LANES
-from rbgym.potentials.interface import is_free, seen, torque
+from rbgym.integrators.integrator import MOMENTUM, Integrator, conserved
+from rbgym.integrators.interface import Explicit
 from rbgym.quaternion import (
+    Vector,
     add,
     cross,
     dot,
@@ -47,12 +47,129 @@ from rbgym.quaternion import (
     times,
     to_world,
 )
-from rbgym.rows import put_quaternion, quaternion, quaternion_if, vector_if
+
+# --- torques known at samples ----------------------------------------------------------------
 
 
-class RKN4(NamedTuple):
-    """renormalise_every: steps between two normalisations of the quaternion; 0 for never.
+class Held(Record):
+    """The torque of a sample stays until the next."""
 
+    def sample_rows(self):
+        """Number of rows for the samples; known while compiling."""
+        return 0
+
+    def load_samples(self, buffer, m):
+        """The samples of the lane whose first row for them is at m."""
+        return ()
+
+    def store_samples(self, buffer, m, samples, unchanged):
+        """Write them; `unchanged`: leave them as they are."""
+
+    def forget_samples(self, buffer, m):
+        """No samples yet."""
+
+    def with_sample(self, samples, u, is_new):
+        """The samples with the torque u among them, if it is a new one."""
+        return samples
+
+    def after_step(self, samples, h):
+        """The samples after a step of length h."""
+        return samples
+
+    def torque_at(self, samples, u, time):
+        """The torque `time` after the start of the step, u the last sample."""
+        return u
+
+
+class Samples(NamedTuple):
+    """a, b, c: the last three, oldest first [N m]; known: how many of them there are, from 0 on.
+
+    elapsed: time since the last [s]; period: time between the last two [s].
+    """
+
+    a: Vector
+    b: Vector
+    c: Vector
+    known: float
+    elapsed: float
+    period: float
+
+
+class Lagrange(Record):
+    """Torques are continued through the last three samples.
+
+    jump: the largest miss of a torque without a jump, in units of the largest of the samples.
+    """
+
+    jump: float = 0.5
+
+    def sample_rows(self):
+        return 12
+
+    def load_samples(self, buffer, m):
+        return Samples(
+            vector(buffer, m, 0),
+            vector(buffer, m, 3),
+            vector(buffer, m, 6),
+            buffer[m + 9 * LANES],
+            buffer[m + 10 * LANES],
+            buffer[m + 11 * LANES],
+        )
+
+    def store_samples(self, buffer, m, samples, unchanged):
+        put_vector(buffer, m, 0, vector_if(unchanged, vector(buffer, m, 0), samples.a))
+        put_vector(buffer, m, 3, vector_if(unchanged, vector(buffer, m, 3), samples.b))
+        put_vector(buffer, m, 6, vector_if(unchanged, vector(buffer, m, 6), samples.c))
+        buffer[m + 9 * LANES] = buffer[m + 9 * LANES] if unchanged else samples.known
+        buffer[m + 10 * LANES] = buffer[m + 10 * LANES] if unchanged else samples.elapsed
+        buffer[m + 11 * LANES] = buffer[m + 11 * LANES] if unchanged else samples.period
+
+    def forget_samples(self, buffer, m):
+        for row in range(12):
+            buffer[m + row * LANES] = 0.0
+
+    def with_sample(self, samples, u, is_new):
+        a, b, c = samples.a, samples.b, samples.c
+        miss = sub(u, _extrapolated(samples, samples.elapsed))
+        largest = max(max(dot(a, a), dot(b, b)), max(dot(c, c), dot(u, u)))
+        smooth = dot(miss, miss) <= self.jump * self.jump * largest
+        smooth = smooth & (samples.known > 0.5)
+        known = min(samples.known + 1.0, 3.0) if smooth else 1.0
+        return Samples(
+            vector_if(is_new, vector_if(smooth, b, u), a),
+            vector_if(is_new, vector_if(smooth, c, u), b),
+            vector_if(is_new, u, c),
+            known if is_new else samples.known,
+            0.0 if is_new else samples.elapsed,
+            samples.elapsed if is_new & smooth else samples.period,
+        )
+
+    def after_step(self, samples, h):
+        elapsed = samples.elapsed + h
+        return Samples(samples.a, samples.b, samples.c, samples.known, elapsed, samples.period)
+
+    def torque_at(self, samples, u, time):
+        return _extrapolated(samples, samples.elapsed + time)
+
+
+@inlined
+def _extrapolated(samples, time):
+    """The torque `time` after the last sample."""
+    a, b, c, known = samples.a, samples.b, samples.c, samples.known
+    s = time / samples.period if known > 1.5 else 0.0
+    line = add(c, scale(s, sub(c, b)))
+    parabola = add(scale(0.5 * s * (s + 1.0), a), scale(-s * (s + 2.0), b))
+    parabola = add(parabola, scale(0.5 * (s + 1.0) * (s + 2.0), c))
+    return vector_if(known > 2.5, parabola, line)
+
+
+# --- the scheme ------------------------------------------------------------------------------
+
+
+class RKN4(Explicit):
+    """Its memory: the quaternion, the steps since its normalisation, and the samples.
+
+    renormalise_every: steps between two normalisations of the quaternion; 0 for never.
     momentum_normalisation: keep the world momentum of a body without any torque, section 7.2.
     sampling: how torques go on between samples, Held() or Lagrange(jump), section 7.3.
     gyroscopic: False leaves out omega x J omega, section 7.6. That is wrong on purpose: it is what
@@ -63,6 +180,51 @@ class RKN4(NamedTuple):
     momentum_normalisation: bool = False
     gyroscopic: bool = True
     sampling: Held | Lagrange = Held()
+
+    def finish(self, potential, body, step, x):
+        raw, count, samples = step.memory
+        h, samples = step.h, self.sampling.with_sample(samples, step.u, step.is_new)
+        u = self.sampling.torque_at(samples, step.u, 0.0)
+        u_m = self.sampling.torque_at(samples, step.u, 0.5 * h)
+        u_e = self.sampling.torque_at(samples, step.u, h)
+        omega = times(body.J_inv, sub(step.Pi_0, body.rotor))
+        dq = qmul(raw, (0.0, 0.5 * omega[0], 0.5 * omega[1], 0.5 * omega[2]))
+        k1 = _acceleration(self, potential, body, u, raw, dq)
+        q_m = _qadd(raw, _qadd(qscale(0.5 * h, dq), qscale(0.125 * h * h, k1)))
+        k2 = _acceleration(self, potential, body, u_m, q_m, _qadd(dq, qscale(0.5 * h, k1)))
+        k3 = _acceleration(self, potential, body, u_m, q_m, _qadd(dq, qscale(0.5 * h, k2)))
+        q_e = _qadd(raw, _qadd(qscale(h, dq), qscale(0.5 * h * h, k3)))
+        k4 = _acceleration(self, potential, body, u_e, q_e, _qadd(dq, qscale(h, k3)))
+        mid = _qadd(k2, k3)
+        q_1 = _qadd(raw, _qadd(qscale(h, dq), qscale(h * h / 6.0, _qadd(k1, mid))))
+        dq_1 = _qadd(dq, qscale(h / 6.0, _qadd(_qadd(k1, k4), qscale(2.0, mid))))
+        omega_1 = scale(2.0, _vector(qmul(qconj(q_1), dq_1)))
+        unit = qscale(1.0 / math.sqrt(qdot(q_1, q_1)), q_1)
+        L_1 = to_world(unit, add(times(body.J, omega_1), body.rotor))
+        if potential.is_free():
+            force = dot(u, u) + dot(u_m, u_m) + dot(u_e, u_e)
+            L_1 = vector_if(self.momentum_normalisation & (force == 0.0), step.L, L_1)
+        due = count + 1.0 == self.renormalise_every
+        raw, count = quaternion_if(due, unit, q_1), 0.0 if due else count + 1.0
+        return unit, L_1, 0.0, (raw, count, self.sampling.after_step(samples, h))
+
+    def memory_size(self):
+        return 5 + self.sampling.sample_rows()
+
+    def load_memory(self, buffer, i, m):
+        samples = self.sampling.load_samples(buffer, m + 5 * LANES)
+        return quaternion(buffer, m, 0), buffer[m + 4 * LANES], samples
+
+    def store_memory(self, buffer, i, m, memory, unchanged):
+        raw, count, samples = memory
+        put_quaternion(buffer, m, 0, quaternion_if(unchanged, quaternion(buffer, m, 0), raw))
+        buffer[m + 4 * LANES] = buffer[m + 4 * LANES] if unchanged else count
+        self.sampling.store_samples(buffer, m + 5 * LANES, samples, unchanged)
+
+    def reset_memory(self, buffer, i, m, q, omega):
+        put_quaternion(buffer, m, 0, q)
+        buffer[m + 4 * LANES] = 0.0
+        self.sampling.forget_samples(buffer, m + 5 * LANES)
 
 
 @inlined
@@ -79,8 +241,8 @@ def _vector(q):
 def _acceleration(scheme, potential, body, u, q, dq):
     """q'' at (q, q'); the torque of the potential is taken at the attitude q/|q|."""
     half = _vector(qmul(qconj(q), dq))
-    o = seen(potential, qscale(1.0 / math.sqrt(qdot(q, q)), q))
-    tau = torque(potential, u, o)
+    o = potential.seen(qscale(1.0 / math.sqrt(qdot(q, q)), q))
+    tau = potential.torque(u, o)
     omega = scale(2.0, half)
     momentum = add(times(body.J, omega), body.rotor)
     gyroscopic = scale(1.0 if scheme.gyroscopic else 0.0, cross(omega, momentum))
@@ -89,97 +251,35 @@ def _acceleration(scheme, potential, body, u, q, dq):
     return _qadd(qmul(qmul(dq, qconj(q)), dq), turn)
 
 
-@for_type(finish, RKN4)
-def _(scheme, potential, body, step, x):
-    raw, count, samples = step.memory
-    h, samples = step.h, taken(scheme.sampling, samples, step.u, step.is_new)
-    u = torque_at(scheme.sampling, samples, step.u, 0.0)
-    u_m = torque_at(scheme.sampling, samples, step.u, 0.5 * h)
-    u_e = torque_at(scheme.sampling, samples, step.u, h)
-    omega = times(body.J_inv, sub(step.Pi_0, body.rotor))
-    dq = qmul(raw, (0.0, 0.5 * omega[0], 0.5 * omega[1], 0.5 * omega[2]))
-    k1 = _acceleration(scheme, potential, body, u, raw, dq)
-    q_m = _qadd(raw, _qadd(qscale(0.5 * h, dq), qscale(0.125 * h * h, k1)))
-    k2 = _acceleration(scheme, potential, body, u_m, q_m, _qadd(dq, qscale(0.5 * h, k1)))
-    k3 = _acceleration(scheme, potential, body, u_m, q_m, _qadd(dq, qscale(0.5 * h, k2)))
-    q_e = _qadd(raw, _qadd(qscale(h, dq), qscale(0.5 * h * h, k3)))
-    k4 = _acceleration(scheme, potential, body, u_e, q_e, _qadd(dq, qscale(h, k3)))
-    mid = _qadd(k2, k3)
-    q_1 = _qadd(raw, _qadd(qscale(h, dq), qscale(h * h / 6.0, _qadd(k1, mid))))
-    dq_1 = _qadd(dq, qscale(h / 6.0, _qadd(_qadd(k1, k4), qscale(2.0, mid))))
-    omega_1 = scale(2.0, _vector(qmul(qconj(q_1), dq_1)))
-    unit = qscale(1.0 / math.sqrt(qdot(q_1, q_1)), q_1)
-    L_1 = to_world(unit, add(times(body.J, omega_1), body.rotor))
-    if is_free(potential):
-        force = dot(u, u) + dot(u_m, u_m) + dot(u_e, u_e)
-        L_1 = vector_if(scheme.momentum_normalisation & (force == 0.0), step.L, L_1)
-    due = count + 1.0 == scheme.renormalise_every
-    kept_q = quaternion_if(due, unit, q_1)
-    return unit, L_1, 0.0, (kept_q, 0.0 if due else count + 1.0, later(scheme.sampling, samples, h))
-
-
-@for_type(memory_size, RKN4)
-def _(scheme):
-    return 5 + size(scheme.sampling)
-
-
-@for_type(load_memory, RKN4)
-def _(scheme, buffer, m):
-    return (
-        quaternion(buffer, m, 0),
-        buffer[m + 4 * LANES],
-        load(scheme.sampling, buffer, m + 5 * LANES),
-    )
-
-
-@for_type(store_memory, RKN4)
-def _(scheme, buffer, m, memory, keep):
-    raw, count, samples = memory
-    put_quaternion(buffer, m, 0, quaternion_if(keep, quaternion(buffer, m, 0), raw))
-    buffer[m + 4 * LANES] = buffer[m + 4 * LANES] if keep else count
-    store(scheme.sampling, buffer, m + 5 * LANES, samples, keep)
-
-
-@for_type(reset_memory, RKN4)
-def _(scheme, buffer, m, q, omega):
-    put_quaternion(buffer, m, 0, q)
-    buffer[m + 4 * LANES] = 0.0
-    forget(scheme.sampling, buffer, m + 5 * LANES)
-
-
 def _checked(record: Integrator) -> Integrator:
-    every = record.scheme.renormalise_every
+    every, keeps_momentum, gyroscopic, sampling = record.scheme
     if not isinstance(every, int) or isinstance(every, bool) or every < 0:
         raise ValueError(f"renormalise_every must be an integer from 0 on, got {every!r}")
-    for name in ("momentum_normalisation", "gyroscopic"):
-        if not isinstance(getattr(record.scheme, name), bool):
-            raise ValueError(f"{name} must be True or False, got {getattr(record.scheme, name)!r}")
-    sampling = record.scheme.sampling
+    if not isinstance(keeps_momentum, bool):
+        raise ValueError(f"momentum_normalisation must be True or False, got {keeps_momentum!r}")
+    if not isinstance(gyroscopic, bool):
+        raise ValueError(f"gyroscopic must be True or False, got {gyroscopic!r}")
     if isinstance(sampling, Lagrange):
         if not (isinstance(sampling.jump, float | int) and 0 < sampling.jump < math.inf):
             raise ValueError(f"jump must be a positive finite number, got {sampling.jump!r}")
         sampling = Lagrange(float(sampling.jump))
     elif not isinstance(sampling, Held):
         raise ValueError(f"sampling must be Held() or Lagrange(jump), got {sampling!r}")
-    keeps = record.scheme.momentum_normalisation
     return replace(
         record,
-        scheme=record.scheme._replace(sampling=sampling),
+        scheme=RKN4(every, keeps_momentum, gyroscopic, sampling),
         order=4 if every == 1 else 3,
-        conserves=kept(free=(MOMENTUM,) if keeps else ()),
+        conserves=conserved(free=(MOMENTUM,) if keeps_momentum else ()),
     )
 
 
 INTEGRATORS = (
     Integrator(
-        name="rkn4",
-        title="quaternion Runge-Kutta-Nystroem",
+        "rkn4",
+        RKN4(),
+        "quaternion Runge-Kutta-Nystroem",
+        "Mandre (2008), section 6",
         order=4,
-        symmetric=False,
-        explicit=True,
-        conserves=kept(),
-        source="Mandre (2008), section 6",
-        scheme=RKN4(),
         checked=_checked,
     ),
 )

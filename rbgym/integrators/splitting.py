@@ -1,45 +1,61 @@
-"""Schemes of a free motion between half kicks of the torques: RRR; and the kicks for others.
+"""Schemes of a free motion between half kicks of the torques: RRR and EXACT; and kicks for others.
 
     L <- L + (h/2) R_0 T_0,  free motion over h,  L <- L + (h/2) R_1 T_1.
 
 RRR makes the free motion of planar rotations. Each term Pi_i^2/(2 J_i) of the energy alone turns
 the body about its axis i, at the constant rate (Pi_i - h_w,i)/J_i: half a step of 1, half of 2, the
 whole of 3, half of 2, half of 1. It is explicit, symplectic and symmetric.
+
+EXACT takes the free motion in closed form (see `elliptic`). Without torques there is no error but
+round-off at any length of the step; with them the scheme is symmetric, symplectic and of order two
+(Celledoni, Fasso, Saefstroem & Zanna 2008).
 """
 
 import math
-from typing import NamedTuple
 
-from rbgym.compiled.jit import for_type, inlined
-from rbgym.integrators.interface import Body, finish
-from rbgym.integrators.record import KEEPS_MOMENTUM, Integrator
-from rbgym.potentials.interface import torque
+from rbgym.compiled.jit import inlined
+from rbgym.integrators.elliptic import free_rotation, near_rotation
+from rbgym.integrators.integrator import CONSERVES_FREE_ENERGY, CONSERVES_MOMENTUM, Integrator
+from rbgym.integrators.interface import Body, Explicit, Hasty
 from rbgym.quaternion import add, cos_sin, dot, qmul, scale, sub, times, to_body, to_world
 
 _REACH = 4.0  # half the angle of a planar rotation, for which the series are at round-off
 
 
-class RRR(NamedTuple):
-    """Names the scheme to the engine."""
-
-
 @inlined
 def kicked(potential, step):
     """Body momentum after the first half kick."""
-    return add(step.Pi_0, scale(0.5 * step.h, torque(potential, step.u, step.o_0)))
+    return add(step.Pi_0, scale(0.5 * step.h, potential.torque(step.u, step.o_0)))
 
 
 @inlined
-def ended(potential, body, step, turn):
+def end_of_step(potential, body, step, turn):
     """What `finish` returns for a free motion that turns the body by the quaternion `turn`."""
     q_1, half = qmul(step.q, turn), 0.5 * step.h
-    T_0 = torque(potential, step.u, step.o_0)
-    T_1 = torque(potential, step.u, to_body(turn, step.o_0))
+    T_0 = potential.torque(step.u, step.o_0)
+    T_1 = potential.torque(step.u, to_body(turn, step.o_0))
     L_1 = add(add(step.L, to_world(step.q, scale(half, T_0))), to_world(q_1, scale(half, T_1)))
     # Each kick adds its impulse times the mean of the rates before and after it.
     Pi = add(step.Pi_0, sub(to_body(q_1, L_1), scale(2.0, body.rotor)))
     Pi = add(Pi, scale(0.5 * half, sub(T_0, T_1)))
     return q_1, L_1, half * dot(step.u, times(body.J_inv, Pi)), step.memory
+
+
+class RRR(Explicit):
+    """The free motion made of planar rotations about the axes 1, 2, 3, 2, 1."""
+
+    def finish(self, potential, body, step, x):
+        h, second = step.h, _shifted_body(body)
+        motion = (1.0, 0.0, 0.0, 0.0), kicked(potential, step), 0.0
+        motion = _shifted_motion(_about_first(body, 0.5 * h, motion))
+        motion = _shifted_motion(_about_first(second, 0.5 * h, motion))
+        motion = _about_first(_shifted_body(second), h, motion)
+        motion = _about_first(second, 0.5 * h, _shifted_motion(_shifted_motion(motion)))
+        motion = _about_first(body, 0.5 * h, _shifted_motion(_shifted_motion(motion)))
+        turn, _, largest = motion
+        q_1, L_1, work, memory = end_of_step(potential, body, step, turn)
+        # What is not finite is refused.
+        return q_1, scale(1.0 if largest <= _REACH else math.nan, L_1), work, memory
 
 
 @inlined
@@ -76,30 +92,55 @@ def _shifted_motion(motion):
     return (q[0], q[2], q[3], q[1]), _shifted(Pi), largest
 
 
-@for_type(finish, RRR)
-def _(scheme, potential, body, step, x):
-    h, second = step.h, _shifted_body(body)
-    motion = (1.0, 0.0, 0.0, 0.0), kicked(potential, step), 0.0
-    motion = _shifted_motion(_about_first(body, 0.5 * h, motion))
-    motion = _shifted_motion(_about_first(second, 0.5 * h, motion))
-    motion = _about_first(_shifted_body(second), h, motion)
-    motion = _about_first(second, 0.5 * h, _shifted_motion(_shifted_motion(motion)))
-    motion = _about_first(body, 0.5 * h, _shifted_motion(_shifted_motion(motion)))
-    turn, _, largest = motion
-    q_1, L_1, work, memory = ended(potential, body, step, turn)
-    # What is not finite is refused.
-    return q_1, scale(1.0 if largest <= _REACH else math.nan, L_1), work, memory
+class ExactFar(Explicit):
+    """The exact free motion for steps of any length, one body after the other."""
+
+    def finish(self, potential, body, step, x):
+        turn = free_rotation(body.J, kicked(potential, step), step.h)
+        return end_of_step(potential, body, step, turn)
+
+    def conserves_energy(self, potential):
+        return potential.is_free()
+
+
+_EXACT_FAR = ExactFar()
+
+
+class Exact(Hasty):
+    """The exact free motion; steps that are too long for many bodies at once go to `ExactFar`."""
+
+    def finish(self, potential, body, step, x):
+        turn, reached = near_rotation(body.J, kicked(potential, step), step.h)
+        q_1, L_1, work, memory = end_of_step(potential, body, step, turn)
+        # What is not finite is refused, and taken up by the other.
+        return q_1, scale(1.0 if reached else math.nan, L_1), work, memory
+
+    def thorough(self):
+        return _EXACT_FAR
+
+    def conserves_energy(self, potential):
+        return potential.is_free()
 
 
 INTEGRATORS = (
     Integrator(
-        name="rrr",
-        title="symmetric splitting into planar rotations",
+        "rrr",
+        RRR(),
+        "symmetric splitting into planar rotations",
+        "McLachlan (1993); Reich (1994)",
         order=2,
         symmetric=True,
-        explicit=True,
-        conserves=KEEPS_MOMENTUM,
-        source="McLachlan (1993); Reich (1994)",
-        scheme=RRR(),
+        conserves=CONSERVES_MOMENTUM,
+    ),
+    Integrator(
+        "exact",
+        Exact(),
+        "exact free motion, kicked by the torques",
+        "Jacobi's elliptic functions; Celledoni et al. (2008)",
+        order=2,
+        symmetric=True,
+        conserves=CONSERVES_FREE_ENERGY,
+        supports=("potential", "torque", "translation"),
+        free_order=math.inf,
     ),
 )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rbgym.integrators.interface import memory_size
+from rbgym.integrators.interface import Scheme
 
 ENERGY, MOMENTUM = "energy", "angular_momentum"
 UPRIGHT = "vertical_momentum"
@@ -14,16 +14,16 @@ UPRIGHT = "vertical_momentum"
 FREE, TOP, WALL, TIDE = "none", "heavy_top", "soft_wall", "gravity_gradient"
 
 
-def kept(
+def conserved(
     free: tuple[str, ...] = (), top: tuple[str, ...] = (), steep: tuple[str, ...] = ()
 ) -> dict[str, tuple[str, ...]]:
-    """Invariants kept by a free body, in uniform gravity, and in potentials that vary."""
+    """Invariants of a free body, in uniform gravity, and in potentials that vary."""
     return {FREE: free, TOP: top, WALL: steep, TIDE: steep}
 
 
-KEEPS_ALL = kept(free=(ENERGY, MOMENTUM), top=(ENERGY, UPRIGHT), steep=(ENERGY, UPRIGHT))
-KEEPS_FREE_ENERGY = kept(free=(ENERGY, MOMENTUM), top=(UPRIGHT,), steep=(UPRIGHT,))
-KEEPS_MOMENTUM = kept(free=(MOMENTUM,), top=(UPRIGHT,), steep=(UPRIGHT,))
+CONSERVES_ALL = conserved((ENERGY, MOMENTUM), (ENERGY, UPRIGHT), (ENERGY, UPRIGHT))
+CONSERVES_FREE_ENERGY = conserved((ENERGY, MOMENTUM), (UPRIGHT,), (UPRIGHT,))
+CONSERVES_MOMENTUM = conserved((MOMENTUM,), (UPRIGHT,), (UPRIGHT,))
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,12 @@ class Integrator:
     """
 
     name: str
+    scheme: Scheme = field(repr=False)
     title: str
-    order: int
-    symmetric: bool
-    explicit: bool
-    conserves: dict[str, tuple[str, ...]]
     source: str
-    scheme: Any = field(repr=False)
+    order: int
+    symmetric: bool = False
+    conserves: dict[str, tuple[str, ...]] = field(default_factory=conserved)
     supports: tuple[str, ...] = ("potential", "torque", "rotors", "translation")
     free_order: float | None = None
     vectorised: bool = True
@@ -58,9 +57,14 @@ class Integrator:
     checked: Callable[[Integrator], Integrator] | None = field(default=None, repr=False)
 
     @property
+    def explicit(self) -> bool:
+        """Whether a step takes no solution of equations."""
+        return bool(self.scheme.is_explicit())
+
+    @property
     def memory(self) -> int:
         """Number of values that a body carries besides attitude, momentum and energy level."""
-        return memory_size(self.scheme)
+        return int(self.scheme.memory_size())
 
     def revised(self, **options: Any) -> Integrator:
         """The record with other options of its scheme.
@@ -75,5 +79,5 @@ class Integrator:
                 f"options of integrator {self.name!r} must be among {allowed}, got {options}"
             )
         name = f"{self.name}({', '.join(f'{k}={v}' for k, v in options.items())})"
-        scheme = self.scheme._replace(**options)
+        scheme = type(self.scheme)(**{**self.scheme._asdict(), **options})
         return self.checked(replace(self, name=name, scheme=scheme))
