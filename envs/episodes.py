@@ -16,10 +16,10 @@ from rbgym.envs import kernels, layout
 from rbgym.envs.actuators import Actuator, Forces, state_beyond
 from rbgym.envs.actuators.driven import shown_from
 from rbgym.envs.actuators.effector import APPLIED
+from rbgym.envs.info import Snapshot
 from rbgym.envs.kernels import Parts
 from rbgym.envs.parts.spreads import Nominal
 from rbgym.envs.parts.tallies import Contacts
-from rbgym.envs.snapshot import Snapshot
 from rbgym.jit import Entry
 from rbgym.kernels import advance
 from rbgym.quaternion import Array
