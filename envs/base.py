@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from rbgym.arguments import count, real
 from rbgym.envs.arguments import floats, hint
 from rbgym.envs.episodes import Episodes, checked_seed
-from rbgym.envs.info import LazyInfo, SingleInfo, VectorInfo
+from rbgym.envs.info import INVARIANTS, Info, Snapshot, VectorInfo
 from rbgym.envs.pages import filled
 from rbgym.envs.parts.goals import Target
 from rbgym.envs.parts.rewards import Weighted
 from rbgym.envs.render_modes import MODES, checked_mode, frame_rate
-from rbgym.envs.snapshot import Snapshot
 from rbgym.envs.task import Task
 from rbgym.quaternion import Array
 
@@ -200,7 +199,7 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         self._forget(lanes)
         if self.render_mode == "human":
             self.render()
-        return self._presented(out[0]), LazyInfo(SingleInfo(episodes.snapshot()))
+        return self._presented(out[0]), Info(episodes.snapshot())
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Hold the commands of `action` for one control period."""
@@ -209,7 +208,7 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
             raise gym.error.ResetNeeded(episodes.lack())
         _hold(episodes, action, self._shape)
         observations, rewards, terminated, truncated, snapshot = episodes.step()
-        info = LazyInfo(SingleInfo(snapshot))
+        info = Info(snapshot)
         seen, reward = observations[0], rewards.item()
         if self.task.split:
             seen = self._presented(seen)
@@ -234,8 +233,8 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
 
     def invariants(self) -> dict[str, Any]:
         """energy [J], angular_momentum (3,) [kg m^2/s, world] and quaternion_norm, now."""
-        info = LazyInfo(SingleInfo(self._episodes.snapshot()))
-        return {k: info[k] for k in ("energy", "angular_momentum", "quaternion_norm")}
+        info = Info(self._episodes.snapshot())
+        return {name: info[name] for name in INVARIANTS}
 
     @property
     def state(self) -> dict[str, Any]:
@@ -306,7 +305,7 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         mask[lanes] = True
         if self.render_mode == "human":
             self.render()
-        return self._presented(out), LazyInfo(VectorInfo(episodes.snapshot(), mask))
+        return self._presented(out), VectorInfo(episodes.snapshot(), mask)
 
     def step(self, actions: Any) -> tuple[Observation, Array, Flags, Flags, dict[str, Any]]:
         """Hold the commands of `actions` (n, channels) for one control period."""
@@ -331,7 +330,7 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
             episodes.restart(np.flatnonzero(ended), observations)
             snapshot = episodes.snapshot()
         episodes.ready = True
-        info = LazyInfo(VectorInfo(snapshot))
+        info = VectorInfo(snapshot)
         if final:
             info.update(final)
         if self.render_mode == "human":
@@ -359,7 +358,7 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
     def invariants(self) -> dict[str, Array]:
         """energy (n,), angular_momentum (n, 3) and quaternion_norm (n,), now."""
         snapshot = self._episodes.snapshot()
-        return {k: snapshot[k] for k in ("energy", "angular_momentum", "quaternion_norm")}
+        return {name: snapshot[name] for name in INVARIANTS}
 
 
 def final_entries(mask: Flags, observations: Any, snapshot: Snapshot) -> dict[str, Any]:
@@ -374,7 +373,7 @@ def final_entries(mask: Flags, observations: Any, snapshot: Snapshot) -> dict[st
     return {
         "final_obs": final_obs,
         "_final_obs": mask.copy(),
-        "final_info": LazyInfo(VectorInfo(snapshot, mask.copy())),
+        "final_info": VectorInfo(snapshot, mask.copy()),
         "_final_info": mask.copy(),
     }
 
