@@ -7,10 +7,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rbgym import layout as physics
-from rbgym.engine import measured
-from rbgym.envs import layout
-from rbgym.envs.actuators.effector import APPLIED
+from rbgym.engine.batch import measured
+from rbgym.engine.rows import LANES
+from rbgym.envs.rows import ERROR, RATE_ERROR, STREAK
 from rbgym.quaternion import Array
 
 Mask = NDArray[np.bool_]
@@ -26,50 +25,49 @@ class Snapshot:
     new array, first axis the body, or a dict of such.
     """
 
-    __slots__ = ("_changing", "_episodes", "_kept", "_measured", "failed", "size")
+    __slots__ = ("_episodes", "_measured", "_saved", "failed", "size")
 
     def __init__(self, episodes: Any, rows: Array) -> None:
-        self._episodes, self._kept, self.size = episodes, rows, episodes.size
+        self._episodes, self._saved, self.size = episodes, rows, episodes.size
         self.failed = episodes.batch.failed if episodes.failed else None  # which, (size,), if any
-        self._changing = episodes.changing_rows() if episodes.changing else ()
         self._measured: dict[str, Array] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
         """Of all entries."""
-        effector = self._episodes.setup.actuator.effector
-        force = ("applied_force",) if effector.needs == "translation" else ()
-        counts = ("contacts",) if self._episodes.setup.counts else ()
-        return (*INVARIANTS, *_ERRORS, *_REST, *effector.state_keys(), *force, *counts)
+        setup = self._episodes.setup
+        beside = (*setup.actuator.effector.state_keys(), *setup.parts.goal.state_keys())
+        more = (*setup.actuator.effector.reported, *self._episodes.counted_rows)
+        return (*INVARIANTS, *_ERRORS, *_REST, *beside, *more)
 
     def __getitem__(self, name: str) -> Any:
-        setup, row = self._episodes.setup, self._row
+        episodes, setup = self._episodes, self._episodes.setup
+        rows, row = episodes.rows, self._row
         if name in INVARIANTS:
             return self._invariants()[name].copy()
         if name == "attitude_error":
-            return 2.0 * np.arcsin(np.minimum(0.5 * np.sqrt(row(layout.ERROR)), 1.0))
+            square = row(rows.first_row() + ERROR)
+            return 2.0 * np.arcsin(np.minimum(0.5 * np.sqrt(square), 1.0))
         if name == "rate_error":
-            return np.sqrt(row(layout.RATE_ERROR))
+            return np.sqrt(row(rows.first_row() + RATE_ERROR))
         if name == "applied_torque":  # of the last control period, on average [N m, body axes]
-            torque = self._now(self._episodes.told, 3)
-            return torque * self._now(physics.SCALE, 3) if setup.actuator.is_direct else torque
-        if name == "applied_force":  # likewise [N]
-            return self._now(self._episodes.batch.actuator_row + APPLIED + 3, 3)
+            return setup.actuator.applied_torque(rows.physics, self._rows)
         if name == "reward_terms":
-            return {term: row(layout.TERMS + j) for j, term in enumerate(setup.terms)}
+            return {term: row(where) for term, where in episodes.term_rows.items()}
         if name == "integration_failed":
             return np.zeros(self.size, bool) if self.failed is None else self.failed.copy()
         if name == "is_success":
-            return row(layout.STREAK) >= setup.settled_steps
-        if name == "contacts":
-            return row(layout.CONTACTS)
-        beyond, reference = self._now(physics.BEYOND, 6), self._now(physics.POTENTIAL, 3)
-        return setup.actuator.effector.state(beyond, reference)[name]
+            return row(rows.first_row() + STREAK) >= setup.settled_steps
+        if name in episodes.counted_rows:
+            return row(episodes.counted_rows[name])
+        if key := setup.parts.goal.state_keys().get(name):
+            return row(rows.goal_row() + key.first)
+        return setup.actuator.effector.read(name, rows.physics, self._rows)
 
     def _invariants(self) -> dict[str, Array]:
         if self._measured is None:
-            kept, buffer = self._episodes.batch.kept, self._buffer().reshape(-1)
-            self._measured = measured(kept, buffer, self.size)
+            batch, buffer = self._episodes.batch, self._buffer().reshape(-1)
+            self._measured = measured(batch.observed, buffer, batch.block_rows, self.size)
             q = self._measured["quaternion"]
             self._measured["quaternion_norm"] = np.linalg.norm(q, axis=1)
         return self._measured
@@ -77,21 +75,18 @@ class Snapshot:
     def _buffer(self) -> Array:
         """The batch's buffer as it was, where it matters, (blocks, rows, lanes)."""
         buffer: Array = self._episodes.batch.block_view().copy()
-        rows = self._kept.reshape(len(buffer), -1, physics.LANES)
-        first, told, last = self._episodes.kept_from, self._episodes.told, rows.shape[1] - 3
-        buffer[:, told : told + 3] = rows[:, last:]
-        buffer[:, first : first + last] = rows[:, :last]
-        for part, values in self._changing:
-            buffer[:, part] = values
+        buffer[:, self._episodes.saved] = self._saved.reshape(len(buffer), -1, LANES)
         return buffer
 
-    def _now(self, first: int, count: int) -> Array:
+    def _rows(self, first: int, count: int) -> Array:
+        """So many rows of every body as they were, (size, count)."""
         rows = self._buffer()[:, first : first + count]
         return rows.transpose(0, 2, 1).reshape(-1, count)[: self.size].copy()
 
     def _row(self, row: int) -> Array:
-        rows = self._kept.reshape(len(self._kept), -1, physics.LANES)
-        return rows[:, row - self._episodes.kept_from].flatten()[: self.size]
+        place = int(np.searchsorted(self._episodes.saved, row))
+        rows = self._saved.reshape(len(self._saved), -1, LANES)
+        return rows[:, place].flatten()[: self.size]
 
 
 def _complete(method: Callable[..., Any]) -> Any:

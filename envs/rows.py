@@ -4,10 +4,12 @@ One buffer for both: with two, the compiler cannot rule out that they overlap, a
 vectorising.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from rbgym.compiled.record import Record
+from rbgym.compiled.record import Record, missing_methods
 from rbgym.engine.rows import CORE, LANES, SCRATCH
+
+P = TypeVar("P", bound="Part")
 
 # What every task has, counted from `TaskRows.first_row`.
 ELAPSED = 0  # steps since the start
@@ -24,6 +26,34 @@ TRUNCATED = 10
 COMMON = 11
 
 _FREE = CORE - SCRATCH  # rows of the solver, free between steps
+
+
+class Part(Record):
+    """What all parts of a task have, see rbgym.envs.parts."""
+
+    def rows_needed(self, physics):
+        """Number of rows of its own; known while compiling."""
+        return 0
+
+    def is_noisy(self):
+        """Whether it uses the key of the episode's noise; known while compiling."""
+        return False
+
+    def sketch(self, instant):
+        """What it adds to a picture: shapes, most of which an `Instant` of rbgym.envs.rendering
+        makes, and lines of the caption."""
+        return ()
+
+
+def checked_part(argument: str, value: Any, kind: type[P]) -> P:
+    """The part, or ValueError unless it is one of this kind with all its methods."""
+    if not isinstance(value, kind):
+        raise ValueError(f"{argument} must be a {kind.__name__}, got {value!r}")
+    if missing := missing_methods(type(value)):
+        raise ValueError(
+            f"{argument} must be of a class with the methods {', '.join(missing)}, got {value!r}"
+        )
+    return value
 
 
 class Parts(NamedTuple):

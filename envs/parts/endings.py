@@ -1,4 +1,4 @@
-"""Success and the end of an episode."""
+"""Success, the end of an episode, and what is counted in it."""
 
 import abc
 import math
@@ -9,7 +9,7 @@ import numpy as np
 from rbgym.compiled.jit import inlined
 from rbgym.engine.rows import LANES, vector
 from rbgym.envs.arguments import in_range, keys, named, triple
-from rbgym.envs.parts import Part
+from rbgym.envs.rows import Part
 from rbgym.quaternion import Vector, add, dot, to_body, to_world, upward
 
 
@@ -59,16 +59,6 @@ class Ending(Part):
     def is_over(self, rows, buffer, i, q, omega):
         """Whether the state ends the episode of the lane at i."""
 
-    # How it is drawn.
-
-    def cone(self) -> tuple[Vector, Vector, float] | None:
-        """A body axis, a direction and the angle [rad] within which it is not to come, if any."""
-        return None
-
-    def station(self) -> float | None:
-        """How far behind the dock the middle of a station lies [m], if there is one."""
-        return None
-
 
 class Never(Ending):
     """Nothing more ends it."""
@@ -99,8 +89,8 @@ class KeepOut(Ending):
         target = rows.parts.goal.target(rows, buffer, i)
         return dot(to_body(target, to_world(q, self.axis)), self.direction) > self.cos_angle
 
-    def cone(self) -> tuple[Vector, Vector, float]:
-        return self.axis, self.direction, math.acos(self.cos_angle)
+    def sketch(self, instant):
+        yield from instant.keep_out(self.axis, self.direction, math.acos(self.cos_angle))
 
 
 class Berth(Ending):
@@ -127,8 +117,8 @@ class Berth(Ending):
         hasty = (away < self.near * self.near) & (speed > self.approach * self.approach)
         return inside | hasty | (away > self.far * self.far) | (speed > self.fast * self.fast)
 
-    def station(self) -> float:
-        return self.behind
+    def sketch(self, instant):
+        yield from instant.station(self.behind)
 
 
 class OutOfSize(Ending):
@@ -153,6 +143,44 @@ class Ends(Ending):
         over = self.limits.is_over(rows, buffer, i, q, omega)
         over = over | self.keep_out.is_over(rows, buffer, i, q, omega)
         return over | self.own.is_over(rows, buffer, i, q, omega)
+
+    def sketch(self, instant):
+        yield from self.keep_out.sketch(instant)
+        yield from self.own.sketch(instant)
+
+
+class Tally(Part):
+    """What is counted; as it stands, nothing. counted: names of its first rows, in `info`."""
+
+    counted = ()
+
+    def count(self, rows, buffer, i, q, begins):
+        """Count what is to be seen at the attitude q, from zero where an episode begins."""
+
+
+class NoTally(Tally):
+    """Nothing is counted."""
+
+
+class Contacts(Tally):
+    """How often the body z axis came below a height above the horizontal, cosine of the tilt."""
+
+    height: float
+    counted = ("contacts",)
+
+    def rows_needed(self, physics):
+        return 2  # contacts so far; 1.0 while one lasts
+
+    def count(self, rows, buffer, i, q, begins):
+        k = i + rows.tally_row() * LANES
+        before = 0.0 if begins else buffer[k + LANES]
+        touching = 1.0 if upward(q)[2] < self.height else 0.0
+        buffer[k] = (0.0 if begins else buffer[k]) + max(touching - before, 0.0)
+        buffer[k + LANES] = touching
+
+    def sketch(self, instant):
+        count = int(instant.info["contacts"])
+        yield f"{count} contact{'' if count == 1 else 's'}"
 
 
 @inlined

@@ -1,4 +1,4 @@
-"""What a task asks for: how far attitude and angular velocity are from it."""
+"""What a task asks for: how far attitude and angular velocity are from it; and how targets move."""
 
 import abc
 import math
@@ -6,14 +6,16 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from rbgym.engine.rows import LANES, put_quaternion, quaternion
+from rbgym.compiled.jit import inlined
+from rbgym.engine.rows import LANES, put_quaternion, put_vector, quaternion, vector
 from rbgym.envs.actuators.effector import Key
-from rbgym.envs.parts import Part
+from rbgym.envs.rows import Part
 from rbgym.quaternion import (
     Array,
     Quaternion,
     Vector,
     add,
+    cos_sin,
     dot,
     qconj,
     qmul,
@@ -83,20 +85,6 @@ class Goal(Part):
         """Whether the body axis lies within `half` [rad] of the direction at the goal."""
         return False
 
-    # How it is drawn, of one lane's state.
-
-    def pose(self, state: dict[str, Any]) -> tuple[Any, float] | None:
-        """Attitude to be reached, and size as a factor of the present one; None if there is none."""
-        return None
-
-    def wanted_tilt(self) -> float | None:
-        """Angle [rad] of the body's z axis from the vertical, if one is asked for."""
-        return None
-
-    def note(self, state: dict[str, Any], rate: float) -> str:
-        """A line for the caption; rate: of the success region [rad/s]."""
-        return ""
-
 
 class Axis(Goal):
     """The body z axis at a nutation angle from the upward vertical, turning steadily.
@@ -127,15 +115,23 @@ class Axis(Goal):
     def reaches(self, axis: Array, direction: Array, half: float) -> bool:
         if abs(axis[2]) != 1.0:
             return False
-        nutation = self.wanted_tilt() if axis[2] > 0 else math.pi - self.wanted_tilt()
+        nutation = self.nutation() if axis[2] > 0 else math.pi - self.nutation()
         # Precession leads the axis all around the vertical.
         return bool(abs(math.acos(np.clip(direction[2], -1, 1)) - nutation) <= half)
 
-    def pose(self, state: dict[str, Any]) -> tuple[Any, float] | None:
-        return (_WORLD, 1.0) if self == Axis() else None
-
-    def wanted_tilt(self) -> float:
+    def nutation(self) -> float:
+        """[rad]."""
         return math.atan2(self.sin_nutation, self.cos_nutation)
+
+    def sketch(self, instant):
+        angle = self.nutation()
+        if angle == self.precession == self.spin == 0:
+            yield instant.ghost()
+        yield instant.ring(angle or instant.task.angle)
+        if angle == 0:
+            yield instant.upright()
+        if self.spin != 0 and instant.env.potential.is_free():
+            yield from instant.polhode()
 
 
 class Target(Goal):
@@ -166,8 +162,8 @@ class Target(Goal):
     def reaches(self, axis: Array, direction: Array, half: float) -> bool:
         return float(axis @ direction) >= math.cos(half)
 
-    def pose(self, state: dict[str, Any]) -> tuple[Any, float] | None:
-        return state["target_quaternion"], 1.0
+    def sketch(self, instant):
+        yield instant.ghost(instant.state["target_quaternion"])
 
 
 class Rest(Goal):
@@ -178,8 +174,9 @@ class Rest(Goal):
     def compare(self, rows, buffer, i, q, omega):
         return Gap(0.0, dot(omega, omega), (0.0, 0.0, 0.0), q)
 
-    def note(self, state: dict[str, Any], rate: float) -> str:
-        return f"goal: below {rate:g} rad/s" if math.isfinite(rate) else ""
+    def sketch(self, instant):
+        if math.isfinite(instant.task.rate):
+            yield f"goal: below {instant.task.rate:g} rad/s"
 
 
 class Spin(Goal):
@@ -209,10 +206,114 @@ class Spin(Goal):
             return state  # and refused for that
         return {"target_spin": omega[..., 2], **state}
 
-    def pose(self, state: dict[str, Any]) -> tuple[Any, float] | None:
+    def sketch(self, instant):
+        body, wanted = instant.body, float(instant.state["target_spin"])
+        now = float(instant.state["angular_velocity"][2])
+        yield f"spin {now:.2f} of {wanted:.2f} rad/s"
         # The size at which the momentum about the axis makes the spin that is asked for.
-        wanted, spin = float(state["target_spin"]), float(state["angular_velocity"][2])
-        return (state["quaternion"], math.sqrt(spin / wanted)) if wanted * spin > 0 else None
+        if wanted * now > 0:
+            size = body.scale * math.sqrt(now / wanted)
+            yield instant.ghost(body.quaternion, body.position, size)
 
-    def note(self, state: dict[str, Any], rate: float) -> str:
-        return f"spin {state['angular_velocity'][2]:.2f} of {float(state['target_spin']):.2f} rad/s"
+
+# --- how a target moves ---------------------------------------------------------------------
+
+# Of a target that wanders, from its first row on; before them, its angular velocity.
+_FREQUENCY = 3  # 3, of the angles about z, y and x [rad/s]
+_PHASE = 6  # 3, in turns
+_START = 9  # 4: its attitude at the beginning
+
+
+class Reference(Part):
+    """How a target moves; as it stands, not at all. One that moves has the target's angular
+    velocity in its first three rows, target frame [rad/s]."""
+
+    def moves(self):
+        return False
+
+    def set_out(self, rows, buffer, i, a, b):
+        """Draw the motion of the lane's target, whose attitude is set, of eight uniform numbers."""
+
+    def follow(self, rows, buffer, i):
+        """Move the lane's target to where it is after the steps so far."""
+
+    def ahead(self, rows, buffer, i, seconds):
+        """The target's attitude some time from now."""
+        return rows.parts.goal.target(rows, buffer, i)
+
+    def target_rate(self, rows, buffer, i):
+        """The target's angular velocity, target frame [rad/s]."""
+        return vector(buffer, i, rows.reference_row()) if self.moves() else (0.0, 0.0, 0.0)
+
+
+class Still(Reference):
+    """The target stays where it is."""
+
+
+class Wandering(Reference):
+    """The target turns smoothly: R(t) = R(0) R_z(a) R_y(b) R_x(c), each angle a swing
+    amplitude (sin(w t + p) - sin p) of its own frequency w and phase p.
+
+    amplitude [rad]; slow, fast: range of the frequencies [rad/s]; dt: control period [s].
+    """
+
+    amplitude: float
+    slow: float
+    fast: float
+    dt: float
+
+    def largest_rate(self) -> float:
+        """Bound of the target's angular velocity [rad/s]."""
+        # Of the three axes, z and x may come to lie together.
+        return math.sqrt(5.0) * self.amplitude * self.fast
+
+    def rows_needed(self, physics):
+        return 13
+
+    def moves(self):
+        return True
+
+    def set_out(self, rows, buffer, i, a, b):
+        k, span = i + rows.reference_row() * LANES, self.fast - self.slow
+        for n in range(3):
+            buffer[k + (_FREQUENCY + n) * LANES] = self.slow + span * a[n]
+            buffer[k + (_PHASE + n) * LANES] = b[n]
+        put_quaternion(buffer, k, _START, rows.parts.goal.target(rows, buffer, i))
+
+    def follow(self, rows, buffer, i):
+        q, rate = _at(self, rows, buffer, i, self.dt * rows.elapsed(buffer, i))
+        rows.parts.goal.put_target(rows, buffer, i, q)
+        put_vector(buffer, i, rows.reference_row(), rate)
+
+    def ahead(self, rows, buffer, i, seconds):
+        q, _ = _at(self, rows, buffer, i, self.dt * rows.elapsed(buffer, i) + seconds)
+        return q
+
+
+@inlined
+def _swing(reference, buffer, k, n, t):
+    """One of the three angles, and its rate."""
+    frequency, phase = buffer[k + (_FREQUENCY + n) * LANES], buffer[k + (_PHASE + n) * LANES]
+    turns = frequency * t / math.tau + phase
+    _, from_sin = cos_sin(math.tau * (phase - math.floor(phase + 0.5)))
+    cos, sin = cos_sin(math.tau * (turns - math.floor(turns + 0.5)))
+    size = reference.amplitude
+    return size * (sin - from_sin), size * frequency * cos
+
+
+@inlined
+def _at(reference, rows, buffer, i, t):
+    """Attitude and angular velocity (target frame) at the time t [s]."""
+    k = i + rows.reference_row() * LANES
+    a, a_rate = _swing(reference, buffer, k, 0, t)
+    b, b_rate = _swing(reference, buffer, k, 1, t)
+    c, c_rate = _swing(reference, buffer, k, 2, t)
+    cos, sin = cos_sin(0.5 * a)
+    about_z = (cos, 0.0, 0.0, sin)
+    cos, sin = cos_sin(0.5 * b)
+    about_y = (cos, 0.0, sin, 0.0)
+    cos, sin = cos_sin(0.5 * c)
+    about_x = (cos, sin, 0.0, 0.0)
+    q = qmul(quaternion(buffer, k, _START), qmul(about_z, qmul(about_y, about_x)))
+    rate = add(to_body(about_y, (0.0, 0.0, a_rate)), (0.0, b_rate, 0.0))
+    return q, add(to_body(about_x, rate), (c_rate, 0.0, 0.0))

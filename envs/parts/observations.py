@@ -13,8 +13,8 @@ from gymnasium import spaces
 from rbgym.arguments import positive
 from rbgym.compiled.jit import inlined
 from rbgym.engine.rows import LANES
-from rbgym.envs.parts import Part
 from rbgym.envs.parts.endings import flight
+from rbgym.envs.rows import Part
 from rbgym.quaternion import Array, Vector, canonical, qconj, qmul, scale, to_body
 
 Bounds = tuple[tuple[float, ...], tuple[float, ...]]  # lowest and highest of some columns
@@ -32,7 +32,7 @@ class Form(Part):
 
     @abc.abstractmethod
     def write(self, buffer, k, q, relative):
-        """Write the attitude from k on: q in the world, `relative` to the target if there is one."""
+        """Write the attitude from k on: q in the world, `relative` to a target if there is one."""
 
     def bounds(self) -> Bounds:
         """Of the columns."""

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 from rbgym.compiled.jit import inlined
 from rbgym.engine.rows import LANES
 from rbgym.envs.arguments import in_range, keys, named
-from rbgym.envs.parts import Part
 from rbgym.envs.parts.endings import flight
 from rbgym.envs.parts.goals import Gap
+from rbgym.envs.rows import Part
 from rbgym.quaternion import dot, sub
 
 # What a user can give a weight to, in the order in which the kernel writes them.
@@ -61,8 +61,8 @@ class Shape(Reward):
         return ("closeness",)
 
     def formula(self, goal: Any) -> tuple[str, str]:
-        """1/P as the task's page writes it, and what its letters are besides the goal's."""
-        return "1/P", ""
+        """1/P + effort as the task's page writes it; what its letters are besides the goal's."""
+        return "1/P + effort", ""
 
 
 class Closeness(Shape):
@@ -78,7 +78,7 @@ class Closeness(Shape):
         return 1.0 / (1.0 + off + self.rate_weight * gap.rate_square)
 
     def formula(self, goal: Any) -> tuple[str, str]:
-        return _off(self, goal), ""
+        return _size(self, goal), ""
 
 
 class Approach(Shape):
@@ -100,12 +100,13 @@ class Approach(Shape):
     def formula(self, goal: Any) -> tuple[str, str]:
         away = f"\n+ (d / {self.distance:g})^2 + {self.speed_weight:g} |v|^2"
         letters = ";\nd [m] is the distance from the dock, v [m/s] the velocity"
-        return _off(self, goal) + away, letters
+        return _size(self, goal) + away, letters
 
 
-def _off(shape: Any, goal: Any) -> str:
+def _size(shape: Any, goal: Any) -> str:
     off = f"(2 sin(a/2) / {shape.scale:g})^2 + " if goal.angle_off else ""
-    return f"1 + {off}{shape.rate_weight:g} {goal.rate_off}^2"
+    effort = f"{shape.effort_weight:g} mean(action^2)"
+    return f"1 + {off}{shape.rate_weight:g} {goal.rate_off}^2 + {effort}"
 
 
 class Weighted(Reward):
@@ -199,7 +200,7 @@ def _mean_change(physics, buffer, i, k):
 def chosen(
     value: str | Mapping[str, float] | Callable[..., Any], shape: Shape, rate_limit: float
 ) -> Reward:
-    """What a name or a dict of weights stands for; for a callable, which takes its place, no term."""
+    """What a name or a dict of weights stands for; a callable takes its place, and has no term."""
     weights: Mapping[str, float] = {}
     if isinstance(value, str):
         named("reward", value, NAMED, ", a dict of weights or a callable")

@@ -8,7 +8,7 @@ from typing import Any, Self, cast
 from rbgym.compiled.jit import inlined
 from rbgym.engine.rows import LANES, put_vector
 from rbgym.envs.arguments import in_range, keys
-from rbgym.envs.parts import Part
+from rbgym.envs.rows import Part
 from rbgym.quaternion import add, cos_sin, qmul, scale, to_world, upward
 
 Ranges = Mapping[str, tuple[float, float]]
@@ -37,7 +37,8 @@ class Start(Part):
     ) -> Self:
         """The start, some of its fields replaced; limits: `endings.Limits`; ranges: the task's."""
         fields = tuple(self._asdict())
-        allowed = {n: (0.0, limits.rate) for n in fields} | {**self.ranges(limits.rate), **ranges}
+        allowed = dict.fromkeys(fields, (0.0, limits.rate))
+        allowed |= {**self.ranges(limits.rate), **ranges}
         given = keys("initial", {} if initial is None else initial, fields)
         for name, value in given.items():
             given[name] = in_range(f"initial[{name!r}]", value, *allowed[name])
