@@ -29,7 +29,7 @@ from rbgym.arguments import number, real
 from rbgym.compiled.jit import inlined
 from rbgym.engine.actuation import act
 from rbgym.engine.frames import view
-from rbgym.engine.rows import FAILED, LANES, ROTOR, put_quaternion, put_vector, quaternion
+from rbgym.engine.rows import FAILED, LANES, ROTOR, put_vector
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Key, Setting, State
 from rbgym.quaternion import Array, Vector, add, dot, scale
@@ -100,17 +100,12 @@ class ReactionWheels(Effector):
         return np.array(self.axes, dtype=float).T
 
     def record(self, setting: Setting, line: Any) -> "Wheels":
-        axes = tuple(map(tuple, np.array(self.axes).tolist()))
-        return Wheels(
-            line,
-            axes=axes + ((0.0, 0.0, 0.0),) * (4 - len(axes)),
-            start=(float(self.start * self.momentum),) * len(axes),
-            inertia=float(self.inertia),
-            motor=float(setting.scale * self.torque),
-            momentum=float(self.momentum),
-            viscous=float(self.viscous),
-            coulomb=float(self.coulomb),
-        )
+        count = self.matrix.shape[1]
+        axes = (*map(tuple, self.matrix.T.tolist()), *((0.0, 0.0, 0.0),) * (4 - count))
+        start = (float(self.start * self.momentum),) * count
+        motor = float(setting.scale * self.torque)
+        numbers = (float(getattr(self, name)) for name in Wheels._fields[4:])
+        return Wheels(line, axes, start, motor, *numbers)
 
     def shown(self, setting: Setting) -> Array:
         ones = np.ones(self.matrix.shape[1])
@@ -150,8 +145,9 @@ ReactionWheels.pyramid.__func__.__signature__ = inspect.Signature(
 
 
 class Wheels(Driven):
-    """The numbers of `ReactionWheels`: four axes, those of places that are empty zero; for each
-    wheel, the largest momentum at the start of an episode [kg m^2/s]; motor: torque.
+    """Four places for wheels. axes: zero for an empty place. start: for each wheel, the largest
+    momentum at the start of an episode [kg m^2/s]. motor: largest torque, `torque_scale` included
+    [N m]. The others are those of `ReactionWheels`.
 
     Rows: momenta of four wheels, an empty place at rest; then _CHANGES.
     """
@@ -159,8 +155,8 @@ class Wheels(Driven):
     line: Any
     axes: tuple[Vector, Vector, Vector, Vector]
     start: tuple[float, ...]
-    inertia: float
     motor: float
+    inertia: float
     momentum: float
     viscous: float
     coulomb: float
@@ -189,7 +185,8 @@ class Wheels(Driven):
         return (min(max(momentum + h * (motor + friction), -most), most) - momentum) / h
 
     def momenta(self, physics, buffer, i):
-        return quaternion(buffer, i, self.state_row(physics))
+        k = i + self.state_row(physics) * LANES
+        return (buffer[k], buffer[k + LANES], buffer[k + 2 * LANES], buffer[k + 3 * LANES])
 
     def mounted_axes(self, physics, buffer, i):
         x = self.axes
@@ -211,17 +208,17 @@ class Wheels(Driven):
             self.change(axes[2], c[2], p[2], omega, h),
             self.change(axes[3], c[3], p[3], omega, h),
         )
-        put_quaternion(buffer, i, self.state_row(physics) + _CHANGES, changes)
+        k = i + (self.state_row(physics) + _CHANGES) * LANES
+        buffer[k], buffer[k + LANES] = changes[0], changes[1]
+        buffer[k + 2 * LANES], buffer[k + 3 * LANES] = changes[2], changes[3]
         rate = _sum(axes, changes)
         put_vector(buffer, i, self.acting_row(physics), scale(-1.0, rate))
         row = self.rotor_rate_row(physics)
         put_vector(buffer, i, row, physics.frame.to_principal(physics, buffer, i, rate))
         # Once more from the wheels, so that the two do not drift apart.
-        self._put_rotor(physics, buffer, i, _sum(axes, p))
+        rotor = physics.frame.to_principal(physics, buffer, i, _sum(axes, p))
+        put_vector(buffer, i, ROTOR, rotor)
         act(physics, buffer, i, _NO_TORQUE)
-
-    def _put_rotor(self, physics, buffer, i, rotor):
-        put_vector(buffer, i, ROTOR, physics.frame.to_principal(physics, buffer, i, rotor))
 
     def book(self, physics, buffer, i, h):
         k = i + self.state_row(physics) * LANES
@@ -239,7 +236,8 @@ class Wheels(Driven):
             drawn = self.start[0] * (2.0 * u[n] - 1.0) if n < len(self.start) else 0.0
             buffer[k + n * LANES] = buffer[k + n * LANES] if placed else drawn
         axes = self.mounted_axes(physics, buffer, i)
-        self._put_rotor(physics, buffer, i, _sum(axes, self.momenta(physics, buffer, i)))
+        rotor = _sum(axes, self.momenta(physics, buffer, i))
+        put_vector(buffer, i, ROTOR, physics.frame.to_principal(physics, buffer, i, rotor))
 
     def present(self, physics, buffer, i):
         k = i + self.state_row(physics) * LANES
