@@ -116,7 +116,10 @@ def assemble(value: Any, default: Any, setting: Setting) -> Assembly:
     is_direct = not (spread or found) and type(effector) is Torque
     record = Direct(disturbance) if is_direct else effector.record(setting, line)
     if missing := missing_methods(type(record)):
-        raise ValueError(f"{type(record).__name__} must have the methods {missing}")
+        raise ValueError(
+            f"actuator must have a {type(record).__name__} with the methods {', '.join(missing)}, "
+            f"got {effector!r}"
+        )
     own_bounds, largest = effector.shown(setting), effector.largest(setting)
     # What the line shows are commands.
     ones = np.ones(record.shown_rows() - own_bounds.shape[1])

@@ -167,10 +167,10 @@ class Coils(Driven):
         B = to_body(then, self.field_in(physics, buffer, i, 0.5 * h))
         m = scale(self.dipole, (c[0], c[1], c[2]))
         torque = cross(self.mounted(physics, buffer, i, m), B)
+        put_vector(buffer, i, self.acting_row(physics), torque)
         act(physics, buffer, i, torque)
-        return torque
 
-    def settle(self, physics, buffer, i, h, dt):
+    def book(self, physics, buffer, i, h):
         k = i + self.state_row(physics) * LANES
         buffer[k + _ORBIT * LANES] = _wrapped(buffer[k + _ORBIT * LANES] + self.rate * h)
         buffer[k + _EARTH * LANES] = _wrapped(buffer[k + _EARTH * LANES] + self.earth * h)

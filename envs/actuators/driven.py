@@ -2,23 +2,30 @@
 
 import abc
 
+from rbgym.compiled.jit import inlined
 from rbgym.engine.actuation import Actuator
 from rbgym.engine.rows import LANES, put_vector, vector
 from rbgym.quaternion import add, scale
+
+_ZERO = (0.0, 0.0, 0.0)
 
 
 class Driven(Actuator):
     """Base of the records of effectors, whose first field is `line`, of `line.Line`.
 
     Own rows: the torque of a full command, 3, if it has limits; the effector's, its state first;
-    means of the period of what acts on the body, body axes, torque [N m] first; those of the
-    mounting; then what is shown: of the effector, the lag, the delay; what else the delay has.
+    what acts on the body in the step, body axes, torque [N m] first, and its means of the period;
+    those of the mounting; what is shown, of the effector, the lag and the delay; what else the
+    delay has.
     """
 
     @abc.abstractmethod
     def exert(self, physics, buffer, i, c, h):
-        """Act with the mean commands c, six numbers, in the step of h seconds that begins; returns
-        the torque on the body, body axes [N m]."""
+        """Act with the mean commands c, six numbers, in the step of h seconds that begins; write
+        what acts."""
+
+    def book(self, physics, buffer, i, h):
+        """Book the step of h seconds that was taken."""
 
     def effector_rows(self):
         """Number of rows of the effector; known while compiling."""
@@ -28,8 +35,8 @@ class Driven(Actuator):
         """Number of rows that the effector shows; known while compiling."""
         return 0
 
-    def applied_rows(self):
-        """Number of means; known while compiling."""
+    def acting_rows(self):
+        """Number of components of torque, and force, on the body; known while compiling."""
         return 3
 
     def ready(self, physics, buffer, i, placed, mass, u):
@@ -47,11 +54,14 @@ class Driven(Actuator):
     def state_row(self, physics):
         return self.effector_row(physics)
 
-    def applied_row(self, physics):
+    def acting_row(self, physics):
         return self.effector_row(physics) + self.effector_rows()
 
+    def applied_row(self, physics):
+        return self.acting_row(physics) + self.acting_rows()
+
     def mounting_row(self, physics):
-        return self.applied_row(physics) + self.applied_rows()
+        return self.applied_row(physics) + self.acting_rows()
 
     def shown_row(self, physics):
         return self.mounting_row(physics) + self.line.mounting.mounting_rows(self.channels())
@@ -65,7 +75,7 @@ class Driven(Actuator):
     def own_rows(self):
         line, count = self.line, self.channels()
         shown = self.effector_shows() + line.lag.lag_rows(count) + line.delay.delay_rows(count)
-        rows = self.applied_rows() + line.mounting.mounting_rows(count) + shown
+        rows = 2 * self.acting_rows() + line.mounting.mounting_rows(count) + shown
         return (3 if self.has_limits() else 0) + self.effector_rows() + rows
 
     def shown_rows(self):
@@ -75,8 +85,9 @@ class Driven(Actuator):
     # --- a period ---
 
     def hold(self, physics, buffer, i):
-        for n in range(self.applied_rows()):
-            buffer[i + (self.applied_row(physics) + n) * LANES] = 0.0
+        put_vector(buffer, i, self.applied_row(physics), _ZERO)
+        if self.acting_rows() > 3:
+            put_vector(buffer, i, self.applied_row(physics) + 3, _ZERO)
         self.line.delay.queue(physics, buffer, i)
 
     def arriving(self, physics, buffer, i, n, start, h, dt):
@@ -96,9 +107,14 @@ class Driven(Actuator):
             self.arriving(physics, buffer, i, 4, start, h, dt),
             self.arriving(physics, buffer, i, 5, start, h, dt),
         )
-        torque = self.exert(physics, buffer, i, c, h)
-        row = self.applied_row(physics)
-        put_vector(buffer, i, row, add(vector(buffer, i, row), scale(h / dt, torque)))
+        self.exert(physics, buffer, i, c, h)
+
+    def settle(self, physics, buffer, i, h, dt):
+        acting, mean = self.acting_row(physics), self.applied_row(physics)
+        _add(buffer, i, mean, h / dt, acting)
+        if self.acting_rows() > 3:
+            _add(buffer, i, mean + 3, h / dt, acting + 3)
+        self.book(physics, buffer, i, h)
 
     def mounted(self, physics, buffer, i, v):
         """A vector of the effector, in body axes, as it is really mounted."""
@@ -107,8 +123,14 @@ class Driven(Actuator):
     # --- an episode ---
 
     def begin(self, physics, buffer, i, placed, mass, u, v, w):
-        for row in range(self.applied_row(physics), self.own_row(physics) + self.own_rows()):
+        for row in range(self.acting_row(physics), self.own_row(physics) + self.own_rows()):
             buffer[i + row * LANES] = 0.0
         self.line.mounting.mount(physics, buffer, i, v, w)
         self.line.delay.set_delay(physics, buffer, i, self.line.mounting.delay_factor(w))
         self.ready(physics, buffer, i, placed, mass, u)
+
+
+@inlined
+def _add(buffer, i, mean, share, acting):
+    now = scale(share, vector(buffer, i, acting))
+    put_vector(buffer, i, mean, add(vector(buffer, i, mean), now))

@@ -26,9 +26,8 @@ from rbgym.quaternion import Array, add, dot, rotate, scale, times, to_world
 # Rows, from the first of the state on.
 POSITION, VELOCITY = 0, 3  # 3 each: of the centre of mass, world axes [m, m/s]
 _MASS = 6  # of the episode [kg]
-_ACTING = 7  # 3: force of the step, body axes [N]
-_BEFORE = 10  # 4: attitude at its start
-_ROWS = 14
+_BEFORE = 7  # 4: attitude at the start of the step
+_ROWS = 11
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class Forces(Effector):
         "position": Key(POSITION, 3, 0.0, -1e6, 1e6),
         "velocity": Key(VELOCITY, 3, 0.0, -1e4, 1e4),
     }
-    reported: ClassVar[Mapping[str, Key]] = {"applied_force": Key(_ROWS + 3, 3)}
+    reported: ClassVar[Mapping[str, Key]] = {"applied_force": Key(_ROWS + 9, 3)}
 
     def record(self, setting: Setting, line: Any) -> "BodyForces":
         return BodyForces(line, setting.scale * self.force, setting.body.mass)
@@ -80,7 +79,7 @@ class BodyForces(Driven):
     def effector_rows(self):
         return _ROWS
 
-    def applied_rows(self):
+    def acting_rows(self):
         return 6
 
     def exert(self, physics, buffer, i, c, h):
@@ -91,22 +90,21 @@ class BodyForces(Driven):
         torque = self.mounted(physics, buffer, i, torque)
         force = scale(self.force, (c[0], c[1], c[2]))
         force = self.mounted(physics, buffer, i, force)
-        put_vector(buffer, i, row + _ACTING, force)
+        put_vector(buffer, i, self.acting_row(physics), torque)
+        put_vector(buffer, i, self.acting_row(physics) + 3, force)
         act(physics, buffer, i, torque)
-        return torque
 
-    def settle(self, physics, buffer, i, h, dt):
+    def book(self, physics, buffer, i, h):
         row = self.state_row(physics)
-        force, mean = vector(buffer, i, row + _ACTING), self.applied_row(physics) + 3
-        put_vector(buffer, i, mean, add(vector(buffer, i, mean), scale(h / dt, force)))
         q_0, (q_1, _) = quaternion(buffer, i, row + _BEFORE), view(physics, buffer, i)
         w, x, y, z = q_0[0] + q_1[0], q_0[1] + q_1[1], q_0[2] + q_1[2], q_0[3] + q_1[3]
         size = 1.0 / math.sqrt(w * w + x * x + y * y + z * z)
         half_way = (size * w, size * x, size * y, size * z)
         failed = buffer[i + FAILED * LANES] > 0.0
         taken = 0.0 if failed else h
+        force = to_world(half_way, vector(buffer, i, self.acting_row(physics) + 3))
         v_0 = vector(buffer, i, row + VELOCITY)
-        pushed = scale(taken / buffer[i + (row + _MASS) * LANES], to_world(half_way, force))
+        pushed = scale(taken / buffer[i + (row + _MASS) * LANES], force)
         v_1 = add(v_0, pushed)
         p = add(vector(buffer, i, row + POSITION), scale(0.5 * taken, add(v_0, v_1)))
         put_vector(buffer, i, row + VELOCITY, v_1)

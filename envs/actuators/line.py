@@ -48,7 +48,7 @@ class Thrusters(Element):
 class Continuous(Record):
     """A command acts at its own strength for the whole period."""
 
-    def impulse(self, c, start, end, dt):
+    def integral(self, c, start, end, dt):
         """Integral of a command's signal over a part of its period of dt seconds."""
         return c * (end - start)
 
@@ -58,7 +58,7 @@ class Pulsed(Record):
 
     pulse: float
 
-    def impulse(self, c, start, end, dt):
+    def integral(self, c, start, end, dt):
         on = self.pulse * math.floor(abs(c) * dt / self.pulse + 0.5)
         length = max(min(on, end) - start, 0.0)
         return length if c > 0.0 else -length
@@ -112,7 +112,7 @@ class Instant(Record):
     def signal(self, physics, buffer, i, n, start, h, dt):
         actuator = physics.actuator
         c = buffer[i + (actuator.command_row(physics) + n) * LANES]
-        return actuator.line.pulses.impulse(c, start, start + h, dt) / h
+        return actuator.line.pulses.integral(c, start, start + h, dt) / h
 
 
 class Delayed(Record):
@@ -158,8 +158,8 @@ class Delayed(Record):
         k, count = i + (actuator.queue_row(physics) + n) * LANES, actuator.channels()
         older = buffer[k + int(ago) * count * LANES]
         newer = buffer[k + int(max(ago - 1.0, 0.0)) * count * LANES]
-        total = actuator.line.pulses.impulse(older, begin, min(begin + h, dt), dt)
-        total += actuator.line.pulses.impulse(newer, 0.0, max(begin + h - dt, 0.0), dt)
+        total = actuator.line.pulses.integral(older, begin, min(begin + h, dt), dt)
+        total += actuator.line.pulses.integral(newer, 0.0, max(begin + h - dt, 0.0), dt)
         return total / h
 
 

@@ -122,7 +122,6 @@ class ScalingForce(Driven):
     def exert(self, physics, buffer, i, c, h):
         buffer[i + (physics.memory_row() + FORCE) * LANES] = self.force * c[0]
         act(physics, buffer, i, _NO_TORQUE)
-        return _NO_TORQUE
 
     def more_energy(self, physics, buffer, i):
         m = i + physics.memory_row() * LANES

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from rbgym.engine.actuation import act
-from rbgym.engine.rows import vector
+from rbgym.engine.rows import put_vector, vector
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Setting
 from rbgym.quaternion import Array, times
@@ -37,5 +37,5 @@ class Torques(Driven):
     def exert(self, physics, buffer, i, c, h):
         torque = times(vector(buffer, i, self.own_row(physics)), (c[0], c[1], c[2]))
         torque = self.mounted(physics, buffer, i, torque)
+        put_vector(buffer, i, self.acting_row(physics), torque)
         act(physics, buffer, i, torque)
-        return torque

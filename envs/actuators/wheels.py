@@ -34,6 +34,7 @@ from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Key, Setting, State
 from rbgym.quaternion import Array, Vector, add, dot, scale
 
+_CHANGES = 4  # 4: rows of the torque on each wheel [N m], behind the momenta
 _NO_TORQUE = (0.0, 0.0, 0.0)
 
 
@@ -99,17 +100,12 @@ class ReactionWheels(Effector):
         return np.array(self.axes, dtype=float).T
 
     def record(self, setting: Setting, line: Any) -> "Wheels":
-        axes = tuple(map(tuple, np.array(self.axes).tolist()))
-        return Wheels(
-            line,
-            axes=axes + ((0.0, 0.0, 0.0),) * (4 - len(axes)),
-            start=(float(self.start * self.momentum),) * len(axes),
-            inertia=float(self.inertia),
-            torque=float(setting.scale * self.torque),
-            momentum=float(self.momentum),
-            viscous=float(self.viscous),
-            coulomb=float(self.coulomb),
-        )
+        count = self.matrix.shape[1]
+        axes = (*map(tuple, self.matrix.T.tolist()), *((0.0, 0.0, 0.0),) * (4 - count))
+        start = (float(self.start * self.momentum),) * count
+        motor = float(setting.scale * self.torque)
+        numbers = (float(getattr(self, name)) for name in Wheels._fields[4:])
+        return Wheels(line, axes, start, motor, *numbers)
 
     def shown(self, setting: Setting) -> Array:
         ones = np.ones(self.matrix.shape[1])
@@ -149,17 +145,18 @@ ReactionWheels.pyramid.__func__.__signature__ = inspect.Signature(
 
 
 class Wheels(Driven):
-    """The numbers of `ReactionWheels`: four axes, those of places that are empty zero; for each
-    wheel, the largest momentum at the start of an episode [kg m^2/s].
+    """Four places for wheels. axes: zero for an empty place. start: for each wheel, the largest
+    momentum at the start of an episode [kg m^2/s]. motor: largest torque, `torque_scale` included
+    [N m]. The others are those of `ReactionWheels`.
 
-    Rows: momenta; their changes [N m]; a wheel each.
+    Rows: momenta of four wheels, an empty place at rest; then _CHANGES.
     """
 
     line: Any
     axes: tuple[Vector, Vector, Vector, Vector]
     start: tuple[float, ...]
+    motor: float
     inertia: float
-    torque: float
     momentum: float
     viscous: float
     coulomb: float
@@ -168,7 +165,7 @@ class Wheels(Driven):
         return len(self.start)
 
     def effector_rows(self):
-        return 2 * len(self.start)
+        return 8
 
     def effector_shows(self):
         return len(self.start)
@@ -178,7 +175,7 @@ class Wheels(Driven):
 
     def change(self, axis, c, momentum, omega, h):
         """Torque on a wheel, motor and friction, in a step of h seconds."""
-        motor, inertia = -self.torque * c, self.inertia
+        motor, inertia = -self.motor * c, self.inertia
         before = momentum / inertia - dot(axis, omega)
         after = before + h * motor / inertia
         rub = self.coulomb + 0.5 * self.viscous * abs(before + after)
@@ -188,10 +185,8 @@ class Wheels(Driven):
         return (min(max(momentum + h * (motor + friction), -most), most) - momentum) / h
 
     def momenta(self, physics, buffer, i):
-        """Of four wheels; an empty place is at rest."""
         k = i + self.state_row(physics) * LANES
-        fourth = buffer[k + 3 * LANES] if len(self.start) > 3 else 0.0
-        return (buffer[k], buffer[k + LANES], buffer[k + 2 * LANES], fourth)
+        return (buffer[k], buffer[k + LANES], buffer[k + 2 * LANES], buffer[k + 3 * LANES])
 
     def mounted_axes(self, physics, buffer, i):
         x = self.axes
@@ -213,27 +208,23 @@ class Wheels(Driven):
             self.change(axes[2], c[2], p[2], omega, h),
             self.change(axes[3], c[3], p[3], omega, h),
         )
-        k = i + (self.state_row(physics) + len(self.start)) * LANES
-        buffer[k], buffer[k + LANES], buffer[k + 2 * LANES] = changes[0], changes[1], changes[2]
-        if len(self.start) > 3:
-            buffer[k + 3 * LANES] = changes[3]
+        k = i + (self.state_row(physics) + _CHANGES) * LANES
+        buffer[k], buffer[k + LANES] = changes[0], changes[1]
+        buffer[k + 2 * LANES], buffer[k + 3 * LANES] = changes[2], changes[3]
         rate = _sum(axes, changes)
+        put_vector(buffer, i, self.acting_row(physics), scale(-1.0, rate))
         row = self.rotor_rate_row(physics)
         put_vector(buffer, i, row, physics.frame.to_principal(physics, buffer, i, rate))
         # Once more from the wheels, so that the two do not drift apart.
-        self._put_rotor(physics, buffer, i, _sum(axes, p))
+        rotor = physics.frame.to_principal(physics, buffer, i, _sum(axes, p))
+        put_vector(buffer, i, ROTOR, rotor)
         act(physics, buffer, i, _NO_TORQUE)
-        return scale(-1.0, rate)
 
-    def _put_rotor(self, physics, buffer, i, rotor):
-        put_vector(buffer, i, ROTOR, physics.frame.to_principal(physics, buffer, i, rotor))
-
-    def settle(self, physics, buffer, i, h, dt):
-        count = len(self.start)
+    def book(self, physics, buffer, i, h):
         k = i + self.state_row(physics) * LANES
         taken = 0.0 if buffer[i + FAILED * LANES] > 0.0 else h
-        for n in range(count):
-            buffer[k + n * LANES] += taken * buffer[k + (count + n) * LANES]
+        for n in range(4):
+            buffer[k + n * LANES] += taken * buffer[k + (_CHANGES + n) * LANES]
 
     def more_energy(self, physics, buffer, i):
         p = self.momenta(physics, buffer, i)
@@ -241,11 +232,12 @@ class Wheels(Driven):
 
     def ready(self, physics, buffer, i, placed, mass, u):
         k = i + self.state_row(physics) * LANES
-        for n in range(len(self.start)):
-            drawn = self.start[n] * (2.0 * u[n] - 1.0)
+        for n in range(4):
+            drawn = self.start[0] * (2.0 * u[n] - 1.0) if n < len(self.start) else 0.0
             buffer[k + n * LANES] = buffer[k + n * LANES] if placed else drawn
         axes = self.mounted_axes(physics, buffer, i)
-        self._put_rotor(physics, buffer, i, _sum(axes, self.momenta(physics, buffer, i)))
+        rotor = _sum(axes, self.momenta(physics, buffer, i))
+        put_vector(buffer, i, ROTOR, physics.frame.to_principal(physics, buffer, i, rotor))
 
     def present(self, physics, buffer, i):
         k = i + self.state_row(physics) * LANES
