@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from rbgym.arguments import count, real
 from rbgym.envs.arguments import floats, hint
+from rbgym.envs.drawn import MODES, Drawn, checked_mode
 from rbgym.envs.episodes import Episodes, checked_seed
 from rbgym.envs.info import INVARIANTS, Info, Snapshot, VectorInfo
 from rbgym.envs.pages import filled
 from rbgym.envs.parts.goals import Target
 from rbgym.envs.parts.rewards import Weighted
-from rbgym.envs.render_modes import MODES, checked_mode, frame_rate
 from rbgym.envs.task import Task
 from rbgym.quaternion import Array
 
@@ -40,50 +40,13 @@ def _hold(episodes: Episodes, action: Any, shape: tuple[int, ...]) -> None:
     episodes.commands[...] = given
 
 
-class _Described:
+class _Described(Drawn):
     """What both kinds of environment tell about themselves."""
 
     task: ClassVar[Task]
-    metadata: dict[str, Any]
-    render_mode: str | None
     _episodes: Episodes
-    _viewer: Any = None
     # Of tasks whose observations name goals, and of no others: by it libraries know goal tasks.
     compute_reward: Callable[..., Any]
-
-    def _drawn(self) -> tuple[Any, ...] | None:
-        """Pictures of the lanes; or None, and a window shows them."""
-        if self.render_mode is None:
-            gym.logger.warn(
-                "render() draws nothing without a render_mode: give one to the env, "
-                'e.g. gym.make(id, render_mode="rgb_array")'
-            )
-            return None
-        if not self._episodes.begun:
-            raise gym.error.ResetNeeded("call reset() before render()")
-        if self._viewer is None:
-            # Not before something is drawn: whoever trains need not load it.
-            from rbgym.envs.rendering.viewer import Viewer
-
-            self._viewer = Viewer()
-        if self.render_mode == "human":
-            self._viewer.show(self, self.metadata["render_fps"])
-            return None
-        return self._viewer.frames(self)  # type: ignore[no-any-return]
-
-    def _modes(self, render_mode: str | None) -> None:
-        """Take the render mode, and tell the frame rate."""
-        self.render_mode = checked_mode(render_mode)
-        self.metadata = {**self.metadata, "render_fps": frame_rate(self.dt)}
-
-    def _forget(self, lanes: NDArray[np.intp]) -> None:
-        """Drop the paths that pictures show of episodes that are no more."""
-        if self._viewer is not None:
-            self._viewer.forget(lanes.tolist())
-
-    def _close_viewer(self) -> None:
-        if self._viewer is not None:
-            self._viewer.close()
 
     @property
     def episodes(self) -> Episodes:
@@ -177,7 +140,7 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         self.action_space = action_box(batch.channels)
         self._shape = (batch.channels,)
         self._episodes = Episodes(batch, setup, reuses=True)  # each number is taken out at once
-        self._modes(render_mode)
+        self._set_mode(render_mode, self.dt)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -224,7 +187,7 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
 
         Raises DependencyNotInstalled where pygame is missing, and ResetNeeded before a reset.
         """
-        frames = self._drawn()
+        frames = self._frames()
         return None if frames is None else frames[0]
 
     def close(self) -> None:
@@ -270,7 +233,7 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         self.action_space = batch_space(self.single_action_space, batch.size)
         self._shape = (batch.size, batch.channels)
         self._episodes = Episodes(batch, setup, resets_itself=mode is AutoresetMode.NEXT_STEP)
-        self._modes(render_mode)
+        self._set_mode(render_mode, self.dt)
 
     def reset(
         self,
@@ -343,7 +306,7 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
 
         Raises DependencyNotInstalled where pygame is missing, and ResetNeeded before a reset.
         """
-        return self._drawn()
+        return self._frames()
 
     def close_extras(self, **kwargs: Any) -> None:
         """Close the window, if there is one."""
