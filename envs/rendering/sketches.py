@@ -43,8 +43,8 @@ _WALL = 0.01 ** (1 / 9) - 1.1
 def scene_of(env: Any, lane: int = 0, trail: Trail | None = None) -> Scene:
     """What is to be seen of one lane of an env of rbgym, single or vector, wrapped or not.
 
-    trail: of this lane, for whoever draws from call to call; without it there is no trace. Changes
-    nothing in the env.
+    trail: of the pictures of this lane before; without it there is no trace. Changes nothing in the
+    env.
     """
     return next(scenes_of(env, {lane: trail or Trail()}))
 
@@ -138,8 +138,8 @@ def soft_wall(potential: SoftWall, instant: Instant) -> Iterable[Shape]:
 
 
 def asks_attitude(goal: Any) -> bool:
-    """Whether a goal has an attitude that one can be off."""
-    return not isinstance(goal, Rest | Spin)
+    """Whether one can be off a goal's attitude: what its `has_attitude` says, by default yes."""
+    return bool(getattr(goal, "has_attitude", not isinstance(goal, Rest | Spin)))
 
 
 def target(goal: Target, instant: Instant) -> Iterable[Shape]:
