@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from rbgym.arguments import count, real
 from rbgym.envs.arguments import hint
-from rbgym.envs.episodes import Episodes, Flags, Lanes
+from rbgym.envs.drawn import MODES, Drawn, checked_mode
+from rbgym.envs.episodes import Episodes, Flags
 from rbgym.envs.info import INVARIANTS, Info, Snapshot, VectorInfo
 from rbgym.envs.parts.rewards import Weighted
-from rbgym.envs.render_modes import MODES, checked_mode, frame_rate
 from rbgym.envs.reset import begin, checked_seed, lane_seeds, masked_lanes, place
 from rbgym.envs.task import Task
 from rbgym.quaternion import Array
@@ -23,15 +23,12 @@ from rbgym.quaternion import Array
 Observation = NDArray[np.floating[Any]]
 
 
-class _Described:
+class _Described(Drawn):
     """What both kinds of environment tell about themselves."""
 
     task: ClassVar[Task]
-    metadata: dict[str, Any]
-    render_mode: str | None
     _episodes: Episodes
     _shape: tuple[int, ...]  # of an action
-    _viewer: Any = None
     # Of tasks whose observations name goals, and of no others: by it libraries know goal tasks.
     compute_reward: Callable[..., Any]
 
@@ -44,10 +41,10 @@ class _Described:
         **how: bool,
     ) -> tuple[spaces.Space[Any], spaces.Box]:
         """Build the task for so many bodies; returns the spaces of one observation and action."""
-        self.render_mode = checked_mode(render_mode)
+        checked_mode(render_mode)
         batch, setup, box = self.task.build(size, max_episode_steps, **kwargs)
         self._episodes = Episodes(batch, setup, **how)
-        self.metadata = {**self.metadata, "render_fps": frame_rate(self.dt)}
+        self._set_mode(render_mode, self.dt)
         action = spaces.Box(-1.0, 1.0, (batch.channels,), np.float32)
         if self.task.split is None:
             return box, action
@@ -67,39 +64,6 @@ class _Described:
     def _presented(self, rows: Observation) -> Any:
         """What the user gets of the kernel's rows."""
         return self.task.split(rows) if self.task.split else rows
-
-    # --- pictures ---
-
-    def _drawn(self) -> tuple[Any, ...] | None:
-        """Pictures of the lanes; or None, and a window shows them."""
-        if self.render_mode is None:
-            gym.logger.warn(
-                "render() draws nothing without a render_mode: give one to the env, "
-                'e.g. gym.make(id, render_mode="rgb_array")'
-            )
-            return None
-        if not self._episodes.started:
-            raise gym.error.ResetNeeded("call reset() before render()")
-        if self._viewer is None:
-            # Not before something is drawn: training need not load it.
-            from rbgym.envs.rendering.viewer import Viewer
-
-            self._viewer = Viewer()
-        if self.render_mode == "human":
-            self._viewer.show(self, self.metadata["render_fps"])
-            return None
-        return self._viewer.frames(self)  # type: ignore[no-any-return]
-
-    def _forget(self, lanes: Lanes) -> None:
-        """Drop the paths that pictures show of episodes that are no more."""
-        if self._viewer is not None:
-            self._viewer.forget(lanes.tolist())
-
-    def _close_viewer(self) -> None:
-        if self._viewer is not None:
-            self._viewer.close()
-
-    # --- what it is made of ---
 
     @property
     def episodes(self) -> Episodes:
@@ -233,7 +197,7 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
 
         Raises DependencyNotInstalled where pygame is missing, and ResetNeeded before a reset.
         """
-        frames = self._drawn()
+        frames = self._frames()
         return None if frames is None else frames[0]
 
     def close(self) -> None:
@@ -346,7 +310,7 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
 
         Raises DependencyNotInstalled where pygame is missing, and ResetNeeded before a reset.
         """
-        return self._drawn()
+        return self._frames()
 
     def close_extras(self, **kwargs: Any) -> None:
         """Close the window, if there is one."""

@@ -25,7 +25,7 @@ from rbgym.engine.actuation import act
 from rbgym.engine.frames import view
 from rbgym.engine.rows import LANES, put_vector
 from rbgym.envs.actuators.driven import Driven
-from rbgym.envs.actuators.effector import Arrow, Effector, Key, Setting, State
+from rbgym.envs.actuators.effector import Effector, Key, Setting
 from rbgym.quaternion import Array, cos_sin, cross, dot, qmul, scale, sub, to_body
 
 EARTH_RADIUS = 6371.2e3  # m, of the reference sphere of the field
@@ -113,9 +113,9 @@ class MagneticCoils(Effector):
         field = f"{2e6 * self.field:.3g} microtesla"
         return f"| {first}-{first + 2} | magnetic field in body axes / ({field}) | +-1 |"
 
-    def arrows(self, state: State, strength: float) -> Iterable[Arrow]:
-        B = self.field_at(state["orbit_phase"], state["earth_phase"])
-        yield "magnetic field", 1e6 * B, "µT", 2e6 * self.field
+    def sketch(self, instant: Any) -> Iterable[Any]:
+        B = self.field_at(instant.state["orbit_phase"], instant.state["earth_phase"])
+        yield instant.arrow("magnetic field", 1e6 * B, "µT", 2e6 * self.field)
 
 
 class Coils(Driven):

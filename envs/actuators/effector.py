@@ -17,8 +17,6 @@ from rbgym.integrators import Integrator, get, names
 from rbgym.quaternion import Array
 
 Rows = Callable[[int, int], Array]  # so many rows of every body, from the given one on: (n, count)
-State = Mapping[str, Array]
-Arrow = tuple[str, Array, str, float]
 
 
 @dataclass(frozen=True)
@@ -147,7 +145,7 @@ class Effector(Element, abc.ABC):
     def rest(self, batch: Batch) -> None:
         """Give every body its state before its first episode, where that is not zero."""
 
-    # --- for the documentation page and for pictures; states are those of one body ---
+    # --- for the documentation page and for pictures ---
 
     def described(self, first: int) -> str:
         """Rows of the table of the observation for what it shows, from column `first` on."""
@@ -158,15 +156,7 @@ class Effector(Element, abc.ABC):
         """Axes of its rotors as columns, (3, rotors)."""
         return np.zeros((3, 0))
 
-    def rotor_speeds(self, state: State) -> Array:
-        """How fast its rotors turn against the body, as parts of the largest speed, (rotors,)."""
-        return np.zeros(0)
-
-    def arrows(self, state: State, strength: float) -> Iterable[Arrow]:
-        """Vectors to be drawn: name, components in world axes, their unit, the largest length.
-        state: with `info_keys`. strength: `torque_scale`."""
-        return ()
-
-    def notes(self, state: State) -> Iterable[str]:
-        """Lines of the caption."""
+    def sketch(self, instant: Any) -> Iterable[Any]:
+        """What it adds to a picture: shapes, most of which an `Instant` of rbgym.envs.rendering
+        makes, and lines of the caption."""
         return ()

@@ -20,7 +20,7 @@ from rbgym.engine.actuation import act
 from rbgym.engine.frames import view
 from rbgym.engine.rows import FAILED, LANES, put_quaternion, put_vector, quaternion, vector
 from rbgym.envs.actuators.driven import Driven
-from rbgym.envs.actuators.effector import Arrow, Effector, Key, Setting, State
+from rbgym.envs.actuators.effector import Effector, Key, Setting
 from rbgym.quaternion import Array, add, dot, rotate, scale, times, to_world
 
 # Rows, from the first of the state on.
@@ -54,13 +54,16 @@ class Forces(Effector):
     def largest(self, setting: Setting) -> Array:
         return setting.limits
 
-    def arrows(self, state: State, strength: float) -> Iterable[Arrow]:
-        force = rotate(state["quaternion"], state["applied_force"])
-        yield "force", force, "N", self.force * strength
-
-    def notes(self, state: State) -> Iterable[str]:
-        away, speed = (float(np.linalg.norm(state[name])) for name in self.keys)
+    def sketch(self, instant: Any) -> Iterable[Any]:
+        place, state = instant.body.position, instant.state
+        force = instant.info["applied_force"] * (instant.time > 0)
+        yield instant.vector("force", force, "N", self.force * instant.env.torque_scale)
+        away, speed = (float(np.linalg.norm(v)) for v in (place, state["velocity"]))
         yield f"{away:.2f} m from the dock at {speed:.2f} m/s"
+        # From where the station does not hide the dock.
+        x, y, z = rotate(state["target_quaternion"], np.array([1.0, 0.0, 0.0])).tolist()
+        seen_from = math.atan2(y, x) + math.radians(65.0), math.radians(20.0 if z > -0.3 else -20.0)
+        yield instant.framing(0.5 * place, 0.5 * away + 2.5 * instant.reach, seen_from)
 
 
 class BodyForces(Driven):

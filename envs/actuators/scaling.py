@@ -15,7 +15,7 @@ from rbgym.engine.actuation import act
 from rbgym.engine.batch import Batch
 from rbgym.engine.rows import J_INV, LANES, J, Physics, put_vector, vector
 from rbgym.envs.actuators.driven import Driven
-from rbgym.envs.actuators.effector import Effector, Key, Rows, Setting, State
+from rbgym.envs.actuators.effector import Effector, Key, Rows, Setting
 from rbgym.integrators import Integrator
 from rbgym.integrators.free_scale import FORCE, REFERENCE, SCALE, SCALING, FreeScale
 from rbgym.quaternion import Array
@@ -92,8 +92,8 @@ class Scaling(Effector):
             f"| {first + 1} | scale rate s' / ({self.rate:g} 1/s) | +-1 |"
         )
 
-    def notes(self, state: State) -> Iterable[str]:
-        yield f"size {float(state['scale']):.2f}"
+    def sketch(self, instant: Any) -> Iterable[Any]:
+        yield f"size {float(instant.state['scale']):.2f}"
 
 
 class ScalingForce(Driven):

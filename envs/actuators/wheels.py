@@ -31,7 +31,7 @@ from rbgym.engine.actuation import act
 from rbgym.engine.frames import view
 from rbgym.engine.rows import FAILED, LANES, ROTOR, put_vector
 from rbgym.envs.actuators.driven import Driven
-from rbgym.envs.actuators.effector import Effector, Key, Setting, State
+from rbgym.envs.actuators.effector import Effector, Key, Setting
 from rbgym.quaternion import Array, Vector, add, dot, scale
 
 _CHANGES = 4  # 4: rows of the torque on each wheel [N m], behind the momenta
@@ -127,12 +127,11 @@ class ReactionWheels(Effector):
         last = first + self.matrix.shape[1] - 1
         return f"| {first}-{last} | momentum of each wheel / its largest | +-1 |"
 
-    def rotor_speeds(self, state: State) -> Array:
-        speed = state["wheel_momentum"] / self.inertia - self.matrix.T @ state["angular_velocity"]
-        return np.asarray(speed * self.inertia / self.momentum)
-
-    def notes(self, state: State) -> Iterable[str]:
-        share = state["wheel_momentum"] / self.momentum
+    def sketch(self, instant: Any) -> Iterable[Any]:
+        share = instant.state["wheel_momentum"] / self.momentum
+        # Of their speed against the body.
+        carried = self.matrix.T @ instant.state["angular_velocity"] * self.inertia
+        yield from instant.wheels(self.matrix.T, share - carried / self.momentum)
         yield "wheels " + ", ".join(f"{100 * one:.0f}" for one in share) + " %"
 
 

@@ -107,8 +107,8 @@ def check_vector_env(
             if single_env is not None and per_lane_seeds:
                 case.check_against_single(env, single_env, exact)
             elif single_env is not None and (own or lanes == 1):  # with one generator for all
-                with _closed(make(1), own) as alone:
-                    case.check_against_single(alone, single_env, exact)
+                with _closed(make(1), own) as one:
+                    case.check_against_single(one, single_env, exact)
 
 
 @dataclass(frozen=True)
