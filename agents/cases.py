@@ -269,7 +269,7 @@ def _shows_quaternion(env: Any) -> bool:
     space = env.single_observation_space
     if env.unwrapped.task.split:
         return True
-    low, high = FORMS["quaternion"].low, FORMS["quaternion"].high
+    low, high = FORMS["quaternion"].bounds()
     return bool((space.low[:4] == low).all() and (space.high[:4] == high).all())
 
 

@@ -104,7 +104,7 @@ def _first(
         env.close()
     if not (isinstance(seen, gym.spaces.Box) and isinstance(done, gym.spaces.Box)):
         raise ValueError(f"env_id must be a task whose observations are a box, got {env_id!r}")
-    rates = len(FORMS[form].low)
+    rates = FORMS[form].width()
     variance = np.ones(seen.shape[0])
     variance[rates : rates + 3] = chosen["rates"] ** -2.0
     sizes = (seen.shape[0], *chosen["net_arch"], done.shape[0])

@@ -7,7 +7,7 @@ file, because numba's cache looks at no other (see rbgym.compiled.jit.compiled f
 import numpy as np
 
 from rbgym.compiled.jit import compiled, index, inlined
-from rbgym.layout import LANES
+from rbgym.engine.rows import LANES
 
 # Lanes of one network that are worked on together. A loop this long becomes vector instructions; a
 # shorter one is unrolled first, and stays scalar.

@@ -13,9 +13,9 @@ from rbgym.agents.forward import ACTIVATIONS
 from rbgym.agents.normalizer import Normalizer, frozen
 from rbgym.agents.stack import Stack
 from rbgym.arguments import count, real
+from rbgym.engine.rows import LANES
 from rbgym.envs.arguments import hint
-from rbgym.envs.episodes import checked_seed
-from rbgym.layout import LANES
+from rbgym.envs.reset import checked_seed
 
 Weights = NDArray[np.float32]
 Layer = tuple[Weights, Weights]

@@ -7,13 +7,14 @@ from numpy.typing import NDArray
 
 from rbgym.agents.network import joined
 from rbgym.agents.stack import Stack
-from rbgym.envs import layout
-from rbgym.layout import LANES
+from rbgym.engine.rows import LANES
+from rbgym.envs.kernels import Outputs
+from rbgym.envs.rows import ERROR, RATE_ERROR, STREAK
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-# Blocks of a range: their state, some 9 kB each, is to stay in a core's cache between steps.
+# Blocks of a range: their state, some 4 kB each, is to stay in a core's cache between steps.
 BLOCKS = 64
 # A range closes up when so much of it is left: copying blocks costs less than stepping them.
 _CLOSE_UP = 0.75
@@ -65,9 +66,8 @@ class _Range:
         self.actions = np.empty((n, self.course.episodes.batch.channels))
         self.rewards = np.empty(n)
         self.over, self.late = np.empty(n, np.bool_), np.empty(n, np.bool_)
-        # What `info` would need is asked of the kernel in its smallest form, and left there.
-        kept = np.empty((len(self.view), 3 * LANES))
-        self.outputs = self.observations, self.rewards, self.over, self.late, kept
+        nothing = np.empty((len(self.view), 0))  # of what `info` would need
+        self.outputs = Outputs(self.observations, self.rewards, self.over, self.late, nothing)
 
     def step(self) -> float:
         """One control period of all lanes; returns how many are at an end."""
@@ -97,15 +97,16 @@ class _Range:
             return
         course, where = self.course, self.lanes[done]
         course.lengths[where], course.returns[where] = steps, self.returns[done]
-        streak = self._row(layout.STREAK)[done]
+        streak = self._row(STREAK)[done]
         course.success[where] = streak >= course.episodes.setup.settled_steps
-        for n, row in enumerate((layout.ERROR, layout.RATE_ERROR)):
+        for n, row in enumerate((ERROR, RATE_ERROR)):
             course.errors[where, n] = self._row(row)[done]
         self.running &= ~done
         self._close_up()
 
     def _row(self, row: int) -> Array:
-        values: Array = self.view[:, row].reshape(-1)
+        first = self.course.episodes.rows.first_row()
+        values: Array = self.view[:, first + row].reshape(-1)
         return values
 
     def _close_up(self) -> None:

@@ -22,8 +22,8 @@ from rbgym.agents.network import Network
 from rbgym.agents.rollout_range import BLOCKS, Course, run
 from rbgym.agents.stack import Stack
 from rbgym.arguments import count
-from rbgym.envs.episodes import checked_seed
-from rbgym.layout import LANES
+from rbgym.engine.rows import LANES
+from rbgym.envs.reset import checked_seed
 
 Array = NDArray[np.float64]
 
@@ -126,15 +126,11 @@ def _several(networks: Any) -> list[Network]:
 
 
 def _refuse_what_does_not_fit(env: Any, network: Network) -> None:
-    setup = env.episodes.setup
-    hooks = {"observation": setup.observe, "reward": setup.reward,
-             "termination": setup.terminate, "disturbance": setup.disturb}  # fmt: skip
-    for name, hook in hooks.items():
-        if hook is not None:
-            raise ValueError(
-                f"{name} must be given by name in a rollout, got the callable {hook!r}: "
-                "drive the vector environment by Network.predict"
-            )
+    for name, hook in env.episodes.setup.hooks.items():
+        raise ValueError(
+            f"{name} must be given by name in a rollout, got the callable {hook!r}: "
+            "drive the vector environment by Network.predict"
+        )
     space = env.single_observation_space
     width, channels = gym.spaces.flatdim(space), env.single_action_space.shape[0]
     if (network.sizes[0], network.sizes[-1]) != (width, channels):

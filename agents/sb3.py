@@ -23,7 +23,7 @@ from stable_baselines3.common.vec_env.base_vec_env import (
 
 from rbgym.agents import lanes, sub_envs
 from rbgym.agents.cases import spec_of
-from rbgym.envs.episodes import checked_seed
+from rbgym.envs.reset import checked_seed
 
 
 class VectorEnvAdapter(VecEnv):

@@ -17,9 +17,8 @@ from rbgym.agents.comparison import Contender
 from rbgym.agents.run_folder import replacing
 from rbgym.agents.terminal import bar
 from rbgym.agents.video_files import FORMATS, Frame, possible_rate, require_writer, write
-from rbgym.envs.rendering import Scene, scene_of
+from rbgym.envs.rendering import Scene, Trail, scene_of
 from rbgym.envs.rendering.canvas import load_pygame
-from rbgym.envs.rendering.trail import Trail
 
 _LONGEST, _SHORTEST = 30.0, 8.0  # of a whole episode on film [s], by playing it faster or slower
 _RATE = 30.0  # frames per second that need not be exceeded

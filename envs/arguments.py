@@ -1,4 +1,4 @@
-"""Arguments that every task takes, checked: a ValueError names the argument and what is allowed."""
+"""What every check of an argument uses: a ValueError names the argument and what is allowed."""
 
 import difflib
 import inspect
@@ -7,31 +7,26 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
-from gymnasium import spaces
-from numpy.typing import ArrayLike
 
-from rbgym.arguments import count, is_number, real
-from rbgym.body import RigidBody
-from rbgym.engine.batch import Batch
-from rbgym.quaternion import Array
+from rbgym.arguments import number, real
+from rbgym.quaternion import Array, Vector
 
 T = TypeVar("T")
-
-
-def named(argument: str, value: Any, names: Iterable[str]) -> None:
-    """Refuse what is neither callable nor one of the names."""
-    known = list(names)
-    if callable(value) or (isinstance(value, str) and value in known):
-        return
-    raise ValueError(
-        f"{argument} must be one of {known} or a callable, got {value!r}{hint(value, known)}"
-    )
 
 
 def hint(value: Any, known: Iterable[str]) -> str:
     """A name that may have been meant."""
     near = difflib.get_close_matches(str(value), list(known), n=1, cutoff=0.4)
     return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def named(argument: str, value: Any, names: Iterable[str], or_else: str = "") -> None:
+    """Refuse what is none of the names; or_else: what is allowed besides, for the message."""
+    known = list(names)
+    if not isinstance(value, str) or value not in known:
+        raise ValueError(
+            f"{argument} must be one of {known}{or_else}, got {value!r}{hint(value, known)}"
+        )
 
 
 def keys(argument: str, value: Any, known: Collection[str]) -> dict[str, Any]:
@@ -57,26 +52,12 @@ def made(argument: str, kind: Callable[..., T], value: Any) -> T:
     return kind(**given)
 
 
-def body_or(value: RigidBody | Mapping[str, Any] | None, default: RigidBody) -> RigidBody:
-    """The body, or that with the arguments in a mapping, or the default for None."""
-    if value is None:
-        return default
-    if isinstance(value, Mapping):
-        return made("body", RigidBody, value)
-    if not isinstance(value, RigidBody):
-        raise ValueError(f"body must be a rbgym.RigidBody or a dict that makes one, got {value!r}")
-    return value
-
-
-def upright_moment(body: RigidBody, gravity: float) -> float:
-    """Moment of the weight [N m] of a body that lies down, its centre of mass on the z axis."""
-    x, y, z = body.center_of_mass
-    if x != 0 or y != 0 or not z > 0:
-        raise ValueError(
-            "body must have its center_of_mass at (0, 0, z > 0), or mgl must be given, "
-            f"got {body.center_of_mass.tolist()}"
-        )
-    return body.gravity_moment(gravity)
+def in_range(argument: str, value: Any, low: float, high: float) -> float:
+    """The number, or ValueError if it is none in [low, high]."""
+    found = number(value)
+    if not low <= found <= high:
+        raise ValueError(f"{argument} must be in [{low:g}, {high:g}], got {value!r}")
+    return found
 
 
 def floats(argument: str, value: Any) -> Array:
@@ -84,40 +65,13 @@ def floats(argument: str, value: Any) -> Array:
     return real(argument, value, "numbers")
 
 
-def horizon(max_episode_steps: int | None) -> float:
-    """Number of steps after which an episode is truncated; None and -1 stand for no limit."""
-    if max_episode_steps is None or (is_number(max_episode_steps) and max_episode_steps == -1):
-        return math.inf
-    return float(count("max_episode_steps", max_episode_steps))
-
-
-def torque_limits(value: ArrayLike | None, default: Array) -> Array:
-    """Torque [N m] of a full command about each body axis, (3,), or the default for None."""
-    if value is None:
-        return default
-    limits = floats("torque_limit", value)
-    if limits.shape not in ((), (3,)) or not np.all(np.isfinite(limits) & (limits >= 0)):
-        raise ValueError(f"torque_limit must be non-negative, () or (3,), got {value!r}")
-    return np.broadcast_to(limits, (3,)).copy()
-
-
-def sample_state(batch: Batch) -> dict[str, Array]:
-    """A state to try hooks on: that of the bodies before their first episode."""
-    n = batch.size
-    return {
-        **batch.measure(),
-        "time": np.zeros(n),
-        "target_quaternion": np.tile([1.0, 0.0, 0.0, 0.0], (n, 1)),
-        "target_angular_velocity": np.zeros((n, 3)),
-    }
-
-
-def unbounded(observation: Any, state: dict[str, Array]) -> spaces.Box:
-    """The space of a Python observation hook, tried on the state as it stands."""
-    n = len(state["time"])
-    sample = real("observation", observation(state), f"a function that returns numbers ({n}, k)")
-    if sample.ndim != 2 or len(sample) != n:
-        raise ValueError(f"observation must return shape ({n}, k), got {sample.shape}")
-    if not np.isfinite(sample).all():
-        raise ValueError(f"observation must return finite values, got {sample!r}")
-    return spaces.Box(-math.inf, math.inf, sample.shape[1:], np.float32)
+def triple(argument: str, value: Any, *, unit: bool = False) -> Vector:
+    """Three finite floats, of unit length if that is asked for, or ValueError."""
+    array = floats(argument, value)
+    good = array.shape == (3,) and np.isfinite(array).all()
+    if not good or (unit and not (abs(array).max() <= 2 and abs(math.hypot(*array) - 1) <= 1e-9)):
+        raise ValueError(
+            f"{argument} must be a {'unit' if unit else 'finite'} vector (3,), got {value!r}"
+        )
+    x, y, z = array.tolist()
+    return (x, y, z)

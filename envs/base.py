@@ -11,85 +11,64 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from rbgym.arguments import count, real
-from rbgym.envs.arguments import floats, hint
-from rbgym.envs.episodes import Episodes, checked_seed
-from rbgym.envs.info import LazyInfo, SingleInfo, VectorInfo
-from rbgym.envs.pages import filled
-from rbgym.envs.parts.goals import Target
+from rbgym.envs.arguments import hint
+from rbgym.envs.drawn import MODES, Drawn, checked_mode
+from rbgym.envs.episodes import Episodes, Flags
+from rbgym.envs.info import INVARIANTS, Info, Snapshot, VectorInfo
 from rbgym.envs.parts.rewards import Weighted
-from rbgym.envs.render_modes import MODES, checked_mode, frame_rate
-from rbgym.envs.snapshot import Snapshot
+from rbgym.envs.reset import begin, checked_seed, lane_seeds, masked_lanes, place
 from rbgym.envs.task import Task
 from rbgym.quaternion import Array
 
 Observation = NDArray[np.floating[Any]]
-Flags = NDArray[np.bool_]
 
 
-def action_box(channels: int) -> spaces.Box:
-    """Commands in [-1, 1], one for each channel of the actuator."""
-    return spaces.Box(-1.0, 1.0, (channels,), np.float32)
-
-
-def _hold(episodes: Episodes, action: Any, shape: tuple[int, ...]) -> None:
-    """Take the action as the commands of the next step, or raise ValueError."""
-    given = action if type(action) is np.ndarray else real("action", action)
-    if given.shape != shape or given.dtype.kind not in "fiu":
-        raise ValueError(
-            f"action must be numbers of shape {shape}, got {given.dtype} of shape {given.shape}"
-        )
-    episodes.commands[...] = given
-
-
-class _Described:
+class _Described(Drawn):
     """What both kinds of environment tell about themselves."""
 
     task: ClassVar[Task]
-    metadata: dict[str, Any]
-    render_mode: str | None
     _episodes: Episodes
-    _viewer: Any = None
+    _shape: tuple[int, ...]  # of an action
     # Of tasks whose observations name goals, and of no others: by it libraries know goal tasks.
     compute_reward: Callable[..., Any]
 
-    def _drawn(self) -> tuple[Any, ...] | None:
-        """Pictures of the lanes; or None, and a window shows them."""
-        if self.render_mode is None:
-            gym.logger.warn(
-                "render() draws nothing without a render_mode: give one to the env, "
-                'e.g. gym.make(id, render_mode="rgb_array")'
+    def _make(
+        self,
+        size: int,
+        max_episode_steps: int | None,
+        render_mode: str | None,
+        kwargs: dict[str, Any],
+        **how: bool,
+    ) -> tuple[spaces.Space[Any], spaces.Box]:
+        """Build the task for so many bodies; returns the spaces of one observation and action."""
+        checked_mode(render_mode)
+        batch, setup, box = self.task.build(size, max_episode_steps, **kwargs)
+        self._episodes = Episodes(batch, setup, **how)
+        self._set_mode(render_mode, self.dt)
+        action = spaces.Box(-1.0, 1.0, (batch.channels,), np.float32)
+        if self.task.split is None:
+            return box, action
+        low, high = self.task.split(box.low), self.task.split(box.high)
+        return spaces.Dict({name: spaces.Box(low[name], high[name]) for name in low}), action
+
+    def _hold(self, action: Any) -> None:
+        """Take the action as the commands of the next step, or raise ValueError."""
+        given = action if type(action) is np.ndarray else real("action", action)
+        if given.shape != self._shape or given.dtype.kind not in "fiu":
+            raise ValueError(
+                f"action must be numbers of shape {self._shape}, got {given.dtype} of shape "
+                f"{given.shape}"
             )
-            return None
-        if not self._episodes.begun:
-            raise gym.error.ResetNeeded("call reset() before render()")
-        if self._viewer is None:
-            # Not before something is drawn: whoever trains need not load it.
-            from rbgym.envs.rendering.viewer import Viewer
+        self._episodes.commands[...] = given
 
-            self._viewer = Viewer()
-        if self.render_mode == "human":
-            self._viewer.show(self, self.metadata["render_fps"])
-            return None
-        return self._viewer.frames(self)  # type: ignore[no-any-return]
-
-    def _modes(self, render_mode: str | None) -> None:
-        """Take the render mode, and tell the frame rate."""
-        self.render_mode = checked_mode(render_mode)
-        self.metadata = {**self.metadata, "render_fps": frame_rate(self.dt)}
-
-    def _forget(self, lanes: NDArray[np.intp]) -> None:
-        """Drop the paths that pictures show of episodes that are no more."""
-        if self._viewer is not None:
-            self._viewer.forget(lanes.tolist())
-
-    def _close_viewer(self) -> None:
-        if self._viewer is not None:
-            self._viewer.close()
+    def _presented(self, rows: Observation) -> Any:
+        """What the user gets of the kernel's rows."""
+        return self.task.split(rows) if self.task.split else rows
 
     @property
     def episodes(self) -> Episodes:
-        """The bodies with their clocks and outcomes, for who drives the kernels without `step`, as
-        rbgym.agents.rollout does."""
+        """The bodies with their clocks and outcomes, for those that drive the kernels without
+        `step`, as rollouts do."""
         return self._episodes
 
     @property
@@ -106,10 +85,6 @@ class _Described:
     def is_sparse(self) -> bool:
         """Whether the reward is other than the dense one."""
         return isinstance(self._episodes.setup.parts.reward, Weighted)
-
-    def _presented(self, rows: Observation) -> Any:
-        """What the user gets of the kernel's rows."""
-        return self.task.split(rows) if self.task.split else rows
 
     @property
     def integrator(self) -> str:
@@ -162,7 +137,7 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if "task" in cls.__dict__ and cls.__doc__:
-            cls.__doc__ = filled(cls.__doc__, cls.task)
+            cls.__doc__ = cls.task.page(cls.__doc__)
 
     def __init__(
         self,
@@ -171,14 +146,11 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         render_mode: str | None = None,
         **kwargs: Any,
     ) -> None:
-        checked_mode(render_mode)
-        batch, setup, box = self.task.build(1, max_episode_steps, **kwargs)
-        split = self.task.split_space
-        self.observation_space = split(box) if split else box
-        self.action_space = action_box(batch.channels)
-        self._shape = (batch.channels,)
-        self._episodes = Episodes(batch, setup, reuses=True)  # each number is taken out at once
-        self._modes(render_mode)
+        # Each number of a step is taken out at once.
+        self.observation_space, self.action_space = self._make(
+            1, max_episode_steps, render_mode, kwargs, reuses=True
+        )
+        self._shape = self.action_space.shape
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -191,25 +163,25 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         if seed is not None:
             seed = checked_seed(seed)
         episodes, lanes = self._episodes, np.zeros(1, np.intp)
-        placed = _place(episodes, lanes, options)
+        placed = place(episodes, lanes, options)
         super().reset(seed=seed)
-        if seed is None and not episodes.begun:
+        if seed is None and not episodes.started:
             seed = int(self.np_random.integers(2**63))
         out = np.empty((1, episodes.setup.width), dtype=np.float32)
-        _begin(episodes, lanes, [seed], out, drawn=not placed)
+        begin(episodes, lanes, [seed], out, drawn=not placed)
         self._forget(lanes)
         if self.render_mode == "human":
             self.render()
-        return self._presented(out[0]), LazyInfo(SingleInfo(episodes.snapshot()))
+        return self._presented(out[0]), Info(episodes.snapshot())
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Hold the commands of `action` for one control period."""
         episodes = self._episodes
         if not episodes.ready:
             raise gym.error.ResetNeeded(episodes.lack())
-        _hold(episodes, action, self._shape)
+        self._hold(action)
         observations, rewards, terminated, truncated, snapshot = episodes.step()
-        info = LazyInfo(SingleInfo(snapshot))
+        info = Info(snapshot)
         seen, reward = observations[0], rewards.item()
         if self.task.split:
             seen = self._presented(seen)
@@ -225,7 +197,7 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
 
         Raises DependencyNotInstalled where pygame is missing, and ResetNeeded before a reset.
         """
-        frames = self._drawn()
+        frames = self._frames()
         return None if frames is None else frames[0]
 
     def close(self) -> None:
@@ -234,8 +206,8 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
 
     def invariants(self) -> dict[str, Any]:
         """energy [J], angular_momentum (3,) [kg m^2/s, world] and quaternion_norm, now."""
-        info = LazyInfo(SingleInfo(self._episodes.snapshot()))
-        return {k: info[k] for k in ("energy", "angular_momentum", "quaternion_norm")}
+        info = Info(self._episodes.snapshot())
+        return {name: info[name] for name in INVARIANTS}
 
     @property
     def state(self) -> dict[str, Any]:
@@ -258,20 +230,16 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         render_mode: str | None = None,
         **kwargs: Any,
     ) -> None:
-        checked_mode(render_mode)
         size, mode = count("num_envs", num_envs), _mode(autoreset_mode)
-        batch, setup, box = self.task.build(size, max_episode_steps, **kwargs)
-        split = self.task.split_space
-        space = split(box) if split else box
         self.metadata = {"render_modes": list(MODES), "autoreset_mode": mode}
-        self.num_envs, self.autoreset_mode = batch.size, mode
-        self.single_observation_space = space
-        self.single_action_space = action_box(batch.channels)
-        self.observation_space = batch_space(space, batch.size)
-        self.action_space = batch_space(self.single_action_space, batch.size)
-        self._shape = (batch.size, batch.channels)
-        self._episodes = Episodes(batch, setup, resets_itself=mode is AutoresetMode.NEXT_STEP)
-        self._modes(render_mode)
+        self.num_envs, self.autoreset_mode = size, mode
+        resets_itself = mode is AutoresetMode.NEXT_STEP
+        self.single_observation_space, self.single_action_space = self._make(
+            size, max_episode_steps, render_mode, kwargs, resets_itself=resets_itself
+        )
+        self.observation_space = batch_space(self.single_observation_space, size)
+        self.action_space = batch_space(self.single_action_space, size)
+        self._shape = (size, *self.single_action_space.shape)
 
     def reset(
         self,
@@ -286,27 +254,26 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         "target_quaternion": (4,) or (n, 4), default the identity.
         """
         n, episodes = self.num_envs, self._episodes
-        lanes = _masked_lanes(options, n)
-        seeds = _lane_seeds(seed, n)
+        lanes, seeds = masked_lanes(options, n), lane_seeds(seed, n)
         if len(lanes) < n and not episodes.ready:
             raise gym.error.ResetNeeded(
                 "lanes outside reset_mask were never reset, or their last step was interrupted"
             )
-        placed = _place(episodes, lanes, options)
+        placed = place(episodes, lanes, options)
         super().reset(seed=seeds[0])
-        if None in seeds and not episodes.begun:
+        if None in seeds and not episodes.started:
             first = int(self.np_random.integers(2**63))
             seeds = [first + i if s is None else s for i, s in enumerate(seeds)]
         out = np.empty((n, episodes.setup.width), dtype=np.float32)
         if len(lanes) < n:
             out[:] = episodes.observations()
-        _begin(episodes, lanes, [seeds[i] for i in lanes], out, drawn=not placed)
+        begin(episodes, lanes, [seeds[i] for i in lanes], out, drawn=not placed)
         self._forget(lanes)
         mask = np.zeros(n, dtype=bool)
         mask[lanes] = True
         if self.render_mode == "human":
             self.render()
-        return self._presented(out), LazyInfo(VectorInfo(episodes.snapshot(), mask))
+        return self._presented(out), VectorInfo(episodes.snapshot(), mask)
 
     def step(self, actions: Any) -> tuple[Observation, Array, Flags, Flags, dict[str, Any]]:
         """Hold the commands of `actions` (n, channels) for one control period."""
@@ -318,7 +285,7 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
                 f"lane {int(np.argmax(episodes.done))} has ended: reset it with "
                 'reset(options={"reset_mask": mask}) before the next step'
             )
-        _hold(episodes, actions, self._shape)
+        self._hold(actions)
         observations, rewards, terminated, truncated, snapshot = episodes.step()
         if self.task.split:
             seen = self._presented(observations)
@@ -331,9 +298,8 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
             episodes.restart(np.flatnonzero(ended), observations)
             snapshot = episodes.snapshot()
         episodes.ready = True
-        info = LazyInfo(VectorInfo(snapshot))
-        if final:
-            info.update(final)
+        info = VectorInfo(snapshot)
+        info.update(final)
         if self.render_mode == "human":
             self.render()
         return self._presented(observations), rewards, terminated, truncated, info
@@ -344,7 +310,7 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
 
         Raises DependencyNotInstalled where pygame is missing, and ResetNeeded before a reset.
         """
-        return self._drawn()
+        return self._frames()
 
     def close_extras(self, **kwargs: Any) -> None:
         """Close the window, if there is one."""
@@ -359,7 +325,7 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
     def invariants(self) -> dict[str, Array]:
         """energy (n,), angular_momentum (n, 3) and quaternion_norm (n,), now."""
         snapshot = self._episodes.snapshot()
-        return {k: snapshot[k] for k in ("energy", "angular_momentum", "quaternion_norm")}
+        return {name: snapshot[name] for name in INVARIANTS}
 
 
 def final_entries(mask: Flags, observations: Any, snapshot: Snapshot) -> dict[str, Any]:
@@ -374,7 +340,7 @@ def final_entries(mask: Flags, observations: Any, snapshot: Snapshot) -> dict[st
     return {
         "final_obs": final_obs,
         "_final_obs": mask.copy(),
-        "final_info": LazyInfo(VectorInfo(snapshot, mask.copy())),
+        "final_info": VectorInfo(snapshot, mask.copy()),
         "_final_info": mask.copy(),
     }
 
@@ -384,103 +350,6 @@ def _mode(value: AutoresetMode | str) -> AutoresetMode:
     if isinstance(value, AutoresetMode) or (isinstance(value, str) and value in known):
         return AutoresetMode(value)
     raise ValueError(f"autoreset_mode must be one of {known}, got {value!r}{hint(value, known)}")
-
-
-def _option(options: Any, name: str) -> Any:
-    """The option of that name, None if there is none; ValueError unless they are a dict."""
-    if options is not None and not isinstance(options, dict):
-        raise ValueError(f"options must be a dict or None, got {options!r}")
-    return (options or {}).get(name)
-
-
-def _place(episodes: Episodes, lanes: NDArray[np.intp], options: dict[str, Any] | None) -> bool:
-    """Put bodies where options["state"] says; returns whether it says anything."""
-    state = _option(options, "state")
-    if state is None:
-        return False
-    wanted, effector = {"quaternion", "angular_velocity"}, episodes.setup.actuator.effector
-    aims = {"target_quaternion"} if isinstance(episodes.setup.parts.goal, Target) else set()
-    may = aims | set(effector.state_keys())
-    known = {"target_quaternion", *may}
-    if not isinstance(state, dict) or set(state) - known != wanted:
-        raise ValueError(
-            f'options["state"] must have the keys {sorted(wanted)}, and may have '
-            f"{sorted(may)}, got {state!r}"
-        )
-    if "target_quaternion" in state and not aims:
-        raise ValueError(
-            'options["state"] must have no target_quaternion, as the task has no target, '
-            f"got {state['target_quaternion']!r}"
-        )
-    start = {}
-    whole = {"target_quaternion": (1.0, 0.0, 0.0, 0.0), **state}
-    for name, width in (("quaternion", 4), ("angular_velocity", 3), ("target_quaternion", 4)):
-        value = floats(f'options["state"]["{name}"]', whole[name])
-        start[name] = value[lanes] if value.shape == (episodes.size, width) else value
-    episodes.place(lanes, **start, beyond=_beyond(episodes, lanes, state))
-    return True
-
-
-def _beyond(episodes: Episodes, lanes: NDArray[np.intp], state: dict[str, Any]) -> Array:
-    """The rows of what moves beside the attitude, (lanes, 6)."""
-    effector = episodes.setup.actuator.effector
-    rows = np.tile(effector.resting(), (len(lanes), 1))
-    state = effector.completed(state)
-    for name, (first, width, _, low, high) in effector.state_keys().items():
-        if name not in state:
-            continue
-        label = f'options["state"]["{name}"]'
-        value, one = floats(label, state[name]), () if width == 1 else (width,)
-        value = value[lanes] if value.shape == (episodes.size, *one) else value
-        if value.shape not in (one, (len(lanes), *one)) or not np.isfinite(value).all():
-            raise ValueError(
-                f"{label} must be finite, of shape {one} or {(len(lanes), *one)}, "
-                f"got {state[name]!r}"
-            )
-        if ((value < low) | (value > high)).any():
-            raise ValueError(f"{label} must be within [{low:g}, {high:g}], got {state[name]!r}")
-        rows[:, first : first + width] = value[..., None] if width == 1 else value
-    return rows
-
-
-def _begin(
-    episodes: Episodes,
-    lanes: NDArray[np.intp],
-    seeds: list[int | None],
-    out: Observation,
-    *,
-    drawn: bool,
-) -> None:
-    """Begin episodes; a None goes on with the seed that the lane has."""
-    given = [k for k, seed in enumerate(seeds) if seed is not None]
-    if given:
-        episodes.seed(np.array([seeds[k] for k in given], dtype=np.uint64), lanes[given])
-    episodes.restart(lanes, out, drawn=drawn)
-
-
-def _masked_lanes(options: dict[str, Any] | None, size: int) -> NDArray[np.intp]:
-    mask = _option(options, "reset_mask")
-    if mask is None:
-        return np.arange(size)
-    if not isinstance(mask, np.ndarray) or mask.dtype != bool or mask.shape != (size,):
-        raise ValueError(
-            f'options["reset_mask"] must be a bool array of shape ({size},), got {mask!r}'
-        )
-    if not mask.any():
-        raise ValueError('options["reset_mask"] must name at least one lane, got none')
-    return np.flatnonzero(mask)
-
-
-def _lane_seeds(seed: Any, size: int) -> list[int | None]:
-    if seed is None:
-        return [None] * size
-    many = isinstance(seed, Sequence) and not isinstance(seed, str | bytes | bytearray)
-    if many or (isinstance(seed, np.ndarray) and seed.ndim > 0):
-        if len(seed) != size:
-            raise ValueError(f"seed must have one entry for each of {size} lanes, got {len(seed)}")
-        return [None if s is None else checked_seed(s) for s in seed]
-    first = checked_seed(seed)
-    return [checked_seed(first + i) for i in range(size)]
 
 
 def vectorised(single: type[AttitudeEnv]) -> type[AttitudeVectorEnv]:

@@ -1,85 +1,50 @@
-"""A task, declared; and what is built of the declaration."""
+"""A task, declared; and the page that says in words what its parts are."""
 
-import inspect
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
-import numpy as np
 from gymnasium import spaces
 from numpy.typing import ArrayLike
 
 from rbgym import integrators
-from rbgym.arguments import count, flag, positive, quietly
+from rbgym.arguments import positive
 from rbgym.body import RigidBody
 from rbgym.engine.batch import Batch
-from rbgym.envs import options
-from rbgym.envs.actuators import (
-    Actuator,
-    Setting,
-    Torque,
-    at_rest,
-    chosen,
-    refuse_unused,
-    scheme_for,
-    state_beyond,
-)
-from rbgym.envs.arguments import (
-    body_or,
-    hint,
-    horizon,
-    named,
-    sample_state,
-    torque_limits,
-    unbounded,
-    upright_moment,
-)
-from rbgym.envs.bounds import rate_bounds
-from rbgym.envs.episodes import Setup, checked_hook
-from rbgym.envs.kernels import Parts
-from rbgym.envs.parts.endings import Docked, Ends, Settled
-from rbgym.envs.parts.goals import Axis, Rest, Spin, Target
-from rbgym.envs.parts.observations import FORMS, Nothing, Shown
-from rbgym.envs.parts.references import Still
-from rbgym.envs.parts.rewards import Approach, Closeness
-from rbgym.envs.parts.starts import Adrift, Spun, Tilted, Turned
-from rbgym.envs.parts.tallies import Nothing as NoTally
-from rbgym.potentials import (
-    CircularOrbit,
-    HeavyTop,
-    NoPotential,
-    Potential,
-    SoftWall,
-    parameters,
-)
-from rbgym.quaternion import Array
+from rbgym.envs.actuators import Torque
+from rbgym.envs.actuators.effector import Effector
+from rbgym.envs.arguments import hint, named
+from rbgym.envs.building import Arguments, Building
+from rbgym.envs.episodes import Setup
+from rbgym.envs.parts.endings import Docked, Ending, Never, NoTally, Settled, Success, Tally
+from rbgym.envs.parts.goals import Goal, Reference, Still
+from rbgym.envs.parts.observations import Form, More, NoMore, TargetRate
+from rbgym.envs.parts.rewards import Shape
+from rbgym.envs.parts.starts import Start
+from rbgym.envs.parts.uncertainty import Perfect, Sensor
+from rbgym.potentials import Potential
 
 GRAVITY = 9.81  # m/s^2
-_SHORTEST = 1e-100  # s; of a step whose reciprocal, squared, is to be a float
-_PULL = 1.5  # N m, a little over the largest towards a soft wall; the wall itself turns bodies back
-
-Goal = Axis | Target | Rest | Spin
-Start = Tilted | Turned | Adrift | Spun
 
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """What defines a task; every entry but the goal can be overridden by an argument of the env.
+    """What defines a task. Most of it can be overridden by an argument of the env.
 
     body: makes the rigid body. gravity: the body hangs on or stands upon its reference point, and
     has weight. torque: torque of a full command about each body axis [N m], from body and weight
     moment. actuator: what makes torque of an action, see rbgym.envs.actuators. potential: where it
-    is not gravity. start: see rbgym.envs.parts.starts; ranges: of its fields that are no angles and
-    no rates. goal, success: what to reach; success needs the attitude within `angle` [rad] and the
+    is not gravity. start: see rbgym.envs.parts.starts; ranges: of its fields, where they are not
+    its own. goal, success: what to reach; success needs the attitude within `angle` [rad] and the
     rates within `rate` [rad/s] of it for `settled_steps` steps, and where there is a dock, the
     distance [m] and speed [m/s] that `docked` names.
     rate_limit [rad/s] and lowest (cosine of the largest tilt): beyond them the episode ends.
-    ends: what else ends it, made of those two. tally: what is counted. shape: of the dense reward.
-    reference: makes the target's motion, given dt. more: what is
-    shown beside attitude and rates. form: of the attitude, where it cannot be chosen. split and
-    split_space: rows of observations, and their box, as a dict. difficulty: arguments that "easy"
-    and "hard" stand for. categories: starts of the test set, as `initial`, by name.
+    ends: what else ends it. tally: what is counted. shape: of the dense reward. sensor: what is
+    measured of the state. reference: makes the target's motion, given dt. more: what is
+    shown beside attitude and rates. form: of the attitude, where it cannot be chosen. split: makes
+    a dict of the rows of observations. difficulty: arguments that "easy" and "hard" stand for.
+    categories: starts of the test set, as `initial`, by name.
     """
 
     body: Callable[[], RigidBody]
@@ -98,15 +63,15 @@ class Task:
     settled_steps: int = 50
     rate_limit: float
     lowest: float = -2.0
-    shape: Closeness | Approach
-    ends: Callable[[Any], Any] = lambda ends: ends
+    shape: Shape
+    ends: Ending = field(default_factory=Never)
     docked: tuple[float, float] | None = None
-    tally: Any = field(default_factory=NoTally)
-    reference: Callable[[float], Any] = lambda dt: Still()
-    more: Any = field(default_factory=Nothing)
-    form: Any = None
+    tally: Tally = field(default_factory=NoTally)
+    sensor: Sensor = field(default_factory=Perfect)
+    reference: Callable[[float], Reference] = lambda dt: Still()
+    more: More = field(default_factory=NoMore)
+    form: Form | None = None
     split: Callable[[Any], dict[str, Any]] | None = None
-    split_space: Callable[[spaces.Box], spaces.Dict] | None = None
     difficulty: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     categories: Mapping[str, Mapping[str, float]]
 
@@ -117,204 +82,129 @@ class Task:
         /,
         *,
         difficulty: str = "medium",
-        **kwargs: Any,
+        **given: Any,
     ) -> tuple[Batch, Setup, spaces.Box]:
-        """The bodies, the episodes and the observation space of `size` environments."""
+        """The bodies, the episodes and the observation space of `size` environments; given:
+        arguments of the env, see `Arguments`."""
         if not isinstance(difficulty, str):
             raise ValueError(f"difficulty must be a name, got {difficulty!r}")
         presets: dict[str, Any] = {"easy": {}, "medium": {}, "hard": {}, **self.difficulty}
-        if difficulty not in presets:
-            raise ValueError(
-                f"difficulty must be one of {list(presets)}, got {difficulty!r}"
-                f"{hint(difficulty, presets)}"
-            )
-        known = ["difficulty", *[*inspect.signature(self._build).parameters][2:]]
-        for name in kwargs:
+        named("difficulty", difficulty, presets)
+        known = ["difficulty", *(one.name for one in fields(Arguments))]
+        for name in given:
             if name not in known:
                 raise ValueError(
                     f"arguments must be out of {known}, got {name!r}{hint(name, known)}"
                 )
-        chosen = {**presets[difficulty], **kwargs}
-        if isinstance(kwargs.get("initial"), Mapping):
-            chosen["initial"] = _joined(presets[difficulty].get("initial", {}), kwargs["initial"])
-        return self._build(size, max_episode_steps, **chosen)
+        preset = presets[difficulty]
+        chosen = {**preset, **given}
+        if isinstance(given.get("initial"), Mapping):
+            chosen["initial"] = _joined(preset.get("initial", {}), given["initial"])
+        return Building(self, size, max_episode_steps, Arguments(**chosen)).done()
 
-    @quietly
-    def _build(
-        self,
-        size: int,
-        max_episode_steps: int | None,
-        *,
-        integrator: str | integrators.Integrator | None = None,
-        dt: float | None = None,
-        substeps: int | None = None,
-        body: RigidBody | Mapping[str, Any] | None = None,
-        mgl: float | None = None,
-        torque_limit: ArrayLike | None = None,
-        torque_scale: float = 1.0,
-        actuator: Any = None,
-        reward: str | Mapping[str, float] | Callable[..., ArrayLike] = "dense",
-        observation: str | Callable[..., ArrayLike] = "quaternion",
-        sensor: Mapping[str, float] | None = None,
-        termination: str | Mapping[str, Any] | Callable[..., ArrayLike] | None = None,
-        disturbance: Mapping[str, Any] | Callable[..., ArrayLike] | None = None,
-        randomization: Mapping[str, float] | None = None,
-        initial: Mapping[str, float] | None = None,
-        preview: float | None = None,
-        projection: bool = True,
-    ) -> tuple[Batch, Setup, spaces.Box]:
-        projection = flag("projection", projection)
-        named("observation", observation, FORMS)
-        if self.form is not None and observation != "quaternion":
-            raise ValueError(f"observation must be 'quaternion' in this task, got {observation!r}")
-        if self.split and not (isinstance(reward, str) and reward in ("dense", "sparse")):
-            raise ValueError(f"reward must be 'dense' or 'sparse' in this task, got {reward!r}")
-        body = body_or(body, self.body())
-        weight = self._weight(body, mgl)
-        dt = positive("dt", self.dt if dt is None else dt)
-        substeps = count("substeps", self.substeps if substeps is None else substeps)
-        if dt / substeps < _SHORTEST:
-            raise ValueError(
-                f"dt must be at least {_SHORTEST:g} s for each of the substeps, got {dt!r}"
-            )
-        limits = torque_limits(torque_limit, np.asarray(self.torque(body, weight), dtype=float))
-        strength = positive("torque_scale", torque_scale)
-        limits = strength * limits
-        spread, differing = options.randomization(randomization, body, weight, limits)
-        limit = horizon(max_episode_steps)
-        moved = chosen(
-            actuator,
-            self.actuator,
-            differing,
-            Setting(body, dt, dt / substeps, limit, limits, strength, self.rate_limit),
-        )
-        scheme = scheme_for(self.integrator if integrator is None else integrator, moved.effector)
-        refuse_unused(moved.effector, torque_limit, randomization)
-        reference = self.reference(dt)
-        goal = self.goal_of(body, weight)
-        noise = options.sensor(sensor)
-        options.refuse_noise_beyond_success(noise, self.angle, self.rate, goal)
-        pushed, orbit, largest = options.disturbance(disturbance, weight > 0)
-        ends = options.termination(termination, Ends(self.rate_limit, self.lowest), goal)
-        start = options.start(self.start, initial, options.plain(ends), goal, self.ranges)
-        if not (isinstance(termination, str) and termination == "none"):
-            ends = self.ends(ends)
-        within = 4.0 * math.sin(self.angle / 2.0) ** 2
-        potential = self._field(weight, orbit, moved)
-        batch = Batch(
-            body, scheme, potential, size=size, projection=projection, actuator=moved.part
-        )
-        at_rest(moved.effector, batch)
-        state = {**sample_state(batch), **state_beyond(moved.effector, batch)}
-        bounds = self._bounds(body, moved.strongest(differing) + largest, potential, dt, moved)
-        if not np.all(bounds < np.finfo(np.float32).max):
-            raise ValueError(
-                "body, mgl, torque_limit, torque_scale, disturbance and dt must give rates that a "
-                f"float32 can hold, got up to {bounds.max():g} rad/s"
-            )
-        if callable(observation) and (sensor is not None or preview is not None):
-            raise ValueError(
-                "observation must be named with sensor or preview: a callable sees the true state"
-            )
-        form = FORMS[observation] if isinstance(observation, str) else FORMS["quaternion"]
-        shown = Shown(
-            form=form.cls() if self.form is None else self.form,
-            scale=self.rate_limit,
-            bounds=options.triple(bounds / self.rate_limit),
-            more=options.preview(preview, self.more),
-        )
-        space = unbounded(observation, state) if callable(observation) else shown.space(moved.shown)
-        rewarded, terms = options.reward(reward, self.shape, self.rate_limit)
-        commands = np.zeros((size, batch.channels))
-        if callable(reward):
-            checked_hook("reward", reward, (size,), state, commands)
-        if callable(termination):
-            checked_hook("termination", termination, (size,), state)
-        if callable(disturbance):
-            checked_hook("disturbance", disturbance, (size, 3), state)
-        setup = Setup(
-            parts=Parts(
-                observation=shown,
-                sensor=noise,
-                goal=goal,
-                reference=reference,
-                reward=rewarded,
-                success=(
-                    Docked(within, self.rate, *self.docked)
-                    if self.docked
-                    else Settled(within, self.rate)
-                ),
-                ends=ends,
-                start=start,
-                spread=spread,
-                disturbance=pushed,
-                tally=self.tally,
-            ),
-            terms=() if self.split else terms,
-            dt=dt,
-            substeps=substeps,
-            torque_limit=limits,
-            strength=strength,
-            actuator=moved,
-            limit=limit,
-            settled_steps=self.settled_steps,
-            width=space.shape[0],
-            observe=observation if callable(observation) else None,
-            reward=reward if callable(reward) else None,
-            terminate=termination if callable(termination) else None,
-            disturb=disturbance if callable(disturbance) else None,
-        )
-        return batch, setup, space
+    # --- what depends on the body ---
 
-    def _field(self, weight: float, orbit: CircularOrbit | None, moved: Actuator) -> Potential:
-        """What acts on the body at each attitude."""
-        if orbit is not None and moved.effector.needs == "scale":
-            raise ValueError(
-                "disturbance['gravity_gradient'] must be left out for a body that scales"
-            )
-        if orbit is not None and self.potential is not None:
-            raise ValueError(
-                "disturbance['gravity_gradient'] must be left out where there is another potential"
-            )
-        return HeavyTop(weight) if weight > 0 else orbit or self.potential or NoPotential()
-
-    def _bounds(
-        self, body: RigidBody, torque: Array, potential: Potential, dt: float, moved: Actuator
-    ) -> Array:
-        """Of the rates at most dt after they were within the limit [rad/s], (3,)."""
-        pull = parameters(potential, body)[0] if isinstance(potential, HeavyTop) else 0.0
-        if isinstance(potential, SoftWall):
-            pull = _PULL
-        apart = moved.effector.needs != "rotors"
-        return rate_bounds(body, self.rate_limit, torque + abs(pull), dt, apart=apart)
-
-    def goal_of(self, body: RigidBody, weight: float) -> Goal:
-        """What is asked of a body with this weight moment."""
-        return self.goal(body, weight) if callable(self.goal) else self.goal
-
-    def default_goal(self) -> Goal:
-        """What is asked of the task's own body."""
-        body = self.body()
-        return self.goal_of(body, self._weight(body, None))
-
-    def _weight(self, body: RigidBody, mgl: float | None) -> float:
+    def weight_of(self, body: RigidBody, mgl: float | None = None) -> float:
         """Weight moment [N m], 0.0 for a free body."""
         if not self.gravity:
             if mgl is not None:
                 raise ValueError(f"mgl must be left out for a free body, got {mgl!r}")
             return 0.0
-        return upright_moment(body, GRAVITY) if mgl is None else positive("mgl", mgl)
+        if mgl is not None:
+            return positive("mgl", mgl)
+        x, y, z = body.center_of_mass
+        if x != 0 or y != 0 or not z > 0:
+            raise ValueError(
+                "body must have its center_of_mass at (0, 0, z > 0), or mgl must be given, "
+                f"got {body.center_of_mass.tolist()}"
+            )
+        return body.gravity_moment(GRAVITY)
+
+    def goal_of(self, body: RigidBody, weight: float) -> Goal:
+        """What is asked of a body with this weight moment."""
+        return self.goal(body, weight) if callable(self.goal) else self.goal
+
+    def success(self) -> Success:
+        """The success region."""
+        square = 4.0 * math.sin(self.angle / 2.0) ** 2
+        if self.docked:
+            return Docked(square, self.rate, *self.docked)
+        return Settled(square, self.rate)
+
+    # --- its page ---
+
+    def page(self, text: str) -> str:
+        """The text with its fields, {attitude} to {arguments}, filled."""
+        body = self.body()
+        goal = self.goal_of(body, self.weight_of(body))
+        effector = self.actuator if isinstance(self.actuator, Effector) else Torque()
+        filled = {
+            "attitude": "| index | what | bounds |\n"
+            "|---|---|---|\n"
+            f"| 0 | w of the quaternion, {goal.attitude_shown}; of q and -q the one with w >= 0 "
+            "| [0, 1] |\n| 1-3 | x, y, z of it | [-1, 1] |",
+            "rates": f"| 4-6 | angular velocity in body axes / ({self.rate_limit:g} rad/s) "
+            "| a little over the rate limit |",
+            "more": self.more.described(7),
+            "shown": effector.described(7 + self.more.width()),
+            "reward": self._reward(goal),
+            "ends": self._ends(goal),
+            "arguments": self._arguments(effector),
+        }
+        for name, value in filled.items():
+            text = text.replace("{" + name + "}", value.replace("\n", "\n    "))
+        return text
+
+    def _reward(self, goal: Goal) -> str:
+        size, letters = self.shape.formula(goal)
+        angle = f"a is {goal.angle_off}, " if goal.angle_off else ""
+        return (
+            f'reward="dense": 1 / ({size}),\n'
+            f"in (0, 1]; {angle}omega_d the\n"
+            f"angular velocity wanted [rad/s]{letters}. It is positive, so that ending early never"
+            '\npays. reward="sparse": 1 in the success region, else 0.'
+        )
+
+    def _ends(self, goal: Goal) -> str:
+        angle = f"a under {math.degrees(self.angle):g} degrees and " if goal.angle_off else ""
+        fallen = " or the z axis falls below the horizontal" if self.lowest > -1.0 else ""
+        return (
+            f"Success: {angle}{goal.rate_off} under {self.rate:g} rad/s{self.success().besides()}\n"
+            f'in the last {self.settled_steps} steps (`info["is_success"]`). Terminates when\n'
+            f"|omega| exceeds {self.rate_limit:g} rad/s{fallen};\n"
+            "truncated at the time limit, or if a step cannot be solved\n"
+            '(`info["integration_failed"]`).'
+        )
+
+    def _arguments(self, effector: Effector) -> str:
+        mgl = ", mgl [N m]" if self.gravity else ""
+        moving = isinstance(self.more, TargetRate)
+        preview = ", preview [s]: shows the target so far ahead" if moving else ""
+        start = ", ".join(f"{name} {value:.4g}" for name, value in self.start._asdict().items())
+        needs = effector.needs
+        which = "any of the catalogue" if needs == "torque" else f"one that supports {needs}"
+        limit = "torque_limit [N m], " if effector.uses_limits else ""
+        return (
+            f"integrator ({which}), dt ({self.dt:g} s), substeps ({self.substeps}),\n"
+            f"body (a RigidBody, or a dict of its arguments){mgl},\n{limit}torque_scale,\n"
+            "projection, difficulty (easy, medium or hard), actuator: see docs/actuators.md, and "
+            "the\nhooks reward, observation, sensor, termination, disturbance, randomization: see\n"
+            "docs/hooks.md. render_mode: see docs/rendering.md. initial: dict with any of\n"
+            f"{start}\n(angles in rad, rates in rad/s, lengths in m){preview}.\n"
+            "Another dt changes neither max_episode_steps nor the steps that success takes, so an\n"
+            "episode lasts another time: see docs/hooks.md."
+        )
 
 
 def _joined(preset: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """What is given, and what a preset says of the rest, but for bounds that contradict it."""
-    kept = dict(preset)
+    rest = dict(preset)
     for name, value in given.items():
         if not isinstance(name, str) or not isinstance(value, int | float):
             continue
         high, low = name.removeprefix("least_"), f"least_{name}"
-        if high != name and value > kept.get(high, math.inf):
-            del kept[high]
-        if value < kept.get(low, -math.inf):
-            del kept[low]
-    return {**kept, **given}
+        if high != name and value > rest.get(high, math.inf):
+            del rest[high]
+        if value < rest.get(low, -math.inf):
+            del rest[low]
+    return {**rest, **given}

@@ -4,19 +4,19 @@ import gymnasium as gym
 
 # id -> (module, class name without its Env or VectorEnv ending, steps of an episode)
 ENVIRONMENTS = {
-    "RigidTop-v0": ("rbgym.envs.rigid_top", "RigidTop", 500),
-    "TopSwingUp-v0": ("rbgym.envs.top_swing_up", "TopSwingUp", 500),
-    "SteadyPrecession-v0": ("rbgym.envs.steady_precession", "SteadyPrecession", 500),
-    "AttitudeSlew-v0": ("rbgym.envs.attitude_slew", "AttitudeSlew", 400),
-    "AttitudeTracking-v0": ("rbgym.envs.attitude_tracking", "AttitudeTracking", 600),
-    "Detumble-v0": ("rbgym.envs.detumble", "Detumble", 400),
-    "IntermediateAxis-v0": ("rbgym.envs.intermediate_axis", "IntermediateAxis", 500),
-    "AttitudeReach-v0": ("rbgym.envs.attitude_reach", "AttitudeReach", 300),
-    "ReactionWheelSlew-v0": ("rbgym.envs.reaction_wheel_slew", "ReactionWheelSlew", 500),
-    "MagneticDetumble-v0": ("rbgym.envs.magnetic_detumble", "MagneticDetumble", 5677),
-    "ScalableSpin-v0": ("rbgym.envs.scalable_spin", "ScalableSpin", 200),
-    "FreeFlyer-v0": ("rbgym.envs.free_flyer", "FreeFlyer", 300),
-    "SoftWall-v0": ("rbgym.envs.soft_wall", "SoftWall", 400),
+    "RigidTop-v0": ("rbgym.envs.tasks.rigid_top", "RigidTop", 500),
+    "TopSwingUp-v0": ("rbgym.envs.tasks.top_swing_up", "TopSwingUp", 500),
+    "SteadyPrecession-v0": ("rbgym.envs.tasks.steady_precession", "SteadyPrecession", 500),
+    "AttitudeSlew-v0": ("rbgym.envs.tasks.attitude_slew", "AttitudeSlew", 400),
+    "AttitudeTracking-v0": ("rbgym.envs.tasks.attitude_tracking", "AttitudeTracking", 600),
+    "Detumble-v0": ("rbgym.envs.tasks.detumble", "Detumble", 400),
+    "IntermediateAxis-v0": ("rbgym.envs.tasks.intermediate_axis", "IntermediateAxis", 500),
+    "AttitudeReach-v0": ("rbgym.envs.tasks.attitude_reach", "AttitudeReach", 300),
+    "ReactionWheelSlew-v0": ("rbgym.envs.tasks.reaction_wheel_slew", "ReactionWheelSlew", 500),
+    "MagneticDetumble-v0": ("rbgym.envs.tasks.magnetic_detumble", "MagneticDetumble", 5677),
+    "ScalableSpin-v0": ("rbgym.envs.tasks.scalable_spin", "ScalableSpin", 200),
+    "FreeFlyer-v0": ("rbgym.envs.tasks.free_flyer", "FreeFlyer", 300),
+    "SoftWall-v0": ("rbgym.envs.tasks.soft_wall", "SoftWall", 400),
 }
 
 

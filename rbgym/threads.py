@@ -1,22 +1,22 @@
 """How many threads step a batch. The result does not depend on it: bodies are independent."""
 
+import contextlib
 import itertools
 import math
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import TypeVar
 
-from rbgym.arguments import count as counted
+from rbgym.arguments import count
 
-S = TypeVar("S")
 T = TypeVar("T")
 
 _MOST = 1024
 _threads = 1
 _pool: ThreadPoolExecutor | None = None
-_choosing = threading.Lock()  # of the two
+_choosing = threading.Lock()  # guards the two above
 
 # A large batch is stepped range by range, each through all kernels of a step: what these touch of
 # so many blocks fits in the cache of a core. It also takes long enough, some forty microseconds and
@@ -30,7 +30,7 @@ def set_num_threads(threads: int) -> None:
     Raises ValueError unless 1 <= threads <= 1024.
     """
     global _threads, _pool
-    wanted = counted("threads", threads)
+    wanted = count("threads", threads)
     if wanted > _MOST:
         raise ValueError(f"threads must be an integer from 1 to {_MOST}, got {threads!r}")
     with _choosing:
@@ -56,12 +56,12 @@ def over_ranges(blocks: int, work: Callable[[int, int], T], largest: int | None 
     among them.
     """
     threads, pool = _workers()
-    count = math.ceil(blocks / (largest or BLOCKS_PER_RANGE))
-    threads = min(threads, count)
-    count = threads * math.ceil(count / threads)  # as many for each thread
-    edges = [blocks * part // count for part in range(count + 1)]
-    ranges = list(itertools.pairwise(edges))
-    shares = [ranges[count * t // threads : count * (t + 1) // threads] for t in range(threads)]
+    number = math.ceil(blocks / (largest or BLOCKS_PER_RANGE))
+    threads = min(threads, number)
+    each_has = math.ceil(number / threads)
+    number = threads * each_has
+    ranges = list(itertools.pairwise(blocks * part // number for part in range(number + 1)))
+    shares = [ranges[k : k + each_has] for k in range(0, number, each_has)]
 
     def each(share: list[tuple[int, int]]) -> list[T]:
         return [work(first, last) for first, last in share]
@@ -70,23 +70,15 @@ def over_ranges(blocks: int, work: Callable[[int, int], T], largest: int | None 
         return each(ranges)
     others: list[Future[list[T]]] = []
     try:
-        others += _submitted(pool, each, shares[1:])
-        done, left = each(shares[0]), [each(share) for share in shares[1 + len(others) :]]
+        # It takes none once the number of threads is another, or at the end of the process.
+        with contextlib.suppress(RuntimeError):
+            for share in shares[1:]:
+                others.append(pool.submit(each, share))
+        done = each(shares[0])
+        left = [each(share) for share in shares[1 + len(others) :]]
     finally:
         wait(others)  # whatever happens, nobody steps the batch when this returns
     return list(itertools.chain(done, *(other.result() for other in others), *left))
-
-
-def _submitted(
-    pool: ThreadPoolExecutor, each: Callable[[S], T], shares: list[S]
-) -> Iterator[Future[T]]:
-    """The shares that the pool takes: none once the number of threads is another, or at the end of
-    the process."""
-    for share in shares:
-        try:
-            yield pool.submit(each, share)
-        except RuntimeError:
-            return
 
 
 def _workers() -> tuple[int, ThreadPoolExecutor | None]:

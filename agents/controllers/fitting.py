@@ -10,8 +10,7 @@ from rbgym.agents.controllers.magnetic import MagneticAllocation
 from rbgym.agents.controllers.wheels import Allocated
 from rbgym.envs.actuators import Forces, MagneticCoils, ReactionWheels, Scaling
 from rbgym.envs.parts.goals import Target
-from rbgym.envs.parts.observations import Quaternion, Shown, TargetRate
-from rbgym.envs.parts.references import Still
+from rbgym.envs.parts.observations import TargetRate
 
 _PREVIEW = 4  # columns that a preview of the target adds
 
@@ -58,12 +57,11 @@ def aimed(env: Any, law: str, *, still: bool = False) -> Any:
 
 def moves(base: Any) -> bool:
     """Whether the target of an env moves."""
-    return bool(base.task.reference(base.dt) != Still())
+    return bool(base.task.reference(base.dt).moves())
 
 
 def _refuse_other_forms(base: Any) -> None:
-    plain = Shown(Quaternion(), 1.0, (1.0, 1.0, 1.0), base.task.more).space(np.zeros((2, 0)))
-    columns = plain.shape[0] if plain.shape else 0
+    columns = 7 + base.task.more.width()
     previewed = columns + _PREVIEW if isinstance(base.task.more, TargetRate) else columns
     if base.width not in (columns, previewed):
         raise ValueError(

@@ -1,233 +1,136 @@
-"""An actuator of the engine, composed: a line for the commands, and an effector at its end.
+"""An actuator of the engine: a line for the commands, and an effector at its end."""
 
-Rows, from a on: those that stand in `effector` and `mounting`; what the effector keeps for itself;
-then what is shown: of the effector, of the lag, of the delay.
-"""
+import abc
 
-from typing import Any, NamedTuple
-
-from rbgym.actuation import (
-    channels,
-    drive,
-    hold,
-    more_energy,
-    own_rows,
-    settle,
-    turns_rotors,
-)
-from rbgym.compiled.jit import choice, for_type, inlined, otherwise
-from rbgym.envs.actuators.effector import (
-    ACTING,
-    APPLIED,
-    PRIVATE,
-    book,
-    commands_of,
-    effector_shows,
-    energy_of,
-    exert,
-    has_rotors,
-    private_rows,
-    ready,
-    rebuild,
-    show,
-)
-from rbgym.envs.actuators.line import lag_rows, lagged, seconds, signal, slots
-from rbgym.envs.actuators.mounting import LATE, gain, mount
-from rbgym.layout import COMMAND, LANES
+from rbgym.compiled.jit import inlined
+from rbgym.engine.actuation import Actuator
+from rbgym.engine.rows import LANES, put_vector, vector
 from rbgym.quaternion import add, scale
-from rbgym.rows import put_vector, vector
 
-_NOTHING = (0.0, 0.0, 0.0)
-
-
-class Driven(NamedTuple):
-    """pulses, delay, lag: parts of `line`; effector; spread: part of `mounting`."""
-
-    pulses: Any
-    delay: Any
-    lag: Any
-    effector: Any
-    spread: Any
+_ZERO = (0.0, 0.0, 0.0)
 
 
-# --- rows -----------------------------------------------------------------------------------
+class Driven(Actuator):
+    """Base of the records of effectors, whose first field is `line`, of `line.Line`.
 
+    Own rows: the torque of a full command, 3, if it has limits; the effector's, its state first;
+    what acts on the body in the step, body axes, torque [N m] first, and its means of the period;
+    those of the mounting; what is shown, of the effector, the lag and the delay; what else the
+    delay has.
+    """
 
-@inlined
-def _first_shown(driven):
-    return PRIVATE + private_rows(driven.effector)
+    @abc.abstractmethod
+    def exert(self, physics, buffer, i, c, h):
+        """Act with the mean commands c, six numbers, in the step of h seconds that begins; write
+        what acts."""
 
+    def book(self, physics, buffer, i, h):
+        """Book the step of h seconds that was taken."""
 
-@inlined
-def _first_lagged(driven):
-    return _first_shown(driven) + effector_shows(driven.effector)
+    def effector_rows(self):
+        """Number of rows of the effector; known while compiling."""
+        return 0
 
+    def effector_shows(self):
+        """Number of rows that the effector shows; known while compiling."""
+        return 0
 
-@inlined
-def _queue(driven):
-    return _first_lagged(driven) + lag_rows(driven.lag, commands_of(driven.effector))
+    def acting_rows(self):
+        """Number of components of torque, and force, on the body; known while compiling."""
+        return 3
 
+    def ready(self, physics, buffer, i, placed, mass, u):
+        """Begin an episode: draw or, if placed, leave the state. mass: factor of the body's mass.
+        u: four uniform numbers. J and J_INV are those of the episode."""
 
-@for_type(own_rows, Driven)
-def _(driven):
-    # Of a delay also the command that is too old to be shown.
-    count, waiting = commands_of(driven.effector), slots(driven.delay)
-    return _queue(driven) + (count * (waiting + 1) if waiting > 0 else 0)
+    def is_disturbed(self):
+        return self.line.disturbance.exists()
 
+    # --- rows ---
 
-@choice
-def shown_rows(actuator: Any) -> int:
-    """Number of rows that are shown; known while compiling."""
-    raise NotImplementedError
+    def effector_row(self, physics):
+        return self.own_row(physics) + (3 if self.has_limits() else 0)
 
+    def state_row(self, physics):
+        return self.effector_row(physics)
 
-@otherwise(shown_rows)
-def _(actuator):
-    return 0
+    def acting_row(self, physics):
+        return self.effector_row(physics) + self.effector_rows()
 
+    def applied_row(self, physics):
+        return self.acting_row(physics) + self.acting_rows()
 
-@for_type(shown_rows, Driven)
-def _(driven):
-    count = commands_of(driven.effector)
-    return _queue(driven) - _first_shown(driven) + count * slots(driven.delay)
+    def mounting_row(self, physics):
+        return self.applied_row(physics) + self.acting_rows()
 
+    def shown_row(self, physics):
+        return self.mounting_row(physics) + self.line.mounting.mounting_rows(self.channels())
 
-@choice
-def shown_from(actuator: Any) -> int:
-    """The first of them, counted from a; known while compiling."""
-    raise NotImplementedError
+    def lag_row(self, physics):
+        return self.shown_row(physics) + self.effector_shows()
 
+    def queue_row(self, physics):
+        return self.lag_row(physics) + self.line.lag.lag_rows(self.channels())
 
-@otherwise(shown_from)
-def _(actuator):
-    return 0
+    def own_rows(self):
+        line, count = self.line, self.channels()
+        shown = self.effector_shows() + line.lag.lag_rows(count) + line.delay.delay_rows(count)
+        rows = 2 * self.acting_rows() + line.mounting.mounting_rows(count) + shown
+        return (3 if self.has_limits() else 0) + self.effector_rows() + rows
 
+    def shown_rows(self):
+        count, line = self.channels(), self.line
+        return self.effector_shows() + line.lag.lag_rows(count) + count * line.delay.slots()
 
-@for_type(shown_from, Driven)
-def _(driven):
-    return _first_shown(driven)
+    # --- a period ---
 
+    def hold(self, physics, buffer, i):
+        put_vector(buffer, i, self.applied_row(physics), _ZERO)
+        if self.acting_rows() > 3:
+            put_vector(buffer, i, self.applied_row(physics) + 3, _ZERO)
+        self.line.delay.queue(physics, buffer, i)
 
-# --- what the engine asks -------------------------------------------------------------------
+    def arriving(self, physics, buffer, i, n, start, h, dt):
+        """What arrives of command n, on average in the step; none arrives that there is not."""
+        if n >= self.channels():
+            return 0.0
+        c = self.line.delay.signal(physics, buffer, i, n, start, h, dt)
+        c = self.line.lag.respond(buffer, i + (self.lag_row(physics) + n) * LANES, c)
+        return self.line.mounting.gain(physics, buffer, i, n) * c
 
+    def drive(self, physics, buffer, i, start, h, dt):
+        c = (
+            self.arriving(physics, buffer, i, 0, start, h, dt),
+            self.arriving(physics, buffer, i, 1, start, h, dt),
+            self.arriving(physics, buffer, i, 2, start, h, dt),
+            self.arriving(physics, buffer, i, 3, start, h, dt),
+            self.arriving(physics, buffer, i, 4, start, h, dt),
+            self.arriving(physics, buffer, i, 5, start, h, dt),
+        )
+        self.exert(physics, buffer, i, c, h)
 
-@for_type(channels, Driven)
-def _(driven):
-    return commands_of(driven.effector)
+    def settle(self, physics, buffer, i, h, dt):
+        acting, mean = self.acting_row(physics), self.applied_row(physics)
+        _add(buffer, i, mean, h / dt, acting)
+        if self.acting_rows() > 3:
+            _add(buffer, i, mean + 3, h / dt, acting + 3)
+        self.book(physics, buffer, i, h)
 
+    def mounted(self, physics, buffer, i, v):
+        """A vector of the effector, in body axes, as it is really mounted."""
+        return self.line.mounting.turned(physics, buffer, i, v)
 
-@for_type(turns_rotors, Driven)
-def _(driven):
-    return has_rotors(driven.effector)
+    # --- an episode ---
 
-
-@for_type(more_energy, Driven)
-def _(driven, buffer, i, a):
-    return energy_of(driven.effector, buffer, i, a)
-
-
-@for_type(hold, Driven)
-def _(driven, frame, buffer, i, a):
-    put_vector(buffer, i, a + APPLIED, _NOTHING)
-    put_vector(buffer, i, a + APPLIED + 3, _NOTHING)
-    count, waiting = commands_of(driven.effector), slots(driven.delay)
-    if waiting > 0:
-        k = i + (a + _queue(driven)) * LANES
-        for n in range(count * waiting - 1, -1, -1):
-            buffer[k + (n + count) * LANES] = buffer[k + n * LANES]
-        for n in range(count):
-            buffer[k + n * LANES] = buffer[i + (COMMAND + n) * LANES]
-
-
-@inlined
-def _command(driven, buffer, i, a, n, start, h, dt):
-    """What arrives of command n, on average in the step; none arrives that there is not."""
-    count = commands_of(driven.effector)
-    if n >= count:
-        return 0.0
-    late, queue = buffer[i + (a + LATE) * LANES], a + _queue(driven)
-    c = signal(driven.delay, driven.pulses, buffer, i, queue, count, n, late, start, h, dt)
-    c = lagged(driven.lag, buffer, i + (a + _first_lagged(driven) + n) * LANES, c)
-    return gain(driven.spread, buffer, i, a, n) * c
-
-
-@for_type(drive, Driven)
-def _(driven, frame, buffer, i, a, start, h, dt):
-    c = (
-        _command(driven, buffer, i, a, 0, start, h, dt),
-        _command(driven, buffer, i, a, 1, start, h, dt),
-        _command(driven, buffer, i, a, 2, start, h, dt),
-        _command(driven, buffer, i, a, 3, start, h, dt),
-        _command(driven, buffer, i, a, 4, start, h, dt),
-        _command(driven, buffer, i, a, 5, start, h, dt),
-    )
-    exert(driven.effector, driven.spread, frame, buffer, i, a, c, h)
+    def begin(self, physics, buffer, i, placed, mass, u, v, w):
+        for row in range(self.acting_row(physics), self.own_row(physics) + self.own_rows()):
+            buffer[i + row * LANES] = 0.0
+        self.line.mounting.mount(physics, buffer, i, v, w)
+        self.line.delay.set_delay(physics, buffer, i, self.line.mounting.delay_factor(w))
+        self.ready(physics, buffer, i, placed, mass, u)
 
 
 @inlined
-def _applied(buffer, i, a, first, share):
-    now = scale(share, vector(buffer, i, a + ACTING + first))
-    now = add(vector(buffer, i, a + APPLIED + first), now)
-    put_vector(buffer, i, a + APPLIED + first, now)
-
-
-@for_type(settle, Driven)
-def _(driven, frame, buffer, i, a, h, dt):
-    _applied(buffer, i, a, 0, h / dt)
-    _applied(buffer, i, a, 3, h / dt)
-    book(driven.effector, driven.spread, frame, buffer, i, a, h)
-
-
-# --- what the episodes ask ------------------------------------------------------------------
-
-
-@for_type(rebuild, Driven)
-def _(driven, buffer, i):
-    rebuild(driven.effector, buffer, i)
-
-
-@choice
-def begin(
-    actuator: Any,
-    frame: Any,
-    buffer: Any,
-    i: int,
-    a: int,
-    placed: bool,
-    mass: float,
-    u: Any,
-    v: Any,
-    w: Any,
-) -> None:
-    """Begin an episode: nothing is under way. u, v, w: four, eight and four uniform numbers."""
-    raise NotImplementedError
-
-
-@otherwise(begin)
-def _(actuator, frame, buffer, i, a, placed, mass, u, v, w):
-    return None
-
-
-@for_type(begin, Driven)
-def _(driven, frame, buffer, i, a, placed, mass, u, v, w):
-    for n in range(own_rows(driven)):
-        buffer[i + (a + n) * LANES] = 0.0
-    count, late = commands_of(driven.effector), seconds(driven.delay)
-    mount(driven.spread, buffer, i, a, count, late, v, w)
-    ready(driven.effector, driven.spread, frame, buffer, i, a, placed, mass, u)
-
-
-@choice
-def present(actuator: Any, frame: Any, buffer: Any, i: int, a: int) -> None:
-    """Write the rows that the effector shows; the others are always there."""
-    raise NotImplementedError
-
-
-@otherwise(present)
-def _(actuator, frame, buffer, i, a):
-    return None
-
-
-@for_type(present, Driven)
-def _(driven, frame, buffer, i, a):
-    show(driven.effector, frame, buffer, i, i + (a + _first_shown(driven)) * LANES)
+def _add(buffer, i, mean, share, acting):
+    now = scale(share, vector(buffer, i, acting))
+    put_vector(buffer, i, mean, add(vector(buffer, i, mean), now))

@@ -1,128 +1,162 @@
-"""What an actuator asks of its effector, which makes torque of commands.
+"""What users compose an actuator of: an effector, and the line before it."""
 
-An effector is a `NamedTuple` class with bodies registered for the functions below.
-"""
+import abc
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
-from typing import Any
+import numpy as np
 
-from rbgym.compiled.jit import choice, otherwise
+from rbgym.arguments import number
+from rbgym.body import RigidBody
+from rbgym.engine.batch import Batch
+from rbgym.engine.rows import Physics
+from rbgym.envs.actuators.mounting import Differing
+from rbgym.integrators import Integrator, get, names
+from rbgym.quaternion import Array
 
-# Rows of every actuator, from its first row a on.
-APPLIED = 0  # 6: mean torque [N m] and force [N] of the period, body axes
-ACTING = 6  # 6: those of this step
-PRIVATE = 22  # what the effector keeps for itself
-
-
-@choice
-def commands_of(effector: Any) -> int:
-    """Number of commands; known while compiling."""
-    raise NotImplementedError
-
-
-@choice
-def private_rows(effector: Any) -> int:
-    """Number of rows that it keeps for itself; known while compiling."""
-    raise NotImplementedError
+Rows = Callable[[int, int], Array]  # so many rows of every body, from the given one on: (n, count)
 
 
-@otherwise(private_rows)
-def _(effector):
-    return 0
+@dataclass(frozen=True)
+class Setting:
+    """What an actuator is put into. dt, h: control period and step [s]; horizon: periods of an
+    episode; limits: torque of a full command [N m]; scale: `torque_scale`; rate: limit of the
+    body's rates [rad/s]; spread: how it differs from episode to episode, if it does; disturbed:
+    whether a torque acts beside the commanded one."""
+
+    body: RigidBody
+    dt: float
+    h: float
+    horizon: float
+    limits: Array
+    scale: float
+    rate: float
+    spread: Differing | None = None
+    disturbed: bool = False
 
 
-@choice
-def effector_shows(effector: Any) -> int:
-    """Number of rows that it shows; known while compiling."""
-    raise NotImplementedError
+class Key(NamedTuple):
+    """Rows of something: the first, counted from the effector's state, and how many; where it
+    starts if nothing is said, and the least and the most that a start may be given."""
+
+    first: int
+    width: int
+    rest: float = 0.0
+    low: float = -math.inf
+    high: float = math.inf
 
 
-@otherwise(effector_shows)
-def _(effector):
-    return 0
+@dataclass(frozen=True)
+class Element:
+    """What a user names; positive, not_negative: which of its numbers are to be that."""
+
+    positive: ClassVar[tuple[str, ...]] = ()
+    not_negative: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        for name in (*self.positive, *self.not_negative):
+            value, zero = getattr(self, name), name in self.not_negative
+            found = number(value)
+            if not (0 < found < math.inf or (zero and found == 0)):
+                allowed = "a finite number from 0 up" if zero else "a positive finite number"
+                raise ValueError(f"{type(self).__name__}.{name} must be {allowed}, got {value!r}")
 
 
-@choice
-def ready(
-    effector: Any,
-    spread: Any,
-    frame: Any,
-    buffer: Any,
-    i: int,
-    a: int,
-    placed: bool,
-    mass: float,
-    u: Any,
-) -> None:
-    """Begin an episode: draw or, if placed, leave the BEYOND rows; mass: factor of the body's.
+@dataclass(frozen=True)
+class Effector(Element, abc.ABC):
+    """What makes torque of commands.
 
-    u: four uniform numbers. J and J_INV are those of the episode.
+    needs: what the scheme must support. uses_limits: whether `torque_limit` is its own limit.
+    is_tied: to the tasks that are made for it. keys: its state, what moves beside the attitude.
+    reported: what `info` has of it besides.
     """
-    raise NotImplementedError
 
+    needs: ClassVar[str] = "torque"
+    uses_limits: ClassVar[bool] = False
+    is_tied: ClassVar[bool] = False
+    keys: ClassVar[Mapping[str, Key]] = {}
+    reported: ClassVar[Mapping[str, Key]] = {}
 
-@otherwise(ready)
-def _(effector, spread, frame, buffer, i, a, placed, mass, u):
-    return None
+    @abc.abstractmethod
+    def record(self, setting: Setting, line: Any) -> Any:
+        """The `rbgym.envs.actuators.driven.Driven` with this line, for compiled code."""
 
+    @abc.abstractmethod
+    def largest(self, setting: Setting) -> Array:
+        """Largest torque about each body axis [N m], (3,)."""
 
-@choice
-def exert(
-    effector: Any, spread: Any, frame: Any, buffer: Any, i: int, a: int, c: Any, h: float
-) -> None:
-    """Act with the mean commands c, six numbers, in the step of h seconds that begins."""
-    raise NotImplementedError
+    def limits(self, setting: Setting) -> Array:
+        """Torque [N m] that it can have about each body axis alone, (3,)."""
+        return self.largest(setting)
 
+    def shown(self, setting: Setting) -> Array:
+        """Bounds of the rows that it shows, (2, k)."""
+        return np.zeros((2, 0))
 
-@choice
-def book(effector: Any, spread: Any, frame: Any, buffer: Any, i: int, a: int, h: float) -> None:
-    """Book the step that was taken."""
-    raise NotImplementedError
+    def scheme(self, integrator: str | Integrator) -> Integrator:
+        """The scheme that steps a body with this effector; ValueError unless it supports that."""
+        found = get(integrator)
+        if self.needs not in found.supports:
+            able = [name for name in names() if self.needs in get(name).supports]
+            raise ValueError(
+                f"integrator must support {self.needs!r} for the {type(self).__name__} of the "
+                f"actuator, got {found.name!r}, which supports {found.supports}; it works with "
+                f"{able}"
+            )
+        return found
 
+    def refuse_unused(self, torque_limit: Any, randomization: Any) -> None:
+        """ValueError for arguments that such an effector has no use for."""
+        kind = type(self).__name__
+        if torque_limit is not None and not self.uses_limits:
+            raise ValueError(
+                f"torque_limit must be left out with {kind}, which has its own, "
+                f"got {torque_limit!r}"
+            )
+        if "torque" in (randomization or {}) and not self.uses_limits:
+            raise ValueError(f"randomization must have actuator_scale, not torque, with {kind}")
 
-@otherwise(book)
-def _(effector, spread, frame, buffer, i, a, h):
-    return None
+    # --- state ---
 
+    def state_keys(self) -> Mapping[str, Key]:
+        """Names and rows of what moves beside the attitude."""
+        return self.keys
 
-@choice
-def show(effector: Any, frame: Any, buffer: Any, i: int, k: int) -> None:
-    """Write what is shown from the row at k on, each number within its bounds."""
-    raise NotImplementedError
+    def info_keys(self) -> Mapping[str, Key]:
+        """Names and rows of all that `info` has of it."""
+        return {**self.state_keys(), **self.reported}
 
+    def read(self, name: str, physics: Physics, rows: Rows) -> Array:
+        """An entry of `info_keys`, (n,) or (n, width)."""
+        key = self.info_keys()[name]
+        found = rows(physics.actuator.state_row(physics) + key.first, key.width)
+        return found[:, 0] if key.width == 1 else found
 
-@otherwise(show)
-def _(effector, frame, buffer, i, k):
-    return None
+    def state(self, physics: Physics, rows: Rows) -> dict[str, Array]:
+        """What moves beside the attitude."""
+        return {name: self.read(name, physics, rows) for name in self.state_keys()}
 
+    def resting(self) -> Array:
+        """The first rows of its state, those that a start sets, where nothing is said, (k,)."""
+        return np.array([key.rest for key in self.state_keys().values() for _ in range(key.width)])
 
-@choice
-def has_rotors(effector: Any) -> bool:
-    """Whether it moves rotors, at the ROTOR_RATE rows; known while compiling."""
-    raise NotImplementedError
+    def rest(self, batch: Batch) -> None:
+        """Give every body its state before its first episode, where that is not zero."""
 
+    # --- for the documentation page and for pictures ---
 
-@otherwise(has_rotors)
-def _(effector):
-    return False
+    def described(self, first: int) -> str:
+        """Rows of the table of the observation for what it shows, from column `first` on."""
+        return ""
 
+    @property
+    def matrix(self) -> Array:
+        """Axes of its rotors as columns, (3, rotors)."""
+        return np.zeros((3, 0))
 
-@choice
-def energy_of(effector: Any, buffer: Any, i: int, a: int) -> float:
-    """Energy [J] of what moves beside the attitude."""
-    raise NotImplementedError
-
-
-@otherwise(energy_of)
-def _(effector, buffer, i, a):
-    return 0.0
-
-
-@choice
-def rebuild(actuator: Any, buffer: Any, i: int) -> None:
-    """Give the lane the inertia that its body has at the beginning; of an actuator, or effector."""
-    raise NotImplementedError
-
-
-@otherwise(rebuild)
-def _(actuator, buffer, i):
-    return None
+    def sketch(self, instant: Any) -> Iterable[Any]:
+        """What it adds to a picture: shapes, most of which an `Instant` of rbgym.envs.rendering
+        makes, and lines of the caption."""
+        return ()

@@ -2,167 +2,205 @@
 
 All three give the mean over each step of the integrator: of the exact response to what comes in, a
 mean itself behind another.
-Parts as in rbgym.envs.parts.goals.
 """
 
 import math
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from rbgym.compiled.jit import choice, for_type
-from rbgym.layout import COMMAND, LANES
+from rbgym.compiled.record import Record
+from rbgym.engine.rows import LANES
+from rbgym.envs.actuators.effector import Element, Setting
 
 
-class Continuous(NamedTuple):
+class Line(Record):
+    """A composed one: of the three kinds below, and of `mounting`; disturbance: of
+    `rbgym.engine.actuation`."""
+
+    pulses: Any
+    delay: Any
+    lag: Any
+    mounting: Any
+    disturbance: Any
+
+
+# --- pulses ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Thrusters(Element):
+    """Valves that are open or shut: a command is the part of the control period for which the
+    thruster is on, at full torque, rounded to a multiple of `minimum_pulse` [s]; where that is more
+    than there is of the period, it stays on for all of it."""
+
+    minimum_pulse: float = 0.01
+    positive: ClassVar = ("minimum_pulse",)
+
+    def record(self, setting: Setting) -> "Pulsed":
+        if self.minimum_pulse > setting.dt:
+            raise ValueError(
+                f"Thrusters.minimum_pulse must be at most the control period of {setting.dt:g} s, "
+                f"got {self.minimum_pulse!r}"
+            )
+        return Pulsed(float(self.minimum_pulse))
+
+
+class Continuous(Record):
     """A command acts at its own strength for the whole period."""
 
+    def integral(self, c, start, end, dt):
+        """Integral of a command's signal over a part of its period of dt seconds."""
+        return c * (end - start)
 
-class Pulsed(NamedTuple):
+
+class Pulsed(Record):
     """A command acts at full strength for a part of the period, a multiple of `pulse` seconds."""
 
     pulse: float
 
+    def integral(self, c, start, end, dt):
+        on = self.pulse * math.floor(abs(c) * dt / self.pulse + 0.5)
+        length = max(min(on, end) - start, 0.0)
+        return length if c > 0.0 else -length
 
-class Instant(NamedTuple):
-    """No delay."""
+
+# --- delay ----------------------------------------------------------------------------------
 
 
-class Delayed(NamedTuple):
-    """A delay of some seconds; slots: as many numbers as periods may begin before it is over."""
+@dataclass(frozen=True)
+class Delay(Element):
+    """A pure delay of some seconds, of any length below that of an episode and up to 32 control
+    periods. Shown: the commands that have yet to act, the newest first."""
 
     seconds: float
-    slots: tuple[float, ...]
+    not_negative: ClassVar = ("seconds",)
+    most: ClassVar = 32  # control periods
+
+    def record(self, setting: Setting) -> "Delayed":
+        spread = setting.spread.delay if setting.spread else 0.0
+        # Cut, since no integer is as large as the largest float over a small dt.
+        delay = min((1.0 + spread) * self.seconds, 1e9 * setting.dt)
+        periods = math.ceil(delay / setting.dt - 1e-9)
+        if periods >= setting.horizon:
+            raise ValueError(
+                f"Delay.seconds must be less than the {setting.horizon * setting.dt:g} s of an "
+                f"episode, got {self.seconds!r}"
+            )
+        if periods > self.most:
+            raise ValueError(
+                f"Delay.seconds must be at most {self.most} control periods of {setting.dt:g} s, "
+                f"got {self.seconds!r}"
+            )
+        return Delayed(float(self.seconds), (0.0,) * max(periods, 1))
 
 
-class Following(NamedTuple):
+class Instant(Record):
+    """No delay."""
+
+    def slots(self):
+        return 0
+
+    def delay_rows(self, count):
+        return 0
+
+    def set_delay(self, physics, buffer, i, factor):
+        return
+
+    def queue(self, physics, buffer, i):
+        return
+
+    def signal(self, physics, buffer, i, n, start, h, dt):
+        actuator = physics.actuator
+        c = buffer[i + (actuator.command_row(physics) + n) * LANES]
+        return actuator.line.pulses.integral(c, start, start + h, dt) / h
+
+
+class Delayed(Record):
+    """A delay of some seconds; periods: as many numbers as may begin before it is over.
+
+    Rows, from `queue_row` on: the commands of this period, of the last one, and so on, the oldest
+    not to be shown; the delay of the episode [s].
+    """
+
+    seconds: float
+    periods: tuple[float, ...]
+
+    def slots(self):
+        """How many commands of a channel are yet to act; known while compiling."""
+        return len(self.periods)
+
+    def delay_rows(self, count):
+        """Number of rows for so many channels; known while compiling."""
+        return count * (len(self.periods) + 1) + 1
+
+    def _late_row(self, physics):
+        actuator = physics.actuator
+        return actuator.queue_row(physics) + actuator.channels() * (len(self.periods) + 1)
+
+    def set_delay(self, physics, buffer, i, factor):
+        """Begin an episode with the delay times a factor."""
+        buffer[i + self._late_row(physics) * LANES] = factor * self.seconds
+
+    def queue(self, physics, buffer, i):
+        actuator, count = physics.actuator, physics.actuator.channels()
+        k = i + actuator.queue_row(physics) * LANES
+        for n in range(count * len(self.periods) - 1, -1, -1):
+            buffer[k + (n + count) * LANES] = buffer[k + n * LANES]
+        for n in range(count):
+            buffer[k + n * LANES] = buffer[i + (actuator.command_row(physics) + n) * LANES]
+
+    def signal(self, physics, buffer, i, n, start, h, dt):
+        """Mean signal of command n in the step from `start` seconds into the period on."""
+        actuator, late = physics.actuator, buffer[i + self._late_row(physics) * LANES]
+        begin = start - late
+        ago = min(max(-math.floor(begin / dt), 0.0), float(len(self.periods)))  # periods
+        begin = max(begin + ago * dt, 0.0)
+        k, count = i + (actuator.queue_row(physics) + n) * LANES, actuator.channels()
+        older = buffer[k + int(ago) * count * LANES]
+        newer = buffer[k + int(max(ago - 1.0, 0.0)) * count * LANES]
+        total = actuator.line.pulses.integral(older, begin, min(begin + h, dt), dt)
+        total += actuator.line.pulses.integral(newer, 0.0, max(begin + h - dt, 0.0), dt)
+        return total / h
+
+
+# --- lag ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Lag(Element):
+    """The response follows a command by a first-order lag, time_constant [s]: exact for a command
+    that is held. Shown: the response, in [-1, 1]."""
+
+    time_constant: float
+    positive: ClassVar = ("time_constant",)
+
+    def record(self, setting: Setting) -> "Lagging":
+        ratio = setting.h / self.time_constant
+        return Lagging(math.exp(-ratio), -math.expm1(-ratio) / ratio)
+
+
+class Following(Record):
     """No lag."""
 
+    def lag_rows(self, count):
+        return 0
 
-class Lagging(NamedTuple):
+    def respond(self, buffer, k, c):
+        return c
+
+
+class Lagging(Record):
     """What is left of a difference after a step, and on average during it: first order."""
 
     decay: float
     mean: float
 
+    def lag_rows(self, count):
+        """Number of rows of so many responses; known while compiling."""
+        return count
 
-@choice
-def acts(pulses: Any, c: float, start: float, end: float, dt: float) -> float:
-    """Integral of a command's signal over a part of its period of dt seconds."""
-    raise NotImplementedError
-
-
-@for_type(acts, Continuous)
-def _(pulses, c, start, end, dt):
-    return c * (end - start)
-
-
-@for_type(acts, Pulsed)
-def _(pulses, c, start, end, dt):
-    on = pulses.pulse * math.floor(abs(c) * dt / pulses.pulse + 0.5)
-    length = max(min(on, end) - start, 0.0)
-    return length if c > 0.0 else -length
-
-
-@choice
-def slots(delay: Any) -> int:
-    """How many earlier commands are yet to act; known while compiling."""
-    raise NotImplementedError
-
-
-@for_type(slots, Instant)
-def _(delay):
-    return 0
-
-
-@for_type(slots, Delayed)
-def _(delay):
-    return len(delay.slots)
-
-
-@choice
-def seconds(delay: Any) -> float:
-    """The delay."""
-    raise NotImplementedError
-
-
-@for_type(seconds, Instant)
-def _(delay):
-    return 0.0
-
-
-@for_type(seconds, Delayed)
-def _(delay):
-    return delay.seconds
-
-
-@choice
-def signal(
-    delay: Any,
-    pulses: Any,
-    buffer: Any,
-    i: int,
-    queue: int,
-    count: int,
-    n: int,
-    late: float,
-    start: float,
-    h: float,
-    dt: float,
-) -> float:
-    """Mean signal of command n of `count` in the step from `start` seconds into the period on.
-
-    queue: the row where the commands of this period and of those before it begin. late: [s].
-    """
-    raise NotImplementedError
-
-
-@for_type(signal, Instant)
-def _(delay, pulses, buffer, i, queue, count, n, late, start, h, dt):
-    c = buffer[i + (COMMAND + n) * LANES]
-    return acts(pulses, c, start, start + h, dt) / h
-
-
-@for_type(signal, Delayed)
-def _(delay, pulses, buffer, i, queue, count, n, late, start, h, dt):
-    begin = start - late
-    ago = min(max(-math.floor(begin / dt), 0.0), float(slots(delay)))  # periods
-    begin = max(begin + ago * dt, 0.0)
-    k = i + (queue + n) * LANES
-    older = buffer[k + int(ago) * count * LANES]
-    newer = buffer[k + int(max(ago - 1.0, 0.0)) * count * LANES]
-    total = acts(pulses, older, begin, min(begin + h, dt), dt)
-    total += acts(pulses, newer, 0.0, max(begin + h - dt, 0.0), dt)
-    return total / h
-
-
-@choice
-def lag_rows(lag: Any, count: int) -> int:
-    """Number of rows of `count` responses; known while compiling."""
-    raise NotImplementedError
-
-
-@for_type(lag_rows, Following)
-def _(lag, count):
-    return 0
-
-
-@for_type(lag_rows, Lagging)
-def _(lag, count):
-    return count
-
-
-@choice
-def lagged(lag: Any, buffer: Any, k: int, c: float) -> float:
-    """Mean of the response at k to a signal held for a step; the response moves on."""
-    raise NotImplementedError
-
-
-@for_type(lagged, Following)
-def _(lag, buffer, k, c):
-    return c
-
-
-@for_type(lagged, Lagging)
-def _(lag, buffer, k, c):
-    lack = buffer[k] - c
-    buffer[k] = min(max(c + lag.decay * lack, -1.0), 1.0)
-    return c + lag.mean * lack
+    def respond(self, buffer, k, c):
+        """Mean of the response at k to a signal held for a step; the response moves on."""
+        lack = buffer[k] - c
+        buffer[k] = min(max(c + self.decay * lack, -1.0), 1.0)
+        return c + self.mean * lack

@@ -1,92 +1,154 @@
 """A scaling force: Moller & Glocker's body changes its size as a skater does.
 
-The scale s and its momentum are advanced by the body's own scheme, rbgym.integrators.free_scale. S
-is the scaling force of (75), held over the period; it does the work S (s_1 - s_0) in a step.
+The scale s and its momentum are advanced by the body's own scheme, rbgym.integrators.free_scale,
+whose memory they are. S is the scaling force of (75), held over the period; it does the work
+S (s_1 - s_0) in a step.
 """
 
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
-from rbgym.actuation import act
-from rbgym.compiled.jit import for_type, inlined
-from rbgym.envs.actuators.effector import (
-    commands_of,
-    effector_shows,
-    energy_of,
-    exert,
-    ready,
-    rebuild,
-    show,
-)
-from rbgym.integrators.free_scale import FORCE, REFERENCE, SCALE, SCALING
-from rbgym.layout import J_INV, LANES, J
+import numpy as np
+
+from rbgym.engine.actuation import act
+from rbgym.engine.batch import Batch
+from rbgym.engine.rows import J_INV, LANES, J, Physics, put_vector, vector
+from rbgym.envs.actuators.driven import Driven
+from rbgym.envs.actuators.effector import Effector, Key, Rows, Setting
+from rbgym.integrators import Integrator
+from rbgym.integrators.free_scale import FORCE, REFERENCE, SCALE, SCALING, FreeScale
+from rbgym.quaternion import Array
 from rbgym.quaternion import scale as scaled
-from rbgym.rows import put_vector, vector
 
 _NO_TORQUE = (0.0, 0.0, 0.0)
 
 
-class ScalingForce(NamedTuple):
-    """force: S of a full command [N m]; smallest, largest: bounds of the scale as it is shown;
-    rate: scale rate that is shown as 1 [1/s]."""
+@dataclass(frozen=True)
+class Scaling(Effector):
+    """The scaling force of Moller & Glocker's body, which changes its size.
 
+    force: of a full command [N m], see `rbgym.simulate_scalable`. smallest, largest_scale: bounds
+    of the scale as it is shown; rate: scale rate that is shown as 1 [1/s].
+    """
+
+    force: float
+    smallest: float = 0.4
+    largest_scale: float = 2.1
+    rate: float = 2.0
+    positive: ClassVar = ("force", "smallest", "largest_scale", "rate")
+    is_tied: ClassVar[bool] = True
+    needs: ClassVar[str] = "scale"
+    keys: ClassVar[Mapping[str, Key]] = {
+        "scale": Key(SCALE, 1, 1.0, 0.1, 10.0),
+        "scale_rate": Key(SCALING, 1, 0.0, -100.0, 100.0),
+    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.smallest < self.largest_scale:
+            raise ValueError(
+                f"Scaling.smallest must be less than largest_scale = {self.largest_scale!r}, "
+                f"got {self.smallest!r}"
+            )
+
+    def record(self, setting: Setting, line: Any) -> "ScalingForce":
+        if setting.spread is not None and setting.spread.misalignment > 0:
+            raise ValueError("randomization['misalignment'] must be left out for a scaling force")
+        return ScalingForce(
+            line,
+            float(setting.scale * self.force),
+            float(self.smallest),
+            float(self.largest_scale),
+            float(self.rate),
+        )
+
+    def shown(self, setting: Setting) -> Array:
+        return np.array([[self.smallest, -1.0], [self.largest_scale, 1.0]])
+
+    def largest(self, setting: Setting) -> Array:
+        return np.zeros(3)
+
+    def scheme(self, integrator: str | Integrator) -> Integrator:
+        return replace(super().scheme(integrator), scheme=FreeScale())
+
+    def rest(self, batch: Batch) -> None:
+        row = batch.physics.memory_row()
+        batch.put_rows(row, np.tile(self.resting(), (batch.size, 1)))
+        batch.put_rows(row + REFERENCE, np.array([body.moments for body in batch.bodies]))
+
+    def read(self, name: str, physics: Physics, rows: Rows) -> Array:
+        found = super().read(name, physics, rows)
+        if name != "scale_rate":
+            return found
+        reference = rows(physics.memory_row() + REFERENCE, 3)
+        product = super().read("scale", physics, rows) * 0.5 * reference.sum(axis=1)
+        # Before the first episode there is no size yet.
+        return np.divide(found, product, out=np.zeros(len(found)), where=product > 0)
+
+    def described(self, first: int) -> str:
+        return (
+            f"| {first} | scale s | [{self.smallest:g}, {self.largest_scale:g}] |\n"
+            f"| {first + 1} | scale rate s' / ({self.rate:g} 1/s) | +-1 |"
+        )
+
+    def sketch(self, instant: Any) -> Iterable[Any]:
+        yield f"size {float(instant.state['scale']):.2f}"
+
+
+class ScalingForce(Driven):
+    """force: S of a full command [N m]; smallest, largest, rate: of what is shown."""
+
+    line: Any
     force: float
     smallest: float
     largest: float
     rate: float
 
+    def channels(self):
+        return 1
 
-@for_type(commands_of, ScalingForce)
-def _(effector):
-    return 1
+    def effector_shows(self):
+        return 2
 
+    def state_row(self, physics):
+        return physics.memory_row()
 
-@for_type(effector_shows, ScalingForce)
-def _(effector):
-    return 2
+    def half_trace(self, physics, buffer, i):
+        """T, half the trace of the reference inertia [kg m^2]."""
+        x, y, z = vector(buffer, i, physics.memory_row() + REFERENCE)
+        return 0.5 * (x + y + z)
 
+    def exert(self, physics, buffer, i, c, h):
+        buffer[i + (physics.memory_row() + FORCE) * LANES] = self.force * c[0]
+        act(physics, buffer, i, _NO_TORQUE)
 
-@inlined
-def half_trace(buffer, i):
-    """T, half the trace of the reference inertia [kg m^2]."""
-    x, y, z = vector(buffer, i, REFERENCE)
-    return 0.5 * (x + y + z)
+    def more_energy(self, physics, buffer, i):
+        m = i + physics.memory_row() * LANES
+        s, sigma = buffer[m + SCALE * LANES], buffer[m + SCALING * LANES]
+        return 0.5 * sigma * sigma / (s * s * self.half_trace(physics, buffer, i))
 
+    def rebuild(self, physics, buffer, i):
+        x, y, z = vector(buffer, i, physics.memory_row() + REFERENCE)
+        put_vector(buffer, i, J, (x, y, z))
+        put_vector(buffer, i, J_INV, (1.0 / x, 1.0 / y, 1.0 / z))
 
-@for_type(exert, ScalingForce)
-def _(effector, spread, frame, buffer, i, a, c, h):
-    buffer[i + FORCE * LANES] = effector.force * c[0]
-    act(frame, buffer, i, _NO_TORQUE)
+    def ready(self, physics, buffer, i, placed, mass, u):
+        m = i + physics.memory_row() * LANES
+        # The J rows are those of the reference configuration here, and of the present one later.
+        put_vector(buffer, i, physics.memory_row() + REFERENCE, vector(buffer, i, J))
+        s = buffer[m + SCALE * LANES] if placed else 1.0
+        rate = buffer[m + SCALING * LANES] if placed else 0.0
+        buffer[m + SCALE * LANES] = s
+        buffer[m + SCALING * LANES] = s * self.half_trace(physics, buffer, i) * rate
+        buffer[m + FORCE * LANES] = 0.0
+        put_vector(buffer, i, J, scaled(s * s, vector(buffer, i, J)))
+        put_vector(buffer, i, J_INV, scaled(1.0 / (s * s), vector(buffer, i, J_INV)))
 
-
-@for_type(energy_of, ScalingForce)
-def _(effector, buffer, i, a):
-    s, sigma = buffer[i + SCALE * LANES], buffer[i + SCALING * LANES]
-    return 0.5 * sigma * sigma / (s * s * half_trace(buffer, i))
-
-
-@for_type(rebuild, ScalingForce)
-def _(effector, buffer, i):
-    x, y, z = vector(buffer, i, REFERENCE)
-    put_vector(buffer, i, J, (x, y, z))
-    put_vector(buffer, i, J_INV, (1.0 / x, 1.0 / y, 1.0 / z))
-
-
-@for_type(ready, ScalingForce)
-def _(effector, spread, frame, buffer, i, a, placed, mass, u):
-    # The J rows are those of the reference configuration here, and of the present one later.
-    put_vector(buffer, i, REFERENCE, vector(buffer, i, J))
-    s = buffer[i + SCALE * LANES] if placed else 1.0
-    rate = buffer[i + SCALING * LANES] if placed else 0.0
-    buffer[i + SCALE * LANES] = s
-    buffer[i + SCALING * LANES] = s * half_trace(buffer, i) * rate
-    buffer[i + FORCE * LANES] = 0.0
-    put_vector(buffer, i, J, scaled(s * s, vector(buffer, i, J)))
-    put_vector(buffer, i, J_INV, scaled(1.0 / (s * s), vector(buffer, i, J_INV)))
-
-
-@for_type(show, ScalingForce)
-def _(effector, frame, buffer, i, k):
-    s, sigma = buffer[i + SCALE * LANES], buffer[i + SCALING * LANES]
-    nu = sigma / (s * half_trace(buffer, i))
-    buffer[k] = min(max(s, effector.smallest), effector.largest)
-    buffer[k + LANES] = min(max(nu / effector.rate, -1.0), 1.0)
+    def present(self, physics, buffer, i):
+        m = i + physics.memory_row() * LANES
+        k = i + self.shown_row(physics) * LANES
+        s, sigma = buffer[m + SCALE * LANES], buffer[m + SCALING * LANES]
+        nu = sigma / (s * self.half_trace(physics, buffer, i))
+        buffer[k] = min(max(s, self.smallest), self.largest)
+        buffer[k + LANES] = min(max(nu / self.rate, -1.0), 1.0)

@@ -16,157 +16,236 @@ The step's energy balance is exact: with the means of h_n and omega over its end
 sum_n (change of h_n)(mean h_n / I - a_n . mean omega).
 """
 
-from typing import NamedTuple
+import inspect
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
-from rbgym.actuation import act
-from rbgym.compiled.jit import for_type, inlined
-from rbgym.envs.actuators.effector import (
-    ACTING,
-    PRIVATE,
-    book,
-    commands_of,
-    effector_shows,
-    energy_of,
-    exert,
-    has_rotors,
-    private_rows,
-    ready,
-    show,
-)
-from rbgym.envs.actuators.mounting import turned
-from rbgym.frames import to_principal, view
-from rbgym.layout import BEYOND, FAILED, LANES, ROTOR, ROTOR_RATE
-from rbgym.quaternion import Vector, add, dot, scale
-from rbgym.rows import put_vector
+import numpy as np
+from numpy.typing import ArrayLike
 
+from rbgym.arguments import number, real
+from rbgym.compiled.jit import inlined
+from rbgym.engine.actuation import act
+from rbgym.engine.frames import view
+from rbgym.engine.rows import FAILED, LANES, ROTOR, put_vector
+from rbgym.envs.actuators.driven import Driven
+from rbgym.envs.actuators.effector import Effector, Key, Setting
+from rbgym.quaternion import Array, Vector, add, dot, scale
+
+_CHANGES = 4  # 4: rows of the torque on each wheel [N m], behind the momenta
 _NO_TORQUE = (0.0, 0.0, 0.0)
-_CHANGE = PRIVATE  # 4: torque on each wheel
 
 
-class Wheels(NamedTuple):
-    """Four wheels, or fewer and places left empty; `places` has as many numbers as there are
-    wheels.
+@dataclass(frozen=True)
+class ReactionWheels(Effector):
+    """Reaction wheels; a command of 1 is the motor's full torque on the body about the axis.
 
-    axes: unit vectors, body axes, zero for an empty place. inertia: I [kg m^2]. torque: of the
-    motors, at most [N m]. momentum: |h_n| at most [kg m^2/s]. viscous [N m s], coulomb [N m]:
-    friction. start: an episode begins with each h_n uniform in +-start times `momentum`.
+    axes: (3, 3) or (4, 3), unit vectors in body axes, one row for each wheel. inertia: of a wheel
+    about its axis [kg m^2]; the RigidBody is everything else. torque: of a motor at most [N m].
+    momentum: of a wheel at most, about its axis [kg m^2/s]; at that limit the motor gives no more.
+    viscous [N m s], coulomb [N m]: friction of the bearings. start: an episode begins with momenta
+    uniform in +-start times `momentum`. Shown: momenta, as a part of `momentum`.
+
+    Raises ValueError for axes that leave a direction without torque, and numbers out of range.
     """
 
-    places: tuple[float, ...]
+    axes: ArrayLike = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+    inertia: float = 1e-4
+    torque: float = 5e-3
+    momentum: float = 0.03
+    viscous: float = 1e-6
+    coulomb: float = 1e-4
+    start: float = 0.3
+    positive: ClassVar = ("inertia", "torque", "momentum")
+    not_negative: ClassVar = ("viscous", "coulomb", "start")
+    needs: ClassVar[str] = "rotors"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.start > 1:
+            raise ValueError(f"ReactionWheels.start must be in [0, 1], got {self.start!r}")
+        axes = real("ReactionWheels.axes", self.axes, "numbers")
+        unit = axes.ndim == 2 and axes.shape[1] == 3 and np.isfinite(axes).all()
+        unit = unit and len(axes) in (3, 4) and np.abs(axes).max() < 2
+        if not unit or np.abs(np.linalg.norm(axes, axis=1) - 1).max() > 1e-6:
+            raise ValueError(
+                "ReactionWheels.axes must be three or four unit vectors, (3, 3) or (4, 3), "
+                f"got {self.axes!r}"
+            )
+        if np.linalg.matrix_rank(axes, tol=1e-3) < 3:
+            raise ValueError(
+                "ReactionWheels.axes must span all three directions, but there is one about which "
+                f"no wheel has torque: got {self.axes!r}"
+            )
+        axes = axes / np.linalg.norm(axes, axis=1, keepdims=True)
+        object.__setattr__(self, "axes", tuple(tuple(row) for row in axes.tolist()))
+
+    @classmethod
+    def pyramid(cls, cant: float = math.asin(3.0**-0.5), **numbers: float) -> Self:
+        """Four wheels about the z axis, their axes raised from the xy plane by `cant` [rad].
+
+        At the default, 35.26 degrees, all directions have the same torque. numbers: the others,
+        `inertia` to `start`.
+        """
+        if not 0 < number(cant) < math.pi / 2:
+            raise ValueError(f"ReactionWheels.pyramid: cant must be in (0, pi/2), got {cant!r}")
+        c, s = math.cos(cant), math.sin(cant)
+        return cls(((c, 0.0, s), (0.0, c, s), (-c, 0.0, s), (0.0, -c, s)), **numbers)
+
+    @property
+    def matrix(self) -> Array:
+        """The axes as columns, (3, wheels)."""
+        return np.array(self.axes, dtype=float).T
+
+    def record(self, setting: Setting, line: Any) -> "Wheels":
+        count = self.matrix.shape[1]
+        axes = (*map(tuple, self.matrix.T.tolist()), *((0.0, 0.0, 0.0),) * (4 - count))
+        start = (float(self.start * self.momentum),) * count
+        motor = float(setting.scale * self.torque)
+        numbers = (float(getattr(self, name)) for name in Wheels._fields[4:])
+        return Wheels(line, axes, start, motor, *numbers)
+
+    def shown(self, setting: Setting) -> Array:
+        ones = np.ones(self.matrix.shape[1])
+        return np.array([-ones, ones])
+
+    def largest(self, setting: Setting) -> Array:
+        speed = self.momentum / self.inertia + setting.rate
+        each = setting.scale * self.torque + self.coulomb + self.viscous * speed
+        return np.asarray(each * np.abs(self.matrix).sum(axis=1))
+
+    def limits(self, setting: Setting) -> Array:
+        shares = np.abs(np.linalg.pinv(self.matrix)).max(axis=0)
+        return np.asarray(setting.scale * self.torque / shares)
+
+    def state_keys(self) -> Mapping[str, Key]:
+        return {"wheel_momentum": Key(0, self.matrix.shape[1], 0.0, -self.momentum, self.momentum)}
+
+    def described(self, first: int) -> str:
+        last = first + self.matrix.shape[1] - 1
+        return f"| {first}-{last} | momentum of each wheel / its largest | +-1 |"
+
+    def sketch(self, instant: Any) -> Iterable[Any]:
+        share = instant.state["wheel_momentum"] / self.momentum
+        # Of their speed against the body.
+        carried = self.matrix.T @ instant.state["angular_velocity"] * self.inertia
+        yield from instant.wheels(self.matrix.T, share - carried / self.momentum)
+        yield "wheels " + ", ".join(f"{100 * one:.0f}" for one in share) + " %"
+
+
+# Of plain data and `help`: the arguments of a pyramid by name.
+_CANT = [*inspect.signature(ReactionWheels.pyramid.__func__).parameters.values()][:2]
+_NUMBERS = [*inspect.signature(ReactionWheels).parameters.values()][1:]
+ReactionWheels.pyramid.__func__.__signature__ = inspect.Signature(
+    [*_CANT, *(one.replace(kind=one.KEYWORD_ONLY) for one in _NUMBERS)]
+)
+
+
+class Wheels(Driven):
+    """Four places for wheels. axes: zero for an empty place. start: for each wheel, the largest
+    momentum at the start of an episode [kg m^2/s]. motor: largest torque, `torque_scale` included
+    [N m]. The others are those of `ReactionWheels`.
+
+    Rows: momenta of four wheels, an empty place at rest; then _CHANGES.
+    """
+
+    line: Any
     axes: tuple[Vector, Vector, Vector, Vector]
+    start: tuple[float, ...]
+    motor: float
     inertia: float
-    torque: float
     momentum: float
     viscous: float
     coulomb: float
-    start: float
 
+    def channels(self):
+        return len(self.start)
 
-@for_type(commands_of, Wheels)
-def _(effector):
-    return len(effector.places)
+    def effector_rows(self):
+        return 8
 
+    def effector_shows(self):
+        return len(self.start)
 
-@for_type(private_rows, Wheels)
-def _(effector):
-    return 4
+    def turns_rotors(self):
+        return True
 
+    def change(self, axis, c, momentum, omega, h):
+        """Torque on a wheel, motor and friction, in a step of h seconds."""
+        motor, inertia = -self.motor * c, self.inertia
+        before = momentum / inertia - dot(axis, omega)
+        after = before + h * motor / inertia
+        rub = self.coulomb + 0.5 * self.viscous * abs(before + after)
+        rub = min(rub, inertia * abs(after) / h)
+        friction = -rub if after > 0.0 else rub
+        most = self.momentum
+        return (min(max(momentum + h * (motor + friction), -most), most) - momentum) / h
 
-@for_type(effector_shows, Wheels)
-def _(effector):
-    return len(effector.places)
+    def momenta(self, physics, buffer, i):
+        k = i + self.state_row(physics) * LANES
+        return (buffer[k], buffer[k + LANES], buffer[k + 2 * LANES], buffer[k + 3 * LANES])
 
+    def mounted_axes(self, physics, buffer, i):
+        x = self.axes
+        return (
+            self.mounted(physics, buffer, i, x[0]),
+            self.mounted(physics, buffer, i, x[1]),
+            self.mounted(physics, buffer, i, x[2]),
+            self.mounted(physics, buffer, i, x[3]),
+        )
 
-@for_type(has_rotors, Wheels)
-def _(effector):
-    return True
+    def exert(self, physics, buffer, i, c, h):
+        _, omega = view(physics, buffer, i)
+        axes = self.mounted_axes(physics, buffer, i)
+        p = self.momenta(physics, buffer, i)
+        # An empty place has no axis and no command.
+        changes = (
+            self.change(axes[0], c[0], p[0], omega, h),
+            self.change(axes[1], c[1], p[1], omega, h),
+            self.change(axes[2], c[2], p[2], omega, h),
+            self.change(axes[3], c[3], p[3], omega, h),
+        )
+        k = i + (self.state_row(physics) + _CHANGES) * LANES
+        buffer[k], buffer[k + LANES] = changes[0], changes[1]
+        buffer[k + 2 * LANES], buffer[k + 3 * LANES] = changes[2], changes[3]
+        rate = _sum(axes, changes)
+        put_vector(buffer, i, self.acting_row(physics), scale(-1.0, rate))
+        row = self.rotor_rate_row(physics)
+        put_vector(buffer, i, row, physics.frame.to_principal(physics, buffer, i, rate))
+        # Once more from the wheels, so that the two do not drift apart.
+        rotor = physics.frame.to_principal(physics, buffer, i, _sum(axes, p))
+        put_vector(buffer, i, ROTOR, rotor)
+        act(physics, buffer, i, _NO_TORQUE)
 
+    def book(self, physics, buffer, i, h):
+        k = i + self.state_row(physics) * LANES
+        taken = 0.0 if buffer[i + FAILED * LANES] > 0.0 else h
+        for n in range(4):
+            buffer[k + n * LANES] += taken * buffer[k + (_CHANGES + n) * LANES]
 
-@inlined
-def _change(effector, axis, c, momentum, omega, h):
-    """Torque on a wheel, motor and friction, in a step of h seconds."""
-    motor, inertia = -effector.torque * c, effector.inertia
-    before = momentum / inertia - dot(axis, omega)
-    after = before + h * motor / inertia
-    rub = effector.coulomb + 0.5 * effector.viscous * abs(before + after)
-    rub = min(rub, inertia * abs(after) / h)
-    friction = -rub if after > 0.0 else rub
-    most = effector.momentum
-    return (min(max(momentum + h * (motor + friction), -most), most) - momentum) / h
+    def more_energy(self, physics, buffer, i):
+        p = self.momenta(physics, buffer, i)
+        return (p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3]) / (2.0 * self.inertia)
+
+    def ready(self, physics, buffer, i, placed, mass, u):
+        k = i + self.state_row(physics) * LANES
+        for n in range(4):
+            drawn = self.start[0] * (2.0 * u[n] - 1.0) if n < len(self.start) else 0.0
+            buffer[k + n * LANES] = buffer[k + n * LANES] if placed else drawn
+        axes = self.mounted_axes(physics, buffer, i)
+        rotor = _sum(axes, self.momenta(physics, buffer, i))
+        put_vector(buffer, i, ROTOR, physics.frame.to_principal(physics, buffer, i, rotor))
+
+    def present(self, physics, buffer, i):
+        k = i + self.state_row(physics) * LANES
+        shown = i + self.shown_row(physics) * LANES
+        for n in range(len(self.start)):
+            buffer[shown + n * LANES] = buffer[k + n * LANES] / self.momentum
 
 
 @inlined
 def _sum(axes, values):
     one = add(scale(values[0], axes[0]), scale(values[1], axes[1]))
     return add(one, add(scale(values[2], axes[2]), scale(values[3], axes[3])))
-
-
-@inlined
-def _four(buffer, k):
-    return (buffer[k], buffer[k + LANES], buffer[k + 2 * LANES], buffer[k + 3 * LANES])
-
-
-@inlined
-def _mounted(effector, spread, buffer, i, a):
-    x = effector.axes
-    return (
-        turned(spread, buffer, i, a, x[0]),
-        turned(spread, buffer, i, a, x[1]),
-        turned(spread, buffer, i, a, x[2]),
-        turned(spread, buffer, i, a, x[3]),
-    )
-
-
-@for_type(exert, Wheels)
-def _(effector, spread, frame, buffer, i, a, c, h):
-    _, omega = view(frame, buffer, i)
-    axes = _mounted(effector, spread, buffer, i, a)
-    p = _four(buffer, i + BEYOND * LANES)
-    # An empty place has no axis and no command, and is at rest.
-    changes = (
-        _change(effector, axes[0], c[0], p[0], omega, h),
-        _change(effector, axes[1], c[1], p[1], omega, h),
-        _change(effector, axes[2], c[2], p[2], omega, h),
-        _change(effector, axes[3], c[3], p[3], omega, h),
-    )
-    k = i + (a + _CHANGE) * LANES
-    buffer[k], buffer[k + LANES] = changes[0], changes[1]
-    buffer[k + 2 * LANES], buffer[k + 3 * LANES] = changes[2], changes[3]
-    rate = _sum(axes, changes)
-    put_vector(buffer, i, a + ACTING, scale(-1.0, rate))
-    put_vector(buffer, i, ROTOR_RATE, to_principal(frame, buffer, i, rate))
-    # Once more from the wheels, so that the two do not drift apart.
-    put_vector(buffer, i, ROTOR, to_principal(frame, buffer, i, _sum(axes, p)))
-    act(frame, buffer, i, _NO_TORQUE)
-
-
-@for_type(book, Wheels)
-def _(effector, spread, frame, buffer, i, a, h):
-    k, j = i + BEYOND * LANES, i + (a + _CHANGE) * LANES
-    taken = 0.0 if buffer[i + FAILED * LANES] > 0.0 else h
-    for n in range(4):
-        buffer[k + n * LANES] += taken * buffer[j + n * LANES]
-
-
-@for_type(energy_of, Wheels)
-def _(effector, buffer, i, a):
-    p = _four(buffer, i + BEYOND * LANES)
-    return (p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3]) / (2.0 * effector.inertia)
-
-
-@for_type(ready, Wheels)
-def _(effector, spread, frame, buffer, i, a, placed, mass, u):
-    k = i + BEYOND * LANES
-    most = effector.start * effector.momentum
-    for n in range(4):
-        drawn = most * (2.0 * u[n] - 1.0) if n < len(effector.places) else 0.0
-        buffer[k + n * LANES] = buffer[k + n * LANES] if placed else drawn
-    axes = _mounted(effector, spread, buffer, i, a)
-    rotor = _sum(axes, _four(buffer, k))
-    put_vector(buffer, i, ROTOR, to_principal(frame, buffer, i, rotor))
-
-
-@for_type(show, Wheels)
-def _(effector, frame, buffer, i, k):
-    for n in range(len(effector.places)):
-        buffer[k + n * LANES] = buffer[i + (BEYOND + n) * LANES] / effector.momentum

@@ -1,27 +1,19 @@
-"""Runs of a vector environment: what each call returned, copied at once and split into lanes."""
+"""Runs of a vector environment: what each call returned, with its types checked, copied at once
+and split into lanes."""
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
-from gymnasium.vector import AutoresetMode
+from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import concatenate, create_empty_array, iterate
+from numpy.typing import NDArray
 
-from rbgym.envs.checks.sources import Vec
-from rbgym.envs.checks.values import (
-    Array,
-    arrays_in,
-    check_final_obs,
-    check_info,
-    check_observation,
-    check_vector,
-    pick,
-    same,
-)
-
+Vec: TypeAlias = VectorEnv[Any, Any, Any]
+Array: TypeAlias = NDArray[Any]
+Flags: TypeAlias = NDArray[np.bool_]
 Actions: TypeAlias = list[list[Any]]
 EARLY = 1  # DISABLED runs also reset lane 0 after this step, in mid-episode
 
@@ -31,45 +23,34 @@ class Record:
     """One call: which lanes ended, each lane's parts by name, and the very arrays returned."""
 
     when: str
-    done: npt.NDArray[np.bool_]
+    done: Flags
     lanes: list[dict[str, Any]]
     arrays: list[Array]
     copies: list[Array]
 
+    @classmethod
+    def of(cls, when: str, done: Flags, lanes: list[dict[str, Any]], values: Any) -> "Record":
+        """With all arrays inside the values."""
+        record = cls(when, done.copy(), lanes, [], [])
+        record.keep(values)
+        return record
 
-def sample_actions(env: Vec, steps: int, seed: int) -> Actions:
-    """Actions [step][lane]; those of a lane do not depend on the number of lanes."""
-    spaces = [copy.deepcopy(env.single_action_space) for _ in range(env.num_envs)]
-    for lane, space in enumerate(spaces):
-        space.seed(1000 * seed + lane)
-    return [[space.sample() for space in spaces] for _ in range(steps)]
+    def keep(self, values: Any) -> None:
+        """Add the arrays inside the values."""
+        arrays = list(arrays_in(values))
+        self.arrays += arrays
+        self.copies += [array.copy() for array in arrays]
+
+
+# --- runs -----------------------------------------------------------------------------------
 
 
 def start(env: Vec, seed: Any) -> Record:
     """Reset by seed, with the types checked."""
     when = f"reset(seed={seed})"
-    observation, info = _pair(env.reset(seed=seed), when)
-    check_observation(env, observation, when)
-    check_info(info, env.num_envs, when)
+    observation = _reset(env, when, seed=seed)
     lanes = [{"observation": part} for part in _split(env, observation)]
-    return _record(when, np.zeros(env.num_envs, np.bool_), lanes, [observation])
-
-
-def run(
-    env: Vec, mode: AutoresetMode, seed: int, actions: Actions, *, early: bool = True
-) -> list[Record]:
-    """Reset and take all actions; DISABLED lanes that end are reset at once by `reset_mask`.
-
-    Args:
-        env: the environment.
-        mode: its autoreset mode.
-        seed: seed of the reset.
-        actions: [step][lane].
-        early: in DISABLED, reset lane 0 also in mid-episode.
-    """
-    records = [start(env, seed), *resume(env, mode, actions, 0, early=early)]
-    check_memory(records)
-    return records
+    return Record.of(when, np.zeros(env.num_envs, np.bool_), lanes, observation)
 
 
 def resume(
@@ -82,24 +63,20 @@ def resume(
     spoil: bool = False,
 ) -> list[Record]:
     """Take the actions from number `first` on, and `spoil` all arrays as a reusing caller would."""
-    records = []
+    records, space = [], env.single_action_space
     for number in range(first, len(actions)):
-        action = batch_actions(env, actions[number])
+        out: Any = create_empty_array(space, n=env.num_envs)
+        action: Any = concatenate(space, actions[number], out)
         records.append(_step(env, mode, action, f"step {number}"))
         if mode is AutoresetMode.DISABLED:
             mask = records[-1].done.copy()
             mask[0] |= early and number == EARLY
             _reset_lanes(env, records[-1], mask)
         if spoil:
-            _overwrite([*records[-1].arrays, *arrays_in(action)])
+            for array in [*records[-1].arrays, *arrays_in(action)]:
+                if array.flags.writeable and array.dtype.kind in "fbiu":
+                    array[...] = np.nan if array.dtype.kind == "f" else ~array
     return records
-
-
-def batch_actions(env: Vec, items: Sequence[Any]) -> Any:
-    """One batched action from one action per lane."""
-    space = env.single_action_space
-    out: Any = create_empty_array(space, n=len(items))
-    return concatenate(space, items, out)
 
 
 def _step(env: Vec, mode: AutoresetMode, action: Any, when: str) -> Record:
@@ -114,64 +91,48 @@ def _step(env: Vec, mode: AutoresetMode, action: Any, when: str) -> Record:
     check_vector(terminations, np.bool_, env.num_envs, "terminations", when)
     check_vector(truncations, np.bool_, env.num_envs, "truncations", when)
     check_info(info, env.num_envs, when)
-    done = terminations | truncations
-    lanes = [
-        {"observation": part, "reward": float(r), "terminated": bool(e), "truncated": bool(u)}
-        for part, r, e, u in zip(
-            _split(env, observation), rewards, terminations, truncations, strict=True
-        )
-    ]
-    arrays = [observation, rewards, terminations, truncations]
+    done, arrays = terminations | truncations, list(result[:4])
+    parts = _split(env, observation), rewards.tolist(), terminations.tolist(), truncations.tolist()
+    names = "observation", "reward", "terminated", "truncated"
+    lanes = [dict(zip(names, values, strict=True)) for values in zip(*parts, strict=True)]
     if mode is AutoresetMode.SAME_STEP:
         check_final_obs(env, info, done, when)
         arrays.append(info.get("final_obs", ()))
         for lane in np.flatnonzero(done):
             lanes[lane]["final_obs"] = copy.deepcopy(pick(info["final_obs"], int(lane)))
-    return _record(when, done, lanes, arrays)
+    return Record.of(when, done, lanes, arrays)
 
 
-def _reset_lanes(env: Vec, record: Record, mask: npt.NDArray[np.bool_]) -> None:
+def _reset_lanes(env: Vec, record: Record, mask: Flags) -> None:
     """Add to the record what the masked reset returns; the other lanes must not notice it."""
     parts = [lane["observation"] for lane in record.lanes]
     if mask.any():
         when = f"reset_mask={mask.tolist()} after {record.when}"
-        observation, info = _pair(env.reset(options={"reset_mask": mask.copy()}), when)
-        check_observation(env, observation, when)
-        check_info(info, env.num_envs, when)
+        observation = _reset(env, when, options={"reset_mask": mask.copy()})
         parts, before = _split(env, observation), parts
         for lane in np.flatnonzero(~mask).tolist():
             assert same(parts[lane], before[lane]), (
                 f"{when} changed lane {lane}, outside the mask: {before[lane]} -> {parts[lane]}"
             )
-        record.arrays += arrays_in(observation)
-        record.copies += [array.copy() for array in arrays_in(observation)]
+        record.keep(observation)
     for lane, part in enumerate(parts):
         record.lanes[lane]["observation after reset_mask"] = part
 
 
-def _pair(result: Any, when: str) -> tuple[Any, Any]:
+def _reset(env: Vec, when: str, **arguments: Any) -> Any:
+    result: Any = env.reset(**arguments)
     assert isinstance(result, tuple), f"{when} must return a tuple, not {type(result)}"
     assert len(result) == 2, f"{when} must return (observation, info), not {len(result)} values"
-    return result
+    check_observation(env, result[0], when)
+    check_info(result[1], env.num_envs, when)
+    return result[0]
 
 
 def _split(env: Vec, observation: Any) -> list[Any]:
     return list(iterate(env.observation_space, copy.deepcopy(observation)))
 
 
-def _record(
-    when: str, done: npt.NDArray[np.bool_], lanes: list[dict[str, Any]], values: list[Any]
-) -> Record:
-    arrays = list(arrays_in(values))
-    return Record(when, done.copy(), lanes, arrays, [array.copy() for array in arrays])
-
-
-def _overwrite(arrays: Iterable[Array]) -> None:
-    for array in arrays:
-        if array.flags.writeable and array.dtype.kind == "f":
-            array[...] = np.nan
-        elif array.flags.writeable and array.dtype.kind in "biu":
-            array[...] = ~array
+# --- comparisons ----------------------------------------------------------------------------
 
 
 def check_memory(records: Sequence[Record]) -> None:
@@ -188,15 +149,110 @@ def check_equal(
     left: Sequence[Record],
     right: Sequence[Record],
     claim: str,
-    lanes: Iterable[int],
+    lanes: Sequence[int] | None = None,
     exact: bool = True,
 ) -> None:
-    """Both runs agree in these lanes; `claim` says why they should."""
-    wanted = list(lanes)
+    """Both runs agree in these lanes, default all; `claim` says why they should."""
     for a, b in zip(left, right, strict=True):
-        for lane in wanted:
+        for lane in range(len(a.lanes)) if lanes is None else lanes:
             for name in sorted(a.lanes[lane].keys() | b.lanes[lane].keys()):
                 one, other = (record.lanes[lane].get(name) for record in (a, b))
                 assert same(one, other, exact), (
                     f"{claim}; but at {a.when}, lane {lane}, {name} is {one} and {other}"
                 )
+
+
+def same(left: Any, right: Any, exact: bool = True) -> bool:
+    """Equal to the last bit, types included; or to 1e-6."""
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
+        return left.keys() == right.keys() and all(same(left[k], right[k], exact) for k in left)
+    if isinstance(left, tuple | list) and isinstance(right, tuple | list):
+        pairs = zip(left, right, strict=False)
+        return len(left) == len(right) and all(same(a, b, exact) for a, b in pairs)
+    a, b = np.asarray(left), np.asarray(right)
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    if a.dtype == object:
+        return bool(np.all(a == b))
+    if exact or a.dtype.kind not in "fc":
+        return a.tobytes() == b.tobytes()
+    return np.allclose(a, b, rtol=1e-6, atol=1e-6, equal_nan=True)
+
+
+def arrays_in(value: Any) -> Iterator[Array]:
+    """Every numeric array inside dicts, sequences and object arrays."""
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        yield value
+    elif isinstance(value, Mapping):
+        for key in sorted(value, key=str):
+            yield from arrays_in(value[key])
+    elif isinstance(value, tuple | list | np.ndarray):
+        for part in value:
+            yield from arrays_in(part)
+
+
+def pick(batch: Any, lane: int) -> Any:
+    """A lane's part of `final_obs`: an object array, or batched as observations are."""
+    if isinstance(batch, Mapping):
+        return {key: pick(part, lane) for key, part in batch.items()}
+    return tuple(pick(p, lane) for p in batch) if isinstance(batch, tuple) else batch[lane]
+
+
+# --- types ----------------------------------------------------------------------------------
+
+
+def check_observation(env: Vec, observation: Any, when: str) -> None:
+    """The batch lies in observation_space, with its dtypes; each lane in the single space."""
+    space, single = env.observation_space, env.single_observation_space
+    if single.is_np_flattenable:
+        expected = arrays_in(create_empty_array(single, n=env.num_envs))
+        for want, got in zip(expected, arrays_in(observation), strict=False):
+            assert (got.dtype, got.shape) == (want.dtype, want.shape), (
+                f"{when}: observation is {got.dtype}{list(got.shape)},"
+                f" observation_space says {want.dtype}{list(want.shape)}"
+            )
+    if not space.contains(observation):
+        for lane, item in enumerate(iterate(space, observation)):
+            assert single.contains(item), (
+                f"{when}: observation of lane {lane} is not in single_observation_space: {item!r}"
+            )
+        raise AssertionError(f"{when}: observation is not in observation_space: {observation!r}")
+
+
+def check_vector(value: Any, kind: type[np.generic], lanes: int, name: str, when: str) -> None:
+    """An array of shape (lanes,) of the kind of dtype."""
+    assert isinstance(value, np.ndarray), f"{when}: {name} must be an array, not {type(value)}"
+    assert np.issubdtype(value.dtype, kind), (
+        f"{when}: {name} must have dtype {kind.__name__}, not {value.dtype}"
+    )
+    assert value.shape == (lanes,), f"{when}: {name} must have shape ({lanes},), not {value.shape}"
+
+
+def check_info(info: Any, lanes: int, when: str) -> None:
+    """A dict in which every array `key` has one row per lane and a boolean mask `_key`."""
+    assert isinstance(info, dict), f"{when}: info must be a dict, not {type(info)}"
+    for key, value in info.items():
+        if not isinstance(value, np.ndarray) or str(key).startswith("_"):
+            continue
+        assert value.shape[:1] == (lanes,), (
+            f"{when}: info[{key!r}] must have {lanes} rows, its shape is {value.shape}"
+        )
+        assert f"_{key}" in info, f"{when}: info[{key!r}] lacks its mask info['_{key}']"
+        check_vector(info[f"_{key}"], np.bool_, lanes, f"info['_{key}']", when)
+
+
+def check_final_obs(env: Vec, info: dict[str, Any], done: Flags, when: str) -> None:
+    """SAME_STEP: final_obs for exactly the lanes that ended, each in the single space."""
+    mask = info.get("_final_obs", np.zeros(env.num_envs, np.bool_))
+    check_vector(mask, np.bool_, env.num_envs, "info['_final_obs']", when)
+    wrong = np.flatnonzero(mask != done)
+    assert not wrong.size, (
+        f"{when}: lane {wrong[0]} {'ended without' if done[wrong[0]] else 'goes on but has'}"
+        " info['final_obs'] (by its mask info['_final_obs'])"
+    )
+    assert "final_obs" in info or not done.any(), f"{when}: info['final_obs'] is missing"
+    for lane in np.flatnonzero(done):
+        item = pick(info["final_obs"], int(lane))
+        assert env.single_observation_space.contains(item), (
+            f"{when}: final_obs of lane {lane} is not in single_observation_space: {item!r}"
+        )

@@ -1,43 +1,41 @@
-"""Success and the end of an episode. Parts as in rbgym.envs.parts.goals."""
+"""Success, the end of an episode, and what is counted in it."""
 
-from typing import Any, NamedTuple
+import abc
+import math
+from typing import Any
 
-from rbgym.compiled.jit import choice, for_type
-from rbgym.envs.layout import POSITION, TARGET, VELOCITY
-from rbgym.integrators.free_scale import SCALE
-from rbgym.layout import LANES
+import numpy as np
+
+from rbgym.compiled.jit import inlined
+from rbgym.engine.rows import LANES, vector
+from rbgym.envs.arguments import in_range, keys, named, triple
+from rbgym.envs.rows import Part
 from rbgym.quaternion import Vector, add, dot, to_body, to_world, upward
-from rbgym.rows import quaternion, vector
 
 
-class Settled(NamedTuple):
-    """The success region: (2 sin(angle / 2))^2 below square, the rate off below rate [rad/s]."""
+class Success(Part):
+    """The success region."""
+
+    @abc.abstractmethod
+    def is_inside(self, rows, buffer, i, gap):
+        """Whether the lane at i is in it, so far off as `gap` says."""
+
+    def besides(self) -> str:
+        """What it asks for besides angle and rate, for the task's page."""
+        return ""
+
+
+class Settled(Success):
+    """(2 sin(angle / 2))^2 below square, the rate off below rate [rad/s]."""
 
     square: float
     rate: float
 
-
-class Ends(NamedTuple):
-    """|omega| beyond `rate` [rad/s], or the body z axis below cos_tilt of the vertical."""
-
-    rate: float
-    cos_tilt: float = -2.0
+    def is_inside(self, rows, buffer, i, gap):
+        return (gap.square < self.square) & (gap.rate_square < self.rate * self.rate)
 
 
-class KeepOut(NamedTuple):
-    """Also: a body axis within a cone about a direction.
-
-    ends: what else ends the episode. direction: in the target frame, where the task has a target,
-    else in the world.
-    """
-
-    ends: Ends
-    axis: Vector
-    direction: Vector
-    cos_angle: float
-
-
-class Docked(NamedTuple):
+class Docked(Success):
     """Also: the centre of mass within `distance` [m] of the dock, slower than `speed` [m/s]."""
 
     square: float
@@ -45,16 +43,64 @@ class Docked(NamedTuple):
     distance: float
     speed: float
 
+    def is_inside(self, rows, buffer, i, gap):
+        p, v = flight(rows, buffer, i)
+        there = (dot(p, p) < self.distance * self.distance) & (dot(v, v) < self.speed * self.speed)
+        return there & (gap.square < self.square) & (gap.rate_square < self.rate * self.rate)
 
-class Berth(NamedTuple):
-    """Also: what a dock at the world's origin forbids.
+    def besides(self) -> str:
+        return f",\nd under {self.distance:g} m and |v| under {self.speed:g} m/s,"
+
+
+class Ending(Part):
+    """What ends an episode."""
+
+    @abc.abstractmethod
+    def is_over(self, rows, buffer, i, q, omega):
+        """Whether the state ends the episode of the lane at i."""
+
+
+class Never(Ending):
+    """Nothing more ends it."""
+
+    def is_over(self, rows, buffer, i, q, omega):
+        return False
+
+
+class Limits(Ending):
+    """|omega| beyond `rate` [rad/s], or the body z axis below cos_tilt of the vertical."""
+
+    rate: float
+    cos_tilt: float = -2.0
+
+    def is_over(self, rows, buffer, i, q, omega):
+        return (upward(q)[2] < self.cos_tilt) | (dot(omega, omega) > self.rate * self.rate)
+
+
+class KeepOut(Ending):
+    """A body axis within a cone about a direction; that is in the target frame, where the task has
+    a target, else in the world."""
+
+    axis: Vector
+    direction: Vector
+    cos_angle: float
+
+    def is_over(self, rows, buffer, i, q, omega):
+        target = rows.parts.goal.target(rows, buffer, i)
+        return dot(to_body(target, to_world(q, self.axis)), self.direction) > self.cos_angle
+
+    def sketch(self, instant):
+        yield from instant.keep_out(self.axis, self.direction, math.acos(self.cos_angle))
+
+
+class Berth(Ending):
+    """What a dock at the world's origin forbids.
 
     far [m], fast [m/s]: largest distance and speed. The station is a sphere of `radius` [m] whose
     centre is at -behind [m] on the target's x axis: keep out. Within `near` [m] of the dock: no
     faster than `approach` [m/s].
     """
 
-    ends: Ends
     far: float
     fast: float
     behind: float
@@ -62,64 +108,110 @@ class Berth(NamedTuple):
     near: float
     approach: float
 
+    def is_over(self, rows, buffer, i, q, omega):
+        p, v = flight(rows, buffer, i)
+        away, speed = dot(p, p), dot(v, v)
+        target = rows.parts.goal.target(rows, buffer, i)
+        centre = add(to_body(target, p), (self.behind, 0.0, 0.0))
+        inside = dot(centre, centre) < self.radius * self.radius
+        hasty = (away < self.near * self.near) & (speed > self.approach * self.approach)
+        return inside | hasty | (away > self.far * self.far) | (speed > self.fast * self.fast)
 
-class OutOfSize(NamedTuple):
-    """Also: a scale outside [smallest, largest]."""
+    def sketch(self, instant):
+        yield from instant.station(self.behind)
 
-    ends: Ends
+
+class OutOfSize(Ending):
+    """A scale outside [smallest, largest], of a body that scales."""
+
     smallest: float
     largest: float
 
-
-@choice
-def is_inside(part: Any, buffer: Any, i: int, square: Any, rate_square: Any) -> bool:
-    """Whether the lane is in the success region."""
-    raise NotImplementedError
+    def is_over(self, rows, buffer, i, q, omega):
+        s = buffer[i + rows.physics.memory_row() * LANES]
+        return (s < self.smallest) | (s > self.largest)
 
 
-@for_type(is_inside, Settled)
-def _(part, buffer, i, square, rate_square):
-    return (square < part.square) & (rate_square < part.rate * part.rate)
+class Ends(Ending):
+    """All that ends an episode: limits, a keep-out cone of the user's, and what the task adds."""
+
+    limits: Limits
+    keep_out: Any
+    own: Any
+
+    def is_over(self, rows, buffer, i, q, omega):
+        over = self.limits.is_over(rows, buffer, i, q, omega)
+        over = over | self.keep_out.is_over(rows, buffer, i, q, omega)
+        return over | self.own.is_over(rows, buffer, i, q, omega)
+
+    def sketch(self, instant):
+        yield from self.keep_out.sketch(instant)
+        yield from self.own.sketch(instant)
 
 
-@for_type(is_inside, Docked)
-def _(part, buffer, i, square, rate_square):
-    p, v = vector(buffer, i, POSITION), vector(buffer, i, VELOCITY)
-    there = (dot(p, p) < part.distance * part.distance) & (dot(v, v) < part.speed * part.speed)
-    return there & (square < part.square) & (rate_square < part.rate * part.rate)
+class Tally(Part):
+    """What is counted; as it stands, nothing. counted: names of its first rows, in `info`."""
+
+    counted = ()
+
+    def count(self, rows, buffer, i, q, begins):
+        """Count what is to be seen at the attitude q, from zero where an episode begins."""
 
 
-@choice
-def is_over(part: Any, buffer: Any, i: int, q: Any, omega: Any) -> bool:
-    """Whether the state ends the episode of the lane at i."""
-    raise NotImplementedError
+class NoTally(Tally):
+    """Nothing is counted."""
 
 
-@for_type(is_over, Ends)
-def _(part, buffer, i, q, omega):
-    return (upward(q)[2] < part.cos_tilt) | (dot(omega, omega) > part.rate * part.rate)
+class Contacts(Tally):
+    """How often the body z axis came below a height above the horizontal, cosine of the tilt."""
+
+    height: float
+    counted = ("contacts",)
+
+    def rows_needed(self, physics):
+        return 2  # contacts so far; 1.0 while one lasts
+
+    def count(self, rows, buffer, i, q, begins):
+        k = i + rows.tally_row() * LANES
+        before = 0.0 if begins else buffer[k + LANES]
+        touching = 1.0 if upward(q)[2] < self.height else 0.0
+        buffer[k] = (0.0 if begins else buffer[k]) + max(touching - before, 0.0)
+        buffer[k + LANES] = touching
+
+    def sketch(self, instant):
+        count = int(instant.info["contacts"])
+        yield f"{count} contact{'' if count == 1 else 's'}"
 
 
-@for_type(is_over, KeepOut)
-def _(part, buffer, i, q, omega):
-    over = is_over(part.ends, buffer, i, q, omega)
-    axis = to_body(quaternion(buffer, i, TARGET), to_world(q, part.axis))
-    return over | (dot(axis, part.direction) > part.cos_angle)
+@inlined
+def flight(rows, buffer, i):
+    """Position and velocity of the centre of mass of a body that flies [m, m/s]."""
+    row = rows.physics.actuator.state_row(rows.physics)
+    return vector(buffer, i, row), vector(buffer, i, row + 3)
 
 
-@for_type(is_over, Berth)
-def _(part, buffer, i, q, omega):
-    p, v = vector(buffer, i, POSITION), vector(buffer, i, VELOCITY)
-    away, speed = dot(p, p), dot(v, v)
-    station = add(to_body(quaternion(buffer, i, TARGET), p), (part.behind, 0.0, 0.0))
-    inside = dot(station, station) < part.radius * part.radius
-    hasty = (away < part.near * part.near) & (speed > part.approach * part.approach)
-    lost = (away > part.far * part.far) | (speed > part.fast * part.fast)
-    return is_over(part.ends, buffer, i, q, omega) | inside | hasty | lost
-
-
-@for_type(is_over, OutOfSize)
-def _(part, buffer, i, q, omega):
-    s = buffer[i + SCALE * LANES]
-    out = (s < part.smallest) | (s > part.largest)
-    return is_over(part.ends, buffer, i, q, omega) | out
+def chosen(value: Any, limits: Limits, own: Ending, goal: Any) -> Ends:
+    """The task's ends, with a rate limit or a keep-out cone of the user's; "none": the rate limit
+    alone, without which the state would have no bound."""
+    if value is None or callable(value):
+        return Ends(limits, Never(), own)
+    if isinstance(value, str):
+        named("termination", value, ["none"], ", a dict or a callable")
+        return Ends(Limits(limits.rate), Never(), Never())
+    given = keys("termination", value, ("rate_limit", "keep_out"))
+    if "rate_limit" in given:
+        rate = in_range("termination['rate_limit']", given["rate_limit"], 1e-9, limits.rate)
+        limits = limits._replace(rate=rate)
+    if "keep_out" not in given:
+        return Ends(limits, Never(), own)
+    label, entries = "termination['keep_out']", ("axis", "direction", "half_angle")
+    cone = keys(label, given["keep_out"], entries)
+    if len(cone) < len(entries):
+        raise ValueError(f"{label} must have axis, direction and half_angle, got {value!r}")
+    axis, direction = (triple(f"{label}[{n!r}]", cone[n], unit=True) for n in entries[:2])
+    half = in_range(f"{label}['half_angle']", cone["half_angle"], 0.0, math.pi)
+    if goal.reaches(np.array(axis), np.array(direction), half):
+        raise ValueError(
+            f"{label} must leave the goal free, but the cone of {half:.4g} rad lies over it"
+        )
+    return Ends(limits, KeepOut(axis, direction, math.cos(half)), own)

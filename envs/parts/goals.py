@@ -1,20 +1,92 @@
-"""What a task asks for: how far attitude and angular velocity are from it.
+"""What a task asks for: how far attitude and angular velocity are from it; and how targets move."""
 
-A part is a small `NamedTuple` of numbers; what it does is registered for its class. All parts see
-the user's body frame: q (w, x, y, z) body to world, omega [rad/s] in body axes.
-"""
-
+import abc
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
-from rbgym.compiled.jit import choice, for_type
-from rbgym.envs.layout import TARGET, TARGET_RATE, TARGET_SPIN
-from rbgym.layout import LANES
-from rbgym.quaternion import add, dot, qconj, qmul, scale, sub, to_body, upward
-from rbgym.rows import quaternion, vector
+import numpy as np
+
+from rbgym.compiled.jit import inlined
+from rbgym.engine.rows import LANES, put_quaternion, put_vector, quaternion, vector
+from rbgym.envs.actuators.effector import Key
+from rbgym.envs.rows import Part
+from rbgym.quaternion import (
+    Array,
+    Quaternion,
+    Vector,
+    add,
+    cos_sin,
+    dot,
+    qconj,
+    qmul,
+    scale,
+    sub,
+    to_body,
+    upward,
+)
+
+_WORLD = (1.0, 0.0, 0.0, 0.0)
 
 
-class Axis(NamedTuple):
+class Gap(NamedTuple):
+    """How far a body is from its goal.
+
+    square: that of 2 sin(angle / 2), the angle that the attitude is off. rate_square: that of the
+    angular velocity that is off [rad^2/s^2]. wanted: the angular velocity wanted, body axes. shown:
+    the attitude that is shown: relative to the target where there is one, else in the world.
+    """
+
+    square: float
+    rate_square: float
+    wanted: Vector
+    shown: Quaternion
+
+
+class Goal(Part):
+    """What a task asks for.
+
+    For the task's page, attitude_shown: of what to what; angle_off: what the angle a is, "" where
+    any attitude will do; rate_off: the formula of what is off in the rates.
+    """
+
+    attitude_shown = "body to world"
+    angle_off = "the angle that the attitude is off"
+    rate_off = "|omega - omega_d|"
+
+    @abc.abstractmethod
+    def compare(self, rows, buffer, i, q, omega):
+        """The `Gap` of the lane."""
+
+    def has_target(self):
+        """Whether there is a target attitude; known while compiling."""
+        return False
+
+    def target(self, rows, buffer, i):
+        """The target's attitude, target frame to world; without one, that of the world."""
+        return _WORLD
+
+    def put_target(self, rows, buffer, i, q):
+        """Take a target's attitude, if there is one."""
+
+    def put_spin(self, rows, buffer, i, spin):
+        """Take a spin to be wanted [rad/s], if one is asked for."""
+
+    # --- outside the kernel ---
+
+    def state_keys(self) -> dict[str, Key]:
+        """What of its rows is a part of the state, as numbers that a reset can set."""
+        return {}
+
+    def completed(self, state: dict[str, Any]) -> dict[str, Any]:
+        """A state that a reset is given, with what follows from the rest of it."""
+        return state
+
+    def reaches(self, axis: Array, direction: Array, half: float) -> bool:
+        """Whether the body axis lies within `half` [rad] of the direction at the goal."""
+        return False
+
+
+class Axis(Goal):
     """The body z axis at a nutation angle from the upward vertical, turning steadily.
 
     The rates asked for are precession about the vertical and spin about the axis. Upright and at
@@ -25,59 +97,223 @@ class Axis(NamedTuple):
     sin_nutation: float = 0.0
     precession: float = 0.0
     spin: float = 0.0
+    angle_off = "the angle of the body's z axis from where it is to be"
 
     @classmethod
-    def at(cls, nutation: float, precession: float, spin: float) -> "Axis":
+    def at(cls, nutation: float, precession: float, spin: float) -> Self:
         """nutation [rad]; precession, spin [rad/s]."""
         return cls(math.cos(nutation), math.sin(nutation), precession, spin)
 
+    def compare(self, rows, buffer, i, q, omega):
+        o = upward(q)
+        across = math.sqrt(max(1.0 - o[2] * o[2], 0.0))
+        square = 2.0 * (1.0 - (self.cos_nutation * o[2] + self.sin_nutation * across))
+        wanted = add(scale(self.precession, o), (0.0, 0.0, self.spin))
+        gap = sub(omega, wanted)
+        return Gap(max(square, 0.0), dot(gap, gap), wanted, q)
 
-class Target(NamedTuple):
+    def reaches(self, axis: Array, direction: Array, half: float) -> bool:
+        if abs(axis[2]) != 1.0:
+            return False
+        nutation = self.nutation() if axis[2] > 0 else math.pi - self.nutation()
+        # Precession leads the axis all around the vertical.
+        return bool(abs(math.acos(np.clip(direction[2], -1, 1)) - nutation) <= half)
+
+    def nutation(self) -> float:
+        """[rad]."""
+        return math.atan2(self.sin_nutation, self.cos_nutation)
+
+    def sketch(self, instant):
+        angle = self.nutation()
+        if angle == self.precession == self.spin == 0:
+            yield instant.ghost()
+        yield instant.ring(angle or instant.task.angle)
+        if angle == 0:
+            yield instant.upright()
+        if self.spin != 0 and instant.env.potential.is_free():
+            yield from instant.polhode()
+
+
+class Target(Goal):
     """The target's attitude and angular velocity, all three axes of them."""
 
+    attitude_shown = "body to target"
+    angle_off = "the angle of the rotation from target to body"
 
-class Rest(NamedTuple):
+    def rows_needed(self, physics):
+        return 4
+
+    def compare(self, rows, buffer, i, q, omega):
+        relative = qmul(qconj(self.target(rows, buffer, i)), q)
+        x, y, z = relative[1], relative[2], relative[3]
+        wanted = to_body(relative, rows.parts.reference.target_rate(rows, buffer, i))
+        gap = sub(omega, wanted)
+        return Gap(4.0 * (x * x + y * y + z * z), dot(gap, gap), wanted, relative)
+
+    def has_target(self):
+        return True
+
+    def target(self, rows, buffer, i):
+        return quaternion(buffer, i, rows.goal_row())
+
+    def put_target(self, rows, buffer, i, q):
+        put_quaternion(buffer, i, rows.goal_row(), q)
+
+    def reaches(self, axis: Array, direction: Array, half: float) -> bool:
+        return float(axis @ direction) >= math.cos(half)
+
+    def sketch(self, instant):
+        yield instant.ghost(instant.state["target_quaternion"])
+
+
+class Rest(Goal):
     """No angular velocity, at whatever attitude."""
 
+    angle_off = ""
 
-class Spin(NamedTuple):
+    def compare(self, rows, buffer, i, q, omega):
+        return Gap(0.0, dot(omega, omega), (0.0, 0.0, 0.0), q)
+
+    def sketch(self, instant):
+        if math.isfinite(instant.task.rate):
+            yield f"goal: below {instant.task.rate:g} rad/s"
+
+
+class Spin(Goal):
     """An angular velocity about the body z axis, at whatever attitude and nutation."""
 
+    angle_off = ""
+    rate_off = "|omega_z - omega_d|"
 
-@choice
-def compare(goal: Any, buffer: Any, i: int, q: Any, omega: Any) -> Any:
-    """How far the lane is off: the square of 2 sin(angle / 2), and that of the angular velocity too
-    much [rad^2/s^2]. The angular velocity wanted, body axes. And the attitude to be shown: relative
-    to the target where there is one."""
-    raise NotImplementedError
+    def rows_needed(self, physics):
+        return 1
+
+    def compare(self, rows, buffer, i, q, omega):
+        wanted = buffer[i + rows.goal_row() * LANES]
+        gap = omega[2] - wanted
+        return Gap(0.0, gap * gap, (0.0, 0.0, wanted), q)
+
+    def put_spin(self, rows, buffer, i, spin):
+        buffer[i + rows.goal_row() * LANES] = spin
+
+    def state_keys(self) -> dict[str, Key]:
+        return {"target_spin": Key(0, 1, 0.0, -1e4, 1e4)}
+
+    def completed(self, state: dict[str, Any]) -> dict[str, Any]:
+        # Unless another is asked for, the spin that it has.
+        omega = np.asarray(state["angular_velocity"], dtype=float)
+        if omega.shape[-1:] != (3,) or not np.isfinite(omega).all():
+            return state  # and refused for that
+        return {"target_spin": omega[..., 2], **state}
+
+    def sketch(self, instant):
+        body, wanted = instant.body, float(instant.state["target_spin"])
+        now = float(instant.state["angular_velocity"][2])
+        yield f"spin {now:.2f} of {wanted:.2f} rad/s"
+        # The size at which the momentum about the axis makes the spin that is asked for.
+        if wanted * now > 0:
+            size = body.scale * math.sqrt(now / wanted)
+            yield instant.ghost(body.quaternion, body.position, size)
 
 
-@for_type(compare, Axis)
-def _(goal, buffer, i, q, omega):
-    o = upward(q)
-    across = math.sqrt(max(1.0 - o[2] * o[2], 0.0))
-    square = 2.0 * (1.0 - (goal.cos_nutation * o[2] + goal.sin_nutation * across))
-    wanted = add(scale(goal.precession, o), (0.0, 0.0, goal.spin))
-    gap = sub(omega, wanted)
-    return max(square, 0.0), dot(gap, gap), wanted, q
+# --- how a target moves ---------------------------------------------------------------------
+
+# Of a target that wanders, from its first row on; before them, its angular velocity.
+_FREQUENCY = 3  # 3, of the angles about z, y and x [rad/s]
+_PHASE = 6  # 3, in turns
+_START = 9  # 4: its attitude at the beginning
 
 
-@for_type(compare, Target)
-def _(goal, buffer, i, q, omega):
-    relative = qmul(qconj(quaternion(buffer, i, TARGET)), q)
-    x, y, z = relative[1], relative[2], relative[3]
-    wanted = to_body(relative, vector(buffer, i, TARGET_RATE))
-    gap = sub(omega, wanted)
-    return 4.0 * (x * x + y * y + z * z), dot(gap, gap), wanted, relative
+class Reference(Part):
+    """How a target moves; as it stands, not at all. One that moves has the target's angular
+    velocity in its first three rows, target frame [rad/s]."""
+
+    def moves(self):
+        return False
+
+    def set_out(self, rows, buffer, i, a, b):
+        """Draw the motion of the lane's target, whose attitude is set, of eight uniform numbers."""
+
+    def follow(self, rows, buffer, i):
+        """Move the lane's target to where it is after the steps so far."""
+
+    def ahead(self, rows, buffer, i, seconds):
+        """The target's attitude some time from now."""
+        return rows.parts.goal.target(rows, buffer, i)
+
+    def target_rate(self, rows, buffer, i):
+        """The target's angular velocity, target frame [rad/s]."""
+        return vector(buffer, i, rows.reference_row()) if self.moves() else (0.0, 0.0, 0.0)
 
 
-@for_type(compare, Rest)
-def _(goal, buffer, i, q, omega):
-    return 0.0, dot(omega, omega), (0.0, 0.0, 0.0), q
+class Still(Reference):
+    """The target stays where it is."""
 
 
-@for_type(compare, Spin)
-def _(goal, buffer, i, q, omega):
-    wanted = buffer[i + TARGET_SPIN * LANES]
-    gap = omega[2] - wanted
-    return 0.0, gap * gap, (0.0, 0.0, wanted), q
+class Wandering(Reference):
+    """The target turns smoothly: R(t) = R(0) R_z(a) R_y(b) R_x(c), each angle a swing
+    amplitude (sin(w t + p) - sin p) of its own frequency w and phase p.
+
+    amplitude [rad]; slow, fast: range of the frequencies [rad/s]; dt: control period [s].
+    """
+
+    amplitude: float
+    slow: float
+    fast: float
+    dt: float
+
+    def largest_rate(self) -> float:
+        """Bound of the target's angular velocity [rad/s]."""
+        # Of the three axes, z and x may come to lie together.
+        return math.sqrt(5.0) * self.amplitude * self.fast
+
+    def rows_needed(self, physics):
+        return 13
+
+    def moves(self):
+        return True
+
+    def set_out(self, rows, buffer, i, a, b):
+        k, span = i + rows.reference_row() * LANES, self.fast - self.slow
+        for n in range(3):
+            buffer[k + (_FREQUENCY + n) * LANES] = self.slow + span * a[n]
+            buffer[k + (_PHASE + n) * LANES] = b[n]
+        put_quaternion(buffer, k, _START, rows.parts.goal.target(rows, buffer, i))
+
+    def follow(self, rows, buffer, i):
+        q, rate = _at(self, rows, buffer, i, self.dt * rows.elapsed(buffer, i))
+        rows.parts.goal.put_target(rows, buffer, i, q)
+        put_vector(buffer, i, rows.reference_row(), rate)
+
+    def ahead(self, rows, buffer, i, seconds):
+        q, _ = _at(self, rows, buffer, i, self.dt * rows.elapsed(buffer, i) + seconds)
+        return q
+
+
+@inlined
+def _swing(reference, buffer, k, n, t):
+    """One of the three angles, and its rate."""
+    frequency, phase = buffer[k + (_FREQUENCY + n) * LANES], buffer[k + (_PHASE + n) * LANES]
+    turns = frequency * t / math.tau + phase
+    _, from_sin = cos_sin(math.tau * (phase - math.floor(phase + 0.5)))
+    cos, sin = cos_sin(math.tau * (turns - math.floor(turns + 0.5)))
+    size = reference.amplitude
+    return size * (sin - from_sin), size * frequency * cos
+
+
+@inlined
+def _at(reference, rows, buffer, i, t):
+    """Attitude and angular velocity (target frame) at the time t [s]."""
+    k = i + rows.reference_row() * LANES
+    a, a_rate = _swing(reference, buffer, k, 0, t)
+    b, b_rate = _swing(reference, buffer, k, 1, t)
+    c, c_rate = _swing(reference, buffer, k, 2, t)
+    cos, sin = cos_sin(0.5 * a)
+    about_z = (cos, 0.0, 0.0, sin)
+    cos, sin = cos_sin(0.5 * b)
+    about_y = (cos, 0.0, sin, 0.0)
+    cos, sin = cos_sin(0.5 * c)
+    about_x = (cos, sin, 0.0, 0.0)
+    q = qmul(quaternion(buffer, k, _START), qmul(about_z, qmul(about_y, about_x)))
+    rate = add(to_body(about_y, (0.0, 0.0, a_rate)), (0.0, b_rate, 0.0))
+    return q, add(to_body(about_x, rate), (c_rate, 0.0, 0.0))

@@ -1,145 +1,297 @@
 """What a policy sees: an attitude in one of several forms, the rates, and perhaps the target's.
 
-Parts as in rbgym.envs.parts.goals. No row is ever outside its bounds, which are those of the space.
+No number is ever outside its bounds, which are those of the space.
 """
 
+import abc
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 
-from rbgym.compiled.jit import choice, for_type, inlined
-from rbgym.envs.layout import OBSERVATION, POSITION, TARGET, VELOCITY
-from rbgym.envs.parts.references import ahead
-from rbgym.layout import LANES
-from rbgym.quaternion import Array, canonical, qconj, qmul, scale, to_body
-from rbgym.rows import quaternion, vector
+from rbgym.arguments import positive
+from rbgym.compiled.jit import inlined
+from rbgym.engine.rows import LANES
+from rbgym.envs.parts.endings import flight
+from rbgym.envs.rows import Part
+from rbgym.quaternion import Array, Vector, canonical, qconj, qmul, scale, to_body
+
+Bounds = tuple[tuple[float, ...], tuple[float, ...]]  # lowest and highest of some columns
+_QUATERNION: Bounds = (0.0, -1.0, -1.0, -1.0), (1.0,) * 4
+
+# --- forms of the attitude ------------------------------------------------------------------
 
 
-class Form(NamedTuple):
-    """Python's side of a form: its class, the lower and the upper bounds of its rows."""
+class Form(Part):
+    """A form of the attitude."""
 
-    cls: type
-    low: tuple[float, ...]
-    high: tuple[float, ...]
+    @abc.abstractmethod
+    def width(self):
+        """Number of columns; known while compiling."""
+
+    @abc.abstractmethod
+    def write(self, buffer, k, q, relative):
+        """Write the attitude from k on: q in the world, `relative` to a target if there is one."""
+
+    def bounds(self) -> Bounds:
+        """Of the columns."""
+        return (-1.0,) * self.width(), (1.0,) * self.width()
 
 
-class Quaternion(NamedTuple):
+class Quaternion(Form):
     """(w, x, y, z); of q and -q the one whose first component that is not zero is positive."""
 
+    def width(self):
+        return 4
 
-class Continuous(NamedTuple):
-    """(w, x, y, z) without jumps of sign: of q and -q, either."""
+    def write(self, buffer, k, q, relative):
+        _put(buffer, k, canonical(relative), 1.0)
 
-
-class RotationMatrix(NamedTuple):
-    """The nine entries, row by row."""
-
-
-class Rotation6D(NamedTuple):
-    """The first two columns (Zhou et al. 2019): continuous in the attitude, and unique."""
+    def bounds(self) -> Bounds:
+        return _QUATERNION
 
 
-class MRP(NamedTuple):
-    """Modified Rodrigues parameters tan(angle / 4) axis, of q or its shadow set: |.| <= 1."""
-
-
-class LogError(NamedTuple):
-    """The rotation vector, angle times axis [rad]: |.| <= pi."""
-
-
-class World(NamedTuple):
+class World(Quaternion):
     """(w, x, y, z) of the body in the world, canonical, also where there is a target."""
 
-
-_ONE = np.ones(9)
-
-
-def _box(high: Array) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    return tuple(-high), tuple(high)
+    def write(self, buffer, k, q, relative):
+        _put(buffer, k, canonical(q), 1.0)
 
 
-FORMS = {
-    "quaternion": Form(Quaternion, (0.0, -1.0, -1.0, -1.0), (1.0, 1.0, 1.0, 1.0)),
-    "quaternion_continuous": Form(Continuous, *_box(_ONE[:4])),
-    "rotation_matrix": Form(RotationMatrix, *_box(_ONE)),
-    "rotation_6d": Form(Rotation6D, *_box(_ONE[:6])),
-    "mrp": Form(MRP, *_box(_ONE[:3])),
-    "log_error": Form(LogError, *_box(math.pi * _ONE[:3])),
+class Continuous(Form):
+    """(w, x, y, z) without jumps of sign: of q and -q, either."""
+
+    def width(self):
+        return 4
+
+    def write(self, buffer, k, q, relative):
+        _put(buffer, k, relative, 1.0)
+
+
+class RotationMatrix(Form):
+    """The nine entries, row by row."""
+
+    def width(self):
+        return 9
+
+    def write(self, buffer, k, q, relative):
+        x, y, z = _columns(relative)
+        for row in range(3):
+            _put(buffer, k + 3 * row * LANES, (x[row], y[row], z[row]), 1.0)
+
+
+class Rotation6D(Form):
+    """The first two columns (Zhou et al. 2019): continuous in the attitude, and unique."""
+
+    def width(self):
+        return 6
+
+    def write(self, buffer, k, q, relative):
+        x, y, _ = _columns(relative)
+        _put(buffer, k, x, 1.0)
+        _put(buffer, k + 3 * LANES, y, 1.0)
+
+
+class MRP(Form):
+    """Modified Rodrigues parameters tan(angle / 4) axis, of q or its shadow set: |.| <= 1."""
+
+    def width(self):
+        return 3
+
+    def write(self, buffer, k, q, relative):
+        c = canonical(relative)
+        _put(buffer, k, scale(1.0 / (1.0 + c[0]), (c[1], c[2], c[3])), 1.0)
+
+
+class LogError(Form):
+    """The rotation vector, angle times axis [rad]: |.| <= pi."""
+
+    def width(self):
+        return 3
+
+    def write(self, buffer, k, q, relative):
+        c = canonical(relative)
+        sine = math.sqrt(c[1] * c[1] + c[2] * c[2] + c[3] * c[3])
+        # tan(angle / 4) = sine / (1 + cosine) lies in [0, 1].
+        angle = 4.0 * _arctangent(min(sine / (1.0 + c[0]), 1.0))
+        _put(buffer, k, scale(angle / (sine + 1e-300), (c[1], c[2], c[3])), math.pi)
+
+    def bounds(self) -> Bounds:
+        return (-math.pi,) * 3, (math.pi,) * 3
+
+
+FORMS: dict[str, Form] = {
+    "quaternion": Quaternion(),
+    "quaternion_continuous": Continuous(),
+    "rotation_matrix": RotationMatrix(),
+    "rotation_6d": Rotation6D(),
+    "mrp": MRP(),
+    "log_error": LogError(),
 }
 
-
-class Nothing(NamedTuple):
-    """No more rows."""
+# --- what else is shown ---------------------------------------------------------------------
 
 
-class TargetRate(NamedTuple):
+class More(Part):
+    """What is shown beside attitude and rates; as it stands, nothing."""
+
+    def width(self):
+        return 0
+
+    def write_more(self, rows, buffer, i, k, q, wanted):
+        """Write it from k on; wanted: the target's angular velocity, body axes."""
+
+    def bounds(self) -> Bounds:
+        return (), ()
+
+    def described(self, first: int) -> str:
+        """Rows of the table of the observation on the task's page, from column `first` on."""
+        return ""
+
+    def with_preview(self, seconds: float) -> "More":
+        """The same with the target so far ahead."""
+        raise ValueError(f"preview must be left out where the target stays, got {seconds!r}")
+
+
+class NoMore(More):
+    """Nothing."""
+
+
+class TargetRate(More):
     """The target's angular velocity in body axes / scale, within +-bound."""
 
     scale: float
     bound: float
 
+    def width(self):
+        return 3
 
-class Preview(NamedTuple):
+    def write_more(self, rows, buffer, i, k, q, wanted):
+        x, y, z = wanted
+        _put(buffer, k, (x / self.scale, y / self.scale, z / self.scale), self.bound)
+
+    def bounds(self) -> Bounds:
+        return (-self.bound,) * 3, (self.bound,) * 3
+
+    def described(self, first: int) -> str:
+        return (
+            f"| {first}-{first + 2} | angular velocity of the target in body axes / "
+            f"({self.scale:g} rad/s) | +-{self.bound:.3g} |"
+        )
+
+    def with_preview(self, seconds: float) -> "More":
+        return Preview(self, positive("preview", seconds))
+
+
+class Preview(More):
     """The target's rate, and the attitude relative to where the target is `seconds` from now."""
 
-    rate: TargetRate
+    rate: Any
     seconds: float
 
+    def width(self):
+        return 7
 
-class TargetQuaternion(NamedTuple):
+    def write_more(self, rows, buffer, i, k, q, wanted):
+        self.rate.write_more(rows, buffer, i, k, q, wanted)
+        then = rows.parts.reference.ahead(rows, buffer, i, self.seconds)
+        _put(buffer, k + 3 * LANES, canonical(qmul(qconj(then), q)), 1.0)
+
+    def bounds(self) -> Bounds:
+        low, high = self.rate.bounds()
+        return (*low, *_QUATERNION[0]), (*high, *_QUATERNION[1])
+
+
+class TargetQuaternion(More):
     """(w, x, y, z) of the target in the world, canonical."""
 
+    def width(self):
+        return 4
 
-class Offset(NamedTuple):
+    def write_more(self, rows, buffer, i, k, q, wanted):
+        _put(buffer, k, canonical(rows.parts.goal.target(rows, buffer, i)), 1.0)
+
+    def bounds(self) -> Bounds:
+        return _QUATERNION
+
+
+class Offset(More):
     """Position and velocity of the centre of mass relative to the dock, in body axes, each as a
     part of a largest size: distance [m], speed [m/s]."""
 
     distance: float
     speed: float
 
+    def width(self):
+        return 6
 
-class WantedSpin(NamedTuple):
+    def write_more(self, rows, buffer, i, k, q, wanted):
+        p, v = flight(rows, buffer, i)
+        p, v = to_body(q, p), to_body(q, v)
+        for n in range(3):
+            buffer[k + n * LANES] = _within(p[n] / self.distance, 1.0)
+            buffer[k + (3 + n) * LANES] = _within(v[n] / self.speed, 1.0)
+
+    def bounds(self) -> Bounds:
+        return (-1.0,) * 6, (1.0,) * 6
+
+    def described(self, first: int) -> str:
+        return (
+            f"| {first}-{first + 2} | position from the dock in body axes / ({self.distance:g} m) "
+            f"| +-1 |\n| {first + 3}-{first + 5} | velocity in body axes / ({self.speed:g} m/s) "
+            "| +-1 |"
+        )
+
+
+class WantedSpin(More):
     """The spin wanted / scale, within +-1."""
 
     scale: float
 
+    def width(self):
+        return 1
 
-class Shown(NamedTuple):
-    """form: of the attitude; the rates / scale, never beyond +-bounds; more: what else."""
+    def write_more(self, rows, buffer, i, k, q, wanted):
+        buffer[k] = _within(wanted[2] / self.scale, 1.0)
+
+    def bounds(self) -> Bounds:
+        return (-1.0,), (1.0,)
+
+    def described(self, first: int) -> str:
+        return f"| {first} | spin wanted / ({self.scale:g} rad/s) | +-1 |"
+
+
+# --- all of it ------------------------------------------------------------------------------
+
+
+class Shown(Part):
+    """form: of the attitude; the rates / scale, never beyond +-most; more: what else."""
 
     form: Any
     scale: float
-    bounds: tuple[float, float, float]
+    most: Vector
     more: Any
 
-    def space(self, beyond: Array) -> spaces.Box:
-        """The space of the rows; beyond: bounds of those that an actuator adds, (2, k)."""
-        form = next((f for f in FORMS.values() if f.cls is type(self.form)), FORMS["quaternion"])
-        low, high = _bounds_of_more(self.more)
-        lows = np.array([*form.low, *(-b for b in self.bounds), *low, *beyond[0]], dtype=np.float32)
-        highs = np.array([*form.high, *self.bounds, *high, *beyond[1]], dtype=np.float32)
-        return spaces.Box(lows, highs, dtype=np.float32)
+    def width(self):
+        """Number of columns, but for the actuator's."""
+        return self.form.width() + 3 + self.more.width()
 
+    def observe(self, rows, buffer, i, q, relative, omega, wanted):
+        """Write the observation of the lane at i; attitudes and omega as measured."""
+        k = i + rows.observation_row() * LANES
+        self.form.write(buffer, k, q, relative)
+        k += self.form.width() * LANES
+        for n in range(3):
+            buffer[k + n * LANES] = _within(omega[n] / self.scale, self.most[n])
+        self.more.write_more(rows, buffer, i, k + 3 * LANES, q, wanted)
 
-def _bounds_of_more(more: Any) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    quat = FORMS["quaternion"]
-    match more:
-        case TargetRate(_, bound):
-            return (-bound,) * 3, (bound,) * 3
-        case Preview(TargetRate(_, bound), _):
-            return (*(-bound,) * 3, *quat.low), (*(bound,) * 3, *quat.high)
-        case TargetQuaternion():
-            return quat.low, quat.high
-        case Offset():
-            return (-1.0,) * 6, (1.0,) * 6
-        case WantedSpin():
-            return (-1.0,), (1.0,)
-    return (), ()
-
-
-# --- in the kernel --------------------------------------------------------------------------
+    def space(self, of_actuator: Array) -> spaces.Box:
+        """The space of the columns; of_actuator: bounds of those that an actuator adds, (2, k)."""
+        form, more = self.form.bounds(), self.more.bounds()
+        low = [*form[0], *(-most for most in self.most), *more[0], *of_actuator[0]]
+        high = [*form[1], *self.most, *more[1], *of_actuator[1]]
+        return spaces.Box(np.array(low, np.float32), np.array(high, np.float32))
 
 
 @inlined
@@ -148,59 +300,9 @@ def _within(x, bound):
 
 
 @inlined
-def _put(buffer, k, row, x, bound):
-    buffer[k + row * LANES] = _within(x, bound)
-
-
-@inlined
-def _put_quaternion(buffer, k, q):
-    for n in range(4):
-        _put(buffer, k, n, q[n], 1.0)
-
-
-@choice
-def rows(part: Any) -> int:
-    """Number of rows; known while compiling."""
-    raise NotImplementedError
-
-
-@choice
-def write(form: Any, buffer: Any, i: int, k: int, q: Any, relative: Any) -> None:
-    """Write the attitude from k on: q in the world, `relative` to the target if there is one."""
-    raise NotImplementedError
-
-
-@choice
-def write_more(more: Any, reference: Any, buffer: Any, i: int, k: int, q: Any, wanted: Any) -> None:
-    """Write what else is shown from k on; wanted: the target's angular velocity, body axes."""
-    raise NotImplementedError
-
-
-def _constant(count: int) -> Any:
-    return lambda part: count
-
-
-for _cls, _count in (
-    (Quaternion, 4), (Continuous, 4), (RotationMatrix, 9), (Rotation6D, 6), (MRP, 3),
-    (LogError, 3), (World, 4), (Nothing, 0), (TargetRate, 3), (Preview, 7), (TargetQuaternion, 4),
-    (Offset, 6), (WantedSpin, 1),
-):  # fmt: skip
-    for_type(rows, _cls)(_constant(_count))
-
-
-@for_type(write, Quaternion)
-def _(form, buffer, i, k, q, relative):
-    _put_quaternion(buffer, k, canonical(relative))
-
-
-@for_type(write, World)
-def _(form, buffer, i, k, q, relative):
-    _put_quaternion(buffer, k, canonical(q))
-
-
-@for_type(write, Continuous)
-def _(form, buffer, i, k, q, relative):
-    _put_quaternion(buffer, k, relative)
+def _put(buffer, k, values, bound):
+    for n in range(len(values)):
+        buffer[k + n * LANES] = _within(values[n], bound)
 
 
 @inlined
@@ -211,30 +313,6 @@ def _columns(q):
         (2.0 * (x * y - w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z + w * x)),
         (2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)),
     )
-
-
-@for_type(write, RotationMatrix)
-def _(form, buffer, i, k, q, relative):
-    columns = _columns(relative)
-    for row in range(3):
-        for column in range(3):
-            _put(buffer, k, 3 * row + column, columns[column][row], 1.0)
-
-
-@for_type(write, Rotation6D)
-def _(form, buffer, i, k, q, relative):
-    columns = _columns(relative)
-    for column in range(2):
-        for row in range(3):
-            _put(buffer, k, 3 * column + row, columns[column][row], 1.0)
-
-
-@for_type(write, MRP)
-def _(form, buffer, i, k, q, relative):
-    c = canonical(relative)
-    s = 1.0 / (1.0 + c[0])
-    for n in range(3):
-        _put(buffer, k, n, s * c[n + 1], 1.0)
 
 
 @inlined
@@ -250,73 +328,3 @@ def _arctangent(t):
     series = 1.0 / 5.0 - y * series
     series = 1.0 / 3.0 - y * series
     return 4.0 * t * (1.0 - y * series)
-
-
-@for_type(write, LogError)
-def _(form, buffer, i, k, q, relative):
-    c = canonical(relative)
-    sine = math.sqrt(c[1] * c[1] + c[2] * c[2] + c[3] * c[3])
-    # tan(angle / 4) = sine / (1 + cosine) lies in [0, 1].
-    angle = 4.0 * _arctangent(min(sine / (1.0 + c[0]), 1.0))
-    v = scale(angle / (sine + 1e-300), (c[1], c[2], c[3]))
-    for n in range(3):
-        _put(buffer, k, n, v[n], math.pi)
-
-
-@for_type(write_more, Nothing)
-def _(more, reference, buffer, i, k, q, wanted):
-    return None
-
-
-@inlined
-def _write_rate(part, buffer, k, rate):
-    for n in range(3):
-        _put(buffer, k, n, rate[n] / part.scale, part.bound)
-
-
-@for_type(write_more, TargetRate)
-def _(more, reference, buffer, i, k, q, wanted):
-    _write_rate(more, buffer, k, wanted)
-
-
-@for_type(write_more, Preview)
-def _(more, reference, buffer, i, k, q, wanted):
-    _write_rate(more.rate, buffer, k, wanted)
-    then = ahead(reference, buffer, i, more.seconds)
-    _put_quaternion(buffer, k + 3 * LANES, canonical(qmul(qconj(then), q)))
-
-
-@for_type(write_more, TargetQuaternion)
-def _(more, reference, buffer, i, k, q, wanted):
-    _put_quaternion(buffer, k, canonical(quaternion(buffer, i, TARGET)))
-
-
-@for_type(write_more, Offset)
-def _(more, reference, buffer, i, k, q, wanted):
-    p = to_body(q, vector(buffer, i, POSITION))
-    v = to_body(q, vector(buffer, i, VELOCITY))
-    for n in range(3):
-        _put(buffer, k, n, p[n] / more.distance, 1.0)
-        _put(buffer, k, 3 + n, v[n] / more.speed, 1.0)
-
-
-@for_type(write_more, WantedSpin)
-def _(more, reference, buffer, i, k, q, wanted):
-    _put(buffer, k, 0, wanted[2] / more.scale, 1.0)
-
-
-@inlined
-def observe(part, reference, buffer, i, q, relative, omega, wanted):
-    """Write the observation rows of the lane at i; attitudes and omega as measured."""
-    k = i + OBSERVATION * LANES
-    write(part.form, buffer, i, k, q, relative)
-    k += rows(part.form) * LANES
-    for n in range(3):
-        _put(buffer, k, n, omega[n] / part.scale, part.bounds[n])
-    write_more(part.more, reference, buffer, i, k + 3 * LANES, q, wanted)
-
-
-@inlined
-def width(part):
-    """Number of observation rows; known while compiling."""
-    return rows(part.form) + 3 + rows(part.more)

@@ -1,42 +1,89 @@
-"""The reward: a sum of named, weighted terms. Parts as in rbgym.envs.parts.goals."""
+"""The reward: a sum of named, weighted terms."""
 
+import abc
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from rbgym.actuation import Direct, channels
-from rbgym.compiled.jit import choice, for_type, otherwise
-from rbgym.envs.layout import LAST_COMMAND, LAST_POTENTIAL, POSITION, TERMS, VELOCITY
-from rbgym.layout import COMMAND, LANES
+from rbgym.compiled.jit import inlined
+from rbgym.engine.rows import LANES
+from rbgym.envs.arguments import in_range, keys, named
+from rbgym.envs.parts.endings import flight
+from rbgym.envs.parts.goals import Gap
+from rbgym.envs.rows import Part
 from rbgym.quaternion import dot, sub
-from rbgym.rows import put_vector, vector
 
 # What a user can give a weight to, in the order in which the kernel writes them.
-TERM_NAMES = (
-    "closeness",
-    "success",
-    "attitude",
-    "rate",
-    "effort",
-    "change",
-    "alive",
-    "progress",
-)
+TERMS = ("closeness", "success", "attitude", "rate", "effort", "change", "alive", "progress")
+NAMED: dict[str, Mapping[str, float]] = {"dense": {"closeness": 1.0}, "sparse": {"success": 1.0}}
+DISCOUNT = 0.99  # of the progress term
 
 
-class Closeness(NamedTuple):
-    """The dense reward, 1 / (1 + off + rate + effort): smooth, in (0, 1], 1 only at the goal.
+class Outcome(NamedTuple):
+    """What a step, or a beginning, came to: how far off; in the success region; at an end."""
 
-    off = (2 sin(angle / 2) / scale)^2, rate = rate_weight |omega - wanted|^2,
-    effort = effort_weight * mean of the squared command.
+    gap: Gap
+    inside: bool
+    over: bool
+    begins: bool
+
+
+class Reward(Part):
+    """What a step is worth."""
+
+    @abc.abstractmethod
+    def value(self, rows, buffer, i, outcome):
+        """The reward of the lane at i, zero at a beginning; keeps what the next step needs."""
+
+    def forget(self, rows, buffer, i):
+        """Forget what the last episode left, as the next one begins."""
+
+    def terms(self) -> tuple[str, ...]:
+        """Names of its summands, which stand in its first rows; of a single one, the reward's."""
+        return ("reward",)
+
+
+class Shape(Reward):
+    """A dense reward, 1 / (1/P + effort): smooth, in (0, 1], 1 only at the goal.
+
+    effort = effort_weight * mean of the squared command; effort_weight is a field of the class.
     """
+
+    @abc.abstractmethod
+    def nearness(self, rows, buffer, i, gap):
+        """P, in (0, 1]: the reward without effort."""
+
+    def value(self, rows, buffer, i, outcome):
+        effort = self.effort_weight * mean_square(rows.physics, buffer, i)
+        value = 1.0 / (1.0 / self.nearness(rows, buffer, i, outcome.gap) + effort)
+        return 0.0 if outcome.begins else value
+
+    def terms(self) -> tuple[str, ...]:
+        return ("closeness",)
+
+    def formula(self, goal: Any) -> tuple[str, str]:
+        """1/P + effort as the task's page writes it; what its letters are besides the goal's."""
+        return "1/P + effort", ""
+
+
+class Closeness(Shape):
+    """P = 1 / (1 + off + rate), off = (2 sin(angle / 2) / scale)^2,
+    rate = rate_weight |omega - wanted|^2."""
 
     scale: float
     rate_weight: float
     effort_weight: float
 
+    def nearness(self, rows, buffer, i, gap):
+        off = gap.square / (self.scale * self.scale)
+        return 1.0 / (1.0 + off + self.rate_weight * gap.rate_square)
 
-class Approach(NamedTuple):
-    """The dense reward of a body that flies: closeness, with 1 / (1 + off + rate + effort + away +
-    speed), away = (distance from the dock / distance)^2, speed = speed_weight |velocity|^2."""
+    def formula(self, goal: Any) -> tuple[str, str]:
+        return _size(self, goal), ""
+
+
+class Approach(Shape):
+    """Of a body that flies: P = 1 / (1 + off + rate + away + speed), as `Closeness` with
+    away = (distance from the dock / distance)^2 and speed = speed_weight |velocity|^2."""
 
     scale: float
     rate_weight: float
@@ -44,14 +91,31 @@ class Approach(NamedTuple):
     distance: float
     speed_weight: float
 
+    def nearness(self, rows, buffer, i, gap):
+        p, v = flight(rows, buffer, i)
+        away = dot(p, p) / (self.distance * self.distance) + self.speed_weight * dot(v, v)
+        off = gap.square / (self.scale * self.scale) + self.rate_weight * gap.rate_square
+        return 1.0 / (1.0 + off + away)
 
-class Weighted(NamedTuple):
+    def formula(self, goal: Any) -> tuple[str, str]:
+        away = f"\n+ (d / {self.distance:g})^2 + {self.speed_weight:g} |v|^2"
+        letters = ";\nd [m] is the distance from the dock, v [m/s] the velocity"
+        return _size(self, goal) + away, letters
+
+
+def _size(shape: Any, goal: Any) -> str:
+    off = f"(2 sin(a/2) / {shape.scale:g})^2 + " if goal.angle_off else ""
+    effort = f"{shape.effort_weight:g} mean(action^2)"
+    return f"1 + {off}{shape.rate_weight:g} {goal.rate_off}^2 + {effort}"
+
+
+class Weighted(Reward):
     """The sum of weight times term; rate_limit [rad/s] is the unit of the rate term.
 
-    closeness: see there. success: 1 inside the success region. attitude: -sin^2(angle / 2).
-    rate: -(|omega - wanted| / rate_limit)^2. effort: -mean(command^2). change: a quarter of
-    -mean((command - the last)^2). alive: 1. progress: discount P - the last P, with P the
-    closeness without its effort, and 0 where the state ends the episode. To a learner with that
+    closeness: the dense reward, `shape`. success: 1 inside the success region. attitude:
+    -sin^2(angle / 2). rate: -(|omega - wanted| / rate_limit)^2. effort: -mean(command^2). change: a
+    quarter of -mean((command - the last)^2). alive: 1. progress: discount P - the last P, with P
+    the closeness without its effort, and 0 where the state ends the episode. To a learner with that
     discount, this potential-based shaping changes no best policy (Ng, Harada & Russell 1999).
     """
 
@@ -60,116 +124,90 @@ class Weighted(NamedTuple):
     discount: float
     weights: tuple[float, float, float, float, float, float, float, float]
 
+    def rows_needed(self, physics):
+        return 9 + physics.actuator.channels()  # terms, the last P, the last commands
 
-@choice
-def potential(shape: Any, buffer: Any, i: int, square: Any, rate_square: Any) -> float:
-    """P of the progress term: closeness without effort."""
-    raise NotImplementedError
+    def terms(self) -> tuple[str, ...]:
+        used = [n for n, weight in enumerate(self.weights) if weight]
+        return TERMS[: used[-1] + 1] if used else ()
 
+    def forget(self, rows, buffer, i):
+        for n in range(rows.physics.actuator.channels()):
+            buffer[i + (rows.reward_row() + 9 + n) * LANES] = 0.0
 
-@for_type(potential, Closeness)
-def _(shape, buffer, i, square, rate_square):
-    return 1.0 / (1.0 + square / (shape.scale * shape.scale) + shape.rate_weight * rate_square)
-
-
-@for_type(potential, Approach)
-def _(shape, buffer, i, square, rate_square):
-    p, v = vector(buffer, i, POSITION), vector(buffer, i, VELOCITY)
-    away = dot(p, p) / (shape.distance * shape.distance) + shape.speed_weight * dot(v, v)
-    off = square / (shape.scale * shape.scale) + shape.rate_weight * rate_square
-    return 1.0 / (1.0 + off + away)
-
-
-@choice
-def mean_square(actuator: Any, buffer: Any, i: int, row: int) -> float:
-    """Of the commands in the rows; those that there are not are zero."""
-    raise NotImplementedError
-
-
-@for_type(mean_square, Direct)
-def _(actuator, buffer, i, row):
-    # By itself, so that the plain case stays as simple as the compiler needs it to vectorise.
-    first = vector(buffer, i, row)
-    return dot(first, first) / 3.0
-
-
-@otherwise(mean_square)
-def _(actuator, buffer, i, row):
-    first, second = vector(buffer, i, row), vector(buffer, i, row + 3)
-    return (dot(first, first) + dot(second, second)) / channels(actuator)
+    def value(self, rows, buffer, i, outcome):
+        shape, w, gap = self.shape, self.weights, outcome.gap
+        k = i + rows.reward_row() * LANES
+        last = buffer[k + 8 * LANES]
+        P = shape.nearness(rows, buffer, i, gap)
+        change = _mean_change(rows.physics, buffer, i, k + 9 * LANES)
+        buffer[k + 8 * LANES] = P
+        effort = mean_square(rows.physics, buffer, i)
+        terms = (
+            w[0] / (1.0 / P + shape.effort_weight * effort),
+            w[1] if outcome.inside else 0.0,
+            -0.25 * w[2] * gap.square,
+            -w[3] * gap.rate_square / (self.rate_limit * self.rate_limit),
+            -w[4] * effort,
+            -0.25 * w[5] * change,
+            w[6],
+            w[7] * ((0.0 if outcome.over else self.discount * P) - last),
+        )
+        total = 0.0
+        for n in range(8):
+            value = 0.0 if outcome.begins else terms[n]
+            buffer[k + n * LANES] = value
+            total += value
+        return total
 
 
-@choice
-def mean_change(actuator: Any, buffer: Any, i: int) -> float:
-    """Mean square of the change of the commands, which are kept as the last ones."""
-    raise NotImplementedError
-
-
-@for_type(mean_change, Direct)
-def _(actuator, buffer, i):
-    now = vector(buffer, i, COMMAND)
-    change = sub(now, vector(buffer, i, LAST_COMMAND))
-    put_vector(buffer, i, LAST_COMMAND, now)
-    return dot(change, change) / 3.0
-
-
-@otherwise(mean_change)
-def _(actuator, buffer, i):
-    now, more = vector(buffer, i, COMMAND), vector(buffer, i, COMMAND + 3)
-    change = sub(now, vector(buffer, i, LAST_COMMAND))
-    other = sub(more, vector(buffer, i, LAST_COMMAND + 3))
-    put_vector(buffer, i, LAST_COMMAND, now)
-    put_vector(buffer, i, LAST_COMMAND + 3, more)
-    return (dot(change, change) + dot(other, other)) / channels(actuator)
-
-
-@choice
-def reward(
-    part: Any,
-    buffer: Any,
-    i: int,
-    square: Any,
-    rate_square: Any,
-    actuator: Any,
-    inside: Any,
-    over: Any,
-    begun: Any,
-) -> float:
-    """The reward of the lane at i; writes its terms, and keeps what the next
-    step needs."""
-    raise NotImplementedError
-
-
-@for_type(reward, Closeness, Approach)
-def _(part, buffer, i, square, rate_square, actuator, inside, over, begun):
-    effort = part.effort_weight * mean_square(actuator, buffer, i, COMMAND)
-    value = 1.0 / (1.0 / potential(part, buffer, i, square, rate_square) + effort)
-    value = 0.0 if begun else value
-    buffer[i + TERMS * LANES] = value
-    return value
-
-
-@for_type(reward, Weighted)
-def _(part, buffer, i, square, rate_square, actuator, inside, over, begun):
-    shape, w = part.shape, part.weights
-    last = buffer[i + LAST_POTENTIAL * LANES]
-    P = potential(shape, buffer, i, square, rate_square)
-    change = mean_change(actuator, buffer, i)
-    buffer[i + LAST_POTENTIAL * LANES] = P
-    effort = mean_square(actuator, buffer, i, COMMAND)
-    terms = (
-        w[0] / (1.0 / P + shape.effort_weight * effort),
-        w[1] if inside else 0.0,
-        -0.25 * w[2] * square,
-        -w[3] * rate_square / (part.rate_limit * part.rate_limit),
-        -w[4] * effort,
-        -0.25 * w[5] * change,
-        w[6],
-        w[7] * ((0.0 if over else part.discount * P) - last),
+@inlined
+def _six(physics, buffer, k):
+    """Numbers from k on, one for each command; those that there are not are zero."""
+    count = physics.actuator.channels()
+    return (
+        (
+            buffer[k],
+            buffer[k + LANES] if count > 1 else 0.0,
+            buffer[k + 2 * LANES] if count > 2 else 0.0,
+        ),
+        (
+            buffer[k + 3 * LANES] if count > 3 else 0.0,
+            buffer[k + 4 * LANES] if count > 4 else 0.0,
+            buffer[k + 5 * LANES] if count > 5 else 0.0,
+        ),
     )
-    total, k = 0.0, i + TERMS * LANES
-    for n in range(8):
-        value = 0.0 if begun else terms[n]
-        buffer[k + n * LANES] = value
-        total += value
-    return total
+
+
+@inlined
+def mean_square(physics, buffer, i):
+    """Of the commands."""
+    c = _six(physics, buffer, i + physics.actuator.command_row(physics) * LANES)
+    return (dot(c[0], c[0]) + dot(c[1], c[1])) / physics.actuator.channels()
+
+
+@inlined
+def _mean_change(physics, buffer, i, k):
+    """Mean square of the change of the commands since those at k, whose place they take."""
+    command = i + physics.actuator.command_row(physics) * LANES
+    now, last = _six(physics, buffer, command), _six(physics, buffer, k)
+    one, other = sub(now[0], last[0]), sub(now[1], last[1])
+    for n in range(physics.actuator.channels()):
+        buffer[k + n * LANES] = buffer[command + n * LANES]
+    return (dot(one, one) + dot(other, other)) / physics.actuator.channels()
+
+
+def chosen(
+    value: str | Mapping[str, float] | Callable[..., Any], shape: Shape, rate_limit: float
+) -> Reward:
+    """What a name or a dict of weights stands for; a callable takes its place, and has no term."""
+    weights: Mapping[str, float] = {}
+    if isinstance(value, str):
+        named("reward", value, NAMED, ", a dict of weights or a callable")
+        weights = NAMED[value]
+    elif not callable(value):
+        weights = keys("reward", value, TERMS)
+    if weights == NAMED["dense"]:
+        return shape  # nothing but it: the quickest
+    numbers = (in_range(f"reward[{n!r}]", weights.get(n, 0.0), -1e9, 1e9) for n in TERMS)
+    return Weighted(shape, rate_limit, DISCOUNT, tuple(numbers))  # type: ignore[arg-type]

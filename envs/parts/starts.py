@@ -1,17 +1,60 @@
-"""Where episodes begin. Parts as in rbgym.envs.parts.goals."""
+"""Where episodes begin."""
 
+import abc
 import math
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, Self, cast
 
-from rbgym.compiled.jit import choice, for_type, inlined
-from rbgym.envs.layout import POSITION, TARGET, TARGET_SPIN, VELOCITY
-from rbgym.integrators.free_scale import SCALE
-from rbgym.layout import LANES
+from rbgym.compiled.jit import inlined
+from rbgym.engine.rows import LANES, put_vector
+from rbgym.envs.arguments import in_range, keys
+from rbgym.envs.rows import Part
 from rbgym.quaternion import add, cos_sin, qmul, scale, to_world, upward
-from rbgym.rows import put_quaternion, put_vector
+
+Ranges = Mapping[str, tuple[float, float]]
+
+_NEWTON_STEPS = 6  # of the angle; from 26 % too much, or from pi, to the last digit
 
 
-class Tilted(NamedTuple):
+class Start(Part):
+    """Where episodes begin. Its fields, all numbers, are what `initial` may set; one called
+    `least_x` is not to be more than `x`."""
+
+    @abc.abstractmethod
+    def draw(self, rows, buffer, i, a, b, c):
+        """Attitude and angular velocity of a start, from twelve uniform numbers in three tuples;
+        sets the target, if there is one."""
+
+    def ranges(self, rate_limit: float) -> Ranges:
+        """What the fields may be, the rate limit given [rad/s]; one not named: from 0 to it."""
+        return {}
+
+    def refuse(self, limits: Any, goal: Any) -> None:
+        """ValueError for a start whose episodes would be over at once, or without sense."""
+
+    def chosen(
+        self, initial: Mapping[str, float] | None, limits: Any, goal: Any, ranges: Ranges
+    ) -> Self:
+        """The start, some of its fields replaced; limits: `endings.Limits`; ranges: the task's."""
+        fields = tuple(self._asdict())
+        allowed = dict.fromkeys(fields, (0.0, limits.rate))
+        allowed |= {**self.ranges(limits.rate), **ranges}
+        given = keys("initial", {} if initial is None else initial, fields)
+        for name, value in given.items():
+            given[name] = in_range(f"initial[{name!r}]", value, *allowed[name])
+        new: Any = self._replace(**given) if given else self
+        for low in (name for name in fields if name.startswith("least_")):
+            high = low.removeprefix("least_")
+            if getattr(new, low) > getattr(new, high):
+                raise ValueError(
+                    f"initial[{low!r}] must be at most {high} = {getattr(new, high)}, "
+                    f"got {getattr(new, low)}"
+                )
+        new.refuse(limits, goal)
+        return cast(Self, new)
+
+
+class Tilted(Start):
     """A tilt uniform between two angles [rad] in a uniform direction, near a steady turning.
 
     Rates [rad/s]: precession about the vertical, plus a spin uniform in mean_spin +- spin about
@@ -25,8 +68,47 @@ class Tilted(NamedTuple):
     spin: float
     transverse: float
 
+    def draw(self, rows, buffer, i, a, b, c):
+        cos, sin = cos_sin(0.5 * (self.least_tilt + (self.tilt - self.least_tilt) * a[0]))
+        towards, around = on_circle(a[1]), on_circle(b[0])
+        q = (cos, -sin * towards[1], sin * towards[0], 0.0)
+        across = self.transverse * math.sqrt(a[3])
+        spin = self.mean_spin + self.spin * (2.0 * a[2] - 1.0)
+        omega = (across * around[0], across * around[1], spin)
+        rows.parts.goal.put_target(rows, buffer, i, (1.0, 0.0, 0.0, 0.0))
+        return q, add(omega, scale(self.precession, upward(q)))
 
-class Turned(NamedTuple):
+    def ranges(self, rate_limit: float) -> Ranges:
+        angle, signed = (0.0, math.pi), (-rate_limit, rate_limit)
+        return {"least_tilt": angle, "tilt": angle, "precession": signed, "mean_spin": signed}
+
+    def refuse(self, limits: Any, goal: Any) -> None:
+        if math.cos(self.least_tilt) < limits.cos_tilt:
+            raise ValueError(
+                f"initial['least_tilt'] must be below {math.acos(limits.cos_tilt):.4g}, beyond "
+                f"which the episode is over, got {self.least_tilt}"
+            )
+
+
+class _Aimed(Start):
+    """A target, and a body that is turned away from it and turns."""
+
+    def ranges(self, rate_limit: float) -> Ranges:
+        return dict.fromkeys(("least_angle", "angle", "target_angle"), (0.0, math.pi))
+
+    def refuse(self: Any, limits: Any, goal: Any) -> None:
+        if self.target_angle and not goal.has_target():
+            raise ValueError(
+                f"initial['target_angle'] must be 0 without a target, got {self.target_angle}"
+            )
+        if self.least_rate > limits.rate:
+            raise ValueError(
+                f"initial['least_rate'] must be below the rate limit of {limits.rate:g} rad/s, "
+                f"got {self.least_rate}"
+            )
+
+
+class Turned(_Aimed):
     """A target turned away from the world, and the body turned away from the target.
 
     Each by an angle with the density of Haar's measure, about a uniform axis: the target's angle in
@@ -41,8 +123,15 @@ class Turned(NamedTuple):
     rate: float
     target_angle: float = 0.0
 
+    def draw(self, rows, buffer, i, a, b, c):
+        target = turn(0.0, self.target_angle, a[0], a[1], a[2])
+        rows.parts.goal.put_target(rows, buffer, i, target)
+        q = qmul(target, turn(self.least_angle, self.angle, a[3], b[0], b[1]))
+        speed = self.least_rate + (self.rate - self.least_rate) * b[2]
+        return q, scale(speed, on_sphere(b[3], c[0]))
 
-class Adrift(NamedTuple):
+
+class Adrift(_Aimed):
     """Turned, as in `Turned`, and away from a dock at the world's origin.
 
     The centre of mass is at a distance uniform in [least_distance, distance] m, in a direction
@@ -60,8 +149,35 @@ class Adrift(NamedTuple):
     cone_angle: float
     speed: float
 
+    def draw(self, rows, buffer, i, a, b, c):
+        target = turn(0.0, self.target_angle, a[0], a[1], a[2])
+        rows.parts.goal.put_target(rows, buffer, i, target)
+        q = qmul(target, turn(self.least_angle, self.angle, a[3], b[0], b[1]))
+        # Two numbers in one: 1024 rates, or speeds, each with many directions.
+        fine = 1024.0 * b[2]
+        share = fine - math.floor(fine)
+        rate = self.least_rate + (self.rate - self.least_rate) * math.floor(fine) / 1023.0
+        omega = scale(rate, on_sphere(share, b[3]))
+        across, around = 1.0 - c[0] * (1.0 - math.cos(self.cone_angle)), on_circle(c[1])
+        side = math.sqrt(max(1.0 - across * across, 0.0))
+        towards = to_world(target, (across, side * around[0], side * around[1]))
+        share = c[2]
+        away = self.least_distance + (self.distance - self.least_distance) * share
+        position = rows.physics.actuator.state_row(rows.physics)
+        put_vector(buffer, i, position, scale(away, towards))
+        fine, turned = 1024.0 * c[3], 1024.0 * share
+        towards = on_sphere(fine - math.floor(fine), turned - math.floor(turned))
+        velocity = scale(self.speed * math.floor(fine) / 1023.0, towards)
+        put_vector(buffer, i, position + 3, velocity)
+        return q, omega
 
-class Spun(NamedTuple):
+    def ranges(self, rate_limit: float) -> Ranges:
+        lengths = dict.fromkeys(("least_distance", "distance"), (0.0, 1e6))
+        own = {**lengths, "cone_angle": (0.0, math.pi), "speed": (0.0, 1e4)}
+        return {**super().ranges(rate_limit), **own}
+
+
+class Spun(Start):
     """A Haar-uniform attitude, a spin uniform in [least_spin, spin] rad/s about the body z axis of
     either sign, and rates across it uniform in a disc of radius transverse [rad/s]. The spin wanted
     is the one that the momentum has at a scale whose logarithm is uniform between those of
@@ -73,15 +189,20 @@ class Spun(NamedTuple):
     least_scale: float
     scale: float
 
+    def draw(self, rows, buffer, i, a, b, c):
+        q = turn(0.0, math.pi, a[0], a[1], a[2])
+        spin = self.least_spin + (self.spin - self.least_spin) * a[3]
+        spin = spin if b[0] < 0.5 else -spin
+        across, around = self.transverse * math.sqrt(b[1]), on_circle(b[2])
+        low, high = math.log(self.least_scale), math.log(self.scale)
+        size = math.exp(low + (high - low) * b[3])
+        rows.parts.goal.put_target(rows, buffer, i, (1.0, 0.0, 0.0, 0.0))
+        rows.parts.goal.put_spin(rows, buffer, i, spin / (size * size))
+        buffer[i + rows.physics.memory_row() * LANES] = 1.0  # the scale, which may end episodes
+        return q, (across * around[0], across * around[1], spin)
 
-# Of the angle; from 26 % too much, or from pi, to the last digit.
-_NEWTON_STEPS = 6
-
-
-@choice
-def draw(part: Any, buffer: Any, i: int, a: Any, b: Any, c: Any) -> Any:
-    """Attitude and angular velocity of a start, from twelve uniform numbers; sets the target."""
-    raise NotImplementedError
+    def ranges(self, rate_limit: float) -> Ranges:
+        return dict.fromkeys(("least_scale", "scale"), (0.1, 10.0))
 
 
 @inlined
@@ -115,67 +236,9 @@ def haar_angle(least, most, u):
     return min(max(x, least), most)
 
 
-@for_type(draw, Tilted)
-def _(part, buffer, i, a, b, c):
-    cos, sin = cos_sin(0.5 * (part.least_tilt + (part.tilt - part.least_tilt) * a[0]))
-    towards, around = on_circle(a[1]), on_circle(b[0])
-    q = (cos, -sin * towards[1], sin * towards[0], 0.0)
-    across = part.transverse * math.sqrt(a[3])
-    spin = part.mean_spin + part.spin * (2.0 * a[2] - 1.0)
-    omega = (across * around[0], across * around[1], spin)
-    put_quaternion(buffer, i, TARGET, (1.0, 0.0, 0.0, 0.0))
-    return q, add(omega, scale(part.precession, upward(q)))
-
-
 @inlined
 def turn(least, most, a, b, c):
     """A rotation by an angle in [least, most], from three uniform numbers."""
     half = 0.5 * haar_angle(least, most, a)
     x, y, z = scale(math.sin(half), on_sphere(b, c))
     return (math.cos(half), x, y, z)
-
-
-@for_type(draw, Turned)
-def _(part, buffer, i, a, b, c):
-    target = turn(0.0, part.target_angle, a[0], a[1], a[2])
-    put_quaternion(buffer, i, TARGET, target)
-    q = qmul(target, turn(part.least_angle, part.angle, a[3], b[0], b[1]))
-    speed = part.least_rate + (part.rate - part.least_rate) * b[2]
-    return q, scale(speed, on_sphere(b[3], c[0]))
-
-
-@for_type(draw, Adrift)
-def _(part, buffer, i, a, b, c):
-    target = turn(0.0, part.target_angle, a[0], a[1], a[2])
-    put_quaternion(buffer, i, TARGET, target)
-    q = qmul(target, turn(part.least_angle, part.angle, a[3], b[0], b[1]))
-    # Two numbers in one: 1024 rates, or speeds, each with many directions.
-    fine = 1024.0 * b[2]
-    share = fine - math.floor(fine)
-    rate = part.least_rate + (part.rate - part.least_rate) * math.floor(fine) / 1023.0
-    omega = scale(rate, on_sphere(share, b[3]))
-    across, around = 1.0 - c[0] * (1.0 - math.cos(part.cone_angle)), on_circle(c[1])
-    side = math.sqrt(max(1.0 - across * across, 0.0))
-    towards = to_world(target, (across, side * around[0], side * around[1]))
-    share = c[2]
-    away = part.least_distance + (part.distance - part.least_distance) * share
-    put_vector(buffer, i, POSITION, scale(away, towards))
-    fine, turned = 1024.0 * c[3], 1024.0 * share
-    towards = on_sphere(fine - math.floor(fine), turned - math.floor(turned))
-    velocity = scale(part.speed * math.floor(fine) / 1023.0, towards)
-    put_vector(buffer, i, VELOCITY, velocity)
-    return q, omega
-
-
-@for_type(draw, Spun)
-def _(part, buffer, i, a, b, c):
-    put_quaternion(buffer, i, TARGET, (1.0, 0.0, 0.0, 0.0))
-    q = turn(0.0, math.pi, a[0], a[1], a[2])
-    spin = part.least_spin + (part.spin - part.least_spin) * a[3]
-    spin = spin if b[0] < 0.5 else -spin
-    across, around = part.transverse * math.sqrt(b[1]), on_circle(b[2])
-    low, high = math.log(part.least_scale), math.log(part.scale)
-    size = math.exp(low + (high - low) * b[3])
-    buffer[i + TARGET_SPIN * LANES] = spin / (size * size)
-    buffer[i + SCALE * LANES] = 1.0
-    return q, (across * around[0], across * around[1], spin)

@@ -4,18 +4,30 @@
 metres and world axes. The painter, and the interactive page, draw scenes. See docs/rendering.md.
 """
 
-from rbgym.envs.rendering.free import scene_of_motion
-from rbgym.envs.rendering.scene import Arrow, Caption, Curve, Part, Scene, Vector
+from rbgym.envs.rendering.instant import Instant, Trail
+from rbgym.envs.rendering.scene import (
+    Arrow,
+    Caption,
+    Curve,
+    Framing,
+    Part,
+    Scene,
+    Vector,
+    scene_of_motion,
+)
+from rbgym.envs.rendering.sketches import scene_of
 from rbgym.envs.rendering.solids import Mesh, solid_of
-from rbgym.envs.rendering.tasks import scene_of
 
 __all__ = [
     "Arrow",
     "Caption",
     "Curve",
+    "Framing",
+    "Instant",
     "Mesh",
     "Part",
     "Scene",
+    "Trail",
     "Vector",
     "scene_of",
     "scene_of_motion",

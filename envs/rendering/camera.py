@@ -1,20 +1,53 @@
-"""A perspective camera. Pure NumPy."""
+"""A perspective camera: what it sees of a scene, and in what order that is to be drawn.
+
+Pure NumPy. All solids are convex: of each, the faces that look to the camera are all that is seen,
+and cannot hide one another. Whatever leaves the body through a face, or is fixed to it, lies beyond
+that face's plane: it is before the body where the face looks to the camera, else behind it.
+"""
 
 import functools
+import itertools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from rbgym.envs.rendering.scene import Scene
+from rbgym.envs.rendering.scene import Arrow, Curve, Framing, Part, Scene
 from rbgym.quaternion import Array
 
 _FIELD = math.radians(26.0)  # half of it is to either side of the middle
-
 _HIGH = 0.475  # of the picture's height is above the middle of what is seen
 _NEAR = 0.05  # of the distance to the middle: what is nearer is not drawn
 _ASIDE = 4.0  # of the picture's longer edge, from its middle: what is farther off is not drawn
+_LIGHT = np.array([-0.5, 0.75, -0.55]) / np.linalg.norm([0.5, 0.75, 0.55])  # right, up, forward
+_DARKEST = 0.68  # brightness of a face that the light does not meet
+
+# Layers, each drawn over those before it.
+WALL, BELOW, BEHIND, BODY, BEFORE = range(5)
+_FIXED = {"wall": WALL, "goal": BEHIND, "pivot": BEFORE}
+
+
+class Solid(NamedTuple):
+    """The seen side of a convex solid.
+
+    corners: (m, 3, 2) pixels of faces. fills: (m, 3) colours, shaded. edges: (k, 2, 2) pixels, of
+    the outline and of sharp edges.
+    """
+
+    corners: Array
+    fills: list[list[int]]
+    edges: Array
+
+
+class Item(NamedTuple):
+    """Something to be drawn, in a layer, and how far away it is [m]."""
+
+    layer: int
+    depth: float
+    what: Part | Arrow | Curve
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,26 +63,14 @@ class Camera:
     field: float = _FIELD
 
     @classmethod
-    def around(
-        cls,
-        center: ArrayLike,
-        radius: float,
-        size: tuple[int, int],
-        seen_from: tuple[float, float],
-    ) -> "Camera":
-        """The camera in whose picture the sphere of this `radius` [m] about `center` just fits.
-
-        seen_from: azimuth, from the x axis towards y, and elevation [rad], of the camera.
-        """
-        azimuth, elevation = seen_from
-        center = np.asarray(center, dtype=np.float64)
+    def of(cls, framing: Framing, size: tuple[int, int]) -> "Camera":
+        """The camera in whose picture what is to be looked at just fits."""
+        center, radius, _, (azimuth, elevation) = framing
         flat = math.cos(elevation)
-        towards = np.array(
-            [flat * math.cos(azimuth), flat * math.sin(azimuth), math.sin(elevation)]
-        )
+        towards = (flat * math.cos(azimuth), flat * math.sin(azimuth), math.sin(elevation))
         # As far as it is high above the middle there is room; below there is a little more.
-        half = math.atan(2 * _HIGH * math.tan(_FIELD / 2))
-        return cls(center + radius / math.sin(half) * towards, center, size)
+        away = radius / math.sin(math.atan(2 * _HIGH * math.tan(_FIELD / 2)))
+        return cls(center + away * np.array(towards), center, size)
 
     @functools.cached_property
     def axes(self) -> Array:
@@ -65,16 +86,19 @@ class Camera:
         """Pixels per unit of the tangent of the angle off the middle."""
         return min(self.size) / 2 / math.tan(self.field / 2)
 
+    @functools.cached_property
+    def near(self) -> float:
+        """Least depth [m] at which anything is drawn."""
+        return _NEAR * float(np.linalg.norm(self.center - self.eye))
+
     @property
     def middle(self) -> Array:
         """Pixel (2,) at which `center` is seen: a little high, as there are words below."""
-        width, height = self.size
-        return np.array([0.5 * width, _HIGH * height])
+        return np.array([0.5, _HIGH]) * self.size
 
-    @classmethod
-    def of(cls, scene: Scene, size: tuple[int, int]) -> "Camera":
-        """The camera that a scene asks for."""
-        return cls.around(scene.center, scene.radius, size, scene.seen_from)
+    def depth(self, point: ArrayLike) -> float:
+        """Depth of one point (3,) [m]."""
+        return float(self.axes[2] @ (np.asarray(point) - self.eye))
 
     def project(self, points: ArrayLike) -> tuple[Array, Array]:
         """Pixels (n, 2), right and down from the upper left corner, and depths (n,) [m] along the
@@ -83,29 +107,65 @@ class Camera:
         depth = np.maximum(seen[:, 2], self.near)
         return self.middle + self.scale * seen[:, :2] * (1.0, -1.0) / depth[:, None], depth
 
-    @functools.cached_property
-    def near(self) -> float:
-        """Least depth [m] at which anything is drawn."""
-        return _NEAR * float(np.linalg.norm(self.center - self.eye))
+    def runs(self, points: Array) -> list[Array]:
+        """The parts of a line through points (n, 3) that can be drawn, (k, 3) each: those before
+        the near plane, and no farther aside than some picture widths."""
+        pixels, depths = self.project(points)
+        aside = np.abs(pixels - self.middle).max(axis=1)
+        drawn = (depths > self.near) & (aside <= _ASIDE * max(self.size))
+        cuts = np.flatnonzero(np.diff(drawn)) + 1
+        runs = np.split(points, cuts)[0 if drawn[0] else 1 :: 2]
+        return [run for run in runs if len(run) > 1]
 
-    def cut(self, segments: Array) -> tuple[Array, NDArray[np.intp]]:
-        """Those parts of straight lines (n, 2, 3) that can be drawn, (k, 2, 3), and of which lines
-        they are, (k,): before the near plane, and no farther aside than some picture widths."""
-        seen = (segments - self.eye) @ self.axes.T
-        aside = _ASIDE * max(self.size) / self.scale * seen[..., 2]
-        inside = np.stack(
-            [seen[..., 2] - self.near]
-            + [aside + sign * seen[..., k] for k in (0, 1) for sign in (1.0, -1.0)]
-        )
-        start, end = inside[..., 0], inside[..., 1]
-        # Each plane is crossed at this share of the line, inwards or outwards.
-        share = start / np.where(start == end, 1.0, start - end)
-        enter = np.where((start < 0) & (end >= 0), share, 0.0).max(axis=0)
-        leave = np.where((start >= 0) & (end < 0), share, 1.0).min(axis=0)
-        kept = np.flatnonzero((enter < leave) & ~((start < 0) & (end < 0)).any(axis=0))
-        ends = np.stack([enter[kept], leave[kept]], axis=1)[..., None]
-        return (1.0 - ends) * segments[kept, :1] + ends * segments[kept, 1:], kept
+    def side_of(self, part: Part) -> Solid:
+        """The side of a convex solid that is seen."""
+        mesh, vertices = part.mesh, part.vertices
+        normals = mesh.normals @ part.rotation.T
+        front = np.sum(normals * (self.eye - vertices[mesh.faces[:, 0]]), axis=1) > 0
+        pixels, depths = self.project(vertices)
+        # A face that comes too near is left out.
+        front &= (depths[mesh.faces] > self.near).all(axis=1)
+        met = np.maximum(normals[front] @ (self.axes.T @ _LIGHT), 0.0)
+        bright = _DARKEST + (1.05 - _DARKEST) * met
+        fills = np.minimum(mesh.colors[front] * bright[:, None], 255).astype(int)
+        edges = mesh.edges
+        sides = front[edges.faces]
+        drawn = (edges.sharp & sides.any(axis=1)) | (sides[:, 0] != sides[:, 1])
+        drawn &= (depths[edges.ends] > self.near).all(axis=1)
+        return Solid(pixels[mesh.faces[front]], fills.tolist(), pixels[edges.ends[drawn]])
 
-    def depth(self, point: ArrayLike) -> float:
-        """Depth of one point (3,) [m]."""
-        return float(self.axes[2] @ (np.asarray(point) - self.eye))
+    def in_order(self, scene: Scene) -> list[Item]:
+        """Everything but the floor and the outline of the goal, what is to be drawn first first."""
+        items = [Item(BODY, 0.0, scene.body), *self._parts(scene), *self._lines(scene)]
+        return sorted(items, key=lambda item: (item.layer, -item.depth))
+
+    def _parts(self, scene: Scene) -> Iterator[Item]:
+        middle = self.depth(scene.body.position)
+        for part in (*scene.parts, *([scene.goal] if scene.goal else [])):
+            depth = self.depth(part.position)
+            layer = self._layer(part.facing, part.position, depth < middle)
+            yield Item(_FIXED.get(part.name, layer), depth, part)
+        for arrow in (*scene.arrows, *scene.axes):
+            layer = self._layer(arrow.facing, arrow.tail)
+            yield Item(layer, self.depth(arrow.tail + arrow.shaft), arrow)
+
+    def _layer(self, facing: Array | None, place: Array, nearer: bool = False) -> int:
+        if facing is not None:
+            nearer = float(facing @ (self.eye - place)) > 0
+        return BEFORE if nearer else BEHIND
+
+    def _lines(self, scene: Scene) -> Iterator[Item]:
+        """The curves, cut where they pass from one layer into another."""
+        middle = self.depth(scene.body.position)
+        walls = [float(part.position[2]) for part in scene.parts if part.name == "wall"]
+        for curve in scene.curves:
+            for points in self.runs(curve.points):
+                centers = (points[1:] + points[:-1]) / 2
+                depths = self.project(centers)[1]
+                layers = np.where(depths < middle, BEFORE, BEHIND)
+                for height in walls:
+                    layers[centers[:, 2] < height] = BELOW
+                cuts = [0, *(np.flatnonzero(np.diff(layers)) + 1).tolist(), len(layers)]
+                for first, last in itertools.pairwise(cuts):
+                    piece = curve._replace(points=points[first : last + 1])
+                    yield Item(int(layers[first]), float(depths[first:last].mean()), piece)

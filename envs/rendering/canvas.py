@@ -46,19 +46,14 @@ class Canvas:
         if not self.pygame.font.get_init():
             self.pygame.font.init()
         self.size = size
-        self._fine = self.pygame.Surface((_FINE * size[0], _FINE * size[1]), 0, 32)
         self._picture = self.pygame.Surface(size, 0, 32)
+        self._fine = self.pygame.Surface((_FINE * size[0], _FINE * size[1]), 0, 32)
         self._ground = self._fine.copy()
-        self._fade(self._ground, above, below)
+        for y, share in enumerate(np.linspace(0.0, 1.0, _FINE * size[1])):
+            mixed = [round(a + share * (b - a)) for a, b in zip(above, below, strict=True)]
+            self.pygame.draw.line(self._ground, mixed, (0, y), (_FINE * size[0], y))
         self._fonts: dict[int, Any] = {}
         self._words: dict[tuple[str, int, Color], Any] = {}
-
-    def _fade(self, surface: Any, above: Color, below: Color) -> None:
-        width, height = surface.get_size()
-        for y in range(height):
-            share = y / (height - 1)
-            mixed = [round(a + share * (b - a)) for a, b in zip(above, below, strict=True)]
-            self.pygame.draw.line(surface, mixed, (0, y), (width, y))
 
     # --- shapes, on the fine surface --------------------------------------------------------
 
@@ -135,8 +130,3 @@ class Canvas:
         raw = self.pygame.image.tobytes(self._picture, "RGB")
         width, height = self.size
         return np.frombuffer(raw, np.uint8).reshape(height, width, 3).copy()
-
-    @property
-    def picture(self) -> Any:
-        """The surface, for a window."""
-        return self._picture

@@ -1,16 +1,18 @@
 """Pictures of scenes, drawn by pygame: from far to near, without a depth buffer."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from rbgym.envs.rendering import colors, labels
-from rbgym.envs.rendering.camera import Camera
+from rbgym.envs.rendering import colors
+from rbgym.envs.rendering.camera import BELOW, WALL, Camera, Solid
 from rbgym.envs.rendering.canvas import Canvas, Frame
 from rbgym.envs.rendering.colors import Color
-from rbgym.envs.rendering.scene import Arrow, Curve, Part, Scene
-from rbgym.envs.rendering.view import BELOW, WALL, Solid, dashes, in_order, seen
+from rbgym.envs.rendering.scene import Arrow, Caption, Curve, Part, Scene
 from rbgym.quaternion import Array
 
 SIZE = (480, 480)
+_LEAST = 0.45  # of the usual size: on smaller pictures nothing can be read
 
 
 class Painter:
@@ -23,39 +25,48 @@ class Painter:
 
     def paint(self, scene: Scene, camera: Camera | None = None) -> Frame:
         """The picture, (height, width, 3) uint8. camera: default one that holds the scene."""
-        self.draw(scene, camera)
-        return self.canvas.frame()
-
-    def draw(self, scene: Scene, camera: Camera | None = None) -> None:
-        """Draw on the canvas."""
-        camera = camera or Camera.of(scene, self.size)
+        camera = camera or Camera.of(scene.framing, self.size)
         self.canvas.clear()
-        if scene.floor is not None:
-            self._floor(scene, camera, scene.floor)
-        for layer, _, what in in_order(scene, camera):
+        if scene.framing.floor is not None:
+            self._floor(scene.body, camera, scene.framing.floor)
+        for layer, _, what in camera.in_order(scene):
             if isinstance(what, Arrow):
                 self._arrow(what, camera)
             elif isinstance(what, Curve):
                 self._curve(what, camera, seen_through=layer == BELOW)
-            elif what.name == "goal":
-                self.canvas.polygons(*_in_one(seen(what, camera), colors.GHOST))
-            elif layer == WALL:
-                self._wall(what, scene, camera)
             elif what.name in ("station", "pivot"):
                 self._ball(what, camera)
+            elif what.name == "goal":
+                self._faces(camera.side_of(what).corners, colors.GHOST)
             else:
-                self._solid(what, camera)
+                self._solid(what, scene, camera, is_wall=layer == WALL)
         if scene.goal is not None:
-            self._edges(seen(scene.goal, camera), colors.GOAL, 1.5)
-        labels.write(self.canvas, scene, camera, self.unit)
+            self._edges(camera.side_of(scene.goal), colors.GOAL, 1.5)
+        if self.unit >= _LEAST:
+            self._axis_names(scene, camera)
+            self._caption(scene.caption)
+            self._legend(scene)
+            self._world(camera)
         self.canvas.smooth()
+        return self.canvas.frame()
 
     # --- solids -----------------------------------------------------------------------------
 
-    def _solid(self, part: Part, camera: Camera) -> None:
-        solid = seen(part, camera)
-        self.canvas.polygons(solid.corners, solid.fills)
-        self._edges(solid, colors.OUTLINE, 1.0)
+    def _solid(self, part: Part, scene: Scene, camera: Camera, *, is_wall: bool) -> None:
+        solid = camera.side_of(part)
+        if not is_wall:
+            self.canvas.polygons(solid.corners, solid.fills)
+            self._edges(solid, colors.OUTLINE, 1.0)
+            return
+        self._faces(solid.corners, colors.WALL)
+        self._edges(solid, colors.FAINT, 1.0)
+        for curve in scene.curves:
+            if curve.name == "mast":
+                flat = curve.points * (1.0, 1.0, 0.0) + (0.0, 0.0, part.position[2])
+                self.canvas.path(camera.project(flat)[0], colors.SHADOW, 3.0 * self.unit)
+
+    def _faces(self, corners: Array, color: Color) -> None:
+        self.canvas.polygons(corners, [color] * len(corners))
 
     def _edges(self, solid: Solid, color: Color, width: float) -> None:
         self.canvas.lines(solid.edges, [color] * len(solid.edges), width * self.unit)
@@ -73,41 +84,33 @@ class Painter:
             fill = colors.mixed(colors.WHITE, 0.55 * share, colors.mixed(color, 0.8, colors.INK))
             self.canvas.disc(place, radius * (1.0 - share), fill)
 
-    def _wall(self, part: Part, scene: Scene, camera: Camera) -> None:
-        solid = seen(part, camera)
-        self.canvas.polygons(*_in_one(solid, colors.WALL))
-        self._edges(solid, colors.FAINT, 1.0)
-        for curve in scene.curves:
-            if curve.name == "mast":
-                flat = curve.points * (1.0, 1.0, 0.0) + (0.0, 0.0, part.position[2])
-                self.canvas.path(camera.project(flat)[0], colors.SHADOW, 3.0 * self.unit)
-
-    def _floor(self, scene: Scene, camera: Camera, height: float) -> None:
+    def _floor(self, body: Part, camera: Camera, height: float) -> None:
         """Two discs, and on them the shadow of the body, of light from above."""
         turn = np.linspace(0.0, 2 * np.pi, 97)
-        ring = scene.body.mesh.radius * np.column_stack([np.cos(turn), np.sin(turn), 0.0 * turn])
+        ring = body.mesh.radius * np.column_stack([np.cos(turn), np.sin(turn), 0.0 * turn])
         for size, color in ((1.15, colors.FLOOR), (0.6, colors.FLOOR_INNER)):
-            disc = camera.project(size * ring + (0.0, 0.0, height))[0]
-            self.canvas.polygons([disc], [color])
-        fallen = scene.body.vertices * (1.0, 1.0, 0.0) + (0.0, 0.0, height)
-        corners = camera.project(fallen)[0][scene.body.mesh.faces]
-        self.canvas.polygons(corners, [colors.SHADOW] * len(corners))
+            self._faces(camera.project(size * ring + (0.0, 0.0, height))[0][None], color)
+        fallen = body.vertices * (1.0, 1.0, 0.0) + (0.0, 0.0, height)
+        self._faces(camera.project(fallen)[0][body.mesh.faces], colors.SHADOW)
 
     # --- lines ------------------------------------------------------------------------------
 
     def _arrow(self, arrow: Arrow, camera: Camera) -> None:
-        plain = not arrow.unit  # an axis, which has no magnitude
-        ends, _ = camera.cut(np.stack([arrow.tail, arrow.tail + arrow.shaft])[None])
-        if len(ends) == 0:
+        ends = np.stack([arrow.tail, arrow.tail + arrow.shaft])
+        if not camera.runs(ends):
             return
-        tail, tip = camera.project(ends[0])[0]
-        width = (1.6 if plain else 4.0) * self.unit
-        if np.hypot(*(tip - tail)) < 1.0:
+        tail, tip = camera.project(ends)[0]
+        width = (1.6 if arrow.is_axis else 4.0) * self.unit
+        length = float(np.hypot(*(tip - tail)))
+        if length < 1.0:
             self.canvas.disc(tip, width, arrow.color)
             return
-        head = (6.0 if plain else 13.0) * self.unit
-        shapes = arrow_shapes(tail, tip, width, head)
-        self.canvas.polygons(shapes, [arrow.color] * len(shapes))
+        along = (tip - tail) / length
+        across = np.array([-along[1], along[0]])
+        head = min((6.0 if arrow.is_axis else 13.0) * self.unit, length)
+        neck, side, wing = tip - head * along, 0.5 * width * across, 0.42 * head * across
+        shaft = np.array([tail - side, neck - side, neck + side, tail + side])
+        self.canvas.polygons([shaft, np.array([neck - wing, tip, neck + wing])], [arrow.color] * 2)
 
     def _curve(self, curve: Curve, camera: Camera, seen_through: bool) -> None:
         pixels, width = camera.project(curve.points)[0], 2.0 * self.unit
@@ -118,16 +121,87 @@ class Painter:
         else:
             self.canvas.path(pixels, color, 2 * width if curve.name == "mast" else width)
 
+    # --- words ------------------------------------------------------------------------------
 
-def _in_one(solid: Solid, color: Color) -> tuple[Array, list[Color]]:
-    return solid.corners, [color] * len(solid.corners)
+    def _word(
+        self, text: str, place: tuple[float, float], height: float, color: Color, align: float = 0.0
+    ) -> None:
+        self.canvas.word(text, place, round(height * self.unit), color, align)
+
+    def _caption(self, caption: Caption) -> None:
+        left, top, unit = 14 * self.unit, 12 * self.unit, self.unit
+        self._word(caption.task, (left, top), 25, colors.INK)
+        for number, line in enumerate(lines_of(caption)):
+            self._word(line, (left, top + (24 + 17 * number) * unit), 19, colors.FAINT)
+        if caption.success:
+            right = self.size[0] - left
+            self.canvas.badge("success", right, top, round(19 * unit), colors.GOAL)
+
+    def _legend(self, scene: Scene) -> None:
+        entries, unit = list(entries_of(scene)), self.unit
+        top = self.size[1] - 12 * unit - 17 * unit * len(entries)
+        for text, color in entries:
+            self.canvas.mark((14 * unit, top + 2 * unit), 9 * unit, color)
+            self._word(text, (29.3 * unit, top), 19, colors.INK)
+            top += 17 * unit
+
+    def _axis_names(self, scene: Scene, camera: Camera) -> None:
+        for axis in scene.axes:
+            ((x, y),) = camera.project((axis.tail + 1.35 * axis.shaft)[None])[0]
+            self._word(axis.name, (x, y - 7 * self.unit), 19, colors.AXES, align=0.5)
+
+    def _world(self, camera: Camera) -> None:
+        """The world's axes, in the lower right corner."""
+        unit = self.unit
+        corner = np.array(self.size) - 44 * unit
+        for name, axis in zip("xyz", camera.axes[:2].T * (1.0, -1.0), strict=True):
+            line = np.array([corner, corner + 24 * unit * axis])
+            self.canvas.path(line, colors.FAINT, 1.2 * unit)
+            x, y = corner + 33 * unit * axis
+            self._word(name, (x, y - 7 * unit), 17, colors.FAINT, align=0.5)
 
 
-def arrow_shapes(tail: Array, tip: Array, width: float, head: float) -> tuple[Array, Array]:
-    """Shaft (4, 2) and head (3, 2) of a flat arrow between two pixels."""
-    along = (tip - tail) / np.hypot(*(tip - tail))
-    across = np.array([-along[1], along[0]])
-    head = min(head, float(np.hypot(*(tip - tail))))
-    neck, side, wing = tip - head * along, 0.5 * width * across, 0.42 * head * across
-    shaft = np.array([tail - side, neck - side, neck + side, tail + side])
-    return shaft, np.array([neck - wing, tip, neck + wing])
+def lines_of(caption: Caption) -> Iterator[str]:
+    """The small print of a caption."""
+    first = [caption.integrator] if caption.integrator else []
+    yield " · ".join([*first, f"t = {caption.time:.2f} s"])
+    off = []
+    if caption.attitude_error is not None:
+        off.append(f"{np.degrees(caption.attitude_error):.1f}°")
+    if caption.rate_error is not None:
+        off.append(f"{figures(caption.rate_error if caption.rate_error > 1e-6 else 0.0)} rad/s")
+    if off:
+        yield "off by " + ", ".join(off)
+    if caption.energy_error is not None:
+        yield f"energy error {caption.energy_error:.1e}"
+    yield from caption.notes
+
+
+def entries_of(scene: Scene) -> Iterator[tuple[str, Color]]:
+    """The legend of a scene."""
+    for vector in scene.vectors:
+        # What is nothing beside the limit is called nothing.
+        size = vector.size if vector.size > 1e-6 * vector.limit else 0.0
+        yield f"{vector.name} {figures(size)} {vector.unit}", vector.color
+    curves = {curve.name: curve.color for curve in scene.curves}
+    if "trace" in curves:
+        yield "path", curves["trace"]
+    if scene.goal is not None or "goal" in curves:
+        yield "goal", colors.GOAL
+    if "forbidden" in curves:
+        yield "keep out", curves["forbidden"]
+
+
+def figures(value: float) -> str:
+    """Three figures, without an exponent where none is needed."""
+    return f"{value:.3g}" if abs(value) >= 1e-3 or value == 0 else f"{value:.1e}"
+
+
+def dashes(points: Array, length: float) -> Array:
+    """Every other piece, about `length` pixels long, of a line through points (n, 2); (k, 2, 2)."""
+    steps = np.hypot(*np.diff(points, axis=0).T)
+    along = np.concatenate([[0.0], np.cumsum(steps)])
+    count = max(round(along[-1] / length) // 2, 1)
+    at = np.linspace(0.0, along[-1], 2 * count + 1)[: 2 * count]
+    ends = np.stack([np.interp(at, along, points[:, k]) for k in (0, 1)], axis=1)
+    return np.asarray(ends.reshape(count, 2, 2))

@@ -6,18 +6,21 @@ nothing else. Quaternions (w, x, y, z) map body to world.
 
 import functools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rbgym.body import RigidBody
+from rbgym.envs.rendering import colors
 from rbgym.envs.rendering.colors import Color
-from rbgym.envs.rendering.solids import Mesh
-from rbgym.quaternion import Array, to_matrix
+from rbgym.envs.rendering.solids import Mesh, solid_of, sphere
+from rbgym.potentials import HeavyTop
+from rbgym.quaternion import Array, rotate, to_matrix
 
-_CENTER = np.zeros(3)
+_ORIGIN = np.zeros(3)
 _UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
 
 
@@ -32,7 +35,7 @@ class Part:
 
     name: str
     mesh: Mesh
-    position: Array = field(default_factory=lambda: _CENTER)
+    position: Array = field(default_factory=lambda: _ORIGIN)
     quaternion: Array = field(default_factory=lambda: _UPRIGHT)
     scale: float = 1.0
     facing: Array | None = None
@@ -52,31 +55,31 @@ class Part:
         turned = np.asarray(points) @ self.rotation.T
         return np.asarray(self.position + self.scale * turned)
 
+    def exit_of(self, direction: Array) -> tuple[Array, Array]:
+        """Where a ray (3,) from the origin of a convex solid leaves it, and the normal there."""
+        distance, normal = self.mesh.exit_of(self.rotation.T @ direction)
+        return self.position + self.scale * distance * direction, self.rotation @ normal
 
-@dataclass(frozen=True, eq=False)
-class Arrow:
-    """A vector of the motion, drawn from `tail` (3,) to tail + shaft (3,).
+    def arrow(self, name: str, shaft: Array, color: Color, *, is_axis: bool = False) -> "Arrow":
+        """An arrow that leaves a convex solid through its surface."""
+        tail, facing = self.exit_of(shaft / np.linalg.norm(shaft))
+        return Arrow(name, tail, shaft, color, facing, is_axis)
 
-    value: (3,), world axes, in `unit`; the shaft has its direction, and a length that
-    `drawn_length` gives. facing: as of a `Part`, of the face of the body that the arrow leaves.
-    """
+
+class Arrow(NamedTuple):
+    """An arrow from `tail` (3,) to tail + shaft (3,); facing: as of a `Part`, of the face of the
+    body that it leaves; is_axis: of the body, and not a vector of its motion."""
 
     name: str
     tail: Array
     shaft: Array
-    value: Array
-    unit: str
     color: Color
-    facing: Array | None = None
-
-    @property
-    def size(self) -> float:
-        """Magnitude of the vector, in its unit."""
-        return float(np.linalg.norm(self.value))
+    facing: Array
+    is_axis: bool
 
 
 class Vector(NamedTuple):
-    """A vector of the motion: value (3,), world axes, in `unit`; at `limit` it is drawn longest."""
+    """A vector of the motion: value (3,), in `unit`; at `limit` it is drawn longest."""
 
     name: str
     value: Array
@@ -90,14 +93,23 @@ class Vector(NamedTuple):
         return float(np.linalg.norm(self.value))
 
 
-@dataclass(frozen=True, eq=False)
-class Curve:
-    """A line through points (k, 3). name: "trace", "goal", "forbidden", "dock" or "mast"."""
+class Curve(NamedTuple):
+    """A line through points (k, 3). name: "trace", "polhode", "goal", "forbidden" or "mast"."""
 
     name: str
     points: Array
     color: Color
     dashed: bool = False
+
+
+class Framing(NamedTuple):
+    """What is looked at: the sphere about `center` (3,) that holds all that matters; the height of
+    a floor, or None; azimuth, from the x axis towards y, and elevation [rad], of who looks best."""
+
+    center: Array
+    radius: float
+    floor: float | None = None
+    seen_from: tuple[float, float] = (math.radians(-58.0), math.radians(20.0))
 
 
 @dataclass(frozen=True)
@@ -120,34 +132,62 @@ class Caption:
     notes: tuple[str, ...] = ()
 
 
+Shape = Part | Vector | Curve | Framing | str  # a word is a note of the caption
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Scene:
     """All that is to be drawn.
 
-    body: the solid. axes: its x, y and z axes, as arrows without a value. goal: the attitude (and
-    place, and size) to be reached, as a ghost of the body; None where the goal is no such thing.
-    parts: wheels, pivot, station, wall. vectors: angular velocity, momentum, torque, force and
-    field; arrows: those of them that are long enough to be drawn. curves: the trace of the body's z
-    axis (of a flyer, of its centre), goals and bounds of directions, the mast of a body with a
-    wall. polhode: (k, 3), the angular velocity in body axes, drawn in metres about the body's
-    centre; or None.
-    center (3,), radius: the sphere that holds all that matters. floor: height of a floor, or None.
-    seen_from: azimuth, from the x axis towards y, and elevation [rad], of who looks best.
+    body: the solid. goal: the attitude (and place, and size) to be reached, as a ghost of the body;
+    None where the goal is no such thing. parts: wheels, pivot, station, wall. vectors: angular
+    velocity, momentum, torque, force and field. curves: the trace of the body's z axis (of a flyer,
+    of its centre), the path of the angular velocity in the body, goals and bounds of directions,
+    the mast of a body with a wall.
     """
 
     body: Part
     caption: Caption
-    axes: tuple[Arrow, ...] = ()
+    framing: Framing
     goal: Part | None = None
     parts: tuple[Part, ...] = ()
     vectors: tuple[Vector, ...] = ()
-    arrows: tuple[Arrow, ...] = ()
     curves: tuple[Curve, ...] = ()
-    polhode: Array | None = None
-    center: Array = field(default_factory=lambda: _CENTER)
-    radius: float = 1.0
-    floor: float | None = None
-    seen_from: tuple[float, float] = (math.radians(-58.0), math.radians(20.0))
+
+    @classmethod
+    def of(cls, body: Part, caption: Caption, framing: Framing, shapes: Iterable[Shape]) -> "Scene":
+        """The scene of a body and shapes; of several framings the last holds."""
+        found = list(shapes)
+        parts = [one for one in found if isinstance(one, Part)]
+        return cls(
+            body=body,
+            caption=caption,
+            framing=[framing, *(one for one in found if isinstance(one, Framing))][-1],
+            goal=next((part for part in parts if part.name == "goal"), None),
+            parts=tuple(part for part in parts if part.name != "goal"),
+            vectors=tuple(one for one in found if isinstance(one, Vector)),
+            curves=tuple(one for one in found if isinstance(one, Curve)),
+        )
+
+    @functools.cached_property
+    def axes(self) -> tuple[Arrow, ...]:
+        """The body's x, y and z axes, from its surface outwards."""
+        length = 0.2 * self.body.mesh.radius
+        return tuple(
+            self.body.arrow(name, length * axis, colors.AXES, is_axis=True)
+            for name, axis in zip("xyz", self.body.rotation.T, strict=True)
+        )
+
+    @functools.cached_property
+    def arrows(self) -> tuple[Arrow, ...]:
+        """Those of the vectors that are long enough to be drawn, from the body's surface."""
+        reach = self.body.mesh.radius
+        lengths = [drawn_length(vector.size, vector.limit, reach) for vector in self.vectors]
+        return tuple(
+            self.body.arrow(name, length / np.linalg.norm(value) * value, color)
+            for (name, value, _, color, _), length in zip(self.vectors, lengths, strict=True)
+            if length > 0.02 * reach
+        )
 
 
 def drawn_length(size: float, limit: float, reach: float) -> float:
@@ -158,29 +198,60 @@ def drawn_length(size: float, limit: float, reach: float) -> float:
     return reach * math.sqrt(min(size / limit, 1.0)) if size > 0 and limit > 0 else 0.0
 
 
-def arrows_from(part: Part, vectors: Iterable[Vector], reach: float) -> tuple[Arrow, ...]:
-    """The arrows of vectors, which leave a convex solid through its surface, at most `reach` [m]
-    long; none of those too short to be seen."""
-    found = []
-    for name, value, unit, color, limit in vectors:
-        size = float(np.linalg.norm(value))
-        length = drawn_length(size, limit, reach)
-        if length > 0.02 * reach:
-            tail, facing = surface(part, value / size)
-            found.append(Arrow(name, tail, length / size * value, value, unit, color, facing))
-    return tuple(found)
+def pivot_of(body: Part) -> Part:
+    """The point on which a top stands."""
+    return Part("pivot", sphere(0.03 * body.mesh.radius, colors.INK))
 
 
-def axes_of(part: Part, color: Color, length: float) -> tuple[Arrow, ...]:
-    """The x, y and z axes of a convex solid, from its surface outwards, `length` [m] each."""
-    found = []
-    for name, axis in zip("xyz", part.rotation.T, strict=True):
-        tail, facing = surface(part, axis)
-        found.append(Arrow(name, tail, length * axis, axis, "", color, facing))
-    return tuple(found)
+def polhode_of(body: Part, rates: ArrayLike) -> Iterator[Curve]:
+    """The path of the angular velocity (k, 3) in the body, its longest at the end of its arrow."""
+    rates = np.asarray(rates, float)
+    if len(rates) > 1:
+        most = float(np.linalg.norm(rates, axis=1).max()) or 1.0
+        points = body.in_world(1.1 * body.mesh.radius / most * rates)
+        yield Curve("polhode", points, colors.ANGULAR_VELOCITY)
 
 
-def surface(part: Part, direction: Array) -> tuple[Array, Array]:
-    """Where a ray (3,) from the origin of a convex solid leaves it, and the normal there; world."""
-    distance, normal = part.mesh.exit_of(part.rotation.T @ direction)
-    return part.position + part.scale * distance * direction, part.rotation @ normal
+def motion_of(
+    body: RigidBody, quaternion: Array, rate: Array, momentum: Array, limit: float
+) -> Iterator[Vector]:
+    """The angular velocity, of `rate` (3,) in body axes, and momentum (3,), at a limit of that."""
+    most, turned = limit * float(body.moments.max()), rotate(quaternion, rate)
+    yield Vector("angular velocity", turned, "rad/s", colors.ANGULAR_VELOCITY, limit)
+    yield Vector("angular momentum", momentum, "kg m²/s", colors.ANGULAR_MOMENTUM, most)
+
+
+def scene_of_motion(
+    body: RigidBody,
+    quaternion: ArrayLike,
+    angular_velocity: ArrayLike,
+    *,
+    potential: Any = None,
+    rate_limit: float | None = None,
+    caption: Caption | None = None,
+    trace: ArrayLike | None = None,
+    polhode: ArrayLike | None = None,
+    traced: ArrayLike = (0.0, 0.0, 1.0),
+) -> Scene:
+    """The scene of one instant of a motion.
+
+    quaternion (4,), body to world; angular_velocity (3,) [rad/s, body axes]. rate_limit: rate that
+    is drawn as the longest arrow, default the present one. trace: (k, 4), earlier attitudes; the
+    path of the body axis `traced` is drawn. polhode: (k, 3), angular velocities [rad/s, body axes].
+    Of either, fewer than two are no path, and nothing is drawn.
+    """
+    q, omega = np.asarray(quaternion, float), np.asarray(angular_velocity, float)
+    part = Part("body", solid_of(body, potential), quaternion=q)
+    reach, limit = part.mesh.radius, rate_limit or float(np.linalg.norm(omega))
+    shapes: list[Shape] = [*motion_of(body, q, omega, rotate(q, body.inertia @ omega), limit)]
+    framing = Framing(_ORIGIN, 1.55 * reach)
+    if isinstance(potential, HeavyTop):
+        framing = Framing(np.array([0.0, 0.0, 0.4 * reach]), 1.55 * reach, floor=0.0)
+        shapes.append(pivot_of(part))
+    if trace is not None and len(np.asarray(trace)) > 1:
+        axis = np.asarray(traced, float)
+        end = 1.2 * part.mesh.exit_of(axis)[0] * axis  # a little off the body
+        ends = rotate(trace, np.broadcast_to(end, (len(np.asarray(trace)), 3)))
+        shapes.append(Curve("trace", ends, colors.TRACE))
+    shapes += polhode_of(part, () if polhode is None else polhode)
+    return Scene.of(part, caption or Caption("", "", 0.0, 0.0), framing, shapes)

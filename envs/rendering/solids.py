@@ -1,27 +1,120 @@
-"""Solids to be drawn: the one that a body is made of, and some that stand around it.
+"""Solids to be drawn: closed surfaces of triangles, and the one that a body is made of.
 
-Pure NumPy. Lengths in metres; every mesh is closed, its faces counterclockwise seen from outside.
+Pure NumPy. Lengths in metres; the faces are counterclockwise seen from outside.
 """
 
 import functools
 import math
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from rbgym.body import RigidBody
 from rbgym.envs.rendering import colors
 from rbgym.envs.rendering.colors import Color
-from rbgym.envs.rendering.mesh import Mesh, aligned, of_polygons, of_revolution
 from rbgym.potentials import HeavyTop
 from rbgym.quaternion import Array, Vector
 
-__all__ = ["Mesh", "arrow", "box", "cone", "cylinder", "solid_of", "sphere", "wall", "wheel"]
-
+_SHARP = math.cos(math.radians(28.0))  # edges where faces are turned by more are drawn
 _THIN = 0.02  # least edge of a box, as a part of its largest, so that a plate or rod is seen
 _SAME = 1e-6  # moments closer than this, relatively, are drawn as equal ones
 _G = 9.81  # m/s^2, where a top's weight moment alone says how far its centre of mass is
+
+
+class Edges(NamedTuple):
+    """ends: (k, 2), indices of vertices. faces: (k, 2), the two that meet. sharp: (k,)."""
+
+    ends: NDArray[np.int64]
+    faces: NDArray[np.int64]
+    sharp: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Mesh:
+    """A closed surface of triangles, whose arrays are not to be written to.
+
+    vertices: (n, 3) [m]. faces: (m, 3), indices of vertices. colors: (m, 3) uint8, of each face.
+    """
+
+    vertices: Array
+    faces: NDArray[np.int64]
+    colors: NDArray[np.uint8]
+
+    def __post_init__(self) -> None:
+        for array in (self.vertices, self.faces, self.colors):
+            array.flags.writeable = False
+
+    @functools.cached_property
+    def radius(self) -> float:
+        """Distance of the farthest vertex from the origin [m]."""
+        return float(np.linalg.norm(self.vertices, axis=1).max())
+
+    @functools.cached_property
+    def normals(self) -> Array:
+        """Outward unit normals of the faces, (m, 3)."""
+        a, b, c = np.moveaxis(self.vertices[self.faces], 1, 0)
+        normals = np.cross(b - a, c - a)
+        return np.asarray(normals / np.linalg.norm(normals, axis=1, keepdims=True))
+
+    @functools.cached_property
+    def _depths(self) -> Array:
+        """Distance of each face's plane from the origin, (m,)."""
+        return np.asarray(np.sum(self.normals * self.vertices[self.faces[:, 0]], axis=1))
+
+    def exit_of(self, direction: ArrayLike) -> tuple[float, Array]:
+        """Distance [m] at which a ray from the origin leaves a convex mesh, and the normal (3,)
+        of the face where it does."""
+        along = np.maximum(self.normals @ np.asarray(direction, dtype=np.float64), 1e-12)
+        distance = self._depths / along
+        face = int(np.argmin(np.where(along > 1e-9, distance, np.inf)))
+        return max(float(distance[face]), 0.0), self.normals[face]
+
+    @functools.cached_property
+    def edges(self) -> Edges:
+        """Where two faces of a convex mesh meet."""
+        ends = np.stack([self.faces, np.roll(self.faces, -1, axis=1)], axis=2).reshape(-1, 2)
+        _, same = np.unique(np.round(self.vertices / self.radius, 9), axis=0, return_inverse=True)
+        pairs = np.sort(same.reshape(-1)[ends], axis=1)
+        once = np.sort(np.unique(pairs, axis=0, return_index=True)[1])
+        ends, own = ends[once], once // 3
+        # The other face is the one in whose plane the edge lies too, and which is turned most; it
+        # need not have the edge, as neighbours may be divided otherwise.
+        height = self.vertices[ends] @ self.normals.T - self._depths
+        within = np.all(np.abs(height) < 1e-6 * self.radius, axis=1)
+        alike = np.where(within, self.normals[own] @ self.normals.T, 1.0)
+        other = np.argmin(alike, axis=1)
+        bend = alike[np.arange(len(own)), other]
+        sides = np.stack([own, np.where(bend < 1.0 - 1e-9, other, own)], axis=1)
+        return Edges(ends, sides, bend < _SHARP)
+
+    def turned(self, rotation: ArrayLike) -> "Mesh":
+        """The same, its vertices turned by a rotation matrix (3, 3)."""
+        return replace(self, vertices=self.vertices @ np.asarray(rotation).T)
+
+    def along(self, axis: ArrayLike) -> "Mesh":
+        """The same, its z axis turned to a vector (3,)."""
+        return self.turned(across_and_along(axis).T)
+
+    def moved(self, by: ArrayLike) -> "Mesh":
+        """The same, moved by (3,) [m]."""
+        return replace(self, vertices=self.vertices + np.asarray(by, dtype=np.float64))
+
+    def tinted(self, color: Color) -> "Mesh":
+        """The same in one colour."""
+        return replace(self, colors=np.tile(np.array(color, np.uint8), (len(self.faces), 1)))
+
+
+def across_and_along(axis: ArrayLike) -> Array:
+    """A right-handed frame, as rows (3, 3), whose third axis is that of a vector (3,)."""
+    z = np.asarray(axis, dtype=np.float64)
+    z = z / np.linalg.norm(z)
+    x = np.cross(np.eye(3)[int(np.argmin(np.abs(z)))], z)
+    x /= np.linalg.norm(x)
+    return np.stack([x, np.cross(z, x), z])
 
 
 def solid_of(body: RigidBody, potential: Any = None) -> Mesh:
@@ -44,11 +137,10 @@ def _free_solid(body: RigidBody) -> Mesh:
         equal = np.ptp(across) <= _SAME * across.max()
         if equal and abs(along - across[0]) > _SAME * across.max():
             height = math.sqrt(max(12 * across.mean() - 6 * along, 0.0) / mass)
-            mesh = aligned(cylinder(math.sqrt(2 * along / mass), height), np.eye(3)[k])
+            mesh = cylinder(math.sqrt(2 * along / mass), height).along(np.eye(3)[k])
             break
     else:
-        edges = np.sqrt(np.maximum(6 / mass * (moments.sum() - 2 * moments), 0.0))
-        mesh = box(edges)
+        mesh = box(np.sqrt(np.maximum(6 / mass * (moments.sum() - 2 * moments), 0.0)))
     return mesh.turned(central.principal_rotation).moved(body.center_of_mass)
 
 
@@ -59,10 +151,7 @@ def _top_of(body: RigidBody, potential: HeavyTop) -> Mesh:
     axis, lever = axis * math.copysign(1.0, lever), abs(lever)
     height = 4 / 3 * lever  # the centre of mass of a cone is at 3/4 of its height
     spread = math.sqrt(10 / 3 * float(axis @ body.inertia @ axis) / body.mass)
-    return aligned(cone(spread, height), axis)
-
-
-# --- solids ---------------------------------------------------------------------------------
+    return cone(spread, height).along(axis)
 
 
 def box(size: ArrayLike) -> Mesh:
@@ -84,17 +173,15 @@ def box(size: ArrayLike) -> Mesh:
 
 def _panel(width: float, height: float, inner: Color) -> list[tuple[Array, Color]]:
     """Rectangles that tile one face about its middle: a frame with one to four cells in it."""
-    rim, tall = 0.07 * min(width, height), height >= width
-    cells = int(np.clip(round(max(width, height) / min(width, height)), 1, 4))
-    if inner != colors.CELL:
-        cells = 1
-    long, short = (height, width) if tall else (width, height)
+    short, long = sorted((width, height))
+    rim = 0.07 * short
+    cells = int(np.clip(round(long / short), 1, 4)) if inner == colors.CELL else 1
     stops = np.linspace(-long / 2 + rim, long / 2, cells + 1)
     found: list[tuple[Array, Color]] = []
 
     def add(a: float, b: float, c: float, d: float, color: Color) -> None:
         one = np.array([(a, c), (b, c), (b, d), (a, d)])
-        found.append((one if tall else one[::-1, ::-1], color))
+        found.append((one if height >= width else one[::-1, ::-1], color))
 
     side = short / 2 - rim
     add(-short / 2, short / 2, -long / 2, stops[0], colors.METAL)
@@ -121,10 +208,9 @@ def cone(radius: float, height: float, sides: int = 32) -> Mesh:
 @functools.lru_cache(maxsize=8)
 def sphere(radius: float, color: Color = colors.STATION, sides: int = 32) -> Mesh:
     """A ball about the origin, in one colour."""
-    angles = np.linspace(-np.pi / 2, np.pi / 2, sides // 2 + 1)
-    profile = [(radius * max(math.cos(a), 0.0), radius * math.sin(a)) for a in angles]
-    profile[0], profile[-1] = (0.0, -radius), (0.0, radius)
-    return of_revolution(profile, sides).tinted(color)
+    angles = np.linspace(-np.pi / 2, np.pi / 2, sides // 2 + 1)[1:-1]
+    middle = [(radius * math.cos(a), radius * math.sin(a)) for a in angles]
+    return of_revolution([(0.0, -radius), *middle, (0.0, radius)], sides).tinted(color)
 
 
 @functools.lru_cache(maxsize=32)
@@ -133,14 +219,12 @@ def wheel(radius: float, width: float, axis: Vector = (0.0, 0.0, 1.0)) -> Mesh:
     disc = cylinder(radius, width, 24)
     light = np.all(disc.colors == colors.METAL, axis=1, keepdims=True)
     tints = np.where(light, colors.FOIL, colors.RIM).astype(np.uint8)
-    painted = Mesh(disc.vertices, disc.faces, tints)
-    return aligned(painted, np.asarray(axis, dtype=np.float64))
+    return replace(disc, colors=tints).along(axis)
 
 
 def arrow(length: float, width: float, color: Color = colors.TORQUE) -> Mesh:
     """An arrow from the origin along z; its head has three times the shaft's `width` [m]."""
-    head = min(4 * width, length)
-    neck = length - head
+    neck = length - min(4 * width, length)
     profile = [(0.0, 0.0), (width / 2, 0.0), (width / 2, neck), (1.5 * width, neck), (0.0, length)]
     return of_revolution(profile, 12).tinted(color)
 
@@ -150,3 +234,36 @@ def wall(size: float, thickness: float, color: Color = colors.FAINT) -> Mesh:
     """A square plate across z, its upper side through the origin."""
     plate = box((size, size, thickness)).tinted(color)
     return plate.moved((0.0, 0.0, -(plate.vertices[:, 2].max())))
+
+
+def of_polygons(patches: Sequence[tuple[Array, Color]]) -> Mesh:
+    """One mesh of convex polygons (k, 3), each with its colour."""
+    vertices, faces, tints, first = [], [], [], 0
+    for corners, color in patches:
+        fan = [(first, first + k, first + k + 1) for k in range(1, len(corners) - 1)]
+        vertices.append(corners)
+        faces += fan
+        tints += [color] * len(fan)
+        first += len(corners)
+    return Mesh(np.concatenate(vertices), np.array(faces), np.array(tints, dtype=np.uint8))
+
+
+def of_revolution(profile: Sequence[tuple[float, float]], sides: int) -> Mesh:
+    """What the line through (radius, z), from below to above, sweeps about z; ends are closed."""
+    angle = np.linspace(0.0, 2 * np.pi, sides + 1)
+    turn = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    points = [(0.0, profile[0][1]), *profile, (0.0, profile[-1][1])]
+    patches = []
+    for below, above in pairwise(points):
+        if below == above:
+            continue
+        low, high = (np.column_stack([r * turn, np.full(len(turn), z)]) for r, z in (below, above))
+        for k in range(sides):
+            corners = [low[k], low[k + 1], high[k + 1], high[k]]
+            if below[0] == 0.0:
+                corners.pop(1)
+            if above[0] == 0.0:
+                corners.pop()
+            light = (4 * k // sides) % 2 == 0
+            patches.append((np.array(corners), colors.METAL if light else colors.METAL_DARK))
+    return of_polygons(patches)

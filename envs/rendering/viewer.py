@@ -1,15 +1,14 @@
-"""What an environment keeps in order to be drawn: painters, trails, perhaps a window."""
+"""What an environment needs in order to be drawn: painters, trails, perhaps a window."""
 
 from typing import Any
 
 import numpy as np
+from gymnasium.error import Error
 
-from rbgym.envs.rendering.canvas import Frame
+from rbgym.envs.rendering.canvas import Frame, load_pygame
+from rbgym.envs.rendering.instant import Trail
 from rbgym.envs.rendering.painter import SIZE, Painter
-from rbgym.envs.rendering.reading import Reading
-from rbgym.envs.rendering.tasks import scene_of
-from rbgym.envs.rendering.trail import Trail
-from rbgym.envs.rendering.window import Window
+from rbgym.envs.rendering.sketches import scenes_of
 
 MOST_LANES = 64  # of a vector env that are drawn
 
@@ -20,8 +19,8 @@ class Viewer:
 
     def __init__(self) -> None:
         self.trails: dict[int, Trail] = {}
-        self._painters: dict[tuple[int, int], Painter] = {}
-        self._window: Window | None = None
+        self._painters: dict[int, Painter] = {}
+        self._clock: Any = None  # of a window, where there is one
 
     def __getstate__(self) -> dict[str, Any]:
         return {"trails": self.trails}
@@ -33,17 +32,33 @@ class Viewer:
     def frames(self, env: Any) -> tuple[Frame, ...]:
         """A picture, (height, width, 3), of each lane, up to MOST_LANES of them."""
         lanes = min(env.episodes.size, MOST_LANES)
-        painter, reading = self._painter(edge(lanes)), Reading.of(env.episodes)
-        return tuple(
-            painter.paint(scene_of(env, lane, self._trail(lane), reading)) for lane in range(lanes)
-        )
+        edge = SIZE[0] if lanes == 1 else 320 if lanes <= 4 else 240 if lanes <= 16 else 160
+        if edge not in self._painters:
+            self._painters[edge] = Painter((edge, edge))
+        trails = {lane: self.trails.setdefault(lane, Trail()) for lane in range(lanes)}
+        return tuple(map(self._painters[edge].paint, scenes_of(env, trails)))
 
     def show(self, env: Any, rate: int) -> None:
-        """Draw the lanes in a window, and wait until the time of the frame is over."""
-        frames = self.frames(env)
-        if self._window is None:
-            self._window = Window()
-        self._window.show(tiled(frames), rate)
+        """Draw the lanes in a window, and wait for its turn, `rate` of them a second. One window at
+        a time: pygame has no more. Raises Gymnasium's Error where there is no screen."""
+        picture, pygame = (
+            np.ascontiguousarray(tiled(self.frames(env)).swapaxes(0, 1)),
+            load_pygame(),
+        )
+        if self._clock is None or not pygame.display.get_init():
+            try:
+                pygame.display.init()
+                pygame.display.set_caption("rbgym")
+                pygame.display.set_mode(picture.shape[:2])
+            except pygame.error as problem:
+                raise Error(
+                    f"render_mode='human' needs a screen ({problem}); 'rgb_array' needs none"
+                ) from problem
+            self._clock = pygame.time.Clock()
+        pygame.surfarray.blit_array(pygame.display.get_surface(), picture)
+        pygame.event.pump()
+        pygame.display.flip()
+        self._clock.tick(rate)
 
     def forget(self, lanes: list[int]) -> None:
         """Drop the trails of lanes that were reset: the same seed may begin otherwise, or be drawn
@@ -53,23 +68,9 @@ class Viewer:
 
     def close(self) -> None:
         """Close the window, if there is one."""
-        if self._window is not None:
-            self._window.close()
-            self._window = None
-
-    def _painter(self, edge: int) -> Painter:
-        size = edge, edge
-        if size not in self._painters:
-            self._painters[size] = Painter(size)
-        return self._painters[size]
-
-    def _trail(self, lane: int) -> Trail:
-        return self.trails.setdefault(lane, Trail())
-
-
-def edge(lanes: int) -> int:
-    """Width and height [pixels] of the picture of one of so many lanes."""
-    return SIZE[0] if lanes == 1 else 320 if lanes <= 4 else 240 if lanes <= 16 else 160
+        if self._clock is not None:
+            load_pygame().display.quit()
+            self._clock = None
 
 
 def tiled(frames: tuple[Frame, ...]) -> Frame:

@@ -24,6 +24,7 @@ from rbgym.compiled.options import INLINED
 
 # Methods by name. Numba keeps one signature for all classes, hence the rule in `_compile_calls`.
 _METHODS: dict[str, inspect.Signature] = {}
+_FIELDS: set[str] = set()
 _FROM_NAMEDTUPLE = (
     "__new__", "__repr__", "__getnewargs__", "__match_args__",
     "_make", "_replace", "_fields", "_field_defaults",
@@ -64,7 +65,14 @@ class Record(tuple[Any, ...]):
             plain = namedtuple(cls.__name__, fields, defaults=defaults)  # type: ignore[misc]
             for name in (*_FROM_NAMEDTUPLE, *fields):
                 setattr(cls, name, plain.__dict__[name])
-        for name, method in own_methods(cls).items():
+        _FIELDS.update(fields)
+        methods = own_methods(cls)
+        for name in sorted(_FIELDS.intersection((*_METHODS, *methods), (*fields, *methods))):
+            raise TypeError(
+                f"{cls.__name__}.{name} must have another name: compiled code would take a field "
+                "of one of rbgym's records for a method of another"
+            )
+        for name, method in methods.items():
             _compile_calls(cls, name, inspect.signature(method))
         remember_class(cls)
 

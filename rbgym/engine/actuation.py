@@ -42,6 +42,11 @@ class Actuator(Record):
         """Whether rotor momentum changes, at `rotor_rate_row`; known while compiling."""
         return False
 
+    def has_limits(self):
+        """Whether its own rows begin with the torque of a full command about each body axis [N m];
+        known while compiling."""
+        return False
+
     @abc.abstractmethod
     def hold(self, physics, buffer, i):
         """Take the commands in the rows as those of a new period."""
@@ -131,6 +136,9 @@ class Direct(Actuator):
         return 3
 
     def is_steady(self):
+        return True
+
+    def has_limits(self):
         return True
 
     def hold(self, physics, buffer, i):

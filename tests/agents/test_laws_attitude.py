@@ -8,7 +8,7 @@ from laws import J, drawn, law_of, vee
 from rbgym.agents import controllers
 from rbgym.agents.controllers.attitude import AttitudePD
 from rbgym.agents.controllers.quaternion_feedback import QuaternionFeedback
-from rbgym.envs.attitude_slew import satellite
+from rbgym.envs.tasks.attitude_slew import satellite
 from rbgym.quaternion import from_rotation_vector, multiply, to_matrix
 
 

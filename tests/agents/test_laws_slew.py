@@ -8,7 +8,7 @@ from rbgym.agents import controllers
 from rbgym.agents.controllers import eigenaxis_time
 from rbgym.agents.controllers.bang_bang import BangBang
 from rbgym.agents.evaluation import settling_times
-from rbgym.envs.attitude_slew import satellite
+from rbgym.envs.tasks.attitude_slew import satellite
 from rbgym.quaternion import from_rotation_vector
 
 J = np.array([[3.0, 0.2, -0.1], [0.2, 2.0, 0.3], [-0.1, 0.3, 1.5]])

@@ -9,12 +9,11 @@ import pytest
 
 import rbgym
 from family import SLEW, at, make
-from rbgym.envs.rendering import Caption, scene_of, scene_of_motion, solid_of, solids
-from rbgym.envs.rendering.camera import Camera
-from rbgym.envs.rendering.labels import figures, lines_of
-from rbgym.envs.rendering.scene import Part, Vector, arrows_from, drawn_length
-from rbgym.envs.rendering.trail import Trail
-from rbgym.envs.rendering.view import BEFORE, BEHIND, in_order, runs, seen
+from rbgym.envs.actuators import Torque
+from rbgym.envs.rendering import Caption, Trail, scene_of, scene_of_motion, solid_of, solids
+from rbgym.envs.rendering.camera import BEFORE, BEHIND, Camera
+from rbgym.envs.rendering.painter import figures, lines_of
+from rbgym.envs.rendering.scene import Framing, Part, drawn_length
 from rbgym.potentials import HeavyTop
 from rbgym.quaternion import from_rotation_vector, rotate
 
@@ -106,7 +105,7 @@ def test_a_point_is_seen_where_similar_triangles_say():
 
 
 def test_the_sphere_that_a_camera_is_put_around_fits_in_its_picture():
-    camera = Camera.around((1.0, 2.0, 3.0), 0.7, (480, 480), (0.3, 0.4))
+    camera = Camera.of(Framing(np.array([1.0, 2.0, 3.0]), 0.7, None, (0.3, 0.4)), (480, 480))
     directions = np.random.default_rng(0).normal(size=(500, 3))
     points = (1.0, 2.0, 3.0) + 0.7 * directions / np.linalg.norm(directions, axis=1)[:, None]
     pixels = camera.project(points)[0]
@@ -115,20 +114,14 @@ def test_the_sphere_that_a_camera_is_put_around_fits_in_its_picture():
     assert pixels[:, 1].min() < 5.0  # and no smaller than need be
 
 
-def test_a_line_that_passes_the_eye_is_cut_before_it():
+def test_what_comes_too_near_or_far_aside_cuts_a_line_in_two():
     camera = Camera(np.array([0.0, -10.0, 0.0]), np.zeros(3), (480, 480))
-    start, end = np.array([1.0, 0.0, 2.0]), np.array([-0.5, -20.0, 2.0])
-    (inside,), kept = camera.cut(np.array([[end, end - 1.0], [start, end]]))
-    assert kept.tolist() == [1]
-    assert np.allclose(inside[0], start)
-    # It ends on the line, where it is 4 x 480 pixels above the middle: 2 m, at this depth.
-    depth = 2.0 * camera.scale / (4 * 480)
-    share = (10.0 - depth) / 20.0
-    assert np.allclose(inside[1], start + share * (end - start))
-    level = np.array([[[0.0, 0.0, 0.0], [0.0, -20.0, 0.0]]])
-    assert np.allclose(camera.cut(level)[0][0, 1], (0.0, -9.5, 0.0))  # a twentieth of 10 m
-    forwards, backwards = (camera.cut(np.array([pair]))[0] for pair in ([start, end], [end, start]))
-    assert np.allclose(forwards, backwards[:, ::-1])
+    # A twentieth of 10 m is too near; 4 x 480 pixels above the middle are too far aside.
+    line = np.array([[0, 0, 0], [0, -9.4, 0], [0, -9.6, 0], [0, 0, 1], [0, 0, 2], [0, 0, 99.0]])
+    first, second = camera.runs(line)
+    assert np.array_equal(first, line[:2])
+    assert np.array_equal(second, line[3:5])
+    assert camera.runs(line[[0, 2]]) == camera.runs(line[[2, 2]]) == []
 
 
 def test_a_curve_around_the_eye_is_drawn_where_it_is_before_it_and_within_some_widths():
@@ -136,7 +129,7 @@ def test_a_curve_around_the_eye_is_drawn_where_it_is_before_it_and_within_some_w
     turn = np.linspace(0.0, 2 * np.pi, 73)
     # Begins and ends behind the eye, and passes before it.
     ring = camera.eye + 3.0 * np.stack([np.sin(turn), -np.cos(turn), 0.1 + 0.0 * turn], axis=1)
-    (run,) = runs(ring, camera)
+    (run,) = camera.runs(ring)
     pixels, depths = camera.project(run)
     assert np.abs(pixels - camera.middle).max() <= 4 * 480 * (1 + 1e-9)
     assert depths.max() == pytest.approx(3.0)
@@ -149,15 +142,15 @@ def test_a_curve_around_the_eye_is_drawn_where_it_is_before_it_and_within_some_w
 def test_of_a_solid_about_the_eye_nothing_is_drawn_far_beyond_the_picture():
     camera = Camera(np.array([0.0, -10.0, 0.0]), np.zeros(3), (480, 480))
     huge = Part("goal", solids.box((30.0, 30.0, 30.0)), np.array([0.0, -12.0, 0.0]))
-    solid = seen(huge, camera)
+    solid = camera.side_of(huge)
     assert len(solid.corners) == len(solid.edges) == 0
 
 
 def test_of_a_box_at_most_three_sides_are_seen_and_they_are_those_that_look_to_the_camera():
     scene = scene_of_motion(rbgym.RigidBody([6.0, 8.0, 3.0]), (1, 0, 0, 0), (0, 0, 1))
-    camera = Camera.of(scene, (480, 480))
+    camera = Camera.of(scene.framing, (480, 480))
     mesh = scene.body.mesh
-    assert len(seen(scene.body, camera).corners) == sum(
+    assert len(camera.side_of(scene.body).corners) == sum(
         normal @ (camera.eye - mesh.vertices[face[0]]) > 0
         for normal, face in zip(mesh.normals, mesh.faces, strict=True)
     )
@@ -179,16 +172,13 @@ def test_an_arrow_leaves_the_surface_of_the_turned_body_along_its_vector():
     arrow = scene.arrows[0]
     # A quarter turn about y takes the body's z axis to the world's x.
     assert arrow.name == "angular velocity"
-    assert np.allclose(arrow.value, (2.0, 0.0, 0.0))
+    assert np.allclose(scene.vectors[0].value, (2.0, 0.0, 0.0))
     height = math.sqrt(6 * (6.0 + 8.0 - 3.0))  # of the box along z: m c^2 = 6 (A + B - C)
     assert np.allclose(arrow.tail, (height / 2, 0.0, 0.0))
     assert np.allclose(arrow.shaft / np.linalg.norm(arrow.shaft), (1.0, 0.0, 0.0))
 
 
 def test_vectors_too_small_to_be_seen_are_told_but_not_drawn():
-    part = scene_of_motion(rbgym.RigidBody([6.0, 8.0, 3.0]), (1, 0, 0, 0), (0, 0, 1)).body
-    none = Vector("torque", np.zeros(3), "N m", (0, 0, 0), 1.0)
-    assert arrows_from(part, [none], 1.0) == ()
     env = make(SLEW)
     at(env, (1, 0, 0, 0))
     scene = scene_of(env)
@@ -200,8 +190,8 @@ def test_an_arrow_is_drawn_after_the_body_where_it_leaves_a_face_that_is_seen():
     body = rbgym.RigidBody([6.0, 8.0, 3.0])
     for sign in (1.0, -1.0):
         scene = scene_of_motion(body, (1, 0, 0, 0), (0.0, 0.0, sign))
-        camera = Camera.of(scene, (480, 480))
-        layer = {id(i.what): i.layer for i in in_order(scene, camera)}[id(scene.arrows[0])]
+        camera = Camera.of(scene.framing, (480, 480))
+        layer = {id(i.what): i.layer for i in camera.in_order(scene)}[id(scene.arrows[0])]
         assert layer == (BEFORE if sign > 0 else BEHIND)  # the camera is above the body
 
 
@@ -300,6 +290,23 @@ def test_a_cone_that_is_forbidden_is_drawn_about_its_direction():
     assert np.allclose(rim[:, 1] / np.linalg.norm(rim, axis=1), math.cos(0.5))
 
 
+class Lamp(Torque):
+    """An actuator that says itself how it is drawn."""
+
+    def sketch(self, instant):
+        yield f"lamp at {instant.time:g} s"
+        yield instant.vector("light", np.array([0.0, 0.0, 2.0]), "lm", 4.0)
+
+
+def test_a_class_with_a_method_sketch_is_drawn_by_it():
+    env = make(SLEW, actuator=Lamp())
+    at(env, QUARTER_ABOUT_Y)
+    scene = scene_of(env)
+    assert scene.caption.notes == ("lamp at 0 s",)
+    assert np.allclose(scene.vectors[-1].value, (2.0, 0.0, 0.0))
+    assert scene.arrows[-1].name == "light"
+
+
 def test_a_trail_begins_anew_with_the_episode_and_takes_an_instant_once():
     env, trail = started("RigidTop-v0"), Trail()
     for _ in range(3):
@@ -331,8 +338,10 @@ def test_the_polhode_is_the_path_of_the_angular_velocity_in_the_body():
         scene = scene_of(env, trail=trail)
         rates.append(env.unwrapped.state["angular_velocity"])
     longest = max(map(np.linalg.norm, rates))
-    reach = np.linalg.norm(scene.polhode, axis=1).max()
-    np.testing.assert_allclose(scene.polhode / reach, np.array(rates) / longest, rtol=1e-12)
+    (path,) = [curve for curve in scene.curves if curve.name == "polhode"]
+    points = path.points @ scene.body.rotation  # in body axes
+    reach = np.linalg.norm(points, axis=1).max()
+    np.testing.assert_allclose(points / reach, np.array(rates) / longest, rtol=1e-12, atol=1e-15)
     assert reach > scene.body.mesh.radius  # not hidden in the body
 
 
@@ -343,7 +352,6 @@ def test_fewer_than_two_points_are_no_path(count):
         trace=np.tile((1.0, 0.0, 0.0, 0.0), (count, 1)), polhode=np.ones((count, 3)),
     )  # fmt: skip
     assert scene.curves == ()
-    assert scene.polhode is None
 
 
 def test_a_lane_of_a_vector_env_has_the_scene_of_the_single_env_with_its_seed():

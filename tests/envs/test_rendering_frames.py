@@ -73,11 +73,11 @@ def test_the_spin_of_a_top_is_seen_along_its_axis_where_a_hand_computed_projecti
     frame = env.render()
     axis = np.array([math.sin(tilt), 0.0, math.cos(tilt)])
     scene = scene_of(env)
-    camera = Camera.of(scene, (480, 480))
+    camera = Camera.of(scene.framing, (480, 480))
     # From the middle of the base, 0.1 m from the tip; 20 of the limit of 40 rad/s.
     tail, slant = 0.1 * axis, math.hypot(0.1, 0.05)
     tip = tail + math.sqrt(20 / 40) * slant * axis
-    start, end = (pinhole(point, camera.eye, scene.center, 480) for point in (tail, tip))
+    start, end = (pinhole(point, camera.eye, scene.framing.center, 480) for point in (tail, tip))
     seen = pixels_of(frame[:380], colors.ANGULAR_VELOCITY) + 0.5
     along = (end - start) / np.linalg.norm(end - start)
     reach, aside = (seen - start) @ along, (seen - start) @ np.array([-along[1], along[0]])

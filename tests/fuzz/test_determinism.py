@@ -12,7 +12,7 @@ from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 
 import rbgym
 from fuzzing.digests import digest, elsewhere
-from rbgym.envs.checks.values import same
+from rbgym.envs.checks.runs import same
 
 SLEW, TOP = "AttitudeSlew-v0", "RigidTop-v0"
 # From Python 3.12 on it warns of forks while there are threads; here that is the point.

@@ -177,7 +177,9 @@ _ACTUATORS: dict[str, tuple[Any, dict[str, Any]]] = {
 
 def _actuated(cls: Any, **given: Any) -> Any:
     """Made, and put into its setting."""
-    return cls(**given).part(_SETTING)
+    one = cls(**given)
+    own = one if isinstance(one, actuators.Effector) else actuators.Torque()
+    return actuators.assemble(one, own, _SETTING)
 
 
 def _actuators() -> list[Target]:

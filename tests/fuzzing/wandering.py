@@ -15,7 +15,7 @@ from gymnasium.vector import AutoresetMode
 
 import rbgym
 from fuzzing.environments import created
-from rbgym.envs.checks.values import pick, same
+from rbgym.envs.checks.runs import pick, same
 
 LANES, HORIZON = 3, 6
 TOLD = ("energy", "angular_momentum", "attitude_error", "is_success", "integration_failed")

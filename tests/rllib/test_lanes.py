@@ -14,7 +14,7 @@ from rbgym.agents import policies, presets
 from rbgym.agents.cases import TEST_SEEDS
 from rbgym.agents.rllib import policy, settings
 from rbgym.agents.rllib.lanes import check_env, lane_seeds
-from rbgym.envs.rigid_top import RigidTopVectorEnv
+from rbgym.envs.tasks.rigid_top import RigidTopVectorEnv
 
 LANES, HORIZON = 3, 6
 

@@ -4,11 +4,11 @@ import math
 from typing import ClassVar
 
 from rbgym.envs.actuators import ReactionWheels
-from rbgym.envs.attitude_slew import SHAPE, satellite, thrust
 from rbgym.envs.base import AttitudeEnv, vectorised
 from rbgym.envs.parts.goals import Target
 from rbgym.envs.parts.starts import Turned
 from rbgym.envs.task import Task
+from rbgym.envs.tasks.attitude_slew import SHAPE, satellite, thrust
 
 
 class ReactionWheelSlewEnv(AttitudeEnv):

@@ -8,8 +8,8 @@ from rbgym.envs.base import AttitudeEnv, vectorised
 from rbgym.envs.parts.goals import Axis
 from rbgym.envs.parts.rewards import Closeness
 from rbgym.envs.parts.starts import Tilted
-from rbgym.envs.rigid_top import cone, half_weight
 from rbgym.envs.task import GRAVITY, Task
+from rbgym.envs.tasks.rigid_top import cone, half_weight
 
 NUTATION = math.pi / 3  # rad
 PRECESSION = 10.0  # rad/s

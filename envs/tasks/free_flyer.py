@@ -97,9 +97,7 @@ class FreeFlyerEnv(AttitudeEnv):
         docked=(0.05, 0.03),
         settled_steps=15,
         rate_limit=2.0,
-        ends=lambda ends: Berth(
-            ends, far=FAR, fast=FAST, behind=0.6, radius=0.5, near=0.3, approach=0.15
-        ),
+        ends=Berth(far=FAR, fast=FAST, behind=0.6, radius=0.5, near=0.3, approach=0.15),
         shape=Approach(
             scale=0.5, rate_weight=1.0, effort_weight=0.02, distance=0.3, speed_weight=2.0
         ),

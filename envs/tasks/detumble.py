@@ -3,12 +3,12 @@
 import math
 from typing import ClassVar
 
-from rbgym.envs.attitude_slew import satellite, thrust
 from rbgym.envs.base import AttitudeEnv, vectorised
 from rbgym.envs.parts.goals import Rest
 from rbgym.envs.parts.rewards import Closeness
 from rbgym.envs.parts.starts import Turned
 from rbgym.envs.task import Task
+from rbgym.envs.tasks.attitude_slew import satellite, thrust
 
 
 class DetumbleEnv(AttitudeEnv):

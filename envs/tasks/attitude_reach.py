@@ -4,15 +4,14 @@ import math
 from typing import Any, ClassVar
 
 import numpy as np
-from gymnasium import spaces
 
 from rbgym.arguments import real
-from rbgym.envs.attitude_slew import SHAPE, satellite, thrust
 from rbgym.envs.base import AttitudeEnv, vectorised
 from rbgym.envs.parts.goals import Target
 from rbgym.envs.parts.observations import TargetQuaternion, World
 from rbgym.envs.parts.starts import Turned
 from rbgym.envs.task import Task
+from rbgym.envs.tasks.attitude_slew import SHAPE, satellite, thrust
 from rbgym.quaternion import Array
 
 TOLERANCE = math.radians(5.0)
@@ -30,12 +29,6 @@ def as_goals(rows: Any) -> dict[str, Any]:
         "achieved_goal": rows[..., :_ATTITUDE].copy(),
         "desired_goal": rows[..., _STATE:goal].copy(),
     }
-
-
-def goal_space(box: spaces.Box) -> spaces.Dict:
-    """The space of `as_goals`."""
-    parts = zip(as_goals(box.low).items(), as_goals(box.high).values(), strict=True)
-    return spaces.Dict({name: spaces.Box(low, high) for (name, low), high in parts})
 
 
 class AttitudeReachEnv(AttitudeEnv):
@@ -85,7 +78,6 @@ class AttitudeReachEnv(AttitudeEnv):
         form=World(),
         more=TargetQuaternion(),
         split=as_goals,
-        split_space=goal_space,
         dt=0.1,
         substeps=2,
         angle=TOLERANCE,

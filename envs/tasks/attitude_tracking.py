@@ -3,13 +3,12 @@
 import math
 from typing import ClassVar
 
-from rbgym.envs.attitude_slew import SHAPE, satellite, thrust
 from rbgym.envs.base import AttitudeEnv, vectorised
-from rbgym.envs.parts.goals import Target
+from rbgym.envs.parts.goals import Target, Wandering
 from rbgym.envs.parts.observations import TargetRate
-from rbgym.envs.parts.references import Wandering
 from rbgym.envs.parts.starts import Turned
 from rbgym.envs.task import Task
+from rbgym.envs.tasks.attitude_slew import SHAPE, satellite, thrust
 
 
 def wandering(dt: float) -> Wandering:

@@ -87,7 +87,7 @@ class ScalableSpinEnv(AttitudeEnv):
         rate=0.1,
         settled_steps=20,
         rate_limit=20.0,
-        ends=lambda ends: OutOfSize(ends, SMALLEST, LARGEST),
+        ends=OutOfSize(SMALLEST, LARGEST),
         shape=Closeness(scale=1.0, rate_weight=1.0, effort_weight=0.02),
         difficulty={
             "easy": {"initial": {"least_scale": 0.8, "scale": 1.25, "transverse": 0.0}},

@@ -10,8 +10,8 @@ from rbgym.envs.base import AttitudeEnv, vectorised
 from rbgym.envs.parts.goals import Axis
 from rbgym.envs.parts.rewards import Closeness
 from rbgym.envs.parts.starts import Tilted
-from rbgym.envs.rigid_top import cone
 from rbgym.envs.task import Task
+from rbgym.envs.tasks.rigid_top import cone
 from rbgym.quaternion import Array
 
 

@@ -7,10 +7,10 @@ import numpy as np
 
 from rbgym.body import RigidBody
 from rbgym.envs.base import AttitudeEnv, vectorised
+from rbgym.envs.parts.endings import Contacts
 from rbgym.envs.parts.goals import Axis
 from rbgym.envs.parts.rewards import Closeness
 from rbgym.envs.parts.starts import Tilted
-from rbgym.envs.parts.tallies import Contacts
 from rbgym.envs.task import Task
 from rbgym.potentials import SoftWall
 from rbgym.quaternion import Array

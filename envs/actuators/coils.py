@@ -1,0 +1,193 @@
+"""Magnetorquers: the torque m x B of coils in the Earth's field, along a circular orbit.
+
+The field is that of a dipole at the Earth's centre, tilted against the axis of rotation:
+
+    B = (B_e / r^3) (3 (d . u) u - d),
+
+u the unit vector from the centre to the satellite, r its distance in Earth radii, d the direction
+of the dipole's magnetic moment, B_e the field at the magnetic equator on the ground. World axes are
+inertial, the third that of the Earth. The orbit has its ascending node on the first axis; the
+Earth's longitude at the start is random, so that nothing is lost by that. In a step the field is
+taken half-way, in the axes of the body expected there.
+
+Source: Wertz (1978), Spacecraft Attitude Determination and Control, appendix H.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from rbgym.compiled.jit import inlined
+from rbgym.engine.actuation import act
+from rbgym.engine.frames import view
+from rbgym.engine.rows import LANES, put_vector
+from rbgym.envs.actuators.driven import Driven
+from rbgym.envs.actuators.effector import Effector, Key, Setting
+from rbgym.quaternion import Array, cos_sin, cross, dot, qmul, scale, sub, to_body
+
+EARTH_RADIUS = 6371.2e3  # m, of the reference sphere of the field
+EARTH_GRAVITY = 3.986004418e14  # m^3/s^2
+EARTH_RATE = 7.2921159e-5  # rad/s, sidereal
+EQUATOR_FIELD = 3.0e-5  # T, of the dipole at the magnetic equator
+DIPOLE_TILT = math.radians(9.6)
+
+# Rows of the state: the place on the orbit from its node, and that of the Earth, in turns.
+_ORBIT, _EARTH = 0, 1
+
+
+@dataclass(frozen=True)
+class MagneticCoils(Effector):
+    """Magnetorquers about the body axes: the torque m x B in the Earth's field, never along B.
+
+    dipole: moment of a full command about each axis [A m^2]. altitude [m] and inclination [rad] of
+    the circular orbit. Shown: B in body axes as a part of the largest there is on the orbit. An
+    episode begins anywhere on the orbit, at any hour of the day.
+    """
+
+    dipole: float = 1.0
+    altitude: float = 500e3
+    inclination: float = math.radians(97.4)
+    positive: ClassVar = ("dipole", "altitude")
+    not_negative: ClassVar = ("inclination",)
+    keys: ClassVar[Mapping[str, Key]] = {
+        "orbit_phase": Key(_ORBIT, 1, 0.0, -1.0, 1.0),
+        "earth_phase": Key(_EARTH, 1, 0.0, -1.0, 1.0),
+    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, most in (("altitude", 1e9), ("inclination", math.pi)):
+            if getattr(self, name) > most:
+                raise ValueError(
+                    f"MagneticCoils.{name} must be at most {most:g}, got {getattr(self, name)!r}"
+                )
+
+    @property
+    def radius(self) -> float:
+        """Of the orbit [m]."""
+        return EARTH_RADIUS + self.altitude
+
+    @property
+    def orbital_rate(self) -> float:
+        """[rad/s]."""
+        return math.sqrt(EARTH_GRAVITY / self.radius**3)
+
+    @property
+    def field(self) -> float:
+        """Field of the dipole at its equator, at this altitude [T]; at its poles it is twice."""
+        return EQUATOR_FIELD * (EARTH_RADIUS / self.radius) ** 3
+
+    def record(self, setting: Setting, line: Any) -> "Coils":
+        return self._coils(setting.scale * self.dipole, line)
+
+    def _coils(self, dipole: float, line: Any = None) -> "Coils":
+        return Coils(
+            line,
+            dipole,
+            self.field,
+            self.orbital_rate / math.tau,
+            EARTH_RATE / math.tau,
+            math.cos(self.inclination),
+            math.sin(self.inclination),
+            math.cos(DIPOLE_TILT),
+            math.sin(DIPOLE_TILT),
+        )
+
+    def field_at(self, orbit_phase: float, earth_phase: float) -> Array:
+        """B in world axes [T], (3,); phases in turns, as in the state."""
+        return np.array(self._coils(1.0).field_at(orbit_phase, earth_phase))
+
+    def shown(self, setting: Setting) -> Array:
+        return np.array([[-1.0] * 3, [1.0] * 3])
+
+    def largest(self, setting: Setting) -> Array:
+        return 2.0 * math.sqrt(2.0) * self.limits(setting)
+
+    def limits(self, setting: Setting) -> Array:
+        return np.full(3, setting.scale * self.dipole * self.field)
+
+    def described(self, first: int) -> str:
+        field = f"{2e6 * self.field:.3g} microtesla"
+        return f"| {first}-{first + 2} | magnetic field in body axes / ({field}) | +-1 |"
+
+    def sketch(self, instant: Any) -> Iterable[Any]:
+        B = self.field_at(instant.state["orbit_phase"], instant.state["earth_phase"])
+        yield instant.arrow("magnetic field", 1e6 * B, "µT", 2e6 * self.field)
+
+
+class Coils(Driven):
+    """dipole: moment of a full command about each body axis [A m^2]. field: B_e / r^3 [T].
+
+    rate: of the orbit; earth: of the Earth's rotation [turns/s]. cos_inclination,
+    sin_inclination: of the orbit. cos_tilt, sin_tilt: of the dipole, from the south pole.
+    """
+
+    line: Any
+    dipole: float
+    field: float
+    rate: float
+    earth: float
+    cos_inclination: float
+    sin_inclination: float
+    cos_tilt: float
+    sin_tilt: float
+
+    def channels(self):
+        return 3
+
+    def effector_rows(self):
+        return 2
+
+    def effector_shows(self):
+        return 3
+
+    def field_at(self, place, earth):
+        """B [T] in world axes; place, earth: on the orbit and of the Earth, in turns."""
+        cos, sin = cos_sin(math.tau * place)
+        up = (cos, self.cos_inclination * sin, self.sin_inclination * sin)
+        cos, sin = cos_sin(math.tau * earth)
+        d = (self.sin_tilt * cos, self.sin_tilt * sin, -self.cos_tilt)
+        return scale(self.field, sub(scale(3.0 * dot(d, up), up), d))
+
+    def field_in(self, physics, buffer, i, ahead):
+        """B [T] in world axes, `ahead` seconds from now."""
+        k = i + self.state_row(physics) * LANES
+        place = _wrapped(buffer[k + _ORBIT * LANES] + self.rate * ahead)
+        earth = _wrapped(buffer[k + _EARTH * LANES] + self.earth * ahead)
+        return self.field_at(place, earth)
+
+    def exert(self, physics, buffer, i, c, h):
+        q, omega = view(physics, buffer, i)
+        half = scale(0.25 * h, omega)
+        size = 1.0 / math.sqrt(1.0 + dot(half, half))
+        then = qmul(q, (size, size * half[0], size * half[1], size * half[2]))
+        B = to_body(then, self.field_in(physics, buffer, i, 0.5 * h))
+        m = scale(self.dipole, (c[0], c[1], c[2]))
+        torque = cross(self.mounted(physics, buffer, i, m), B)
+        put_vector(buffer, i, self.acting_row(physics), torque)
+        act(physics, buffer, i, torque)
+
+    def book(self, physics, buffer, i, h):
+        k = i + self.state_row(physics) * LANES
+        buffer[k + _ORBIT * LANES] = _wrapped(buffer[k + _ORBIT * LANES] + self.rate * h)
+        buffer[k + _EARTH * LANES] = _wrapped(buffer[k + _EARTH * LANES] + self.earth * h)
+
+    def ready(self, physics, buffer, i, placed, mass, u):
+        for n in range(2):
+            k = i + (self.state_row(physics) + n) * LANES
+            buffer[k] = buffer[k] if placed else u[n] - 0.5
+
+    def present(self, physics, buffer, i):
+        q, _ = view(physics, buffer, i)
+        B = to_body(q, self.field_in(physics, buffer, i, 0.0))
+        B = scale(0.5 / self.field, B)
+        bounded = (min(max(B[0], -1.0), 1.0), min(max(B[1], -1.0), 1.0), min(max(B[2], -1.0), 1.0))
+        put_vector(buffer, i, self.shown_row(physics), bounded)
+
+
+@inlined
+def _wrapped(turns):
+    return turns - math.floor(turns + 0.5)

@@ -1,0 +1,122 @@
+"""Forces and torques about all body axes: six degrees of freedom.
+
+The centre of mass obeys p'' = R F / m (Mandre 2008, section 5), F the force in body axes. As a held
+torque does, F acts in the axes half-way through a step, R_m those of the mean attitude:
+
+    v_1 = v_0 + h R_m F / m,   p_1 = p_0 + h (v_0 + v_1)/2,
+
+so that the impulse of a step is h R_m F to the last bit, and the kinetic energy changes by the work
+R_m F . (p_1 - p_0) exactly.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from rbgym.engine.actuation import act
+from rbgym.engine.frames import view
+from rbgym.engine.rows import FAILED, LANES, put_quaternion, put_vector, quaternion, vector
+from rbgym.envs.actuators.driven import Driven
+from rbgym.envs.actuators.effector import Effector, Key, Setting
+from rbgym.quaternion import Array, add, dot, rotate, scale, times, to_world
+
+# Rows, from the first of the state on.
+POSITION, VELOCITY = 0, 3  # 3 each: of the centre of mass, world axes [m, m/s]
+_MASS = 6  # of the episode [kg]
+_BEFORE = 7  # 4: attitude at the start of the step
+_ROWS = 11
+
+
+@dataclass(frozen=True)
+class Forces(Effector):
+    """A force along and a torque about each body axis; commands: forces, then torques.
+
+    force: of a full command [N]. The torque is `torque_limit`.
+    """
+
+    force: float = 1.0
+    positive: ClassVar = ("force",)
+    uses_limits: ClassVar[bool] = True
+    is_tied: ClassVar[bool] = True
+    needs: ClassVar[str] = "translation"
+    keys: ClassVar[Mapping[str, Key]] = {
+        "position": Key(POSITION, 3, 0.0, -1e6, 1e6),
+        "velocity": Key(VELOCITY, 3, 0.0, -1e4, 1e4),
+    }
+    reported: ClassVar[Mapping[str, Key]] = {"applied_force": Key(_ROWS + 9, 3)}
+
+    def record(self, setting: Setting, line: Any) -> "BodyForces":
+        return BodyForces(line, setting.scale * self.force, setting.body.mass)
+
+    def largest(self, setting: Setting) -> Array:
+        return setting.limits
+
+    def sketch(self, instant: Any) -> Iterable[Any]:
+        place, state = instant.body.position, instant.state
+        force = instant.info["applied_force"] * (instant.time > 0)
+        yield instant.vector("force", force, "N", self.force * instant.env.torque_scale)
+        away, speed = (float(np.linalg.norm(v)) for v in (place, state["velocity"]))
+        yield f"{away:.2f} m from the dock at {speed:.2f} m/s"
+        # From where the station does not hide the dock.
+        x, y, z = rotate(state["target_quaternion"], np.array([1.0, 0.0, 0.0])).tolist()
+        seen_from = math.atan2(y, x) + math.radians(65.0), math.radians(20.0 if z > -0.3 else -20.0)
+        yield instant.framing(0.5 * place, 0.5 * away + 2.5 * instant.reach, seen_from)
+
+
+class BodyForces(Driven):
+    """force: of a full command along each body axis [N]; mass [kg]."""
+
+    line: Any
+    force: float
+    mass: float
+
+    def channels(self):
+        return 6
+
+    def has_limits(self):
+        return True
+
+    def effector_rows(self):
+        return _ROWS
+
+    def acting_rows(self):
+        return 6
+
+    def exert(self, physics, buffer, i, c, h):
+        row = self.state_row(physics)
+        q, _ = view(physics, buffer, i)
+        put_quaternion(buffer, i, row + _BEFORE, q)
+        torque = times(vector(buffer, i, self.own_row(physics)), (c[3], c[4], c[5]))
+        torque = self.mounted(physics, buffer, i, torque)
+        force = scale(self.force, (c[0], c[1], c[2]))
+        force = self.mounted(physics, buffer, i, force)
+        put_vector(buffer, i, self.acting_row(physics), torque)
+        put_vector(buffer, i, self.acting_row(physics) + 3, force)
+        act(physics, buffer, i, torque)
+
+    def book(self, physics, buffer, i, h):
+        row = self.state_row(physics)
+        q_0, (q_1, _) = quaternion(buffer, i, row + _BEFORE), view(physics, buffer, i)
+        w, x, y, z = q_0[0] + q_1[0], q_0[1] + q_1[1], q_0[2] + q_1[2], q_0[3] + q_1[3]
+        size = 1.0 / math.sqrt(w * w + x * x + y * y + z * z)
+        half_way = (size * w, size * x, size * y, size * z)
+        failed = buffer[i + FAILED * LANES] > 0.0
+        taken = 0.0 if failed else h
+        force = to_world(half_way, vector(buffer, i, self.acting_row(physics) + 3))
+        v_0 = vector(buffer, i, row + VELOCITY)
+        pushed = scale(taken / buffer[i + (row + _MASS) * LANES], force)
+        v_1 = add(v_0, pushed)
+        p = add(vector(buffer, i, row + POSITION), scale(0.5 * taken, add(v_0, v_1)))
+        put_vector(buffer, i, row + VELOCITY, v_1)
+        put_vector(buffer, i, row + POSITION, p)
+
+    def more_energy(self, physics, buffer, i):
+        row = self.state_row(physics)
+        v = vector(buffer, i, row + VELOCITY)
+        return 0.5 * buffer[i + (row + _MASS) * LANES] * dot(v, v)
+
+    def ready(self, physics, buffer, i, placed, mass, u):
+        buffer[i + (self.state_row(physics) + _MASS) * LANES] = mass * self.mass

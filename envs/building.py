@@ -1,0 +1,291 @@
+"""How an environment is built: of a task, and of the arguments of `gym.make`."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import ArrayLike
+
+from rbgym import integrators
+from rbgym.arguments import count, flag, is_number, positive, quietly, real
+from rbgym.body import RigidBody
+from rbgym.engine.batch import Batch
+from rbgym.envs.actuators import Setting, assemble
+from rbgym.envs.arguments import floats, made, named, triple
+from rbgym.envs.episodes import Setup, State, checked_hook, state_of
+from rbgym.envs.parts import endings, rewards, uncertainty
+from rbgym.envs.parts.goals import Goal, Reference
+from rbgym.envs.parts.observations import FORMS, Shown
+from rbgym.envs.parts.starts import Start
+from rbgym.envs.rows import Parts, TaskRows, checked_part
+from rbgym.potentials import HeavyTop, NoPotential, Potential, SoftWall
+from rbgym.quaternion import Array
+
+if TYPE_CHECKING:
+    from rbgym.envs.task import Task
+
+_SHORTEST = 1e-100  # s; of a step whose reciprocal, squared, is to be a float
+_PULL = 1.5  # N m, a little over the largest towards a soft wall; the wall itself turns bodies back
+_SLACK = 1.05  # of rates: the schemes follow the motion only to their order
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    """What every environment of a task takes, beside `difficulty`; see docs/tasks.md."""
+
+    integrator: str | integrators.Integrator | None = None
+    dt: float | None = None
+    substeps: int | None = None
+    body: RigidBody | Mapping[str, Any] | None = None
+    mgl: float | None = None
+    torque_limit: ArrayLike | None = None
+    torque_scale: float = 1.0
+    actuator: Any = None
+    reward: str | Mapping[str, float] | Callable[..., ArrayLike] = "dense"
+    observation: str | Callable[..., ArrayLike] = "quaternion"
+    sensor: Mapping[str, float] | uncertainty.Sensor | None = None
+    termination: str | Mapping[str, Any] | Callable[..., ArrayLike] | None = None
+    disturbance: Mapping[str, Any] | Callable[..., ArrayLike] | None = None
+    randomization: Mapping[str, float] | None = None
+    initial: Mapping[str, float] | None = None
+    preview: float | None = None
+    projection: bool = True
+
+
+class Building:
+    """The steps of building; each reads what those before it have set."""
+
+    def __init__(
+        self, task: "Task", size: int, max_episode_steps: int | None, given: Arguments
+    ) -> None:
+        self.task, self.size, self.given = task, size, given
+        self.limit = _horizon(max_episode_steps)
+
+    @quietly
+    def done(self) -> tuple[Batch, Setup, spaces.Box]:
+        """The bodies, the episodes and the observation space."""
+        self._choose_body()
+        self._choose_actuator()
+        self._choose_parts()
+        self._make_batch()
+        hooks = self._tried_hooks()
+        setup = Setup(
+            parts=self.parts,
+            terms=() if self.task.split else self.parts.reward.terms(),
+            dt=self.dt,
+            substeps=self.substeps,
+            strength=self.strength,
+            actuator=self.actuator,
+            limit=self.limit,
+            settled_steps=self.task.settled_steps,
+            width=self.space.shape[0],
+            hooks=hooks,
+        )
+        return self.batch, setup, self.space
+
+    def _choose_body(self) -> None:
+        """Body and weight, control period, and torque of a full command."""
+        task, given = self.task, self.given
+        self.body = _body(given.body) if given.body is not None else task.body()
+        self.weight = task.weight_of(self.body, given.mgl)
+        self.dt = positive("dt", task.dt if given.dt is None else given.dt)
+        self.substeps = count(
+            "substeps", task.substeps if given.substeps is None else given.substeps
+        )
+        if self.dt / self.substeps < _SHORTEST:
+            raise ValueError(
+                f"dt must be at least {_SHORTEST:g} s for each of the substeps, got {self.dt!r}"
+            )
+        limits = np.asarray(task.torque(self.body, self.weight), dtype=float)
+        if given.torque_limit is not None:
+            limits = _torque_limits(given.torque_limit)
+        self.strength = positive("torque_scale", given.torque_scale)
+        self.torque_limit = self.strength * limits
+
+    def _choose_actuator(self) -> None:
+        """What differs from episode to episode; what disturbs; actuator, scheme and potential."""
+        task, given = self.task, self.given
+        self.randomization, spread = uncertainty.chosen_randomization(
+            given.randomization, self.body, self.weight, self.torque_limit
+        )
+        self.disturbance, orbit = uncertainty.chosen_disturbance(given.disturbance, self.weight > 0)
+        setting = Setting(
+            self.body,
+            self.dt,
+            self.dt / self.substeps,
+            self.limit,
+            self.torque_limit,
+            self.strength,
+            task.rate_limit,
+            spread,
+            callable(given.disturbance) or self.disturbance != uncertainty.Calm(),
+        )
+        self.actuator = assemble(given.actuator, task.actuator, setting)
+        effector = self.actuator.effector
+        self.scheme = effector.scheme(
+            task.integrator if given.integrator is None else given.integrator
+        )
+        effector.refuse_unused(given.torque_limit, given.randomization)
+        if orbit is not None and (effector.needs == "scale" or task.potential is not None):
+            raise ValueError(
+                "disturbance['gravity_gradient'] must be left out for a body that scales, and "
+                "where there is another potential"
+            )
+        free: Potential = orbit or task.potential or NoPotential()
+        self.potential = HeavyTop(self.weight) if self.weight > 0 else free
+
+    def _choose_parts(self) -> None:
+        """What is asked for, where episodes begin and end, what is seen and rewarded."""
+        task, given = self.task, self.given
+        goal = checked_part("goal", task.goal_of(self.body, self.weight), Goal)
+        sensor = uncertainty.chosen_sensor(given.sensor, task.sensor)
+        sensor.refuse(task.angle if goal.angle_off else math.inf, task.rate)
+        limits = endings.Limits(task.rate_limit, task.lowest)
+        own = checked_part("ends", task.ends, endings.Ending)
+        ends = endings.chosen(given.termination, limits, own, goal)
+        start = checked_part("start", task.start, Start)
+        shape = checked_part("shape", task.shape, rewards.Shape)
+        self.parts = Parts(
+            observation=self._shown(),
+            sensor=sensor,
+            goal=goal,
+            reference=checked_part("reference", task.reference(self.dt), Reference),
+            reward=rewards.chosen(given.reward, shape, task.rate_limit),
+            success=task.success(),
+            ends=ends,
+            start=start.chosen(given.initial, ends.limits, goal, task.ranges),
+            randomization=self.randomization,
+            disturbance=self.disturbance,
+            tally=checked_part("tally", task.tally, endings.Tally),
+        )
+        if task.split and not (isinstance(given.reward, str) and given.reward in rewards.NAMED):
+            raise ValueError(
+                f"reward must be 'dense' or 'sparse' in this task, got {given.reward!r}"
+            )
+
+    def _shown(self) -> Shown:
+        """The observation; its rates stay within what there can be."""
+        task, given = self.task, self.given
+        if not callable(given.observation):
+            named("observation", given.observation, FORMS, " or a callable")
+        elif given.sensor is not None or given.preview is not None:
+            raise ValueError(
+                "observation must be named with sensor or preview: a callable sees the true state"
+            )
+        if task.form is not None and given.observation != "quaternion":
+            raise ValueError(
+                f"observation must be 'quaternion' in this task, got {given.observation!r}"
+            )
+        named_form = given.observation if isinstance(given.observation, str) else "quaternion"
+        more = task.more if given.preview is None else task.more.with_preview(given.preview)
+        form = FORMS[named_form] if task.form is None else task.form
+        rates = self._rate_bounds(self.actuator.largest + self.disturbance.largest_torque())
+        if not np.all(rates < np.finfo(np.float32).max):
+            raise ValueError(
+                "body, mgl, torque_limit, torque_scale, disturbance and dt must give rates that a "
+                f"float32 can hold, got up to {rates.max():g} rad/s"
+            )
+        return Shown(form, task.rate_limit, triple("rates", rates / task.rate_limit), more)
+
+    def _make_batch(self) -> None:
+        """The bodies, as they are before their first episode."""
+        self.batch = Batch(
+            self.body,
+            self.scheme,
+            self.potential,
+            size=self.size,
+            projection=flag("projection", self.given.projection),
+            actuator=self.actuator.record,
+            task_rows=lambda physics: TaskRows(physics, self.parts).row_count(),
+        )
+        batch, physics = self.batch, self.batch.physics
+        self.actuator.effector.rest(batch)
+        self.rows = TaskRows(batch.observed, self.parts)
+        if physics.actuator.has_limits():
+            row = physics.actuator.own_row(physics)
+            batch.put_rows(row, np.tile(self.torque_limit, (batch.size, 1)))
+        if self.parts.goal.has_target():
+            batch.put_rows(self.rows.goal_row(), np.tile([1.0, 0.0, 0.0, 0.0], (batch.size, 1)))
+        self.space = self.parts.observation.space(self.actuator.shown)
+
+    def _rate_bounds(self, torque: Array) -> Array:
+        """Bounds (3,) [rad/s] of the rates one control period after |omega| was within the limit.
+
+        torque: largest about each axis [N m], but for the potential's. A body with two equal
+        moments keeps its rate across the symmetry axis and its spin apart: each changes by its own
+        torque only, unless rotors couple them. Any other body can pour its energy into its smallest
+        axis, and is bounded by energy: sqrt(J omega . omega) grows by at most |torque| dt /
+        sqrt(J_min).
+        """
+        body, dt, limit = self.body, self.dt, self.task.rate_limit
+        if isinstance(self.potential, HeavyTop):
+            torque = torque + abs(self.potential.mgl)
+        elif isinstance(self.potential, SoftWall):
+            torque = torque + _PULL
+        J, weak = body.moments, float(np.linalg.norm(torque))
+        energy = (np.sqrt(J.max()) * limit + weak * dt / np.sqrt(J.min())) / np.sqrt(J)
+        bounds, principal = energy, np.array_equal(body.principal_rotation, np.eye(3))
+        if not principal:
+            bounds = np.full(3, np.linalg.norm(energy))
+        elif J[0] == J[1] and self.actuator.effector.needs != "rotors":
+            across = limit + np.hypot(torque[0], torque[1]) * dt / J[0]
+            bounds = np.minimum(energy, [across, across, limit + torque[2] * dt / J[2]])
+        return np.asarray(_SLACK * bounds)
+
+    def _tried_hooks(self) -> dict[str, Callable[..., ArrayLike]]:
+        """The callables, tried on the bodies before their first episode."""
+        given, n = self.given, self.batch.size
+        state = state_of(self.batch, self.rows, self.actuator, self.dt)
+        commands = np.zeros((n, self.batch.channels))
+        tried: dict[str, tuple[tuple[int, ...], tuple[Any, ...]]] = {
+            "reward": ((n,), (state, commands)),
+            "termination": ((n,), (state,)),
+            "disturbance": ((n, 3), (state,)),
+        }
+        hooks = {}
+        for name, (shape, seen) in tried.items():
+            hook = getattr(given, name)
+            if callable(hook):
+                checked_hook(name, hook, shape, *seen)
+                hooks[name] = hook
+        if callable(given.observation):
+            hooks["observation"] = given.observation
+            self.space = _unbounded(given.observation, state)
+        return hooks
+
+
+def _body(value: Any) -> RigidBody:
+    if isinstance(value, Mapping):
+        return made("body", RigidBody, value)
+    if not isinstance(value, RigidBody):
+        raise ValueError(f"body must be a rbgym.RigidBody or a dict that makes one, got {value!r}")
+    return value
+
+
+def _horizon(max_episode_steps: int | None) -> float:
+    """Number of steps after which an episode is truncated; None and -1 stand for no limit."""
+    if max_episode_steps is None or (is_number(max_episode_steps) and max_episode_steps == -1):
+        return math.inf
+    return float(count("max_episode_steps", max_episode_steps))
+
+
+def _torque_limits(value: ArrayLike) -> Array:
+    """Torque [N m] of a full command about each body axis, (3,)."""
+    limits = floats("torque_limit", value)
+    if limits.shape not in ((), (3,)) or not np.all(np.isfinite(limits) & (limits >= 0)):
+        raise ValueError(f"torque_limit must be non-negative, () or (3,), got {value!r}")
+    return np.broadcast_to(limits, (3,)).copy()
+
+
+def _unbounded(observation: Callable[..., ArrayLike], state: State) -> spaces.Box:
+    """The space of an observation hook, tried on the state as it stands."""
+    n = len(state["time"])
+    sample = real("observation", observation(state), f"a function that returns numbers ({n}, k)")
+    if sample.ndim != 2 or len(sample) != n:
+        raise ValueError(f"observation must return shape ({n}, k), got {sample.shape}")
+    if not np.isfinite(sample).all():
+        raise ValueError(f"observation must return finite values, got {sample!r}")
+    return spaces.Box(-math.inf, math.inf, sample.shape[1:], np.float32)

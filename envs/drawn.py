@@ -1,0 +1,65 @@
+"""What both kinds of environment have in order to be drawn: a render mode, a rate, a viewer."""
+
+from typing import Any
+
+import gymnasium as gym
+from numpy.typing import NDArray
+
+MODES = ("human", "rgb_array")
+FRAME_RATES = 10, 60  # least and most frames per second
+
+
+def frame_rate(dt: float) -> int:
+    """Frames per second at which an env with this control period [s] is shown in its own time;
+    a faster one is shown in slow motion, a slower one in fast."""
+    least, most = FRAME_RATES
+    return round(min(max(1.0 / max(dt, 1.0 / most), least), most))
+
+
+def checked_mode(render_mode: str | None) -> str | None:
+    """A render mode, or a ValueError."""
+    if render_mode is not None and not (isinstance(render_mode, str) and render_mode in MODES):
+        raise ValueError(f"render_mode must be None or one of {list(MODES)}, got {render_mode!r}")
+    return render_mode
+
+
+class Drawn:
+    """An environment that draws its lanes when it is asked to."""
+
+    metadata: dict[str, Any]
+    render_mode: str | None
+    _episodes: Any
+    _viewer: Any = None
+
+    def _set_mode(self, render_mode: str | None, dt: float) -> None:
+        self.render_mode = checked_mode(render_mode)
+        self.metadata = {**self.metadata, "render_fps": frame_rate(dt)}
+
+    def _frames(self) -> tuple[Any, ...] | None:
+        """Pictures of the lanes; or None, and a window shows them."""
+        if self.render_mode is None:
+            gym.logger.warn(
+                "render() draws nothing without a render_mode: give one to the env, "
+                'e.g. gym.make(id, render_mode="rgb_array")'
+            )
+            return None
+        if not self._episodes.started:
+            raise gym.error.ResetNeeded("call reset() before render()")
+        if self._viewer is None:
+            # Not before something is drawn: training need not load it.
+            from rbgym.envs.rendering.viewer import Viewer
+
+            self._viewer = Viewer()
+        if self.render_mode == "human":
+            self._viewer.show(self, self.metadata["render_fps"])
+            return None
+        return self._viewer.frames(self)  # type: ignore[no-any-return]
+
+    def _forget(self, lanes: NDArray[Any]) -> None:
+        """Drop the paths that pictures show of episodes that are over."""
+        if self._viewer is not None:
+            self._viewer.forget(lanes.tolist())
+
+    def _close_viewer(self) -> None:
+        if self._viewer is not None:
+            self._viewer.close()

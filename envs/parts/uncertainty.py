@@ -1,0 +1,229 @@
+"""What a policy does not know: noise of sensors, disturbances, bodies that differ."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from rbgym.arguments import is_number
+from rbgym.body import RigidBody
+from rbgym.compiled.jit import inlined
+from rbgym.engine.rows import J_INV, J, put_vector, vector
+from rbgym.envs.actuators.mounting import RANGES, Differing
+from rbgym.envs.arguments import in_range, keys, triple
+from rbgym.envs.random import LARGEST_NORMAL, normals
+from rbgym.envs.rows import Part, checked_part
+from rbgym.potentials import CircularOrbit
+from rbgym.quaternion import Array, Vector, add, dot, qmul, scale, times
+
+_BY_SENSORS, _BY_DISTURBANCES = 0, 6  # first uses of the noise's numbers
+_OF_BODY = ("inertia", "mass", "gravity", "torque")
+
+# --- sensors --------------------------------------------------------------------------------
+
+
+class Sensor(Part):
+    """What is measured; as it stands, the state itself."""
+
+    def calibrate(self, rows, buffer, i):
+        """Draw what stays for the episode."""
+
+    def measured_attitude(self, rows, buffer, i, q):
+        """An attitude of the body, in the world or relative to a target, as it is measured."""
+        return q
+
+    def measured_rate(self, rows, buffer, i, omega):
+        """The angular velocity as it is measured."""
+        return omega
+
+    def refuse(self, angle: float, rate: float) -> None:
+        """ValueError where success within `angle` [rad] and `rate` [rad/s] cannot be seen."""
+
+
+class Perfect(Sensor):
+    """The state itself."""
+
+
+class Noisy(Sensor):
+    """A star tracker and gyroscopes: standard deviations about each body axis.
+
+    attitude [rad] and rate [rad/s]: white noise. rate_bias [rad/s]: drawn once an episode. No
+    number is beyond 3.47 standard deviations.
+    """
+
+    attitude: float = 0.0
+    rate: float = 0.0
+    rate_bias: float = 0.0
+
+    def rows_needed(self, physics):
+        return 3  # the bias, body axes [rad/s]
+
+    def is_noisy(self):
+        return True
+
+    def calibrate(self, rows, buffer, i):
+        n = normals(rows.noise_key(buffer, i), 0.0, 9)
+        put_vector(buffer, i, rows.sensor_row(), scale(self.rate_bias, n))
+
+    def measured_attitude(self, rows, buffer, i, q):
+        n = normals(rows.noise_key(buffer, i), rows.elapsed(buffer, i), _BY_SENSORS)
+        v = scale(0.5 * self.attitude, n)
+        length = 1.0 / math.sqrt(1.0 + dot(v, v))
+        return qmul(q, (length, length * v[0], length * v[1], length * v[2]))
+
+    def measured_rate(self, rows, buffer, i, omega):
+        n = normals(rows.noise_key(buffer, i), rows.elapsed(buffer, i), _BY_SENSORS + 3)
+        return add(omega, add(vector(buffer, i, rows.sensor_row()), scale(self.rate, n)))
+
+    def refuse(self, angle: float, rate: float) -> None:
+        for field, value, limit, unit in (
+            ("attitude", self.attitude, angle, "rad"),
+            ("rate", self.rate, rate, "rad/s"),
+        ):
+            if value >= limit:
+                raise ValueError(
+                    f"sensor[{field!r}] must be below the success threshold of {limit:.4g} {unit}, "
+                    f"got {value!r}"
+                )
+
+
+def chosen_sensor(value: Mapping[str, float] | Sensor | None, default: Sensor) -> Sensor:
+    """What the argument stands for: standard deviations, or a sensor of one's own."""
+    if value is None or isinstance(value, Sensor):
+        return checked_part("sensor", default if value is None else value, Sensor)
+    given: dict[str, Any] = keys("sensor", value, Noisy._fields)
+    return Noisy(**{n: in_range(f"sensor[{n!r}]", v, 0.0, 1.0) for n, v in given.items()})
+
+
+# --- disturbances ---------------------------------------------------------------------------
+
+
+class Disturbance(Part):
+    """A torque beside the commanded one; as it stands, there is none."""
+
+    def push(self, rows, buffer, i):
+        """Set the disturbance rows of the actuator for the next control period."""
+
+    def largest_torque(self) -> Array:
+        """Largest torque about each body axis [N m], (3,)."""
+        return np.zeros(3)
+
+
+class Calm(Disturbance):
+    """No torque, or that of a callable."""
+
+
+class Pushed(Disturbance):
+    """A constant torque, and white noise held for each control period; body axes [N m].
+
+    noise: its standard deviation; no number of it is beyond 3.47 times that.
+    """
+
+    constant: Vector
+    noise: Vector
+
+    def is_noisy(self):
+        return True
+
+    def push(self, rows, buffer, i):
+        n = normals(rows.noise_key(buffer, i), rows.elapsed(buffer, i), _BY_DISTURBANCES)
+        row = rows.physics.actuator.disturbance_row(rows.physics)
+        put_vector(buffer, i, row, add(self.constant, times(self.noise, n)))
+
+    def largest_torque(self) -> Array:
+        return np.abs(self.constant) + LARGEST_NORMAL * np.array(self.noise)
+
+
+def chosen_disturbance(value: Any, has_weight: bool) -> tuple[Disturbance, CircularOrbit | None]:
+    """What the argument stands for: a torque, and an orbit."""
+    if value is None or callable(value):
+        return Calm(), None
+    given = keys("disturbance", value, ("constant", "white_noise", "gravity_gradient"))
+    orbit = None
+    if "gravity_gradient" in given:
+        if has_weight:
+            raise ValueError(
+                "disturbance['gravity_gradient'] must be left out for a body with weight, "
+                f"got {given['gravity_gradient']!r}"
+            )
+        name = "disturbance['gravity_gradient']"
+        orbit = CircularOrbit(in_range(name, given["gravity_gradient"], 0.0, 1.0))
+    constant = triple("disturbance['constant']", given.get("constant", (0, 0, 0)))
+    noise = given.get("white_noise", 0.0)
+    noise = triple("disturbance['white_noise']", [noise] * 3 if is_number(noise) else noise)
+    if min(noise) < 0:
+        raise ValueError(f"disturbance['white_noise'] must not be negative, got {[*noise]}")
+    return Pushed(constant, noise) if any((*constant, *noise)) else Calm(), orbit
+
+
+# --- randomisation --------------------------------------------------------------------------
+
+
+class Randomization(Part):
+    """What differs from episode to episode; as it stands, nothing."""
+
+    def vary(self, rows, buffer, i, a, b):
+        """Give the lane its body and torque for the episode, from eight uniform numbers; returns
+        the factor of its mass."""
+        return 1.0
+
+
+class Nominal(Randomization):
+    """Every episode has the same body and the same torque."""
+
+
+class Spread(Randomization):
+    """Factors drawn uniformly from 1 +- a part of one, anew for each episode.
+
+    inertia: of each principal second moment of the mass, so that every inertia drawn is that of a
+    body; mass: of all of them and of the weight; gravity: of the weight; full_torque: of the torque
+    limit. The rest is what they multiply: principal moments [kg m^2], weight moment and limits of
+    the torque [N m].
+    """
+
+    inertia: float
+    mass: float
+    gravity: float
+    full_torque: float
+    moments: Vector
+    mgl: float
+    limits: Vector
+
+    def vary(self, rows, buffer, i, a, b):
+        mass, (x, y, z) = _factor(self.mass, a[3]), self.moments
+        half = 0.5 * (x + y + z)
+        # Second moments, at least zero; the moments of inertia are their sums in pairs.
+        p_x = _factor(self.inertia, a[0]) * max(half - x, 0.0)
+        p_y = _factor(self.inertia, a[1]) * max(half - y, 0.0)
+        p_z = _factor(self.inertia, a[2]) * max(half - z, 0.0)
+        moments = (mass * (p_y + p_z), mass * (p_z + p_x), mass * (p_x + p_y))
+        put_vector(buffer, i, J, moments)
+        put_vector(buffer, i, J_INV, (1.0 / moments[0], 1.0 / moments[1], 1.0 / moments[2]))
+        physics = rows.physics
+        if physics.actuator.has_limits():
+            limits = scale(_factor(self.full_torque, b[0]), self.limits)
+            put_vector(buffer, i, physics.actuator.own_row(physics), limits)
+        mgl = mass * _factor(self.gravity, b[1]) * self.mgl
+        physics.potential.weigh(physics, buffer, i, mgl)
+        return mass
+
+
+@inlined
+def _factor(part, u):
+    return 1.0 + part * (2.0 * u - 1.0)
+
+
+def chosen_randomization(
+    value: Mapping[str, float] | None, body: RigidBody, mgl: float, limits: Array
+) -> tuple[Randomization, Differing | None]:
+    """What the argument stands for: how bodies differ, and how actuators do."""
+    most = {**dict.fromkeys(_OF_BODY, 0.9), **RANGES}
+    given = keys("randomization", {} if value is None else value, most)
+    found = {n: in_range(f"randomization[{n!r}]", given.get(n, 0.0), 0.0, most[n]) for n in most}
+    differing = Differing(*(found[name] for name in RANGES))
+    spread: Randomization = Nominal()
+    if given.keys() & {*_OF_BODY}:
+        factors = (found[name] for name in _OF_BODY)
+        spread = Spread(*factors, triple("moments", body.moments), mgl, triple("limits", limits))
+    return spread, differing if any(differing) else None

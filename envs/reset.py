@@ -1,0 +1,171 @@
+"""What a reset is given: seeds, lanes and states, checked."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbgym.arguments import is_number, quietly
+from rbgym.engine.batch import Batch
+from rbgym.engine.rows import J
+from rbgym.envs.actuators.effector import Key
+from rbgym.envs.arguments import floats
+from rbgym.envs.episodes import Episodes, Lanes
+from rbgym.quaternion import Array
+
+_EVERY_SEED = 2**64
+_NEEDED = {"quaternion", "angular_velocity"}
+
+
+def checked_seed(seed: Any) -> int:
+    """A seed as an int, or a ValueError naming what is allowed."""
+    whole = is_number(seed) and isinstance(seed, int | np.integer)
+    if not (whole and 0 <= int(seed) < _EVERY_SEED):
+        raise ValueError(f"seed must be an integer from 0 to 2**64 - 1, got {seed!r}")
+    return int(seed)
+
+
+def lane_seeds(seed: Any, size: int) -> list[int | None]:
+    """A seed for each lane, None to go on with the one that it has."""
+    if seed is None:
+        return [None] * size
+    many = isinstance(seed, Sequence) and not isinstance(seed, str | bytes | bytearray)
+    if many or (isinstance(seed, np.ndarray) and seed.ndim > 0):
+        if len(seed) != size:
+            raise ValueError(f"seed must have one entry for each of {size} lanes, got {len(seed)}")
+        return [None if s is None else checked_seed(s) for s in seed]
+    first = checked_seed(seed)
+    return [checked_seed(first + i) for i in range(size)]
+
+
+def option(options: Any, name: str) -> Any:
+    """The option of that name, None if there is none; ValueError unless they are a dict."""
+    if options is not None and not isinstance(options, dict):
+        raise ValueError(f"options must be a dict or None, got {options!r}")
+    return (options or {}).get(name)
+
+
+def masked_lanes(options: dict[str, Any] | None, size: int) -> Lanes:
+    """The lanes that options["reset_mask"] names, default all."""
+    mask = option(options, "reset_mask")
+    if mask is None:
+        return np.arange(size)
+    if not isinstance(mask, np.ndarray) or mask.dtype != bool or mask.shape != (size,):
+        raise ValueError(
+            f'options["reset_mask"] must be a bool array of shape ({size},), got {mask!r}'
+        )
+    if not mask.any():
+        raise ValueError('options["reset_mask"] must name at least one lane, got none')
+    return np.flatnonzero(mask)
+
+
+def begin(
+    episodes: Episodes,
+    lanes: Lanes,
+    seeds: list[int | None],
+    out: NDArray[np.float32],
+    *,
+    drawn: bool,
+) -> None:
+    """Begin episodes, see `Episodes.restart`; a None goes on with the seed that the lane has."""
+    given = [k for k, seed in enumerate(seeds) if seed is not None]
+    if given:
+        episodes.seed(np.array([seeds[k] for k in given], dtype=np.uint64), lanes[given])
+    episodes.restart(lanes, out, drawn=drawn)
+
+
+@quietly
+def place(episodes: Episodes, lanes: Lanes, options: dict[str, Any] | None) -> bool:
+    """Put bodies, and their targets, where options["state"] says; returns whether it says anything.
+
+    ValueErrors come before anything is done.
+    """
+    state = option(options, "state")
+    if state is None:
+        return False
+    batch, rows, goal = episodes.batch, episodes.rows, episodes.setup.parts.goal
+    actuator = rows.physics.actuator.state_row(rows.physics)
+    # What moves beside the attitude, or is wanted of it: its row and description.
+    keys = {
+        **{n: (actuator, k) for n, k in episodes.setup.actuator.effector.state_keys().items()},
+        **{n: (rows.goal_row(), k) for n, k in goal.state_keys().items()},
+    }
+    _check_names(state, {*keys, *(("target_quaternion",) if goal.has_target() else ())})
+
+    def of_lanes(name: str, width: int) -> Array:
+        """The entry; if it has a row for each body, those of the lanes."""
+        value = floats(f'options["state"]["{name}"]', state[name])
+        one = () if width == 1 else (width,)
+        return value[lanes] if value.shape == (episodes.size, *one) else value
+
+    q, omega = of_lanes("quaternion", 4), of_lanes("angular_velocity", 3)
+    state = {"target_quaternion": (1.0, 0.0, 0.0, 0.0), **goal.completed(state)}
+    target = _target(of_lanes("target_quaternion", 4), len(lanes))
+    beside = [
+        (row + key.first, _beside(name, key, of_lanes(name, key.width), len(lanes)))
+        if name in state
+        else (row + key.first, np.full((len(lanes), key.width), key.rest))
+        for name, (row, key) in keys.items()
+    ]
+    with _nominal_bodies(batch, lanes):
+        batch.set_state(q, omega, lanes=lanes)
+    if goal.has_target():
+        batch.put_rows(rows.goal_row(), target, lanes)
+    for row, values in beside:
+        batch.put_rows(row, values, lanes)
+    return True
+
+
+def _check_names(state: Any, may: set[str]) -> None:
+    if not isinstance(state, dict) or set(state) - may - {"target_quaternion"} != _NEEDED:
+        raise ValueError(
+            f'options["state"] must have the keys {sorted(_NEEDED)}, and may have '
+            f"{sorted(may)}, got {state!r}"
+        )
+    if "target_quaternion" in state and "target_quaternion" not in may:
+        raise ValueError(
+            'options["state"] must have no target_quaternion, as the task has no target, '
+            f"got {state['target_quaternion']!r}"
+        )
+
+
+def _target(q: Array, count: int) -> Array:
+    """Attitudes (count, 4), at unit length."""
+    shapes = (4,), (count, 4)
+    if q.shape not in shapes or not np.isfinite(q).all():
+        raise ValueError(
+            f"target_quaternion must be finite, of shape {shapes[0]} or {shapes[1]}, got {q!r}"
+        )
+    q = np.broadcast_to(q, shapes[1])
+    norm = np.linalg.norm(q, axis=1)
+    if not np.all(np.abs(norm - 1) < 1e-6):
+        raise ValueError(f"target_quaternion must have unit length, got {q!r}")
+    return np.asarray(q / norm[:, None])
+
+
+def _beside(name: str, key: Key, value: Array, count: int) -> Array:
+    """The rows (count, width) of a key."""
+    label, one = f'options["state"]["{name}"]', () if key.width == 1 else (key.width,)
+    if value.shape not in (one, (count, *one)) or not np.isfinite(value).all():
+        raise ValueError(
+            f"{label} must be finite, of shape {one} or {(count, *one)}, got {value!r}"
+        )
+    if ((value < key.low) | (value > key.high)).any():
+        raise ValueError(f"{label} must be within [{key.low:g}, {key.high:g}], got {value!r}")
+    return np.broadcast_to(value, (count, *one)).reshape(count, key.width)
+
+
+@contextmanager
+def _nominal_bodies(batch: Batch, lanes: Lanes) -> Iterator[None]:
+    """Bodies as they were made, not as an episode left them: no round-off of theirs is to be in the
+    next start. As it was, if what is done there fails."""
+    left = batch.rows(J, 6)[lanes]
+    moments = np.array([batch.bodies[lane].moments for lane in lanes])
+    batch.put_rows(J, np.concatenate([moments, 1.0 / moments], axis=1), lanes)
+    try:
+        yield
+    except ValueError:
+        batch.put_rows(J, left, lanes)
+        raise

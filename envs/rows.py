@@ -1,0 +1,130 @@
+"""Rows of a task, behind those of the physics, counted for the parts in use.
+
+One buffer for both: with two, the compiler cannot rule out that they overlap, and gives up
+vectorising.
+"""
+
+from typing import Any, NamedTuple, TypeVar
+
+from rbgym.compiled.record import Record, missing_methods
+from rbgym.engine.rows import CORE, LANES, SCRATCH
+
+P = TypeVar("P", bound="Part")
+
+# What every task has, counted from `TaskRows.first_row`.
+ELAPSED = 0  # steps since the start
+EPISODE = 1  # number of the lane's episode since its seed was given
+SEED = 2  # 2: lower and upper 32 bits of the lane's seed
+BEGINNING = 4  # while an episode begins, how: one of these two; else 0.0
+DRAWN, PLACED = 1.0, 2.0
+STREAK = 5  # steps in a row that ended inside the success region
+ERROR = 6  # square of 2 sin(angle / 2), the angle that the attitude is off
+RATE_ERROR = 7  # square of the angular velocity that is off [rad^2/s^2]
+REWARD = 8
+TERMINATED = 9
+TRUNCATED = 10
+COMMON = 11
+
+_FREE = CORE - SCRATCH  # rows of the solver, free between steps
+
+
+class Part(Record):
+    """What all parts of a task have, see rbgym.envs.parts."""
+
+    def rows_needed(self, physics):
+        """Number of rows of its own; known while compiling."""
+        return 0
+
+    def is_noisy(self):
+        """Whether it uses the key of the episode's noise; known while compiling."""
+        return False
+
+    def sketch(self, instant):
+        """What it adds to a picture: shapes, most of which an `Instant` of rbgym.envs.rendering
+        makes, and lines of the caption."""
+        return ()
+
+
+def checked_part(argument: str, value: Any, kind: type[P]) -> P:
+    """The part, or ValueError unless it is one of this kind with all its methods."""
+    if not isinstance(value, kind):
+        raise ValueError(f"{argument} must be a {kind.__name__}, got {value!r}")
+    if missing := missing_methods(type(value)):
+        raise ValueError(
+            f"{argument} must be of a class with the methods {', '.join(missing)}, got {value!r}"
+        )
+    return value
+
+
+class Parts(NamedTuple):
+    """What a task is made of, as the kernels need it: each from the file of that name."""
+
+    observation: Any
+    sensor: Any
+    goal: Any
+    reference: Any
+    reward: Any
+    success: Any
+    ends: Any
+    start: Any
+    randomization: Any
+    disturbance: Any
+    tally: Any
+
+
+class TaskRows(Record):
+    """Where a number of a task stands. Every part is given it, and reaches the others by it.
+
+    physics: `rbgym.engine.rows.Physics`. parts: `Parts`. Behind the rows of every task come those
+    that the parts declare; with a row r, the number of the lane at i is buffer[i + r * LANES].
+    """
+
+    physics: Any
+    parts: Any
+
+    def first_row(self):
+        return self.physics.row_count()
+
+    def goal_row(self):
+        return self.first_row() + COMMON
+
+    def reference_row(self):
+        return self.goal_row() + self.parts.goal.rows_needed(self.physics)
+
+    def sensor_row(self):
+        return self.reference_row() + self.parts.reference.rows_needed(self.physics)
+
+    def reward_row(self):
+        return self.sensor_row() + self.parts.sensor.rows_needed(self.physics)
+
+    def tally_row(self):
+        return self.reward_row() + self.parts.reward.rows_needed(self.physics)
+
+    def noise_row(self):
+        """Key of the episode's noise, an integer below 2**53, if a part takes any."""
+        return self.tally_row() + self.parts.tally.rows_needed(self.physics)
+
+    def is_noisy(self):
+        return self.parts.sensor.is_noisy() or self.parts.disturbance.is_noisy()
+
+    def observation_row(self):
+        """Where they fit, observations stand where the solver works."""
+        if self.parts.observation.width() <= _FREE:
+            return SCRATCH
+        return self.noise_row() + (1 if self.is_noisy() else 0)
+
+    def row_count(self):
+        """Number of the task's rows."""
+        width = self.parts.observation.width()
+        more = (1 if self.is_noisy() else 0) + (width if width > _FREE else 0)
+        return self.noise_row() - self.first_row() + more
+
+    # --- what parts read ---
+
+    def elapsed(self, buffer, i):
+        """Steps of the episode so far."""
+        return buffer[i + (self.first_row() + ELAPSED) * LANES]
+
+    def noise_key(self, buffer, i):
+        """The key of the episode's noise."""
+        return buffer[i + self.noise_row() * LANES]
