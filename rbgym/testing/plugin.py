@@ -23,9 +23,9 @@ from typing import Any
 import pytest
 
 from rbgym.testing.env_subject import ENVIRONMENTS, EnvSubject
-from rbgym.testing.fidelity import Subject, Trial, as_subject
 from rbgym.testing.limits import CHECKS
 from rbgym.testing.step_subject import StepSubject
+from rbgym.testing.trial import Simulator, Trial, as_subject
 
 PREFIX = "rbgym-fidelity"
 
@@ -67,7 +67,7 @@ def _subjects(config: pytest.Config) -> dict[str, Any]:
 class SubjectNode(pytest.Collector):
     """One subject, whose tests share what is measured of it."""
 
-    given: Subject | Callable[[], Any]
+    given: Simulator | Callable[[], Any]
 
     def collect(self) -> Iterator[pytest.Item]:
         """One test for each check."""

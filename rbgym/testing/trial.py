@@ -1,20 +1,19 @@
-"""All that is measured of a subject, and the assertion on its invariants."""
+"""A simulator on trial: all that is measured of it, and the assertion on its invariants."""
 
 import difflib
-from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
-from rbgym.testing import symmetry
+from rbgym.fidelity.motion import INVARIANTS, Drift, worst_drifts
+from rbgym.fidelity.order import Order
+from rbgym.fidelity.symmetry import equivariance, time_reversal
 from rbgym.testing.env_subject import ENVIRONMENTS, Env, EnvSubject
 from rbgym.testing.hints import hints
 from rbgym.testing.limits import CHECKS, Limits, Verdict, judge
-from rbgym.testing.motion import INVARIANTS, Drift, Motion, worst_drifts
-from rbgym.testing.order import Order, order_of
 from rbgym.testing.step_subject import Step, StepSubject
 
-Subject: TypeAlias = StepSubject | EnvSubject
+Simulator: TypeAlias = StepSubject | EnvSubject
 HORIZON = 20  # steps of the subject's dt over which its order is measured
 
 
@@ -51,31 +50,25 @@ class Fidelity:
         return tuple(verdict.check for verdict in self.verdicts if verdict.passed is False)
 
     def __str__(self) -> str:
-        return report(f"{self.name}, {self.run}", list(self.verdicts), self.hints)
+        return _report(f"{self.name}, {self.run}", self.verdicts, self.hints)
 
 
-def report(title: str, verdicts: list[Verdict], found: tuple[str, ...]) -> str:
-    """Verdicts as lines under a title, and the hints below."""
+def _report(title: str, verdicts: tuple[Verdict, ...], found: tuple[str, ...]) -> str:
     return "\n".join([title, *map(str, verdicts), *(f"hint: {hint}" for hint in found)])
 
 
 class Trial:
-    """A subject whose measurements are made when they are first asked for, and then kept."""
+    """A subject, and what is measured of it one check at a time."""
 
-    def __init__(self, subject: Subject, name: str | None = None) -> None:
+    def __init__(self, subject: Simulator, name: str | None = None) -> None:
         if name is not None and not isinstance(name, str):
             raise ValueError(f"name must be text or None, got {name!r}")
         self.subject, self.name = subject, name or subject.title
 
     @cached_property
-    def motions(self) -> list[Motion]:
-        """What the invariants are judged on."""
-        return self.subject.motions()
-
-    @cached_property
     def drifts(self) -> dict[str, Drift]:
         """Of each invariant, the worst."""
-        return worst_drifts(self.motions)
+        return worst_drifts(self.subject.motions())
 
     @cached_property
     def hints(self) -> tuple[str, ...]:
@@ -90,24 +83,23 @@ class Trial:
 
     def measured(self, check: str) -> Drift | Order | float | None:
         """The measurement behind one check, None where there can be none."""
+        subject = self.subject
         if check in INVARIANTS:
             return self.drifts[check]
-        subject = self.subject
         if check == "order":
-            if isinstance(subject, EnvSubject):
-                return None
-            return order_of(subject, HORIZON * subject.dt)
+            return subject.order(HORIZON * subject.dt) if isinstance(subject, StepSubject) else None
         if isinstance(subject, EnvSubject) and not subject.placeable:
             return None
-        measure_symmetry: Callable[..., float] = getattr(symmetry, check)
-        return measure_symmetry(subject)
+        return equivariance(subject) if check == "equivariance" else time_reversal(subject)
 
     def verdict(self, check: str) -> Verdict:
         """The verdict on one check."""
         return judge(check, self.measured(check), self.subject.limits)
 
 
-def measure(subject: Step | Env | Subject, *, name: str | None = None, **options: Any) -> Fidelity:
+def measure(
+    subject: Step | Env | Simulator, *, name: str | None = None, **options: Any
+) -> Fidelity:
     """Measure everything that can be measured of a simulator.
 
     subject: a step function (q (4,), omega (3,) [rad/s, body], dt [s]) -> (q, omega) of a free
@@ -118,17 +110,12 @@ def measure(subject: Step | Env | Subject, *, name: str | None = None, **options
     """
     trial = Trial(as_subject(subject, **options), name)
     values: dict[str, Any] = {check: trial.measured(check) for check in CHECKS}
-    return Fidelity(
-        name=trial.name,
-        run=trial.run,
-        hints=trial.hints,
-        limits=trial.subject.limits,
-        **values,
-    )
+    limits = trial.subject.limits
+    return Fidelity(trial.name, trial.run, hints=trial.hints, limits=limits, **values)
 
 
 def assert_torque_free_invariants(
-    subject: Step | Env | Subject,
+    subject: Step | Env | Simulator,
     *,
     energy: float = 1e-12,
     momentum: float = 1e-12,
@@ -147,34 +134,26 @@ def assert_torque_free_invariants(
     """
     limits = Limits(energy=energy, momentum=momentum, norm=norm)
     trial = Trial(as_subject(subject, **options, limits=limits))
-    verdicts = [trial.verdict(check) for check in INVARIANTS]
+    verdicts = tuple(trial.verdict(check) for check in INVARIANTS)
     broken = [verdict.check for verdict in verdicts if not verdict.passed]
     if broken:
         title = f"{trial.name} does not conserve {', '.join(broken)}: {trial.run}"
-        raise AssertionError(report(title, verdicts, trial.hints))
+        raise AssertionError(_report(title, verdicts, trial.hints))
 
 
-def as_subject(subject: Any, **options: Any) -> Subject:
+def as_subject(subject: Any, **options: Any) -> Simulator:
     """The subject with these options; ValueError for what is none, or an unknown option."""
-    if isinstance(subject, StepSubject | EnvSubject):
-        _check_names(type(subject), options)
-        return replace(subject, **options)
-    kind: type[Subject] = StepSubject
-    if isinstance(subject, ENVIRONMENTS):
-        kind = EnvSubject
-    elif not callable(subject) or "inertia" not in options:
+    ready = isinstance(subject, StepSubject | EnvSubject)
+    is_env = isinstance(subject, (EnvSubject, *ENVIRONMENTS))
+    if not (ready or is_env or (callable(subject) and "inertia" in options)):
         raise ValueError(
             "subject must be an environment, a step function with inertia=, a StepSubject or an "
             f"EnvSubject (for a function that makes an environment), got {subject!r}"
         )
-    _check_names(kind, options)
-    return kind(subject, **options)
-
-
-def _check_names(kind: type[Subject], options: dict[str, Any]) -> None:
+    kind = EnvSubject if is_env else StepSubject
     allowed = [f.name for f in fields(kind) if f.init]
-    for name in options:
-        if name not in allowed:
-            near = difflib.get_close_matches(name, allowed, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise ValueError(f"options must be among {allowed}, got {name!r}{hint}")
+    for name in set(options).difference(allowed):
+        near = difflib.get_close_matches(name, allowed, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"options must be among {allowed}, got {name!r}{hint}")
+    return replace(subject, **options) if ready else kind(subject, **options)
