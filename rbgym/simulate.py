@@ -115,35 +115,29 @@ def simulate(
     if position is velocity is force is None:
         batch = Batch(body, record, potential, projection=flag("projection", projection))
         batch.set_state(q, omega, rotor_momentum=rotor)
-        found = _recorded(_Turning(batch, dt, steps, torque), instants)
-        return Trajectory(
-            time=dt * np.array(instants),
-            largest_correction=float(batch.largest_correction[0]),
-            redone=int(batch.redone[0]),
-            body=body,
-            conserved=_conserved(batch.potential, torque),
-            **found,
-        )
-    p, v = (
-        np.zeros(3) if given is None else finite(name, given, (3,))
-        for name, given in (("position", position), ("velocity", velocity))
-    )
-    flying = _Flying(body, _flight_scheme(record, potential, rotor), dt, force, torque)
-    flying.place(p, v, q / np.linalg.norm(q), omega)
-    conserved = _conserved(NoPotential(), torque)
-    if force is not None:
-        conserved = tuple(name for name in conserved if name != "energy")
-    found = _recorded(flying, instants)
+        found = _turn(batch, dt, instants, torque)
+        conserved = _conserved(batch.potential, torque)
+        found["largest_correction"] = float(batch.largest_correction[0])
+        found["redone"] = int(batch.redone[0])
+    else:
+        p, v = _vector("position", position), _vector("velocity", velocity)
+        flight = _Flight(body, _flight_scheme(record, potential, rotor), force, torque)
+        found = flight.run(dt, instants, p, v, q / np.linalg.norm(q), omega)
+        conserved = _conserved(NoPotential(), torque)
+        if force is not None:
+            conserved = tuple(name for name in conserved if name != "energy")
     return Trajectory(time=dt * np.array(instants), body=body, conserved=conserved, **found)
 
 
-def _recorded(motion: "_Turning | _Flying", instants: list[int]) -> dict[str, Array]:
-    """What is measured at these numbers of steps, by name."""
-    records = [motion.measured()]
-    for first, last in itertools.pairwise(instants):
-        motion.advance(first, last)
-        records.append(motion.measured())
-    return {name: np.concatenate([r[name] for r in records]) for name in records[0]}
+def checked_body(body: RigidBody) -> RigidBody:
+    """The body, or a ValueError unless it is one."""
+    if not isinstance(body, RigidBody):
+        raise ValueError(f"body must be a rbgym.RigidBody, got {body!r}")
+    return body
+
+
+def _vector(name: str, given: ArrayLike | None) -> Array:
+    return np.zeros(3) if given is None else finite(name, given, (3,))
 
 
 def _conserved(potential: Potential, torque: Torque) -> tuple[str, ...]:
@@ -159,47 +153,36 @@ def _conserved(potential: Potential, torque: Torque) -> tuple[str, ...]:
     return ("energy", "vertical_momentum", _NORM)  # V depends on the vertical alone
 
 
-class _Turning:
-    """A batch of one body, under a torque that is held over each step."""
-
-    def __init__(self, batch: Batch, dt: float, steps: int, torque: Torque) -> None:
-        self.batch, self.dt, self.law = batch, dt, torque if callable(torque) else None
-        given: Any = np.zeros(3) if torque is None or callable(torque) else torque
-        self.table = finite("torque", given, (3,), (steps, 3))
-        if self.table.ndim == 1:
-            batch.set_torque(self.table)
-
-    def advance(self, first: int, last: int) -> None:
-        """Make the steps from number `first` on, up to but without `last`."""
-        batch = self.batch
-        if self.law is None and self.table.ndim == 1:
-            batch.advance(self.dt, last - first)
+def _turn(batch: Batch, dt: float, instants: list[int], torque: Torque) -> dict[str, Any]:
+    """What is measured at these numbers of steps, under a torque that is held over each."""
+    law = torque if callable(torque) else None
+    given: Any = np.zeros(3) if torque is None or law else torque
+    table = finite("torque", given, (3,), (instants[-1], 3))
+    if table.ndim == 1:
+        batch.set_torque(table)
+    records = [batch.measure()]
+    for first, last in itertools.pairwise(instants):
+        if law is None and table.ndim == 1:
+            batch.advance(dt, last - first)
         else:
             for step in range(first, last):
-                batch.set_torque(self._torque(step))
-                batch.advance(self.dt)
+                if law is not None:
+                    now = batch.measure()
+                    u = law(step * dt, now["quaternion"][0], now["angular_velocity"][0])
+                batch.set_torque(table[step] if law is None else finite("torque", u, (3,)))
+                batch.advance(dt)
         if batch.failed[0]:
             raise IntegrationError(
-                f"{batch.integrator.name} could not solve a step of {self.dt} s between "
-                f"t = {first * self.dt} and {last * self.dt} s: use a smaller dt"
+                f"{batch.integrator.name} could not solve a step of {dt} s between "
+                f"t = {first * dt} and {last * dt} s: use a smaller dt"
             )
-
-    def _torque(self, step: int) -> Array:
-        if self.law is None:
-            return np.asarray(self.table[step])
-        now = self.batch.measure()
-        given = step * self.dt, now["quaternion"][0], now["angular_velocity"][0]
-        return finite("torque", self.law(*given), (3,))
-
-    def measured(self) -> dict[str, Array]:
-        """Attitude, rates, momentum and energy now, each with a leading axis of one."""
-        return self.batch.measure()
+        records.append(batch.measure())
+    return {name: np.concatenate([r[name] for r in records]) for name in records[0]}
 
 
 def _flight_scheme(record: integrators.Integrator, potential: Any, rotor: Any) -> RKN4:
     """The scheme, or a ValueError where it, the potential or rotors do not go with translation."""
-    scheme = record.scheme
-    plain = isinstance(scheme, RKN4) and scheme._replace(renormalise_every=1) == RKN4()
+    scheme: RKN4 = record.scheme
     plain = isinstance(scheme, RKN4) and scheme == RKN4(scheme.renormalise_every)
     if plain and potential is rotor is None:
         return scheme
@@ -210,83 +193,78 @@ def _flight_scheme(record: integrators.Integrator, potential: Any, rotor: Any) -
     )
 
 
-class _Flying:
+class _Flight:
     """Linear and angular motion in one system, Mandre (2008), sections 5, 6 and 7.5.
 
     Forces see the attitude of their stage and torques the position of theirs:
 
         p'' = F(t, p, p', q, omega)/m,
         q'' = q' q* q' + (1/2) q o J^-1 (tau(t, p, p', q, omega) - omega x J omega), omega = 2 q* q'
+
+    The state is y = (p, q), and dy its rate.
     """
 
-    def __init__(
-        self, body: RigidBody, scheme: RKN4, dt: float, force: Force, torque: Torque
-    ) -> None:
-        self.body, self.dt, self.renormalise_every = body, dt, scheme.renormalise_every
+    def __init__(self, body: RigidBody, scheme: RKN4, force: Force, torque: Torque) -> None:
+        self.body, self.renormalise_every = body, scheme.renormalise_every
         self.force, self.torque = _as_function("force", force), _as_function("torque", torque)
         self.J_inv = np.linalg.inv(body.inertia)
 
-    def place(self, p: Array, v: Array, q: Array, omega: Array) -> None:
-        """Start there; the state is y = (p, q), dy its rate."""
-        self.y = np.concatenate([p, q])
-        self.dy = np.concatenate([v, 0.5 * multiply(q, [0.0, *omega])])
-
     @quietly
-    def advance(self, first: int, last: int) -> None:
-        """Make the steps from number `first` on, up to but without `last`."""
-        for step in range(first, last):
-            self._step(step * self.dt)
-            if not np.isfinite([*self.y, *self.dy]).all():
-                raise IntegrationError(f"the motion is not finite at t = {(step + 1) * self.dt} s")
-            if self.renormalise_every and (step + 1) % self.renormalise_every == 0:
-                q = self.y[3:] / np.linalg.norm(self.y[3:])
-                self.place(self.y[:3], self.dy[:3], q, self._rates(self.y, self.dy))
+    def run(
+        self, h: float, instants: list[int], p: Array, v: Array, q: Array, omega: Array
+    ) -> dict[str, Any]:
+        """Position, attitude, their rates, momentum and energy at these numbers of steps."""
+        y, dy = _state(p, v, q, omega)
+        rows = [(y, dy)]
+        for step in range(1, instants[-1] + 1):
+            y, dy = self._step((step - 1) * h, y, dy, h)
+            if not np.isfinite([*y, *dy]).all():
+                raise IntegrationError(f"the motion is not finite at t = {step * h} s")
+            if self.renormalise_every and step % self.renormalise_every == 0:
+                unit_q = y[3:] / np.linalg.norm(y[3:])
+                y, dy = _state(y[:3], dy[:3], unit_q, _rates(y, dy))
+            if step == instants[len(rows)]:
+                rows.append((y, dy))
+        y, dy = (np.array(column) for column in zip(*rows, strict=True))
+        v, omega = dy[:, :3], _rates(y, dy)
+        momentum = omega @ self.body.inertia
+        energy = 0.5 * (self.body.mass * np.sum(v * v, axis=1) + np.sum(omega * momentum, axis=1))
+        if not np.isfinite(energy).all():
+            raise IntegrationError("the energy of the motion is beyond the largest float")
+        q = y[:, 3:] / np.linalg.norm(y[:, 3:], axis=1, keepdims=True)
+        found = {"position": y[:, :3], "velocity": v, "quaternion": q, "angular_velocity": omega}
+        return found | {"angular_momentum": rotate(q, momentum), "energy": energy}
 
-    def _step(self, t: float) -> None:
-        h, y, dy = self.dt, self.y, self.dy
+    def _step(self, t: float, y: Array, dy: Array, h: float) -> tuple[Array, Array]:
         k1 = self._acceleration(t, y, dy)
         middle = y + 0.5 * h * dy + 0.125 * h * h * k1
         k2 = self._acceleration(t + 0.5 * h, middle, dy + 0.5 * h * k1)
         k3 = self._acceleration(t + 0.5 * h, middle, dy + 0.5 * h * k2)
         k4 = self._acceleration(t + h, y + h * dy + 0.5 * h * h * k3, dy + h * k3)
-        self.y = y + h * dy + h * h / 6 * (k1 + k2 + k3)
-        self.dy = dy + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+        y_1 = y + h * dy + h * h / 6 * (k1 + k2 + k3)
+        return y_1, dy + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
 
     def _acceleration(self, t: float, y: Array, dy: Array) -> Array:
-        q, dq, omega = y[3:], dy[3:], self._rates(y, dy)
+        q, dq, omega = y[3:], dy[3:], _rates(y, dy)
         now = t, y[:3], dy[:3], q / np.linalg.norm(q), omega
         F, tau = self.force(*now), self.torque(*now)
         turning = self.J_inv @ (tau - np.cross(omega, self.body.inertia @ omega))
         bend = multiply(multiply(dq, conjugate(q)), dq)
         return np.concatenate([F / self.body.mass, bend + 0.5 * multiply(q, [0.0, *turning])])
 
-    @staticmethod
-    def _rates(y: Array, dy: Array) -> Array:
-        return np.asarray(2.0 * multiply(conjugate(y[3:]), dy[3:])[1:])
-
-    @quietly
-    def measured(self) -> dict[str, Array]:
-        """The state now, with momentum and energy, each with a leading axis of one."""
-        v, omega = self.dy[:3], self._rates(self.y, self.dy)
-        momentum, q = self.body.inertia @ omega, self.y[3:] / np.linalg.norm(self.y[3:])
-        energy = 0.5 * (self.body.mass * v @ v + omega @ momentum)
-        if not np.isfinite(energy):
-            raise IntegrationError("the energy of the motion is beyond the largest float")
-        now = {"position": self.y[:3], "velocity": v, "quaternion": q, "angular_velocity": omega}
-        now |= {"angular_momentum": rotate(q, momentum), "energy": energy}
-        return {name: np.array(value)[None] for name, value in now.items()}
-
 
 def _as_function(name: str, given: Any) -> Callable[..., Array]:
     """A force or torque, given as one or as a constant, as a function of time and state."""
     if callable(given):
         return lambda *now: finite(name, given(*now), (3,))
-    held = np.zeros(3) if given is None else finite(name, given, (3,))
+    held = _vector(name, given)
     return lambda *now: held
 
 
-def checked_body(body: RigidBody) -> RigidBody:
-    """The body, or a ValueError unless it is one."""
-    if not isinstance(body, RigidBody):
-        raise ValueError(f"body must be a rbgym.RigidBody, got {body!r}")
-    return body
+def _state(p: Array, v: Array, q: Array, omega: Array) -> tuple[Array, Array]:
+    return np.concatenate([p, q]), np.concatenate([v, 0.5 * multiply(q, [0.0, *omega])])
+
+
+def _rates(y: Array, dy: Array) -> Array:
+    """omega = 2 q* q'."""
+    return np.asarray(2.0 * multiply(conjugate(y[..., 3:]), dy[..., 3:])[..., 1:])

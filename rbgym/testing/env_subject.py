@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -193,14 +193,15 @@ class EnvSubject(Subject):
         for lane, begin in enumerate(np.stack(begins, axis=1)):
             bounds = [*np.flatnonzero(begin).tolist(), len(rows)]
             for number, (first, last) in enumerate(pairwise(bounds), 1):
-                part = [values[first:last, lane] for values in table]
+                q, w, *more = (values[first:last, lane] for values in table)
                 where = f"episode {number}" + (f", lane {lane}" if lanes > 1 else "")
                 if last - first == 1:
                     continue
                 if self.inertia is not None:
-                    free = free_motion(part[0], part[1], RigidBody(self.inertia).inertia)
-                    part = [*part, free.energy, free.angular_momentum]
-                motions.append(Motion(*part, axis=axis, where=where))
+                    motion = free_motion(q, w, RigidBody(self.inertia).inertia)
+                else:
+                    motion = Motion(q, w, more[0], more[1])
+                motions.append(replace(motion, axis=axis, where=where))
         return motions
 
     def _played(

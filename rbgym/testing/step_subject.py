@@ -74,6 +74,11 @@ class StepSubject(Subject):
         """A free body keeps the whole vector of momentum."""
         return None
 
+    @property
+    def placeable(self) -> bool:
+        """Every state can be a start."""
+        return True
+
     def start(self) -> State:
         """Attitude and rates at the start."""
         return np.array(self.quaternion), np.array(self.angular_velocity)

@@ -1,13 +1,14 @@
 """A simulator on trial: all that is measured of it, and the assertion on its invariants."""
 
 import difflib
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterable
+from dataclasses import fields, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
+from rbgym.fidelity import symmetry
 from rbgym.fidelity.motion import INVARIANTS, Drift, worst_drifts
 from rbgym.fidelity.order import Order
-from rbgym.fidelity.symmetry import equivariance, time_reversal
 from rbgym.testing.env_subject import ENVIRONMENTS, Env, EnvSubject
 from rbgym.testing.hints import hints
 from rbgym.testing.limits import CHECKS, Limits, Verdict, judge
@@ -17,9 +18,8 @@ Simulator: TypeAlias = StepSubject | EnvSubject
 HORIZON = 20  # steps of the subject's dt over which its order is measured
 
 
-@dataclass(frozen=True)
 class Fidelity:
-    """What was measured of a subject; `str()` is a table of one screen.
+    """What is measured of a subject, each when it is first asked for; `str()` is a table.
 
     energy, momentum, norm: how far these drifted, energy and momentum relative to the start.
     order: of convergence, None for an environment. equivariance: rotation angle [rad] or relative
@@ -28,52 +28,48 @@ class Fidelity:
     hints: what a wrong convention looks like, recognised from a short step.
     """
 
-    name: str
-    run: str
-    energy: Drift
-    momentum: Drift
-    norm: Drift
-    order: Order | None
-    equivariance: float | None
-    time_reversal: float | None
-    hints: tuple[str, ...] = ()
-    limits: Limits = field(default_factory=Limits, repr=False)
-
-    @property
-    def verdicts(self) -> tuple[Verdict, ...]:
-        """One for each check, in the order of `Limits`."""
-        return tuple(judge(check, getattr(self, check), self.limits) for check in CHECKS)
-
-    @property
-    def broken(self) -> tuple[str, ...]:
-        """Names of the checks that failed."""
-        return tuple(verdict.check for verdict in self.verdicts if verdict.passed is False)
-
-    def __str__(self) -> str:
-        return _report(f"{self.name}, {self.run}", self.verdicts, self.hints)
-
-
-def _report(title: str, verdicts: tuple[Verdict, ...], found: tuple[str, ...]) -> str:
-    return "\n".join([title, *map(str, verdicts), *(f"hint: {hint}" for hint in found)])
-
-
-class Trial:
-    """A subject, and what is measured of it one check at a time."""
-
     def __init__(self, subject: Simulator, name: str | None = None) -> None:
         if name is not None and not isinstance(name, str):
             raise ValueError(f"name must be text or None, got {name!r}")
         self.subject, self.name = subject, name or subject.title
 
     @cached_property
-    def drifts(self) -> dict[str, Drift]:
-        """Of each invariant, the worst."""
+    def _drifts(self) -> dict[str, Drift]:
         return worst_drifts(self.subject.motions())
+
+    @property
+    def energy(self) -> Drift:
+        return self._drifts["energy"]
+
+    @property
+    def momentum(self) -> Drift:
+        return self._drifts["momentum"]
+
+    @property
+    def norm(self) -> Drift:
+        return self._drifts["norm"]
+
+    @cached_property
+    def order(self) -> Order | None:
+        subject = self.subject
+        return subject.order(HORIZON * subject.dt) if isinstance(subject, StepSubject) else None
+
+    @cached_property
+    def equivariance(self) -> float | None:
+        return symmetry.equivariance(self.subject) if self.subject.placeable else None
+
+    @cached_property
+    def time_reversal(self) -> float | None:
+        return symmetry.time_reversal(self.subject) if self.subject.placeable else None
 
     @cached_property
     def hints(self) -> tuple[str, ...]:
-        """What seems to be wrong with a step function."""
         return hints(self.subject) if isinstance(self.subject, StepSubject) else ()
+
+    @property
+    def limits(self) -> Limits:
+        """The subject's own."""
+        return self.subject.limits
 
     @property
     def run(self) -> str:
@@ -81,20 +77,26 @@ class Trial:
         dt = self.subject.dt
         return f"{self.subject.steps} steps" + ("" if dt is None else f" of {dt:g} s")
 
-    def measured(self, check: str) -> Drift | Order | float | None:
-        """The measurement behind one check, None where there can be none."""
-        subject = self.subject
-        if check in INVARIANTS:
-            return self.drifts[check]
-        if check == "order":
-            return subject.order(HORIZON * subject.dt) if isinstance(subject, StepSubject) else None
-        if isinstance(subject, EnvSubject) and not subject.placeable:
-            return None
-        return equivariance(subject) if check == "equivariance" else time_reversal(subject)
-
     def verdict(self, check: str) -> Verdict:
         """The verdict on one check."""
-        return judge(check, self.measured(check), self.subject.limits)
+        return judge(check, getattr(self, check), self.limits)
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """One for each check, in the order of `Limits`."""
+        return tuple(map(self.verdict, CHECKS))
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """Names of the checks that failed."""
+        return tuple(verdict.check for verdict in self.verdicts if verdict.passed is False)
+
+    def report(self, title: str, verdicts: Iterable[Verdict]) -> str:
+        """Verdicts as lines under a title, and the hints below."""
+        return "\n".join([title, *map(str, verdicts), *(f"hint: {hint}" for hint in self.hints)])
+
+    def __str__(self) -> str:
+        return self.report(f"{self.name}, {self.run}", self.verdicts)
 
 
 def measure(
@@ -108,10 +110,9 @@ def measure(
 
     Raises ValueError for bad arguments.
     """
-    trial = Trial(as_subject(subject, **options), name)
-    values: dict[str, Any] = {check: trial.measured(check) for check in CHECKS}
-    limits = trial.subject.limits
-    return Fidelity(trial.name, trial.run, hints=trial.hints, limits=limits, **values)
+    fidelity = Fidelity(as_subject(subject, **options), name)
+    str(fidelity)  # measures
+    return fidelity
 
 
 def assert_torque_free_invariants(
@@ -133,19 +134,19 @@ def assert_torque_free_invariants(
     Raises ValueError for bad arguments.
     """
     limits = Limits(energy=energy, momentum=momentum, norm=norm)
-    trial = Trial(as_subject(subject, **options, limits=limits))
-    verdicts = tuple(trial.verdict(check) for check in INVARIANTS)
+    fidelity = Fidelity(as_subject(subject, **options, limits=limits))
+    verdicts = [fidelity.verdict(check) for check in INVARIANTS]
     broken = [verdict.check for verdict in verdicts if not verdict.passed]
     if broken:
-        title = f"{trial.name} does not conserve {', '.join(broken)}: {trial.run}"
-        raise AssertionError(_report(title, verdicts, trial.hints))
+        title = f"{fidelity.name} does not conserve {', '.join(broken)}: {fidelity.run}"
+        raise AssertionError(fidelity.report(title, verdicts))
 
 
 def as_subject(subject: Any, **options: Any) -> Simulator:
     """The subject with these options; ValueError for what is none, or an unknown option."""
-    ready = isinstance(subject, StepSubject | EnvSubject)
     is_env = isinstance(subject, (EnvSubject, *ENVIRONMENTS))
-    if not (ready or is_env or (callable(subject) and "inertia" in options)):
+    ready = isinstance(subject, StepSubject | EnvSubject)
+    if not (is_env or ready or (callable(subject) and "inertia" in options)):
         raise ValueError(
             "subject must be an environment, a step function with inertia=, a StepSubject or an "
             f"EnvSubject (for a function that makes an environment), got {subject!r}"

@@ -1,5 +1,6 @@
 """Each integrator measured against what the catalogue declares of it: `rbgym validate`."""
 
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -50,12 +51,11 @@ def validate(
     """
     steps, kinds = count("steps", steps), _listed("cases", cases)
     tasks = [
-        (name, case.kind, steps)
+        (_declared, name, case.kind, steps)
         for name in _names(names)
         for case in applicable(integrators.get(name), kinds)
     ]
-    found = _collected(_measured, tasks, mapped or by_processes(jobs), progress)
-    return Claims(claim for claims in found for claim in claims)
+    return Claims(itertools.chain(*_measured(tasks, mapped or by_processes(jobs), progress)))
 
 
 def validate_endurance(
@@ -72,13 +72,12 @@ def validate_endurance(
     """
     steps = count("steps", steps)
     tasks = [
-        (name, kind, steps)
+        (endurance, name, kind, steps)
         for name in _names(names)
         for kind in ("none", "heavy_top")
         if integrators.get(name).conserves.get(kind)
     ]
-    found = _collected(_endured, tasks, mapped or by_processes(jobs), progress)
-    return Claims(claim for claims in found for claim in claims)
+    return Claims(itertools.chain(*_measured(tasks, mapped or by_processes(jobs), progress)))
 
 
 def validate_papers(
@@ -88,8 +87,8 @@ def validate_papers(
 
     jobs, mapped, progress: see `validate`.
     """
-    tasks = range(len(PAPER_CLAIMS))
-    found = _collected(_paper, tasks, mapped or by_processes(jobs), progress)
+    tasks = [(paper.measure,) for paper in PAPER_CLAIMS]
+    found = _measured(tasks, mapped or by_processes(jobs), progress)
     return [(p.name, p.source, claims) for p, claims in zip(PAPER_CLAIMS, found, strict=True)]
 
 
@@ -106,36 +105,27 @@ def _listed(what: str, given: Any) -> tuple[str, ...] | None:
     return tuple(given)
 
 
-# What a process measures, of what can be sent to it.
-
-
-def _measured(task: tuple[str, str, int]) -> list[Claim]:
-    name, kind, steps = task
-    record = integrators.get(name)
-    (case,) = applicable(record, (kind,))
-    return declared(record, case, steps)
-
-
-def _endured(task: tuple[str, str, int]) -> list[Claim]:
-    return endurance(*task)
-
-
-def _paper(index: int) -> list[Claim]:
-    return PAPER_CLAIMS[index].measure()
-
-
-def _collected(
-    function: Callable[[Any], list[Claim]],
-    tasks: Sequence[Any],
-    run: Mapped,
-    progress: Progress | None,
+def _measured(
+    tasks: Sequence[tuple[Any, ...]], run: Mapped, progress: Progress | None
 ) -> list[list[Claim]]:
+    """The claims of each task, a function that processes can import, with its arguments."""
     found = []
-    for claims in run(function, tasks):
+    for claims in run(_call, tasks):
         found.append(claims)
         if progress:
             progress(len(found), len(tasks))
     return found
+
+
+def _call(task: tuple[Any, ...]) -> Any:
+    function, *arguments = task
+    return function(*arguments)
+
+
+def _declared(name: str, kind: str, steps: int) -> list[Claim]:
+    record = integrators.get(name)
+    (case,) = applicable(record, (kind,))
+    return declared(record, case, steps)
 
 
 def by_processes(jobs: int) -> Mapped:

@@ -7,6 +7,7 @@ which nothing is declared.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -127,25 +128,31 @@ def order(record: Integrator, case: Case) -> list[Claim]:
 
 
 def convergence(record: Integrator, case: Case) -> Order:
-    """Errors at the case's horizon and their slopes, under its torque where the scheme takes one.
+    """Errors at the case's horizon and their slopes.
 
     The number of steps doubles until both errors are round-off; steps that are too long to be
     solved are left out.
     """
-    torque = case.torque_on(record)
-    R, omega = reference(case, torque)
-    exact = from_matrix(R), omega
     errors: list[tuple[int, float, float]] = []
     steps = COARSEST_OF_SIX if record.order == 6 else COARSEST
     while steps <= FINEST and (not errors or max(errors[-1][1:]) > FLOOR):
-        try:
-            end = case.run(record, case.horizon / steps, steps, torque, record_every=steps)
-            last = end.quaternion[-1], end.angular_velocity[-1]
-            errors.append((steps, *errors_at(last, exact, case.body.inertia)))
-        except IntegrationError:
-            pass
+        found = error_after(record, case, steps)
+        errors += [(steps, *found)] if found else []
         steps *= 2
     return order_of(case.horizon, errors)
+
+
+def error_after(record: Integrator, case: Case, steps: int) -> tuple[float, float] | None:
+    """Errors of attitude [rad] and relative momentum at the horizon, under the case's torque where
+    the scheme takes one; None if so few steps cannot be solved."""
+    torque = case.torque_on(record)
+    try:
+        end = case.run(record, case.horizon / steps, steps, torque, record_every=steps)
+    except IntegrationError:
+        return None
+    R, omega = reference(case, torque)
+    last = end.quaternion[-1], end.angular_velocity[-1]
+    return errors_at(last, (from_matrix(R), omega), case.body.inertia)
 
 
 def _orders(
@@ -191,7 +198,9 @@ class Scheme(Subject):
         for _ in range(steps):
             batch.advance(self.dt)
             rows.append(batch.measure())
-        table = {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
+        table: dict[str, Any] = {
+            name: np.concatenate([row[name] for row in rows]) for name in rows[0]
+        }
         if batch.failed[0]:
             table["quaternion"][-1] = np.nan
         return [Motion(**table, axis=self.axis)]
