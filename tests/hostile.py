@@ -23,8 +23,11 @@ from typer.testing import CliRunner
 import rbgym
 from hostile_values import HYPERPARAMETERS, LISTS, NUMBERS, PATHS, PLAIN, WORDS
 from rbgym import validation
-from rbgym.agents import bench, cases, evolving, training, tuning
-from rbgym.agents.cli import app
+from rbgym.agents.commands import bench
+from rbgym.agents.commands.cli import app
+from rbgym.agents.judge import cases
+from rbgym.agents.train import training, tuning
+from rbgym.agents.train.evolution import evolving
 from rbgym.agents.view import launch
 from rbgym.registration import ENVIRONMENTS
 

@@ -140,8 +140,8 @@ def test_a_card_shows_the_cells_of_its_markdown():
     import json
     from pathlib import Path
 
-    from rbgym.agents import card_report
-    from rbgym.agents.card import Card
+    from rbgym.agents.judge import card_report
+    from rbgym.agents.judge.card import Card
 
     cards = json.loads((Path(__file__).parents[1] / "docs" / "cards.json").read_text("utf-8"))
     content = cards["AttitudeSlew-v0"]

@@ -5,9 +5,11 @@ from pathlib import Path
 import numpy as np
 
 from rbgym import RigidBody, simulate
-from rbgym.agents import card_report, plots, publishing, reports, validation_report, video_files
-from rbgym.agents.card import make_card
+from rbgym.agents.commands import validation_report
+from rbgym.agents.judge import card_report, plots, reports, video_files
+from rbgym.agents.judge.card import make_card
 from rbgym.agents.run_folder import replacing, write_json
+from rbgym.agents.train import publishing
 from rbgym.plot import summary
 from rbgym.validation import Claim
 

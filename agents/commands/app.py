@@ -116,7 +116,7 @@ def _print_version(wanted: bool) -> None:
 app = typer.Typer(
     cls=_Commands,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # plain, unless `rbgym.agents.cli.main` finds a terminal
+    rich_markup_mode=None,  # plain, unless `rbgym.agents.commands.cli.main` finds a terminal
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

@@ -71,7 +71,7 @@ def evaluate(
     --env-arg holds for all of them; beneath, a trained policy has the arguments of its training,
     and a controller those of the runs beside it if they agree and --env is not given.
     """
-    from rbgym.agents import comparison, reports
+    from rbgym.agents.judge import comparison, reports
     from rbgym.agents.terminal import Counter, bar
 
     env, targets = _env_among(targets, env)
@@ -79,7 +79,7 @@ def evaluate(
     if not names:
         raise ValueError("--policy must name a controller, a folder or 'pretrained', got none")
     if video:
-        from rbgym.agents import videos
+        from rbgym.agents.judge import videos
 
         videos.require(video, video_episode, episodes)
     env, contenders = comparison.contenders(names, env, unpickle, env_args(env_arg))
@@ -91,7 +91,7 @@ def evaluate(
     else:
         reports.print_evaluations(evaluations, env, contenders)
     if plot:
-        from rbgym.agents.plots import plot_comparison
+        from rbgym.agents.judge.plots import plot_comparison
 
         plot_comparison(evaluations, plot)
     if video:
@@ -127,10 +127,10 @@ def card(
 
     --env-arg holds for every row; beneath, a trained policy has the arguments of its training.
     """
-    from rbgym.agents import card_report, reports
-    from rbgym.agents.card import make_card
-    from rbgym.agents.engines import spread_over
+    from rbgym.agents.judge import card_report, reports
+    from rbgym.agents.judge.card import make_card
     from rbgym.agents.terminal import Counter, bar
+    from rbgym.agents.train.engines import spread_over
 
     kwargs = env_args(env_arg)
     with bar() as shown:

@@ -76,7 +76,8 @@ def train(
 
     The same command resumes an interrupted run from its last checkpoint; a finished one stays.
     """
-    from rbgym.agents import engines, reports
+    from rbgym.agents.judge import reports
+    from rbgym.agents.train import engines
 
     name = algo if engine == "sb3" else f"{engine}-{algo}"
     done = engines.train(
@@ -144,8 +145,9 @@ def tune(
 
     The same command goes on with the study, with as many trials more.
     """
-    from rbgym.agents import reports, tuning
+    from rbgym.agents.judge import reports
     from rbgym.agents.terminal import Counter, bar
+    from rbgym.agents.train import tuning
 
     with bar() as shown:
         study = tuning.tune(

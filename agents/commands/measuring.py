@@ -46,7 +46,7 @@ def validate(
 
     Exit status 1 if a declaration is broken. A claim of a paper that does not reproduce says so.
     """
-    from rbgym.agents import validation_run
+    from rbgym.agents.commands import validation_run
 
     if quick:
         case, steps = case or ["heavy_top"], min(steps, 2000)
@@ -67,8 +67,8 @@ def bench(
     as_json: Json = False,
 ) -> None:
     """Measure throughput beside Gymnasium's CartPole in the same run."""
-    from rbgym.agents import reports
-    from rbgym.agents.bench import bench as measure
+    from rbgym.agents.commands.bench import bench as measure
+    from rbgym.agents.judge import reports
     from rbgym.agents.terminal import Counter, bar
 
     with bar() as shown:

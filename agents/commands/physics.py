@@ -27,7 +27,7 @@ def list_(
     as_json: Json = False,
 ) -> None:
     """List environments, integrators and controllers."""
-    from rbgym.agents import reports
+    from rbgym.agents.judge import reports
 
     for name in module or ():
         if not all(part.isidentifier() for part in name.split(".")):
@@ -81,7 +81,7 @@ def simulate(
     an invariant. Exit status 1 if an integrator cannot solve a step.
     """
     import rbgym
-    from rbgym.agents import reports
+    from rbgym.agents.judge import reports
 
     names = list(dict.fromkeys(integrator or [rbgym.integrators.DEFAULT]))
     tensor = numbers("inertia", inertia, (3, 9))
@@ -111,7 +111,7 @@ def simulate(
 def _draw(names: list[str], trajectories: dict[str, Any], dt: float, path: Path) -> None:
     """Motion, drift and polhode of one integrator; of several the drifts, side by side."""
     import rbgym
-    from rbgym.agents.plots import save
+    from rbgym.agents.judge.plots import save
 
     if len(names) == 1:
         save(rbgym.plot.summary(trajectories[names[0]], f"{names[0]}, dt = {dt} s"), path)
@@ -121,7 +121,7 @@ def _draw(names: list[str], trajectories: dict[str, Any], dt: float, path: Path)
 
 def _show(names: list[str], trajectories: dict[str, Any], as_json: bool) -> None:
     """The drift: of one integrator all of it, of several side by side; null for one without."""
-    from rbgym.agents import reports
+    from rbgym.agents.judge import reports
 
     drifts = {name: reports.drift_of(one) for name, one in trajectories.items()}
     first = next(iter(drifts))

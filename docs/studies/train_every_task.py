@@ -14,11 +14,11 @@ from pathlib import Path
 
 import numpy as np
 
-from rbgym.agents import plots
-from rbgym.agents.evaluation import evaluate
-from rbgym.agents.evolving import evolve
-from rbgym.agents.publishing import publish
-from rbgym.agents.training import train
+from rbgym.agents.judge import plots
+from rbgym.agents.judge.evaluation import evaluate
+from rbgym.agents.train.evolution.evolving import evolve
+from rbgym.agents.train.publishing import publish
+from rbgym.agents.train.training import train
 from rbgym.plot import style
 from rbgym.registration import ENVIRONMENTS
 

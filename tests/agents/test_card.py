@@ -13,10 +13,10 @@ pytest.importorskip("stable_baselines3")
 
 import rbgym.agents
 from rbgym import RigidBody
-from rbgym.agents import card_report, merits
-from rbgym.agents.card import ALL, make_card
-from rbgym.agents.cases import Episodes, play
-from rbgym.agents.evaluation import evaluate
+from rbgym.agents.judge import card_report, merits
+from rbgym.agents.judge.card import ALL, make_card
+from rbgym.agents.judge.cases import Episodes, play
+from rbgym.agents.judge.evaluation import evaluate
 
 SETTLED = (0.1, 0.1)
 SHELF = Path(__file__).resolve().parents[2] / "agents" / "pretrained"

@@ -13,8 +13,9 @@ from typer.testing import CliRunner
 
 import rbgym
 from rbgym import integrators, validation
-from rbgym.agents import reports, terminal
-from rbgym.agents.cli import app
+from rbgym.agents import terminal
+from rbgym.agents.commands.cli import app
+from rbgym.agents.judge import reports
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 COLOUR = re.compile(r"\x1b\[(?:\d+;)*3[1-7]m")

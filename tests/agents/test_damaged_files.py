@@ -19,9 +19,11 @@ from safetensors.numpy import load_file, save_file
 import damaged_runs
 from damage import Payload, deep, payload
 from hostile_values import PLAIN
-from rbgym.agents import comparison, presets, publishing, shelf
-from rbgym.agents.plain_yaml import read_yaml
+from rbgym.agents.judge import comparison
+from rbgym.agents.policies import shelf
 from rbgym.agents.run_folder import RunFolder, read_json
+from rbgym.agents.train import presets, publishing
+from rbgym.agents.train.plain_yaml import read_yaml
 
 TIMES = 8  # that each file is damaged; tests/soak does it hundreds of times
 
@@ -148,7 +150,7 @@ def test_a_tensorboard_folder_of_garbage_is_left_alone_and_added_to(runs, tmp_pa
 
 def test_a_damaged_study_is_refused(tmp_path, monkeypatch):
     pytest.importorskip("optuna")
-    from rbgym.agents import tuning
+    from rbgym.agents.train import tuning
 
     monkeypatch.setattr(tuning, "train", lambda *args, **others: None)
     monkeypatch.setattr(tuning, "load_policy", lambda folder: None)

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import binomtest
 
 import rbgym.agents
-from rbgym.agents.cases import TEST_SEEDS
-from rbgym.agents.evaluation import evaluate, settling_times, wilson_interval
+from rbgym.agents.judge.cases import TEST_SEEDS
+from rbgym.agents.judge.evaluation import evaluate, settling_times, wilson_interval
 
 
 @pytest.mark.parametrize(("k", "n"), [(0, 10), (10, 10), (3, 7), (250, 256), (1, 1)])

@@ -14,10 +14,13 @@ from typer.testing import CliRunner
 
 import damaged_runs
 from disks import room_for
-from rbgym.agents import generations, publishing, validation_report, video_files
-from rbgym.agents.cli import app
-from rbgym.agents.publishing import publish
+from rbgym.agents.commands import validation_report
+from rbgym.agents.commands.cli import app
+from rbgym.agents.judge import video_files
 from rbgym.agents.run_folder import replacing
+from rbgym.agents.train import publishing
+from rbgym.agents.train.evolution import generations
+from rbgym.agents.train.publishing import publish
 from rbgym.validation import Claim
 
 MOTION = ["simulate", "--steps", "300"]

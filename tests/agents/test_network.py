@@ -7,8 +7,8 @@ import pickle
 import numpy as np
 import pytest
 
-from rbgym.agents.network import Network
-from rbgym.agents.normalizer import Normalizer
+from rbgym.agents.policies.network import Network
+from rbgym.agents.policies.normalizer import Normalizer
 
 # What a float32 sum of 64 terms of order one, and another order of its terms, can differ by.
 ROUND_OFF = 2e-6
@@ -159,7 +159,7 @@ sb3 = pytest.importorskip("stable_baselines3")
 from stable_baselines3.common.vec_env import VecNormalize  # noqa: E402
 from torch import nn  # noqa: E402
 
-from rbgym.agents.sb3 import make_sb3_env  # noqa: E402
+from rbgym.agents.train.sb3.adapter import make_sb3_env  # noqa: E402
 
 NETS = {"net_arch": [24, 16]}
 

@@ -7,9 +7,9 @@ import pytest
 
 pytest.importorskip("stable_baselines3")
 
-from rbgym.agents import plots
-from rbgym.agents.cases import play
-from rbgym.agents.evaluation import settling, summary
+from rbgym.agents.judge import plots
+from rbgym.agents.judge.cases import play
+from rbgym.agents.judge.evaluation import settling, summary
 
 CONFIG = {"engine": "sb3", "env_id": "RigidTop-v0", "algo": "ppo", "timesteps": 300, "threads": 1}
 

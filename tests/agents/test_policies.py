@@ -14,11 +14,12 @@ from safetensors.numpy import load_file, save_file
 from stable_baselines3.common.vec_env import VecNormalize
 
 import rbgym.agents
-from rbgym.agents import policies, presets
-from rbgym.agents.cases import play, starts_of
-from rbgym.agents.models import new_model, normalized
-from rbgym.agents.policies import TrainedPolicy
-from rbgym.agents.sb3 import make_sb3_env
+from rbgym.agents.judge.cases import play, starts_of
+from rbgym.agents.policies import trained
+from rbgym.agents.policies.models import new_model, normalized
+from rbgym.agents.policies.trained import TrainedPolicy
+from rbgym.agents.train import presets
+from rbgym.agents.train.sb3.adapter import make_sb3_env
 
 SMALL = {"n_envs": 4, "batch_size": 64}
 SMALL["policy_kwargs"] = {"net_arch": [16, 8], "activation_fn": "ReLU"}
@@ -40,7 +41,7 @@ def saved(folder, algo="ppo", env_id="RigidTop-v0", **changes):
     for _ in range(20):
         env.step(np.full((4, *env.action_space.shape), 0.3, dtype=np.float32))
     told = {"algo": algo, "env_id": env_id, "env_kwargs": {}, "hyperparameters": hyperparameters}
-    policies.write(folder, model, told)
+    trained.write(folder, model, told)
     return model, env
 
 

@@ -12,9 +12,10 @@ import pytest
 pytest.importorskip("ray")
 
 from rbgym import validation
-from rbgym.agents import distributed, engines
-from rbgym.agents.card import make_card
-from rbgym.agents.distributed import spread
+from rbgym.agents.judge.card import make_card
+from rbgym.agents.train import engines
+from rbgym.agents.train.rllib import distributed
+from rbgym.agents.train.rllib.distributed import spread
 
 
 def until(there: Callable[[], bool], what: str) -> None:

@@ -101,7 +101,7 @@ def test_a_search_killed_at_any_moment_ends_as_one_that_ran_through(tmp_path, co
 
 
 def test_a_study_killed_at_any_moment_goes_on(tmp_path):
-    draw, start = random.Random(2), "from rbgym.agents.cli import main; main()"
+    draw, start = random.Random(2), "from rbgym.agents.commands.cli import main; main()"
     command = [sys.executable, "-P", "-c", start, "tune", "RigidTop-v0", "--timesteps", "1"]
     command += ["--storage", f"sqlite:///{tmp_path}/study.db"]
     for _ in range(4):
