@@ -161,6 +161,11 @@ class Network:
         """Of the layers, from the observation's width to the number of actions."""
         return (self.layers[0][0].shape[1], *(len(bias) for _, bias in self.layers))
 
+    @property
+    def width(self) -> int:
+        """Of an observation."""
+        return self.sizes[0]
+
     @cached_property
     def _stack(self) -> Stack:
         return Stack.of([self])
@@ -202,7 +207,7 @@ class Network:
 
         The other arguments are those of learned policies; a network has no memory and no noise.
         """
-        seen = checked_observation(observation, self.sizes[0])
+        seen = checked_observation(observation, self.width)
         rows = np.ascontiguousarray(np.atleast_2d(seen))
         actions = np.empty((len(rows), self.sizes[-1]))
         owner = np.zeros(-(-len(rows) // LANES), dtype=np.int64)

@@ -28,6 +28,11 @@ class RecurrentNetwork:
     head: Network
     normalizer: Normalizer | None = None
 
+    @property
+    def width(self) -> int:
+        """Of an observation."""
+        return int(self.cells[0][0].shape[1])
+
     def predict(
         self,
         observation: Any,
@@ -40,7 +45,7 @@ class RecurrentNetwork:
         state: outputs and contents of the cells, each (cells, n, h). episode_start (n,): where they
         are emptied first.
         """
-        seen = checked_observation(observation, self.cells[0][0].shape[1])
+        seen = checked_observation(observation, self.width)
         x = np.atleast_2d(seen)
         shape = (len(self.cells), len(x), self.cells[0][1].shape[1])
         before = np.zeros((2, *shape), np.float32) if state is None else np.stack(state)
@@ -79,7 +84,7 @@ class RecurrentNetwork:
             for k in range(of_head.pop("cells"))
         )
         network = cls(cells, Network.from_arrays(rest, of_head), normalizer)
-        network.predict(np.zeros(cells[0][0].shape[1], np.float32))  # its arrays fit each other
+        network.predict(np.zeros(network.width, np.float32))  # its arrays fit each other
         return network
 
 

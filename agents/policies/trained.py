@@ -143,11 +143,12 @@ def read(folder: Path) -> TrainedPolicy:
         )
     try:
         arrays, build = _of_safetensors((folder / WEIGHTS).read_bytes()), config["network"]
-        network: type[Network | RecurrentNetwork] = (
-            RecurrentNetwork if "cells" in build else Network
-        )
+        recurrent = "cells" in build
+        network = (RecurrentNetwork if recurrent else Network).from_arrays(arrays, build)
         seen = _space(config["observation_space"])
-        return TrainedPolicy(network.from_arrays(arrays, build), seen, config)
+        if network.width != spaces.flatdim(seen):
+            raise ValueError(f"the network must be for {seen}, got one of width {network.width}")
+        return TrainedPolicy(network, seen, config)
     except _DAMAGE as error:
         raise ValueError(f"{str(folder)!r} holds no policy that can be read: {error}") from error
 
