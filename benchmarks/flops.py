@@ -17,8 +17,8 @@ import numpy as np
 
 from benchmarks.counted import KINDS, TAPE, counting, given, use
 from rbgym import Batch, integrators
+from rbgym.engine.rows import LANES
 from rbgym.integrators import interface
-from rbgym.layout import LANES
 from rbgym.validation.cases import CASES, Case
 
 STEPS = 5  # from the start of the motion

@@ -121,7 +121,7 @@ def test_roots_that_kernels_take_are_counted():
 def test_a_value_read_again_in_a_pass_is_loaded_once_and_in_another_pass_again():
     from benchmarks.counted import counting
     from benchmarks.flops import Rows
-    from rbgym.layout import LANES
+    from rbgym.engine.rows import LANES
 
     rows = np.ones(2 * LANES).astype(object).view(Rows)
     with counting() as counts:

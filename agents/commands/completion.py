@@ -30,7 +30,7 @@ def algorithms(incomplete: str) -> list[str]:
 
 def engines(incomplete: str) -> list[str]:
     """Who trains."""
-    from rbgym.agents.engines import ENGINES
+    from rbgym.agents.train.engines import ENGINES
 
     return list(ENGINES)
 
@@ -38,7 +38,7 @@ def engines(incomplete: str) -> list[str]:
 def policies(incomplete: str) -> list[str]:
     """Controllers, the package's policy, and the finished runs below the folder `runs`."""
     from rbgym.agents import controllers
-    from rbgym.agents.cases import PRETRAINED
+    from rbgym.agents.judge.cases import PRETRAINED
 
     runs = sorted(str(file.parent) for file in Path("runs").glob("*/policy.json"))
     return [*controllers.names(), PRETRAINED, *runs]

@@ -13,7 +13,6 @@ from rbgym.agents.commands.options import (
     EnvArgs,
     Json,
     Plot,
-    Ray,
     Unpickle,
     beside,
     env_args,
@@ -71,7 +70,8 @@ def evaluate(
     --env-arg holds for all of them; beneath, a trained policy has the arguments of its training,
     and a controller those of the runs beside it if they agree and --env is not given.
     """
-    from rbgym.agents import comparison, reports
+    from rbgym.agents.commands.tables import print_json
+    from rbgym.agents.judge import comparison, tables
     from rbgym.agents.terminal import Counter, bar
 
     env, targets = _env_among(targets, env)
@@ -79,7 +79,7 @@ def evaluate(
     if not names:
         raise ValueError("--policy must name a controller, a folder or 'pretrained', got none")
     if video:
-        from rbgym.agents import videos
+        from rbgym.agents.judge import videos
 
         videos.require(video, video_episode, episodes)
     env, contenders = comparison.contenders(names, env, unpickle, env_args(env_arg))
@@ -87,13 +87,13 @@ def evaluate(
         evaluations = comparison.judge(env, contenders, episodes, Counter(shown, "policies"))
     if as_json:
         told = {one.name: {"env_id": env, "env_kwargs": one.env_kwargs} for one in contenders}
-        reports.print_json({name: told[name] | e.as_dict() for name, e in evaluations.items()})
+        print_json({name: told[name] | e.as_dict() for name, e in evaluations.items()})
     else:
-        reports.print_evaluations(evaluations, env, contenders)
+        tables.print_evaluations(evaluations, env, contenders)
     if plot:
-        from rbgym.agents.plots import plot_comparison
+        from rbgym.agents.judge import plots
 
-        plot_comparison(evaluations, plot)
+        plots.save(plots.comparison(evaluations), plot)
     if video:
         videos.film(video, env, contenders, episode=video_episode)
 
@@ -120,26 +120,25 @@ def card(
         Path | None, typer.Option(help="Write OUT.md, OUT.json and OUT.png.", callback=beside)
     ] = None,
     env_arg: EnvArgs = None,
-    ray: Ray = None,
     as_json: Json = False,
 ) -> None:
     """Compare controllers and policies on a task, by many figures of merit.
 
     --env-arg holds for every row; beneath, a trained policy has the arguments of its training.
     """
-    from rbgym.agents import card_report, reports
-    from rbgym.agents.card import make_card
-    from rbgym.agents.engines import spread_over
+    from rbgym.agents.commands.tables import print_json
+    from rbgym.agents.judge import tables
+    from rbgym.agents.judge.card import make_card
     from rbgym.agents.terminal import Counter, bar
 
     kwargs = env_args(env_arg)
     with bar() as shown:
-        spread = spread_over(ray, Counter(shown, "sets of episodes"))
-        made = make_card(env, policy or (), episodes=episodes, env_kwargs=kwargs, spread=spread)
+        count = Counter(shown, "policies")
+        made = make_card(env, policy or (), episodes=episodes, env_kwargs=kwargs, progress=count)
     if out:
-        card_report.write(made, out)
+        tables.write(made, out)
     content = made.as_dict()
-    reports.print_json(content) if as_json else reports.print_card(content)
+    print_json(content) if as_json else tables.print_card(content)
 
 
 def _env_among(targets: list[str], env: str | None) -> tuple[str | None, list[str]]:

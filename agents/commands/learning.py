@@ -76,7 +76,8 @@ def train(
 
     The same command resumes an interrupted run from its last checkpoint; a finished one stays.
     """
-    from rbgym.agents import engines, reports
+    from rbgym.agents.commands import tables
+    from rbgym.agents.train import engines
 
     name = algo if engine == "sb3" else f"{engine}-{algo}"
     done = engines.train(
@@ -99,7 +100,7 @@ def train(
         runners=runners,
     )
     if as_json:
-        reports.print_json(done.results)
+        tables.print_json(done.results)
         return
     steps, seconds = done.results["timesteps"], done.results["wall_time"]
     if done.resumed_from is None:
@@ -144,8 +145,9 @@ def tune(
 
     The same command goes on with the study, with as many trials more.
     """
-    from rbgym.agents import reports, tuning
+    from rbgym.agents.commands import tables
     from rbgym.agents.terminal import Counter, bar
+    from rbgym.agents.train import tuning
 
     with bar() as shown:
         study = tuning.tune(
@@ -166,7 +168,7 @@ def tune(
         "hyperparameters": tuning.hyperparameters(study.best_params),
     }
     if as_json:
-        reports.print_json(best)
+        tables.print_json(best)
         return
     typer.echo(f"best of {len(study.trials)} trials: {best['trial']}, return {best['return']:.1f}")
     typer.echo(" ".join(f"--set {k}={v}" for k, v in best["hyperparameters"].items()))

@@ -84,17 +84,12 @@ EnvArgs = Annotated[
     list[str] | None, typer.Option(help="KEY=VALUE, one argument of the environment.")
 ]
 
-Ray = Annotated[
-    str | None,
-    typer.Option(help="Spread the work over this Ray cluster: host:port, auto or local."),
-]
-
 
 def pairs(name: str, texts: list[str] | None) -> dict[str, Any]:
     """KEY=VALUE of an option, VALUE read as YAML; ValueError for what is none."""
     import yaml
 
-    from rbgym.agents.plain_yaml import read_yaml
+    from rbgym.agents.train.plain_yaml import read_yaml
 
     found = {}
     for text in texts or ():
@@ -112,7 +107,7 @@ def env_args(texts: list[str] | None) -> dict[str, Any]:
     """Arguments of an environment, which is stepped without being looked at; or ValueError."""
     if not texts:
         return {}
-    from rbgym.agents.cases import by_name
+    from rbgym.agents.judge.cases import by_name
 
     found = pairs("env-arg", texts)
     if "render_mode" in found:

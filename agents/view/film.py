@@ -47,7 +47,7 @@ class Reel:
 
 def as_mp4(reel: Reel) -> bytes:
     """The film. Raises ValueError where there is nothing to be seen yet."""
-    from rbgym.agents import video_files
+    from rbgym.agents.judge import video_files
 
     last = max(rows[-1, 0] for rows in reel.rows)
     first = max(last - reel.seconds * reel.speed, min(rows[0, 0] for rows in reel.rows))

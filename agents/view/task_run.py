@@ -6,7 +6,8 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from rbgym.agents import comparison, controllers
+from rbgym.agents import controllers
+from rbgym.agents.judge import comparison
 from rbgym.agents.view.runs import Look
 from rbgym.envs.parts.goals import Target
 from rbgym.quaternion import Array

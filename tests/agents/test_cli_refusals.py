@@ -11,7 +11,7 @@ import typer
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from rbgym.agents.cli import app
+from rbgym.agents.commands.cli import app
 
 ROOT = get_command(app)
 GROUP = typer.Context(ROOT, info_name="rbgym")
@@ -144,8 +144,6 @@ WRONG = [
     ("bench", "--rounds", ["0", "-1"], "rounds and seconds must be positive"),
     ("bench", "--seconds", ["0", "-1", "nan", "inf"], "rounds and seconds must be positive"),
 ]
-# Their values belong to Ray, which tests/rllib has.
-ELSEWHERE = {("card", "--ray"), ("validate", "--ray")}
 CASES = [
     (f"{start} {'' if name[0] != '-' else name} {value}".split(), message)
     for start, name, values, message in WRONG
@@ -191,7 +189,7 @@ def test_a_wrong_value_of_every_option_is_tried():
     for name, one in parameters():
         long = [text for text in one.opts if text.startswith("--")]
         there.add((name, long[0] if long else one.name))
-    assert tried == there - ELSEWHERE
+    assert tried == there
 
 
 NUMBERS = [
@@ -237,7 +235,7 @@ def test_an_interrupted_command_says_whether_it_goes_on(name, resumes, monkeypat
 
 
 def test_without_its_extra_the_command_line_says_what_to_install():
-    code = "import sys; sys.modules['typer'] = None; import rbgym.agents.cli"
+    code = "import sys; sys.modules['typer'] = None; import rbgym.agents.commands.cli"
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True)
     assert done.returncode == 2
     assert done.stderr == "rbgym: the command line needs pip install 'rbgym[cli]'\n"

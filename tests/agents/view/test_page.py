@@ -13,7 +13,7 @@ import viser
 from typer.testing import CliRunner
 from websockets.sync.client import connect
 
-from rbgym.agents.cli import app
+from rbgym.agents.commands.cli import app
 from rbgym.agents.view import page as page_module
 from rbgym.agents.view.page import Page
 from rbgym.agents.view.server import close_server, open_server
