@@ -283,13 +283,10 @@ def state_of(batch: Batch, rows: TaskRows, actuator: Assembly, dt: float) -> Sta
     for name, key in parts.goal.state_keys().items():
         state[name] = batch.rows(rows.goal_row() + key.first, key.width)[:, 0]
     state["time"] = dt * batch.rows(rows.first_row() + ELAPSED, 1)[:, 0]
-    state["target_quaternion"] = np.tile([1.0, 0.0, 0.0, 0.0], (n, 1))
+    target = np.tile([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], (n, 1))
     if parts.goal.has_target():
-        state["target_quaternion"] = batch.rows(rows.goal_row(), 4)
-    state["target_angular_velocity"] = np.zeros((n, 3))
-    if parts.reference.moves():
-        state["target_angular_velocity"] = batch.rows(rows.reference_row(), 3)
-    return state
+        target = batch.rows(rows.goal_row(), 7)
+    return {**state, "target_quaternion": target[:, :4], "target_angular_velocity": target[:, 4:]}
 
 
 def checked_hook(

@@ -68,6 +68,9 @@ class Goal(Part):
     def put_target(self, rows, buffer, i, q):
         """Take a target's attitude, if there is one."""
 
+    def put_target_rate(self, rows, buffer, i, rate):
+        """Take its angular velocity, target frame [rad/s]."""
+
     def put_spin(self, rows, buffer, i, spin):
         """Take a spin to be wanted [rad/s], if one is asked for."""
 
@@ -141,12 +144,12 @@ class Target(Goal):
     angle_off = "the angle of the rotation from target to body"
 
     def rows_needed(self, physics):
-        return 4
+        return 7  # attitude, target frame to world, and angular velocity, target frame [rad/s]
 
     def compare(self, rows, buffer, i, q, omega):
         relative = qmul(qconj(self.target(rows, buffer, i)), q)
         x, y, z = relative[1], relative[2], relative[3]
-        wanted = to_body(relative, rows.parts.reference.target_rate(rows, buffer, i))
+        wanted = to_body(relative, vector(buffer, i, rows.goal_row() + 4))
         gap = sub(omega, wanted)
         return Gap(4.0 * (x * x + y * y + z * z), dot(gap, gap), wanted, relative)
 
@@ -158,6 +161,9 @@ class Target(Goal):
 
     def put_target(self, rows, buffer, i, q):
         put_quaternion(buffer, i, rows.goal_row(), q)
+
+    def put_target_rate(self, rows, buffer, i, rate):
+        put_vector(buffer, i, rows.goal_row() + 4, rate)
 
     def reaches(self, axis: Array, direction: Array, half: float) -> bool:
         return float(axis @ direction) >= math.cos(half)
@@ -218,21 +224,21 @@ class Spin(Goal):
 
 # --- how a target moves ---------------------------------------------------------------------
 
-# Of a target that wanders, from its first row on; before them, its angular velocity.
-_FREQUENCY = 3  # 3, of the angles about z, y and x [rad/s]
-_PHASE = 6  # 3, in turns
-_START = 9  # 4: its attitude at the beginning
+# Of a target that wanders.
+_FREQUENCY = 0  # 3, of the angles about z, y and x [rad/s]
+_PHASE = 3  # 3, in turns
+_START = 6  # 4: its attitude at the beginning
 
 
 class Reference(Part):
-    """How a target moves; as it stands, not at all. One that moves has the target's angular
-    velocity in its first three rows, target frame [rad/s]."""
+    """How a target moves; as it stands, not at all."""
 
     def moves(self):
         return False
 
     def set_out(self, rows, buffer, i, a, b):
         """Draw the motion of the lane's target, whose attitude is set, of eight uniform numbers."""
+        rows.parts.goal.put_target_rate(rows, buffer, i, (0.0, 0.0, 0.0))
 
     def follow(self, rows, buffer, i):
         """Move the lane's target to where it is after the steps so far."""
@@ -240,10 +246,6 @@ class Reference(Part):
     def ahead(self, rows, buffer, i, seconds):
         """The target's attitude some time from now."""
         return rows.parts.goal.target(rows, buffer, i)
-
-    def target_rate(self, rows, buffer, i):
-        """The target's angular velocity, target frame [rad/s]."""
-        return vector(buffer, i, rows.reference_row()) if self.moves() else (0.0, 0.0, 0.0)
 
 
 class Still(Reference):
@@ -268,7 +270,7 @@ class Wandering(Reference):
         return math.sqrt(5.0) * self.amplitude * self.fast
 
     def rows_needed(self, physics):
-        return 13
+        return 10
 
     def moves(self):
         return True
@@ -283,7 +285,7 @@ class Wandering(Reference):
     def follow(self, rows, buffer, i):
         q, rate = _at(self, rows, buffer, i, self.dt * rows.elapsed(buffer, i))
         rows.parts.goal.put_target(rows, buffer, i, q)
-        put_vector(buffer, i, rows.reference_row(), rate)
+        rows.parts.goal.put_target_rate(rows, buffer, i, rate)
 
     def ahead(self, rows, buffer, i, seconds):
         q, _ = _at(self, rows, buffer, i, self.dt * rows.elapsed(buffer, i) + seconds)
