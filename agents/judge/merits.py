@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rbgym.agents.controllers.eigenaxis import eigenaxis_time
+from rbgym.agents.controllers import eigenaxis_time
 from rbgym.agents.judge.cases import Episodes
 from rbgym.agents.judge.evaluation import settling
 

@@ -11,9 +11,7 @@ import pytest
 import rbgym.agents
 from rbgym import RigidBody
 from rbgym.agents import controllers
-from rbgym.agents.controllers.lqr_rest import UprightLQR
-from rbgym.agents.controllers.magnetic import MagneticAllocation
-from rbgym.agents.controllers.pd import AxisPD, RateDamping
+from rbgym.agents.controllers import AxisPD, MagneticAllocation, RateDamping, UprightLQR
 from rbgym.envs.actuators import MagneticCoils
 from rbgym.registration import ENVIRONMENTS
 

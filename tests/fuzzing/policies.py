@@ -12,20 +12,24 @@ from fuzzing.core import BODY, target
 from fuzzing.environments import created
 from rbgym import agents
 from rbgym.agents import controllers
-from rbgym.agents.controllers.attitude import AttitudePD
-from rbgym.agents.controllers.b_dot import BDot
-from rbgym.agents.controllers.bang_bang import BangBang
-from rbgym.agents.controllers.eigenaxis import eigenaxis_time
-from rbgym.agents.controllers.geometric import GeometricTracking
-from rbgym.agents.controllers.hysteretic import Hysteretic
-from rbgym.agents.controllers.idle import Idle
-from rbgym.agents.controllers.lqr import PrecessionLQR
-from rbgym.agents.controllers.lqr_rest import AttitudeLQR, UprightLQR
-from rbgym.agents.controllers.pd import AxisPD, RateDamping
-from rbgym.agents.controllers.pose import PosePD
-from rbgym.agents.controllers.quaternion_feedback import QuaternionFeedback
-from rbgym.agents.controllers.skater import SpinByScale
-from rbgym.agents.controllers.swing_up import SwingUp
+from rbgym.agents.controllers import (
+    AttitudeLQR,
+    AttitudePD,
+    AxisPD,
+    BangBang,
+    BDot,
+    GeometricTracking,
+    Hysteretic,
+    Idle,
+    PosePD,
+    PrecessionLQR,
+    QuaternionFeedback,
+    RateDamping,
+    SpinByScale,
+    SwingUp,
+    UprightLQR,
+    eigenaxis_time,
+)
 from rbgym.agents.judge import card, evaluation
 from rbgym.agents.policies import shelf
 from rbgym.agents.policies.network import Network
@@ -77,7 +81,7 @@ def _laws() -> list[Target]:
     for cls, columns, values in given:
         numeric = set(values) - {"body", "potential", "scaling", "goal", "catch"}
         found.append(target(
-            f"{cls.__module__}.{cls.__name__}", partial(_obeyed, cls, columns), **values,
+            f"rbgym.agents.controllers.{cls.__name__}", partial(_obeyed, cls, columns), **values,
             _numeric=tuple(numeric), _optional=("slew_rate", "layer"), _also=_ALSO,
             _plain=True, _spoken={"width": ("observation",)},
         ))  # fmt: skip
@@ -91,7 +95,7 @@ def _made() -> list[Target]:
                frequency=0.4, damping=1.0, _numeric=("frequency", "damping"),
                _spoken={"name": ("controller",)}),
         target("rbgym.agents.controllers.for_env", controllers.for_env, env=slew),
-        target("rbgym.agents.controllers.base.Controller.predict", Idle(3).predict,
+        target("rbgym.agents.controllers.Controller.predict", Idle(3).predict,
                observation=np.full((2, 7), 0.5), state=None, episode_start=None,
                deterministic=True, _numeric=("observation",), _attacked=("observation",)),
     ]  # fmt: skip

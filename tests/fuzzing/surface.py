@@ -32,7 +32,7 @@ NOT_ATTACKED = {
             "envs.parts.rewards.Weighted", "envs.parts.starts.Adrift", "envs.parts.starts.Spun",
             "envs.parts.starts.Tilted", "envs.parts.starts.Turned", "integrators.Lagrange",
         )], _TASK),
-    "rbgym.agents.controllers.law.Law": _BASE,
+    "rbgym.agents.controllers.Law": _BASE,
     "rbgym.agents.controllers.Policy": "a protocol",
     "rbgym.envs.base.AttitudeEnv": "attacked as each of the environments, fuzzing.environments",
     "rbgym.envs.base.AttitudeVectorEnv": "attacked as each of the environments",
