@@ -15,7 +15,7 @@ from typer.core import TyperGroup
 SEE, TRAIN, JUDGE, MEASURE = PANELS = ("See", "Train", "Judge", "Measure")
 # What belongs to an extra, and to which.
 _EXTRAS = {"matplotlib": "plot"} | dict.fromkeys(("rich", "typer"), "cli")
-_EXTRAS |= dict.fromkeys(("safetensors", "sb3_contrib", "scipy", "stable_baselines3"), "agents")
+_EXTRAS |= dict.fromkeys(("sb3_contrib", "scipy", "stable_baselines3"), "agents")
 _EXTRAS |= dict.fromkeys(("tensorboard", "torch", "tqdm", "yaml"), "agents")
 _EXTRAS |= dict.fromkeys(("msgspec", "viser", "websockets"), "view")
 _EXTRAS |= {"cma": "evolve", "optuna": "tune", "ray": "rllib"}

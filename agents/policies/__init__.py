@@ -1,15 +1,11 @@
-"""What plays: networks as plain arrays, trained policies and the files that hold them."""
+"""What plays: networks as plain arrays, trained policies and the files that hold them.
 
-from typing import TYPE_CHECKING, Any
+None of it needs a learning library, but for `sb3_network` and `algorithms`, which read models of
+Stable-Baselines3.
+"""
 
-if TYPE_CHECKING:
-    from rbgym.agents.policies.trained import TrainedPolicy as TrainedPolicy
+from rbgym.agents.policies.network import Network, Normalizer
+from rbgym.agents.policies.recurrent import RecurrentNetwork
+from rbgym.agents.policies.trained import TrainedPolicy
 
-
-def __getattr__(name: str) -> Any:
-    """The class `TrainedPolicy`, imported when it is first used: it needs rbgym[agents]."""
-    if name != "TrainedPolicy":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from rbgym.agents.policies.trained import TrainedPolicy
-
-    return TrainedPolicy
+__all__ = ["Network", "Normalizer", "RecurrentNetwork", "TrainedPolicy"]

@@ -1,13 +1,19 @@
 """A small multilayer perceptron, compiled: actions of many lanes, each by its own network.
 
-Weights are broadcast over tiles of lanes, which are what vector instructions work on. All is in one
-file, because numba's cache looks at no other (see rbgym.jit.compiled for rbgym and rbgym.envs).
+Weights are broadcast over tiles of lanes, which are what vector instructions work on.
 """
 
-import numpy as np
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rbgym.jit import compiled, index, inlined
+import numpy as np
+from numpy.typing import NDArray
+
+from rbgym.jit import Entry, compiled, index, inlined
 from rbgym.layout import LANES
+
+if TYPE_CHECKING:
+    from rbgym.agents.policies.network import Network
 
 # Lanes of one network that are worked on together. A loop this long becomes vector instructions; a
 # shorter one is unrolled first, and stays scalar.
@@ -17,6 +23,8 @@ PADDED_TO = 4
 
 TANH, RELU, ELU = 0, 1, 2
 ACTIVATIONS = {"tanh": TANH, "relu": RELU, "elu": ELU}
+# What becomes of the last layer: the bound that it is clipped to, and whether tanh follows.
+OUTPUTS = {"clip": (1.0, False), "tanh": (8.0, True), "gsde": (2.0, True)}
 
 _F = np.float32
 _ONE, _ZERO, _HALF, _TWO, _LARGEST = _F(1.0), _F(0.0), _F(0.5), _F(2.0), _F(8.0)
@@ -88,27 +96,80 @@ def _activate(y, count, activation):
             y[n] = _elu(y[n])
 
 
-@compiled
-def act(
-    weights,
-    sizes,
-    activation,
-    squashed,
-    mean,
-    scale,
-    clip,
-    owner,
-    observations,
-    actions,
-):
-    """Write the actions of every lane.
+class Stack(NamedTuple):
+    """Networks of one shape side by side.
 
     weights: (networks, k) float32, of each layer W (outputs, inputs) and b, row-major, padded.
-    sizes: of the layers, padded. squashed: tanh of the last layer, else
-    it is clipped to +-1. mean, scale: (networks, width), of (observation - mean) * scale, which is
-    clipped to +-clip (networks,). owner: network of each block of eight lanes, (blocks,).
-    observations: (lanes, width) float32. actions: (lanes, channels) float64.
+    sizes: of the layers, padded. bound, squashed: see OUTPUTS. mean, scale: (networks, width), of
+    (observation - mean) * scale, which is clipped to +-clip (networks,).
     """
+
+    weights: NDArray[np.float32]
+    sizes: NDArray[np.int64]
+    activation: int
+    bound: np.float32
+    squashed: bool
+    mean: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    clip: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, networks: "Sequence[Network]") -> "Stack":
+        """Networks that have one `shape`; ValueError otherwise, and without any."""
+        if not networks:
+            raise ValueError("networks must be at least one, got none")
+        first = networks[0]
+        for n, network in enumerate(networks):
+            if network.shape != first.shape:
+                raise ValueError(
+                    f"networks must have one shape, got {first.shape} and, at {n}, {network.shape}"
+                )
+        width, (bound, squashed) = first.sizes[0], OUTPUTS[first.output]
+        normalizers = [network.normalizer for network in networks]
+        return cls(
+            weights=np.stack([_packed(network) for network in networks]),
+            sizes=np.array([_padded(size) for size in first.sizes], dtype=np.int64),
+            activation=ACTIVATIONS[first.activation],
+            bound=np.float32(bound),
+            squashed=squashed,
+            mean=np.stack([np.zeros(width) if n is None else n.mean for n in normalizers]),
+            scale=np.stack([np.ones(width) if n is None else n.scale for n in normalizers]),
+            clip=np.array([np.inf if n is None else n.clip for n in normalizers], dtype=np.float64),
+        )
+
+    def act(
+        self,
+        owner: NDArray[np.int64],
+        observations: NDArray[np.float32],
+        actions: NDArray[np.float64],
+    ) -> None:
+        """Write actions (lanes, channels) for observations (lanes, width), both C-contiguous.
+
+        owner: which network each block of eight lanes has, (blocks,).
+        """
+        _ACT.call(self, owner, observations, actions)
+
+
+def _padded(size: int) -> int:
+    return -(-size // PADDED_TO) * PADDED_TO
+
+
+def _packed(network: Any) -> NDArray[np.float32]:
+    """Weights and biases of all layers, padded with zeros, in one vector."""
+    parts = []
+    for weight, bias in network.layers:
+        outputs, inputs = (_padded(size) for size in weight.shape)
+        W, b = np.zeros((outputs, inputs), np.float32), np.zeros(outputs, np.float32)
+        W[: weight.shape[0], : weight.shape[1]], b[: len(bias)] = weight, bias
+        parts += [W.ravel(), b]
+    return np.concatenate(parts)
+
+
+@compiled
+def act(stack, owner, observations, actions):
+    """Write the actions of every lane; see `Stack.act`."""
+    weights, sizes, bound = stack.weights, stack.sizes, stack.bound
+    mean, scale, clip = stack.mean, stack.scale, stack.clip
     lanes, width = observations.shape
     blocks, most = len(owner), TILE // LANES
     widest = sizes.max() * TILE
@@ -132,11 +193,14 @@ def act(
         for n in range(len(sizes) - 1):
             k = _layer(weights[network], k, sizes[n], sizes[n + 1], x, y)
             if n < len(sizes) - 2:
-                _activate(y, sizes[n + 1] * TILE, activation)
+                _activate(y, sizes[n + 1] * TILE, stack.activation)
             x, y = y, x
         for column in range(actions.shape[1]):
             j = index(column * TILE)
             for lane in range(last - first):
-                z = x[j + lane]
-                actions[first + lane, column] = _tanh(z) if squashed else _clipped(z, _ONE)
+                z = _clipped(x[j + lane], bound)
+                actions[first + lane, column] = _tanh(z) if stack.squashed else z
         block += count
+
+
+_ACT = Entry(act)

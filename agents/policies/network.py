@@ -9,18 +9,68 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rbgym.agents.policies.forward import ACTIVATIONS
-from rbgym.agents.policies.normalizer import Normalizer, frozen
-from rbgym.agents.policies.stack import Stack
-from rbgym.arguments import count, real
+from rbgym.agents.policies.forward import ACTIVATIONS, OUTPUTS, Stack
+from rbgym.arguments import count, number, real
 from rbgym.envs.arguments import hint
 from rbgym.envs.episodes import checked_seed
 from rbgym.layout import LANES
 
 Weights = NDArray[np.float32]
 Layer = tuple[Weights, Weights]
+Arrays = dict[str, NDArray[Any]]
 
-OUTPUTS = ("clip", "tanh")
+
+@dataclass(frozen=True, eq=False)
+class Normalizer:
+    """What observations pass before the first layer: clip((x - mean) / sqrt(variance + epsilon)).
+
+    mean, variance: (width,). clip: the bound of the result. As Stable-Baselines3's VecNormalize.
+    Raises ValueError for shapes that differ, a variance below zero and bounds that are not
+    positive.
+    """
+
+    mean: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    clip: float = 10.0
+    epsilon: float = 1e-8
+
+    def __post_init__(self) -> None:
+        for name in ("mean", "variance"):
+            object.__setattr__(self, name, frozen(name, getattr(self, name), np.float64))
+        if self.mean.ndim != 1 or self.mean.shape != self.variance.shape:
+            raise ValueError(
+                f"mean and variance must have one shape (width,), got {self.mean.shape} and "
+                f"{self.variance.shape}"
+            )
+        if (self.variance < 0).any():
+            raise ValueError(f"variance must not be negative, got {self.variance}")
+        for name in ("clip", "epsilon"):
+            if not number(getattr(self, name)) > 0:
+                raise ValueError(f"{name} must be positive, got {getattr(self, name)!r}")
+
+    @property
+    def scale(self) -> NDArray[np.float64]:
+        """What a deviation from the mean is multiplied by, (width,)."""
+        scale: NDArray[np.float64] = 1.0 / np.sqrt(self.variance + self.epsilon)
+        return scale
+
+    def __call__(self, x: ArrayLike) -> Weights:
+        """Observations (..., width), normalised."""
+        scaled = (np.asarray(x) - self.mean) * self.scale
+        return np.clip(scaled, -self.clip, self.clip).astype(np.float32)
+
+    def to_arrays(self) -> tuple[Arrays, dict[str, Any]]:
+        """Arrays by name, and the bounds; see `from_arrays`."""
+        arrays = {f"normalizer.{n}": getattr(self, n).copy() for n in ("mean", "variance")}
+        return arrays, {"clip": self.clip, "epsilon": self.epsilon}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Any], bounds: Any) -> Self:
+        """The normaliser that `to_arrays` took apart, whose arrays are removed from the dict;
+        KeyError names one that is missing."""
+        if not isinstance(bounds, Mapping) or set(bounds) - {"clip", "epsilon"}:
+            raise ValueError(f"config['normalizer'] must have clip, epsilon, got {bounds!r}")
+        return cls(arrays.pop("normalizer.mean"), arrays.pop("normalizer.variance"), **bounds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,9 +78,10 @@ class Network:
     """A policy: layers of weight (outputs, inputs) and bias (outputs,), the last one linear.
 
     activation: "tanh", "relu" or "elu", between layers. output: actions are clipped to +-1 ("clip",
-    as PPO's mean) or squashed ("tanh", as those of SAC and TD3). Numbers are float32, as are those
-    that Stable-Baselines3 trains, the observations and the actions; twice as many share a vector
-    instruction, and what is lost is far below the noise of any sensor.
+    as PPO's mean) or squashed ("tanh", as those of SAC and TD3; "gsde", as SAC's with gSDE, which
+    bounds them to +-2 before). Numbers are float32, as are those that Stable-Baselines3 trains, the
+    observations and the actions; twice as many share a vector instruction, and what is lost is far
+    below the noise of any sensor.
 
     `predict` and `rbgym.agents.rollout` run the same compiled function, so that both give the same
     actions to the last bit. Raises ValueError for layers that do not fit, and unknown names.
@@ -42,7 +93,7 @@ class Network:
     normalizer: Normalizer | None = None
 
     def __post_init__(self) -> None:
-        for name, known in (("activation", tuple(ACTIVATIONS)), ("output", OUTPUTS)):
+        for name, known in (("activation", tuple(ACTIVATIONS)), ("output", tuple(OUTPUTS))):
             value = getattr(self, name)
             if not isinstance(value, str) or value not in known:
                 raise ValueError(
@@ -92,7 +143,7 @@ class Network:
 
     @classmethod
     def from_model(cls, model: Any, normalizer: Any = None) -> Self:
-        """The deterministic policy of a Stable-Baselines3 PPO, SAC or TD3 model.
+        """The deterministic policy of a Stable-Baselines3 PPO, SAC or TD3 model, or one like them.
 
         normalizer: the VecNormalize that it was trained with, a Normalizer, or None. Raises
         ValueError for a policy that is no plain network of these layers, or other actions than
@@ -100,12 +151,20 @@ class Network:
         """
         from rbgym.agents.policies.sb3_network import parts_of
 
-        return cls(*parts_of(model, normalizer))
+        parts = parts_of(model, normalizer)
+        if parts.cells:
+            raise ValueError("model must be without memory, got a recurrent policy")
+        return cls(parts.layers, parts.activation, parts.output, parts.normalizer)
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """Of the layers, from the observation's width to the number of actions."""
         return (self.layers[0][0].shape[1], *(len(bias) for _, bias in self.layers))
+
+    @property
+    def width(self) -> int:
+        """Of an observation."""
+        return self.sizes[0]
 
     @cached_property
     def _stack(self) -> Stack:
@@ -148,18 +207,7 @@ class Network:
 
         The other arguments are those of learned policies; a network has no memory and no noise.
         """
-        if isinstance(observation, Mapping):
-            observation = joined(observation)
-        if not (isinstance(observation, np.ndarray) and observation.dtype == np.float32):
-            with np.errstate(over="ignore"):
-                observation = real("observation", observation).astype(np.float32)
-        seen = np.asarray(observation)
-        if seen.ndim not in (1, 2) or seen.shape[-1] != self.sizes[0]:
-            width = self.sizes[0]
-            raise ValueError(f"observation must have shape (n, {width}) or ({width},), "
-                             f"got {seen.shape}")  # fmt: skip
-        if not np.isfinite(seen).all():
-            raise ValueError(f"observation must be finite, got {observation!r}")
+        seen = checked_observation(observation, self.width)
         rows = np.ascontiguousarray(np.atleast_2d(seen))
         actions = np.empty((len(rows), self.sizes[-1]))
         owner = np.zeros(-(-len(rows) // LANES), dtype=np.int64)
@@ -167,16 +215,15 @@ class Network:
         answer = actions.astype(np.float32)
         return (answer if seen.ndim == 2 else answer[0]), None
 
-    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    def to_arrays(self) -> tuple[Arrays, dict[str, Any]]:
         """Arrays by name, and the rest as what JSON can hold; see `from_arrays`."""
-        arrays: dict[str, NDArray[Any]] = {}
+        arrays: Arrays = {}
         for n, (weight, bias) in enumerate(self.layers):
             arrays |= {f"layers.{n}.weight": weight.copy(), f"layers.{n}.bias": bias.copy()}
         config: dict[str, Any] = {"activation": self.activation, "output": self.output}
         if self.normalizer is not None:
-            arrays |= {f"normalizer.{name}": getattr(self.normalizer, name).copy()
-                       for name in ("mean", "variance")}  # fmt: skip
-            config["normalizer"] = {n: getattr(self.normalizer, n) for n in ("clip", "epsilon")}
+            of_normalizer, config["normalizer"] = self.normalizer.to_arrays()
+            arrays |= of_normalizer
         return arrays, config
 
     @classmethod
@@ -194,13 +241,7 @@ class Network:
                 label = f"layers.{len(layers)}"
                 layers.append((rest.pop(f"{label}.weight"), rest.pop(f"{label}.bias")))
             if "normalizer" in config:
-                mean, variance = (rest.pop(f"normalizer.{n}") for n in ("mean", "variance"))
-                bounds = config["normalizer"]
-                if not isinstance(bounds, Mapping) or set(bounds) - {"clip", "epsilon"}:
-                    raise ValueError(
-                        f"config['normalizer'] must have clip, epsilon, got {bounds!r}"
-                    )
-                normalizer = Normalizer(mean, variance, **bounds)  # type: ignore[arg-type]
+                normalizer = Normalizer.from_arrays(rest, config["normalizer"])
         except KeyError as error:
             raise ValueError(f"arrays must have {error}, got {sorted(arrays)}") from None
         if rest:
@@ -211,6 +252,32 @@ class Network:
 def joined(observation: Mapping[str, Any]) -> NDArray[Any]:
     """The parts (..., k) of a dict of goals side by side, in the order of their names."""
     return np.concatenate([observation[name] for name in sorted(observation)], axis=-1)
+
+
+def checked_observation(observation: Any, width: int) -> Weights:
+    """What `predict` is given, (n, width) or (width,); ValueError for what is none."""
+    if isinstance(observation, Mapping):
+        observation = joined(observation)
+    if not (isinstance(observation, np.ndarray) and observation.dtype == np.float32):
+        with np.errstate(over="ignore"):
+            observation = real("observation", observation).astype(np.float32)
+    seen: Weights = np.asarray(observation)
+    if seen.ndim not in (1, 2) or seen.shape[-1] != width:
+        raise ValueError(f"observation must have shape (n, {width}) or ({width},), "
+                         f"got {seen.shape}")  # fmt: skip
+    if not np.isfinite(seen).all():
+        raise ValueError(f"observation must be finite, got {observation!r}")
+    return seen
+
+
+def frozen(name: str, value: ArrayLike, dtype: type) -> NDArray[Any]:
+    """A private copy that cannot be written to; ValueError unless it is finite."""
+    with np.errstate(over="ignore"):
+        array: NDArray[Any] = np.array(real(name, value), dtype=dtype)
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite, got {value!r}")
+    array.setflags(write=False)
+    return array
 
 
 def _checked(n: int, layer: Any) -> Layer:

@@ -6,26 +6,14 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from stable_baselines3.common.vec_env import VecNormalize
-
 from rbgym.agents.policies import trained
-from rbgym.agents.policies.algorithms import algorithm
 from rbgym.agents.policies.trained import TrainedPolicy
 from rbgym.envs.arguments import hint
 
-NORMALIZER = "vecnormalize.pkl"
+_NORMALIZER = "vecnormalize.pkl"
 # What a damaged zip, or one of another algorithm, may raise.
-_DAMAGE = (
-    AssertionError,
-    AttributeError,
-    EOFError,
-    ImportError,
-    LookupError,
-    RuntimeError,
-    TypeError,
-    pickle.UnpicklingError,
-    zipfile.BadZipFile,
-)
+_DAMAGE = (AssertionError, AttributeError, EOFError, ImportError, LookupError, RuntimeError,
+           TypeError, pickle.UnpicklingError, zipfile.BadZipFile)  # fmt: skip
 
 
 def names() -> list[str]:
@@ -40,7 +28,7 @@ def load(name: str | Path, *, unpickle: str | None = None) -> TrainedPolicy:
     run or of a policy alone; or a model's zip of Stable-Baselines3. A zip holds pickles, and
     loading it can run anything that its author wrote: it is refused unless `unpickle` names the
     algorithm that it is of; then the normaliser beside it, vecnormalize.pkl, is read too. Nothing
-    else is executed, nor is anything fetched.
+    else is executed, nor is anything fetched. Only a zip needs a learning library.
     Raises ValueError for what is none of these.
     """
     if not isinstance(name, str | Path) or not str(name) or "\x00" in str(name):
@@ -52,7 +40,7 @@ def load(name: str | Path, *, unpickle: str | None = None) -> TrainedPolicy:
     if path.is_dir():
         return trained.read(path)
     if path.suffix == ".zip" and path.is_file():
-        return _model(path, unpickle)
+        return _of_zip(path, unpickle)
     raise ValueError(
         f"name must be a folder or one of {names()}, got {str(name)!r}{hint(entry, names())}"
     )
@@ -62,22 +50,26 @@ def _shelf() -> Any:
     return resources.files("rbgym.agents") / "pretrained"
 
 
-def _model(path: Path, algo: str | None) -> TrainedPolicy:
+def _of_zip(path: Path, algo: str | None) -> TrainedPolicy:
     if algo is None:
         raise ValueError(
             f"{str(path)!r} holds pickles, which can run code when loaded: say unpickle='ppo', or "
             "whichever algorithm it is of (--unpickle ppo), if you trust who made it"
         )
+    from rbgym.agents.policies.algorithms import algorithm
+
     found = algorithm(algo)
     try:
-        return TrainedPolicy.of(found.load(path, device="cpu"), normalizer=_normalizer(path))
+        return TrainedPolicy.of(found.load(path, device="cpu"), _normalizer_beside(path))
     except _DAMAGE as error:
         raise ValueError(f"{str(path)!r} must be a model of {algo}: {error}") from error
 
 
-def _normalizer(model: Path) -> VecNormalize | None:
-    """What Stable-Baselines3 saved beside a model, a pickle like the model itself."""
-    path = model.with_name(NORMALIZER)
+def _normalizer_beside(model: Path) -> Any:
+    """What Stable-Baselines3 saved beside a model, a pickle like the model itself; or None."""
+    from stable_baselines3.common.vec_env import VecNormalize
+
+    path = model.with_name(_NORMALIZER)
     if not path.exists():
         return None
     found = pickle.loads(path.read_bytes())

@@ -15,10 +15,11 @@ from stable_baselines3.common.vec_env import VecEnv
 from rbgym.agents.judge import cases
 from rbgym.agents.policies import trained
 from rbgym.agents.policies.algorithms import algorithm, require_actions
-from rbgym.agents.policies.models import new_model, normalized
+from rbgym.agents.policies.sb3_network import network_of
 from rbgym.agents.policies.trained import TrainedPolicy
 from rbgym.agents.run_folder import RunFolder, Training, replacing, write_json
 from rbgym.agents.train import checkpoints, judging
+from rbgym.agents.train.models import new_model, normalized
 from rbgym.agents.train.progress import ProgressCallback
 from rbgym.agents.train.run_config import TOLD, run_config
 from rbgym.agents.train.sb3.adapter import make_sb3_env
@@ -68,6 +69,7 @@ def train(
         torch.set_num_threads(threads)
         require_actions(algo, env.action_space)
         model = new_model(algo, config["hyperparameters"], env, seed)
+        network_of(model)  # refuses, before the work, what could not be written
         if not resume:
             folder.clear()
         folder.claim(config)
@@ -124,7 +126,8 @@ def _finish(folder: RunFolder, model: BaseAlgorithm, config: dict[str, Any]) -> 
         with replacing(folder.normalizer) as temporary:
             normalizer.save(str(temporary))
     told = {key: config[key] for key in TOLD}
-    trained.write(folder.path, model, told | {"training": results})
+    spaces = (model.observation_space, model.action_space)
+    trained.write(folder.path, network_of(model), spaces, told | {"training": results})
     write_json(folder.results, results)
     return results
 

@@ -8,8 +8,7 @@ from gymnasium.vector import AutoresetMode
 import rbgym
 from rbgym.agents.judge.cases import TEST_SEEDS
 from rbgym.agents.judge.evaluation import evaluate
-from rbgym.agents.policies.network import Network
-from rbgym.agents.policies.normalizer import Normalizer
+from rbgym.agents.policies.network import Network, Normalizer
 from rbgym.agents.train.evolution import rollouts
 from rbgym.agents.train.evolution.rollouts import rollout, rollout_test_set
 

@@ -93,7 +93,7 @@ def test_the_policy_in_numpy_acts_as_the_module_that_was_trained(runner, tmp_pat
         runner.module.pi.net.mlp[-1].weight *= 10
     env = runner.env
     spaces = env.single_observation_space, env.single_action_space
-    trained.write_network(tmp_path, policy.network(runner.module, "tanh"), spaces, {"algo": "ppo"})
+    trained.write(tmp_path, policy.network(runner.module, "tanh"), spaces, {"algo": "ppo"})
     observations = np.random.default_rng(0).normal(size=(64, 7)).astype(np.float32)
     with torch.no_grad():
         out = runner.module.forward_inference({Columns.OBS: torch.from_numpy(observations)})

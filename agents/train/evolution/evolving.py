@@ -10,8 +10,7 @@ import numpy as np
 from rich.progress import Progress
 
 from rbgym.agents.policies import trained
-from rbgym.agents.policies.network import Network
-from rbgym.agents.policies.normalizer import Normalizer
+from rbgym.agents.policies.network import Network, Normalizer
 from rbgym.agents.run_folder import SEARCH, RunFolder, Training, write_json
 from rbgym.agents.terminal import Counter, bar
 from rbgym.agents.train import presets
@@ -72,7 +71,7 @@ def evolve(
         )
     results = _results(found)
     told = {key: config[key] for key in TOLD} | {"training": results}
-    trained.write_network(folder.path, found.network, spaces, told)
+    trained.write(folder.path, found.network, spaces, told)
     write_json(folder.results, results)
     return Training(folder, results, 1 if resumed else 0)
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rbgym.agents.policies.forward import Stack
 from rbgym.agents.policies.network import joined
-from rbgym.agents.policies.stack import Stack
 from rbgym.envs import layout
 from rbgym.layout import LANES
 

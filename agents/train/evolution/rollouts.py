@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from rbgym import threads
 from rbgym.agents.judge.cases import by_name, starts_of, task_of
+from rbgym.agents.policies.forward import Stack
 from rbgym.agents.policies.network import Network
-from rbgym.agents.policies.stack import Stack
 from rbgym.agents.train.evolution.rollout_range import BLOCKS, Course, run
 from rbgym.arguments import count
 from rbgym.envs.episodes import checked_seed

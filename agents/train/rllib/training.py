@@ -87,7 +87,7 @@ def train(
         network = policy.network(algorithm.get_module(), activation)
     results = {**at._asdict(), "steps_per_second": at.timesteps / at.wall_time}
     content = {key: config.get(key) for key in TOLD} | {"training": results}
-    trained.write_network(folder.path, network, spaces, content)
+    trained.write(folder.path, network, spaces, content)
     write_json(folder.results, results)
     return Training(folder, results, start.timesteps)
 

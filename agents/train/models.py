@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.noise import NormalActionNoise, OrnsteinUhlenbeckActionNoise
 from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor, VecNormalize
 
 from rbgym.agents.policies.algorithms import SCHEDULED, algorithm
+from rbgym.agents.policies.sb3_network import ACTIVATIONS
 
 _NOISE: dict[str, Any] = {
     "normal": NormalActionNoise,
@@ -32,22 +32,23 @@ def new_model(
         arguments["train_freq"] = tuple(arguments["train_freq"])
     if "noise_type" in hyperparameters:
         arguments["action_noise"] = _noise(hyperparameters, env)
-    arguments["policy_kwargs"] = policy_arguments(hyperparameters)
+    arguments["policy_kwargs"] = _policy_arguments(hyperparameters)
     try:
         return algorithm(algo)(env=env, seed=seed, device="cpu", **arguments)
     except (TypeError, ValueError, AssertionError) as error:
         raise ValueError(f"hyperparameters of {algo} are refused: {error}") from error
 
 
-def policy_arguments(hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
+def _policy_arguments(hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
     """policy_kwargs, with the class of torch for the name of an activation function."""
     arguments = dict(hyperparameters.get("policy_kwargs") or {})
     name = arguments.get("activation_fn")
     if name is not None:
-        found = getattr(torch.nn, str(name).removeprefix("nn."), None)
-        if not (isinstance(found, type) and issubclass(found, torch.nn.Module)):
-            raise ValueError(f"activation_fn must be a class of torch.nn like ReLU, got {name!r}")
-        arguments["activation_fn"] = found
+        known = {kind.__name__: kind for kind in ACTIVATIONS}
+        plain = str(name).removeprefix("nn.")
+        if plain not in known:
+            raise ValueError(f"activation_fn must be one of {list(known)}, got {name!r}")
+        arguments["activation_fn"] = known[plain]
     return arguments
 
 
