@@ -95,12 +95,18 @@ class RunFolder:
                 )
         return found
 
-    def claim(self, config: dict[str, Any]) -> None:
-        """Write config.json, or find the same run there; ValueError if it is another one's."""
+    def claim(self, config: dict[str, Any], resume: bool = True) -> dict[str, Any] | None:
+        """Write config.json, or find the same run there; returns its results if it is finished.
+
+        resume: False to remove first what a run has left. ValueError if it is another run's.
+        """
+        if not resume:
+            self.clear()
         self.require(config)
         if not self.config.exists():
             self.path.mkdir(parents=True, exist_ok=True)
             write_json(self.config, config)
+        return self.read_results() if self.results.exists() else None
 
     def require(self, config: dict[str, Any]) -> None:
         """Raise ValueError if the folder holds another run than this."""
@@ -197,19 +203,9 @@ def as_text(content: dict[str, Any]) -> str:
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object; ValueError names the file if it holds none."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_distinct)
+        content = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{str(path)!r} cannot be read as JSON: {error}") from None
     if not isinstance(content, dict):
         raise ValueError(f"{str(path)!r} must hold a JSON object, got {type(content).__name__}")
     return content
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object, none of whose names stands there twice."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{twice!r} stands there twice")
-    return found

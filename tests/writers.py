@@ -9,7 +9,6 @@ from rbgym.agents.commands import validation_report
 from rbgym.agents.judge import card_report, plots, reports, video_files
 from rbgym.agents.judge.card import make_card
 from rbgym.agents.run_folder import replacing, write_json
-from rbgym.agents.train import publishing
 from rbgym.plot import summary
 from rbgym.validation import Claim
 
@@ -62,22 +61,7 @@ def results(folder):
     return lambda turn: write_json(folder / "a.json", {"n": [turn % 2] * (100 + 9900 * (turn % 2))})
 
 
-def published(folder):
-    """A policy, published with one of two commands in turn; the run stands beside the folder."""
-    evaluate = publishing.evaluate
-    found = {}
-
-    def once(policy, env_id, **kwargs):
-        if not found:
-            found["it"] = evaluate(policy, env_id, episodes=1, **kwargs)
-        return found["it"]
-
-    publishing.evaluate = once
-    run = folder.parent / "run"
-    return lambda turn: publishing.publish(run, folder, f"command {turn % 2}")
-
-
-WRITERS = {one.__name__: one for one in (csv, plot, page, film, card, results, published)}
+WRITERS = {one.__name__: one for one in (csv, plot, page, film, card, results)}
 
 
 def once(name: str, folder: str, turn: int) -> None:

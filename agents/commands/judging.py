@@ -13,7 +13,6 @@ from rbgym.agents.commands.options import (
     EnvArgs,
     Json,
     Plot,
-    Ray,
     Unpickle,
     beside,
     env_args,
@@ -120,7 +119,6 @@ def card(
         Path | None, typer.Option(help="Write OUT.md, OUT.json and OUT.png.", callback=beside)
     ] = None,
     env_arg: EnvArgs = None,
-    ray: Ray = None,
     as_json: Json = False,
 ) -> None:
     """Compare controllers and policies on a task, by many figures of merit.
@@ -129,13 +127,11 @@ def card(
     """
     from rbgym.agents.judge import card_report, reports
     from rbgym.agents.judge.card import make_card
-    from rbgym.agents.terminal import Counter, bar
-    from rbgym.agents.train.engines import spread_over
+    from rbgym.agents.terminal import bar
 
     kwargs = env_args(env_arg)
-    with bar() as shown:
-        spread = spread_over(ray, Counter(shown, "sets of episodes"))
-        made = make_card(env, policy or (), episodes=episodes, env_kwargs=kwargs, spread=spread)
+    with bar():
+        made = make_card(env, policy or (), episodes=episodes, env_kwargs=kwargs)
     if out:
         card_report.write(made, out)
     content = made.as_dict()

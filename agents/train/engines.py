@@ -1,7 +1,5 @@
-"""Who does the work: Stable-Baselines3, evolution or RLlib; this process or a Ray cluster."""
+"""Who does the work: Stable-Baselines3, evolution or RLlib."""
 
-from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 from rbgym.agents.run_folder import Training
@@ -13,9 +11,12 @@ _SB3 = ("timesteps", "checkpoint_every", "evaluate_every", "threads", "progress"
 _RLLIB = ("timesteps", "checkpoint_every", "progress", "address", "runners")
 
 
-def train(env_id: str, algo: str, engine: str = "sb3", **arguments: Any) -> Training:
-    """Train with the engine, and the arguments of its `train`; None stands for its default.
+def train(env_id: str, algo: str = "ppo", engine: str = "sb3", **arguments: Any) -> Training:
+    """Train a policy into a folder, `out`, with the arguments of the engine's own `train`.
 
+    engine: "sb3", or "rllib" for many machines. algo: with sb3 ppo, sac, td3, tqc, recurrent_ppo,
+    or cma_es for evolution; with rllib ppo. An argument that is None stands for its default. See
+    `rbgym.agents.train.sb3.training.train`, `.evolution.evolving.evolve`, `.rllib.training.train`.
     Raises ValueError for an unknown engine, and for an argument that it does not take.
     """
     given = {name: value for name, value in arguments.items() if value is not None}
@@ -27,8 +28,8 @@ def train(env_id: str, algo: str, engine: str = "sb3", **arguments: Any) -> Trai
         _refuse_others(given, _RLLIB, "the engine rllib")
         return rllib.train(env_id, algo, **given)
     from rbgym.agents.policies.algorithms import ALGORITHMS
-    from rbgym.agents.train import training
     from rbgym.agents.train.evolution import evolving
+    from rbgym.agents.train.sb3 import training as sb3
 
     if isinstance(algo, str) and algo == evolving.ALGORITHM:
         _refuse_others(given, ("progress",), algo)
@@ -37,38 +38,10 @@ def train(env_id: str, algo: str, engine: str = "sb3", **arguments: Any) -> Trai
     if not isinstance(algo, str) or algo not in known:
         raise ValueError(f"algo must be one of {list(known)}, got {algo!r}{hint(algo, known)}")
     _refuse_others(given, _SB3, "the engine sb3")
-    return training.train(env_id, algo, **given)
+    return sb3.train(env_id, algo, **given)
 
 
 def _refuse_others(given: dict[str, Any], taken: tuple[str, ...], what: str) -> None:
     for name in {*_SB3, *_RLLIB} - set(taken):
         if name in given:
             raise ValueError(f"{name} plays no part with {what}, got {given[name]!r}")
-
-
-def spread_over(
-    address: str | None, progress: Callable[[int, int], None] = lambda done, pieces: None
-) -> Any:
-    """What measures the pieces of a card: a Ray cluster, or this process without an address.
-
-    progress: called with (done, all) before the first piece and after each.
-    """
-    from rbgym.agents.judge import card
-    from rbgym.agents.train.rllib import distributed
-
-    def mapped(function: Any, pieces: Any) -> Any:
-        if address is None:
-            return card.in_turn(function, pieces)
-        return distributed.spread(partial(_unpacked, function), pieces, address=address)
-
-    def over(function: Any, pieces: Any) -> Iterator[Any]:
-        progress(0, len(pieces))
-        for done, found in enumerate(mapped(function, pieces), 1):
-            progress(done, len(pieces))
-            yield found
-
-    return over
-
-
-def _unpacked(function: Any, piece: tuple[Any, ...]) -> Any:
-    return function(*piece)

@@ -13,12 +13,12 @@ import shlex
 from pathlib import Path
 
 import numpy as np
+from publishing import publish
 
 from rbgym.agents.judge import plots
 from rbgym.agents.judge.evaluation import evaluate
+from rbgym.agents.train import train
 from rbgym.agents.train.evolution.evolving import evolve
-from rbgym.agents.train.publishing import publish
-from rbgym.agents.train.training import train
 from rbgym.plot import style
 from rbgym.registration import ENVIRONMENTS
 

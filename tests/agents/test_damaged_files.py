@@ -4,7 +4,6 @@ import json
 import pickle
 import random
 import shutil
-from functools import partial
 
 import numpy as np
 import pytest
@@ -22,7 +21,6 @@ from hostile_values import PLAIN
 from rbgym.agents.judge import comparison
 from rbgym.agents.policies import shelf
 from rbgym.agents.run_folder import RunFolder, read_json
-from rbgym.agents.train import presets, publishing
 from rbgym.agents.train.plain_yaml import read_yaml
 
 TIMES = 8  # that each file is damaged; tests/soak does it hundreds of times
@@ -59,18 +57,6 @@ def test_yaml_is_plain_data_or_refused(text, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_key_that_stands_twice_is_refused(tmp_path):
-    file = tmp_path / "ppo.yml"
-    file.write_text("RigidTop-v0:\n  n_envs: 2\n  n_envs: 3\n")
-    with pytest.raises(ValueError, match="'n_envs' stands there twice"):
-        presets.load("ppo", "RigidTop-v0", file)
-    file.write_text("base: &b {n_envs: 2}\nRigidTop-v0:\n  <<: *b\n  n_envs: 3\n")
-    assert presets.block("ppo", "RigidTop-v0", file, None) == {"n_envs": 3}
-    (tmp_path / "x.json").write_text('{"seed": 1, "seed": 2}')
-    with pytest.raises(ValueError, match="'seed' stands there twice"):
-        read_json(tmp_path / "x.json")
-
-
 @pytest.mark.parametrize("text", [deep(), '{"a": ' * 50_000, "9" * 5000, "\ufeff{}", "[1]", ""])
 def test_json_that_is_no_object_is_refused(tmp_path, text):
     (tmp_path / "x.json").write_text(text)
@@ -92,13 +78,11 @@ def test_a_pickle_in_disguise_is_not_loaded(run, tmp_path, name):
     assert made.exists()  # it would have
 
 
-def test_judging_and_publishing_a_run_open_none_of_its_pickles(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(publishing, "evaluate", partial(publishing.evaluate, episodes=2))
+def test_judging_and_resuming_a_run_open_none_of_its_pickles(run, tmp_path):
     made = tmp_path / "made"
     for name in ("model.zip", "vecnormalize.pkl", "checkpoint.zip", "search.pkl"):
         (run / name).write_bytes(payload(made))
     damaged_runs.judged(run)
-    publishing.publish(run, tmp_path / "published", "rbgym train")
     damaged_runs.trained(run, evaluate_every=256)
     assert not made.exists()
 

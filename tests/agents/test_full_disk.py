@@ -1,8 +1,6 @@
 """A disk that is full: what was there stays, nothing is left half written, and it is said why."""
 
-import json
 import pickle
-from functools import partial
 
 import numpy as np
 import pytest
@@ -18,9 +16,7 @@ from rbgym.agents.commands import validation_report
 from rbgym.agents.commands.cli import app
 from rbgym.agents.judge import video_files
 from rbgym.agents.run_folder import replacing
-from rbgym.agents.train import publishing
-from rbgym.agents.train.evolution import generations
-from rbgym.agents.train.publishing import publish
+from rbgym.agents.train.evolution import search
 from rbgym.validation import Claim
 
 MOTION = ["simulate", "--steps", "300"]
@@ -84,22 +80,6 @@ def run(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("size", [100, 2000])
-def test_a_policy_is_published_as_a_whole_or_not_at_all(run, tmp_path, size, monkeypatch):
-    few = partial(publishing.evaluate, episodes=2)
-    monkeypatch.setattr(publishing, "evaluate", few)
-    publish(run, tmp_path, "the first command")
-    before = contents(tmp_path)
-    largest = max(map(len, before.values()))
-    assert size < largest
-    with room_for(size), pytest.raises(OSError, match="File too large: "):
-        publish(run, tmp_path, "the second command")
-    assert contents(tmp_path) == before
-    publish(run, tmp_path, "the second command")
-    assert b"the second" in contents(tmp_path)["README.md"]
-    assert json.loads(contents(tmp_path)["policy.json"])["command"] == "the second command"
-
-
 @pytest.mark.parametrize("size", [500, 20_000])
 def test_a_training_goes_on_once_there_is_room_again(run, tmp_path, size):
     with room_for(size), pytest.raises(OSError, match=r"File too large: '.*(json|zip)'"):
@@ -114,7 +94,7 @@ def test_a_search_that_finds_no_room_keeps_its_last_generation(tmp_path):
     damaged_runs.evolved(tmp_path)
     (tmp_path / "results.json").unlink()
     before = (tmp_path / "search.pkl").read_bytes()
-    state = pickle.loads(before[generations._DIGEST :])
+    state = pickle.loads(before[search._DIGEST :])
     with room_for(1000), pytest.raises(OSError, match=r"File too large: '.*search\.pkl'"):
         state.save(tmp_path / "search.pkl")
     assert (tmp_path / "search.pkl").read_bytes() == before

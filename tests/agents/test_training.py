@@ -18,8 +18,7 @@ from safetensors.numpy import load_file
 from stable_baselines3.common.callbacks import BaseCallback
 
 from rbgym.agents.run_folder import RunFolder, replacing
-from rbgym.agents.train import presets
-from rbgym.agents.train.training import load_policy, train
+from rbgym.agents.train import load_policy, presets, train
 
 SMALL_PPO = {"n_envs": 8, "n_timesteps": 1024, "n_steps": 16, "batch_size": 64, "n_epochs": 2}
 SMALL_OFF_POLICY = {
@@ -168,7 +167,7 @@ def test_numbers_of_yaml_and_of_its_zoo_are_read():
         "d": 12,
     }
     changes = {"normalize": "{'norm_obs': False}", "n_timesteps": 1e6}
-    found = presets.load("ppo", "RigidTop-v0", None, changes)
+    found = presets.of_sb3("ppo", "RigidTop-v0", None, changes)
     assert found["normalize"] == {"norm_obs": False}
     assert found["n_timesteps"] == 1_000_000
 
@@ -178,7 +177,7 @@ def test_a_file_of_hyperparameters_needs_its_steps_and_policy_alone(tmp_path):
 
     def found(text, **changes):
         file.write_text(f"default: {{{text}}}")
-        return presets.load("ppo", "RigidTop-v0", file, changes)
+        return presets.of_sb3("ppo", "RigidTop-v0", file, changes)
 
     whole = {"n_envs": 1, "policy": "MlpPolicy", "n_timesteps": 64}
     assert found("policy: MlpPolicy, n_timesteps: 64") == whole

@@ -57,8 +57,6 @@ def killed_soon(child, draw, begun):
 def test_a_killed_writer_leaves_a_whole_file_and_the_next_one_clears_up(name, tmp_path, context):
     folder, draw = tmp_path / "out", random.Random(name)
     folder.mkdir()
-    if name == "published":
-        damaged_runs.trained(tmp_path / "run")
     whole = []
     for turn in (0, 1):
         child = context.Process(target=writers.once, args=(name, str(folder), turn))

@@ -1,4 +1,4 @@
-"""Models of Stable-Baselines3 made of plain hyperparameters, as `train.presets` has them."""
+"""Models of Stable-Baselines3 made of plain hyperparameters, as `train.presets` reads them."""
 
 from collections.abc import Mapping
 from typing import Any

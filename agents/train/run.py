@@ -1,4 +1,4 @@
-"""What config.json of a run says: what was asked for, and what it was made with."""
+"""What every run writes, whatever trains: what was asked for, and what it was made with."""
 
 import json
 import platform
@@ -9,11 +9,17 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from rbgym.agents.judge.cases import TEST_SEEDS, by_name, spec_of
-from rbgym.agents.train import presets
+from rbgym.agents.judge.cases import by_name
+from rbgym.agents.policies import trained
+from rbgym.agents.policies.network import Network
+from rbgym.agents.policies.recurrent import RecurrentNetwork
+from rbgym.agents.policies.trained import TrainedPolicy
+from rbgym.agents.run_folder import RunFolder, Training, write_json
 
-# What of it belongs to the policy wherever it goes.
-TOLD = (
+# Success rate from which a task counts as learned.
+THRESHOLD = 0.95
+# What of config.json belongs to the policy wherever it goes.
+_OF_THE_POLICY = (
     "env_id",
     "env_kwargs",
     "algo",
@@ -36,46 +42,18 @@ _PACKAGES = (
 )
 
 
-def run_config(
-    env_id: str,
-    algo: str,
-    seed: int,
-    timesteps: int | None,
-    env_kwargs: Mapping[str, Any],
-    hyperparameters: str | Path | None = None,
-    changes: Mapping[str, Any] | None = None,
-    threads: int = 1,
-) -> dict[str, Any]:
-    """The content of config.json; arguments as those of `rbgym.agents.training.train`.
-
-    Raises ValueError for bad ones, before anything is written.
-    """
-    if timesteps is not None:
-        if timesteps < 1:
-            raise ValueError(f"timesteps must be a positive integer, got {timesteps!r}")
-        changes = {**(changes or {}), "n_timesteps": timesteps}
-    chosen = presets.load(algo, env_id, hyperparameters, changes)
-    spec_of(env_id)  # raises, with a near name, before a folder is made
-    lanes, timesteps = chosen.pop("n_envs"), chosen.pop("n_timesteps")
-    if not 0 <= seed <= TEST_SEEDS.start - lanes:
-        raise ValueError(
-            f"seed must be from 0 to {TEST_SEEDS.start - lanes}, got {seed!r}: "
-            "the seeds beyond belong to the test set"
-        )
-    if threads < 1:
-        raise ValueError(f"threads must be a positive integer, got {threads!r}")
-    told = described(env_id, algo, seed, {"n_envs": lanes, **chosen}, env_kwargs)
-    return told | {"timesteps": timesteps, "threads": threads}
-
-
-def described(
+def config_of(
     env_id: str,
     algo: str,
     seed: int,
     hyperparameters: Mapping[str, Any],
-    env_kwargs: Mapping[str, Any],
+    env_kwargs: Mapping[str, Any] | None,
+    **more: Any,
 ) -> dict[str, Any]:
-    """What holds for a run of any kind; timesteps and threads play no part in some."""
+    """What config.json holds. more: timesteps, threads, engine, where they play a part.
+
+    Raises ValueError for what JSON cannot hold.
+    """
     content = {
         "env_id": env_id,
         "algo": algo,
@@ -87,12 +65,36 @@ def described(
         "versions": versions(),
         "git": _revision(),
         "command": sys.argv,
+        **more,
     }
     try:
         plain: dict[str, Any] = json.loads(json.dumps(content))  # as it will be read again
-    except TypeError as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"env_kwargs and hyperparameters must be plain data: {error}") from None
     return plain
+
+
+def finish(
+    folder: RunFolder,
+    config: Mapping[str, Any],
+    results: dict[str, Any],
+    network: Network | RecurrentNetwork,
+    spaces: tuple[Any, Any],
+    resumed_from: int,
+) -> Training:
+    """Write the policy of a run, and results.json last. spaces: observations, actions."""
+    content = {key: config[key] for key in _OF_THE_POLICY} | {"training": results}
+    trained.write(folder.path, network, spaces, content)
+    write_json(folder.results, results)
+    return Training(folder, results, resumed_from)
+
+
+def load_policy(folder: RunFolder) -> TrainedPolicy:
+    """The trained policy of a run; ValueError if the run is not finished."""
+    folder.read_config()
+    if not folder.policy.is_file():
+        raise ValueError(f"{str(folder.path)!r} has no policy.json: its training is not finished")
+    return trained.read(folder.path)
 
 
 def versions() -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import Any
 from rbgym.agents.judge.evaluation import Evaluation, evaluate
 from rbgym.agents.policies import trained
 from rbgym.agents.run_folder import RunFolder, replacing, write_json
-from rbgym.agents.train.training import load_policy
+from rbgym.agents.train import load_policy
 
 # Of policy.json, what the model card says.
 _TOLD = ("env_id", "env_kwargs", "algo", "seed", "training", "versions")
