@@ -38,46 +38,22 @@ _FILES = (
 )
 
 
-@dataclass(frozen=True)
 class RunFolder:
-    """The paths inside one run's folder."""
+    """The paths inside one run's folder.
 
-    path: Path
+    config: what was asked for: hyperparameters, seed, versions, command line. checkpoint: the
+    training as it stood last. model, normalizer: what Stable-Baselines3 trained, and its
+    VecNormalize if there is one, as it saves them. policy: the trained policy as data, see
+    `rbgym.agents.policies`. results: steps, wall time and last returns; written last: its presence
+    says finished. tensorboard: the folder of the log.
+    """
 
-    @property
-    def config(self) -> Path:
-        """What was asked for: hyperparameters, seed, versions, command line."""
-        return self.path / "config.json"
-
-    @property
-    def checkpoint(self) -> Path:
-        """The training as it stood last; see the module `checkpoints` of the engine."""
-        return self.path / "checkpoint.zip"
-
-    @property
-    def model(self) -> Path:
-        """The trained model, as Stable-Baselines3 saves it, to be trained further."""
-        return self.path / "model.zip"
-
-    @property
-    def normalizer(self) -> Path:
-        """The VecNormalize of the model, if it has one, for Stable-Baselines3."""
-        return self.path / "vecnormalize.pkl"
-
-    @property
-    def policy(self) -> Path:
-        """The trained policy as data, see `rbgym.agents.policies`."""
-        return self.path / "policy.json"
-
-    @property
-    def results(self) -> Path:
-        """Steps, wall time and last returns; written last: its presence says finished."""
-        return self.path / "results.json"
-
-    @property
-    def tensorboard(self) -> Path:
-        """The TensorBoard log."""
-        return self.path / "tb"
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.config, self.results = path / "config.json", path / "results.json"
+        self.checkpoint = path / "checkpoint.zip"
+        self.model, self.normalizer = path / "model.zip", path / "vecnormalize.pkl"
+        self.policy, self.tensorboard = path / "policy.json", path / "tb"
 
     def read_config(self) -> dict[str, Any]:
         """What config.json holds. Raises ValueError where the folder holds no run."""

@@ -14,32 +14,12 @@ from rbgym.agents.policies import trained
 from rbgym.agents.policies.network import Network
 from rbgym.agents.policies.recurrent import RecurrentNetwork
 from rbgym.agents.policies.trained import TrainedPolicy
-from rbgym.agents.run_folder import RunFolder, Training, write_json
+from rbgym.agents.run_folder import IDENTITY, RunFolder, Training, write_json
 
 # Success rate from which a task counts as learned.
 THRESHOLD = 0.95
-# What of config.json belongs to the policy wherever it goes.
-_OF_THE_POLICY = (
-    "env_id",
-    "env_kwargs",
-    "algo",
-    "hyperparameters",
-    "seed",
-    "timesteps",
-    "threads",
-    "versions",
-    "git",
-)
-_PACKAGES = (
-    "rbgym",
-    "gymnasium",
-    "stable-baselines3",
-    "sb3-contrib",
-    "ray",
-    "torch",
-    "numpy",
-    "numba",
-)
+_PACKAGES = ("rbgym", "gymnasium", "stable-baselines3", "sb3-contrib", "ray", "torch", "numpy",
+             "numba")  # fmt: skip
 
 
 def config_of(
@@ -83,7 +63,8 @@ def finish(
     resumed_from: int,
 ) -> Training:
     """Write the policy of a run, and results.json last. spaces: observations, actions."""
-    content = {key: config[key] for key in _OF_THE_POLICY} | {"training": results}
+    content = {key: config[key] for key in (*IDENTITY, "versions", "git") if key in config}
+    content["training"] = results
     trained.write(folder.path, network, spaces, content)
     write_json(folder.results, results)
     return Training(folder, results, resumed_from)

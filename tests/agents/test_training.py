@@ -187,7 +187,7 @@ def test_a_file_of_hyperparameters_needs_its_steps_and_policy_alone(tmp_path):
     with pytest.raises(ValueError, match=r"h\.yml' must have policy for RigidTop-v0"):
         found("n_timesteps: 64")
     with pytest.raises(ValueError, match="n_steps must be a positive integer, got 'twelve'"):
-        found("n_steps: twelve")
+        found("policy: MlpPolicy, n_timesteps: 64, n_steps: twelve")
 
 
 def test_the_steps_that_are_asked_for_stand_for_those_of_the_file(tmp_path):
@@ -270,7 +270,10 @@ def test_a_folder_of_damaged_checkpoints_is_refused_and_kept(tmp_path):
         ({"algo": "dqn"}, "algo must be one of"),
         ({"changes": {"n_stepz": 8}}, "hyperparameters must be among .* did you mean 'n_steps'"),
         ({"changes": {"noise_std": 0.1}}, "hyperparameters must be among"),
-        ({"changes": {"policy_kwargs": "dict(net_arc=[8])"}}, "policy_kwargs must be among"),
+        (
+            {"changes": {"policy_kwargs": "dict(net_arc=[8])"}},
+            "hyperparameters of ppo are refused: .*net_arc",
+        ),
         ({"changes": {"policy_kwargs": "print(1)"}}, "policy_kwargs must be a mapping"),
         ({"changes": {"learning_rate": "exp_1"}}, "learning_rate must be a positive number or lin"),
         ({"changes": {"learning_rate": "fast"}}, "learning_rate must be a positive number"),
