@@ -272,7 +272,7 @@ def test_a_folder_of_damaged_checkpoints_is_refused_and_kept(tmp_path):
         ({"changes": {"noise_std": 0.1}}, "hyperparameters must be among"),
         (
             {"changes": {"policy_kwargs": "dict(net_arc=[8])"}},
-            "hyperparameters of ppo are refused: .*net_arc",
+            "ppo are refused: .*net_arc",
         ),
         ({"changes": {"policy_kwargs": "print(1)"}}, "policy_kwargs must be a mapping"),
         ({"changes": {"learning_rate": "exp_1"}}, "learning_rate must be a positive number or lin"),
