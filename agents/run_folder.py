@@ -62,7 +62,7 @@ class RunFolder:
         return read_json(self.config)
 
     def read_results(self) -> dict[str, Any]:
-        """What results.json holds. Raises ValueError where it is none of a run."""
+        """What results.json holds. Raises ValueError where a number is missing."""
         found = read_json(self.results)
         for key in ("timesteps", "wall_time"):
             if not isinstance(found.get(key), int | float):

@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 class Controller:
     """Commands for observations; a subclass gives `commands`, or `act` where it has a memory.
 
-    least: columns that an observation must have. must: what is told of one that is refused.
+    least: columns that an observation must have. must: what the error says of another one.
     """
 
     least = 0

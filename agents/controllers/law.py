@@ -107,7 +107,7 @@ def positive_gains(**gains: float) -> None:
 
 
 def inertia_of(body: RigidBody) -> Array:
-    """The inertia tensor (3, 3) [kg m^2] of a body; ValueError for what is none."""
+    """The inertia tensor (3, 3) [kg m^2] of a body; ValueError for anything else."""
     return np.asarray(checked_body(body).inertia)
 
 

@@ -15,7 +15,7 @@ _PREVIEW = 4  # columns that a preview of the target adds
 
 
 class Plant:
-    """An env, single or vector, as that which is controlled. ValueError for what is none of rbgym.
+    """An env, single or vector, as what is controlled. ValueError for any that is not rbgym's.
 
     limits: what every law takes: body, torque_limit [N m], rate_limit [rad/s], dt [s]. strength:
     factor of all torques. wheels, coils, scaling: the actuator, where it is one of these. axis: the

@@ -4,24 +4,34 @@ Public is what is listed here; each is imported when it is first used, as it may
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rbgym.agents.train.engines import train as train
+    from rbgym.agents.train.evolution.rollouts import Rollout as Rollout
+    from rbgym.agents.train.evolution.rollouts import rollout as rollout
+    from rbgym.agents.train.evolution.rollouts import rollout_test_set as rollout_test_set
+    from rbgym.agents.train.evolution.search import Search as Search
+    from rbgym.agents.train.evolution.search import search as search
+    from rbgym.agents.train.rllib.distributed import spread as spread
+    from rbgym.agents.train.run import load_policy as load_policy
+    from rbgym.agents.train.sb3.adapter import VectorEnvAdapter as VectorEnvAdapter
+    from rbgym.agents.train.sb3.adapter import make_sb3_env as make_sb3_env
+    from rbgym.agents.train.tuning import tune as tune
 
 _MODULES = {
-    "Rollout": "evolution.rollouts",
-    "Search": "evolution.search",
-    "VectorEnvAdapter": "sb3.adapter",
-    "load_policy": "run",
-    "make_sb3_env": "sb3.adapter",
-    "rollout": "evolution.rollouts",
-    "rollout_test_set": "evolution.rollouts",
-    "search": "evolution.search",
-    "spread": "rllib.distributed",
-    "train": "engines",
-    "tune": "tuning",
+    "engines": ("train",),
+    "evolution.rollouts": ("Rollout", "rollout", "rollout_test_set"),
+    "evolution.search": ("Search", "search"),
+    "rllib.distributed": ("spread",),
+    "run": ("load_policy",),
+    "sb3.adapter": ("VectorEnvAdapter", "make_sb3_env"),
+    "tuning": ("tune",),
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

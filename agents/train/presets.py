@@ -69,8 +69,8 @@ def of_sb3(
 ) -> dict[str, Any]:
     """The hyperparameters of an algorithm of Stable-Baselines3, see `read`.
 
-    n_envs is 1 where it is not told, as in the zoo. Raises ValueError for an algorithm that is
-    unknown, and for a value that the constructors would take without a word.
+    n_envs is 1 by default, as in the zoo. Raises ValueError for an algorithm that is
+    unknown, and for a value that the constructors do not check.
     """
     from rbgym.agents.policies.algorithms import is_off_policy, parameters
 

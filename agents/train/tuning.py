@@ -38,8 +38,8 @@ def tune(
     What is maximised is the mean return of 64 episodes after `timesteps` of training. Their start
     states belong neither to the test set nor to the training. storage: a URL that Optuna
     understands; None for SQLite in runs/tune. A study that is there goes on, with as many trials
-    more. space: hyperparameters of a trial; None for those of `usual`. report: told in words what
-    a trial gave; progress: called with (done, trials) before the first and after each.
+    more. space: hyperparameters of a trial; None for those of `usual`. report: called with a
+    message after each trial; progress: with (done, trials) before the first and after each.
     Raises ValueError for bad arguments.
     """
     if trials < 1:
@@ -81,7 +81,7 @@ def tune(
     try:  # hyperparameters that an algorithm refuses, or that diverge, are a failed trial
         study.optimize(objective, n_trials=trials, catch=(ValueError,), callbacks=[counted])
     except (SQLAlchemyError, StorageInternalError) as error:
-        raise OSError(f"the study cannot be kept in {storage!r}: {error}") from error
+        raise OSError(f"the study cannot be saved in {storage!r}: {error}") from error
     return study
 
 

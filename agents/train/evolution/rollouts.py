@@ -73,7 +73,7 @@ def rollout(
     of threads (`rbgym.set_num_threads`). Raises ValueError for bad arguments, a network that does
     not fit the env, and one whose action is not finite.
     """
-    task_of(env_id)  # refuses what is none
+    task_of(env_id)  # raises where it is no task
     env_kwargs, several = by_name("env_kwargs", env_kwargs), _several(networks)
     if seeds is None:
         seeds = range(checked_seed(seed), int(seed) + count("episodes", episodes))
@@ -196,8 +196,8 @@ class _Range:
         self.rewards = np.empty(n)
         self.over, self.late = np.empty(n, np.bool_), np.empty(n, np.bool_)
         # What `info` would need is asked of the kernel in its smallest form, and left there.
-        kept = np.empty((len(self.view), 3 * LANES))
-        self.outputs = self.observations, self.rewards, self.over, self.late, kept
+        unused = np.empty((len(self.view), 3 * LANES))
+        self.outputs = self.observations, self.rewards, self.over, self.late, unused
 
     def step(self) -> float:
         """One control period of all lanes; returns how many are at an end."""

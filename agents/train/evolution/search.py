@@ -184,7 +184,7 @@ def search(
     same arguments (or more generations), the search goes on from it as if it had never stopped. It
     holds pickles: load your own only.
 
-    The result depends on the arguments alone, wall times apart. No start is one of the test set.
+    The result depends on the arguments only, wall times apart. No start is one of the test set.
     Raises ValueError for bad arguments, and where the file holds another search.
     """
     check_settings(generations, population, episodes, sigma, seed)
@@ -192,7 +192,7 @@ def search(
         raise ValueError(f"network must be a Network, got {network!r}")
     if not callable(objective):
         raise ValueError(f"objective must be callable, got {objective!r}")
-    task_of(env_id)  # refuses what is none
+    task_of(env_id)  # raises where it is no task
     arrays, config = network.to_arrays()
     identity = {
         "env_id": env_id,

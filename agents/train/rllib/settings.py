@@ -118,8 +118,8 @@ def network_of(module: Any, activation: str) -> Network:
     """The mean of the actions of an RLModule of RLlib's PPO, clipped as the env is given them."""
     weights = {name: np.asarray(value) for name, value in module.get_state().items()}
     # The one encoder of a module for inference, or the actor's beside the critic's.
-    alone = "encoder.encoder.net.mlp.0.weight" in weights
-    encoder = "encoder.encoder." if alone else "encoder.actor_encoder."
+    for_inference = "encoder.encoder.net.mlp.0.weight" in weights
+    encoder = "encoder.encoder." if for_inference else "encoder.actor_encoder."
     names = [
         name.removesuffix(".weight")
         for part in (encoder, "pi.")

@@ -17,7 +17,7 @@ _INTERVAL = 0.5  # between two updates of the bar [s]
 class ProgressCallback(BaseCallback):
     """Updates a bar twice a second.
 
-    Stable-Baselines3's own is told of every step: with 128 lanes that took half of the time.
+    Stable-Baselines3's own is updated at every step: with 128 lanes that took half of the time.
     """
 
     def __init__(self, bar: Bar) -> None:

@@ -77,7 +77,7 @@ def save(path: Path, model: BaseAlgorithm) -> None:
             archive.writestr("generators.pkl", pickle.dumps(_generators(model)))
             archive.writestr("env.pkl", pickle.dumps(_env_state(model.get_env())))
             if hasattr(model, "_last_lstm_states"):
-                # SB3 leaves it out, as if episodes began anew.
+                # SB3 leaves it out.
                 archive.writestr("lstm.pkl", pickle.dumps(model._last_lstm_states))
             if hasattr(model, "replay_buffer"):
                 archive.writestr("replay_buffer.pkl", pickle.dumps(model.replay_buffer))
@@ -93,7 +93,8 @@ def load(
 ) -> BaseAlgorithm | None:
     """The model as it was saved, on `env`, which is put back where it was then.
 
-    Of a file that is damaged, the one before it, and `report` is told. None if there is neither.
+    Where the file is damaged, that of the one before it, with a message to `report`. None if there
+    is neither.
     Raises ValueError if there are files but none is a checkpoint.
     """
     damage = ""

@@ -51,7 +51,7 @@ def train(
     file's. checkpoint_every: env steps between checkpoints. evaluate_every: env steps between
     two runs on the test set, of a task that has one; None for a twentieth of the training, 0 for
     none. threads: of torch; the weights depend on it in the last bits, and small networks gain
-    little from a second one. report: told in words what happens.
+    little from a second one. report: called with messages for people.
     Raises ValueError for bad arguments, and if `out` holds another run.
     """
     for name, value in (("checkpoint_every", checkpoint_every), ("evaluate_every", evaluate_every)):
