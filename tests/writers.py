@@ -6,7 +6,8 @@ import numpy as np
 
 from rbgym import RigidBody, simulate
 from rbgym.agents.commands import validation_report
-from rbgym.agents.judge import card_report, plots, reports, video_files
+from rbgym.agents.commands.tables import write_trajectories
+from rbgym.agents.judge import plots, tables, video_files
 from rbgym.agents.judge.card import make_card
 from rbgym.agents.run_folder import replacing, write_json
 from rbgym.plot import summary
@@ -23,7 +24,7 @@ def _motion(steps):
 def csv(folder):
     """Motions of two lengths in turn, as `rbgym simulate --csv` writes them."""
     made = [_motion(500), _motion(3000)]
-    return lambda turn: reports.write_trajectories({"akw": made[turn % 2]}, folder / "a.csv")
+    return lambda turn: write_trajectories({"akw": made[turn % 2]}, folder / "a.csv")
 
 
 def plot(folder):
@@ -53,7 +54,7 @@ def film(folder):
 def card(folder):
     """Benchmark cards of two sets of episodes in turn."""
     made = [make_card("RigidTop-v0", ["pd"], episodes=n) for n in (1, 2)]
-    return lambda turn: card_report.write(made[turn % 2], folder / "card")
+    return lambda turn: tables.write(made[turn % 2], folder / "card")
 
 
 def results(folder):

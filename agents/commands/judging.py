@@ -70,7 +70,8 @@ def evaluate(
     --env-arg holds for all of them; beneath, a trained policy has the arguments of its training,
     and a controller those of the runs beside it if they agree and --env is not given.
     """
-    from rbgym.agents.judge import comparison, reports
+    from rbgym.agents.commands.tables import print_json
+    from rbgym.agents.judge import comparison, tables
     from rbgym.agents.terminal import Counter, bar
 
     env, targets = _env_among(targets, env)
@@ -86,13 +87,13 @@ def evaluate(
         evaluations = comparison.judge(env, contenders, episodes, Counter(shown, "policies"))
     if as_json:
         told = {one.name: {"env_id": env, "env_kwargs": one.env_kwargs} for one in contenders}
-        reports.print_json({name: told[name] | e.as_dict() for name, e in evaluations.items()})
+        print_json({name: told[name] | e.as_dict() for name, e in evaluations.items()})
     else:
-        reports.print_evaluations(evaluations, env, contenders)
+        tables.print_evaluations(evaluations, env, contenders)
     if plot:
-        from rbgym.agents.judge.plots import plot_comparison
+        from rbgym.agents.judge import plots
 
-        plot_comparison(evaluations, plot)
+        plots.save(plots.comparison(evaluations), plot)
     if video:
         videos.film(video, env, contenders, episode=video_episode)
 
@@ -125,17 +126,19 @@ def card(
 
     --env-arg holds for every row; beneath, a trained policy has the arguments of its training.
     """
-    from rbgym.agents.judge import card_report, reports
+    from rbgym.agents.commands.tables import print_json
+    from rbgym.agents.judge import tables
     from rbgym.agents.judge.card import make_card
-    from rbgym.agents.terminal import bar
+    from rbgym.agents.terminal import Counter, bar
 
     kwargs = env_args(env_arg)
-    with bar():
-        made = make_card(env, policy or (), episodes=episodes, env_kwargs=kwargs)
+    with bar() as shown:
+        count = Counter(shown, "policies")
+        made = make_card(env, policy or (), episodes=episodes, env_kwargs=kwargs, progress=count)
     if out:
-        card_report.write(made, out)
+        tables.write(made, out)
     content = made.as_dict()
-    reports.print_json(content) if as_json else reports.print_card(content)
+    print_json(content) if as_json else tables.print_card(content)
 
 
 def _env_among(targets: list[str], env: str | None) -> tuple[str | None, list[str]]:

@@ -76,7 +76,7 @@ def train(
 
     The same command resumes an interrupted run from its last checkpoint; a finished one stays.
     """
-    from rbgym.agents.judge import reports
+    from rbgym.agents.commands import tables
     from rbgym.agents.train import engines
 
     name = algo if engine == "sb3" else f"{engine}-{algo}"
@@ -100,7 +100,7 @@ def train(
         runners=runners,
     )
     if as_json:
-        reports.print_json(done.results)
+        tables.print_json(done.results)
         return
     steps, seconds = done.results["timesteps"], done.results["wall_time"]
     if done.resumed_from is None:
@@ -145,7 +145,7 @@ def tune(
 
     The same command goes on with the study, with as many trials more.
     """
-    from rbgym.agents.judge import reports
+    from rbgym.agents.commands import tables
     from rbgym.agents.terminal import Counter, bar
     from rbgym.agents.train import tuning
 
@@ -168,7 +168,7 @@ def tune(
         "hyperparameters": tuning.hyperparameters(study.best_params),
     }
     if as_json:
-        reports.print_json(best)
+        tables.print_json(best)
         return
     typer.echo(f"best of {len(study.trials)} trials: {best['trial']}, return {best['return']:.1f}")
     typer.echo(" ".join(f"--set {k}={v}" for k, v in best["hyperparameters"].items()))

@@ -7,7 +7,7 @@ import typer
 
 from rbgym.agents.commands import completion
 from rbgym.agents.commands.app import MEASURE, app, examples
-from rbgym.agents.commands.options import Json, Ray, to_write
+from rbgym.agents.commands.options import Json, to_write
 
 
 @app.command(
@@ -39,7 +39,6 @@ def validate(
         typer.Option(help="Write a page with all claims and figures.", callback=to_write),
     ] = None,
     jobs: Annotated[int, typer.Option(help="Processes that share the work.")] = 2,
-    ray: Ray = None,
     as_json: Json = False,
 ) -> None:
     """Measure what each integrator declares, and what the papers claim.
@@ -51,7 +50,7 @@ def validate(
     if quick:
         case, steps = case or ["heavy_top"], min(steps, 2000)
     whole = not (names or case)
-    found = validation_run.run(names, case, steps, jobs, papers=whole, html=html, ray=ray)
+    found = validation_run.run(names, case, steps, jobs, papers=whole, html=html)
     found.print(as_json)
     if not found.kept:
         raise typer.Exit(1)
@@ -67,10 +66,10 @@ def bench(
     as_json: Json = False,
 ) -> None:
     """Measure throughput beside Gymnasium's CartPole in the same run."""
+    from rbgym.agents.commands import tables
     from rbgym.agents.commands.bench import bench as measure
-    from rbgym.agents.judge import reports
     from rbgym.agents.terminal import Counter, bar
 
     with bar() as shown:
         result = measure(rounds, seconds, Counter(shown, "rounds"))
-    reports.print_json(result) if as_json else reports.print_bench(result)
+    tables.print_json(result) if as_json else tables.print_bench(result)

@@ -84,11 +84,6 @@ EnvArgs = Annotated[
     list[str] | None, typer.Option(help="KEY=VALUE, one argument of the environment.")
 ]
 
-Ray = Annotated[
-    str | None,
-    typer.Option(help="Spread the work over this Ray cluster: host:port, auto or local."),
-]
-
 
 def pairs(name: str, texts: list[str] | None) -> dict[str, Any]:
     """KEY=VALUE of an option, VALUE read as YAML; ValueError for what is none."""

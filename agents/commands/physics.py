@@ -27,14 +27,14 @@ def list_(
     as_json: Json = False,
 ) -> None:
     """List environments, integrators and controllers."""
-    from rbgym.agents.judge import reports
+    from rbgym.agents.commands import tables
 
     for name in module or ():
         if not all(part.isidentifier() for part in name.split(".")):
             raise ValueError(f"--module must be the name of a module, got {name!r}")
         importlib.import_module(name)
-    content = reports.catalogue()
-    reports.print_json(content) if as_json else reports.print_catalogue(content)
+    content = tables.catalogue()
+    tables.print_json(content) if as_json else tables.print_catalogue(content)
 
 
 @app.command(
@@ -81,7 +81,7 @@ def simulate(
     an invariant. Exit status 1 if an integrator cannot solve a step.
     """
     import rbgym
-    from rbgym.agents.judge import reports
+    from rbgym.agents.commands import tables
 
     names = list(dict.fromkeys(integrator or [rbgym.integrators.DEFAULT]))
     tensor = numbers("inertia", inertia, (3, 9))
@@ -98,7 +98,7 @@ def simulate(
         record_every=_recorded_every(steps, record_every),
     )
     if csv:
-        reports.write_trajectories(trajectories, csv)
+        tables.write_trajectories(trajectories, csv)
     _show(names, trajectories, as_json)
     if plot:
         _draw(names, trajectories, dt, plot)
@@ -121,17 +121,17 @@ def _draw(names: list[str], trajectories: dict[str, Any], dt: float, path: Path)
 
 def _show(names: list[str], trajectories: dict[str, Any], as_json: bool) -> None:
     """The drift: of one integrator all of it, of several side by side; null for one without."""
-    from rbgym.agents.judge import reports
+    from rbgym.agents.commands import tables
 
-    drifts = {name: reports.drift_of(one) for name, one in trajectories.items()}
+    drifts = {name: tables.drift_of(one) for name, one in trajectories.items()}
     first = next(iter(drifts))
     if as_json:
         found = {name: drifts.get(name) for name in names}
-        reports.print_json(found if len(names) > 1 else drifts[first])
+        tables.print_json(found if len(names) > 1 else drifts[first])
     elif len(names) == 1:
-        reports.print_drift(trajectories[first], drifts[first])
+        tables.print_drift(trajectories[first], drifts[first])
     else:
-        reports.print_drifts(trajectories[first], drifts)
+        tables.print_drifts(trajectories[first], drifts)
 
 
 def _recorded_every(steps: int, given: int | None) -> int:

@@ -1,12 +1,11 @@
 """What `rbgym validate` runs, with a progress bar, and how its result is shown."""
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rbgym import html, integrators, validation
-from rbgym.agents.judge import reports
+from rbgym.agents.commands import tables
 from rbgym.agents.terminal import Counter, bar
 from rbgym.validation import Claim, Claims
 
@@ -28,17 +27,17 @@ class Found(NamedTuple):
         """Write tables, or JSON, to stdout."""
         if as_json:
             papers = [
-                {"name": name, "source": source, "claims": reports.claims_as_dicts(found)}
+                {"name": name, "source": source, "claims": tables.claims_as_dicts(found)}
                 for name, source, found in self.papers
             ]
-            declared = reports.claims_as_dicts(self.claims)
-            reports.print_json({"declared": declared, "papers": papers})
+            declared = tables.claims_as_dicts(self.claims)
+            tables.print_json({"declared": declared, "papers": papers})
             return
         for name, source, found in self.papers:
             verdict = "reproduced" if all(c.passed for c in found) else "not reproduced in full"
-            reports.print_claims(f"{name} ({source}): {verdict}", found, otherwise="differs")
+            tables.print_claims(f"{name} ({source}): {verdict}", found, otherwise="differs")
         broken = sum(not claim.passed for claim in self.claims)
-        reports.print_claims(f"{len(self.claims)} declarations, {broken} broken", self.claims)
+        tables.print_claims(f"{len(self.claims)} declarations, {broken} broken", self.claims)
 
     def _repr_html_(self) -> str:
         parts = [Claims(self.claims)._repr_html_()]
@@ -55,27 +54,20 @@ def run(
     *,
     papers: bool,
     html: Path | None,
-    ray: str | None = None,
 ) -> Found:
-    """Validate; `papers` adds long runs and the papers' claims, `html` writes the page.
-
-    ray: address of a Ray cluster that measures in place of `jobs` processes, if given.
-    """
-    if ray is not None:
-        from rbgym.agents.train.rllib.distributed import connected, spread
-    with bar() as shown, nullcontext() if ray is None else connected(ray):
+    """Validate; `papers` adds long runs and the papers' claims, `html` writes the page."""
+    with bar() as shown:
 
         def counting(what: str) -> Counter:
             return Counter(shown, what)
 
-        by: Any = {"jobs": jobs} if ray is None else {"mapped": spread}
         claims = validation.validate(
-            names, cases=cases, steps=steps, **by, progress=counting("declarations")
+            names, cases=cases, steps=steps, jobs=jobs, progress=counting("declarations")
         )
         said: PaperClaims = []
         if papers:
-            claims += validation.validate_endurance(**by, progress=counting("endurance"))
-            said = validation.validate_papers(**by, progress=counting("papers"))
+            claims += validation.validate_endurance(jobs=jobs, progress=counting("endurance"))
+            said = validation.validate_papers(jobs=jobs, progress=counting("papers"))
         if html is not None:
             from rbgym.agents.commands.validation_report import all_figures, write_report
 

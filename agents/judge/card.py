@@ -1,64 +1,40 @@
 """The benchmark card of a task: controllers and policies side by side, on the same start states."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import gymnasium as gym
-import numpy as np
-from numpy.typing import NDArray
 
 from rbgym.agents import controllers
-from rbgym.agents.judge import comparison, merits
-from rbgym.agents.judge.cases import PRETRAINED, Episodes, by_name, joined, play_category, starts_of
-from rbgym.agents.judge.comparison import Contender
-from rbgym.agents.judge.evaluation import settling, wilson_interval
+from rbgym.agents.judge.cases import PRETRAINED, Episodes, by_name, joined, play, starts_of
+from rbgym.agents.judge.comparison import Contender, contenders
+from rbgym.agents.judge.evaluation import Evaluation, summary
 from rbgym.agents.policies import shelf
 
 ALL = "all"
-# (policy or controller's name, env_id, category, seeds, env_kwargs): the arguments of one piece.
-Piece = tuple[Any, ...]
-# Calls the function with each piece's arguments; results in order.
-Spread = Callable[[Callable[..., Episodes], Sequence[Piece]], Iterable[Episodes]]
-
-
-@dataclass(frozen=True)
-class Merits:
-    """How some episodes went. success_interval: Wilson's, 95 %. Of the rest the medians, None
-    where there is nothing to tell.
-
-    final_error, overshoot: attitude [deg]; settling_time [s], over the successes; effort [N m s];
-    torque_variation [N m]; unwound: successes that came by the long way round; eigenaxis_share:
-    settling time over the least time of a turn about the eigenaxis, of starts at rest.
-    """
-
-    episodes: int
-    success_rate: float
-    success_interval: tuple[float, float]
-    mean_return: float
-    final_error: float
-    settling_time: float | None
-    overshoot: float | None
-    effort: float
-    torque_variation: float
-    unwound: int | None
-    eigenaxis_share: float | None
 
 
 @dataclass(frozen=True)
 class Row:
-    """One controller or algorithm: merits by category and of "all"; success of each seed.
+    """One controller or algorithm: its evaluation by category and of "all"; success of each seed.
 
     of_seeds: by the seed of training, for policies trained with several; else empty. origin: what
     made a trained policy: algorithm, seed, timesteps, wall_time; empty for a controller.
-    played: the episodes of all seeds, for plots.
     """
 
-    merits: Mapping[str, Merits]
+    merits: Mapping[str, Evaluation]
     of_seeds: Mapping[int, float]
     origin: Mapping[str, Any]
-    played: Episodes = field(repr=False)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Without the episodes, ready for JSON."""
+        return {
+            "merits": {category: found.as_dict() for category, found in self.merits.items()},
+            "of_seeds": {str(seed): rate for seed, rate in self.of_seeds.items()},
+            "origin": dict(self.origin),
+        }
 
 
 @dataclass(frozen=True)
@@ -71,21 +47,16 @@ class Card:
 
     def as_dict(self) -> dict[str, Any]:
         """Without the episodes, ready for JSON; arguments that are no plain data by their repr."""
-        rows = {
-            name: {
-                "merits": {category: vars(found) for category, found in row.merits.items()},
-                "of_seeds": {str(seed): rate for seed, rate in row.of_seeds.items()},
-                "origin": dict(row.origin),
-            }
-            for name, row in self.rows.items()
+        return {
+            "env_id": self.env_id,
+            "env_kwargs": {name: _plain(value) for name, value in self.env_kwargs.items()},
+            "rows": {name: row.as_dict() for name, row in self.rows.items()},
         }
-        told = {name: _plain(value) for name, value in self.env_kwargs.items()}
-        return {"env_id": self.env_id, "env_kwargs": told, "rows": rows}
 
     def _repr_html_(self) -> str:
-        from rbgym.agents.judge import card_report
+        from rbgym.agents.judge import tables
 
-        return card_report.html(self.as_dict())
+        return tables.html(self.as_dict())
 
 
 def _plain(value: Any) -> Any:
@@ -95,131 +66,85 @@ def _plain(value: Any) -> Any:
         return repr(value)
 
 
-def in_turn(function: Callable[..., Episodes], pieces: Sequence[Piece]) -> Iterator[Episodes]:
-    """One piece after the other, in this process."""
-    return (function(*piece) for piece in pieces)
-
-
 def make_card(
     env_id: str,
     targets: Sequence[str] = (),
     *,
     episodes: int = 256,
     env_kwargs: Mapping[str, Any] | None = None,
-    spread: Spread = in_turn,
+    progress: Callable[[int, int], None] = lambda done, policies: None,
 ) -> Card:
     """Measure controllers and policies on the test set of a task.
 
     targets: names of controllers, "pretrained", or folders of runs or policies, of which those of
     one algorithm with different seeds make one row; without any, every controller that fits, and
     the package's policy if there is one. env_kwargs: arguments of the env for every row; a trained
-    policy has those of its training beneath. spread: who does the work, piece by piece.
+    policy has those of its training beneath. progress: called with (done, all) before the first
+    policy and after each.
     Raises ValueError for bad arguments, and for a policy that cannot read what the env then shows.
     """
-    kwargs, starts = by_name("env_kwargs", env_kwargs), starts_of(env_id, episodes)
     if not isinstance(targets, list | tuple) or not all(isinstance(t, str) for t in targets):
         raise ValueError(f"targets must be a list of names, got {targets!r}")
-    env = gym.make(env_id, **kwargs)
+    starts_of(env_id, episodes)  # refuses what there is not, before the work
+    _, found = contenders(
+        list(dict.fromkeys(targets)) or _usual(env_id, env_kwargs), env_id, None, env_kwargs
+    )
+    groups = _groups(found)
+    rows, done = {}, 0
+    progress(done, len(found))
+    for name, members in groups.items():
+        runs = []
+        for one in members:
+            runs.append(play(one.policy, env_id, episodes, **one.env_kwargs))
+            done += 1
+            progress(done, len(found))
+        rows[name] = _row(members, runs)
+    best_first = sorted(rows, key=lambda name: -rows[name].merits[ALL].success_rate)
+    return Card(env_id, {name: rows[name] for name in best_first}, dict(env_kwargs or {}))
+
+
+def _usual(env_id: str, env_kwargs: Mapping[str, Any] | None) -> list[str]:
+    """Every controller that fits, and the package's policy if there is one."""
+    known = env_id.rpartition(":")[2] in shelf.names()
+    env = gym.make(env_id, **by_name("env_kwargs", env_kwargs))
     try:
-        groups = _groups(list(targets) or _usual(env_id, env), env_id, kwargs)
-        pieces: list[Piece] = [
-            (one.policy, env_id, some.category, some.seeds, one.env_kwargs | some.kwargs)
-            for members in groups.values()
-            for one in members
-            for some in starts
-        ]
-        done = iter(spread(play_category, pieces))
-        rows = {}
-        for name, members in groups.items():
-            runs = [joined([next(done) for _ in starts]) for _ in members]
-            rows[name] = _row(members, runs, env_id)
+        return [*controllers.for_env(env), *([PRETRAINED] if known else [])]
     finally:
         env.close()
-    best_first = sorted(rows, key=lambda name: -rows[name].merits[ALL].success_rate)
-    return Card(env_id, {name: rows[name] for name in best_first}, kwargs)
 
 
-def _usual(env_id: str, env: gym.Env[Any, Any]) -> list[str]:
-    known = env_id.rpartition(":")[2] in shelf.names()
-    return [*controllers.for_env(env), *([PRETRAINED] if known else [])]
-
-
-def _groups(targets: list[str], env_id: str, kwargs: dict[str, Any]) -> dict[str, list[Contender]]:
+def _groups(contenders: Sequence[Contender]) -> dict[str, list[Contender]]:
     """The members of each row, by its name."""
     groups: dict[str, list[Contender]] = {}
-    for target in dict.fromkeys(targets):
-        if target in controllers.names():
-            groups[target] = [Contender(target, target, kwargs)]
-            continue
-        policy = comparison.load(target, env_id)
-        member = Contender(target, policy, comparison.own_kwargs(policy, env_id, kwargs))
-        algorithm = str(policy.config.get("algo", "policy"))
-        shipped = target == PRETRAINED
-        name = f"{algorithm}, shipped" if shipped else algorithm
-        if name in groups and not _is_another_seed(policy, groups[name]):
-            name = f"{algorithm}, {target}"
-        groups.setdefault(name, []).append(member)
+    for one in contenders:
+        name = one.name
+        if one.config is not None:
+            algorithm = str(one.config.get("algo", "policy"))
+            name = f"{algorithm}, shipped" if one.name == PRETRAINED else algorithm
+            if name in groups and not _is_another_seed(one, groups[name]):
+                name = f"{algorithm}, {one.name}"
+        groups.setdefault(name, []).append(one)
     return groups
 
 
-def _is_another_seed(policy: Any, members: Sequence[Contender]) -> bool:
+def _is_another_seed(one: Contender, members: Sequence[Contender]) -> bool:
     """Whether the policy was trained as the others were, but for the seed."""
     same = ("algo", "hyperparameters", "env_kwargs", "timesteps")
-    configs = [member.policy.config for member in members]
-    alike = all(policy.config.get(key) == configs[0].get(key) for key in same)
-    return alike and policy.config.get("seed") not in [config.get("seed") for config in configs]
+    own, *others = [member.config or {} for member in (one, *members)]
+    alike = all(own.get(key) == others[0].get(key) for key in same)
+    return alike and own.get("seed") not in [other.get("seed") for other in others]
 
 
-def _row(members: Sequence[Contender], runs: list[Episodes], env_id: str) -> Row:
-    configs = [getattr(member.policy, "config", {}) for member in members]
-    origin = dict(configs[0])
-    training = origin.get("training", {})
-    told = {key: origin[key] for key in ("algo", "seed") if key in origin}
-    told |= {key: training[key] for key in ("timesteps", "wall_time") if key in training}
+def _row(members: Sequence[Contender], runs: list[Episodes]) -> Row:
+    configs = [member.config or {} for member in members]
+    training = configs[0].get("training", {})
+    origin = {key: configs[0][key] for key in ("algo", "seed") if key in configs[0]}
+    origin |= {key: training[key] for key in ("timesteps", "wall_time") if key in training}
     seeds = [int(config.get("seed", k)) for k, config in enumerate(configs)]
     rates = [float(run.success.mean()) for run in runs]
-    together = joined(runs)
-    categories = list(dict.fromkeys(together.category))
-    env = gym.make(env_id, **members[0].env_kwargs)
-    found = {ALL: measured(together, env.unwrapped)}
-    for category in categories:
-        part = chosen(together, together.category == category)
-        found[str(category)] = measured(part, env.unwrapped)
-    env.close()
+    played = joined(runs)
+    merits = {ALL: summary(played)}
+    for category in dict.fromkeys(played.category):
+        merits[str(category)] = summary(played.chosen(played.category == category))
     of_seeds = dict(zip(seeds, rates, strict=True)) if len(members) > 1 else {}
-    return Row(found, of_seeds, told, together)
-
-
-def chosen(played: Episodes, mask: NDArray[np.bool_]) -> Episodes:
-    """Some of the episodes."""
-    fields = dict(vars(played))
-    for name in ("seeds", "category", "returns", "lengths", "success"):
-        fields[name] = fields[name][mask]
-    for name in ("attitude_error", "rate_error", "torque", "actions", "relative"):
-        fields[name] = None if fields[name] is None else fields[name][:, mask]
-    return Episodes(**fields)
-
-
-def measured(played: Episodes, env: Any) -> Merits:
-    """The merits of these episodes. env: the single env of the task."""
-    n, successes = len(played.success), int(played.success.sum())
-    unwound, share = merits.unwound(played), merits.share_of_eigenaxis_bound(played, env)
-    return Merits(
-        episodes=n,
-        success_rate=successes / n,
-        success_interval=wilson_interval(successes, n),
-        mean_return=float(played.returns.mean()),
-        final_error=float(np.degrees(np.median(merits.final_error(played)))),
-        settling_time=_median(settling(played)[played.success]),
-        overshoot=_median(np.degrees(merits.overshoot(played))),
-        effort=float(np.median(merits.effort(played))),
-        torque_variation=float(np.median(merits.torque_variation(played))),
-        unwound=None if unwound is None else int(unwound.sum()),
-        eigenaxis_share=None if share is None else _median(share),
-    )
-
-
-def _median(values: NDArray[np.float64]) -> float | None:
-    """The median of what is not nan; None where nothing is left."""
-    left = values[~np.isnan(values)]
-    return float(np.median(left)) if len(left) else None
+    return Row(merits, of_seeds, origin)

@@ -10,6 +10,7 @@ import gymnasium as gym
 from rbgym.agents import controllers
 from rbgym.agents.judge.cases import PRETRAINED, by_name
 from rbgym.agents.judge.evaluation import Evaluation, evaluate
+from rbgym.agents.policies import TrainedPolicy, shelf
 from rbgym.envs.arguments import hint
 from rbgym.registration import ENVIRONMENTS
 
@@ -26,15 +27,10 @@ class Contender(NamedTuple):
     policy: Any
     env_kwargs: dict[str, Any]
 
-
-def titled(env_id: str, env_kwargs: Mapping[str, Any]) -> str:
-    """The env and its arguments, as a heading."""
-    return f"{env_id} ({shown_arguments(env_kwargs)})" if env_kwargs else env_id
-
-
-def shown_arguments(env_kwargs: Mapping[str, Any]) -> str:
-    """key=value, with commas between."""
-    return ", ".join(f"{key}={value}" for key, value in env_kwargs.items())
+    @property
+    def config(self) -> Mapping[str, Any] | None:
+        """What policy.json of a trained policy holds; None for a controller."""
+        return self.policy.config if isinstance(self.policy, TrainedPolicy) else None
 
 
 def compare(
@@ -76,8 +72,8 @@ def contenders(
 
     targets: folders of runs or policies, names of controllers, or "pretrained" for the package's
     policy. env_id: None for that of the first folder, or RigidTop-v0 without any. unpickle: see
-    `rbgym.agents.shelf.load`. env_kwargs: for all of them; a policy has those that it was trained
-    with beneath, and so has what was not trained, where env_id is None and all folders agree.
+    `rbgym.agents.load`. env_kwargs: for all of them; a policy has those that it was trained with
+    beneath, and so has what was not trained, where env_id is None and all folders agree.
     Raises ValueError for what is none of these, and for a policy that was trained on other
     observations.
     """
@@ -85,28 +81,26 @@ def contenders(
     trained = [name for name in targets if name not in controllers.names()]
     policies = {name: load(name, env_id, unpickle) for name in trained if name != PRETRAINED}
     configs = [policy.config for policy in policies.values() if "env_id" in policy.config]
-    shared = _agreed(configs) if env_id is None else {}
-    env_id = env_id or (_told(configs[0]) if configs else next(iter(ENVIRONMENTS)))
+    of_all: dict[str, Any] = {}
+    if env_id is None and configs:
+        first, *others = [config.get("env_kwargs", {}) for config in configs]
+        of_all = dict(first) if all(one == first for one in others) else {}
+    env_id = env_id or (_env_of(configs[0]) if configs else next(iter(ENVIRONMENTS)))
     if PRETRAINED in trained:
         policies[PRETRAINED] = load(PRETRAINED, env_id)
     found = []
     for name in targets:
         policy = policies.get(name)
-        beneath = shared if policy is None or "env_id" not in policy.config else {}
-        kwargs = {**beneath, **given}
-        if policy is not None:
-            kwargs = own_kwargs(policy, env_id, kwargs)
-        found.append(Contender(name, policy or name, kwargs))
+        if policy is None:
+            found.append(Contender(name, name, {**of_all, **given}))
+        else:
+            beneath = {} if "env_id" in policy.config else of_all
+            kwargs = own_kwargs(policy, env_id, {**beneath, **given})
+            found.append(Contender(name, policy, kwargs))
     return env_id, found
 
 
-def _agreed(configs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The env arguments of trainings that have the same; else none, in whatever order they come."""
-    first, *others = [config.get("env_kwargs", {}) for config in configs] or [{}]
-    return dict(first) if all(one == first for one in others) else {}
-
-
-def _told(config: Mapping[str, Any]) -> str:
+def _env_of(config: Mapping[str, Any]) -> str:
     """The env that a policy was trained for. ValueError for one of a module yet to be imported,
     which a file that came with a policy could name to be run."""
     env_id = str(config["env_id"])
@@ -131,10 +125,8 @@ def own_kwargs(policy: Any, env_id: str, given: Mapping[str, Any]) -> dict[str, 
     return kwargs
 
 
-def load(name: str, env_id: str | None = None, unpickle: str | None = None) -> Any:
+def load(name: str, env_id: str | None = None, unpickle: str | None = None) -> TrainedPolicy:
     """The trained policy of that name, for the env if it is "pretrained"."""
-    from rbgym.agents.policies import shelf
-
     if name == PRETRAINED:
         return shelf.load(env_id or next(iter(ENVIRONMENTS)))
     if not Path(name).exists():

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rbgym.agents.judge.cases import Episodes
 from rbgym.agents.judge.evaluation import Evaluation, settling
 from rbgym.agents.run_folder import IDENTITY, RunFolder, read_json, replacing
 
@@ -43,12 +42,7 @@ def comparison(evaluations: Mapping[str, Evaluation]) -> "Figure":
     return pointing(runs, next(iter(evaluations.values())).settled)
 
 
-def plot_comparison(evaluations: Mapping[str, Evaluation], path: Path) -> None:
-    """Write `comparison` to a file."""
-    save(comparison(evaluations), path)
-
-
-def card(title: str, played: Mapping[str, Episodes]) -> "Figure":
+def card(title: str, evaluations: Mapping[str, Evaluation]) -> "Figure":
     """Median error over time, and the share of episodes that have settled, of each row."""
     from rbgym.plot import Errors, Settled
     from rbgym.plot import card as draw
@@ -56,11 +50,11 @@ def card(title: str, played: Mapping[str, Episodes]) -> "Figure":
     rows = {
         name: Settled(
             Errors(one.time, one.attitude_error, one.rate_error),
-            np.where(one.success, settling(one), np.inf),
+            np.where(one.played.success, settling(one.played), np.inf),
         )
-        for name, one in played.items()
+        for name, one in evaluations.items()
     }
-    return draw(rows, next(iter(played.values())).settled, title)
+    return draw(rows, next(iter(evaluations.values())).settled, title)
 
 
 Folders = Sequence[str | Path]

@@ -10,7 +10,7 @@ import optuna
 from optuna.exceptions import StorageInternalError
 from sqlalchemy.exc import SQLAlchemyError
 
-from rbgym.agents.judge.cases import TUNING_SEEDS, joined, play_category, shared, task_of
+from rbgym.agents.judge.cases import TUNING_SEEDS, play_from, shared, task_of
 from rbgym.agents.policies.algorithms import is_off_policy
 from rbgym.agents.run_folder import RunFolder
 from rbgym.agents.train.run import load_policy
@@ -123,11 +123,8 @@ def hyperparameters(params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _score(policy: Any, env_id: str) -> float:
-    parts = [
-        play_category(policy, env_id, one.category, one.seeds, one.kwargs)
-        for one in shared(env_id, TUNING_SEEDS)
-    ]
-    return float(joined(parts).returns.mean())
+    starts = shared(env_id, TUNING_SEEDS)
+    return float(play_from(starts, policy, env_id, {}).returns.mean())
 
 
 def _shown(params: Mapping[str, Any]) -> str:

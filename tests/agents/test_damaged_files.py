@@ -78,7 +78,7 @@ def test_a_pickle_in_disguise_is_not_loaded(run, tmp_path, name):
     assert made.exists()  # it would have
 
 
-def test_judging_and_resuming_a_run_open_none_of_its_pickles(run, tmp_path):
+def test_judging_a_run_opens_none_of_its_pickles(run, tmp_path):
     made = tmp_path / "made"
     for name in ("model.zip", "vecnormalize.pkl", "checkpoint.zip", "search.pkl"):
         (run / name).write_bytes(payload(made))

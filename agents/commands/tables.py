@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +10,8 @@ import numpy as np
 
 from rbgym import integrators
 from rbgym.agents import controllers
-from rbgym.agents.judge.comparison import Contender, shown_arguments, titled
-from rbgym.agents.judge.evaluation import Evaluation
 from rbgym.agents.run_folder import replacing
-from rbgym.agents.terminal import print_table, styled
+from rbgym.agents.terminal import print_table
 from rbgym.registration import ENVIRONMENTS
 from rbgym.simulate import Trajectory
 from rbgym.validation import Claim
@@ -101,57 +99,6 @@ def write_trajectories(trajectories: Mapping[str, Trajectory], path: Path) -> No
             writer.writerows([name, *line] if several else line for line in lines)
 
 
-def print_evaluations(
-    evaluations: Mapping[str, Evaluation], env_id: str, contenders: Sequence[Contender]
-) -> None:
-    """Write one line for each policy, and beneath what is not the same for all of them."""
-    columns = (
-        "policy",
-        "success [%]",
-        "95 % interval [%]",
-        "settling [s]",
-        "final error [deg]",
-        "return",
-        "length [steps]",
-    )
-    rows = (
-        (
-            name,
-            f"{100 * e.success_rate:.1f}",
-            "{:.1f} - {:.1f}".format(*(100 * bound for bound in e.success_interval)),
-            "-" if e.settling_time is None else f"{e.settling_time:.2f}",
-            f"{e.final_error:.3f}",
-            f"{e.mean_return:.1f} ± {e.std_return:.1f}",
-            f"{e.length:.1f}",
-        )
-        for name, e in evaluations.items()
-    )
-    episodes = next(iter(evaluations.values())).episodes
-    dropped = ("length [steps]", "95 % interval [%]", "return", "final error [deg]")
-    title = f"{_env_of(env_id, contenders)}, {episodes} fixed start states"
-    print_table(title, columns, rows, optional=dropped)
-    for line in _differences(env_id, contenders):
-        print(line)
-
-
-def _env_of(env_id: str, contenders: Sequence[Contender]) -> str:
-    """The env, with its arguments where all contenders have the same."""
-    kwargs = contenders[0].env_kwargs
-    same = all(one.env_kwargs == kwargs for one in contenders)
-    return titled(env_id, kwargs if same else {})
-
-
-def _differences(env_id: str, contenders: Sequence[Contender]) -> Iterator[str]:
-    """What each has of its own: arguments of the env, the env it was trained for."""
-    differ = any(one.env_kwargs != contenders[0].env_kwargs for one in contenders)
-    for one in contenders:
-        if differ:
-            yield f"{one.name}: judged with {shown_arguments(one.env_kwargs) or 'no --env-arg'}"
-        trained = getattr(one.policy, "config", {}).get("env_id", env_id)
-        if trained.rpartition(":")[2] != env_id.rpartition(":")[2]:
-            yield f"{one.name}: trained for {trained}"
-
-
 def claims_as_dicts(claims: Iterable[Claim]) -> list[dict[str, Any]]:
     """The claims, ready for JSON."""
     return [claim._asdict() for claim in claims]
@@ -165,19 +112,6 @@ def print_claims(title: str, claims: Iterable[Claim], otherwise: str = "BROKEN")
         for c in claims
     )
     print_table(title, columns, rows, optional=("bound", "case"))
-
-
-def print_card(content: Mapping[str, Any]) -> None:
-    """Write what `Card.as_dict` returns: tables at a terminal, elsewhere Markdown."""
-    from rbgym.agents.judge import card_report
-
-    if not styled():
-        print(card_report.page(content))
-        return
-    (headings, merits), (of_starts, rates) = card_report.tables(content)
-    dropped = (*headings[7:], "overshoot", "95 % interval", "effort")
-    print_table(card_report.title(content), ("policy", *headings[1:]), merits, optional=dropped)
-    print_table("Success by category", ("policy", *of_starts[1:]), rates)
 
 
 def print_bench(result: Mapping[str, Any]) -> None:
