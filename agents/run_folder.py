@@ -38,46 +38,22 @@ _FILES = (
 )
 
 
-@dataclass(frozen=True)
 class RunFolder:
-    """The paths inside one run's folder."""
+    """The paths inside one run's folder.
 
-    path: Path
+    config: what was asked for: hyperparameters, seed, versions, command line. checkpoint: the
+    training as it stood last. model, normalizer: what Stable-Baselines3 trained, and its
+    VecNormalize if there is one, as it saves them. policy: the trained policy as data, see
+    `rbgym.agents.policies`. results: steps, wall time and last returns; written last: its presence
+    says finished. tensorboard: the folder of the log.
+    """
 
-    @property
-    def config(self) -> Path:
-        """What was asked for: hyperparameters, seed, versions, command line."""
-        return self.path / "config.json"
-
-    @property
-    def checkpoint(self) -> Path:
-        """The training as it stood last; see the module `checkpoints` of the engine."""
-        return self.path / "checkpoint.zip"
-
-    @property
-    def model(self) -> Path:
-        """The trained model, as Stable-Baselines3 saves it, to be trained further."""
-        return self.path / "model.zip"
-
-    @property
-    def normalizer(self) -> Path:
-        """The VecNormalize of the model, if it has one, for Stable-Baselines3."""
-        return self.path / "vecnormalize.pkl"
-
-    @property
-    def policy(self) -> Path:
-        """The trained policy as data, see `rbgym.agents.policies`."""
-        return self.path / "policy.json"
-
-    @property
-    def results(self) -> Path:
-        """Steps, wall time and last returns; written last: its presence says finished."""
-        return self.path / "results.json"
-
-    @property
-    def tensorboard(self) -> Path:
-        """The TensorBoard log."""
-        return self.path / "tb"
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.config, self.results = path / "config.json", path / "results.json"
+        self.checkpoint = path / "checkpoint.zip"
+        self.model, self.normalizer = path / "model.zip", path / "vecnormalize.pkl"
+        self.policy, self.tensorboard = path / "policy.json", path / "tb"
 
     def read_config(self) -> dict[str, Any]:
         """What config.json holds. Raises ValueError where the folder holds no run."""
@@ -86,7 +62,7 @@ class RunFolder:
         return read_json(self.config)
 
     def read_results(self) -> dict[str, Any]:
-        """What results.json holds. Raises ValueError where it is none of a run."""
+        """What results.json holds. Raises ValueError where a number is missing."""
         found = read_json(self.results)
         for key in ("timesteps", "wall_time"):
             if not isinstance(found.get(key), int | float):
@@ -95,12 +71,18 @@ class RunFolder:
                 )
         return found
 
-    def claim(self, config: dict[str, Any]) -> None:
-        """Write config.json, or find the same run there; ValueError if it is another one's."""
+    def claim(self, config: dict[str, Any], resume: bool = True) -> dict[str, Any] | None:
+        """Write config.json, or find the same run there; returns its results if it is finished.
+
+        resume: False to remove first what a run has left. ValueError if it is another run's.
+        """
+        if not resume:
+            self.clear()
         self.require(config)
         if not self.config.exists():
             self.path.mkdir(parents=True, exist_ok=True)
             write_json(self.config, config)
+        return self.read_results() if self.results.exists() else None
 
     def require(self, config: dict[str, Any]) -> None:
         """Raise ValueError if the folder holds another run than this."""
@@ -197,19 +179,9 @@ def as_text(content: dict[str, Any]) -> str:
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object; ValueError names the file if it holds none."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_distinct)
+        content = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{str(path)!r} cannot be read as JSON: {error}") from None
     if not isinstance(content, dict):
         raise ValueError(f"{str(path)!r} must hold a JSON object, got {type(content).__name__}")
     return content
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object, none of whose names stands there twice."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{twice!r} stands there twice")
-    return found

@@ -15,21 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from rbgym.agents import controllers
-from rbgym.agents.controllers import (
-    b_dot,
-    bang_bang,
-    geometric,
-    hysteretic,
-    idle,
-    lqr,
-    lqr_rest,
-    magnetic,
-    pd,
-    quaternion_feedback,
-    skater,
-    swing_up,
-    wheels,
-)
 
 DOCS = Path(__file__).resolve().parent
 PAGE, SOLVED = DOCS / "controllers.md", DOCS / "solved.json"
@@ -37,19 +22,24 @@ HEADINGS = ("task", "controller", "success", "settled after", "final error")
 
 # By name, the classes of which one is chosen for an env.
 LAWS: dict[str, tuple[type, ...]] = {
-    "pd": (pd.AxisPD, pd.AttitudePD, pd.RateDamping, pd.PosePD),
-    "quaternion_feedback": (quaternion_feedback.QuaternionFeedback,),
-    "hysteretic": (hysteretic.Hysteretic,),
-    "geometric": (geometric.GeometricTracking,),
-    "lqr": (lqr_rest.AttitudeLQR, lqr_rest.UprightLQR, lqr.PrecessionLQR),
-    "bang_bang": (bang_bang.BangBang,),
-    "swing_up": (swing_up.SwingUp,),
-    "b_dot": (b_dot.BDot,),
-    "scale": (skater.SpinByScale,),
-    "idle": (idle.Idle,),
+    "pd": (
+        controllers.AxisPD,
+        controllers.AttitudePD,
+        controllers.RateDamping,
+        controllers.PosePD,
+    ),
+    "quaternion_feedback": (controllers.QuaternionFeedback,),
+    "hysteretic": (controllers.Hysteretic,),
+    "geometric": (controllers.GeometricTracking,),
+    "lqr": (controllers.AttitudeLQR, controllers.UprightLQR, controllers.PrecessionLQR),
+    "bang_bang": (controllers.BangBang,),
+    "swing_up": (controllers.SwingUp,),
+    "b_dot": (controllers.BDot,),
+    "scale": (controllers.SpinByScale,),
+    "idle": (controllers.Idle,),
 }
 FROM_ENV = ("goal", "width", "first")  # no gains
-ALLOCATIONS = (wheels.Allocated, magnetic.MagneticAllocation)
+ALLOCATIONS = (controllers.Allocated, controllers.MagneticAllocation)
 
 
 def described(cls: type) -> str:

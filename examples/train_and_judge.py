@@ -11,9 +11,9 @@ import os
 import torch
 
 import rbgym.agents
-from rbgym.agents import plots
-from rbgym.agents.evaluation import evaluate
-from rbgym.agents.training import load_policy, train
+from rbgym.agents.judge import plots
+from rbgym.agents.judge.evaluation import evaluate
+from rbgym.agents.train import load_policy, train
 
 STEPS = int(os.environ.get("RBGYM_EXAMPLE_STEPS", "400000"))
 EPISODES = 64

@@ -8,9 +8,7 @@ import rbgym
 import rbgym.plot
 from rbgym import invariants, potentials, quaternion, registration, validation
 from rbgym.agents import controllers
-from rbgym.agents.controllers.attitude import AttitudePD
-from rbgym.agents.controllers.idle import Idle
-from rbgym.agents.controllers.pd import AxisPD, RateDamping
+from rbgym.agents.controllers import AttitudePD, AxisPD, Idle, RateDamping
 from rbgym.agents.judge.card import make_card
 from rbgym.agents.policies.network import Network
 from rbgym.agents.policies.shelf import load

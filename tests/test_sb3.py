@@ -1,7 +1,5 @@
 """The SB3 adapter against SB3's own DummyVecEnv, and on a native env full of traps."""
 
-from typing import Any
-
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -18,13 +16,6 @@ from stable_baselines3.her.her_replay_buffer import HerReplayBuffer
 from goal_line import GoalLine, LazyInfo
 from rbgym.agents.train.sb3.adapter import VectorEnvAdapter, make_sb3_env
 from rbgym.registration import ENVIRONMENTS
-
-BOTH_MODES = [AutoresetMode.SAME_STEP, AutoresetMode.DISABLED]
-
-
-def sync(env_id: str, n: int, mode: AutoresetMode, **kwargs: Any) -> VectorEnvAdapter:
-    made = gym.make_vec(env_id, n, "sync", vector_kwargs={"autoreset_mode": mode}, **kwargs)
-    return VectorEnvAdapter(made)
 
 
 @pytest.mark.parametrize("env_id", ENVIRONMENTS)
@@ -43,35 +34,40 @@ def goal_line(monkeypatch: pytest.MonkeyPatch) -> str:
     return spec.id
 
 
-@pytest.mark.parametrize("mode", BOTH_MODES)
-@pytest.mark.parametrize(("env_id", "horizon"), [("Pendulum-v1", 7), ("CartPole-v1", 20)])
-def test_a_wrapped_vector_env_and_dummy_vec_env_tell_the_same_story(env_id, horizon, mode):
-    ours = sync(env_id, 3, mode, max_episode_steps=horizon)
-    theirs = DummyVecEnv([lambda: gym.make(env_id, max_episode_steps=horizon)] * 3)
+@pytest.mark.parametrize("env_id", ["RigidTop-v0", "AttitudeReach-v0"])
+def test_the_adapter_and_dummy_vec_env_tell_the_same_story(env_id):
+    ours = VectorEnvAdapter(make_sb3_env(env_id, 3, max_episode_steps=7).unwrapped.vector_env)
+    theirs = DummyVecEnv([lambda: gym.make(env_id, max_episode_steps=7)] * 3)
     ours.action_space.seed(5)
     ours.seed(11), theirs.seed(11)
-    np.testing.assert_array_equal(ours.reset(), theirs.reset())
-    ended = set()
-    for _ in range(60):
+    assert_same(ours.reset(), theirs.reset())
+    ended = 0
+    for _ in range(20):
         actions = np.stack([ours.action_space.sample() for _ in range(3)])
         a, b = ours.step(actions), theirs.step(actions)
         for mine, reference in zip(a[:3], b[:3], strict=True):
-            np.testing.assert_array_equal(mine, reference)
-            assert mine.dtype == reference.dtype
+            assert_same(mine, reference)
         for mine, reference in zip(a[3], b[3], strict=True):
-            assert mine.keys() == (reference.keys() if "terminal_observation" in mine else set())
+            assert bool(mine) == ("terminal_observation" in reference)
             if mine:
-                ended.add(mine["TimeLimit.truncated"])
+                ended += 1
                 assert mine["TimeLimit.truncated"] == reference["TimeLimit.truncated"]
-                np.testing.assert_array_equal(
-                    *(i["terminal_observation"] for i in (mine, reference))
-                )
-    assert ended == ({True} if env_id == "Pendulum-v1" else {True, False})
+                assert_same(*(i["terminal_observation"] for i in (mine, reference)))
+    assert ended >= 6
 
 
-@pytest.mark.parametrize("mode", BOTH_MODES)
-def test_a_native_env_gives_the_last_observation_of_the_episode_and_the_first_of_the_next(mode):
-    env = VectorEnvAdapter(GoalLine(3, mode))
+def assert_same(mine, reference):
+    if isinstance(reference, dict):
+        assert mine.keys() == reference.keys()
+        for key, part in reference.items():
+            assert_same(mine[key], part)
+        return
+    np.testing.assert_array_equal(mine, reference)
+    assert mine.dtype == reference.dtype
+
+
+def test_a_native_env_gives_the_last_observation_of_the_episode_and_the_first_of_the_next():
+    env = VectorEnvAdapter(GoalLine(3))
     first = env.reset()
     kept = []
     for _ in range(3):
@@ -104,26 +100,18 @@ def test_infos_of_unfinished_lanes_are_not_computed_and_not_shared():
     assert LazyInfo.reads == {"final_obs": 1, "final_info": 1}
 
 
-@pytest.mark.parametrize("mode", BOTH_MODES)
-def test_info_keywords_reach_every_lane_with_the_values_before_the_reset(mode):
-    env = VectorEnvAdapter(GoalLine(3, mode), info_keywords=("x",))
+def test_info_keywords_reach_every_lane_with_the_values_before_the_reset():
+    env = VectorEnvAdapter(GoalLine(3), info_keywords=("x",))
     env.reset()
     for _ in range(3):
         infos = env.step(np.full((3, 1), 0.5))[3]
     assert [info["x"] for info in infos] == [1.5, 1.6, 1.7]
 
 
-@pytest.mark.parametrize(
-    "vector_env",
-    [
-        lambda: gym.make_vec("CartPole-v1", 2, "vector_entry_point"),
-        lambda: gym.make_vec("CartPole-v1", 2, "sync"),
-        lambda: GoalLine(2, AutoresetMode.NEXT_STEP),
-    ],
-)
-def test_an_env_that_resets_on_the_next_step_is_refused_with_the_way_out(vector_env):
-    with pytest.raises(ValueError, match=r"NEXT_STEP.*autoreset_mode=AutoresetMode\.SAME_STEP"):
-        VectorEnvAdapter(vector_env())
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED])
+def test_an_env_that_does_not_reset_within_the_step_is_refused_with_the_way_out(mode):
+    with pytest.raises(ValueError, match=rf"{mode}.*autoreset_mode=AutoresetMode\.SAME_STEP"):
+        VectorEnvAdapter(GoalLine(2, mode))
 
 
 def test_a_single_env_is_refused():
@@ -148,15 +136,6 @@ def test_attributes_of_a_native_env_are_those_of_all_its_lanes():
     assert not env.has_attr("rain")
     with pytest.raises(ValueError, match="wind"):
         env.set_attr("wind", 3.0, indices=[0])
-
-
-def test_attributes_methods_and_wrappers_of_sub_envs_are_their_own():
-    env = sync("Pendulum-v1", 3, AutoresetMode.SAME_STEP, max_episode_steps=7)
-    env.set_attr("g", 1.5, indices=[1])
-    assert env.get_attr("g") == [10.0, 1.5, 10.0]
-    assert env.env_method("get_wrapper_attr", "g", indices=1) == [1.5]
-    assert env.env_is_wrapped(gym.wrappers.TimeLimit, indices=[0, 2]) == [True, True]
-    assert env.env_is_wrapped(gym.wrappers.ClipAction) == [False] * 3
 
 
 def test_seeds_and_options_are_used_by_one_reset():
@@ -185,9 +164,8 @@ def test_render_tiles_the_frames_of_all_lanes():
         assert VectorEnvAdapter(GoalLine(2)).get_images() == [None, None]
 
 
-@pytest.mark.parametrize("env_id", ["Pendulum-v1", "CartPole-v1"])
-def test_ppo_learns_normalised_and_is_evaluated(env_id):
-    env = VecNormalize(make_sb3_env(env_id, 4, seed=3, max_episode_steps=15))
+def test_ppo_learns_normalised_and_is_evaluated():
+    env = VecNormalize(make_sb3_env("RigidTop-v0", 4, seed=3, max_episode_steps=15))
     model = PPO("MlpPolicy", env, n_steps=32, batch_size=64, n_epochs=1, device="cpu", seed=0)
     model.learn(256)
     assert len(model.ep_info_buffer) > 0

@@ -4,22 +4,49 @@ from collections.abc import Callable
 from inspect import signature
 from typing import Any, Protocol
 
-from rbgym.agents.controllers import lqr, pd
-from rbgym.agents.controllers.b_dot import BDot
-from rbgym.agents.controllers.bang_bang import BangBang
-from rbgym.agents.controllers.base import Controller
-from rbgym.agents.controllers.eigenaxis import eigenaxis_time
-from rbgym.agents.controllers.fitting import fitted
-from rbgym.agents.controllers.geometric import GeometricTracking
-from rbgym.agents.controllers.hysteretic import Hysteretic
-from rbgym.agents.controllers.idle import Idle
-from rbgym.agents.controllers.quaternion_feedback import QuaternionFeedback
-from rbgym.agents.controllers.skater import SpinByScale
-from rbgym.agents.controllers.swing_up import SwingUp
-from rbgym.envs.arguments import hint
-from rbgym.envs.base import AttitudeEnv, AttitudeVectorEnv
+import numpy as np
 
-__all__ = ["CONTROLLERS", "Controller", "Policy", "eigenaxis_time", "for_env", "make", "names"]
+from rbgym.agents.controllers import lqr, pd
+from rbgym.agents.controllers.base import Controller, Idle
+from rbgym.agents.controllers.eigenaxis import BangBang, QuaternionFeedback, eigenaxis_time
+from rbgym.agents.controllers.law import Law
+from rbgym.agents.controllers.lqr import AttitudeLQR, PrecessionLQR, UprightLQR
+from rbgym.agents.controllers.magnetic import BDot, MagneticAllocation
+from rbgym.agents.controllers.pd import AttitudePD, AxisPD, PosePD, RateDamping
+from rbgym.agents.controllers.plant import Plant
+from rbgym.agents.controllers.scaling import SpinByScale
+from rbgym.agents.controllers.swing_up import SwingUp
+from rbgym.agents.controllers.tracking import GeometricTracking, Hysteretic
+from rbgym.agents.controllers.wheels import Allocated
+from rbgym.envs.arguments import hint
+
+__all__ = [
+    "CONTROLLERS",
+    "Allocated",
+    "AttitudeLQR",
+    "AttitudePD",
+    "AxisPD",
+    "BDot",
+    "BangBang",
+    "Controller",
+    "GeometricTracking",
+    "Hysteretic",
+    "Idle",
+    "Law",
+    "MagneticAllocation",
+    "Policy",
+    "PosePD",
+    "PrecessionLQR",
+    "QuaternionFeedback",
+    "RateDamping",
+    "SpinByScale",
+    "SwingUp",
+    "UprightLQR",
+    "eigenaxis_time",
+    "for_env",
+    "make",
+    "names",
+]
 
 # Makers: of an env, single or vector, and gains by name. A maker raises ValueError, which says for
 # which envs the law is, where it does not fit.
@@ -64,8 +91,7 @@ def make(name: str, env: Any, **gains: Any) -> Policy:
     """
     if not isinstance(name, str) or name not in CONTROLLERS:
         raise ValueError(f"controller must be one of {names()}, got {name!r}{hint(name, names())}")
-    if not isinstance(getattr(env, "unwrapped", None), AttitudeEnv | AttitudeVectorEnv):
-        raise ValueError(f"env must be an environment of rbgym, got {env!r}")
+    plant = Plant(env)
     known = _gains(name, env) if gains else []
     for gain in gains:
         if gain not in known:
@@ -73,16 +99,15 @@ def make(name: str, env: Any, **gains: Any) -> Policy:
                 f"gains must be among {known} for {name!r} and this env, got {gain!r}"
                 f"{hint(gain, known)}"
             )
-    return fitted(CONTROLLERS[name](env, **gains), env)
+    return _fitted(CONTROLLERS[name](env, **gains), plant)
 
 
 def _gains(name: str, env: Any) -> list[str]:
     """What may be given of a law: whatever has a default and is not the env's to say."""
-    of_maker = signature(CONTROLLERS[name]).parameters
-    if "gains" not in of_maker:
-        return [key for key in of_maker if key != "env"]
-    of_law = signature(type(CONTROLLERS[name](env))).parameters
-    return [key for key, p in of_law.items() if p.default is not p.empty and key != "goal"]
+    law = CONTROLLERS[name](env)
+    said = law.arguments(Plant(env))
+    takes = signature(type(law)).parameters.values()
+    return [p.name for p in takes if p.default is not p.empty and p.name not in said]
 
 
 def for_env(env: Any) -> list[str]:
@@ -90,7 +115,7 @@ def for_env(env: Any) -> list[str]:
 
     Raises ValueError for what is no env of rbgym.
     """
-    make("idle", env)
+    Plant(env)
     return [name for name in names() if _fits(name, env)]
 
 
@@ -100,3 +125,23 @@ def _fits(name: str, env: Any) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _fitted(policy: Controller, plant: Plant) -> Controller:
+    """A law of torque for the actuator of an env; whatever else, as it is."""
+    if policy.least or isinstance(policy, Law):
+        plant.require_quaternions()
+    if not isinstance(policy, Law):
+        return policy
+    if plant.scaling is not None:
+        raise ValueError(f"env must have torque for this controller, got {plant.actuator!r}")
+    policy.width = plant.columns_of_attitude
+    # Of goals and a state apart, the law makes an observation of its own.
+    first = 7 if plant.split else plant.width
+    if plant.wheels is not None:
+        shared = Allocated(policy, plant.wheels, plant.strength, first=first)
+        policy.envelope = np.asarray(shared.share / shared.motor, dtype=np.float64)
+        return shared
+    if plant.coils is not None:
+        return MagneticAllocation.of(policy, plant.coils, plant.strength, first=first)
+    return policy

@@ -1,11 +1,12 @@
 """What every classical controller shares: the interface of learned policies."""
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rbgym.arguments import real
+from rbgym.agents.controllers.plant import Plant
+from rbgym.arguments import count, real
 from rbgym.quaternion import conjugate, multiply
 
 Array = NDArray[np.float64]
@@ -14,11 +15,27 @@ Array = NDArray[np.float64]
 class Controller:
     """Commands for observations; a subclass gives `commands`, or `act` where it has a memory.
 
-    least: columns that an observation must have. must: what is told of one that is refused.
+    least: columns that an observation must have. must: what the error says of another one.
     """
 
     least = 0
     must = "have columns, got"
+
+    @classmethod
+    def for_env(cls, env: Any, **gains: Any) -> Self:
+        """The controller for an env, single or vector. Raises ValueError where it does not fit."""
+        plant = Plant(env)
+        return cls(**cls.arguments(plant), **{**cls.usual_gains(plant), **gains})
+
+    @classmethod
+    def arguments(cls, plant: Plant) -> dict[str, Any]:
+        """What the class takes of an env; ValueError, which says for which envs it is."""
+        return {}
+
+    @classmethod
+    def usual_gains(cls, plant: Plant) -> dict[str, Any]:
+        """Gains that suit an env better than the defaults of the class."""
+        return {}
 
     def commands(self, rows: Array) -> Array:
         """Commands (n, channels) for observations (n, columns), without a memory."""
@@ -58,16 +75,16 @@ class Controller:
         return (actions if seen.ndim == 2 else actions[0]), state
 
 
-def fresh(count: int, state: Any, episode_start: Any) -> NDArray[np.bool_]:
-    """Which of `count` lanes begin, (count,): all of them without a memory."""
+def fresh(lanes: int, state: Any, episode_start: Any) -> NDArray[np.bool_]:
+    """Which lanes begin, (lanes,): all of them without a memory."""
     if state is None:
-        return np.ones(count, dtype=np.bool_)
+        return np.ones(lanes, dtype=np.bool_)
     if episode_start is None:
-        return np.zeros(count, dtype=np.bool_)
+        return np.zeros(lanes, dtype=np.bool_)
     begins = np.asarray(episode_start)
-    if begins.dtype.kind != "b" or begins.shape not in ((), (1,), (count,)):
-        raise ValueError(f"episode_start must be bools ({count},), got {episode_start!r}")
-    return np.broadcast_to(begins, (count,))
+    if begins.dtype.kind != "b" or begins.shape not in ((), (1,), (lanes,)):
+        raise ValueError(f"episode_start must be bools ({lanes},), got {episode_start!r}")
+    return np.broadcast_to(begins, (lanes,))
 
 
 def relative(goals: dict[str, Any]) -> Array:
@@ -78,3 +95,17 @@ def relative(goals: dict[str, Any]) -> Array:
     target = real("observation['desired_goal']", goals["desired_goal"])
     turned = multiply(conjugate(target), state[..., :4])
     return np.concatenate([turned, state[..., 4:]], axis=-1)
+
+
+class Idle(Controller):
+    """No torque, from as many commands as an env has."""
+
+    def __init__(self, channels: int = 3) -> None:
+        self.channels = count("channels", channels)
+
+    @classmethod
+    def arguments(cls, plant: Plant) -> dict[str, Any]:
+        return {"channels": plant.channels}
+
+    def commands(self, rows: Array) -> Array:
+        return np.zeros((len(rows), self.channels))

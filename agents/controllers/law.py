@@ -3,12 +3,13 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from rbgym.agents.controllers.base import Controller
+from rbgym.agents.controllers.base import Array, Controller
+from rbgym.agents.controllers.plant import Plant
 from rbgym.arguments import finite, number, positive
-
-Array = NDArray[np.float64]
+from rbgym.body import RigidBody
+from rbgym.simulate import checked_body
 
 _LARGEST = 1e100
 
@@ -34,6 +35,10 @@ class Law(Controller):
         self.width: int | None = None
         has = self.torque_limit > 0
         self.envelope: Array = np.diag(1.0 / self.torque_limit[has]) @ np.eye(3)[has]
+
+    @classmethod
+    def arguments(cls, plant: Plant) -> dict[str, Any]:
+        return plant.limits
 
     def refuse_idle_axes(self) -> None:
         """Raise ValueError where there is an axis without torque."""
@@ -91,9 +96,7 @@ class Law(Controller):
 
     def _in_limits(self, u: Array) -> Array:
         """The torque in parts of its limits; none about an axis that has no torque."""
-        limit = np.where(self.torque_limit > 0, self.torque_limit, np.inf)
-        parts: Array = u / limit
-        return parts
+        return np.asarray(u / np.where(self.torque_limit > 0, self.torque_limit, np.inf))
 
 
 def positive_gains(**gains: float) -> None:
@@ -101,3 +104,13 @@ def positive_gains(**gains: float) -> None:
     for name, value in gains.items():
         if positive(name, value) > _LARGEST:
             raise ValueError(f"{name} must be at most {_LARGEST:g}, got {value!r}")
+
+
+def inertia_of(body: RigidBody) -> Array:
+    """The inertia tensor (3, 3) [kg m^2] of a body; ValueError for anything else."""
+    return np.asarray(checked_body(body).inertia)
+
+
+def nearer(quaternion: Array) -> Array:
+    """The vector part (n, 3) of that of q and -q whose scalar part is not negative."""
+    return np.where(quaternion[:, :1] < 0, -1.0, 1.0) * quaternion[:, 1:]

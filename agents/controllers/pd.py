@@ -1,43 +1,32 @@
-"""Proportional-derivative attitude control: of an axis, of a whole attitude, of the rates alone."""
+"""Proportional-derivative control: of an axis, an attitude, a pose, of the rates alone."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from rbgym.agents.controllers.attitude import AttitudePD
-from rbgym.agents.controllers.b_dot import damping_rate
-from rbgym.agents.controllers.fitting import moves
-from rbgym.agents.controllers.law import Law, positive_gains
-from rbgym.agents.controllers.pose import PosePD
+from rbgym.agents.controllers.base import Array
+from rbgym.agents.controllers.law import Law, inertia_of, nearer, positive_gains
+from rbgym.agents.controllers.magnetic import damping_rate
+from rbgym.agents.controllers.plant import Plant
 from rbgym.body import RigidBody
-from rbgym.envs.actuators import Forces, MagneticCoils
-from rbgym.envs.parts.goals import Axis, Rest, Target
+from rbgym.envs.parts.goals import Axis
 from rbgym.potentials import HeavyTop, SoftWall, checked
 from rbgym.quaternion import from_rotation_vector, multiply, rotate_inverse
-from rbgym.simulate import checked_body
-
-Array = NDArray[np.float64]
 
 
 def for_env(env: Any, **gains: float) -> Law:
     """The law that fits the goal of an env, single or vector."""
-    base = env.unwrapped
-    limits: dict[str, Any] = {"rate_limit": base.rate_limit, "dt": base.dt}
-    if isinstance(base.actuator, Forces):
-        return PosePD.for_env(base, **gains)
-    match base.goal:
-        case Axis():
-            if isinstance(base.potential, SoftWall):
-                gains = {"frequency": 1.0, "spin_time": 1.0, **gains}
-            return AxisPD.for_env(base, **gains)
-        case Target():
-            return AttitudePD.of(base, **{**({"frequency": 2.0} if moves(base) else {}), **gains})
-        case Rest():
-            if isinstance(base.actuator, MagneticCoils):
-                gains = {"time": 1.0 / damping_rate(base.actuator), **gains}
-            return RateDamping(base.body, base.torque_limit, **limits, **gains)
-    raise ValueError(f"env must have a goal that a PD law is known for, got {base.goal!r}")
+    plant = Plant(env)
+    if plant.has_forces:
+        return PosePD.for_env(env, **gains)
+    if plant.axis is not None:
+        return AxisPD.for_env(env, **gains)
+    if plant.target:
+        return AttitudePD.for_env(env, **gains)
+    if plant.rest:
+        return RateDamping.for_env(env, **gains)
+    raise ValueError(f"env must have a goal that a PD law is known for, got {plant.goal!r}")
 
 
 class AxisPD(Law):
@@ -81,7 +70,7 @@ class AxisPD(Law):
         spin_time: float = 0.1,
     ) -> None:
         super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
-        self.inertia, self.goal = np.asarray(checked_body(body).inertia), goal
+        self.inertia, self.goal = inertia_of(body), goal
         potential = checked(potential)
         heavy = isinstance(potential, HeavyTop | SoftWall)
         self.axis = np.asarray(potential.axis if heavy else (0.0, 0.0, 1.0))
@@ -93,18 +82,12 @@ class AxisPD(Law):
         self.damping = self.inertia @ rates
 
     @classmethod
-    def for_env(cls, env: Any, **gains: float) -> Self:
-        """The law for an env, single or vector; gains: frequency, damping, spin_time."""
-        top = env.unwrapped
-        return cls(
-            top.body,
-            top.potential,
-            top.torque_limit,
-            rate_limit=top.rate_limit,
-            dt=top.dt,
-            goal=top.goal,
-            **gains,
-        )
+    def arguments(cls, plant: Plant) -> dict[str, Any]:
+        return {**plant.limits, "potential": plant.potential, "goal": plant.axis}
+
+    @classmethod
+    def usual_gains(cls, plant: Plant) -> dict[str, Any]:
+        return {"frequency": 1.0, "spin_time": 1.0} if plant.above_a_wall else {}
 
     def _slope(self, height: Array) -> Array:
         """dV/dz of the potential, z the height of the axis, (n,)."""
@@ -141,6 +124,131 @@ class AxisPD(Law):
         return limited
 
 
+class AttitudePD(Law):
+    """Brings the whole attitude to a target, which may move.
+
+    With v the vector part of the error quaternion of positive scalar part, omega_t the target's
+    angular velocity in body axes and g = omega - omega_t,
+
+        u = J (-2 n^2 v - 2 z n g + omega_t x omega) + omega x J omega.
+
+    A small error obeys x'' + 2 z n x' + n^2 x = 0. What exceeds the limits is shortened, not
+    turned. Gains: frequency n [rad/s], damping z; a target that moves asks for a higher n.
+
+    Source: Wie, Weiss & Arapostathis (1989), as for `AxisPD`; of q and -q the nearer is taken.
+    """
+
+    def __init__(
+        self,
+        body: RigidBody,
+        torque_limit: ArrayLike,
+        *,
+        rate_limit: float,
+        dt: float,
+        frequency: float = 0.4,
+        damping: float = 1.0,
+    ) -> None:
+        super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
+        positive_gains(frequency=frequency, damping=damping)
+        self.inertia = inertia_of(body)
+        self.stiffness, self.damping = 2 * frequency**2, 2 * damping * frequency
+
+    @classmethod
+    def usual_gains(cls, plant: Plant) -> dict[str, Any]:
+        return {"frequency": 2.0} if plant.moves else {}
+
+    def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
+        v, omega = nearer(quaternion), angular_velocity
+        return self.limited(self.turning(v, omega, wanted) + self.gyroscopic(omega))
+
+    def turning(self, v: Array, omega: Array, wanted: Array) -> Array:
+        """J times the angular acceleration asked for (n, 3) [N m]; v (n, 3) as above."""
+        turn = -self.stiffness * v - self.damping * (omega - wanted) + np.cross(wanted, omega)
+        return np.asarray(turn @ self.inertia)
+
+    def gyroscopic(self, omega: Array) -> Array:
+        """omega x J omega (n, 3) [N m], which a body needs to turn steadily."""
+        return np.cross(omega, omega @ self.inertia)
+
+
+class PosePD(AttitudePD):
+    """Docks: `AttitudePD` for the attitude, and a velocity that is to be had at each distance.
+
+    With p and v the position from the dock and the velocity, in body axes, and r = |p|,
+
+        F = m 2 z k (v_d - v),   v_d = -(p / r) min(k r / (2 z), c(r)),
+
+    so that near the dock p'' + 2 z k p' + k^2 p = 0. c is the speed from which half the force
+    brakes to `creep` [m/s] on the way to the distance `near` [m], and `creep` from there on. F is
+    shortened, not turned, at its limit. Gains: n, z of the attitude (frequency, damping);
+    k (approach).
+
+    Source: ours, but for the attitude, see `AttitudePD`.
+    """
+
+    must = "have shape (n, 13) or (13,), got"
+
+    def __init__(
+        self,
+        body: RigidBody,
+        torque_limit: ArrayLike,
+        force_limit: float,
+        *,
+        rate_limit: float,
+        dt: float,
+        distance: float,
+        speed: float,
+        frequency: float = 0.4,
+        damping: float = 1.0,
+        approach: float = 0.4,
+        near: float = 0.35,
+        creep: float = 0.1,
+    ) -> None:
+        super().__init__(
+            body, torque_limit, rate_limit=rate_limit, dt=dt, frequency=frequency, damping=damping
+        )
+        positive_gains(force_limit=force_limit, distance=distance, speed=speed, approach=approach,
+                       near=near, creep=creep)  # fmt: skip
+        self.mass, self.force_limit = body.mass, force_limit
+        self.distance, self.speed = distance, speed
+        self.pace, self.pull = approach / (2 * damping), 2 * damping * approach
+        self.near, self.creep = near, creep
+
+    @classmethod
+    def arguments(cls, plant: Plant) -> dict[str, Any]:
+        return {
+            **plant.limits,
+            "force_limit": plant.strength * plant.actuator.force,
+            "distance": plant.more.distance,
+            "speed": plant.more.speed,
+        }
+
+    @classmethod
+    def usual_gains(cls, plant: Plant) -> dict[str, Any]:
+        return {}
+
+    def force(self, position: Array, velocity: Array) -> Array:
+        """Force (n, 3) [N, body] within the limit; position, velocity (n, 3) [m, m/s, body]."""
+        r = np.linalg.norm(position, axis=-1, keepdims=True)
+        braking = 0.5 * self.force_limit / self.mass * np.maximum(r - self.near, 0.0)
+        cap = np.sqrt(self.creep**2 + 2.0 * braking)
+        wanted = -position / np.maximum(r, 1e-9) * np.minimum(self.pace * r, cap)
+        F = self.mass * self.pull * (wanted - velocity)
+        excess = np.max(np.abs(F), axis=-1, keepdims=True) / self.force_limit
+        limited: Array = F / np.maximum(excess, 1.0)
+        return limited
+
+    def act(self, rows: Array, state: Any, episode_start: Any) -> tuple[Array, Any]:
+        """Commands (n, 6), forces and torques, for observations (n, 13) and what comes after."""
+        rates = rows[:, 4:7] * self.rate_limit
+        turn = self._in_limits(self.torque(rows[:, :4], rates, np.zeros_like(rates)))
+        push = self.force(rows[:, 7:10] * self.distance, rows[:, 10:13] * self.speed)
+        return np.concatenate([push / self.force_limit, turn], axis=1), None
+
+    def fits(self, columns: int) -> bool:
+        return columns >= 13
+
+
 class RateDamping(Law):
     """Takes angular momentum away, u = -J omega / T, shortened but not turned at the limits.
 
@@ -163,7 +271,11 @@ class RateDamping(Law):
     ) -> None:
         super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
         positive_gains(time=time)
-        self.inertia, self.time = np.asarray(checked_body(body).inertia), time
+        self.inertia, self.time = inertia_of(body), time
+
+    @classmethod
+    def usual_gains(cls, plant: Plant) -> dict[str, Any]:
+        return {} if plant.coils is None else {"time": 1.0 / damping_rate(plant.coils)}
 
     def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
         return self.limited(-(angular_velocity @ self.inertia) / self.time)

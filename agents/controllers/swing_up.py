@@ -1,20 +1,18 @@
 """Swing-up of a heavy top: energy pumping, then a linear-quadratic law near the top."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from rbgym.agents.controllers.law import Law, positive_gains
-from rbgym.agents.controllers.lqr_rest import UprightLQR
+from rbgym.agents.controllers.base import Array
+from rbgym.agents.controllers.law import Law, inertia_of, positive_gains
+from rbgym.agents.controllers.lqr import UprightLQR
 from rbgym.agents.controllers.pd import AxisPD
+from rbgym.agents.controllers.plant import Plant
 from rbgym.body import RigidBody
-from rbgym.envs.parts.goals import Axis
 from rbgym.potentials import HeavyTop
 from rbgym.quaternion import rotate_inverse
-from rbgym.simulate import checked_body
-
-Array = NDArray[np.float64]
 
 
 class SwingUp(Law):
@@ -52,7 +50,7 @@ class SwingUp(Law):
         if not isinstance(potential, HeavyTop):
             raise ValueError(f"potential must be a rbgym.HeavyTop, got {potential!r}")
         positive_gains(gain=gain, capture=capture, damping_time=damping_time)
-        self.inertia, self.mgl = np.asarray(checked_body(body).inertia), potential.mgl
+        self.inertia, self.mgl = inertia_of(body), potential.mgl
         self.gain, self.capture, self.damping_time = gain, capture, damping_time
         limits: dict[str, Any] = {"rate_limit": rate_limit, "dt": dt}
         if not isinstance(catch, str) or catch not in ("lqr", "pd"):
@@ -64,14 +62,9 @@ class SwingUp(Law):
         )
 
     @classmethod
-    def for_env(cls, env: Any, **gains: Any) -> Self:
-        """The law for a top env, single or vector; see the gains above."""
-        top = env.unwrapped
-        if not isinstance(top.potential, HeavyTop) or top.goal != Axis():
-            raise ValueError(f"env must be a top to be brought upright, its goal is {top.goal!r}")
-        return cls(
-            top.body, top.potential, top.torque_limit, rate_limit=top.rate_limit, dt=top.dt, **gains
-        )
+    def arguments(cls, plant: Plant) -> dict[str, Any]:
+        plant.require_upright()
+        return {**plant.limits, "potential": plant.potential}
 
     def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
         omega, axis = angular_velocity, np.array([0.0, 0.0, 1.0])

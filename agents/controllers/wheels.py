@@ -3,13 +3,10 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rbgym.agents.controllers.base import Controller
+from rbgym.agents.controllers.base import Array, Controller
 from rbgym.agents.controllers.law import Law
 from rbgym.envs.actuators import ReactionWheels
-
-Array = NDArray[np.float64]
 
 
 class Allocated(Controller):

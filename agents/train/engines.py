@@ -1,4 +1,4 @@
-"""Who trains: Stable-Baselines3, evolution or RLlib."""
+"""Who does the work: Stable-Baselines3, evolution or RLlib."""
 
 from typing import Any
 
@@ -11,9 +11,12 @@ _SB3 = ("timesteps", "checkpoint_every", "evaluate_every", "threads", "progress"
 _RLLIB = ("timesteps", "checkpoint_every", "progress", "address", "runners")
 
 
-def train(env_id: str, algo: str, engine: str = "sb3", **arguments: Any) -> Training:
-    """Train with the engine, and the arguments of its `train`; None stands for its default.
+def train(env_id: str, algo: str = "ppo", engine: str = "sb3", **arguments: Any) -> Training:
+    """Train a policy into a folder, `out`, with the arguments of the engine's own `train`.
 
+    engine: "sb3", or "rllib" for many machines. algo: with sb3 ppo, sac, td3, tqc, recurrent_ppo,
+    or cma_es for evolution; with rllib ppo. An argument that is None stands for its default. See
+    `rbgym.agents.train.sb3.training.train`, `.evolution.evolving.evolve`, `.rllib.training.train`.
     Raises ValueError for an unknown engine, and for an argument that it does not take.
     """
     given = {name: value for name, value in arguments.items() if value is not None}
@@ -25,8 +28,8 @@ def train(env_id: str, algo: str, engine: str = "sb3", **arguments: Any) -> Trai
         _refuse_others(given, _RLLIB, "the engine rllib")
         return rllib.train(env_id, algo, **given)
     from rbgym.agents.policies.algorithms import ALGORITHMS
-    from rbgym.agents.train import training
     from rbgym.agents.train.evolution import evolving
+    from rbgym.agents.train.sb3 import training as sb3
 
     if isinstance(algo, str) and algo == evolving.ALGORITHM:
         _refuse_others(given, ("progress",), algo)
@@ -35,7 +38,7 @@ def train(env_id: str, algo: str, engine: str = "sb3", **arguments: Any) -> Trai
     if not isinstance(algo, str) or algo not in known:
         raise ValueError(f"algo must be one of {list(known)}, got {algo!r}{hint(algo, known)}")
     _refuse_others(given, _SB3, "the engine sb3")
-    return training.train(env_id, algo, **given)
+    return sb3.train(env_id, algo, **given)
 
 
 def _refuse_others(given: dict[str, Any], taken: tuple[str, ...], what: str) -> None:

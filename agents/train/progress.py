@@ -1,51 +1,23 @@
-"""A progress bar that does not slow the training down.
-
-Stable-Baselines3's own is told of every step: with 128 lanes that took half of the time.
-"""
-
-import time
-
-from stable_baselines3.common.base_class import BaseAlgorithm
-from stable_baselines3.common.callbacks import BaseCallback
+"""The bar that shows a training at a terminal."""
 
 from rbgym.agents.terminal import bar
 
-_INTERVAL = 0.5  # between two updates [s]
 
-
-class ProgressCallback(BaseCallback):
+class Bar:
     """Shows steps, mean return of the last episodes and remaining time on stderr."""
 
-    def __init__(self, timesteps: int) -> None:
-        super().__init__()
-        self.bar = bar(refresh=False, remaining=True)
+    def __init__(self, timesteps: int, *, hidden: bool = False) -> None:
+        self.bar = bar(refresh=False, remaining=True, hidden=hidden)
         self.task = self.bar.add_task("training", total=timesteps)
-        self.shown = 0.0
 
-    def __enter__(self) -> "ProgressCallback":
+    def __enter__(self) -> "Bar":
         self.bar.start()
         return self
 
     def __exit__(self, *error: object) -> None:
         self.bar.stop()
 
-    def _on_step(self) -> bool:
-        if time.monotonic() - self.shown > _INTERVAL:
-            self._show()
-        return True
-
-    def _on_training_end(self) -> None:
-        self._show()
-
-    def _show(self) -> None:
-        self.shown = time.monotonic()
-        self.bar.update(
-            self.task, completed=self.num_timesteps, description=_label(self.model), refresh=True
-        )
-
-
-def _label(model: BaseAlgorithm) -> str:
-    episodes = model.ep_info_buffer
-    if not episodes:
-        return "training"
-    return f"return {sum(e['r'] for e in episodes) / len(episodes):6.1f}"
+    def show(self, timesteps: int, mean_return: float | None) -> None:
+        """So many steps are done."""
+        label = "training" if mean_return is None else f"return {mean_return:6.1f}"
+        self.bar.update(self.task, completed=timesteps, description=label, refresh=True)

@@ -13,8 +13,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from rbgym.agents.judge.cases import TUNING_SEEDS, play_from, shared, task_of
 from rbgym.agents.policies.algorithms import is_off_policy
 from rbgym.agents.run_folder import RunFolder
-from rbgym.agents.train.run_config import run_config
-from rbgym.agents.train.training import load_policy, train
+from rbgym.agents.train.run import load_policy
+from rbgym.agents.train.sb3.training import config_of, train
 
 # What a URL that is none, or a damaged database, may raise.
 _DAMAGE = (SQLAlchemyError, StorageInternalError, ImportError, LookupError, TypeError, ValueError)
@@ -38,14 +38,14 @@ def tune(
     What is maximised is the mean return of 64 episodes after `timesteps` of training. Their start
     states belong neither to the test set nor to the training. storage: a URL that Optuna
     understands; None for SQLite in runs/tune. A study that is there goes on, with as many trials
-    more. space: hyperparameters of a trial; None for those of `usual`. report: told in words what
-    a trial gave; progress: called with (done, trials) before the first and after each.
+    more. space: hyperparameters of a trial; None for those of `usual`. report: called with a
+    message after each trial; progress: with (done, trials) before the first and after each.
     Raises ValueError for bad arguments.
     """
     if trials < 1:
         raise ValueError(f"trials must be a positive integer, got {trials!r}")
     propose = space or usual(algo)
-    run_config(env_id, algo, seed, timesteps, {})  # refuses what no trial could do
+    config_of(env_id, algo, seed, timesteps)  # refuses what no trial could do
     task_of(env_id)
     name = f"{env_id.rpartition(':')[2]}-{algo}"
     if storage is None:
@@ -59,37 +59,29 @@ def tune(
         before = len(study.trials)
     except _DAMAGE as error:
         raise ValueError(f"storage must be a URL of a database, got {storage!r}: {error}") from None
-    # Not the same trials again where a study goes on.
-    again = np.random.SeedSequence([seed, before]).generate_state(1)[0]
-    study.sampler = optuna.samplers.TPESampler(seed=int(again))
+    # Other trials where a study goes on.
+    sampler_seed = int(np.random.SeedSequence([seed, before]).generate_state(1)[0])
+    study.sampler = optuna.samplers.TPESampler(seed=sampler_seed)
 
     def objective(trial: optuna.Trial) -> float:
         changes = propose(trial)
         with tempfile.TemporaryDirectory() as folder:
+            quiet: dict[str, Any] = {"progress": False, "evaluate_every": 0}
             train(
-                env_id,
-                algo,
-                out=folder,
-                seed=seed,
-                timesteps=timesteps,
-                changes=changes,
-                progress=False,
-                evaluate_every=0,
+                env_id, algo, out=folder, seed=seed, timesteps=timesteps, changes=changes, **quiet
             )
             score = _score(load_policy(RunFolder(Path(folder))), env_id)
         report(f"trial {trial.number}: return {score:.1f} with {_shown(trial.params)}")
         return score
 
-    # Hyperparameters that an algorithm refuses, or that diverge, are a failed trial, not the end.
-    progress(0, trials)
-
     def counted(study: optuna.Study, trial: optuna.trial.FrozenTrial) -> None:
         progress(trial.number + 1 - before, trials)
 
-    try:
+    progress(0, trials)
+    try:  # hyperparameters that an algorithm refuses, or that diverge, are a failed trial
         study.optimize(objective, n_trials=trials, catch=(ValueError,), callbacks=[counted])
     except (SQLAlchemyError, StorageInternalError) as error:
-        raise OSError(f"the study cannot be kept in {storage!r}: {error}") from error
+        raise OSError(f"the study cannot be saved in {storage!r}: {error}") from error
     return study
 
 

@@ -19,7 +19,7 @@ from rbgym.agents.judge import plots
 from rbgym.agents.judge.cases import play
 from rbgym.agents.judge.evaluation import summary
 from rbgym.agents.run_folder import replacing
-from rbgym.agents.train.training import train
+from rbgym.agents.train import train
 
 HERE = Path(__file__).resolve().parent
 RUNS = Path("runs") / "gallery"

@@ -21,8 +21,8 @@ from rbgym.agents.judge import plots
 from rbgym.agents.judge.evaluation import Evaluation, evaluate
 from rbgym.agents.policies.trained import CONFIG, WEIGHTS
 from rbgym.agents.run_folder import RunFolder, write_json
+from rbgym.agents.train import load_policy, train
 from rbgym.agents.train.evolution.evolving import evolve
-from rbgym.agents.train.training import load_policy, train
 from rbgym.plot import style
 from rbgym.registration import ENVIRONMENTS
 

@@ -83,9 +83,7 @@ class Batch:
             if (id(body), id(field)) not in table:
                 rows = [*body.moments, *(1 / body.moments), *field.rows_for(body)]
                 table[id(body), id(field)] = rows
-        values = np.array(
-            [table[id(b), id(f)] for b, f in zip(self.bodies, fields, strict=True)]
-        )
+        values = np.array([table[id(b), id(f)] for b, f in zip(self.bodies, fields, strict=True)])
         # Lanes beyond the last body hold a copy of it at rest.
         padding = self.blocks * LANES - self.size
         values = np.concatenate([values, np.repeat(values[-1:], padding, axis=0)])

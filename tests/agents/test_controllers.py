@@ -11,9 +11,7 @@ import pytest
 import rbgym.agents
 from rbgym import RigidBody
 from rbgym.agents import controllers
-from rbgym.agents.controllers.lqr_rest import UprightLQR
-from rbgym.agents.controllers.magnetic import MagneticAllocation
-from rbgym.agents.controllers.pd import AxisPD, RateDamping
+from rbgym.agents.controllers import AxisPD, MagneticAllocation, RateDamping, UprightLQR
 from rbgym.envs.actuators import MagneticCoils
 from rbgym.registration import ENVIRONMENTS
 
@@ -220,7 +218,7 @@ def test_rates_damped_by_coils_only_lose_momentum():
 def test_a_module_of_the_agents_is_imported_when_it_is_first_used():
     code = (
         "import sys, rbgym.agents as agents; before = set(sys.modules); "
-        "agents.controllers.names(), agents.rollouts.rollout; "
+        "agents.controllers.names(), agents.train.rollout; "
         "assert not {'rbgym.agents.controllers', 'rbgym.agents.train.evolution.rollouts'} & before"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)

@@ -21,7 +21,6 @@ from hostile_values import PLAIN
 from rbgym.agents.judge import comparison
 from rbgym.agents.policies import shelf
 from rbgym.agents.run_folder import RunFolder, read_json
-from rbgym.agents.train import presets
 from rbgym.agents.train.plain_yaml import read_yaml
 
 TIMES = 8  # that each file is damaged; tests/soak does it hundreds of times
@@ -56,18 +55,6 @@ def test_yaml_is_plain_data_or_refused(text, tmp_path, monkeypatch):
         found = str(error)
     assert len(repr(found)) < 10_000
     assert not list(tmp_path.iterdir())
-
-
-def test_a_key_that_stands_twice_is_refused(tmp_path):
-    file = tmp_path / "ppo.yml"
-    file.write_text("RigidTop-v0:\n  n_envs: 2\n  n_envs: 3\n")
-    with pytest.raises(ValueError, match="'n_envs' stands there twice"):
-        presets.load("ppo", "RigidTop-v0", file)
-    file.write_text("base: &b {n_envs: 2}\nRigidTop-v0:\n  <<: *b\n  n_envs: 3\n")
-    assert presets.block("ppo", "RigidTop-v0", file, None) == {"n_envs": 3}
-    (tmp_path / "x.json").write_text('{"seed": 1, "seed": 2}')
-    with pytest.raises(ValueError, match="'seed' stands there twice"):
-        read_json(tmp_path / "x.json")
 
 
 @pytest.mark.parametrize("text", [deep(), '{"a": ' * 50_000, "9" * 5000, "\ufeff{}", "[1]", ""])

@@ -10,7 +10,7 @@ from safetensors.numpy import load_file
 
 import rbgym.agents
 from rbgym.agents.judge.evaluation import evaluate
-from rbgym.agents.train.evolution import evolving, generations
+from rbgym.agents.train.evolution import evolving, search
 
 SMALL = {"generations": 4, "population": 4, "episodes": 4, "net_arch": [4]}
 
@@ -28,14 +28,14 @@ def test_a_search_leaves_a_policy_that_plays_as_the_network_did(tmp_path):
 
 def test_an_interrupted_search_ends_as_one_that_ran_through(tmp_path, monkeypatch):
     whole = evolving.evolve("RigidTop-v0", out=tmp_path / "whole", changes=SMALL)
-    advance = generations.State.advance
+    advance = search.State.advance
 
     def interrupted(state, objective):
         if len(state.history) == 2:
             raise KeyboardInterrupt
         return advance(state, objective)
 
-    monkeypatch.setattr(generations.State, "advance", interrupted)
+    monkeypatch.setattr(search.State, "advance", interrupted)
     with pytest.raises(KeyboardInterrupt):
         evolving.evolve("RigidTop-v0", out=tmp_path / "cut", changes=SMALL)
     monkeypatch.undo()

@@ -16,7 +16,7 @@ from rbgym.agents.commands import validation_report
 from rbgym.agents.commands.cli import app
 from rbgym.agents.judge import video_files
 from rbgym.agents.run_folder import replacing
-from rbgym.agents.train.evolution import generations
+from rbgym.agents.train.evolution import search
 from rbgym.validation import Claim
 
 MOTION = ["simulate", "--steps", "300"]
@@ -94,7 +94,7 @@ def test_a_search_that_finds_no_room_keeps_its_last_generation(tmp_path):
     damaged_runs.evolved(tmp_path)
     (tmp_path / "results.json").unlink()
     before = (tmp_path / "search.pkl").read_bytes()
-    state = pickle.loads(before[generations._DIGEST :])
+    state = pickle.loads(before[search._DIGEST :])
     with room_for(1000), pytest.raises(OSError, match=r"File too large: '.*search\.pkl'"):
         state.save(tmp_path / "search.pkl")
     assert (tmp_path / "search.pkl").read_bytes() == before

@@ -5,8 +5,7 @@ import numpy as np
 
 from laws import drawn, law_of
 from rbgym.agents import controllers
-from rbgym.agents.controllers.attitude import AttitudePD
-from rbgym.agents.controllers.hysteretic import Hysteretic
+from rbgym.agents.controllers import AttitudePD, Hysteretic
 from rbgym.quaternion import canonicalized, from_rotation_vector, multiply
 
 

@@ -7,8 +7,8 @@ import pytest
 from laws import BODY, J
 from rbgym import RigidBody
 from rbgym.agents import controllers
-from rbgym.agents.controllers.lqr import PrecessionLQR
-from rbgym.agents.controllers.lqr_rest import AttitudeLQR, UprightLQR, held_gain
+from rbgym.agents.controllers import AttitudeLQR, PrecessionLQR, UprightLQR
+from rbgym.agents.controllers.lqr import held_gain
 from rbgym.potentials import HeavyTop
 from rbgym.quaternion import from_rotation_vector
 

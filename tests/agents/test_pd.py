@@ -6,7 +6,7 @@ import pytest
 
 import rbgym
 from rbgym.agents import controllers
-from rbgym.agents.controllers.pd import AxisPD
+from rbgym.agents.controllers import AxisPD
 from rbgym.quaternion import from_rotation_vector, rotate_inverse
 
 MGL = 0.5

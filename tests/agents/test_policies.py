@@ -21,8 +21,8 @@ from rbgym.agents.policies import trained
 from rbgym.agents.policies.sb3_network import network_of
 from rbgym.agents.policies.trained import TrainedPolicy
 from rbgym.agents.train import presets
-from rbgym.agents.train.models import new_model, normalized
 from rbgym.agents.train.sb3.adapter import make_sb3_env
+from rbgym.agents.train.sb3.models import new_model, normalized
 
 ROUND_OFF = 2e-6  # of float32 sums in another order
 SMALL = {"n_envs": 4, "batch_size": 64}
@@ -38,7 +38,7 @@ CHANGES["recurrent_ppo"] = {
 
 def saved(folder, algo="ppo", env_id="RigidTop-v0", **changes):
     """An untrained model whose normaliser has seen something, written to the folder."""
-    hyperparameters = presets.load(algo, env_id, None, CHANGES[algo] | changes)
+    hyperparameters = presets.of_sb3(algo, env_id, None, CHANGES[algo] | changes)
     env = normalized(hyperparameters, make_sb3_env(env_id, 4, 0))
     model = new_model(algo, hyperparameters, env, 3)
     env.reset()

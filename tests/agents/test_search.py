@@ -11,7 +11,7 @@ pytest.importorskip("cma")
 
 from rbgym.agents.judge.cases import TEST_SEEDS
 from rbgym.agents.policies.network import Network
-from rbgym.agents.train.evolution import generations as searches
+from rbgym.agents.train.evolution import search as searches
 from rbgym.agents.train.evolution.rollouts import rollout_test_set
 from rbgym.agents.train.evolution.search import mean_return, search
 

@@ -18,8 +18,7 @@ from safetensors.numpy import load_file
 from stable_baselines3.common.callbacks import BaseCallback
 
 from rbgym.agents.run_folder import RunFolder, replacing
-from rbgym.agents.train import presets
-from rbgym.agents.train.training import load_policy, train
+from rbgym.agents.train import load_policy, presets, train
 
 SMALL_PPO = {"n_envs": 8, "n_timesteps": 1024, "n_steps": 16, "batch_size": 64, "n_epochs": 2}
 SMALL_OFF_POLICY = {
@@ -168,7 +167,7 @@ def test_numbers_of_yaml_and_of_its_zoo_are_read():
         "d": 12,
     }
     changes = {"normalize": "{'norm_obs': False}", "n_timesteps": 1e6}
-    found = presets.load("ppo", "RigidTop-v0", None, changes)
+    found = presets.of_sb3("ppo", "RigidTop-v0", None, changes)
     assert found["normalize"] == {"norm_obs": False}
     assert found["n_timesteps"] == 1_000_000
 
@@ -178,7 +177,7 @@ def test_a_file_of_hyperparameters_needs_its_steps_and_policy_alone(tmp_path):
 
     def found(text, **changes):
         file.write_text(f"default: {{{text}}}")
-        return presets.load("ppo", "RigidTop-v0", file, changes)
+        return presets.of_sb3("ppo", "RigidTop-v0", file, changes)
 
     whole = {"n_envs": 1, "policy": "MlpPolicy", "n_timesteps": 64}
     assert found("policy: MlpPolicy, n_timesteps: 64") == whole
@@ -188,7 +187,7 @@ def test_a_file_of_hyperparameters_needs_its_steps_and_policy_alone(tmp_path):
     with pytest.raises(ValueError, match=r"h\.yml' must have policy for RigidTop-v0"):
         found("n_timesteps: 64")
     with pytest.raises(ValueError, match="n_steps must be a positive integer, got 'twelve'"):
-        found("n_steps: twelve")
+        found("policy: MlpPolicy, n_timesteps: 64, n_steps: twelve")
 
 
 def test_the_steps_that_are_asked_for_stand_for_those_of_the_file(tmp_path):
@@ -271,7 +270,10 @@ def test_a_folder_of_damaged_checkpoints_is_refused_and_kept(tmp_path):
         ({"algo": "dqn"}, "algo must be one of"),
         ({"changes": {"n_stepz": 8}}, "hyperparameters must be among .* did you mean 'n_steps'"),
         ({"changes": {"noise_std": 0.1}}, "hyperparameters must be among"),
-        ({"changes": {"policy_kwargs": "dict(net_arc=[8])"}}, "policy_kwargs must be among"),
+        (
+            {"changes": {"policy_kwargs": "dict(net_arc=[8])"}},
+            "ppo are refused: .*net_arc",
+        ),
         ({"changes": {"policy_kwargs": "print(1)"}}, "policy_kwargs must be a mapping"),
         ({"changes": {"learning_rate": "exp_1"}}, "learning_rate must be a positive number or lin"),
         ({"changes": {"learning_rate": "fast"}}, "learning_rate must be a positive number"),

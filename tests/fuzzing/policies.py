@@ -12,23 +12,26 @@ from fuzzing.core import BODY, target
 from fuzzing.environments import created
 from rbgym import agents
 from rbgym.agents import controllers
-from rbgym.agents.controllers.attitude import AttitudePD
-from rbgym.agents.controllers.b_dot import BDot
-from rbgym.agents.controllers.bang_bang import BangBang
-from rbgym.agents.controllers.eigenaxis import eigenaxis_time
-from rbgym.agents.controllers.geometric import GeometricTracking
-from rbgym.agents.controllers.hysteretic import Hysteretic
-from rbgym.agents.controllers.idle import Idle
-from rbgym.agents.controllers.lqr import PrecessionLQR
-from rbgym.agents.controllers.lqr_rest import AttitudeLQR, UprightLQR
-from rbgym.agents.controllers.pd import AxisPD, RateDamping
-from rbgym.agents.controllers.pose import PosePD
-from rbgym.agents.controllers.quaternion_feedback import QuaternionFeedback
-from rbgym.agents.controllers.skater import SpinByScale
-from rbgym.agents.controllers.swing_up import SwingUp
+from rbgym.agents.controllers import (
+    AttitudeLQR,
+    AttitudePD,
+    AxisPD,
+    BangBang,
+    BDot,
+    GeometricTracking,
+    Hysteretic,
+    Idle,
+    PosePD,
+    PrecessionLQR,
+    QuaternionFeedback,
+    RateDamping,
+    SpinByScale,
+    SwingUp,
+    UprightLQR,
+    eigenaxis_time,
+)
 from rbgym.agents.judge import card, evaluation
-from rbgym.agents.policies import shelf
-from rbgym.agents.policies.network import Network
+from rbgym.agents.policies import Network, shelf
 from rbgym.agents.train import engines
 from rbgym.agents.train.evolution import rollouts
 from rbgym.agents.train.evolution.search import search
@@ -77,7 +80,7 @@ def _laws() -> list[Target]:
     for cls, columns, values in given:
         numeric = set(values) - {"body", "potential", "scaling", "goal", "catch"}
         found.append(target(
-            f"{cls.__module__}.{cls.__name__}", partial(_obeyed, cls, columns), **values,
+            f"rbgym.agents.controllers.{cls.__name__}", partial(_obeyed, cls, columns), **values,
             _numeric=tuple(numeric), _optional=("slew_rate", "layer"), _also=_ALSO,
             _plain=True, _spoken={"width": ("observation",)},
         ))  # fmt: skip
@@ -91,7 +94,7 @@ def _made() -> list[Target]:
                frequency=0.4, damping=1.0, _numeric=("frequency", "damping"),
                _spoken={"name": ("controller",)}),
         target("rbgym.agents.controllers.for_env", controllers.for_env, env=slew),
-        target("rbgym.agents.controllers.base.Controller.predict", Idle(3).predict,
+        target("rbgym.agents.controllers.Controller.predict", Idle(3).predict,
                observation=np.full((2, 7), 0.5), state=None, episode_start=None,
                deterministic=True, _numeric=("observation",), _attacked=("observation",)),
     ]  # fmt: skip
@@ -121,20 +124,20 @@ def _networks() -> list[Target]:
     seen = np.full((2, 7), 0.5)
     vector = NETWORK.parameters()
     return [
-        target("rbgym.agents.network.Network", _acting, layers=layers, activation="tanh",
+        target("rbgym.agents.policies.Network", _acting, layers=layers, activation="tanh",
                output="clip", normalizer=None),
-        target("rbgym.agents.network.Network.random", Network.random, sizes=(7, 4, 3), seed=0,
+        target("rbgym.agents.policies.Network.random", Network.random, sizes=(7, 4, 3), seed=0,
                activation="tanh", output="clip", _numeric=("sizes", "seed"),
                _fine=lambda _: None),
-        target("rbgym.agents.network.Network.with_parameters", NETWORK.with_parameters,
+        target("rbgym.agents.policies.Network.with_parameters", NETWORK.with_parameters,
                vector=vector, _numeric=("vector",), _spoken={"vector": ("layers",)},
                _fine=lambda _: None),
-        target("rbgym.agents.network.Network.predict", NETWORK.predict, observation=seen,
+        target("rbgym.agents.policies.Network.predict", NETWORK.predict, observation=seen,
                _numeric=("observation",), _fine=_actions),
-        target("rbgym.agents.network.Network.from_arrays", Network.from_arrays, arrays=arrays,
+        target("rbgym.agents.policies.Network.from_arrays", Network.from_arrays, arrays=arrays,
                config=config, _spoken={"arrays": ("layers",), "config": ("activation", "output")},
                _fine=lambda _: None),
-        target("rbgym.agents.network.Network.from_model", Network.from_model, model=None,
+        target("rbgym.agents.policies.Network.from_model", Network.from_model, model=None,
                normalizer=None, _attacked=("model",)),
     ]  # fmt: skip
 
@@ -156,29 +159,29 @@ def _works() -> list[Target]:
     return [
         target("rbgym.agents.rollout", agents.rollout, networks=NETWORK, env_id=SLEW, **small,
                _attacked=("networks",), _fine=lambda _: None),
-        target("rbgym.agents.rollouts.rollout", agents.rollout, networks=NETWORK, env_id=SLEW,
+        target("rbgym.agents.train.rollout", agents.rollout, networks=NETWORK, env_id=SLEW,
                seed=0, seeds=[1, 2], **small, _also=_ALSO, _spoken={**env_id, "seed": ("seeds",)},
                _fine=lambda _: None),
-        target("rbgym.agents.rollouts.rollout_test_set", rollouts.rollout_test_set,
+        target("rbgym.agents.train.rollout_test_set", rollouts.rollout_test_set,
                networks=NETWORK, env_id=SLEW, **small, _also=_ALSO, _spoken=env_id,
                _fine=lambda _: None),
         target("rbgym.agents.load", agents.load, name=SLEW, unpickle="ppo",
                _fine=lambda _: None),
-        target("rbgym.agents.shelf.load", shelf.load, name="x.zip", unpickle="ppo",
+        target("rbgym.agents.policies.shelf.load", shelf.load, name="x.zip", unpickle="ppo",
                _attacked=("name",)),
-        target("rbgym.agents.evaluation.evaluate", evaluation.evaluate, policy="idle",
+        target("rbgym.agents.judge.evaluation.evaluate", evaluation.evaluate, policy="idle",
                env_id=SLEW, episodes=1, max_episode_steps=2, _also=_ALSO,
                _spoken={**env_id, "policy": ("controller",)}, _fine=lambda _: None),
-        target("rbgym.agents.card.make_card", card.make_card, env_id=SLEW, targets=["idle"],
+        target("rbgym.agents.judge.card.make_card", card.make_card, env_id=SLEW, targets=["idle"],
                **small, _also=_ALSO, _spoken={**env_id, "targets": ("target",)},
                _attacked=("env_id", "targets", "episodes"),
                _fine=lambda _: None),
-        target("rbgym.agents.search.search", search, env_id=SLEW, network=NETWORK, generations=1,
+        target("rbgym.agents.train.search", search, env_id=SLEW, network=NETWORK, generations=1,
                population=4, episodes=1, sigma=0.5, seed=0, stop_at_success=None,
                env_kwargs={"max_episode_steps": 2}, _also=_ALSO, _spoken=env_id,
                _numeric=("sigma", "generations", "population", "episodes", "seed"),
                _fine=lambda _: None),
-        target("rbgym.agents.engines.train", engines.train, env_id="No-v0", algo="ppo",
+        target("rbgym.agents.train.train", engines.train, env_id="No-v0", algo="ppo",
                engine="sb3", out="/nowhere", seed=0, timesteps=8, _also=_ALSO,
                _attacked=("engine", "algo"), _spoken={"algo": ("env_id",)}),
     ]  # fmt: skip
@@ -187,9 +190,9 @@ def _works() -> list[Target]:
 def _adapted() -> list[Target]:
     more: dict[str, Any] = {"_also": _ALSO, "_fine": lambda _: None}
     return [
-        target("rbgym.agents.sb3.make_sb3_env", make_sb3_env, env_id=SLEW, num_envs=2, seed=0,
-               vectorization_mode=None, info_keywords=(), _numeric=("num_envs",), **more),
-        target("rbgym.agents.sb3.VectorEnvAdapter", VectorEnvAdapter,
+        target("rbgym.agents.train.make_sb3_env", make_sb3_env, env_id=SLEW, num_envs=2, seed=0,
+               info_keywords=(), _numeric=("num_envs",), **more),
+        target("rbgym.agents.train.VectorEnvAdapter", VectorEnvAdapter,
                vector_env=created(SLEW, True, num_envs=2, autoreset_mode="SameStep"),
                info_keywords=(), **more),
     ]  # fmt: skip

@@ -15,14 +15,14 @@ NOT_ATTACKED = {
     **dict.fromkeys(
         [f"rbgym.{name}" for name in (
             "ScalableState", "ScalableTrajectory", "Trajectory",
-            "agents.card.Card", "agents.evaluation.Evaluation", "agents.rollouts.Rollout",
-            "agents.search.Search", "agents.policies.TrainedPolicy", "integrators.Integrator",
+            "agents.judge.card.Card", "agents.judge.evaluation.Evaluation", "agents.train.Rollout",
+            "agents.train.Search", "agents.policies.TrainedPolicy", "integrators.Integrator",
             "testing.Drift", "testing.Fidelity", "testing.Order", "testing.Verdict",
             "validation.Claim", "validation.Claims", "validation.declared", "validation.table",
         )], _RECORD),
     **dict.fromkeys(
         [f"rbgym.agents.{name}" for name in (
-            "distributed.spread", "training.train", "tuning.tune",
+            "train.spread", "train.sb3.training.train", "train.tune",
         )], _LONG),
     **dict.fromkeys(
         [f"rbgym.{name}" for name in (
@@ -32,7 +32,7 @@ NOT_ATTACKED = {
             "envs.parts.rewards.Weighted", "envs.parts.starts.Adrift", "envs.parts.starts.Spun",
             "envs.parts.starts.Tilted", "envs.parts.starts.Turned", "integrators.Lagrange",
         )], _TASK),
-    "rbgym.agents.controllers.law.Law": _BASE,
+    "rbgym.agents.controllers.Law": _BASE,
     "rbgym.agents.controllers.Policy": "a protocol",
     "rbgym.envs.base.AttitudeEnv": "attacked as each of the environments, fuzzing.environments",
     "rbgym.envs.base.AttitudeVectorEnv": "attacked as each of the environments",

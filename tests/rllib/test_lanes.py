@@ -12,8 +12,7 @@ from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
 
 from rbgym.agents.judge.cases import TEST_SEEDS
 from rbgym.agents.policies import trained
-from rbgym.agents.train import presets
-from rbgym.agents.train.rllib import policy, settings
+from rbgym.agents.train.rllib import settings
 from rbgym.agents.train.rllib.lanes import check_env, lane_seeds
 from rbgym.envs.tasks.rigid_top import RigidTopVectorEnv
 
@@ -22,9 +21,7 @@ LANES, HORIZON = 3, 6
 
 @pytest.fixture(scope="module")
 def runner(nodes):
-    hyperparameters = presets.block("rllib_ppo", "RigidTop-v0", None, None) | {
-        "num_envs_per_env_runner": LANES
-    }
+    hyperparameters = settings.hyperparameters("RigidTop-v0") | {"num_envs_per_env_runner": LANES}
     run = {
         "env_id": "RigidTop-v0",
         "env_kwargs": {"max_episode_steps": HORIZON},
@@ -93,7 +90,7 @@ def test_the_policy_in_numpy_acts_as_the_module_that_was_trained(runner, tmp_pat
         runner.module.pi.net.mlp[-1].weight *= 10
     env = runner.env
     spaces = env.single_observation_space, env.single_action_space
-    trained.write(tmp_path, policy.network(runner.module, "tanh"), spaces, {"algo": "ppo"})
+    trained.write(tmp_path, settings.network_of(runner.module, "tanh"), spaces, {"algo": "ppo"})
     observations = np.random.default_rng(0).normal(size=(64, 7)).astype(np.float32)
     with torch.no_grad():
         out = runner.module.forward_inference({Columns.OBS: torch.from_numpy(observations)})
@@ -106,7 +103,7 @@ def test_the_policy_in_numpy_acts_as_the_module_that_was_trained(runner, tmp_pat
 
 def test_an_unknown_hyperparameter_is_refused_with_a_near_name():
     with pytest.raises(ValueError, match=r"got 'lamda'; did you mean 'lambda_'\?"):
-        settings.check_hyperparameters(["lr", "lamda"])
+        settings.hyperparameters("RigidTop-v0", None, {"lr": 1e-3, "lamda": 0.9})
 
 
 def test_an_env_that_observes_goals_is_refused():

@@ -19,13 +19,20 @@ from numpy.typing import NDArray
 from rbgym import threads
 from rbgym.agents.judge.cases import by_name, starts_of, task_of
 from rbgym.agents.policies.forward import Stack
-from rbgym.agents.policies.network import Network
-from rbgym.agents.train.evolution.rollout_range import BLOCKS, Course, run
+from rbgym.agents.policies.network import Network, joined
 from rbgym.arguments import count
 from rbgym.engine.rows import LANES
+from rbgym.envs.kernels import Outputs
 from rbgym.envs.reset import checked_seed
+from rbgym.envs.rows import ERROR, RATE_ERROR, STREAK
 
 Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+# Blocks of a range: their state, some 4 kB each, is to stay in a core's cache between steps.
+BLOCKS = 64
+# A range closes up when so much of it is left: copying blocks costs less than stepping them.
+_CLOSE_UP = 0.75
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +74,7 @@ def rollout(
     of threads (`rbgym.set_num_threads`). Raises ValueError for bad arguments, a network that does
     not fit the env, and one whose action is not finite.
     """
-    task_of(env_id)  # refuses what is none
+    task_of(env_id)  # raises where it is no task
     env_kwargs, several = by_name("env_kwargs", env_kwargs), _several(networks)
     if seeds is None:
         seeds = range(checked_seed(seed), int(seed) + count("episodes", episodes))
@@ -87,8 +94,8 @@ def rollout(
         _refuse_what_does_not_fit(env, several[0])
         env.reset(seed=padded * len(several))
         real = np.tile(np.arange(group) < len(starts), len(several))
-        course = Course(env, stack, np.arange(len(real)) // group, real)
-        threads.over_ranges(len(real) // LANES, partial(run, course), BLOCKS)
+        course = _Course(env, stack, np.arange(len(real)) // group, real)
+        threads.over_ranges(len(real) // LANES, partial(_run, course), BLOCKS)
     finally:
         env.close()
     shown = {name: value.reshape(len(several), group)[:, : len(starts)].copy()
@@ -104,7 +111,7 @@ def rollout_test_set(
     env_kwargs: Mapping[str, Any] | None = None,
 ) -> Rollout:
     """The same from the first `episodes` states of the task's fixed test set, in its order: the
-    episodes of `rbgym.agents.evaluation.evaluate`. `initial` plays no part."""
+    episodes of `rbgym.agents.judge.evaluation.evaluate`. `initial` plays no part."""
     parts, order = [], []
     env_kwargs = by_name("env_kwargs", env_kwargs)
     for case in starts_of(env_id, episodes):
@@ -137,3 +144,117 @@ def _refuse_what_does_not_fit(env: Any, network: Network) -> None:
         raise ValueError(
             f"networks must have {width} inputs and {channels} outputs, got {network.sizes}"
         )
+
+
+class _Course:
+    """An environment that has been reset, its networks, and what comes out of each lane.
+
+    owner: network of each lane. real: lanes that count, (lanes,).
+    """
+
+    def __init__(self, env: Any, stack: Stack, owner: NDArray[np.int64], real: Flags) -> None:
+        self.env, self.episodes, self.stack = env, env.episodes, stack
+        self.owner, self.real = owner[::LANES].astype(np.int64), real
+        lanes = len(real)
+        self.split, self.start = env.task.split, self.episodes.observations()
+        self.returns, self.lengths = np.zeros(lanes), np.zeros(lanes, np.int64)
+        self.success = np.zeros(lanes, np.bool_)
+        self.errors = np.zeros((lanes, 2))
+
+    def results(self) -> dict[str, NDArray[Any]]:
+        """Entries of a Rollout, each (lanes,)."""
+        chord, rate = np.sqrt(self.errors).T
+        return {
+            "returns": self.returns,
+            "lengths": self.lengths,
+            "success": self.success,
+            "attitude_error": 2.0 * np.arcsin(np.minimum(0.5 * chord, 1.0)),
+            "rate_error": rate,
+        }
+
+
+class _Range:
+    """Blocks of a course that still have an episode to end, and where their lanes belong."""
+
+    def __init__(self, course: _Course, first: int, last: int) -> None:
+        batch = course.episodes.batch
+        self.course, self.view = course, batch.block_view()[first:last]
+        self.lanes = np.arange(first * LANES, last * LANES)
+        self.owner, self.running = course.owner[first:last], course.real[self.lanes]
+        self.returns = np.zeros(len(self.lanes))
+        self._allocate()
+        self.observations[...] = course.start[self.lanes]
+
+    def _allocate(self) -> None:
+        n, setup = len(self.lanes), self.course.episodes.setup
+        self.buffer = self.view.reshape(-1)
+        self.observations = np.empty((n, setup.width), np.float32)
+        self.actions = np.empty((n, self.course.episodes.batch.channels))
+        self.rewards = np.empty(n)
+        self.over, self.late = np.empty(n, np.bool_), np.empty(n, np.bool_)
+        # What `info` would need is asked of the kernel in its smallest form, and left there.
+        unused = np.empty((len(self.view), 0))  # of what `info` would need
+        self.outputs = Outputs(self.observations, self.rewards, self.over, self.late, unused)
+
+    def step(self) -> float:
+        """One control period of all lanes; returns how many are at an end."""
+        course, seen = self.course, self.observations
+        if course.split:
+            seen = joined(course.split(seen))
+        course.stack.act(self.owner, seen, self.actions)
+        bad = course.episodes.advance(self.buffer, self.actions)
+        if bad >= 0:
+            raise ValueError(
+                f"networks must give finite actions, got {self.actions[bad].tolist()} from that "
+                f"at {self.owner[bad // LANES]}"
+            )
+        ended, _ = course.episodes.judge(self.buffer, self.outputs)
+        if course.split:
+            goals = course.split(self.observations)
+            self.rewards = course.env.compute_reward(
+                goals["achieved_goal"], goals["desired_goal"], {}
+            )
+        np.add(self.returns, self.rewards, out=self.returns, where=self.running)
+        return float(ended)
+
+    def book(self, steps: int) -> None:
+        """Note the outcome of lanes whose first episode has just ended."""
+        done = self.running & (self.over | self.late)
+        if not done.any():
+            return
+        course, where = self.course, self.lanes[done]
+        course.lengths[where], course.returns[where] = steps, self.returns[done]
+        streak = self._row(STREAK)[done]
+        course.success[where] = streak >= course.episodes.setup.settled_steps
+        for n, row in enumerate((ERROR, RATE_ERROR)):
+            course.errors[where, n] = self._row(row)[done]
+        self.running &= ~done
+        self._close_up()
+
+    def _row(self, row: int) -> Array:
+        first = self.course.episodes.rows.first_row()
+        values: Array = self.view[:, first + row].reshape(-1)
+        return values
+
+    def _close_up(self) -> None:
+        """Move the blocks that still have a running lane together, if they are few enough."""
+        alive: Flags = np.logical_or.reduce(self.running.reshape(-1, LANES), axis=1)
+        if alive.sum() > _CLOSE_UP * len(alive):
+            return
+        lanes, seen = np.repeat(alive, LANES), self.observations
+        moved = self.view[alive]
+        self.view = self.view[: len(moved)]
+        self.view[...] = moved
+        self.owner, self.lanes = self.owner[alive], self.lanes[lanes]
+        self.running, self.returns = self.running[lanes], self.returns[lanes]
+        self._allocate()
+        self.observations[...] = seen[lanes]
+
+
+def _run(course: _Course, first: int, last: int) -> None:
+    """Run the blocks from `first` to before `last`; what comes out is in the course."""
+    part, steps = _Range(course, first, last), 0
+    while len(part.lanes) and part.running.any():
+        ended, steps = part.step(), steps + 1
+        if ended > 0:
+            part.book(steps)

@@ -4,25 +4,32 @@ Source: Hansen & Ostermeier (2001), Completely derandomized self-adaptation in e
 Evolutionary Computation 9(2); the implementation is Hansen's own, `pip install 'rbgym[evolve]'`.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import hashlib
+import pickle
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rbgym.agents.judge.cases import by_name, task_of
 from rbgym.agents.policies.network import Network
-from rbgym.agents.train.evolution.generations import (
-    LARGEST_SEED,
-    Array,
-    Generation,
-    Objective,
-    State,
-    saved,
-)
-from rbgym.agents.train.evolution.rollouts import Rollout
-from rbgym.arguments import count, number, positive
+from rbgym.agents.run_folder import replacing
+from rbgym.agents.train.evolution.rollouts import Rollout, rollout
+from rbgym.arguments import number, positive
+
+Array = NDArray[np.float64]
+Objective = Callable[[Rollout], Array]
+
+# Beyond the test set, as all seeds from here on: the starts on which the centre is judged, then
+# those of training, new ones in every generation.
+JUDGED = range(2**32, 2**32 + 64)
+_TRAINED = 2**33
+LARGEST_SEED = 2**30
+_DIGEST = hashlib.sha256().digest_size  # bytes before the pickle, which tell a damaged file
 
 
 def mean_return(tried: Rollout) -> Array:
@@ -38,6 +45,26 @@ def return_with_success(tried: Rollout) -> Array:
 
 
 @dataclass(frozen=True)
+class Generation:
+    """One generation of a search.
+
+    best, mean: objective of the candidates, on this generation's starts. centre, success: objective
+    and success rate of the distribution's centre, on 64 starts that stay the same. sigma: overall
+    step size. episodes, steps, seconds: so far, the judging included.
+    """
+
+    number: int
+    best: float
+    mean: float
+    centre: float
+    success: float
+    sigma: float
+    episodes: int
+    steps: int
+    seconds: float
+
+
+@dataclass(frozen=True)
 class Search:
     """The best centre of all generations, and how it came about. reason: what ended the search."""
 
@@ -49,6 +76,88 @@ class Search:
     def best(self) -> Generation:
         """The generation that the network is the centre of."""
         return _best(self.history)
+
+
+class _Normal:
+    """Where CMA-ES takes its random numbers from, instead of NumPy's global generator."""
+
+    def __init__(self, seed: int) -> None:
+        self.generator = np.random.default_rng(seed)
+
+    def __call__(self, *shape: int) -> Array:
+        return self.generator.standard_normal(shape)
+
+
+@dataclass
+class State:
+    """Everything that the next generation depends on.
+
+    identity: what makes two searches the same. best: the centre that was the best so far, or the
+    network that the search began with.
+    """
+
+    identity: dict[str, Any]
+    strategy: Any
+    best: Network
+    history: list[Generation] = field(default_factory=list)
+
+    @classmethod
+    def at_start(cls, identity: dict[str, Any], network: Network) -> "State":
+        """Before the first generation."""
+        import cma
+
+        options = {
+            "popsize": identity["population"],
+            "randn": _Normal(identity["seed"]),
+            "seed": np.nan,  # leave the global generator alone
+            "verbose": -9,
+            "verb_log": 0,
+            "maxiter": np.inf,
+        }
+        first = network.parameters().astype(np.float64)
+        strategy = cma.CMAEvolutionStrategy(first, identity["sigma"], options)
+        return cls(identity, strategy, network)
+
+    def advance(self, objective: Objective) -> Generation:
+        """Try a population, learn from it, and judge the new centre."""
+        began, strategy = time.perf_counter(), self.strategy
+        candidates = strategy.ask()
+        tried = self._tried([self.best.with_parameters(vector) for vector in candidates])
+        values = objective(tried)
+        strategy.tell(candidates, (-values).tolist())
+        centre = self.best.with_parameters(strategy.mean)
+        judged = self._tried(centre, JUDGED)
+        last = self.history[-1] if self.history else None
+        generation = Generation(
+            number=len(self.history),
+            best=float(values.max()),
+            mean=float(values.mean()),
+            centre=float(objective(judged)[0]),
+            success=float(judged.success.mean()),
+            sigma=float(strategy.sigma),
+            episodes=(last.episodes if last else 0) + tried.returns.size + judged.returns.size,
+            steps=(last.steps if last else 0) + tried.steps + judged.steps,
+            seconds=(last.seconds if last else 0.0) + time.perf_counter() - began,
+        )
+        if all(generation.centre > earlier.centre for earlier in self.history):
+            self.best = centre
+        self.history.append(generation)
+        return generation
+
+    def _tried(self, networks: Network | list[Network], seeds: range | None = None) -> Rollout:
+        """Episodes from these starts, or from those of this generation."""
+        identity = self.identity
+        if seeds is None:
+            episodes = identity["episodes"]
+            first = _TRAINED * (1 + identity["seed"]) + len(self.history) * episodes
+            seeds = range(first, first + episodes)
+        return rollout(networks, identity["env_id"], seeds=seeds, env_kwargs=identity["env_kwargs"])
+
+    def save(self, file: Path) -> None:
+        """Write the file, whole or not at all."""
+        with replacing(file) as temporary:
+            content = pickle.dumps(self)
+            temporary.write_bytes(hashlib.sha256(content).digest() + content)
 
 
 def search(
@@ -75,7 +184,7 @@ def search(
     same arguments (or more generations), the search goes on from it as if it had never stopped. It
     holds pickles: load your own only.
 
-    The result depends on the arguments alone, wall times apart. No start is one of the test set.
+    The result depends on the arguments only, wall times apart. No start is one of the test set.
     Raises ValueError for bad arguments, and where the file holds another search.
     """
     check_settings(generations, population, episodes, sigma, seed)
@@ -83,7 +192,7 @@ def search(
         raise ValueError(f"network must be a Network, got {network!r}")
     if not callable(objective):
         raise ValueError(f"objective must be callable, got {objective!r}")
-    task_of(env_id)  # refuses what is none
+    task_of(env_id)  # raises where it is no task
     arrays, config = network.to_arrays()
     identity = {
         "env_id": env_id,
@@ -96,7 +205,7 @@ def search(
         "objective": objective.__qualname__,
     }
     file = None if path is None else Path(path)
-    state = saved(file, identity) if file else None
+    state = _saved(file, identity) if file else None
     state = state or State.at_start(identity, network)
     while not (reason := _reason(state, generations, stop_at_success)):
         progress(state.advance(objective))
@@ -105,7 +214,7 @@ def search(
     return Search(state.best, tuple(state.history), reason)
 
 
-def _best(history: "list[Generation] | tuple[Generation, ...]") -> Generation:
+def _best(history: Sequence[Generation]) -> Generation:
     return max(history, key=lambda generation: generation.centre)
 
 
@@ -132,8 +241,30 @@ def check_settings(
     ):
         if not isinstance(value, int) or isinstance(value, bool) or value < least:
             raise ValueError(f"{name} must be an integer from {least} on, got {value!r}")
-    count("population", population)
     if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < LARGEST_SEED:
         raise ValueError(f"seed must be from 0 to {LARGEST_SEED - 1}, got {seed!r}")
     if not 0 < number(sigma) < np.inf:
         raise ValueError(f"sigma must be positive, got {sigma!r}")
+
+
+def _saved(file: Path, identity: dict[str, Any]) -> State | None:
+    """The search that a file holds; None without a file, ValueError where it is another search."""
+    if not file.exists():
+        return None
+    written = file.read_bytes()
+    digest, content = written[:_DIGEST], written[_DIGEST:]
+    if hashlib.sha256(content).digest() != digest:
+        raise ValueError(f"{str(file)!r} holds no search, or a damaged one")
+    try:
+        state = pickle.loads(content)
+        there: dict[str, Any] = state.identity
+    except (pickle.UnpicklingError, AttributeError, ImportError) as error:  # of another version
+        raise ValueError(f"{str(file)!r} holds no search: {error}") from None
+    differing = [name for name in identity if there.get(name) != identity[name]]
+    if differing:
+        raise ValueError(
+            f"{str(file)!r} holds another search, with other {', '.join(differing)}: "
+            "choose another file, or remove it"
+        )
+    assert isinstance(state, State)
+    return state

@@ -7,14 +7,25 @@ it. It holds pickles: load your own only.
 import json
 import tempfile
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rbgym.agents.run_folder import replacing
-from rbgym.agents.train.rllib.progress import Progress
 
 _PROGRESS = "progress.json"
+
+
+class Progress(NamedTuple):
+    """Env steps and seconds of training so far, and means over the last episodes.
+
+    runners: env runners that are at work.
+    """
+
+    timesteps: int = 0
+    wall_time: float = 0.0
+    last_mean_return: float | None = None
+    last_mean_length: float | None = None
+    runners: int = 0
 
 
 def save(path: Path, algorithm: Any, at: Progress) -> None:
@@ -24,7 +35,7 @@ def save(path: Path, algorithm: Any, at: Progress) -> None:
         algorithm.save_to_path(folder / "algorithm")
         (folder / _PROGRESS).write_text(json.dumps(at._asdict()), encoding="utf-8")
         with replacing(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
-            for file in _files(folder):
+            for file in sorted(f for f in folder.rglob("*") if f.is_file()):
                 archive.write(file, file.relative_to(folder))
 
 
@@ -43,7 +54,3 @@ def restore(path: Path, algorithm: Any) -> None:
         with zipfile.ZipFile(path) as archive:
             archive.extractall(name)
         algorithm.restore_from_path(Path(name) / "algorithm")
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    return (file for file in sorted(folder.rglob("*")) if file.is_file())

@@ -23,9 +23,9 @@ def spread(
     """function(case) for each case, in the order of the cases, each as soon as it is there.
 
     Cases run as Ray tasks, one on each CPU of the cluster. One whose machine dies is run again
-    elsewhere, up to `retries` times; as the function depends on its case alone, the results are
+    elsewhere, up to `retries` times; as the function depends on its case only, the results are
     those of a single machine, bit for bit between processors of one kind. Few cases are under way
-    at a time; once one has raised, or the caller wants no more, no other is begun.
+    at a time; once one has raised, or the caller wants no more, no other is started.
 
     function: importable on every machine, like the cases and results it can be pickled. address:
     see `connected`. Raises what the function raises, ConnectionError if there is no such cluster or
@@ -35,14 +35,14 @@ def spread(
     if not isinstance(retries, int) or retries < 0:
         raise ValueError(f"retries must be an integer from 0 on, got {retries!r}")
     with connected(address) as ray:
-        # Ray takes functions alone, and this way every callable is one.
+        # Ray takes no other callables than functions.
         task = ray.remote(num_cpus=1, max_retries=retries)(lambda case: function(case))
         to_do, in_order, running, done = iter(cases), deque[Any](), list[Any](), set[Any]()
         while True:
             room = _UNDER_WAY * int(ray.cluster_resources().get("CPU", 1)) - len(running)
-            begun = [task.remote(case) for case in islice(to_do, max(room, 0))]
-            in_order += begun
-            running += begun
+            started = [task.remote(case) for case in islice(to_do, max(room, 0))]
+            in_order += started
+            running += started
             if not in_order:
                 return
             # Nothing is cancelled: Ray ends this process when a task is done while it cancels it.
@@ -64,7 +64,7 @@ def _result(ray: Any, reference: Any) -> Any:
 
 @contextmanager
 def connected(address: str | None = None) -> Iterator[Any]:
-    """The module `ray`, connected for the time of the block; a connection that is there is kept.
+    """The module `ray`, connected for the time of the block; an existing connection is used.
 
     address: "host:port" of a running cluster or "auto" to find it, as Ray takes them; None or
     "local" starts Ray for this process, listening to this machine only. Raises
@@ -76,15 +76,15 @@ def connected(address: str | None = None) -> Iterator[Any]:
     if ray.is_initialized():
         yield ray
         return
-    alone = address in (None, "local")
+    local = address in (None, "local")
     try:
-        if alone:
+        if local:
             _start(ray)
         else:
             _knock(str(address))
             ray.init(address=address, logging_level="ERROR", log_to_driver=False)
     except (OSError, RuntimeError, ValueError) as error:
-        where = "on this machine" if alone else f"at {address!r}"
+        where = "on this machine" if local else f"at {address!r}"
         raise ConnectionError(f"no Ray {where}: {error}") from None
     try:
         yield ray

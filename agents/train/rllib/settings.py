@@ -1,15 +1,17 @@
-"""RLlib's configuration of a run, from hyperparameters in YAML."""
+"""RLlib's configuration of a run, from hyperparameters in YAML, and the network that it trains."""
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rbgym.agents.policies.forward import ACTIVATIONS
+from rbgym.agents.policies.network import Network
+from rbgym.agents.train import presets
 from rbgym.agents.train.rllib.lanes import make_lanes
-from rbgym.envs.arguments import hint
 
 # Seconds in which a lost env runner may answer that it is back; asked once in an iteration.
 _PROBE = 0.5
@@ -42,8 +44,10 @@ def check_versions() -> None:
             )
 
 
-def check_hyperparameters(names: Iterable[str]) -> None:
-    """Raise ValueError for a name that RLlib's PPO would not know."""
+def hyperparameters(
+    env_id: str, file: str | Path | None = None, changes: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Those of RLlib's PPO for an env, see `presets.read`. ValueError for bad ones."""
     from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
     from ray.rllib.algorithms.ppo import PPOConfig
 
@@ -51,23 +55,15 @@ def check_hyperparameters(names: Iterable[str]) -> None:
     for method in (AlgorithmConfig.training, PPOConfig.training):
         parameters = inspect.signature(method).parameters.values()
         known |= {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
-    for name in names:
-        if name not in known:
-            raise ValueError(
-                f"hyperparameters must be among {sorted(known)}, got {name!r}{hint(name, known)}"
-            )
-
-
-def check_network(given: dict[str, Any]) -> None:
-    """Raise ValueError where something is missing, or the policy could not be kept."""
-    needed = {*_OURS, "fcnet_hiddens", "fcnet_activation"}
-    if missing := sorted(needed - given.keys()):
-        raise ValueError(f"hyperparameters must have {sorted(needed)}, got none of {missing}")
-    if given["fcnet_activation"] not in ACTIVATIONS:
+    found = presets.read(
+        "rllib_ppo", env_id, file, changes, known=known, needed=sorted(_OURS | _MODEL)
+    )
+    if found["fcnet_activation"] not in ACTIVATIONS:
         raise ValueError(
             f"fcnet_activation must be one of {list(ACTIVATIONS)}, "
-            f"got {given['fcnet_activation']!r}"
+            f"got {found['fcnet_activation']!r}"
         )
+    return found
 
 
 def algorithm_config(run: dict[str, Any], runners: int, start: int) -> Any:
@@ -116,3 +112,19 @@ def algorithm_config(run: dict[str, Any], runners: int, start: int) -> Any:
 def _mixed(*numbers: int) -> int:
     """One seed, from 0 to 2**31 - 1, of several numbers."""
     return int(np.random.SeedSequence(numbers).generate_state(1)[0] >> 1)
+
+
+def network_of(module: Any, activation: str) -> Network:
+    """The mean of the actions of an RLModule of RLlib's PPO, clipped as the env is given them."""
+    weights = {name: np.asarray(value) for name, value in module.get_state().items()}
+    # The one encoder of a module for inference, or the actor's beside the critic's.
+    for_inference = "encoder.encoder.net.mlp.0.weight" in weights
+    encoder = "encoder.encoder." if for_inference else "encoder.actor_encoder."
+    names = [
+        name.removesuffix(".weight")
+        for part in (encoder, "pi.")
+        for name in weights
+        if name.startswith(part) and name.endswith(".weight")
+    ]
+    layers = tuple((weights[f"{n}.weight"], weights[f"{n}.bias"]) for n in names)
+    return Network(layers, activation, "clip")

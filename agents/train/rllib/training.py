@@ -8,14 +8,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from rbgym.agents.policies import trained
-from rbgym.agents.run_folder import RunFolder, Training, write_json
-from rbgym.agents.train import presets
-from rbgym.agents.train.rllib import checkpoints, policy, settings
+from rbgym.agents.run_folder import RunFolder, Training
+from rbgym.agents.train import run
+from rbgym.agents.train.progress import Bar
+from rbgym.agents.train.rllib import checkpoints, settings
+from rbgym.agents.train.rllib.checkpoints import Progress
 from rbgym.agents.train.rllib.distributed import connected
 from rbgym.agents.train.rllib.lanes import check_env
-from rbgym.agents.train.rllib.progress import Bar, Log, Progress
-from rbgym.agents.train.run_config import TOLD, described
 from rbgym.arguments import count
 
 _PATIENCE = 600.0  # seconds without a step from any env runner after which training gives up
@@ -51,12 +50,12 @@ def train(
 
     timesteps: env steps of all lanes together, rounded up to whole batches; None for the
     preset's. runners: at most the CPUs of the cluster. address: of a Ray cluster, see
-    `rbgym.agents.distributed.connected`. The other arguments: see `rbgym.agents.training.train`.
+    `distributed.connected`. The other arguments: see `rbgym.agents.train.sb3.training.train`.
     Raises ValueError for bad arguments, and if `out` holds another run; ConnectionError if no
     cluster answers, or none of its env runners for ten minutes.
     """
     settings.check_versions()
-    config = _config(env_id, algo, seed, timesteps, env_kwargs or {}, hyperparameters, changes)
+    config = _config(env_id, algo, seed, timesteps, env_kwargs, hyperparameters, changes)
     spaces = check_env(env_id, config["env_kwargs"])
     runners = count("runners", runners)
     folder = RunFolder(Path(out))
@@ -64,32 +63,29 @@ def train(
         folder.require(config)
         if folder.results.exists():
             return Training(folder, folder.read_results(), None)
-    there = resume and folder.checkpoint.exists()
-    start = checkpoints.progress(folder.checkpoint) if there else Progress()
-    if start.timesteps:
-        report(f"resuming {folder.path} from step {start.timesteps}")
-    with (
-        connected(address) as ray,
-        _algorithm(ray, folder, config, runners, start.timesteps) as algorithm,
-        _claimed(folder, config, resume),
-        Log(folder.tensorboard) as log,
-        Bar(config["timesteps"], hidden=not progress) as bar,
-    ):
-        told: list[Callback] = [log, bar, *callbacks]
-        at, saved = start, start.timesteps
-        for at in _iterations(algorithm, start, config["timesteps"]):
-            if at.timesteps - saved >= checkpoint_every:
-                checkpoints.save(folder.checkpoint, algorithm, at)
-                saved = at.timesteps
-            for callback in told:
-                callback(at)
+    resumes = resume and folder.checkpoint.exists()
+    before = checkpoints.progress(folder.checkpoint) if resumes else Progress()
+    at, start, saved = before, before.timesteps, before.timesteps
+    if start:
+        report(f"resuming {folder.path} from step {start}")
+    with connected(address) as ray, _algorithm(ray, folder, config, runners, start) as algorithm:
+        folder.claim(config, resume)  # now that everything has been found to work
+        with (
+            Log(folder.tensorboard) as log,
+            Bar(config["timesteps"], hidden=not progress) as bar,
+        ):
+            for at in _iterations(algorithm, before, config["timesteps"]):
+                if at.timesteps - saved >= checkpoint_every:
+                    checkpoints.save(folder.checkpoint, algorithm, at)
+                    saved = at.timesteps
+                log(at)
+                bar.show(at.timesteps, at.last_mean_return)
+                for callback in callbacks:
+                    callback(at)
         activation = config["hyperparameters"]["fcnet_activation"]
-        network = policy.network(algorithm.get_module(), activation)
+        network = settings.network_of(algorithm.get_module(), activation)
     results = {**at._asdict(), "steps_per_second": at.timesteps / at.wall_time}
-    content = {key: config.get(key) for key in TOLD} | {"training": results}
-    trained.write(folder.path, network, spaces, content)
-    write_json(folder.results, results)
-    return Training(folder, results, start.timesteps)
+    return run.finish(folder, config, results, network, spaces, start)
 
 
 def _config(
@@ -97,30 +93,44 @@ def _config(
     algo: str,
     seed: int,
     timesteps: int | None,
-    env_kwargs: dict[str, Any],
+    env_kwargs: dict[str, Any] | None,
     file: str | Path | None,
     changes: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
     if algo != "ppo":
         raise ValueError(f"algo must be 'ppo' with the engine rllib, got {algo!r}")
-    hyperparameters = presets.block(f"rllib_{algo}", env_id, file, changes)
-    settings.check_hyperparameters(hyperparameters)
-    settings.check_network(hyperparameters)
-    preset_steps = hyperparameters.pop("n_timesteps")
+    chosen = settings.hyperparameters(env_id, file, changes)
+    preset_steps = chosen.pop("n_timesteps")
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**31:
         raise ValueError(f"seed must be an integer from 0 to 2**31 - 1, got {seed!r}")
     steps = count("timesteps", preset_steps if timesteps is None else timesteps)
-    told = described(env_id, algo, seed, hyperparameters, env_kwargs)
-    return told | {"engine": "rllib", "timesteps": steps}
+    return run.config_of(env_id, algo, seed, chosen, env_kwargs, engine="rllib", timesteps=steps)
 
 
-@contextmanager
-def _claimed(folder: RunFolder, config: dict[str, Any], resume: bool) -> Iterator[None]:
-    """Take the folder, now that everything has been found to work."""
-    if not resume:
-        folder.clear()
-    folder.claim(config)
-    yield
+class Log:
+    """Writes a TensorBoard log, with the names that Stable-Baselines3 gives the curves."""
+
+    def __init__(self, path: Path) -> None:
+        from torch.utils.tensorboard import SummaryWriter
+
+        self.writer = SummaryWriter(str(path))
+
+    def __enter__(self) -> "Log":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.writer.close()
+
+    def __call__(self, at: Progress) -> None:
+        """Add one point to each curve."""
+        curves = {
+            "rollout/ep_rew_mean": at.last_mean_return,
+            "rollout/ep_len_mean": at.last_mean_length,
+            "time/fps": at.timesteps / at.wall_time,
+        }
+        for name, value in curves.items():
+            if value is not None:
+                self.writer.add_scalar(name, value, at.timesteps)
 
 
 @contextmanager

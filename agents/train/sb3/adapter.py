@@ -1,18 +1,17 @@
-"""Any `gymnasium.vector.VectorEnv` as a Stable-Baselines3 `VecEnv`, at the speed of the batch.
+"""A native vector environment as a Stable-Baselines3 `VecEnv`, at the speed of the batch.
 
 SB3 resets a finished lane within the step that ends it, and looks for the last observation of the
-episode in that lane's info. Gymnasium's SAME_STEP mode says the same in batched form, its DISABLED
-mode leaves the reset to the caller; both are translated here. Below, n is the number of lanes.
+episode in that lane's info. Gymnasium's SAME_STEP mode says the same in batched form, which is
+translated here. Below, n is the number of lanes.
 """
 
-import inspect
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from gymnasium.envs.registration import EnvSpec, load_env_creator
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import AutoresetMode, VectorEnv
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor
 from stable_baselines3.common.vec_env.base_vec_env import (
@@ -21,22 +20,21 @@ from stable_baselines3.common.vec_env.base_vec_env import (
     VecEnvStepReturn,
 )
 
-from rbgym.agents.judge.cases import spec_of
-from rbgym.agents.train.sb3 import lanes, sub_envs
+from rbgym.agents.judge.cases import by_name, spec_of
 from rbgym.envs.reset import checked_seed
 
 
 class VectorEnvAdapter(VecEnv):
-    """SB3's view of any vector env whose autoreset mode is SAME_STEP or DISABLED.
+    """SB3's view of a native vector env whose autoreset mode is SAME_STEP.
 
     A finished lane's info holds its final info, `terminal_observation` (a private copy) and
     `TimeLimit.truncated` (truncated and not terminated); every other lane's info is an empty dict
     of its own, plus the vector-info arrays named in `info_keywords`. `reset_infos` holds what the
     last full `reset` returned, and is emptied for a lane that is reset on the way.
 
-    vector_env: a native vector env, a SyncVectorEnv, an AsyncVectorEnv or a wrapper of one.
+    vector_env: one whose lanes share everything: an attribute or a method is that of all.
     info_keywords: names of vector-info arrays, (n, ...), to hand to every lane at every step.
-    Raises ValueError if `vector_env` is none, or resets on the next step (NEXT_STEP).
+    Raises ValueError if `vector_env` is none, or resets at another time.
     """
 
     def __init__(
@@ -45,8 +43,15 @@ class VectorEnvAdapter(VecEnv):
         keywords = info_keywords if isinstance(info_keywords, list | tuple) else [info_keywords]
         if not all(isinstance(name, str) for name in keywords):
             raise ValueError(f"info_keywords must be names, got {info_keywords!r}")
+        if not isinstance(vector_env, VectorEnv):
+            raise ValueError(f"vector_env must be a gymnasium.vector.VectorEnv, got {vector_env!r}")
+        mode = vector_env.metadata.get("autoreset_mode")
+        if mode is not AutoresetMode.SAME_STEP:
+            raise ValueError(
+                f"vector_env={vector_env} has autoreset mode {mode}, but SB3 resets a finished "
+                "lane within the step that ends it: pass autoreset_mode=AutoresetMode.SAME_STEP"
+            )
         self.vector_env = vector_env  # before super().__init__, which asks for render_mode
-        self.autoreset_mode = _supported_mode(vector_env)
         self.info_keywords = tuple(keywords)
         self._actions: Any = None
         super().__init__(
@@ -58,10 +63,10 @@ class VectorEnvAdapter(VecEnv):
     def reset(self) -> VecEnvObs:
         """Restart all lanes, using up seeds and options, and return observations (n, ...)."""
         obs, infos = self.vector_env.reset(seed=self._pending_seed(), options=self._one_options())
-        self.reset_infos = [lanes.info(infos, lane) for lane in range(self.num_envs)]
+        self.reset_infos = [_info(infos, lane) for lane in range(self.num_envs)]
         self._reset_seeds()
         self._reset_options()
-        private: VecEnvObs = lanes.copied(obs)
+        private: VecEnvObs = _copied(obs)
         return private
 
     def step_async(self, actions: np.ndarray) -> None:
@@ -72,20 +77,21 @@ class VectorEnvAdapter(VecEnv):
         """Return observations (n, ...), rewards (n,) float32, dones (n,) bool and n info dicts."""
         obs, rewards, terminated, truncated, infos = self.vector_env.step(self._actions)
         dones = np.logical_or(terminated, truncated)
-        obs = lanes.copied(obs)
-        lane_infos = lanes.named(infos, self.info_keywords, self.num_envs)
+        lane_infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        for name in self.info_keywords:
+            if name in infos:
+                for lane_info, value in zip(lane_infos, infos[name], strict=True):
+                    lane_info[name] = value
         if dones.any():
-            same_step = self.autoreset_mode is AutoresetMode.SAME_STEP
-            final_obs, final_info = lanes.finals(infos) if same_step else (obs, infos)
+            last, final_info = infos["final_obs"], infos["final_info"]
             for lane in np.flatnonzero(dones).tolist():
-                lane_infos[lane] = lanes.info(final_info, lane)
-                lane_infos[lane]["terminal_observation"] = lanes.copied(lanes.row(final_obs, lane))
-                lane_infos[lane]["TimeLimit.truncated"] = not terminated[lane]
+                lane_infos[lane] = {
+                    **_info(final_info, lane),
+                    "terminal_observation": _copied(_row(last, lane)),
+                    "TimeLimit.truncated": not terminated[lane],
+                }
                 self.reset_infos[lane] = {}
-            if not same_step:
-                restarted, _ = self.vector_env.reset(options={"reset_mask": dones.copy()})
-                lanes.overwrite(obs, restarted, dones)
-        return obs, np.array(rewards, dtype=np.float32), dones, lane_infos
+        return _copied(obs), np.array(rewards, dtype=np.float32), dones, lane_infos
 
     def close(self) -> None:
         """Close the vector env."""
@@ -102,25 +108,32 @@ class VectorEnvAdapter(VecEnv):
         return [frames] if isinstance(frames, np.ndarray) and frames.ndim == 3 else list(frames)
 
     def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
-        """Return the attribute of each chosen sub-env, or the native env's own, repeated."""
-        return sub_envs.get_attr(self.vector_env, attr_name, self._lanes(indices))
+        """Return the env's attribute, once for each chosen lane."""
+        return [getattr(self._owner(attr_name), attr_name)] * self._count(indices)
 
     def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
-        """Set the attribute in each chosen sub-env, or in the native env, all lanes at once."""
-        sub_envs.set_attr(self.vector_env, attr_name, value, self._lanes(indices))
+        """Set the env's attribute. Raises ValueError for some lanes only."""
+        if self._count(indices) != self.num_envs:
+            raise ValueError(f"indices={indices!r}: {attr_name!r} can be set only in all lanes")
+        setattr(self._owner(attr_name), attr_name, value)
 
     def env_method(
         self, method_name: str, *args: Any, indices: VecEnvIndices = None, **kwargs: Any
     ) -> list[Any]:
-        """Call the method of each chosen sub-env, or once the native env's; one result a lane."""
-        return sub_envs.call(self.vector_env, method_name, self._lanes(indices), *args, **kwargs)
+        """Call the env's method once, and return its result for each chosen lane."""
+        method = getattr(self._owner(method_name), method_name)
+        return [method(*args, **kwargs)] * self._count(indices)
 
     def env_is_wrapped(self, wrapper_class: type, indices: VecEnvIndices = None) -> list[bool]:
-        """Tell for each chosen lane if a wrapper around it, or around all, is of the class."""
-        return sub_envs.are_wrapped(self.vector_env, wrapper_class, self._lanes(indices))
+        """Tell that no lane has a wrapper of its own."""
+        return [False] * self._count(indices)
 
-    def _lanes(self, indices: VecEnvIndices) -> list[int]:
-        return [int(lane) for lane in self._get_indices(indices)]
+    def _owner(self, name: str) -> Any:
+        """What has the attribute: a vector wrapper hides those of the env within."""
+        return self.vector_env if hasattr(self.vector_env, name) else self.vector_env.unwrapped
+
+    def _count(self, indices: VecEnvIndices) -> int:
+        return len(list(self._get_indices(indices)))
 
     def _pending_seed(self) -> Any:
         """Return the seeds as one int when consecutive: every vector env takes s for s + lane."""
@@ -142,58 +155,54 @@ def make_sb3_env(
     num_envs: int,
     seed: int | None = None,
     *,
-    vectorization_mode: str | None = None,
     info_keywords: Sequence[str] = (),
     **kwargs: Any,
 ) -> VecMonitor:
     """Return n lanes of a registered env, ready for SB3: `make_vec`, adapter and VecMonitor.
 
-    env_id: e.g. "RigidTop-v0", or "module:Env-v0".
+    env_id: e.g. "RigidTop-v0", or "module:Env-v0", of an env that has a native vector env.
     seed: lane i starts from seed + i at the first reset; None for fresh entropy.
-    vectorization_mode: None for the env's native vector env where it has one that resets within
-    the step, else "sync".
     info_keywords: vector-info arrays to hand to every lane, and to VecMonitor's episode records.
     kwargs: arguments of the env.
     """
     if seed is not None:
         seed = checked_seed(seed)
-    modes = [None, *(mode.value for mode in gym.VectorizeMode)]
-    if not any(vectorization_mode is mode or (isinstance(vectorization_mode, str)
-               and vectorization_mode == mode) for mode in modes):  # fmt: skip
-        raise ValueError(f"vectorization_mode must be one of {modes}, got {vectorization_mode!r}")
-    native = "vector_entry_point" if _has_same_step_entry_point(env_id) else "sync"
-    mode = vectorization_mode or native
-    if mode == "vector_entry_point":
-        kwargs = {"autoreset_mode": AutoresetMode.SAME_STEP} | kwargs
-    else:
-        vector_kwargs = {"autoreset_mode": AutoresetMode.SAME_STEP}
-        kwargs["vector_kwargs"] = vector_kwargs | kwargs.get("vector_kwargs", {})
-    vector_env = gym.make_vec(env_id, num_envs=num_envs, vectorization_mode=mode, **kwargs)
+    if spec_of(env_id).vector_entry_point is None:
+        raise ValueError(f"env_id must be of an env with a native vector env, got {env_id!r}")
+    vector_env = gym.make_vec(
+        env_id,
+        num_envs=num_envs,
+        vectorization_mode="vector_entry_point",
+        autoreset_mode=AutoresetMode.SAME_STEP,
+        **by_name("kwargs", kwargs),
+    )
     adapter = VectorEnvAdapter(vector_env, info_keywords)
     if seed is not None:
         adapter.seed(seed)
     return VecMonitor(adapter, info_keywords=adapter.info_keywords)
 
 
-def _supported_mode(vector_env: VectorEnv[Any, Any, Any]) -> AutoresetMode:
-    if not isinstance(vector_env, VectorEnv):
-        raise ValueError(f"vector_env must be a gymnasium.vector.VectorEnv, got {vector_env!r}")
-    mode = vector_env.metadata.get("autoreset_mode")
-    if mode not in (AutoresetMode.SAME_STEP, AutoresetMode.DISABLED):
-        raise ValueError(
-            f"vector_env={vector_env} has autoreset mode {mode}, but SB3 resets a finished lane "
-            "within the step that ends it: pass autoreset_mode=AutoresetMode.SAME_STEP or DISABLED "
-            '(for a SyncVectorEnv through make_vec: vector_kwargs={"autoreset_mode": ...})'
-        )
-    return AutoresetMode(mode)
+def _copied(obs: Any) -> Any:
+    """An observation, batched or single, whose arrays are the caller's own."""
+    if isinstance(obs, Mapping):
+        return {key: _copied(part) for key, part in obs.items()}
+    return np.array(obs)
 
 
-def _has_same_step_entry_point(env_id: str) -> bool:
-    """Tell if the env has a native vector env that can be told its autoreset mode."""
-    creator: Any = spec_of(env_id).vector_entry_point
-    if creator is None:
-        return False
-    creator = load_env_creator(creator) if isinstance(creator, str) else creator
-    parameters = inspect.signature(creator).parameters
-    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-    return takes_any or "autoreset_mode" in parameters
+def _row(obs: Any, lane: int) -> Any:
+    """One lane's observation out of a batch, an object array or a dict of batches."""
+    if isinstance(obs, Mapping):
+        return {key: _row(part, lane) for key, part in obs.items()}
+    return obs[lane]
+
+
+def _info(infos: Mapping[str, Any], lane: int) -> dict[str, Any]:
+    """One lane's part of a vector info, whose entry `_name` (n,) tells which lanes have `name`."""
+    found = {}
+    for name in infos:
+        if name.startswith("_") or (f"_{name}" in infos and not infos[f"_{name}"][lane]):
+            continue
+        values = infos[name]
+        value = _info(values, lane) if isinstance(values, Mapping) else values[lane]
+        found[name] = value.copy() if isinstance(value, np.ndarray) else value
+    return found

@@ -22,22 +22,10 @@ import numpy as np
 import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.vec_env import VecEnv, VecMonitor, VecNormalize
+from stable_baselines3.common.vec_env import VecEnv, VecNormalize
 
 from rbgym.agents.run_folder import replacing
 
-# What reading a damaged file, or one of another version, may raise.
-_DAMAGE = (
-    zipfile.BadZipFile,
-    pickle.UnpicklingError,
-    EOFError,
-    KeyError,
-    OSError,
-    AttributeError,
-    ImportError,
-    ValueError,
-    RuntimeError,
-)
 # Where a model keeps its action noise between loading and learning.
 _NOISE = "noise_as_saved"
 _STATISTICS = ("obs_rms", "ret_rms", "returns", "old_obs", "old_reward")
@@ -87,9 +75,9 @@ def save(path: Path, model: BaseAlgorithm) -> None:
         with zipfile.ZipFile(temporary, "w") as archive:
             archive.writestr("model.zip", buffer.getvalue())
             archive.writestr("generators.pkl", pickle.dumps(_generators(model)))
-            archive.writestr("env.pkl", pickle.dumps(_env_state(_env(model))))
+            archive.writestr("env.pkl", pickle.dumps(_env_state(model.get_env())))
             if hasattr(model, "_last_lstm_states"):
-                # SB3 leaves it out, as if episodes began anew.
+                # SB3 leaves it out.
                 archive.writestr("lstm.pkl", pickle.dumps(model._last_lstm_states))
             if hasattr(model, "replay_buffer"):
                 archive.writestr("replay_buffer.pkl", pickle.dumps(model.replay_buffer))
@@ -105,15 +93,17 @@ def load(
 ) -> BaseAlgorithm | None:
     """The model as it was saved, on `env`, which is put back where it was then.
 
-    Of a file that is damaged, the one before it, and `report` is told. None if there is neither.
+    Where the file is damaged, that of the one before it, with a message to `report`. None if there
+    is neither.
     Raises ValueError if there are files but none is a checkpoint.
     """
-    there = [file for file in (path, previous(path)) if file.exists()]
     damage = ""
-    for file in there:
+    for file in (path, previous(path)):
+        if not file.exists():
+            continue
         try:
             parts = _parts(file)
-        except _DAMAGE as error:
+        except Exception as error:  # whatever a damaged pickle, or one of another version, raises
             damage = damage or f"{str(file)!r} is no checkpoint: {error}"
             continue
         if damage:
@@ -150,12 +140,6 @@ def _restored(parts: dict[str, Any], algorithm: type[BaseAlgorithm], env: VecEnv
     return model
 
 
-def _env(model: BaseAlgorithm) -> VecEnv:
-    env = model.get_env()
-    assert env is not None
-    return env
-
-
 def _generators(model: BaseAlgorithm) -> dict[str, Any]:
     return {
         "python": random.getstate(),
@@ -172,15 +156,14 @@ def _restore_generators(model: BaseAlgorithm, states: dict[str, Any]) -> None:
     model.action_space.np_random.bit_generator.state = states["actions"]
 
 
-def _layers(env: VecEnv) -> tuple[VecNormalize | None, VecMonitor, Any]:
+def _layers(env: Any) -> tuple[VecNormalize | None, Any, Any]:
     """The normaliser, if there is one, the monitor and the adapter of a vector env."""
     outer = env if isinstance(env, VecNormalize) else None
-    monitor = outer.venv if outer else env
-    assert isinstance(monitor, VecMonitor)
+    monitor: Any = outer.venv if outer else env
     return outer, monitor, monitor.venv
 
 
-def _env_state(env: VecEnv) -> dict[str, Any]:
+def _env_state(env: Any) -> dict[str, Any]:
     normalizer, monitor, adapter = _layers(env)
     return {
         "vector_env": adapter.vector_env,

@@ -1,7 +1,6 @@
 """Training with Stable-Baselines3 that survives being interrupted."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -10,19 +9,17 @@ import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
-from stable_baselines3.common.vec_env import VecEnv
 
-from rbgym.agents.judge import cases
-from rbgym.agents.policies import trained
+from rbgym.agents.judge.cases import TEST_SEEDS, has_test_set, spec_of
 from rbgym.agents.policies.algorithms import algorithm, require_actions
 from rbgym.agents.policies.sb3_network import network_of
-from rbgym.agents.policies.trained import TrainedPolicy
-from rbgym.agents.run_folder import RunFolder, Training, replacing, write_json
-from rbgym.agents.train import checkpoints, judging
-from rbgym.agents.train.models import new_model, normalized
-from rbgym.agents.train.progress import ProgressCallback
-from rbgym.agents.train.run_config import TOLD, run_config
+from rbgym.agents.run_folder import RunFolder, Training, replacing
+from rbgym.agents.train import presets, run
+from rbgym.agents.train.progress import Bar
+from rbgym.agents.train.sb3 import callbacks as looks
+from rbgym.agents.train.sb3 import checkpoints
 from rbgym.agents.train.sb3.adapter import make_sb3_env
+from rbgym.agents.train.sb3.models import new_model, normalized
 
 
 def train(
@@ -54,98 +51,90 @@ def train(
     file's. checkpoint_every: env steps between checkpoints. evaluate_every: env steps between
     two runs on the test set, of a task that has one; None for a twentieth of the training, 0 for
     none. threads: of torch; the weights depend on it in the last bits, and small networks gain
-    little from a second one. report: told in words what happens.
+    little from a second one. report: called with messages for people.
     Raises ValueError for bad arguments, and if `out` holds another run.
     """
     for name, value in (("checkpoint_every", checkpoint_every), ("evaluate_every", evaluate_every)):
         if value is not None and value < 0:
             raise ValueError(f"{name} must not be negative, got {value!r}")
-    config = run_config(
-        env_id, algo, seed, timesteps, env_kwargs or {}, hyperparameters, changes, threads
-    )
-    folder, callbacks = RunFolder(Path(out)), list(callbacks)
-    env, threads_before = _env(config), torch.get_num_threads()
+    config = config_of(env_id, algo, seed, timesteps, env_kwargs, hyperparameters, changes, threads)
+    folder, chosen, steps = RunFolder(Path(out)), config["hyperparameters"], config["timesteps"]
+    lanes = make_sb3_env(env_id, chosen["n_envs"], seed, **config["env_kwargs"])
+    env, threads_before = normalized(chosen, lanes), torch.get_num_threads()
     try:
         torch.set_num_threads(threads)
         require_actions(algo, env.action_space)
-        model = new_model(algo, config["hyperparameters"], env, seed)
+        model = new_model(algo, chosen, env, seed)
         network_of(model)  # refuses, before the work, what could not be written
-        if not resume:
-            folder.clear()
-        folder.claim(config)
-        if folder.results.exists():
-            return Training(folder, folder.read_results(), None)
+        if (finished := folder.claim(config, resume)) is not None:
+            return Training(folder, finished, None)
         saved = checkpoints.load(folder.checkpoint, algorithm(algo), env, report)
         if saved is not None:
             model = saved
             report(f"resuming {folder.path} from step {model.num_timesteps}")
-        started_from = model.num_timesteps
+        start = model.num_timesteps
         model.set_logger(configure(str(folder.tensorboard), ["tensorboard"]))
-        if evaluate_every != 0 and cases.has_test_set(env_id):
-            every = evaluate_every or max(config["timesteps"] // 20, 1)
-            callbacks.append(judging.JudgingCallback(env_id, config["env_kwargs"], every))
-        callbacks.append(checkpoints.CheckpointCallback(folder.checkpoint, checkpoint_every))
-        _learn(model, config["timesteps"], callbacks, progress)
+        beside = list(callbacks)
+        if evaluate_every != 0 and has_test_set(env_id):
+            every = evaluate_every or max(steps // 20, 1)
+            beside.append(looks.JudgingCallback(env_id, config["env_kwargs"], every))
+        beside.append(checkpoints.CheckpointCallback(folder.checkpoint, checkpoint_every))
+        if steps > start:
+            with Bar(steps, hidden=not progress) as bar:
+                beside.append(looks.ProgressCallback(bar))
+                model.learn(steps - start, beside, reset_num_timesteps=False)
     finally:
         torch.set_num_threads(threads_before)
         env.close()
-    return Training(folder, _finish(folder, model, config), started_from)
-
-
-def load_policy(folder: RunFolder) -> TrainedPolicy:
-    """The trained policy of a run; ValueError if the run is not finished."""
-    folder.read_config()
-    if not folder.policy.is_file():
-        raise ValueError(f"{str(folder.path)!r} has no policy.json: its training is not finished")
-    return trained.read(folder.path)
-
-
-def _env(config: dict[str, Any]) -> VecEnv:
-    hyperparameters = config["hyperparameters"]
-    lanes = hyperparameters["n_envs"]
-    env = make_sb3_env(config["env_id"], lanes, config["seed"], **config["env_kwargs"])
-    return normalized(hyperparameters, env)
-
-
-def _learn(
-    model: BaseAlgorithm, timesteps: int, callbacks: list[BaseCallback], progress: bool
-) -> None:
-    remaining = timesteps - model.num_timesteps
-    if remaining <= 0:
-        return
-    with ProgressCallback(timesteps) if progress else nullcontext() as bar:
-        model.learn(remaining, [*callbacks, *([bar] if bar else [])], reset_num_timesteps=False)
-
-
-def _finish(folder: RunFolder, model: BaseAlgorithm, config: dict[str, Any]) -> dict[str, Any]:
-    """Write what a run leaves; results.json last."""
-    results = _results(model)
     with replacing(folder.model) as temporary, temporary.open("wb") as file:
         model.save(file)
     if (normalizer := model.get_vec_normalize_env()) is not None:
         with replacing(folder.normalizer) as temporary:
             normalizer.save(str(temporary))
-    told = {key: config[key] for key in TOLD}
     spaces = (model.observation_space, model.action_space)
-    trained.write(folder.path, network_of(model), spaces, told | {"training": results})
-    write_json(folder.results, results)
-    return results
+    return run.finish(folder, config, _results(model), network_of(model), spaces, start)
+
+
+def config_of(
+    env_id: str,
+    algo: str,
+    seed: int,
+    timesteps: int | None,
+    env_kwargs: Mapping[str, Any] | None = None,
+    hyperparameters: str | Path | None = None,
+    changes: Mapping[str, Any] | None = None,
+    threads: int = 1,
+) -> dict[str, Any]:
+    """The content of config.json; ValueError for bad arguments, before anything is written."""
+    if timesteps is not None:
+        if timesteps < 1:
+            raise ValueError(f"timesteps must be a positive integer, got {timesteps!r}")
+        changes = {**(changes or {}), "n_timesteps": timesteps}
+    chosen = presets.of_sb3(algo, env_id, hyperparameters, changes)
+    spec_of(env_id)  # raises, with a near name, before a folder is made
+    steps, last = chosen.pop("n_timesteps"), TEST_SEEDS.start - chosen["n_envs"]
+    if not 0 <= seed <= last:
+        raise ValueError(
+            f"seed must be from 0 to {last}, got {seed!r}: the seeds beyond belong to the test set"
+        )
+    if threads < 1:
+        raise ValueError(f"threads must be a positive integer, got {threads!r}")
+    return run.config_of(env_id, algo, seed, chosen, env_kwargs, timesteps=steps, threads=threads)
 
 
 def _results(model: BaseAlgorithm) -> dict[str, Any]:
-    episodes = list(model.ep_info_buffer or ())
-    judged = judging.judging_time(model)
-    seconds = float(getattr(model, "wall_time", 0.0)) - judged
+    judging = looks.judging_time(model)
+    seconds = float(getattr(model, "wall_time", 0.0)) - judging
     return {
         "timesteps": model.num_timesteps,
         "wall_time": seconds,
-        "judging_time": judged,
+        "judging_time": judging,
         "steps_per_second": model.num_timesteps / seconds if seconds else None,
-        "time_to_threshold": judging.time_to_threshold(model),
-        "last_mean_return": float(np.mean([e["r"] for e in episodes])) if episodes else None,
-        "last_mean_length": float(np.mean([e["l"] for e in episodes])) if episodes else None,
+        "time_to_threshold": looks.time_to_threshold(model),
+        "last_mean_return": looks.last_mean(model, "r"),
+        "last_mean_length": looks.last_mean(model, "l"),
         "replay_buffer_bytes": _bytes(getattr(model, "replay_buffer", None)),
-        "judgements": judging.judgements(model),
+        "judgements": looks.judgements(model),
     }
 
 

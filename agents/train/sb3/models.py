@@ -1,4 +1,4 @@
-"""Models of Stable-Baselines3 made of plain hyperparameters, as `train.presets` has them."""
+"""Models of Stable-Baselines3 made of plain hyperparameters, as `train.presets` reads them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,7 +23,7 @@ _TAKEN = frozenset({"n_envs", "n_timesteps", "normalize", "noise_type", "noise_s
 def new_model(
     algo: str, hyperparameters: Mapping[str, Any], env: VecEnv, seed: int
 ) -> BaseAlgorithm:
-    """An untrained model. Raises ValueError for a value that is none of its hyperparameter."""
+    """An untrained model. Raises ValueError for a bad value of a hyperparameter."""
     arguments = {k: v for k, v in hyperparameters.items() if k not in _TAKEN}
     for key in SCHEDULED:
         if isinstance(arguments.get(key), str):

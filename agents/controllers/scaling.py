@@ -1,17 +1,14 @@
 """The size of a scalable body, controlled for its spin."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rbgym.agents.controllers.base import Controller
-from rbgym.agents.controllers.law import positive_gains
+from rbgym.agents.controllers.base import Array, Controller
+from rbgym.agents.controllers.law import inertia_of, positive_gains
+from rbgym.agents.controllers.plant import Plant
 from rbgym.body import RigidBody
 from rbgym.envs.actuators import Scaling
-from rbgym.simulate import checked_body
-
-Array = NDArray[np.float64]
 
 
 class SpinByScale(Controller):
@@ -46,26 +43,23 @@ class SpinByScale(Controller):
             raise ValueError(f"scaling must be an rbgym.envs.actuators.Scaling, got {scaling!r}")
         positive_gains(strength=strength, rate_limit=rate_limit, spin_scale=spin_scale,
                        frequency=frequency, damping=damping)  # fmt: skip
-        self.inertia, self.scaling = np.asarray(checked_body(body).inertia), scaling
+        self.inertia, self.scaling = inertia_of(body), scaling
         self.force = strength * scaling.force
         self.rate_limit, self.spin_scale = rate_limit, spin_scale
         self.half_trace = 0.5 * float(np.trace(self.inertia))
         self.frequency, self.damping = frequency, damping
 
     @classmethod
-    def for_env(cls, env: Any, **gains: float) -> Self:
-        """The law for an env whose body scales, single or vector."""
-        base = env.unwrapped
-        if not isinstance(base.actuator, Scaling):
-            raise ValueError(f"env must have a body that scales, got {base.actuator!r}")
-        return cls(
-            base.body,
-            base.actuator,
-            base.torque_scale,
-            rate_limit=base.rate_limit,
-            spin_scale=base.task.more.scale,
-            **gains,
-        )
+    def arguments(cls, plant: Plant) -> dict[str, Any]:
+        if plant.scaling is None:
+            raise ValueError(f"env must have a body that scales, got {plant.actuator!r}")
+        return {
+            "body": plant.body,
+            "scaling": plant.scaling,
+            "strength": plant.strength,
+            "rate_limit": plant.limits["rate_limit"],
+            "spin_scale": plant.more.scale,
+        }
 
     def commands(self, rows: Array) -> Array:
         """Commands (n, 1) for observations (n, 10): quaternion, rates, spin wanted, s and s'."""

@@ -1,0 +1,109 @@
+"""What every run writes, whatever trains: what was asked for, and what it was made with."""
+
+import json
+import platform
+import subprocess
+import sys
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from rbgym.agents.judge.cases import by_name
+from rbgym.agents.policies import trained
+from rbgym.agents.policies.network import Network
+from rbgym.agents.policies.recurrent import RecurrentNetwork
+from rbgym.agents.policies.trained import TrainedPolicy
+from rbgym.agents.run_folder import IDENTITY, RunFolder, Training, write_json
+
+# Success rate from which a task counts as learned.
+THRESHOLD = 0.95
+_PACKAGES = ("rbgym", "gymnasium", "stable-baselines3", "sb3-contrib", "ray", "torch", "numpy",
+             "numba")  # fmt: skip
+
+
+def config_of(
+    env_id: str,
+    algo: str,
+    seed: int,
+    hyperparameters: Mapping[str, Any],
+    env_kwargs: Mapping[str, Any] | None,
+    **more: Any,
+) -> dict[str, Any]:
+    """What config.json holds. more: timesteps, threads, engine, where they play a part.
+
+    Raises ValueError for what JSON cannot hold.
+    """
+    content = {
+        "env_id": env_id,
+        "algo": algo,
+        "seed": seed,
+        "timesteps": None,
+        "threads": None,
+        "hyperparameters": dict(hyperparameters),
+        "env_kwargs": by_name("env_kwargs", env_kwargs),
+        "versions": versions(),
+        "git": _revision(),
+        "command": sys.argv,
+        **more,
+    }
+    try:
+        plain: dict[str, Any] = json.loads(json.dumps(content))  # as it will be read again
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"env_kwargs and hyperparameters must be plain data: {error}") from None
+    return plain
+
+
+def finish(
+    folder: RunFolder,
+    config: Mapping[str, Any],
+    results: dict[str, Any],
+    network: Network | RecurrentNetwork,
+    spaces: tuple[Any, Any],
+    resumed_from: int,
+) -> Training:
+    """Write the policy of a run, and results.json last. spaces: observations, actions."""
+    content = {key: config[key] for key in (*IDENTITY, "versions", "git") if key in config}
+    content["training"] = results
+    trained.write(folder.path, network, spaces, content)
+    write_json(folder.results, results)
+    return Training(folder, results, resumed_from)
+
+
+def load_policy(folder: RunFolder) -> TrainedPolicy:
+    """The trained policy of a run; ValueError if the run is not finished."""
+    folder.read_config()
+    if not folder.policy.is_file():
+        raise ValueError(f"{str(folder.path)!r} has no policy.json: its training is not finished")
+    return trained.read(folder.path)
+
+
+def versions() -> dict[str, str]:
+    """Of Python and of the packages that decide on a result."""
+    found = {"python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _revision() -> str | None:
+    """What git calls the sources; None where they are not under git."""
+    file = Path(__file__).resolve()
+    # In somebody else's repository, as in an environment inside it, this file is not tracked.
+    if _git(file.parent, "ls-files", "--error-unmatch", file.name) is None:
+        return None
+    return _git(file.parent, "describe", "--always", "--dirty", "--abbrev=40")
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    """What git answers; None if it fails, or there is none."""
+    try:
+        done = subprocess.run(
+            ["git", *arguments], cwd=folder, capture_output=True, text=True, timeout=10, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip() or None
