@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbgym.agents.policies.forward import ACTIVATIONS, OUTPUTS, Stack
 from rbgym.arguments import count, number, real
+from rbgym.engine.rows import LANES
 from rbgym.envs.arguments import hint
 from rbgym.envs.reset import checked_seed
 

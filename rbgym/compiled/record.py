@@ -59,7 +59,7 @@ class Record(tuple[Any, ...]):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        fields = [name for name in cls.__dict__.get("__annotations__", {}) if name != "_fields"]
+        fields = [name for name in inspect.get_annotations(cls) if name != "_fields"]
         if fields:
             defaults = [cls.__dict__[name] for name in fields if name in cls.__dict__]
             plain = namedtuple(cls.__name__, fields, defaults=defaults)  # type: ignore[misc]

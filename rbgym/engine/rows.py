@@ -48,7 +48,7 @@ class Physics(Record):
     scheme: `rbgym.integrators.interface.Scheme`. potential: `rbgym.potentials.Potential`. frame:
     `rbgym.engine.frames.Frame`. actuator: `rbgym.engine.actuation.Actuator`.
 
-    Rows: those of every body, of the potential, the memory of the scheme, those of the actuator, and
+    Rows: those of every body, of the potential, the memory of the scheme, those of the actuator and
     of the frame.
     """
 
