@@ -7,9 +7,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbgym.agents.controllers.law import Law
 from rbgym.agents.controllers.lqr_rest import AttitudeLQR, UprightLQR, solvable
+from rbgym.arguments import positives
 from rbgym.body import RigidBody
 from rbgym.envs.parts.goals import Axis, Target
-from rbgym.inertia import positive
 from rbgym.potentials import HeavyTop
 from rbgym.quaternion import from_rotation_vector, multiply, rotate_inverse
 from rbgym.simulate import checked_body
@@ -59,7 +59,7 @@ class PrecessionLQR(Law):
         from scipy.linalg import solve_continuous_are
 
         super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
-        weights = positive("tolerances", tolerances, (4,))
+        weights = positives("tolerances", tolerances, (4,))
         if not isinstance(goal, Axis):
             raise ValueError(f"goal must be an rbgym.envs.parts.goals.Axis, got {goal!r}")
         across, also, along = (float(moment) for moment in checked_body(body).moments)

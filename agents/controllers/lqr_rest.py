@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from rbgym.agents.controllers.attitude import nearer
 from rbgym.agents.controllers.fitting import aimed
 from rbgym.agents.controllers.law import Law
+from rbgym.arguments import positives
 from rbgym.body import RigidBody
 from rbgym.envs.parts.goals import Axis
-from rbgym.inertia import positive
 from rbgym.potentials import HeavyTop
 from rbgym.quaternion import rotate_inverse
 from rbgym.simulate import checked_body
@@ -80,7 +80,7 @@ class AttitudeLQR(Law):
     ) -> None:
         super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
         self.refuse_idle_axes()
-        weights = positive("tolerances", tolerances, (2,))
+        weights = positives("tolerances", tolerances, (2,))
         A, B = np.zeros((6, 6)), np.zeros((6, 3))
         A[:3, 3:], B[3:] = np.eye(3), np.linalg.inv(checked_body(body).inertia)
         self.gain = held_gain(A, B, dt, np.repeat(weights, 3), self.torque_limit)
@@ -127,7 +127,7 @@ class UprightLQR(Law):
     ) -> None:
         super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
         self.refuse_idle_axes()
-        angle, across, along = positive("tolerances", tolerances, (3,))
+        angle, across, along = positives("tolerances", tolerances, (3,))
         if not isinstance(potential, HeavyTop):
             raise ValueError(f"potential must be a rbgym.HeavyTop, got {potential!r}")
         inverse = np.linalg.inv(checked_body(body).inertia)

@@ -34,6 +34,11 @@ class Motion:
         """How many steps it has, n."""
         return len(self.energy) - 1
 
+    @property
+    def end(self) -> tuple[Array, Array]:
+        """Attitude and rates at the end."""
+        return self.quaternion[-1], self.angular_velocity[-1]
+
     def errors(self) -> dict[str, Array]:
         """Errors (n+1,) of energy and momentum, relative, and of |q|.
 

@@ -21,6 +21,11 @@ class Subject(Protocol):
     def axis(self) -> Array | None:
         """World axis (3,) about which alone momentum is conserved, None for the whole vector."""
 
+    @property
+    def placeable(self) -> bool:
+        """Whether it can be: symmetries are measured by other starts."""
+        return True
+
     def start(self) -> State:
         """Attitude and rates at the start."""
 
@@ -31,12 +36,12 @@ class Subject(Protocol):
         """Where each body ends that is reversed after `steps` steps and goes back."""
         ends = []
         for there in self.motions_from(self.start(), steps):
-            turning = there.quaternion[-1], -there.angular_velocity[-1]
+            turning = there.end[0], -there.end[1]
             if not np.isfinite(np.concatenate(turning)).all():
                 return [turning]
             for back in self.motions_from(turning, there.steps):
                 lost = np.inf if back.steps < there.steps else 0.0
-                ends.append((back.quaternion[-1], lost - back.angular_velocity[-1]))
+                ends.append((back.end[0], lost - back.end[1]))
         return ends
 
 

@@ -103,6 +103,13 @@ class EnvSubject(Subject):
         """Whether the body can be put where a symmetry is to be tried."""
         return self.place is not None or self.read is None
 
+    def order(self) -> None:
+        """None: an environment chooses its own step."""
+
+    def hints(self) -> tuple[str, ...]:
+        """None: a single short step cannot be asked for."""
+        return ()
+
     def start(self) -> State:
         """Attitude and rates (of the first lane) after the first reset."""
         with self._opened() as env:

@@ -16,6 +16,7 @@ from rbgym.fidelity.symmetry import State, Subject
 from rbgym.integrators import DEFAULT, Integrator
 from rbgym.quaternion import Array
 from rbgym.simulate import simulate
+from rbgym.testing.hints import hints
 from rbgym.testing.limits import Limits
 
 Step = Callable[[Array, Array, float], tuple[ArrayLike, ArrayLike]]
@@ -24,6 +25,8 @@ Step = Callable[[Array, Array, float], tuple[ArrayLike, ArrayLike]]
 ATTITUDE = (0.5, -0.5, 0.1, 0.7)
 RATES = (1.0, 2.0, 2.0)
 DIVISIONS = (10, 20, 40, 80, 160, 320)  # steps into which the horizon of the order is divided
+HORIZON = 20  # steps of dt, of a subject whose horizon is not given
+_SHORT = 1e-3  # of dt, for the hints
 _UNIT = 1e-6
 
 
@@ -74,11 +77,6 @@ class StepSubject(Subject):
         """A free body keeps the whole vector of momentum."""
         return None
 
-    @property
-    def placeable(self) -> bool:
-        """Every state can be a start."""
-        return True
-
     def start(self) -> State:
         """Attitude and rates at the start."""
         return np.array(self.quaternion), np.array(self.angular_velocity)
@@ -118,8 +116,9 @@ class StepSubject(Subject):
             f"step must return (quaternion (4,), angular_velocity (3,)), got {result!r}"
         )
 
-    def order(self, horizon: float) -> Order:
+    def order(self, horizon: float | None = None) -> Order:
         """The order over `horizon` seconds, against one step of the closed-form solution."""
+        horizon = HORIZON * self.dt if horizon is None else horizon
         begin = self.start()
         exact = simulate(
             self.body,
@@ -132,10 +131,14 @@ class StepSubject(Subject):
         end = exact.quaternion[-1], exact.angular_velocity[-1]
         errors = []
         for n in DIVISIONS:
-            run = self.motion(begin, n, horizon / n)
-            last = run.quaternion[-1], run.angular_velocity[-1]
+            last = self.motion(begin, n, horizon / n).end
             errors.append((n, *errors_at(last, end, self.body.inertia)))
         return order_of(horizon, errors)
+
+    def hints(self) -> tuple[str, ...]:
+        """What it seems to get wrong, from one very short step."""
+        dt = _SHORT * self.dt
+        return hints(self.start(), self.motion(self.start(), 1, dt).end, self.body.inertia, dt)
 
 
 def measure_order(
