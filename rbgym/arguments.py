@@ -15,9 +15,8 @@ LARGEST_COUNT = 2**53
 
 
 def real(name: str, value: ArrayLike, allowed: str = "real numbers", kinds: str = "iuf") -> Array:
-    """The value as a float64 array of any shape, perhaps not finite; text, complex numbers, truth
-    values and masked numbers are none. kinds: of NumPy's dtypes; with "b" truth values are numbers.
-    """
+    """The value as a float64 array of any shape, perhaps not finite; refused are text, complex and
+    masked numbers and, unless kinds (of NumPy's dtypes) has a "b", truth values."""
     try:
         array = np.asarray(value)
     except Exception as error:  # what an object raises that cannot be made an array is its own
@@ -68,7 +67,7 @@ def is_number(value: Any) -> bool:
 
 
 def number(value: Any) -> float:
-    """The number as a float, infinite if it is too large for one; nan for what is none."""
+    """The number as a float, infinite if it is too large for one; nan for anything else."""
     try:
         return float(value) if is_number(value) else np.nan
     except OverflowError:

@@ -4,7 +4,7 @@ Source: Mandre (2008), sections 3 and 7.1. SI units; vectors and tensors are in 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from importlib import import_module
 from typing import Any, NamedTuple, Self
 
@@ -45,17 +45,11 @@ class RigidBody:
         mass = float(positives("mass", mass, ()))
         center = finite("center_of_mass", center_of_mass, (3,))
         check_center(tensor, mass, center)
-        self._set("mass", mass)
-        self._set("inertia", tensor)
-        self._set("center_of_mass", center)
-        self._set("moments", moments)
-        self._set("principal_rotation", rotation)
-        self._set("principal_quaternion", from_matrix(rotation))
-
-    def _set(self, name: str, value: Any) -> None:
-        if isinstance(value, np.ndarray):
-            value.flags.writeable = False
-        object.__setattr__(self, name, value)
+        values = (tensor, mass, center, moments, rotation, from_matrix(rotation))
+        for member, value in zip(fields(self), values, strict=True):
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+            object.__setattr__(self, member.name, value)
 
     @property
     def _key(self) -> tuple[float, ...]:

@@ -9,7 +9,7 @@ from rbgym.quaternion import Array, angle_between, normalized, rotate, rotate_in
 
 INVARIANTS = ("energy", "momentum", "norm")
 ROUND_OFF = 1e-14  # errors below this have no trend worth a word
-_SHORTEST = 8  # steps below which a trend cannot be told
+_SHORTEST = 8  # steps below which no trend is named
 
 
 @dataclass(frozen=True)

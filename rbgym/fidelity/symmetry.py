@@ -19,7 +19,7 @@ class Subject(Protocol):
 
     @property
     def axis(self) -> Array | None:
-        """World axis (3,) about which alone momentum is conserved, None for the whole vector."""
+        """The only world axis (3,) about which momentum is conserved, None for all."""
 
     @property
     def placeable(self) -> bool:
@@ -29,8 +29,8 @@ class Subject(Protocol):
     def start(self) -> State:
         """Attitude and rates at the start."""
 
-    def motions_from(self, begin: State, steps: int) -> list[Motion]:
-        """The motion of each body from another start; shorter where it does not go on."""
+    def motions_from(self, state: State, steps: int) -> list[Motion]:
+        """The motion of each body from this state; shorter where it does not go on."""
 
     def there_and_back(self, steps: int) -> list[State]:
         """Where each body ends that is reversed after `steps` steps and goes back."""

@@ -12,9 +12,9 @@ from rbgym.quaternion import Array, conjugate, multiply, normalized
 _ALIKE = 0.02  # relative distance within which two vectors count as the same
 
 
-def hints(begin: State, end: State, inertia: Array, dt: float) -> tuple[str, ...]:
+def hints(start: State, end: State, inertia: Array, dt: float) -> tuple[str, ...]:
     """What a step of dt [s] seems to get wrong; empty if nothing is recognised."""
-    (before, rates), (after, rates_after) = begin, end
+    (before, rates), (after, rates_after) = start, end
     if not np.isfinite([*after, *rates_after]).all() or not after.any():
         return ()
     attitude = _attitude(before, normalized(after), rates, dt)

@@ -34,7 +34,7 @@ PREFIX = "rbgym-fidelity"
 def pytest_collection_modifyitems(
     session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    """Add the tests of every subject; UsageError for no subject, or for what is none."""
+    """Add the tests of every subject; UsageError without one, or for anything else."""
     for name, given in _subjects(config).items():
         node = SubjectNode.from_parent(session, name=name, nodeid=f"{PREFIX}::{name}")
         node.given = given

@@ -39,7 +39,7 @@ class StepSubject(Subject):
     inertia: (3,) or (3, 3) [kg m^2], about the centre of mass. dt [s], steps: of the run.
     quaternion (4,), angular_velocity (3,) [rad/s, body]: its start; not at rest.
 
-    Raises ValueError for an argument that is none of this.
+    Raises ValueError for bad arguments.
     """
 
     step: Step
@@ -74,7 +74,7 @@ class StepSubject(Subject):
 
     @property
     def axis(self) -> None:
-        """A free body keeps the whole vector of momentum."""
+        """A free body conserves the whole vector of momentum."""
         return None
 
     def start(self) -> State:
@@ -85,13 +85,13 @@ class StepSubject(Subject):
         """The run that invariants are judged on."""
         return self.motions_from(self.start(), self.steps)
 
-    def motions_from(self, begin: State, steps: int) -> list[Motion]:
-        """The motion from another start."""
-        return [self.motion(begin, steps, self.dt)]
+    def motions_from(self, state: State, steps: int) -> list[Motion]:
+        """The motion from this state."""
+        return [self.motion(state, steps, self.dt)]
 
-    def motion(self, begin: State, steps: int, dt: float) -> Motion:
+    def motion(self, state: State, steps: int, dt: float) -> Motion:
         """`steps` steps of `dt` seconds; ends early where a value is no longer finite."""
-        states = [begin]
+        states = [state]
         for _ in range(steps):
             states.append(self._next(states[-1], dt))
             if not np.isfinite(np.concatenate(states[-1])).all():
@@ -119,19 +119,12 @@ class StepSubject(Subject):
     def order(self, horizon: float | None = None) -> Order:
         """The order over `horizon` seconds, against one step of the closed-form solution."""
         horizon = HORIZON * self.dt if horizon is None else horizon
-        begin = self.start()
-        exact = simulate(
-            self.body,
-            integrator="exact",
-            dt=horizon,
-            steps=1,
-            quaternion=begin[0],
-            angular_velocity=begin[1],
-        )
+        start: Any = {"quaternion": self.quaternion, "angular_velocity": self.angular_velocity}
+        exact = simulate(self.body, integrator="exact", dt=horizon, steps=1, **start)
         end = exact.quaternion[-1], exact.angular_velocity[-1]
         errors = []
         for n in DIVISIONS:
-            last = self.motion(begin, n, horizon / n).end
+            last = self.motion(self.start(), n, horizon / n).end
             errors.append((n, *errors_at(last, end, self.body.inertia)))
         return order_of(horizon, errors)
 
