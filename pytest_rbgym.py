@@ -16,13 +16,12 @@ class Hooks:
     """The hook that a conftest.py implements."""
 
     @staticmethod
-    def pytest_rbgym_subjects(config: pytest.Config) -> Mapping[str, Any]:
+    def pytest_rbgym_subjects(config: pytest.Config) -> Mapping[str, Any] | None:
         """Return the simulators to judge, by name; called under --rbgym-fidelity only.
 
         Each is a `rbgym.testing.StepSubject` or `rbgym.testing.EnvSubject`, or a function without
         arguments that returns one of these or an environment. Import rbgym inside the hook.
         """
-        raise NotImplementedError
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:

@@ -15,30 +15,26 @@ LARGEST_COUNT = 2**53
 
 
 def real(name: str, value: ArrayLike, allowed: str = "real numbers", kinds: str = "iuf") -> Array:
-    """The value as a float64 array of any shape, perhaps not finite; ValueError unless it is made
-    of real numbers: no text, no complex ones, no truth values, none that are masked.
-
-    kinds: of NumPy's dtypes; with "b" truth values are numbers too.
-    """
+    """The value as a float64 array of any shape, perhaps not finite; refused are text, complex and
+    masked numbers and, unless kinds (of NumPy's dtypes) has a "b", truth values."""
     try:
         array = np.asarray(value)
     except Exception as error:  # what an object raises that cannot be made an array is its own
         raise ValueError(f"{name} must be {allowed}, got {value!r}") from error
-    if array.dtype.kind not in kinds or _hides(value):
+    if array.dtype.kind not in kinds or _is_masked(value):
         raise ValueError(f"{name} must be {allowed}, got {value!r}")
     with np.errstate(over="ignore"):  # of a longer float: infinite
         return np.asarray(array, dtype=np.float64)
 
 
-def _hides(value: Any) -> bool:
-    """Whether a mask hides something that np.asarray takes."""
+def _is_masked(value: Any) -> bool:
     if isinstance(value, list | tuple):
-        return any(map(_hides, value))
+        return any(map(_is_masked, value))
     return isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value)
 
 
 def finite(name: str, value: ArrayLike, *shapes: tuple[int, ...]) -> Array:
-    """A fresh float64 array of one of these shapes, or ValueError."""
+    """A fresh float64 array of one of these shapes."""
     allowed = f"finite real numbers of shape {' or '.join(map(str, shapes))}"
     array = real(name, value, allowed)
     if array.shape not in shapes or not np.isfinite(array).all():
@@ -46,8 +42,16 @@ def finite(name: str, value: ArrayLike, *shapes: tuple[int, ...]) -> Array:
     return np.array(array)
 
 
+def positives(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
+    """A fresh float64 array of this shape, all of it finite and above zero."""
+    array = finite(name, value, shape)
+    if np.any(array <= 0):
+        raise ValueError(f"{name} must be positive, got {value!r}")
+    return array
+
+
 def unit(name: str, value: ArrayLike, size: int, slack: float) -> Array:
-    """A fresh vector (size,) whose length is 1 but for `slack`, or ValueError."""
+    """A fresh vector (size,) whose length is 1 but for `slack`."""
     vector = finite(name, value, (size,))
     # Not the length of what is so long that its square is no float.
     if np.abs(vector).max() > 2.0 or abs(np.linalg.norm(vector) - 1.0) > slack:
@@ -63,7 +67,7 @@ def is_number(value: Any) -> bool:
 
 
 def number(value: Any) -> float:
-    """The number as a float, infinite if it is too large for one; nan for what is none."""
+    """The number as a float, infinite if it is too large for one; nan for anything else."""
     try:
         return float(value) if is_number(value) else np.nan
     except OverflowError:
@@ -71,7 +75,7 @@ def number(value: Any) -> float:
 
 
 def positive(name: str, value: float) -> float:
-    """The value as a float, or a ValueError unless it is a positive finite number."""
+    """A positive finite number, as a float."""
     found = number(value)
     if not 0 < found < np.inf:
         raise ValueError(f"{name} must be a positive finite number, got {value!r}")
@@ -79,7 +83,7 @@ def positive(name: str, value: float) -> float:
 
 
 def count(name: str, value: int) -> int:
-    """The value as an int, or a ValueError unless it is a positive integer."""
+    """A positive integer, as an int."""
     if not (isinstance(value, int | np.integer) and is_number(value)) or value < 1:
         raise ValueError(f"{name} must be a positive integer, got {value!r}")
     if value > LARGEST_COUNT:
@@ -88,15 +92,14 @@ def count(name: str, value: int) -> int:
 
 
 def flag(name: str, value: Any) -> bool:
-    """The value as a bool, or a ValueError unless it is one."""
+    """True or False, as a bool."""
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} must be True or False, got {value!r}")
     return bool(value)
 
 
 def quietly(function: Callable[P, T]) -> Callable[P, T]:
-    """The function without warnings of what is beyond the largest float, for where that is refused
-    afterwards."""
+    """The function without warnings of overflow, for where its result is refused afterwards."""
 
     @wraps(function)
     def quiet(*args: P.args, **kwargs: P.kwargs) -> T:

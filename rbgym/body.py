@@ -4,22 +4,15 @@ Source: Mandre (2008), sections 3 and 7.1. SI units; vectors and tensors are in 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from importlib import import_module
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rbgym.arguments import Array, finite, quietly
-from rbgym.inertia import (
-    check_center,
-    check_moments,
-    full_tensor,
-    point_inertia,
-    positive,
-    principal_axes,
-)
+from rbgym.arguments import Array, finite, positives, quietly
+from rbgym.inertia import check_center, check_moments, full_tensor, point_inertia, principal_axes
 from rbgym.quaternion import from_matrix, normalized, to_matrix
 
 _UNIT = 1e-9  # how far a given rotation may be from a unit quaternion or orthogonal matrix
@@ -49,20 +42,14 @@ class RigidBody:
         tensor = full_tensor(inertia)
         moments, rotation = principal_axes(tensor)
         check_moments(moments)
-        mass = float(positive("mass", mass, ()))
+        mass = float(positives("mass", mass, ()))
         center = finite("center_of_mass", center_of_mass, (3,))
         check_center(tensor, mass, center)
-        self._set("mass", mass)
-        self._set("inertia", tensor)
-        self._set("center_of_mass", center)
-        self._set("moments", moments)
-        self._set("principal_rotation", rotation)
-        self._set("principal_quaternion", from_matrix(rotation))
-
-    def _set(self, name: str, value: Any) -> None:
-        if isinstance(value, np.ndarray):
-            value.flags.writeable = False
-        object.__setattr__(self, name, value)
+        values = (tensor, mass, center, moments, rotation, from_matrix(rotation))
+        for member, value in zip(fields(self), values, strict=True):
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+            object.__setattr__(self, member.name, value)
 
     @property
     def _key(self) -> tuple[float, ...]:
@@ -109,24 +96,24 @@ class RigidBody:
     @classmethod
     def box(cls, mass: float, size: ArrayLike) -> Self:
         """Box with full edge lengths size (3,)."""
-        return cls._from_squares(mass, 1 / 12, positive("size", size, (3,)))
+        return cls._from_squares(mass, 1 / 12, positives("size", size, (3,)))
 
     @classmethod
     def ellipsoid(cls, mass: float, semi_axes: ArrayLike) -> Self:
         """Ellipsoid with semi-axes (3,)."""
-        return cls._from_squares(mass, 1 / 5, positive("semi_axes", semi_axes, (3,)))
+        return cls._from_squares(mass, 1 / 5, positives("semi_axes", semi_axes, (3,)))
 
     @classmethod
     def sphere(cls, mass: float, radius: float) -> Self:
         """Ball."""
-        return cls._from_squares(mass, 1 / 5, np.full(3, positive("radius", radius, ())))
+        return cls._from_squares(mass, 1 / 5, np.full(3, positives("radius", radius, ())))
 
     @classmethod
     @quietly
     def cylinder(cls, mass: float, radius: float, height: float) -> Self:
         """Cylinder."""
-        r, h = positive("radius", radius, ()), positive("height", height, ())
-        mass = float(positive("mass", mass, ()))
+        r, h = positives("radius", radius, ()), positives("height", height, ())
+        mass = float(positives("mass", mass, ()))
         across = mass * (3 * r**2 + h**2) / 12
         return cls(np.array([across, across, mass * r**2 / 2]), mass)
 
@@ -134,30 +121,30 @@ class RigidBody:
     @quietly
     def cone(cls, mass: float, radius: float, height: float) -> Self:
         """Cone with its tip at z = -3/4 height and its base at z = +1/4 height."""
-        r, h = positive("radius", radius, ()), positive("height", height, ())
-        mass = float(positive("mass", mass, ()))
+        r, h = positives("radius", radius, ()), positives("height", height, ())
+        mass = float(positives("mass", mass, ()))
         across = 3 * mass * (4 * r**2 + h**2) / 80
         return cls(np.array([across, across, 3 * mass * r**2 / 10]), mass)
 
     @classmethod
     def rod(cls, mass: float, length: float, radius: float | None = None) -> Self:
         """Slender cylinder; radius None is length / 1000, 3e-6 above the ideal m length^2 / 12."""
-        length = float(positive("length", length, ()))
+        length = float(positives("length", length, ()))
         return cls.cylinder(mass, length / 1000 if radius is None else radius, length)
 
     @classmethod
     @quietly
     def cone_top(cls, radius: float, height: float, density: float) -> Self:
         """Cone on its tip, density [kg/m^3], centre on +z (Betsch and Siebert 2009, 5.2)."""
-        r, h = positive("radius", radius, ()), positive("height", height, ())
-        mass = positive("density", density, ()) * np.pi * r**2 * h / 3
+        r, h = positives("radius", radius, ()), positives("height", height, ())
+        mass = positives("density", density, ()) * np.pi * r**2 * h / 3
         return cls.cone(float(mass), radius, height).about((0.0, 0.0, -3 * float(h) / 4))
 
     @classmethod
     @quietly
     def _from_squares(cls, mass: float, factor: float, lengths: Array) -> Self:
         a, b, c = lengths**2
-        mass = float(positive("mass", mass, ()))
+        mass = float(positives("mass", mass, ()))
         return cls(factor * mass * np.array([b + c, c + a, a + b]), mass)
 
 

@@ -7,10 +7,6 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from rbgym.arguments import Array
-
 if TYPE_CHECKING:
     from rbgym.body import RigidBody
     from rbgym.simulate import Trajectory
@@ -20,7 +16,6 @@ _CELL = "padding:0.15em 0.9em 0.15em 0;border-bottom:1px solid rgba(128,128,128,
 _TEXT = f"{_CELL};text-align:left"
 _NUMBER = f"{_CELL};text-align:right;font-variant-numeric:tabular-nums"
 _BROKEN = ' style="background:rgba(213,94,0,0.3)"'
-_EQUAL = 1e-9  # moments closer than this, relatively, count as one
 
 Cell = str | float
 
@@ -66,7 +61,7 @@ def trajectory(run: "Trajectory") -> str:
 
 
 def body(of: "RigidBody") -> str:
-    """Mass, centre, moments and principal axes, and what kind of body that makes."""
+    """Mass, centre, moments and principal axes."""
     axes: list[list[Cell]] = [
         [str(k + 1), float(moment), *axis.tolist()]
         for k, (moment, axis) in enumerate(zip(of.moments, of.principal_rotation.T, strict=True))
@@ -74,17 +69,4 @@ def body(of: "RigidBody") -> str:
     headings = ("principal axis", "moment [kg m²]", "x", "y", "z")
     center = ", ".join(f"{x:.4g}" for x in of.center_of_mass)
     title = f"RigidBody: {of.mass:.4g} kg, centre of mass ({center}) m"
-    return section(title, table(headings, axes), note(_kind(of.moments)))
-
-
-def _kind(moments: Array) -> str:
-    order = np.argsort(moments, kind="stable")
-    low, middle, high = moments[order]
-    same = _EQUAL * high
-    if high - low <= same:
-        return "Spherical: every axis is a principal one."
-    if middle - low <= same:
-        return f"Symmetric and flat (oblate) about axis {order[2] + 1}."
-    if high - middle <= same:
-        return f"Symmetric and long (prolate) about axis {order[0] + 1}."
-    return f"Asymmetric: a spin about axis {order[1] + 1}, of the middle moment, is unstable."
+    return section(title, table(headings, axes))

@@ -83,11 +83,3 @@ def check_center(tensor: Array, mass: float, center: Array) -> None:
             f"center_of_mass must be within reach of inertia {tensor.tolist()} about the origin "
             f"and mass {mass}, got {center.tolist()}: no mass distribution has all three"
         )
-
-
-def positive(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
-    """As `finite`, all entries above zero."""
-    array = finite(name, value, shape)
-    if np.any(array <= 0):
-        raise ValueError(f"{name} must be positive, got {value!r}")
-    return array

@@ -187,10 +187,10 @@ class _Model:
         where they are functions."""
         parts = []
         for name, shape in _SHAPES.items():
-            constant: Any = np.zeros(shape)
-            if given[name] is not None and not callable(given[name]):
-                constant = finite(name, given[name], shape, (steps, *shape))
-            parts.append(constant.reshape(-1, *(shape or (1,))))
+            load: Any = given[name]
+            if load is None or callable(load):
+                load = np.zeros(shape)
+            parts.append(finite(name, load, shape, (steps, *shape)).reshape(-1, *(shape or (1,))))
         rows = max(map(len, parts))
         table = np.hstack([np.broadcast_to(part, (rows, part.shape[1])) for part in parts])
         table[:, _COLUMNS["moment"]] = rotate_inverse(self.turn, table[:, _COLUMNS["moment"]])

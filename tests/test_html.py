@@ -58,19 +58,6 @@ def test_a_body_shows_its_moments_and_principal_axes():
         np.testing.assert_allclose(BODY.inertia @ axis, float(row[1]) * axis, rtol=1e-3, atol=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("body", "kind"),
-    [
-        (rbgym.RigidBody.ellipsoid(3.0, (0.5, 0.3, 0.2)), "axis 2, of the middle moment"),
-        (rbgym.RigidBody.ellipsoid(3.0, (0.3, 0.3, 0.2)), "flat (oblate) about axis 3"),
-        (rbgym.RigidBody.ellipsoid(3.0, (0.3, 0.2, 0.2)), "long (prolate) about axis 1"),
-        (rbgym.RigidBody.sphere(3.0, 0.3), "Spherical"),
-    ],
-)
-def test_a_body_is_told_what_it_is_like(body, kind):
-    assert kind in body._repr_html_()
-
-
 def test_claims_show_which_are_broken_and_stay_a_list():
     claims = Claims(
         [

@@ -12,7 +12,7 @@ from rbgym.agents.controllers.law import Law, inertia_of, nearer
 from rbgym.agents.controllers.plant import Plant
 from rbgym.body import RigidBody
 from rbgym.envs.parts.goals import Axis
-from rbgym.inertia import positive
+from rbgym.arguments import positives
 from rbgym.potentials import HeavyTop
 from rbgym.quaternion import from_rotation_vector, multiply, rotate_inverse
 from rbgym.simulate import checked_body
@@ -86,7 +86,7 @@ class AttitudeLQR(Law):
     ) -> None:
         super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
         self.refuse_idle_axes()
-        weights = positive("tolerances", tolerances, (2,))
+        weights = positives("tolerances", tolerances, (2,))
         A, B = np.zeros((6, 6)), np.zeros((6, 3))
         A[:3, 3:], B[3:] = np.eye(3), np.linalg.inv(inertia_of(body))
         self.gain = held_gain(A, B, dt, np.repeat(weights, 3), self.torque_limit)
@@ -131,7 +131,7 @@ class UprightLQR(Law):
     ) -> None:
         super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
         self.refuse_idle_axes()
-        angle, across, along = positive("tolerances", tolerances, (3,))
+        angle, across, along = positives("tolerances", tolerances, (3,))
         if not isinstance(potential, HeavyTop):
             raise ValueError(f"potential must be a rbgym.HeavyTop, got {potential!r}")
         inverse = np.linalg.inv(inertia_of(body))
@@ -190,7 +190,7 @@ class PrecessionLQR(Law):
         from scipy.linalg import solve_continuous_are
 
         super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
-        weights = positive("tolerances", tolerances, (4,))
+        weights = positives("tolerances", tolerances, (4,))
         if not isinstance(goal, Axis):
             raise ValueError(f"goal must be an rbgym.envs.parts.goals.Axis, got {goal!r}")
         across, also, along = (float(moment) for moment in checked_body(body).moments)

@@ -9,7 +9,7 @@ from rbgym.quaternion import Array, angle_between, normalized, rotate, rotate_in
 
 INVARIANTS = ("energy", "momentum", "norm")
 ROUND_OFF = 1e-14  # errors below this have no trend worth a word
-_SHORTEST = 8  # steps below which a trend cannot be told
+_SHORTEST = 8  # steps below which no trend is named
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,11 @@ class Motion:
     def steps(self) -> int:
         """How many steps it has, n."""
         return len(self.energy) - 1
+
+    @property
+    def end(self) -> tuple[Array, Array]:
+        """Attitude and rates at the end."""
+        return self.quaternion[-1], self.angular_velocity[-1]
 
     def errors(self) -> dict[str, Array]:
         """Errors (n+1,) of energy and momentum, relative, and of |q|.

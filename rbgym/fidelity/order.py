@@ -40,9 +40,9 @@ class Order:
 
 
 def order_of(horizon: float, errors: Sequence[tuple[int, float, float]]) -> Order:
-    """The order told by (steps over the horizon [s], `errors_at` it), from coarse to fine.
+    """The order that (steps over the horizon [s], `errors_at` it) show, from coarse to fine.
 
-    Where the coarsest alone is above round-off, the slope is the least that it can be.
+    Where only the coarsest is above round-off, the slope is the least that it can be.
     """
     steps, attitude, momentum = zip(*errors, strict=True) if errors else ((), (), ())
     sizes = tuple(horizon / n for n in steps)

@@ -19,24 +19,29 @@ class Subject(Protocol):
 
     @property
     def axis(self) -> Array | None:
-        """World axis (3,) about which alone momentum is conserved, None for the whole vector."""
+        """The only world axis (3,) about which momentum is conserved, None for all."""
+
+    @property
+    def placeable(self) -> bool:
+        """Whether it can be: symmetries are measured by other starts."""
+        return True
 
     def start(self) -> State:
         """Attitude and rates at the start."""
 
-    def motions_from(self, begin: State, steps: int) -> list[Motion]:
-        """The motion of each body from another start; shorter where it does not go on."""
+    def motions_from(self, state: State, steps: int) -> list[Motion]:
+        """The motion of each body from this state; shorter where it does not go on."""
 
     def there_and_back(self, steps: int) -> list[State]:
         """Where each body ends that is reversed after `steps` steps and goes back."""
         ends = []
         for there in self.motions_from(self.start(), steps):
-            turning = there.quaternion[-1], -there.angular_velocity[-1]
+            turning = there.end[0], -there.end[1]
             if not np.isfinite(np.concatenate(turning)).all():
                 return [turning]
             for back in self.motions_from(turning, there.steps):
                 lost = np.inf if back.steps < there.steps else 0.0
-                ends.append((back.quaternion[-1], lost - back.angular_velocity[-1]))
+                ends.append((back.end[0], lost - back.end[1]))
         return ends
 
 

@@ -13,7 +13,7 @@ from rbgym.arguments import Array, finite, real
 from rbgym.plot import style
 
 _CROWD = 10  # more curves than this share one legend, beside the panels
-_LEAST = 1e-3  # deg and rad/s: a smaller error is none that anyone could measure
+_LEAST = 1e-3  # deg and rad/s: smaller errors are cut off
 
 
 # --- anything --------------------------------------------------------------------------------
@@ -39,7 +39,7 @@ class Panel(NamedTuple):
 
 @style.styled
 def panels(given: Sequence[Panel], title: str = "") -> Figure:
-    """Panels in rows of two. Raises ValueError for none."""
+    """Panels in rows of two. Raises ValueError for an empty list."""
     if not isinstance(given, list | tuple) or not given:
         raise ValueError(f"panels must hold one at least, got {given!r}")
     for panel in given:
@@ -196,7 +196,7 @@ class Settled(NamedTuple):
 
 
 def quantiles(values: Array, percents: tuple[float, ...] = (5.0, 50.0, 95.0)) -> Array:
-    """Percentiles (len(percents), instants) over the episodes that still run; nan once none does.
+    """Percentiles (len(percents), instants) over the episodes that still run; nan after the last.
 
     values: (instants, n) or (instants,).
     """

@@ -49,7 +49,7 @@ class EnvSubject(Subject):
     momentum_axis: (3,) unit world vector, the only component of momentum that gravity leaves
     invariant. None: what `env.unwrapped.potential` implies, the whole vector where there is none.
 
-    Raises ValueError for an argument that is none of this.
+    Raises ValueError for bad arguments.
     """
 
     env: Env | Callable[[], Env]
@@ -94,7 +94,7 @@ class EnvSubject(Subject):
 
     @property
     def axis(self) -> Array | None:
-        """World axis (3,) about which alone momentum is conserved, None for the whole vector."""
+        """The only world axis (3,) about which momentum is conserved, None for all."""
         with self._opened() as env:
             return self._axis(env)
 
@@ -102,6 +102,13 @@ class EnvSubject(Subject):
     def placeable(self) -> bool:
         """Whether the body can be put where a symmetry is to be tried."""
         return self.place is not None or self.read is None
+
+    def order(self) -> None:
+        """None: an environment chooses its own step."""
+
+    def hints(self) -> tuple[str, ...]:
+        """None: a single short step cannot be asked for."""
+        return ()
 
     def start(self) -> State:
         """Attitude and rates (of the first lane) after the first reset."""
@@ -111,7 +118,7 @@ class EnvSubject(Subject):
             return quaternion[0], rates[0]
 
     def motions(self) -> list[Motion]:
-        """The episodes of every lane; ValueError if nothing ever moves, or none has a step."""
+        """The episodes of every lane; ValueError if nothing ever moves."""
         with self._opened() as env:
             env.reset(seed=self.seed, options=self.options)
             motions = self._episodes(env, self.steps)
@@ -122,16 +129,16 @@ class EnvSubject(Subject):
             )
         return motions
 
-    def motions_from(self, begin: State, steps: int) -> list[Motion]:
-        """The motion of each lane from another start, until some episode ends.
+    def motions_from(self, state: State, steps: int) -> list[Motion]:
+        """The motion of each lane from this state, until some episode ends.
 
         Raises ValueError if the body does not start there, or an episode ends in its first step.
         """
-        quaternion, rates = begin
+        quaternion, rates = state
         with self._opened() as env:
             if self.place is None:
-                state = {"quaternion": quaternion, "angular_velocity": rates}
-                env.reset(seed=self.seed, options={**(self.options or {}), "state": state})
+                put = {"quaternion": quaternion, "angular_velocity": rates}
+                env.reset(seed=self.seed, options={**(self.options or {}), "state": put})
             else:
                 env.reset(seed=self.seed, options=self.options)
                 self.place(env, quaternion, rates)
@@ -213,18 +220,18 @@ class EnvSubject(Subject):
         """
         action = _zero_action(env) if self.action is None else self.action
         rows = [self._see(env)]
-        none = np.zeros(len(rows[0][0]), dtype=bool)
-        begins, next_begins = [~none], none
+        no_lane = np.zeros(len(rows[0][0]), dtype=bool)
+        begins, next_begins = [~no_lane], no_lane
         vector, mode = isinstance(env, VectorEnv), env.metadata.get("autoreset_mode")
         for _ in range(steps):
             _, _, terminated, truncated, _ = env.step(action)
             done = np.asarray(terminated | truncated).reshape(-1)
-            replaced = done if vector and mode is AutoresetMode.SAME_STEP else none
+            replaced = done if vector and mode is AutoresetMode.SAME_STEP else no_lane
             if stop and replaced.any():
                 break
             rows.append(self._see(env))
             begins.append(next_begins | replaced)
-            next_begins = none
+            next_begins = no_lane
             if stop and done.any():
                 break
             if vector and mode is AutoresetMode.NEXT_STEP:

@@ -6,33 +6,28 @@ short step tells which one it is.
 
 import numpy as np
 
+from rbgym.fidelity.symmetry import State
 from rbgym.quaternion import Array, conjugate, multiply, normalized
-from rbgym.testing.step_subject import StepSubject
 
-_SHORT = 1e-3  # of the subject's dt
 _ALIKE = 0.02  # relative distance within which two vectors count as the same
 
 
-def hints(subject: StepSubject) -> tuple[str, ...]:
-    """What the step function seems to get wrong; empty if nothing is recognised."""
-    dt = _SHORT * subject.dt
-    before, rates = subject.start()
-    motion = subject.motion((before, rates), 1, dt)
-    after, rates_after = motion.quaternion[-1], motion.angular_velocity[-1]
+def hints(start: State, end: State, inertia: Array, dt: float) -> tuple[str, ...]:
+    """What a step of dt [s] seems to get wrong; empty if nothing is recognised."""
+    (before, rates), (after, rates_after) = start, end
     if not np.isfinite([*after, *rates_after]).all() or not after.any():
         return ()
-    found = [_attitude(before, normalized(after), rates, dt)]
-    found.append(_gyroscopic(subject.body.inertia, rates, rates_after, dt))
-    return tuple(hint for hint in found if hint)
+    attitude = _attitude(before, normalized(after), rates, dt)
+    gyroscopic = _gyroscopic(inertia, rates, (rates_after - rates) / dt)
+    return tuple(hint for hint in (attitude, gyroscopic) if hint)
 
 
 def _attitude(before: Array, after: Array, rates: Array, dt: float) -> str:
     body = _rate(conjugate(before), after, dt)
     world = _rate(after, conjugate(before), dt)
     last = _rate(conjugate(np.roll(before, 1)), np.roll(after, 1), dt)
-    if _same(body, rates):
-        return ""
     guesses = [
+        (body, rates, ""),
         (world, rates, "the attitude turns as if the rates were in world axes"),
         (world, -rates, "the quaternion seems to map world to body"),
         (body, -rates, "the attitude turns the wrong way"),
@@ -45,14 +40,13 @@ def _attitude(before: Array, after: Array, rates: Array, dt: float) -> str:
     return next(fits, "the attitude does not turn with the rates")
 
 
-def _gyroscopic(inertia: Array, before: Array, after: Array, dt: float) -> str:
-    wanted = np.asarray(np.linalg.solve(inertia, np.cross(inertia @ before, before)), np.float64)
-    seen = (after - before) / dt
-    if np.linalg.norm(wanted) < _ALIKE * np.linalg.norm(before) ** 2 or _same(seen, wanted):
+def _gyroscopic(inertia: Array, rates: Array, seen: Array) -> str:
+    wanted = np.asarray(np.linalg.solve(inertia, np.cross(inertia @ rates, rates)), np.float64)
+    if np.linalg.norm(wanted) < _ALIKE * np.linalg.norm(rates) ** 2 or _same(seen, wanted, wanted):
         return ""
     if _same(seen, 0 * wanted, wanted):
         return "the rates do not change: the gyroscopic term omega x J omega is missing"
-    if _same(seen, -wanted):
+    if _same(seen, -wanted, wanted):
         return "the gyroscopic term omega x J omega has the wrong sign"
     return "the rates do not follow Euler's equations"
 
@@ -63,6 +57,5 @@ def _rate(left: Array, right: Array, dt: float) -> Array:
     return np.asarray(2.0 * turn[1:] / dt * (1.0 if turn[0] >= 0.0 else -1.0))
 
 
-def _same(seen: Array, wanted: Array, scale: Array | None = None) -> bool:
-    size = np.linalg.norm(wanted if scale is None else scale)
-    return bool(np.linalg.norm(seen - wanted) <= _ALIKE * size)
+def _same(seen: Array, wanted: Array, scale: Array) -> bool:
+    return bool(np.linalg.norm(seen - wanted) <= _ALIKE * np.linalg.norm(scale))

@@ -25,7 +25,7 @@ import pytest
 from rbgym.testing.env_subject import ENVIRONMENTS, EnvSubject
 from rbgym.testing.limits import CHECKS
 from rbgym.testing.step_subject import StepSubject
-from rbgym.testing.trial import Fidelity, Simulator, as_subject
+from rbgym.testing.trial import Fidelity, Simulator, as_subject, measure
 
 PREFIX = "rbgym-fidelity"
 
@@ -34,7 +34,7 @@ PREFIX = "rbgym-fidelity"
 def pytest_collection_modifyitems(
     session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    """Add the tests of every subject; UsageError for no subject, or for what is none."""
+    """Add the tests of every subject; UsageError without one, or for anything else."""
     for name, given in _subjects(config).items():
         node = SubjectNode.from_parent(session, name=name, nodeid=f"{PREFIX}::{name}")
         node.given = given
@@ -75,7 +75,7 @@ class SubjectNode(pytest.Collector):
 
     @cached_property
     def fidelity(self) -> Fidelity:
-        """What is measured, each by the first of the tests that needs it."""
+        """What is measured, by the first of the tests."""
         subject = self.given
         if not isinstance(subject, StepSubject | EnvSubject):
             made = subject()
@@ -83,7 +83,7 @@ class SubjectNode(pytest.Collector):
                 made.close()
                 made = EnvSubject(subject)
             subject = as_subject(made)
-        return Fidelity(subject, self.name)
+        return measure(subject, name=self.name)
 
 
 class BrokenError(AssertionError):
@@ -98,9 +98,9 @@ class CheckItem(pytest.Item):
     def runtest(self) -> None:
         """Fail with the verdict where it is broken, skip where there is none."""
         fidelity = self.parent.fidelity
-        if getattr(fidelity.limits, self.name) is None:
+        verdict = fidelity.verdicts[CHECKS.index(self.name)]
+        if verdict.limit is None:
             pytest.skip(f"limits.{self.name} is None")
-        verdict = fidelity.verdict(self.name)
         if verdict.passed is None:
             pytest.skip(f"{self.name} cannot be measured of this subject")
         if not verdict.passed:

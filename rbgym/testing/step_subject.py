@@ -16,6 +16,7 @@ from rbgym.fidelity.symmetry import State, Subject
 from rbgym.integrators import DEFAULT, Integrator
 from rbgym.quaternion import Array
 from rbgym.simulate import simulate
+from rbgym.testing.hints import hints
 from rbgym.testing.limits import Limits
 
 Step = Callable[[Array, Array, float], tuple[ArrayLike, ArrayLike]]
@@ -24,6 +25,8 @@ Step = Callable[[Array, Array, float], tuple[ArrayLike, ArrayLike]]
 ATTITUDE = (0.5, -0.5, 0.1, 0.7)
 RATES = (1.0, 2.0, 2.0)
 DIVISIONS = (10, 20, 40, 80, 160, 320)  # steps into which the horizon of the order is divided
+HORIZON = 20  # steps of dt, of a subject whose horizon is not given
+_SHORT = 1e-3  # of dt, for the hints
 _UNIT = 1e-6
 
 
@@ -36,7 +39,7 @@ class StepSubject(Subject):
     inertia: (3,) or (3, 3) [kg m^2], about the centre of mass. dt [s], steps: of the run.
     quaternion (4,), angular_velocity (3,) [rad/s, body]: its start; not at rest.
 
-    Raises ValueError for an argument that is none of this.
+    Raises ValueError for bad arguments.
     """
 
     step: Step
@@ -71,13 +74,8 @@ class StepSubject(Subject):
 
     @property
     def axis(self) -> None:
-        """A free body keeps the whole vector of momentum."""
+        """A free body conserves the whole vector of momentum."""
         return None
-
-    @property
-    def placeable(self) -> bool:
-        """Every state can be a start."""
-        return True
 
     def start(self) -> State:
         """Attitude and rates at the start."""
@@ -87,13 +85,13 @@ class StepSubject(Subject):
         """The run that invariants are judged on."""
         return self.motions_from(self.start(), self.steps)
 
-    def motions_from(self, begin: State, steps: int) -> list[Motion]:
-        """The motion from another start."""
-        return [self.motion(begin, steps, self.dt)]
+    def motions_from(self, state: State, steps: int) -> list[Motion]:
+        """The motion from this state."""
+        return [self.motion(state, steps, self.dt)]
 
-    def motion(self, begin: State, steps: int, dt: float) -> Motion:
+    def motion(self, state: State, steps: int, dt: float) -> Motion:
         """`steps` steps of `dt` seconds; ends early where a value is no longer finite."""
-        states = [begin]
+        states = [state]
         for _ in range(steps):
             states.append(self._next(states[-1], dt))
             if not np.isfinite(np.concatenate(states[-1])).all():
@@ -118,24 +116,22 @@ class StepSubject(Subject):
             f"step must return (quaternion (4,), angular_velocity (3,)), got {result!r}"
         )
 
-    def order(self, horizon: float) -> Order:
+    def order(self, horizon: float | None = None) -> Order:
         """The order over `horizon` seconds, against one step of the closed-form solution."""
-        begin = self.start()
-        exact = simulate(
-            self.body,
-            integrator="exact",
-            dt=horizon,
-            steps=1,
-            quaternion=begin[0],
-            angular_velocity=begin[1],
-        )
+        horizon = HORIZON * self.dt if horizon is None else horizon
+        start: Any = {"quaternion": self.quaternion, "angular_velocity": self.angular_velocity}
+        exact = simulate(self.body, integrator="exact", dt=horizon, steps=1, **start)
         end = exact.quaternion[-1], exact.angular_velocity[-1]
         errors = []
         for n in DIVISIONS:
-            run = self.motion(begin, n, horizon / n)
-            last = run.quaternion[-1], run.angular_velocity[-1]
+            last = self.motion(self.start(), n, horizon / n).end
             errors.append((n, *errors_at(last, end, self.body.inertia)))
         return order_of(horizon, errors)
+
+    def hints(self) -> tuple[str, ...]:
+        """What it seems to get wrong, from one very short step."""
+        dt = _SHORT * self.dt
+        return hints(self.start(), self.motion(self.start(), 1, dt).end, self.body.inertia, dt)
 
 
 def measure_order(

@@ -1,25 +1,23 @@
 """A simulator on trial: all that is measured of it, and the assertion on its invariants."""
 
 import difflib
-from collections.abc import Iterable
-from dataclasses import fields, replace
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeAlias
 
-from rbgym.fidelity import symmetry
 from rbgym.fidelity.motion import INVARIANTS, Drift, worst_drifts
 from rbgym.fidelity.order import Order
+from rbgym.fidelity.symmetry import equivariance, time_reversal
 from rbgym.testing.env_subject import ENVIRONMENTS, Env, EnvSubject
-from rbgym.testing.hints import hints
 from rbgym.testing.limits import CHECKS, Limits, Verdict, judge
 from rbgym.testing.step_subject import Step, StepSubject
 
 Simulator: TypeAlias = StepSubject | EnvSubject
-HORIZON = 20  # steps of the subject's dt over which its order is measured
 
 
+@dataclass(frozen=True)
 class Fidelity:
-    """What is measured of a subject, each when it is first asked for; `str()` is a table.
+    """What was measured of a subject; `str()` is a table of one screen.
 
     energy, momentum, norm: how far these drifted, energy and momentum relative to the start.
     order: of convergence, None for an environment. equivariance: rotation angle [rad] or relative
@@ -28,75 +26,38 @@ class Fidelity:
     hints: what a wrong convention looks like, recognised from a short step.
     """
 
-    def __init__(self, subject: Simulator, name: str | None = None) -> None:
-        if name is not None and not isinstance(name, str):
-            raise ValueError(f"name must be text or None, got {name!r}")
-        self.subject, self.name = subject, name or subject.title
-
-    @cached_property
-    def _drifts(self) -> dict[str, Drift]:
-        return worst_drifts(self.subject.motions())
-
-    @property
-    def energy(self) -> Drift:
-        return self._drifts["energy"]
-
-    @property
-    def momentum(self) -> Drift:
-        return self._drifts["momentum"]
-
-    @property
-    def norm(self) -> Drift:
-        return self._drifts["norm"]
-
-    @cached_property
-    def order(self) -> Order | None:
-        subject = self.subject
-        return subject.order(HORIZON * subject.dt) if isinstance(subject, StepSubject) else None
-
-    @cached_property
-    def equivariance(self) -> float | None:
-        return symmetry.equivariance(self.subject) if self.subject.placeable else None
-
-    @cached_property
-    def time_reversal(self) -> float | None:
-        return symmetry.time_reversal(self.subject) if self.subject.placeable else None
-
-    @cached_property
-    def hints(self) -> tuple[str, ...]:
-        return hints(self.subject) if isinstance(self.subject, StepSubject) else ()
-
-    @property
-    def limits(self) -> Limits:
-        """The subject's own."""
-        return self.subject.limits
-
-    @property
-    def run(self) -> str:
-        """The run in words."""
-        dt = self.subject.dt
-        return f"{self.subject.steps} steps" + ("" if dt is None else f" of {dt:g} s")
-
-    def verdict(self, check: str) -> Verdict:
-        """The verdict on one check."""
-        return judge(check, getattr(self, check), self.limits)
+    name: str
+    run: str
+    energy: Drift
+    momentum: Drift
+    norm: Drift
+    order: Order | None
+    equivariance: float | None
+    time_reversal: float | None
+    hints: tuple[str, ...] = ()
+    limits: Limits = field(default_factory=Limits, repr=False)
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
         """One for each check, in the order of `Limits`."""
-        return tuple(map(self.verdict, CHECKS))
+        return tuple(judge(check, getattr(self, check), self.limits) for check in CHECKS)
 
     @property
     def broken(self) -> tuple[str, ...]:
         """Names of the checks that failed."""
         return tuple(verdict.check for verdict in self.verdicts if verdict.passed is False)
 
-    def report(self, title: str, verdicts: Iterable[Verdict]) -> str:
-        """Verdicts as lines under a title, and the hints below."""
-        return "\n".join([title, *map(str, verdicts), *(f"hint: {hint}" for hint in self.hints)])
-
     def __str__(self) -> str:
-        return self.report(f"{self.name}, {self.run}", self.verdicts)
+        return _report(f"{self.name}, {self.run}", self.verdicts, self.hints)
+
+
+def _report(title: str, verdicts: Sequence[Verdict], found: tuple[str, ...]) -> str:
+    return "\n".join([title, *map(str, verdicts), *(f"hint: {hint}" for hint in found)])
+
+
+def _run(subject: Simulator) -> str:
+    """The run in words."""
+    return f"{subject.steps} steps" + ("" if subject.dt is None else f" of {subject.dt:g} s")
 
 
 def measure(
@@ -110,9 +71,20 @@ def measure(
 
     Raises ValueError for bad arguments.
     """
-    fidelity = Fidelity(as_subject(subject, **options), name)
-    str(fidelity)  # measures
-    return fidelity
+    if name is not None and not isinstance(name, str):
+        raise ValueError(f"name must be text or None, got {name!r}")
+    on_trial = as_subject(subject, **options)
+    placeable = on_trial.placeable
+    return Fidelity(
+        name or on_trial.title,
+        _run(on_trial),
+        **worst_drifts(on_trial.motions()),
+        order=on_trial.order(),
+        equivariance=equivariance(on_trial) if placeable else None,
+        time_reversal=time_reversal(on_trial) if placeable else None,
+        hints=on_trial.hints(),
+        limits=on_trial.limits,
+    )
 
 
 def assert_torque_free_invariants(
@@ -134,12 +106,13 @@ def assert_torque_free_invariants(
     Raises ValueError for bad arguments.
     """
     limits = Limits(energy=energy, momentum=momentum, norm=norm)
-    fidelity = Fidelity(as_subject(subject, **options, limits=limits))
-    verdicts = [fidelity.verdict(check) for check in INVARIANTS]
+    on_trial = as_subject(subject, **options, limits=limits)
+    drifts = worst_drifts(on_trial.motions())
+    verdicts = [judge(check, drifts[check], limits) for check in INVARIANTS]
     broken = [verdict.check for verdict in verdicts if not verdict.passed]
     if broken:
-        title = f"{fidelity.name} does not conserve {', '.join(broken)}: {fidelity.run}"
-        raise AssertionError(fidelity.report(title, verdicts))
+        title = f"{on_trial.title} does not conserve {', '.join(broken)}: {_run(on_trial)}"
+        raise AssertionError(_report(title, verdicts, on_trial.hints()))
 
 
 def as_subject(subject: Any, **options: Any) -> Simulator:

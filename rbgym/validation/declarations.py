@@ -191,9 +191,9 @@ class Scheme(Subject):
         """Attitude and rates at the start."""
         return np.array(self.case.quaternion), np.array(self.case.omega)
 
-    def motions_from(self, begin: State, steps: int) -> list[Motion]:
-        """The motion from another start."""
-        batch = self._started(begin)
+    def motions_from(self, state: State, steps: int) -> list[Motion]:
+        """The motion from this state."""
+        batch = self._started(state)
         rows = [batch.measure()]
         for _ in range(steps):
             batch.advance(self.dt)
@@ -214,9 +214,9 @@ class Scheme(Subject):
         lost = np.nan if batch.failed[0] else 0.0
         return [(now["quaternion"][0], now["angular_velocity"][0] + lost)]
 
-    def _started(self, begin: State) -> Batch:
+    def _started(self, state: State) -> Batch:
         batch = Batch(self.case.body, self.record, self.case.potential, projection=False)
-        batch.set_state(*begin)
+        batch.set_state(*state)
         batch.set_torque(self.case.torque_on(self.record))
         return batch
 
