@@ -51,7 +51,7 @@ def view(
     ] = "0.05,0.05,5",
     tilt: Annotated[float, typer.Option(help="Start tilt about x, in degrees.")] = 0.0,
     mgl: Annotated[float, typer.Option(help="Heavy top: m g l, in N m; 0 for none.")] = 0.0,
-    seed: Annotated[int, typer.Option(help="Start of an environment.")] = 0,
+    seed: Annotated[int, typer.Option(help="Start of an environment.", min=0)] = 0,
     speed: Annotated[str, typer.Option(help="Of the simulation to the clock, 1/100 to 100.")] = "1",
     env_arg: EnvArgs = None,
     unpickle: Unpickle = None,
@@ -65,10 +65,10 @@ def view(
     open_: Annotated[bool, typer.Option("--open/--no-open", help="Open a browser.")] = True,
 ) -> None:
     """Show bodies or an environment live in a browser, on this machine."""
-    from rbgym.agents.view import launch
-    from rbgym.agents.view.setup import setup_of
+    from rbgym.agents.view import page
+    from rbgym.agents.view.scenario import scenario_of
 
-    setup = setup_of(
+    scenario = scenario_of(
         env,
         integrator or (),
         policy or (),
@@ -81,4 +81,4 @@ def view(
         env_kwargs=env_args(env_arg),
         unpickle=unpickle,
     )
-    launch.launch(setup, speed=speed, host=host, port=port, names=name or (), opens=open_)
+    page.serve(scenario, speed=speed, host=host, port=port, names=name or (), opens=open_)

@@ -1,1 +1,1 @@
-"""The interactive page of `rbgym view`: the world that it shows, the page, and its server."""
+"""The interactive page of `rbgym view`: what is simulated, how it is shown, and the server."""
