@@ -1,7 +1,7 @@
 """The benchmark card of a task: controllers and policies side by side, on the same start states."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,10 +15,6 @@ from rbgym.agents.comparison import Contender
 from rbgym.agents.evaluation import settling, wilson_interval
 
 ALL = "all"
-# (policy or controller's name, env_id, category, seeds, env_kwargs): the arguments of one piece.
-Piece = tuple[Any, ...]
-# Calls the function with each piece's arguments; results in order.
-Spread = Callable[[Callable[..., Episodes], Sequence[Piece]], Iterable[Episodes]]
 
 
 @dataclass(frozen=True)
@@ -93,25 +89,21 @@ def _plain(value: Any) -> Any:
         return repr(value)
 
 
-def in_turn(function: Callable[..., Episodes], pieces: Sequence[Piece]) -> Iterator[Episodes]:
-    """One piece after the other, in this process."""
-    return (function(*piece) for piece in pieces)
-
-
 def make_card(
     env_id: str,
     targets: Sequence[str] = (),
     *,
     episodes: int = 256,
     env_kwargs: Mapping[str, Any] | None = None,
-    spread: Spread = in_turn,
+    progress: Callable[[int, int], None] = lambda done, pieces: None,
 ) -> Card:
     """Measure controllers and policies on the test set of a task.
 
     targets: names of controllers, "pretrained", or folders of runs or policies, of which those of
     one algorithm with different seeds make one row; without any, every controller that fits, and
     the package's policy if there is one. env_kwargs: arguments of the env for every row; a trained
-    policy has those of its training beneath. spread: who does the work, piece by piece.
+    policy has those of its training beneath. progress: called with (done, all) before the first
+    set of episodes and after each.
     Raises ValueError for bad arguments, and for a policy that cannot read what the env then shows.
     """
     kwargs, starts = by_name("env_kwargs", env_kwargs), starts_of(env_id, episodes)
@@ -120,16 +112,23 @@ def make_card(
     env = gym.make(env_id, **kwargs)
     try:
         groups = _groups(list(targets) or _usual(env_id, env), env_id, kwargs)
-        pieces: list[Piece] = [
-            (one.policy, env_id, some.category, some.seeds, one.env_kwargs | some.kwargs)
-            for members in groups.values()
-            for one in members
-            for some in starts
-        ]
-        done = iter(spread(play_category, pieces))
+        done, pieces = 0, len(starts) * sum(map(len, groups.values()))
+        progress(done, pieces)
         rows = {}
         for name, members in groups.items():
-            runs = [joined([next(done) for _ in starts]) for _ in members]
+            runs = []
+            for one in members:
+                played = []
+                for some in starts:
+                    kwargs_of_start = one.env_kwargs | some.kwargs
+                    played.append(
+                        play_category(
+                            one.policy, env_id, some.category, some.seeds, kwargs_of_start
+                        )
+                    )
+                    done += 1
+                    progress(done, pieces)
+                runs.append(joined(played))
             rows[name] = _row(members, runs, env_id)
     finally:
         env.close()

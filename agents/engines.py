@@ -1,14 +1,12 @@
-"""Who does the work: Stable-Baselines3, evolution or RLlib; this process or a Ray cluster."""
+"""The engines that train: Stable-Baselines3, evolution and RLlib."""
 
-from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 from rbgym.agents.run_folder import Training
 from rbgym.envs.arguments import hint
 
 ENGINES = ("sb3", "rllib")
-# What only some of them take.
+# Arguments that only some of them take.
 _SB3 = ("timesteps", "checkpoint_every", "evaluate_every", "threads", "progress")
 _RLLIB = ("timesteps", "checkpoint_every", "progress", "address", "runners")
 
@@ -43,30 +41,3 @@ def _refuse_others(given: dict[str, Any], taken: tuple[str, ...], what: str) -> 
     for name in {*_SB3, *_RLLIB} - set(taken):
         if name in given:
             raise ValueError(f"{name} plays no part with {what}, got {given[name]!r}")
-
-
-def spread_over(
-    address: str | None, progress: Callable[[int, int], None] = lambda done, pieces: None
-) -> Any:
-    """What measures the pieces of a card: a Ray cluster, or this process without an address.
-
-    progress: called with (done, all) before the first piece and after each.
-    """
-    from rbgym.agents import card, distributed
-
-    def mapped(function: Any, pieces: Any) -> Any:
-        if address is None:
-            return card.in_turn(function, pieces)
-        return distributed.spread(partial(_unpacked, function), pieces, address=address)
-
-    def over(function: Any, pieces: Any) -> Iterator[Any]:
-        progress(0, len(pieces))
-        for done, found in enumerate(mapped(function, pieces), 1):
-            progress(done, len(pieces))
-            yield found
-
-    return over
-
-
-def _unpacked(function: Any, piece: tuple[Any, ...]) -> Any:
-    return function(*piece)

@@ -1,6 +1,6 @@
 """A progress bar that does not slow the training down.
 
-Stable-Baselines3's own is told of every step: with 128 lanes that took half of the time.
+Stable-Baselines3's own is updated at every step: with 128 lanes that took half of the time.
 """
 
 import time

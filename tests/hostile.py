@@ -25,7 +25,7 @@ from hostile_values import HYPERPARAMETERS, LISTS, NUMBERS, PATHS, PLAIN, WORDS
 from rbgym import validation
 from rbgym.agents import bench, cases, evolving, training, tuning
 from rbgym.agents.cli import app
-from rbgym.agents.view import launch
+from rbgym.agents.view import page
 from rbgym.registration import ENVIRONMENTS
 
 ROOT = get_command(app)
@@ -162,7 +162,7 @@ def bounded():
             (evolving, "search", _end),
             (tuning.optuna.Study, "optimize", _end),
             (validation, "_in_parallel", _end),
-            (launch, "Page", _end),
+            (page, "Page", _end),
         ):
             stack.enter_context(patch.object(owner, name, made))
         yield

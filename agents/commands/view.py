@@ -1,58 +1,43 @@
 """`rbgym view`."""
 
+import signal
+import webbrowser
 from typing import Annotated
 
 import typer
 
-from rbgym.agents.commands import completion
-from rbgym.agents.commands.app import SEE, app, examples
-from rbgym.agents.commands.options import EnvArgs, Unpickle, env_args, numbers
+from rbgym.agents.commands.app import SEE, command
+from rbgym.agents.commands.options import (
+    EnvArgs,
+    EnvOption,
+    Inertia,
+    Integrators,
+    Policies,
+    Rates,
+    TimeStep,
+    Unpickle,
+    Weight,
+)
+from rbgym.agents.view import Speed
 
 
-@app.command(
-    rich_help_panel=SEE,
-    epilog=examples(
-        "rbgym view -i forward_euler -i imidm -i quat_em",
-        "rbgym view --env AttitudeSlew-v0 --policy pd --policy pretrained --policy bang_bang",
-        "rbgym view --mgl 20 --omega 0,0,50 --tilt 30",
-    ),
+@command(
+    SEE,
+    "rbgym view -i forward_euler -i imidm -i quat_em",
+    "rbgym view --env AttitudeSlew-v0 --policy pd --policy pretrained --policy bang_bang",
+    "rbgym view --mgl 20 --omega 0,0,50 --tilt 30",
 )
 def view(
-    env: Annotated[
-        str | None,
-        typer.Option(
-            help="Environment, see rbgym list; default a free body.",
-            autocompletion=completion.environments,
-        ),
-    ] = None,
-    integrator: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--integrator",
-            "-i",
-            help="Scheme; up to three run side by side.",
-            autocompletion=completion.integrators,
-        ),
-    ] = None,
-    policy: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Who acts: 'pretrained', a controller, a folder; one for each run.",
-            autocompletion=completion.policies,
-        ),
-    ] = None,
-    dt: Annotated[float, typer.Option(help="Time step of a free body, in s.")] = 0.05,
-    inertia: Annotated[
-        str | None,
-        typer.Option(help="Of a free body: 3 principal moments or 9 tensor entries, in kg m^2."),
-    ] = None,
-    omega: Annotated[
-        str, typer.Option(help="Start rates about the body axes, in rad/s.")
-    ] = "0.05,0.05,5",
+    env: EnvOption = None,
+    integrator: Integrators = None,
+    policy: Policies = None,
+    dt: TimeStep = 0.05,
+    inertia: Inertia = None,
+    omega: Rates = "0.05,0.05,5",
     tilt: Annotated[float, typer.Option(help="Start tilt about x, in degrees.")] = 0.0,
-    mgl: Annotated[float, typer.Option(help="Heavy top: m g l, in N m; 0 for none.")] = 0.0,
-    seed: Annotated[int, typer.Option(help="Start of an environment.", min=0)] = 0,
-    speed: Annotated[str, typer.Option(help="Of the simulation to the clock, 1/100 to 100.")] = "1",
+    mgl: Weight = 0.0,
+    seed: Annotated[int, typer.Option(help="Start of an environment.")] = 0,
+    speed: Annotated[Speed, typer.Option(help="Of the simulation to the clock.")] = "1",
     env_arg: EnvArgs = None,
     unpickle: Unpickle = None,
     host: Annotated[
@@ -64,21 +49,39 @@ def view(
     ] = None,
     open_: Annotated[bool, typer.Option("--open/--no-open", help="Open a browser.")] = True,
 ) -> None:
-    """Show bodies or an environment live in a browser, on this machine."""
-    from rbgym.agents.view import page
-    from rbgym.agents.view.scenario import scenario_of
+    """Show bodies or an environment live in a browser, on this machine.
 
-    scenario = scenario_of(
+    Up to three runs stand side by side, one for each integrator and policy; without an environment
+    they are free bodies.
+    """
+    from rbgym.agents.view import page, scenario
+    from rbgym.agents.view.server import address, close_server, open_server
+
+    shown = scenario.scenario_of(
         env,
         integrator or (),
         policy or (),
         dt=dt,
-        inertia=numbers("inertia", inertia, (3, 9)) if inertia else (),
-        rates=numbers("omega", omega, (3,)),
+        inertia=tuple(inertia or ()),
+        rates=tuple(omega),
         tilt=tilt,
         mgl=mgl,
         seed=seed,
-        env_kwargs=env_args(env_arg),
+        env_kwargs=dict(env_arg or ()),
         unpickle=unpickle,
     )
-    page.serve(scenario, speed=speed, host=host, port=port, names=name or (), opens=open_)
+    shown.simulation()  # raises ValueError, nothing opened, for what does not go together
+    server = open_server(host, port, name or ())
+    url = address(host, server.get_port())
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends it as Ctrl-C does
+    print(f"rbgym: {url}  (Ctrl-C ends it)", flush=True)
+    try:
+        running = page.Page(server, shown, speed)
+        if open_:
+            webbrowser.open(url)
+        running.run()
+    except KeyboardInterrupt:
+        print("rbgym: ended", flush=True)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        close_server(server)

@@ -3,19 +3,19 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import viser
 
 from rbgym import integrators
+from rbgym.agents.view import Speed
 from rbgym.agents.view.panel import CHANGES, GOAL, VALUES
 from rbgym.agents.view.runs import NONE
 from rbgym.agents.view.scenario import BODIES, MOST_RUNS, OWN, Scenario, Triple
 from rbgym.quaternion import Array
 from rbgym.registration import ENVIRONMENTS
 
-SPEEDS = ("1/100", "1/10", "1/4", "1/2", "1", "2", "5", "10", "100")
 # What a key pushes about: axis and sign. W, A, S, D, Q, E and the arrows move viser's camera.
 KEYS = {"L": (0, 1), "J": (0, -1), "I": (1, 1), "K": (1, -1), "O": (2, 1), "U": (2, -1)}
 _FREE, _OFF = "free body", "off"
@@ -43,7 +43,7 @@ class Controls:
     """All controls of a page.
 
     notify: is called with "step" or "restart" where that is asked for, and with "change" when
-    anything else is. speed: one of SPEEDS.
+    anything else is.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Controls:
         gui: viser.GuiApi,
         scenario: Scenario,
         notify: Callable[[str], None],
-        speed: str = "1",
+        speed: Speed = "1",
     ) -> None:
         self._gui, self._scenario, self._notify = gui, scenario, notify
         self._handles: dict[str, Any] = {}
@@ -59,7 +59,7 @@ class Controls:
         self._add("paused", gui.add_checkbox("Pause", False, hint="or the space bar"))
         row = gui.add_button_group("", ("Step", "Restart"))
         row.on_click(lambda event: notify(str(event.target.value).lower()))
-        self._dropdown("speed", "Speed", SPEEDS, speed)
+        self._dropdown("speed", "Speed", get_args(Speed), speed)
         tabs = gui.add_tab_group()
         for label, fill in (("Run", self._run), ("Start", self._start), ("Push", self._push)):
             with tabs.add_tab(label):

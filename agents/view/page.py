@@ -6,21 +6,17 @@ only put what they want into a queue.
 
 import logging
 import queue
-import signal
 import time
-import webbrowser
-from collections.abc import Collection
 
 import viser
 
-from rbgym.agents.view.controls import SPEEDS, Controls, Playback
+from rbgym.agents.view import Speed
+from rbgym.agents.view.controls import Controls, Playback
 from rbgym.agents.view.panel import Curves, busy, legend
 from rbgym.agents.view.scenario import Scenario, actors
 from rbgym.agents.view.scene import FIELD, Scene, add_lights, camera_pose
-from rbgym.agents.view.server import address, close_server, open_server
 from rbgym.agents.view.simulation import Simulation
 from rbgym.engine import IntegrationError
-from rbgym.envs.arguments import hint
 
 _LOG = logging.getLogger(__name__)
 _FRAME = 1 / 30  # s between two updates of the bodies
@@ -30,39 +26,6 @@ _IDLE = 0.25  # s between two looks at the controls while nothing moves
 _WORK = 0.6 * _FRAME  # s of each frame that physics may take
 _REST = 1.5  # s from the end of an episode to the next
 _MOST_LATE = 0.2  # s of wall time that are made up for; what is later than that is dropped
-
-
-def serve(
-    scenario: Scenario,
-    *,
-    speed: str = "1",
-    host: str = "127.0.0.1",
-    port: int = 8080,
-    names: Collection[str] = (),
-    opens: bool = True,
-) -> None:
-    """Serve the page of a scenario until Ctrl-C. Raises ValueError for a bad one, nothing opened.
-
-    host, port, names: as of `open_server`. opens: show it in a browser.
-    """
-    if speed not in SPEEDS:
-        raise ValueError(f"speed must be one of {[*SPEEDS]}, got {speed!r}{hint(speed, SPEEDS)}")
-    scenario.simulation()
-    server = open_server(host, port, names)
-    url = address(host, server.get_port())
-    # Ends it as Ctrl-C does.
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    print(f"rbgym: {url}  (Ctrl-C ends it)", flush=True)
-    try:
-        page = Page(server, scenario, speed)
-        if opens:
-            webbrowser.open(url)
-        page.run()
-    except KeyboardInterrupt:
-        print("rbgym: ended", flush=True)
-    finally:
-        signal.signal(signal.SIGTERM, before)
-        close_server(server)
 
 
 class Clock:
@@ -89,7 +52,7 @@ class Clock:
 class Page:
     """A simulation on a server. `run` keeps it moving until `stop`."""
 
-    def __init__(self, server: viser.ViserServer, scenario: Scenario, speed: str = "1") -> None:
+    def __init__(self, server: viser.ViserServer, scenario: Scenario, speed: Speed = "1") -> None:
         self.simulation: Simulation | None = None
         self._server = server
         self._scenario: Scenario | None = None
@@ -131,7 +94,7 @@ class Page:
                 if self._problem != repr(error):
                     self._problem = repr(error)
                     _LOG.exception("the page goes on after an error")
-                    self._show_text(busy(f"An error: {error}"))
+                    self._legend.content = busy(f"An error: {error}")
             left = start + _FRAME - time.monotonic()
             pressed = self._wait(max(0.001, left) if moving else _IDLE)
 
@@ -186,12 +149,8 @@ class Page:
         if slow:
             late = " · slower than asked" if self._late else ""
             note = " · paused" if playback.paused else late
-            self._show_text(legend(simulation, note, self._problem))
+            self._legend.content = legend(simulation, note, self._problem)
         self._frames += 1
-
-    def _show_text(self, html: str) -> None:
-        if self._legend.content != html:
-            self._legend.content = html
 
     def _next_episode(self, simulation: Simulation, playback: Playback, now: float) -> None:
         """Go on with the next seed a moment after every run of a task has ended."""
@@ -206,7 +165,7 @@ class Page:
 
     def _prepare(self, scenario: Scenario) -> None:
         """Start anew; where that cannot be, say why, and keep what there was."""
-        self._show_text(busy("Preparing"))
+        self._legend.content = busy("Preparing")
         if self._scenario is not None and scenario.env_id != self._scenario.env_id:
             self.controls.choose_defaults(scenario.env_id, actors(scenario.env_id))
             scenario = self.controls.scenario()

@@ -1,7 +1,7 @@
 """What the panel shows: a legend with the state of each run, and curves."""
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from html import escape
 from typing import Any
 
@@ -9,46 +9,34 @@ import numpy as np
 import viser
 from viser import uplot
 
-from rbgym.agents.view.runs import Run
 from rbgym.agents.view.scene import FAILED, RUNS
 from rbgym.agents.view.simulation import Record, Simulation
 
 CHANGES, VALUES, GOAL = "change since the start or push", "energy and momentum", "way to the goal"
-_GREY = "#7a8391"
 _WINDOW = 30.0  # s
 _POINTS = 240
 _HEIGHT = 108  # px
 _FLOOR = 1e-17  # least change that is drawn
 
 
-@dataclass(frozen=True)
-class _Quantity:
-    """What a chart draws of each record."""
+Quantity = tuple[str, Callable[[Record], float]]  # title, and value of a record
 
-    title: str
-    value: Callable[[Record], float]
-
-
-_CHARTS = {
+_ENERGY: Quantity = ("energy [J]", lambda record: record.snapshot.energy)
+_CHARTS: dict[str, tuple[Quantity, Quantity]] = {
     CHANGES: (
-        _Quantity(
-            "energy: log₁₀ of the relative change",
-            lambda record: np.log10(max(record.energy_change, _FLOOR)),
-        ),
-        _Quantity(
-            "angular momentum: log₁₀ of the change",
-            lambda record: np.log10(max(record.momentum_change, _FLOOR)),
-        ),
+        ("energy: log₁₀ of the relative change", lambda record: _log(record.energy_change)),
+        ("angular momentum: log₁₀ of the change", lambda record: _log(record.momentum_change)),
     ),
-    VALUES: (
-        _Quantity("energy [J]", lambda record: record.snapshot.energy),
-        _Quantity("angular momentum [kg m²/s]", lambda record: record.momentum),
-    ),
+    VALUES: (_ENERGY, ("angular momentum [kg m²/s]", lambda record: record.momentum)),
     GOAL: (
-        _Quantity("angle to the goal [°]", lambda record: np.degrees(record.snapshot.goal_angle)),
-        _Quantity("energy [J]", lambda record: record.snapshot.energy),
+        ("angle to the goal [°]", lambda record: math.degrees(record.snapshot.goal_angle)),
+        _ENERGY,
     ),
 }
+
+
+def _log(change: float) -> float:
+    return math.log10(max(change, _FLOOR))
 
 
 class Curves:
@@ -67,10 +55,10 @@ class Curves:
             for chart in self._charts:
                 chart.remove()
             with self._folder:
-                self._charts = [self._add(one.title, *shown[1:]) for one in _CHARTS[kind]]
+                self._charts = [self._add(title, *shown[1:]) for title, _ in _CHARTS[kind]]
         window = max(_WINDOW, 200 * simulation.dt)
-        for chart, quantity in zip(self._charts, _CHARTS[kind], strict=True):
-            times, lines = simulation.curves(quantity.value, window, _POINTS)
+        for chart, (_, value) in zip(self._charts, _CHARTS[kind], strict=True):
+            times, lines = simulation.curves(value, window, _POINTS)
             chart.data = (times, *lines)
 
     def _add(self, title: str, runs: int, vertical: bool) -> viser.GuiUplotHandle:
@@ -93,38 +81,27 @@ class Curves:
 
 def legend(simulation: Simulation, note: str = "", problem: str = "") -> str:
     """HTML: time and note, a line for each run with how it ended, and a problem in red."""
-    lines = [_line(f"t = {simulation.time:.2f} s{note}", f"color:{_GREY}")]
-    for k, run in enumerate(simulation.runs):
-        dot = f'<span style="color:{_rgb(RUNS[k])};font-size:1.3em;line-height:1">&#9679;</span>'
-        lines.append(f"<div>{dot} <b>{escape(run.name)}</b> {_end_of(run)}</div>")
-    return _box(*lines, _line(problem, _red()) if problem else "")
+    lines = [_GREY.format(f"t = {simulation.time:.2f} s{escape(note)}")]
+    for color, run in zip(RUNS, simulation.runs, strict=False):
+        dot = f'<span style="color:{_rgb(color)};font-size:1.3em;line-height:1">&#9679;</span>'
+        end = f"{'failed' if run.failed else run.ended} at t = {run.time:.2f} s"
+        styled = (_RED if run.failed else _GREY).format(escape(end)) if run.ended else ""
+        lines.append(f"{dot} <b>{escape(run.name)}</b> {styled}")
+    if problem:
+        lines.append(_RED.format(escape(problem)))
+    return _BOX.format("<br>".join(lines))
 
 
 def busy(what: str) -> str:
     """HTML: what is being done, while nothing moves."""
-    hint = "compiling takes some seconds the first time"
-    return _box(_line(f"{what} …"), _line(hint, f"color:{_GREY}"))
-
-
-def _end_of(run: Run) -> str:
-    if not run.ended:
-        return ""
-    how, style = ("failed", _red()) if run.failed else (run.ended, f"color:{_GREY}")
-    return f'<span style="{style}">{escape(how)} at t = {run.time:.2f} s</span>'
+    hint = _GREY.format("compiling takes some seconds the first time")
+    return _BOX.format(f"{escape(what)} &hellip;<br>{hint}")
 
 
 def _rgb(color: tuple[int, int, int]) -> str:
     return "rgb({}, {}, {})".format(*color)
 
 
-def _red() -> str:
-    return f"color:{_rgb(FAILED)};font-weight:600"
-
-
-def _line(text: str, style: str = "") -> str:
-    return f'<div style="{style}">{escape(text)}</div>'
-
-
-def _box(*lines: str) -> str:
-    style = "font-size:0.85em;line-height:1.45;padding:0.2em 0.9em"
-    return f'<div style="{style}">{"".join(lines)}</div>'
+_BOX = '<div style="font-size:0.85em;line-height:1.45;padding:0.2em 0.9em">{}</div>'
+_GREY = '<span style="color:#7a8391">{}</span>'
+_RED = f'<span style="color:{_rgb(FAILED)};font-weight:600">{{}}</span>'

@@ -1,16 +1,17 @@
 """What moves on the page: a body under one scheme, or a task under one policy."""
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rbgym.agents import comparison, controllers
-from rbgym.agents.cases import task_of
+from rbgym.agents.cases import by_name, task_of
 from rbgym.arguments import positive
 from rbgym.body import RigidBody
 from rbgym.engine import Batch
@@ -19,7 +20,6 @@ from rbgym.potentials import NoPotential, Potential
 from rbgym.quaternion import Array
 
 NONE = "none"  # the policy whose commands are zero
-_UNSOLVED = "its equation could not be solved"
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Snapshot:
     scale: float = 1.0
 
 
-class Run(Protocol):
+class Run(ABC):
     """Something that advances by steps of `dt` seconds and has come to `time`.
 
     ended: why it goes no further, empty while it does; failed: whether a step could not be solved.
@@ -54,23 +54,29 @@ class Run(Protocol):
     body: RigidBody
     potential: Potential
     dt: float
-    time: float
     rate: float
     strength: float
-    ended: str
-    failed: bool
+    time = 0.0
+    ended = ""
+    failed = False
 
+    @abstractmethod
     def push(self, torque: Array) -> None:
         """Apply a torque (3,) [N m, body axes] beside all others, from now on."""
 
+    @abstractmethod
     def advance(self, steps: int) -> None:
         """Make so many steps, or those up to the end."""
 
+    @abstractmethod
     def snapshot(self) -> Snapshot:
-        """The present state."""
+        """The present state; of a run that has failed the last good one."""
+
+    def _fail(self) -> None:
+        self.ended, self.failed = "its equation could not be solved", True
 
 
-class FreeRun:
+class FreeRun(Run):
     """A body by itself, or on its point in gravity, stepped by one scheme.
 
     It is what `rbgym.simulate` computes, bit for bit. Arguments as there.
@@ -86,40 +92,36 @@ class FreeRun:
         angular_velocity: ArrayLike = (0.0, 0.0, 0.0),
         potential: Potential | None = None,
     ) -> None:
-        self.name, self.body, self.dt, self.time = integrator, body, positive("dt", dt), 0.0
+        self.name, self.body, self.dt = integrator, body, positive("dt", dt)
         self.potential = NoPotential() if potential is None else potential
-        self.ended, self.failed = "", False
         self.rate = max(math.hypot(*np.asarray(angular_velocity, dtype=np.float64)), 1.0)
         self.strength = float(body.moments.max()) * self.rate
         self._batch = Batch(body, integrator, potential)
         self._batch.set_state(quaternion, angular_velocity)
         self.push(np.zeros(3))
-        self._measured = self._batch.measure()
+        self._state = self._batch.measure()
 
     def push(self, torque: Array) -> None:
-        """See `Run`."""
         self._torque = torque
         self._batch.set_torque(torque)
 
     def advance(self, steps: int) -> None:
-        """See `Run`. A run that fails stays at the last good state that was measured."""
         if self.ended:
             return
         self._batch.advance(self.dt, steps)
         self.time += steps * self.dt
-        measured = self._batch.measure()
-        if self._batch.failed[0] or not all(np.isfinite(x).all() for x in measured.values()):
-            self.ended, self.failed = _UNSOLVED, True
+        state = self._batch.measure()
+        if self._batch.failed[0] or not all(np.isfinite(part).all() for part in state.values()):
+            self._fail()
         else:
-            self._measured = measured
+            self._state = state
 
     def snapshot(self) -> Snapshot:
-        """See `Run`."""
-        state: dict[str, Any] = {name: values[0] for name, values in self._measured.items()}
+        state: dict[str, Any] = {name: part[0] for name, part in self._state.items()}
         return Snapshot(**state, torque=self._torque, position=np.zeros(3))
 
 
-class TaskRun:
+class TaskRun(Run):
     """One episode of a task, from the start of `seed`, in which a policy acts; a step is a control
     period.
 
@@ -139,7 +141,7 @@ class TaskRun:
         env_kwargs: Mapping[str, Any] | None = None,
     ) -> None:
         task_of(env_id)
-        kwargs = dict(env_kwargs or {})
+        kwargs = by_name("env_kwargs", env_kwargs)
         if "disturbance" in kwargs:
             raise ValueError("env-arg must leave out disturbance: the page pushes by it")
         self._torque = np.zeros(3)
@@ -155,10 +157,8 @@ class TaskRun:
             self._policy = controllers.make(policy, self._env)
         self.name = base.integrator if policy == NONE else f"{policy}, {base.integrator}"
         self.body, self.potential = base.body, base.potential
-        self.dt, self.time = base.dt, 0.0
-        self.rate = float(base.rate_limit)
+        self.dt, self.rate = base.dt, float(base.rate_limit)
         self.strength = 2.0 * float(base.torque_limit.max()) or float(base.body.moments.max())
-        self.ended, self.failed = "", False
         self._observation, self._info = self._env.reset(seed=seed)
         self._memory: Any = None
 
@@ -166,11 +166,9 @@ class TaskRun:
         return np.broadcast_to(self._torque, (len(state["time"]), 3))
 
     def push(self, torque: Array) -> None:
-        """See `Run`."""
         self._torque = torque
 
     def advance(self, steps: int) -> None:
-        """See `Run`."""
         for _ in range(steps):
             if not self.ended:
                 self._step()
@@ -184,13 +182,12 @@ class TaskRun:
         self._observation, _, terminated, truncated, self._info = self._env.step(action)
         self.time += self.dt
         if self._info["integration_failed"]:
-            self.ended, self.failed = _UNSOLVED, True
+            self._fail()
         elif terminated or truncated:
             reason = "out of bounds" if terminated else "time is up"
             self.ended = "done" if self._info["is_success"] else reason
 
     def snapshot(self) -> Snapshot:
-        """See `Run`."""
         base: Any = self._env.unwrapped
         state, info = base.episodes.state(), self._info
         return Snapshot(

@@ -22,7 +22,6 @@ _APART = 2.5  # between two runs, in radii of a body
 _ARROW = 1.35  # length of the longest arrows
 _LEAST_ARROW = 0.08  # of one that is shown
 _TRACE = 80  # records
-_LEAST_CHANGE = 0.02  # of a length, below which an arrow is not drawn anew
 
 
 def camera_pose(runs: int, aspect: float) -> tuple[Array, Array]:
@@ -80,7 +79,6 @@ class _Body:
         self._radius = max(mesh.radius, 0.6 * float(np.linalg.norm(start.position)))
         self._body = scene.add_frame(f"{root}/body", show_axes=False)
         self._parts = _add_mesh(scene, f"{root}/body", mesh, 1 / self._radius)
-        self._scale = 1.0
         self._goal = None
         if start.target is not None:
             self._goal = scene.add_frame(f"{root}/goal", show_axes=False)
@@ -107,10 +105,8 @@ class _Body:
         """Move everything to where it is."""
         q, place = now.quaternion, now.position / self._radius
         self._body.wxyz, self._body.position = q, place
-        if abs(now.scale / self._scale - 1) > _LEAST_CHANGE:
-            self._scale = now.scale
-            for part in self._parts:
-                part.scale = now.scale / self._radius
+        for part in self._parts:
+            part.scale = round(now.scale, 2) / self._radius
         if self._goal is not None and now.target is not None:
             self._goal.wxyz = now.target
         vectors = (rotate(q, now.angular_velocity), now.angular_momentum, rotate(q, now.torque))
@@ -133,27 +129,20 @@ class _Body:
 
 
 class _Arrow:
-    """A vector of the motion; a node of the scene that is turned and stretched."""
+    """A vector of the motion, which at size `limit` is longest; a node that turns and stretches."""
 
     def __init__(self, scene: viser.SceneApi, name: str, color: colors.Color, limit: float) -> None:
         mesh = arrow(1.0, 0.035, color)
-        self._node = scene.add_mesh_simple(
-            name, mesh.vertices, mesh.faces, color=color, visible=False
-        )
-        self._limit, self._length, self._shown = limit, 1.0, False
+        self._node = scene.add_mesh_simple(name, mesh.vertices, mesh.faces, color=color)
+        self._limit = limit
 
     def point(self, place: Array, vector: Array) -> None:
-        """From `place` along a vector (3,), at full length for one of size `limit`."""
+        """From `place` along a vector (3,)."""
         size = float(np.linalg.norm(vector))
-        length = drawn_length(size, self._limit, _ARROW)
-        shown = length > _LEAST_ARROW
-        if shown != self._shown:
-            self._node.visible = self._shown = shown
-        if not shown:
-            return
-        self._node.position, self._node.wxyz = place, _turn_to(vector / size)
-        if abs(length / self._length - 1) > _LEAST_CHANGE:
-            self._length = length
+        length = round(drawn_length(size, self._limit, _ARROW), 2)  # not sent anew for less
+        self._node.visible = length > _LEAST_ARROW
+        if self._node.visible:
+            self._node.position, self._node.wxyz = place, _turn_to(vector / size)
             self._node.scale = (1.0, 1.0, length)
 
 

@@ -19,8 +19,6 @@ import websockets.asyncio.server
 from websockets.asyncio.server import ServerConnection
 from websockets.http11 import Request, Response
 
-_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?")
-
 
 class _Server(viser.ViserServer):
     def request_share_url(self, verbose: bool = True) -> str | None:
@@ -35,9 +33,6 @@ def open_server(host: str, port: int, names: Collection[str] = ()) -> viser.Vise
     addresses and localhost.
     """
     _check_address(host, port)
-    for name in names:
-        if not _NAME.fullmatch(name):
-            raise ValueError(f"name must be that of a machine, such as lab.example, got {name!r}")
     with _checked({"localhost", *(name.lower() for name in names)}), _quiet():
         return _Server(host=host, port=port, label="rbgym", verbose=False)
 
