@@ -67,9 +67,9 @@ def print_drifts(trajectories: Mapping[str, Trajectory], drifts: Mapping[str, Dr
     name, first = next(iter(trajectories.items()))
     until = f"until t = {first.time[-1]:.6g} s, relative where it can be"
     if len(drifts) == 1:
-        rows = [(key, f"{e['max']:.3g}", f"{e['final']:.3g}") for key, e in drifts[name].items()]
+        errors = [(key, f"{e['max']:.3g}", f"{e['final']:.3g}") for key, e in drifts[name].items()]
         title = f"Drift of {name} {until}; {first.redone} steps solved again"
-        print_table(title, ("quantity", "max", "final"), rows)
+        print_table(title, ("quantity", "max", "final"), errors)
         return
     quantities = [quantity.replace("_", " ") for quantity in drifts[name]]
     rows = [(key, *(f"{e['max']:.2g}" for e in drift.values())) for key, drift in drifts.items()]

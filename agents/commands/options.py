@@ -105,8 +105,7 @@ def environments() -> list[str]:
 def algorithms() -> list[str]:
     """Names of the algorithms: of the files of their hyperparameters, which import nothing."""
     files = (resources.files("rbgym.agents") / "hyperparameters").iterdir()
-    names = sorted(Path(file.name).stem for file in files)
-    return [name for name in names if not name.startswith("rllib_")]
+    return sorted(Path(f.name).stem for f in files if not f.name.startswith("rllib_"))
 
 
 def policies() -> list[str]:

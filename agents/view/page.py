@@ -15,7 +15,6 @@ from rbgym.agents.view.controls import Controls, Playback
 from rbgym.agents.view.panel import Curves, busy, legend
 from rbgym.agents.view.scenario import Scenario, actors
 from rbgym.agents.view.scene import FIELD, Scene, add_lights, camera_pose
-from rbgym.agents.view.simulation import Simulation
 from rbgym.engine import IntegrationError
 
 _LOG = logging.getLogger(__name__)
@@ -28,38 +27,18 @@ _REST = 1.5  # s from the end of an episode to the next
 _MOST_LATE = 0.2  # s of wall time that are made up for; what is later than that is dropped
 
 
-class Clock:
-    """Turns wall time into steps of dt: simulated time runs as wall time does, times a factor."""
-
-    def __init__(self) -> None:
-        self._last: float | None = None
-        self._owed = 0.0
-
-    def stop(self) -> None:
-        """Time that passes from now on does not count, until steps are asked for again."""
-        self._last, self._owed = None, 0.0
-
-    def due(self, now: float, dt: float, speed: float) -> int:
-        """Whole steps of dt [s] due at wall time `now` [s]; speed: simulated seconds a second."""
-        passed = 0.0 if self._last is None else min(max(now - self._last, 0.0), _MOST_LATE)
-        self._last = now
-        self._owed += passed * speed
-        steps = int(self._owed / dt)
-        self._owed -= steps * dt
-        return steps
-
-
 class Page:
     """A simulation on a server. `run` keeps it moving until `stop`."""
 
     def __init__(self, server: viser.ViserServer, scenario: Scenario, speed: Speed = "1") -> None:
-        self.simulation: Simulation | None = None
         self._server = server
-        self._scenario: Scenario | None = None
-        self._scene: Scene | None = None
-        self._clock = Clock()
+        self.simulation = scenario.simulation()
+        self._scene = Scene(server, self.simulation)
+        self._scenario: Scenario | None = None  # that was prepared
         self._pressed = queue.SimpleQueue[str]()
         self._stopped = False
+        self._last: float | None = None  # wall time up to which steps were made,
+        self._owed = 0.0  # and simulated time that was too short for one [s]
         self._problem, self._late, self._frames = "", False, 0
         self._over_since: float | None = None
         gui = server.gui
@@ -115,47 +94,47 @@ class Page:
             self._prepare(scenario)
             pressed.add("change")
         simulation = self.simulation
-        if simulation is None:
-            return False
         simulation.push(self.controls.torque() * simulation.runs[0].strength)
         moving = bool(self._server.get_clients()) and not playback.paused and not simulation.over
         if moving:
-            self._advance(simulation, now, playback.speed)
+            self._advance(now, playback.speed)
         else:
-            self._clock.stop()
+            self._last = None  # time that passes from now on does not count
             if playback.paused and "step" in pressed:
                 simulation.advance(1)
         if moving or pressed:
-            self._show(simulation, playback, bool(pressed))
-        self._next_episode(simulation, playback, now)
+            self._show(playback, at_once=bool(pressed))
+        self._next_episode(playback, now)
         return moving
 
-    def _advance(self, simulation: Simulation, now: float, speed: float) -> None:
+    def _advance(self, now: float, speed: float) -> None:
         """Make the steps that are due, but no more than there is time for."""
-        steps, part = self._clock.due(now, simulation.dt, speed), 1
+        passed = 0.0 if self._last is None else min(now - self._last, _MOST_LATE)
+        self._last = now
+        due, self._owed = divmod(self._owed + passed * speed, self.simulation.dt)
+        steps, part = int(due), 1
         deadline = time.monotonic() + _WORK
-        while steps > 0 and not simulation.over and time.monotonic() < deadline:
-            simulation.advance(min(part, steps))
+        while steps > 0 and not self.simulation.over and time.monotonic() < deadline:
+            self.simulation.advance(min(part, steps))
             steps -= part
             part *= 2
         self._late = steps > 0
 
-    def _show(self, simulation: Simulation, playback: Playback, at_once: bool) -> None:
+    def _show(self, playback: Playback, at_once: bool) -> None:
         slow = at_once or self._frames % _SLOW == 0
-        if self._scene is not None:
-            self._scene.update(simulation, traced=slow)
+        self._scene.update(self.simulation, traced=slow)
         if at_once or self._frames % _SLOWER == 0:
-            self._curves.update(simulation, playback.curves)
+            self._curves.update(self.simulation, playback.curves)
         if slow:
             late = " · slower than asked" if self._late else ""
             note = " · paused" if playback.paused else late
-            self._legend.content = legend(simulation, note, self._problem)
+            self._legend.content = legend(self.simulation, note, self._problem)
         self._frames += 1
 
-    def _next_episode(self, simulation: Simulation, playback: Playback, now: float) -> None:
+    def _next_episode(self, playback: Playback, now: float) -> None:
         """Go on with the next seed a moment after every run of a task has ended."""
         task = self._scenario is not None and self._scenario.env_id is not None
-        if self._problem or not (task and simulation.over and playback.repeats):
+        if self._problem or not (task and self.simulation.over and playback.repeats):
             self._over_since = None
         elif self._over_since is None:
             self._over_since = now
@@ -176,19 +155,17 @@ class Page:
         except (ValueError, IntegrationError, ImportError) as error:
             self._problem = str(error)
             return
-        count = len(self.simulation.runs) if self.simulation else 0
+        other_count = len(simulation.runs) != len(self.simulation.runs)
         self.simulation, self._scene = simulation, Scene(self._server, simulation)
-        if len(simulation.runs) != count:
-            for client in self._server.get_clients().values():
-                self._aim(client.camera)
-        self._clock.stop()
+        self._last, self._owed = None, 0.0
+        for client in self._server.get_clients().values() if other_count else ():
+            self._aim(client.camera)
 
     def _aim(self, camera: viser.CameraHandle) -> None:
         """Turn a camera to all runs, once it has a picture."""
         if camera.image_height:
-            runs = len(self.simulation.runs) if self.simulation else 1
             aspect = camera.image_width / camera.image_height
-            camera.position, camera.look_at = camera_pose(runs, aspect)
+            camera.position, camera.look_at = camera_pose(len(self.simulation.runs), aspect)
 
     def _welcome(self, client: viser.ClientHandle) -> None:
         """Turn its camera to the runs, and again when its picture gets another shape."""

@@ -10,7 +10,7 @@ from rbgym.agents.view.runs import Run, Snapshot
 from rbgym.agents.view.simulation import Simulation
 from rbgym.envs.rendering import colors
 from rbgym.envs.rendering.scene import drawn_length
-from rbgym.envs.rendering.solids import Mesh, arrow, solid_of
+from rbgym.envs.rendering.solids import Mesh, solid_of
 from rbgym.potentials import HeavyTop
 from rbgym.quaternion import Array, rotate
 
@@ -84,15 +84,21 @@ class _Body:
             self._goal = scene.add_frame(f"{root}/goal", show_axes=False)
             ghost = mesh.tinted(colors.GOAL)
             _add_mesh(scene, f"{root}/goal", ghost, 1.02 / self._radius, opacity=0.18)
+        self._limits = (run.rate, run.rate * float(run.body.moments.max()), run.strength)
         self._arrows = [
-            _Arrow(scene, f"{root}/{name}", color, limit)
-            for name, color, limit in (
-                ("rate", colors.ANGULAR_VELOCITY, run.rate),
-                ("momentum", colors.ANGULAR_MOMENTUM, run.rate * float(run.body.moments.max())),
-                ("torque", colors.TORQUE, run.strength),
+            scene.add_arrows(
+                f"{root}/{name}", np.zeros((1, 2, 3)), color,
+                shaft_radius=0.0175, head_radius=0.05, head_length=0.15,
             )
-        ]
-        self._tip = _tip_of(mesh) / self._radius
+            for name, color in (
+                ("rate", colors.ANGULAR_VELOCITY),
+                ("momentum", colors.ANGULAR_MOMENTUM),
+                ("torque", colors.TORQUE),
+            )
+        ]  # fmt: skip
+        reach = np.abs(mesh.vertices).max(axis=0)
+        longest = int(np.argmax(reach))
+        self._tip = np.eye(3)[longest] * reach[longest] / self._radius
         self._line = scene.add_line_segments(
             f"{root}/trace", np.zeros((1, 2, 3)), RUNS[k], thickness=2.0, thickness_units="screen"
         )
@@ -110,8 +116,12 @@ class _Body:
         if self._goal is not None and now.target is not None:
             self._goal.wxyz = now.target
         vectors = (rotate(q, now.angular_velocity), now.angular_momentum, rotate(q, now.torque))
-        for one, vector in zip(self._arrows, vectors, strict=True):
-            one.point(place, vector)
+        for arrow, vector, limit in zip(self._arrows, vectors, self._limits, strict=True):
+            size = float(np.linalg.norm(vector))
+            length = drawn_length(size, limit, _ARROW)
+            arrow.visible = length > _LEAST_ARROW
+            if arrow.visible:
+                arrow.points = np.array([[place, place + length / size * vector]])
 
     def trace(self, snapshots: Sequence[Snapshot]) -> None:
         """Draw the path of the tip of the body's longest axis."""
@@ -126,24 +136,6 @@ class _Body:
         self.failed = True
         for part in self._parts:
             part.color = FAILED
-
-
-class _Arrow:
-    """A vector of the motion, which at size `limit` is longest; a node that turns and stretches."""
-
-    def __init__(self, scene: viser.SceneApi, name: str, color: colors.Color, limit: float) -> None:
-        mesh = arrow(1.0, 0.035, color)
-        self._node = scene.add_mesh_simple(name, mesh.vertices, mesh.faces, color=color)
-        self._limit = limit
-
-    def point(self, place: Array, vector: Array) -> None:
-        """From `place` along a vector (3,)."""
-        size = float(np.linalg.norm(vector))
-        length = round(drawn_length(size, self._limit, _ARROW), 2)  # not sent anew for less
-        self._node.visible = length > _LEAST_ARROW
-        if self._node.visible:
-            self._node.position, self._node.wxyz = place, _turn_to(vector / size)
-            self._node.scale = (1.0, 1.0, length)
 
 
 def _add_mesh(
@@ -163,19 +155,3 @@ def _add_mesh(
         )
         for k, tint in enumerate(tints)
     ]
-
-
-def _tip_of(mesh: Mesh) -> Array:
-    """Where the longest axis of a solid pierces it, (3,)."""
-    reach = np.abs(mesh.vertices).max(axis=0)
-    axis = int(np.argmax(reach))
-    return np.asarray(np.eye(3)[axis] * reach[axis])
-
-
-def _turn_to(direction: Array) -> Array:
-    """A quaternion (4,) that turns z to a unit vector."""
-    x, y, z = direction
-    if z < -0.999999:
-        return np.array([0.0, 1.0, 0.0, 0.0])
-    q = np.array([1.0 + z, -y, x, 0.0])
-    return np.asarray(q / np.linalg.norm(q))

@@ -5,7 +5,6 @@ import pytest
 
 import rbgym
 from rbgym.agents.view import simulation as module
-from rbgym.agents.view.page import Clock
 from rbgym.agents.view.runs import FreeRun, TaskRun
 from rbgym.agents.view.simulation import Simulation
 
@@ -173,14 +172,3 @@ def test_an_episode_that_ends_says_why():
     assert not run.failed
     run.advance(5)
     assert run.time == pytest.approx(3 * run.dt)
-
-
-def test_time_that_cannot_be_made_up_for_is_dropped():
-    clock = Clock()
-    assert clock.due(10.0, 0.01, 1.0) == 0
-    assert clock.due(10.1, 0.01, 1.0) in (9, 10)
-    assert sum(clock.due(10.1 + 0.004 * k, 0.01, 1.0) for k in range(1, 26)) in (10, 11)
-    assert clock.due(60.0, 0.01, 1.0) in (20, 21)
-    clock.stop()
-    assert clock.due(70.0, 0.01, 1.0) == 0
-    assert clock.due(70.1, 0.01, 0.5) in (4, 5)

@@ -1,6 +1,8 @@
-"""`rbgym list` and `rbgym simulate`."""
+"""`rbgym list`, `rbgym simulate` and `rbgym view`."""
 
 import importlib
+import signal
+import webbrowser
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,16 +12,21 @@ import typer
 import rbgym
 from rbgym.agents.commands.app import SEE, command
 from rbgym.agents.commands.options import (
+    EnvArgs,
+    EnvOption,
     Inertia,
     Integrators,
     Json,
     Plot,
+    Policies,
     Rates,
     TimeStep,
+    Unpickle,
     Weight,
     file_to_write,
     numbers,
 )
+from rbgym.agents.view import Speed
 
 _RECORDED = 100_000  # instants at most, unless more are asked for
 
@@ -90,7 +97,7 @@ def simulate(
         quaternion=quaternion,
         angular_velocity=omega,
         potential=rbgym.HeavyTop(mgl) if mgl else None,
-        record_every=-(-steps // _RECORDED) if record_every is None else record_every,
+        record_every=max(1, -(-steps // _RECORDED)) if record_every is None else record_every,
     )
     if csv:
         reports.write_trajectories(trajectories, csv)
@@ -141,3 +148,69 @@ def _draw(names: list[str], trajectories: dict[str, Any], dt: float, path: Path)
         save(rbgym.plot.summary(trajectories[names[0]], f"{names[0]}, dt = {dt} s"), path)
     else:
         save(rbgym.plot.drifts(trajectories, f"dt = {dt} s"), path)
+
+
+@command(
+    SEE,
+    "rbgym view -i forward_euler -i imidm -i quat_em",
+    "rbgym view --env AttitudeSlew-v0 --policy pd --policy pretrained --policy bang_bang",
+    "rbgym view --mgl 20 --omega 0,0,50 --tilt 30",
+)
+def view(
+    env: EnvOption = None,
+    integrator: Integrators = None,
+    policy: Policies = None,
+    dt: TimeStep = 0.05,
+    inertia: Inertia = None,
+    omega: Rates = "0.05,0.05,5",
+    tilt: Annotated[float, typer.Option(help="Start tilt about x, in degrees.")] = 0.0,
+    mgl: Weight = 0.0,
+    seed: Annotated[int, typer.Option(help="Start of an environment.")] = 0,
+    speed: Annotated[Speed, typer.Option(help="Of the simulation to the clock.")] = "1",
+    env_arg: EnvArgs = None,
+    unpickle: Unpickle = None,
+    host: Annotated[
+        str, typer.Option(help="Address to listen at; 0.0.0.0 lets other machines in.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port, or the next that is free.")] = 8080,
+    name: Annotated[
+        list[str] | None, typer.Option(help="A further name of this machine that is answered to.")
+    ] = None,
+    open_: Annotated[bool, typer.Option("--open/--no-open", help="Open a browser.")] = True,
+) -> None:
+    """Show bodies or an environment live in a browser, on this machine.
+
+    Up to three runs stand side by side, one for each integrator and policy; without an environment
+    they are free bodies.
+    """
+    from rbgym.agents.view import page, scenario
+    from rbgym.agents.view.server import address, close_server, open_server
+
+    shown = scenario.scenario_of(
+        env,
+        integrator or (),
+        policy or (),
+        dt=dt,
+        inertia=tuple(inertia or ()),
+        rates=tuple(omega),
+        tilt=tilt,
+        mgl=mgl,
+        seed=seed,
+        env_kwargs=dict(env_arg or ()),
+        unpickle=unpickle,
+    )
+    shown.simulation()  # raises ValueError, nothing opened, for what does not go together
+    server = open_server(host, port, name or ())
+    url = address(host, server.get_port())
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends it as Ctrl-C does
+    print(f"rbgym: {url}  (Ctrl-C ends it)", flush=True)
+    try:
+        running = page.Page(server, shown, speed)
+        if open_:
+            webbrowser.open(url)
+        running.run()
+    except KeyboardInterrupt:
+        print("rbgym: ended", flush=True)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        close_server(server)
