@@ -135,6 +135,7 @@ def _env_among(targets: list[str], env: str | None) -> tuple[str | None, list[st
     ids = [
         target for target in targets if re.search(r"-v\d+$", target) and not Path(target).exists()
     ]
-    if len(ids) + (env is not None) > 1:
-        raise ValueError(f"targets must name one environment at most, got {[*ids, env or '']}")
-    return env or next(iter(ids), None), [target for target in targets if target not in ids]
+    named = [*ids, *([env] if env else [])]
+    if len(named) > 1:
+        raise ValueError(f"targets must name one environment at most, got {named}")
+    return next(iter(named), None), [target for target in targets if target not in ids]

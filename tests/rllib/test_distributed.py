@@ -12,8 +12,6 @@ import pytest
 pytest.importorskip("ray")
 
 from rbgym import validation
-from rbgym.agents import distributed, engines
-from rbgym.agents.card import make_card
 from rbgym.agents.distributed import spread
 
 
@@ -103,20 +101,3 @@ def test_validation_on_a_cluster_that_loses_a_node_equals_that_of_one_machine(no
         spread_out = validation.validate(**chosen, mapped=mapped)
     assert nodes.worker is None
     assert spread_out == alone
-
-
-def test_a_card_on_a_cluster_that_loses_a_node_equals_that_of_one_machine(
-    nodes, tmp_path, monkeypatch
-):
-    chosen = ("RigidTop-v0", ["pd", "pretrained", "idle"])
-    alone = make_card(*chosen, episodes=16)
-    node, sign = nodes.add_worker(), tmp_path / "running"
-    whole = distributed.spread
-    monkeypatch.setattr(
-        distributed, "spread", lambda f, cases, **_: whole(doomed(f, node, sign), cases)
-    )
-    spread_to = engines.spread_over("auto")  # as `rbgym card --ray auto`
-    with killed_when_busy(nodes, sign):
-        spread_out = make_card(*chosen, episodes=16, spread=spread_to)
-    assert nodes.worker is None
-    assert spread_out.as_dict() == alone.as_dict()
