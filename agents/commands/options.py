@@ -156,7 +156,7 @@ Policies = Annotated[
 Algorithm = Annotated[
     str,
     typer.Option(
-        help="ppo, sac, td3, tqc, recurrent_ppo or cma_es; ppo with rllib.",
+        help="ppo, sac, td3, tqc or recurrent_ppo; train takes cma_es, too.",
         autocompletion=algorithms,
     ),
 ]

@@ -166,7 +166,9 @@ def view(
     tilt: Annotated[float, typer.Option(help="Start tilt about x, in degrees.")] = 0.0,
     mgl: Weight = 0.0,
     seed: Annotated[int, typer.Option(help="Start of an environment.")] = 0,
-    speed: Annotated[Speed, typer.Option(help="Of the simulation to the clock.")] = "1",
+    speed: Annotated[
+        Speed, typer.Option(metavar="RATIO", help="Of simulated time to time, 1/100 to 100.")
+    ] = "1",
     env_arg: EnvArgs = None,
     unpickle: Unpickle = None,
     host: Annotated[
