@@ -58,8 +58,8 @@ def file_to_write(path: Path | None) -> Path | None:
     """The path of a file to be written."""
     if path is not None:
         target = Path(os.path.realpath(path))  # a link stays, what it leads to is written
-        new = not os.path.lexists(target)
-        if not ((new or target.is_file()) and os.access(target.parent if new else target, os.W_OK)):
+        taken = os.path.lexists(target) and not target.is_file()
+        if taken or not os.access(target.parent, os.W_OK):
             raise typer.BadParameter(
                 f"must be a file that can be written, in a folder that is there, got {str(path)!r}"
             )

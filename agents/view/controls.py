@@ -11,7 +11,7 @@ import viser
 from rbgym import integrators
 from rbgym.agents.view import Speed
 from rbgym.agents.view.panel import CHANGES, GOAL, VALUES
-from rbgym.agents.view.runs import NONE
+from rbgym.agents.view.runs import IDLE
 from rbgym.agents.view.scenario import BODIES, MOST_RUNS, OWN, Scenario, Triple
 from rbgym.quaternion import Array
 from rbgym.registration import ENVIRONMENTS
@@ -91,11 +91,11 @@ class Controls:
         environments = (_FREE, *ENVIRONMENTS)
         self._dropdown("env_id", "Scene", environments, scenario.env_id or _FREE)
         schemes = (*scenario.schemes, _OFF, _OFF)
-        policies = (*scenario.policies, NONE, NONE, NONE)
+        policies = (*scenario.policies, IDLE, IDLE, IDLE)
         for k in range(MOST_RUNS):
             options = (_OFF, OWN, *integrators.names())
             self._dropdown(f"scheme {k}", f"Scheme {k + 1}", options, schemes[k])
-            self._dropdown(f"policy {k}", f"Acts {k + 1}", (NONE,), policies[k])
+            self._dropdown(f"policy {k}", f"Acts {k + 1}", (IDLE,), policies[k])
         self._slider("dt", "Step [ms]", 0.5, 250.0, 0.5, 1000 * scenario.dt)
         self._slider("substeps", "Substeps", 0, 32, 1, scenario.substeps)
         curves = CHANGES if scenario.env_id is None else GOAL
@@ -204,7 +204,7 @@ class Controls:
             if kind in (*_OF_BODIES, *_OF_TASKS):
                 handle.visible = (kind in _OF_BODIES) == (env_id is None)
             if kind == "policy":
-                handle.options = tuple(dict.fromkeys((NONE, *actors, *self._scenario.policies)))
+                handle.options = tuple(dict.fromkeys((*actors, IDLE, *self._scenario.policies)))
 
     def choose_defaults(self, env_id: str | None, actors: Sequence[str]) -> None:
         """Choose what an environment, or a free body, starts with."""
@@ -212,7 +212,7 @@ class Controls:
         schemes = (OWN, _OFF, _OFF) if env_id else Scenario.schemes
         for k in range(MOST_RUNS):
             self._handles[f"scheme {k}"].value = schemes[k]
-            self._handles[f"policy {k}"].value = actors[0] if actors else NONE
+            self._handles[f"policy {k}"].value = actors[0] if actors else IDLE
         self._handles["curves"].value = GOAL if env_id else CHANGES
         self._handles["speed"].value = "1"
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rbgym.agents import comparison, controllers
-from rbgym.agents.cases import by_name, task_of
+from rbgym.agents.cases import task_of
 from rbgym.arguments import positive
 from rbgym.body import RigidBody
 from rbgym.engine import Batch
@@ -19,7 +19,7 @@ from rbgym.envs.parts.goals import Target
 from rbgym.potentials import NoPotential, Potential
 from rbgym.quaternion import Array
 
-NONE = "none"  # the policy whose commands are zero
+IDLE = "idle"  # the controller whose commands are zero
 
 
 @dataclass(frozen=True)
@@ -125,37 +125,32 @@ class TaskRun(Run):
     """One episode of a task, from the start of `seed`, in which a policy acts; a step is a control
     period.
 
-    policy: "none" for commands of zero, "pretrained", the name of a controller, or a folder.
-    env_kwargs: arguments of the environment, before those that a policy was trained with; not
-    `disturbance`, which is how a torque is applied here.
+    policy: the name of a controller, "pretrained", or a folder. env_kwargs: arguments of the
+    environment, before those that a policy was trained with; not `disturbance`, which is how a
+    torque is applied here.
     Raises ValueError for what the environment or the policy refuses.
     """
 
     def __init__(
         self,
         env_id: str,
-        policy: str = NONE,
+        policy: str = IDLE,
         *,
         seed: int = 0,
         unpickle: str | None = None,
         env_kwargs: Mapping[str, Any] | None = None,
     ) -> None:
         task_of(env_id)
-        kwargs = by_name("env_kwargs", env_kwargs)
-        if "disturbance" in kwargs:
+        if "disturbance" in (env_kwargs or {}):
             raise ValueError("env-arg must leave out disturbance: the page pushes by it")
+        _, (one,) = comparison.contenders([policy], env_id, unpickle, env_kwargs)
         self._torque = np.zeros(3)
-        self._policy: Any = None
-        trained = policy != NONE and policy not in controllers.names()
-        if trained:
-            self._policy = comparison.load(policy, env_id, unpickle)
-            kwargs = comparison.own_kwargs(self._policy, env_id, kwargs)
-        kwargs["disturbance"] = self._disturbance
+        kwargs = {**one.env_kwargs, "disturbance": self._disturbance}
         self._env = gym.make(env_id, disable_env_checker=True, **kwargs)
+        by_name = isinstance(one.policy, str)
+        self._policy = controllers.make(policy, self._env) if by_name else one.policy
         base: Any = self._env.unwrapped
-        if policy != NONE and not trained:
-            self._policy = controllers.make(policy, self._env)
-        self.name = base.integrator if policy == NONE else f"{policy}, {base.integrator}"
+        self.name = f"{policy}, {base.integrator}"
         self.body, self.potential = base.body, base.potential
         self.dt, self.rate = base.dt, float(base.rate_limit)
         self.strength = 2.0 * float(base.torque_limit.max()) or float(base.body.moments.max())
@@ -174,11 +169,9 @@ class TaskRun(Run):
                 self._step()
 
     def _step(self) -> None:
-        action: Any = np.zeros(self._env.action_space.shape or (), np.float32)
-        if self._policy is not None:
-            action, self._memory = self._policy.predict(
-                self._observation, self._memory, np.array([self.time == 0.0])
-            )
+        action, self._memory = self._policy.predict(
+            self._observation, self._memory, np.array([self.time == 0.0])
+        )
         self._observation, _, terminated, truncated, self._info = self._env.step(action)
         self.time += self.dt
         if self._info["integration_failed"]:

@@ -12,7 +12,7 @@ import numpy as np
 from rbgym import integrators
 from rbgym.agents import controllers
 from rbgym.agents.cases import PRETRAINED, task_of
-from rbgym.agents.view.runs import NONE, FreeRun, Run, TaskRun
+from rbgym.agents.view.runs import IDLE, FreeRun, Run, TaskRun
 from rbgym.agents.view.simulation import Simulation
 from rbgym.arguments import finite
 from rbgym.body import Part, RigidBody, compound
@@ -51,7 +51,7 @@ class Scenario:
     of the task.
     Of a free body: dt [s]; body, a name of BODIES or GIVEN; size (3,) [m] of a named one; inertia
     (3,) or (9,) [kg m^2] of a given one; mgl [N m], 0 for none; rates (3,) [rad/s, body]; tilt
-    [deg] from the vertical. Of a task: policies, see `TaskRun`, one for each run, NONE where they
+    [deg] from the vertical. Of a task: policies, see `TaskRun`, one for each run, IDLE where they
     are fewer; seed of its start; substeps of a control period, 0 for the task's own; env_kwargs,
     unpickle.
     """
@@ -105,7 +105,7 @@ class Scenario:
         integrator = {"integrator": scheme} if scheme != OWN else {}
         return TaskRun(
             self.env_id,
-            self.policies[k] if k < len(self.policies) else NONE,
+            self.policies[k] if k < len(self.policies) else IDLE,
             seed=self.seed,
             unpickle=self.unpickle,
             env_kwargs={**self.env_kwargs, **substeps, **integrator},
@@ -124,7 +124,7 @@ def scenario_of(
     if env_id is None and policies:
         raise ValueError(f"policy must be left out without an env, got {list(policies)}")
     schemes = tuple(schemes) or (Scenario.schemes if env_id is None else (OWN,))
-    policies = tuple(policies) or tuple(actors(env_id)[:1]) or (NONE,)
+    policies = tuple(policies) or tuple(actors(env_id)[:1]) or (IDLE,)
     count = max(len(schemes), len(policies))
     if count > MOST_RUNS:
         raise ValueError(f"integrator and policy must name at most {MOST_RUNS} each, got {count}")
@@ -143,7 +143,7 @@ def actors(env_id: str | None) -> list[str]:
         return []
     task_of(env_id)
     env = gym.make(env_id, disable_env_checker=True)
-    fitting = [name for name in controllers.names() if name != "idle" and _fits(name, env)]
+    fitting = [name for name in controllers.names() if _fits(name, env)]
     env.close()
     trained = env_id in ENVIRONMENTS and importlib.util.find_spec("stable_baselines3") is not None
     return [PRETRAINED, *fitting] if trained else fitting

@@ -24,7 +24,7 @@ def page():
     page = Page(server, Scenario(schemes=("quat_em",)))
     thread = threading.Thread(target=page.run)
     thread.start()
-    until(lambda: page._scenario is not None and not page._problem, seconds=60)
+    until(lambda: "t = " in page._legend.content, seconds=60)
     yield page
     assert thread.is_alive()
     page.stop()
