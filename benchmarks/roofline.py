@@ -20,7 +20,7 @@ from benchmarks import native
 from benchmarks.flops import CASE, STEPS
 from benchmarks.record import ROOT, Missing, Told, main
 from rbgym import Batch, integrators
-from rbgym.agents.bench import Timed, interleaved
+from rbgym.agents.commands.bench import Timed, interleaved
 
 BODIES = 1024
 CHAINS = 24  # of peak.c

@@ -9,7 +9,7 @@ import rbgym
 from benchmarks import peers
 from benchmarks.record import Told, main, present, spread
 from rbgym import integrators
-from rbgym.agents.bench import LANES, Timed, interleaved, many
+from rbgym.agents.commands.bench import LANES, Timed, interleaved, many
 from rbgym.registration import ENVIRONMENTS
 
 COUNTS = 1, 4, 16, 64, 256, 1024, 4096, 16384, 65536

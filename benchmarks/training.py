@@ -13,7 +13,7 @@ EVERY = 16384  # env steps between two looks at the test set
 
 def measure(quick: bool, told: Told) -> dict[str, Any]:
     """One training of PPO with the preset on one thread; judging is left out of its time."""
-    from rbgym.agents.training import train
+    from rbgym.agents.train.training import train
 
     told(f"training on {ENV}")
     with tempfile.TemporaryDirectory() as folder:

@@ -18,7 +18,7 @@ BEGIN, END = "<!-- cards:begin -->", "<!-- cards:end -->"
 
 def section(env_id: str, content: dict[str, Any]) -> str:
     """One task: where learning stands, the tables, the picture."""
-    from rbgym.agents.card_report import markdown, verdict
+    from rbgym.agents.judge.tables import markdown, verdict
 
     return (
         f"## {env_id}\n\n{verdict(content)}\n\n{markdown(content)}\n"
@@ -35,15 +35,15 @@ def page(cards: dict[str, dict[str, Any]]) -> str:
 
 def measure(wanted: list[str], cards: dict[str, dict[str, Any]]) -> None:
     """Measure, one task after the other; each is kept as soon as it is there."""
-    from rbgym.agents import plots
-    from rbgym.agents.card import make_card
+    from rbgym.agents.judge import plots
+    from rbgym.agents.judge.card import ALL, make_card
 
     PICTURES.mkdir(parents=True, exist_ok=True)
     for env_id in wanted:
         card = make_card(env_id)
         cards[env_id] = json.loads(json.dumps(card.as_dict()))
-        played = {name: row.played for name, row in card.rows.items()}
-        plots.save(plots.card(env_id, played), PICTURES / f"{env_id}.png")
+        whole = {name: row.merits[ALL] for name, row in card.rows.items()}
+        plots.save(plots.card(env_id, whole), PICTURES / f"{env_id}.png")
         CARDS.write_text(json.dumps(cards, indent=1) + "\n", "utf-8")
         print(env_id, flush=True)
 

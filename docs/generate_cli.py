@@ -12,8 +12,8 @@ from typing import Any
 import typer
 from typer.main import get_command
 
-from rbgym.agents.cli import app
 from rbgym.agents.commands.app import PANELS, examples_of
+from rbgym.agents.commands.cli import app
 
 PAGE = Path(__file__).resolve().parent / "cli.md"
 BEGIN, END = "<!-- commands:begin -->", "<!-- commands:end -->"

@@ -100,7 +100,7 @@ def index() -> str:
 def measure() -> None:
     """Run every controller that fits on the test set of every task; a minute."""
     from rbgym.agents import controllers
-    from rbgym.agents.evaluation import evaluate
+    from rbgym.agents.judge.evaluation import evaluate
 
     found: dict[str, dict[str, Any]] = {}
     for env_id in ENVIRONMENTS:

@@ -8,9 +8,10 @@ from gymnasium.error import Error as GymnasiumError
 from stable_baselines3.common.callbacks import BaseCallback
 
 from damage import DAMAGES, twisted
-from rbgym.agents import comparison, plots, shelf
-from rbgym.agents.evolving import evolve
-from rbgym.agents.training import train
+from rbgym.agents.judge import comparison, plots
+from rbgym.agents.policies import shelf
+from rbgym.agents.train.evolution.evolving import evolve
+from rbgym.agents.train.training import train
 
 SMALL = {"n_envs": 2, "n_steps": 32, "batch_size": 32, "n_epochs": 1, "normalize": True}
 SMALL |= {"policy_kwargs": {"net_arch": [4]}}

@@ -15,7 +15,9 @@ import unicodedata
 from pathlib import Path
 from unittest.mock import patch
 
+import gymnasium as gym
 import typer
+from gymnasium.envs.registration import load_env_creator
 from hypothesis import strategies as st
 from typer.main import get_command
 from typer.testing import CliRunner
@@ -23,8 +25,10 @@ from typer.testing import CliRunner
 import rbgym
 from hostile_values import HYPERPARAMETERS, LISTS, NUMBERS, PATHS, PLAIN, WORDS
 from rbgym import validation
-from rbgym.agents import bench, cases, evolving, training, tuning
-from rbgym.agents.cli import app
+from rbgym.agents.commands import bench
+from rbgym.agents.commands.cli import app
+from rbgym.agents.train import training, tuning
+from rbgym.agents.train.evolution import evolving
 from rbgym.agents.view import page
 from rbgym.registration import ENVIRONMENTS
 
@@ -54,7 +58,7 @@ def parameters(name):
 
 def pairs(name):
     """KEY=VALUE with keys that are there and others."""
-    env = cases._creator("RigidTop-v0")
+    env = load_env_creator(gym.spec("RigidTop-v0").entry_point)
     known = [*inspect.signature(env).parameters]
     known += HYPERPARAMETERS
     odd = st.sampled_from(

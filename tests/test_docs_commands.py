@@ -12,7 +12,7 @@ pytest.importorskip("typer")
 
 import typer
 
-from rbgym.agents.cli import app
+from rbgym.agents.commands.cli import app
 from rbgym.registration import ENVIRONMENTS
 
 # What a page says in brackets or capitals stands for something else.

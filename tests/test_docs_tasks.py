@@ -57,11 +57,11 @@ def test_a_task_of_ones_own_has_less_than_sixty_lines_and_all_that_the_others_ha
         "from gymnasium.utils.env_checker import check_env\n"
         "import gymnasium as gym\n"
         "from rbgym.envs.checks import check_vector_env\n"
-        "from rbgym.agents import reports\n"
-        "from rbgym.agents.evaluation import evaluate\n"
+        "from rbgym.agents.commands import tables\n"
+        "from rbgym.agents.judge.evaluation import evaluate\n"
         "check_env(gym.make('hold_a_spin:HoldASpin-v0').unwrapped)\n"
         "check_vector_env('hold_a_spin:HoldASpin-v0', check_pickle=True)\n"
-        "assert 'HoldASpin-v0' in [e['env'] for e in reports.catalogue()['environments']]\n"
+        "assert 'HoldASpin-v0' in [e['env'] for e in tables.catalogue()['environments']]\n"
         "assert evaluate('pd', 'hold_a_spin:HoldASpin-v0', 8).success_rate == 1.0\n"
     )
     pytest.importorskip("stable_baselines3")

@@ -8,14 +8,14 @@ import rbgym
 import rbgym.plot
 from rbgym import invariants, potentials, quaternion, registration, validation
 from rbgym.agents import controllers
-from rbgym.agents.card import make_card
 from rbgym.agents.controllers.attitude import AttitudePD
 from rbgym.agents.controllers.idle import Idle
 from rbgym.agents.controllers.pd import AxisPD, RateDamping
-from rbgym.agents.network import Network
-from rbgym.agents.rollouts import rollout
-from rbgym.agents.sb3 import make_sb3_env
-from rbgym.agents.shelf import load
+from rbgym.agents.judge.card import make_card
+from rbgym.agents.policies.network import Network
+from rbgym.agents.policies.shelf import load
+from rbgym.agents.train.evolution.rollouts import rollout
+from rbgym.agents.train.sb3.adapter import make_sb3_env
 from rbgym.testing import integrator_step, strategies
 
 BODY = rbgym.RigidBody([2.0, 3.0, 4.0], mass=2.0)

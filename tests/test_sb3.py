@@ -16,7 +16,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 from stable_baselines3.her.her_replay_buffer import HerReplayBuffer
 
 from goal_line import GoalLine, LazyInfo
-from rbgym.agents.sb3 import VectorEnvAdapter, make_sb3_env
+from rbgym.agents.train.sb3.adapter import VectorEnvAdapter, make_sb3_env
 from rbgym.registration import ENVIRONMENTS
 
 BOTH_MODES = [AutoresetMode.SAME_STEP, AutoresetMode.DISABLED]

@@ -31,7 +31,7 @@ def chromium():
 @contextmanager
 def served(*arguments):
     """`rbgym view` in a process of its own; yields its address and the process."""
-    start = "from rbgym.agents.cli import main; main()"
+    start = "from rbgym.agents.commands.cli import main; main()"
     command = [sys.executable, "-P", "-c", start, "view", "--no-open", "--port", "0"]
     process = subprocess.Popen(
         [*command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True

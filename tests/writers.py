@@ -5,8 +5,10 @@ from pathlib import Path
 import numpy as np
 
 from rbgym import RigidBody, simulate
-from rbgym.agents import card_report, plots, publishing, reports, validation_report, video_files
-from rbgym.agents.card import make_card
+from rbgym.agents.commands import validation_report
+from rbgym.agents.commands.tables import write_trajectories
+from rbgym.agents.judge import plots, tables, video_files
+from rbgym.agents.judge.card import make_card
 from rbgym.agents.run_folder import replacing, write_json
 from rbgym.plot import summary
 from rbgym.validation import Claim
@@ -22,7 +24,7 @@ def _motion(steps):
 def csv(folder):
     """Motions of two lengths in turn, as `rbgym simulate --csv` writes them."""
     made = [_motion(500), _motion(3000)]
-    return lambda turn: reports.write_trajectories({"akw": made[turn % 2]}, folder / "a.csv")
+    return lambda turn: write_trajectories({"akw": made[turn % 2]}, folder / "a.csv")
 
 
 def plot(folder):
@@ -52,7 +54,7 @@ def film(folder):
 def card(folder):
     """Benchmark cards of two sets of episodes in turn."""
     made = [make_card("RigidTop-v0", ["pd"], episodes=n) for n in (1, 2)]
-    return lambda turn: card_report.write(made[turn % 2], folder / "card")
+    return lambda turn: tables.write(made[turn % 2], folder / "card")
 
 
 def results(folder):
@@ -60,22 +62,7 @@ def results(folder):
     return lambda turn: write_json(folder / "a.json", {"n": [turn % 2] * (100 + 9900 * (turn % 2))})
 
 
-def published(folder):
-    """A policy, published with one of two commands in turn; the run stands beside the folder."""
-    evaluate = publishing.evaluate
-    found = {}
-
-    def once(policy, env_id, **kwargs):
-        if not found:
-            found["it"] = evaluate(policy, env_id, episodes=1, **kwargs)
-        return found["it"]
-
-    publishing.evaluate = once
-    run = folder.parent / "run"
-    return lambda turn: publishing.publish(run, folder, f"command {turn % 2}")
-
-
-WRITERS = {one.__name__: one for one in (csv, plot, page, film, card, results, published)}
+WRITERS = {one.__name__: one for one in (csv, plot, page, film, card, results)}
 
 
 def once(name: str, folder: str, turn: int) -> None:

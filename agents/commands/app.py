@@ -21,8 +21,7 @@ _EXTRAS = {
     "plot": ("matplotlib",),
     "cli": ("rich", "typer"),
     "agents": (
-        "safetensors", "sb3_contrib", "scipy", "stable_baselines3", "tensorboard", "torch", "tqdm",
-        "yaml",
+        "sb3_contrib", "scipy", "stable_baselines3", "tensorboard", "torch", "tqdm", "yaml",
     ),
     "view": ("msgspec", "viser", "websockets"),
     "evolve": ("cma",),
@@ -99,7 +98,7 @@ def _fail(message: object, status: int) -> None:
 app = typer.Typer(
     cls=_Commands,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # plain, unless `rbgym.agents.cli.main` finds a terminal
+    rich_markup_mode=None,  # plain, unless `rbgym.agents.commands.cli.main` finds a terminal
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

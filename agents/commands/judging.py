@@ -63,7 +63,8 @@ def evaluate(
     all of them; beneath, a trained policy has the arguments of its training, and a controller those
     of the runs beside it if they agree and --env is not given.
     """
-    from rbgym.agents import comparison, reports
+    from rbgym.agents.commands.tables import print_json
+    from rbgym.agents.judge import comparison, tables
     from rbgym.agents.terminal import Counter, bar
 
     env, targets = _env_among(targets, env)
@@ -71,7 +72,7 @@ def evaluate(
     if not names:
         raise ValueError("--policy must name a controller, a folder or 'pretrained', got none")
     if video:
-        from rbgym.agents import videos
+        from rbgym.agents.judge import videos
 
         videos.require(video, video_episode, episodes)
     env, contenders = comparison.contenders(names, env, unpickle, dict(env_arg or ()))
@@ -79,14 +80,13 @@ def evaluate(
         evaluations = comparison.judge(env, contenders, episodes, Counter(shown, "policies"))
     if as_json:
         judged = {one.name: {"env_id": env, "env_kwargs": one.env_kwargs} for one in contenders}
-        reports.print_json({name: judged[name] | e.as_dict() for name, e in evaluations.items()})
+        print_json({name: judged[name] | e.as_dict() for name, e in evaluations.items()})
     else:
-        reports.print_evaluations(evaluations, env, contenders)
+        tables.print_evaluations(evaluations, env, contenders)
     if plot:
-        from rbgym.agents.plots import comparison as drawn
-        from rbgym.agents.plots import save
+        from rbgym.agents.judge import plots
 
-        save(drawn(evaluations), plot)
+        plots.save(plots.comparison(evaluations), plot)
     if video:
         videos.film(video, env, contenders, episode=video_episode)
 
@@ -112,8 +112,9 @@ def card(
     Without --policy, all that fit. --env-arg holds for every row; beneath, a trained policy has the
     arguments of its training.
     """
-    from rbgym.agents import card_report, reports
-    from rbgym.agents.card import make_card
+    from rbgym.agents.commands.tables import print_json
+    from rbgym.agents.judge import tables
+    from rbgym.agents.judge.card import make_card
     from rbgym.agents.terminal import Counter, bar
 
     with bar() as shown:
@@ -122,12 +123,12 @@ def card(
             policy or (),
             episodes=episodes,
             env_kwargs=dict(env_arg or ()),
-            progress=Counter(shown, "sets of episodes"),
+            progress=Counter(shown, "policies"),
         )
     if out:
-        card_report.write(made, out)
+        tables.write(made, out)
     content = made.as_dict()
-    reports.print_json(content) if as_json else reports.print_card(content)
+    print_json(content) if as_json else tables.print_card(content)
 
 
 def _env_among(targets: list[str], env: str | None) -> tuple[str | None, list[str]]:

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from rbgym.agents import engines
 from rbgym.agents.commands.app import TRAIN, command
 from rbgym.agents.commands.options import Algorithm, Env, EnvArgs, Json, folder_to_make, pair
+from rbgym.agents.train import engines
 
 
 @command(
@@ -72,7 +72,7 @@ def train(
 
     The same command resumes an interrupted run from its last checkpoint; a finished one stays.
     """
-    from rbgym.agents import reports
+    from rbgym.agents.commands.tables import print_json
 
     name = algo if engine == "sb3" else f"{engine}-{algo}"
     done = engines.train(
@@ -95,7 +95,7 @@ def train(
         runners=runners,
     )
     if as_json:
-        reports.print_json(done.results)
+        print_json(done.results)
     elif done.resumed_from is None:
         typer.echo(
             f"{done.folder.path} was finished before ({done.results['timesteps']} steps): "
@@ -140,8 +140,9 @@ def tune(
 
     The same command goes on with the study, with as many trials more.
     """
-    from rbgym.agents import reports, tuning
+    from rbgym.agents.commands.tables import print_json
     from rbgym.agents.terminal import Counter, bar
+    from rbgym.agents.train import tuning
 
     with bar() as shown:
         study = tuning.tune(
@@ -162,7 +163,7 @@ def tune(
         "hyperparameters": tuning.hyperparameters(study.best_params),
     }
     if as_json:
-        reports.print_json(best)
+        print_json(best)
         return
     typer.echo(f"best of {len(study.trials)} trials: {best['trial']}, return {best['return']:.1f}")
     typer.echo(" ".join(f"--set {k}={v}" for k, v in best["hyperparameters"].items()))

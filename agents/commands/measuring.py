@@ -44,7 +44,7 @@ def validate(
 
     Exit status 1 if a declaration is broken. A claim of a paper that does not reproduce says so.
     """
-    from rbgym.agents import reports, validation_report
+    from rbgym.agents.commands import tables, validation_report
     from rbgym.agents.terminal import Counter, bar
 
     if quick:
@@ -62,7 +62,7 @@ def validate(
                 names or integrators.names(), Counter(shown, "figures")
             )
             validation_report.write_report(html, claims, papers, figures)
-    reports.print_validation(claims, papers, as_json)
+    tables.print_validation(claims, papers, as_json)
     if not all(claim.passed for claim in claims):
         raise typer.Exit(1)
 
@@ -74,10 +74,10 @@ def bench(
     as_json: Json = False,
 ) -> None:
     """Measure throughput beside Gymnasium's CartPole in the same run."""
-    from rbgym.agents import reports
-    from rbgym.agents.bench import bench as measure
+    from rbgym.agents.commands import tables
+    from rbgym.agents.commands.bench import bench as measure
     from rbgym.agents.terminal import Counter, bar
 
     with bar() as shown:
         result = measure(rounds, seconds, Counter(shown, "rounds"))
-    reports.print_json(result) if as_json else reports.print_bench(result)
+    tables.print_json(result) if as_json else tables.print_bench(result)

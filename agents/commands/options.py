@@ -40,7 +40,7 @@ def pair(text: str) -> tuple[str, Any]:
     """Key and value of KEY=VALUE, which is read as YAML."""
     import yaml
 
-    from rbgym.agents.plain_yaml import read_yaml
+    from rbgym.agents.train.plain_yaml import read_yaml
 
     key, equals, value = text.partition("=")
     if not (key and equals):
@@ -111,7 +111,7 @@ def algorithms() -> list[str]:
 def policies() -> list[str]:
     """Controllers, the package's policy, and the finished runs below the folder `runs`."""
     from rbgym.agents import controllers
-    from rbgym.agents.cases import PRETRAINED
+    from rbgym.agents.judge.cases import PRETRAINED
 
     runs = sorted(str(file.parent) for file in Path("runs").glob("*/policy.json"))
     return [*controllers.names(), PRETRAINED, *runs]

@@ -45,14 +45,14 @@ def list_(
     as_json: Json = False,
 ) -> None:
     """List environments, integrators and controllers."""
-    from rbgym.agents import reports
+    from rbgym.agents.commands import tables
 
     for name in module or ():
         if not all(part.isidentifier() for part in name.split(".")):
             raise ValueError(f"--module must be the name of a module, got {name!r}")
         importlib.import_module(name)
-    content = reports.catalogue()
-    reports.print_json(content) if as_json else reports.print_catalogue(content)
+    content = tables.catalogue()
+    tables.print_json(content) if as_json else tables.print_catalogue(content)
 
 
 @command(
@@ -86,7 +86,7 @@ def simulate(
     Several integrators stand side by side; without any, quat_em. Of the momentum of a heavy top
     only the vertical part is an invariant. Exit status 1 if an integrator cannot solve a step.
     """
-    from rbgym.agents import reports
+    from rbgym.agents.commands import tables
 
     names = list(dict.fromkeys(integrator or [rbgym.integrators.DEFAULT]))
     trajectories, failures = _simulate(
@@ -100,14 +100,14 @@ def simulate(
         record_every=max(1, -(-steps // _RECORDED)) if record_every is None else record_every,
     )
     if csv:
-        reports.write_trajectories(trajectories, csv)
-    drifts = {name: reports.drift_of(one) for name, one in trajectories.items()}
+        tables.write_trajectories(trajectories, csv)
+    drifts = {name: tables.drift_of(one) for name, one in trajectories.items()}
     if as_json and len(names) == 1:
-        reports.print_json(drifts[names[0]])
+        tables.print_json(drifts[names[0]])
     elif as_json:
-        reports.print_json({name: drifts.get(name) for name in names})  # null for one without
+        tables.print_json({name: drifts.get(name) for name in names})  # null for one without
     else:
-        reports.print_drifts(trajectories, drifts)
+        tables.print_drifts(trajectories, drifts)
     if plot:
         _draw(names, trajectories, dt, plot)
     for message in failures:
@@ -142,7 +142,7 @@ def _simulate(names: list[str], **arguments: Any) -> tuple[dict[str, Any], list[
 
 def _draw(names: list[str], trajectories: dict[str, Any], dt: float, path: Path) -> None:
     """Motion, drift and polhode of one integrator; of several the drifts, side by side."""
-    from rbgym.agents.plots import save
+    from rbgym.agents.judge.plots import save
 
     if len(names) == 1:
         save(rbgym.plot.summary(trajectories[names[0]], f"{names[0]}, dt = {dt} s"), path)

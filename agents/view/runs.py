@@ -10,8 +10,9 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rbgym.agents import comparison, controllers
-from rbgym.agents.cases import task_of
+from rbgym.agents import controllers
+from rbgym.agents.judge import comparison
+from rbgym.agents.judge.cases import task_of
 from rbgym.arguments import positive
 from rbgym.body import RigidBody
 from rbgym.engine import Batch

@@ -1,6 +1,5 @@
 """What is simulated: a body and its start, or an environment; with which schemes and policies."""
 
-import importlib.util
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,14 +10,14 @@ import numpy as np
 
 from rbgym import integrators
 from rbgym.agents import controllers
-from rbgym.agents.cases import PRETRAINED, task_of
+from rbgym.agents.judge.cases import PRETRAINED, task_of
+from rbgym.agents.policies import shelf
 from rbgym.agents.view.runs import IDLE, FreeRun, Run, TaskRun
 from rbgym.agents.view.simulation import Simulation
 from rbgym.arguments import finite
 from rbgym.body import Part, RigidBody, compound
 from rbgym.potentials import HeavyTop
 from rbgym.quaternion import from_rotation_vector
-from rbgym.registration import ENVIRONMENTS
 
 MOST_RUNS = 3
 OWN = "the task's own"  # integrator
@@ -145,8 +144,7 @@ def actors(env_id: str | None) -> list[str]:
     env = gym.make(env_id, disable_env_checker=True)
     fitting = [name for name in controllers.names() if _fits(name, env)]
     env.close()
-    trained = env_id in ENVIRONMENTS and importlib.util.find_spec("stable_baselines3") is not None
-    return [PRETRAINED, *fitting] if trained else fitting
+    return [PRETRAINED, *fitting] if env_id in shelf.names() else fitting
 
 
 def _fits(name: str, env: gym.Env[Any, Any]) -> bool:

@@ -15,11 +15,11 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 import rbgym
-from rbgym.agents import plots
-from rbgym.agents.cases import play
-from rbgym.agents.evaluation import summary
+from rbgym.agents.judge import plots
+from rbgym.agents.judge.cases import play
+from rbgym.agents.judge.evaluation import summary
 from rbgym.agents.run_folder import replacing
-from rbgym.agents.training import train
+from rbgym.agents.train.training import train
 
 HERE = Path(__file__).resolve().parent
 RUNS = Path("runs") / "gallery"

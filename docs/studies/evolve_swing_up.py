@@ -26,14 +26,14 @@ from gymnasium.vector import AutoresetMode
 from stable_baselines3 import PPO
 
 import rbgym
-from rbgym.agents import plots
-from rbgym.agents.evaluation import evaluate
-from rbgym.agents.network import Network
-from rbgym.agents.normalizer import Normalizer
-from rbgym.agents.rollouts import rollout
+from rbgym.agents.judge import plots
+from rbgym.agents.judge.evaluation import evaluate
+from rbgym.agents.policies.network import Network
+from rbgym.agents.policies.normalizer import Normalizer
 from rbgym.agents.run_folder import read_json
-from rbgym.agents.sb3 import make_sb3_env
-from rbgym.agents.search import Generation, return_with_success, search
+from rbgym.agents.train.evolution.rollouts import rollout
+from rbgym.agents.train.evolution.search import Generation, return_with_success, search
+from rbgym.agents.train.sb3.adapter import make_sb3_env
 from rbgym.plot import style
 
 DOCS = Path(__file__).resolve().parents[1]

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from rbgym.agents import plots
-from rbgym.agents.evaluation import evaluate
+from rbgym.agents.judge import plots
+from rbgym.agents.judge.evaluation import evaluate
 from rbgym.agents.run_folder import RunFolder, write_json
-from rbgym.agents.training import load_policy, train
+from rbgym.agents.train.training import load_policy, train
 from rbgym.plot import style
 
 DOCS = Path(__file__).resolve().parents[1]

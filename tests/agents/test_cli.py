@@ -16,9 +16,9 @@ from typer.testing import CliRunner
 import rbgym
 import rbgym.agents
 from rbgym import integrators, validation
-from rbgym.agents import bench as bench_module
-from rbgym.agents.cli import app
-from rbgym.agents.evaluation import evaluate
+from rbgym.agents.commands import bench as bench_module
+from rbgym.agents.commands.cli import app
+from rbgym.agents.judge.evaluation import evaluate
 from rbgym.registration import ENVIRONMENTS
 
 PNG = b"\x89PNG"
@@ -228,7 +228,7 @@ def test_light_commands_import_no_learning_library(command):
     code = f"""
 import sys
 sys.argv = ["rbgym", *{command.split()!r}]
-from rbgym.agents.cli import main
+from rbgym.agents.commands.cli import main
 try:
     main()
 except SystemExit as end:

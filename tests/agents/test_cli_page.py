@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 import rbgym
 from rbgym import integrators
 from rbgym.agents import controllers
-from rbgym.agents.cli import app
 from rbgym.agents.commands import options
 from rbgym.agents.commands.app import PANELS, examples_of
+from rbgym.agents.commands.cli import app
 from rbgym.registration import ENVIRONMENTS
 
 DOCS = Path(__file__).resolve().parents[2]
@@ -134,7 +134,8 @@ def test_the_shell_completes_finished_runs(tmp_path, monkeypatch):
 
 def test_the_algorithms_that_are_completed_are_those_that_can_be_trained():
     pytest.importorskip("stable_baselines3")
-    from rbgym.agents import algorithms, evolving
+    from rbgym.agents.policies import algorithms
+    from rbgym.agents.train.evolution import evolving
 
     trained = {*algorithms.ALGORITHMS, evolving.ALGORITHM}
     assert set(options.algorithms()) == trained

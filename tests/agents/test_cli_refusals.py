@@ -11,7 +11,7 @@ import typer
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from rbgym.agents.cli import app
+from rbgym.agents.commands.cli import app
 
 ROOT = get_command(app)
 GROUP = typer.Context(ROOT, info_name="rbgym")
@@ -240,7 +240,7 @@ def test_an_interrupted_command_says_whether_it_goes_on(name, resumes, monkeypat
 
 
 def test_without_its_extra_the_command_line_says_what_to_install():
-    code = "import sys; sys.modules['typer'] = None; import rbgym.agents.cli"
+    code = "import sys; sys.modules['typer'] = None; import rbgym.agents.commands.cli"
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True)
     assert done.returncode == 2
     assert done.stderr == "rbgym: the command line needs pip install 'rbgym[cli]'\n"

@@ -13,8 +13,10 @@ from typer.testing import CliRunner
 
 import rbgym
 from rbgym import integrators, validation
-from rbgym.agents import reports, terminal
-from rbgym.agents.cli import app
+from rbgym.agents import terminal
+from rbgym.agents.commands.cli import app
+from rbgym.agents.commands.tables import print_claims
+from rbgym.agents.judge.tables import print_card
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 COLOUR = re.compile(r"\x1b\[(?:\d+;)*3[1-7]m")
@@ -178,15 +180,13 @@ def test_long_runs_record_a_hundred_thousand_instants_unless_told(monkeypatch):
 def test_a_card_is_a_table_at_a_terminal_and_markdown_in_a_pipe(at_terminal, capsys):
     row = {"merits": {"all": MERITS, "near": MERITS}, "of_seeds": {}, "origin": {}}
     content = {"env_id": "RigidTop-v0", "env_kwargs": {}, "rows": {"pd": row}}
-    reports.print_card(content)
-    assert "| pd | 50.0 % | 9.5 - 90.5 % | 0.5° |" in capsys.readouterr().out
+    print_card(content)
+    assert "| pd | 50.0 | 9.5 - 90.5 | 1.00 | 0.500 |" in capsys.readouterr().out
     at_terminal(80)
-    reports.print_card(content)
+    print_card(content)
     lines = ESCAPE.sub("", capsys.readouterr().out).splitlines()
     assert "|" not in "".join(lines)
-    assert [line.split()[:3] for line in lines if line.startswith(" pd")] == [
-        ["pd", "50.0", "%"]
-    ] * 2
+    assert [line.split()[:2] for line in lines if line.startswith(" pd")] == [["pd", "50.0"]] * 2
 
 
 MERITS = {"success_rate": 0.5, "success_interval": (0.095, 0.905), "final_error": 0.5,
@@ -196,9 +196,9 @@ MERITS = {"success_rate": 0.5, "success_interval": (0.095, 0.905), "final_error"
 
 def test_what_is_broken_is_counted_and_stands_out(at_terminal, capsys):
     broken = validation.Claim("akw", "none", "energy", "conserved", 0.1, 1e-13, False)
-    reports.print_claims("2 declarations, 1 broken", [broken._replace(passed=True), broken])
+    print_claims("2 declarations, 1 broken", [broken._replace(passed=True), broken])
     at_terminal(100)
-    reports.print_claims("2 declarations, 1 broken", [broken._replace(passed=True), broken])
+    print_claims("2 declarations, 1 broken", [broken._replace(passed=True), broken])
     piped, shown = capsys.readouterr().out.split("2 declarations, 1 broken")[1:]
     assert piped.splitlines()[3].split()[-3:] == ["0.1", "1e-13", "BROKEN"]
     assert re.search(r"\x1b\[1;31mBROKEN", shown)

@@ -9,8 +9,8 @@ pytest.importorskip("cma")
 from safetensors.numpy import load_file
 
 import rbgym.agents
-from rbgym.agents import evolving, generations
-from rbgym.agents.evaluation import evaluate
+from rbgym.agents.judge.evaluation import evaluate
+from rbgym.agents.train.evolution import evolving, generations
 
 SMALL = {"generations": 4, "population": 4, "episodes": 4, "net_arch": [4]}
 

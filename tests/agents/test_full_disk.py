@@ -1,8 +1,6 @@
 """A disk that is full: what was there stays, nothing is left half written, and it is said why."""
 
-import json
 import pickle
-from functools import partial
 
 import numpy as np
 import pytest
@@ -14,10 +12,11 @@ from typer.testing import CliRunner
 
 import damaged_runs
 from disks import room_for
-from rbgym.agents import generations, publishing, validation_report, video_files
-from rbgym.agents.cli import app
-from rbgym.agents.publishing import publish
+from rbgym.agents.commands import validation_report
+from rbgym.agents.commands.cli import app
+from rbgym.agents.judge import video_files
 from rbgym.agents.run_folder import replacing
+from rbgym.agents.train.evolution import generations
 from rbgym.validation import Claim
 
 MOTION = ["simulate", "--steps", "300"]
@@ -79,22 +78,6 @@ def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / "run"
     damaged_runs.trained(folder, evaluate_every=256)
     return folder
-
-
-@pytest.mark.parametrize("size", [100, 2000])
-def test_a_policy_is_published_as_a_whole_or_not_at_all(run, tmp_path, size, monkeypatch):
-    few = partial(publishing.evaluate, episodes=2)
-    monkeypatch.setattr(publishing, "evaluate", few)
-    publish(run, tmp_path, "the first command")
-    before = contents(tmp_path)
-    largest = max(map(len, before.values()))
-    assert size < largest
-    with room_for(size), pytest.raises(OSError, match="File too large: "):
-        publish(run, tmp_path, "the second command")
-    assert contents(tmp_path) == before
-    publish(run, tmp_path, "the second command")
-    assert b"the second" in contents(tmp_path)["README.md"]
-    assert json.loads(contents(tmp_path)["policy.json"])["command"] == "the second command"
 
 
 @pytest.mark.parametrize("size", [500, 20_000])

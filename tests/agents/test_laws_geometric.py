@@ -4,7 +4,7 @@ import numpy as np
 
 from laws import BODY, J, drawn, law_of, vee
 from rbgym.agents.controllers.geometric import GeometricTracking
-from rbgym.agents.evaluation import evaluate
+from rbgym.agents.judge.evaluation import evaluate
 from rbgym.quaternion import multiply, to_matrix
 
 

@@ -7,7 +7,7 @@ import pytest
 from rbgym.agents import controllers
 from rbgym.agents.controllers import eigenaxis_time
 from rbgym.agents.controllers.bang_bang import BangBang
-from rbgym.agents.evaluation import settling_times
+from rbgym.agents.judge.evaluation import settling_times
 from rbgym.envs.attitude_slew import satellite
 from rbgym.quaternion import from_rotation_vector
 

@@ -4,11 +4,11 @@ import copy
 import json
 import pickle
 
+import gymnasium as gym
 import numpy as np
 import pytest
 
-from rbgym.agents.network import Network
-from rbgym.agents.normalizer import Normalizer
+from rbgym.agents.policies.network import Network, Normalizer
 
 # What a float32 sum of 64 terms of order one, and another order of its terms, can differ by.
 ROUND_OFF = 2e-6
@@ -159,7 +159,7 @@ sb3 = pytest.importorskip("stable_baselines3")
 from stable_baselines3.common.vec_env import VecNormalize  # noqa: E402
 from torch import nn  # noqa: E402
 
-from rbgym.agents.sb3 import make_sb3_env  # noqa: E402
+from rbgym.agents.train.sb3.adapter import make_sb3_env  # noqa: E402
 
 NETS = {"net_arch": [24, 16]}
 
@@ -207,7 +207,9 @@ def test_models_that_are_no_such_network_are_refused():
     env = make_sb3_env("AttitudeSlew-v0", 1)
     with pytest.raises(ValueError, match="model must alternate linear layers and activations"):
         Network.from_model(model_of("PPO", env, activation_fn=nn.GELU))
-    with pytest.raises(ValueError, match="must have a Gaussian policy, got StateDependent"):
-        Network.from_model(sb3.PPO("MlpPolicy", env, use_sde=True, device="cpu"))
-    with pytest.raises(ValueError, match="model must be a PPO, SAC or TD3, got A2C"):
-        Network.from_model(sb3.A2C("MlpPolicy", env, device="cpu"))
+    with pytest.raises(ValueError, match="must have a Gaussian policy, got Categorical"):
+        Network.from_model(sb3.PPO("MlpPolicy", gym.make("CartPole-v1"), device="cpu"))
+    with pytest.raises(ValueError, match=r"must have actions in \[-1, 1\], got Box\(-2"):
+        Network.from_model(sb3.PPO("MlpPolicy", gym.make("Pendulum-v1"), device="cpu"))
+    with pytest.raises(ValueError, match="model must be a PPO, SAC, TD3 or like them, got DQN"):
+        Network.from_model(sb3.DQN("MlpPolicy", gym.make("CartPole-v1"), buffer_size=1))

@@ -7,9 +7,9 @@ import pytest
 
 pytest.importorskip("stable_baselines3")
 
-from rbgym.agents import plots
-from rbgym.agents.cases import play
-from rbgym.agents.evaluation import settling, summary
+from rbgym.agents.judge import plots
+from rbgym.agents.judge.cases import play
+from rbgym.agents.judge.evaluation import settling, summary
 
 CONFIG = {"engine": "sb3", "env_id": "RigidTop-v0", "algo": "ppo", "timesteps": 300, "threads": 1}
 
@@ -61,12 +61,13 @@ def test_runs_without_evaluations_and_other_folders_are_refused(tmp_path):
 
 def test_a_comparison_and_a_card_show_the_episodes_that_were_played(tmp_path):
     played = {name: play(name, "RigidTop-v0", 8) for name in ("pd", "idle")}
-    figure = plots.comparison({name: summary(one) for name, one in played.items()})
+    found = {name: summary(one) for name, one in played.items()}
+    figure = plots.comparison(found)
     attitude, rate = figure.axes
     assert attitude.get_legend_handles_labels()[1] == ["pd: 100.0 % success", "idle: 0.0 % success"]
     median = rate.get_lines()[0].get_ydata()
     assert median[0] == pytest.approx(np.median(played["pd"].rate_error[0]))
-    left, right = plots.card("RigidTop-v0", played).axes
+    left, right = plots.card("RigidTop-v0", found).axes
     median = left.get_lines()[0].get_ydata()
     assert median[0] == pytest.approx(np.degrees(np.median(played["pd"].attitude_error[0])))
     pd, idle = (line.get_data() for line in right.get_lines())

@@ -6,12 +6,11 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import rbgym
-from rbgym.agents import rollouts
-from rbgym.agents.cases import TEST_SEEDS
-from rbgym.agents.evaluation import evaluate
-from rbgym.agents.network import Network
-from rbgym.agents.normalizer import Normalizer
-from rbgym.agents.rollouts import rollout, rollout_test_set
+from rbgym.agents.judge.cases import TEST_SEEDS
+from rbgym.agents.judge.evaluation import evaluate
+from rbgym.agents.policies.network import Network, Normalizer
+from rbgym.agents.train.evolution import rollouts
+from rbgym.agents.train.evolution.rollouts import rollout, rollout_test_set
 
 FIELDS = ("returns", "lengths", "success", "attitude_error", "rate_error")
 TOP = "RigidTop-v0"

@@ -9,11 +9,11 @@ import pytest
 
 pytest.importorskip("cma")
 
-from rbgym.agents import generations as searches
-from rbgym.agents.cases import TEST_SEEDS
-from rbgym.agents.network import Network
-from rbgym.agents.rollouts import rollout_test_set
-from rbgym.agents.search import mean_return, search
+from rbgym.agents.judge.cases import TEST_SEEDS
+from rbgym.agents.policies.network import Network
+from rbgym.agents.train.evolution import generations as searches
+from rbgym.agents.train.evolution.rollouts import rollout_test_set
+from rbgym.agents.train.evolution.search import mean_return, search
 
 TOP = "RigidTop-v0"
 LINEAR = Network.random((7, 3), 0)

@@ -9,11 +9,12 @@ import pytest
 from stable_baselines3 import PPO, SAC, HerReplayBuffer
 
 import rbgym.agents
-from rbgym.agents import controllers, shelf
-from rbgym.agents.cases import TEST_SEEDS, task_of
-from rbgym.agents.comparison import compare
-from rbgym.agents.evaluation import evaluate
-from rbgym.agents.sb3 import make_sb3_env
+from rbgym.agents import controllers
+from rbgym.agents.judge.cases import TEST_SEEDS, task_of
+from rbgym.agents.judge.comparison import compare
+from rbgym.agents.judge.evaluation import evaluate
+from rbgym.agents.policies import shelf
+from rbgym.agents.train.sb3.adapter import make_sb3_env
 from rbgym.registration import ENVIRONMENTS
 
 SOLVED_BY = {

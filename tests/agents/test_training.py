@@ -17,9 +17,9 @@ pytest.importorskip("stable_baselines3")
 from safetensors.numpy import load_file
 from stable_baselines3.common.callbacks import BaseCallback
 
-from rbgym.agents import presets
 from rbgym.agents.run_folder import RunFolder, replacing
-from rbgym.agents.training import load_policy, train
+from rbgym.agents.train import presets
+from rbgym.agents.train.training import load_policy, train
 
 SMALL_PPO = {"n_envs": 8, "n_timesteps": 1024, "n_steps": 16, "batch_size": 64, "n_epochs": 2}
 SMALL_OFF_POLICY = {
@@ -140,7 +140,13 @@ def test_an_interruption_before_the_first_checkpoint_starts_over(tmp_path):
 
 
 def test_a_killed_process_leaves_a_checkpoint_that_resumes(tmp_path):
-    command = [sys.executable, "-P", "-c", "from rbgym.agents.cli import main; main()", "train"]
+    command = [
+        sys.executable,
+        "-P",
+        "-c",
+        "from rbgym.agents.commands.cli import main; main()",
+        "train",
+    ]
     command += ["RigidTop-v0", "--out", str(tmp_path), "--no-progress", "--timesteps", "5000000"]
     process = subprocess.Popen([*command, "--checkpoint-every", "1"])
     checkpoint, deadline = tmp_path / "checkpoint.zip", time.monotonic() + 50

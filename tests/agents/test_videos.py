@@ -10,11 +10,11 @@ from PIL import Image
 from stable_baselines3.common.vec_env import VecVideoRecorder
 from typer.testing import CliRunner
 
-from rbgym.agents import comparison, video_files, videos
-from rbgym.agents.cases import starts_of
-from rbgym.agents.cli import app
-from rbgym.agents.sb3 import make_sb3_env
-from rbgym.agents.videos import Timing
+from rbgym.agents.commands.cli import app
+from rbgym.agents.judge import comparison, video_files, videos
+from rbgym.agents.judge.cases import starts_of
+from rbgym.agents.judge.videos import Timing
+from rbgym.agents.train.sb3.adapter import make_sb3_env
 
 TWO = comparison.contenders(["pd", "idle"], "RigidTop-v0")
 

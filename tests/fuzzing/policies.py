@@ -11,7 +11,7 @@ from fuzzing.contract import Target, all_finite
 from fuzzing.core import BODY, target
 from fuzzing.environments import created
 from rbgym import agents
-from rbgym.agents import card, controllers, engines, evaluation, rollouts, shelf
+from rbgym.agents import controllers
 from rbgym.agents.controllers.attitude import AttitudePD
 from rbgym.agents.controllers.b_dot import BDot
 from rbgym.agents.controllers.bang_bang import BangBang
@@ -26,9 +26,13 @@ from rbgym.agents.controllers.pose import PosePD
 from rbgym.agents.controllers.quaternion_feedback import QuaternionFeedback
 from rbgym.agents.controllers.skater import SpinByScale
 from rbgym.agents.controllers.swing_up import SwingUp
-from rbgym.agents.network import Network
-from rbgym.agents.sb3 import VectorEnvAdapter, make_sb3_env
-from rbgym.agents.search import search
+from rbgym.agents.judge import card, evaluation
+from rbgym.agents.policies import shelf
+from rbgym.agents.policies.network import Network
+from rbgym.agents.train import engines
+from rbgym.agents.train.evolution import rollouts
+from rbgym.agents.train.evolution.search import search
+from rbgym.agents.train.sb3.adapter import VectorEnvAdapter, make_sb3_env
 from rbgym.envs.actuators import Scaling
 
 SLEW = "AttitudeSlew-v0"

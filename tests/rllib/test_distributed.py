@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("ray")
 
 from rbgym import validation
-from rbgym.agents.distributed import spread
+from rbgym.agents.train.rllib.distributed import spread
 
 
 def until(there: Callable[[], bool], what: str) -> None:

@@ -10,10 +10,11 @@ import torch
 from ray.rllib.core.columns import Columns
 from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
 
-from rbgym.agents import policies, presets
-from rbgym.agents.cases import TEST_SEEDS
-from rbgym.agents.rllib import policy, settings
-from rbgym.agents.rllib.lanes import check_env, lane_seeds
+from rbgym.agents.judge.cases import TEST_SEEDS
+from rbgym.agents.policies import trained
+from rbgym.agents.train import presets
+from rbgym.agents.train.rllib import policy, settings
+from rbgym.agents.train.rllib.lanes import check_env, lane_seeds
 from rbgym.envs.rigid_top import RigidTopVectorEnv
 
 LANES, HORIZON = 3, 6
@@ -83,7 +84,7 @@ def test_neighbouring_env_runners_share_no_seed_with_each_other_or_the_test_set(
 
 
 def test_a_restarted_env_runner_does_not_repeat_the_episodes_of_the_lost_one(monkeypatch):
-    monkeypatch.setattr("rbgym.agents.rllib.lanes._restarted", lambda: True)
+    monkeypatch.setattr("rbgym.agents.train.rllib.lanes._restarted", lambda: True)
     assert not set(lane_seeds(7, 64)) & set(lane_seeds(7, 64))
 
 
@@ -92,12 +93,12 @@ def test_the_policy_in_numpy_acts_as_the_module_that_was_trained(runner, tmp_pat
         runner.module.pi.net.mlp[-1].weight *= 10
     env = runner.env
     spaces = env.single_observation_space, env.single_action_space
-    policies.write_network(tmp_path, policy.network(runner.module, "tanh"), spaces, {"algo": "ppo"})
+    trained.write(tmp_path, policy.network(runner.module, "tanh"), spaces, {"algo": "ppo"})
     observations = np.random.default_rng(0).normal(size=(64, 7)).astype(np.float32)
     with torch.no_grad():
         out = runner.module.forward_inference({Columns.OBS: torch.from_numpy(observations)})
     mean = out[Columns.ACTION_DIST_INPUTS][:, :3].numpy()
-    actions, _ = policies.read(tmp_path).predict(observations)
+    actions, _ = trained.read(tmp_path).predict(observations)
     assert (np.abs(mean) > 1).any()
     np.testing.assert_allclose(actions, np.clip(mean, -1, 1), atol=5e-6)
     assert actions.dtype == np.float32

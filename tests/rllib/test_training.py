@@ -9,9 +9,9 @@ import pytest
 
 pytest.importorskip("ray")
 
-from rbgym.agents.comparison import compare
-from rbgym.agents.rllib.training import train
+from rbgym.agents.judge.comparison import compare
 from rbgym.agents.run_folder import RunFolder
+from rbgym.agents.train.rllib.training import train
 
 SMALL = {
     "num_envs_per_env_runner": 4,

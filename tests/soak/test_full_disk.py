@@ -16,7 +16,7 @@ from safetensors.numpy import load_file
 
 from disks import disk, enlarge
 
-START = [sys.executable, "-P", "-c", "from rbgym.agents.cli import main; main()"]
+START = [sys.executable, "-P", "-c", "from rbgym.agents.commands.cli import main; main()"]
 SMALL = ["n_envs=2", "n_steps=32", "batch_size=32", "n_epochs=1", "normalize=true"]
 TRAIN = ["train", "RigidTop-v0", "--timesteps", "3200", "--no-progress", "--checkpoint-every", "64"]
 TRAIN += [part for text in SMALL for part in ("--set", text)]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from rbgym.agents.training import train
+from rbgym.agents.train.training import train
 
 KILLS = 10
 SMALL = {"n_envs": 8, "normalize": True, "batch_size": 64}
@@ -44,7 +44,7 @@ def wait_for_checkpoints(folder, count):
 def test_a_training_killed_ten_times_ends_as_one_that_ran_through(tmp_path, algo):
     # Children are forked from a process that has imported everything, so that they start at once.
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["rbgym.agents.training"])
+    context.set_forkserver_preload(["rbgym.agents.train.training"])
     train("RigidTop-v0", algo, **arguments(algo, tmp_path / "whole"))
     draw = random.Random(algo)
     task, options = ("RigidTop-v0", algo), arguments(algo, tmp_path / "killed")

@@ -57,8 +57,6 @@ def killed_soon(child, draw, begun):
 def test_a_killed_writer_leaves_a_whole_file_and_the_next_one_clears_up(name, tmp_path, context):
     folder, draw = tmp_path / "out", random.Random(name)
     folder.mkdir()
-    if name == "published":
-        damaged_runs.trained(tmp_path / "run")
     whole = []
     for turn in (0, 1):
         child = context.Process(target=writers.once, args=(name, str(folder), turn))
@@ -101,7 +99,7 @@ def test_a_search_killed_at_any_moment_ends_as_one_that_ran_through(tmp_path, co
 
 
 def test_a_study_killed_at_any_moment_goes_on(tmp_path):
-    draw, start = random.Random(2), "from rbgym.agents.cli import main; main()"
+    draw, start = random.Random(2), "from rbgym.agents.commands.cli import main; main()"
     command = [sys.executable, "-P", "-c", start, "tune", "RigidTop-v0", "--timesteps", "1"]
     command += ["--storage", f"sqlite:///{tmp_path}/study.db"]
     for _ in range(4):

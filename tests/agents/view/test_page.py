@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import view_client
-from rbgym.agents.cli import app
+from rbgym.agents.commands.cli import app
 from rbgym.agents.view import page as page_module
 from rbgym.agents.view.page import Page
 from rbgym.agents.view.scenario import Scenario

@@ -1,0 +1,135 @@
+"""What the command line prints: tables for people, JSON for programs."""
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rbgym import integrators
+from rbgym.agents import controllers
+from rbgym.agents.run_folder import replacing
+from rbgym.agents.terminal import print_table
+from rbgym.registration import ENVIRONMENTS
+from rbgym.simulate import Trajectory
+from rbgym.validation import Claim
+
+Drift = Mapping[str, Mapping[str, float]]
+
+
+def print_json(content: Any) -> None:
+    """Write JSON to the standard output; NumPy numbers included."""
+    print(json.dumps(content, indent=2, default=lambda value: value.item()))
+
+
+def catalogue() -> dict[str, list[dict[str, Any]]]:
+    """Environments, integrators and controllers by name, ready for JSON."""
+    fields = ("name", "title", "order", "symmetric", "explicit", "conserves", "supports", "source")
+    records = [integrators.get(name) for name in integrators.names()]
+    return {
+        "environments": [{"env": k, "max_episode_steps": v[2]} for k, v in ENVIRONMENTS.items()],
+        "integrators": [{f: getattr(record, f) for f in fields} for record in records],
+        "controllers": [{"name": name} for name in controllers.names()],
+    }
+
+
+def print_catalogue(content: Mapping[str, list[dict[str, Any]]]) -> None:
+    """Write what `catalogue` returns as tables."""
+    envs = ((e["env"], str(e["max_episode_steps"])) for e in content["environments"])
+    print_table("Environments", ("env", "longest episode [steps]"), envs)
+    columns = ("name", "title", "order", "conserves free", "conserves in gravity", "source")
+    rows = (
+        (i["name"], i["title"], str(i["order"]), *_conserved(i["conserves"]), i["source"])
+        for i in content["integrators"]
+    )
+    dropped = ("source", "title", "conserves in gravity", "conserves free")
+    print_table("Integrators", columns, rows, optional=dropped)
+    print_table("Controllers", ("name",), ((c["name"],) for c in content["controllers"]))
+
+
+def _conserved(conserves: Mapping[str, Iterable[str]]) -> Iterator[str]:
+    for potential in ("none", "heavy_top"):
+        yield ", ".join(conserves.get(potential, ())).replace("_", " ") or "-"
+
+
+def drift_of(trajectory: Trajectory) -> Drift:
+    """The drift of what the exact motion conserves."""
+    drift = trajectory.drift()
+    return {name: drift[name] for name in trajectory.conserved}
+
+
+def print_drifts(trajectories: Mapping[str, Trajectory], drifts: Mapping[str, Drift]) -> None:
+    """Write the errors of each invariant; of several integrators the largest, side by side."""
+    name, first = next(iter(trajectories.items()))
+    until = f"until t = {first.time[-1]:.6g} s, relative where it can be"
+    if len(drifts) == 1:
+        errors = [(key, f"{e['max']:.3g}", f"{e['final']:.3g}") for key, e in drifts[name].items()]
+        title = f"Drift of {name} {until}; {first.redone} steps solved again"
+        print_table(title, ("quantity", "max", "final"), errors)
+        return
+    quantities = [quantity.replace("_", " ") for quantity in drifts[name]]
+    rows = [(key, *(f"{e['max']:.2g}" for e in drift.values())) for key, drift in drifts.items()]
+    columns = ("integrator", *quantities)
+    print_table(f"Largest drift {until}", columns, rows, optional=quantities[:0:-1])
+
+
+def write_trajectories(trajectories: Mapping[str, Trajectory], path: Path) -> None:
+    """Write a CSV file with one line for each recorded instant; of several, with their names."""
+    header = ["time", "qw", "qx", "qy", "qz", "wx", "wy", "wz", "Lx", "Ly", "Lz", "energy"]
+    several = len(trajectories) > 1
+    with (
+        replacing(path) as temporary,
+        temporary.open("w", newline="", encoding="utf-8") as file,
+    ):
+        writer = csv.writer(file)
+        writer.writerow([*(["integrator"] if several else []), *header])
+        for name, one in trajectories.items():
+            motion = (one.quaternion, one.angular_velocity, one.angular_momentum, one.energy)
+            lines = np.column_stack((one.time, *motion)).tolist()
+            writer.writerows([name, *line] if several else line for line in lines)
+
+
+def print_validation(
+    claims: Sequence[Claim], papers: Sequence[tuple[str, str, list[Claim]]], as_json: bool
+) -> None:
+    """Write claims on what is declared; and name, source and claims of what the papers say."""
+    if as_json:
+        content = [
+            {"name": name, "source": source, "claims": [claim._asdict() for claim in found]}
+            for name, source, found in papers
+        ]
+        print_json({"declared": [claim._asdict() for claim in claims], "papers": content})
+        return
+    for name, source, found in papers:
+        verdict = "reproduced" if all(c.passed for c in found) else "not reproduced in full"
+        print_claims(f"{name} ({source}): {verdict}", found, otherwise="differs")
+    broken = sum(not claim.passed for claim in claims)
+    print_claims(f"{len(claims)} declarations, {broken} broken", claims)
+
+
+def print_claims(title: str, claims: Iterable[Claim], otherwise: str = "BROKEN") -> None:
+    """Write one line for each claim. otherwise: the word for what does not hold."""
+    columns = ("integrator", "case", "quantity", "declared", "measured", "bound", "verdict")
+    rows = (
+        (*c[:4], f"{c.measured:.3g}", f"{c.bound:.3g}", "ok" if c.passed else otherwise)
+        for c in claims
+    )
+    print_table(title, columns, rows, optional=("bound", "case"))
+
+
+def print_bench(result: Mapping[str, Any]) -> None:
+    """Write what `rbgym.agents.commands.bench.bench` returns."""
+    columns = ("name", "speed [million env-steps/s]", "ratio to CartPole")
+    rows = [
+        (name, f"{one['steps_per_second'] / 1e6:.2f}", f"{one['ratio']:.2f}")
+        for name, one in result["vector"].items()
+    ]
+    print_table(f"{result['lanes']} lanes, one thread", columns, rows)
+    columns = ("name", "time [us]", "ratio to CartPole")
+    rows = [
+        (name, f"{one['microseconds']:.2f}", f"{one['ratio']:.2f}")
+        for name, one in result["single"].items()
+    ]
+    print_table("One env.step, unwrapped", columns, rows)

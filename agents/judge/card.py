@@ -1,0 +1,150 @@
+"""The benchmark card of a task: controllers and policies side by side, on the same start states."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import gymnasium as gym
+
+from rbgym.agents import controllers
+from rbgym.agents.judge.cases import PRETRAINED, Episodes, by_name, joined, play, starts_of
+from rbgym.agents.judge.comparison import Contender, contenders
+from rbgym.agents.judge.evaluation import Evaluation, summary
+from rbgym.agents.policies import shelf
+
+ALL = "all"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One controller or algorithm: its evaluation by category and of "all"; success of each seed.
+
+    of_seeds: by the seed of training, for policies trained with several; else empty. origin: what
+    made a trained policy: algorithm, seed, timesteps, wall_time; empty for a controller.
+    """
+
+    merits: Mapping[str, Evaluation]
+    of_seeds: Mapping[int, float]
+    origin: Mapping[str, Any]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Without the episodes, ready for JSON."""
+        return {
+            "merits": {category: found.as_dict() for category, found in self.merits.items()},
+            "of_seeds": {str(seed): rate for seed, rate in self.of_seeds.items()},
+            "origin": dict(self.origin),
+        }
+
+
+@dataclass(frozen=True)
+class Card:
+    """The rows of a task by name, best first. env_kwargs: arguments of the env for every row."""
+
+    env_id: str
+    rows: Mapping[str, Row]
+    env_kwargs: Mapping[str, Any] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Without the episodes, ready for JSON; arguments that are no plain data by their repr."""
+        return {
+            "env_id": self.env_id,
+            "env_kwargs": {name: _plain(value) for name, value in self.env_kwargs.items()},
+            "rows": {name: row.as_dict() for name, row in self.rows.items()},
+        }
+
+    def _repr_html_(self) -> str:
+        from rbgym.agents.judge import tables
+
+        return tables.html(self.as_dict())
+
+
+def _plain(value: Any) -> Any:
+    try:
+        return json.loads(json.dumps(value))
+    except (TypeError, ValueError, RecursionError):
+        return repr(value)
+
+
+def make_card(
+    env_id: str,
+    targets: Sequence[str] = (),
+    *,
+    episodes: int = 256,
+    env_kwargs: Mapping[str, Any] | None = None,
+    progress: Callable[[int, int], None] = lambda done, policies: None,
+) -> Card:
+    """Measure controllers and policies on the test set of a task.
+
+    targets: names of controllers, "pretrained", or folders of runs or policies, of which those of
+    one algorithm with different seeds make one row; without any, every controller that fits, and
+    the package's policy if there is one. env_kwargs: arguments of the env for every row; a trained
+    policy has those of its training beneath. progress: called with (done, all) before the first
+    policy and after each.
+    Raises ValueError for bad arguments, and for a policy that cannot read what the env then shows.
+    """
+    if not isinstance(targets, list | tuple) or not all(isinstance(t, str) for t in targets):
+        raise ValueError(f"targets must be a list of names, got {targets!r}")
+    starts_of(env_id, episodes)  # refuses what there is not, before the work
+    _, found = contenders(
+        list(dict.fromkeys(targets)) or _usual(env_id, env_kwargs), env_id, None, env_kwargs
+    )
+    groups = _groups(found)
+    rows, done = {}, 0
+    progress(done, len(found))
+    for name, members in groups.items():
+        runs = []
+        for one in members:
+            runs.append(play(one.policy, env_id, episodes, **one.env_kwargs))
+            done += 1
+            progress(done, len(found))
+        rows[name] = _row(members, runs)
+    best_first = sorted(rows, key=lambda name: -rows[name].merits[ALL].success_rate)
+    return Card(env_id, {name: rows[name] for name in best_first}, dict(env_kwargs or {}))
+
+
+def _usual(env_id: str, env_kwargs: Mapping[str, Any] | None) -> list[str]:
+    """Every controller that fits, and the package's policy if there is one."""
+    known = env_id.rpartition(":")[2] in shelf.names()
+    env = gym.make(env_id, **by_name("env_kwargs", env_kwargs))
+    try:
+        return [*controllers.for_env(env), *([PRETRAINED] if known else [])]
+    finally:
+        env.close()
+
+
+def _groups(contenders: Sequence[Contender]) -> dict[str, list[Contender]]:
+    """The members of each row, by its name."""
+    groups: dict[str, list[Contender]] = {}
+    for one in contenders:
+        name = one.name
+        if one.config is not None:
+            algorithm = str(one.config.get("algo", "policy"))
+            name = f"{algorithm}, shipped" if one.name == PRETRAINED else algorithm
+            if name in groups and not _is_another_seed(one, groups[name]):
+                name = f"{algorithm}, {one.name}"
+        groups.setdefault(name, []).append(one)
+    return groups
+
+
+def _is_another_seed(one: Contender, members: Sequence[Contender]) -> bool:
+    """Whether the policy was trained as the others were, but for the seed."""
+    same = ("algo", "hyperparameters", "env_kwargs", "timesteps")
+    own, *others = [member.config or {} for member in (one, *members)]
+    alike = all(own.get(key) == others[0].get(key) for key in same)
+    return alike and own.get("seed") not in [other.get("seed") for other in others]
+
+
+def _row(members: Sequence[Contender], runs: list[Episodes]) -> Row:
+    configs = [member.config or {} for member in members]
+    training = configs[0].get("training", {})
+    origin = {key: configs[0][key] for key in ("algo", "seed") if key in configs[0]}
+    origin |= {key: training[key] for key in ("timesteps", "wall_time") if key in training}
+    seeds = [int(config.get("seed", k)) for k, config in enumerate(configs)]
+    rates = [float(run.success.mean()) for run in runs]
+    played = joined(runs)
+    merits = {ALL: summary(played)}
+    for category in dict.fromkeys(played.category):
+        merits[str(category)] = summary(played.chosen(played.category == category))
+    of_seeds = dict(zip(seeds, rates, strict=True)) if len(members) > 1 else {}
+    return Row(merits, of_seeds, origin)

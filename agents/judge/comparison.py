@@ -1,0 +1,146 @@
+"""Runs, trained policies and controllers by name, measured on the same cases."""
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import gymnasium as gym
+
+from rbgym.agents import controllers
+from rbgym.agents.judge.cases import PRETRAINED, by_name
+from rbgym.agents.judge.evaluation import Evaluation, evaluate
+from rbgym.agents.policies import TrainedPolicy, shelf
+from rbgym.envs.arguments import hint
+from rbgym.registration import ENVIRONMENTS
+
+# Env arguments that decide on what an observation's entries are: others move at most the bounds,
+# which a policy does not look at.
+_ENTRIES = frozenset({"observation", "preview", "actuator"})
+
+
+class Contender(NamedTuple):
+    """A policy, or a controller's name, under the name it was asked for by; with the arguments of
+    the env it is to be judged in."""
+
+    name: str
+    policy: Any
+    env_kwargs: dict[str, Any]
+
+    @property
+    def config(self) -> Mapping[str, Any] | None:
+        """What policy.json of a trained policy holds; None for a controller."""
+        return self.policy.config if isinstance(self.policy, TrainedPolicy) else None
+
+
+def compare(
+    targets: Sequence[str],
+    env_id: str | None = None,
+    episodes: int = 256,
+    unpickle: str | None = None,
+    env_kwargs: Mapping[str, Any] | None = None,
+) -> dict[str, Evaluation]:
+    """Each target's evaluation, by its name. Arguments and errors as of `contenders`."""
+    return judge(*contenders(targets, env_id, unpickle, env_kwargs), episodes)
+
+
+def judge(
+    env_id: str,
+    contenders: Sequence[Contender],
+    episodes: int = 256,
+    progress: Callable[[int, int], None] = lambda done, contenders: None,
+) -> dict[str, Evaluation]:
+    """Each contender's evaluation, by its name, on the first `episodes` starts of the test set.
+
+    progress: called with (done, all) before the first contender and after each.
+    """
+    found = {}
+    progress(0, len(contenders))
+    for done, one in enumerate(contenders, 1):
+        found[one.name] = evaluate(one.policy, env_id, episodes, **one.env_kwargs)
+        progress(done, len(contenders))
+    return found
+
+
+def contenders(
+    targets: Sequence[str],
+    env_id: str | None = None,
+    unpickle: str | None = None,
+    env_kwargs: Mapping[str, Any] | None = None,
+) -> tuple[str, list[Contender]]:
+    """The env's id, and what the targets stand for.
+
+    targets: folders of runs or policies, names of controllers, or "pretrained" for the package's
+    policy. env_id: None for that of the first folder, or RigidTop-v0 without any. unpickle: see
+    `rbgym.agents.load`. env_kwargs: for all of them; a policy has those that it was trained with
+    beneath, and so has what was not trained, where env_id is None and all folders agree.
+    Raises ValueError for what is none of these, and for a policy that was trained on other
+    observations.
+    """
+    given = by_name("env_kwargs", env_kwargs)
+    trained = [name for name in targets if name not in controllers.names()]
+    policies = {name: load(name, env_id, unpickle) for name in trained if name != PRETRAINED}
+    configs = [policy.config for policy in policies.values() if "env_id" in policy.config]
+    of_all: dict[str, Any] = {}
+    if env_id is None and configs:
+        first, *others = [config.get("env_kwargs", {}) for config in configs]
+        of_all = dict(first) if all(one == first for one in others) else {}
+    env_id = env_id or (_env_of(configs[0]) if configs else next(iter(ENVIRONMENTS)))
+    if PRETRAINED in trained:
+        policies[PRETRAINED] = load(PRETRAINED, env_id)
+    found = []
+    for name in targets:
+        policy = policies.get(name)
+        if policy is None:
+            found.append(Contender(name, name, {**of_all, **given}))
+        else:
+            beneath = {} if "env_id" in policy.config else of_all
+            kwargs = own_kwargs(policy, env_id, {**beneath, **given})
+            found.append(Contender(name, policy, kwargs))
+    return env_id, found
+
+
+def _env_of(config: Mapping[str, Any]) -> str:
+    """The env that a policy was trained for. ValueError for one of a module yet to be imported,
+    which a file that came with a policy could name to be run."""
+    env_id = str(config["env_id"])
+    module = env_id.rpartition(":")[0]
+    if module and module not in sys.modules:
+        raise ValueError(
+            f"env must be named for a policy of {env_id!r}, which is of a module that is to be "
+            f"imported: say --env {env_id} if you trust it"
+        )
+    return env_id
+
+
+def own_kwargs(policy: Any, env_id: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The env arguments that a policy was trained with, `given` over them; ValueError if it cannot
+    read what the env then shows."""
+    trained = by_name("env_kwargs", policy.config.get("env_kwargs"))
+    kwargs = {**trained, **given}
+    own, seen = (observation_space(env_id, some) for some in (trained, kwargs))
+    alike = _ENTRIES.isdisjoint(given) and gym.spaces.flatdim(own) == gym.spaces.flatdim(seen)
+    if not (alike and policy.observation_space == own):
+        policy.require(env_id, seen)
+    return kwargs
+
+
+def load(name: str, env_id: str | None = None, unpickle: str | None = None) -> TrainedPolicy:
+    """The trained policy of that name, for the env if it is "pretrained"."""
+    if name == PRETRAINED:
+        return shelf.load(env_id or next(iter(ENVIRONMENTS)))
+    if not Path(name).exists():
+        raise ValueError(
+            f"target {name!r} is neither a folder nor {PRETRAINED!r} nor one of the controllers "
+            f"{controllers.names()}{hint(name, [*controllers.names(), PRETRAINED])}"
+        )
+    return shelf.load(Path(name), unpickle=unpickle)
+
+
+def observation_space(env_id: str, env_kwargs: dict[str, Any]) -> gym.Space[Any]:
+    """What one lane of the env shows."""
+    env = gym.make(env_id, **env_kwargs)
+    try:
+        return env.observation_space
+    finally:
+        env.close()

@@ -1,0 +1,188 @@
+"""Policies and classical controllers measured on one fixed set of start states."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbgym.agents.controllers import Policy
+from rbgym.agents.judge.cases import Episodes, play
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What `episodes` episodes on the fixed test set gave.
+
+    success_interval: Wilson's 95 % interval of the success rate. by_category: success rate in each
+    of the task's categories. length: mean [steps]. unwound: successes that came to the target by
+    the long way round. Of the rest the medians, None where there is nothing to tell:
+    final_error, overshoot: attitude [deg]; settling_time [s], over the successes; effort [N m s];
+    torque_variation [N m]; eigenaxis_share: settling time over the least time of a turn about the
+    eigenaxis, of starts at rest. played: the episodes themselves.
+    """
+
+    episodes: int
+    mean_return: float
+    std_return: float
+    success_rate: float
+    success_interval: tuple[float, float]
+    final_error: float
+    settling_time: float | None
+    length: float
+    by_category: dict[str, float]
+    overshoot: float | None
+    effort: float
+    torque_variation: float
+    unwound: int | None
+    eigenaxis_share: float | None
+    played: Episodes = field(repr=False)
+
+    @property
+    def time(self) -> Array:
+        """Instants of the histories [s], (steps+1,)."""
+        return self.played.time
+
+    @property
+    def attitude_error(self) -> Array:
+        """How far from the goal [rad], (steps+1, n); nan after a lane's end."""
+        return self.played.attitude_error
+
+    @property
+    def rate_error(self) -> Array:
+        """How far from the goal [rad/s], (steps+1, n); nan after a lane's end."""
+        return self.played.rate_error
+
+    @property
+    def settled(self) -> tuple[float, float]:
+        """Angle [rad] and rate [rad/s] within which the task counts as done."""
+        return self.played.settled
+
+    def as_dict(self) -> dict[str, Any]:
+        """The numbers without the histories, ready for JSON."""
+        numbers = {name: value for name, value in vars(self).items() if name != "played"}
+        return numbers | {"settled": self.settled}
+
+
+def evaluate(
+    policy: Policy | str, env_id: str = "RigidTop-v0", episodes: int = 256, **env_kwargs: Any
+) -> Evaluation:
+    """What a policy makes of the first `episodes` start states of a task's test set.
+
+    policy: whatever has `predict`, a Stable-Baselines3 model included; or a controller's name, or
+    "pretrained". env_kwargs: arguments of the env. Raises ValueError for bad arguments.
+    """
+    return summary(play(policy, env_id, episodes, **env_kwargs))
+
+
+def summary(played: Episodes) -> Evaluation:
+    """The figures of merit of these episodes."""
+    n, successes = len(played.success), int(played.success.sum())
+    times, success, long_way = settling(played), played.success, unwound(played)
+    reached = np.where(success & np.isfinite(times), times, np.nan)
+    return Evaluation(
+        episodes=n,
+        mean_return=float(played.returns.mean()),
+        std_return=float(played.returns.std()),
+        success_rate=successes / n,
+        success_interval=wilson_interval(successes, n),
+        final_error=float(np.degrees(np.median(final_error(played)))),
+        settling_time=_median(times[success]),
+        length=float(played.lengths.mean()),
+        by_category={
+            str(name): float(success[played.category == name].mean())
+            for name in dict.fromkeys(played.category)
+        },
+        overshoot=_median(np.degrees(overshoot(played))),
+        effort=float(np.median(effort(played))),
+        torque_variation=float(np.median(torque_variation(played))),
+        unwound=None if long_way is None else int(long_way.sum()),
+        eigenaxis_share=_median(reached / played.least_time),
+        played=played,
+    )
+
+
+def _median(values: Array) -> float | None:
+    """The median of what is not nan; None where nothing is left."""
+    left = values[~np.isnan(values)]
+    return float(np.median(left)) if len(left) else None
+
+
+def settling(played: Episodes) -> Array:
+    """Time [s] at which each episode settled for good, inf where it did not; (n,)."""
+    angle, rate = played.attitude_error, played.rate_error
+    inside = (angle < played.settled[0]) & (rate < played.settled[1])
+    return settling_times(inside | np.isnan(angle), played.dt)
+
+
+def settling_times(inside: NDArray[np.bool_], dt: float) -> Array:
+    """First time [s] from which a lane stays inside to the end, inf if it ends outside; (n,).
+
+    inside: (instants, n), the first at time 0. dt: between two instants [s].
+    """
+    lasting = np.logical_and.accumulate(inside[::-1])[::-1]
+    times: Array = np.where(lasting[-1], dt * lasting.argmax(axis=0), np.inf)
+    return times
+
+
+def final_error(played: Episodes) -> Array:
+    """Attitude error [rad] at the end of each episode, (n,)."""
+    last: Array = played.attitude_error[played.lengths, np.arange(len(played.lengths))]
+    return last
+
+
+def overshoot(played: Episodes) -> Array:
+    """Largest attitude error [rad] after the first within the settled angle; nan if there is none.
+
+    0 where the error stays within. (n,)
+    """
+    angle, most = played.attitude_error, played.settled[0]
+    reached = np.logical_or.accumulate(angle < most)
+    after = np.where(reached & ~np.isnan(angle), angle, -np.inf).max(axis=0)
+    return np.where(reached[-1], np.where(after > most, after, 0.0), np.nan)
+
+
+def effort(played: Episodes) -> Array:
+    """Integral of the size of the torque [N m s], (n,)."""
+    return np.asarray(np.nansum(np.linalg.norm(played.torque, axis=-1), axis=0) * played.dt)
+
+
+def torque_variation(played: Episodes) -> Array:
+    """Sum of the sizes of the torque's changes from period to period [N m], (n,)."""
+    changes = np.linalg.norm(np.diff(played.torque[1:], axis=0), axis=-1)
+    return np.asarray(np.nansum(changes, axis=0))
+
+
+def unwound(played: Episodes) -> NDArray[np.bool_] | None:
+    """Whether a successful episode came to its target by the long way round, (n,).
+
+    Followed without jumps from the quaternion of positive scalar part, it ended at -1 instead of 1.
+    None for a task without a target attitude.
+    """
+    if played.relative is None:
+        return None
+    q = played.relative
+    steps = np.nan_to_num(np.sum(q[1:] * q[:-1], axis=-1), nan=1.0)
+    sign = np.cumprod(np.where(steps < 0, -1.0, 1.0), axis=0)
+    last, lanes = played.lengths, np.arange(len(played.lengths))
+    # The first instant counts for w = 0 too: of two ways of one length neither is long.
+    end = sign[last - 1, lanes] * q[last, lanes, 0] * np.where(q[0, :, 0] < 0, -1.0, 1.0)
+    long_way: NDArray[np.bool_] = played.success & (end < 0)
+    return long_way
+
+
+def wilson_interval(
+    successes: int, trials: int, z: float = 1.959963984540054
+) -> tuple[float, float]:
+    """Confidence interval of a proportion, 95 % by default.
+
+    Source: Wilson (1927), Probable inference, the law of succession, and statistical inference.
+    """
+    p = successes / trials
+    center = p + z * z / (2 * trials)
+    spread = z * math.sqrt(p * (1 - p) / trials + z * z / (4 * trials**2))
+    scale = 1 + z * z / trials
+    return max(0.0, (center - spread) / scale), min(1.0, (center + spread) / scale)

@@ -1,0 +1,183 @@
+"""Evaluations as tables: at a terminal, in a pipe, as Markdown and for notebooks."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rbgym import html as pages
+from rbgym.agents.judge import plots
+from rbgym.agents.judge.card import ALL, Card
+from rbgym.agents.judge.comparison import Contender
+from rbgym.agents.judge.evaluation import Evaluation
+from rbgym.agents.run_folder import as_text, replacing
+from rbgym.agents.terminal import print_table, styled
+
+Rows = list[tuple[str, ...]]
+
+
+def _optional(name: str, form: str, factor: float = 1.0) -> Callable[[Mapping[str, Any]], str]:
+    """A cell of a figure, or a dash where there is none."""
+
+    def cell(merits: Mapping[str, Any]) -> str:
+        return "-" if merits[name] is None else f"{factor * merits[name]:{form}}"
+
+    return cell
+
+
+def _interval(merits: Mapping[str, Any]) -> str:
+    return "{:.1f} - {:.1f}".format(*(100 * bound for bound in merits["success_interval"]))
+
+
+# The cell of each column, from what `Evaluation.as_dict` returns.
+_COLUMNS: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    "success [%]": _optional("success_rate", ".1f", 100),
+    "95 % interval [%]": _interval,
+    "settling [s]": _optional("settling_time", ".2f"),
+    "final error [deg]": _optional("final_error", ".3f"),
+    "return": lambda merits: f"{merits['mean_return']:.1f} ± {merits['std_return']:.1f}",
+    "length [steps]": _optional("length", ".1f"),
+    "overshoot [deg]": _optional("overshoot", ".2f"),
+    "effort [N m s]": _optional("effort", ".3g"),
+    "torque variation [N m]": _optional("torque_variation", ".3g"),
+    "unwound": _optional("unwound", ""),
+    "of eigenaxis bound [%]": _optional("eigenaxis_share", ".0f", 100),
+}
+# Those of `rbgym evaluate` and of `rbgym card`; in the order in which a narrow terminal loses them.
+_OF_EVALUATE = tuple(_COLUMNS)[:6]
+_LOST_OF_EVALUATE = ("length [steps]", "95 % interval [%]", "return", "final error [deg]")
+_OF_CARD = (*tuple(_COLUMNS)[:4], *tuple(_COLUMNS)[6:])
+_LOST_OF_CARD = (*_OF_CARD[6:], "overshoot [deg]", "95 % interval [%]", "effort [N m s]")
+
+
+def _rows(merits: Mapping[str, Mapping[str, Any]], columns: Sequence[str]) -> Rows:
+    return [(name, *(_COLUMNS[c](found) for c in columns)) for name, found in merits.items()]
+
+
+def print_evaluations(
+    evaluations: Mapping[str, Evaluation], env_id: str, contenders: Sequence[Contender]
+) -> None:
+    """Write one line for each policy, and beneath what is not the same for all of them."""
+    kwargs = contenders[0].env_kwargs
+    differ = any(one.env_kwargs != kwargs for one in contenders)
+    title = f"{_titled(env_id, {} if differ else kwargs)}, "
+    title += f"{next(iter(evaluations.values())).episodes} fixed start states"
+    rows = _rows({name: one.as_dict() for name, one in evaluations.items()}, _OF_EVALUATE)
+    print_table(title, ("policy", *_OF_EVALUATE), rows, optional=_LOST_OF_EVALUATE)
+    for one in contenders:
+        if differ:
+            print(f"{one.name}: judged with {_arguments(one.env_kwargs) or 'no --env-arg'}")
+        trained = (one.config or {}).get("env_id", env_id)
+        if trained.rpartition(":")[2] != env_id.rpartition(":")[2]:
+            print(f"{one.name}: trained for {trained}")
+
+
+def _titled(env_id: str, env_kwargs: Mapping[str, Any]) -> str:
+    """The env and its arguments, as a heading."""
+    return f"{env_id} ({_arguments(env_kwargs)})" if env_kwargs else env_id
+
+
+def _arguments(env_kwargs: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key}={value}" for key, value in env_kwargs.items())
+
+
+# Of a card, as `Card.as_dict` returns it.
+
+
+def title(card: Mapping[str, Any]) -> str:
+    """The task, and the arguments of its env."""
+    return _titled(card["env_id"], card["env_kwargs"])
+
+
+def _tables(card: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Rows]]:
+    """Headings and rows of a card's two tables: merits of all episodes, success by category."""
+    merits = {name: row["merits"] for name, row in card["rows"].items()}
+    yield ("", *_OF_CARD), _rows({name: found[ALL] for name, found in merits.items()}, _OF_CARD)
+    categories = [name for name in next(iter(merits.values())) if name != ALL]
+    success = _COLUMNS["success [%]"]
+    rates = [(name, *(success(found[c]) for c in categories)) for name, found in merits.items()]
+    yield ("success of starts [%]", *categories), rates
+
+
+def print_card(card: Mapping[str, Any]) -> None:
+    """Write a card: tables at a terminal, elsewhere Markdown."""
+    if not styled():
+        print(page(card))
+        return
+    (headings, merits), (of_starts, rates) = _tables(card)
+    print_table(title(card), ("policy", *headings[1:]), merits, optional=_LOST_OF_CARD)
+    print_table("Success by category [%]", ("policy", *of_starts[1:]), rates)
+
+
+def page(card: Mapping[str, Any]) -> str:
+    """`markdown` under the title."""
+    return f"# {title(card)}\n\n{markdown(card)}"
+
+
+def markdown(card: Mapping[str, Any]) -> str:
+    """The card's two tables, and how its policies were trained."""
+    parts = []
+    for headings, rows in _tables(card):
+        lines = [headings, ["---"] * len(headings), *rows]
+        parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
+    trained = [_origin(name, row) for name, row in card["rows"].items() if row["origin"]]
+    return "\n\n".join([*parts, *trained]) + "\n"
+
+
+def html(card: Mapping[str, Any]) -> str:
+    """The two tables for notebooks."""
+    parts = [pages.table(headings, rows) for headings, rows in _tables(card)]
+    return pages.section(f"Card of {title(card)}", *parts)
+
+
+def verdict(card: Mapping[str, Any]) -> str:
+    """One sentence: whether a trained policy is as good as the best law, or by how much it loses.
+
+    As good: its success rate is at least the law's lower bound, of the 95 % interval.
+    """
+    rows = card["rows"].items()
+    laws = {name: row["merits"][ALL] for name, row in rows if not row["origin"]}
+    trained = {name: row["merits"][ALL] for name, row in rows if row["origin"]}
+    if not laws or not trained:
+        return "There is no trained policy here." if laws else "There is no law here."
+    (law, best), (name, learned) = (
+        max(some.items(), key=lambda one: one[1]["success_rate"]) for some in (laws, trained)
+    )
+    figures = f"{_percent(learned['success_rate'])} against {_percent(best['success_rate'])}"
+    if learned["success_rate"] >= best["success_interval"][0]:
+        return f"The trained policy (`{name}`) is on a par with the best law (`{law}`): {figures}."
+    return f"**Learning loses here**: `{name}` succeeds less often than the law `{law}`, {figures}."
+
+
+def _percent(rate: float) -> str:
+    return f"{100 * rate:.1f} %"
+
+
+def _origin(name: str, row: Mapping[str, Any]) -> str:
+    made = row["origin"]
+    text = f"`{name}`: {str(made.get('algo', 'policy')).upper().replace('_', '-')}"
+    if "timesteps" in made:
+        text += f", {made['timesteps']:,} steps"
+    if "wall_time" in made:
+        text += f" in {made['wall_time']:.0f} s"
+    if row["of_seeds"]:
+        each = ", ".join(f"{seed}: {_percent(rate)}" for seed, rate in row["of_seeds"].items())
+        return f"{text}; success by seed of training {each}."
+    return f"{text}, seed {made.get('seed', '-')}."
+
+
+def write(card: Card, path: Path) -> None:
+    """Write the tables, the figures as JSON and the plot beside each other: .md, .json and .png.
+
+    They replace what is there when all three are written, or not at all.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = card.as_dict()
+    whole = {name: row.merits[ALL] for name, row in card.rows.items()}
+    tables, figures, plot = (
+        path.with_name(f"{path.name}.{form}") for form in ("md", "json", "png")
+    )
+    with replacing(tables) as temporary:
+        temporary.write_text(page(content), "utf-8")
+        with replacing(figures) as beside:
+            beside.write_text(as_text(content), "utf-8")
+            plots.save(plots.card(title(content), whole), plot)

@@ -1,0 +1,158 @@
+"""Videos of an episode of the test set, as policies and controllers play it, side by side."""
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.vector import AutoresetMode
+
+from rbgym.agents import controllers
+from rbgym.agents.judge.cases import TEST_SEEDS, start_of
+from rbgym.agents.judge.comparison import Contender
+from rbgym.agents.judge.video_files import FORMATS, Frame, possible_rate, require_writer, write
+from rbgym.agents.run_folder import replacing
+from rbgym.agents.terminal import bar
+from rbgym.envs.rendering import Scene, scene_of
+from rbgym.envs.rendering.canvas import load_pygame
+from rbgym.envs.rendering.trail import Trail
+
+_LONGEST, _SHORTEST = 30.0, 8.0  # of a whole episode on film [s], by playing it faster or slower
+_RATE = 30.0  # frames per second that need not be exceeded
+_ENDLESS = 1000  # steps that an episode without a limit is taken to have
+_AFTER = 2.0  # of film [s], once all have succeeded
+
+
+class Timing(NamedTuple):
+    """stride: steps from frame to frame; rate: frames per second; speed: of time in the film."""
+
+    stride: int
+    rate: float
+    speed: float
+
+    @classmethod
+    def of(cls, dt: float, steps: int, kind: str = ".mp4") -> "Timing":
+        """That of an episode of so many steps of dt seconds, in a kind of file: in its own time or
+        nearly so, unless it is too long or too short to be watched."""
+        whole = dt * steps
+        speed = max(whole / _LONGEST, 1.0) * min(whole / _SHORTEST, 1.0)
+        stride = max(math.floor(speed / (_RATE * dt)), 1)
+        rate = possible_rate(speed / (stride * dt), kind)
+        return cls(stride, rate, rate * stride * dt)
+
+
+def film(
+    path: Path, env_id: str, contenders: Sequence[Contender], episode: int = 0, size: int = 480
+) -> None:
+    """Write a video of one episode of the task's test set, a picture of each contender abreast.
+
+    path: ends in .mp4 or .gif. episode: from 0. size: width and height of a picture [pixels]. The
+    film ends with the last episode, or two seconds after all have succeeded. Raises ValueError
+    for another ending of `path` and an episode that the test set has not, DependencyNotInstalled
+    where pygame is missing, ModuleNotFoundError where moviepy is.
+    """
+    require(path, episode)
+    seed, start = start_of(env_id, episode)
+    plays = [_Play(one, env_id, seed, start, alone=len(contenders) == 1) for one in contenders]
+    try:
+        longest = max(plays, key=lambda play: play.dt * play.steps)
+        timing = Timing.of(longest.dt, longest.steps, path.suffix)
+        with replacing(path) as temporary, bar() as shown:
+            pictures = _frames(plays, timing, longest.dt, size)
+            frames = shown.track(pictures, description=f"filming {path.name}")
+            write(temporary, frames, timing.rate, kind=path.suffix)
+    finally:
+        for play in plays:
+            play.close()
+
+
+def require(path: Path, episode: int = 0, episodes: int = len(TEST_SEEDS)) -> None:
+    """The errors of `film`, before anything is computed; episodes: how many may be filmed."""
+    if path.suffix not in FORMATS:
+        raise ValueError(f"--video must end in {' or '.join(FORMATS)}, got {str(path)!r}")
+    last = min(episodes, len(TEST_SEEDS)) - 1
+    if not 0 <= episode <= last:
+        raise ValueError(f"--video-episode must be from 0 to {last}, got {episode!r}")
+    load_pygame()
+    require_writer(path.suffix)
+
+
+class _Play:
+    """One contender's episode, and what is to be seen of it."""
+
+    def __init__(
+        self, one: Contender, env_id: str, seed: int, start: dict[str, Any], *, alone: bool
+    ) -> None:
+        self.env = gym.make_vec(
+            env_id, num_envs=1, autoreset_mode=AutoresetMode.DISABLED, **one.env_kwargs | start
+        )
+        self.title = f"{env_id}: {one.name}" if alone else one.name
+        named = isinstance(one.policy, str)
+        self.policy = controllers.make(one.policy, self.env) if named else one.policy
+        self.trail, self.state = Trail(), None
+        self.over, self.succeeded, self.taken = False, False, 0
+        self.start = np.ones(1, dtype=np.bool_)
+        self.observation, _ = self.env.reset(seed=seed)
+        self.scene = self._look()
+
+    @property
+    def dt(self) -> float:
+        return float(self.env.unwrapped.dt)  # type: ignore[attr-defined]
+
+    @property
+    def steps(self) -> int:
+        """Control periods of an episode at most; of one without a limit, those that are filmed."""
+        limit = self.env.unwrapped.episodes.setup.limit  # type: ignore[attr-defined]
+        return int(limit) if math.isfinite(limit) else _ENDLESS
+
+    def go_on(self, until: float) -> None:
+        """Step to an instant [s], or to the end of the episode."""
+        while not self.over and self.taken * self.dt < until - 1e-9:
+            self._step()
+
+    def _step(self) -> None:
+        actions, self.state = self.policy.predict(
+            self.observation, state=self.state, episode_start=self.start, deterministic=True
+        )
+        self.observation, _, terminated, truncated, _ = self.env.step(actions)
+        self.start = terminated | truncated
+        self.taken += 1
+        self.over = bool(self.start[0]) or self.taken >= self.steps
+        self.scene = self._look()
+
+    def _look(self) -> Scene:
+        scene = scene_of(self.env, 0, self.trail)
+        self.succeeded = bool(scene.caption.success)
+        return scene
+
+    def titled(self, speed: float) -> Scene:
+        """The scene, under the contender's name and with the speed of the film."""
+        caption, notes = self.scene.caption, self.scene.caption.notes
+        if abs(speed - 1.0) > 0.01:
+            notes = (*notes, f"shown at {speed:{'.0f' if speed > 10 else '.2g'}} times its speed")
+        if self.over and not self.succeeded:
+            notes = (*notes, "the episode is over")
+        return replace(self.scene, caption=replace(caption, task=self.title, notes=notes))
+
+    def close(self) -> None:
+        self.env.close()
+
+
+def _frames(plays: Sequence[_Play], timing: Timing, dt: float, size: int) -> Iterator[Frame]:
+    """Pictures of all plays at the same instants, `timing.stride` steps of dt [s] apart."""
+    from rbgym.envs.rendering.painter import Painter
+
+    painter, idle = Painter((size, size)), 0
+    for number in itertools.count(1):
+        pictures = [painter.paint(play.titled(timing.speed)) for play in plays]
+        yield np.concatenate(pictures, axis=1)
+        done = all(play.succeeded or play.over for play in plays)
+        idle = idle + 1 if done else 0
+        if idle > _AFTER * timing.rate:
+            return
+        for play in plays:
+            play.go_on(number * timing.stride * dt)

@@ -1,0 +1,11 @@
+"""What plays: networks as plain arrays, trained policies and the files that hold them.
+
+None of it needs a learning library, but for `sb3_network` and `algorithms`, which read models of
+Stable-Baselines3.
+"""
+
+from rbgym.agents.policies.network import Network, Normalizer
+from rbgym.agents.policies.recurrent import RecurrentNetwork
+from rbgym.agents.policies.trained import TrainedPolicy
+
+__all__ = ["Network", "Normalizer", "RecurrentNetwork", "TrainedPolicy"]

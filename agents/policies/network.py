@@ -1,0 +1,293 @@
+"""A small multilayer perceptron as a policy: plain arrays, no learning library."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rbgym.agents.policies.forward import ACTIVATIONS, OUTPUTS, Stack
+from rbgym.arguments import count, number, real
+from rbgym.envs.arguments import hint
+from rbgym.envs.episodes import checked_seed
+from rbgym.layout import LANES
+
+Weights = NDArray[np.float32]
+Layer = tuple[Weights, Weights]
+Arrays = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Normalizer:
+    """What observations pass before the first layer: clip((x - mean) / sqrt(variance + epsilon)).
+
+    mean, variance: (width,). clip: the bound of the result. As Stable-Baselines3's VecNormalize.
+    Raises ValueError for shapes that differ, a variance below zero and bounds that are not
+    positive.
+    """
+
+    mean: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    clip: float = 10.0
+    epsilon: float = 1e-8
+
+    def __post_init__(self) -> None:
+        for name in ("mean", "variance"):
+            object.__setattr__(self, name, frozen(name, getattr(self, name), np.float64))
+        if self.mean.ndim != 1 or self.mean.shape != self.variance.shape:
+            raise ValueError(
+                f"mean and variance must have one shape (width,), got {self.mean.shape} and "
+                f"{self.variance.shape}"
+            )
+        if (self.variance < 0).any():
+            raise ValueError(f"variance must not be negative, got {self.variance}")
+        for name in ("clip", "epsilon"):
+            if not number(getattr(self, name)) > 0:
+                raise ValueError(f"{name} must be positive, got {getattr(self, name)!r}")
+
+    @property
+    def scale(self) -> NDArray[np.float64]:
+        """What a deviation from the mean is multiplied by, (width,)."""
+        scale: NDArray[np.float64] = 1.0 / np.sqrt(self.variance + self.epsilon)
+        return scale
+
+    def __call__(self, x: ArrayLike) -> Weights:
+        """Observations (..., width), normalised."""
+        scaled = (np.asarray(x) - self.mean) * self.scale
+        return np.clip(scaled, -self.clip, self.clip).astype(np.float32)
+
+    def to_arrays(self) -> tuple[Arrays, dict[str, Any]]:
+        """Arrays by name, and the bounds; see `from_arrays`."""
+        arrays = {f"normalizer.{n}": getattr(self, n).copy() for n in ("mean", "variance")}
+        return arrays, {"clip": self.clip, "epsilon": self.epsilon}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Any], bounds: Any) -> Self:
+        """The normaliser that `to_arrays` took apart, whose arrays are removed from the dict;
+        KeyError names one that is missing."""
+        if not isinstance(bounds, Mapping) or set(bounds) - {"clip", "epsilon"}:
+            raise ValueError(f"config['normalizer'] must have clip, epsilon, got {bounds!r}")
+        return cls(arrays.pop("normalizer.mean"), arrays.pop("normalizer.variance"), **bounds)
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """A policy: layers of weight (outputs, inputs) and bias (outputs,), the last one linear.
+
+    activation: "tanh", "relu" or "elu", between layers. output: actions are clipped to +-1 ("clip",
+    as PPO's mean) or squashed ("tanh", as those of SAC and TD3; "gsde", as SAC's with gSDE, which
+    bounds them to +-2 before). Numbers are float32, as are those that Stable-Baselines3 trains, the
+    observations and the actions; twice as many share a vector instruction, and what is lost is far
+    below the noise of any sensor.
+
+    `predict` and `rbgym.agents.rollout` run the same compiled function, so that both give the same
+    actions to the last bit. Raises ValueError for layers that do not fit, and unknown names.
+    """
+
+    layers: tuple[Layer, ...]
+    activation: str = "tanh"
+    output: str = "clip"
+    normalizer: Normalizer | None = None
+
+    def __post_init__(self) -> None:
+        for name, known in (("activation", tuple(ACTIVATIONS)), ("output", tuple(OUTPUTS))):
+            value = getattr(self, name)
+            if not isinstance(value, str) or value not in known:
+                raise ValueError(
+                    f"{name} must be one of {list(known)}, got {value!r}{hint(value, known)}"
+                )
+        if not isinstance(self.layers, list | tuple) or not self.layers:
+            raise ValueError(
+                f"layers must be at least one pair of weight and bias, got {self.layers!r}"
+            )
+        object.__setattr__(self, "layers", tuple(_checked(n, x) for n, x in enumerate(self.layers)))
+        for n, ((below, _), (above, _)) in enumerate(itertools.pairwise(self.layers)):
+            if above.shape[1] != below.shape[0]:
+                raise ValueError(
+                    f"layers[{n + 1}] must take the {below.shape[0]} outputs of the one before, "
+                    f"got a weight of shape {above.shape}"
+                )
+        if self.normalizer is not None and not isinstance(self.normalizer, Normalizer):
+            raise ValueError(f"normalizer must be a Normalizer or None, got {self.normalizer!r}")
+        if self.normalizer is not None and len(self.normalizer.mean) != self.sizes[0]:
+            raise ValueError(
+                f"normalizer must be for {self.sizes[0]} inputs, got {len(self.normalizer.mean)}"
+            )
+
+    @classmethod
+    def random(
+        cls,
+        sizes: Sequence[int],
+        seed: int,
+        *,
+        activation: str = "tanh",
+        output: str = "clip",
+        normalizer: Normalizer | None = None,
+    ) -> Self:
+        """A network with normal weights of variance 1/inputs, and biases of zero.
+
+        sizes: from the observation's width to the number of actions, e.g. (7, 16, 16, 3).
+        """
+        if not isinstance(sizes, list | tuple) or len(sizes) < 2:
+            raise ValueError(f"sizes must be at least two positive integers, got {sizes!r}")
+        sizes = [count("sizes", size) for size in sizes]
+        rng = np.random.default_rng(checked_seed(seed))
+        layers = tuple(
+            (rng.normal(0.0, inputs**-0.5, (outputs, inputs)), np.zeros(outputs))
+            for inputs, outputs in itertools.pairwise(sizes)
+        )
+        return cls(layers, activation, output, normalizer)  # type: ignore[arg-type]
+
+    @classmethod
+    def from_model(cls, model: Any, normalizer: Any = None) -> Self:
+        """The deterministic policy of a Stable-Baselines3 PPO, SAC or TD3 model, or one like them.
+
+        normalizer: the VecNormalize that it was trained with, a Normalizer, or None. Raises
+        ValueError for a policy that is no plain network of these layers, or other actions than
+        those in +-1.
+        """
+        from rbgym.agents.policies.sb3_network import parts_of
+
+        parts = parts_of(model, normalizer)
+        if parts.cells:
+            raise ValueError("model must be without memory, got a recurrent policy")
+        return cls(parts.layers, parts.activation, parts.output, parts.normalizer)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Of the layers, from the observation's width to the number of actions."""
+        return (self.layers[0][0].shape[1], *(len(bias) for _, bias in self.layers))
+
+    @property
+    def width(self) -> int:
+        """Of an observation."""
+        return self.sizes[0]
+
+    @cached_property
+    def _stack(self) -> Stack:
+        return Stack.of([self])
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """What networks must have in common to be run together."""
+        return (self.sizes, self.activation, self.output)
+
+    def parameters(self) -> Weights:
+        """Every weight and bias as one vector: of each layer the weight, row by row, and the bias.
+        The normaliser is none of them."""
+        return np.concatenate([part.ravel() for layer in self.layers for part in layer])
+
+    def with_parameters(self, vector: ArrayLike) -> Self:
+        """The same network with other weights and biases, as `parameters` orders them."""
+        with np.errstate(over="ignore"):  # refused below, as not finite
+            given = real("vector", vector).astype(np.float32)
+        size = sum(weight.size + bias.size for weight, bias in self.layers)
+        if given.shape != (size,):
+            raise ValueError(f"vector must have shape ({size},), got {given.shape}")
+        layers: list[Layer] = []
+        first = 0
+        for weight, bias in self.layers:
+            middle, last = first + weight.size, first + weight.size + bias.size
+            layers.append((given[first:middle].reshape(weight.shape), given[middle:last]))
+            first = last
+        return type(self)(tuple(layers), self.activation, self.output, self.normalizer)
+
+    def predict(
+        self,
+        observation: Any,
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = True,
+    ) -> tuple[Weights, None]:
+        """Actions (n, channels) or (channels,) for observations (n, width) or (width,), or for a
+        dict of goals, whose parts are joined in the order of their names.
+
+        The other arguments are those of learned policies; a network has no memory and no noise.
+        """
+        seen = checked_observation(observation, self.width)
+        rows = np.ascontiguousarray(np.atleast_2d(seen))
+        actions = np.empty((len(rows), self.sizes[-1]))
+        owner = np.zeros(-(-len(rows) // LANES), dtype=np.int64)
+        self._stack.act(owner, rows, actions)
+        answer = actions.astype(np.float32)
+        return (answer if seen.ndim == 2 else answer[0]), None
+
+    def to_arrays(self) -> tuple[Arrays, dict[str, Any]]:
+        """Arrays by name, and the rest as what JSON can hold; see `from_arrays`."""
+        arrays: Arrays = {}
+        for n, (weight, bias) in enumerate(self.layers):
+            arrays |= {f"layers.{n}.weight": weight.copy(), f"layers.{n}.bias": bias.copy()}
+        config: dict[str, Any] = {"activation": self.activation, "output": self.output}
+        if self.normalizer is not None:
+            of_normalizer, config["normalizer"] = self.normalizer.to_arrays()
+            arrays |= of_normalizer
+        return arrays, config
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, ArrayLike], config: Mapping[str, Any]) -> Self:
+        """The network that `to_arrays` took apart; ValueError names an array that is missing."""
+        for name, value in (("arrays", arrays), ("config", config)):
+            if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+                raise ValueError(f"{name} must be a dict by name, got {value!r}")
+        if missing := {"activation", "output"} - set(config):
+            raise ValueError(f"config must have {sorted(missing)}, got {config!r}")
+        rest, normalizer = dict(arrays), None
+        layers: list[Any] = []
+        try:
+            while not layers or f"layers.{len(layers)}.weight" in rest:
+                label = f"layers.{len(layers)}"
+                layers.append((rest.pop(f"{label}.weight"), rest.pop(f"{label}.bias")))
+            if "normalizer" in config:
+                normalizer = Normalizer.from_arrays(rest, config["normalizer"])
+        except KeyError as error:
+            raise ValueError(f"arrays must have {error}, got {sorted(arrays)}") from None
+        if rest:
+            raise ValueError(f"arrays must be those of a network, got {sorted(rest)} besides")
+        return cls(tuple(layers), config["activation"], config["output"], normalizer)
+
+
+def joined(observation: Mapping[str, Any]) -> NDArray[Any]:
+    """The parts (..., k) of a dict of goals side by side, in the order of their names."""
+    return np.concatenate([observation[name] for name in sorted(observation)], axis=-1)
+
+
+def checked_observation(observation: Any, width: int) -> Weights:
+    """What `predict` is given, (n, width) or (width,); ValueError for what is none."""
+    if isinstance(observation, Mapping):
+        observation = joined(observation)
+    if not (isinstance(observation, np.ndarray) and observation.dtype == np.float32):
+        with np.errstate(over="ignore"):
+            observation = real("observation", observation).astype(np.float32)
+    seen: Weights = np.asarray(observation)
+    if seen.ndim not in (1, 2) or seen.shape[-1] != width:
+        raise ValueError(f"observation must have shape (n, {width}) or ({width},), "
+                         f"got {seen.shape}")  # fmt: skip
+    if not np.isfinite(seen).all():
+        raise ValueError(f"observation must be finite, got {observation!r}")
+    return seen
+
+
+def frozen(name: str, value: ArrayLike, dtype: type) -> NDArray[Any]:
+    """A private copy that cannot be written to; ValueError unless it is finite."""
+    with np.errstate(over="ignore"):
+        array: NDArray[Any] = np.array(real(name, value), dtype=dtype)
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite, got {value!r}")
+    array.setflags(write=False)
+    return array
+
+
+def _checked(n: int, layer: Any) -> Layer:
+    """A pair of arrays that are the network's own; ValueError if they do not fit each other."""
+    if not isinstance(layer, list | tuple) or len(layer) != 2:
+        raise ValueError(f"layers[{n}] must be a weight and a bias, got {layer!r}")
+    weight, bias = (frozen(f"layers[{n}]", part, np.float32) for part in layer)
+    if weight.ndim != 2 or bias.shape != weight.shape[:1]:
+        raise ValueError(
+            f"layers[{n}] must be a weight (outputs, inputs) and a bias (outputs,), got shapes "
+            f"{weight.shape} and {bias.shape}"
+        )
+    return weight, bias

@@ -1,0 +1,123 @@
+"""The network of a policy that Stable-Baselines3 or sb3-contrib trained, as plain arrays."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from gymnasium import spaces
+from stable_baselines3.common.distributions import (
+    DiagGaussianDistribution,
+    StateDependentNoiseDistribution,
+)
+from stable_baselines3.common.torch_layers import CombinedExtractor, FlattenExtractor
+from stable_baselines3.common.vec_env import VecNormalize
+from torch import nn
+
+from rbgym.agents.policies.forward import OUTPUTS
+from rbgym.agents.policies.network import Layer, Network, Normalizer
+from rbgym.agents.policies.recurrent import Cell, RecurrentNetwork
+
+ACTIVATIONS: dict[type[nn.Module], str] = {nn.Tanh: "tanh", nn.ReLU: "relu", nn.ELU: "elu"}
+
+
+class Parts(NamedTuple):
+    """What a deterministic action passes; cells: of a recurrent policy, else empty."""
+
+    cells: tuple[Cell, ...]
+    layers: tuple[Layer, ...]
+    activation: str
+    output: str
+    normalizer: Normalizer | None
+
+
+def network_of(model: Any) -> Network | RecurrentNetwork:
+    """The deterministic policy of a model, behind the VecNormalize of its environment if there is
+    one; ValueError for a policy that is neither kind of network, or of other spaces."""
+    parts = parts_of(model, model.get_vec_normalize_env())
+    if not parts.cells:
+        return Network(parts.layers, parts.activation, parts.output, parts.normalizer)
+    head = Network(parts.layers, parts.activation, parts.output)
+    return RecurrentNetwork(parts.cells, head, parts.normalizer)
+
+
+def parts_of(model: Any, normalizer: VecNormalize | Normalizer | None) -> Parts:
+    """The parts of a model's policy; see `Network.from_model`."""
+    if not isinstance(normalizer, VecNormalize | Normalizer | None):
+        raise ValueError(f"normalizer must be a VecNormalize or Normalizer, got {normalizer!r}")
+    modules, output, extractor, cells = _actor(model)
+    if not isinstance(extractor, FlattenExtractor | CombinedExtractor):
+        raise ValueError(
+            "model must have a FlattenExtractor or CombinedExtractor, got "
+            f"{type(extractor).__name__}"
+        )
+    seen, box = model.observation_space, model.action_space
+    parts = list(seen.values()) if isinstance(seen, spaces.Dict) else [seen]
+    if not all(isinstance(part, spaces.Box) and len(part.shape) == 1 for part in parts):
+        raise ValueError(f"model must have observations (width,) or a dict of them, got {seen}")
+    if not (np.all(box.low == -1.0) and np.all(box.high == 1.0)):
+        raise ValueError(f"model must have actions in [-1, 1], got {box}")
+    linear, between = modules[::2], modules[1::2]
+    kinds = {type(module) for module in between}
+    if not all(isinstance(module, nn.Linear) for module in linear) or len(kinds - {*ACTIVATIONS}):
+        raise ValueError(f"model must alternate linear layers and activations, got {modules}")
+    if len(kinds) > 1:
+        raise ValueError(f"model must have one kind of activation, got {modules}")
+    activation = ACTIVATIONS[kinds.pop()] if kinds else "tanh"
+    layers = tuple((_array(module.weight), _array(module.bias)) for module in linear)
+    return Parts(cells, layers, activation, output, _normalizer(normalizer))
+
+
+def _actor(model: Any) -> tuple[list[nn.Module], str, nn.Module, tuple[Cell, ...]]:
+    """Modules that a deterministic action passes, the output's name, and before them the features'
+    extractor and the cells of a recurrent policy."""
+    policy: Any = getattr(model, "policy", None)
+    if hasattr(policy, "mlp_extractor"):  # PPO and its like
+        known = DiagGaussianDistribution | StateDependentNoiseDistribution
+        if not isinstance(policy.action_dist, known):
+            raise ValueError(
+                f"model must have a Gaussian policy, got {type(policy.action_dist).__name__}"
+            )
+        modules = [*policy.mlp_extractor.policy_net, policy.action_net]
+        output = "tanh" if policy.squash_output else "clip"
+        lstm = getattr(policy, "lstm_actor", None)
+        cells = tuple(_cell(lstm, k) for k in range(lstm.num_layers)) if lstm else ()
+        return modules, output, policy.pi_features_extractor, cells
+    actor: Any = getattr(policy, "actor", None)
+    if hasattr(actor, "latent_pi"):  # SAC and TQC
+        first, *bounded = actor.mu if isinstance(actor.mu, nn.Sequential) else [actor.mu]
+        output = "gsde" if bounded else "tanh"
+        if bounded and bounded[0].max_val != OUTPUTS[output][0]:
+            raise ValueError(f"model must have the usual clip_mean, got {bounded[0].max_val}")
+        return [*actor.latent_pi, first], output, actor.features_extractor, ()
+    if isinstance(getattr(actor, "mu", None), nn.Sequential):  # TD3 and DDPG
+        *modules, squash = actor.mu
+        if not isinstance(squash, nn.Tanh):
+            raise ValueError(f"model must squash its actions by tanh, got {squash}")
+        return modules, "tanh", actor.features_extractor, ()
+    raise ValueError(f"model must be a PPO, SAC, TD3 or like them, got {type(model).__name__}")
+
+
+def _cell(lstm: nn.LSTM, k: int) -> Cell:
+    """One layer of PyTorch's, its two biases added up."""
+    names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+    of_input, of_output, bias, other = (_array(getattr(lstm, f"{name}_l{k}")) for name in names)
+    return of_input, of_output, bias + other
+
+
+def _normalizer(given: VecNormalize | Normalizer | None) -> Normalizer | None:
+    if given is None or isinstance(given, Normalizer):
+        return given
+    if not given.norm_obs:
+        return None
+    moments = given.obs_rms
+    if not isinstance(moments, dict):
+        return Normalizer(moments.mean, moments.var, given.clip_obs, given.epsilon)
+    keys = sorted(moments)
+    if keys != sorted(given.observation_space.spaces):  # type: ignore[attr-defined]
+        raise ValueError(f"normalizer must be for every part of the observation, got {keys}")
+    mean, variance = (np.concatenate([getattr(moments[k], n) for k in keys])
+                      for n in ("mean", "var"))  # fmt: skip
+    return Normalizer(mean, variance, given.clip_obs, given.epsilon)
+
+
+def _array(parameter: Any) -> Any:
+    return parameter.detach().cpu().numpy().copy()

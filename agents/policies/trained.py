@@ -1,0 +1,212 @@
+"""Trained policies, and the two files that hold one: data, and nothing that could be executed.
+
+policy.safetensors has weights and statistics, policy.json what the network is made of and what it
+was trained for. Playing one needs no learning library.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from rbgym.agents.policies.network import Arrays, Network
+from rbgym.agents.policies.recurrent import RecurrentNetwork
+from rbgym.agents.run_folder import read_json, replacing, write_json
+
+FORMAT = 1
+WEIGHTS, CONFIG = "policy.safetensors", "policy.json"
+# Of policy.json, beside the network, what others build on.
+_KINDS = {"env_id": str, "env_kwargs": dict, "training": dict, "versions": dict}
+# What making a network of a damaged file may raise.
+_DAMAGE = (OSError, RuntimeError, LookupError, TypeError, AttributeError, ArithmeticError,
+           AssertionError, ValueError)  # fmt: skip
+_DTYPES: dict[str, np.dtype[Any]] = {"F32": np.dtype("<f4"), "F64": np.dtype("<f8")}
+Space = spaces.Space[Any]
+
+
+@dataclass(frozen=True)
+class TrainedPolicy:
+    """Chooses actions, with the interface of a controller and of a Stable-Baselines3 model.
+
+    network: what chooses, with `predict`. config: what policy.json holds: algo, env_id, env_kwargs,
+    hyperparameters, training; empty for a model.
+    """
+
+    network: Any
+    observation_space: Space
+    config: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, model: Any, normalizer: Any = None) -> "TrainedPolicy":
+        """The policy of a Stable-Baselines3 model as it stands; its network is the model's.
+
+        normalizer: None for the VecNormalize that the model's environment has, if any. Raises
+        ValueError for one of other observations.
+        """
+        seen = model.observation_space
+        normalizer = normalizer or model.get_vec_normalize_env()
+        moments = normalizer.obs_rms if normalizer is not None and normalizer.norm_obs else {}
+        for key, one in (moments if isinstance(moments, dict) else {"": moments}).items():
+            shape = (seen[key] if key else seen).shape
+            if one.mean.shape != shape:
+                raise ValueError(
+                    f"normalizer must be for observations {shape}, got {one.mean.shape}"
+                )
+        return cls(_Model(model.policy, normalizer), seen, {})
+
+    def predict(
+        self,
+        observation: Any,
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = True,
+    ) -> tuple[Any, Any]:
+        """Actions for observations, batched or single; and the state of a recurrent policy."""
+        actions, state = self.network.predict(observation, state, episode_start, deterministic)
+        return actions, state
+
+    def require(self, env_id: str, space: Space) -> None:
+        """Raise ValueError unless it was trained for observations of this space."""
+        own = self.observation_space
+        if own != space:
+            what = _shown(own)
+            if what == _shown(space):
+                what = f"entries or bounds that differ, {what}"
+            raise ValueError(
+                f"policy must be trained for the observations of {env_id}, {_shown(space)}; "
+                f"this one, of {self.config.get('env_id')}, was trained for {what}"
+            )
+
+
+class _Model(NamedTuple):
+    """The policy of a Stable-Baselines3 model, behind the VecNormalize that it was trained with."""
+
+    policy: Any
+    normalizer: Any
+
+    def predict(self, observation: Any, *arguments: Any) -> Any:
+        if self.normalizer is not None:
+            observation = self.normalizer.normalize_obs(observation)
+        return self.policy.predict(observation, *arguments)
+
+
+def _shown(space: Space) -> str:
+    if isinstance(space, spaces.Dict):
+        return f"{{{', '.join(f'{k}: {_shown(part)}' for k, part in space.items())}}}"
+    return f"{type(space).__name__} of shape {space.shape}"
+
+
+def write(
+    folder: Path,
+    network: Network | RecurrentNetwork,
+    spaces_of: tuple[Space, Space],
+    config: Mapping[str, Any],
+) -> None:
+    """Write a policy into a folder, policy.json last.
+
+    spaces_of: observations, actions. config: algo, hyperparameters, env_id, env_kwargs, and
+    whatever else is to be told.
+    """
+    arrays, build = network.to_arrays()
+    content = {
+        "format": FORMAT,
+        **config,
+        "network": build,
+        "observation_space": _as_plain(spaces_of[0]),
+        "action_space": _as_plain(spaces_of[1]),
+    }
+    with replacing(folder / WEIGHTS) as temporary:
+        temporary.write_bytes(_as_safetensors(arrays))
+    write_json(folder / CONFIG, content)
+
+
+def read(folder: Path) -> TrainedPolicy:
+    """The policy that a folder holds. Raises ValueError for files that hold none."""
+    if not (folder / CONFIG).is_file():
+        raise ValueError(f"{str(folder / CONFIG)!r} is not there: no policy, or none yet")
+    config = read_json(folder / CONFIG)
+    for key, kind in _KINDS.items():
+        if not isinstance(config.get(key, kind()), kind):
+            raise ValueError(
+                f"{key} of {str(folder / CONFIG)!r} must be a {kind.__name__}, got {config[key]!r}"
+            )
+    if config.get("format") != FORMAT:
+        writer = config.get("versions", {}).get("rbgym", "of another version")
+        raise ValueError(
+            f"{str(folder / CONFIG)!r} must be of format {FORMAT}, got {config.get('format')!r}: "
+            f"rbgym {writer} wrote it"
+        )
+    try:
+        arrays, build = _of_safetensors((folder / WEIGHTS).read_bytes()), config["network"]
+        recurrent = "cells" in build
+        network = (RecurrentNetwork if recurrent else Network).from_arrays(arrays, build)
+        seen = _space(config["observation_space"])
+        if network.width != spaces.flatdim(seen):
+            raise ValueError(f"the network must be for {seen}, got one of width {network.width}")
+        return TrainedPolicy(network, seen, config)
+    except _DAMAGE as error:
+        raise ValueError(f"{str(folder)!r} holds no policy that can be read: {error}") from error
+
+
+# The format of safetensors: the header's length in eight bytes, a header in JSON that tells kind,
+# shape and place of each array, and the arrays' bytes. https://github.com/huggingface/safetensors
+
+
+def _as_safetensors(arrays: Arrays) -> bytes:
+    header: dict[str, Any] = {}
+    data = b""
+    names = {dtype: name for name, dtype in _DTYPES.items()}
+    for name, values in arrays.items():
+        content = np.ascontiguousarray(values, values.dtype.newbyteorder("<"))
+        place = [len(data), len(data) + content.nbytes]
+        header[name] = {
+            "dtype": names[content.dtype], "shape": list(values.shape), "data_offsets": place
+        }  # fmt: skip
+        data += content.tobytes()
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text + data
+
+
+def _of_safetensors(content: bytes) -> Arrays:
+    begin = 8 + int.from_bytes(content[:8], "little")
+    header, data = json.loads(content[8:begin]), content[begin:]
+    arrays: Arrays = {}
+    for name, entry in header.items():
+        if name != "__metadata__":
+            first, last = entry["data_offsets"]
+            values: NDArray[Any] = np.frombuffer(data[first:last], _DTYPES[entry["dtype"]])
+            arrays[name] = values.reshape(entry["shape"])
+    return arrays
+
+
+def _as_plain(space: Space) -> dict[str, Any]:
+    """A box, or a dict of boxes, as data for JSON; ValueError for another space."""
+    if isinstance(space, spaces.Dict):
+        return {"dict": {key: _as_plain(part) for key, part in space.items()}}
+    if not isinstance(space, spaces.Box):
+        raise ValueError(f"space must be a Box or a Dict of them, got {space}")
+    # As text: JSON has no infinity. repr of a float64 is exact for float32 too.
+    bounds = {
+        name: [repr(float(x)) for x in values.ravel()]
+        for name, values in (("low", space.low), ("high", space.high))
+    }
+    return {"box": {**bounds, "shape": list(space.shape), "dtype": str(space.dtype)}}
+
+
+def _space(content: dict[str, Any]) -> Space:
+    """The space that `_as_plain` made this of; of anything else, an error of some kind."""
+    if "dict" in content:
+        return spaces.Dict({key: _space(part) for key, part in content["dict"].items()})
+    box = content["box"]
+    with np.errstate(over="raise"):
+        low, high = (
+            np.array([float(text) for text in box[name]]).reshape(box["shape"]).astype(box["dtype"])
+            for name in ("low", "high")
+        )
+    return spaces.Box(low, high, dtype=np.dtype(box["dtype"]).type)

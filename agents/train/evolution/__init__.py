@@ -1,0 +1,1 @@
+"""Policies by evolution, and the compiled episodes that they are tried on."""

@@ -1,0 +1,80 @@
+"""Models of Stable-Baselines3 made of plain hyperparameters, as `train.presets` has them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.noise import NormalActionNoise, OrnsteinUhlenbeckActionNoise
+from stable_baselines3.common.utils import LinearSchedule
+from stable_baselines3.common.vec_env import VecEnv, VecMonitor, VecNormalize
+
+from rbgym.agents.policies.algorithms import SCHEDULED, algorithm
+from rbgym.agents.policies.sb3_network import ACTIVATIONS
+
+_NOISE: dict[str, Any] = {
+    "normal": NormalActionNoise,
+    "ornstein-uhlenbeck": OrnsteinUhlenbeckActionNoise,
+}
+# What does not go to the constructor as it is.
+_TAKEN = frozenset({"n_envs", "n_timesteps", "normalize", "noise_type", "noise_std"})
+
+
+def new_model(
+    algo: str, hyperparameters: Mapping[str, Any], env: VecEnv, seed: int
+) -> BaseAlgorithm:
+    """An untrained model. Raises ValueError for a value that is none of its hyperparameter."""
+    arguments = {k: v for k, v in hyperparameters.items() if k not in _TAKEN}
+    for key in SCHEDULED:
+        if isinstance(arguments.get(key), str):
+            arguments[key] = _schedule(key, arguments[key])
+    if isinstance(arguments.get("train_freq"), list):
+        arguments["train_freq"] = tuple(arguments["train_freq"])
+    if "noise_type" in hyperparameters:
+        arguments["action_noise"] = _noise(hyperparameters, env)
+    arguments["policy_kwargs"] = _policy_arguments(hyperparameters)
+    try:
+        return algorithm(algo)(env=env, seed=seed, device="cpu", **arguments)
+    except (TypeError, ValueError, AssertionError) as error:
+        raise ValueError(f"hyperparameters of {algo} are refused: {error}") from error
+
+
+def _policy_arguments(hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
+    """policy_kwargs, with the class of torch for the name of an activation function."""
+    arguments = dict(hyperparameters.get("policy_kwargs") or {})
+    name = arguments.get("activation_fn")
+    if name is not None:
+        known = {kind.__name__: kind for kind in ACTIVATIONS}
+        plain = str(name).removeprefix("nn.")
+        if plain not in known:
+            raise ValueError(f"activation_fn must be one of {list(known)}, got {name!r}")
+        arguments["activation_fn"] = known[plain]
+    return arguments
+
+
+def normalized(hyperparameters: Mapping[str, Any], env: VecMonitor) -> VecEnv:
+    """The env behind a VecNormalize, if `normalize` asks for one."""
+    wanted = hyperparameters.get("normalize")
+    if not wanted:
+        return env
+    options = {"gamma": hyperparameters.get("gamma", 0.99)}
+    return VecNormalize(env, **(options | (wanted if isinstance(wanted, dict) else {})))
+
+
+def _schedule(key: str, text: str) -> LinearSchedule:
+    try:
+        kind, value = text.split("_")
+        start = float(value)
+    except ValueError:
+        kind, start = "", 0.0
+    if kind != "lin" or not start > 0:
+        raise ValueError(f"{key} must be a positive number or lin_NUMBER, got {text!r}")
+    return LinearSchedule(start, 0.0, 1.0)
+
+
+def _noise(hyperparameters: Mapping[str, Any], env: VecEnv) -> Any:
+    kind, channels = hyperparameters["noise_type"], env.action_space.shape or ()
+    if kind not in _NOISE:
+        raise ValueError(f"noise_type must be one of {list(_NOISE)}, got {kind!r}")
+    deviation = float(hyperparameters.get("noise_std", 0.1))
+    return _NOISE[kind](np.zeros(channels), deviation * np.ones(channels))
