@@ -1,4 +1,4 @@
-"""What notebooks show of the library's objects: tables and small curves, without any script.
+"""What notebooks show of the library's objects: tables, without any script.
 
 The colours are those of the page around, light or dark.
 """
@@ -60,19 +60,12 @@ def _cell(value: Cell) -> str:
 
 
 def trajectory(run: "Trajectory") -> str:
-    """Drift of the invariants as a table, beside curves of the energy error and the rates."""
-    from rbgym.sparkline import sparkline
-
+    """Drift of the invariants as a table."""
     found = run.drift()
     rows = [(k.replace("_", " "), found[k]["max"], found[k]["final"]) for k in run.conserved]
-    drift = table(("error", "max", "final"), rows)
-    worst = np.maximum(np.maximum.accumulate(run.errors()["energy"]), 1e-18)
-    curves = sparkline("log10 of the largest energy error so far", run.time, [np.log10(worst)])
-    curves += sparkline("angular velocity, body [rad/s]", run.time, list(run.angular_velocity.T))
+    redone = f", {run.redone} steps solved again" if run.redone else ""
     title = f"Trajectory: {len(run.time)} instants, {run.time[0]:.6g} to {run.time[-1]:.6g} s"
-    again = f", {run.redone} steps solved again" if run.redone else ""
-    flow = "display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start"
-    return section(f"{title}{again}", f'<div style="{flow}">{drift}{curves}</div>')
+    return section(f"{title}{redone}", table(("error", "max", "final"), rows))
 
 
 def body(of: "RigidBody") -> str:
