@@ -12,11 +12,12 @@ from rich.progress import TimeRemainingColumn as Remaining
 from rich.table import Table
 from rich.text import Text
 
-_PLAIN: Any = {"markup": False, "emoji": False, "highlight": False}
+# Columns of words, and cells, that are shown in another way than figures.
+_WORDS = frozenset({
+    "name", "title", "env", "policy", "integrator", "quantity", "source", "case", "declared",
+    "verdict", "conserves free", "conserves in gravity",
+})  # fmt: skip
 _ALARMS = frozenset({"BROKEN"})
-_ENDLESS = 10_000  # columns, for what is not wrapped
-_LEFT = frozenset({"name", "title", "env", "policy", "integrator", "quantity", "source"})
-_LEFT_TOO = frozenset({"conserves free", "conserves in gravity", "case", "declared", "verdict"})
 
 
 def styled(*, stderr: bool = False) -> bool:
@@ -37,68 +38,63 @@ def print_table(
     A terminal gets no wider table than it is: the `optional` columns are left out, first the first,
     until the rest fits. Elsewhere every row is one line of all columns, between them two spaces.
     """
-    cells = [tuple(row) for row in rows]
+    rows = [tuple(row) for row in rows]
     if not styled():
-        print(_text(title, columns, cells))
+        print(_as_text(title, columns, rows))
         return
-    console, kept = Console(**_PLAIN), list(columns)
+    console = Console(markup=False, emoji=False, highlight=False)
+    shown = list(columns)
     for name in optional:
-        wide = console.options.update(width=_ENDLESS)
-        needed = Measurement.get(console, wide, _table(columns, cells, kept)).maximum
-        if needed <= console.width:
+        if _width(console, _as_table(columns, rows, shown)) <= console.width:
             break
-        kept.remove(name)
+        shown.remove(name)
     console.print(title, style="bold")
-    console.print(_table(columns, cells, kept))
-    if missing := [name for name in columns if name not in kept]:
-        left_out = f"not shown in {console.width} columns: {', '.join(missing)}"
-        console.print(f"{left_out}\n", style="dim")
+    console.print(_as_table(columns, rows, shown))
+    if left_out := [name for name in columns if name not in shown]:
+        note = f"not shown in {console.width} columns: {', '.join(left_out)}"
+        console.print(f"{note}\n", style="dim")
 
 
-def _text(title: str, columns: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
-    console = Console(width=_ENDLESS, color_system=None, force_terminal=False, **_PLAIN)
-    with console.capture() as captured:
-        console.print(_table(columns, cells, columns, plain=True))
-    lines = [line.rstrip() for line in captured.get().splitlines()]
-    return "\n".join([title, *lines, ""])
+def _as_text(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
+    lines = [title]
+    for row in (columns, *rows):
+        cells = [
+            cell.ljust(width) if name in _WORDS else cell.rjust(width)
+            for name, cell, width in zip(columns, row, widths, strict=True)
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join([*lines, ""])
 
 
-def _table(
-    columns: Sequence[str],
-    cells: Sequence[Sequence[str]],
-    kept: Sequence[str],
-    *,
-    plain: bool = False,
-) -> Table:
-    table = Table(
-        box=None if plain else box.SIMPLE_HEAD,
-        pad_edge=False,
-        padding=(0, 2 if plain else 1, 0, 0),
-        header_style="" if plain else "bold",
-    )
+def _as_table(columns: Sequence[str], rows: Sequence[Sequence[str]], shown: Sequence[str]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for k, name in enumerate(columns):
-        if name in kept:
-            left = name in _LEFT or name in _LEFT_TOO
-            style = "cyan" if k == 0 and not plain else ""
-            table.add_column(name, justify="left" if left else "right", style=style)
-    for row in cells:
-        shown = (cell for cell, name in zip(row, columns, strict=True) if name in kept)
-        table.add_row(*(Text(c, "bold red") if c in _ALARMS and not plain else c for c in shown))
+        if name in shown:
+            justify: Any = "left" if name in _WORDS else "right"
+            table.add_column(name, justify=justify, style="" if k else "cyan")
+    for row in rows:
+        cells = [cell for cell, name in zip(row, columns, strict=True) if name in shown]
+        table.add_row(*(Text(cell, "bold red") if cell in _ALARMS else cell for cell in cells))
     return table
+
+
+def _width(console: Console, table: Table) -> int:
+    """Columns of a terminal that a table takes if nothing is wrapped."""
+    return Measurement.get(console, console.options.update(width=10_000), table).maximum
 
 
 def bar(*, refresh: bool = True, remaining: bool = False, hidden: bool = False) -> Progress:
     """A progress bar on stderr that vanishes at its end, hidden where that is no terminal.
 
-    refresh: from a thread of its own, ten times a second; without, whoever updates it asks for it.
-    remaining: show the time left in place of the time since the start.
+    refresh: from a thread of its own, ten times a second; without, when it is updated with
+    `refresh`. remaining: show the time left in place of the time since the start.
     """
-    clock: Any = Remaining() if remaining else Elapsed()
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        clock,
+        Remaining() if remaining else Elapsed(),
         console=Console(stderr=True),
         transient=True,
         auto_refresh=refresh,

@@ -29,7 +29,7 @@ from rbgym.agents.commands import bench
 from rbgym.agents.commands.cli import app
 from rbgym.agents.train import training, tuning
 from rbgym.agents.train.evolution import evolving
-from rbgym.agents.view import launch
+from rbgym.agents.view import page
 from rbgym.registration import ENVIRONMENTS
 
 ROOT = get_command(app)
@@ -166,7 +166,7 @@ def bounded():
             (evolving, "search", _end),
             (tuning.optuna.Study, "optimize", _end),
             (validation, "_in_parallel", _end),
-            (launch, "Page", _end),
+            (page, "Page", _end),
         ):
             stack.enter_context(patch.object(owner, name, made))
         yield

@@ -131,7 +131,9 @@ def test_each_room_of_agents_builds_only_on_those_before_it():
     assert wrong == []
 
 
-@pytest.mark.parametrize("folder", sorted({path.parent for path in SOURCES.values()}), ids=lambda folder: folder.name)
+@pytest.mark.parametrize(
+    "folder", sorted({path.parent for path in SOURCES.values()}), ids=lambda folder: folder.name
+)
 def test_no_folder_holds_more_than_fifteen_modules(folder):
     assert len(list(folder.glob("*.py"))) <= 15
 

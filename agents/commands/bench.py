@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import gymnasium as gym
-import numpy as np
 
 import rbgym
 
@@ -54,22 +53,22 @@ def bench(
     """
     if rounds < 1 or not 0 < seconds < math.inf:
         raise ValueError(f"rounds and seconds must be positive, got {rounds!r} and {seconds!r}")
+    vector_cases = {name: many(env_id, LANES, **kw) for name, (env_id, kw) in CASES.items()}
+    single_cases = {name: one(env_id, **kw) for name, (env_id, kw) in CASES.items()}
     done = itertools.count()
 
-    def told() -> None:
+    def count() -> None:
         progress(next(done), 2 * rounds)
 
-    told()
+    count()
     threads = rbgym.get_num_threads()
     rbgym.set_num_threads(1)
     try:
-        vector = _medians(
-            {k: many(i, LANES, **o) for k, (i, o) in CASES.items()}, rounds, seconds, told
-        )
-        single = _medians({k: one(i, **o) for k, (i, o) in CASES.items()}, rounds, seconds, told)
+        times = [interleaved(c, rounds, seconds, count) for c in (vector_cases, single_cases)]
     finally:
         rbgym.set_num_threads(threads)
-    base_vector, base_single = (x["CartPole-v1"] for x in (vector, single))
+    vector, single = ({k: statistics.median(t) for k, t in some.items()} for some in times)
+    base_vector, base_single = vector["CartPole-v1"], single["CartPole-v1"]
     return {
         "lanes": LANES,
         "vector": {
@@ -127,15 +126,8 @@ def stepping(env: Any, clock: Clock = time.perf_counter) -> Timed:
     return run
 
 
-def _medians(
-    cases: Mapping[str, Timed], rounds: int, seconds: float, told: Callable[[], None]
-) -> dict[str, float]:
-    times = interleaved(cases, rounds, seconds, told)
-    return {name: statistics.median(values) for name, values in times.items()}
-
-
 def interleaved(
-    cases: Mapping[str, Timed], rounds: int, seconds: float, told: Callable[[], None]
+    cases: Mapping[str, Timed], rounds: int, seconds: float, after_round: Callable[[], None]
 ) -> dict[str, list[float]]:
     """Times [s] of one step, case after case in every round, each for about so many seconds."""
     steps = {name: _steps_within(run, seconds) for name, run in cases.items()}
@@ -143,7 +135,7 @@ def interleaved(
     for _ in range(rounds):
         for name, run in cases.items():
             times[name].append(run(steps[name]) / steps[name])
-        told()
+        after_round()
     return times
 
 
@@ -151,8 +143,6 @@ def _steps_within(run: Timed, seconds: float) -> int:
     """How many steps take about that long, after everything has been compiled."""
     run(1)
     steps = 1
-    while True:
-        taken = run(steps)
-        if taken > 0.2 * seconds:
-            return max(1, int(np.ceil(steps * seconds / taken)))
+    while (taken := run(steps)) <= 0.2 * seconds:
         steps *= 2
+    return max(1, math.ceil(steps * seconds / taken))

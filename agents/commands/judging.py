@@ -6,59 +6,51 @@ from typing import Annotated
 
 import typer
 
-from rbgym.agents.commands import completion
-from rbgym.agents.commands.app import JUDGE, app, examples
+from rbgym.agents.commands.app import JUDGE, command
 from rbgym.agents.commands.options import (
     Env,
     EnvArgs,
+    EnvOption,
+    Episodes,
     Json,
     Plot,
+    Policies,
     Unpickle,
-    beside,
-    env_args,
-    to_write,
+    environments,
+    file_to_write,
+    files_beside,
+    policies,
 )
 
 
-@app.command(
-    rich_help_panel=JUDGE,
-    epilog=examples(
-        "rbgym evaluate AttitudeSlew-v0 --policy pretrained --policy pd",
-        "rbgym evaluate pd lqr --env AttitudeTracking-v0 --episodes 64",
-        "rbgym evaluate runs/first --compare pd --plot comparison.png",
-    ),
+@command(
+    JUDGE,
+    "rbgym evaluate AttitudeSlew-v0 --policy pretrained --policy pd",
+    "rbgym evaluate pd lqr --env AttitudeTracking-v0 --episodes 64",
+    "rbgym evaluate runs/first --compare pd --plot comparison.png",
 )
 def evaluate(
     targets: Annotated[
         list[str],
         typer.Argument(
             help="Environment, and folders, controllers (pd) or 'pretrained'.",
-            autocompletion=completion.targets,
+            autocompletion=lambda: [*environments(), *policies()],
         ),
     ],
     policy: Annotated[
         list[str] | None,
-        typer.Option(
-            "--policy",
-            "--compare",
-            help="One more target.",
-            autocompletion=completion.policies,
-        ),
+        typer.Option("--policy", "--compare", help="One more target.", autocompletion=policies),
     ] = None,
-    env: Annotated[
-        str | None,
-        typer.Option(
-            help="Environment; default: the first run's, or RigidTop-v0.",
-            autocompletion=completion.environments,
-        ),
-    ] = None,
+    env: EnvOption = None,
     env_arg: EnvArgs = None,
     unpickle: Unpickle = None,
-    episodes: Annotated[int, typer.Option(help="Start states of the test set.")] = 256,
+    episodes: Episodes = 256,
     plot: Plot = None,
     video: Annotated[
         Path | None,
-        typer.Option(help="Write a video of one episode: OUT.mp4 or OUT.gif.", callback=to_write),
+        typer.Option(
+            help="Write a video of one episode: OUT.mp4 or OUT.gif.", callback=file_to_write
+        ),
     ] = None,
     video_episode: Annotated[
         int, typer.Option(help="Which episode of the test set is filmed, from 0.")
@@ -67,8 +59,9 @@ def evaluate(
 ) -> None:
     """Measure policies and controllers on the same fixed start states.
 
-    --env-arg holds for all of them; beneath, a trained policy has the arguments of its training,
-    and a controller those of the runs beside it if they agree and --env is not given.
+    The environment is the one named, else the first run's, else RigidTop-v0. --env-arg holds for
+    all of them; beneath, a trained policy has the arguments of its training, and a controller those
+    of the runs beside it if they agree and --env is not given.
     """
     from rbgym.agents.commands.tables import print_json
     from rbgym.agents.judge import comparison, tables
@@ -82,12 +75,12 @@ def evaluate(
         from rbgym.agents.judge import videos
 
         videos.require(video, video_episode, episodes)
-    env, contenders = comparison.contenders(names, env, unpickle, env_args(env_arg))
+    env, contenders = comparison.contenders(names, env, unpickle, dict(env_arg or ()))
     with bar() as shown:
         evaluations = comparison.judge(env, contenders, episodes, Counter(shown, "policies"))
     if as_json:
-        told = {one.name: {"env_id": env, "env_kwargs": one.env_kwargs} for one in contenders}
-        print_json({name: told[name] | e.as_dict() for name, e in evaluations.items()})
+        judged = {one.name: {"env_id": env, "env_kwargs": one.env_kwargs} for one in contenders}
+        print_json({name: judged[name] | e.as_dict() for name, e in evaluations.items()})
     else:
         tables.print_evaluations(evaluations, env, contenders)
     if plot:
@@ -98,43 +91,40 @@ def evaluate(
         videos.film(video, env, contenders, episode=video_episode)
 
 
-@app.command(
-    rich_help_panel=JUDGE,
-    epilog=examples(
-        "rbgym card RigidTop-v0 --policy pd --policy lqr --episodes 64",
-        "rbgym card AttitudeSlew-v0 --out cards/slew",
-        "rbgym card Detumble-v0 --env-arg integrator=akw --json",
-    ),
+@command(
+    JUDGE,
+    "rbgym card RigidTop-v0 --policy pd --policy lqr --episodes 64",
+    "rbgym card AttitudeSlew-v0 --out cards/slew",
+    "rbgym card Detumble-v0 --env-arg integrator=akw --json",
 )
 def card(
     env: Env,
-    policy: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Controller, 'pretrained' or folder; default: all that fit.",
-            autocompletion=completion.policies,
-        ),
-    ] = None,
-    episodes: Annotated[int, typer.Option(help="Start states of the test set.")] = 256,
+    policy: Policies = None,
+    episodes: Episodes = 256,
     out: Annotated[
-        Path | None, typer.Option(help="Write OUT.md, OUT.json and OUT.png.", callback=beside)
+        Path | None, typer.Option(help="Write OUT.md, OUT.json and OUT.png.", callback=files_beside)
     ] = None,
     env_arg: EnvArgs = None,
     as_json: Json = False,
 ) -> None:
     """Compare controllers and policies on a task, by many figures of merit.
 
-    --env-arg holds for every row; beneath, a trained policy has the arguments of its training.
+    Without --policy, all that fit. --env-arg holds for every row; beneath, a trained policy has the
+    arguments of its training.
     """
     from rbgym.agents.commands.tables import print_json
     from rbgym.agents.judge import tables
     from rbgym.agents.judge.card import make_card
     from rbgym.agents.terminal import Counter, bar
 
-    kwargs = env_args(env_arg)
     with bar() as shown:
-        count = Counter(shown, "policies")
-        made = make_card(env, policy or (), episodes=episodes, env_kwargs=kwargs, progress=count)
+        made = make_card(
+            env,
+            policy or (),
+            episodes=episodes,
+            env_kwargs=dict(env_arg or ()),
+            progress=Counter(shown, "policies"),
+        )
     if out:
         tables.write(made, out)
     content = made.as_dict()
@@ -143,11 +133,10 @@ def card(
 
 def _env_among(targets: list[str], env: str | None) -> tuple[str | None, list[str]]:
     """The first target that is the id of an environment, unless `env` is one, and the others."""
-    named = [
+    ids = [
         target for target in targets if re.search(r"-v\d+$", target) and not Path(target).exists()
     ]
-    asked = [*named, *([env] if env else [])]
-    if len(asked) > 1:
-        raise ValueError(f"targets must name one environment at most, got {asked}")
-    env = env or (named[0] if named else None)
-    return env, [target for target in targets if target not in named]
+    named = [*ids, *([env] if env else [])]
+    if len(named) > 1:
+        raise ValueError(f"targets must name one environment at most, got {named}")
+    return next(iter(named), None), [target for target in targets if target not in ids]

@@ -1,35 +1,30 @@
 """`rbgym train` and `rbgym tune`."""
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from rbgym.agents.commands import completion
-from rbgym.agents.commands.app import TRAIN, app, examples
-from rbgym.agents.commands.options import Env, EnvArgs, Json, env_args, folder_to_make, pairs, say
+from rbgym.agents.commands.app import TRAIN, command
+from rbgym.agents.commands.options import Algorithm, Env, EnvArgs, Json, folder_to_make, pair
+from rbgym.agents.train import engines
 
 
-@app.command(
-    rich_help_panel=TRAIN,
-    epilog=examples(
-        "rbgym train RigidTop-v0 --timesteps 100000 --out runs/first",
-        "rbgym train TopSwingUp-v0 --algo cma_es",
-        "rbgym train AttitudeSlew-v0 --set learning_rate=1e-3 --env-arg integrator=akw",
-    ),
+@command(
+    TRAIN,
+    "rbgym train RigidTop-v0 --timesteps 100000 --out runs/first",
+    "rbgym train TopSwingUp-v0 --algo cma_es",
+    "rbgym train AttitudeSlew-v0 --set learning_rate=1e-3 --env-arg integrator=akw",
 )
 def train(
     env: Env,
-    algo: Annotated[
-        str,
-        typer.Option(
-            help="ppo, sac, td3, tqc, recurrent_ppo or cma_es; ppo with rllib.",
-            autocompletion=completion.algorithms,
-        ),
-    ] = "ppo",
+    algo: Algorithm = "ppo",
     engine: Annotated[
         str,
-        typer.Option(help="sb3, or rllib for many machines.", autocompletion=completion.engines),
+        typer.Option(
+            help="sb3, or rllib for many machines.", autocompletion=lambda: [*engines.ENGINES]
+        ),
     ] = "sb3",
     out: Annotated[
         Path | None,
@@ -50,7 +45,8 @@ def train(
         ),
     ] = None,
     change: Annotated[
-        list[str] | None, typer.Option("--set", help="KEY=VALUE, one hyperparameter.")
+        list[Any] | None,
+        typer.Option("--set", parser=pair, metavar="KEY=VALUE", help="One hyperparameter."),
     ] = None,
     env_arg: EnvArgs = None,
     checkpoint_every: Annotated[
@@ -76,8 +72,7 @@ def train(
 
     The same command resumes an interrupted run from its last checkpoint; a finished one stays.
     """
-    from rbgym.agents.commands import tables
-    from rbgym.agents.train import engines
+    from rbgym.agents.commands.tables import print_json
 
     name = algo if engine == "sb3" else f"{engine}-{algo}"
     done = engines.train(
@@ -87,10 +82,10 @@ def train(
         out=out or Path("runs") / f"{env.rpartition(':')[2]}-{name}-{seed}",
         seed=seed,
         hyperparameters=hyperparameters,
-        changes=pairs("set", change),
-        env_kwargs=env_args(env_arg),
+        changes=dict(change or ()),
+        env_kwargs=dict(env_arg or ()),
         resume=not overwrite,
-        report=say,
+        report=_say,
         timesteps=timesteps,
         checkpoint_every=checkpoint_every,
         evaluate_every=evaluate_every,
@@ -100,39 +95,39 @@ def train(
         runners=runners,
     )
     if as_json:
-        tables.print_json(done.results)
-        return
-    steps, seconds = done.results["timesteps"], done.results["wall_time"]
-    if done.resumed_from is None:
+        print_json(done.results)
+    elif done.resumed_from is None:
         typer.echo(
-            f"{done.folder.path} was finished before ({steps} steps): --overwrite trains it anew"
+            f"{done.folder.path} was finished before ({done.results['timesteps']} steps): "
+            "--overwrite trains it anew"
         )
     else:
-        outcome = _outcome(done.results)
-        typer.echo(f"trained {steps} steps in {seconds:.1f} s{outcome}: {done.folder.policy}")
+        typer.echo(f"trained {_outcome(done.results)}: {done.folder.policy}")
 
 
 def _outcome(results: dict[str, Any]) -> str:
-    """What the last look at the policy gave, if there was one."""
+    """What was trained, and how the policy did when it was last evaluated, if it was."""
+    trained = f"{results['timesteps']} steps in {results['wall_time']:.1f} s"
     if not results.get("judgements"):
-        return ""
-    last = results["judgements"][-1]
-    return f", success {100 * last['success_rate']:.1f} %, mean return {last['mean_return']:.1f}"
+        return trained
+    rate, mean = (results["judgements"][-1][key] for key in ("success_rate", "mean_return"))
+    return f"{trained}, success {100 * rate:.1f} %, mean return {mean:.1f}"
 
 
-@app.command(
-    rich_help_panel=TRAIN,
-    epilog=examples(
-        "rbgym tune RigidTop-v0 --trials 20",
-        "rbgym tune AttitudeSlew-v0 --algo sac --timesteps 50000",
-        "rbgym tune AttitudeSlew-v0 --storage sqlite:///slew.db --json",
-    ),
+def _say(message: str) -> None:
+    """Print on stderr, above a bar if there is one, which does not catch Click's `echo`."""
+    print(message, file=sys.stderr)
+
+
+@command(
+    TRAIN,
+    "rbgym tune RigidTop-v0 --trials 20",
+    "rbgym tune AttitudeSlew-v0 --algo sac --timesteps 50000",
+    "rbgym tune AttitudeSlew-v0 --storage sqlite:///slew.db --json",
 )
 def tune(
     env: Env,
-    algo: Annotated[
-        str, typer.Option(help="As for train.", autocompletion=completion.algorithms)
-    ] = "ppo",
+    algo: Algorithm = "ppo",
     trials: Annotated[int, typer.Option(help="How many trainings more.")] = 20,
     timesteps: Annotated[int, typer.Option(help="Env steps of each.")] = 100_000,
     storage: Annotated[
@@ -145,7 +140,7 @@ def tune(
 
     The same command goes on with the study, with as many trials more.
     """
-    from rbgym.agents.commands import tables
+    from rbgym.agents.commands.tables import print_json
     from rbgym.agents.terminal import Counter, bar
     from rbgym.agents.train import tuning
 
@@ -157,7 +152,7 @@ def tune(
             timesteps=timesteps,
             storage=storage,
             seed=seed,
-            report=say,
+            report=_say,
             progress=Counter(shown, "trials"),
         )
     if not any(trial.value is not None for trial in study.trials):
@@ -168,7 +163,7 @@ def tune(
         "hyperparameters": tuning.hyperparameters(study.best_params),
     }
     if as_json:
-        tables.print_json(best)
+        print_json(best)
         return
     typer.echo(f"best of {len(study.trials)} trials: {best['trial']}, return {best['return']:.1f}")
     typer.echo(" ".join(f"--set {k}={v}" for k, v in best["hyperparameters"].items()))

@@ -5,29 +5,28 @@ from typing import Annotated
 
 import typer
 
-from rbgym.agents.commands import completion
-from rbgym.agents.commands.app import MEASURE, app, examples
-from rbgym.agents.commands.options import Json, to_write
+from rbgym import integrators, validation
+from rbgym.agents.commands.app import MEASURE, command
+from rbgym.agents.commands.options import Json, file_to_write
+from rbgym.validation.cases import CASES
 
 
-@app.command(
-    rich_help_panel=MEASURE,
-    epilog=examples(
-        "rbgym validate quat_em rkn4 --quick",
-        "rbgym validate akw --case soft_wall --steps 100000",
-        "rbgym validate --html report.html",
-    ),
+@command(
+    MEASURE,
+    "rbgym validate quat_em rkn4 --quick",
+    "rbgym validate akw --case soft_wall --steps 100000",
+    "rbgym validate --html report.html",
 )
 def validate(
     names: Annotated[
         list[str] | None,
-        typer.Argument(help="Integrators; default all.", autocompletion=completion.integrators),
+        typer.Argument(help="Integrators; default all.", autocompletion=integrators.names),
     ] = None,
     case: Annotated[
         list[str] | None,
         typer.Option(
             help="none, heavy_top, soft_wall or gravity_gradient; default all.",
-            autocompletion=completion.cases,
+            autocompletion=lambda: [case.kind for case in CASES],
         ),
     ] = None,
     steps: Annotated[int, typer.Option(help="Length of each run.")] = 20_000,
@@ -36,7 +35,7 @@ def validate(
     ] = False,
     html: Annotated[
         Path | None,
-        typer.Option(help="Write a page with all claims and figures.", callback=to_write),
+        typer.Option(help="Write a page with all claims and figures.", callback=file_to_write),
     ] = None,
     jobs: Annotated[int, typer.Option(help="Processes that share the work.")] = 2,
     as_json: Json = False,
@@ -45,21 +44,30 @@ def validate(
 
     Exit status 1 if a declaration is broken. A claim of a paper that does not reproduce says so.
     """
-    from rbgym.agents.commands import validation_run
+    from rbgym.agents.commands import tables, validation_report
+    from rbgym.agents.terminal import Counter, bar
 
     if quick:
         case, steps = case or ["heavy_top"], min(steps, 2000)
-    whole = not (names or case)
-    found = validation_run.run(names, case, steps, jobs, papers=whole, html=html)
-    found.print(as_json)
-    if not found.kept:
+    papers: validation_report.PaperClaims = []
+    with bar() as shown:
+        claims = validation.validate(
+            names, cases=case, steps=steps, jobs=jobs, progress=Counter(shown, "declarations")
+        )
+        if not (names or case):
+            claims += validation.validate_endurance(jobs=jobs, progress=Counter(shown, "endurance"))
+            papers = validation.validate_papers(jobs=jobs, progress=Counter(shown, "papers"))
+        if html is not None:
+            figures = validation_report.all_figures(
+                names or integrators.names(), Counter(shown, "figures")
+            )
+            validation_report.write_report(html, claims, papers, figures)
+    tables.print_validation(claims, papers, as_json)
+    if not all(claim.passed for claim in claims):
         raise typer.Exit(1)
 
 
-@app.command(
-    rich_help_panel=MEASURE,
-    epilog=examples("rbgym bench", "rbgym bench --rounds 3 --seconds 0.02", "rbgym bench --json"),
-)
+@command(MEASURE, "rbgym bench", "rbgym bench --rounds 3 --seconds 0.02", "rbgym bench --json")
 def bench(
     rounds: Annotated[int, typer.Option(help="How often each case is timed.")] = 15,
     seconds: Annotated[float, typer.Option(help="How long each time, in s.")] = 0.1,

@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ from rbgym.agents.terminal import print_table
 from rbgym.registration import ENVIRONMENTS
 from rbgym.simulate import Trajectory
 from rbgym.validation import Claim
+
+Drift = Mapping[str, Mapping[str, float]]
 
 
 def print_json(content: Any) -> None:
@@ -37,50 +39,40 @@ def print_catalogue(content: Mapping[str, list[dict[str, Any]]]) -> None:
     """Write what `catalogue` returns as tables."""
     envs = ((e["env"], str(e["max_episode_steps"])) for e in content["environments"])
     print_table("Environments", ("env", "longest episode [steps]"), envs)
-    rows = ((i["name"], i["title"], str(i["order"]), *_conserved(i), i["source"])
-            for i in content["integrators"])  # fmt: skip
     columns = ("name", "title", "order", "conserves free", "conserves in gravity", "source")
+    rows = (
+        (i["name"], i["title"], str(i["order"]), *_conserved(i["conserves"]), i["source"])
+        for i in content["integrators"]
+    )
     dropped = ("source", "title", "conserves in gravity", "conserves free")
     print_table("Integrators", columns, rows, optional=dropped)
     print_table("Controllers", ("name",), ((c["name"],) for c in content["controllers"]))
 
 
-def _conserved(record: Mapping[str, Any]) -> Iterator[str]:
+def _conserved(conserves: Mapping[str, Iterable[str]]) -> Iterator[str]:
     for potential in ("none", "heavy_top"):
-        names = record["conserves"].get(potential, ())
-        yield ", ".join(name.replace("_", " ") for name in names) or "-"
-
-
-Drift = Mapping[str, Mapping[str, float]]
+        yield ", ".join(conserves.get(potential, ())).replace("_", " ") or "-"
 
 
 def drift_of(trajectory: Trajectory) -> Drift:
-    """The drift of what the exact motion conserves: the weight of a top turns its momentum, but for
-    the vertical part."""
+    """The drift of what the exact motion conserves."""
     drift = trajectory.drift()
     return {name: drift[name] for name in trajectory.conserved}
 
 
-def print_drift(trajectory: Trajectory, drift: Drift) -> None:
-    """Write the largest and the final error of each invariant."""
-    rows = ((name, f"{e['max']:.3g}", f"{e['final']:.3g}") for name, e in drift.items())
-    title = f"Drift {_until(trajectory)}; {trajectory.redone} steps solved again"
-    print_table(title, ("quantity", "max", "final"), rows)
-
-
-def print_drifts(trajectory: Trajectory, drifts: Mapping[str, Drift]) -> None:
-    """Write the largest errors of several integrators, side by side; trajectory: one of theirs."""
-    quantities = [quantity.replace("_", " ") for quantity in next(iter(drifts.values()))]
-    rows = (
-        (name, *(f"{error['max']:.2g}" for error in drift.values()))
-        for name, drift in drifts.items()
-    )
-    title = f"Largest drift {_until(trajectory)}"
-    print_table(title, ("integrator", *quantities), rows, optional=quantities[:0:-1])
-
-
-def _until(trajectory: Trajectory) -> str:
-    return f"until t = {trajectory.time[-1]:.6g} s, relative where it can be"
+def print_drifts(trajectories: Mapping[str, Trajectory], drifts: Mapping[str, Drift]) -> None:
+    """Write the errors of each invariant; of several integrators the largest, side by side."""
+    name, first = next(iter(trajectories.items()))
+    until = f"until t = {first.time[-1]:.6g} s, relative where it can be"
+    if len(drifts) == 1:
+        errors = [(key, f"{e['max']:.3g}", f"{e['final']:.3g}") for key, e in drifts[name].items()]
+        title = f"Drift of {name} {until}; {first.redone} steps solved again"
+        print_table(title, ("quantity", "max", "final"), errors)
+        return
+    quantities = [quantity.replace("_", " ") for quantity in drifts[name]]
+    rows = [(key, *(f"{e['max']:.2g}" for e in drift.values())) for key, drift in drifts.items()]
+    columns = ("integrator", *quantities)
+    print_table(f"Largest drift {until}", columns, rows, optional=quantities[:0:-1])
 
 
 def write_trajectories(trajectories: Mapping[str, Trajectory], path: Path) -> None:
@@ -99,9 +91,22 @@ def write_trajectories(trajectories: Mapping[str, Trajectory], path: Path) -> No
             writer.writerows([name, *line] if several else line for line in lines)
 
 
-def claims_as_dicts(claims: Iterable[Claim]) -> list[dict[str, Any]]:
-    """The claims, ready for JSON."""
-    return [claim._asdict() for claim in claims]
+def print_validation(
+    claims: Sequence[Claim], papers: Sequence[tuple[str, str, list[Claim]]], as_json: bool
+) -> None:
+    """Write claims on what is declared; and name, source and claims of what the papers say."""
+    if as_json:
+        content = [
+            {"name": name, "source": source, "claims": [claim._asdict() for claim in found]}
+            for name, source, found in papers
+        ]
+        print_json({"declared": [claim._asdict() for claim in claims], "papers": content})
+        return
+    for name, source, found in papers:
+        verdict = "reproduced" if all(c.passed for c in found) else "not reproduced in full"
+        print_claims(f"{name} ({source}): {verdict}", found, otherwise="differs")
+    broken = sum(not claim.passed for claim in claims)
+    print_claims(f"{len(claims)} declarations, {broken} broken", claims)
 
 
 def print_claims(title: str, claims: Iterable[Claim], otherwise: str = "BROKEN") -> None:
@@ -116,15 +121,15 @@ def print_claims(title: str, claims: Iterable[Claim], otherwise: str = "BROKEN")
 
 def print_bench(result: Mapping[str, Any]) -> None:
     """Write what `rbgym.agents.commands.bench.bench` returns."""
-    ratio = "ratio to CartPole"
-    vector = (
-        (name, f"{v['steps_per_second'] / 1e6:.2f}", f"{v['ratio']:.2f}")
-        for name, v in result["vector"].items()
-    )
-    title = f"{result['lanes']} lanes, one thread"
-    print_table(title, ("name", "speed [million env-steps/s]", ratio), vector)
-    single = (
-        (name, f"{s['microseconds']:.2f}", f"{s['ratio']:.2f}")
-        for name, s in result["single"].items()
-    )
-    print_table("One env.step, unwrapped", ("name", "time [us]", ratio), single)
+    columns = ("name", "speed [million env-steps/s]", "ratio to CartPole")
+    rows = [
+        (name, f"{one['steps_per_second'] / 1e6:.2f}", f"{one['ratio']:.2f}")
+        for name, one in result["vector"].items()
+    ]
+    print_table(f"{result['lanes']} lanes, one thread", columns, rows)
+    columns = ("name", "time [us]", "ratio to CartPole")
+    rows = [
+        (name, f"{one['microseconds']:.2f}", f"{one['ratio']:.2f}")
+        for name, one in result["single"].items()
+    ]
+    print_table("One env.step, unwrapped", columns, rows)

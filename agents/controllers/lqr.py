@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from rbgym.agents.controllers.base import Array
 from rbgym.agents.controllers.law import Law, inertia_of, nearer
 from rbgym.agents.controllers.plant import Plant
+from rbgym.arguments import positives
 from rbgym.body import RigidBody
 from rbgym.envs.parts.goals import Axis
-from rbgym.arguments import positives
 from rbgym.potentials import HeavyTop
 from rbgym.quaternion import from_rotation_vector, multiply, rotate_inverse
 from rbgym.simulate import checked_body

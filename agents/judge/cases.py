@@ -31,7 +31,7 @@ PRETRAINED = "pretrained"  # the name of the package's policy for a task
 # What Gymnasium's makers, and functions here that hand arguments on to them, say themselves.
 _TAKEN = {
     "autoreset_mode", "disable_env_checker", "env_id", "episodes", "id", "info_keywords",
-    "num_envs", "policy", "seed", "vector_kwargs", "vectorization_mode", "wrappers",
+    "num_envs", "policy", "render_mode", "seed", "vector_kwargs", "vectorization_mode", "wrappers",
 }  # fmt: skip
 # Of Episodes: one value of each episode, and one of each instant and episode.
 _LANES = ("seeds", "category", "returns", "lengths", "success", "least_time")

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -73,30 +73,35 @@ def learning(
 
     if quantity not in ("mean_return", "success_rate"):
         raise ValueError(f"quantity must be 'mean_return' or 'success_rate', got {quantity!r}")
-    named = folders if isinstance(folders, Mapping) else by_training(folders)
-    curves = {name: [curve(one, quantity) for one in group] for name, group in named.items()}
+    named = folders if isinstance(folders, Mapping) else _by_training(folders)
+    curves = {name: [_curve(one, quantity) for one in group] for name, group in named.items()}
     return draw(curves, f"{quantity.replace('_', ' ')} on the test set", title)
 
 
-def by_training(folders: Folders) -> dict[str, list[Path]]:
+def _by_training(folders: Folders) -> dict[str, list[Path]]:
     """The folders of runs that differ in nothing but the seed, by a name for each kind."""
-    keys: dict[str, Any] = {}
-    found: dict[str, list[Path]] = {}
+    groups: dict[str, list[Path]] = {}
+    names: dict[str, str] = {}
     for folder in map(Path, folders):
         config = RunFolder(folder).read_config()
-        key = [config.get(name) for name in _ALIKE]
-        name = f"{config.get('env_id')}, {config.get('algo')}"
-        if keys.setdefault(name, key) != key:
-            name = next((n for n, k in keys.items() if k == key), f"{name}, {folder}")
-            keys[name] = key
-        found.setdefault(name, []).append(folder)
-    return found
+        kind = repr([config.get(key) for key in _ALIKE])
+        if kind not in names:
+            name = f"{config.get('env_id')}, {config.get('algo')}"
+            names[kind] = f"{name}, {folder}" if name in groups else name
+        groups.setdefault(names[kind], []).append(folder)
+    return groups
 
 
-def curve(folder: str | Path, quantity: str) -> tuple[list[int], list[float]]:
+def _curve(folder: str | Path, quantity: str) -> tuple[list[int], list[float]]:
     """Steps of a run, and the quantity at each."""
-    run = RunFolder(Path(folder))
-    judged = _judgements(run)
+    results = RunFolder(Path(folder)).results
+    if not results.is_file():
+        raise ValueError(f"folders must hold finished runs, got {str(folder)!r}")
+    judged = read_json(results).get("judgements")
+    if not judged:
+        raise ValueError(
+            f"folders must hold runs that were evaluated while they went on, got {str(folder)!r}"
+        )
     try:
         steps = [int(entry["timesteps"]) for entry in judged]
         values = [float(entry[quantity]) for entry in judged]
@@ -104,18 +109,4 @@ def curve(folder: str | Path, quantity: str) -> tuple[list[int], list[float]]:
             raise ValueError(f"{quantity} must be finite")
         return steps, values
     except (TypeError, LookupError, ValueError, OverflowError) as error:
-        raise ValueError(
-            f"{str(run.results)!r} holds evaluations of another kind: {error}"
-        ) from None
-
-
-def _judgements(folder: RunFolder) -> list[Any]:
-    if not folder.results.is_file():
-        raise ValueError(f"folders must hold finished runs, got {str(folder.path)!r}")
-    judged = read_json(folder.results).get("judgements")
-    if not judged:
-        raise ValueError(
-            f"folders must hold runs that were evaluated while they went on, got "
-            f"{str(folder.path)!r}"
-        )
-    return list(judged) if isinstance(judged, list) else [judged]
+        raise ValueError(f"{str(results)!r} holds evaluations of another kind: {error}") from None

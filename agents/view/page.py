@@ -1,51 +1,45 @@
-"""The page: what a browser shows of one world, and the thread that keeps it moving.
+"""The page: what a browser shows of a simulation, and the thread that keeps it moving.
 
-There is one world for all who look: what one of them chooses, all see. One thread owns it; controls
-only leave word of what they want, and wake it.
+All who look share one simulation: what one of them chooses, all see. One thread owns it; controls
+only put what they want into a queue.
 """
 
-import contextlib
 import logging
-import threading
+import queue
 import time
-from collections import deque
-from typing import Any
 
 import viser
 
-from rbgym.agents.view.clock import Clock
-from rbgym.agents.view.controls import Asked, Controls
-from rbgym.agents.view.curves import Curves
-from rbgym.agents.view.film import Reel, as_mp4
-from rbgym.agents.view.saving import Records, Saver, as_csv, as_npz
-from rbgym.agents.view.setup import Setup, build, policies_of, warm_up
-from rbgym.agents.view.stage import FIELD, Stage, light_up, view_of
-from rbgym.agents.view.status import busy_html, status_html
-from rbgym.agents.view.world import World
+from rbgym.agents.view import Speed
+from rbgym.agents.view.controls import Controls, Playback
+from rbgym.agents.view.panel import Curves, busy, legend
+from rbgym.agents.view.scenario import Scenario, actors
+from rbgym.agents.view.scene import FIELD, Scene, add_lights, camera_pose
 from rbgym.engine.batch import IntegrationError
 
 _LOG = logging.getLogger(__name__)
-FRAME = 1 / 30  # s between two updates of the bodies
-_SLOW = 5  # frames between two updates of traces and status,
+_FRAME = 1 / 30  # s between two updates of the bodies
+_SLOW = 5  # frames between two updates of traces and legend,
 _SLOWER = 10  # and of curves, which cost a browser without a graphics card the most
 _IDLE = 0.25  # s between two looks at the controls while nothing moves
-_WORK = 0.6 * FRAME  # s of each frame that physics may take
+_WORK = 0.6 * _FRAME  # s of each frame that physics may take
 _REST = 1.5  # s from the end of an episode to the next
+_MOST_LATE = 0.2  # s of wall time that are made up for; what is later than that is dropped
 
 
 class Page:
-    """A world on a server. `run` keeps it moving until `stop`."""
+    """A simulation on a server. `run` keeps it moving until `stop`."""
 
-    def __init__(self, server: viser.ViserServer, setup: Setup, speed: str = "1") -> None:
-        self.frames = 0  # that were sent
+    def __init__(self, server: viser.ViserServer, scenario: Scenario, speed: Speed = "1") -> None:
         self._server = server
-        self._setup: Setup | None = None
-        self._world: World | None = None
-        self._stage: Stage | None = None
-        self._clock, self._saver = Clock(), Saver()
-        self._stopped, self._awake = threading.Event(), threading.Event()
-        self._pressed: deque[tuple[str, Any]] = deque()
-        self._problem, self._late = "", False
+        self.simulation = scenario.simulation()
+        self._scene = Scene(server, self.simulation)
+        self._scenario: Scenario | None = None  # that was prepared
+        self._pressed = queue.SimpleQueue[str]()
+        self._stopped = False
+        self._last: float | None = None  # wall time up to which steps were made,
+        self._owed = 0.0  # and simulated time that was too short for one [s]
+        self._problem, self._late, self._frames = "", False, 0
         self._over_since: float | None = None
         gui = server.gui
         gui.configure_theme(
@@ -54,170 +48,135 @@ class Page:
         )  # fmt: skip
         gui.main_panel.dock_right()
         gui.main_panel.set_width(318)
-        self._status = gui.add_html(busy_html("Starting"))
+        self._legend = gui.add_html(busy("Starting"))
         self._curves = Curves(gui)
-        self._controls = Controls(gui, setup, self._press, speed)
-        self._controls.fit(setup.scene, policies_of(setup.scene))
-        light_up(server.scene)
+        self.controls = Controls(gui, scenario, self._pressed.put, speed)
+        self.controls.fit(scenario.env_id, actors(scenario.env_id))
+        add_lights(server.scene)
         server.initial_camera.fov = FIELD
         server.on_client_connect(self._welcome)
 
-    def _press(self, name: str, client: Any) -> None:
-        if name != "wake" and len(self._pressed) < 20:
-            self._pressed.append((name, client))
-        self._awake.set()
-
     def stop(self) -> None:
         """End `run` soon."""
-        self._stopped.set()
-        self._awake.set()
+        self._stopped = True
+        self._pressed.put("stop")
 
     def run(self) -> None:
-        """Keep the world moving for all who look; it stands still while nobody does."""
-        woken = True
-        while not self._stopped.is_set():
+        """Keep the simulation moving for all who look; it stands still while nobody does."""
+        pressed = {"change"}
+        while not self._stopped:
             start = time.monotonic()
+            moving = False
             try:
-                moving = self._turn(start, woken)
-            except Exception as error:  # whatever it is, who looks is told, and the page goes on
-                moving = False
-                self._trouble(error)
-            left = FRAME - (time.monotonic() - start)
-            woken = self._awake.wait(max(0.001, left) if moving else _IDLE)
-            if woken:  # else whoever wakes it from here on must be heard
-                self._awake.clear()
-        self._saver.close()
+                moving = self._turn(start, pressed)
+            except Exception as error:  # whatever it is, it is shown, and the page goes on
+                if self._problem != repr(error):
+                    self._problem = repr(error)
+                    _LOG.exception("the page goes on after an error")
+                    self._legend.content = busy(f"An error: {error}")
+            left = start + _FRAME - time.monotonic()
+            pressed = self._wait(max(0.001, left) if moving else _IDLE)
 
-    def _trouble(self, error: Exception) -> None:
-        if self._problem != repr(error):
-            self._problem = repr(error)
-            _LOG.error("the page goes on after an error", exc_info=error)
-            self._tell(busy_html(f"An error: {error}"))
+    def _wait(self, seconds: float) -> set[str]:
+        """What is pressed until then; ends with the first of them."""
+        found = set()
+        try:
+            found.add(self._pressed.get(timeout=seconds))
+            while True:
+                found.add(self._pressed.get_nowait())
+        except queue.Empty:
+            return found
 
-    # --- one turn of the thread -------------------------------------------------------------
-
-    def _turn(self, now: float, woken: bool) -> bool:
+    def _turn(self, now: float, pressed: set[str]) -> bool:
         """Do what is due; returns whether anything moves."""
-        pressed = [self._pressed.popleft() for _ in range(len(self._pressed))]
-        names = {name for name, _ in pressed}
-        setup, asked = self._controls.setup(), self._controls.asked()
-        if setup != self._setup or "restart" in names:
-            self._rebuild(setup)
-            woken = True
-        world = self._world
-        if world is None:
-            return False
-        for name, client in pressed:
-            self._save(name, client, asked, world)
-        world.push(self._controls.torque() * world.strength)
-        moving = bool(self._server.get_clients()) and not asked.paused and not world.over
+        scenario, playback = self.controls.scenario(), self.controls.playback()
+        if scenario != self._scenario or "restart" in pressed:
+            self._prepare(scenario)
+            pressed.add("change")
+        simulation = self.simulation
+        simulation.push(self.controls.torque() * simulation.runs[0].strength)
+        moving = bool(self._server.get_clients()) and not playback.paused and not simulation.over
         if moving:
-            self._advance(world, now, asked.speed)
+            self._advance(now, playback.speed)
         else:
-            self._clock.stop()
-        if asked.paused and "step" in names:
-            world.advance(1)
-        if moving or woken:
-            self._show(world, asked, woken)
-        self._next_episode(world, asked, now)
+            self._last = None  # time that passes from now on does not count
+            if playback.paused and "step" in pressed:
+                simulation.advance(1)
+        if moving or pressed:
+            self._show(playback, at_once=bool(pressed))
+        self._next_episode(playback, now)
         return moving
 
-    def _advance(self, world: World, now: float, speed: float) -> None:
+    def _advance(self, now: float, speed: float) -> None:
         """Make the steps that are due, but no more than there is time for."""
-        steps, part = self._clock.due(now, world.dt, speed), 1
+        passed = 0.0 if self._last is None else min(now - self._last, _MOST_LATE)
+        self._last = now
+        due, self._owed = divmod(self._owed + passed * speed, self.simulation.dt)
+        steps, part = int(due), 1
         deadline = time.monotonic() + _WORK
-        while steps > 0 and not world.over:
-            world.advance(min(part, steps))
+        while steps > 0 and not self.simulation.over and time.monotonic() < deadline:
+            self.simulation.advance(min(part, steps))
             steps -= part
             part *= 2
-            if time.monotonic() > deadline:
-                break
         self._late = steps > 0
 
-    def _show(self, world: World, asked: Asked, woken: bool) -> None:
-        slow = woken or self.frames % _SLOW == 0
-        if self._stage is not None:
-            self._stage.update(world, traced=slow)
-        if woken or self.frames % _SLOWER == 0:
-            self._curves.update(world, asked.curves)
+    def _show(self, playback: Playback, at_once: bool) -> None:
+        slow = at_once or self._frames % _SLOW == 0
+        self._scene.update(self.simulation, traced=slow)
+        if at_once or self._frames % _SLOWER == 0:
+            self._curves.update(self.simulation, playback.curves)
         if slow:
-            note = " · paused" if asked.paused else ""
-            note += " · slower than asked" if self._late and not asked.paused else ""
-            self._tell(status_html(world, note, self._problem))
-        self.frames += 1
+            late = " · slower than asked" if self._late else ""
+            note = " · paused" if playback.paused else late
+            self._legend.content = legend(self.simulation, note, self._problem)
+        self._frames += 1
 
-    def _tell(self, html: str) -> None:
-        if self._status.content != html:
-            self._status.content = html
-
-    def _next_episode(self, world: World, asked: Asked, now: float) -> None:
+    def _next_episode(self, playback: Playback, now: float) -> None:
         """Go on with the next seed a moment after every run of a task has ended."""
-        if self._problem or world.is_free or not (world.over and asked.repeats):
+        task = self._scenario is not None and self._scenario.env_id is not None
+        if self._problem or not (task and self.simulation.over and playback.repeats):
             self._over_since = None
         elif self._over_since is None:
             self._over_since = now
         elif now - self._over_since > _REST:
             self._over_since = None
-            self._controls.next_seed()
+            self.controls.next_seed()
 
-    def _rebuild(self, setup: Setup) -> None:
-        """Begin anew; where that cannot be, say why, and keep what there was."""
-        self._tell(busy_html("Preparing"))
-        if self._setup is not None and setup.scene != self._setup.scene:
-            policies = policies_of(setup.scene)
-            self._controls.begin(setup.scene, policies)
-            setup = self._controls.setup()
-        self._setup, self._problem = setup, ""
+    def _prepare(self, scenario: Scenario) -> None:
+        """Start anew; where that cannot be, say why, and keep what there was."""
+        self._legend.content = busy("Preparing")
+        if self._scenario is not None and scenario.env_id != self._scenario.env_id:
+            self.controls.choose_defaults(scenario.env_id, actors(scenario.env_id))
+            scenario = self.controls.scenario()
+        self._scenario, self._problem = scenario, ""
         try:
-            warm_up(setup)
-            world = build(setup)
+            scenario.warm_up()
+            simulation = scenario.simulation()
         except (ValueError, IntegrationError, ImportError) as error:
             self._problem = str(error)
             return
-        count = 0 if self._world is None else len(self._world.runs)
-        self._world, self._stage = world, Stage(self._server, world)
-        if len(world.runs) != count:
-            self._aim(*self._server.get_clients().values())
-        self._clock.stop()
+        other_count = len(simulation.runs) != len(self.simulation.runs)
+        self.simulation, self._scene = simulation, Scene(self._server, simulation)
+        self._last, self._owed = None, 0.0
+        for client in self._server.get_clients().values() if other_count else ():
+            self._aim(client.camera)
 
-    def _aim(self, *clients: viser.ClientHandle) -> None:
-        """Turn the cameras of clients to all runs."""
-        runs = 1 if self._world is None else len(self._world.runs)
-        for client in clients:
-            aspect = _aspect(client.camera)
-            if aspect is None:
-                continue
-            position, look_at = view_of(runs, aspect)
-            with contextlib.suppress(ValueError):  # it says that its camera has no up, or no view
-                client.camera.position, client.camera.look_at = position, look_at
+    def _aim(self, camera: viser.CameraHandle) -> None:
+        """Turn a camera to all runs, once it has a picture."""
+        if camera.image_height:
+            aspect = camera.image_width / camera.image_height
+            camera.position, camera.look_at = camera_pose(len(self.simulation.runs), aspect)
 
     def _welcome(self, client: viser.ClientHandle) -> None:
         """Turn its camera to the runs, and again when its picture gets another shape."""
-        seen: list[float] = []
+        shape: list[tuple[int, int]] = []
 
         def aim(camera: viser.CameraHandle) -> None:
-            aspect = _aspect(camera)
-            if aspect is not None and seen != [aspect]:
-                seen[:] = [aspect]
-                self._aim(client)
+            seen = [(camera.image_width, camera.image_height)]
+            if shape != seen:
+                shape[:] = seen
+                self._aim(camera)
 
         client.camera.on_update(aim)
         aim(client.camera)
-        self._press("wake", client)
-
-    def _save(self, name: str, client: Any, asked: Asked, world: World) -> None:
-        """Make a file beside this thread, of the records as they are now."""
-        if client is None or name not in ("csv", "npz", "video"):
-            return
-        if name == "video":
-            reel = Reel.of(world, self._controls.setup().scene, asked.seconds, asked.speed)
-            self._saver.save("rbgym.mp4", as_mp4, reel, client)
-        else:
-            make = as_csv if name == "csv" else as_npz
-            self._saver.save(f"rbgym.{name}", make, Records.of(world), client)
-
-
-def _aspect(camera: viser.CameraHandle) -> float | None:
-    """Width of its picture by height; None while it has no height, which it may say at any time."""
-    height = camera.image_height
-    return camera.image_width / height if height else None
+        self._pressed.put("change")

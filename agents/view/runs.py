@@ -1,27 +1,36 @@
 """What moves on the page: a body under one scheme, or a task under one policy."""
 
 import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
+import gymnasium as gym
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rbgym.agents import controllers
+from rbgym.agents.judge import comparison
+from rbgym.agents.judge.cases import task_of
 from rbgym.arguments import positive
 from rbgym.body import RigidBody
 from rbgym.engine.batch import Batch
+from rbgym.envs.parts.goals import Target
 from rbgym.potentials import NoPotential, Potential
 from rbgym.quaternion import Array
 
+IDLE = "idle"  # the controller whose commands are zero
+
 
 @dataclass(frozen=True)
-class Look:
+class Snapshot:
     """A run at one instant.
 
     quaternion (4,) body to world; angular_velocity (3,) [rad/s, body]; angular_momentum (3,)
     [kg m^2/s, world]; energy [J]; torque (3,) that acts [N m, body]; position (3,) [m, world];
-    goal_angle [rad] to what is asked for, nan where nothing is; target (4,), the attitude that is
-    asked for, if one is; scale of the body's size.
+    goal_angle [rad] to the goal, nan without one; target (4,), the attitude of the goal, if it is
+    one; scale of the body's size.
     """
 
     quaternion: Array
@@ -35,9 +44,10 @@ class Look:
     scale: float = 1.0
 
 
-class Run(Protocol):
-    """Something that advances by steps of `dt` seconds. `ended` says why it goes no further.
+class Run(ABC):
+    """Something that advances by steps of `dt` seconds and has come to `time`.
 
+    ended: why it goes no further, empty while it does; failed: whether a step could not be solved.
     rate: an angular velocity [rad/s] that is large here; strength: a torque [N m] that is felt.
     """
 
@@ -47,20 +57,27 @@ class Run(Protocol):
     dt: float
     rate: float
     strength: float
-    ended: str
-    failed: bool
+    time = 0.0
+    ended = ""
+    failed = False
 
+    @abstractmethod
     def push(self, torque: Array) -> None:
-        """Let this torque (3,) [N m, body axes] act beside all others, from now on."""
+        """Apply a torque (3,) [N m, body axes] beside all others, from now on."""
 
-    def advance(self, steps: int) -> int:
-        """Advance by so many steps or to the end; returns how many were made."""
+    @abstractmethod
+    def advance(self, steps: int) -> None:
+        """Make so many steps, or those up to the end."""
 
-    def look(self) -> Look:
-        """How it stands."""
+    @abstractmethod
+    def snapshot(self) -> Snapshot:
+        """The present state; of a run that has failed the last good one."""
+
+    def _fail(self) -> None:
+        self.ended, self.failed = "its equation could not be solved", True
 
 
-class FreeRun:
+class FreeRun(Run):
     """A body by itself, or on its point in gravity, stepped by one scheme.
 
     It is what `rbgym.simulate` computes, bit for bit. Arguments as there.
@@ -78,34 +95,103 @@ class FreeRun:
     ) -> None:
         self.name, self.body, self.dt = integrator, body, positive("dt", dt)
         self.potential = NoPotential() if potential is None else potential
-        self.ended, self.failed = "", False
-        spin = math.hypot(*np.asarray(angular_velocity, dtype=np.float64))  # never too large for it
-        self.rate = max(spin, 1.0)
+        self.rate = max(math.hypot(*np.asarray(angular_velocity, dtype=np.float64)), 1.0)
         self.strength = float(body.moments.max()) * self.rate
         self._batch = Batch(body, integrator, potential)
         self._batch.set_state(quaternion, angular_velocity)
-        self._torque = np.zeros(3)
-        self._batch.set_torque(self._torque)
-        self._seen = self._batch.measure()
+        self.push(np.zeros(3))
+        self._state = self._batch.measure()
 
     def push(self, torque: Array) -> None:
-        """See `Run`."""
-        self._torque = np.asarray(torque, dtype=np.float64)
-        self._batch.set_torque(self._torque)
+        self._torque = torque
+        self._batch.set_torque(torque)
 
-    def advance(self, steps: int) -> int:
-        """See `Run`. A run that fails keeps the last good state that was seen."""
+    def advance(self, steps: int) -> None:
         if self.ended:
-            return 0
+            return
         self._batch.advance(self.dt, steps)
-        seen = self._batch.measure()
-        if self._batch.failed[0] or not all(np.isfinite(part).all() for part in seen.values()):
-            self.ended, self.failed = "its equation could not be solved", True
+        self.time += steps * self.dt
+        state = self._batch.measure()
+        if self._batch.failed[0] or not all(np.isfinite(part).all() for part in state.values()):
+            self._fail()
         else:
-            self._seen = seen
-        return steps
+            self._state = state
 
-    def look(self) -> Look:
-        """See `Run`."""
-        seen: dict[str, Any] = {name: part[0] for name, part in self._seen.items()}
-        return Look(**seen, torque=self._torque, position=np.zeros(3))
+    def snapshot(self) -> Snapshot:
+        state: dict[str, Any] = {name: part[0] for name, part in self._state.items()}
+        return Snapshot(**state, torque=self._torque, position=np.zeros(3))
+
+
+class TaskRun(Run):
+    """One episode of a task, from the start of `seed`, in which a policy acts; a step is a control
+    period.
+
+    policy: the name of a controller, "pretrained", or a folder. env_kwargs: arguments of the
+    environment, before those that a policy was trained with; not `disturbance`, which is how a
+    torque is applied here.
+    Raises ValueError for what the environment or the policy refuses.
+    """
+
+    def __init__(
+        self,
+        env_id: str,
+        policy: str = IDLE,
+        *,
+        seed: int = 0,
+        unpickle: str | None = None,
+        env_kwargs: Mapping[str, Any] | None = None,
+    ) -> None:
+        task_of(env_id)
+        if "disturbance" in (env_kwargs or {}):
+            raise ValueError("env-arg must leave out disturbance: the page pushes by it")
+        _, (one,) = comparison.contenders([policy], env_id, unpickle, env_kwargs)
+        self._torque = np.zeros(3)
+        kwargs = {**one.env_kwargs, "disturbance": self._disturbance}
+        self._env = gym.make(env_id, disable_env_checker=True, **kwargs)
+        by_name = isinstance(one.policy, str)
+        self._policy = controllers.make(policy, self._env) if by_name else one.policy
+        base: Any = self._env.unwrapped
+        self.name = f"{policy}, {base.integrator}"
+        self.body, self.potential = base.body, base.potential
+        self.dt, self.rate = base.dt, float(base.rate_limit)
+        self.strength = 2.0 * float(base.torque_limit.max()) or float(base.body.moments.max())
+        self._observation, self._info = self._env.reset(seed=seed)
+        self._memory: Any = None
+
+    def _disturbance(self, state: Mapping[str, Array]) -> Array:
+        return np.broadcast_to(self._torque, (len(state["time"]), 3))
+
+    def push(self, torque: Array) -> None:
+        self._torque = torque
+
+    def advance(self, steps: int) -> None:
+        for _ in range(steps):
+            if not self.ended:
+                self._step()
+
+    def _step(self) -> None:
+        action, self._memory = self._policy.predict(
+            self._observation, self._memory, np.array([self.time == 0.0])
+        )
+        self._observation, _, terminated, truncated, self._info = self._env.step(action)
+        self.time += self.dt
+        if self._info["integration_failed"]:
+            self._fail()
+        elif terminated or truncated:
+            reason = "out of bounds" if terminated else "time is up"
+            self.ended = "done" if self._info["is_success"] else reason
+
+    def snapshot(self) -> Snapshot:
+        base: Any = self._env.unwrapped
+        state, info = base.episodes.state(), self._info
+        return Snapshot(
+            quaternion=state["quaternion"][0],
+            angular_velocity=state["angular_velocity"][0],
+            angular_momentum=state["angular_momentum"][0],
+            energy=float(state["energy"][0]),
+            torque=np.asarray(info["applied_torque"]) + self._torque,
+            position=state["position"][0] if "position" in state else np.zeros(3),
+            goal_angle=float(info["attitude_error"]),
+            target=state["target_quaternion"][0] if isinstance(base.goal, Target) else None,
+            scale=float(state["scale"][0]) if "scale" in state else 1.0,
+        )

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import rbgym
 from rbgym import integrators
 from rbgym.agents import controllers
-from rbgym.agents.commands import completion
+from rbgym.agents.commands import options
 from rbgym.agents.commands.app import PANELS, examples_of
 from rbgym.agents.commands.cli import app
 from rbgym.registration import ENVIRONMENTS
@@ -138,7 +138,7 @@ def test_the_algorithms_that_are_completed_are_those_that_can_be_trained():
     from rbgym.agents.train.evolution import evolving
 
     trained = {*algorithms.ALGORITHMS, evolving.ALGORITHM}
-    assert set(completion.algorithms("")) == trained
+    assert set(options.algorithms()) == trained
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -27,20 +27,24 @@ WRONG = [
     ("list", "--module", [".x", "folder/x", "x..y"], "--module must be the name of a module"),
     ("simulate", "--integrator", ["akv"], "did you mean 'akw'"),
     ("simulate", "-i", ["akw -i akv"], "did you mean 'akw'"),
-    ("simulate", "--inertia", ["1,2", "1,2,x"], "inertia must be 3 or 9 comma-separated numbers"),
+    ("simulate", "--inertia", ["1,2", "1,2,x"], "'--inertia': must be 3 or 9 comma-separated"),
     ("simulate", "--inertia", ["nan,1,1", "1,1,9", "-1,1,1", "1,2,3,4,5,6,7,8,9"], "inertia must"),
-    ("simulate", "--omega", ["1,2"], "omega must be 3 comma-separated numbers, got '1,2'"),
+    ("simulate", "--omega", ["1,2"], "'--omega': must be 3 comma-separated numbers, got '1,2'"),
     ("simulate", "--omega", ["nan,1,1", "inf,1,1"], "angular_velocity must be finite"),
     ("simulate", "--omega", ["1e308,1,1", "1,-1e-320,1"], "0 or from 1e-100 to 1e100 in size, got"),
-    ("simulate", "--quaternion", ["1,0,0", "0,0,0,0", "nan,0,0,0"], "quaternion must"),
+    ("simulate", "--quaternion", ["1,0,0"], "'--quaternion': must be 4 comma-separated numbers"),
+    ("simulate", "--quaternion", ["0,0,0,0", "nan,0,0,0"], "quaternion must"),
     ("simulate", "--dt", ["0", "-1", "nan", "inf"], "dt must be a positive finite number"),
     ("simulate", "--steps", ["0", "-5"], "steps must be a positive integer"),
-    ("simulate", "--steps", ["9" * 30], "steps must be at most 1,000,000,000,000"),
+    ("simulate", "--steps", ["9" * 30], "steps must be at most 2**53"),
     ("simulate", "--mgl", ["nan", "inf"], "mgl must be finite"),
     ("simulate", "--record-every", ["0", "-3"], "record_every must be a positive integer"),
-    ("simulate --steps 10000000", "--record-every", ["1"], "at most 2,000,000 instants"),
-    ("simulate", "--csv", ["folder"], "must be a file, got the folder 'folder'"),
-    ("simulate", "--csv", ["nowhere/x"], "must be a file in a folder that is there"),
+    (
+        "simulate",
+        "--csv",
+        ["folder", "nowhere/x"],
+        "must be a file that can be written, in a folder",
+    ),
     ("simulate", "--plot", ["folder", "nowhere/x.png"], "must be a file"),
     ("train", "env", ["RigidTip-v0"], "Did you mean: `RigidTop`?"),
     ("train RigidTop-v0", "--algo", ["dqn"], "algo must be one of"),
@@ -49,7 +53,7 @@ WRONG = [
     ("train CartPole-v1", "--algo", ["sac"], "algo must be ppo"),
     ("train RigidTop-v0", "--engine", ["sb4"], "engine must be one of ['sb3', 'rllib']"),
     ("train RigidTop-v0", "--out", ["file", "file/x"], "must be a folder"),
-    ("train RigidTop-v0", "--out", ["\udcff"], "must be a name in UTF-8, got"),
+    ("train RigidTop-v0", "--out", ["\udcff"], "must be a printable name, got"),
     (
         "train RigidTop-v0",
         "--hyperparameters",
@@ -61,9 +65,9 @@ WRONG = [
     ("train RigidTop-v0", "--hyperparameters", ["nowhere", "folder"], "'--hyperparameters'"),
     ("train RigidTop-v0", "--hyperparameters", ["file"], "must map names of envs to mappings"),
     ("train RigidTop-v0", "--set", ["n_epoch=2"], "did you mean 'n_epochs'"),
-    ("train RigidTop-v0", "--set", ["n_epochs", "=2"], "--set must be KEY=VALUE"),
-    ("train RigidTop-v0", "--set", ["n_epochs=["], "--set n_epochs must be YAML"),
-    ("train RigidTop-v0", "--set", ["x=" + "[" * 900, "x=&a[*a]"], "--set x must be YAML: "),
+    ("train RigidTop-v0", "--set", ["n_epochs", "=2"], "'--set': must be KEY=VALUE"),
+    ("train RigidTop-v0", "--set", ["n_epochs=["], "'--set': n_epochs must be YAML"),
+    ("train RigidTop-v0", "--set", ["x=" + "[" * 900, "x=&a[*a]"], "'--set': x must be YAML: "),
     ("train RigidTop-v0", "--set", ["n_epochs=x", "n_epochs=-1"], "n_epochs must be a positive"),
     ("train RigidTop-v0", "--set", ["gamma=7", "gae_lambda=-1"], "must be from 0 to 1, got"),
     ("train RigidTop-v0", "--env-arg", ["dt=-1"], "dt must be a positive finite number"),
@@ -115,27 +119,28 @@ WRONG = [
     ("card RigidTop-v0", "--policy", ["b_dot"], "env must have magnetorquers"),
     ("card RigidTop-v0", "--episodes", ["0"], "episodes must be from 1 to 256"),
     ("card RigidTop-v0", "--out", ["file/x"], "must be a folder"),
-    ("card RigidTop-v0", "--env-arg", ["render_mode=human"], "must not name render_mode"),
+    ("card RigidTop-v0", "--env-arg", ["render_mode=human"], "arguments of the environment alone"),
     ("card RigidTop-v0", "--env-arg", *TAKEN),
     ("card RigidTop-v0", "--env-arg", *UNKNOWN),
     ("card RigidTop-v0", "--env-arg", ["integrator=akv"], "did you mean 'akw'"),
-    ("view", "--env", ["CartPole-v7", "RigidTop"], "env must be one of"),
+    ("view", "--env", ["CartPole-v7"], "version"),
+    ("view", "--env", ["RigidTip-v0"], "Did you mean: `RigidTop`?"),
+    ("view", "--env", ["CartPole-v1"], "env_id must be a task of rbgym"),
     ("view", "--integrator", ["akv", "akw -i imid -i trap -i rrr"], "integrator"),
     ("view --env RigidTop-v0", "--policy", ["pid"], "did you mean 'pd'"),
     ("view", "--policy", ["pd"], "policy must be left out without an env"),
     ("view", "--dt", ["0", "nan"], "dt must be a positive finite number"),
-    ("view", "--inertia", ["1,2"], "inertia must be 3 or 9 comma-separated numbers"),
-    ("view", "--omega", ["1,2"], "omega must be 3 comma-separated numbers"),
+    ("view", "--inertia", ["1,2"], "'--inertia': must be 3 or 9 comma-separated numbers"),
+    ("view", "--omega", ["1,2"], "'--omega': must be 3 comma-separated numbers"),
     ("view", "--tilt", ["nan"], "tilt must be finite"),
-    ("view", "--mgl", ["-1", "inf"], "mgl must be finite and not negative"),
-    ("view", "--seed", ["-1"], "seed must be finite and not negative"),
-    ("view", "--speed", ["3"], "speed must be one of"),
+    ("view", "--mgl", ["nan", "inf"], "mgl must be finite"),
+    ("view --env RigidTop-v0", "--seed", ["-1"], "seed must"),
+    ("view", "--speed", ["3"], "Invalid value for '--speed'"),
     ("view --env RigidTop-v0", "--env-arg", *TAKEN),
-    ("view --env RigidTop-v0", "--env-arg", ["dt"], "--env-arg must be KEY=VALUE"),
+    ("view --env RigidTop-v0", "--env-arg", ["dt"], "'--env-arg': must be KEY=VALUE"),
     ("view --env RigidTop-v0 --policy folder", "--unpickle", ["ppo"], "'folder/policy.json'"),
     ("view", "--host", ["192.0.2.1"], "host must be an address of this machine"),
     ("view", "--port", ["-1", "65536"], "port must be from 0 to 65535"),
-    ("view", "--name", ["a/b"], "name must be that of a machine"),
     ("validate", "names", ["akv"], "did you mean 'akw'"),
     ("validate akw", "--case", ["moon"], "cases must be among"),
     ("validate akw", "--steps", ["0", "-2"], "steps must be a positive integer"),
@@ -189,7 +194,7 @@ def test_a_wrong_value_of_every_option_is_tried():
     for name, one in parameters():
         long = [text for text in one.opts if text.startswith("--")]
         there.add((name, long[0] if long else one.name))
-    assert tried == there
+    assert tried == there - {("view", "--name")}  # any name will do
 
 
 NUMBERS = [
@@ -246,4 +251,4 @@ def test_a_message_ends_however_long_a_value_is():
     assert done.exit_code == 2
     assert done.stderr.count("\n") == 1
     assert len(done.stderr) < 2100
-    assert done.stderr.startswith("rbgym: omega must be 3 comma-separated numbers, got '1,1,")
+    assert "must be 3 comma-separated numbers, got '1,1," in done.stderr

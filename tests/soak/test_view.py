@@ -37,8 +37,8 @@ def test_ten_minutes_with_three_schemes_leak_no_memory():
         server, heap, drawn, start = [], [], window.drawn(), time.monotonic()
         while time.monotonic() - start < SECONDS:
             turn = len(server)
-            # In the first half the world begins anew every half minute; in the second it goes on
-            # for longer than its histories are.
+            # In the first half the runs start anew every half minute; in the second they go on for
+            # longer than is recorded.
             if turn % 6 == 2 and time.monotonic() - start < SECONDS / 2:
                 window.page.get_by_role("button", name="Restart").click()
             if turn % 6 == 4:

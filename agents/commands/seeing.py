@@ -1,0 +1,218 @@
+"""`rbgym list`, `rbgym simulate` and `rbgym view`."""
+
+import importlib
+import signal
+import webbrowser
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+import rbgym
+from rbgym.agents.commands.app import SEE, command
+from rbgym.agents.commands.options import (
+    EnvArgs,
+    EnvOption,
+    Inertia,
+    Integrators,
+    Json,
+    Plot,
+    Policies,
+    Rates,
+    TimeStep,
+    Unpickle,
+    Weight,
+    file_to_write,
+    numbers,
+)
+from rbgym.agents.view import Speed
+
+_RECORDED = 100_000  # instants at most, unless more are asked for
+
+
+@command(
+    SEE,
+    "rbgym list",
+    "rbgym list | grep quat_",
+    "rbgym list --module my_tasks --json",
+    name="list",
+)
+def list_(
+    module: Annotated[
+        list[str] | None, typer.Option(help="Import this first: it may register tasks.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List environments, integrators and controllers."""
+    from rbgym.agents.commands import tables
+
+    for name in module or ():
+        if not all(part.isidentifier() for part in name.split(".")):
+            raise ValueError(f"--module must be the name of a module, got {name!r}")
+        importlib.import_module(name)
+    content = tables.catalogue()
+    tables.print_json(content) if as_json else tables.print_catalogue(content)
+
+
+@command(
+    SEE,
+    "rbgym simulate -i quat_em -i rkn4 -i trap --dt 0.05 --steps 10000",
+    "rbgym simulate --mgl 20 --omega 0,0,50 --quaternion 0.8,0.6,0,0",
+    "rbgym simulate -i akw --dt 0.05 --steps 1000000 --csv motion.csv",
+)
+def simulate(
+    integrator: Integrators = None,
+    inertia: Inertia = "6,8,3",
+    omega: Rates = "10,20,20",
+    quaternion: Annotated[
+        Any, typer.Option(parser=numbers(4), metavar="W,X,Y,Z", help="Start attitude.")
+    ] = "1,0,0,0",
+    dt: TimeStep = 0.01,
+    steps: Annotated[int, typer.Option(help="Number of steps.")] = 1000,
+    mgl: Weight = 0.0,
+    record_every: Annotated[
+        int | None,
+        typer.Option(help="Steps between recorded instants; default 1, more past 100,000 steps."),
+    ] = None,
+    csv: Annotated[
+        Path | None, typer.Option(help="Write the motion to this file.", callback=file_to_write)
+    ] = None,
+    plot: Plot = None,
+    as_json: Json = False,
+) -> None:
+    """Simulate one rigid body and report how its invariants drift.
+
+    Several integrators stand side by side; without any, quat_em. Of the momentum of a heavy top
+    only the vertical part is an invariant. Exit status 1 if an integrator cannot solve a step.
+    """
+    from rbgym.agents.commands import tables
+
+    names = list(dict.fromkeys(integrator or [rbgym.integrators.DEFAULT]))
+    trajectories, failures = _simulate(
+        names,
+        body=rbgym.RigidBody(np.reshape(inertia, (-1, 3)).squeeze()),
+        dt=dt,
+        steps=steps,
+        quaternion=quaternion,
+        angular_velocity=omega,
+        potential=rbgym.HeavyTop(mgl) if mgl else None,
+        record_every=max(1, -(-steps // _RECORDED)) if record_every is None else record_every,
+    )
+    if csv:
+        tables.write_trajectories(trajectories, csv)
+    drifts = {name: tables.drift_of(one) for name, one in trajectories.items()}
+    if as_json and len(names) == 1:
+        tables.print_json(drifts[names[0]])
+    elif as_json:
+        tables.print_json({name: drifts.get(name) for name in names})  # null for one without
+    else:
+        tables.print_drifts(trajectories, drifts)
+    if plot:
+        _draw(names, trajectories, dt, plot)
+    for message in failures:
+        typer.echo(f"rbgym: {message}", err=True)
+    if failures:
+        raise typer.Exit(1)
+
+
+def _simulate(names: list[str], **arguments: Any) -> tuple[dict[str, Any], list[str]]:
+    """The trajectory of each integrator, and why others have none; one bar counts them all.
+
+    Raises IntegrationError if none can solve its steps.
+    """
+    from rbgym.agents.terminal import bar
+
+    for name in names:
+        rbgym.integrators.get(name)  # raises, before any work, for one that there is not
+    found, failures = {}, []
+    with bar() as shown:
+        task = shown.add_task("", total=len(names) if len(names) > 1 else None)
+        for name in names:
+            shown.update(task, description=f"{name}, {arguments['steps']:,} steps")
+            try:
+                found[name] = rbgym.simulate(integrator=name, **arguments)
+            except rbgym.IntegrationError as error:
+                failures.append(str(error))
+            shown.advance(task)
+    if not found:
+        raise rbgym.IntegrationError("; ".join(failures))
+    return found, failures
+
+
+def _draw(names: list[str], trajectories: dict[str, Any], dt: float, path: Path) -> None:
+    """Motion, drift and polhode of one integrator; of several the drifts, side by side."""
+    from rbgym.agents.judge.plots import save
+
+    if len(names) == 1:
+        save(rbgym.plot.summary(trajectories[names[0]], f"{names[0]}, dt = {dt} s"), path)
+    else:
+        save(rbgym.plot.drifts(trajectories, f"dt = {dt} s"), path)
+
+
+@command(
+    SEE,
+    "rbgym view -i forward_euler -i imidm -i quat_em",
+    "rbgym view --env AttitudeSlew-v0 --policy pd --policy pretrained --policy bang_bang",
+    "rbgym view --mgl 20 --omega 0,0,50 --tilt 30",
+)
+def view(
+    env: EnvOption = None,
+    integrator: Integrators = None,
+    policy: Policies = None,
+    dt: TimeStep = 0.05,
+    inertia: Inertia = None,
+    omega: Rates = "0.05,0.05,5",
+    tilt: Annotated[float, typer.Option(help="Start tilt about x, in degrees.")] = 0.0,
+    mgl: Weight = 0.0,
+    seed: Annotated[int, typer.Option(help="Start of an environment.")] = 0,
+    speed: Annotated[
+        Speed, typer.Option(metavar="RATIO", help="Of simulated time to time, 1/100 to 100.")
+    ] = "1",
+    env_arg: EnvArgs = None,
+    unpickle: Unpickle = None,
+    host: Annotated[
+        str, typer.Option(help="Address to listen at; 0.0.0.0 lets other machines in.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port, or the next that is free.")] = 8080,
+    name: Annotated[
+        list[str] | None, typer.Option(help="A further name of this machine that is answered to.")
+    ] = None,
+    open_: Annotated[bool, typer.Option("--open/--no-open", help="Open a browser.")] = True,
+) -> None:
+    """Show bodies or an environment live in a browser, on this machine.
+
+    Up to three runs stand side by side, one for each integrator and policy; without an environment
+    they are free bodies.
+    """
+    from rbgym.agents.view import page, scenario
+    from rbgym.agents.view.server import address, close_server, open_server
+
+    shown = scenario.scenario_of(
+        env,
+        integrator or (),
+        policy or (),
+        dt=dt,
+        inertia=tuple(inertia or ()),
+        rates=tuple(omega),
+        tilt=tilt,
+        mgl=mgl,
+        seed=seed,
+        env_kwargs=dict(env_arg or ()),
+        unpickle=unpickle,
+    )
+    shown.simulation()  # raises ValueError, nothing opened, for what does not go together
+    server = open_server(host, port, name or ())
+    url = address(host, server.get_port())
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends it as Ctrl-C does
+    print(f"rbgym: {url}  (Ctrl-C ends it)", flush=True)
+    try:
+        running = page.Page(server, shown, speed)
+        if open_:
+            webbrowser.open(url)
+        running.run()
+    except KeyboardInterrupt:
+        print("rbgym: ended", flush=True)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        close_server(server)

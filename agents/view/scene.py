@@ -1,0 +1,157 @@
+"""The bodies in the browser: meshes of each run, side by side, with their arrows and traces."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import viser
+from numpy.typing import ArrayLike
+
+from rbgym.agents.view.runs import Run, Snapshot
+from rbgym.agents.view.simulation import Simulation
+from rbgym.envs.rendering import colors
+from rbgym.envs.rendering.scene import drawn_length
+from rbgym.envs.rendering.solids import Mesh, solid_of
+from rbgym.potentials import HeavyTop
+from rbgym.quaternion import Array, rotate
+
+# Of the runs, in bodies' names, plates and curves: Okabe and Ito (2008).
+RUNS: tuple[colors.Color, ...] = ((230, 159, 0), (86, 180, 233), (0, 158, 115))
+FAILED: colors.Color = (213, 60, 50)
+FIELD = np.radians(36.0)  # of view, from below to above
+_APART = 2.5  # between two runs, in radii of a body
+_ARROW = 1.35  # length of the longest arrows
+_LEAST_ARROW = 0.08  # of one that is shown
+_TRACE = 80  # records
+
+
+def camera_pose(runs: int, aspect: float) -> tuple[Array, Array]:
+    """Where a camera stands that sees so many runs, and what it looks at.
+
+    aspect: width of its picture by height.
+    """
+    wide, high = _APART * (runs - 1) / 2 + 1.5, 1.75
+    away = max(wide / max(aspect, 0.1), high) / np.tan(FIELD / 2) + 1.0
+    look_at = np.array([0.0, 0.0, -0.2])
+    direction = np.array([0.12, -1.0, 0.3])
+    return look_at + away * direction / np.linalg.norm(direction), look_at
+
+
+def add_lights(scene: viser.SceneApi) -> None:
+    """Light from all sides, without shadows or reflections: it is cheap without a graphics card."""
+    scene.configure_environment_map(None)
+    scene.configure_default_lights(cast_shadow=False)
+    scene.add_light_ambient("/ambient", intensity=1.6)
+
+
+class Scene:
+    """What is drawn of a simulation, in place of what was drawn before."""
+
+    def __init__(self, server: viser.ViserServer, simulation: Simulation) -> None:
+        server.scene.remove_by_name("/runs")
+        server.scene.add_frame("/runs", show_axes=False)
+        middle = (len(simulation.runs) - 1) / 2
+        self._server = server
+        self._bodies = [
+            _Body(server.scene, run, k, (_APART * (k - middle), 0.0, 0.0))
+            for k, run in enumerate(simulation.runs)
+        ]
+
+    def update(self, simulation: Simulation, traced: bool) -> None:
+        """Show the runs as they are now, all in one message. traced: with their traces."""
+        with self._server.atomic():
+            for k, (body, run) in enumerate(zip(self._bodies, simulation.runs, strict=True)):
+                if body.failed:
+                    continue
+                body.show(run.snapshot())
+                if traced:
+                    body.trace([record.snapshot for record in simulation.records(k)[-_TRACE:]])
+                if run.failed:
+                    body.fail()
+
+
+class _Body:
+    """One run, in a frame of its own; lengths in radii of its body."""
+
+    def __init__(self, scene: viser.SceneApi, run: Run, k: int, place: ArrayLike) -> None:
+        root, self.failed = f"/runs/{k}", False
+        scene.add_frame(root, show_axes=False, position=np.asarray(place))
+        start, mesh = run.snapshot(), solid_of(run.body, run.potential)
+        self._radius = max(mesh.radius, 0.6 * float(np.linalg.norm(start.position)))
+        self._body = scene.add_frame(f"{root}/body", show_axes=False)
+        self._parts = _add_mesh(scene, f"{root}/body", mesh, 1 / self._radius)
+        self._goal = None
+        if start.target is not None:
+            self._goal = scene.add_frame(f"{root}/goal", show_axes=False)
+            ghost = mesh.tinted(colors.GOAL)
+            _add_mesh(scene, f"{root}/goal", ghost, 1.02 / self._radius, opacity=0.18)
+        self._limits = (run.rate, run.rate * float(run.body.moments.max()), run.strength)
+        self._arrows = [
+            scene.add_arrows(
+                f"{root}/{name}", np.zeros((1, 2, 3)), color,
+                shaft_radius=0.0175, head_radius=0.05, head_length=0.15,
+            )
+            for name, color in (
+                ("rate", colors.ANGULAR_VELOCITY),
+                ("momentum", colors.ANGULAR_MOMENTUM),
+                ("torque", colors.TORQUE),
+            )
+        ]  # fmt: skip
+        reach = np.abs(mesh.vertices).max(axis=0)
+        longest = int(np.argmax(reach))
+        self._tip = np.eye(3)[longest] * reach[longest] / self._radius
+        self._line = scene.add_line_segments(
+            f"{root}/trace", np.zeros((1, 2, 3)), RUNS[k], thickness=2.0, thickness_units="screen"
+        )
+        scene.add_cylinder(f"{root}/plate", 0.45, 0.03, color=RUNS[k], position=(0.0, 0.0, -1.35))
+        if isinstance(run.potential, HeavyTop):
+            scene.add_icosphere(f"{root}/pivot", 0.05, color=colors.INK)
+        scene.add_label(f"{root}/name", run.name, position=(0.0, 0.0, -1.5), anchor="top-center")
+
+    def show(self, now: Snapshot) -> None:
+        """Move everything to where it is."""
+        q, place = now.quaternion, now.position / self._radius
+        self._body.wxyz, self._body.position = q, place
+        for part in self._parts:
+            part.scale = round(now.scale, 2) / self._radius
+        if self._goal is not None and now.target is not None:
+            self._goal.wxyz = now.target
+        vectors = (rotate(q, now.angular_velocity), now.angular_momentum, rotate(q, now.torque))
+        for arrow, vector, limit in zip(self._arrows, vectors, self._limits, strict=True):
+            size = float(np.linalg.norm(vector))
+            length = drawn_length(size, limit, _ARROW)
+            arrow.visible = length > _LEAST_ARROW
+            if arrow.visible:
+                arrow.points = np.array([[place, place + length / size * vector]])
+
+    def trace(self, snapshots: Sequence[Snapshot]) -> None:
+        """Draw the path of the tip of the body's longest axis."""
+        if len(snapshots) > 1:
+            q = np.array([one.quaternion for one in snapshots])
+            places = np.array([one.position for one in snapshots]) / self._radius
+            points = places + rotate(q, np.broadcast_to(self._tip, places.shape))
+            self._line.points = np.stack([points[:-1], points[1:]], axis=1)
+
+    def fail(self) -> None:
+        """Turn red, and stay."""
+        self.failed = True
+        for part in self._parts:
+            part.color = FAILED
+
+
+def _add_mesh(
+    scene: viser.SceneApi, root: str, mesh: Mesh, scale: float, opacity: float | None = None
+) -> list[viser.MeshHandle]:
+    """The parts of a mesh, one for each colour."""
+    tints, which = np.unique(mesh.colors, axis=0, return_inverse=True)
+    return [
+        scene.add_mesh_simple(
+            f"{root}/{k}",
+            mesh.vertices,
+            mesh.faces[which == k],
+            color=tint,
+            flat_shading=True,
+            opacity=opacity,
+            scale=scale,
+        )
+        for k, tint in enumerate(tints)
+    ]

@@ -1,0 +1,105 @@
+import numpy as np
+import pytest
+
+import rbgym
+from rbgym.agents.view.panel import busy, legend
+from rbgym.agents.view.scenario import BODIES, GIVEN, OWN, Scenario, actors, scenario_of
+
+
+def test_the_first_page_sets_naive_euler_beside_the_conserving_scheme():
+    simulation = Scenario().simulation()
+    assert [run.name for run in simulation.runs] == ["forward_euler", "imidm", "quat_em"]
+    moments = simulation.runs[0].body.moments
+    assert moments[0] < moments[2] < moments[1]  # spins about its intermediate axis, and so flips
+    simulation.advance(100)
+    euler, _, conserving = (run.snapshot().energy for run in simulation.runs)
+    assert euler > 1.3 * conserving
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_every_body_is_as_its_sizes_say(name):
+    small, large = (
+        Scenario(body=name, size=size).rigid_body() for size in ((0.5, 0.4, 0.2), (1, 0.8, 0.4))
+    )
+    assert small.mass == pytest.approx(6.0)
+    assert np.allclose(large.moments, 4 * small.moments)
+
+
+def test_a_body_can_be_given_by_its_inertia():
+    scenario = scenario_of(None, (), (), inertia=(6, 8, 3))
+    assert scenario.body == GIVEN
+    assert np.array_equal(scenario.rigid_body().moments, [6, 8, 3])
+    full = np.diag([6.0, 8.0, 3.0]).ravel()
+    assert Scenario(body=GIVEN, inertia=tuple(full)).rigid_body() == rbgym.RigidBody([6, 8, 3])
+
+
+def test_a_tilted_top_precesses_in_gravity():
+    simulation = Scenario(schemes=("quat_em",), body="cylinder", mgl=5.0, tilt=30.0,
+                          rates=(0.0, 0.0, 30.0), dt=0.01).simulation()  # fmt: skip
+    before = simulation.runs[0].snapshot()
+    assert before.quaternion == pytest.approx([np.cos(np.pi / 12), np.sin(np.pi / 12), 0, 0])
+    simulation.advance(100)
+    after = simulation.runs[0].snapshot()
+    assert after.angular_momentum[2] == pytest.approx(before.angular_momentum[2], rel=1e-12)
+    assert np.linalg.norm(after.angular_momentum - before.angular_momentum) > 1.0
+
+
+def test_the_command_line_asks_for_a_run_for_each_scheme_or_policy():
+    free = scenario_of(None, ("akw",), ())
+    assert (free.env_id, free.schemes) == (None, ("akw",))
+    assert scenario_of(None, (), ()).schemes == Scenario().schemes
+    task = scenario_of("AttitudeSlew-v0", (), ("pd", "bang_bang"))
+    assert task.schemes == (OWN, OWN)
+    names = [run.name for run in task.simulation().runs]
+    assert names == ["pd, quat_em", "bang_bang, quat_em"]
+    both = scenario_of("AttitudeSlew-v0", ("akw", "imidm"), ("pd",))
+    assert [run.name for run in both.simulation().runs] == ["pd, akw", "pd, imidm"]
+
+
+@pytest.mark.parametrize(("arguments", "says"), [
+    ((None, ("quat_em",) * 4, ()), "integrator and policy must name at most 3 each, got 4"),
+    ((None, (), ("pd",)), "policy must be left out without an env"),
+    (("CartPole-v1", (), ()), "env_id must be a task of rbgym"),
+])  # fmt: skip
+def test_a_command_line_that_asks_for_too_much_is_refused(arguments, says):
+    with pytest.raises(ValueError, match=says):
+        scenario_of(*arguments)
+
+
+@pytest.mark.parametrize(("scenario", "says"), [
+    (Scenario(schemes=("quat_me",)), "integrator must be one of .* did you mean 'quat_em'"),
+    (Scenario(schemes=()), "integrator must name 1 to 3 schemes"),
+    (Scenario(dt=0.0), "dt must be a positive finite number"),
+    (Scenario("RigidTop-v0", (OWN,), env_kwargs={"disturbance": None}),
+     "env-arg must leave out disturbance"),
+    (Scenario("RigidTop-v0", (OWN,), ("b_dot",)), "env must"),
+])  # fmt: skip
+def test_what_does_not_go_together_is_refused_by_name(scenario, says):
+    with pytest.raises(ValueError, match=says):
+        scenario.simulation()
+
+
+def test_who_can_act_is_who_fits_the_task():
+    assert actors(None) == []
+    assert actors("MagneticDetumble-v0") == ["pretrained", "pd", "b_dot", "idle"]
+
+
+def test_the_panel_says_in_red_what_failed_and_when():
+    simulation = Scenario(dt=0.25, rates=(1.0, 2.0, 5.0)).simulation()
+    simulation.advance(2000)
+    html = legend(simulation, problem="<b>no</b>")
+    assert f"failed at t = {simulation.runs[0].time:.2f} s" in html
+    assert html.count("failed") == 1
+    assert "&lt;b&gt;no" in html
+    assert "compiling" in busy("Preparing")
+
+
+def test_a_tilt_of_many_turns_is_one_within_a_turn():
+    many, one = (start_at(tilt) for tilt in (30.0 + 360 * 2.0**20, 30.0))
+    assert many.tolist() == one.tolist()
+    assert abs(np.linalg.norm(start_at(1e300)) - 1.0) < 1e-15
+
+
+def start_at(tilt):
+    runs = Scenario(schemes=("quat_em",), tilt=tilt).simulation().runs
+    return runs[0].snapshot().quaternion

@@ -1,0 +1,174 @@
+import math
+
+import numpy as np
+import pytest
+
+import rbgym
+from rbgym.agents.view import simulation as module
+from rbgym.agents.view.runs import FreeRun, TaskRun
+from rbgym.agents.view.simulation import Simulation
+
+BODY = rbgym.RigidBody([6, 8, 3])
+START = {"dt": 0.05, "angular_velocity": (1.0, 2.0, 2.0)}
+
+
+def column(simulation, k, name):
+    """What the records of a run hold of a quantity."""
+    records = simulation.records(k)
+    if name in records[0]._fields:
+        return np.array([getattr(one, name) for one in records])
+    return np.array([getattr(one.snapshot, name) for one in records])
+
+
+def test_a_run_is_what_simulate_computes_bit_for_bit():
+    simulation = Simulation([FreeRun(BODY, name, **START) for name in ("quat_em", "trap", "rkn4")])
+    for steps in (1, 7, 2, 40):
+        simulation.advance(steps)
+    for k, run in enumerate(simulation.runs):
+        alone = rbgym.simulate(BODY, integrator=run.name, steps=50, **START)
+        for name in ("quaternion", "angular_velocity", "angular_momentum", "energy"):
+            assert np.array_equal(column(simulation, k, name), getattr(alone, name))
+
+
+def test_a_push_is_the_torque_that_simulate_would_hold():
+    simulation = Simulation([FreeRun(BODY, "quat_em", potential=rbgym.HeavyTop(2.0), **START)])
+    torque = np.zeros((30, 3))
+    torque[10:20] = (0.5, -1.0, 2.0)
+    for u in torque:
+        simulation.push(u)
+        simulation.advance(1)
+    alone = rbgym.simulate(
+        BODY, steps=30, potential=rbgym.HeavyTop(2.0), torque=torque, integrator="quat_em", **START
+    )
+    assert np.array_equal(column(simulation, 0, "quaternion"), alone.quaternion)
+
+
+def test_without_a_push_the_conserving_run_keeps_its_momentum_to_the_bit():
+    simulation = Simulation([FreeRun(BODY, name, **START) for name in ("forward_euler", "quat_em")])
+    simulation.advance(500)
+    momentum = column(simulation, 1, "angular_momentum")
+    assert np.array_equal(momentum, np.tile(momentum[0], (501, 1)))
+    assert column(simulation, 1, "momentum_change").max() == 0.0
+    assert column(simulation, 1, "energy_change").max() < 1e-14
+    energy = column(simulation, 0, "energy")
+    assert np.all(np.diff(energy) > 0)
+    assert energy[-1] > 10 * energy[0]
+
+
+def test_a_run_that_explodes_stands_still_and_the_others_go_on():
+    simulation = Simulation([FreeRun(BODY, name, **START) for name in ("forward_euler", "quat_em")])
+    simulation.advance(1000)
+    euler, other = simulation.runs
+    assert euler.failed
+    assert not other.ended
+    assert not simulation.over
+    assert 30.0 < euler.time < 40.0
+    steps = len(simulation.records(0)) - 1
+    assert steps == round(euler.time / 0.05) - 1  # all but the last
+    assert np.isfinite(column(simulation, 0, "angular_momentum")).all()
+    alone = rbgym.simulate(BODY, integrator="forward_euler", steps=steps, **START)
+    assert np.array_equal(column(simulation, 0, "quaternion"), alone.quaternion)
+    with pytest.raises(rbgym.IntegrationError):
+        rbgym.simulate(BODY, integrator="forward_euler", steps=steps + 1, **START)
+
+
+def test_changes_count_from_the_end_of_a_push():
+    simulation = Simulation([FreeRun(BODY, "quat_em", **START)])
+    simulation.push(np.array([3.0, 0.0, 0.0]))
+    simulation.advance(20)
+    simulation.push(np.zeros(3))
+    pushed = simulation.runs[0].snapshot()
+    simulation.advance(20)
+    assert pushed.energy > 1.05 * column(simulation, 0, "energy")[0]
+    assert column(simulation, 0, "momentum_change")[-20:].max() == 0.0
+    assert column(simulation, 0, "energy_change")[-20:].max() < 1e-15
+
+
+def test_in_gravity_the_vertical_momentum_is_what_is_conserved():
+    simulation = Simulation([FreeRun(BODY, "akw", potential=rbgym.HeavyTop(20.0), **START)])
+    simulation.advance(100)
+    moved = column(simulation, 0, "angular_momentum")
+    assert np.ptp(moved[:, 0]) > 1.0
+    assert np.array_equal(column(simulation, 0, "momentum"), moved[:, 2])
+    assert column(simulation, 0, "momentum_change").max() < 1e-14
+
+
+def test_records_are_bounded_and_at_even_times(monkeypatch):
+    monkeypatch.setattr(module, "CAPACITY", 200)
+    simulation = Simulation([FreeRun(BODY, "quat_em", dt=0.004, angular_velocity=(0, 0, 1))])
+    simulation.advance(3 + 5 * 300)
+    times, _ = simulation.curves(lambda record: record.momentum, window=100.0, points=10_000)
+    assert len(times) == len(simulation.records(0)) == 200
+    assert np.allclose(np.diff(times), 0.02, rtol=1e-9)
+    assert times[-1] == pytest.approx(6.0)
+
+
+def test_a_curve_ends_where_its_run_does_and_shows_the_same_instants_later():
+    simulation = Simulation([FreeRun(BODY, name, **START) for name in ("forward_euler", "quat_em")])
+    simulation.advance(900)
+
+    def curves():
+        return simulation.curves(lambda record: record.snapshot.energy, window=40.0, points=100)
+
+    times, (euler, other) = curves()
+    assert len(times) <= 102
+    assert times[0] >= 5.0 - 1e-9
+    assert np.array_equal(np.isnan(euler), times >= simulation.runs[0].time - 1e-9)
+    assert np.isfinite(other).all()
+    simulation.advance(1)
+    assert set(times[1:-1]) <= set(curves()[0])
+
+
+def test_runs_share_one_step():
+    with pytest.raises(ValueError, match=r"runs must share one dt, got \[0.1, 0.2\]"):
+        Simulation([FreeRun(BODY, "quat_em", dt=dt) for dt in (0.1, 0.2)])
+
+
+def test_a_task_can_be_perturbed_and_its_controller_brings_it_back():
+    simulation = Simulation([TaskRun("RigidTop-v0", "pd", seed=3)])
+    simulation.advance(100)
+    assert column(simulation, 0, "goal_angle")[-1] < 1e-3
+    simulation.push(np.array([0.05, 0.0, 0.0]))
+    simulation.advance(10)
+    pushed = column(simulation, 0, "goal_angle")[-1]
+    simulation.push(np.zeros(3))
+    simulation.advance(100)
+    assert pushed > 0.02
+    assert column(simulation, 0, "goal_angle")[-1] < 1e-3
+
+
+def test_a_trained_policy_flies_its_task():
+    run = TaskRun("AttitudeSlew-v0", "pretrained", seed=2)
+    assert run.snapshot().goal_angle > 0.5
+    run.advance(400)
+    assert run.snapshot().goal_angle < math.radians(5.0)
+
+
+def test_a_trained_policy_flies_its_task_with_other_limits_but_not_with_other_entries():
+    # The torque limit moves bounds of what is shown, which a policy does not look at.
+    run = TaskRun("AttitudeSlew-v0", "pretrained", seed=2, env_kwargs={"torque_limit": 0.03})
+    run.advance(400)
+    assert run.snapshot().goal_angle < math.radians(5.0)
+    with pytest.raises(ValueError, match="observation"):
+        TaskRun("AttitudeSlew-v0", "pretrained", env_kwargs={"observation": "rotation_matrix"})
+
+
+def test_without_a_policy_a_task_is_the_free_motion_of_its_body():
+    run = TaskRun("AttitudeSlew-v0", seed=1)
+    run.push(np.array([0.0, 0.01, 0.0]))
+    start = run.snapshot()
+    run.advance(10)
+    alone = rbgym.simulate(
+        run.body, dt=run.dt / 4, steps=40, quaternion=start.quaternion, torque=(0.0, 0.01, 0.0)
+    )
+    assert np.allclose(run.snapshot().quaternion, alone.quaternion[-1], atol=1e-12)
+
+
+def test_an_episode_that_ends_says_why():
+    run = TaskRun("RigidTop-v0", seed=0, env_kwargs={"max_episode_steps": 3})
+    run.advance(5)
+    assert run.time == pytest.approx(3 * run.dt)
+    assert run.ended == "time is up"
+    assert not run.failed
+    run.advance(5)
+    assert run.time == pytest.approx(3 * run.dt)
