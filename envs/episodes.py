@@ -92,6 +92,7 @@ class Episodes:
         self.term_rows = {name: reward + n for n, name in enumerate(setup.terms)}
         self.counted_rows = {name: tally + n for n, name in enumerate(setup.parts.tally.counted)}
         self.saved = np.array(sorted(self._saved_rows()), dtype=np.int64)
+        self._is_large = threads.is_large(batch.blocks)
         self._advance, self._judge = Entry(engine.advance), Entry(kernels.judge)
         self._stepping = batch.stepping(float(setup.dt / setup.substeps), setup.substeps)
         self._judging = Judging(setup.limit, resets_itself, False, self.saved)
@@ -239,7 +240,7 @@ class Episodes:
         saved = np.empty((batch.blocks, len(self.saved) * LANES))
         outputs = Outputs(observations, *(self._outcome or self._new_outcome()), saved)
         self.ready = False
-        if threads.is_large(batch.blocks):
+        if self._is_large:
             bad = self._step_ranges(outputs)
         else:
             bad = self.advance(batch.buffer, commands)

@@ -5,10 +5,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbgym.compiled.jit import compiled, index, inlined, lane_body, outlined
-from rbgym.engine.frames import view
+from rbgym.compiled.jit import compiled, inlined, lane_body, outlined
 from rbgym.engine.kernels import start_lane
-from rbgym.engine.rows import FAILED, LANES, ROTOR, J, L, Q, put_quaternion, put_vector, vector
+from rbgym.engine.rows import (
+    FAILED,
+    LANES,
+    ROTOR,
+    J,
+    L,
+    Q,
+    index,
+    put_quaternion,
+    put_vector,
+    vector,
+    view,
+)
 from rbgym.envs.parts.rewards import Outcome
 from rbgym.envs.random import numbers, uniforms
 from rbgym.envs.rows import (

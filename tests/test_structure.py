@@ -168,6 +168,8 @@ sys.setprofile(note)
 env.step(action)
 sys.setprofile(None)
 for file in map(Path, passed):
+    if file.parent.name == "compiled":  # what chooses while compiling takes no part in a step
+        continue
     for name, folder in sorted(FOLDERS.items(), reverse=True):
         if file.is_relative_to(folder):
             print(name + "/" + file.relative_to(folder).as_posix().removeprefix("envs/"))

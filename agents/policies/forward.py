@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rbgym.compiled.jit import Entry, compiled, index, inlined
-from rbgym.engine.rows import LANES
+from rbgym.compiled.jit import Entry, compiled, inlined
+from rbgym.engine.rows import LANES, index
 
 if TYPE_CHECKING:
     from rbgym.agents.policies.network import Network

@@ -22,8 +22,7 @@ import numpy as np
 
 from rbgym.compiled.jit import inlined
 from rbgym.engine.actuation import act
-from rbgym.engine.frames import view
-from rbgym.engine.rows import LANES, put_vector
+from rbgym.engine.rows import LANES, put_vector, view
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Key, Setting
 from rbgym.quaternion import Array, cos_sin, cross, dot, qmul, scale, sub, to_body

@@ -17,8 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rbgym.engine.actuation import act
-from rbgym.engine.frames import view
-from rbgym.engine.rows import FAILED, LANES, put_quaternion, put_vector, quaternion, vector
+from rbgym.engine.rows import FAILED, LANES, put_quaternion, put_vector, quaternion, vector, view
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Key, Setting
 from rbgym.quaternion import Array, add, dot, rotate, scale, times, to_world

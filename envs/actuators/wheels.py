@@ -28,8 +28,7 @@ from numpy.typing import ArrayLike
 from rbgym.arguments import number, real
 from rbgym.compiled.jit import inlined
 from rbgym.engine.actuation import act
-from rbgym.engine.frames import view
-from rbgym.engine.rows import FAILED, LANES, ROTOR, put_vector
+from rbgym.engine.rows import FAILED, LANES, ROTOR, put_vector, view
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Key, Setting
 from rbgym.quaternion import Array, Vector, add, dot, scale

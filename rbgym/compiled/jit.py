@@ -52,12 +52,6 @@ def outlined(function: F) -> F:
     return compiled_function
 
 
-@inlined
-def index(i: int) -> int:
-    """The index i, which the compiler now knows not to count from the end of an array."""
-    return i & 0xFFFFFFFFFF
-
-
 def chosen_by_class(choose: Callable[[type], Callable[..., Any]]) -> Callable[..., Any]:
     """An `outlined` function, picked while compiling by the class of its first argument.
 

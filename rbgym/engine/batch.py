@@ -11,7 +11,7 @@ from rbgym import integrators, potentials, threads
 from rbgym.arguments import count, finite, flag, quietly, real
 from rbgym.body import RigidBody
 from rbgym.compiled.jit import Entry
-from rbgym.engine import frames, kernels
+from rbgym.engine import kernels
 from rbgym.engine import rows as layout
 from rbgym.engine.actuation import Actuator, Direct
 from rbgym.engine.rows import LANES, Physics
@@ -61,7 +61,7 @@ class Batch:
         # Of each body, or of all: the quaternion from principal axes to the body frame.
         self._turns = np.array([b.principal_quaternion for b in (each[:1] if one else each)])
         turned = bool(np.any(self._turns != (1.0, 0.0, 0.0, 0.0)))
-        frame = frames.Turned() if turned else frames.Principal()
+        frame = layout.Turned() if turned else layout.Principal()
         # What the kernels are compiled for: those that step, and those that look at the state.
         scheme = self.integrator.scheme
         self.physics = Physics(scheme, self.potential, frame, actuator)
@@ -239,7 +239,7 @@ class Batch:
         """
         stepping = self.stepping(float(finite("h", h, ())), count("steps", steps))
         # Without commands the frame plays no part, and all bodies share a kernel.
-        physics, rows = self.physics._replace(frame=frames.Principal()), self.block_rows
+        physics, rows = self.physics._replace(frame=layout.Principal()), self.block_rows
 
         def work(first: int, last: int) -> None:
             self._advance.call(physics, self.part(first, last), rows, self._no_commands, stepping)

@@ -7,8 +7,7 @@ The loops over the lanes of a block compile to vector instructions: their size i
 import math
 from typing import NamedTuple
 
-from rbgym.compiled.jit import compiled, index, inlined, lane_body, outlined
-from rbgym.engine.frames import view
+from rbgym.compiled.jit import compiled, inlined, lane_body, outlined
 from rbgym.engine.rows import (
     CORRECTION,
     FAILED,
@@ -19,8 +18,10 @@ from rbgym.engine.rows import (
     E,
     L,
     Q,
+    index,
     quaternion,
     vector,
+    view,
 )
 from rbgym.engine.steps import body_of, correct, finish, predict, redo, relax, total_energy
 from rbgym.integrators.composition import LENGTHS, STAGES

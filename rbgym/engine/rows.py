@@ -8,10 +8,12 @@ The rows below are those of every body. Behind them come those that the scheme, 
 actuator and the task in use declare; their places are worked out while compiling (`Physics`).
 """
 
+import abc
 from typing import Any
 
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import Record
+from rbgym.quaternion import qconj, qmul, sub, times, to_body, to_world
 
 LANES = 8
 
@@ -46,7 +48,7 @@ class Physics(Record):
     """What the kernels are compiled for: records of the four kinds, and where their rows are.
 
     scheme: `rbgym.integrators.interface.Scheme`. potential: `rbgym.potentials.Potential`. frame:
-    `rbgym.engine.frames.Frame`. actuator: `rbgym.engine.actuation.Actuator`.
+    `Frame`. actuator: `rbgym.engine.actuation.Actuator`.
 
     Rows: those of every body, of the potential, the memory of the scheme, those of the actuator and
     of the frame.
@@ -75,6 +77,12 @@ class Physics(Record):
 
 
 # --- access to the rows of one lane -------------------------------------------------------------
+
+
+@inlined
+def index(i: int) -> int:
+    """The index i, which the compiler now knows not to count from the end of an array."""
+    return i & 0xFFFFFFFFFF
 
 
 @inlined
@@ -119,3 +127,73 @@ def quaternion_if(test, a, b):
         a[2] if test else b[2],
         a[3] if test else b[3],
     )
+
+
+# --- the user's body frame, beside the principal axes in which the engine works -------------------
+
+
+class Frame(Record):
+    """How the body frame lies in the principal axes.
+
+    They are mostly one and the same. Which it is for all bodies of a batch is known by class, so
+    that compiled code rotates nothing in vain.
+    """
+
+    @abc.abstractmethod
+    def row_count(self):
+        """Number of rows."""
+
+    @abc.abstractmethod
+    def to_principal(self, physics, buffer, i, v):
+        """Components in principal axes of a vector given in the body frame."""
+
+    @abc.abstractmethod
+    def in_principal_axes(self, physics, buffer, i, q, omega):
+        """Attitude and rates of the principal axes, from those of the body frame."""
+
+    @abc.abstractmethod
+    def in_body_frame(self, physics, buffer, i, q, omega):
+        """Attitude and rates of the body frame, from those of the principal axes."""
+
+
+class Principal(Frame):
+    """The body frame is that of the principal axes."""
+
+    def row_count(self):
+        return 0
+
+    def to_principal(self, physics, buffer, i, v):
+        return v
+
+    def in_principal_axes(self, physics, buffer, i, q, omega):
+        return q, omega
+
+    def in_body_frame(self, physics, buffer, i, q, omega):
+        return q, omega
+
+
+class Turned(Frame):
+    """The body frame is turned against the principal axes, by a quaternion in its rows."""
+
+    def row_count(self):
+        return 4
+
+    def to_principal(self, physics, buffer, i, v):
+        return to_body(quaternion(buffer, i, physics.frame_row()), v)
+
+    def in_principal_axes(self, physics, buffer, i, q, omega):
+        turn = quaternion(buffer, i, physics.frame_row())
+        return qmul(q, turn), to_body(turn, omega)
+
+    def in_body_frame(self, physics, buffer, i, q, omega):
+        turn = quaternion(buffer, i, physics.frame_row())
+        return qmul(q, qconj(turn)), to_world(turn, omega)
+
+
+@inlined
+def view(physics, buffer, i):
+    """Attitude and angular velocity of one lane in the body frame."""
+    q = quaternion(buffer, i, Q)
+    Pi = to_body(q, vector(buffer, i, L))
+    omega = times(vector(buffer, i, J_INV), sub(Pi, vector(buffer, i, ROTOR)))
+    return physics.frame.in_body_frame(physics, buffer, i, q, omega)

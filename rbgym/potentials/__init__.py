@@ -5,9 +5,8 @@ One of your own is a subclass of `Potential`; see rbgym/potentials/interface.py.
 
 from typing import Any
 
-from rbgym.potentials.gravity import HeavyTop, NoPotential
 from rbgym.potentials.gravity_gradient import CircularOrbit, GravityGradient
-from rbgym.potentials.interface import Potential
+from rbgym.potentials.interface import HeavyTop, NoPotential, Potential
 from rbgym.potentials.soft_wall import SoftWall
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""What the engine and the schemes ask of a potential.
+"""What the engine and the schemes ask of a potential; none, and uniform gravity.
 
 A potential is a function V of one world direction seen from the body, o = R(q)^T d, so that one
 gradient with respect to o describes it completely: the body torque is o x dV/do. A direction that
@@ -19,7 +19,7 @@ from rbgym.arguments import finite, unit
 from rbgym.body import RigidBody
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import Record, missing_methods
-from rbgym.engine.rows import quaternion
+from rbgym.engine.rows import LANES, quaternion, vector
 from rbgym.matrix import crossed, multiple, plus, product
 from rbgym.quaternion import (
     Quaternion,
@@ -37,6 +37,7 @@ from rbgym.quaternion import (
 _DIFFERENCE = 1e-5  # of directions, which have length one
 _COINCIDENT = 1e-10  # squared distance of ends that are too near for a quotient of differences
 _UNIT = 1e-9  # how far given vectors may be from unit length
+_NOTHING = (0.0, 0.0, 0.0)
 
 
 class Potential(Record):
@@ -166,6 +167,84 @@ class Potential(Record):
         return [*body.principal_quaternion]
 
 
+class NoPotential(Potential):
+    """No potential: the body is free."""
+
+    def is_free(self):
+        return True
+
+    def is_uniform(self):
+        return True
+
+    def row_count(self):
+        return 0
+
+    def of_lane(self, physics, buffer, i, ahead):
+        return self
+
+    def seen(self, q):
+        return (0.0, 0.0, 1.0)
+
+    def energy(self, o):
+        return 0.0
+
+    def gradient(self, o):
+        return _NOTHING
+
+    def discrete_gradient(self, o_0, o_1):
+        return _NOTHING
+
+    def size(self, o):
+        return 0.0
+
+    def rows_for(self, body: RigidBody) -> list[float]:
+        return []
+
+
+class HeavyTop(Potential):
+    """Uniform gravity on a body with a fixed point: V = mgl (axis . o), o the upward vertical.
+
+    mgl: mass times gravity times the distance from the pivot to the centre of mass [N m].
+    axis: unit vector from the pivot to the centre of mass, body axes.
+
+    Source: Betsch & Siebert (2009), section 5.2.
+    """
+
+    mgl: float
+    axis: Vector = (0.0, 0.0, 1.0)
+
+    def is_uniform(self):
+        return True
+
+    def row_count(self):
+        return 4
+
+    def of_lane(self, physics, buffer, i, ahead):
+        row = physics.potential_row()
+        return HeavyTop(buffer[i + row * LANES], vector(buffer, i, row + 1))
+
+    def energy(self, o):
+        return self.mgl * dot(self.axis, o)
+
+    def gradient(self, o):
+        return scale(self.mgl, self.axis)
+
+    def discrete_gradient(self, o_0, o_1):
+        return scale(self.mgl, self.axis)
+
+    def size(self, o):
+        return abs(self.mgl)
+
+    def weigh(self, physics, buffer, i, mgl):
+        buffer[i + physics.potential_row() * LANES] = mgl
+
+    def checked(self) -> Self:
+        return type(self)(number("mgl", self.mgl), unit_vector("axis", self.axis))
+
+    def rows_for(self, body: RigidBody) -> list[float]:
+        return [self.mgl, *(body.principal_rotation.T @ self.axis)]
+
+
 class OfBodyFrame(Potential):
     """A user's potential; frame: the quaternion from principal axes to the body frame."""
 
@@ -193,8 +272,8 @@ def number(name: str, value: Any) -> float:
 
 def unit_vector(name: str, value: Any) -> Vector:
     """The value of a field as a vector of unit length, or ValueError."""
-    vector = unit(f"potential.{name}", value, 3, _UNIT)
-    x, y, z = (float(v) for v in vector / np.linalg.norm(vector))
+    given = unit(f"potential.{name}", value, 3, _UNIT)
+    x, y, z = (float(v) for v in given / np.linalg.norm(given))
     return (x, y, z)
 
 
