@@ -47,7 +47,7 @@ def test_a_trajectory_shows_its_drift():
     assert page.rows[0] == ["error", "max", "final"]
     for row, (name, found) in zip(page.rows[1:], run.drift().items(), strict=True):
         assert row == [name.replace("_", " "), f"{found['max']:.4g}", f"{found['final']:.4g}"]
-    assert "Trajectory: 41 instants, 0 to 2 s" in page.words
+    assert "script" not in page.tags
 
 
 def test_a_body_shows_its_moments_and_principal_axes():
@@ -69,12 +69,6 @@ def test_a_body_shows_its_moments_and_principal_axes():
 )
 def test_a_body_is_told_what_it_is_like(body, kind):
     assert kind in body._repr_html_()
-
-
-def test_the_ellipsoid_that_turns_alike_does_so_about_any_point():
-    own = rbgym.RigidBody.ellipsoid(3.0, (0.5, 0.3, 0.2))
-    for body in (own, own.about((0.1, -0.2, 0.3))):
-        assert "semi-axes 0.5, 0.3, 0.2 m" in body._repr_html_()
 
 
 def test_claims_show_which_are_broken_and_stay_a_list():
@@ -106,12 +100,12 @@ def test_a_card_shows_the_cells_of_its_markdown():
     import json
     from pathlib import Path
 
-    from rbgym.agents.judge import tables
-    from rbgym.agents.judge.card import Card
+    from rbgym.agents import card_report
+    from rbgym.agents.card import Card
 
     cards = json.loads((Path(__file__).parents[1] / "docs" / "cards.json").read_text("utf-8"))
     content = cards["AttitudeSlew-v0"]
     shown = Card._repr_html_(SimpleNamespace(as_dict=lambda: content))
-    lines = [x for x in tables.markdown(content).splitlines() if x.startswith("|")]
+    lines = [x for x in card_report.markdown(content).splitlines() if x.startswith("|")]
     cells = [[c.strip() for c in line[1:-1].split(" | ")] for line in lines if "---" not in line]
     assert [[c.strip() for c in row] for row in Reader(shown).rows] == cells
