@@ -55,8 +55,8 @@ def trajectory(run: "Trajectory") -> str:
     """Drift of the invariants as a table."""
     found = run.drift()
     rows = [(k.replace("_", " "), found[k]["max"], found[k]["final"]) for k in run.conserved]
-    redone = f", {run.redone} steps solved again" if run.redone else ""
     title = f"Trajectory: {len(run.time)} instants, {run.time[0]:.6g} to {run.time[-1]:.6g} s"
+    redone = f", {run.redone} steps solved twice" if run.redone else ""
     return section(f"{title}{redone}", table(("error", "max", "final"), rows))
 
 
