@@ -14,7 +14,7 @@ _ROOMS = ("controllers", "judge", "policies", "train")
 
 
 def load(name: str | Path, *, unpickle: str | None = None) -> Any:
-    """A trained policy, with `predict`: see `rbgym.agents.policies.shelf.load`."""
+    """A trained policy, with `predict`: see `rbgym.agents.policies.load`."""
     from rbgym.agents.policies import shelf
 
     return shelf.load(name, unpickle=unpickle)

@@ -7,7 +7,7 @@ import numpy as np
 from rbgym import RigidBody, simulate
 from rbgym.agents.commands import validation_report
 from rbgym.agents.commands.tables import write_trajectories
-from rbgym.agents.judge import plots, tables, video_files
+from rbgym.agents.judge import plots, tables, videos
 from rbgym.agents.judge.card import make_card
 from rbgym.agents.run_folder import replacing, write_json
 from rbgym.plot import summary
@@ -46,7 +46,7 @@ def film(folder):
 
     def write(turn):
         with replacing(folder / "a.gif") as temporary:
-            video_files.write(temporary, frames[: 3 + 3 * (turn % 2)], 10.0, kind=".gif")
+            videos.write(temporary, frames[: 3 + 3 * (turn % 2)], 10.0, kind=".gif")
 
     return write
 

@@ -1,1 +1,6 @@
 """What a policy or a controller is worth: test sets, evaluations, cards, videos and plots."""
+
+from rbgym.agents.judge.card import Card, make_card
+from rbgym.agents.judge.evaluation import Evaluation, evaluate
+
+__all__ = ["Card", "Evaluation", "evaluate", "make_card"]

@@ -152,10 +152,11 @@ class Starts(NamedTuple):
     initial: Mapping[str, float]
     seeds: list[int]
 
-    @property
-    def kwargs(self) -> dict[str, Any]:
-        """The argument of the env."""
-        return {"initial": self.initial}
+    def env(self, env_id: str, env_kwargs: Mapping[str, Any]) -> Any:
+        """A vector env with a lane for each, which leaves resets to the caller."""
+        kwargs: dict[str, Any] = {**env_kwargs, "initial": self.initial}
+        mode = AutoresetMode.DISABLED
+        return gym.make_vec(env_id, len(self.seeds), autoreset_mode=mode, **kwargs)
 
 
 def starts_of(env_id: str, episodes: int = len(TEST_SEEDS)) -> list[Starts]:
@@ -167,11 +168,11 @@ def starts_of(env_id: str, episodes: int = len(TEST_SEEDS)) -> list[Starts]:
     return shared(env_id, TEST_SEEDS[:episodes])
 
 
-def start_of(env_id: str, episode: int) -> tuple[int, dict[str, Any]]:
-    """Seed and env arguments of one episode of a task's test set, counted from 0."""
+def start_of(env_id: str, episode: int) -> Starts:
+    """One start state of a task's test set, counted from 0."""
     seed = TEST_SEEDS[episode]
     one = next(one for one in starts_of(env_id, episode + 1) if seed in one.seeds)
-    return seed, one.kwargs
+    return one._replace(seeds=[seed])
 
 
 def shared(env_id: str, seeds: range) -> list[Starts]:
@@ -209,83 +210,84 @@ def play_from(
     """One episode from each of these start states."""
     parts = []
     for one in starts:
-        mode: dict[str, Any] = {"autoreset_mode": AutoresetMode.DISABLED}
-        env = gym.make_vec(env_id, len(one.seeds), **mode, **{**env_kwargs, **one.kwargs})
+        env = one.env(env_id, env_kwargs)
         try:
-            parts.append(_Play(env, one).run(_player(policy, env)))
+            parts.append(_first_episodes(Player(policy, env, one.seeds), one))
         finally:
             env.close()
     return joined(parts)
 
 
-def _player(policy: Any, env: Any) -> Any:
-    """What has `predict`: a controller made for the env; a Stable-Baselines3 model with the
-    normaliser that it was trained behind; or the policy itself."""
-    player = controllers.make(policy, env) if isinstance(policy, str) else policy
-    if not callable(getattr(player, "predict", None)):
-        raise ValueError(f"policy must be a controller's name or have predict, got {policy!r}")
-    return TrainedPolicy.of(player) if hasattr(player, "get_vec_normalize_env") else player
+class Player:
+    """A policy at work in a vector env: what it was shown last, and what it remembers.
 
+    policy: the name of a controller, a Stable-Baselines3 model, which sees what the normaliser of
+    its training makes of observations, or whatever has `predict`.
+    """
 
-class _Play:
-    """The first episode of each lane of a vector env in DISABLED mode."""
+    def __init__(self, policy: Any, env: Any, seeds: list[int]) -> None:
+        found = controllers.make(policy, env) if isinstance(policy, str) else policy
+        if not callable(getattr(found, "predict", None)):
+            raise ValueError(f"policy must be a controller's name or have predict, got {policy!r}")
+        sb3 = hasattr(found, "get_vec_normalize_env")
+        self.env, self.policy = env, TrainedPolicy.of(found) if sb3 else found
+        self.observation, self.info = env.reset(seed=seeds)
+        self.state: Any = None
+        self.start = np.ones(len(seeds), dtype=np.bool_)  # lanes at the start of an episode
 
-    def __init__(self, env: Any, start: Starts) -> None:
-        n = env.num_envs
-        self.env, self.start = env, start
-        self.running = np.ones(n, dtype=np.bool_)
-        self.returns, self.lengths = np.zeros(n), np.zeros(n, dtype=np.int64)
-        self.success = np.zeros(n, dtype=np.bool_)
-        self.target = isinstance(env.unwrapped.goal, Target) and _shows_quaternion(env)
-        self.histories: dict[str, list[Array]] = {name: [] for name in _HISTORIES}
-
-    def run(self, policy: Policy) -> Episodes:
-        n = len(self.running)
-        obs, info = self.env.reset(seed=self.start.seeds)
-        nothing = np.full((n, self.env.single_action_space.shape[0]), np.nan)
-        self._record(obs, info, nothing, np.full((n, 3), np.nan))
-        start, state = np.ones(n, dtype=np.bool_), None
-        while self.running.any():
-            actions, state = policy.predict(
-                obs, state=state, episode_start=start, deterministic=True
-            )
-            obs, rewards, terminated, truncated, info = self.env.step(actions)
-            self.returns[self.running] += rewards[self.running]
-            self.lengths[self.running] += 1
-            self._record(obs, info, actions, info["applied_torque"])
-            start = done = terminated | truncated
-            ended = done & self.running
-            if ended.any():
-                self.success[ended] = np.asarray(info["is_success"])[ended]
-                self.running &= ~done
-            if done.any() and self.running.any():
-                obs, _ = self.env.reset(options={"reset_mask": done.copy()})
-        return self._episodes()
-
-    def _record(self, obs: Any, info: Any, actions: Any, torque: Any) -> None:
-        seen = {"attitude_error": info["attitude_error"], "rate_error": info["rate_error"],
-                "torque": torque, "actions": actions}  # fmt: skip
-        if self.target:
-            seen["relative"] = (relative(obs) if isinstance(obs, dict) else obs)[:, :4]
-        for name, values in seen.items():
-            values = np.asarray(values, dtype=np.float64)
-            running = self.running.reshape(-1, *(1,) * (values.ndim - 1))
-            self.histories[name].append(np.where(running, values, np.nan))
-
-    def _episodes(self) -> Episodes:
-        base, n = self.env.unwrapped, len(self.running)
-        found: Any = {k: np.stack(v) if v else None for k, v in self.histories.items()}
-        return Episodes(
-            seeds=np.array(self.start.seeds),
-            category=np.array([self.start.category] * n),
-            returns=self.returns,
-            lengths=self.lengths,
-            success=self.success,
-            least_time=_least_time(base, found["relative"], found["rate_error"][0]),
-            dt=float(base.dt),
-            settled=(base.task.angle, base.task.rate),
-            **found,
+    def step(self) -> tuple[Any, Any]:
+        """Act once in every lane; actions and rewards. `start` is then where an episode ended."""
+        actions, self.state = self.policy.predict(
+            self.observation, state=self.state, episode_start=self.start, deterministic=True
         )
+        self.observation, rewards, terminated, truncated, self.info = self.env.step(actions)
+        self.start = terminated | truncated
+        return actions, rewards
+
+
+def _first_episodes(player: Player, start: Starts) -> Episodes:
+    """The first episode of each lane of a vector env in DISABLED mode."""
+    env, n = player.env.unwrapped, len(start.seeds)
+    running, success = np.ones(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
+    returns, lengths = np.zeros(n), np.zeros(n, dtype=np.int64)
+    histories: dict[str, list[Array]] = {name: [] for name in _HISTORIES}
+    shows_target = isinstance(env.goal, Target) and _shows_quaternion(player.env)
+
+    def record(actions: Any, torque: Any) -> None:
+        seen, info = player.observation, player.info
+        found = {"attitude_error": info["attitude_error"], "rate_error": info["rate_error"],
+                 "torque": torque, "actions": actions}  # fmt: skip
+        if shows_target:
+            found["relative"] = (relative(seen) if isinstance(seen, dict) else seen)[:, :4]
+        for name, values in found.items():
+            values = np.asarray(values, dtype=np.float64)
+            mask = running.reshape(-1, *(1,) * (values.ndim - 1))
+            histories[name].append(np.where(mask, values, np.nan))
+
+    record(np.full((n, env.single_action_space.shape[0]), np.nan), np.full((n, 3), np.nan))
+    while running.any():
+        actions, rewards = player.step()
+        returns[running] += rewards[running]
+        lengths[running] += 1
+        record(actions, player.info["applied_torque"])
+        done = player.start
+        if (ended := done & running).any():
+            success[ended] = np.asarray(player.info["is_success"])[ended]
+            running &= ~done
+        if done.any() and running.any():
+            player.observation, _ = player.env.reset(options={"reset_mask": done.copy()})
+    found: Any = {name: np.stack(values) if values else None for name, values in histories.items()}
+    return Episodes(
+        seeds=np.array(start.seeds),
+        category=np.array([start.category] * n),
+        returns=returns,
+        lengths=lengths,
+        success=success,
+        least_time=_least_time(env, found["relative"], found["rate_error"][0]),
+        dt=float(env.dt),
+        settled=(env.task.angle, env.task.rate),
+        **found,
+    )
 
 
 def _least_time(env: Any, attitude: Array | None, rate_error: Array) -> Array:

@@ -1,29 +1,32 @@
 """Videos of an episode of the test set, as policies and controllers play it, side by side."""
 
+import errno
+import functools
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import gymnasium as gym
 import numpy as np
-from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
 
-from rbgym.agents import controllers
-from rbgym.agents.judge.cases import TEST_SEEDS, start_of
+from rbgym.agents.judge.cases import TEST_SEEDS, Player, Starts, start_of
 from rbgym.agents.judge.comparison import Contender
-from rbgym.agents.judge.video_files import FORMATS, Frame, possible_rate, require_writer, write
 from rbgym.agents.run_folder import replacing
 from rbgym.agents.terminal import bar
-from rbgym.envs.rendering import Scene, Trail, scene_of
+from rbgym.envs.rendering import Scene, Trail, colors, scene_of
 from rbgym.envs.rendering.canvas import load_pygame
 
+Frame = NDArray[np.uint8]
+FORMATS = (".mp4", ".gif")
 _LONGEST, _SHORTEST = 30.0, 8.0  # of a whole episode on film [s], by playing it faster or slower
 _RATE = 30.0  # frames per second that need not be exceeded
 _ENDLESS = 1000  # steps that an episode without a limit is taken to have
 _AFTER = 2.0  # of film [s], once all have succeeded
+_LEAST = 2  # hundredths of a second that a picture of a GIF stands: less is not shown as told
 
 
 class Timing(NamedTuple):
@@ -40,7 +43,9 @@ class Timing(NamedTuple):
         whole = dt * steps
         speed = max(whole / _LONGEST, 1.0) * min(whole / _SHORTEST, 1.0)
         stride = max(math.floor(speed / (_RATE * dt)), 1)
-        rate = possible_rate(speed / (stride * dt), kind)
+        rate = speed / (stride * dt)
+        if kind == ".gif":  # its pictures stand whole hundredths of a second
+            rate = 100 / _hundredths(rate)
         return cls(stride, rate, rate * stride * dt)
 
 
@@ -55,8 +60,8 @@ def film(
     where pygame is missing, ModuleNotFoundError where moviepy is.
     """
     require(path, episode)
-    seed, start = start_of(env_id, episode)
-    plays = [_Play(one, env_id, seed, start, alone=len(contenders) == 1) for one in contenders]
+    start = start_of(env_id, episode)
+    plays = [_Play(one, env_id, start, alone=len(contenders) == 1) for one in contenders]
     try:
         longest = max(plays, key=lambda play: play.dt * play.steps)
         timing = Timing.of(longest.dt, longest.steps, path.suffix)
@@ -77,51 +82,36 @@ def require(path: Path, episode: int = 0, episodes: int = len(TEST_SEEDS)) -> No
     if not 0 <= episode <= last:
         raise ValueError(f"--video-episode must be from 0 to {last}, got {episode!r}")
     load_pygame()
-    require_writer(path.suffix)
+    import_module("PIL.Image" if path.suffix == ".gif" else "moviepy.video.io.ffmpeg_writer")
 
 
 class _Play:
     """One contender's episode, and what is to be seen of it."""
 
-    def __init__(
-        self, one: Contender, env_id: str, seed: int, start: dict[str, Any], *, alone: bool
-    ) -> None:
-        self.env = gym.make_vec(
-            env_id, num_envs=1, autoreset_mode=AutoresetMode.DISABLED, **one.env_kwargs | start
-        )
+    def __init__(self, one: Contender, env_id: str, start: Starts, *, alone: bool) -> None:
+        self.env = start.env(env_id, one.env_kwargs)
         self.title = f"{env_id}: {one.name}" if alone else one.name
-        named = isinstance(one.policy, str)
-        self.policy = controllers.make(one.policy, self.env) if named else one.policy
-        self.trail, self.state = Trail(), None
+        self.player, self.trail = Player(one.policy, self.env, start.seeds), Trail()
         self.over, self.succeeded, self.taken = False, False, 0
-        self.start = np.ones(1, dtype=np.bool_)
-        self.observation, _ = self.env.reset(seed=seed)
         self.scene = self._look()
 
     @property
     def dt(self) -> float:
-        return float(self.env.unwrapped.dt)  # type: ignore[attr-defined]
+        return float(self.env.unwrapped.dt)
 
     @property
     def steps(self) -> int:
         """Control periods of an episode at most; of one without a limit, those that are filmed."""
-        limit = self.env.unwrapped.episodes.setup.limit  # type: ignore[attr-defined]
+        limit = self.env.unwrapped.episodes.setup.limit
         return int(limit) if math.isfinite(limit) else _ENDLESS
 
     def go_on(self, until: float) -> None:
         """Step to an instant [s], or to the end of the episode."""
         while not self.over and self.taken * self.dt < until - 1e-9:
-            self._step()
-
-    def _step(self) -> None:
-        actions, self.state = self.policy.predict(
-            self.observation, state=self.state, episode_start=self.start, deterministic=True
-        )
-        self.observation, _, terminated, truncated, _ = self.env.step(actions)
-        self.start = terminated | truncated
-        self.taken += 1
-        self.over = bool(self.start[0]) or self.taken >= self.steps
-        self.scene = self._look()
+            self.player.step()
+            self.taken += 1
+            self.over = bool(self.player.start[0]) or self.taken >= self.steps
+            self.scene = self._look()
 
     def _look(self) -> Scene:
         scene = scene_of(self.env, 0, self.trail)
@@ -155,3 +145,52 @@ def _frames(plays: Sequence[_Play], timing: Timing, dt: float, size: int) -> Ite
             return
         for play in plays:
             play.go_on(number * timing.stride * dt)
+
+
+def _hundredths(rate: float) -> int:
+    return max(round(100 / rate), _LEAST)
+
+
+def write(path: Path, frames: Iterable[Frame], rate: float, kind: str | None = None) -> None:
+    """Write frames, (height, width, 3) each, as they come. rate: of them in a second. kind: one of
+    FORMATS, default the ending of `path`."""
+    (_write_gif if (kind or path.suffix) == ".gif" else _write_mp4)(path, iter(frames), rate)
+
+
+def _write_mp4(path: Path, frames: Iterator[Frame], rate: float) -> None:
+    from moviepy.video.io.ffmpeg_writer import FFMPEG_VideoWriter
+
+    first = next(frames)
+    size = first.shape[1], first.shape[0]
+    writer = FFMPEG_VideoWriter(str(path), size, rate, ffmpeg_params=["-f", "mp4"])
+    encoder = writer.proc
+    with writer:
+        writer.write_frame(first)
+        for frame in frames:
+            writer.write_frame(frame)
+    if encoder.returncode:  # the end of the file could not be written: MoviePy does not look
+        raise OSError(errno.EIO, "The film could not be written to its end, the disk may be full")
+
+
+def _write_gif(path: Path, frames: Iterator[Frame], rate: float) -> None:
+    first = few_colors(next(frames))
+    rest = (few_colors(frame) for frame in frames)
+    shown = 10 * _hundredths(rate)  # ms
+    first.save(path, "GIF", save_all=True, append_images=rest, duration=shown, loop=0)
+
+
+def few_colors(frame: Frame) -> Any:
+    """The frame (height, width, 3) as a Pillow image of 256 colours: those that scenes are drawn
+    in, and shades of them; small, and without noise."""
+    from PIL import Image
+
+    return Image.fromarray(frame).quantize(palette=_palette(), dither=Image.Dither.NONE)
+
+
+@functools.cache
+def _palette() -> Any:
+    from PIL import Image
+
+    image = Image.new("P", (1, 1))
+    image.putpalette([value for color in colors.shades() for value in color])
+    return image

@@ -6,6 +6,7 @@ Stable-Baselines3.
 
 from rbgym.agents.policies.network import Network, Normalizer
 from rbgym.agents.policies.recurrent import RecurrentNetwork
+from rbgym.agents.policies.shelf import load, names
 from rbgym.agents.policies.trained import TrainedPolicy
 
-__all__ = ["Network", "Normalizer", "RecurrentNetwork", "TrainedPolicy"]
+__all__ = ["Network", "Normalizer", "RecurrentNetwork", "TrainedPolicy", "load", "names"]

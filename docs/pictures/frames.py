@@ -10,7 +10,7 @@ import gymnasium as gym
 import numpy as np
 
 import rbgym.agents.controllers as controllers
-from rbgym.agents.judge.video_files import few_colors
+from rbgym.agents.judge.videos import few_colors
 from rbgym.registration import ENVIRONMENTS
 
 FOLDER = Path(__file__).with_name("envs")

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import rbgym
-from rbgym.agents.judge.video_files import write
+from rbgym.agents.judge.videos import write
 from rbgym.envs.rendering import Caption, colors, scene_of_motion
 from rbgym.envs.rendering.canvas import Canvas
 from rbgym.envs.rendering.painter import Painter

@@ -14,7 +14,7 @@ import damaged_runs
 from disks import room_for
 from rbgym.agents.commands import validation_report
 from rbgym.agents.commands.cli import app
-from rbgym.agents.judge import video_files
+from rbgym.agents.judge import videos
 from rbgym.agents.run_folder import replacing
 from rbgym.agents.train.evolution import search
 from rbgym.validation import Claim
@@ -60,7 +60,7 @@ def test_a_film_that_finds_no_room_leaves_the_one_before(name, tmp_path):
     file.write_text("whole")
     frames = np.random.default_rng(0).integers(0, 256, (4, 64, 64, 3), dtype=np.uint8)
     with room_for(1000), pytest.raises(OSError, match=name), replacing(file) as temporary:
-        video_files.write(temporary, frames, 10.0, kind=file.suffix)
+        videos.write(temporary, frames, 10.0, kind=file.suffix)
     assert contents(tmp_path) == {name: b"whole"}
 
 
@@ -132,5 +132,5 @@ def test_a_link_stays_one_and_what_is_no_file_is_not_replaced(tmp_path):
         ):
             temporary.write_text("new")
         done = CliRunner().invoke(app, [*MOTION, "--csv", str(tmp_path / name)])
-        assert "must be a file, got " in done.stderr
+        assert "must be a file that can be written" in done.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "full", "link", "loop"]

@@ -243,7 +243,7 @@ def test_a_model_is_judged_behind_its_normaliser_which_stays_as_it_is(tmp_path):
     actions = play(model, episodes=4).actions
     assert env.obs_rms.count == count
     for one, column in zip(starts_of("RigidTop-v0", 4), range(4), strict=True):
-        lanes = gym.make_vec("RigidTop-v0", num_envs=1, **one.kwargs)
+        lanes = one.env("RigidTop-v0", {})
         seen, _ = lanes.reset(seed=one.seeds)
         expected, _ = model.predict(env.normalize_obs(seen), deterministic=True)
         np.testing.assert_allclose(actions[1, column], expected[0], atol=1e-6)

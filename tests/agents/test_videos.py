@@ -11,7 +11,7 @@ from stable_baselines3.common.vec_env import VecVideoRecorder
 from typer.testing import CliRunner
 
 from rbgym.agents.commands.cli import app
-from rbgym.agents.judge import comparison, video_files, videos
+from rbgym.agents.judge import comparison, videos
 from rbgym.agents.judge.cases import starts_of
 from rbgym.agents.judge.videos import Timing
 from rbgym.agents.train.sb3.adapter import make_sb3_env
@@ -36,9 +36,9 @@ def test_a_film_shows_the_episode_of_each_contender_abreast_in_its_own_time(tmp_
 def played(**env_kwargs):
     """What films make of a body that nobody turns."""
     _, (idle,) = comparison.contenders(["idle"], "AttitudeSlew-v0")
-    _, start = videos.start_of("AttitudeSlew-v0", 0)
     one = idle._replace(env_kwargs=env_kwargs)
-    return videos._Play(one, "AttitudeSlew-v0", 0, start, alone=True)
+    start = videos.start_of("AttitudeSlew-v0", 0)
+    return videos._Play(one, "AttitudeSlew-v0", start, alone=True)
 
 
 def test_contenders_of_other_control_periods_are_shown_at_the_same_instant():
@@ -63,7 +63,7 @@ def test_a_gif_repeats_and_keeps_its_colours(tmp_path):
     frames = [plain.copy() for _ in range(3)]
     for k, frame in enumerate(frames):
         frame[10 * k : 10 * k + 10, :10] = (213, 94, 0)
-    video_files.write(file, frames, 20.0)
+    videos.write(file, frames, 20.0)
     with Image.open(file) as film:
         assert (film.n_frames, film.info["loop"], film.info["duration"]) == (3, 0, 50)
         film.seek(2)
@@ -85,7 +85,7 @@ def test_an_episode_is_filmed_in_its_own_time_unless_that_is_too_long_or_too_sho
 def test_a_gif_is_as_fast_as_is_said_of_it(dt, tmp_path):
     timing, file = Timing.of(dt, round(10.0 / dt), ".gif"), tmp_path / "x.gif"
     frames = [np.full((8, 8, 3), shade, np.uint8) for shade in (0, 250)]
-    video_files.write(file, frames, timing.rate)
+    videos.write(file, frames, timing.rate)
     with Image.open(file) as film:
         stands = film.info["duration"] / 1000
     assert stands >= 0.02  # what is asked to stand for less, browsers show for a tenth of a second
@@ -102,9 +102,7 @@ def test_a_film_begins_with_the_named_episode_of_the_test_set(tmp_path):
         with Image.open(file) as film:
             pictures.append(np.array(film.convert("RGB")).astype(int))
     found = starts_of("RigidTop-v0", 4)
-    (seed, start), third = videos.start_of("RigidTop-v0", 3), found[3]
-    assert [seed] == third.seeds
-    assert start == third.kwargs
+    assert videos.start_of("RigidTop-v0", 3) == found[3]
     assert np.abs(pictures[0] - pictures[1]).max() > 50
 
 

@@ -15,7 +15,7 @@ NOT_ATTACKED = {
     **dict.fromkeys(
         [f"rbgym.{name}" for name in (
             "ScalableState", "ScalableTrajectory", "Trajectory",
-            "agents.judge.card.Card", "agents.judge.evaluation.Evaluation", "agents.train.Rollout",
+            "agents.judge.Card", "agents.judge.Evaluation", "agents.train.Rollout",
             "agents.train.Search", "agents.policies.TrainedPolicy", "integrators.Integrator",
             "testing.Drift", "testing.Fidelity", "testing.Order", "testing.Verdict",
             "validation.Claim", "validation.Claims", "validation.declared", "validation.table",

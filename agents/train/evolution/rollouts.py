@@ -111,7 +111,7 @@ def rollout_test_set(
     env_kwargs: Mapping[str, Any] | None = None,
 ) -> Rollout:
     """The same from the first `episodes` states of the task's fixed test set, in its order: the
-    episodes of `rbgym.agents.judge.evaluation.evaluate`. `initial` plays no part."""
+    episodes of `rbgym.agents.judge.evaluate`. `initial` plays no part."""
     parts, order = [], []
     env_kwargs = by_name("env_kwargs", env_kwargs)
     for case in starts_of(env_id, episodes):

@@ -156,6 +156,7 @@ def make_sb3_env(
     seed: int | None = None,
     *,
     info_keywords: Sequence[str] = (),
+    render_mode: str | None = None,
     **kwargs: Any,
 ) -> VecMonitor:
     """Return n lanes of a registered env, ready for SB3: `make_vec`, adapter and VecMonitor.
@@ -163,7 +164,7 @@ def make_sb3_env(
     env_id: e.g. "RigidTop-v0", or "module:Env-v0", of an env that has a native vector env.
     seed: lane i starts from seed + i at the first reset; None for fresh entropy.
     info_keywords: vector-info arrays to hand to every lane, and to VecMonitor's episode records.
-    kwargs: arguments of the env.
+    render_mode, kwargs: arguments of the env.
     """
     if seed is not None:
         seed = checked_seed(seed)
@@ -174,6 +175,7 @@ def make_sb3_env(
         num_envs=num_envs,
         vectorization_mode="vector_entry_point",
         autoreset_mode=AutoresetMode.SAME_STEP,
+        render_mode=render_mode,
         **by_name("kwargs", kwargs),
     )
     adapter = VectorEnvAdapter(vector_env, info_keywords)
