@@ -99,9 +99,8 @@ class Building:
             raise ValueError(
                 f"dt must be at least {_SHORTEST:g} s for each of the substeps, got {self.dt!r}"
             )
-        limits = np.asarray(task.torque(self.body, self.weight), dtype=float)
-        if given.torque_limit is not None:
-            limits = _torque_limits(given.torque_limit)
+        default = task.torque(self.body, self.weight) if callable(task.torque) else task.torque
+        limits = _torque_limits(default if given.torque_limit is None else given.torque_limit)
         self.strength = positive("torque_scale", given.torque_scale)
         self.torque_limit = self.strength * limits
 
@@ -121,7 +120,7 @@ class Building:
             self.strength,
             task.rate_limit,
             spread,
-            callable(given.disturbance) or self.disturbance != uncertainty.Calm(),
+            callable(given.disturbance) or bool(self.disturbance.largest_torque().any()),
         )
         self.actuator = assemble(given.actuator, task.actuator, setting)
         effector = self.actuator.effector

@@ -86,7 +86,7 @@ class Scaling(Effector):
         # Before the first episode there is no size yet.
         return np.divide(found, product, out=np.zeros(len(found)), where=product > 0)
 
-    def described(self, first: int) -> str:
+    def columns(self, first: int) -> str:
         return (
             f"| {first} | scale s | [{self.smallest:g}, {self.largest_scale:g}] |\n"
             f"| {first + 1} | scale rate s' / ({self.rate:g} 1/s) | +-1 |"
