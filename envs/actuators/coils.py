@@ -96,9 +96,10 @@ class MagneticCoils(Effector):
             math.sin(DIPOLE_TILT),
         )
 
-    def field_at(self, orbit_phase: float, earth_phase: float) -> Array:
-        """B in world axes [T], (3,); phases in turns, as in the state."""
-        return np.array(self._coils(1.0).field_at(orbit_phase, earth_phase))
+    def field_at(self, state: Mapping[str, Any]) -> Array:
+        """B in world axes [T], (3,), in the state of one body."""
+        phases = float(state["orbit_phase"]), float(state["earth_phase"])
+        return np.array(self._coils(self.dipole).field_at(*phases))
 
     def shown(self, setting: Setting) -> Array:
         return np.array([[-1.0] * 3, [1.0] * 3])
@@ -114,8 +115,8 @@ class MagneticCoils(Effector):
         return f"| {first}-{first + 2} | magnetic field in body axes / ({field}) | +-1 |"
 
     def sketch(self, instant: Any) -> Iterable[Any]:
-        B = self.field_at(instant.state["orbit_phase"], instant.state["earth_phase"])
-        yield instant.arrow("magnetic field", 1e6 * B, "µT", 2e6 * self.field)
+        B = 1e6 * self.field_at(instant.state)
+        yield instant.arrow("magnetic field", B, "µT", 2e6 * self.field)
 
 
 class Coils(Driven):

@@ -1,6 +1,7 @@
 """An actuator of the engine: a line for the commands, and an effector at its end."""
 
 import abc
+from typing import TYPE_CHECKING, Any
 
 from rbgym.compiled.jit import inlined
 from rbgym.engine.actuation import Actuator
@@ -11,13 +12,16 @@ _ZERO = (0.0, 0.0, 0.0)
 
 
 class Driven(Actuator):
-    """Base of the records of effectors, whose first field is `line`, of `line.Line`.
+    """Base of the records of effectors.
 
     Own rows: the torque of a full command, 3, if it has limits; the effector's, its state first;
     what acts on the body in the step, body axes, torque [N m] first, and its means of the period;
     those of the mounting; what is shown, of the effector, the lag and the delay; what else the
     delay has.
     """
+
+    if TYPE_CHECKING:
+        line: Any  # each subclass has this field: rbgym.envs.actuators.line.Line
 
     @abc.abstractmethod
     def exert(self, physics, buffer, i, c, h):

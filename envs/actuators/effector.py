@@ -151,11 +151,6 @@ class Effector(Element, abc.ABC):
         """Rows of the table of the observation for what it shows, from column `first` on."""
         return ""
 
-    @property
-    def matrix(self) -> Array:
-        """Axes of its rotors as columns, (3, rotors)."""
-        return np.zeros((3, 0))
-
     def sketch(self, instant: Any) -> Iterable[Any]:
         """What it adds to a picture: shapes, most of which an `Instant` of rbgym.envs.rendering
         makes, and lines of the caption."""

@@ -84,7 +84,8 @@ class Scaling(Effector):
         reference = rows(physics.memory_row() + REFERENCE, 3)
         product = super().read("scale", physics, rows) * 0.5 * reference.sum(axis=1)
         # Before the first episode there is no size yet.
-        return np.divide(found, product, out=np.zeros(len(found)), where=product > 0)
+        rate: Array = np.divide(found, product, out=np.zeros(len(found)), where=product > 0)
+        return rate
 
     def columns(self, first: int) -> str:
         return (

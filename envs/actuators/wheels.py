@@ -135,12 +135,12 @@ class ReactionWheels(Effector):
         yield "wheels " + ", ".join(f"{100 * one:.0f}" for one in share) + " %"
 
 
-# Of plain data and `help`: the arguments of a pyramid by name.
-_CANT = [*inspect.signature(ReactionWheels.pyramid.__func__).parameters.values()][:2]
-_NUMBERS = [*inspect.signature(ReactionWheels).parameters.values()][1:]
-ReactionWheels.pyramid.__func__.__signature__ = inspect.Signature(
-    [*_CANT, *(one.replace(kind=one.KEYWORD_ONLY) for one in _NUMBERS)]
-)
+# For plain data and `help`, the arguments of a pyramid by name.
+_pyramid = vars(ReactionWheels)["pyramid"].__func__
+_cls, _cant, _ = inspect.signature(_pyramid).parameters.values()
+_axes, *_numbers = inspect.signature(ReactionWheels).parameters.values()
+_named = (one.replace(kind=one.KEYWORD_ONLY) for one in _numbers)
+_pyramid.__signature__ = inspect.Signature([_cls, _cant, *_named])
 
 
 class Wheels(Driven):
