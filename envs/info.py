@@ -102,7 +102,7 @@ class Info(dict[str, Any]):
     """
 
     __slots__ = ("_mask", "_snapshot")
-    _snapshot: Snapshot | None  # None once all entries are there
+    _snapshot: Any  # None once all entries are there
     _mask: Mask | None
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -113,16 +113,16 @@ class Info(dict[str, Any]):
     def _names(self) -> tuple[str, ...]:
         return self._snapshot.names if self._snapshot else ()
 
-    def _entry(self, snapshot: Snapshot, name: str) -> Any:
-        value = snapshot[name]
+    def _entry(self, name: str) -> Any:
+        value = self._snapshot[name]
         if isinstance(value, dict):
             return {key: float(term[0]) for key, term in value.items()}
         return value[0].copy() if value.ndim > 1 else value[0].item()
 
     def __missing__(self, name: str) -> Any:
-        if self._snapshot is None or name not in self._names():
+        if name not in self._names():
             raise KeyError(name)
-        self[name] = value = self._entry(self._snapshot, name)
+        self[name] = value = self._entry(name)
         return value
 
     def _all(self) -> Self:
@@ -178,10 +178,11 @@ class VectorInfo(Info):
         names = super()._names()
         return (*names, *(f"_{name}" for name in names))
 
-    def _entry(self, snapshot: Snapshot, name: str) -> Any:
+    def _entry(self, name: str) -> Any:
+        snapshot, mask = self._snapshot, self._mask
         if name.startswith("_"):
-            return np.ones(snapshot.size, bool) if self._mask is None else self._mask.copy()
+            return np.ones(snapshot.size, bool) if mask is None else mask.copy()
         value = snapshot[name]
         if isinstance(value, dict):
-            return value | {f"_{term}": self._entry(snapshot, f"_{term}") for term in value}
+            return value | {f"_{term}": self._entry(f"_{term}") for term in value}
         return value

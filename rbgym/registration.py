@@ -2,6 +2,8 @@
 
 import gymnasium as gym
 
+from rbgym.arguments import count
+
 # id -> (module, class name without its Env or VectorEnv ending, steps of an episode)
 ENVIRONMENTS = {
     "RigidTop-v0": ("rbgym.envs.tasks.rigid_top", "RigidTop", 500),
@@ -24,15 +26,13 @@ def register(env_id: str, module: str, name: str, max_episode_steps: int) -> Non
     """Register a task of your own, with its native vector version, for Gymnasium and `rbgym list`.
 
     module: where the classes `<name>Env` and `<name>VectorEnv` stand; nothing is imported yet.
-    Raises ValueError for an id that is taken, and arguments that are none; Gymnasium's error for
-    an id that it does not take.
+    Raises ValueError for an id that is taken and wrong arguments; Gymnasium's error for an id that
+    it does not take.
     """
     for argument, value in (("env_id", env_id), ("module", module), ("name", name)):
         if not isinstance(value, str) or not value:
             raise ValueError(f"{argument} must be a name, got {value!r}")
-    steps = max_episode_steps
-    if not isinstance(steps, int) or isinstance(steps, bool) or steps < 1:
-        raise ValueError(f"max_episode_steps must be a positive integer, got {steps!r}")
+    steps = count("max_episode_steps", max_episode_steps)
     if ENVIRONMENTS.get(env_id, (module, name, steps)) != (module, name, steps):
         raise ValueError(f"env_id must be new, but {env_id!r} is {ENVIRONMENTS[env_id]}")
     if env_id not in gym.registry:
