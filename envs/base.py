@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from rbgym.arguments import count, real
 from rbgym.envs.arguments import hint
 from rbgym.envs.drawn import MODES, Drawn, checked_mode
-from rbgym.envs.episodes import Episodes, Flags
+from rbgym.envs.episodes import Episodes, Flags, Lanes
 from rbgym.envs.info import INVARIANTS, Info, Snapshot, VectorInfo
 from rbgym.envs.parts.rewards import Weighted
-from rbgym.envs.reset import begin, checked_seed, lane_seeds, masked_lanes, place
+from rbgym.envs.reset import checked_seed, lane_seeds, masked_lanes, place
 from rbgym.envs.task import Task
 from rbgym.quaternion import Array
 
@@ -51,19 +51,53 @@ class _Described(Drawn):
         low, high = self.task.split(box.low), self.task.split(box.high)
         return spaces.Dict({name: spaces.Box(low[name], high[name]) for name in low}), action
 
-    def _hold(self, action: Any) -> None:
-        """Take the action as the commands of the next step, or raise ValueError."""
+    def _begin(
+        self,
+        lanes: Lanes,
+        seeds: list[int | None],
+        options: dict[str, Any] | None,
+        reseed: Callable[..., Any],
+    ) -> Observation:
+        """Begin episodes of these lanes, and show all; a None goes on with the lane's seed. reseed:
+        Gymnasium's reset, once nothing can be refused any more."""
+        episodes, n = self._episodes, self._episodes.size
+        placed = place(episodes, lanes, options)
+        reseed(seed=seeds[0])
+        if None in seeds and not episodes.started:
+            first = int(self.np_random.integers(2**63))
+            seeds = [first + i if s is None else s for i, s in enumerate(seeds)]
+        given = [i for i in lanes if seeds[i] is not None]
+        if given:
+            episodes.seed(np.array([seeds[i] for i in given], np.uint64), np.array(given))
+        out = np.empty((n, episodes.setup.width), np.float32)
+        if len(lanes) < n:
+            out[:] = episodes.observations()
+        episodes.restart(lanes, out, drawn=not placed)
+        self._forget(lanes)
+        self._show()
+        return out
+
+    def _hold(self, action: Any) -> Episodes:
+        """The episodes, the action taken as their next commands; errors if there can be no step."""
+        episodes = self._episodes
+        if not episodes.ready:
+            raise gym.error.ResetNeeded(episodes.lack())
         given = action if type(action) is np.ndarray else real("action", action)
         if given.shape != self._shape or given.dtype.kind not in "fiu":
             raise ValueError(
                 f"action must be numbers of shape {self._shape}, got {given.dtype} of shape "
                 f"{given.shape}"
             )
-        self._episodes.commands[...] = given
+        episodes.commands[...] = given
+        return episodes
 
     def _presented(self, rows: Observation) -> Any:
         """What the user gets of the kernel's rows."""
         return self.task.split(rows) if self.task.split else rows
+
+    def _show(self) -> None:
+        if self.render_mode == "human":
+            self._frames()
 
     @property
     def episodes(self) -> Episodes:
@@ -160,35 +194,19 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         options: {"state": {"quaternion": (4,), "angular_velocity": (3,)}}, with perhaps
         "target_quaternion": (4,), default the identity, and what the actuator has.
         """
-        if seed is not None:
-            seed = checked_seed(seed)
-        episodes, lanes = self._episodes, np.zeros(1, np.intp)
-        placed = place(episodes, lanes, options)
-        super().reset(seed=seed)
-        if seed is None and not episodes.started:
-            seed = int(self.np_random.integers(2**63))
-        out = np.empty((1, episodes.setup.width), dtype=np.float32)
-        begin(episodes, lanes, [seed], out, drawn=not placed)
-        self._forget(lanes)
-        if self.render_mode == "human":
-            self.render()
-        return self._presented(out[0]), Info(episodes.snapshot())
+        seeds = [None if seed is None else checked_seed(seed)]
+        out = self._begin(np.zeros(1, np.intp), seeds, options, super().reset)
+        return self._presented(out[0]), Info(self._episodes.snapshot())
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Hold the commands of `action` for one control period."""
-        episodes = self._episodes
-        if not episodes.ready:
-            raise gym.error.ResetNeeded(episodes.lack())
-        self._hold(action)
+        episodes = self._hold(action)
         observations, rewards, terminated, truncated, snapshot = episodes.step()
-        info = Info(snapshot)
-        seen, reward = observations[0], rewards.item()
+        info, seen, reward = Info(snapshot), self._presented(observations[0]), rewards.item()
         if self.task.split:
-            seen = self._presented(seen)
             reward = self.compute_reward(seen["achieved_goal"], seen["desired_goal"], info)
         episodes.ready = True
-        if self.render_mode == "human":
-            self.render()
+        self._show()
         return seen, reward, terminated.item(), truncated.item(), info
 
     def render(self) -> Any:
@@ -253,39 +271,24 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         {"quaternion": (4,) or (n, 4), "angular_velocity": (3,) or (n, 3)}, with perhaps
         "target_quaternion": (4,) or (n, 4), default the identity.
         """
-        n, episodes = self.num_envs, self._episodes
-        lanes, seeds = masked_lanes(options, n), lane_seeds(seed, n)
-        if len(lanes) < n and not episodes.ready:
+        lanes, seeds = masked_lanes(options, self.num_envs), lane_seeds(seed, self.num_envs)
+        if len(lanes) < self.num_envs and not self._episodes.ready:
             raise gym.error.ResetNeeded(
                 "lanes outside reset_mask were never reset, or their last step was interrupted"
             )
-        placed = place(episodes, lanes, options)
-        super().reset(seed=seeds[0])
-        if None in seeds and not episodes.started:
-            first = int(self.np_random.integers(2**63))
-            seeds = [first + i if s is None else s for i, s in enumerate(seeds)]
-        out = np.empty((n, episodes.setup.width), dtype=np.float32)
-        if len(lanes) < n:
-            out[:] = episodes.observations()
-        begin(episodes, lanes, [seeds[i] for i in lanes], out, drawn=not placed)
-        self._forget(lanes)
-        mask = np.zeros(n, dtype=bool)
+        out = self._begin(lanes, seeds, options, super().reset)
+        mask = np.zeros(self.num_envs, dtype=bool)
         mask[lanes] = True
-        if self.render_mode == "human":
-            self.render()
-        return self._presented(out), VectorInfo(episodes.snapshot(), mask)
+        return self._presented(out), VectorInfo(self._episodes.snapshot(), mask)
 
     def step(self, actions: Any) -> tuple[Observation, Array, Flags, Flags, dict[str, Any]]:
         """Hold the commands of `actions` (n, channels) for one control period."""
-        episodes = self._episodes
-        if not episodes.ready:
-            raise gym.error.ResetNeeded(episodes.lack())
-        if episodes.ended and self.autoreset_mode is AutoresetMode.DISABLED:
+        if self._episodes.ended and self.autoreset_mode is AutoresetMode.DISABLED:
             raise ValueError(
-                f"lane {int(np.argmax(episodes.done))} has ended: reset it with "
+                f"lane {int(np.argmax(self._episodes.done))} has ended: reset it with "
                 'reset(options={"reset_mask": mask}) before the next step'
             )
-        self._hold(actions)
+        episodes = self._hold(actions)
         observations, rewards, terminated, truncated, snapshot = episodes.step()
         if self.task.split:
             seen = self._presented(observations)
@@ -300,8 +303,7 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         episodes.ready = True
         info = VectorInfo(snapshot)
         info.update(final)
-        if self.render_mode == "human":
-            self.render()
+        self._show()
         return self._presented(observations), rewards, terminated, truncated, info
 
     def render(self) -> tuple[Any, ...] | None:

@@ -10,7 +10,7 @@ from gymnasium import spaces
 from numpy.typing import ArrayLike
 
 from rbgym import integrators
-from rbgym.arguments import count, flag, is_number, positive, quietly, real
+from rbgym.arguments import count, is_number, positive, quietly, real
 from rbgym.body import RigidBody
 from rbgym.engine.batch import Batch
 from rbgym.envs.actuators import Setting, assemble
@@ -89,21 +89,17 @@ class Building:
     def _choose_body(self) -> None:
         """Body and weight, control period, and torque of a full command."""
         task, given = self.task, self.given
-        self.body = _body(given.body) if given.body is not None else task.body()
+        self.body = task.body() if given.body is None else _body(given.body)
         self.weight = task.weight_of(self.body, given.mgl)
-        self.dt = positive("dt", task.dt if given.dt is None else given.dt)
-        self.substeps = count(
-            "substeps", task.substeps if given.substeps is None else given.substeps
-        )
+        self.dt = positive("dt", _or(given.dt, task.dt))
+        self.substeps = count("substeps", _or(given.substeps, task.substeps))
         if self.dt / self.substeps < _SHORTEST:
             raise ValueError(
                 f"dt must be at least {_SHORTEST:g} s for each of the substeps, got {self.dt!r}"
             )
-        limits = np.asarray(task.torque(self.body, self.weight), dtype=float)
-        if given.torque_limit is not None:
-            limits = _torque_limits(given.torque_limit)
+        torque = task.torque(self.body, self.weight) if callable(task.torque) else task.torque
         self.strength = positive("torque_scale", given.torque_scale)
-        self.torque_limit = self.strength * limits
+        self.torque_limit = self.strength * _torque_limits(_or(given.torque_limit, torque))
 
     def _choose_actuator(self) -> None:
         """What differs from episode to episode; what disturbs; actuator, scheme and potential."""
@@ -113,21 +109,19 @@ class Building:
         )
         self.disturbance, orbit = uncertainty.chosen_disturbance(given.disturbance, self.weight > 0)
         setting = Setting(
-            self.body,
-            self.dt,
-            self.dt / self.substeps,
-            self.limit,
-            self.torque_limit,
-            self.strength,
-            task.rate_limit,
-            spread,
-            callable(given.disturbance) or self.disturbance != uncertainty.Calm(),
+            body=self.body,
+            dt=self.dt,
+            h=self.dt / self.substeps,
+            horizon=self.limit,
+            limits=self.torque_limit,
+            scale=self.strength,
+            rate=task.rate_limit,
+            spread=spread,
+            disturbed=callable(given.disturbance) or self.disturbance.largest_torque().any(),
         )
         self.actuator = assemble(given.actuator, task.actuator, setting)
         effector = self.actuator.effector
-        self.scheme = effector.scheme(
-            task.integrator if given.integrator is None else given.integrator
-        )
+        self.scheme = effector.scheme(_or(given.integrator, task.integrator))
         effector.refuse_unused(given.torque_limit, given.randomization)
         if orbit is not None and (effector.needs == "scale" or task.potential is not None):
             raise ValueError(
@@ -148,8 +142,12 @@ class Building:
         ends = endings.chosen(given.termination, limits, own, goal)
         start = checked_part("start", task.start, Start)
         shape = checked_part("shape", task.shape, rewards.Shape)
+        if task.split and not (isinstance(given.reward, str) and given.reward in rewards.NAMED):
+            raise ValueError(
+                f"reward must be 'dense' or 'sparse' in this task, got {given.reward!r}"
+            )
         self.parts = Parts(
-            observation=self._shown(),
+            observation=self._observation(),
             sensor=sensor,
             goal=goal,
             reference=checked_part("reference", task.reference(self.dt), Reference),
@@ -161,55 +159,29 @@ class Building:
             disturbance=self.disturbance,
             tally=checked_part("tally", task.tally, endings.Tally),
         )
-        if task.split and not (isinstance(given.reward, str) and given.reward in rewards.NAMED):
-            raise ValueError(
-                f"reward must be 'dense' or 'sparse' in this task, got {given.reward!r}"
-            )
 
-    def _shown(self) -> Shown:
-        """The observation; its rates stay within what there can be."""
-        task, given = self.task, self.given
-        if not callable(given.observation):
-            named("observation", given.observation, FORMS, " or a callable")
-        elif given.sensor is not None or given.preview is not None:
-            raise ValueError(
-                "observation must be named with sensor or preview: a callable sees the true state"
-            )
-        if task.form is not None and given.observation != "quaternion":
-            raise ValueError(
-                f"observation must be 'quaternion' in this task, got {given.observation!r}"
-            )
-        named_form = given.observation if isinstance(given.observation, str) else "quaternion"
-        more = task.more if given.preview is None else task.more.with_preview(given.preview)
-        form = FORMS[named_form] if task.form is None else task.form
+    def _observation(self) -> Shown:
+        """What is seen; its rates stay within what there can be."""
+        task, given, name = self.task, self.given, self.given.observation
+        if task.form is not None and name != "quaternion":
+            raise ValueError(f"observation must be 'quaternion' in this task, got {name!r}")
+        if callable(name):
+            if given.sensor is not None or given.preview is not None:
+                raise ValueError(
+                    "observation must be named with sensor or preview: a callable sees the true "
+                    "state"
+                )
+            name = "quaternion"  # of which nothing is shown
+        named("observation", name, FORMS, " or a callable")
         rates = self._rate_bounds(self.actuator.largest + self.disturbance.largest_torque())
         if not np.all(rates < np.finfo(np.float32).max):
             raise ValueError(
                 "body, mgl, torque_limit, torque_scale, disturbance and dt must give rates that a "
                 f"float32 can hold, got up to {rates.max():g} rad/s"
             )
-        return Shown(form, task.rate_limit, triple("rates", rates / task.rate_limit), more)
-
-    def _make_batch(self) -> None:
-        """The bodies, as they are before their first episode."""
-        self.batch = Batch(
-            self.body,
-            self.scheme,
-            self.potential,
-            size=self.size,
-            projection=flag("projection", self.given.projection),
-            actuator=self.actuator.record,
-            task_rows=lambda physics: TaskRows(physics, self.parts).row_count(),
-        )
-        batch, physics = self.batch, self.batch.physics
-        self.actuator.effector.rest(batch)
-        self.rows = TaskRows(batch.observed, self.parts)
-        if physics.actuator.has_limits():
-            row = physics.actuator.own_row(physics)
-            batch.put_rows(row, np.tile(self.torque_limit, (batch.size, 1)))
-        if self.parts.goal.has_target():
-            batch.put_rows(self.rows.goal_row(), np.tile([1.0, 0.0, 0.0, 0.0], (batch.size, 1)))
-        self.space = self.parts.observation.space(self.actuator.shown)
+        more = task.more if given.preview is None else task.more.with_preview(given.preview)
+        rates = triple("rates", rates / task.rate_limit)
+        return Shown(_or(task.form, FORMS[name]), task.rate_limit, rates, more)
 
     def _rate_bounds(self, torque: Array) -> Array:
         """Bounds (3,) [rad/s] of the rates one control period after |omega| was within the limit.
@@ -221,10 +193,8 @@ class Building:
         sqrt(J_min).
         """
         body, dt, limit = self.body, self.dt, self.task.rate_limit
-        if isinstance(self.potential, HeavyTop):
-            torque = torque + abs(self.potential.mgl)
-        elif isinstance(self.potential, SoftWall):
-            torque = torque + _PULL
+        if isinstance(self.potential, HeavyTop | SoftWall):
+            torque = torque + abs(getattr(self.potential, "mgl", _PULL))
         J, weak = body.moments, float(np.linalg.norm(torque))
         energy = (np.sqrt(J.max()) * limit + weak * dt / np.sqrt(J.min())) / np.sqrt(J)
         bounds, principal = energy, np.array_equal(body.principal_rotation, np.eye(3))
@@ -235,26 +205,49 @@ class Building:
             bounds = np.minimum(energy, [across, across, limit + torque[2] * dt / J[2]])
         return np.asarray(_SLACK * bounds)
 
+    def _make_batch(self) -> None:
+        """The bodies, as they are before their first episode, and the space of what they show."""
+        self.batch = batch = Batch(
+            self.body,
+            self.scheme,
+            self.potential,
+            size=self.size,
+            projection=self.given.projection,
+            actuator=self.actuator.record,
+            task_rows=lambda physics: TaskRows(physics, self.parts).row_count(),
+        )
+        self.actuator.effector.rest(batch)
+        self.rows = TaskRows(batch.observed, self.parts)
+        if self.actuator.record.has_limits():
+            row = self.actuator.record.own_row(batch.physics)
+            batch.put_rows(row, np.tile(self.torque_limit, (batch.size, 1)))
+        if self.parts.goal.has_target():
+            batch.put_rows(self.rows.goal_row(), np.tile([1.0, 0.0, 0.0, 0.0], (batch.size, 1)))
+        self.space = self.parts.observation.space(self.actuator.shown)
+
     def _tried_hooks(self) -> dict[str, Callable[..., ArrayLike]]:
         """The callables, tried on the bodies before their first episode."""
-        given, n = self.given, self.batch.size
-        state = state_of(self.batch, self.rows, self.actuator, self.dt)
-        commands = np.zeros((n, self.batch.channels))
+        n, state = self.batch.size, state_of(self.batch, self.rows, self.actuator, self.dt)
         tried: dict[str, tuple[tuple[int, ...], tuple[Any, ...]]] = {
-            "reward": ((n,), (state, commands)),
+            "reward": ((n,), (state, np.zeros((n, self.batch.channels)))),
             "termination": ((n,), (state,)),
             "disturbance": ((n, 3), (state,)),
         }
-        hooks = {}
-        for name, (shape, seen) in tried.items():
-            hook = getattr(given, name)
-            if callable(hook):
-                checked_hook(name, hook, shape, *seen)
-                hooks[name] = hook
-        if callable(given.observation):
-            hooks["observation"] = given.observation
-            self.space = _unbounded(given.observation, state)
+        hooks = {
+            name: getattr(self.given, name)
+            for name in (*tried, "observation")
+            if callable(getattr(self.given, name))
+        }
+        for name in hooks.keys() & tried:
+            shape, seen = tried[name]
+            checked_hook(name, hooks[name], shape, *seen)
+        if "observation" in hooks:
+            self.space = _unbounded(hooks["observation"], state)
         return hooks
+
+
+def _or(given: Any, default: Any) -> Any:
+    return default if given is None else given
 
 
 def _body(value: Any) -> RigidBody:

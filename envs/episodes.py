@@ -1,6 +1,6 @@
 """Episodes of a batch of bodies: what the single and the vectorised environment share."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,28 +12,13 @@ from rbgym.arguments import real
 from rbgym.compiled.jit import Entry
 from rbgym.engine import kernels as engine
 from rbgym.engine.batch import Batch
-from rbgym.engine.rows import J_INV, LANES, ROTOR, J, Q
+from rbgym.engine.rows import LANES, ROTOR, J, Q
 from rbgym.envs import kernels
+from rbgym.envs import rows as at
 from rbgym.envs.actuators import Assembly
 from rbgym.envs.info import Snapshot
 from rbgym.envs.kernels import Judging, Outputs
-from rbgym.envs.parts.uncertainty import Nominal
-from rbgym.envs.rows import (
-    BEGINNING,
-    DRAWN,
-    ELAPSED,
-    EPISODE,
-    ERROR,
-    PLACED,
-    RATE_ERROR,
-    REWARD,
-    SEED,
-    STREAK,
-    TERMINATED,
-    TRUNCATED,
-    Parts,
-    TaskRows,
-)
+from rbgym.envs.rows import Parts, TaskRows
 from rbgym.quaternion import Array
 
 Flags = NDArray[np.bool_]
@@ -86,11 +71,7 @@ class Episodes:
         self.ended = self.failed = 0.0
         # The kernels write observations unless a Python hook does.
         self._shown = 0 if "observation" in setup.hooks else batch.size
-        reward, tally = self.rows.reward_row(), self.rows.tally_row()
-        if not setup.parts.reward.rows_needed(batch.physics):  # its one term
-            reward = self.rows.first_row() + REWARD
-        self.term_rows = {name: reward + n for n, name in enumerate(setup.terms)}
-        self.counted_rows = {name: tally + n for n, name in enumerate(setup.parts.tally.counted)}
+        self.term_rows, self.counted_rows = self._named_rows()
         self.saved = np.array(sorted(self._saved_rows()), dtype=np.int64)
         self._is_large = threads.is_large(batch.blocks)
         self._advance, self._judge = Entry(engine.advance), Entry(kernels.judge)
@@ -98,30 +79,38 @@ class Episodes:
         self._judging = Judging(setup.limit, resets_itself, False, self.saved)
         self._outcome = self._new_outcome() if reuses else None
 
+    def _named_rows(self) -> tuple[dict[str, int], dict[str, int]]:
+        """Of the reward's terms, and of what the tally counts."""
+        rows, parts = self.rows, self.setup.parts
+        # A single term is the reward.
+        own = parts.reward.rows_needed(rows.physics) > 0
+        first = rows.reward_row() if own else rows.first_row() + at.REWARD
+        return (
+            {name: first + n for n, name in enumerate(self.setup.terms)},
+            {name: rows.tally_row() + n for n, name in enumerate(parts.tally.counted)},
+        )
+
     def _saved_rows(self) -> set[int]:
         """Numbers of the rows that `info` needs, and that a step or a new episode changes."""
-        physics, parts, first = self.rows.physics, self.setup.parts, self.rows.first_row()
-        actuator, own = physics.actuator, physics.actuator.own_row(physics)
-        differs = not isinstance(parts.randomization, Nominal)
-        found: list[Iterable[int]] = [
-            range(Q, ROTOR),
-            (first + STREAK, first + ERROR, first + RATE_ERROR),
-        ]
-        found += [self.term_rows.values(), self.counted_rows.values()]
-        found += [(self.rows.goal_row() + key.first for key in parts.goal.state_keys().values())]
-        if actuator.turns_rotors():
-            found.append(range(ROTOR, ROTOR + 3))
-        if physics.potential.moves() or differs:
-            found.append(range(physics.potential_row(), physics.memory_row()))
-        if self.setup.actuator.effector.needs == "scale":
-            found.append(range(physics.memory_row(), physics.actuator_row()))
-        if self.setup.actuator.effector.needs == "scale" or differs:
-            found.append(range(J, J_INV + 3))
-        if not self.setup.actuator.is_direct:  # what moves, and what acted
-            found.append(range(own, actuator.mounting_row(physics)))
-        else:
-            found += [range(actuator.command_row(physics), own), range(own, own + 3 * differs)]
-        return {row for rows in found for row in rows}
+        rows, physics, effector = self.rows, self.rows.physics, self.setup.actuator.effector
+        actuator, potential, varies = physics.actuator, physics.potential, effector.needs == "scale"
+        differs, own = self.setup.parts.randomization.varies(), actuator.own_row(physics)
+        direct = self.setup.actuator.is_direct
+        acted = own if direct else actuator.mounting_row(physics)  # what moves, and what acted
+        wanted = (
+            (Q, 7, True),
+            (ROTOR, 3, actuator.turns_rotors()),
+            (J, 6, differs or varies),
+            (physics.potential_row(), potential.row_count(), differs or potential.moves()),
+            (physics.memory_row(), physics.scheme.memory_size(), varies),
+            (actuator.command_row(physics), 3, direct),
+            (own, 3, differs and direct),
+            (own, acted - own, True),
+            (rows.first_row() + at.STREAK, 3, True),  # with both errors
+            (rows.goal_row(), len(self.setup.parts.goal.state_keys()), True),
+        )
+        found = {row + n for row, count, needed in wanted if needed for n in range(count)}
+        return found | {*self.term_rows.values(), *self.counted_rows.values()}
 
     # --- rows -------------------------------------------------------------------------------
 
@@ -135,7 +124,7 @@ class Episodes:
     @property
     def done(self) -> Flags:
         """Which episodes have ended, (size,)."""
-        return self.row(TERMINATED) + self.row(TRUNCATED) > 0
+        return self.row(at.TERMINATED) + self.row(at.TRUNCATED) > 0
 
     def lack(self) -> str:
         """Why a step may not follow."""
@@ -144,15 +133,15 @@ class Episodes:
 
     def at_start(self) -> Flags:
         """Which episodes have not had a step yet, (size,)."""
-        return np.asarray(self.row(ELAPSED) == 0)
+        return np.asarray(self.row(at.ELAPSED) == 0)
 
     # --- life of an episode -----------------------------------------------------------------
 
     def seed(self, seeds: NDArray[np.uint64], lanes: Lanes) -> None:
         """Give lanes their seeds; their next episode will be the first."""
         low, high = seeds & np.uint64(0xFFFFFFFF), seeds >> np.uint64(32)
-        self._put(SEED, [low.astype(float), high.astype(float)], lanes)
-        self._put(EPISODE, np.full(len(lanes), -1.0), lanes)
+        self._put(at.SEED, [low.astype(float), high.astype(float)], lanes)
+        self._put(at.EPISODE, np.full(len(lanes), -1.0), lanes)
 
     def restart(self, lanes: Lanes, out: NDArray[np.float32], *, drawn: bool = True) -> None:
         """Begin the next episode of these lanes; writes their rows of `out`.
@@ -160,7 +149,7 @@ class Episodes:
         drawn: from the seed, else from the state as it stands.
         """
         batch = self.batch
-        self._put(BEGINNING, np.full(len(lanes), DRAWN if drawn else PLACED), lanes)
+        self._put(at.BEGINNING, np.full(len(lanes), at.DRAWN if drawn else at.PLACED), lanes)
         outputs = Outputs(out[: self._shown], *self._new_outcome(), np.empty((batch.blocks, 0)))
         self._judge.call(
             self.rows,
@@ -253,7 +242,7 @@ class Episodes:
         _, rewards, terminated, truncated, _ = outputs
         if "termination" in hooks:
             terminated |= self._hooked("termination", ()).astype(bool) & ~self.at_start()
-            self._put(TERMINATED, terminated.astype(float))
+            self._put(at.TERMINATED, terminated.astype(float))
             self.ended = int((terminated | truncated).sum())
         if self._shown == 0:
             observations = self.observations()
@@ -283,7 +272,7 @@ def state_of(batch: Batch, rows: TaskRows, actuator: Assembly, dt: float) -> Sta
     state = {**batch.measure(), **actuator.effector.state(physics, batch.rows)}
     for name, key in parts.goal.state_keys().items():
         state[name] = batch.rows(rows.goal_row() + key.first, key.width)[:, 0]
-    state["time"] = dt * batch.rows(rows.first_row() + ELAPSED, 1)[:, 0]
+    state["time"] = dt * batch.rows(rows.first_row() + at.ELAPSED, 1)[:, 0]
     target = np.tile([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], (n, 1))
     if parts.goal.has_target():
         target = batch.rows(rows.goal_row(), 7)

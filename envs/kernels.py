@@ -20,22 +20,9 @@ from rbgym.engine.rows import (
     vector,
     view,
 )
+from rbgym.envs import rows as at
 from rbgym.envs.parts.rewards import Outcome
 from rbgym.envs.random import numbers, uniforms
-from rbgym.envs.rows import (
-    BEGINNING,
-    DRAWN,
-    ELAPSED,
-    EPISODE,
-    ERROR,
-    PLACED,
-    RATE_ERROR,
-    REWARD,
-    SEED,
-    STREAK,
-    TERMINATED,
-    TRUNCATED,
-)
 from rbgym.quaternion import add, polished, times, to_world
 
 _NO_TORQUE = (0.0, 0.0, 0.0)
@@ -72,10 +59,10 @@ class Outputs(NamedTuple):
 def _judge_lane(rows, buffer, i, limit):
     """Observation, reward and flags of one lane, and its clocks; all zero at a beginning."""
     physics, parts, k = rows.physics, rows.parts, i + rows.first_row() * LANES
-    begins = buffer[k + BEGINNING * LANES] > 0.0
-    elapsed = 0.0 if begins else buffer[k + ELAPSED * LANES] + 1.0
-    buffer[k + BEGINNING * LANES] = 0.0
-    buffer[k + ELAPSED * LANES] = elapsed
+    begins = buffer[k + at.BEGINNING * LANES] > 0.0
+    elapsed = 0.0 if begins else buffer[k + at.ELAPSED * LANES] + 1.0
+    buffer[k + at.BEGINNING * LANES] = 0.0
+    buffer[k + at.ELAPSED * LANES] = elapsed
     parts.reference.follow(rows, buffer, i)
     q, omega = view(physics, buffer, i)
     gap = parts.goal.compare(rows, buffer, i, q, omega)
@@ -95,12 +82,12 @@ def _judge_lane(rows, buffer, i, limit):
     value = parts.reward.value(rows, buffer, i, Outcome(gap, inside, over, begins))
     parts.disturbance.push(rows, buffer, i)
     parts.tally.count(rows, buffer, i, q, begins)
-    buffer[k + ERROR * LANES] = gap.square
-    buffer[k + RATE_ERROR * LANES] = gap.rate_square
-    buffer[k + STREAK * LANES] = buffer[k + STREAK * LANES] + 1.0 if inside else 0.0
-    buffer[k + REWARD * LANES] = value
-    buffer[k + TERMINATED * LANES] = 1.0 if over else 0.0
-    buffer[k + TRUNCATED * LANES] = 1.0 if late else 0.0
+    buffer[k + at.ERROR * LANES] = gap.square
+    buffer[k + at.RATE_ERROR * LANES] = gap.rate_square
+    buffer[k + at.STREAK * LANES] = buffer[k + at.STREAK * LANES] + 1.0 if inside else 0.0
+    buffer[k + at.REWARD * LANES] = value
+    buffer[k + at.TERMINATED * LANES] = 1.0 if over else 0.0
+    buffer[k + at.TRUNCATED * LANES] = 1.0 if late else 0.0
 
 
 @compiled
@@ -123,15 +110,15 @@ def judge(rows, buffer, judging, outputs):
             # The one place where episodes begin: two would be compiled to other round-off.
             for lane in range(lanes):
                 j = first + index(lane)
-                over_or_late = buffer[j + TERMINATED * LANES] + buffer[j + TRUNCATED * LANES] > 0.0
-                if judging.restarts and over_or_late:
-                    buffer[j + BEGINNING * LANES] = DRAWN
-                if buffer[j + BEGINNING * LANES] > 0.0:
+                over = buffer[j + at.TERMINATED * LANES] + buffer[j + at.TRUNCATED * LANES]
+                if judging.restarts and over > 0.0:
+                    buffer[j + at.BEGINNING * LANES] = at.DRAWN
+                if buffer[j + at.BEGINNING * LANES] > 0.0:
                     _begin_lane(rows, buffer, start + index(lane))
         if judging.only_beginnings:
             for lane in range(lanes):
                 i = start + index(lane)
-                if buffer[first + index(lane) + BEGINNING * LANES] > 0.0:
+                if buffer[first + index(lane) + at.BEGINNING * LANES] > 0.0:
                     _judge_lane(rows, buffer, i, judging.limit)
                     if shows:
                         _show(rows, buffer, i, outputs.observations, k + index(lane))
@@ -163,7 +150,7 @@ def _ended(buffer, first):
     ended = 0.0
     for lane in range(LANES):
         j = first + lane
-        ended += buffer[j + TERMINATED * LANES] + buffer[j + TRUNCATED * LANES]
+        ended += buffer[j + at.TERMINATED * LANES] + buffer[j + at.TRUNCATED * LANES]
     return ended
 
 
@@ -172,14 +159,14 @@ def _report(buffer, start, first, lanes, k, outputs):
     """Outcome of the first lanes of the block; returns how many ended, and failed."""
     ended, failed = 0.0, 0.0
     for lane in range(lanes):
-        outputs.rewards[k + lane] = buffer[first + lane + REWARD * LANES]
+        outputs.rewards[k + lane] = buffer[first + lane + at.REWARD * LANES]
     for lane in range(lanes):
-        outputs.terminated[k + lane] = buffer[first + lane + TERMINATED * LANES] > 0.0
+        outputs.terminated[k + lane] = buffer[first + lane + at.TERMINATED * LANES] > 0.0
     for lane in range(lanes):
-        outputs.truncated[k + lane] = buffer[first + lane + TRUNCATED * LANES] > 0.0
+        outputs.truncated[k + lane] = buffer[first + lane + at.TRUNCATED * LANES] > 0.0
     for lane in range(lanes):
-        terminated = buffer[first + lane + TERMINATED * LANES]
-        ended += max(terminated, buffer[first + lane + TRUNCATED * LANES])
+        terminated = buffer[first + lane + at.TERMINATED * LANES]
+        ended += max(terminated, buffer[first + lane + at.TRUNCATED * LANES])
         failed += buffer[start + lane + FAILED * LANES]
     return ended, failed
 
@@ -208,9 +195,9 @@ def _begin_lane(rows, buffer, i):
     """What the lane's seed and the number of its next episode give it."""
     i, physics, parts = index(i), rows.physics, rows.parts
     k, actuator = i + rows.first_row() * LANES, rows.physics.actuator
-    buffer[k + EPISODE * LANES] += 1.0
-    low, high = np.uint64(buffer[k + SEED * LANES]), np.uint64(buffer[k + (SEED + 1) * LANES])
-    seed, episode = low | (high << np.uint64(32)), np.uint64(buffer[k + EPISODE * LANES])
+    buffer[k + at.EPISODE * LANES] += 1.0
+    low, high = np.uint64(buffer[k + at.SEED * LANES]), np.uint64(buffer[k + (at.SEED + 1) * LANES])
+    seed, episode = low | (high << np.uint64(32)), np.uint64(buffer[k + at.EPISODE * LANES])
     a, b = uniforms(seed, episode)
     c, key = numbers(seed, episode, np.uint64(3)), numbers(seed, episode, np.uint64(4))
     if rows.is_noisy():
@@ -219,7 +206,7 @@ def _begin_lane(rows, buffer, i):
     varied = numbers(seed, episode, np.uint64(5)), numbers(seed, episode, np.uint64(6))
     actuator.rebuild(physics, buffer, i)
     mass = parts.randomization.vary(rows, buffer, i, varied[0], varied[1])
-    if buffer[k + BEGINNING * LANES] == DRAWN:
+    if buffer[k + at.BEGINNING * LANES] == at.DRAWN:
         q, omega = parts.start.draw(rows, buffer, i, a, b, c)
         for attempt in range(1, _ATTEMPTS):
             if not parts.ends.is_over(rows, buffer, i, q, omega):
@@ -233,7 +220,7 @@ def _begin_lane(rows, buffer, i):
     put_quaternion(buffer, i, Q, q)
     own = numbers(seed, episode, np.uint64(9)), numbers(seed, episode, np.uint64(10))
     more = numbers(seed, episode, np.uint64(11)), numbers(seed, episode, np.uint64(12))
-    placed = buffer[k + BEGINNING * LANES] == PLACED
+    placed = buffer[k + at.BEGINNING * LANES] == at.PLACED
     actuator.begin(physics, buffer, i, placed, mass, own[0], own[1] + more[0], more[1])
     Pi = add(times(vector(buffer, i, J), omega), vector(buffer, i, ROTOR))
     put_vector(buffer, i, L, to_world(q, Pi))

@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rbgym.arguments import is_number, quietly
 from rbgym.engine.batch import Batch
@@ -59,21 +58,6 @@ def masked_lanes(options: dict[str, Any] | None, size: int) -> Lanes:
     if not mask.any():
         raise ValueError('options["reset_mask"] must name at least one lane, got none')
     return np.flatnonzero(mask)
-
-
-def begin(
-    episodes: Episodes,
-    lanes: Lanes,
-    seeds: list[int | None],
-    out: NDArray[np.float32],
-    *,
-    drawn: bool,
-) -> None:
-    """Begin episodes, see `Episodes.restart`; a None goes on with the seed that the lane has."""
-    given = [k for k, seed in enumerate(seeds) if seed is not None]
-    if given:
-        episodes.seed(np.array([seeds[k] for k in given], dtype=np.uint64), lanes[given])
-    episodes.restart(lanes, out, drawn=drawn)
 
 
 @quietly

@@ -28,16 +28,30 @@ COMMON = 11
 _FREE = CORE - SCRATCH  # rows of the solver, free between steps
 
 
+def constant(value: Any) -> Any:
+    """A method that returns it, for what is known while compiling."""
+
+    def method(self: Any) -> Any:
+        return value
+
+    return method
+
+
 class Part(Record):
-    """What all parts of a task have, see rbgym.envs.parts."""
+    """What all parts of a task have, see rbgym.envs.parts.
+
+    is_noisy: whether it uses the key of the episode's noise.
+    """
+
+    is_noisy = constant(False)
 
     def rows_needed(self, physics):
         """Number of rows of its own; known while compiling."""
         return 0
 
-    def is_noisy(self):
-        """Whether it uses the key of the episode's noise; known while compiling."""
-        return False
+    def described(self) -> str:
+        """A sentence for the task's page, with a space behind it."""
+        return ""
 
     def sketch(self, instant):
         """What it adds to a picture: shapes, most of which an `Instant` of rbgym.envs.rendering

@@ -1,6 +1,9 @@
 """A task, declared; and the page that says in words what its parts are."""
 
+import inspect
 import math
+import re
+import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -17,12 +20,12 @@ from rbgym.envs.actuators.effector import Effector
 from rbgym.envs.arguments import hint, named
 from rbgym.envs.building import Arguments, Building
 from rbgym.envs.episodes import Setup
-from rbgym.envs.parts.endings import Docked, Ending, Never, NoTally, Settled, Success, Tally
-from rbgym.envs.parts.goals import Goal, Reference, Still
-from rbgym.envs.parts.observations import Form, More, NoMore, TargetRate
+from rbgym.envs.parts.endings import Docked, Ending, Never, Settled, Success, Tally
+from rbgym.envs.parts.goals import Goal, Reference
+from rbgym.envs.parts.observations import Form, More, TargetRate
 from rbgym.envs.parts.rewards import Shape
 from rbgym.envs.parts.starts import Start
-from rbgym.envs.parts.uncertainty import Perfect, Sensor
+from rbgym.envs.parts.uncertainty import Sensor
 from rbgym.potentials import Potential
 
 GRAVITY = 9.81  # m/s^2
@@ -32,23 +35,23 @@ GRAVITY = 9.81  # m/s^2
 class Task:
     """What defines a task. Most of it can be overridden by an argument of the env.
 
-    body: makes the rigid body. gravity: the body hangs on or stands upon its reference point, and
-    has weight. torque: torque of a full command about each body axis [N m], from body and weight
-    moment. actuator: what makes torque of an action, see rbgym.envs.actuators. potential: where it
-    is not gravity. start: see rbgym.envs.parts.starts; ranges: of its fields, where they are not
-    its own. goal, success: what to reach; success needs the attitude within `angle` [rad] and the
-    rates within `rate` [rad/s] of it for `settled_steps` steps, and where there is a dock, the
-    distance [m] and speed [m/s] that `docked` names.
-    rate_limit [rad/s] and lowest (cosine of the largest tilt): beyond them the episode ends.
-    ends: what else ends it. tally: what is counted. shape: of the dense reward. sensor: what is
-    measured of the state. reference: makes the target's motion, given dt. more: what is
-    shown beside attitude and rates. form: of the attitude, where it cannot be chosen. split: makes
-    a dict of the rows of observations. difficulty: arguments that "easy" and "hard" stand for.
-    categories: starts of the test set, as `initial`, by name.
+    body: makes the rigid body. torque: of a full command about each body axis [N m], () or (3,), or
+    a function of body and weight moment. actuator: what makes torque of an action, see
+    rbgym.envs.actuators. potential: where it is not gravity. start: see rbgym.envs.parts.starts;
+    ranges: of its fields, where they are not its own. goal: what to reach, perhaps a function of
+    body and weight moment; success needs the attitude within `angle` [rad] and the rates within
+    `rate` [rad/s] of it for `settled_steps` steps, and where there is a dock, the distance [m] and
+    speed [m/s] that `docked` names. gravity: the body hangs on or stands upon its reference point,
+    and has weight. rate_limit [rad/s] and lowest (cosine of the largest tilt): beyond them the
+    episode ends; ends: what else ends it. tally: what is counted. shape: of the dense reward.
+    sensor: what is measured of the state. reference: makes the target's motion, given dt. more:
+    what is shown beside attitude and rates. form: of the attitude, where it cannot be chosen.
+    split: makes a dict of the rows of observations. difficulty: arguments that "easy" and "hard"
+    stand for. categories: starts of the test set, as `initial`, by name.
     """
 
     body: Callable[[], RigidBody]
-    torque: Callable[[RigidBody, float], ArrayLike]
+    torque: ArrayLike | Callable[[RigidBody, float], ArrayLike]
     actuator: Any = field(default_factory=Torque)
     integrator: str = integrators.DEFAULT
     potential: Potential | None = None
@@ -66,10 +69,10 @@ class Task:
     shape: Shape
     ends: Ending = field(default_factory=Never)
     docked: tuple[float, float] | None = None
-    tally: Tally = field(default_factory=NoTally)
-    sensor: Sensor = field(default_factory=Perfect)
-    reference: Callable[[float], Reference] = lambda dt: Still()
-    more: More = field(default_factory=NoMore)
+    tally: Tally = field(default_factory=Tally)
+    sensor: Sensor = field(default_factory=Sensor)
+    reference: Callable[[float], Reference] = lambda dt: Reference()
+    more: More = field(default_factory=More)
     form: Form | None = None
     split: Callable[[Any], dict[str, Any]] | None = None
     difficulty: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -134,66 +137,79 @@ class Task:
     # --- its page ---
 
     def page(self, text: str) -> str:
-        """The text with its fields, {attitude} to {arguments}, filled."""
+        """The docstring of an env, with the sections that it lacks made of what the parts say."""
         body = self.body()
         goal = self.goal_of(body, self.weight_of(body))
         effector = self.actuator if isinstance(self.actuator, Effector) else Torque()
-        filled = {
-            "attitude": "| index | what | bounds |\n"
-            "|---|---|---|\n"
+        made = {
+            "Physics": "",
+            "Observation": f"Observation: Box, float32\n{self._table(goal, effector)}",
+            "Action": "",
+            "Reward": f"Reward\n{_wrapped(self._reward(goal))}",
+            "Start": f"Start\n{_wrapped(self.start.described())}",
+            "Success": f"Success, termination and truncation\n{_wrapped(self._ends(goal))}",
+            "Arguments": f"Arguments\n{_wrapped(self._arguments(effector))}",
+        }
+        first, *own = re.split(r"^## ", inspect.cleandoc(text), flags=re.MULTILINE)
+        given = {re.split(r"\W", section)[0]: section.strip() for section in own}
+        sections = {**made, **given}.values()
+        return "\n\n## ".join([first.strip(), *filter(None, sections)])
+
+    def _table(self, goal: Goal, effector: Effector) -> str:
+        width = 7 + self.more.width()
+        rows = (
+            "| index | what | bounds |\n|---|---|---|",
             f"| 0 | w of the quaternion, {goal.attitude_shown}; of q and -q the one with w >= 0 "
             "| [0, 1] |\n| 1-3 | x, y, z of it | [-1, 1] |",
-            "rates": f"| 4-6 | angular velocity in body axes / ({self.rate_limit:g} rad/s) "
+            f"| 4-6 | angular velocity in body axes / ({self.rate_limit:g} rad/s) "
             "| a little over the rate limit |",
-            "more": self.more.described(7),
-            "shown": effector.described(7 + self.more.width()),
-            "reward": self._reward(goal),
-            "ends": self._ends(goal),
-            "arguments": self._arguments(effector),
-        }
-        for name, value in filled.items():
-            text = text.replace("{" + name + "}", value.replace("\n", "\n    "))
-        return text
+            self.more.columns(7),
+            effector.columns(width),
+        )
+        return "\n".join(filter(None, rows))
 
     def _reward(self, goal: Goal) -> str:
         size, letters = self.shape.formula(goal)
         angle = f"a is {goal.angle_off}, " if goal.angle_off else ""
         return (
-            f'reward="dense": 1 / ({size}),\n'
-            f"in (0, 1]; {angle}omega_d the\n"
-            f"angular velocity wanted [rad/s]{letters}. It is positive, so that ending early never"
-            '\npays. reward="sparse": 1 in the success region, else 0.'
+            f'reward="dense": 1 / ({size}), in (0, 1]; {angle}omega_d the angular velocity wanted '
+            f"[rad/s]{letters}. It is positive, so that ending early never pays. "
+            'reward="sparse": 1 in the success region, else 0.'
         )
 
     def _ends(self, goal: Goal) -> str:
         angle = f"a under {math.degrees(self.angle):g} degrees and " if goal.angle_off else ""
         fallen = " or the z axis falls below the horizontal" if self.lowest > -1.0 else ""
         return (
-            f"Success: {angle}{goal.rate_off} under {self.rate:g} rad/s{self.success().besides()}\n"
-            f'in the last {self.settled_steps} steps (`info["is_success"]`). Terminates when\n'
-            f"|omega| exceeds {self.rate_limit:g} rad/s{fallen};\n"
-            "truncated at the time limit, or if a step cannot be solved\n"
-            '(`info["integration_failed"]`).'
+            f"Success: {angle}{goal.rate_off} under {self.rate:g} rad/s"
+            f"{self.success().described()} in the last {self.settled_steps} steps "
+            f'(`info["is_success"]`). Terminates when |omega| exceeds {self.rate_limit:g} rad/s'
+            f"{fallen}; truncated at the time limit, or if a step cannot be solved "
+            f'(`info["integration_failed"]`). {self.ends.described()}{self.tally.described()}'
         )
 
     def _arguments(self, effector: Effector) -> str:
-        mgl = ", mgl [N m]" if self.gravity else ""
         moving = isinstance(self.more, TargetRate)
         preview = ", preview [s]: shows the target so far ahead" if moving else ""
         start = ", ".join(f"{name} {value:.4g}" for name, value in self.start._asdict().items())
         needs = effector.needs
         which = "any of the catalogue" if needs == "torque" else f"one that supports {needs}"
-        limit = "torque_limit [N m], " if effector.uses_limits else ""
+        split = 'observation is "quaternion" and reward "dense" or "sparse" here; '
         return (
-            f"integrator ({which}), dt ({self.dt:g} s), substeps ({self.substeps}),\n"
-            f"body (a RigidBody, or a dict of its arguments){mgl},\n{limit}torque_scale,\n"
-            "projection, difficulty (easy, medium or hard), actuator: see docs/actuators.md, and "
-            "the\nhooks reward, observation, sensor, termination, disturbance, randomization: see\n"
-            "docs/hooks.md. render_mode: see docs/rendering.md. initial: dict with any of\n"
-            f"{start}\n(angles in rad, rates in rad/s, lengths in m){preview}.\n"
-            "Another dt changes neither max_episode_steps nor the steps that success takes, so an\n"
-            "episode lasts another time: see docs/hooks.md."
+            f"integrator ({which}), dt ({self.dt:g} s), substeps ({self.substeps}), body (a "
+            f"RigidBody, or a dict of its arguments), {'mgl [N m], ' if self.gravity else ''}"
+            f"{'torque_limit [N m], ' if effector.uses_limits else ''}torque_scale, projection, "
+            "difficulty (easy, medium or hard), actuator: see docs/actuators.md, and the hooks "
+            "reward, observation, sensor, termination, disturbance, randomization: "
+            f"{split if self.split else ''}see docs/hooks.md. render_mode: see docs/rendering.md. "
+            f"initial: dict with any of {start} (angles in rad, rates in rad/s, lengths in "
+            f"m){preview}. Another dt changes neither max_episode_steps nor the steps that success "
+            "takes, so an episode lasts another time: see docs/hooks.md."
         )
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, 96, break_long_words=False, break_on_hyphens=False)
 
 
 def _joined(preset: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:

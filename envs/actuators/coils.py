@@ -109,7 +109,7 @@ class MagneticCoils(Effector):
     def limits(self, setting: Setting) -> Array:
         return np.full(3, setting.scale * self.dipole * self.field)
 
-    def described(self, first: int) -> str:
+    def columns(self, first: int) -> str:
         field = f"{2e6 * self.field:.3g} microtesla"
         return f"| {first}-{first + 2} | magnetic field in body axes / ({field}) | +-1 |"
 

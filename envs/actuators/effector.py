@@ -147,7 +147,7 @@ class Effector(Element, abc.ABC):
 
     # --- for the documentation page and for pictures ---
 
-    def described(self, first: int) -> str:
+    def columns(self, first: int) -> str:
         """Rows of the table of the observation for what it shows, from column `first` on."""
         return ""
 

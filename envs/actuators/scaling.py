@@ -87,7 +87,7 @@ class Scaling(Effector):
         rate: Array = np.divide(found, product, out=np.zeros(len(found)), where=product > 0)
         return rate
 
-    def described(self, first: int) -> str:
+    def columns(self, first: int) -> str:
         return (
             f"| {first} | scale s | [{self.smallest:g}, {self.largest_scale:g}] |\n"
             f"| {first + 1} | scale rate s' / ({self.rate:g} 1/s) | +-1 |"

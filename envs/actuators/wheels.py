@@ -122,7 +122,7 @@ class ReactionWheels(Effector):
     def state_keys(self) -> Mapping[str, Key]:
         return {"wheel_momentum": Key(0, self.matrix.shape[1], 0.0, -self.momentum, self.momentum)}
 
-    def described(self, first: int) -> str:
+    def columns(self, first: int) -> str:
         last = first + self.matrix.shape[1] - 1
         return f"| {first}-{last} | momentum of each wheel / its largest | +-1 |"
 

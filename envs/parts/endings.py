@@ -20,10 +20,6 @@ class Success(Part):
     def is_inside(self, rows, buffer, i, gap):
         """Whether the lane at i is in it, so far off as `gap` says."""
 
-    def besides(self) -> str:
-        """What it asks for besides angle and rate, for the task's page."""
-        return ""
-
 
 class Settled(Success):
     """(2 sin(angle / 2))^2 below square, the rate off below rate [rad/s]."""
@@ -48,8 +44,8 @@ class Docked(Success):
         there = (dot(p, p) < self.distance * self.distance) & (dot(v, v) < self.speed * self.speed)
         return there & (gap.square < self.square) & (gap.rate_square < self.rate * self.rate)
 
-    def besides(self) -> str:
-        return f",\nd under {self.distance:g} m and |v| under {self.speed:g} m/s,"
+    def described(self) -> str:
+        return f", d under {self.distance:g} m and |v| under {self.speed:g} m/s,"
 
 
 class Ending(Part):
@@ -117,19 +113,28 @@ class Berth(Ending):
         hasty = (away < self.near * self.near) & (speed > self.approach * self.approach)
         return inside | hasty | (away > self.far * self.far) | (speed > self.fast * self.fast)
 
+    def described(self) -> str:
+        return (
+            f"Terminates also beyond {self.far:g} m or {self.fast:g} m/s, in the station, or when "
+            f"faster than {self.approach:g} m/s within {self.near:g} m of the dock. "
+        )
+
     def sketch(self, instant):
         yield from instant.station(self.behind)
 
 
 class OutOfSize(Ending):
-    """A scale outside [smallest, largest], of a body that scales."""
+    """A scale outside [least, most], of a body that scales."""
 
-    smallest: float
-    largest: float
+    least: float
+    most: float
 
     def is_over(self, rows, buffer, i, q, omega):
         s = buffer[i + rows.physics.memory_row() * LANES]
-        return (s < self.smallest) | (s > self.largest)
+        return (s < self.least) | (s > self.most)
+
+    def described(self) -> str:
+        return f"Terminates also when the scale leaves [{self.least:g}, {self.most:g}]. "
 
 
 class Ends(Ending):
@@ -150,16 +155,12 @@ class Ends(Ending):
 
 
 class Tally(Part):
-    """What is counted; as it stands, nothing. counted: names of its first rows, in `info`."""
+    """What is counted: here nothing. counted: names of its first rows, in `info`."""
 
     counted = ()
 
     def count(self, rows, buffer, i, q, begins):
         """Count what is to be seen at the attitude q, from zero where an episode begins."""
-
-
-class NoTally(Tally):
-    """Nothing is counted."""
 
 
 class Contacts(Tally):
@@ -177,6 +178,9 @@ class Contacts(Tally):
         touching = 1.0 if upward(q)[2] < self.height else 0.0
         buffer[k] = (0.0 if begins else buffer[k]) + max(touching - before, 0.0)
         buffer[k + LANES] = touching
+
+    def described(self) -> str:
+        return f'`info["contacts"]` counts how often z came below {self.height:.2f}. '
 
     def sketch(self, instant):
         count = int(instant.info["contacts"])

@@ -9,7 +9,7 @@ import numpy as np
 from rbgym.compiled.jit import inlined
 from rbgym.engine.rows import LANES, put_quaternion, put_vector, quaternion, vector
 from rbgym.envs.actuators.effector import Key
-from rbgym.envs.rows import Part
+from rbgym.envs.rows import Part, constant
 from rbgym.quaternion import (
     Array,
     Quaternion,
@@ -45,21 +45,19 @@ class Gap(NamedTuple):
 class Goal(Part):
     """What a task asks for.
 
-    For the task's page, attitude_shown: of what to what; angle_off: what the angle a is, "" where
-    any attitude will do; rate_off: the formula of what is off in the rates.
+    has_target: whether there is a target attitude. For the task's page, attitude_shown: of what to
+    what; angle_off: what the angle a is, "" where any attitude will do; rate_off: the formula of
+    what is off in the rates.
     """
 
     attitude_shown = "body to world"
     angle_off = "the angle that the attitude is off"
     rate_off = "|omega - omega_d|"
+    has_target = constant(False)
 
     @abc.abstractmethod
     def compare(self, rows, buffer, i, q, omega):
         """The `Gap` of the lane."""
-
-    def has_target(self):
-        """Whether there is a target attitude; known while compiling."""
-        return False
 
     def target(self, rows, buffer, i):
         """The target's attitude, target frame to world; without one, that of the world."""
@@ -140,6 +138,7 @@ class Axis(Goal):
 class Target(Goal):
     """The target's attitude and angular velocity, all three axes of them."""
 
+    has_target = constant(True)
     attitude_shown = "body to target"
     angle_off = "the angle of the rotation from target to body"
 
@@ -152,9 +151,6 @@ class Target(Goal):
         wanted = to_body(relative, vector(buffer, i, rows.goal_row() + 4))
         gap = sub(omega, wanted)
         return Gap(4.0 * (x * x + y * y + z * z), dot(gap, gap), wanted, relative)
-
-    def has_target(self):
-        return True
 
     def target(self, rows, buffer, i):
         return quaternion(buffer, i, rows.goal_row())
@@ -231,10 +227,9 @@ _START = 6  # 4: its attitude at the beginning
 
 
 class Reference(Part):
-    """How a target moves; as it stands, not at all."""
+    """How a target moves: this one stays where it is."""
 
-    def moves(self):
-        return False
+    moves = constant(False)
 
     def set_out(self, rows, buffer, i, a, b):
         """Draw the motion of the lane's target, whose attitude is set, of eight uniform numbers."""
@@ -248,10 +243,6 @@ class Reference(Part):
         return rows.parts.goal.target(rows, buffer, i)
 
 
-class Still(Reference):
-    """The target stays where it is."""
-
-
 class Wandering(Reference):
     """The target turns smoothly: R(t) = R(0) R_z(a) R_y(b) R_x(c), each angle a swing
     amplitude (sin(w t + p) - sin p) of its own frequency w and phase p.
@@ -263,6 +254,7 @@ class Wandering(Reference):
     slow: float
     fast: float
     dt: float
+    moves = constant(True)
 
     def largest_rate(self) -> float:
         """Bound of the target's angular velocity [rad/s]."""
@@ -271,9 +263,6 @@ class Wandering(Reference):
 
     def rows_needed(self, physics):
         return 10
-
-    def moves(self):
-        return True
 
     def set_out(self, rows, buffer, i, a, b):
         k, span = i + rows.reference_row() * LANES, self.fast - self.slow

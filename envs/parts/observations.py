@@ -14,7 +14,7 @@ from rbgym.arguments import positive
 from rbgym.compiled.jit import inlined
 from rbgym.engine.rows import LANES
 from rbgym.envs.parts.endings import flight
-from rbgym.envs.rows import Part
+from rbgym.envs.rows import Part, constant
 from rbgym.quaternion import Array, Vector, canonical, qconj, qmul, scale, to_body
 
 Bounds = tuple[tuple[float, ...], tuple[float, ...]]  # lowest and highest of some columns
@@ -42,8 +42,7 @@ class Form(Part):
 class Quaternion(Form):
     """(w, x, y, z); of q and -q the one whose first component that is not zero is positive."""
 
-    def width(self):
-        return 4
+    width = constant(4)
 
     def write(self, buffer, k, q, relative):
         _put(buffer, k, canonical(relative), 1.0)
@@ -62,8 +61,7 @@ class World(Quaternion):
 class Continuous(Form):
     """(w, x, y, z) without jumps of sign: of q and -q, either."""
 
-    def width(self):
-        return 4
+    width = constant(4)
 
     def write(self, buffer, k, q, relative):
         _put(buffer, k, relative, 1.0)
@@ -72,8 +70,7 @@ class Continuous(Form):
 class RotationMatrix(Form):
     """The nine entries, row by row."""
 
-    def width(self):
-        return 9
+    width = constant(9)
 
     def write(self, buffer, k, q, relative):
         x, y, z = _columns(relative)
@@ -84,8 +81,7 @@ class RotationMatrix(Form):
 class Rotation6D(Form):
     """The first two columns (Zhou et al. 2019): continuous in the attitude, and unique."""
 
-    def width(self):
-        return 6
+    width = constant(6)
 
     def write(self, buffer, k, q, relative):
         x, y, _ = _columns(relative)
@@ -96,8 +92,7 @@ class Rotation6D(Form):
 class MRP(Form):
     """Modified Rodrigues parameters tan(angle / 4) axis, of q or its shadow set: |.| <= 1."""
 
-    def width(self):
-        return 3
+    width = constant(3)
 
     def write(self, buffer, k, q, relative):
         c = canonical(relative)
@@ -107,8 +102,7 @@ class MRP(Form):
 class LogError(Form):
     """The rotation vector, angle times axis [rad]: |.| <= pi."""
 
-    def width(self):
-        return 3
+    width = constant(3)
 
     def write(self, buffer, k, q, relative):
         c = canonical(relative)
@@ -134,10 +128,9 @@ FORMS: dict[str, Form] = {
 
 
 class More(Part):
-    """What is shown beside attitude and rates; as it stands, nothing."""
+    """What is shown beside attitude and rates: here nothing."""
 
-    def width(self):
-        return 0
+    width = constant(0)
 
     def write_more(self, rows, buffer, i, k, q, wanted):
         """Write it from k on; wanted: the target's angular velocity, body axes."""
@@ -145,7 +138,7 @@ class More(Part):
     def bounds(self) -> Bounds:
         return (), ()
 
-    def described(self, first: int) -> str:
+    def columns(self, first: int) -> str:
         """Rows of the table of the observation on the task's page, from column `first` on."""
         return ""
 
@@ -154,18 +147,13 @@ class More(Part):
         raise ValueError(f"preview must be left out where the target stays, got {seconds!r}")
 
 
-class NoMore(More):
-    """Nothing."""
-
-
 class TargetRate(More):
     """The target's angular velocity in body axes / scale, within +-bound."""
 
     scale: float
     bound: float
 
-    def width(self):
-        return 3
+    width = constant(3)
 
     def write_more(self, rows, buffer, i, k, q, wanted):
         x, y, z = wanted
@@ -174,7 +162,7 @@ class TargetRate(More):
     def bounds(self) -> Bounds:
         return (-self.bound,) * 3, (self.bound,) * 3
 
-    def described(self, first: int) -> str:
+    def columns(self, first: int) -> str:
         return (
             f"| {first}-{first + 2} | angular velocity of the target in body axes / "
             f"({self.scale:g} rad/s) | +-{self.bound:.3g} |"
@@ -190,8 +178,7 @@ class Preview(More):
     rate: Any
     seconds: float
 
-    def width(self):
-        return 7
+    width = constant(7)
 
     def write_more(self, rows, buffer, i, k, q, wanted):
         self.rate.write_more(rows, buffer, i, k, q, wanted)
@@ -206,8 +193,7 @@ class Preview(More):
 class TargetQuaternion(More):
     """(w, x, y, z) of the target in the world, canonical."""
 
-    def width(self):
-        return 4
+    width = constant(4)
 
     def write_more(self, rows, buffer, i, k, q, wanted):
         _put(buffer, k, canonical(rows.parts.goal.target(rows, buffer, i)), 1.0)
@@ -223,8 +209,7 @@ class Offset(More):
     distance: float
     speed: float
 
-    def width(self):
-        return 6
+    width = constant(6)
 
     def write_more(self, rows, buffer, i, k, q, wanted):
         p, v = flight(rows, buffer, i)
@@ -236,7 +221,7 @@ class Offset(More):
     def bounds(self) -> Bounds:
         return (-1.0,) * 6, (1.0,) * 6
 
-    def described(self, first: int) -> str:
+    def columns(self, first: int) -> str:
         return (
             f"| {first}-{first + 2} | position from the dock in body axes / ({self.distance:g} m) "
             f"| +-1 |\n| {first + 3}-{first + 5} | velocity in body axes / ({self.speed:g} m/s) "
@@ -249,8 +234,7 @@ class WantedSpin(More):
 
     scale: float
 
-    def width(self):
-        return 1
+    width = constant(1)
 
     def write_more(self, rows, buffer, i, k, q, wanted):
         buffer[k] = _within(wanted[2] / self.scale, 1.0)
@@ -258,7 +242,7 @@ class WantedSpin(More):
     def bounds(self) -> Bounds:
         return (-1.0,), (1.0,)
 
-    def described(self, first: int) -> str:
+    def columns(self, first: int) -> str:
         return f"| {first} | spin wanted / ({self.scale:g} rad/s) | +-1 |"
 
 

@@ -98,8 +98,8 @@ class Approach(Shape):
         return 1.0 / (1.0 + off + away)
 
     def formula(self, goal: Any) -> tuple[str, str]:
-        away = f"\n+ (d / {self.distance:g})^2 + {self.speed_weight:g} |v|^2"
-        letters = ";\nd [m] is the distance from the dock, v [m/s] the velocity"
+        away = f" + (d / {self.distance:g})^2 + {self.speed_weight:g} |v|^2"
+        letters = "; d [m] is the distance from the dock, v [m/s] the velocity"
         return _size(self, goal) + away, letters
 
 

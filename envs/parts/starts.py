@@ -61,12 +61,12 @@ class Tilted(Start):
     the axis, plus rates across the axis uniform in a disc of radius transverse.
     """
 
-    least_tilt: float
-    tilt: float
-    precession: float
-    mean_spin: float
-    spin: float
-    transverse: float
+    least_tilt: float = 0.0
+    tilt: float = 0.0
+    precession: float = 0.0
+    mean_spin: float = 0.0
+    spin: float = 0.0
+    transverse: float = 0.0
 
     def draw(self, rows, buffer, i, a, b, c):
         cos, sin = cos_sin(0.5 * (self.least_tilt + (self.tilt - self.least_tilt) * a[0]))
@@ -77,6 +77,15 @@ class Tilted(Start):
         omega = (across * around[0], across * around[1], spin)
         rows.parts.goal.put_target(rows, buffer, i, (1.0, 0.0, 0.0, 0.0))
         return q, add(omega, scale(self.precession, upward(q)))
+
+    def described(self) -> str:
+        precession = f"precession {self.precession:.4g} rad/s, " if self.precession else ""
+        spins = self.mean_spin - self.spin, self.mean_spin + self.spin
+        return (
+            f"Tilt uniform in {_range(self.least_tilt, self.tilt)} rad in a uniform direction, "
+            f"{precession}spin uniform in {_range(*spins)} rad/s, rates across the axis uniform "
+            f"in a disc of {self.transverse:.4g} rad/s. "
+        )
 
     def ranges(self, rate_limit: float) -> Ranges:
         angle, signed = (0.0, math.pi), (-rate_limit, rate_limit)
@@ -92,6 +101,18 @@ class Tilted(Start):
 
 class _Aimed(Start):
     """A target, and a body that is turned away from it and turns."""
+
+    def described(self: Any) -> str:
+        aims = f"The target is turned away from the world by up to {self.target_angle:.4g} rad. "
+        aims = f"{aims}The body is turned away from it" if self.target_angle else "Turned away"
+        rates = (
+            f"turns at {_range(self.least_rate, self.rate)} rad/s" if self.rate else "is at rest"
+        )
+        return (
+            f"{aims} by an angle in {_range(self.least_angle, self.angle)} rad, with the density "
+            f"of Haar's measure: up to pi all attitudes are alike. The body {rates}; all axes are "
+            "uniform. "
+        )
 
     def ranges(self, rate_limit: float) -> Ranges:
         return dict.fromkeys(("least_angle", "angle", "target_angle"), (0.0, math.pi))
@@ -117,10 +138,10 @@ class Turned(_Aimed):
     rad/s, about a uniform body axis.
     """
 
-    least_angle: float
-    angle: float
-    least_rate: float
-    rate: float
+    least_angle: float = 0.0
+    angle: float = math.pi
+    least_rate: float = 0.0
+    rate: float = 0.0
     target_angle: float = 0.0
 
     def draw(self, rows, buffer, i, a, b, c):
@@ -139,15 +160,15 @@ class Adrift(_Aimed):
     `speed` [m/s], and in direction.
     """
 
-    least_angle: float
-    angle: float
-    least_rate: float
-    rate: float
-    target_angle: float
-    least_distance: float
-    distance: float
-    cone_angle: float
-    speed: float
+    least_angle: float = 0.0
+    angle: float = math.pi
+    least_rate: float = 0.0
+    rate: float = 0.0
+    target_angle: float = math.pi
+    least_distance: float = 0.0
+    distance: float = 0.0
+    cone_angle: float = math.pi
+    speed: float = 0.0
 
     def draw(self, rows, buffer, i, a, b, c):
         target = turn(0.0, self.target_angle, a[0], a[1], a[2])
@@ -170,6 +191,13 @@ class Adrift(_Aimed):
         velocity = scale(self.speed * math.floor(fine) / 1023.0, towards)
         put_vector(buffer, i, position + 3, velocity)
         return q, omega
+
+    def described(self) -> str:
+        return super().described() + (
+            f"Its centre of mass is {_range(self.least_distance, self.distance)} m from the dock, "
+            f"within {self.cone_angle:.4g} rad of the target's x axis, with a velocity of up to "
+            f"{self.speed:.4g} m/s. "
+        )
 
     def ranges(self, rate_limit: float) -> Ranges:
         lengths = dict.fromkeys(("least_distance", "distance"), (0.0, 1e6))
@@ -201,8 +229,20 @@ class Spun(Start):
         buffer[i + rows.physics.memory_row() * LANES] = 1.0  # the scale, which may end episodes
         return q, (across * around[0], across * around[1], spin)
 
+    def described(self) -> str:
+        return (
+            f"A Haar-uniform attitude, a spin of {_range(self.least_spin, self.spin)} rad/s about "
+            "the body z axis, of either sign, and rates across it uniform in a disc of "
+            f"{self.transverse:.4g} rad/s, at the scale 1. The spin wanted is that which the body "
+            f"has at a scale in {_range(self.least_scale, self.scale)}, its logarithm uniform. "
+        )
+
     def ranges(self, rate_limit: float) -> Ranges:
         return dict.fromkeys(("least_scale", "scale"), (0.1, 10.0))
+
+
+def _range(low: float, high: float) -> str:
+    return f"[{low:.4g}, {high:.4g}]"
 
 
 @inlined

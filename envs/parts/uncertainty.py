@@ -13,7 +13,7 @@ from rbgym.engine.rows import J_INV, J, put_vector, vector
 from rbgym.envs.actuators.mounting import RANGES, Differing
 from rbgym.envs.arguments import in_range, keys, triple
 from rbgym.envs.random import LARGEST_NORMAL, normals
-from rbgym.envs.rows import Part, checked_part
+from rbgym.envs.rows import Part, checked_part, constant
 from rbgym.potentials import CircularOrbit
 from rbgym.quaternion import Array, Vector, add, dot, qmul, scale, times
 
@@ -24,7 +24,7 @@ _OF_BODY = ("inertia", "mass", "gravity", "torque")
 
 
 class Sensor(Part):
-    """What is measured; as it stands, the state itself."""
+    """What is measured of the state: this one measures the state itself."""
 
     def calibrate(self, rows, buffer, i):
         """Draw what stays for the episode."""
@@ -41,10 +41,6 @@ class Sensor(Part):
         """ValueError where success within `angle` [rad] and `rate` [rad/s] cannot be seen."""
 
 
-class Perfect(Sensor):
-    """The state itself."""
-
-
 class Noisy(Sensor):
     """A star tracker and gyroscopes: standard deviations about each body axis.
 
@@ -55,12 +51,10 @@ class Noisy(Sensor):
     attitude: float = 0.0
     rate: float = 0.0
     rate_bias: float = 0.0
+    is_noisy = constant(True)
 
     def rows_needed(self, physics):
         return 3  # the bias, body axes [rad/s]
-
-    def is_noisy(self):
-        return True
 
     def calibrate(self, rows, buffer, i):
         n = normals(rows.noise_key(buffer, i), 0.0, 9)
@@ -100,7 +94,7 @@ def chosen_sensor(value: Mapping[str, float] | Sensor | None, default: Sensor) -
 
 
 class Disturbance(Part):
-    """A torque beside the commanded one; as it stands, there is none."""
+    """A torque beside the commanded one: here none, or that of a callable."""
 
     def push(self, rows, buffer, i):
         """Set the disturbance rows of the actuator for the next control period."""
@@ -108,10 +102,6 @@ class Disturbance(Part):
     def largest_torque(self) -> Array:
         """Largest torque about each body axis [N m], (3,)."""
         return np.zeros(3)
-
-
-class Calm(Disturbance):
-    """No torque, or that of a callable."""
 
 
 class Pushed(Disturbance):
@@ -122,9 +112,7 @@ class Pushed(Disturbance):
 
     constant: Vector
     noise: Vector
-
-    def is_noisy(self):
-        return True
+    is_noisy = constant(True)
 
     def push(self, rows, buffer, i):
         n = normals(rows.noise_key(buffer, i), rows.elapsed(buffer, i), _BY_DISTURBANCES)
@@ -138,7 +126,7 @@ class Pushed(Disturbance):
 def chosen_disturbance(value: Any, has_weight: bool) -> tuple[Disturbance, CircularOrbit | None]:
     """What the argument stands for: a torque, and an orbit."""
     if value is None or callable(value):
-        return Calm(), None
+        return Disturbance(), None
     given = keys("disturbance", value, ("constant", "white_noise", "gravity_gradient"))
     orbit = None
     if "gravity_gradient" in given:
@@ -154,23 +142,21 @@ def chosen_disturbance(value: Any, has_weight: bool) -> tuple[Disturbance, Circu
     noise = triple("disturbance['white_noise']", [noise] * 3 if is_number(noise) else noise)
     if min(noise) < 0:
         raise ValueError(f"disturbance['white_noise'] must not be negative, got {[*noise]}")
-    return Pushed(constant, noise) if any((*constant, *noise)) else Calm(), orbit
+    return Pushed(constant, noise) if any((*constant, *noise)) else Disturbance(), orbit
 
 
 # --- randomisation --------------------------------------------------------------------------
 
 
 class Randomization(Part):
-    """What differs from episode to episode; as it stands, nothing."""
+    """What differs from episode to episode: here nothing, body and torque are always the same."""
+
+    varies = constant(False)
 
     def vary(self, rows, buffer, i, a, b):
         """Give the lane its body and torque for the episode, from eight uniform numbers; returns
         the factor of its mass."""
         return 1.0
-
-
-class Nominal(Randomization):
-    """Every episode has the same body and the same torque."""
 
 
 class Spread(Randomization):
@@ -189,6 +175,7 @@ class Spread(Randomization):
     moments: Vector
     mgl: float
     limits: Vector
+    varies = constant(True)
 
     def vary(self, rows, buffer, i, a, b):
         mass, (x, y, z) = _factor(self.mass, a[3]), self.moments
@@ -222,7 +209,7 @@ def chosen_randomization(
     given = keys("randomization", {} if value is None else value, most)
     found = {n: in_range(f"randomization[{n!r}]", given.get(n, 0.0), 0.0, most[n]) for n in most}
     differing = Differing(*(found[name] for name in RANGES))
-    spread: Randomization = Nominal()
+    spread: Randomization = Randomization()
     if given.keys() & {*_OF_BODY}:
         factors = (found[name] for name in _OF_BODY)
         spread = Spread(*factors, triple("moments", body.moments), mgl, triple("limits", limits))

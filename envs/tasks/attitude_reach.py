@@ -11,7 +11,7 @@ from rbgym.envs.parts.goals import Target
 from rbgym.envs.parts.observations import TargetQuaternion, World
 from rbgym.envs.parts.starts import Turned
 from rbgym.envs.task import Task
-from rbgym.envs.tasks.attitude_slew import SHAPE, satellite, thrust
+from rbgym.envs.tasks.attitude_slew import SHAPE, THRUST, satellite
 from rbgym.quaternion import Array
 
 TOLERANCE = math.radians(5.0)
@@ -53,27 +53,16 @@ class AttitudeReachEnv(AttitudeEnv):
     where a is within 5 degrees, else 0. Both are `compute_reward(achieved_goal, desired_goal,
     info)`, of one pair or of many, and never negative, so that ending early never pays.
 
-    ## Start
-    At rest. The target is turned away from the world's axes by up to 1 rad, the body from the
-    target by up to 1 rad, each about a uniform axis, with the density of Haar's measure.
-
     ## Success, termination and truncation
     Success: within 5 degrees in the last step (`info["is_success"]`). Terminates when |omega|
     exceeds 2 rad/s; truncated at the time limit, or if a step cannot be solved
     (`info["integration_failed"]`).
-
-    ## Arguments
-    {arguments}
-    Here observation is "quaternion" and reward "dense" or "sparse".
-
-    ## Version history
-    v0: first version.
     """
 
     task: ClassVar = Task(
         body=satellite,
-        torque=thrust,
-        start=Turned(least_angle=0.0, angle=1.0, least_rate=0.0, rate=0.0, target_angle=1.0),
+        torque=THRUST,
+        start=Turned(angle=1.0, target_angle=1.0),
         goal=Target(),
         form=World(),
         more=TargetQuaternion(),

@@ -3,15 +3,12 @@
 import math
 from typing import ClassVar
 
-import numpy as np
-
 from rbgym.body import RigidBody
 from rbgym.envs.base import AttitudeEnv, vectorised
 from rbgym.envs.parts.goals import Target
 from rbgym.envs.parts.rewards import Closeness
 from rbgym.envs.parts.starts import Turned
 from rbgym.envs.task import Task
-from rbgym.quaternion import Array
 
 
 def satellite() -> RigidBody:
@@ -19,11 +16,7 @@ def satellite() -> RigidBody:
     return RigidBody.box(12.0, (0.1, 0.2263, 0.366))
 
 
-def thrust(body: RigidBody, mgl: float) -> Array:
-    """0.02 N m about each axis."""
-    return np.full(3, 0.02)
-
-
+THRUST = 0.02  # N m
 SHAPE = Closeness(scale=0.2, rate_weight=2.0, effort_weight=0.02)
 
 
@@ -35,36 +28,15 @@ class AttitudeSlewEnv(AttitudeEnv):
     control period of dt = 0.1 s is 2 steps of the integrator. Torque-free, angular momentum is
     conserved to the last bit, and energy to round-off.
 
-    ## Observation: Box, float32, (7,)
-    {attitude}
-    {rates}
-
     ## Action: Box(-1, 1, (3,)), float32
     Torque about the body axes as a fraction of 0.02 N m, held over the period. Beyond +-1 is
     clipped.
-
-    ## Reward
-    {reward}
-
-    ## Start
-    At rest. The target's attitude and the body's are Haar-uniform, independent of each other.
-
-    ## Success, termination and truncation
-    {ends}
-
-    ## Arguments
-    {arguments}
-
-    ## Version history
-    v0: first version.
     """
 
     task: ClassVar = Task(
         body=satellite,
-        torque=thrust,
-        start=Turned(
-            least_angle=0.0, angle=math.pi, least_rate=0.0, rate=0.0, target_angle=math.pi
-        ),
+        torque=THRUST,
+        start=Turned(target_angle=math.pi),
         goal=Target(),
         dt=0.1,
         substeps=2,

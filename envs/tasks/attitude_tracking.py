@@ -8,7 +8,7 @@ from rbgym.envs.parts.goals import Target, Wandering
 from rbgym.envs.parts.observations import TargetRate
 from rbgym.envs.parts.starts import Turned
 from rbgym.envs.task import Task
-from rbgym.envs.tasks.attitude_slew import SHAPE, satellite, thrust
+from rbgym.envs.tasks.attitude_slew import SHAPE, THRUST, satellite
 
 
 def wandering(dt: float) -> Wandering:
@@ -25,36 +25,15 @@ class AttitudeTrackingEnv(AttitudeEnv):
     uniform in [0.05, 0.2] rad/s and a uniform phase p of its own. To follow it takes about half
     the torque at most.
 
-    ## Observation: Box, float32, (10,)
-    {attitude}
-    {rates}
-    {more}
-
     ## Action: Box(-1, 1, (3,)), float32
     Torque about the body axes as a fraction of 0.02 N m, held over the period. Beyond +-1 is
     clipped.
-
-    ## Reward
-    {reward}
-
-    ## Start
-    Turned away from the target by up to 0.5 rad about a uniform axis, with the density of Haar's
-    measure; a rate uniform in [0, 0.05] rad/s about a uniform axis.
-
-    ## Success, termination and truncation
-    {ends}
-
-    ## Arguments
-    {arguments}
-
-    ## Version history
-    v0: first version.
     """
 
     task: ClassVar = Task(
         body=satellite,
-        torque=thrust,
-        start=Turned(least_angle=0.0, angle=0.5, least_rate=0.0, rate=0.05, target_angle=math.pi),
+        torque=THRUST,
+        start=Turned(angle=0.5, rate=0.05, target_angle=math.pi),
         goal=Target(),
         reference=wandering,
         more=TargetRate(2.0, wandering(0.1).largest_rate() / 2.0),

@@ -1,6 +1,5 @@
 """Detumble-v0: bring a tumbling satellite to rest."""
 
-import math
 from typing import ClassVar
 
 from rbgym.envs.base import AttitudeEnv, vectorised
@@ -8,7 +7,7 @@ from rbgym.envs.parts.goals import Rest
 from rbgym.envs.parts.rewards import Closeness
 from rbgym.envs.parts.starts import Turned
 from rbgym.envs.task import Task
-from rbgym.envs.tasks.attitude_slew import satellite, thrust
+from rbgym.envs.tasks.attitude_slew import THRUST, satellite
 
 
 class DetumbleEnv(AttitudeEnv):
@@ -18,34 +17,15 @@ class DetumbleEnv(AttitudeEnv):
     The satellite of AttitudeSlew-v0. The fastest tumble holds the angular momentum that
     full torque about one axis takes away in fourteen seconds.
 
-    ## Observation: Box, float32, (7,)
-    {attitude}
-    {rates}
-
     ## Action: Box(-1, 1, (3,)), float32
     Torque about the body axes as a fraction of 0.02 N m, held over the period. Beyond +-1 is
     clipped.
-
-    ## Reward
-    {reward}
-
-    ## Start
-    A Haar-uniform attitude; a rate uniform in [0.5, 1.5] rad/s about a uniform body axis.
-
-    ## Success, termination and truncation
-    {ends}
-
-    ## Arguments
-    {arguments}
-
-    ## Version history
-    v0: first version.
     """
 
     task: ClassVar = Task(
         body=satellite,
-        torque=thrust,
-        start=Turned(least_angle=0.0, angle=math.pi, least_rate=0.5, rate=1.5),
+        torque=THRUST,
+        start=Turned(least_rate=0.5, rate=1.5),
         goal=Rest(),
         dt=0.1,
         substeps=2,

@@ -3,8 +3,6 @@
 import math
 from typing import ClassVar
 
-import numpy as np
-
 from rbgym.body import RigidBody
 from rbgym.envs.actuators import Forces
 from rbgym.envs.base import AttitudeEnv, vectorised
@@ -14,7 +12,6 @@ from rbgym.envs.parts.observations import Offset
 from rbgym.envs.parts.rewards import Approach
 from rbgym.envs.parts.starts import Adrift
 from rbgym.envs.task import Task
-from rbgym.quaternion import Array
 
 FAR, FAST = 4.0, 1.0  # m, m/s
 
@@ -22,11 +19,6 @@ FAR, FAST = 4.0, 1.0  # m, m/s
 def cube() -> RigidBody:
     """A homogeneous cube of 10 kg with edges of 0.3 m."""
     return RigidBody.box(10.0, (0.3, 0.3, 0.3))
-
-
-def jets(body: RigidBody, mgl: float) -> Array:
-    """0.03 N m about each axis."""
-    return np.full(3, 0.03)
 
 
 class FreeFlyerEnv(AttitudeEnv):
@@ -39,55 +31,17 @@ class FreeFlyerEnv(AttitudeEnv):
     is at the world's origin, and the station behind it a sphere of 0.5 m radius, its centre at
     -0.6 m on the x axis of the target. A control period of dt = 0.2 s is 2 steps of the integrator.
 
-    ## Observation: Box, float32, (13,)
-    {attitude}
-    {rates}
-    {more}
-
     ## Action: Box(-1, 1, (6,)), float32
     Force along the body axes as a fraction of 0.4 N, then torque about them as a fraction of
     0.03 N m, held over the period. Beyond +-1 is clipped.
-
-    ## Reward
-    {reward}
-
-    ## Start
-    The target's attitude is Haar-uniform; the body is turned away from it by up to pi, with the
-    density of Haar's measure, at a rate of up to 0.05 rad/s. Its centre of mass is at a distance
-    uniform in [1, 2] m, within 1 rad of the target's x axis, with a velocity of up to 0.05 m/s.
-
-    ## Success, termination and truncation
-    {ends}
-    Terminates also beyond 4 m or 1 m/s, in the station, or when faster than 0.15 m/s within 0.3 m
-    of the dock.
-
-    ## Arguments
-    {arguments}
-
-    ## Version history
-    v0: first version.
     """
 
     task: ClassVar = Task(
         body=cube,
-        torque=jets,
+        torque=0.03,
         actuator=Forces(0.4),
-        start=Adrift(
-            least_angle=0.0,
-            angle=math.pi,
-            least_rate=0.0,
-            rate=0.05,
-            target_angle=math.pi,
-            least_distance=1.0,
-            distance=2.0,
-            cone_angle=1.0,
-            speed=0.05,
-        ),
-        ranges={
-            "least_distance": (0.5, 3.5),
-            "distance": (0.5, 3.5),
-            "speed": (0.0, 0.5),
-        },
+        start=Adrift(rate=0.05, least_distance=1.0, distance=2.0, cone_angle=1.0, speed=0.05),
+        ranges={"least_distance": (0.5, 3.5), "distance": (0.5, 3.5), "speed": (0.0, 0.5)},
         goal=Target(),
         more=Offset(FAR, FAST),
         dt=0.2,

@@ -3,15 +3,12 @@
 import math
 from typing import ClassVar
 
-import numpy as np
-
 from rbgym.body import RigidBody
 from rbgym.envs.base import AttitudeEnv, vectorised
 from rbgym.envs.parts.goals import Axis
 from rbgym.envs.parts.rewards import Closeness
 from rbgym.envs.parts.starts import Tilted
 from rbgym.envs.task import Task
-from rbgym.quaternion import Array
 
 SPIN = 10.0  # rad/s
 PERTURBATION = 0.2  # rad/s
@@ -28,9 +25,9 @@ def growth_rate(body: RigidBody) -> float:
     return SPIN * math.sqrt(max((x - z) * (z - y), 0.0) / (x * y))
 
 
-def three_perturbations(body: RigidBody, mgl: float) -> Array:
+def three_perturbations(body: RigidBody, mgl: float) -> float:
     """What balances the growth of a rate of three times the largest perturbation."""
-    return np.full(3, 3.0 * PERTURBATION * growth_rate(body) * float(body.moments.max()))
+    return 3.0 * PERTURBATION * growth_rate(body) * float(body.moments.max())
 
 
 class IntermediateAxisEnv(AttitudeEnv):
@@ -42,42 +39,15 @@ class IntermediateAxisEnv(AttitudeEnv):
     0.208 s (4.80 1/s), until the body turns over. A control period of dt = 0.02 s is 4 steps of the
     integrator.
 
-    ## Observation: Box, float32, (7,)
-    {attitude}
-    {rates}
-
     ## Action: Box(-1, 1, (3,)), float32
     Torque about the body axes as a fraction of 37.5 N m: growth rate times largest moment times
     three times the largest perturbation of the start. Held over the period; beyond +-1 is clipped.
-
-    ## Reward
-    {reward}
-
-    ## Start
-    Tilt uniform in [0, 0.1] rad in a uniform direction, spin uniform in [9.5, 10.5] rad/s, rates
-    across the axis uniform in a disc of 0.2 rad/s, two hundredths of the spin.
-
-    ## Success, termination and truncation
-    {ends}
-
-    ## Arguments
-    {arguments}
-
-    ## Version history
-    v0: first version.
     """
 
     task: ClassVar = Task(
         body=brick,
         torque=three_perturbations,
-        start=Tilted(
-            least_tilt=0.0,
-            tilt=0.1,
-            precession=0.0,
-            mean_spin=SPIN,
-            spin=0.5,
-            transverse=PERTURBATION,
-        ),
+        start=Tilted(tilt=0.1, mean_spin=SPIN, spin=0.5, transverse=PERTURBATION),
         goal=Axis.at(0.0, 0.0, SPIN),
         angle=math.radians(3.0),
         rate=0.2,

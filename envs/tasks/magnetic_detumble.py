@@ -1,6 +1,5 @@
 """MagneticDetumble-v0: bring a satellite to rest with magnetorquers alone."""
 
-import math
 from typing import ClassVar
 
 from rbgym.envs.actuators import MagneticCoils
@@ -9,7 +8,7 @@ from rbgym.envs.parts.goals import Rest
 from rbgym.envs.parts.rewards import Closeness
 from rbgym.envs.parts.starts import Turned
 from rbgym.envs.task import Task
-from rbgym.envs.tasks.attitude_slew import satellite, thrust
+from rbgym.envs.tasks.attitude_slew import THRUST, satellite
 
 
 class MagneticDetumbleEnv(AttitudeEnv):
@@ -20,40 +19,20 @@ class MagneticDetumbleEnv(AttitudeEnv):
     around in 5668 s. Its coils have up to 1 A m^2 about each axis; their torque is m x B, B the
     field of a dipole tilted by 9.6 degrees against the axis of the Earth, which turns with it: 24
     to 48 microtesla. No torque along B can be had, but B turns, seen from the orbit, twice around.
-    A control period of dt = 1 s is 4 steps of the integrator.
-
-    ## Observation: Box, float32, (10,)
-    {attitude}
-    {rates}
-    {shown}
+    The start is anywhere on the orbit, at any hour of the day. The rate of the orbit is 1.1e-3
+    rad/s: what follows the field turns with twice that. A control period of dt = 1 s is 4 steps of
+    the integrator.
 
     ## Action: Box(-1, 1, (3,)), float32
     Magnetic moment about the body axes as a fraction of 1 A m^2, held over the period. Beyond +-1
     is clipped.
-
-    ## Reward
-    {reward}
-
-    ## Start
-    A Haar-uniform attitude; a rate uniform in [0.02, 0.1] rad/s about a uniform body axis; anywhere
-    on the orbit, at any hour of the day.
-
-    ## Success, termination and truncation
-    {ends}
-    The rate of the orbit is 1.1e-3 rad/s: what follows the field turns with twice that.
-
-    ## Arguments
-    {arguments}
-
-    ## Version history
-    v0: first version.
     """
 
     task: ClassVar = Task(
         body=satellite,
-        torque=thrust,
+        torque=THRUST,
         actuator=MagneticCoils(),
-        start=Turned(least_angle=0.0, angle=math.pi, least_rate=0.02, rate=0.1),
+        start=Turned(least_rate=0.02, rate=0.1),
         goal=Rest(),
         dt=1.0,
         substeps=4,

@@ -8,7 +8,7 @@ from rbgym.envs.base import AttitudeEnv, vectorised
 from rbgym.envs.parts.goals import Target
 from rbgym.envs.parts.starts import Turned
 from rbgym.envs.task import Task
-from rbgym.envs.tasks.attitude_slew import SHAPE, satellite, thrust
+from rbgym.envs.tasks.attitude_slew import SHAPE, THRUST, satellite
 
 
 class ReactionWheelSlewEnv(AttitudeEnv):
@@ -20,41 +20,19 @@ class ReactionWheelSlewEnv(AttitudeEnv):
     0.03 kg m^2/s, reached at 2900 rpm, and friction of its bearing, 1e-4 N m and 1e-6 N m s. The
     wheels are integrated with the body: the total angular momentum is conserved to the last bit
     whatever the action, and energy changes by the work of motors and friction, to round-off. A
-    control period of dt = 0.1 s is 2 steps of the integrator.
-
-    ## Observation: Box, float32, (11,)
-    {attitude}
-    {rates}
-    {shown}
+    control period of dt = 0.1 s is 2 steps of the integrator. At the start each wheel's momentum is
+    uniform in +-0.3 of its largest.
 
     ## Action: Box(-1, 1, (4,)), float32
     Torque of each motor as a fraction of 5e-3 N m, held over the period; positive: on the body,
     along the wheel's axis. Beyond +-1 is clipped. A wheel at its largest momentum takes no more.
-
-    ## Reward
-    {reward}
-
-    ## Start
-    At rest. The target's attitude and the body's are Haar-uniform, independent of each other. Each
-    wheel's momentum is uniform in +-0.3 of its largest.
-
-    ## Success, termination and truncation
-    {ends}
-
-    ## Arguments
-    {arguments}
-
-    ## Version history
-    v0: first version.
     """
 
     task: ClassVar = Task(
         body=satellite,
-        torque=thrust,
+        torque=THRUST,
         actuator=ReactionWheels.pyramid(),
-        start=Turned(
-            least_angle=0.0, angle=math.pi, least_rate=0.0, rate=0.0, target_angle=math.pi
-        ),
+        start=Turned(target_angle=math.pi),
         goal=Target(),
         dt=0.1,
         substeps=2,

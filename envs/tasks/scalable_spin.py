@@ -2,8 +2,6 @@
 
 from typing import ClassVar
 
-import numpy as np
-
 from rbgym.body import RigidBody
 from rbgym.envs.actuators import Scaling
 from rbgym.envs.base import AttitudeEnv, vectorised
@@ -13,7 +11,6 @@ from rbgym.envs.parts.observations import WantedSpin
 from rbgym.envs.parts.rewards import Closeness
 from rbgym.envs.parts.starts import Spun
 from rbgym.envs.task import Task
-from rbgym.quaternion import Array
 
 SMALLEST, LARGEST = 0.5, 2.0
 FORCE = 400.0  # N m
@@ -22,11 +19,6 @@ FORCE = 400.0  # N m
 def skater() -> RigidBody:
     """A homogeneous cylinder of 60 kg, 1.7 m long, of 0.2 m radius."""
     return RigidBody.cylinder(60.0, 0.2, 1.7)
-
-
-def none(body: RigidBody, mgl: float) -> Array:
-    """No torque."""
-    return np.zeros(3)
 
 
 class ScalableSpinEnv(AttitudeEnv):
@@ -40,38 +32,14 @@ class ScalableSpinEnv(AttitudeEnv):
     at s = 1: to hold a spin of 4 rad/s at half the size takes S = -158 N m at most, 0.4 of what
     there is. A control period of dt = 0.05 s is 4 steps of the integrator.
 
-    ## Observation: Box, float32, (10,)
-    {attitude}
-    {rates}
-    {more}
-    {shown}
-
     ## Action: Box(-1, 1, (1,)), float32
     The scaling force as a fraction of 400 N m, held over the period; positive: outwards. Beyond +-1
     is clipped.
-
-    ## Reward
-    {reward}
-
-    ## Start
-    A Haar-uniform attitude at s = 1, s' = 0; a spin uniform in [1, 4] rad/s about the body z axis,
-    of either sign; rates across it uniform in a disc of 0.2 rad/s. The spin wanted is the one that
-    the body has at a scale in [0.6, 1.6], its logarithm uniform there.
-
-    ## Success, termination and truncation
-    {ends}
-    Terminates also when the scale leaves [0.5, 2].
-
-    ## Arguments
-    {arguments}
-
-    ## Version history
-    v0: first version.
     """
 
     task: ClassVar = Task(
         body=skater,
-        torque=none,
+        torque=0.0,
         actuator=Scaling(FORCE),
         integrator="scalable_em",
         start=Spun(least_spin=1.0, spin=4.0, transverse=0.2, least_scale=0.6, scale=1.6),

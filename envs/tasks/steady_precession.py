@@ -43,29 +43,9 @@ class SteadyPrecessionEnv(AttitudeEnv):
     nutates for ever, since nothing damps it: doing nothing loses. A control period of dt = 0.004 s,
     half a radian of spin, is 4 steps of the integrator.
 
-    ## Observation: Box, float32, (7,)
-    {attitude}
-    {rates}
-
     ## Action: Box(-1, 1, (3,)), float32
     Torque about the body axes as a fraction of 0.5, 0.5 and 0.01 times mgl = 0.520 N m, held over
     the period while the body turns under it. Beyond +-1 is clipped.
-
-    ## Reward
-    {reward}
-
-    ## Start
-    Nutation uniform in [0.8, 1.3] rad in a uniform direction, precession 10 rad/s, spin uniform
-    within 5 rad/s of 135.7 rad/s, and rates across the axis uniform in a disc of 3 rad/s.
-
-    ## Success, termination and truncation
-    {ends}
-
-    ## Arguments
-    {arguments}
-
-    ## Version history
-    v0: first version.
     """
 
     task: ClassVar = Task(
@@ -73,14 +53,7 @@ class SteadyPrecessionEnv(AttitudeEnv):
         torque=half_weight,
         gravity=True,
         dt=0.004,
-        start=Tilted(
-            least_tilt=0.8,
-            tilt=1.3,
-            precession=PRECESSION,
-            mean_spin=CONE_SPIN,
-            spin=5.0,
-            transverse=3.0,
-        ),
+        start=Tilted(0.8, 1.3, PRECESSION, CONE_SPIN, spin=5.0, transverse=3.0),
         goal=steady,
         angle=math.radians(2.0),
         rate=1.0,

@@ -144,13 +144,13 @@ def test_every_inertia_drawn_is_that_of_a_body():
     env = many("TopSwingUp-v0", n=2000, randomization=spread)
     env.reset(seed=1)
     batch = env._episodes.batch
-    from rbgym import layout
+    from rbgym.engine import rows as layout
 
     J = batch.rows(layout.J, 3)
     assert (J > 0).all()
     assert (2 * J.max(axis=1) <= J.sum(axis=1) * (1 + 1e-12)).all()
     np.testing.assert_allclose(batch.rows(layout.J_INV, 3), 1 / J)
-    weight = batch.rows(layout.POTENTIAL, 1)[:, 0] / batch.potential.mgl
+    weight = batch.rows(batch.physics.potential_row(), 1)[:, 0] / batch.potential.mgl
     assert 0.7 <= weight.min() < 0.72
     assert 1.28 < weight.max() <= 1.3
     before = J.copy()
@@ -203,7 +203,7 @@ def test_lanes_beyond_the_last_body_stay_at_rest():
     env.reset(seed=0)
     for _ in range(20):
         env.step(np.zeros(3))
-    from rbgym import layout
+    from rbgym.engine import rows as layout
 
     assert (env._episodes.batch.block_view()[0, layout.L : layout.L + 3, 1:] == 0).all()
 
