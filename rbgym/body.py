@@ -74,7 +74,12 @@ class RigidBody:
 
     def _repr_html_(self) -> str:
         # By its name: an import statement would make compiled code depend on the page's source.
-        return str(import_module("rbgym.html").body(self))
+        html, axes = import_module("rbgym.html"), self.principal_rotation.T.tolist()
+        rows = [(str(k + 1), J, *axes[k]) for k, J in enumerate(self.moments.tolist())]
+        center = ", ".join(f"{x:.4g}" for x in self.center_of_mass)
+        title = f"RigidBody: {self.mass:.4g} kg, centre of mass ({center}) m"
+        headings = ("principal axis", "moment [kg m²]", "x", "y", "z")
+        return str(html.section(title, html.table(headings, rows)))
 
     @quietly
     def about(self, point: ArrayLike) -> Self:

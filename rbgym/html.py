@@ -1,15 +1,10 @@
-"""What notebooks show of the library's objects: tables, without any script.
+"""Tables that notebooks show of the library's objects, without any script.
 
 The colours are those of the page around, light or dark.
 """
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from rbgym.body import RigidBody
-    from rbgym.simulate import Trajectory
 
 _TABLE = "border-collapse:collapse;margin:0.4em 0"
 _CELL = "padding:0.15em 0.9em 0.15em 0;border-bottom:1px solid rgba(128,128,128,0.4)"
@@ -49,24 +44,3 @@ def section(title: str, *parts: str) -> str:
 def note(text: str) -> str:
     """A line of text."""
     return f"<div>{escape(text)}</div>"
-
-
-def trajectory(run: "Trajectory") -> str:
-    """Drift of the invariants as a table."""
-    found = run.drift()
-    rows = [(k.replace("_", " "), found[k]["max"], found[k]["final"]) for k in run.conserved]
-    title = f"Trajectory: {len(run.time)} instants, {run.time[0]:.6g} to {run.time[-1]:.6g} s"
-    redone = f", {run.redone} steps solved twice" if run.redone else ""
-    return section(f"{title}{redone}", table(("error", "max", "final"), rows))
-
-
-def body(of: "RigidBody") -> str:
-    """Mass, centre, moments and principal axes."""
-    axes: list[list[Cell]] = [
-        [str(k + 1), float(moment), *axis.tolist()]
-        for k, (moment, axis) in enumerate(zip(of.moments, of.principal_rotation.T, strict=True))
-    ]
-    headings = ("principal axis", "moment [kg m²]", "x", "y", "z")
-    center = ", ".join(f"{x:.4g}" for x in of.center_of_mass)
-    title = f"RigidBody: {of.mass:.4g} kg, centre of mass ({center}) m"
-    return section(title, table(headings, axes))

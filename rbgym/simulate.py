@@ -68,7 +68,11 @@ class Trajectory:
 
     def _repr_html_(self) -> str:
         # By its name: an import statement would make compiled code depend on the page's source.
-        return str(import_module("rbgym.html").trajectory(self))
+        html, found, t = import_module("rbgym.html"), self.drift(), self.time
+        rows = [(k.replace("_", " "), found[k]["max"], found[k]["final"]) for k in self.conserved]
+        redone = f", {self.redone} steps solved twice" if self.redone else ""
+        title = f"Trajectory: {len(t)} instants, {t[0]:.6g} to {t[-1]:.6g} s{redone}"
+        return str(html.section(title, html.table(("error", "max", "final"), rows)))
 
 
 def simulate(

@@ -42,16 +42,11 @@ class Case(NamedTuple):
         """The torque, zero for a scheme that takes none."""
         return self.torque if "torque" in record.supports else NO_TORQUE
 
-    def run(
-        self,
-        integrator: str | Integrator,
-        dt: float,
-        steps: int,
-        torque: Vector = NO_TORQUE,
-        projection: bool = True,
-        record_every: int | None = None,
-    ) -> Trajectory:
-        """The motion over `steps` steps, recorded at about a thousand instants or fewer."""
+    def run(self, integrator: str | Integrator, dt: float, steps: int, **more: Any) -> Trajectory:
+        """The motion over `steps` steps, without the torque, recorded at about a thousand instants.
+
+        more: arguments of `simulate`, such as torque, projection and record_every.
+        """
         return simulate(
             self.body,
             integrator=integrator,
@@ -60,9 +55,7 @@ class Case(NamedTuple):
             quaternion=self.quaternion,
             angular_velocity=self.omega,
             potential=self.potential,
-            torque=torque,
-            record_every=record_every or max(1, steps // 1000),
-            projection=projection,
+            **{"record_every": max(1, steps // 1000), **more},
         )
 
 

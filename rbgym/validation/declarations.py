@@ -147,7 +147,7 @@ def error_after(record: Integrator, case: Case, steps: int) -> tuple[float, floa
     the scheme takes one; None if so few steps cannot be solved."""
     torque = case.torque_on(record)
     try:
-        end = case.run(record, case.horizon / steps, steps, torque, record_every=steps)
+        end = case.run(record, case.horizon / steps, steps, torque=torque, record_every=steps)
     except IntegrationError:
         return None
     R, omega = reference(case, torque)
