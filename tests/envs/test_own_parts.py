@@ -1,6 +1,5 @@
-"""A goal, a start, a sensor and an actuator of one's own, each one class, in a task of one's own."""
+"""A goal, a start, a sensor and an actuator of one's own, each one class, in a task."""
 
-import sys
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -47,7 +46,7 @@ class Roll(Goal):
 
 
 class Level(Start):
-    """Level, with rates uniform in [-drift, drift] rad/s; the roll wanted is uniform up to `roll`."""
+    """Level, with rates uniform in [-drift, drift] rad/s; the roll wanted is uniform to `roll`."""
 
     drift: float = 0.0
     roll: float = 1.0
@@ -123,7 +122,6 @@ class RollEnv(AttitudeEnv):
 
 
 RollVectorEnv = vectorised(RollEnv)
-sys.modules.setdefault(__name__, sys.modules.get(__name__))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -258,7 +256,7 @@ def test_values_out_of_range_are_refused(kwargs, message):
 
 
 def test_a_number_of_the_actuator_is_checked():
-    with pytest.raises(ValueError, match="Pusher.full must be a positive finite number, got -1"):
+    with pytest.raises(ValueError, match=r"Pusher\.full must be a positive finite number, got -1"):
         Pusher(-1.0)
 
 
