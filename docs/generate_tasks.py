@@ -41,7 +41,8 @@ def page(env_id: str) -> str:
     first, rest = text.strip().split("\n\n", 1)
     shown = f"![A frame of {env_id}](../pictures/envs/{env_id}.png)"
     return (
-        f"{head}{first}\n\n{shown}\n\n{rest}\n\nThe time limit of `gym.make` is {horizon} steps.\n"
+        f"{head}{first}\n\n{shown}\n\n{rest}\n\n## Version history\nv0: first version.\n\n"
+        f"The time limit of `gym.make` is {horizon} steps.\n"
     )
 
 

@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -27,10 +27,10 @@ import torch
 
 import rbgym
 from rbgym import integrators
-from rbgym.agents import controllers, evaluation, shelf
-from rbgym.agents.network import Network
-from rbgym.agents.rollouts import rollout
+from rbgym.agents import controllers, judge, policies
+from rbgym.agents.train import rollout
 from rbgym.envs import actuators
+from rbgym.potentials import Potential
 
 RECORD = Path(__file__).with_suffix(".json")
 LANES, DT = 11, 0.01
@@ -62,10 +62,16 @@ def _add(sha: Any, value: Any) -> None:
 # --- physics --------------------------------------------------------------------------------
 
 
-class Spring(NamedTuple):
+class Spring(Potential):
     """A user's potential."""
 
     stiffness: float
+
+    def energy(self, o):
+        return 0.5 * self.stiffness * (1.0 - o[2]) ** 2
+
+    def gradient(self, o):
+        return (0.0, 0.0, -self.stiffness * (1.0 - o[2]))
 
 
 POTENTIALS = {
@@ -141,9 +147,10 @@ def single(scheme: Any, potential: Any) -> list[Any]:
     return trajectory(rbgym.simulate(body, steps=100, **start, **way))
 
 
-def trajectory(motion: Any) -> list[Any]:
+def trajectory(motion: Any, without: tuple[str, ...] = ()) -> list[Any]:
     """What a simulation of one body returns."""
-    values = {name: value for name, value in vars(motion).items() if name != "body"}
+    left_out = "body", *without
+    values = {k: v for k, v in vars(motion).items() if k not in left_out and v is not None}
     return digest(values, *motion.quaternion[-1], *motion.angular_velocity[-1])
 
 
@@ -170,10 +177,10 @@ def flight(every: int) -> list[Any]:
     }
     start = {"angular_velocity": (0.6, -0.9, 0.4), "velocity": (0.3, 0.0, 0.1), "dt": 2 * DT}
     body = rbgym.RigidBody(inertia=FULL, mass=2.0)
+    scheme = integrators.get("rkn4", renormalise_every=every)
     return trajectory(
-        rbgym.simulate_flight(
-            body, steps=500, renormalise_every=every, record_every=50, **start, **laws
-        )
+        rbgym.simulate(body, integrator=scheme, steps=500, record_every=50, **start, **laws),
+        without=("energy", "largest_correction", "redone", "conserved"),
     )
 
 
@@ -189,11 +196,6 @@ def crowd() -> list[Any]:
 
 def physics() -> Iterator[Entry]:
     """Every scheme in every potential."""
-    rbgym.potentials.register(
-        Spring,
-        energy=lambda spring, o: 0.5 * spring.stiffness * (1.0 - o[2]) ** 2,
-        gradient=lambda spring, o: (0.0, 0.0, -spring.stiffness * (1.0 - o[2])),
-    )
     for (name, scheme), field in itertools.product(schemes().items(), POTENTIALS):
         ways = ["plain"] if scheme.composition else ["plain", "unprojected", "simulate"]
         if "rotors" in scheme.supports and not scheme.composition:
@@ -339,24 +341,28 @@ def envs() -> Iterator[Entry]:
 
 def judged(policy: Any, env_id: str, episodes: int) -> list[Any]:
     """What a policy, or the one that the package has, or a law makes of a part of the test set."""
-    policy = shelf.load(env_id) if policy is None else policy
-    found = evaluation.evaluate(policy, env_id, episodes)
+    policy = policies.load(env_id) if policy is None else policy
+    found = judge.evaluate(policy, env_id, episodes)
     numbers = (found.mean_return, found.std_return, found.success_rate, found.final_error)
-    return digest(vars(found), *numbers, found.length)
+    histories = {k: getattr(found, k) for k in ("time", "attitude_error", "rate_error", "settled")}
+    more = "overshoot", "effort", "torque_variation", "unwound", "eigenaxis_share", "played"
+    own = {name: value for name, value in vars(found).items() if name not in more}
+    return digest(own | histories, *numbers, found.length)
 
 
 def rolled(env_id: str) -> list[Any]:
     """Episodes of small networks, compiled."""
     env = gym.make(env_id)
     sizes = (env.observation_space.shape[0], 16, env.action_space.shape[0])
-    found = rollout([Network.random(sizes, n) for n in range(3)], env_id, episodes=20, seed=5)
+    networks = [policies.Network.random(sizes, n) for n in range(3)]
+    found = rollout(networks, env_id, episodes=20, seed=5)
     return digest(vars(found), *found.returns[:, 0], found.lengths.sum(), found.success.sum())
 
 
-def policies() -> Iterator[Entry]:
+def played() -> Iterator[Entry]:
     """Every shipped policy, every law that fits, and compiled episodes of networks."""
     torch.set_num_threads(1)
-    for i in shelf.names():
+    for i in policies.names():
         yield f"{i}/policy", partial(judged, None, i, 32)
         for law in controllers.for_env(gym.make(i)):
             yield f"{i}/{law}", partial(judged, law, i, 8)
@@ -369,7 +375,7 @@ def policies() -> Iterator[Entry]:
 SECTIONS: dict[str, Callable[[], Iterator[Entry]]] = {
     "physics": physics,
     "envs": envs,
-    "policies": policies,
+    "policies": played,
 }
 
 

@@ -6,8 +6,6 @@ rbgym train hold_a_spin:HoldASpin-v0
 
 from typing import ClassVar
 
-import numpy as np
-
 from rbgym import RigidBody
 from rbgym.envs.base import AttitudeEnv, vectorised
 from rbgym.envs.parts.goals import Axis
@@ -25,25 +23,12 @@ def disc() -> RigidBody:
 
 
 class HoldASpinEnv(AttitudeEnv):
-    """Bring a disc from rest to a spin of 1 rad/s about its axis, upright.
-
-    ## Observation
-    {attitude}
-    {rates}
-
-    ## Reward
-    {reward}
-
-    ## Success, termination and truncation
-    {ends}
-    """
+    """Bring a disc from rest to a spin of 1 rad/s about its axis, upright."""
 
     task: ClassVar = Task(
         body=disc,
-        torque=lambda body, mgl: np.full(3, 0.1),
-        start=Tilted(
-            least_tilt=0.0, tilt=0.5, precession=0.0, mean_spin=0.0, spin=0.0, transverse=0.0
-        ),
+        torque=0.1,  # N m
+        start=Tilted(tilt=0.5),
         goal=Axis.at(0.0, 0.0, SPIN),
         dt=0.1,
         rate=0.05,

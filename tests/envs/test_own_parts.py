@@ -1,0 +1,265 @@
+"""A goal, a start, a sensor and an actuator of one's own, each one class, in a task."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import rbgym
+from rbgym.engine.actuation import act
+from rbgym.engine.rows import LANES, put_vector
+from rbgym.envs.actuators import Effector, Lag
+from rbgym.envs.actuators.driven import Driven
+from rbgym.envs.base import AttitudeEnv, vectorised
+from rbgym.envs.checks import check_vector_env
+from rbgym.envs.parts.goals import Gap, Goal
+from rbgym.envs.parts.rewards import Closeness
+from rbgym.envs.parts.starts import Start
+from rbgym.envs.parts.uncertainty import Sensor
+from rbgym.envs.task import Task
+from rbgym.quaternion import dot, scale, sub
+from rbgym.registration import ENVIRONMENTS, register
+
+
+class Roll(Goal):
+    """A rate about the body's x axis, drawn by the start and kept in a row."""
+
+    least: float
+    angle_off = ""
+    rate_off = "|omega - roll|"
+
+    def rows_needed(self, physics):
+        return 1
+
+    def compare(self, rows, buffer, i, q, omega):
+        wanted = (buffer[i + rows.goal_row() * LANES], 0.0, 0.0)
+        gap = sub(omega, wanted)
+        return Gap(0.0, dot(gap, gap), wanted, q)
+
+    def put_spin(self, rows, buffer, i, spin):
+        buffer[i + rows.goal_row() * LANES] = max(spin, self.least)
+
+    def sketch(self, instant):
+        yield f"rolls at {instant.state['angular_velocity'][0]:.3f} rad/s"
+
+
+class Level(Start):
+    """Level, with rates uniform in [-drift, drift] rad/s; the roll wanted is uniform to `roll`."""
+
+    drift: float = 0.0
+    roll: float = 1.0
+
+    def draw(self, rows, buffer, i, a, b, c):
+        rows.parts.goal.put_spin(rows, buffer, i, self.roll * b[0])
+        rates = (2.0 * a[0] - 1.0, 2.0 * a[1] - 1.0, 2.0 * a[2] - 1.0)
+        return (1.0, 0.0, 0.0, 0.0), scale(self.drift, rates)
+
+    def ranges(self, rate_limit):
+        return {"drift": (0.0, 0.1 * rate_limit)}
+
+    def described(self):
+        return f"Level, drifting at up to {self.drift:g} rad/s. "
+
+
+class Doubled(Sensor):
+    """Rates as they are, times a factor."""
+
+    factor: float
+
+    def measured_rate(self, rows, buffer, i, omega):
+        return scale(self.factor, omega)
+
+
+class Push(Driven):
+    """A torque about x, `full` [N m] times the command."""
+
+    line: Any
+    full: float
+
+    def channels(self):
+        return 1
+
+    def exert(self, physics, buffer, i, c, h):
+        torque = self.mounted(physics, buffer, i, (self.full * c[0], 0.0, 0.0))
+        put_vector(buffer, i, self.acting_row(physics), torque)
+        act(physics, buffer, i, torque)
+
+
+@dataclass(frozen=True)
+class Pusher(Effector):
+    """One jet pair about x, of `full` N m."""
+
+    full: float = 0.1
+    positive = ("full",)
+
+    def record(self, setting, line):
+        return Push(line, setting.scale * self.full)
+
+    def largest(self, setting):
+        return np.array([setting.scale * self.full, 0.0, 0.0])
+
+
+class RollEnv(AttitudeEnv):
+    """Roll a disc."""
+
+    task = Task(
+        body=lambda: rbgym.RigidBody(inertia=[0.5, 0.4, 0.3]),
+        torque=0.1,
+        actuator=Pusher(),
+        start=Level(drift=0.1),
+        goal=Roll(0.25),
+        sensor=Doubled(2.0),
+        dt=0.1,
+        substeps=1,
+        rate=0.05,
+        rate_limit=3.0,
+        shape=Closeness(scale=1.0, rate_weight=1.0, effort_weight=0.02),
+        difficulty={"hard": {"initial": {"drift": 0.3}}},
+        categories={"any": {}, "still": {"drift": 0.0}},
+    )
+
+
+RollVectorEnv = vectorised(RollEnv)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def registered():
+    """The task, for as long as these tests take: others go through the registry."""
+    register("Roll-v0", __name__, "Roll", max_episode_steps=50)
+    yield
+    del ENVIRONMENTS["Roll-v0"], gym.registry["Roll-v0"]
+
+
+def make(**kwargs):
+    return gym.make("Roll-v0", **kwargs).unwrapped
+
+
+def test_a_task_of_own_parts_keeps_the_contract_of_single_and_vector():
+    check_vector_env("Roll-v0", modes=[gym.vector.AutoresetMode.SAME_STEP])
+
+
+def test_the_kernel_asks_the_goal_the_start_and_the_sensor():
+    env = make(initial={"drift": 0.2})
+    observation, info = env.reset(seed=3)
+    omega = env.state["angular_velocity"]
+    assert 0 < np.abs(omega).max() <= 0.2
+    np.testing.assert_allclose(observation[4:7], 2.0 * omega / 3.0, rtol=1e-6)
+    wanted = env.episodes.batch.rows(env.episodes.rows.goal_row(), 1)[0, 0]
+    assert 0.25 <= wanted <= 1.0
+    assert info["rate_error"] == pytest.approx(np.linalg.norm(omega - [wanted, 0, 0]))
+    assert info["attitude_error"] == 0.0
+
+
+def test_the_actuator_acts_and_takes_a_line_and_a_scale():
+    for kwargs, expected in (
+        ({}, 0.1),
+        ({"torque_scale": 2.0}, 0.2),
+        ({"actuator": Lag(0.1)}, None),
+    ):
+        env = make(initial={"drift": 0.0}, **kwargs)
+        env.reset(seed=0)
+        info = env.step(np.ones(1))[4]
+        gained = 0.5 * env.state["angular_velocity"][0] / env.dt
+        assert info["applied_torque"][0] == pytest.approx(gained)
+        assert gained == pytest.approx(expected) if expected else 0 < gained < 0.1
+    assert env.actuator == Pusher()
+    np.testing.assert_array_equal(env.torque_limit, [0.1, 0.0, 0.0])
+
+
+def test_its_page_is_made_of_what_the_parts_say():
+    page = RollEnv.__doc__
+    assert page.startswith("Roll a disc.\n\n## Observation")
+    assert "## Start\nLevel, drifting at up to 0.1 rad/s." in page
+    assert "1 / (1 + 1 |omega - roll|^2 + 0.02 mean(action^2))" in page
+    assert "Success: |omega - roll| under 0.05 rad/s" in page
+    assert "any of drift 0.1, roll 1" in page
+
+
+def test_randomisation_and_difficulty_take_it_up():
+    env = gym.make_vec("Roll-v0", num_envs=64, randomization={"inertia": 0.2}, difficulty="hard")
+    env.reset(seed=1)
+    batch = env.unwrapped.episodes.batch
+    assert len(np.unique(batch.rows(11, 1))) == 64
+    assert 0.2 < np.abs(env.unwrapped.state["angular_velocity"]).max() <= 0.3
+    with pytest.raises(ValueError, match="actuator_scale, not torque, with Pusher"):
+        make(randomization={"torque": 0.1})
+
+
+def test_a_frame_is_drawn_with_what_the_goal_adds(monkeypatch):
+    pytest.importorskip("pygame")
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    from rbgym.envs.rendering import scene_of
+
+    env = make(render_mode="rgb_array", initial={"drift": 0.0})
+    env.reset(seed=0)
+    assert env.render().shape == (480, 480, 3)
+    assert "rolls at 0.000 rad/s" in scene_of(env).caption.notes
+
+
+class Unfinished(Goal):
+    """A goal that says nothing of how far a body is off."""
+
+
+class Nowhere(Start):
+    """A start that draws nothing."""
+
+
+class Silent(Driven):
+    """An effector that exerts nothing."""
+
+    line: Any
+
+    def channels(self):
+        return 1
+
+
+class SilentPusher(Pusher):
+    """Named as one that is there."""
+
+    def record(self, setting, line):
+        return Silent(line)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"goal": Unfinished()}, r"goal must be of a class with the methods compare\(self, rows"),
+        ({"start": Nowhere()}, r"start must be of a class with the methods draw\(self, rows"),
+        ({"goal": 3}, "goal must be a Goal, got 3"),
+        ({"start": (1.0,)}, "start must be a Start"),
+        ({"shape": Level()}, "shape must be a Shape"),
+        ({"sensor": Roll(1.0)}, "sensor must be a Sensor"),
+        ({"actuator": SilentPusher()}, "exert"),
+    ],
+)
+def test_what_is_missing_or_of_another_kind_is_named_when_an_env_is_made(changed, message):
+    task = replace(RollEnv.task, **changed)
+    with pytest.raises(ValueError, match=message):
+        task.build(1, None)
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "message"),
+    [
+        ({"initial": {"drift": 0.4}}, r"initial\['drift'\] must be in \[0, 0.3\]"),
+        ({"initial": {"roll": 3.5}}, r"initial\['roll'\] must be in \[0, 3\]"),
+        ({"initial": {"drit": 0.1}}, "did you mean 'drift'"),
+        ({"sensor": Level()}, "sensor must be a"),
+        ({"actuator": "wheel"}, "actuator must be one of"),
+    ],
+)
+def test_values_out_of_range_are_refused(kwargs, message):
+    with pytest.raises(ValueError, match=message):
+        make(**kwargs)
+
+
+def test_a_number_of_the_actuator_is_checked():
+    with pytest.raises(ValueError, match=r"Pusher\.full must be a positive finite number, got -1"):
+        Pusher(-1.0)
+
+
+def test_a_field_with_the_name_of_a_method_is_refused():
+    with pytest.raises(TypeError, match=r"compare must have another name"):
+        type("Wrong", (Start,), {"__annotations__": {"compare": float}})
