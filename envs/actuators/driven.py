@@ -1,9 +1,9 @@
 """An actuator of the engine: a line for the commands, and an effector at its end."""
 
-import abc
 from typing import TYPE_CHECKING, Any
 
 from rbgym.compiled.jit import inlined
+from rbgym.compiled.record import required
 from rbgym.engine.actuation import Actuator
 from rbgym.engine.rows import LANES, put_vector, vector
 from rbgym.quaternion import add, scale
@@ -23,7 +23,7 @@ class Driven(Actuator):
     if TYPE_CHECKING:
         line: Any  # each subclass has this field: rbgym.envs.actuators.line.Line
 
-    @abc.abstractmethod
+    @required
     def exert(self, physics, buffer, i, c, h):
         """Act with the mean commands c, six numbers, in the step of h seconds that begins; write
         what acts."""

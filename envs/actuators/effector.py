@@ -10,6 +10,7 @@ import numpy as np
 
 from rbgym.arguments import number
 from rbgym.body import RigidBody
+from rbgym.compiled.record import required
 from rbgym.engine.batch import Batch
 from rbgym.engine.rows import Physics
 from rbgym.envs.actuators.mounting import Differing
@@ -79,11 +80,11 @@ class Effector(Element, abc.ABC):
     keys: ClassVar[Mapping[str, Key]] = {}
     reported: ClassVar[Mapping[str, Key]] = {}
 
-    @abc.abstractmethod
+    @required
     def record(self, setting: Setting, line: Any) -> Any:
         """The `rbgym.envs.actuators.driven.Driven` with this line, for compiled code."""
 
-    @abc.abstractmethod
+    @required
     def largest(self, setting: Setting) -> Array:
         """Largest torque about each body axis [N m], (3,)."""
 

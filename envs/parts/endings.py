@@ -1,12 +1,12 @@
 """Success, the end of an episode, and what is counted in it."""
 
-import abc
 import math
 from typing import Any
 
 import numpy as np
 
 from rbgym.compiled.jit import inlined
+from rbgym.compiled.record import required
 from rbgym.engine.rows import LANES, vector
 from rbgym.envs.arguments import in_range, keys, named, triple
 from rbgym.envs.rows import Part
@@ -16,7 +16,7 @@ from rbgym.quaternion import Vector, add, dot, to_body, to_world, upward
 class Success(Part):
     """The success region."""
 
-    @abc.abstractmethod
+    @required
     def is_inside(self, rows, buffer, i, gap):
         """Whether the lane at i is in it, so far off as `gap` says."""
 
@@ -51,7 +51,7 @@ class Docked(Success):
 class Ending(Part):
     """What ends an episode."""
 
-    @abc.abstractmethod
+    @required
     def is_over(self, rows, buffer, i, q, omega):
         """Whether the state ends the episode of the lane at i."""
 

@@ -1,12 +1,12 @@
 """What a task asks for: how far attitude and angular velocity are from it; and how targets move."""
 
-import abc
 import math
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from rbgym.compiled.jit import inlined
+from rbgym.compiled.record import required
 from rbgym.engine.rows import LANES, put_quaternion, put_vector, quaternion, vector
 from rbgym.envs.actuators.effector import Key
 from rbgym.envs.rows import Part, constant
@@ -55,7 +55,7 @@ class Goal(Part):
     rate_off = "|omega - omega_d|"
     has_target = constant(False)
 
-    @abc.abstractmethod
+    @required
     def compare(self, rows, buffer, i, q, omega):
         """The `Gap` of the lane."""
 

@@ -3,7 +3,6 @@
 No number is ever outside its bounds, which are those of the space.
 """
 
-import abc
 import math
 from typing import Any
 
@@ -12,6 +11,7 @@ from gymnasium import spaces
 
 from rbgym.arguments import positive
 from rbgym.compiled.jit import inlined
+from rbgym.compiled.record import required
 from rbgym.engine.rows import LANES
 from rbgym.envs.parts.endings import flight
 from rbgym.envs.rows import Part, constant
@@ -26,11 +26,11 @@ _QUATERNION: Bounds = (0.0, -1.0, -1.0, -1.0), (1.0,) * 4
 class Form(Part):
     """A form of the attitude."""
 
-    @abc.abstractmethod
+    @required
     def width(self):
         """Number of columns; known while compiling."""
 
-    @abc.abstractmethod
+    @required
     def write(self, buffer, k, q, relative):
         """Write the attitude from k on: q in the world, `relative` to a target if there is one."""
 

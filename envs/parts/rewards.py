@@ -1,10 +1,10 @@
 """The reward: a sum of named, weighted terms."""
 
-import abc
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from rbgym.compiled.jit import inlined
+from rbgym.compiled.record import required
 from rbgym.engine.rows import LANES
 from rbgym.envs.arguments import in_range, keys, named
 from rbgym.envs.parts.endings import flight
@@ -30,7 +30,7 @@ class Outcome(NamedTuple):
 class Reward(Part):
     """What a step is worth."""
 
-    @abc.abstractmethod
+    @required
     def value(self, rows, buffer, i, outcome):
         """The reward of the lane at i, zero at a beginning; keeps what the next step needs."""
 
@@ -48,7 +48,7 @@ class Shape(Reward):
     effort = effort_weight * mean of the squared command; effort_weight is a field of the class.
     """
 
-    @abc.abstractmethod
+    @required
     def nearness(self, rows, buffer, i, gap):
         """P, in (0, 1]: the reward without effort."""
 

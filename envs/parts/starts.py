@@ -1,11 +1,11 @@
 """Where episodes begin."""
 
-import abc
 import math
 from collections.abc import Mapping
 from typing import Any, Self, cast
 
 from rbgym.compiled.jit import inlined
+from rbgym.compiled.record import required
 from rbgym.engine.rows import LANES, put_vector
 from rbgym.envs.arguments import in_range, keys
 from rbgym.envs.rows import Part
@@ -20,7 +20,7 @@ class Start(Part):
     """Where episodes begin. Its fields, all numbers, are what `initial` may set; one called
     `least_x` is not to be more than `x`."""
 
-    @abc.abstractmethod
+    @required
     def draw(self, rows, buffer, i, a, b, c):
         """Attitude and angular velocity of a start, from twelve uniform numbers in three tuples;
         sets the target, if there is one."""

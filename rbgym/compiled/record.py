@@ -13,8 +13,9 @@ nothing; outside it is an ordinary method, so that the algebra can be tested wit
 
 import inspect
 from collections import namedtuple
+from collections.abc import Callable
 from types import FunctionType
-from typing import Any, Self, dataclass_transform
+from typing import Any, Self, TypeVar, dataclass_transform
 
 from numba import types
 from numba.extending import overload_method
@@ -22,9 +23,12 @@ from numba.extending import overload_method
 from rbgym.compiled.cache import remember_class
 from rbgym.compiled.options import INLINED
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 # Methods by name. Numba keeps one signature for all classes, hence the rule in `_compile_calls`.
 _METHODS: dict[str, inspect.Signature] = {}
 _FIELDS: set[str] = set()
+_OVERLOADED: Any = {"jit_options": INLINED, "strict": False}
 _FROM_NAMEDTUPLE = (
     "__new__", "__repr__", "__getnewargs__", "__match_args__",
     "_make", "_replace", "_fields", "_field_defaults",
@@ -36,9 +40,9 @@ class Record(tuple[Any, ...]):
     """Base of the classes whose methods compiled code calls.
 
     Annotated names become fields, as in `typing.NamedTuple`; a subclass of a class with fields may
-    only add methods. A method that a subclass must give is an `abc.abstractmethod`. Methods
-    of one name take the same number of arguments in all classes; `static` methods, class methods,
-    properties and names with two underscores are Python's alone.
+    only add methods. What a subclass must give is `required`. Methods of one name take the same
+    number of arguments in all classes. Class and static methods, properties and names with two
+    underscores are Python's alone.
     """
 
     __slots__ = ()
@@ -56,6 +60,11 @@ class Record(tuple[Any, ...]):
 
     def _asdict(self) -> dict[str, Any]:
         return {} if self == (None,) else dict(zip(self._fields, self, strict=True))
+
+    def _replace(self, **changes: Any) -> Self:
+        if changes:
+            raise ValueError(f"{type(self).__name__} has no fields, got {sorted(changes)}")
+        return self
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -77,6 +86,12 @@ class Record(tuple[Any, ...]):
         remember_class(cls)
 
 
+def required(method: F) -> F:
+    """Mark a method that a subclass must give."""
+    method.is_required = True  # type: ignore[attr-defined]
+    return method
+
+
 def own_methods(cls: type) -> dict[str, FunctionType]:
     """The methods that compiled code may call of those that a class defines itself."""
     return {
@@ -92,7 +107,7 @@ def missing_methods(cls: type) -> list[str]:
     return [
         f"{name}{inspect.signature(method)}"
         for name, method in found
-        if getattr(method, "__isabstractmethod__", False)
+        if getattr(method, "is_required", False)
     ]
 
 
@@ -109,9 +124,9 @@ def _compile_calls(cls: type, name: str, signature: inspect.Signature) -> None:
 
     def chosen(self: Any, *args: Any) -> Any:
         method = getattr(self.instance_class, name, None)
-        if getattr(method, "__isabstractmethod__", False):
+        if getattr(method, "is_required", False):
             raise TypeError(f"{self.instance_class.__name__} lacks the method {name}{known}")
         return method
 
     chosen.__signature__ = signature  # type: ignore[attr-defined]
-    overload_method(types.BaseNamedTuple, name, jit_options=INLINED, strict=False)(chosen)
+    overload_method(types.BaseNamedTuple, name, **_OVERLOADED)(chosen)

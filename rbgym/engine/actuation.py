@@ -5,11 +5,10 @@ are numbers in [-1, 1], one for each channel, held for a control period; a step 
 a part of it. The rows of an actuator begin at `physics.actuator_row()`, with the commands.
 """
 
-import abc
 from typing import Any
 
 from rbgym.compiled.jit import inlined
-from rbgym.compiled.record import Record
+from rbgym.compiled.record import Record, required
 from rbgym.engine.rows import FRESH, LANES, TORQUE, put_vector, vector
 from rbgym.quaternion import add, times
 
@@ -22,11 +21,11 @@ class Actuator(Record):
     then its own.
     """
 
-    @abc.abstractmethod
+    @required
     def channels(self):
         """Number of commands, at most six; known while compiling."""
 
-    @abc.abstractmethod
+    @required
     def is_disturbed(self):
         """Whether a torque acts beside the commanded one; known while compiling."""
 
@@ -47,7 +46,7 @@ class Actuator(Record):
         known while compiling."""
         return False
 
-    @abc.abstractmethod
+    @required
     def hold(self, physics, buffer, i):
         """Take the commands in the rows as those of a new period."""
 

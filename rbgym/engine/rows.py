@@ -8,11 +8,10 @@ The rows below are those of every body. Behind them come those that the scheme, 
 actuator and the task in use declare; their places are worked out while compiling (`Physics`).
 """
 
-import abc
 from typing import Any
 
 from rbgym.compiled.jit import inlined
-from rbgym.compiled.record import Record
+from rbgym.compiled.record import Record, required
 from rbgym.quaternion import qconj, qmul, sub, times, to_body, to_world
 
 LANES = 8
@@ -139,19 +138,19 @@ class Frame(Record):
     that compiled code rotates nothing in vain.
     """
 
-    @abc.abstractmethod
+    @required
     def row_count(self):
         """Number of rows."""
 
-    @abc.abstractmethod
+    @required
     def to_principal(self, physics, buffer, i, v):
         """Components in principal axes of a vector given in the body frame."""
 
-    @abc.abstractmethod
+    @required
     def in_principal_axes(self, physics, buffer, i, q, omega):
         """Attitude and rates of the principal axes, from those of the body frame."""
 
-    @abc.abstractmethod
+    @required
     def in_body_frame(self, physics, buffer, i, q, omega):
         """Attitude and rates of the body frame, from those of the principal axes."""
 

@@ -17,9 +17,8 @@ Omega_start = Omega_0, or dexp_{-Psi} Omega_0. The first two do the work Psi . u
 u, and so conserve the energy of a free body.
 """
 
-import abc
-
 from rbgym.compiled.jit import inlined
+from rbgym.compiled.record import required
 from rbgym.integrators.interface import (
     CONSERVES_FREE_ENERGY,
     CONSERVES_MOMENTUM,
@@ -43,11 +42,11 @@ from rbgym.quaternion import add, cross, dot, qmul, scale, sub, times, to_body, 
 class Bottasso(Implicit):
     """What the schemes share; the unknowns are phi, and `half` is the quaternion exp(phi)."""
 
-    @abc.abstractmethod
+    @required
     def impulse(self, potential, step, half):
         """Impulse of the torques over the step, in the axes of its end."""
 
-    @abc.abstractmethod
+    @required
     def impulse_change(self, potential, step, phi, half):
         """Its derivative with phi."""
 

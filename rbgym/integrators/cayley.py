@@ -11,10 +11,10 @@ does the discrete work 2 c.u, and the pull of the potential, in which the scheme
 divided difference of the potential and o_m = (o_0 + o_1)/2.
 """
 
-import abc
 import math
 
 from rbgym.compiled.jit import inlined
+from rbgym.compiled.record import required
 from rbgym.integrators.interface import (
     CONSERVES_ALL,
     ENERGY,
@@ -31,11 +31,11 @@ from rbgym.quaternion import add, cross, dot, qmul, scale, sub, times, to_world
 class Cayley(Implicit):
     """What the schemes share; the unknowns are c."""
 
-    @abc.abstractmethod
+    @required
     def pull(self, potential, o_0, c):
         """T of the potential."""
 
-    @abc.abstractmethod
+    @required
     def pull_change(self, potential, o_0, c):
         """Its derivative with c."""
 

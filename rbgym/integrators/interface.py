@@ -5,12 +5,11 @@ All vectors are tuples of floats in principal axes, except L, which is in world 
 
 from __future__ import annotations
 
-import abc
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from rbgym.compiled.record import Record, missing_methods
+from rbgym.compiled.record import Record, missing_methods, required
 from rbgym.quaternion import Quaternion, Vector
 
 
@@ -46,11 +45,11 @@ class Scheme(Record):
     it `i` is where the lane's first row lies in the buffer and `m` where its first memory row does.
     """
 
-    @abc.abstractmethod
+    @required
     def is_explicit(self):
         """Whether a step takes no solution of equations."""
 
-    @abc.abstractmethod
+    @required
     def finish(self, potential, body, step, x):
         """New attitude q_1, world momentum L_1, discrete work of the torque u, and new memory."""
 
@@ -105,7 +104,7 @@ class Explicit(Scheme):
 class Hasty(Explicit):
     """An explicit scheme that leaves some lanes to a slower one."""
 
-    @abc.abstractmethod
+    @required
     def thorough(self):
         """The scheme, a constant, that takes up the lanes that this one could not solve."""
 
@@ -119,18 +118,18 @@ class Implicit(Scheme):
     def is_explicit(self):
         return False
 
-    @abc.abstractmethod
+    @required
     def fraction(self):
         """The unknowns of a small step as a fraction of its rotation vector."""
 
-    @abc.abstractmethod
+    @required
     def equation(self, potential, body, step, x):
         """The equation F(x), its derivative dF/dx, and the square of the size of F's terms.
 
         F is scaled so that for short steps it is J x / (fraction h) minus a mean body momentum.
         """
 
-    @abc.abstractmethod
+    @required
     def defect(self, potential, body, step, x, Pi_1, o_1):
         """Square of what the equation still lacks at the new state, and of its scale."""
 

@@ -22,12 +22,12 @@ Both conserve the energy of a free body: its momenta before and after, (1 - e.e)
 the same J^-1 norm.
 """
 
-import abc
 import math
 from dataclasses import replace
 
 from rbgym.arguments import is_number
 from rbgym.compiled.jit import inlined
+from rbgym.compiled.record import required
 from rbgym.integrators.interface import CONSERVES_FREE_ENERGY, Implicit, Integrator
 from rbgym.integrators.rotations import directions, mean_tilting, whole
 from rbgym.integrators.splitting import end_of_step, kicked
@@ -41,15 +41,15 @@ _NO_POTENTIAL = NoPotential()
 class MoserVeselov(Implicit):
     """What the schemes share; the unknowns are e."""
 
-    @abc.abstractmethod
+    @required
     def leaving(self, potential, step, e):
         """M."""
 
-    @abc.abstractmethod
+    @required
     def leaving_change(self, potential, step, e):
         """Derivative of M with e."""
 
-    @abc.abstractmethod
+    @required
     def working_moments(self, potential, body, step):
         """The moments of inertia that the scheme works with."""
 

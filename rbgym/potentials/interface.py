@@ -9,7 +9,6 @@ energy.
 All vectors are tuples of floats in principal axes.
 """
 
-import abc
 import math
 from typing import Any, Self
 
@@ -18,7 +17,7 @@ import numpy as np
 from rbgym.arguments import finite, unit
 from rbgym.body import RigidBody
 from rbgym.compiled.jit import inlined
-from rbgym.compiled.record import Record, missing_methods
+from rbgym.compiled.record import Record, missing_methods, required
 from rbgym.engine.rows import LANES, quaternion, vector
 from rbgym.matrix import crossed, multiple, plus, product
 from rbgym.quaternion import (
@@ -48,11 +47,11 @@ class Potential(Record):
     in the axes of the body frame, and must also be defined a little off the unit sphere.
     """
 
-    @abc.abstractmethod
+    @required
     def energy(self, o):
         """V [J]."""
 
-    @abc.abstractmethod
+    @required
     def gradient(self, o):
         """dV/do [J], a tuple of three floats; the body torque is o x dV/do."""
 
