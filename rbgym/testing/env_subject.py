@@ -107,7 +107,7 @@ class EnvSubject(Subject):
         """None: an environment chooses its own step."""
 
     def hints(self) -> tuple[str, ...]:
-        """None: a single short step cannot be asked for."""
+        """Empty: a single short step cannot be asked for."""
         return ()
 
     def start(self) -> State:
@@ -196,19 +196,18 @@ class EnvSubject(Subject):
         more; stop: where the first episode ends, in any lane."""
         rows, begins = self._played(env, steps, stop=stop)
         table = [np.stack(column) for column in zip(*rows, strict=True)]
+        body = None if self.inertia is None else RigidBody(self.inertia)
         lanes, axis, motions = begins[0].size, self._axis(env), []
         for lane, begin in enumerate(np.stack(begins, axis=1)):
             bounds = [*np.flatnonzero(begin).tolist(), len(rows)]
             for number, (first, last) in enumerate(pairwise(bounds), 1):
                 q, w, *more = (values[first:last, lane] for values in table)
                 where = f"episode {number}" + (f", lane {lane}" if lanes > 1 else "")
-                if last - first == 1:
-                    continue
-                if self.inertia is not None:
-                    motion = free_motion(q, w, RigidBody(self.inertia).inertia)
-                else:
-                    motion = Motion(q, w, more[0], more[1])
-                motions.append(replace(motion, axis=axis, where=where))
+                if last > first + 1:
+                    motion = (
+                        free_motion(q, w, body.inertia) if body else Motion(q, w, more[0], more[1])
+                    )
+                    motions.append(replace(motion, axis=axis, where=where))
         return motions
 
     def _played(
