@@ -29,6 +29,7 @@ class _Described(Drawn):
     task: ClassVar[Task]
     _episodes: Episodes
     _shape: tuple[int, ...]  # of an action
+    np_random: Any  # Gymnasium's generator
     # Of tasks whose observations name goals, and of no others: by it libraries know goal tasks.
     compute_reward: Callable[..., Any]
 

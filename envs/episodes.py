@@ -200,7 +200,8 @@ class Episodes:
             part, lanes = batch.part(first, last), slice(first * LANES, last * LANES)
             self.advance(part, commands[lanes])
             *of_bodies, saved = outputs
-            return self.judge(part, Outputs(*(one[lanes] for one in of_bodies), saved[first:last]))
+            parts = [*(one[lanes] for one in of_bodies), saved[first:last]]
+            return self.judge(part, Outputs._make(parts))
 
         counts = threads.over_ranges(batch.blocks, work)
         self.ended, self.failed = map(sum, zip(*counts, strict=True))

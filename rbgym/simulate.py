@@ -186,9 +186,9 @@ def _turn(batch: Batch, dt: float, instants: list[int], torque: Torque) -> dict[
 
 def _flight_scheme(record: integrators.Integrator, potential: Any, rotor: Any) -> RKN4:
     """The scheme, or a ValueError where it, the potential or rotors do not go with translation."""
-    scheme: RKN4 = record.scheme
-    plain = isinstance(scheme, RKN4) and scheme == RKN4(scheme.renormalise_every)
-    if plain and potential is rotor is None:
+    scheme = record.scheme
+    plain = potential is rotor is None
+    if plain and isinstance(scheme, RKN4) and scheme == RKN4(scheme.renormalise_every):
         return scheme
     raise ValueError(
         "integrator must be 'rkn4', with no option but renormalise_every, and potential and "

@@ -36,7 +36,8 @@ class Plant:
         }
         actions: Any = getattr(base, "single_action_space", base.action_space)
         self.channels: int = actions.shape[0]
-        self.width, self.split, self.more = base.width, base.task.split, base.task.more
+        self.width, self.split = base.width, base.task.split
+        self.more: Any = base.task.more
         self.wheels = base.actuator if isinstance(base.actuator, ReactionWheels) else None
         self.coils = base.actuator if isinstance(base.actuator, MagneticCoils) else None
         self.scaling = base.actuator if isinstance(base.actuator, Scaling) else None

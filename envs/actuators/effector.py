@@ -85,10 +85,10 @@ class Effector(Element, abc.ABC):
         """The `rbgym.envs.actuators.driven.Driven` with this line, for compiled code."""
 
     @required
-    def largest(self, setting: Setting) -> Array:
+    def largest(self, setting: Setting) -> Any:
         """Largest torque about each body axis [N m], (3,)."""
 
-    def limits(self, setting: Setting) -> Array:
+    def limits(self, setting: Setting) -> Any:
         """Torque [N m] that it can have about each body axis alone, (3,)."""
         return self.largest(setting)
 

@@ -1,7 +1,7 @@
 """Success, the end of an episode, and what is counted in it."""
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -157,9 +157,9 @@ class Ends(Ending):
 class Tally(Part):
     """What is counted: here nothing. counted: names of its first rows, in `info`."""
 
-    counted = ()
+    counted: ClassVar[tuple[str, ...]] = ()
 
-    def count(self, rows, buffer, i, q, begins):
+    def count_up(self, rows, buffer, i, q, begins):
         """Count what is to be seen at the attitude q, from zero where an episode begins."""
 
 
@@ -167,12 +167,12 @@ class Contacts(Tally):
     """How often the body z axis came below a height above the horizontal, cosine of the tilt."""
 
     height: float
-    counted = ("contacts",)
+    counted: ClassVar[tuple[str, ...]] = ("contacts",)
 
     def rows_needed(self, physics):
         return 2  # contacts so far; 1.0 while one lasts
 
-    def count(self, rows, buffer, i, q, begins):
+    def count_up(self, rows, buffer, i, q, begins):
         k = i + rows.tally_row() * LANES
         before = 0.0 if begins else buffer[k + LANES]
         touching = 1.0 if upward(q)[2] < self.height else 0.0

@@ -53,7 +53,7 @@ class Shape(Reward):
         """P, in (0, 1]: the reward without effort."""
 
     def value(self, rows, buffer, i, outcome):
-        effort = self.effort_weight * mean_square(rows.physics, buffer, i)
+        effort = self.effort_weight * mean_square(rows.physics, buffer, i)  # type: ignore[attr-defined]
         value = 1.0 / (1.0 / self.nearness(rows, buffer, i, outcome.gap) + effort)
         return 0.0 if outcome.begins else value
 

@@ -112,7 +112,9 @@ class Pushed(Disturbance):
 
     constant: Vector
     noise: Vector
-    is_noisy = constant(True)
+
+    def is_noisy(self):
+        return True
 
     def push(self, rows, buffer, i):
         n = normals(rows.noise_key(buffer, i), rows.elapsed(buffer, i), _BY_DISTURBANCES)
@@ -211,6 +213,7 @@ def chosen_randomization(
     differing = Differing(*(found[name] for name in RANGES))
     spread: Randomization = Randomization()
     if given.keys() & {*_OF_BODY}:
-        factors = (found[name] for name in _OF_BODY)
-        spread = Spread(*factors, triple("moments", body.moments), mgl, triple("limits", limits))
+        inertia, mass, gravity, torque = (found[name] for name in _OF_BODY)
+        moments, full = triple("moments", body.moments), triple("limits", limits)
+        spread = Spread(inertia, mass, gravity, torque, moments, mgl, full)
     return spread, differing if any(differing) else None

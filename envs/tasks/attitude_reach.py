@@ -98,7 +98,8 @@ class AttitudeReachEnv(AttitudeEnv):
         if self.is_sparse:
             value = (cosine > math.cos(self.task.angle / 2)).astype(float)
         else:
-            value = 1.0 / (1.0 + 4.0 * (1.0 - cosine * cosine) / self.task.shape.scale**2)
+            shape: Any = self.task.shape
+            value = 1.0 / (1.0 + 4.0 * (1.0 - cosine * cosine) / shape.scale**2)
         return value if value.ndim else float(value)
 
 

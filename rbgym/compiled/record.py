@@ -15,7 +15,7 @@ import inspect
 from collections import namedtuple
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any, Self, TypeVar, dataclass_transform
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from numba import types
 from numba.extending import overload_method
@@ -47,7 +47,7 @@ class Record(tuple[Any, ...]):
 
     __slots__ = ()
     # A method of an empty tuple is none for numba, so a record without fields holds a None.
-    _fields: tuple[str, ...] = ("_",)
+    _fields: ClassVar[tuple[str, ...]] = ("_",)
 
     def __new__(cls) -> Self:
         return tuple.__new__(cls, (None,))
@@ -68,7 +68,8 @@ class Record(tuple[Any, ...]):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        fields = [name for name in inspect.get_annotations(cls) if name != "_fields"]
+        annotations = inspect.get_annotations(cls)
+        fields = [name for name, kind in annotations.items() if "ClassVar" not in str(kind)]
         if fields:
             defaults = [cls.__dict__[name] for name in fields if name in cls.__dict__]
             plain = namedtuple(cls.__name__, fields, defaults=defaults)  # type: ignore[misc]
