@@ -12,7 +12,7 @@ from typing import Any
 
 from rbgym import integrators
 from rbgym.integrators import Integrator
-from rbgym.integrators.integrator import ENERGY, FREE, MOMENTUM, TIDE, TOP, UPRIGHT, WALL
+from rbgym.integrators.interface import ENERGY, FREE, MOMENTUM, TIDE, TOP, UPRIGHT, WALL
 
 DOCS = Path(__file__).resolve().parent
 MEASURED, EQUATIONS, PAGES = DOCS / "measured.json", DOCS / "equations", DOCS / "integrators"

@@ -86,12 +86,16 @@ class Motion(NamedTuple):
     L: Vector
 
 
-class Start(NamedTuple):
-    """Scale and momenta at the start of a step."""
+class Step(NamedTuple):
+    """One step to be solved: the body, its motion and body momentum at the start, what is held over
+    the step, its length h, and whether the scale stays."""
 
-    s: float
-    sigma: float
+    body: Inertia
+    now: Motion
     Pi: Vector
+    load: Load
+    h: float
+    rigid: bool
 
 
 class Trial(NamedTuple):
@@ -131,39 +135,42 @@ def kinetic(body: Inertia, sigma: float, Pi: Vector) -> float:
 
 
 @inlined
-def trial(body: Inertia, start: Start, h: float, a: float, e: Vector) -> Trial:
-    ee = dot(e, e)
+def step_of(body: Inertia, now: Motion, load: Load, h: float, rigid: bool) -> Step:
+    return Step(body, now, to_body(now.q, now.L), load, h, rigid)
+
+
+@inlined
+def trial(step: Step, a: float, e: Vector) -> Trial:
+    body, s_0, ee = step.body, step.now.s, dot(e, e)
     n_plus, n_minus = (1.0 + a) * (1.0 + a) + ee, (1.0 - a) * (1.0 - a) + ee
-    m = start.s / n_minus
-    s = start.s + 4.0 * a * m
-    k = 8.0 / (h * (1.0 / (start.s * start.s) + 1.0 / (s * s)))
-    sigma = 2.0 * k * body.T * a - start.sigma
-    Pi = sub(scale(2.0 * k, times(body.J, e)), start.Pi)
-    weight = 0.25 * (start.s + s) / (start.s * start.s * s * s)
-    B = weight * (kinetic(body, start.sigma, start.Pi) + kinetic(body, sigma, Pi))
-    turned_0 = turned(1.0 - a, scale(-1.0, e), n_minus, start.Pi)
+    m = s_0 / n_minus
+    s = s_0 + 4.0 * a * m
+    k = 8.0 / (step.h * (1.0 / (s_0 * s_0) + 1.0 / (s * s)))
+    sigma = 2.0 * k * body.T * a - step.now.sigma
+    Pi = sub(scale(2.0 * k, times(body.J, e)), step.Pi)
+    weight = 0.25 * (s_0 + s) / (s_0 * s_0 * s * s)
+    B = weight * (kinetic(body, step.now.sigma, step.Pi) + kinetic(body, sigma, Pi))
+    turned_0 = turned(1.0 - a, scale(-1.0, e), n_minus, step.Pi)
     turned_1 = turned(1.0 + a, e, n_plus, Pi)
     return Trial(a, e, n_plus, n_minus, s, m, k, sigma, Pi, B, weight, turned_0, turned_1)
 
 
 @inlined
-def equation(start: Start, load: Load, h: float, x: Trial) -> tuple[float, Vector]:
+def equation(step: Step, x: Trial) -> tuple[float, Vector]:
     """What the two equations of motion lack, lambda = 0."""
-    hm = h * x.m
-    rest = sub(sub(x.turned_1, x.turned_0), scale(hm, load.M))
-    return x.sigma - start.sigma - hm * (load.S + x.B), rest
+    hm = step.h * x.m
+    rest = sub(sub(x.turned_1, x.turned_0), scale(hm, step.load.M))
+    return x.sigma - step.now.sigma - hm * (step.load.S + x.B), rest
 
 
 @inlined
-def change(
-    body: Inertia, start: Start, load: Load, h: float, x: Trial, da: float, de: Vector
-) -> tuple[float, Vector]:
+def change(step: Step, x: Trial, da: float, de: Vector) -> tuple[float, Vector]:
     """Change of the equation with the unknowns."""
-    ede = dot(x.e, de)
+    body, load, h, s_0, ede = step.body, step.load, step.h, step.now.s, dot(x.e, de)
     grown_plus = 2.0 * ((1.0 + x.a) * da + ede) / x.n_plus
     grown_minus = 2.0 * (ede - (1.0 - x.a) * da) / x.n_minus
     growth = grown_plus - grown_minus  # ds_1/s_1
-    dk = x.k * growth * 2.0 * start.s * start.s / (start.s * start.s + x.s * x.s)
+    dk = x.k * growth * 2.0 * s_0 * s_0 / (s_0 * s_0 + x.s * x.s)
     dsigma = 2.0 * body.T * (x.k * da + x.a * dk)
     dPi = scale(2.0, times(body.J, add(scale(x.k, de), scale(dk, x.e))))
     twist = sub(cross(x.e, de), scale(da, x.e))
@@ -172,43 +179,39 @@ def change(
     rest = add(turned(1.0 + x.a, x.e, x.n_plus, dPi), cross(turn_1, x.turned_1))
     rest = add(sub(rest, cross(turn_0, x.turned_0)), scale(h * x.m * grown_minus, load.M))
     dK = 2.0 * (x.sigma * dsigma / body.T + dot(x.Pi, over(dPi, body.J)))
-    dB = x.weight * dK - x.B * growth * (2.0 * start.s + x.s) / (start.s + x.s)
+    dB = x.weight * dK - x.B * growth * (2.0 * s_0 + x.s) / (s_0 + x.s)
     return dsigma + h * x.m * (grown_minus * (load.S + x.B) - dB), rest
 
 
 @inlined
-def correction(
-    body: Inertia, start: Start, load: Load, h: float, x: Trial, rigid: bool
-) -> tuple[float, Vector]:
+def correction(step: Step, x: Trial) -> tuple[float, Vector]:
     """Newton's correction of (a, e): the three rotations are eliminated; rigid, a stays."""
-    F, G = equation(start, load, h, x)
-    F_a, G_a = change(body, start, load, h, x, 1.0, (0.0, 0.0, 0.0))
-    F_1, G_1 = change(body, start, load, h, x, 0.0, (1.0, 0.0, 0.0))
-    F_2, G_2 = change(body, start, load, h, x, 0.0, (0.0, 1.0, 0.0))
-    F_3, G_3 = change(body, start, load, h, x, 0.0, (0.0, 0.0, 1.0))
+    F, G = equation(step, x)
+    F_a, G_a = change(step, x, 1.0, (0.0, 0.0, 0.0))
+    F_1, G_1 = change(step, x, 0.0, (1.0, 0.0, 0.0))
+    F_2, G_2 = change(step, x, 0.0, (0.0, 1.0, 0.0))
+    F_3, G_3 = change(step, x, 0.0, (0.0, 0.0, 1.0))
     F_e, G_e = (F_1, F_2, F_3), transposed((G_1, G_2, G_3))
     y, z = solve(G_e, G), solve(G_e, G_a)
-    da = 0.0 if rigid else (F - dot(F_e, y)) / (F_a - dot(F_e, z))
+    da = 0.0 if step.rigid else (F - dot(F_e, y)) / (F_a - dot(F_e, z))
     return da, sub(y, scale(da, z))
 
 
 @inlined
-def guessed(body: Inertia, start: Start, h: float) -> tuple[bool, float, Trial]:
+def guess(step: Step) -> tuple[bool, float, Trial]:
     """Whether the scale changes by little, the squared size of the first (a, e), and the trial."""
-    pace = 0.25 * h / (start.s * start.s)
-    a, e = pace * start.sigma / body.T, scale(pace, over(start.Pi, body.J))
-    return abs(a) <= _LARGEST_SCALING, a * a + dot(e, e), trial(body, start, h, a, e)
+    pace = 0.25 * step.h / (step.now.s * step.now.s)
+    a, e = pace * step.now.sigma / step.body.T, scale(pace, over(step.Pi, step.body.J))
+    return abs(a) <= _LARGEST_SCALING, a * a + dot(e, e), trial(step, a, e)
 
 
 @inlined
-def improved(
-    body: Inertia, start: Start, load: Load, h: float, x: Trial, rigid: bool, size: float
-) -> tuple[bool, Trial]:
+def improved(step: Step, x: Trial, size: float) -> tuple[bool, Trial]:
     """A trial after Newton's correction, and whether that was the last one that is needed."""
-    da, de = correction(body, start, load, h, x, rigid)
+    da, de = correction(step, x)
     a, e = x.a - da, sub(x.e, de)
     last = da * da + dot(de, de) <= _LAST_CORRECTION * (size + a * a + dot(e, e))
-    return last, trial(body, start, h, a, e)
+    return last, trial(step, a, e)
 
 
 @inlined
@@ -218,45 +221,38 @@ def near(x: Trial) -> bool:
 
 
 @inlined
-def solved(body: Inertia, start: Start, load: Load, h: float, rigid: bool) -> tuple[bool, Trial]:
+def solved(step: Step) -> tuple[bool, Trial]:
     """The root (a, e) that goes to zero with h, and whether there is one."""
-    good, size, x = guessed(body, start, h)
+    good, size, x = guess(step)
     for _ in range(_ITERATIONS):
-        last, x = improved(body, start, load, h, x, rigid, size)
+        last, x = improved(step, x, size)
         if last:
             return good & near(x), x
     return False, x
 
 
 @inlined
-def quickly_solved(body: Inertia, start: Start, load: Load, h: float) -> tuple[bool, Trial]:
+def quickly_solved(step: Step) -> tuple[bool, Trial]:
     """`solved` by four corrections, where that is enough: the same work for every lane."""
-    good, size, x = guessed(body, start, h)
-    _, x = improved(body, start, load, h, x, False, size)
-    _, x = improved(body, start, load, h, x, False, size)
-    _, x = improved(body, start, load, h, x, False, size)
-    last, x = improved(body, start, load, h, x, False, size)
+    good, size, x = guess(step)
+    _, x = improved(step, x, size)
+    _, x = improved(step, x, size)
+    _, x = improved(step, x, size)
+    last, x = improved(step, x, size)
     return good & near(x) & last, x
 
 
 @inlined
-def start_of(now: Motion) -> Start:
-    """The start of a step."""
-    return Start(now.s, now.sigma, to_body(now.q, now.L))
-
-
-@inlined
-def end_of_step(
-    body: Inertia, load: Load, h: float, rigid: bool, now: Motion, start: Start, x: Trial
-) -> tuple[float, Motion]:
+def end_of_step(step: Step, x: Trial) -> tuple[float, Motion]:
     """The multiplier lambda, and the motion at the end of a step of which x is the root."""
-    multiplier = -x.B - load.S if rigid else 0.0
-    sigma = start.sigma + h * x.m * (load.S + x.B + multiplier)
+    now, load, h = step.now, step.load, step.h
+    multiplier = -x.B - load.S if step.rigid else 0.0
+    sigma = now.sigma + h * x.m * (load.S + x.B + multiplier)
     impulse = scale(h * x.m, turned(1.0 - x.a, x.e, x.n_minus, load.M))
     L = add(now.L, to_world(now.q, impulse))
     b = (1.0 - x.a * x.a - dot(x.e, x.e), 2.0 * x.e[0], 2.0 * x.e[1], 2.0 * x.e[2])
     q = polished(qmul(now.q, qscale(1.0 / math.sqrt(x.n_plus * x.n_minus), b)))
-    v = add(now.v, scale(h / body.mass, load.F))
+    v = add(now.v, scale(h / step.body.mass, load.F))
     r = add(now.r, scale(0.5 * h, add(now.v, v)))
     return multiplier, Motion(r, v, q, x.s, sigma, L)
 
@@ -303,12 +299,12 @@ def advance(
     for k in range(steps):
         f = loads[k if len(loads) > 1 else 0]
         load = Load((f[0], f[1], f[2]), f[3], (f[4], f[5], f[6]))
-        start = start_of(now)
-        good, x = solved(body, start, load, h, rigid)
+        step = step_of(body, now, load, h, rigid)
+        good, x = solved(step)
         if not good:
             put_row(rows[k // every + 1], now)
             return k
-        multiplier, now = end_of_step(body, load, h, rigid, now, start, x)
+        multiplier, now = end_of_step(step, x)
         multipliers[k // every] += multiplier
         if (k + 1) % every == 0 or k + 1 == steps:
             put_row(rows[k // every + 1], now)

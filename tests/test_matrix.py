@@ -2,28 +2,29 @@
 
 import math
 from fractions import Fraction
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from rbgym import integrators, matrix
-from rbgym.integrators import exponential, interface
+from rbgym.integrators import rotations
 from rbgym.integrators.interface import Body, Step
-from rbgym.potentials import HeavyTop, NoPotential, SoftWall, gravity_gradient, own, register
+from rbgym.potentials import HeavyTop, NoPotential, Potential, SoftWall
+from rbgym.potentials.gravity_gradient import Attraction
+from rbgym.potentials.interface import OfBodyFrame
 
 
-class Cubic(NamedTuple):
+class Cubic(Potential):
     """A potential as a user writes it: V = s (o_1^3 + o_2 o_3)."""
 
     s: float
 
+    def energy(self, o):
+        return self.s * (o[0] ** 3 + o[1] * o[2])
 
-register(
-    Cubic,
-    energy=lambda p, o: p.s * (o[0] ** 3 + o[1] * o[2]),
-    gradient=lambda p, o: (3.0 * p.s * o[0] ** 2, p.s * o[2], p.s * o[1]),
-)
+    def gradient(self, o):
+        return (3.0 * self.s * o[0] ** 2, self.s * o[2], self.s * o[1])
+
 
 RNG = np.random.default_rng(5)
 A, B = RNG.standard_normal((2, 3, 3))
@@ -68,10 +69,10 @@ POTENTIALS = {
     "none": NoPotential(),
     "heavy top": HeavyTop(40.0, (0.6, 0.0, 0.8)),
     "soft wall": SoftWall(1.0, (0.6, 0.0, -0.8)),
-    "gravity gradient": gravity_gradient._OfLane((9.0, 12.0, 5.0), (0.0, 0.0, 1.0)),
-    "a user's": own._OfLane(Cubic(20.0), (0.5, 0.1, -0.7, 0.5)),
+    "gravity gradient": Attraction((9.0, 12.0, 5.0), (0.0, 0.0, 1.0), (0.0, 0.0, 0.0)),
+    "a user's": OfBodyFrame(Cubic(20.0), (0.5, 0.1, -0.7, 0.5)),
 }
-IMPLICIT = [n for n in integrators.names() if interface.fraction(integrators.get(n).scheme) > 0]
+IMPLICIT = [n for n in integrators.names() if integrators.get(n).scheme.fraction() > 0]
 
 
 def equation(name, potential, x):
@@ -82,7 +83,7 @@ def equation(name, potential, x):
     memory = ((0.1, 2.0, -1.5), (-1.8, 0.2, 1.1), (1.6, -1.0, -0.1)) if name == "dir_em" else ()
     attitude, L, Pi, u = (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (6.0, 16.0, 6.0), (3.0, 2.0, -4.0)
     step = Step(attitude, L, Pi, UP, u, 0.1, memory, True)
-    F, dF, _ = interface.equation(record.scheme, potential, body, step, tuple(x))
+    F, dF, _ = record.scheme.equation(potential, body, step, tuple(x))
     return np.array(F), np.array(dF)
 
 
@@ -105,4 +106,4 @@ def test_factors_of_dexp_are_at_round_off():
         y = Fraction(float(t) ** 2)
         terms = [(-y) ** n / math.factorial(2 * n + 2) for n in range(30)]
         b, c = sum(terms), sum(term / (2 * n + 3) for n, term in enumerate(terms))
-        assert exponential.dexp_factors(float(y)) == pytest.approx((float(b), float(c)), rel=1e-14)
+        assert rotations.dexp_factors(float(y)) == pytest.approx((float(b), float(c)), rel=1e-14)

@@ -29,8 +29,9 @@ def started(record, law=None, dt=None):
         for t in (-2 * dt, -dt):
             batch.set_torque(law(t))
             batch.advance(dt)
-        at_start[:, -12:] = batch.full_state()[:, -12:]
+        samples = batch.memory()[:, -12:]
         batch.restore(at_start)
+        batch.put_rows(batch.physics.memory_row() + 5, samples)
     return batch
 
 

@@ -95,18 +95,21 @@ def test_motion_is_that_of_the_textbook_system_in_eight_unknowns(inertia, loads)
 def test_newton_has_the_derivative_of_its_equation(load):
     """By complex steps through the kernels, which run uncompiled."""
     body = scalable_step.Inertia(MASS, sum(MOMENTS) / 2, tuple(MOMENTS))
-    start = scalable_step.Start(1.3, -0.4, (0.9, -0.8, 1.1))
-    loads = scalable_step.Load((0.0, 0.0, 0.0), load, (load, -load, 2 * load))
-    h, x = 0.3, np.array([-0.05, 0.1, -0.2, 0.15])
+    here, upright, L = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0), (0.9, -0.8, 1.1)
+    start = scalable_step.Motion(here, here, upright, 1.3, -0.4, L)
+    loads = scalable_step.Load(here, load, (load, -load, 2 * load))
+    step, x = (
+        scalable_step.step_of(body, start, loads, 0.3, False),
+        np.array([-0.05, 0.1, -0.2, 0.15]),
+    )
 
     def equation(x):
-        trial = scalable_step.trial(body, start, h, x[0], tuple(x[1:]))
-        scalar, vector = scalable_step.equation(start, loads, h, trial)
+        scalar, vector = scalable_step.equation(step, scalable_step.trial(step, x[0], tuple(x[1:])))
         return np.array([scalar, *vector])
 
-    trial = scalable_step.trial(body, start, h, x[0], tuple(x[1:]))
+    trial = scalable_step.trial(step, x[0], tuple(x[1:]))
     for unit in np.eye(4):
-        found = scalable_step.change(body, start, loads, h, trial, unit[0], tuple(unit[1:]))
+        found = scalable_step.change(step, trial, unit[0], tuple(unit[1:]))
         expected = equation(x + 1e-40j * unit).imag / 1e-40
         assert_allclose([found[0], *found[1]], expected, rtol=0, atol=1e-13 * np.max(expected))
 

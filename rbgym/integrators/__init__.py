@@ -20,13 +20,15 @@ from rbgym.integrators import (
     rkn4,
     splitting,
 )
-from rbgym.integrators.integrator import Integrator
+from rbgym.integrators.interface import Explicit, Implicit, Integrator
 from rbgym.integrators.munthe_kaas import MuntheKaas
 from rbgym.integrators.rkn4 import Held, Lagrange
 
 __all__ = [
     "DEFAULT",
+    "Explicit",
     "Held",
+    "Implicit",
     "Integrator",
     "Lagrange",
     "MuntheKaas",

@@ -20,8 +20,12 @@ u, and so conserve the energy of a free body.
 import abc
 
 from rbgym.compiled.jit import inlined
-from rbgym.integrators.integrator import CONSERVES_FREE_ENERGY, CONSERVES_MOMENTUM, Integrator
-from rbgym.integrators.interface import Implicit
+from rbgym.integrators.interface import (
+    CONSERVES_FREE_ENERGY,
+    CONSERVES_MOMENTUM,
+    Implicit,
+    Integrator,
+)
 from rbgym.integrators.rotations import dexp_factors, exponential, tangent
 from rbgym.matrix import (
     crossed,

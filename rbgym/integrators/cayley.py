@@ -15,15 +15,15 @@ import abc
 import math
 
 from rbgym.compiled.jit import inlined
-from rbgym.integrators.integrator import (
+from rbgym.integrators.interface import (
     CONSERVES_ALL,
     ENERGY,
     MOMENTUM,
     UPRIGHT,
+    Implicit,
     Integrator,
     conserved,
 )
-from rbgym.integrators.interface import Implicit
 from rbgym.matrix import crossed, multiple, outer, plus, product, skewed, turning
 from rbgym.quaternion import add, cross, dot, qmul, scale, sub, times, to_world
 

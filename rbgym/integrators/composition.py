@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from rbgym.arguments import is_number
-from rbgym.integrators.integrator import Integrator
+from rbgym.integrators.interface import Integrator
 
 
 def _suzuki(p: int) -> list[float]:

@@ -22,8 +22,7 @@ director velocities, which are memory. Rebuilt from the rates at each step, they
 
 from rbgym.compiled.jit import inlined
 from rbgym.engine.rows import put_vector, vector, vector_if
-from rbgym.integrators.integrator import CONSERVES_MOMENTUM, Integrator
-from rbgym.integrators.interface import Implicit
+from rbgym.integrators.interface import CONSERVES_MOMENTUM, Implicit, Integrator
 from rbgym.integrators.rotations import (
     directions,
     end_tilting,

@@ -9,11 +9,10 @@ becomes for a body whose size is free.
 
 import math
 
-from rbgym.compiled.jit import inlined
 from rbgym.engine.rows import J_INV, LANES, J, put_vector, vector, vector_if
 from rbgym.integrators.interface import Explicit, Hasty
 from rbgym.quaternion import scale
-from rbgym.scalable_step import Inertia, Load, Motion, end_of_step, quickly_solved, solved, start_of
+from rbgym.scalable_step import Inertia, Load, Motion, end_of_step, quickly_solved, solved, step_of
 
 # Rows of the memory: s, sigma [kg m^2/s], S [N m] and the three moments Theta at s = 1.
 SCALE, SCALING, FORCE, REFERENCE = 0, 1, 2, 3
@@ -21,38 +20,25 @@ SCALE, SCALING, FORCE, REFERENCE = 0, 1, 2, 3
 _ZERO = (0.0, 0.0, 0.0)
 
 
-@inlined
-def _problem(step):
-    """The body at s = 1, the loads, and the motion and momenta at the start."""
-    s, sigma, force, moments = step.memory
-    half_trace = 0.5 * (moments[0] + moments[1] + moments[2])
-    # A torque u acts as the moment u/s; the impulse of M is h |A_m|^2 R_m M, |A_m|^2 nearly s.
-    load = Load(_ZERO, force, scale(1.0 / s, step.u))
-    now = Motion(_ZERO, _ZERO, step.q, s, sigma, step.L)
-    return Inertia(1.0, half_trace, moments), load, now, start_of(now)
-
-
-@inlined
-def _outcome(reference, load, step, now, start, good, root):
-    """The new state, as `finish` returns it."""
-    _, end = end_of_step(reference, load, step.h, False, now, start, root)
-    w = end.q[0] if good else math.nan  # which the engine refuses
-    q = (w, end.q[1], end.q[2], end.q[3])
-    _, _, force, moments = step.memory
-    return q, end.L, 0.0, (end.s, end.sigma, force, moments)
-
-
 class FreeScaleFar(Explicit):
     """Any step that can be solved, one body after the other."""
 
-    def root(self, reference, start, load, h):
+    def root(self, scalable):
         """Whether the step is solved, and how."""
-        return solved(reference, start, load, h, False)
+        return solved(scalable)
 
     def finish(self, potential, body, step, x):
-        reference, load, now, start = _problem(step)
-        good, root = self.root(reference, start, load, step.h)
-        return _outcome(reference, load, step, now, start, good, root)
+        s, sigma, force, moments = step.memory
+        reference = Inertia(1.0, 0.5 * (moments[0] + moments[1] + moments[2]), moments)
+        # A torque u acts as the moment u/s; the impulse of M is h |A_m|^2 R_m M, |A_m|^2 nearly s.
+        load = Load(_ZERO, force, scale(1.0 / s, step.u))
+        now = Motion(_ZERO, _ZERO, step.q, s, sigma, step.L)
+        scalable = step_of(reference, now, load, step.h, False)
+        good, root = self.root(scalable)
+        _, end = end_of_step(scalable, root)
+        w = end.q[0] if good else math.nan  # which the engine refuses
+        q = (w, end.q[1], end.q[2], end.q[3])
+        return q, end.L, 0.0, (end.s, end.sigma, force, moments)
 
     def memory_size(self):
         return 6
@@ -78,8 +64,8 @@ _FAR = FreeScaleFar()
 class FreeScale(FreeScaleFar, Hasty):
     """Steps that few corrections solve; others go to `FreeScaleFar`."""
 
-    def root(self, reference, start, load, h):
-        return quickly_solved(reference, start, load, h)
+    def root(self, scalable):
+        return quickly_solved(scalable)
 
     def thorough(self):
         return _FAR

@@ -1,12 +1,16 @@
-"""What the engine asks of a scheme.
+"""What the engine asks of a scheme, and what the catalogue says of it.
 
 All vectors are tuples of floats in principal axes, except L, which is in world axes.
 """
 
+from __future__ import annotations
+
 import abc
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from rbgym.compiled.record import Record
+from rbgym.compiled.record import Record, missing_methods
 from rbgym.quaternion import Quaternion, Vector
 
 
@@ -41,6 +45,10 @@ class Scheme(Record):
     Memory is what a body carries from step to step besides q, L, E and rotors. In the methods for
     it `i` is where the lane's first row lies in the buffer and `m` where its first memory row does.
     """
+
+    @abc.abstractmethod
+    def is_explicit(self):
+        """Whether a step takes no solution of equations."""
 
     @abc.abstractmethod
     def finish(self, potential, body, step, x):
@@ -125,3 +133,93 @@ class Implicit(Scheme):
     @abc.abstractmethod
     def defect(self, potential, body, step, x, Pi_1, o_1):
         """Square of what the equation still lacks at the new state, and of its scale."""
+
+
+# --- what the catalogue says ----------------------------------------------------------------
+
+ENERGY, MOMENTUM = "energy", "angular_momentum"
+UPRIGHT = "vertical_momentum"
+# Potentials by kind: the keys of `Integrator.conserves`.
+FREE, TOP, WALL, TIDE = "none", "heavy_top", "soft_wall", "gravity_gradient"
+
+
+def conserved(
+    free: tuple[str, ...] = (), top: tuple[str, ...] = (), steep: tuple[str, ...] = ()
+) -> dict[str, tuple[str, ...]]:
+    """Invariants of a free body, in uniform gravity, and in potentials that vary."""
+    return {FREE: free, TOP: top, WALL: steep, TIDE: steep}
+
+
+CONSERVES_ALL = conserved((ENERGY, MOMENTUM), (ENERGY, UPRIGHT), (ENERGY, UPRIGHT))
+CONSERVES_FREE_ENERGY = conserved((ENERGY, MOMENTUM), (UPRIGHT,), (UPRIGHT,))
+CONSERVES_MOMENTUM = conserved((MOMENTUM,), (UPRIGHT,), (UPRIGHT,))
+
+
+@dataclass(frozen=True)
+class Integrator:
+    """One scheme of the catalogue.
+
+    order: of the motion under a held torque and a potential; free_order: of the free motion,
+    where that is higher (infinite: exact but for round-off).
+    conserves: for each potential ("none", "heavy_top", "soft_wall", "gravity_gradient") the
+    invariants kept to round-off, out of "energy", "angular_momentum" (the world vector) and
+    "vertical_momentum" (its component along the world's third axis). Every scheme keeps the
+    reported quaternion at unit length.
+    supports: out of "potential", "torque" (held over the step), "rotors", "translation" (the centre
+    of mass moves too) and "scale" (the body changes its size).
+    vectorised: whether several bodies are stepped by one instruction; else one by one.
+    composition: row of `composition.LENGTHS`, 0 for the scheme itself.
+    checked: for a scheme with options, the record with what it declares made to fit them.
+    """
+
+    name: str
+    scheme: Scheme = field(repr=False)
+    title: str
+    source: str
+    order: int
+    symmetric: bool = False
+    conserves: dict[str, tuple[str, ...]] = field(default_factory=conserved)
+    supports: tuple[str, ...] = ("potential", "torque", "rotors", "translation")
+    free_order: float | None = None
+    vectorised: bool = True
+    composition: int = 0
+    checked: Callable[[Integrator], Integrator] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        """Raises ValueError unless the scheme is of a class that has all methods."""
+        if not isinstance(self.scheme, Explicit | Implicit):
+            raise ValueError(
+                "scheme must be of a subclass of rbgym.integrators.Explicit or Implicit, "
+                f"got {self.scheme!r}"
+            )
+        if missing := missing_methods(type(self.scheme)):
+            raise ValueError(
+                f"scheme must be of a class with the methods {', '.join(missing)}, "
+                f"got {self.scheme!r}"
+            )
+
+    @property
+    def explicit(self) -> bool:
+        """Whether a step takes no solution of equations."""
+        return bool(self.scheme.is_explicit())
+
+    @property
+    def memory(self) -> int:
+        """Number of values that a body carries besides attitude, momentum and energy level."""
+        return int(self.scheme.memory_size())
+
+    def revised(self, **options: Any) -> Integrator:
+        """The record with other options of its scheme.
+
+        Raises ValueError for an option that the scheme does not have, or a value it does not take.
+        """
+        if not options:
+            return self
+        if self.checked is None or not set(options) <= set(self.scheme._fields):
+            allowed = list(self.scheme._fields) if self.checked else []
+            raise ValueError(
+                f"options of integrator {self.name!r} must be among {allowed}, got {options}"
+            )
+        name = f"{self.name}({', '.join(f'{k}={v}' for k, v in options.items())})"
+        scheme = type(self.scheme)(**{**self.scheme._asdict(), **options})
+        return self.checked(replace(self, name=name, scheme=scheme))

@@ -21,8 +21,15 @@ Energy: IMID conserves that of a free body (16); a held torque u does the work h
 import math
 
 from rbgym.compiled.jit import inlined
-from rbgym.integrators.integrator import CONSERVES_MOMENTUM, ENERGY, Integrator, conserved
-from rbgym.integrators.interface import Explicit, Implicit, Step
+from rbgym.integrators.interface import (
+    CONSERVES_MOMENTUM,
+    ENERGY,
+    Explicit,
+    Implicit,
+    Integrator,
+    Step,
+    conserved,
+)
 from rbgym.integrators.rotations import exponential, tangent
 from rbgym.matrix import crossed, multiple, plus, turning, with_diagonal
 from rbgym.quaternion import add, cross, dot, qmul, scale, sub, times, to_body, to_world

@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike
 
 from rbgym.arguments import real
 from rbgym.compiled.jit import inlined, outlined
-from rbgym.integrators.integrator import CONSERVES_MOMENTUM, Integrator
-from rbgym.integrators.interface import Explicit
+from rbgym.integrators.interface import CONSERVES_MOMENTUM, Explicit, Integrator
 from rbgym.integrators.rotations import dexp_factors, exponential
 from rbgym.quaternion import (
     Array,

@@ -24,8 +24,7 @@ the discrete form of their (96). It is what the scheme remembers of its last ste
 """
 
 from rbgym.compiled.jit import inlined
-from rbgym.integrators.integrator import CONSERVES_ALL, Integrator
-from rbgym.integrators.interface import Implicit
+from rbgym.integrators.interface import CONSERVES_ALL, Implicit, Integrator
 from rbgym.integrators.rotations import directions, end_tilting, forth, mean_tilting, whole
 from rbgym.matrix import crossed, multiple, outer, plus, turning
 from rbgym.quaternion import add, cross, dot, qmul, scale, sub, times, to_body, to_world

@@ -31,8 +31,7 @@ from rbgym.engine.rows import (
     vector,
     vector_if,
 )
-from rbgym.integrators.integrator import MOMENTUM, Integrator, conserved
-from rbgym.integrators.interface import Explicit
+from rbgym.integrators.interface import MOMENTUM, Explicit, Integrator, conserved
 from rbgym.quaternion import (
     Vector,
     add,

@@ -15,8 +15,14 @@ import math
 
 from rbgym.compiled.jit import inlined
 from rbgym.integrators.elliptic import free_rotation, near_rotation
-from rbgym.integrators.integrator import CONSERVES_FREE_ENERGY, CONSERVES_MOMENTUM, Integrator
-from rbgym.integrators.interface import Body, Explicit, Hasty
+from rbgym.integrators.interface import (
+    CONSERVES_FREE_ENERGY,
+    CONSERVES_MOMENTUM,
+    Body,
+    Explicit,
+    Hasty,
+    Integrator,
+)
 from rbgym.quaternion import add, cos_sin, dot, qmul, scale, sub, times, to_body, to_world
 
 _REACH = 4.0  # half the angle of a planar rotation, for which the series are at round-off

@@ -7,7 +7,7 @@ its divided difference has no cancellation:
 """
 
 import difflib
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -36,7 +36,7 @@ class SoftWall(Potential):
     Source: Krysl (2007), section 5.4.
     """
 
-    sign: float | str = "printed"
+    sign: float | Any = "printed"  # a float in compiled code
     axis: Vector = (0.0, 0.0, 1.0)
 
     def slope(self, height: Array) -> Array:

@@ -1,0 +1,95 @@
+"""Potentials and schemes that users write."""
+
+import numpy as np
+import pytest
+
+import rbgym
+from rbgym.integrators import Explicit, Implicit, Integrator
+from rbgym.integrators.cayley import AKW
+from rbgym.potentials import HeavyTop, Potential
+
+BODY = rbgym.RigidBody(inertia=[[2.0, 0.3, -0.2], [0.3, 3.0, 0.1], [-0.2, 0.1, 4.0]])
+MOTION = {"dt": 0.02, "steps": 50, "angular_velocity": (1.0, 2.0, -1.5)}
+
+
+class OwnTop(Potential):
+    """`HeavyTop`, as a user writes it."""
+
+    mgl: float
+    axis: tuple[float, float, float]
+
+    def energy(self, o):
+        return self.mgl * (self.axis[0] * o[0] + self.axis[1] * o[1] + self.axis[2] * o[2])
+
+    def gradient(self, o):
+        return (self.mgl * self.axis[0], self.mgl * self.axis[1], self.mgl * self.axis[2])
+
+
+class Halfway(Potential):
+    """Lacks its gradient."""
+
+    mgl: float
+
+    def energy(self, o):
+        return self.mgl * o[2]
+
+
+class Idle(Explicit):
+    """Lacks `finish`."""
+
+
+class Unsolved(Implicit):
+    """Lacks its equation."""
+
+    def fraction(self):
+        return 0.5
+
+    def finish(self, potential, body, step, x):
+        return step.q, step.L, 0.0, step.memory
+
+    def defect(self, potential, body, step, x, Pi_1, o_1):
+        return 0.0, 1.0
+
+
+class Midpoint(AKW):
+    """AKW under a name of its own."""
+
+
+def own(scheme):
+    return Integrator("own", scheme, "a scheme of my own", "here", order=2)
+
+
+def test_an_own_potential_is_one_of_the_body_frame_and_conserves_the_energy():
+    axis = (0.6, 0.0, 0.8)
+    motion = rbgym.simulate(BODY, potential=OwnTop(20, axis), **MOTION)
+    expected = rbgym.simulate(BODY, potential=HeavyTop(20.0, axis), **MOTION)
+    np.testing.assert_allclose(motion.quaternion, expected.quaternion, atol=1e-9)
+    np.testing.assert_allclose(motion.energy, expected.energy, rtol=1e-12)
+    assert motion.drift()["energy"]["max"] < 1e-13
+
+
+@pytest.mark.parametrize(
+    "use", [rbgym.potentials.checked, lambda p: rbgym.Batch(BODY, potential=p)]
+)
+def test_an_own_potential_says_which_method_it_lacks(use):
+    with pytest.raises(ValueError, match=r"potential must .*gradient\(.*Halfway\(mgl=1"):
+        use(Halfway(1.0))
+
+
+def test_fields_of_an_own_potential_are_checked():
+    with pytest.raises(ValueError, match=r"potential\.mgl must be finite"):
+        rbgym.potentials.checked(OwnTop(np.nan, (0.0, 0.0, 1.0)))
+
+
+def test_a_subclass_of_an_implicit_scheme_is_solved_like_it():
+    motion = rbgym.simulate(BODY, integrator=own(Midpoint()), potential=HeavyTop(20.0), **MOTION)
+    expected = rbgym.simulate(BODY, integrator="akw", potential=HeavyTop(20.0), **MOTION)
+    assert np.array_equal(motion.quaternion, expected.quaternion)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "said"), [(Idle(), "finish"), (Unsolved(), "equation"), ("akw", "Explicit")]
+)
+def test_an_own_scheme_says_which_method_it_lacks(scheme, said):
+    with pytest.raises(ValueError, match=f"scheme must .*{said}"):
+        own(scheme)
