@@ -52,7 +52,7 @@ class Actuator(Record):
         """Take the commands in the rows as those of a new period."""
 
     def drive(self, physics, buffer, i, start, h, dt):
-        """Set what acts in the step of h seconds that begins `start` seconds into a period of dt."""
+        """Set what acts in the step of h seconds, from `start` seconds on in a period of dt."""
 
     def settle(self, physics, buffer, i, h, dt):
         """Book the step of h seconds that was taken, in a period of dt."""

@@ -9,6 +9,7 @@ becomes for a body whose size is free.
 
 import math
 
+from rbgym.compiled.jit import inlined
 from rbgym.engine.rows import J_INV, LANES, J, put_vector, vector, vector_if
 from rbgym.integrators.interface import Explicit, Hasty
 from rbgym.quaternion import scale
@@ -20,6 +21,26 @@ SCALE, SCALING, FORCE, REFERENCE = 0, 1, 2, 3
 _ZERO = (0.0, 0.0, 0.0)
 
 
+@inlined
+def _scalable(step):
+    """The step as that of a scalable body."""
+    s, sigma, force, moments = step.memory
+    half_trace = 0.5 * (moments[0] + moments[1] + moments[2])
+    # A torque u acts as the moment u/s; the impulse of M is h |A_m|^2 R_m M, |A_m|^2 nearly s.
+    load = Load(_ZERO, force, scale(1.0 / s, step.u))
+    now = Motion(_ZERO, _ZERO, step.q, s, sigma, step.L)
+    return step_of(Inertia(1.0, half_trace, moments), now, load, step.h, False)
+
+
+@inlined
+def _outcome(step, scalable, good, root):
+    _, end = end_of_step(scalable, root)
+    w = end.q[0] if good else math.nan  # which the engine refuses
+    q = (w, end.q[1], end.q[2], end.q[3])
+    _, _, force, moments = step.memory
+    return q, end.L, 0.0, (end.s, end.sigma, force, moments)
+
+
 class FreeScaleFar(Explicit):
     """Any step that can be solved, one body after the other."""
 
@@ -28,17 +49,9 @@ class FreeScaleFar(Explicit):
         return solved(scalable)
 
     def finish(self, potential, body, step, x):
-        s, sigma, force, moments = step.memory
-        reference = Inertia(1.0, 0.5 * (moments[0] + moments[1] + moments[2]), moments)
-        # A torque u acts as the moment u/s; the impulse of M is h |A_m|^2 R_m M, |A_m|^2 nearly s.
-        load = Load(_ZERO, force, scale(1.0 / s, step.u))
-        now = Motion(_ZERO, _ZERO, step.q, s, sigma, step.L)
-        scalable = step_of(reference, now, load, step.h, False)
+        scalable = _scalable(step)
         good, root = self.root(scalable)
-        _, end = end_of_step(scalable, root)
-        w = end.q[0] if good else math.nan  # which the engine refuses
-        q = (w, end.q[1], end.q[2], end.q[3])
-        return q, end.L, 0.0, (end.s, end.sigma, force, moments)
+        return _outcome(step, scalable, good, root)
 
     def memory_size(self):
         return 6
