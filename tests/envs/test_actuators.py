@@ -2,6 +2,8 @@
 
 import copy
 import pickle
+from dataclasses import dataclass, replace
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -9,7 +11,20 @@ import pytest
 
 from family import SLEW, at, make, many
 from rbgym.body import RigidBody
-from rbgym.envs.actuators import Delay, Lag, MagneticCoils, ReactionWheels, Thrusters, Torque
+from rbgym.envs.actuators import (
+    Delay,
+    Effector,
+    Forces,
+    Lag,
+    MagneticCoils,
+    ReactionWheels,
+    Setting,
+    Thrusters,
+    Torque,
+    assemble,
+)
+from rbgym.envs.actuators.driven import Driven
+from rbgym.envs.actuators.mounting import Differing
 from rbgym.envs.checks import check_vector_env
 from rbgym.quaternion import rotate_inverse
 
@@ -273,6 +288,23 @@ def test_infos_read_late_are_those_of_their_time():
             np.testing.assert_array_equal(info[key], value)
 
 
+def test_a_body_carries_only_the_rows_that_its_actuator_uses():
+    setting = Setting(BALL, 0.1, 0.05, 400, np.ones(3), 1.0, 5.0)
+    spread = replace(setting, spread=Differing(0.1, 0.0, 0.0, 0.0))
+
+    def rows(value, own=Torque(), setting=setting):  # noqa: B008  (immutable)
+        return assemble(value, own, setting).record.own_rows()
+
+    assert rows(None) == 3  # torque of a full command
+    assert rows(Thrusters()) == 3 + 6  # what acts, and its mean
+    assert rows(Lag(0.1)) == 3 + 6 + 3
+    assert rows(Delay(0.2)) == 3 + 6 + 3 * 3 + 1
+    assert rows(None, setting=spread) == 3 + 6 + 6
+    assert rows("magnetorquers") == 2 + 6 + 3
+    assert rows("pyramid") == 8 + 6 + 4
+    assert rows(None, Forces()) == 3 + 11 + 12
+
+
 # --- bad input ------------------------------------------------------------------------------
 
 
@@ -324,3 +356,28 @@ def test_a_task_of_six_degrees_of_freedom_keeps_its_effector():
         make("ScalableSpin-v0", actuator=Torque())
     with pytest.raises(ValueError, match=r"must support 'scale'.*scalable_em"):
         make("ScalableSpin-v0", integrator="quat_em")
+
+
+class Unfinished(Driven):
+    """A record that exerts nothing."""
+
+    line: Any
+
+    def channels(self):
+        return 1
+
+
+@dataclass(frozen=True)
+class Thought(Effector):
+    """An effector of a user that is not finished."""
+
+    def record(self, setting, line):
+        return Unfinished(line)
+
+    def largest(self, setting):
+        return np.zeros(3)
+
+
+def test_a_method_that_an_effector_lacks_is_named():
+    with pytest.raises(ValueError, match=r"Unfinished with the methods exert\(self, physics"):
+        make(SLEW, actuator=Thought())
