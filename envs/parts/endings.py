@@ -157,9 +157,9 @@ class Ends(Ending):
 class Tally(Part):
     """What is counted: here nothing. counted: names of its first rows, in `info`."""
 
-    counted = ()
+    counted = tuple[str, ...]()
 
-    def count(self, rows, buffer, i, q, begins):
+    def watch(self, rows, buffer, i, q, begins):
         """Count what is to be seen at the attitude q, from zero where an episode begins."""
 
 
@@ -172,7 +172,7 @@ class Contacts(Tally):
     def rows_needed(self, physics):
         return 2  # contacts so far; 1.0 while one lasts
 
-    def count(self, rows, buffer, i, q, begins):
+    def watch(self, rows, buffer, i, q, begins):
         k = i + rows.tally_row() * LANES
         before = 0.0 if begins else buffer[k + LANES]
         touching = 1.0 if upward(q)[2] < self.height else 0.0
