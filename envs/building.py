@@ -117,7 +117,7 @@ class Building:
             scale=self.strength,
             rate=task.rate_limit,
             spread=spread,
-            disturbed=callable(given.disturbance) or bool(self.disturbance.largest_torque().any()),
+            disturbed=bool(callable(given.disturbance) or self.disturbance.largest_torque().any()),
         )
         self.actuator = assemble(given.actuator, task.actuator, setting)
         effector = self.actuator.effector
@@ -180,8 +180,8 @@ class Building:
                 f"float32 can hold, got up to {rates.max():g} rad/s"
             )
         more = task.more if given.preview is None else task.more.with_preview(given.preview)
-        bounds = triple("rates", rates / task.rate_limit)
-        return Shown(_or(task.form, FORMS[name]), task.rate_limit, bounds, more)
+        most = triple("rates", rates / task.rate_limit)
+        return Shown(_or(task.form, FORMS[name]), task.rate_limit, most, more)
 
     def _rate_bounds(self, torque: Array) -> Array:
         """Bounds (3,) [rad/s] of the rates one control period after |omega| was within the limit.
@@ -218,9 +218,9 @@ class Building:
         )
         self.actuator.effector.rest(batch)
         self.rows = TaskRows(batch.observed, self.parts)
-        record: Any = self.actuator.record
-        if record.has_limits():
-            row = record.own_row(batch.physics)
+        actuator: Any = self.actuator.record
+        if actuator.has_limits():
+            row = actuator.own_row(batch.physics)
             batch.put_rows(row, np.tile(self.torque_limit, (batch.size, 1)))
         if self.parts.goal.has_target():
             batch.put_rows(self.rows.goal_row(), np.tile([1.0, 0.0, 0.0, 0.0], (batch.size, 1)))

@@ -199,9 +199,8 @@ class Episodes:
         def work(first: int, last: int) -> tuple[float, float]:
             part, lanes = batch.part(first, last), slice(first * LANES, last * LANES)
             self.advance(part, commands[lanes])
-            *of_bodies, saved = outputs
-            parts = [*(one[lanes] for one in of_bodies), saved[first:last]]
-            return self.judge(part, Outputs._make(parts))
+            of_bodies = [one[lanes] for one in outputs[:-1]]
+            return self.judge(part, Outputs._make([*of_bodies, outputs.saved[first:last]]))
 
         counts = threads.over_ranges(batch.blocks, work)
         self.ended, self.failed = map(sum, zip(*counts, strict=True))

@@ -81,7 +81,7 @@ def _judge_lane(rows, buffer, i, limit):
     physics.actuator.present(physics, buffer, i)
     value = parts.reward.value(rows, buffer, i, Outcome(gap, inside, over, begins))
     parts.disturbance.push(rows, buffer, i)
-    parts.tally.count_up(rows, buffer, i, q, begins)
+    parts.tally.watch(rows, buffer, i, q, begins)
     buffer[k + at.ERROR * LANES] = gap.square
     buffer[k + at.RATE_ERROR * LANES] = gap.rate_square
     buffer[k + at.STREAK * LANES] = buffer[k + at.STREAK * LANES] + 1.0 if inside else 0.0

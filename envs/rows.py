@@ -4,12 +4,10 @@ One buffer for both: with two, the compiler cannot rule out that they overlap, a
 vectorising.
 """
 
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from rbgym.compiled.record import Record, missing_methods
 from rbgym.engine.rows import CORE, LANES, SCRATCH
-
-P = TypeVar("P", bound="Part")
 
 # What every task has, counted from `TaskRows.first_row`.
 ELAPSED = 0  # steps since the start
@@ -59,7 +57,7 @@ class Part(Record):
         return ()
 
 
-def checked_part(argument: str, value: Any, kind: type[P]) -> P:
+def checked_part(argument: str, value: Any, kind: type) -> Any:
     """The part, or ValueError unless it is one of this kind with all its methods."""
     if not isinstance(value, kind):
         raise ValueError(f"{argument} must be a {kind.__name__}, got {value!r}")

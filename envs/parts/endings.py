@@ -157,9 +157,9 @@ class Ends(Ending):
 class Tally(Part):
     """What is counted: here nothing. counted: names of its first rows, in `info`."""
 
-    counted: ClassVar[tuple[str, ...]] = ()
+    counted = tuple[str, ...]()
 
-    def count_up(self, rows, buffer, i, q, begins):
+    def watch(self, rows, buffer, i, q, begins):
         """Count what is to be seen at the attitude q, from zero where an episode begins."""
 
 
@@ -167,12 +167,12 @@ class Contacts(Tally):
     """How often the body z axis came below a height above the horizontal, cosine of the tilt."""
 
     height: float
-    counted: ClassVar[tuple[str, ...]] = ("contacts",)
+    counted = ("contacts",)
 
     def rows_needed(self, physics):
         return 2  # contacts so far; 1.0 while one lasts
 
-    def count_up(self, rows, buffer, i, q, begins):
+    def watch(self, rows, buffer, i, q, begins):
         k = i + rows.tally_row() * LANES
         before = 0.0 if begins else buffer[k + LANES]
         touching = 1.0 if upward(q)[2] < self.height else 0.0

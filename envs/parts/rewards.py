@@ -52,8 +52,8 @@ class Shape(Reward):
     def nearness(self, rows, buffer, i, gap):
         """P, in (0, 1]: the reward without effort."""
 
-    def value(self, rows, buffer, i, outcome):
-        effort = self.effort_weight * mean_square(rows.physics, buffer, i)  # type: ignore[attr-defined]
+    def value(self: Any, rows, buffer, i, outcome):
+        effort = self.effort_weight * mean_square(rows.physics, buffer, i)
         value = 1.0 / (1.0 / self.nearness(rows, buffer, i, outcome.gap) + effort)
         return 0.0 if outcome.begins else value
 

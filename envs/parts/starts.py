@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any, Self, cast
+from typing import Any, Self
 
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import required
@@ -42,7 +42,7 @@ class Start(Part):
         given = keys("initial", {} if initial is None else initial, fields)
         for name, value in given.items():
             given[name] = in_range(f"initial[{name!r}]", value, *allowed[name])
-        new: Any = self._replace(**given) if given else self
+        new = self._replace(**given)
         for low in (name for name in fields if name.startswith("least_")):
             high = low.removeprefix("least_")
             if getattr(new, low) > getattr(new, high):
@@ -51,7 +51,7 @@ class Start(Part):
                     f"got {getattr(new, low)}"
                 )
         new.refuse(limits, goal)
-        return cast(Self, new)
+        return new
 
 
 class Tilted(Start):

@@ -85,7 +85,8 @@ class Noisy(Sensor):
 def chosen_sensor(value: Mapping[str, float] | Sensor | None, default: Sensor) -> Sensor:
     """What the argument stands for: standard deviations, or a sensor of one's own."""
     if value is None or isinstance(value, Sensor):
-        return checked_part("sensor", default if value is None else value, Sensor)
+        own: Sensor = checked_part("sensor", default if value is None else value, Sensor)
+        return own
     given: dict[str, Any] = keys("sensor", value, Noisy._fields)
     return Noisy(**{n: in_range(f"sensor[{n!r}]", v, 0.0, 1.0) for n, v in given.items()})
 
@@ -105,12 +106,12 @@ class Disturbance(Part):
 
 
 class Pushed(Disturbance):
-    """A constant torque, and white noise held for each control period; body axes [N m].
+    """A steady torque, and white noise held for each control period; body axes [N m].
 
     noise: its standard deviation; no number of it is beyond 3.47 times that.
     """
 
-    constant: Vector
+    steady: Vector
     noise: Vector
 
     def is_noisy(self):
@@ -119,10 +120,10 @@ class Pushed(Disturbance):
     def push(self, rows, buffer, i):
         n = normals(rows.noise_key(buffer, i), rows.elapsed(buffer, i), _BY_DISTURBANCES)
         row = rows.physics.actuator.disturbance_row(rows.physics)
-        put_vector(buffer, i, row, add(self.constant, times(self.noise, n)))
+        put_vector(buffer, i, row, add(self.steady, times(self.noise, n)))
 
     def largest_torque(self) -> Array:
-        return np.abs(self.constant) + LARGEST_NORMAL * np.array(self.noise)
+        return np.abs(self.steady) + LARGEST_NORMAL * np.array(self.noise)
 
 
 def chosen_disturbance(value: Any, has_weight: bool) -> tuple[Disturbance, CircularOrbit | None]:

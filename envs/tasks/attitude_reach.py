@@ -94,11 +94,11 @@ class AttitudeReachEnv(AttitudeEnv):
                 "achieved_goal and desired_goal must have one shape (..., 4), "
                 f"got {a.shape} and {b.shape}"
             )
+        shape: Any = self.task.shape
         cosine = np.minimum(np.abs(np.sum(a * b, axis=-1)), 1.0)
         if self.is_sparse:
             value = (cosine > math.cos(self.task.angle / 2)).astype(float)
         else:
-            shape: Any = self.task.shape
             value = 1.0 / (1.0 + 4.0 * (1.0 - cosine * cosine) / shape.scale**2)
         return value if value.ndim else float(value)
 
