@@ -11,8 +11,7 @@ import os
 import torch
 
 import rbgym.agents
-from rbgym.agents.judge import plots
-from rbgym.agents.judge import evaluate
+from rbgym.agents.judge import evaluate, plots
 from rbgym.agents.train import load_policy, train
 
 STEPS = int(os.environ.get("RBGYM_EXAMPLE_STEPS", "400000"))

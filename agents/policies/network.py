@@ -149,12 +149,12 @@ class Network:
         ValueError for a policy that is no plain network of these layers, or other actions than
         those in +-1.
         """
-        from rbgym.agents.policies.sb3_network import parts_of
+        from rbgym.agents.policies.sb3_network import network_of
 
-        parts = parts_of(model, normalizer)
-        if parts.cells:
+        network = network_of(model, normalizer)
+        if not isinstance(network, cls):
             raise ValueError("model must be without memory, got a recurrent policy")
-        return cls(parts.layers, parts.activation, parts.output, parts.normalizer)
+        return network
 
     @property
     def sizes(self) -> tuple[int, ...]:

@@ -88,11 +88,13 @@ def train(
         env.close()
     with replacing(folder.model) as temporary, temporary.open("wb") as file:
         model.save(file)
-    if (normalizer := model.get_vec_normalize_env()) is not None:
+    normalizer = model.get_vec_normalize_env()
+    if normalizer is not None:
         with replacing(folder.normalizer) as temporary:
             normalizer.save(str(temporary))
     spaces = (model.observation_space, model.action_space)
-    return run.finish(folder, config, _results(model), network_of(model), spaces, start)
+    network = network_of(model, normalizer)
+    return run.finish(folder, config, _results(model), network, spaces, start)
 
 
 def config_of(
