@@ -8,8 +8,9 @@ from typing import Any
 import gymnasium as gym
 
 from rbgym.agents import controllers
-from rbgym.agents.judge.cases import PRETRAINED, Episodes, by_name, joined, play, starts_of
-from rbgym.agents.judge.comparison import Contender, contenders
+from rbgym.agents.judge.cases import PRETRAINED, by_name, starts_of
+from rbgym.agents.judge.contenders import Contender, contenders
+from rbgym.agents.judge.episodes import Episodes, joined, play
 from rbgym.agents.judge.evaluation import Evaluation, summary
 from rbgym.agents.policies import shelf
 

@@ -7,7 +7,7 @@ from typing import Any
 from rbgym import html as pages
 from rbgym.agents.judge import plots
 from rbgym.agents.judge.card import ALL, Card
-from rbgym.agents.judge.comparison import Contender
+from rbgym.agents.judge.contenders import Contender
 from rbgym.agents.judge.evaluation import Evaluation
 from rbgym.agents.run_folder import as_text, replacing
 from rbgym.agents.terminal import print_table, styled

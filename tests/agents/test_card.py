@@ -15,7 +15,7 @@ import rbgym.agents
 from rbgym import RigidBody
 from rbgym.agents.judge import evaluation, tables
 from rbgym.agents.judge.card import ALL, make_card
-from rbgym.agents.judge.cases import Episodes, play
+from rbgym.agents.judge.episodes import Episodes, play
 from rbgym.agents.judge.evaluation import evaluate
 
 SETTLED = (0.1, 0.1)

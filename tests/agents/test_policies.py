@@ -16,7 +16,8 @@ from safetensors.numpy import load_file, save_file
 from stable_baselines3.common.vec_env import VecNormalize
 
 import rbgym.agents
-from rbgym.agents.judge.cases import play, starts_of
+from rbgym.agents.judge.cases import starts_of
+from rbgym.agents.judge.episodes import play
 from rbgym.agents.policies import trained
 from rbgym.agents.policies.sb3_network import network_of
 from rbgym.agents.policies.trained import TrainedPolicy
