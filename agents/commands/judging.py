@@ -127,7 +127,7 @@ def card(
             progress=Counter(shown, "policies"),
         )
     if out:
-        tables.write(made, out)
+        made.write(out)
     content = made.as_dict()
     print_json(content) if as_json else tables.print_card(content)
 

@@ -13,21 +13,17 @@ from stable_baselines3.common.vec_env import VecNormalize
 from torch import nn
 
 from rbgym.agents.policies.forward import OUTPUTS
-from rbgym.agents.policies.network import Network, Normalizer
-from rbgym.agents.policies.recurrent import Cell, RecurrentNetwork
 
 ACTIVATIONS: dict[type[nn.Module], str] = {nn.Tanh: "tanh", nn.ReLU: "relu", nn.ELU: "elu"}
 
 
-def network_of(
-    model: Any, normalizer: VecNormalize | Normalizer | None = None
-) -> Network | RecurrentNetwork:
-    """The deterministic policy of a model.
+def arrays_of(model: Any, normalizer: VecNormalize | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The deterministic policy of a model, as `rbgym.agents.policies.network_of` takes it.
 
     normalizer: what observations pass before. Raises ValueError for a policy that is neither kind
     of network, and for one of other spaces than boxes of observations and actions in +-1.
     """
-    if not isinstance(normalizer, VecNormalize | Normalizer | None):
+    if not isinstance(normalizer, VecNormalize | None):
         raise ValueError(f"normalizer must be a VecNormalize or Normalizer, got {normalizer!r}")
     modules, output, extractor = _actor(model)
     if not isinstance(extractor, FlattenExtractor | CombinedExtractor):
@@ -47,12 +43,23 @@ def network_of(
     if len(kinds) > 1:
         raise ValueError(f"model must have one kind of activation, got {modules}")
     activation = ACTIVATIONS[kinds.pop()] if kinds else "tanh"
-    layers = tuple((_array(one.weight), _array(one.bias)) for one in linear)
-    before, lstm = _plain(normalizer), getattr(model.policy, "lstm_actor", None)
-    if lstm is None:
-        return Network(layers, activation, output, before)
-    cells = tuple(_cell(lstm, k) for k in range(lstm.num_layers))
-    return RecurrentNetwork(cells, Network(layers, activation, output), before)
+    arrays: dict[str, Any] = {}
+    config: dict[str, Any] = {"activation": activation, "output": output}
+    for n, one in enumerate(linear):
+        arrays |= {f"layers.{n}.weight": _array(one.weight), f"layers.{n}.bias": _array(one.bias)}
+    if (lstm := getattr(model.policy, "lstm_actor", None)) is not None:
+        config["cells"] = lstm.num_layers
+        for k in range(lstm.num_layers):
+            names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+            of_input, of_output, bias, other = (
+                _array(getattr(lstm, f"{name}_l{k}")) for name in names
+            )
+            arrays |= {f"cells.{k}.input": of_input, f"cells.{k}.output": of_output,
+                       f"cells.{k}.bias": bias + other}  # fmt: skip
+    if normalizer is not None and normalizer.norm_obs:
+        of_normalizer, config["normalizer"] = _statistics(normalizer)
+        arrays |= of_normalizer
+    return arrays, config
 
 
 def _actor(model: Any) -> tuple[list[nn.Module], str, nn.Module]:
@@ -82,27 +89,20 @@ def _actor(model: Any) -> tuple[list[nn.Module], str, nn.Module]:
     raise ValueError(f"model must be a PPO, SAC, TD3 or like them, got {type(model).__name__}")
 
 
-def _cell(lstm: nn.LSTM, k: int) -> Cell:
-    """One layer of PyTorch's, its two biases added up."""
-    names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-    of_input, of_output, bias, other = (_array(getattr(lstm, f"{name}_l{k}")) for name in names)
-    return of_input, of_output, bias + other
-
-
-def _plain(normalizer: VecNormalize | Normalizer | None) -> Normalizer | None:
-    if not isinstance(normalizer, VecNormalize):
-        return normalizer
-    if not normalizer.norm_obs:
-        return None
+def _statistics(normalizer: VecNormalize) -> tuple[dict[str, Any], dict[str, float]]:
+    """Arrays and bounds of a normaliser; of a dict of goals in the order of the names."""
     moments = normalizer.obs_rms
-    parts = [moments[k] for k in sorted(moments)] if isinstance(moments, dict) else [moments]
-    if isinstance(moments, dict) and moments.keys() != set(normalizer.observation_space):  # type: ignore[call-overload]
+    if not isinstance(moments, dict):
+        parts = [moments]
+    elif moments.keys() == set(normalizer.observation_space):  # type: ignore[call-overload]
+        parts = [moments[key] for key in sorted(moments)]
+    else:
         raise ValueError(
             f"normalizer must be for every part of the observation, got {sorted(moments)}"
         )
-    mean, variance = (np.concatenate([getattr(part, name) for part in parts])
-                      for name in ("mean", "var"))  # fmt: skip
-    return Normalizer(mean, variance, normalizer.clip_obs, normalizer.epsilon)
+    arrays = {"normalizer.mean": np.concatenate([part.mean for part in parts]),
+              "normalizer.variance": np.concatenate([part.var for part in parts])}  # fmt: skip
+    return arrays, {"clip": normalizer.clip_obs, "epsilon": normalizer.epsilon}
 
 
 def _array(parameter: Any) -> Any:
