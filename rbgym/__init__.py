@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from rbgym import integrators, potentials
 from rbgym.body import Part, RigidBody, compound
 from rbgym.engine import Batch, IntegrationError
-from rbgym.flight import Flight, simulate_flight
 from rbgym.potentials import CircularOrbit, GravityGradient, HeavyTop, NoPotential, SoftWall
 from rbgym.registration import register_environments
 from rbgym.scalable import ScalableState, ScalableTrajectory, simulate_scalable
@@ -22,7 +21,6 @@ __version__ = "0.1.0"
 __all__ = [
     "Batch",
     "CircularOrbit",
-    "Flight",
     "GravityGradient",
     "HeavyTop",
     "IntegrationError",
@@ -39,7 +37,6 @@ __all__ = [
     "potentials",
     "set_num_threads",
     "simulate",
-    "simulate_flight",
     "simulate_scalable",
 ]
 

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rbgym.arguments import Array
-from rbgym.inertia import point_inertia
 
 if TYPE_CHECKING:
     from rbgym.body import RigidBody
     from rbgym.simulate import Trajectory
 
 _TABLE = "border-collapse:collapse;margin:0.4em 0"
-_LINE = "border-bottom:1px solid rgba(128,128,128,0.4)"
-_CELL = f"padding:0.15em 0.9em 0.15em 0;text-align:left;{_LINE}"
+_CELL = "padding:0.15em 0.9em 0.15em 0;border-bottom:1px solid rgba(128,128,128,0.4)"
+_TEXT = f"{_CELL};text-align:left"
 _NUMBER = f"{_CELL};text-align:right;font-variant-numeric:tabular-nums"
 _BROKEN = ' style="background:rgba(213,94,0,0.3)"'
 _EQUAL = 1e-9  # moments closer than this, relatively, count as one
@@ -31,16 +30,20 @@ def table(
 ) -> str:
     """A table; numbers with four digits, everything escaped. broken: rows to be marked."""
     rows = [*rows]
-    numeric = [not isinstance(cell, str) for cell in rows[0]] if rows else [False] * len(headings)
-    head = "".join(
-        f'<th style="{_NUMBER if right else _CELL}">{escape(name)}</th>'
-        for name, right in zip(headings, numeric, strict=True)
-    )
-    lines = [f"<tr>{head}</tr>"]
+    styles = [_TEXT if isinstance(cell, str) else _NUMBER for cell in rows[0]] if rows else []
+    styles += [_TEXT] * (len(headings) - len(styles))
+    lines = [_row("th", headings, styles)]
     for k, row in enumerate(rows):
-        mark = _BROKEN if k < len(broken) and broken[k] else ""
-        lines.append(f"<tr{mark}>{''.join(map(_cell, row))}</tr>")
+        lines.append(_row("td", row, styles, _BROKEN if k < len(broken) and broken[k] else ""))
     return f'<table style="{_TABLE}">{"".join(lines)}</table>'
+
+
+def _row(tag: str, cells: Sequence[Cell], styles: Sequence[str], mark: str = "") -> str:
+    texts = [escape(cell) if isinstance(cell, str) else f"{cell:.4g}" for cell in cells]
+    inside = (
+        f'<{tag} style="{style}">{text}</{tag}>' for text, style in zip(texts, styles, strict=True)
+    )
+    return f"<tr{mark}>{''.join(inside)}</tr>"
 
 
 def section(title: str, *parts: str) -> str:
@@ -53,18 +56,12 @@ def note(text: str) -> str:
     return f"<div>{escape(text)}</div>"
 
 
-def _cell(value: Cell) -> str:
-    if isinstance(value, str):
-        return f'<td style="{_CELL}">{escape(value)}</td>'
-    return f'<td style="{_NUMBER}">{value:.4g}</td>'
-
-
 def trajectory(run: "Trajectory") -> str:
     """Drift of the invariants as a table."""
     found = run.drift()
     rows = [(k.replace("_", " "), found[k]["max"], found[k]["final"]) for k in run.conserved]
-    redone = f", {run.redone} steps solved again" if run.redone else ""
     title = f"Trajectory: {len(run.time)} instants, {run.time[0]:.6g} to {run.time[-1]:.6g} s"
+    redone = f", {run.redone} steps solved twice" if run.redone else ""
     return section(f"{title}{redone}", table(("error", "max", "final"), rows))
 
 
@@ -76,12 +73,8 @@ def body(of: "RigidBody") -> str:
     ]
     headings = ("principal axis", "moment [kg m²]", "x", "y", "z")
     center = ", ".join(f"{x:.4g}" for x in of.center_of_mass)
-    return section(
-        f"RigidBody: {of.mass:.4g} kg, centre of mass ({center}) m",
-        table(headings, axes),
-        note(_kind(of.moments)),
-        note(_ellipsoid(of)),
-    )
+    title = f"RigidBody: {of.mass:.4g} kg, centre of mass ({center}) m"
+    return section(title, table(headings, axes), note(_kind(of.moments)))
 
 
 def _kind(moments: Array) -> str:
@@ -95,12 +88,3 @@ def _kind(moments: Array) -> str:
     if high - middle <= same:
         return f"Symmetric and long (prolate) about axis {order[0] + 1}."
     return f"Asymmetric: a spin about axis {order[1] + 1}, of the middle moment, is unstable."
-
-
-def _ellipsoid(of: "RigidBody") -> str:
-    """The uniform solid that moves alike, J_1 = m (b^2 + c^2)/5 and so on."""
-    own = of.inertia - of.mass * point_inertia(of.center_of_mass)
-    moments = np.linalg.eigvalsh(own)
-    squares = np.maximum(2.5 * (moments.sum() - 2 * moments) / of.mass, 0.0)
-    a, b, c = np.sqrt(squares)
-    return f"It turns like a uniform ellipsoid of semi-axes {a:.4g}, {b:.4g}, {c:.4g} m."

@@ -15,13 +15,13 @@ constraint s = 1, and lambda the scaling force that keeps its size; then lambda 
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rbgym import invariants
-from rbgym.arguments import count, finite, positive, quietly, unit
+from rbgym.arguments import count, finite, flag, positive, quietly, unit
 from rbgym.body import RigidBody
 from rbgym.engine import IntegrationError
 from rbgym.jit import Entry
@@ -30,6 +30,8 @@ from rbgym.scalable_step import STATE, Inertia, advance
 from rbgym.simulate import checked_body
 
 _UNIT = 1e-6  # how far from unit length a quaternion given by a user may be
+_SHAPES: dict[str, tuple[int, ...]] = {"force": (3,), "scaling_force": (), "moment": (3,)}
+_COLUMNS = {"force": slice(0, 3), "scaling_force": slice(3, 4), "moment": slice(4, 7)}
 
 
 class ScalableState(NamedTuple):
@@ -127,13 +129,11 @@ def simulate_scalable(
     is too long, or the scale collapses to zero.
     """
     h, steps = positive("dt", dt), count("steps", steps)
-    record_every = count("record_every", record_every)
-    if not isinstance(rigid, bool | np.bool_):
-        raise ValueError(f"rigid must be True or False, got {rigid!r}")
+    record_every, rigid = count("record_every", record_every), flag("rigid", rigid)
     start = ScalableState(
         finite("position", position, (3,)),
         finite("velocity", velocity, (3,)),
-        _unit(quaternion),
+        normalized(unit("quaternion", quaternion, 4, _UNIT)),
         positive("scale", scale),
         float(finite("scale_rate", scale_rate, ())),
         finite("angular_velocity", angular_velocity, (3,)),
@@ -143,64 +143,29 @@ def simulate_scalable(
             "scale must be 1 and scale_rate 0 with rigid=True, "
             f"got scale {scale!r} and scale_rate {scale_rate!r}"
         )
-    model = _Model(checked_body(body), h, bool(rigid))
+    model = _Model(checked_body(body), h, rigid)
     given = {"force": force, "scaling_force": scaling_force, "moment": moment}
-    loads = _Loads(given, steps, body.principal_quaternion)
+    laws: dict[str, Law] = {name: load for name, load in given.items() if callable(load)}
+    table = model.table(given, steps)
     instants = [*range(0, steps, record_every), steps]
     rows, multiplier = np.zeros((len(instants), STATE)), np.zeros(len(instants) - 1)
     rows[0] = model.row(start)
-    if loads.laws:
-        model.advance_step_by_step(rows, multiplier, loads, steps, record_every)
+    if not laws:
+        model.advance(rows, multiplier, table, steps, record_every)
     else:
-        model.advance(rows, multiplier, loads.table(), steps, record_every)
+        step, here = np.stack([rows[0], rows[0]]), np.zeros(1)
+        for k in range(steps):
+            load = model.loads(table, laws, k, model.state(step[0]))
+            here[0] = 0.0
+            model.advance(step, here, load, 1, 1, first=k)
+            step[0] = rows[k // record_every + 1] = step[1]
+            multiplier[k // record_every] += here[0]
     measured = model.measured(rows)
     if not np.isfinite(measured["energy"]).all():
         raise IntegrationError("the energy of the motion is beyond the largest float")
     return ScalableTrajectory(
         time=h * np.array(instants), multiplier=multiplier / np.diff(instants), **measured
     )
-
-
-def _unit(quaternion: ArrayLike) -> Array:
-    return normalized(unit("quaternion", quaternion, 4, _UNIT))
-
-
-class _Loads:
-    """F, S and M of each step, as the kernel wants them."""
-
-    shapes: ClassVar[dict[str, tuple[int, ...]]] = {
-        "force": (3,),
-        "scaling_force": (),
-        "moment": (3,),
-    }
-
-    def __init__(self, given: dict[str, Load], steps: int, turn: Array) -> None:
-        self.turn, self.laws = turn, dict[str, Law]()
-        self.held = {name: np.zeros((1, *shape)) for name, shape in self.shapes.items()}
-        for name, load in given.items():
-            shape = self.shapes[name]
-            if callable(load):
-                self.laws[name] = load
-            elif load is not None:
-                values = finite(name, load, shape, (steps, *shape))
-                self.held[name] = values.reshape(-1, *shape)
-
-    def table(self) -> Array:
-        """All steps, or the one row that stands for all, (n, 7)."""
-        return self._packed(**self.held)
-
-    def at(self, k: int, t: float, state: ScalableState) -> Array:
-        """Step k, whose start is this time and state, (1, 7)."""
-        now = {name: rows[k % len(rows)] for name, rows in self.held.items()}
-        for name, law in self.laws.items():
-            now[name] = finite(name, law(t, state), self.shapes[name])
-        return self._packed(**{name: value[None] for name, value in now.items()})
-
-    def _packed(self, force: Array, scaling_force: Array, moment: Array) -> Array:
-        table = np.empty((max(map(len, (force, scaling_force, moment))), 7))
-        table[:, :3], table[:, 3] = force, scaling_force
-        table[:, 4:] = rotate_inverse(self.turn, moment)
-        return table
 
 
 class _Model:
@@ -212,15 +177,32 @@ class _Model:
                 "body must have its inertia about the centre of mass: center_of_mass must be 0, "
                 f"got {body.center_of_mass.tolist()}; see RigidBody.about"
             )
-        self.turn, self.moments, self.h, self.rigid = (
-            body.principal_quaternion,
-            body.moments,
-            h,
-            rigid,
-        )
+        self.turn, self.moments, self.h = body.principal_quaternion, body.moments, h
         x, y, z = body.moments.tolist()
         self.inertia = Inertia(body.mass, 0.5 * (x + y + z), (x, y, z))
-        self._kernel = Entry(advance)
+        self.rigid, self._kernel = rigid, Entry(advance)
+
+    def table(self, given: dict[str, Load], steps: int) -> Array:
+        """F, S and M as the kernel wants them, one row for all steps or for each, (n, 7); zero
+        where they are functions."""
+        parts = []
+        for name, shape in _SHAPES.items():
+            constant: Any = np.zeros(shape)
+            if given[name] is not None and not callable(given[name]):
+                constant = finite(name, given[name], shape, (steps, *shape))
+            parts.append(constant.reshape(-1, *(shape or (1,))))
+        rows = max(map(len, parts))
+        table = np.hstack([np.broadcast_to(part, (rows, part.shape[1])) for part in parts])
+        table[:, _COLUMNS["moment"]] = rotate_inverse(self.turn, table[:, _COLUMNS["moment"]])
+        return table
+
+    def loads(self, table: Array, laws: dict[str, Law], k: int, state: ScalableState) -> Array:
+        """The row of step k, whose start is this state, (1, 7)."""
+        row = table[[k % len(table)]]
+        for name, law in laws.items():
+            value = finite(name, law(k * self.h, state), _SHAPES[name])
+            row[0, _COLUMNS[name]] = rotate_inverse(self.turn, value) if name == "moment" else value
+        return row
 
     def row(self, state: ScalableState) -> Array:
         r, v, q, s, nu, Omega = state
@@ -264,15 +246,3 @@ class _Model:
                 f"{last.scale} and scale rate {last.scale_rate} 1/s: use a smaller dt, unless "
                 "the scale is collapsing to 0"
             )
-
-    def advance_step_by_step(
-        self, rows: Array, multiplier: Array, loads: _Loads, steps: int, every: int
-    ) -> None:
-        """The same, with loads that are functions of time and state."""
-        step, here = np.stack([rows[0], rows[0]]), np.zeros(1)
-        for k in range(steps):
-            load = loads.at(k, k * self.h, self.state(step[0]))
-            here[0] = 0.0
-            self.advance(step, here, load, 1, 1, first=k)
-            step[0] = rows[k // every + 1] = step[1]
-            multiplier[k // every] += here[0]

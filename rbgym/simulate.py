@@ -4,20 +4,23 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rbgym import integrators, invariants
-from rbgym.arguments import count, finite, flag, positive, unit
+from rbgym.arguments import count, finite, flag, positive, quietly, unit
 from rbgym.body import RigidBody
 from rbgym.engine import Batch, IntegrationError
+from rbgym.integrators.rkn4 import RKN4
 from rbgym.potentials import CircularOrbit, GravityGradient, NoPotential, Potential
-from rbgym.quaternion import Array
+from rbgym.quaternion import Array, conjugate, multiply, rotate
 
 _UNIT = 1e-6  # how far from unit length a quaternion given by a user may be
 _NORM = "quaternion_norm"
-Torque = ArrayLike | Callable[[float, Array, Array], ArrayLike] | None
+Torque = ArrayLike | Callable[..., ArrayLike] | None
+Force = ArrayLike | Callable[[float, Array, Array, Array, Array], ArrayLike] | None
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,8 @@ class Trajectory:
     largest_correction: largest rotation [rad] of the energy projection; redone: steps that
     needed the robust solver. body: what moved, None where it is not known. conserved: which of the
     `errors` are of invariants of the exact motion, and so an integrator's; the others tell how far
-    torques moved the body's own.
+    torques moved the body's own. position [m] and velocity [m/s] (n+1, 3) of the centre of mass,
+    world axes, where it was simulated too; the energy then has its part of it.
     """
 
     time: Array
@@ -41,6 +45,8 @@ class Trajectory:
     redone: int = 0
     body: RigidBody | None = field(default=None, repr=False)
     conserved: tuple[str, ...] = ("energy", "angular_momentum", "vertical_momentum", _NORM)
+    position: Array | None = field(default=None, repr=False)
+    velocity: Array | None = field(default=None, repr=False)
 
     def errors(self) -> dict[str, Array]:
         """Error (n+1,) of each invariant at each instant, 0 at the start but for round-off.
@@ -76,6 +82,9 @@ def simulate(
     potential: Potential | None = None,
     torque: Torque = None,
     rotor_momentum: ArrayLike | None = None,
+    position: ArrayLike | None = None,
+    velocity: ArrayLike | None = None,
+    force: Force = None,
     record_every: int = 1,
     projection: bool = True,
 ) -> Trajectory:
@@ -87,42 +96,48 @@ def simulate(
     record_every: steps between two recorded instants; the last step is always recorded.
     projection: see `rbgym.engine.Batch`.
 
+    position [m], velocity [m/s], force [N]: given one of them, the centre of mass moves too, in one
+    system with the attitude, by Mandre's Runge-Kutta-Nystroem scheme: integrator="rkn4" (with no
+    option but renormalise_every), no potential, no rotors, an inertia about the centre of mass.
+    position, velocity: (3,), world axes, default 0. force, world axes, and torque: None, (3,), or a
+    callable (t, position, velocity, quaternion, angular_velocity) -> (3,), evaluated at each of the
+    four stages of a step, so that the motion is of order four.
+
     Raises ValueError for bad arguments and IntegrationError if a step cannot be solved.
     """
     dt = positive("dt", dt)
     steps, record_every = count("steps", steps), count("record_every", record_every)
-    batch = Batch(
-        checked_body(body), integrator, potential, projection=flag("projection", projection)
-    )
-    batch.set_state(
-        unit("quaternion", quaternion, 4, _UNIT),
-        finite("angular_velocity", angular_velocity, (3,)),
-        rotor_momentum=None
-        if rotor_momentum is None
-        else finite("rotor_momentum", rotor_momentum, (3,)),
-    )
+    body, record = checked_body(body), integrators.get(integrator)
     instants = [*range(0, steps, record_every), steps]
-    records = [batch.measure()]
-    if callable(torque):
-        drive: Callable[[int, int], None] = _Feedback(batch, dt, torque)
+    q = unit("quaternion", quaternion, 4, _UNIT)
+    omega = finite("angular_velocity", angular_velocity, (3,))
+    rotor = None if rotor_momentum is None else finite("rotor_momentum", rotor_momentum, (3,))
+    if position is velocity is force is None:
+        batch = Batch(body, record, potential, projection=flag("projection", projection))
+        batch.set_state(q, omega, rotor_momentum=rotor)
+        found = _turn(batch, dt, instants, torque)
+        conserved = _conserved(batch.potential, torque)
+        found["largest_correction"] = float(batch.largest_correction[0])
+        found["redone"] = int(batch.redone[0])
     else:
-        drive = _Schedule(batch, dt, steps, torque)
-    for first, last in itertools.pairwise(instants):
-        drive(first, last)
-        if batch.failed[0]:
-            raise IntegrationError(
-                f"{batch.integrator.name} could not solve a step of {dt} s between "
-                f"t = {first * dt} and {last * dt} s: use a smaller dt"
-            )
-        records.append(batch.measure())
-    return Trajectory(
-        time=dt * np.array(instants),
-        largest_correction=float(batch.largest_correction[0]),
-        redone=int(batch.redone[0]),
-        body=body,
-        conserved=_conserved(batch.potential, torque),
-        **{name: np.concatenate([r[name] for r in records]) for name in records[0]},
-    )
+        p, v = _vector("position", position), _vector("velocity", velocity)
+        flight = _Flight(body, _flight_scheme(record, potential, rotor), force, torque)
+        found = flight.run(dt, instants, p, v, q / np.linalg.norm(q), omega)
+        conserved = _conserved(NoPotential(), torque)
+        if force is not None:
+            conserved = tuple(name for name in conserved if name != "energy")
+    return Trajectory(time=dt * np.array(instants), body=body, conserved=conserved, **found)
+
+
+def checked_body(body: RigidBody) -> RigidBody:
+    """The body, or a ValueError unless it is one."""
+    if not isinstance(body, RigidBody):
+        raise ValueError(f"body must be a rbgym.RigidBody, got {body!r}")
+    return body
+
+
+def _vector(name: str, given: ArrayLike | None) -> Array:
+    return np.zeros(3) if given is None else finite(name, given, (3,))
 
 
 def _conserved(potential: Potential, torque: Torque) -> tuple[str, ...]:
@@ -138,40 +153,118 @@ def _conserved(potential: Potential, torque: Torque) -> tuple[str, ...]:
     return ("energy", "vertical_momentum", _NORM)  # V depends on the vertical alone
 
 
-class _Schedule:
-    """Advance under a torque known in advance."""
-
-    def __init__(self, batch: Batch, dt: float, steps: int, torque: ArrayLike | None) -> None:
-        values = finite("torque", (0.0, 0.0, 0.0) if torque is None else torque, (3,), (steps, 3))
-        self.batch, self.dt, self.values = batch, dt, values
-        if values.ndim == 1:
-            batch.set_torque(values)
-
-    def __call__(self, first: int, last: int) -> None:
-        if self.values.ndim == 1:
-            self.batch.advance(self.dt, last - first)
-            return
-        for u in self.values[first:last]:
-            self.batch.set_torque(u)
-            self.batch.advance(self.dt)
-
-
-class _Feedback:
-    """Advance under a torque that a function of time and state returns."""
-
-    def __init__(self, batch: Batch, dt: float, law: Callable[..., ArrayLike]) -> None:
-        self.batch, self.dt, self.law = batch, dt, law
-
-    def __call__(self, first: int, last: int) -> None:
-        for step in range(first, last):
-            now = self.batch.measure()
-            u = self.law(step * self.dt, now["quaternion"][0], now["angular_velocity"][0])
-            self.batch.set_torque(finite("torque", u, (3,)))
-            self.batch.advance(self.dt)
+def _turn(batch: Batch, dt: float, instants: list[int], torque: Torque) -> dict[str, Any]:
+    """What is measured at these numbers of steps, under a torque that is held over each."""
+    law = torque if callable(torque) else None
+    given: Any = np.zeros(3) if torque is None or law else torque
+    table = finite("torque", given, (3,), (instants[-1], 3))
+    if table.ndim == 1:
+        batch.set_torque(table)
+    records = [batch.measure()]
+    for first, last in itertools.pairwise(instants):
+        if law is None and table.ndim == 1:
+            batch.advance(dt, last - first)
+        else:
+            for step in range(first, last):
+                if law is not None:
+                    now = batch.measure()
+                    u = law(step * dt, now["quaternion"][0], now["angular_velocity"][0])
+                batch.set_torque(table[step] if law is None else finite("torque", u, (3,)))
+                batch.advance(dt)
+        if batch.failed[0]:
+            raise IntegrationError(
+                f"{batch.integrator.name} could not solve a step of {dt} s between "
+                f"t = {first * dt} and {last * dt} s: use a smaller dt"
+            )
+        records.append(batch.measure())
+    return {name: np.concatenate([r[name] for r in records]) for name in records[0]}
 
 
-def checked_body(body: RigidBody) -> RigidBody:
-    """The body, or a ValueError unless it is one."""
-    if not isinstance(body, RigidBody):
-        raise ValueError(f"body must be a rbgym.RigidBody, got {body!r}")
-    return body
+def _flight_scheme(record: integrators.Integrator, potential: Any, rotor: Any) -> RKN4:
+    """The scheme, or a ValueError where it, the potential or rotors do not go with translation."""
+    scheme: RKN4 = record.scheme
+    plain = isinstance(scheme, RKN4) and scheme == RKN4(scheme.renormalise_every)
+    if plain and potential is rotor is None:
+        return scheme
+    raise ValueError(
+        "integrator must be 'rkn4', with no option but renormalise_every, and potential and "
+        "rotor_momentum must be None, where position, velocity or force is given, "
+        f"got {record.name!r}, {potential!r} and {rotor!r}"
+    )
+
+
+class _Flight:
+    """Linear and angular motion in one system, Mandre (2008), sections 5, 6 and 7.5.
+
+    Forces see the attitude of their stage and torques the position of theirs:
+
+        p'' = F(t, p, p', q, omega)/m,
+        q'' = q' q* q' + (1/2) q o J^-1 (tau(t, p, p', q, omega) - omega x J omega), omega = 2 q* q'
+
+    The state is y = (p, q), and dy its rate.
+    """
+
+    def __init__(self, body: RigidBody, scheme: RKN4, force: Force, torque: Torque) -> None:
+        self.body, self.renormalise_every = body, scheme.renormalise_every
+        self.force, self.torque = _as_function("force", force), _as_function("torque", torque)
+        self.J_inv = np.linalg.inv(body.inertia)
+
+    @quietly
+    def run(
+        self, h: float, instants: list[int], p: Array, v: Array, q: Array, omega: Array
+    ) -> dict[str, Any]:
+        """Position, attitude, their rates, momentum and energy at these numbers of steps."""
+        y, dy = _state(p, v, q, omega)
+        rows = [(y, dy)]
+        for step in range(1, instants[-1] + 1):
+            y, dy = self._step((step - 1) * h, y, dy, h)
+            if not np.isfinite([*y, *dy]).all():
+                raise IntegrationError(f"the motion is not finite at t = {step * h} s")
+            if self.renormalise_every and step % self.renormalise_every == 0:
+                unit_q = y[3:] / np.linalg.norm(y[3:])
+                y, dy = _state(y[:3], dy[:3], unit_q, _rates(y, dy))
+            if step == instants[len(rows)]:
+                rows.append((y, dy))
+        y, dy = (np.array(column) for column in zip(*rows, strict=True))
+        v, omega = dy[:, :3], _rates(y, dy)
+        momentum = omega @ self.body.inertia
+        energy = 0.5 * (self.body.mass * np.sum(v * v, axis=1) + np.sum(omega * momentum, axis=1))
+        if not np.isfinite(energy).all():
+            raise IntegrationError("the energy of the motion is beyond the largest float")
+        q = y[:, 3:] / np.linalg.norm(y[:, 3:], axis=1, keepdims=True)
+        found = {"position": y[:, :3], "velocity": v, "quaternion": q, "angular_velocity": omega}
+        return found | {"angular_momentum": rotate(q, momentum), "energy": energy}
+
+    def _step(self, t: float, y: Array, dy: Array, h: float) -> tuple[Array, Array]:
+        k1 = self._acceleration(t, y, dy)
+        middle = y + 0.5 * h * dy + 0.125 * h * h * k1
+        k2 = self._acceleration(t + 0.5 * h, middle, dy + 0.5 * h * k1)
+        k3 = self._acceleration(t + 0.5 * h, middle, dy + 0.5 * h * k2)
+        k4 = self._acceleration(t + h, y + h * dy + 0.5 * h * h * k3, dy + h * k3)
+        y_1 = y + h * dy + h * h / 6 * (k1 + k2 + k3)
+        return y_1, dy + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+
+    def _acceleration(self, t: float, y: Array, dy: Array) -> Array:
+        q, dq, omega = y[3:], dy[3:], _rates(y, dy)
+        now = t, y[:3], dy[:3], q / np.linalg.norm(q), omega
+        F, tau = self.force(*now), self.torque(*now)
+        turning = self.J_inv @ (tau - np.cross(omega, self.body.inertia @ omega))
+        bend = multiply(multiply(dq, conjugate(q)), dq)
+        return np.concatenate([F / self.body.mass, bend + 0.5 * multiply(q, [0.0, *turning])])
+
+
+def _as_function(name: str, given: Any) -> Callable[..., Array]:
+    """A force or torque, given as one or as a constant, as a function of time and state."""
+    if callable(given):
+        return lambda *now: finite(name, given(*now), (3,))
+    held = _vector(name, given)
+    return lambda *now: held
+
+
+def _state(p: Array, v: Array, q: Array, omega: Array) -> tuple[Array, Array]:
+    return np.concatenate([p, q]), np.concatenate([v, 0.5 * multiply(q, [0.0, *omega])])
+
+
+def _rates(y: Array, dy: Array) -> Array:
+    """omega = 2 q* q'."""
+    return np.asarray(2.0 * multiply(conjugate(y[..., 3:]), dy[..., 3:])[..., 1:])

@@ -152,7 +152,7 @@ MUTATIONS = (
 CHECK = """
 import sys
 from rbgym.validation import validate
-from rbgym.validation.endurance import endurance
+from rbgym.validation.declarations import endurance
 name, case = sys.argv[1:]
 if case == "endurance":
     claims = endurance(name, "none", 2_000_000)

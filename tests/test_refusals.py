@@ -28,7 +28,7 @@ def simulate(**more):
 
 
 def flight(**more):
-    return rbgym.simulate_flight(**{"body": BODY, "dt": 0.1, "steps": 1, **more})
+    return simulate(**{"integrator": "rkn4", "velocity": (0.0, 0.0, 0.0), **more})
 
 
 REFUSED = {
@@ -62,7 +62,10 @@ REFUSED = {
         lambda: simulate(dt=True), lambda: simulate(dt=10**400),
         lambda: integrator_step([1, 2, 2.5])(HALF, (0, 0, 1), "0.1"),
     ],
-    "renormalise_every": [lambda: flight(renormalise_every=np.zeros(3))],
+    "integrator": [
+        lambda: flight(integrator="quat_em"), lambda: flight(rotor_momentum=(0.0, 0.0, 1.0)),
+        lambda: flight(potential=rbgym.HeavyTop(1.0)),
+    ],
     "projection": [lambda: simulate(projection=np.ones(3)), lambda: gym.make(ID, projection="no")],
     "k": [lambda: simulate(potential=rbgym.GravityGradient(1e308))],
     "potential.mgl": [lambda: potentials.checked(rbgym.HeavyTop("1"))],

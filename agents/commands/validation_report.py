@@ -3,6 +3,7 @@
 import base64
 import io
 from collections.abc import Callable, Sequence
+from functools import partial
 from html import escape
 from pathlib import Path
 
@@ -59,7 +60,8 @@ def _figure(figure: Figure) -> str:
 
 def all_figures(names: list[str], progress: Callable[[int, int], None]) -> list[Figure]:
     """The papers' figures and the catalogue's, of these integrators, one after the other."""
-    makers = [*PAPER_FIGURES, *(lambda make=make: make(names) for make in CATALOGUE_FIGURES)]
+    makers: list[Callable[[], Figure]] = [*PAPER_FIGURES]
+    makers += [partial(make, names) for make in CATALOGUE_FIGURES]
     drawn: list[Figure] = []
     for make in makers:
         drawn.append(make())

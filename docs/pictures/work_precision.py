@@ -7,7 +7,6 @@ The timings are those of the machine at hand; some minutes, more where kernels a
 
 from pathlib import Path
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -21,13 +20,7 @@ def measured(names: list[str]) -> list[Panel]:
     """Attitude error [rad] against time under a held torque: of a free body, of a heavy top."""
     from rbgym.validation.figures import work_precision as figure
 
-    panels = []
-    for panel in figure(names).panels:
-        # Of two attitudes an angle apart the matrices are sqrt(8) sin(angle/2) apart.
-        angles = [2.0 * np.arcsin(np.minimum(1.0, line.y / 8**0.5)) for line in panel.lines]
-        lines = [line._replace(y=y) for line, y in zip(panel.lines, angles, strict=True)]
-        panels.append(panel._replace(lines=lines))
-    return panels
+    return figure(names).panels
 
 
 @style.styled

@@ -4,11 +4,18 @@ Each function takes a trajectory or plain arrays and returns a matplotlib `Figur
 (`figure.savefig("drift.png")`) or shown by a notebook. No window, no pyplot, no global setting.
 """
 
-from rbgym.plot.charts import Line, Panel, panels, work_precision
-from rbgym.plot.curves import learning
-from rbgym.plot.errors import Errors, Settled, card, pointing
-from rbgym.plot.globe import polhode
-from rbgym.plot.trajectories import drift, drifts, invariants, motion, summary
+from rbgym.plot.motions import drift, drifts, invariants, motion, polhode, summary
+from rbgym.plot.results import (
+    Errors,
+    Line,
+    Panel,
+    Settled,
+    card,
+    learning,
+    panels,
+    pointing,
+    work_precision,
+)
 
 __all__ = [
     "Errors",

@@ -69,21 +69,6 @@ class Picture(Figure):
         return buffer.getvalue()
 
 
-def named(argument: str, value: Any, kind: Any = object) -> None:
-    """Raise ValueError unless it is a mapping of names to at least one of that kind."""
-    if not isinstance(value, Mapping) or not value:
-        raise ValueError(f"{argument} must hold one name at least, got {value!r}")
-    for name, one in value.items():
-        known(f"{argument}[{name!r}]", one, kind)
-
-
-def known(argument: str, value: Any, kind: Any) -> None:
-    """Raise ValueError unless it is of that kind."""
-    if not isinstance(value, kind):
-        kinds = [k.__name__ for k in getattr(kind, "__args__", (kind,))]
-        raise ValueError(f"{argument} must be a {' or '.join(kinds)}, got {value!r}")
-
-
 def picture(width: float, height: float, title: str = "") -> Picture:
     """An empty figure of that size [inch]."""
     known("title", title, str)
@@ -92,6 +77,11 @@ def picture(width: float, height: float, title: str = "") -> Picture:
     if title:
         made.suptitle(title)
     return made
+
+
+def rows(figure: Any, count: int) -> list[Axes]:
+    """Axes above each other that share the abscissa; figure: a Figure or SubFigure."""
+    return list(np.ravel(figure.subplots(count, 1, sharex=True, squeeze=False)))
 
 
 def line(number: int) -> dict[str, Any]:
@@ -106,13 +96,21 @@ def marked(number: int) -> dict[str, Any]:
 
 def band(ax: Axes, number: int, x: Any, low: Any, high: Any) -> None:
     """The area between two curves, that belongs to the line of that number."""
-    colour = COLOURS[number % len(COLOURS)]
-    hatch = HATCHES[number % len(HATCHES)]
+    colour, hatch = COLOURS[number % len(COLOURS)], HATCHES[number % len(HATCHES)]
     ax.fill_between(x, low, high, facecolor=(colour, 0.15), edgecolor=(colour, 0.4), hatch=hatch,
                     linewidth=0.0)  # fmt: skip
 
 
-def rows(figure: Any, count: int) -> list[Axes]:
-    """Axes above each other that share the abscissa; figure: a Figure or SubFigure."""
-    axes = figure.subplots(count, 1, sharex=True, squeeze=False)
-    return list(np.ravel(axes))
+def known(argument: str, value: Any, kind: Any) -> None:
+    """Raise ValueError unless it is of that kind."""
+    if not isinstance(value, kind):
+        kinds = [k.__name__ for k in getattr(kind, "__args__", (kind,))]
+        raise ValueError(f"{argument} must be a {' or '.join(kinds)}, got {value!r}")
+
+
+def named(argument: str, value: Any, kind: Any) -> None:
+    """Raise ValueError unless it is a mapping of names to at least one of that kind."""
+    if not isinstance(value, Mapping) or not value:
+        raise ValueError(f"{argument} must hold one name at least, got {value!r}")
+    for name, one in value.items():
+        known(f"{argument}[{name!r}]", one, kind)

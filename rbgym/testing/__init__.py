@@ -8,12 +8,12 @@ quaternions scalar first and body to world, rates in body axes, momentum in worl
 is documented in `rbgym.testing.plugin`.
 """
 
+from rbgym.fidelity.motion import Drift
+from rbgym.fidelity.order import Order
 from rbgym.testing.env_subject import EnvSubject
-from rbgym.testing.fidelity import Fidelity, assert_torque_free_invariants, measure
 from rbgym.testing.limits import CHECKS, Limits, Verdict
-from rbgym.testing.motion import Drift
-from rbgym.testing.order import Order, measure_order
-from rbgym.testing.step_subject import StepSubject, integrator_step
+from rbgym.testing.step_subject import StepSubject, integrator_step, measure_order
+from rbgym.testing.trial import Fidelity, assert_torque_free_invariants, measure
 
 __all__ = [
     "CHECKS",

@@ -1,31 +1,37 @@
 """An environment on trial: its own physics, seen through `env.step` under an action of zero."""
 
 import contextlib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
-from numpy.typing import ArrayLike
+from gymnasium.vector import AutoresetMode, VectorEnv
+from numpy.typing import ArrayLike, NDArray
 
 from rbgym.arguments import count, unit
 from rbgym.body import RigidBody
+from rbgym.fidelity.motion import Motion, difference, free_motion
+from rbgym.fidelity.symmetry import State, Subject
+from rbgym.potentials import GravityGradient, NoPotential
 from rbgym.quaternion import Array
-from rbgym.testing import playing
 from rbgym.testing.limits import Limits
-from rbgym.testing.motion import Motion, difference, free_motion
 
-Env: TypeAlias = gym.Env[Any, Any] | gym.vector.VectorEnv[Any, Any, Any]
-ENVIRONMENTS = (gym.Env, gym.vector.VectorEnv)
+Env: TypeAlias = gym.Env[Any, Any] | VectorEnv[Any, Any, Any]
+ENVIRONMENTS = (gym.Env, VectorEnv)
 Read = Callable[[Any], tuple[ArrayLike, ArrayLike]]
-_PLACED = 1e-9  # rad, or relative: how far a body may be from where it was put
 Place = Callable[[Any, Array, Array], object]
+# Of every lane at one instant: attitude (n, 4), rates (n, 3) and, where the environment reports
+# them, energy (n,) and world momentum (n, 3).
+Row: TypeAlias = tuple[Array, ...]
+_PLACED = 1e-9  # rad, or relative: how far a body may be from where it was put
 
 
 @dataclass(frozen=True)
-class EnvSubject:
+class EnvSubject(Subject):
     """An environment, single or vector, and how its physics is seen.
 
     env: the environment, left open; or a function without arguments that makes one, closed after
@@ -88,7 +94,7 @@ class EnvSubject:
 
     @property
     def axis(self) -> Array | None:
-        """World axis (3,) about which alone momentum is kept, None for the whole vector."""
+        """World axis (3,) about which alone momentum is conserved, None for the whole vector."""
         with self._opened() as env:
             return self._axis(env)
 
@@ -97,18 +103,18 @@ class EnvSubject:
         """Whether the body can be put where a symmetry is to be tried."""
         return self.place is not None or self.read is None
 
-    def start(self) -> tuple[Array, Array]:
+    def start(self) -> State:
         """Attitude and rates (of the first lane) after the first reset."""
         with self._opened() as env:
             env.reset(seed=self.seed, options=self.options)
-            row = self._see(env)
-            return row["quaternion"][0], row["angular_velocity"][0]
+            quaternion, rates, *_ = self._see(env)
+            return quaternion[0], rates[0]
 
     def motions(self) -> list[Motion]:
         """The episodes of every lane; ValueError if nothing ever moves, or none has a step."""
         with self._opened() as env:
             env.reset(seed=self.seed, options=self.options)
-            motions = self._played(env, self.steps)
+            motions = self._episodes(env, self.steps)
         if not any(np.any(motion.angular_velocity) for motion in motions):
             raise ValueError(
                 f"{self.title} must move under zero action, got a body at rest from first to last: "
@@ -116,7 +122,7 @@ class EnvSubject:
             )
         return motions
 
-    def motions_from(self, begin: tuple[Array, Array], steps: int) -> list[Motion]:
+    def motions_from(self, begin: State, steps: int) -> list[Motion]:
         """The motion of each lane from another start, until some episode ends.
 
         Raises ValueError if the body does not start there, or an episode ends in its first step.
@@ -129,46 +135,16 @@ class EnvSubject:
             else:
                 env.reset(seed=self.seed, options=self.options)
                 self.place(env, quaternion, rates)
-            seen = self._see(env)
-            if (
-                difference(quaternion, rates, seen["quaternion"], seen["angular_velocity"])
-                > _PLACED
-            ):
+            seen, seen_rates, *_ = self._see(env)
+            if difference(quaternion, rates, seen, seen_rates) > _PLACED:
                 raise ValueError(
                     f"place must put each body of {self.title} at {quaternion.tolist()} with rates "
-                    f"{rates.tolist()}, got {seen['quaternion'].tolist()} and "
-                    f"{seen['angular_velocity'].tolist()}"
+                    f"{rates.tolist()}, got {seen.tolist()} and {seen_rates.tolist()}"
                 )
-            motions = self._played(env, steps, stop=True)
+            motions = self._episodes(env, steps, stop=True)
         if not motions:
             raise ValueError(f"{self.title} must run for a step, got an episode that ends at once")
         return motions
-
-    def _axis(self, env: Env) -> Array | None:
-        if self.momentum_axis is not None:
-            return np.asarray(self.momentum_axis, dtype=np.float64)
-        return None if self.read else playing.conserved_axis(env)
-
-    def _played(self, env: Env, steps: int, *, stop: bool = False) -> list[Motion]:
-        action = zero_action(env) if self.action is None else self.action
-        rows, fresh = playing.play(env, action, steps, self._see, self.options, stop=stop)
-        return playing.episodes(rows, fresh, self._axis(env))
-
-    def _see(self, env: Env) -> playing.Row:
-        """One row of the record, every array with a leading lane axis."""
-        if self.read is None:
-            return playing.see_own(env)
-        quaternion, rates = (np.array(part, dtype=np.float64) for part in self.read(env))
-        lanes = (env.num_envs,) if isinstance(env, gym.vector.VectorEnv) else ()
-        if quaternion.shape != (*lanes, 4) or rates.shape != (*lanes, 3):
-            raise ValueError(
-                f"read must return (quaternion {(*lanes, 4)}, angular_velocity {(*lanes, 3)}), "
-                f"got shapes {quaternion.shape} and {rates.shape}"
-            )
-        assert self.inertia is not None
-        q, w = quaternion.reshape(-1, 4), rates.reshape(-1, 3)
-        free = free_motion(q, w, RigidBody(self.inertia).inertia)
-        return playing.row_of(q, w, free.energy, free.angular_momentum)
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[Env]:
@@ -178,9 +154,106 @@ class EnvSubject:
             with contextlib.closing(self.env()) as env:
                 yield env
 
+    def _axis(self, env: Env) -> Array | None:
+        if self.momentum_axis is not None:
+            return np.asarray(self.momentum_axis, dtype=np.float64)
+        try:
+            potential = None if self.read else _own(env, "potential")[0]
+        except ValueError:
+            return None
+        match potential:
+            case None | NoPotential():
+                return None
+            case GravityGradient(_, direction):
+                return np.asarray(direction, dtype=np.float64)
+        return np.array([0.0, 0.0, 1.0])
 
-def zero_action(env: Env) -> Any:
-    """Zeros of a Box; ValueError for any other action space."""
+    def _see(self, env: Env) -> Row:
+        if self.read is None:
+            state, invariants = _own(env, "state"), _own(env, "invariants")
+            q, w = ([one[k] for one in state] for k in ("quaternion", "angular_velocity"))
+            E, L = ([one[k] for one in invariants] for k in ("energy", "angular_momentum"))
+            shaped = ((q, (-1, 4)), (w, (-1, 3)), (E, -1), (L, (-1, 3)))
+            return tuple(np.array(part, dtype=np.float64).reshape(shape) for part, shape in shaped)
+        quaternion, rates = (np.array(part, dtype=np.float64) for part in self.read(env))
+        lanes = (env.num_envs,) if isinstance(env, VectorEnv) else ()
+        if quaternion.shape != (*lanes, 4) or rates.shape != (*lanes, 3):
+            raise ValueError(
+                f"read must return (quaternion {(*lanes, 4)}, angular_velocity {(*lanes, 3)}), "
+                f"got shapes {quaternion.shape} and {rates.shape}"
+            )
+        return quaternion.reshape(-1, 4), rates.reshape(-1, 3)
+
+    def _episodes(self, env: Env, steps: int, *, stop: bool = False) -> list[Motion]:
+        """Play on, and cut what is seen into the motion of each lane and episode, of a step or
+        more; stop: where the first episode ends, in any lane."""
+        rows, begins = self._played(env, steps, stop=stop)
+        table = [np.stack(column) for column in zip(*rows, strict=True)]
+        lanes, axis, motions = begins[0].size, self._axis(env), []
+        for lane, begin in enumerate(np.stack(begins, axis=1)):
+            bounds = [*np.flatnonzero(begin).tolist(), len(rows)]
+            for number, (first, last) in enumerate(pairwise(bounds), 1):
+                q, w, *more = (values[first:last, lane] for values in table)
+                where = f"episode {number}" + (f", lane {lane}" if lanes > 1 else "")
+                if last - first == 1:
+                    continue
+                if self.inertia is not None:
+                    motion = free_motion(q, w, RigidBody(self.inertia).inertia)
+                else:
+                    motion = Motion(q, w, more[0], more[1])
+                motions.append(replace(motion, axis=axis, where=where))
+        return motions
+
+    def _played(
+        self, env: Env, steps: int, *, stop: bool
+    ) -> tuple[list[Row], list[NDArray[np.bool_]]]:
+        """Rows, the first of which is of now, and which lanes begin an episode in each.
+
+        stop: at the first end of an episode in any lane, after its last row where that is seen.
+        """
+        action = _zero_action(env) if self.action is None else self.action
+        rows = [self._see(env)]
+        none = np.zeros(len(rows[0][0]), dtype=bool)
+        begins, next_begins = [~none], none
+        vector, mode = isinstance(env, VectorEnv), env.metadata.get("autoreset_mode")
+        for _ in range(steps):
+            _, _, terminated, truncated, _ = env.step(action)
+            done = np.asarray(terminated | truncated).reshape(-1)
+            replaced = done if vector and mode is AutoresetMode.SAME_STEP else none
+            if stop and replaced.any():
+                break
+            rows.append(self._see(env))
+            begins.append(next_begins | replaced)
+            next_begins = none
+            if stop and done.any():
+                break
+            if vector and mode is AutoresetMode.NEXT_STEP:
+                next_begins = done
+            elif done.any() and not replaced.any():
+                mask = {"reset_mask": done.copy()} if vector else {}
+                env.reset(options={**(self.options or {}), **mask} or None)
+                rows.append(self._see(env))
+                begins.append(done)
+        return rows, begins
+
+
+def _own(env: Env, name: str) -> Sequence[Any]:
+    """An attribute, or what a method returns, of the environment or of each one in it."""
+    base = env.unwrapped
+    if hasattr(base, name):
+        value = getattr(base, name)
+        return [value() if callable(value) else value]
+    try:
+        assert isinstance(base, VectorEnv)
+        return list(base.call(name))  # type: ignore[attr-defined]  # of Sync- and AsyncVectorEnv
+    except (AssertionError, AttributeError) as error:
+        raise ValueError(
+            "read and inertia must be given for an environment that has no env.unwrapped.state "
+            f"and env.unwrapped.invariants(), got {base}"
+        ) from error
+
+
+def _zero_action(env: Env) -> Any:
     space = env.action_space
     if not isinstance(space, spaces.Box):
         raise ValueError(f"action must be given for an action space that is no Box, got {space}")

@@ -1,9 +1,11 @@
 """What is allowed, and the verdict on what was measured."""
 
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rbgym.arguments import positive
+from rbgym.fidelity.motion import Drift
+from rbgym.fidelity.order import Order
 
 SLACK = 0.1  # how far a measured slope may stay below the order that is asked for
 
@@ -55,15 +57,16 @@ class Verdict(NamedTuple):
         return f"{name:14}{number:>9}  {allowed:10}{word:8}{self.seen}".rstrip()
 
 
-def judge(check: str, value: Any, limits: Limits) -> Verdict:
-    """The verdict on a `Drift`, an `Order`, a number, or on None: nothing was measured."""
-    limit, seen = getattr(limits, check), "" if isinstance(value, float) else str(value)
-    if value is None:
-        return Verdict(check, None, limit, None, "not measured")
-    if check == "order":
-        measured = value.slope
-        passed = limit is None or measured >= limit - SLACK
-    else:
-        measured = value if isinstance(value, float) else value.max
-        passed = limit is None or measured <= limit
-    return Verdict(check, measured, limit, None if limit is None else bool(passed), seen)
+def judge(check: str, found: Drift | Order | float | None, limits: Limits) -> Verdict:
+    """The verdict on what was measured; None: nothing was."""
+    limit: float | None = getattr(limits, check)
+    match found:
+        case None:
+            return Verdict(check, None, limit, None, "not measured")
+        case Order():
+            measured, passed = found.slope, limit is None or found.slope >= limit - SLACK
+        case _:
+            measured = found.max if isinstance(found, Drift) else found
+            passed = limit is None or measured <= limit
+    seen = "" if isinstance(found, float) else str(found)
+    return Verdict(check, measured, limit, None if limit is None else passed, seen)

@@ -23,9 +23,9 @@ from typing import Any
 import pytest
 
 from rbgym.testing.env_subject import ENVIRONMENTS, EnvSubject
-from rbgym.testing.fidelity import Subject, Trial, as_subject
 from rbgym.testing.limits import CHECKS
 from rbgym.testing.step_subject import StepSubject
+from rbgym.testing.trial import Fidelity, Simulator, as_subject
 
 PREFIX = "rbgym-fidelity"
 
@@ -67,22 +67,23 @@ def _subjects(config: pytest.Config) -> dict[str, Any]:
 class SubjectNode(pytest.Collector):
     """One subject, whose tests share what is measured of it."""
 
-    given: Subject | Callable[[], Any]
+    given: Simulator | Callable[[], Any]
 
     def collect(self) -> Iterator[pytest.Item]:
         """One test for each check."""
         return (CheckItem.from_parent(self, name=check) for check in CHECKS)
 
     @cached_property
-    def trial(self) -> Trial:
-        """The trial, begun by the first of the tests."""
-        if isinstance(self.given, StepSubject | EnvSubject):
-            return Trial(self.given, self.name)
-        made = self.given()
-        if isinstance(made, ENVIRONMENTS):
-            made.close()
-            return Trial(EnvSubject(self.given), self.name)
-        return Trial(as_subject(made), self.name)
+    def fidelity(self) -> Fidelity:
+        """What is measured, each by the first of the tests that needs it."""
+        subject = self.given
+        if not isinstance(subject, StepSubject | EnvSubject):
+            made = subject()
+            if isinstance(made, ENVIRONMENTS):
+                made.close()
+                made = EnvSubject(subject)
+            subject = as_subject(made)
+        return Fidelity(subject, self.name)
 
 
 class BrokenError(AssertionError):
@@ -96,15 +97,15 @@ class CheckItem(pytest.Item):
 
     def runtest(self) -> None:
         """Fail with the verdict where it is broken, skip where there is none."""
-        trial = self.parent.trial
-        if getattr(trial.subject.limits, self.name) is None:
+        fidelity = self.parent.fidelity
+        if getattr(fidelity.limits, self.name) is None:
             pytest.skip(f"limits.{self.name} is None")
-        verdict = trial.verdict(self.name)
+        verdict = fidelity.verdict(self.name)
         if verdict.passed is None:
             pytest.skip(f"{self.name} cannot be measured of this subject")
-        hints = "".join(f"\nhint: {hint}" for hint in trial.hints)
         if not verdict.passed:
-            raise BrokenError(f"{verdict}\nof {trial.name}, {trial.run}{hints}")
+            hints = "".join(f"\nhint: {hint}" for hint in fidelity.hints)
+            raise BrokenError(f"{verdict}\nof {fidelity.name}, {fidelity.run}{hints}")
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *args: Any) -> Any:
         """The verdict alone; where the subject itself failed, its part of the traceback."""

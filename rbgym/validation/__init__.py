@@ -1,5 +1,6 @@
 """Each integrator measured against what the catalogue declares of it: `rbgym validate`."""
 
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -9,17 +10,14 @@ from typing import Any
 
 from rbgym import integrators
 from rbgym.arguments import count
-from rbgym.integrators import Integrator
-from rbgym.validation import endurance
-from rbgym.validation.cases import Case, applicable
+from rbgym.validation.cases import applicable
 from rbgym.validation.claims import Claim, Claims, table
-from rbgym.validation.conservation import conservation
-from rbgym.validation.order import order
+from rbgym.validation.declarations import ENDURANCE, declared, endurance
 from rbgym.validation.papers import PAPER_CLAIMS
-from rbgym.validation.symmetry import symmetry
 
 # From a function and a list of tasks to the results in the order of the tasks, as `map` does.
 Mapped = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
+Progress = Callable[[int, int], None]
 
 __all__ = [
     "Claim",
@@ -39,7 +37,7 @@ def validate(
     steps: int = 20_000,
     jobs: int = 1,
     mapped: Mapped | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Claims:
     """Claims on the named integrators (default all), measured over runs of `steps` steps.
 
@@ -51,19 +49,52 @@ def validate(
 
     Raises ValueError for an unknown name or case, or steps or jobs that are not positive integers.
     """
-    steps, run = count("steps", steps), mapped or by_processes(jobs)
-    names, kinds = _listed("names", names), _listed("cases", cases)
+    steps, kinds = count("steps", steps), _listed("cases", cases)
     tasks = [
-        (name, case.kind, steps)
-        for name in (integrators.names() if names is None else names)
+        (_declared, name, case.kind, steps)
+        for name in _names(names)
         for case in applicable(integrators.get(name), kinds)
     ]
-    claims = Claims()
-    for done, found in enumerate(run(_measured, tasks), 1):
-        claims += found
-        if progress:
-            progress(done, len(tasks))
-    return claims
+    return Claims(itertools.chain(*_measured(tasks, mapped or by_processes(jobs), progress)))
+
+
+def validate_endurance(
+    names: Sequence[str] | None = None,
+    *,
+    steps: int = ENDURANCE,
+    jobs: int = 1,
+    mapped: Mapped | None = None,
+    progress: Progress | None = None,
+) -> Claims:
+    """Claims that nothing which is conserved has a trend over ten million steps.
+
+    names, jobs, mapped, progress: see `validate`. Measured of free bodies and of the heavy top.
+    """
+    steps = count("steps", steps)
+    tasks = [
+        (endurance, name, kind, steps)
+        for name in _names(names)
+        for kind in ("none", "heavy_top")
+        if integrators.get(name).conserves.get(kind)
+    ]
+    return Claims(itertools.chain(*_measured(tasks, mapped or by_processes(jobs), progress)))
+
+
+def validate_papers(
+    *, jobs: int = 1, mapped: Mapped | None = None, progress: Progress | None = None
+) -> list[tuple[str, str, list[Claim]]]:
+    """Name, source and measured claims of everything in `papers.PAPER_CLAIMS`.
+
+    jobs, mapped, progress: see `validate`.
+    """
+    tasks = [(paper.measure,) for paper in PAPER_CLAIMS]
+    found = _measured(tasks, mapped or by_processes(jobs), progress)
+    return [(p.name, p.source, claims) for p, claims in zip(PAPER_CLAIMS, found, strict=True)]
+
+
+def _names(given: Any) -> tuple[str, ...]:
+    names = _listed("names", given)
+    return tuple(integrators.names()) if names is None else names
 
 
 def _listed(what: str, given: Any) -> tuple[str, ...] | None:
@@ -74,67 +105,24 @@ def _listed(what: str, given: Any) -> tuple[str, ...] | None:
     return tuple(given)
 
 
-def declared(record: Integrator, case: Case, steps: int) -> list[Claim]:
-    """What the catalogue declares of one integrator, measured in one case."""
-    return [*conservation(record, case, steps), *order(record, case), *symmetry(record, case)]
-
-
-def validate_endurance(
-    names: Sequence[str] | None = None,
-    *,
-    steps: int = endurance.STEPS,
-    jobs: int = 1,
-    mapped: Mapped | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> Claims:
-    """Claims that nothing which is conserved has a trend over ten million steps.
-
-    names, jobs, mapped, progress: see `validate`. Measured of free bodies and of the heavy top.
-    """
-    steps, names = count("steps", steps), _listed("names", names)
-    tasks = [
-        (name, kind, steps)
-        for name in (integrators.names() if names is None else names)
-        for kind in ("none", "heavy_top")
-        if integrators.get(name).conserves.get(kind)
-    ]
-    claims = Claims()
-    for done, found in enumerate((mapped or by_processes(jobs))(_endured, tasks), 1):
-        claims += found
-        if progress:
-            progress(done, len(tasks))
-    return claims
-
-
-def _endured(task: tuple[str, str, int]) -> list[Claim]:
-    return endurance.endurance(*task)
-
-
-def validate_papers(
-    *,
-    jobs: int = 1,
-    mapped: Mapped | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> list[tuple[str, str, list[Claim]]]:
-    """Name, source and measured claims of everything in `papers.PAPER_CLAIMS`.
-
-    jobs, mapped, progress: see `validate`.
-    """
+def _measured(
+    tasks: Sequence[tuple[Any, ...]], run: Mapped, progress: Progress | None
+) -> list[list[Claim]]:
+    """The claims of each task, a function that processes can import, with its arguments."""
     found = []
-    run = mapped or by_processes(jobs)
-    for paper, claims in zip(PAPER_CLAIMS, run(_paper, range(len(PAPER_CLAIMS))), strict=True):
-        found.append((paper.name, paper.source, claims))
+    for claims in run(_call, tasks):
+        found.append(claims)
         if progress:
-            progress(len(found), len(PAPER_CLAIMS))
+            progress(len(found), len(tasks))
     return found
 
 
-def _paper(index: int) -> list[Claim]:
-    return PAPER_CLAIMS[index].measure()
+def _call(task: tuple[Any, ...]) -> Any:
+    function, *arguments = task
+    return function(*arguments)
 
 
-def _measured(task: tuple[str, str, int]) -> list[Claim]:
-    name, kind, steps = task
+def _declared(name: str, kind: str, steps: int) -> list[Claim]:
     record = integrators.get(name)
     (case,) = applicable(record, (kind,))
     return declared(record, case, steps)

@@ -1,7 +1,10 @@
 """One measured statement about one integrator, and the table of many."""
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
+
+HEADINGS = ("integrator", "case", "quantity", "declared", "measured", "bound", "")
 
 
 class Claim(NamedTuple):
@@ -28,32 +31,23 @@ class Claims(list[Claim]):
         from rbgym import html
 
         broken = [not claim.passed for claim in self]
-        rows = [
-            (
-                *claim[:4],
-                float(claim.measured),
-                float(claim.bound),
-                "ok" if claim.passed else "BROKEN",
-            )
-            for claim in self
-        ]
-        headings = ("integrator", "case", "quantity", "declared", "measured", "bound", "")
+        rows = [(*claim[:4], claim.measured, claim.bound, _verdict(claim)) for claim in self]
         title = f"{len(self)} claims, {sum(broken)} broken"
-        return html.section(title, html.table(headings, rows, broken))
+        return html.section(title, html.table(HEADINGS, rows, broken))
+
+
+def _verdict(claim: Claim) -> str:
+    return "ok" if claim.passed else "BROKEN"
 
 
 def table(claims: Sequence[Claim]) -> str:
     """The claims as plain text, one a line, under a heading and over a count."""
-    rows = [("integrator", "case", "quantity", "declared", "measured", "bound", "")]
+    rows = [HEADINGS]
     for claim in claims:
-        verdict = "ok" if claim.passed else "BROKEN"
-        numbers = (f"{claim.measured:.3g}", f"{claim.bound:.3g}")
-        rows.append((*claim[:4], *numbers, verdict))
+        measured, bound = f"{claim.measured:.3g}", f"{claim.bound:.3g}"
+        rows.append((*claim[:4], measured, bound, _verdict(claim)))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
+    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
     broken = sum(not claim.passed for claim in claims)
     return "\n".join([*lines, f"{len(claims)} claims, {broken} broken"])
 
@@ -68,5 +62,14 @@ def below(
 def above(
     integrator: str, case: str, quantity: str, declared: str, measured: float, bound: float
 ) -> Claim:
-    """A claim that holds where the measured value lies above the bound."""
-    return Claim(integrator, case, quantity, declared, measured, bound, measured > bound)
+    """A claim that holds where the measured value is finite and above the bound."""
+    passed = bound < measured < math.inf
+    return Claim(integrator, case, quantity, declared, measured, bound, passed)
+
+
+def near(
+    integrator: str, case: str, quantity: str, declared: float, measured: float, bound: float
+) -> Claim:
+    """A claim that holds where the measured value is within the bound of the declared one."""
+    passed = abs(measured - declared) <= bound
+    return Claim(integrator, case, quantity, f"{declared:g}", measured, bound, passed)

@@ -7,6 +7,7 @@ import numpy as np
 
 from rbgym.engine import Batch, IntegrationError
 from rbgym.quaternion import Array, to_matrix
+from rbgym.simulate import Trajectory
 from rbgym.validation.cases import NUTATION, PAPERS, PRECESSION, Case
 
 KRYSL = ("trap", "imid", "trapm", "imidm", "akw", "bbtrap", "swc1")
@@ -25,19 +26,25 @@ def converged(case: Case) -> tuple[Array, Array]:
     return to_matrix(end.quaternion[-1]), case.body.inertia @ end.angular_velocity[-1]
 
 
-@cache
-def end_errors(name: str, kind: str, dt: float) -> tuple[float, float]:
-    """2-norms of the errors of attitude matrix and body momentum at the horizon of a case."""
-    case = PAPERS[kind]
+def _run(name: str, case: Case, dt: float) -> Trajectory | None:
+    """The motion up to the horizon, None where a step of about `dt` cannot be solved."""
     steps = round(case.horizon / dt)
     try:
-        end = case.run(name, case.horizon / steps, steps)
+        return case.run(name, case.horizon / steps, steps)
     except IntegrationError:
+        return None
+
+
+@cache
+def end_errors(name: str, kind: str, dt: float) -> tuple[float, float]:
+    """2-norms of the errors of attitude matrix and body momentum at the horizon, or NaN."""
+    case = PAPERS[kind]
+    end = _run(name, case, dt)
+    if end is None:
         return math.nan, math.nan
     R, Pi = converged(case)
-    momentum = case.body.inertia @ end.angular_velocity[-1]
     attitude = np.linalg.norm(to_matrix(end.quaternion[-1]) - R, 2)
-    return float(attitude), float(np.linalg.norm(momentum - Pi))
+    return float(attitude), float(np.linalg.norm(case.body.inertia @ end.angular_velocity[-1] - Pi))
 
 
 def centre_of_mass(quaternion: Array) -> Array:
@@ -54,22 +61,19 @@ def steady_precession(time: Array) -> Array:
 
 @cache
 def top_error(name: str, dt: float) -> float:
-    """Relative error of the centre of mass of the steady top at t = 1 s, or NaN."""
-    case = PAPERS["betsch_top"]
-    steps = round(case.horizon / dt)
-    try:
-        end = case.run(name, case.horizon / steps, steps)
-    except IntegrationError:
+    """Relative error of the centre of mass of the steady top at t = 1 s, NaN if unsolved."""
+    end = _run(name, PAPERS["betsch_top"], dt)
+    if end is None:
         return math.nan
     lack = centre_of_mass(end.quaternion[-1:]) - steady_precession(end.time[-1:])
     return float(np.linalg.norm(lack))
 
 
-def slopes(name: str, kind: str, dts: tuple[float, float]) -> tuple[float, float]:
+def slopes(name: str, kind: str, dts: tuple[float, float]) -> list[float]:
     """Slopes of both errors between two steps."""
     coarse, fine = (end_errors(name, kind, dt) for dt in dts)
     ratio = math.log(dts[0] / dts[1])
-    return tuple(math.log(a / b) / ratio for a, b in zip(coarse, fine, strict=True))  # type: ignore[return-value]
+    return [math.log(a / b) / ratio for a, b in zip(coarse, fine, strict=True)]
 
 
 @cache

@@ -1,16 +1,21 @@
 """The papers' figures redrawn from runs, and figures of the whole catalogue, as plain data."""
 
+import time
+from collections.abc import Sequence
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
 
-from rbgym import integrators
+from rbgym import integrators, threads
 from rbgym.engine import Batch
 from rbgym.plot import Line, Panel
 from rbgym.validation import errors
-from rbgym.validation.cases import CASES, PAPERS, Case
-from rbgym.validation.order import convergence
-from rbgym.validation.timing import nanoseconds
+from rbgym.validation.cases import CASES, CONE_ARM, PAPERS, Case
+from rbgym.validation.declarations import convergence
+
+BODIES = 256
+_ROUNDS, _SECONDS = 15, 0.004
 
 
 class Figure(NamedTuple):
@@ -23,159 +28,115 @@ class Figure(NamedTuple):
 
 # --- the papers' -----------------------------------------------------------------------------
 
+_SOURCES = {
+    "betsch": "Betsch & Siebert (2009)",
+    "krysl": "Krysl (2007)",
+    "krenk": "Krenk & Nielsen (2013)",
+}
+
+
+def _figure(name: str, title: str, panels: list[Panel]) -> Figure:
+    paper, number = name.split("_")
+    return Figure(name, f"{_SOURCES[paper]}, figure {number}: {title}", panels)
+
 
 def betsch_1() -> Figure:
-    case = PAPERS["betsch_free"]
-    run = case.run("quat_em", 0.05, 100, record_every=1)
-    L = run.angular_momentum
-    kept = [Line("energy", run.time, run.energy)]
-    kept += [Line(f"L_{k + 1}", run.time, L[:, k]) for k in range(3)]
-    left = Panel("time [s]", "QUAT_EM, dt = 0.05: energy [J], momentum", kept)
-    dts = (0.01, 0.005, 0.002, 0.001, 0.0005)
-    return Figure(
-        "betsch_1",
-        "Betsch & Siebert (2009), figure 1: free body",
-        [left, _errors("betsch_free", errors.BETSCH, dts, 0)],
-    )
-
-
-def _errors(kind: str, names: tuple[str, ...], dts: tuple[float, ...], column: int) -> Panel:
-    what = ("attitude", "body momentum")[column]
-    lines = [
-        Line(
-            name, np.array(dts), np.array([errors.end_errors(name, kind, dt)[column] for dt in dts])
-        )
-        for name in names
-    ]
-    return Panel("dt [s]", f"error of the {what}", lines, log=True)
+    run = PAPERS["betsch_free"].run("quat_em", 0.05, 100, record_every=1)
+    lines = [Line("energy", run.time, run.energy)]
+    lines += [Line(f"L_{k + 1}", run.time, run.angular_momentum[:, k]) for k in range(3)]
+    left = Panel("time [s]", "QUAT_EM, dt = 0.05: energy [J], momentum", lines)
+    right = _errors("betsch_free", errors.BETSCH, (0.01, 0.005, 0.002, 0.001, 0.0005), 0)
+    return _figure("betsch_1", "free body", [left, right])
 
 
 def betsch_3() -> Figure:
-    case = PAPERS["betsch_top"]
-    run = case.run("quat_em", 0.01, 100, record_every=1)
-    L_3 = run.angular_momentum[:, 2]
-    kept = [
-        Line("energy", run.time, run.energy / run.energy[0] - 1.0),
-        Line("L_3", run.time, L_3 / L_3[0] - 1.0),
-    ]
+    run = PAPERS["betsch_top"].run("quat_em", 0.01, 100, record_every=1)
+    conserved = {"energy": run.energy, "L_3": run.angular_momentum[:, 2]}
+    lines = [Line(name, run.time, values / values[0] - 1.0) for name, values in conserved.items()]
+    left = Panel("time [s]", "QUAT_EM, dt = 0.01: over the start - 1", lines)
     dts = (0.007, 0.005, 0.0025, 0.001, 0.0005)
-    lines = [
-        Line(name, np.array(dts), np.array([errors.top_error(name, dt) for dt in dts]))
-        for name in errors.BETSCH
-    ]
-    return Figure(
-        "betsch_3",
-        "Betsch & Siebert (2009), figure 3: steady precession of a gyro top",
-        [
-            Panel("time [s]", "QUAT_EM, dt = 0.01: over the start - 1", kept),
-            Panel("dt [s]", "relative error of the centre of mass", lines, log=True),
-        ],
-    )
+    found = {name: [errors.top_error(name, dt) for dt in dts] for name in errors.BETSCH}
+    right = Panel("dt [s]", "relative error of the centre of mass", _lines(dts, found), log=True)
+    return _figure("betsch_3", "steady precession of a gyro top", [left, right])
 
 
-def _tops(name: str, title: str, runs: tuple[tuple[str, float], ...]) -> Figure:
-    case, arm = PAPERS["betsch_top"], 0.075
-    panels = []
+def _lines(x: Sequence[float], found: dict[str, list[float]]) -> list[Line]:
+    return [Line(name, np.array(x), np.array(y)) for name, y in found.items()]
+
+
+def _errors(kind: str, names: Sequence[str], dts: Sequence[float], column: int) -> Panel:
+    found = {name: [errors.end_errors(name, kind, dt)[column] for dt in dts] for name in names}
+    what = ("attitude", "body momentum")[column]
+    return Panel("dt [s]", f"error of the {what}", _lines(dts, found), log=True)
+
+
+def tops(name: str, title: str, *runs: tuple[str, float]) -> Figure:
+    """Paths of the steady top's centre of mass, by scheme and step, beside the analytical one."""
+    panels, t = [], np.linspace(0.0, 1.0, 400)
     for axis, label in ((0, "x"), (2, "z")):
-        t = np.linspace(0.0, 1.0, 400)
-        lines = [Line("analytical", t, arm * errors.steady_precession(t)[:, axis])]
+        lines = [Line("analytical", t, CONE_ARM * errors.steady_precession(t)[:, axis])]
         for scheme, dt in runs:
-            run = case.run(scheme, dt, round(1.0 / dt), record_every=1)
-            path = arm * errors.centre_of_mass(run.quaternion)[:, axis]
+            run = PAPERS["betsch_top"].run(scheme, dt, round(1.0 / dt), record_every=1)
+            path = CONE_ARM * errors.centre_of_mass(run.quaternion)[:, axis]
             lines.append(Line(f"{scheme}, dt = {dt}", run.time, path))
         panels.append(Panel("time [s]", f"{label} of the centre of mass [m]", lines))
-    return Figure(name, title, panels)
+    return _figure(name, f"{title} on the top", panels)
 
 
-def betsch_4() -> Figure:
-    title = "Betsch & Siebert (2009), figure 4: QUAT_EM and DIR_EM on the top"
-    return _tops("betsch_4", title, (("quat_em", 0.01), ("dir_em", 0.01)))
-
-
-def betsch_5() -> Figure:
-    title = "Betsch & Siebert (2009), figure 5: QUAT_VI and ALGO_C1 on the top"
-    return _tops("betsch_5", title, (("quat_vi", 0.007), ("swc1", 0.007)))
-
-
-def _krysl(number: int, kind: str, title: str, dts: tuple[float, ...]) -> Figure:
+def krysl(name: str, kind: str, title: str, *dts: float) -> Figure:
+    """Errors of Krysl's schemes against the step."""
     panels = [_errors(kind, errors.KRYSL, dts, column) for column in (1, 0)]
-    return Figure(f"krysl_{number}", f"Krysl (2007), figure {number}: {title}", panels)
+    return _figure(name, title, panels)
 
 
-def krysl_1() -> Figure:
-    return _krysl(1, "krysl_free", "free body", (1.0, 0.5, 0.2, 0.1, 0.05, 0.02))
-
-
-def krysl_2() -> Figure:
-    return _krysl(2, "krysl_slow_top", "slow Lagrangian top", (0.05, 0.02, 0.01, 0.005, 0.002))
-
-
-def krysl_3() -> Figure:
-    return _krysl(3, "krysl_fast_top", "fast Lagrangian top", (0.02, 0.01, 0.005, 0.002, 0.001))
-
-
-def _wall(number: int, names: tuple[str, ...]) -> Figure:
+def wall(figure: str, names: Sequence[str]) -> Figure:
+    """The Hamiltonian on Krysl's soft wall, one panel a scheme."""
     case, panels = PAPERS["krysl_wall"], []
     for name in names:
         run = case.run(name, case.dt, 40_000, projection=False, record_every=10)
-        y = run.energy / run.energy[0]
-        panels.append(
-            Panel("time [s]", f"{name.upper()}: H over its start", [Line("", run.time, y)])
-        )
-    title = f"Krysl (2007), figure {number}: soft wall, dt = 0.5, 40,000 steps"
-    return Figure(f"krysl_{number}", title, panels)
-
-
-def krysl_4() -> Figure:
-    return _wall(4, errors.OLD)
-
-
-def krysl_5() -> Figure:
-    return _wall(5, errors.NEW)
+        lines = [Line("", run.time, run.energy / run.energy[0])]
+        panels.append(Panel("time [s]", f"{name.upper()}: H over its start", lines))
+    return _figure(figure, "soft wall, dt = 0.5, 40,000 steps", panels)
 
 
 def krenk_1() -> Figure:
     case = PAPERS["krenk_brick"]
     run = case.run("convected", case.dt, 1000, projection=False, record_every=1)
     rates = [Line(f"omega_{k + 1}", run.time, run.angular_velocity[:, k]) for k in range(3)]
+    panels = [Panel("time [s]", "rates [rad/s]", rates)]
     size = np.linalg.norm(run.angular_momentum, axis=1)
-    return Figure(
-        "krenk_1",
-        "Krenk & Nielsen (2013), figure 1: free rotation of a brick",
-        [
-            Panel("time [s]", "rates [rad/s]", rates),
-            Panel(
-                "time [s]",
-                "energy over its start - 1",
-                [Line("", run.time, run.energy / run.energy[0] - 1)],
-            ),
-            Panel("time [s]", "|L| over its start - 1", [Line("", run.time, size / size[0] - 1)]),
-        ],
-    )
+    for name, values in (("energy", run.energy), ("|L|", size)):
+        lines = [Line("", run.time, values / values[0] - 1)]
+        panels.append(Panel("time [s]", f"{name} over its start - 1", lines))
+    return _figure("krenk_1", "free rotation of a brick", panels)
 
 
-def krenk_2() -> Figure:
-    title = "Krenk & Nielsen (2013), figure 2: convected scheme on the top"
-    return _tops("krenk_2", title, (("convected", 0.01), ("convected", 0.005)))
+PAPER_FIGURES = (
+    betsch_1,
+    betsch_3,
+    partial(tops, "betsch_4", "QUAT_EM and DIR_EM", ("quat_em", 0.01), ("dir_em", 0.01)),
+    partial(tops, "betsch_5", "QUAT_VI and ALGO_C1", ("quat_vi", 0.007), ("swc1", 0.007)),
+    partial(krysl, "krysl_1", "krysl_free", "free body", 1.0, 0.5, 0.2, 0.1, 0.05, 0.02),
+    partial(krysl, "krysl_2", "krysl_slow_top", "slow top", 0.05, 0.02, 0.01, 0.005, 0.002),
+    partial(krysl, "krysl_3", "krysl_fast_top", "fast top", 0.02, 0.01, 0.005, 0.002, 0.001),
+    partial(wall, "krysl_4", errors.OLD),
+    partial(wall, "krysl_5", errors.NEW),
+    krenk_1,
+    partial(tops, "krenk_2", "convected scheme", ("convected", 0.01), ("convected", 0.005)),
+)
 
 
 # --- the catalogue's --------------------------------------------------------------------------
 
 
-def _torque(name: str, case: Case) -> tuple[float, float, float]:
-    return case.torque if "torque" in integrators.get(name).supports else (0.0, 0.0, 0.0)
-
-
 def converging(names: list[str]) -> Figure:
-    """Attitude error against the number of steps, one panel a case."""
+    """Attitude error against the step, one panel a case."""
     panels = []
     for case in CASES:
-        lines = []
-        for name in names:
-            rows = convergence(integrators.get(name), case, _torque(name, case))
-            n, error = (np.array([row[k] for row in rows], dtype=float) for k in (0, 1))
-            lines.append(Line(name, case.horizon / n, error))
-        panels.append(Panel("dt [s]", f"{case.kind}: attitude error", lines, log=True))
+        orders = [convergence(integrators.get(name), case) for name in names]
+        found = [(np.array(order.step_sizes), np.array(order.attitude_errors)) for order in orders]
+        lines = [Line(name, *xy) for name, xy in zip(names, found, strict=True)]
+        panels.append(Panel("dt [s]", f"{case.kind}: attitude error [rad]", lines, log=True))
     return Figure("convergence", "Convergence under a held torque", panels)
 
 
@@ -185,12 +146,11 @@ def work_precision(names: list[str]) -> Figure:
     for case in CASES[:2]:
         lines = []
         for name in names:
-            rows = convergence(integrators.get(name), case, _torque(name, case))
-            cost = nanoseconds(name, case)
-            work = [cost * 1e-3 * row[0] / case.horizon for row in rows]
-            lines.append(Line(name, np.array(work), np.array([row[1] for row in rows])))
+            order = convergence(integrators.get(name), case)
+            work = 1e-3 * nanoseconds(name, case) / np.array(order.step_sizes)
+            lines.append(Line(name, work, np.array(order.attitude_errors)))
         x = "time per body and simulated second [us]"
-        panels.append(Panel(x, f"{case.kind}: attitude error", lines, log=True))
+        panels.append(Panel(x, f"{case.kind}: attitude error [rad]", lines, log=True))
     return Figure("work_precision", "Work and precision, 256 bodies on one core", panels)
 
 
@@ -200,32 +160,35 @@ def conserving(names: list[str]) -> Figure:
     for case in CASES:
         lines = []
         for name in names:
-            if integrators.get(name).order == 1:
-                continue
-            batch = Batch(case.body, name, case.potential)
-            batch.set_state(case.quaternion, case.omega)
-            energies = [batch.measure()["energy"][0]]
-            for _ in range(100):
-                batch.advance(case.dt, 50)
-                energies.append(batch.measure()["energy"][0])
-            error = np.abs(np.array(energies) / energies[0] - 1.0)
-            time = case.dt * 50 * np.arange(1.0, 101.0)
-            lines.append(Line(name, time, np.asarray(error[1:] + 1e-17)))
+            if integrators.get(name).order > 1:
+                run = case.run(name, case.dt, 5000, record_every=50)
+                error = np.abs(run.energy / run.energy[0] - 1.0) + 1e-17
+                lines.append(Line(name, run.time[1:], error[1:]))
         panels.append(Panel("time [s]", f"{case.kind}: energy error", lines, log=True))
     return Figure("conservation", "Energy error of the torque-free motion", panels)
 
 
-PAPER_FIGURES = (
-    betsch_1,
-    betsch_3,
-    betsch_4,
-    betsch_5,
-    krysl_1,
-    krysl_2,
-    krysl_3,
-    krysl_4,
-    krysl_5,
-    krenk_1,
-    krenk_2,
-)
 CATALOGUE_FIGURES = (converging, conserving, work_precision)
+
+
+@cache
+def nanoseconds(name: str, case: Case) -> float:
+    """Time of one step of one body [ns]: best of several rounds of 256 bodies on one core."""
+    batch = Batch(case.body, name, case.potential, size=BODIES)
+    rng = np.random.default_rng(0)
+    batch.set_state(case.quaternion, case.omega * (1.0 + 0.01 * rng.standard_normal((BODIES, 3))))
+    before = threads.get_num_threads()
+    threads.set_num_threads(1)
+    try:
+        batch.advance(case.dt)
+        start = time.perf_counter()
+        batch.advance(case.dt)
+        steps = max(1, int(_SECONDS / (time.perf_counter() - start)))
+        best = float("inf")
+        for _ in range(_ROUNDS):
+            start = time.perf_counter()
+            batch.advance(case.dt, steps)
+            best = min(best, time.perf_counter() - start)
+    finally:
+        threads.set_num_threads(before)
+    return 1e9 * best / steps / BODIES

@@ -83,11 +83,11 @@ def _simulations() -> list[Target]:
                potential=rbgym.HeavyTop(1.0), projection=True,
                _attacked=("integrator", "potential", "projection", "body"),
                _spoken={"integrator": ("order",)}),
-        target("rbgym.simulate_flight", rbgym.simulate_flight, body=BODY, dt=0.01, steps=2, **start,
-               position=(0.0, 0.0, 1.0), velocity=(1.0, 0.0, 0.0), renormalise_every=1,
-               record_every=1, force=None, torque=None,
-               _numeric=(*common, "position", "velocity", "renormalise_every"),
-               _laws=("force", "torque")),
+        target("rbgym.simulate", rbgym.simulate, body=BODY, dt=0.01, steps=2, **start,
+               integrator="rkn4", position=(0.0, 0.0, 1.0), velocity=(1.0, 0.0, 0.0),
+               record_every=1, force=(0.1, 0.0, 0.0), torque=(0.1, 0.0, 0.2),
+               _numeric=(*common, "position", "velocity", "force", "torque"),
+               _laws=("force", "torque"), _optional=("position", "velocity", "force", "torque")),
         target("rbgym.simulate_scalable", rbgym.simulate_scalable, body=BODY, dt=0.01, steps=2,
                **start, scale=1.2, scale_rate=0.1, position=(0.0, 0.0, 1.0),
                velocity=(1.0, 0.0, 0.0), force=(0.1, 0.0, 0.0), scaling_force=0.1,
@@ -101,7 +101,8 @@ def _simulations() -> list[Target]:
 
 def _law(name: str, call: Any, **more: Any) -> Target:
     """A callable among the arguments that raises or returns rubbish."""
-    return target(call.__name__ + ": what a law returns", _lawful(name, call), returned=(0.1, 0, 0),
+    title = getattr(call, "__name__", "simulate") + ": what a law returns"
+    return target(title, _lawful(name, call), returned=(0.1, 0, 0),
                   _spoken={"returned": (name,)}, _numeric=("returned",), **more)  # fmt: skip
 
 
@@ -115,8 +116,8 @@ def _lawful(name: str, call: Any) -> Any:
 
 def _laws() -> list[Target]:
     return [
-        _law("torque", rbgym.simulate), _law("torque", rbgym.simulate_flight),
-        _law("force", rbgym.simulate_flight), _law("force", rbgym.simulate_scalable),
+        _law("torque", rbgym.simulate), _law("force", partial(rbgym.simulate, integrator="rkn4")),
+        _law("force", rbgym.simulate_scalable),
         _law("moment", rbgym.simulate_scalable),
     ]  # fmt: skip
 

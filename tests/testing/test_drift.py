@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rbgym.testing.motion import Motion, drift
+from rbgym.fidelity.motion import Motion, drift
 
 K = np.arange(1001.0)
 RNG = np.random.default_rng(0)

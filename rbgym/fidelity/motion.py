@@ -1,4 +1,4 @@
-"""What a subject did, and how far its invariants strayed: by how much, where, and how they grew."""
+"""What a body did, and how far its invariants strayed: by how much, where, and how they grew."""
 
 from dataclasses import dataclass, field
 
@@ -76,13 +76,13 @@ def free_motion(quaternion: Array, angular_velocity: Array, inertia: Array) -> M
 
 
 def difference(q: Array, w: Array, q_other: Array, w_other: Array) -> float:
-    """Largest of rotation angle [rad] and relative rate between states (..., 4), (..., 3)."""
+    """Largest of rotation angle [rad] and relative rate between states (..., 4), (..., 3);
+    infinite where something is not finite."""
     with np.errstate(all="ignore"):
         turn = angle_between(q, q_other).max()
         scale = np.linalg.norm(w, axis=-1).max()
         rate = np.linalg.norm(w - w_other, axis=-1).max() / (scale or 1.0)
-    error = float(max(turn, rate))
-    return error if np.isfinite(turn + rate) else np.inf
+    return float(max(turn, rate)) if np.isfinite(turn + rate) else np.inf
 
 
 @dataclass(frozen=True)
@@ -105,12 +105,11 @@ class Drift:
     def __str__(self) -> str:
         if self.trend == "at round-off":
             return self.trend
-        place = f"{self.trend} from step {self.step}" if self.max == np.inf else self._found()
-        return f"{place} of {self.where}" if self.where else place
-
-    def _found(self) -> str:
-        pace = f", {self.growth:.1e} a step" if self.trend == "grows linearly" else ""
-        return f"{self.trend}{pace}, worst at step {self.step}"
+        seen = f"{self.trend} from step {self.step}"
+        if self.max < np.inf:
+            pace = f", {self.growth:.1e} a step" if self.trend == "grows linearly" else ""
+            seen = f"{self.trend}{pace}, worst at step {self.step}"
+        return f"{seen} of {self.where}" if self.where else seen
 
 
 def drift(errors: Array, where: str = "") -> Drift:
@@ -141,9 +140,5 @@ def _trend(errors: Array, line: Array) -> str:
 
 def worst_drifts(motions: list[Motion]) -> dict[str, Drift]:
     """Of each invariant, the drift in the motion that strays farthest."""
-    all_errors = [motion.errors() for motion in motions]
-    worst = {}
-    for name in INVARIANTS:
-        drifts = [drift(e[name], m.where) for e, m in zip(all_errors, motions, strict=True)]
-        worst[name] = max(drifts, key=lambda one: one.max)
-    return worst
+    found = [{name: drift(e, one.where) for name, e in one.errors().items()} for one in motions]
+    return {name: max((each[name] for each in found), key=lambda d: d.max) for name in INVARIANTS}

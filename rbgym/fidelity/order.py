@@ -1,0 +1,72 @@
+"""Order of convergence: how the error at a horizon shrinks with the step."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rbgym.quaternion import Array, angle_between
+
+FLOOR = 2e-11  # rad and relative: errors below it are round-off in part, and make no slope
+
+
+@dataclass(frozen=True)
+class Order:
+    """How the error shrinks with the step: its slope, of attitude and of momentum apart.
+
+    attitude, momentum: slopes between the two finest steps whose errors are above round-off;
+    infinite where none is, nan where the errors are not finite. step_sizes [s];
+    attitude_errors [rad]; momentum_errors: of J omega, in body axes, relative.
+    """
+
+    attitude: float
+    momentum: float
+    step_sizes: tuple[float, ...]
+    attitude_errors: tuple[float, ...]
+    momentum_errors: tuple[float, ...]
+
+    @property
+    def slope(self) -> float:
+        """The smaller of the two slopes."""
+        return math.nan if math.isnan(self.attitude) else min(self.momentum, self.attitude)
+
+    def __str__(self) -> str:
+        coarse, fine = self.step_sizes[0], self.step_sizes[-1]
+        return (
+            f"attitude {self.attitude:.2f}, momentum {self.momentum:.2f}, "
+            f"steps of {coarse:.3g} to {fine:.3g} s"
+        )
+
+
+def order_of(horizon: float, errors: Sequence[tuple[int, float, float]]) -> Order:
+    """The order told by (steps over the horizon [s], `errors_at` it), from coarse to fine.
+
+    Where the coarsest alone is above round-off, the slope is the least that it can be.
+    """
+    steps, attitude, momentum = zip(*errors, strict=True) if errors else ((), (), ())
+    sizes = tuple(horizon / n for n in steps)
+    return Order(_slope(sizes, attitude), _slope(sizes, momentum), sizes, attitude, momentum)
+
+
+def errors_at(
+    end: tuple[Array, Array], exact: tuple[Array, Array], inertia: Array
+) -> tuple[float, float]:
+    """Errors of a state (quaternion (4,), body rates (3,)): angle [rad], relative momentum."""
+    with np.errstate(all="ignore"):
+        momentum, lack = inertia @ exact[1], inertia @ (end[1] - exact[1])
+        angle = float(angle_between(end[0], exact[0]))
+        return angle, float(np.linalg.norm(lack) / np.linalg.norm(momentum))
+
+
+def _slope(sizes: Sequence[float], errors: Sequence[float]) -> float:
+    if not errors or not np.isfinite(errors).all():
+        return math.nan
+    last = max((i for i, error in enumerate(errors) if error > FLOOR), default=-1)
+    if last < 0:
+        return math.inf
+    if len(errors) == 1:
+        return math.nan
+    fine = max(last, 1)
+    shrinks = errors[fine - 1] / max(errors[fine], FLOOR)
+    return math.log(shrinks) / math.log(sizes[fine - 1] / sizes[fine])

@@ -1,0 +1,297 @@
+"""Results: work and precision, learning curves, and how far bodies are from their goal."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter, NullFormatter
+from numpy.typing import ArrayLike
+
+from rbgym.arguments import Array, finite, real
+from rbgym.plot import style
+
+_CROWD = 10  # more curves than this share one legend, beside the panels
+_LEAST = 1e-3  # deg and rad/s: a smaller error is none that anyone could measure
+
+
+# --- anything --------------------------------------------------------------------------------
+
+
+class Line(NamedTuple):
+    """One curve: its label, abscissae (n,) and ordinates (n,). Points that are not
+    finite, or on logarithmic axes not positive, are left out."""
+
+    label: str
+    x: Array
+    y: Array
+
+
+class Panel(NamedTuple):
+    """One pair of axes: what is on them, with units, and the curves."""
+
+    x: str
+    y: str
+    lines: Sequence[Line]
+    log: bool = False  # both axes
+
+
+@style.styled
+def panels(given: Sequence[Panel], title: str = "") -> Figure:
+    """Panels in rows of two. Raises ValueError for none."""
+    if not isinstance(given, list | tuple) or not given:
+        raise ValueError(f"panels must hold one at least, got {given!r}")
+    for panel in given:
+        style.known("given", panel, Panel)
+    columns = min(2, len(given))
+    rows = -(-len(given) // columns)
+    figure = style.picture(5.6 * columns, 3.9 * rows, title)
+    axes = figure.subplots(rows, columns, squeeze=False).ravel()
+    for ax, panel in zip(axes, given, strict=False):
+        _draw(ax, panel)
+    for ax in axes[len(given) :]:
+        ax.set_axis_off()
+    if len(given[0].lines) > _CROWD:
+        handles = {line.get_label(): line for ax in axes for line in ax.get_lines()}
+        figure.legend(list(handles.values()), list(map(str, handles)), loc="outside right center",
+                      ncols=2 if rows == 1 else 1)  # fmt: skip
+    return figure
+
+
+@style.styled
+def work_precision(
+    curves: Mapping[str, tuple[Array, Array]],
+    *,
+    work: str = "time per simulated second [us]",
+    error: str = "attitude error [rad]",
+    title: str = "",
+) -> Figure:
+    """Error against work, both logarithmic: (work (n,), error (n,)) by name. Further down and to
+    the left is better; a scheme of order p falls by p decades a decade of work.
+
+    work, error: what the axes are called. Raises ValueError for no curve.
+    """
+    style.named("curves", curves, list | tuple)
+    for name, curve in curves.items():
+        if len(curve) != 2:
+            raise ValueError(f"curves[{name!r}] must be (work, error), got {curve!r}")
+    lines = [Line(name, *curve) for name, curve in curves.items()]
+    return panels([Panel(work, error, lines, log=True)], title)
+
+
+def _draw(ax: Axes, panel: Panel) -> None:
+    for k, line in enumerate(panel.lines):
+        look = style.marked(k) if panel.log else style.line(k)
+        name = f"line {line.label!r} of the curves given"
+        x, y = real(name, line.x), real(name, line.y)
+        if x.ndim != 1 or x.shape != y.shape:
+            raise ValueError(f"{name} must be x (n,) and y (n,), got shapes {x.shape}, {y.shape}")
+        keep = np.isfinite(x) & np.isfinite(y) & ((x > 0) & (y > 0) | (not panel.log))
+        ax.plot(x[keep], y[keep], label=line.label, **look)
+    if panel.log:
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+        ax.xaxis.set_minor_formatter(NullFormatter())
+    else:
+        ax.ticklabel_format(useOffset=False)
+    ax.set_xlabel(panel.x)
+    ax.set_ylabel(panel.y)
+    if panel.lines and panel.lines[0].label and len(panel.lines) <= _CROWD:
+        ax.legend()
+
+
+# --- learning curves ---------------------------------------------------------------------------
+
+Curve = tuple[ArrayLike, ArrayLike]  # steps (m,), rising, and values (m,), of one seed
+
+
+class Band(NamedTuple):
+    """Steps (m,), and over the seeds the median, and the quartiles below and above, each (m,)."""
+
+    steps: Array
+    low: Array
+    median: Array
+    high: Array
+
+
+def spread(curves: Sequence[Curve]) -> Band:
+    """Median and quartiles of curves, at every step that one of them has and all of them cover.
+
+    Between its own steps a curve is a straight line. Raises ValueError for no curve, one whose
+    steps do not rise, and curves that share no step.
+    """
+    pairs = [_curve(one) for one in curves]
+    if not pairs:
+        raise ValueError("curves must hold one curve at least, got none")
+    first, last = max(x[0] for x, _ in pairs), min(x[-1] for x, _ in pairs)
+    steps = np.unique(np.concatenate([x for x, _ in pairs]))
+    steps = steps[(steps >= first) & (steps <= last)]
+    if not len(steps):
+        raise ValueError("curves must have steps in common, got none from "
+                         f"{[(x[0], x[-1]) for x, _ in pairs]}")  # fmt: skip
+    values = np.array([np.interp(steps, x, y) for x, y in pairs])
+    return Band(steps, *np.percentile(values, [25.0, 50.0, 75.0], axis=0))
+
+
+def _curve(given: Curve) -> tuple[Array, Array]:
+    if not isinstance(given, list | tuple) or len(given) != 2:
+        raise ValueError(f"curves must be pairs (steps, values), got {given!r}")
+    steps, values = (real("curves", each) for each in given)
+    if steps.ndim != 1 or steps.shape != values.shape or not np.all(np.diff(steps) > 0):
+        raise ValueError(
+            "curves must be steps (m,), rising, and values (m,), got shapes "
+            f"{steps.shape} and {values.shape}, steps {steps.tolist()}"
+        )
+    return steps, values
+
+
+@style.styled
+def learning(
+    curves: Mapping[str, Sequence[Curve]], quantity: str = "mean return", title: str = ""
+) -> Figure:
+    """Learning curves by name: the median over the seeds, with the band between the quartiles.
+
+    curves: of each name one curve (environment steps, values) a seed, see `spread`. quantity: what
+    the values are, with its unit if it has one. Raises ValueError for no name and bad curves.
+    """
+    style.named("curves", curves, list | tuple)
+    figure = style.picture(6.4, 3.8, title)
+    ax = figure.subplots()
+    for k, (name, runs) in enumerate(curves.items()):
+        band = spread(runs)
+        seeds = f", {len(runs)} seeds" if len(runs) > 1 else ""
+        ax.plot(band.steps, band.median, label=f"{name}{seeds}", **style.marked(k))
+        if len(runs) > 1:
+            style.band(ax, k, band.steps, band.low, band.high)
+    many = any(len(runs) > 1 for runs in curves.values())
+    ax.set_ylabel(f"{quantity}\n(median and quartiles)" if many else quantity)
+    ax.set_xlabel("environment steps")
+    ax.xaxis.set_major_formatter(EngFormatter(sep=""))
+    ax.legend()
+    return figure
+
+
+# --- errors of controlled bodies ----------------------------------------------------------------
+
+
+class Errors(NamedTuple):
+    """Distance from the goal over time, of one episode or of n.
+
+    time (instants,) [s]; attitude [rad] and rate [rad/s], each (instants,) or (instants, n), nan
+    after an episode's end.
+    """
+
+    time: Array
+    attitude: Array
+    rate: Array
+
+
+class Settled(NamedTuple):
+    """Errors of n episodes, and the time (n,) [s] at which each has settled; inf where it never
+    does."""
+
+    errors: Errors
+    settling: Array
+
+
+def quantiles(values: Array, percents: tuple[float, ...] = (5.0, 50.0, 95.0)) -> Array:
+    """Percentiles (len(percents), instants) over the episodes that still run; nan once none does.
+
+    values: (instants, n) or (instants,).
+    """
+    values = values[:, None] if values.ndim == 1 else values
+    some = ~np.isnan(values).all(axis=1)
+    found = np.full((len(percents), len(values)), np.nan)
+    found[:, some] = np.nanpercentile(values[some], percents, axis=1)
+    return found
+
+
+@style.styled
+def pointing(
+    runs: Mapping[str, Errors], settled: tuple[float, float] | None = None, title: str = ""
+) -> Figure:
+    """Attitude error [deg], where one counts, and rate error [rad/s] over time [s], by name.
+
+    Of several episodes the median, and the band that holds 90 %. settled: angle [rad] and rate
+    [rad/s] within which the task counts as done, drawn as thin lines. Errors below 1e-3 are cut
+    off. Raises ValueError for no run.
+    """
+    style.named("runs", runs, Errors)
+    settled = None if settled is None else _pair(settled)
+    turning = _an_attitude_counts(runs.values())
+    figure = style.picture(7.0, 4.8 if turning else 2.8, title)
+    axes = style.rows(figure, 2 if turning else 1)
+    for k, (name, run) in enumerate(runs.items()):
+        if turning:
+            _draw_errors(axes[0], k, run.time, np.degrees(run.attitude), name)
+        _draw_errors(axes[-1], k, run.time, run.rate, name)
+    if settled is not None:
+        for ax, limit in zip(axes[::-1], (settled[1], np.degrees(settled[0])), strict=False):
+            ax.axhline(limit, color="black", linewidth=0.6)
+    axes[0].set_ylabel("attitude error [deg]")
+    axes[-1].set_ylabel("rate error [rad/s]")
+    thin = "" if settled is None else "  (thin lines: what counts as settled)"
+    axes[-1].set_xlabel(f"time [s]{thin}")
+    for ax in axes:
+        _log_errors(ax)
+    axes[0].legend()
+    return figure
+
+
+@style.styled
+def card(rows: Mapping[str, Settled], settled: tuple[float, float], title: str = "") -> Figure:
+    """Median error over time, and the share of episodes that have settled by then, by name.
+
+    The error is the attitude's [deg], or the rate's [rad/s] where no attitude counts. settled: as
+    in `pointing`. Raises ValueError for no row.
+    """
+    style.named("rows", rows, Settled)
+    settled = _pair(settled)
+    figure = style.picture(8.6, 3.2, title)
+    left, right = figure.subplots(1, 2)
+    turning = _an_attitude_counts(row.errors for row in rows.values())
+    for k, (name, row) in enumerate(rows.items()):
+        errors = np.degrees(row.errors.attitude) if turning else row.errors.rate
+        left.plot(row.errors.time, quantiles(errors)[1], label=name, **style.line(k))
+        right.step(*share(row), where="post", **style.line(k))
+    left.axhline(np.degrees(settled[0]) if turning else settled[1], color="black", linewidth=0.6)
+    left.set_ylabel("median attitude error [deg]" if turning else "median rate error [rad/s]")
+    _log_errors(left)
+    right.set_ylabel("settled by then [% of episodes]")
+    right.set_ylim(0, 102)
+    for ax in (left, right):
+        ax.set_xlabel("time [s]")
+    figure.legend(*left.get_legend_handles_labels(), loc="outside right center")
+    return figure
+
+
+def share(row: Settled) -> tuple[Array, Array]:
+    """Instants (m,) [s] and the percentage (m,) of episodes that have settled by each."""
+    times = np.sort(row.settling[np.isfinite(row.settling)])
+    percent = 100.0 * np.arange(len(times) + 1) / len(row.settling)
+    instants = np.array([0.0, *times, row.errors.time[-1]])
+    return instants, np.array([*percent, percent[-1]])
+
+
+def _draw_errors(ax: Axes, number: int, time: Array, values: Array, name: str) -> None:
+    low, median, high = quantiles(values)
+    ax.plot(time, median, label=name, **style.line(number))
+    if values.ndim == 2 and values.shape[1] > 1:
+        style.band(ax, number, time, low, high)
+
+
+def _an_attitude_counts(errors: Iterable[Errors]) -> bool:
+    """Whether there is one to be reached: without, the error is zero throughout."""
+    return any(np.nanmax(one.attitude) > 0 for one in errors)
+
+
+def _log_errors(ax: Axes) -> None:
+    ax.set_yscale("log")
+    ax.set_ylim(_LEAST, max(ax.get_ylim()[1], 10 * _LEAST))
+    ax.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _pair(settled: tuple[float, float]) -> tuple[float, float]:
+    angle, rate = finite("settled", settled, (2,)).tolist()
+    return angle, rate

@@ -1,0 +1,233 @@
+"""What the catalogue declares of an integrator, measured in one case: invariants, order, symmetry.
+
+What is declared conserved must stay, what is not must be seen to drift. Both are judged with the
+projection of the energy off, which could hide a false declaration; what is declared is judged once
+more as delivered, with it on. A potential missing from a record's `conserves` counts as one in
+which nothing is declared.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from rbgym import integrators
+from rbgym.engine import Batch, IntegrationError
+from rbgym.fidelity.motion import Motion
+from rbgym.fidelity.order import FLOOR, Order, errors_at, order_of
+from rbgym.fidelity.symmetry import State, Subject, equivariance, time_reversal
+from rbgym.integrators import Integrator
+from rbgym.quaternion import Array, from_matrix
+from rbgym.validation.cases import CASES, Case
+from rbgym.validation.claims import Claim, above, below, near
+from rbgym.validation.reference import reference
+
+CONSERVED = 1e-13  # relative, as delivered, whatever the number of steps
+UNIT = 1e-15  # | |q| - 1 |
+DRIFTS = 1e-9  # relative: more than this is no round-off
+# Relative, with the projection off: at once, and one unit in the last place more with each step.
+ROUNDOFF = 1e-14, 2.2e-16
+# Steps of a first-order scheme are this much shorter: it may gain energy until it has no next one.
+# Those of the highest order are longer, or what they do not conserve would not be seen to drift.
+FIRST_ORDER, SIXTH_ORDER = 0.01, 4.0
+
+TOLERANCE = 0.1  # of an order
+COARSEST, FINEST = 20, 1280  # steps over the horizon: doubled from the coarsest on
+COARSEST_OF_SIX = 5  # of a composition, whose stages are shorter
+EXACT = 2e-12  # rad and relative: no error but round-off, over a few radians
+
+RETURNS = EQUIVARIANT = 1e-11  # rad or relative, after fifty steps and as many back
+MISSES = 1e-9
+TURNS = 50  # steps
+
+ENDURANCE = 10_000_000  # steps
+TREND = 1e-15  # relative, over the whole run
+
+
+def declared(record: Integrator, case: Case, steps: int) -> list[Claim]:
+    """What the catalogue declares of one integrator, measured in one case."""
+    return [*conservation(record, case, steps), *order(record, case), *symmetry(record, case)]
+
+
+# --- invariants -------------------------------------------------------------------------------
+
+
+def long_dt(record: Integrator, case: Case) -> float:
+    """Step of the long runs [s]."""
+    return case.dt * {1: FIRST_ORDER, 6: SIXTH_ORDER}.get(record.order, 1.0)
+
+
+def conservation(record: Integrator, case: Case, steps: int) -> list[Claim]:
+    """Claims on the solver, the quaternion's length and the invariants in one case."""
+    of = record.name, case.kind
+    delivered, raw = (_drift(record, case, steps, projection) for projection in (True, False))
+    unsolved = float(not (delivered and raw))
+    norm = delivered.get("quaternion_norm", math.nan)
+    claims = [
+        below(*of, "unsolved steps", "none", unsolved, 0.0),
+        below(*of, "quaternion_norm", "conserved", norm, UNIT),
+    ]
+    for quantity in case.invariants:
+        on, off = delivered.get(quantity, math.nan), raw.get(quantity, math.nan)
+        if quantity in record.conserves.get(case.kind, ()):
+            loose = ROUNDOFF[0] + ROUNDOFF[1] * steps
+            claims.append(below(*of, quantity, "conserved", on, CONSERVED))
+            claims.append(below(*of, f"{quantity}, unprojected", "conserved", off, loose))
+        else:
+            claims.append(above(*of, f"{quantity}, unprojected", "drifts", off, DRIFTS))
+    return claims
+
+
+def _drift(record: Integrator, case: Case, steps: int, projection: bool) -> dict[str, float]:
+    """Largest drift of each invariant; empty if a step could not be solved."""
+    try:
+        drift = case.run(record, long_dt(record, case), steps, projection=projection).drift()
+    except IntegrationError:
+        return {}
+    return {quantity: values["max"] for quantity, values in drift.items()}
+
+
+def endurance(name: str, kind: str, steps: int = ENDURANCE) -> list[Claim]:
+    """Claims that what the integrator conserves has no trend over a long run.
+
+    Momentum that a free body keeps is compared bit for bit. Of the others a line is fitted to the
+    error, and its change over the run is the trend: a random walk of round-off has none.
+    """
+    record = integrators.get(name)
+    (case,) = (case for case in CASES if case.kind == kind)
+    run = case.run(record, case.dt, steps)
+    L = run.angular_momentum
+    size = float(np.linalg.norm(L[0]))
+    claims = []
+    for quantity in record.conserves.get(kind, ()):
+        if quantity == "angular_momentum":
+            worst = float(np.linalg.norm(L - L[0], axis=1).max()) / size
+            label = f"{quantity} after {steps:,} steps"
+            claims.append(below(name, kind, label, "the same bits", worst, 0.0))
+            continue
+        is_energy = quantity == "energy"
+        error = run.energy / run.energy[0] - 1.0 if is_energy else (L[:, 2] - L[0, 2]) / size
+        trend = abs(float(np.polyfit(run.time / run.time[-1], error, 1)[0]))
+        # A walk of one unit in the last place a step goes astray as the root of their number.
+        bound = TREND if is_energy else 4.0 * 2.2e-16 * steps**0.5
+        label = f"trend of {quantity} over {steps:,} steps"
+        claims.append(below(name, kind, label, "none", trend, bound))
+    return claims
+
+
+# --- order ------------------------------------------------------------------------------------
+
+
+def order(record: Integrator, case: Case) -> list[Claim]:
+    """Claims on the slopes of both errors; of the free motion too, where its order is higher."""
+    claims = _orders(record, case, "order", record.order, convergence(record, case))
+    if case.potential is None and record.free_order is not None:
+        free = convergence(record, case._replace(torque=(0.0, 0.0, 0.0)))
+        claims += _orders(record, case, "free order", record.free_order, free)
+    return claims
+
+
+def convergence(record: Integrator, case: Case) -> Order:
+    """Errors at the case's horizon and their slopes.
+
+    The number of steps doubles until both errors are round-off; steps that are too long to be
+    solved are left out.
+    """
+    errors: list[tuple[int, float, float]] = []
+    steps = COARSEST_OF_SIX if record.order == 6 else COARSEST
+    while steps <= FINEST and (not errors or max(errors[-1][1:]) > FLOOR):
+        found = error_after(record, case, steps)
+        errors += [(steps, *found)] if found else []
+        steps *= 2
+    return order_of(case.horizon, errors)
+
+
+def error_after(record: Integrator, case: Case, steps: int) -> tuple[float, float] | None:
+    """Errors of attitude [rad] and relative momentum at the horizon, under the case's torque where
+    the scheme takes one; None if so few steps cannot be solved."""
+    torque = case.torque_on(record)
+    try:
+        end = case.run(record, case.horizon / steps, steps, torque, record_every=steps)
+    except IntegrationError:
+        return None
+    R, omega = reference(case, torque)
+    last = end.quaternion[-1], end.angular_velocity[-1]
+    return errors_at(last, (from_matrix(R), omega), case.body.inertia)
+
+
+def _orders(
+    record: Integrator, case: Case, quantity: str, declared: float, found: Order
+) -> list[Claim]:
+    of, claims = (record.name, case.kind), []
+    for name, slope, errors in (
+        ("attitude", found.attitude, found.attitude_errors),
+        ("momentum", found.momentum, found.momentum_errors),
+    ):
+        label = f"{quantity} in {name}"
+        if declared == math.inf:
+            worst = max(errors, default=math.nan)
+            claims.append(below(*of, label, "exact", worst, EXACT))
+        else:
+            claims.append(near(*of, label, declared, slope, TOLERANCE))
+    return claims
+
+
+# --- symmetry ---------------------------------------------------------------------------------
+
+
+class Scheme(Subject):
+    """An integrator in a case, under its torque and without projection."""
+
+    def __init__(self, record: Integrator, case: Case) -> None:
+        self.record, self.case = record, case
+        self.dt = case.dt * (0.1 if record.order == 1 else 1.0)
+
+    @property
+    def axis(self) -> Array | None:
+        """The vertical, which is the axis of symmetry of every potential of the cases."""
+        return None if self.case.potential is None else np.array([0.0, 0.0, 1.0])
+
+    def start(self) -> State:
+        """Attitude and rates at the start."""
+        return np.array(self.case.quaternion), np.array(self.case.omega)
+
+    def motions_from(self, begin: State, steps: int) -> list[Motion]:
+        """The motion from another start."""
+        batch = self._started(begin)
+        rows = [batch.measure()]
+        for _ in range(steps):
+            batch.advance(self.dt)
+            rows.append(batch.measure())
+        table: dict[str, Any] = {
+            name: np.concatenate([row[name] for row in rows]) for name in rows[0]
+        }
+        if batch.failed[0]:
+            table["quaternion"][-1] = np.nan
+        return [Motion(**table, axis=self.axis)]
+
+    def there_and_back(self, steps: int) -> list[State]:
+        """By steps of length -dt: a scheme may carry more than attitude and rates."""
+        batch = self._started(self.start())
+        batch.advance(self.dt, steps)
+        batch.advance(-self.dt, steps)
+        now = batch.measure()
+        lost = np.nan if batch.failed[0] else 0.0
+        return [(now["quaternion"][0], now["angular_velocity"][0] + lost)]
+
+    def _started(self, begin: State) -> Batch:
+        batch = Batch(self.case.body, self.record, self.case.potential, projection=False)
+        batch.set_state(*begin)
+        batch.set_torque(self.case.torque_on(self.record))
+        return batch
+
+
+def symmetry(record: Integrator, case: Case) -> list[Claim]:
+    """Claims on time reversal, under a held torque, and on a turned world."""
+    of, subject = (record.name, case.kind), Scheme(record, case)
+    back, turned = time_reversal(subject, TURNS), equivariance(subject, TURNS)
+    reversal = (
+        below(*of, "time reversal", "returns", back, RETURNS)
+        if record.symmetric
+        else above(*of, "time reversal", "misses", back, MISSES)
+    )
+    return [reversal, below(*of, "turned world", "same motion", turned, EQUIVARIANT)]
