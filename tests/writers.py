@@ -7,7 +7,7 @@ import numpy as np
 from rbgym import RigidBody, simulate
 from rbgym.agents.commands import validation_report
 from rbgym.agents.commands.tables import write_trajectories
-from rbgym.agents.judge import plots, tables, videos
+from rbgym.agents.judge import plots, videos
 from rbgym.agents.judge.card import make_card
 from rbgym.agents.run_folder import replacing, write_json
 from rbgym.plot import summary
@@ -54,7 +54,7 @@ def film(folder):
 def card(folder):
     """Benchmark cards of two sets of episodes in turn."""
     made = [make_card("RigidTop-v0", ["pd"], episodes=n) for n in (1, 2)]
-    return lambda turn: tables.write(made[turn % 2], folder / "card")
+    return lambda turn: made[turn % 2].write(folder / "card")
 
 
 def results(folder):

@@ -64,7 +64,8 @@ def evaluate(
     of the runs beside it if they agree and --env is not given.
     """
     from rbgym.agents.commands.tables import print_json
-    from rbgym.agents.judge import comparison, tables
+    from rbgym.agents.judge import evaluation, tables
+    from rbgym.agents.judge.contenders import contenders
     from rbgym.agents.terminal import Counter, bar
 
     env, targets = _env_among(targets, env)
@@ -75,20 +76,20 @@ def evaluate(
         from rbgym.agents.judge import videos
 
         videos.require(video, video_episode, episodes)
-    env, contenders = comparison.contenders(names, env, unpickle, dict(env_arg or ()))
+    env, judged = contenders(names, env, unpickle, dict(env_arg or ()))
     with bar() as shown:
-        evaluations = comparison.judge(env, contenders, episodes, Counter(shown, "policies"))
+        evaluations = evaluation.evaluate_all(env, judged, episodes, Counter(shown, "policies"))
     if as_json:
-        judged = {one.name: {"env_id": env, "env_kwargs": one.env_kwargs} for one in contenders}
-        print_json({name: judged[name] | e.as_dict() for name, e in evaluations.items()})
+        said = {one.name: {"env_id": env, "env_kwargs": one.env_kwargs} for one in judged}
+        print_json({name: said[name] | e.as_dict() for name, e in evaluations.items()})
     else:
-        tables.print_evaluations(evaluations, env, contenders)
+        tables.print_evaluations(evaluations, env, judged)
     if plot:
         from rbgym.agents.judge import plots
 
         plots.save(plots.comparison(evaluations), plot)
     if video:
-        videos.film(video, env, contenders, episode=video_episode)
+        videos.film(video, env, judged, episode=video_episode)
 
 
 @command(
@@ -126,7 +127,7 @@ def card(
             progress=Counter(shown, "policies"),
         )
     if out:
-        tables.write(made, out)
+        made.write(out)
     content = made.as_dict()
     print_json(content) if as_json else tables.print_card(content)
 

@@ -3,17 +3,20 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
 
 from rbgym.agents import controllers
-from rbgym.agents.judge.cases import PRETRAINED, Episodes, by_name, joined, play, starts_of
-from rbgym.agents.judge.comparison import Contender, contenders
+from rbgym.agents.judge import plots, tables
+from rbgym.agents.judge.cases import PRETRAINED, by_name, starts_of
+from rbgym.agents.judge.contenders import Contender, contenders
+from rbgym.agents.judge.episodes import Episodes, joined, play
 from rbgym.agents.judge.evaluation import Evaluation, summary
+from rbgym.agents.judge.tables import ALL
 from rbgym.agents.policies import shelf
-
-ALL = "all"
+from rbgym.agents.run_folder import as_text, replacing
 
 
 @dataclass(frozen=True)
@@ -54,9 +57,20 @@ class Card:
         }
 
     def _repr_html_(self) -> str:
-        from rbgym.agents.judge import tables
-
         return tables.html(self.as_dict())
+
+    def write(self, path: Path) -> None:
+        """Write the tables, the figures as JSON and the plot beside each other, with the endings
+        .md, .json and .png. They replace what is there when all are written, or not at all."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        content = self.as_dict()
+        whole = {name: row.merits[ALL] for name, row in self.rows.items()}
+        with replacing(path.with_name(f"{path.name}.md")) as temporary:
+            temporary.write_text(tables.page(content), "utf-8")
+            with replacing(path.with_name(f"{path.name}.json")) as beside:
+                beside.write_text(as_text(content), "utf-8")
+                figure = plots.card(tables.title(content), whole)
+                plots.save(figure, path.with_name(f"{path.name}.png"))
 
 
 def _plain(value: Any) -> Any:

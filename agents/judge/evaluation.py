@@ -1,6 +1,7 @@
 """Policies and classical controllers measured on one fixed set of start states."""
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbgym.agents.controllers import Policy
-from rbgym.agents.judge.cases import Episodes, play
+from rbgym.agents.judge.contenders import Contender
+from rbgym.agents.judge.episodes import Episodes, play
 
 Array = NDArray[np.float64]
 
@@ -76,6 +78,24 @@ def evaluate(
     "pretrained". env_kwargs: arguments of the env. Raises ValueError for bad arguments.
     """
     return summary(play(policy, env_id, episodes, **env_kwargs))
+
+
+def evaluate_all(
+    env_id: str,
+    contenders: Sequence[Contender],
+    episodes: int = 256,
+    progress: Callable[[int, int], None] = lambda done, contenders: None,
+) -> dict[str, Evaluation]:
+    """Each contender's evaluation, by its name, on the first `episodes` starts of the test set.
+
+    progress: called with (done, all) before the first contender and after each.
+    """
+    found = {}
+    progress(0, len(contenders))
+    for done, one in enumerate(contenders, 1):
+        found[one.name] = evaluate(one.policy, env_id, episodes, **one.env_kwargs)
+        progress(done, len(contenders))
+    return found
 
 
 def summary(played: Episodes) -> Evaluation:

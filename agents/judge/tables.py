@@ -1,18 +1,15 @@
 """Evaluations as tables: at a terminal, in a pipe, as Markdown and for notebooks."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from rbgym import html as pages
-from rbgym.agents.judge import plots
-from rbgym.agents.judge.card import ALL, Card
-from rbgym.agents.judge.comparison import Contender
+from rbgym.agents.judge.contenders import Contender
 from rbgym.agents.judge.evaluation import Evaluation
-from rbgym.agents.run_folder import as_text, replacing
 from rbgym.agents.terminal import print_table, styled
 
 Rows = list[tuple[str, ...]]
+ALL = "all"  # the episodes of a card, beside those of each category
 
 
 def _optional(name: str, form: str, factor: float = 1.0) -> Callable[[Mapping[str, Any]], str]:
@@ -163,21 +160,3 @@ def _origin(name: str, row: Mapping[str, Any]) -> str:
         each = ", ".join(f"{seed}: {_percent(rate)}" for seed, rate in row["of_seeds"].items())
         return f"{text}; success by seed of training {each}."
     return f"{text}, seed {made.get('seed', '-')}."
-
-
-def write(card: Card, path: Path) -> None:
-    """Write the tables, the figures as JSON and the plot beside each other: .md, .json and .png.
-
-    They replace what is there when all three are written, or not at all.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    content = card.as_dict()
-    whole = {name: row.merits[ALL] for name, row in card.rows.items()}
-    tables, figures, plot = (
-        path.with_name(f"{path.name}.{form}") for form in ("md", "json", "png")
-    )
-    with replacing(tables) as temporary:
-        temporary.write_text(page(content), "utf-8")
-        with replacing(figures) as beside:
-            beside.write_text(as_text(content), "utf-8")
-            plots.save(plots.card(title(content), whole), plot)

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rbgym.agents.judge.cases import TEST_SEEDS, Player, Starts, start_of
-from rbgym.agents.judge.comparison import Contender
+from rbgym.agents.judge.cases import TEST_SEEDS, Starts, start_of
+from rbgym.agents.judge.contenders import Contender
+from rbgym.agents.judge.episodes import Player
 from rbgym.agents.run_folder import replacing
 from rbgym.agents.terminal import bar
 from rbgym.envs.rendering import Scene, Trail, colors, scene_of
@@ -26,7 +27,7 @@ _LONGEST, _SHORTEST = 30.0, 8.0  # of a whole episode on film [s], by playing it
 _RATE = 30.0  # frames per second that need not be exceeded
 _ENDLESS = 1000  # steps that an episode without a limit is taken to have
 _AFTER = 2.0  # of film [s], once all have succeeded
-_LEAST = 2  # hundredths of a second that a picture of a GIF stands: less is not shown as told
+_LEAST = 2  # hundredths of a second that a picture of a GIF stands: less is not shown as asked
 
 
 class Timing(NamedTuple):

@@ -4,16 +4,13 @@ Weights are broadcast over tiles of lanes, which are what vector instructions wo
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rbgym.compiled.jit import Entry, compiled, inlined
 from rbgym.engine.rows import LANES, index
-
-if TYPE_CHECKING:
-    from rbgym.agents.policies.network import Network
 
 # Lanes of one network that are worked on together. A loop this long becomes vector instructions; a
 # shorter one is unrolled first, and stays scalar.
@@ -114,7 +111,7 @@ class Stack(NamedTuple):
     clip: NDArray[np.float64]
 
     @classmethod
-    def of(cls, networks: "Sequence[Network]") -> "Stack":
+    def of(cls, networks: Sequence[Any]) -> "Stack":
         """Networks that have one `shape`; ValueError otherwise, and without any."""
         if not networks:
             raise ValueError("networks must be at least one, got none")

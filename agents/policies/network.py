@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -149,12 +149,11 @@ class Network:
         ValueError for a policy that is no plain network of these layers, or other actions than
         those in +-1.
         """
-        from rbgym.agents.policies.sb3_network import parts_of
+        from rbgym.agents.policies.sb3_network import arrays_of
 
-        parts = parts_of(model, normalizer)
-        if parts.cells:
-            raise ValueError("model must be without memory, got a recurrent policy")
-        return cls(parts.layers, parts.activation, parts.output, parts.normalizer)
+        ours = isinstance(normalizer, Normalizer)
+        network = cls.from_arrays(*arrays_of(model, None if ours else normalizer))
+        return replace(network, normalizer=normalizer) if ours else network
 
     @property
     def sizes(self) -> tuple[int, ...]:

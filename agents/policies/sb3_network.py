@@ -1,6 +1,6 @@
 """The network of a policy that Stable-Baselines3 or sb3-contrib trained, as plain arrays."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
@@ -13,37 +13,19 @@ from stable_baselines3.common.vec_env import VecNormalize
 from torch import nn
 
 from rbgym.agents.policies.forward import OUTPUTS
-from rbgym.agents.policies.network import Layer, Network, Normalizer
-from rbgym.agents.policies.recurrent import Cell, RecurrentNetwork
 
 ACTIVATIONS: dict[type[nn.Module], str] = {nn.Tanh: "tanh", nn.ReLU: "relu", nn.ELU: "elu"}
 
 
-class Parts(NamedTuple):
-    """What a deterministic action passes; cells: of a recurrent policy, else empty."""
+def arrays_of(model: Any, normalizer: VecNormalize | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The deterministic policy of a model, as `rbgym.agents.policies.network_of` takes it.
 
-    cells: tuple[Cell, ...]
-    layers: tuple[Layer, ...]
-    activation: str
-    output: str
-    normalizer: Normalizer | None
-
-
-def network_of(model: Any) -> Network | RecurrentNetwork:
-    """The deterministic policy of a model, behind the VecNormalize of its environment if there is
-    one; ValueError for a policy that is neither kind of network, or of other spaces."""
-    parts = parts_of(model, model.get_vec_normalize_env())
-    if not parts.cells:
-        return Network(parts.layers, parts.activation, parts.output, parts.normalizer)
-    head = Network(parts.layers, parts.activation, parts.output)
-    return RecurrentNetwork(parts.cells, head, parts.normalizer)
-
-
-def parts_of(model: Any, normalizer: VecNormalize | Normalizer | None) -> Parts:
-    """The parts of a model's policy; see `Network.from_model`."""
-    if not isinstance(normalizer, VecNormalize | Normalizer | None):
+    normalizer: what observations pass before. Raises ValueError for a policy that is neither kind
+    of network, and for one of other spaces than boxes of observations and actions in +-1.
+    """
+    if not isinstance(normalizer, VecNormalize | None):
         raise ValueError(f"normalizer must be a VecNormalize or Normalizer, got {normalizer!r}")
-    modules, output, extractor, cells = _actor(model)
+    modules, output, extractor = _actor(model)
     if not isinstance(extractor, FlattenExtractor | CombinedExtractor):
         raise ValueError(
             "model must have a FlattenExtractor or CombinedExtractor, got "
@@ -55,20 +37,34 @@ def parts_of(model: Any, normalizer: VecNormalize | Normalizer | None) -> Parts:
         raise ValueError(f"model must have observations (width,) or a dict of them, got {seen}")
     if not (np.all(box.low == -1.0) and np.all(box.high == 1.0)):
         raise ValueError(f"model must have actions in [-1, 1], got {box}")
-    linear, between = modules[::2], modules[1::2]
-    kinds = {type(module) for module in between}
-    if not all(isinstance(module, nn.Linear) for module in linear) or len(kinds - {*ACTIVATIONS}):
+    linear, kinds = modules[::2], {type(module) for module in modules[1::2]}
+    if not all(isinstance(one, nn.Linear) for one in linear) or not kinds <= ACTIVATIONS.keys():
         raise ValueError(f"model must alternate linear layers and activations, got {modules}")
     if len(kinds) > 1:
         raise ValueError(f"model must have one kind of activation, got {modules}")
     activation = ACTIVATIONS[kinds.pop()] if kinds else "tanh"
-    layers = tuple((_array(module.weight), _array(module.bias)) for module in linear)
-    return Parts(cells, layers, activation, output, _normalizer(normalizer))
+    arrays: dict[str, Any] = {}
+    config: dict[str, Any] = {"activation": activation, "output": output}
+    for n, one in enumerate(linear):
+        arrays |= {f"layers.{n}.weight": _array(one.weight), f"layers.{n}.bias": _array(one.bias)}
+    if (lstm := getattr(model.policy, "lstm_actor", None)) is not None:
+        config["cells"] = lstm.num_layers
+        for k in range(lstm.num_layers):
+            names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+            of_input, of_output, bias, other = (
+                _array(getattr(lstm, f"{name}_l{k}")) for name in names
+            )
+            arrays |= {f"cells.{k}.input": of_input, f"cells.{k}.output": of_output,
+                       f"cells.{k}.bias": bias + other}  # fmt: skip
+    if normalizer is not None and normalizer.norm_obs:
+        of_normalizer, config["normalizer"] = _statistics(normalizer)
+        arrays |= of_normalizer
+    return arrays, config
 
 
-def _actor(model: Any) -> tuple[list[nn.Module], str, nn.Module, tuple[Cell, ...]]:
-    """Modules that a deterministic action passes, the output's name, and before them the features'
-    extractor and the cells of a recurrent policy."""
+def _actor(model: Any) -> tuple[list[nn.Module], str, nn.Module]:
+    """Modules that a deterministic action passes, the output's name, and the features' extractor
+    before them."""
     policy: Any = getattr(model, "policy", None)
     if hasattr(policy, "mlp_extractor"):  # PPO and its like
         known = DiagGaussianDistribution | StateDependentNoiseDistribution
@@ -77,46 +73,36 @@ def _actor(model: Any) -> tuple[list[nn.Module], str, nn.Module, tuple[Cell, ...
                 f"model must have a Gaussian policy, got {type(policy.action_dist).__name__}"
             )
         modules = [*policy.mlp_extractor.policy_net, policy.action_net]
-        output = "tanh" if policy.squash_output else "clip"
-        lstm = getattr(policy, "lstm_actor", None)
-        cells = tuple(_cell(lstm, k) for k in range(lstm.num_layers)) if lstm else ()
-        return modules, output, policy.pi_features_extractor, cells
+        return modules, "tanh" if policy.squash_output else "clip", policy.pi_features_extractor
     actor: Any = getattr(policy, "actor", None)
     if hasattr(actor, "latent_pi"):  # SAC and TQC
         first, *bounded = actor.mu if isinstance(actor.mu, nn.Sequential) else [actor.mu]
         output = "gsde" if bounded else "tanh"
         if bounded and bounded[0].max_val != OUTPUTS[output][0]:
             raise ValueError(f"model must have the usual clip_mean, got {bounded[0].max_val}")
-        return [*actor.latent_pi, first], output, actor.features_extractor, ()
+        return [*actor.latent_pi, first], output, actor.features_extractor
     if isinstance(getattr(actor, "mu", None), nn.Sequential):  # TD3 and DDPG
         *modules, squash = actor.mu
         if not isinstance(squash, nn.Tanh):
             raise ValueError(f"model must squash its actions by tanh, got {squash}")
-        return modules, "tanh", actor.features_extractor, ()
+        return modules, "tanh", actor.features_extractor
     raise ValueError(f"model must be a PPO, SAC, TD3 or like them, got {type(model).__name__}")
 
 
-def _cell(lstm: nn.LSTM, k: int) -> Cell:
-    """One layer of PyTorch's, its two biases added up."""
-    names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-    of_input, of_output, bias, other = (_array(getattr(lstm, f"{name}_l{k}")) for name in names)
-    return of_input, of_output, bias + other
-
-
-def _normalizer(given: VecNormalize | Normalizer | None) -> Normalizer | None:
-    if given is None or isinstance(given, Normalizer):
-        return given
-    if not given.norm_obs:
-        return None
-    moments = given.obs_rms
+def _statistics(normalizer: VecNormalize) -> tuple[dict[str, Any], dict[str, float]]:
+    """Arrays and bounds of a normaliser; of a dict of goals in the order of the names."""
+    moments = normalizer.obs_rms
     if not isinstance(moments, dict):
-        return Normalizer(moments.mean, moments.var, given.clip_obs, given.epsilon)
-    keys = sorted(moments)
-    if keys != sorted(given.observation_space.spaces):  # type: ignore[attr-defined]
-        raise ValueError(f"normalizer must be for every part of the observation, got {keys}")
-    mean, variance = (np.concatenate([getattr(moments[k], n) for k in keys])
-                      for n in ("mean", "var"))  # fmt: skip
-    return Normalizer(mean, variance, given.clip_obs, given.epsilon)
+        parts = [moments]
+    elif moments.keys() == set(normalizer.observation_space):  # type: ignore[call-overload]
+        parts = [moments[key] for key in sorted(moments)]
+    else:
+        raise ValueError(
+            f"normalizer must be for every part of the observation, got {sorted(moments)}"
+        )
+    arrays = {"normalizer.mean": np.concatenate([part.mean for part in parts]),
+              "normalizer.variance": np.concatenate([part.var for part in parts])}  # fmt: skip
+    return arrays, {"clip": normalizer.clip_obs, "epsilon": normalizer.epsilon}
 
 
 def _array(parameter: Any) -> Any:

@@ -15,7 +15,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from rbgym.agents.policies.network import Arrays, Network
-from rbgym.agents.policies.recurrent import RecurrentNetwork
+from rbgym.agents.policies.recurrent import RecurrentNetwork, network_of
 from rbgym.agents.run_folder import read_json, replacing, write_json
 
 FORMAT = 1
@@ -143,8 +143,7 @@ def read(folder: Path) -> TrainedPolicy:
         )
     try:
         arrays, build = _of_safetensors((folder / WEIGHTS).read_bytes()), config["network"]
-        recurrent = "cells" in build
-        network = (RecurrentNetwork if recurrent else Network).from_arrays(arrays, build)
+        network = network_of(arrays, build)
         seen = _space(config["observation_space"])
         if network.width != spaces.flatdim(seen):
             raise ValueError(f"the network must be for {seen}, got one of width {network.width}")

@@ -10,7 +10,8 @@ import optuna
 from optuna.exceptions import StorageInternalError
 from sqlalchemy.exc import SQLAlchemyError
 
-from rbgym.agents.judge.cases import TUNING_SEEDS, play_from, shared, task_of
+from rbgym.agents.judge.cases import TUNING_SEEDS, shared, task_of
+from rbgym.agents.judge.episodes import play_from
 from rbgym.agents.policies.algorithms import is_off_policy
 from rbgym.agents.run_folder import RunFolder
 from rbgym.agents.train.run import load_policy

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rbgym.agents import controllers
-from rbgym.agents.judge import comparison
 from rbgym.agents.judge.cases import task_of
+from rbgym.agents.judge.contenders import contenders
 from rbgym.arguments import positive
 from rbgym.body import RigidBody
 from rbgym.engine.batch import Batch
@@ -144,7 +144,7 @@ class TaskRun(Run):
         task_of(env_id)
         if "disturbance" in (env_kwargs or {}):
             raise ValueError("env-arg must leave out disturbance: the page pushes by it")
-        _, (one,) = comparison.contenders([policy], env_id, unpickle, env_kwargs)
+        _, (one,) = contenders([policy], env_id, unpickle, env_kwargs)
         self._torque = np.zeros(3)
         kwargs = {**one.env_kwargs, "disturbance": self._disturbance}
         self._env = gym.make(env_id, disable_env_checker=True, **kwargs)

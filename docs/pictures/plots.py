@@ -16,7 +16,7 @@ from PIL import Image
 
 import rbgym
 from rbgym.agents.judge import plots
-from rbgym.agents.judge.cases import play
+from rbgym.agents.judge.episodes import play
 from rbgym.agents.judge.evaluation import summary
 from rbgym.agents.run_folder import replacing
 from rbgym.agents.train import train

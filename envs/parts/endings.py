@@ -1,7 +1,7 @@
 """Success, the end of an episode, and what is counted in it."""
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 

@@ -13,9 +13,9 @@ pytest.importorskip("stable_baselines3")
 
 import rbgym.agents
 from rbgym import RigidBody
-from rbgym.agents.judge import evaluation, tables
+from rbgym.agents.judge import evaluation
 from rbgym.agents.judge.card import ALL, make_card
-from rbgym.agents.judge.cases import Episodes, play
+from rbgym.agents.judge.episodes import Episodes, play
 from rbgym.agents.judge.evaluation import evaluate
 
 SETTLED = (0.1, 0.1)
@@ -114,7 +114,7 @@ def test_effort_is_that_of_the_torque_which_acted():
 
 def test_a_card_is_written_as_tables_figures_and_a_picture(tmp_path):
     card = make_card("RigidTop-v0", ["pd", "idle"], episodes=8)
-    tables.write(card, tmp_path / "top")
+    card.write(tmp_path / "top")
     assert json.loads((tmp_path / "top.json").read_text()) == json.loads(json.dumps(card.as_dict()))
     text = (tmp_path / "top.md").read_text()
     assert "| pd | 100.0 | 67.6 - 100.0 |" in text
@@ -125,7 +125,7 @@ def test_a_card_is_written_as_tables_figures_and_a_picture(tmp_path):
 def test_a_card_names_the_arguments_of_its_environment(tmp_path):
     kwargs = {"integrator": "akw", "substeps": 2}
     card = make_card("RigidTop-v0", ["idle"], episodes=4, env_kwargs=kwargs)
-    tables.write(card, tmp_path / "top")
+    card.write(tmp_path / "top")
     assert json.loads((tmp_path / "top.json").read_text())["env_kwargs"] == kwargs
     title = "RigidTop-v0 (integrator=akw, substeps=2)"
     assert (tmp_path / "top.md").read_text().startswith(f"# {title}\n")

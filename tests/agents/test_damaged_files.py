@@ -18,7 +18,7 @@ from safetensors.numpy import load_file, save_file
 import damaged_runs
 from damage import Payload, deep, payload
 from hostile_values import PLAIN
-from rbgym.agents.judge import comparison
+from rbgym.agents.judge import contenders
 from rbgym.agents.policies import shelf
 from rbgym.agents.run_folder import RunFolder, read_json
 from rbgym.agents.train.plain_yaml import read_yaml
@@ -95,9 +95,9 @@ def test_a_policy_that_names_a_module_does_not_have_it_imported(run, tmp_path, m
     config["env_id"] = "evil_module_of_a_policy:RigidTop-v0"
     (run / "policy.json").write_text(json.dumps(config))
     with pytest.raises(ValueError, match="say --env evil_module_of_a_policy:RigidTop-v0 if you"):
-        comparison.contenders([str(run)])
+        contenders.contenders([str(run)])
     assert not made.exists()
-    assert comparison.contenders([str(run)], "rbgym:RigidTop-v0")[0] == "rbgym:RigidTop-v0"
+    assert contenders.contenders([str(run)], "rbgym:RigidTop-v0")[0] == "rbgym:RigidTop-v0"
 
 
 def test_a_policy_of_numbers_that_are_none_is_refused(run):

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("stable_baselines3")
 
 from rbgym.agents.judge import plots
-from rbgym.agents.judge.cases import play
+from rbgym.agents.judge.episodes import play
 from rbgym.agents.judge.evaluation import settling, summary
 
 CONFIG = {"engine": "sb3", "env_id": "RigidTop-v0", "algo": "ppo", "timesteps": 300, "threads": 1}

@@ -16,9 +16,11 @@ from safetensors.numpy import load_file, save_file
 from stable_baselines3.common.vec_env import VecNormalize
 
 import rbgym.agents
-from rbgym.agents.judge.cases import play, starts_of
+from rbgym.agents.judge.cases import starts_of
+from rbgym.agents.judge.episodes import play
 from rbgym.agents.policies import trained
-from rbgym.agents.policies.sb3_network import network_of
+from rbgym.agents.policies.recurrent import network_of
+from rbgym.agents.policies.sb3_network import arrays_of
 from rbgym.agents.policies.trained import TrainedPolicy
 from rbgym.agents.train import presets
 from rbgym.agents.train.sb3.adapter import make_sb3_env
@@ -36,6 +38,10 @@ CHANGES["recurrent_ppo"] = {
 }
 
 
+def plain(model):
+    return network_of(*arrays_of(model, model.get_vec_normalize_env()))
+
+
 def saved(folder, algo="ppo", env_id="RigidTop-v0", **changes):
     """An untrained model whose normaliser has seen something, written to the folder."""
     hyperparameters = presets.of_sb3(algo, env_id, None, CHANGES[algo] | changes)
@@ -45,7 +51,7 @@ def saved(folder, algo="ppo", env_id="RigidTop-v0", **changes):
     for _ in range(20):
         env.step(np.full((4, *env.action_space.shape), 0.3, dtype=np.float32))
     told = {"algo": algo, "env_id": env_id, "env_kwargs": {}, "hyperparameters": hyperparameters}
-    trained.write(folder, network_of(model), spaces_of(env), told)
+    trained.write(folder, plain(model), spaces_of(env), told)
     return model, env
 
 
@@ -71,7 +77,7 @@ def moved(model):
 @pytest.mark.parametrize("algo", list(CHANGES))
 def test_a_policy_that_was_read_chooses_what_the_model_chose(tmp_path, algo, normalize):
     model, env = saved(tmp_path, algo, normalize=normalize)
-    trained.write(tmp_path, network_of(moved(model)), spaces_of(env), {"algo": algo})
+    trained.write(tmp_path, plain(moved(model)), spaces_of(env), {"algo": algo})
     seen = observations()
     shown = env.normalize_obs(seen) if isinstance(env, VecNormalize) else seen
     expected, state = model.predict(shown, episode_start=np.ones(32, bool), deterministic=True)
@@ -87,7 +93,7 @@ def test_a_policy_that_was_read_chooses_what_the_model_chose(tmp_path, algo, nor
 def test_a_memory_is_handed_on_and_emptied_where_episodes_start(tmp_path):
     changes = {"net_arch": [8], "lstm_hidden_size": 8, "n_lstm_layers": 2}
     model, env = saved(tmp_path, "recurrent_ppo", policy_kwargs=changes)
-    trained.write(tmp_path, network_of(moved(model)), spaces_of(env), {})
+    trained.write(tmp_path, plain(moved(model)), spaces_of(env), {})
     read, seen = rbgym.agents.load(tmp_path), observations()
     state = own_state = None
     for step in range(4):
@@ -101,7 +107,7 @@ def test_a_memory_is_handed_on_and_emptied_where_episodes_start(tmp_path):
 @pytest.mark.parametrize("algo", ["ppo", "sac", "tqc"])
 def test_a_policy_with_state_dependent_noise_is_read(tmp_path, algo):
     model, _env = saved(tmp_path, algo, use_sde=True)
-    network = network_of(moved(model))
+    network = plain(moved(model))
     assert network.output == ("clip" if algo == "ppo" else "gsde")
     seen = observations()
     expected, _ = model.predict(seen, deterministic=True)

@@ -11,7 +11,7 @@ from stable_baselines3 import PPO, SAC, HerReplayBuffer
 import rbgym.agents
 from rbgym.agents import controllers
 from rbgym.agents.judge.cases import TEST_SEEDS, task_of
-from rbgym.agents.judge.comparison import compare
+from rbgym.agents.judge.contenders import contenders
 from rbgym.agents.judge.evaluation import evaluate
 from rbgym.agents.policies import shelf
 from rbgym.agents.train.sb3.adapter import make_sb3_env
@@ -181,4 +181,4 @@ def test_every_environment_has_a_policy_and_none_has_two():
 
 def test_a_policy_for_another_environment_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"observations of FreeFlyer-v0, .*\(13,\)"):
-        compare([str(SHELF / "RigidTop-v0")], "FreeFlyer-v0", 8)
+        contenders([str(SHELF / "RigidTop-v0")], "FreeFlyer-v0")

@@ -9,7 +9,8 @@ import pytest
 
 pytest.importorskip("ray")
 
-from rbgym.agents.judge.comparison import compare
+from rbgym.agents.judge.contenders import contenders
+from rbgym.agents.judge.evaluation import evaluate_all
 from rbgym.agents.run_folder import RunFolder
 from rbgym.agents.train.rllib.training import train
 
@@ -74,5 +75,5 @@ def test_a_run_that_was_cut_resumes_at_its_last_checkpoint_and_finishes(story):
     assert resumed[0].wall_time > story.seen[-2].wall_time
     assert json.loads(done.folder.results.read_text()) == done.results
     assert small_train(story.out, timesteps=last + 100).resumed_from is None
-    evaluation = compare([str(story.out)], episodes=4)[str(story.out)]
+    evaluation = evaluate_all(*contenders([str(story.out)]), 4)[str(story.out)]
     assert np.isfinite(evaluation.mean_return)

@@ -12,7 +12,8 @@ from stable_baselines3.common.logger import configure
 
 from rbgym.agents.judge.cases import TEST_SEEDS, has_test_set, spec_of
 from rbgym.agents.policies.algorithms import algorithm, require_actions
-from rbgym.agents.policies.sb3_network import network_of
+from rbgym.agents.policies.recurrent import network_of
+from rbgym.agents.policies.sb3_network import arrays_of
 from rbgym.agents.run_folder import RunFolder, Training, replacing
 from rbgym.agents.train import presets, run
 from rbgym.agents.train.progress import Bar
@@ -65,7 +66,7 @@ def train(
         torch.set_num_threads(threads)
         require_actions(algo, env.action_space)
         model = new_model(algo, chosen, env, seed)
-        network_of(model)  # refuses, before the work, what could not be written
+        arrays_of(model, None)  # refuses, before the work, what could not be written
         if (finished := folder.claim(config, resume)) is not None:
             return Training(folder, finished, None)
         saved = checkpoints.load(folder.checkpoint, algorithm(algo), env, report)
@@ -88,11 +89,13 @@ def train(
         env.close()
     with replacing(folder.model) as temporary, temporary.open("wb") as file:
         model.save(file)
-    if (normalizer := model.get_vec_normalize_env()) is not None:
+    normalizer = model.get_vec_normalize_env()
+    if normalizer is not None:
         with replacing(folder.normalizer) as temporary:
             normalizer.save(str(temporary))
     spaces = (model.observation_space, model.action_space)
-    return run.finish(folder, config, _results(model), network_of(model), spaces, start)
+    network = network_of(*arrays_of(model, normalizer))
+    return run.finish(folder, config, _results(model), network, spaces, start)
 
 
 def config_of(

@@ -1,7 +1,7 @@
-"""Runs, trained policies and controllers by name, measured on the same cases."""
+"""Runs, trained policies and controllers by name, and the arguments that their envs have."""
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,7 +9,6 @@ import gymnasium as gym
 
 from rbgym.agents import controllers
 from rbgym.agents.judge.cases import PRETRAINED, by_name
-from rbgym.agents.judge.evaluation import Evaluation, evaluate
 from rbgym.agents.policies import TrainedPolicy, shelf
 from rbgym.envs.arguments import hint
 from rbgym.registration import ENVIRONMENTS
@@ -33,35 +32,6 @@ class Contender(NamedTuple):
         return self.policy.config if isinstance(self.policy, TrainedPolicy) else None
 
 
-def compare(
-    targets: Sequence[str],
-    env_id: str | None = None,
-    episodes: int = 256,
-    unpickle: str | None = None,
-    env_kwargs: Mapping[str, Any] | None = None,
-) -> dict[str, Evaluation]:
-    """Each target's evaluation, by its name. Arguments and errors as of `contenders`."""
-    return judge(*contenders(targets, env_id, unpickle, env_kwargs), episodes)
-
-
-def judge(
-    env_id: str,
-    contenders: Sequence[Contender],
-    episodes: int = 256,
-    progress: Callable[[int, int], None] = lambda done, contenders: None,
-) -> dict[str, Evaluation]:
-    """Each contender's evaluation, by its name, on the first `episodes` starts of the test set.
-
-    progress: called with (done, all) before the first contender and after each.
-    """
-    found = {}
-    progress(0, len(contenders))
-    for done, one in enumerate(contenders, 1):
-        found[one.name] = evaluate(one.policy, env_id, episodes, **one.env_kwargs)
-        progress(done, len(contenders))
-    return found
-
-
 def contenders(
     targets: Sequence[str],
     env_id: str | None = None,
@@ -72,8 +42,8 @@ def contenders(
 
     targets: folders of runs or policies, names of controllers, or "pretrained" for the package's
     policy. env_id: None for that of the first folder, or RigidTop-v0 without any. unpickle: see
-    `rbgym.agents.load`. env_kwargs: for all of them; a policy has those that it was trained with
-    beneath, and so has what was not trained, where env_id is None and all folders agree.
+    `rbgym.agents.load`. env_kwargs: for all of them; they take precedence over those that a policy
+    was trained with, which controllers have too where env_id is None and all folders agree.
     Raises ValueError for what is none of these, and for a policy that was trained on other
     observations.
     """
@@ -94,8 +64,8 @@ def contenders(
         if policy is None:
             found.append(Contender(name, name, {**of_all, **given}))
         else:
-            beneath = {} if "env_id" in policy.config else of_all
-            kwargs = own_kwargs(policy, env_id, {**beneath, **given})
+            trained_with = {} if "env_id" in policy.config else of_all
+            kwargs = own_kwargs(policy, env_id, {**trained_with, **given})
             found.append(Contender(name, policy, kwargs))
     return env_id, found
 

@@ -1,0 +1,208 @@
+"""Episodes from the fixed start states of a task, as a policy plays them."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbgym.agents import controllers
+from rbgym.agents.controllers import Policy, eigenaxis_time
+from rbgym.agents.controllers.base import relative
+from rbgym.agents.judge.cases import PRETRAINED, Starts, starts_of
+from rbgym.agents.judge.contenders import load, own_kwargs
+from rbgym.agents.policies.trained import TrainedPolicy
+from rbgym.envs.parts.goals import Target
+from rbgym.envs.parts.observations import FORMS
+
+Array = NDArray[np.float64]
+
+# Of Episodes: one value of each episode, and one of each instant and episode.
+_LANES = ("seeds", "category", "returns", "lengths", "success", "least_time")
+_HISTORIES = ("attitude_error", "rate_error", "torque", "actions", "relative")
+
+
+@dataclass(frozen=True)
+class Episodes:
+    """One episode from each of n start states, in the order of their seeds.
+
+    category (n,): the task's, of each start. returns, lengths [steps], success (n,). least_time
+    (n,): of a turn from the start to the target about the eigenaxis [s], nan where the start is not
+    at rest or there is no such bound.
+    Histories (instants, n), the first at the start; nan after a lane's end: attitude_error [rad]
+    and rate_error [rad/s] to the goal; torque (instants, n, 3), the mean torque [N m] of each
+    control period, body axes, nan at the start; actions (instants, n, channels) likewise;
+    relative (instants, n, 4), attitude relative to the target where the task has one, else None.
+    dt: control period [s]. settled: angle [rad] and rate [rad/s] within which the task is done.
+    """
+
+    seeds: NDArray[np.int64]
+    category: NDArray[np.str_]
+    returns: Array
+    lengths: NDArray[np.int64]
+    success: NDArray[np.bool_]
+    least_time: Array
+    attitude_error: Array
+    rate_error: Array
+    torque: Array
+    actions: Array
+    relative: Array | None
+    dt: float
+    settled: tuple[float, float]
+
+    @property
+    def time(self) -> Array:
+        """Instants of the histories [s]."""
+        return np.asarray(self.dt * np.arange(len(self.attitude_error)), dtype=np.float64)
+
+    def chosen(self, lanes: NDArray[Any]) -> "Episodes":
+        """Some of the episodes: a mask (n,), or their places in order."""
+        found = {name: getattr(self, name)[lanes] for name in _LANES}
+        found |= {name: getattr(self, name)[:, lanes] for name in _HISTORIES if self._has(name)}
+        return Episodes(**(vars(self) | found))
+
+    def _has(self, name: str) -> bool:
+        return getattr(self, name) is not None
+
+
+def joined(parts: list[Episodes]) -> Episodes:
+    """All of them, in the order of their seeds, whatever their categories."""
+    instants = max(len(part.attitude_error) for part in parts)
+    found = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _LANES}
+    for name in _HISTORIES:
+        if all(part._has(name) for part in parts):
+            histories = [_padded(getattr(part, name), instants) for part in parts]
+            found[name] = np.concatenate(histories, axis=1)
+    return Episodes(**(vars(parts[0]) | found)).chosen(np.argsort(found["seeds"]))
+
+
+def _padded(values: Array, instants: int) -> Array:
+    """The history, with nan up to so many instants."""
+    missing = (0, instants - len(values))
+    return np.pad(values, (missing, *((0, 0),) * (values.ndim - 1)), constant_values=np.nan)
+
+
+def play(
+    policy: Policy | str, env_id: str = "RigidTop-v0", episodes: int = 256, **env_kwargs: Any
+) -> Episodes:
+    """Run one episode from each of the first `episodes` states of the task's test set.
+
+    The states go round the categories of the task, which decide on `initial`. policy: whatever has
+    `predict`; of a Stable-Baselines3 model with a VecNormalize, observations are normalised as they
+    were last, and its statistics stay; or a controller's name, or "pretrained". env_kwargs:
+    arguments of the env, of which `initial` plays no part: the test set is always the same. Raises
+    ValueError for bad arguments.
+    """
+    if isinstance(policy, str) and policy == PRETRAINED:
+        policy = load(PRETRAINED, env_id)
+        env_kwargs = own_kwargs(policy, env_id, env_kwargs)
+    return play_from(starts_of(env_id, episodes), policy, env_id, env_kwargs)
+
+
+def play_from(
+    starts: Iterable[Starts], policy: Policy | str, env_id: str, env_kwargs: Mapping[str, Any]
+) -> Episodes:
+    """One episode from each of these start states."""
+    parts = []
+    for one in starts:
+        env = one.env(env_id, env_kwargs)
+        try:
+            parts.append(_first_episodes(Player(policy, env, one.seeds), one))
+        finally:
+            env.close()
+    return joined(parts)
+
+
+class Player:
+    """A policy at work in a vector env: what it was shown last, and what it remembers.
+
+    policy: the name of a controller, a Stable-Baselines3 model, which sees what the normaliser of
+    its training makes of observations, or whatever has `predict`.
+    """
+
+    def __init__(self, policy: Any, env: Any, seeds: list[int]) -> None:
+        found = controllers.make(policy, env) if isinstance(policy, str) else policy
+        if not callable(getattr(found, "predict", None)):
+            raise ValueError(f"policy must be a controller's name or have predict, got {policy!r}")
+        sb3 = hasattr(found, "get_vec_normalize_env")
+        self.env, self.policy = env, TrainedPolicy.of(found) if sb3 else found
+        self.observation, self.info = env.reset(seed=seeds)
+        self.state: Any = None
+        self.start = np.ones(len(seeds), dtype=np.bool_)  # lanes at the start of an episode
+
+    def step(self) -> tuple[Any, Any]:
+        """Act once in every lane; actions and rewards. `start` is then where an episode ended."""
+        actions, self.state = self.policy.predict(
+            self.observation, state=self.state, episode_start=self.start, deterministic=True
+        )
+        self.observation, rewards, terminated, truncated, self.info = self.env.step(actions)
+        self.start = terminated | truncated
+        return actions, rewards
+
+
+def _first_episodes(player: Player, start: Starts) -> Episodes:
+    """The first episode of each lane of a vector env in DISABLED mode."""
+    env, n = player.env.unwrapped, len(start.seeds)
+    running, success = np.ones(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
+    returns, lengths = np.zeros(n), np.zeros(n, dtype=np.int64)
+    histories: dict[str, list[Array]] = {name: [] for name in _HISTORIES}
+    shows_target = isinstance(env.goal, Target) and _shows_quaternion(player.env)
+
+    def record(actions: Any, torque: Any) -> None:
+        seen, info = player.observation, player.info
+        found = {"attitude_error": info["attitude_error"], "rate_error": info["rate_error"],
+                 "torque": torque, "actions": actions}  # fmt: skip
+        if shows_target:
+            found["relative"] = (relative(seen) if isinstance(seen, dict) else seen)[:, :4]
+        for name, values in found.items():
+            values = np.asarray(values, dtype=np.float64)
+            mask = running.reshape(-1, *(1,) * (values.ndim - 1))
+            histories[name].append(np.where(mask, values, np.nan))
+
+    record(np.full((n, env.single_action_space.shape[0]), np.nan), np.full((n, 3), np.nan))
+    while running.any():
+        actions, rewards = player.step()
+        returns[running] += rewards[running]
+        lengths[running] += 1
+        record(actions, player.info["applied_torque"])
+        done = player.start
+        if (ended := done & running).any():
+            success[ended] = np.asarray(player.info["is_success"])[ended]
+            running &= ~done
+        if done.any() and running.any():
+            player.observation, _ = player.env.reset(options={"reset_mask": done.copy()})
+    found: Any = {name: np.stack(values) if values else None for name, values in histories.items()}
+    return Episodes(
+        seeds=np.array(start.seeds),
+        category=np.array([start.category] * n),
+        returns=returns,
+        lengths=lengths,
+        success=success,
+        least_time=_least_time(env, found["relative"], found["rate_error"][0]),
+        dt=float(env.dt),
+        settled=(env.task.angle, env.task.rate),
+        **found,
+    )
+
+
+def _least_time(env: Any, attitude: Array | None, rate_error: Array) -> Array:
+    """`Episodes.least_time`. attitude: relative to the target, (instants, n, 4)."""
+    limit = np.asarray(env.torque_limit)
+    if attitude is None or not (limit > 0).all():
+        return np.full(len(rate_error), np.nan)
+    q = attitude[0]
+    angle = 2.0 * np.arctan2(np.linalg.norm(q[:, 1:], axis=1), np.abs(q[:, 0]))
+    fair = (rate_error < 1e-6) & (angle > env.task.angle)
+    axis = np.where(fair[:, None], q[:, 1:], [1.0, 0.0, 0.0])
+    least = eigenaxis_time(np.where(fair, angle, 1.0), axis, env.body.inertia, limit)
+    return np.where(fair, least, np.nan)
+
+
+def _shows_quaternion(env: Any) -> bool:
+    """Whether an observation begins with the quaternion (w, x, y, z), w >= 0, or can be made to."""
+    space = env.single_observation_space
+    if env.unwrapped.task.split:
+        return True
+    low, high = FORMS["quaternion"].bounds()
+    return bool((space.low[:4] == low).all() and (space.high[:4] == high).all())
