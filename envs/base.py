@@ -65,7 +65,7 @@ class _Described(Drawn):
         placed = place(episodes, lanes, options)
         reseed(seed=seeds[0])
         if None in seeds and not episodes.started:
-            first = int(self.np_random.integers(2**63))  # type: ignore[attr-defined]
+            first = int(self.np_random.integers(2**63))
             seeds = [first + i if s is None else s for i, s in enumerate(seeds)]
         given = [i for i in lanes if seeds[i] is not None]
         if given:

@@ -58,9 +58,6 @@ class Record(tuple[Any, ...]):
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 
-    def _replace(self, **fields: Any) -> Self:
-        return self
-
     def _asdict(self) -> dict[str, Any]:
         return {} if self == (None,) else dict(zip(self._fields, self, strict=True))
 
