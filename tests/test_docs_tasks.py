@@ -29,8 +29,6 @@ def test_the_pages_of_the_tasks_are_current():
 def test_the_table_of_the_observation_is_the_space(env_id):
     text = (ROOT / "docs" / "tasks" / f"{env_id}.md").read_text("utf-8")
     space = gym.make(env_id).observation_space
-    shape = re.search(r"Observation: Box, float32, \((\d+),\)", text)
-    assert space.shape == (int(shape[1]),)
     covered = 0
     for first, last, bounds in re.findall(r"^\| (\d+)(?:-(\d+))? \| .* \| (.*) \|$", text, re.M):
         rows = slice(int(first), int(last or first) + 1)
