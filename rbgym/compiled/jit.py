@@ -52,20 +52,24 @@ def outlined(function: F) -> F:
     return compiled_function
 
 
-def chosen_by_class(choose: Callable[[type], Callable[..., Any]]) -> Callable[..., Any]:
-    """An `outlined` function, picked while compiling by the class of its first argument.
+def chosen_by_class(options: Any) -> Callable[..., Any]:
+    """Decorates what picks a function while compiling, by the class of the first argument.
 
-    What is not chosen is not compiled.
+    What is not chosen is not compiled. options: INLINED, if it stands in a loop over lanes, or
+    OUTLINED.
     """
 
-    def chosen(*args: Any) -> Any:
-        return choose(type(args[0]))(*args)
+    def decorate(choose: Callable[[type], Callable[..., Any]]) -> Callable[..., Any]:
+        def chosen(*args: Any) -> Any:
+            return choose(type(args[0]))(*args)
 
-    def choice(*args: Any) -> Callable[..., Any]:
-        return choose(args[0].instance_class)
+        def choice(*args: Any) -> Callable[..., Any]:
+            return choose(args[0].instance_class)
 
-    overload(chosen, jit_options=OUTLINED, strict=False)(choice)
-    return chosen
+        overload(chosen, jit_options=options, strict=False)(choice)
+        return chosen
+
+    return decorate
 
 
 def compiled(function: F) -> F:

@@ -9,6 +9,7 @@ scalar solve.
 import math
 
 from rbgym.compiled.jit import chosen_by_class, inlined, lane_body, outlined, python_function
+from rbgym.compiled.options import INLINED, OUTLINED
 from rbgym.engine.rows import (
     CORRECTION,
     FAILED,
@@ -143,7 +144,7 @@ def _relax(potential, physics, buffer, i, h):
     put_vector(buffer, i, X, x)
 
 
-@chosen_by_class
+@chosen_by_class(INLINED)
 def relax(potential_class):
     """relax(potential, physics, buffer, i, h): one fixed-point step, which finds the neighbourhood
     of the wanted root but not the root.
@@ -280,7 +281,7 @@ def _give_up(scheme, physics, buffer, i, h, projection):
     buffer[i + FAILED * LANES] = 1.0
 
 
-@chosen_by_class
+@chosen_by_class(OUTLINED)
 def redo(scheme_class):
     """redo(scheme, physics, buffer, i, h, projection): a lane whose step was left where it was."""
     if issubclass(scheme_class, Implicit):
