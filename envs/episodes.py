@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ from rbgym.envs.kernels import Judging, Outputs
 from rbgym.envs.rows import Parts, TaskRows
 from rbgym.quaternion import Array
 
+# One is made at each step, and a named tuple takes its time.
+_quickly = partial(tuple.__new__, Outputs)
 Flags = NDArray[np.bool_]
 Lanes = NDArray[np.intp]
 State = dict[str, Array]
@@ -67,7 +70,7 @@ class Episodes:
         self.batch, self.setup, self.size = batch, setup, batch.size
         self.rows = TaskRows(batch.observed, setup.parts)
         self.commands = np.zeros((batch.size, batch.channels))
-        self.started = self.ready = False
+        self.started = self.ready = self._in_ranges = False
         self.ended = self.failed = 0.0
         # The kernels write observations unless a Python hook does.
         self._shown = 0 if "observation" in setup.hooks else batch.size
@@ -162,6 +165,7 @@ class Episodes:
             self.ended, self.failed = int(self.done.sum()), int(batch.failed.sum())
         if self._shown == 0:
             out[lanes] = self._hooked("observation", (self.setup.width,))[lanes]
+        self._in_ranges = threads.is_large(batch.blocks)
         self.started = self.ready = True
 
     def _new_outcome(self) -> tuple[Array, Flags, Flags]:
@@ -227,7 +231,7 @@ class Episodes:
             batch.put_rows(row, self._hooked("disturbance", (3,)))
         observations = np.empty((self._shown, self.setup.width), np.float32)
         saved = np.empty((batch.blocks, len(self.saved) * LANES))
-        outputs = Outputs(observations, *(self._outcome or self._new_outcome()), saved)
+        outputs = _quickly((observations, *(self._outcome or self._new_outcome()), saved))
         self.ready = False
         if self._is_large:
             bad = self._step_ranges(outputs)
