@@ -76,7 +76,6 @@ class Episodes:
         self._shown = 0 if "observation" in setup.hooks else batch.size
         self.term_rows, self.counted_rows = self._named_rows()
         self.saved = np.array(sorted(self._saved_rows()), dtype=np.int64)
-        self._is_large = threads.is_large(batch.blocks)
         self._advance, self._judge = Entry(engine.advance), Entry(kernels.judge)
         self._stepping = batch.stepping(float(setup.dt / setup.substeps), setup.substeps)
         self._judging = Judging(setup.limit, resets_itself, False, self.saved)
@@ -233,7 +232,7 @@ class Episodes:
         saved = np.empty((batch.blocks, len(self.saved) * LANES))
         outputs = _quickly((observations, *(self._outcome or self._new_outcome()), saved))
         self.ready = False
-        if self._is_large:
+        if self._in_ranges:
             bad = self._step_ranges(outputs)
         else:
             bad = self.advance(batch.buffer, commands)
