@@ -284,12 +284,12 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
 
     def step(self, actions: Any) -> tuple[Observation, Array, Flags, Flags, dict[str, Any]]:
         """Hold the commands of `actions` (n, channels) for one control period."""
-        if self._episodes.ended and self.autoreset_mode is AutoresetMode.DISABLED:
+        episodes = self._hold(actions)
+        if episodes.ended and self.autoreset_mode is AutoresetMode.DISABLED:
             raise ValueError(
-                f"lane {int(np.argmax(self._episodes.done))} has ended: reset it with "
+                f"lane {int(np.argmax(episodes.done))} has ended: reset it with "
                 'reset(options={"reset_mask": mask}) before the next step'
             )
-        episodes = self._hold(actions)
         observations, rewards, terminated, truncated, snapshot = episodes.step()
         if self.task.split:
             seen = self._presented(observations)
