@@ -50,7 +50,7 @@ WRONG = [
     ("train RigidTop-v0", "--algo", ["dqn"], "algo must be one of"),
     ("train RigidTop-v0", "--algo", ["pppo"], "did you mean 'ppo'"),
     ("train RigidTop-v0", "--algo", ["cma_ess"], "'cma_es'], got 'cma_ess'; did you mean 'cma_es'"),
-    ("train CartPole-v1", "--algo", ["sac"], "algo must be ppo"),
+    ("train CartPole-v1", "--algo", ["sac"], "env_id must be of an env that SB3 can train on"),
     ("train RigidTop-v0", "--engine", ["sb4"], "engine must be one of ['sb3', 'rllib']"),
     ("train RigidTop-v0", "--out", ["file", "file/x"], "must be a folder"),
     ("train RigidTop-v0", "--out", ["\udcff"], "must be a printable name, got"),

@@ -170,14 +170,18 @@ def make_sb3_env(
         seed = checked_seed(seed)
     if spec_of(env_id).vector_entry_point is None:
         raise ValueError(f"env_id must be of an env with a native vector env, got {env_id!r}")
-    vector_env = gym.make_vec(
-        env_id,
-        num_envs=num_envs,
-        vectorization_mode="vector_entry_point",
-        autoreset_mode=AutoresetMode.SAME_STEP,
-        render_mode=render_mode,
-        **by_name("kwargs", kwargs),
-    )
+    kwargs = by_name("kwargs", kwargs)
+    try:
+        vector_env = gym.make_vec(
+            env_id,
+            num_envs=num_envs,
+            vectorization_mode="vector_entry_point",
+            autoreset_mode=AutoresetMode.SAME_STEP,
+            render_mode=render_mode,
+            **kwargs,
+        )
+    except TypeError as error:  # of a vector env that cannot be told when to begin anew
+        raise ValueError(f"env_id must be of an env that SB3 can train on: {error}") from None
     adapter = VectorEnvAdapter(vector_env, info_keywords)
     if seed is not None:
         adapter.seed(seed)
