@@ -16,7 +16,6 @@ The step's energy balance is exact: with the means of h_n and omega over its end
 sum_n (change of h_n)(mean h_n / I - a_n . mean omega).
 """
 
-import inspect
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -82,16 +81,26 @@ class ReactionWheels(Effector):
         object.__setattr__(self, "axes", tuple(tuple(row) for row in axes.tolist()))
 
     @classmethod
-    def pyramid(cls, cant: float = math.asin(3.0**-0.5), **numbers: float) -> Self:
+    def pyramid(
+        cls,
+        cant: float = math.asin(3.0**-0.5),
+        *,
+        inertia: float = inertia,
+        torque: float = torque,
+        momentum: float = momentum,
+        viscous: float = viscous,
+        coulomb: float = coulomb,
+        start: float = start,
+    ) -> Self:
         """Four wheels about the z axis, their axes raised from the xy plane by `cant` [rad].
 
-        At the default, 35.26 degrees, all directions have the same torque. numbers: the others,
-        `inertia` to `start`.
+        At the default, 35.26 degrees, all directions have the same torque.
         """
         if not 0 < number(cant) < math.pi / 2:
             raise ValueError(f"ReactionWheels.pyramid: cant must be in (0, pi/2), got {cant!r}")
         c, s = math.cos(cant), math.sin(cant)
-        return cls(((c, 0.0, s), (0.0, c, s), (-c, 0.0, s), (0.0, -c, s)), **numbers)
+        axes = (c, 0.0, s), (0.0, c, s), (-c, 0.0, s), (0.0, -c, s)
+        return cls(axes, inertia, torque, momentum, viscous, coulomb, start)
 
     @property
     def matrix(self) -> Array:
@@ -132,14 +141,6 @@ class ReactionWheels(Effector):
         carried = self.matrix.T @ instant.state["angular_velocity"] * self.inertia
         yield from instant.wheels(self.matrix.T, share - carried / self.momentum)
         yield "wheels " + ", ".join(f"{100 * one:.0f}" for one in share) + " %"
-
-
-# For plain data and `help`, the arguments of a pyramid by name.
-_pyramid = vars(ReactionWheels)["pyramid"].__func__
-_cls, _cant, _ = inspect.signature(_pyramid).parameters.values()
-_axes, *_numbers = inspect.signature(ReactionWheels).parameters.values()
-_named = (one.replace(kind=one.KEYWORD_ONLY) for one in _numbers)
-_pyramid.__signature__ = inspect.Signature([_cls, _cant, *_named])
 
 
 class Wheels(Driven):
