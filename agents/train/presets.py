@@ -47,6 +47,8 @@ def read(
     """
     source: Any = Path(file) if file else resources.files("rbgym.agents") / "hyperparameters"
     source = source if file else source / f"{preset}.yml"
+    if not source.is_file():  # a device may have no end
+        raise ValueError(f"hyperparameters must be a file, got {str(source)!r}")
     try:
         table = read_yaml(source.read_text("utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
