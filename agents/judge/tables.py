@@ -1,4 +1,7 @@
-"""Evaluations as tables: at a terminal, in a pipe, as Markdown and for notebooks."""
+"""Evaluations as tables: at a terminal, in a pipe, as Markdown and for notebooks.
+
+Only what prints needs rbgym[cli].
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -6,7 +9,6 @@ from typing import Any
 from rbgym import html as pages
 from rbgym.agents.judge.contenders import Contender
 from rbgym.agents.judge.evaluation import Evaluation
-from rbgym.agents.terminal import print_table, styled
 
 Rows = list[tuple[str, ...]]
 ALL = "all"  # the episodes of a card, beside those of each category
@@ -54,6 +56,8 @@ def print_evaluations(
     evaluations: Mapping[str, Evaluation], env_id: str, contenders: Sequence[Contender]
 ) -> None:
     """Write one line for each policy, and beneath what is not the same for all of them."""
+    from rbgym.agents.terminal import print_table
+
     kwargs = contenders[0].env_kwargs
     differ = any(one.env_kwargs != kwargs for one in contenders)
     title = f"{_titled(env_id, {} if differ else kwargs)}, "
@@ -97,6 +101,8 @@ def _tables(card: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Rows]]:
 
 def print_card(card: Mapping[str, Any]) -> None:
     """Write a card: tables at a terminal, elsewhere Markdown."""
+    from rbgym.agents.terminal import print_table, styled
+
     if not styled():
         print(page(card))
         return

@@ -2,9 +2,7 @@
 
 import importlib
 import inspect
-from typing import Any
 
-from gymnasium import spaces
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 
@@ -47,12 +45,3 @@ def parameters(name: str) -> tuple[str, ...]:
 def is_off_policy(name: str) -> bool:
     """Whether the algorithm learns from a replay buffer."""
     return issubclass(algorithm(name), OffPolicyAlgorithm)
-
-
-def require_actions(name: str, action_space: spaces.Space[Any]) -> None:
-    """Raise ValueError if the algorithm cannot choose actions of this space."""
-    if is_off_policy(name) and not isinstance(action_space, spaces.Box):
-        raise ValueError(
-            f"algo must be ppo or recurrent_ppo for actions of {action_space}: "
-            f"{name} chooses real numbers"
-        )

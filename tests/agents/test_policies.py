@@ -135,7 +135,7 @@ def test_a_file_holds_arrays_that_safetensors_reads_and_nothing_of_the_critic(tm
     np.testing.assert_array_equal(read.parameters(), network.parameters())
 
 
-def test_a_shipped_policy_plays_without_a_learning_library():
+def test_a_shipped_policy_plays_and_is_judged_where_only_the_core_is_installed():
     code = """
 import sys
 class Absent:
@@ -147,6 +147,8 @@ import gymnasium, rbgym.agents
 env = gymnasium.make("AttitudeReach-v0")
 actions, state = rbgym.agents.load("AttitudeReach-v0").predict(env.reset(seed=0)[0])
 assert actions in env.action_space, actions
+from rbgym.agents.judge import evaluate
+assert evaluate("pretrained", "AttitudeReach-v0", episodes=4).success_rate == 1
 assert not {"torch", "stable_baselines3", "safetensors"} & set(sys.modules)
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=300)

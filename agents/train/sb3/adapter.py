@@ -5,13 +5,14 @@ episode in that lane's info. Gymnasium's SAME_STEP mode says the same in batched
 translated here. Below, n is the number of lanes.
 """
 
+import inspect
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from gymnasium.envs.registration import EnvSpec
+from gymnasium.envs.registration import EnvSpec, load_env_creator
 from gymnasium.vector import AutoresetMode, VectorEnv
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor
 from stable_baselines3.common.vec_env.base_vec_env import (
@@ -168,20 +169,20 @@ def make_sb3_env(
     """
     if seed is not None:
         seed = checked_seed(seed)
-    if spec_of(env_id).vector_entry_point is None:
-        raise ValueError(f"env_id must be of an env with a native vector env, got {env_id!r}")
-    kwargs = by_name("kwargs", kwargs)
-    try:
-        vector_env = gym.make_vec(
-            env_id,
-            num_envs=num_envs,
-            vectorization_mode="vector_entry_point",
-            autoreset_mode=AutoresetMode.SAME_STEP,
-            render_mode=render_mode,
-            **kwargs,
+    native: Any = spec_of(env_id).vector_entry_point
+    native = load_env_creator(native) if isinstance(native, str) else native
+    if native is None or "autoreset_mode" not in inspect.signature(native).parameters:
+        raise ValueError(
+            f"env_id must be of an env whose native vector env resets as asked, got {env_id!r}"
         )
-    except TypeError as error:  # of a vector env that cannot be told when to begin anew
-        raise ValueError(f"env_id must be of an env that SB3 can train on: {error}") from None
+    vector_env = gym.make_vec(
+        env_id,
+        num_envs=num_envs,
+        vectorization_mode="vector_entry_point",
+        autoreset_mode=AutoresetMode.SAME_STEP,
+        render_mode=render_mode,
+        **by_name("kwargs", kwargs),
+    )
     adapter = VectorEnvAdapter(vector_env, info_keywords)
     if seed is not None:
         adapter.seed(seed)

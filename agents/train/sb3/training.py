@@ -11,7 +11,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
 
 from rbgym.agents.judge.cases import TEST_SEEDS, has_test_set, spec_of
-from rbgym.agents.policies.algorithms import algorithm, require_actions
+from rbgym.agents.policies.algorithms import algorithm
 from rbgym.agents.policies.recurrent import network_of
 from rbgym.agents.policies.sb3_network import arrays_of
 from rbgym.agents.run_folder import RunFolder, Training, replacing
@@ -64,7 +64,6 @@ def train(
     env, threads_before = normalized(chosen, lanes), torch.get_num_threads()
     try:
         torch.set_num_threads(threads)
-        require_actions(algo, env.action_space)
         model = new_model(algo, chosen, env, seed)
         arrays_of(model, None)  # refuses, before the work, what could not be written
         if (finished := folder.claim(config, resume)) is not None:
