@@ -27,8 +27,9 @@ from hostile_values import HYPERPARAMETERS, LISTS, NUMBERS, PATHS, PLAIN, WORDS
 from rbgym import validation
 from rbgym.agents.commands import bench
 from rbgym.agents.commands.cli import app
-from rbgym.agents.train import training, tuning
+from rbgym.agents.train import tuning
 from rbgym.agents.train.evolution import evolving
+from rbgym.agents.train.sb3 import training
 from rbgym.agents.view import page
 from rbgym.registration import ENVIRONMENTS
 
@@ -162,7 +163,7 @@ def bounded():
         for owner, name, made in (
             (rbgym, "simulate", _small(rbgym.simulate, "steps", 1000)),
             (bench, "many", _end),
-            (training, "_learn", _end),
+            (training, "Bar", _end),
             (evolving, "search", _end),
             (tuning.optuna.Study, "optimize", _end),
             (validation, "_in_parallel", _end),

@@ -15,10 +15,10 @@ from rbgym import (
     IntegrationError,
     RigidBody,
     integrators,
-    layout,
     simulate,
     threads,
 )
+from rbgym.engine import rows as layout
 from rbgym.quaternion import angle_between, multiply, normalized, rotate, to_matrix
 
 ALL = pytest.mark.parametrize("name", integrators.names())
