@@ -1,6 +1,7 @@
 """The house: arrows one way, no circles, no folder that is too full, over the installed tree."""
 
 import ast
+import importlib
 import os
 import re
 import subprocess
@@ -12,6 +13,8 @@ import pytest
 import rbgym
 import rbgym.agents
 import rbgym.envs
+from rbgym.compiled import record
+from rbgym.compiled.cache import compiled_modules
 
 FOLDERS = {
     name: Path(package.__file__).parent
@@ -194,3 +197,18 @@ def test_a_step_passes_at_most_twenty_files_and_contributing_names_them_in_order
     page = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text("utf-8")
     named = re.findall(r"^\d+\. `([\w/]+\.py)`", page, re.MULTILINE)
     assert named == passed
+
+
+def test_no_named_tuple_of_the_kernels_has_a_field_that_is_a_method_of_a_record():
+    """Numba would take the method of any record for the field of any named tuple."""
+    import rbgym.envs.base  # noqa: F401
+
+    clashes = [
+        (name, field)
+        for module in [importlib.import_module(one) for one in compiled_modules()]
+        for name, cls in vars(module).items()
+        if isinstance(cls, type) and issubclass(cls, tuple) and not issubclass(cls, record.Record)
+        if cls.__module__ == module.__name__ and cls.__name__ != "Key"  # Python's alone
+        for field in set(cls._fields) & set(record._METHODS)
+    ]
+    assert clashes == []

@@ -20,6 +20,7 @@ from rbgym.potentials import Potential
 from rbgym.quaternion import Array, multiply, rotate, rotate_inverse
 
 _DIRECT = Direct()
+_STATE = layout.CORRECTION  # rows of every body that its motion depends on
 _UNIT = 1e-6  # how far from unit length a quaternion given by a user may be
 
 
@@ -198,13 +199,13 @@ class Batch:
 
     def full_state(self) -> Array:
         """Everything that a body's motion depends on, (size, k); see `restore`."""
-        last = self.physics.row_count() - layout.CORE
-        return np.concatenate([self.rows(0, layout.SCRATCH), self.rows(layout.CORE, last)], axis=1)
+        beyond = self.physics.row_count() - layout.CORE
+        return np.concatenate([self.rows(0, _STATE), self.rows(layout.CORE, beyond)], axis=1)
 
     def restore(self, state: Array, lanes: NDArray[np.intp] | None = None) -> None:
         """Put back what `full_state` gave: the motion continues bit for bit."""
-        self.put_rows(0, state[:, : layout.SCRATCH], lanes)
-        self.put_rows(layout.CORE, state[:, layout.SCRATCH :], lanes)
+        self.put_rows(0, state[:, :_STATE], lanes)
+        self.put_rows(layout.CORE, state[:, _STATE:], lanes)
         self.put_rows(layout.FAILED, np.zeros((len(state), 1)), lanes)
 
     def memory(self) -> Array:

@@ -83,14 +83,14 @@ class Held(Record):
 class Samples(NamedTuple):
     """a, b, c: the last three, oldest first [N m]; known: how many of them there are, from 0 on.
 
-    elapsed: time since the last [s]; period: time between the last two [s].
+    age: time since the last [s]; period: time between the last two [s].
     """
 
     a: Vector
     b: Vector
     c: Vector
     known: float
-    elapsed: float
+    age: float
     period: float
 
 
@@ -120,7 +120,7 @@ class Lagrange(Record):
         put_vector(buffer, m, 3, vector_if(unchanged, vector(buffer, m, 3), samples.b))
         put_vector(buffer, m, 6, vector_if(unchanged, vector(buffer, m, 6), samples.c))
         buffer[m + 9 * LANES] = buffer[m + 9 * LANES] if unchanged else samples.known
-        buffer[m + 10 * LANES] = buffer[m + 10 * LANES] if unchanged else samples.elapsed
+        buffer[m + 10 * LANES] = buffer[m + 10 * LANES] if unchanged else samples.age
         buffer[m + 11 * LANES] = buffer[m + 11 * LANES] if unchanged else samples.period
 
     def forget_samples(self, buffer, m):
@@ -129,7 +129,7 @@ class Lagrange(Record):
 
     def with_sample(self, samples, u, is_new):
         a, b, c = samples.a, samples.b, samples.c
-        miss = sub(u, _extrapolated(samples, samples.elapsed))
+        miss = sub(u, _extrapolated(samples, samples.age))
         largest = max(max(dot(a, a), dot(b, b)), max(dot(c, c), dot(u, u)))
         smooth = dot(miss, miss) <= self.jump * self.jump * largest
         smooth = smooth & (samples.known > 0.5)
@@ -139,16 +139,16 @@ class Lagrange(Record):
             vector_if(is_new, vector_if(smooth, c, u), b),
             vector_if(is_new, u, c),
             known if is_new else samples.known,
-            0.0 if is_new else samples.elapsed,
-            samples.elapsed if is_new & smooth else samples.period,
+            0.0 if is_new else samples.age,
+            samples.age if is_new & smooth else samples.period,
         )
 
     def after_step(self, samples, h):
-        elapsed = samples.elapsed + h
-        return Samples(samples.a, samples.b, samples.c, samples.known, elapsed, samples.period)
+        age = samples.age + h
+        return Samples(samples.a, samples.b, samples.c, samples.known, age, samples.period)
 
     def torque_at(self, samples, u, time):
-        return _extrapolated(samples, samples.elapsed + time)
+        return _extrapolated(samples, samples.age + time)
 
 
 @inlined
