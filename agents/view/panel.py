@@ -17,6 +17,7 @@ _WINDOW = 30.0  # s
 _POINTS = 240
 _HEIGHT = 108  # px
 _FLOOR = 1e-17  # least change that is drawn
+_VERTICAL = "vertical angular"
 
 
 Quantity = tuple[str, Callable[[Record], float]]  # title, and value of a record
@@ -40,43 +41,41 @@ def _log(change: float) -> float:
 
 
 class Curves:
-    """Two charts, each with a line for every run."""
+    """Two charts, each with a line for every run there can be.
+
+    They stay for good and only change: a chart that is taken away while its last points are under
+    way is an error in a slow browser's console.
+    """
 
     def __init__(self, gui: viser.GuiApi) -> None:
-        self._gui, self._folder = gui, gui.add_folder(None)
-        self._charts: list[viser.GuiUplotHandle] = []
-        self._shown: tuple[Any, ...] = ()
+        with gui.add_folder(None):
+            self._charts = [_add_chart(gui), _add_chart(gui)]
 
     def update(self, simulation: Simulation, kind: str) -> None:
         """Draw the last seconds of CHANGES, VALUES or GOAL."""
-        shown = (kind, len(simulation.runs), simulation.vertical)
-        if shown != self._shown:
-            self._shown = shown
-            for chart in self._charts:
-                chart.remove()
-            with self._folder:
-                self._charts = [self._add(title, *shown[1:]) for title, _ in _CHARTS[kind]]
         window = max(_WINDOW, 200 * simulation.dt)
-        for chart, (_, value) in zip(self._charts, _CHARTS[kind], strict=True):
+        for chart, (title, value) in zip(self._charts, _CHARTS[kind], strict=True):
             times, lines = simulation.curves(value, window, _POINTS)
-            chart.data = (times, *lines)
+            absent = [np.full(len(times), math.nan)] * (len(RUNS) - len(lines))
+            chart.title = title.replace("angular", _VERTICAL) if simulation.vertical else title
+            chart.data = (times, *lines, *absent)
 
-    def _add(self, title: str, runs: int, vertical: bool) -> viser.GuiUplotHandle:
-        points = uplot.Series_Points(show=False)
-        lines = [
-            uplot.Series(label=f"run {k + 1}", stroke=_rgb(RUNS[k]), width=2.0, points=points)
-            for k in range(runs)
-        ]
-        return self._gui.add_uplot(
-            data=tuple(np.zeros(1) for _ in range(runs + 1)),
-            series=(uplot.Series(label="t"), *lines),
-            title=title.replace("angular", "vertical angular") if vertical else title,
-            scales={"x": uplot.Scale(time=False, auto=True), "y": uplot.Scale(auto=True)},
-            axes=(uplot.Axis(size=22.0, gap=2.0), uplot.Axis(size=46.0, gap=2.0, space=22.0)),
-            legend=uplot.Legend(show=False),
-            height=_HEIGHT,
-            padding=(8, 10, 0, 0),
-        )
+
+def _add_chart(gui: viser.GuiApi) -> viser.GuiUplotHandle:
+    points = uplot.Series_Points(show=False)
+    lines = [
+        uplot.Series(label=f"run {k + 1}", stroke=_rgb(color), width=2.0, points=points)
+        for k, color in enumerate(RUNS)
+    ]
+    return gui.add_uplot(
+        data=tuple(np.zeros(1) for _ in range(len(RUNS) + 1)),
+        series=(uplot.Series(label="t"), *lines),
+        scales={"x": uplot.Scale(time=False, auto=True), "y": uplot.Scale(auto=True)},
+        axes=(uplot.Axis(size=22.0, gap=2.0), uplot.Axis(size=46.0, gap=2.0, space=22.0)),
+        legend=uplot.Legend(show=False),
+        height=_HEIGHT,
+        padding=(8, 10, 0, 0),
+    )
 
 
 def legend(simulation: Simulation, note: str = "", problem: str = "") -> str:
