@@ -62,7 +62,7 @@ class _Described(Drawn):
         """Begin episodes of these lanes, and show all; a None goes on with the lane's seed. reseed:
         Gymnasium's reset, once nothing can be refused any more."""
         episodes, n = self._episodes, self._episodes.size
-        placed = place(episodes, lanes, options)
+        placed = options is not None and place(episodes, lanes, options)
         reseed(seed=seeds[0])
         if None in seeds and not episodes.started:
             first = int(self.np_random.integers(2**63))
@@ -75,7 +75,8 @@ class _Described(Drawn):
             out[:] = episodes.observations()
         episodes.restart(lanes, out, drawn=not placed)
         self._forget(lanes)
-        self._show()
+        if self.render_mode == "human":
+            self._frames()
         return out
 
     def _hold(self, action: Any) -> Episodes:
@@ -95,10 +96,6 @@ class _Described(Drawn):
     def _presented(self, rows: Observation) -> Any:
         """What the user gets of the kernel's rows."""
         return self.task.split(rows) if self.task.split else rows
-
-    def _show(self) -> None:
-        if self.render_mode == "human":
-            self._frames()
 
     @property
     def episodes(self) -> Episodes:
@@ -203,11 +200,13 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         """Hold the commands of `action` for one control period."""
         episodes = self._hold(action)
         observations, rewards, terminated, truncated, snapshot = episodes.step()
-        info, seen, reward = Info(snapshot), self._presented(observations[0]), rewards.item()
+        info, seen, reward = Info(snapshot), observations[0], rewards.item()
         if self.task.split:
+            seen = self.task.split(seen)
             reward = self.compute_reward(seen["achieved_goal"], seen["desired_goal"], info)
         episodes.ready = True
-        self._show()
+        if self.render_mode == "human":
+            self._frames()
         return seen, reward, terminated.item(), truncated.item(), info
 
     def render(self) -> Any:
@@ -304,7 +303,8 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         episodes.ready = True
         info = VectorInfo(snapshot)
         info.update(final)
-        self._show()
+        if self.render_mode == "human":
+            self._frames()
         return self._presented(observations), rewards, terminated, truncated, info
 
     def render(self) -> tuple[Any, ...] | None:

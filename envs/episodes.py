@@ -69,6 +69,7 @@ class Episodes:
     ) -> None:
         self.batch, self.setup, self.size = batch, setup, batch.size
         self.rows = TaskRows(batch.observed, setup.parts)
+        self._first_row = self.rows.first_row()
         self.commands = np.zeros((batch.size, batch.channels))
         self.started = self.ready = self._in_ranges = False
         self.ended = self.failed = 0.0
@@ -76,9 +77,11 @@ class Episodes:
         self._shown = 0 if "observation" in setup.hooks else batch.size
         self.term_rows, self.counted_rows = self._named_rows()
         self.saved = np.array(sorted(self._saved_rows()), dtype=np.int64)
+        self._shapes = (self._shown, setup.width), (batch.blocks, len(self.saved) * LANES)
         self._advance, self._judge = Entry(engine.advance), Entry(kernels.judge)
         self._stepping = batch.stepping(float(setup.dt / setup.substeps), setup.substeps)
         self._judging = Judging(setup.limit, resets_itself, False, self.saved)
+        self._beginning = Judging(setup.limit, False, True, self.saved)
         self._outcome = self._new_outcome() if reuses else None
 
     def _named_rows(self) -> tuple[dict[str, int], dict[str, int]]:
@@ -118,10 +121,10 @@ class Episodes:
 
     def row(self, row: int) -> Array:
         """Copy of one of the rows that every task has, (size,)."""
-        return self.batch.rows(self.rows.first_row() + row, 1)[:, 0]
+        return self.batch.rows(self._first_row + row, 1)[:, 0]
 
-    def _put(self, row: int, values: ArrayLike, lanes: Lanes | None = None) -> None:
-        self.batch.put_rows(self.rows.first_row() + row, np.atleast_2d(values).T, lanes)
+    def _put(self, row: int, value: ArrayLike, lanes: Lanes | None = None) -> None:
+        self.batch.put_row(self._first_row + row, value, lanes)
 
     @property
     def done(self) -> Flags:
@@ -142,8 +145,9 @@ class Episodes:
     def seed(self, seeds: NDArray[np.uint64], lanes: Lanes) -> None:
         """Give lanes their seeds; their next episode will be the first."""
         low, high = seeds & np.uint64(0xFFFFFFFF), seeds >> np.uint64(32)
-        self._put(at.SEED, [low.astype(float), high.astype(float)], lanes)
-        self._put(at.EPISODE, np.full(len(lanes), -1.0), lanes)
+        self._put(at.SEED, low, lanes)
+        self._put(at.SEED + 1, high, lanes)
+        self._put(at.EPISODE, -1.0, lanes)
 
     def restart(self, lanes: Lanes, out: NDArray[np.float32], *, drawn: bool = True) -> None:
         """Begin the next episode of these lanes; writes their rows of `out`.
@@ -151,14 +155,9 @@ class Episodes:
         drawn: from the seed, else from the state as it stands.
         """
         batch = self.batch
-        self._put(at.BEGINNING, np.full(len(lanes), at.DRAWN if drawn else at.PLACED), lanes)
+        self._put(at.BEGINNING, at.DRAWN if drawn else at.PLACED, lanes)
         outputs = Outputs(out[: self._shown], *self._new_outcome(), np.empty((batch.blocks, 0)))
-        self._judge.call(
-            self.rows,
-            batch.buffer,
-            self._judging._replace(restarts=False, only_beginnings=True),
-            outputs,
-        )
+        self._judge.call(self.rows, batch.buffer, self._beginning, outputs)
         self.ended = self.failed = 0.0
         if len(lanes) < self.size:
             self.ended, self.failed = int(self.done.sum()), int(batch.failed.sum())
@@ -228,8 +227,7 @@ class Episodes:
         if "disturbance" in hooks:
             row = batch.physics.actuator.disturbance_row(batch.physics)
             batch.put_rows(row, self._hooked("disturbance", (3,)))
-        observations = np.empty((self._shown, self.setup.width), np.float32)
-        saved = np.empty((batch.blocks, len(self.saved) * LANES))
+        observations, saved = np.empty(self._shapes[0], np.float32), np.empty(self._shapes[1])
         outputs = _quickly((observations, *(self._outcome or self._new_outcome()), saved))
         self.ready = False
         if self._in_ranges:
@@ -242,17 +240,25 @@ class Episodes:
             self.ready = True
             where = f" in lane {bad}" if self.size > 1 else ""
             raise ValueError(f"action must be finite, got {commands[bad].tolist()}{where}")
-        _, rewards, terminated, truncated, _ = outputs
+        if hooks:
+            outputs = self._apply_hooks(outputs)
+        observations, rewards, terminated, truncated, saved = outputs
+        return observations, rewards, terminated, truncated, Snapshot(self, saved)
+
+    def _apply_hooks(self, outputs: Outputs) -> Outputs:
+        """The outcome of a step as the user's functions make it."""
+        hooks = self.setup.hooks
+        observations, rewards, terminated, truncated, saved = outputs
         if "termination" in hooks:
             terminated |= self._hooked("termination", ()).astype(bool) & ~self.at_start()
-            self._put(at.TERMINATED, terminated.astype(float))
+            self._put(at.TERMINATED, terminated)
             self.ended = int((terminated | truncated).sum())
-        if self._shown == 0:
+        if "observation" in hooks:
             observations = self.observations()
         if "reward" in hooks:
-            rewards = self._hooked("reward", (), np.clip(commands, -1.0, 1.0))
+            rewards = self._hooked("reward", (), np.clip(self.commands, -1.0, 1.0))
             rewards[self.at_start()] = 0.0
-        return observations, rewards, terminated, truncated, Snapshot(self, saved)
+        return Outputs(observations, rewards, terminated, truncated, saved)
 
     def state(self) -> State:
         """quaternion, angular_velocity, angular_momentum, energy, time, target_quaternion and

@@ -122,10 +122,13 @@ class Batch:
 
     def put_rows(self, row: int, values: Array, lanes: NDArray[np.intp] | None = None) -> None:
         """Write rows of some lanes (default all); values (lanes, count)."""
-        k = np.arange(self.size) if lanes is None else lanes
-        block, lane = k // LANES, k % LANES
         for column in range(values.shape[1]):
-            self.block_view()[block, row + column, lane] = values[:, column]
+            self.put_row(row + column, values[:, column], lanes)
+
+    def put_row(self, row: int, value: ArrayLike, lanes: NDArray[np.intp] | None = None) -> None:
+        """Write one row of some lanes (default all); value (lanes,), or one for all of them."""
+        k = np.arange(self.size) if lanes is None else lanes
+        self.block_view()[k // LANES, row, k % LANES] = value
 
     # --- state ------------------------------------------------------------------------------
 
