@@ -15,6 +15,7 @@ from rbgym.engine import kernels
 from rbgym.engine import rows as layout
 from rbgym.engine.actuation import Actuator, Direct
 from rbgym.engine.rows import LANES, Physics
+from rbgym.integrators.composition import without_kicks
 from rbgym.integrators.interface import AnyScheme
 from rbgym.potentials import Potential
 from rbgym.quaternion import Array, multiply, rotate, rotate_inverse
@@ -64,11 +65,13 @@ class Batch:
         turned = bool(np.any(self._turns != (1.0, 0.0, 0.0, 0.0)))
         frame = layout.Turned() if turned else layout.Principal()
         # What the kernels are compiled for: those that step, and those that look at the state.
-        scheme = self.integrator.scheme
-        self.physics = Physics(scheme, self.potential, frame, actuator)
+        self.physics = Physics(self.integrator.scheme, self.potential, frame, actuator)
         self.observed = self.physics
         if not self.integrator.memory:
             self.observed = self.physics._replace(scheme=AnyScheme())
+        self._has_rotors = False
+        if actuator.turns_rotors():
+            self._give_rotors()
         self.channels = actuator.channels()
         self.blocks = -(-size // LANES)
         self.block_rows = self.physics.row_count() + (task_rows(self.physics) if task_rows else 0)
@@ -94,6 +97,12 @@ class Batch:
         self._write(self.physics.frame_row(), turns[:, : self.physics.frame.row_count()])
         self._write(layout.Q, turns)
         self._start(np.arange(len(values)))
+
+    def _give_rotors(self) -> None:
+        if not self._has_rotors:
+            self._has_rotors = True
+            self.physics = self.physics._replace(scheme=self.physics.scheme.with_rotors())
+            self._advance = Entry(kernels.advance)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "buffer"}
@@ -187,6 +196,8 @@ class Batch:
         self.put_rows(layout.Q, principal, k)
         self.put_rows(layout.L, momentum + 0.0, k)  # a negative zero would not stay one
         self.put_rows(layout.ROTOR, rotor, k)
+        if rotor.any():
+            self._give_rotors()
         self._start(k)
 
     def _lanes(self, lanes: ArrayLike | None) -> NDArray[np.intp]:
@@ -207,6 +218,8 @@ class Batch:
 
     def restore(self, state: Array, lanes: NDArray[np.intp] | None = None) -> None:
         """Put back what `full_state` gave: the motion continues bit for bit."""
+        if state[:, layout.ROTOR : layout.ROTOR + 3].any():
+            self._give_rotors()
         self.put_rows(0, state[:, :_STATE], lanes)
         self.put_rows(layout.CORE, state[:, _STATE:], lanes)
         self.put_rows(layout.FAILED, np.zeros((len(state), 1)), lanes)
@@ -256,7 +269,10 @@ class Batch:
     def stepping(self, h: float, substeps: int) -> kernels.Stepping:
         """How the kernel steps this batch: so many steps of length h [s]."""
         projection = 1.0 if self.projection else 0.0
-        return kernels.Stepping(substeps, h, self.integrator.composition, projection)
+        composition = self.integrator.composition
+        if self._has_rotors:
+            composition = without_kicks(composition)
+        return kernels.Stepping(substeps, h, composition, projection)
 
     def part(self, first: int, last: int) -> Array:
         """The blocks from `first` to before `last`, not copied, as the kernels take them."""

@@ -23,8 +23,17 @@ from rbgym.engine.rows import (
     vector,
     view,
 )
-from rbgym.engine.steps import body_of, correct, finish, predict, redo, relax, total_energy
-from rbgym.integrators.composition import LENGTHS, STAGES
+from rbgym.engine.steps import (
+    body_of,
+    correct,
+    finish,
+    predict,
+    project,
+    redo,
+    relax,
+    total_energy,
+)
+from rbgym.integrators.composition import COUNTS, STAGES
 from rbgym.quaternion import sub, times, to_body
 
 _GROUP = 4  # blocks that are stepped side by side
@@ -91,7 +100,7 @@ def advance(physics, buffer, rows, commands, stepping):
         for n in range(actuator.channels()):
             buffer[i + (row + n) * LANES] = min(max(commands[k, n], -1.0), 1.0)
     substeps, h = stepping.substeps, stepping.h
-    blocks, stages = len(buffer) // block_size, STAGES[index(stepping.composition)]
+    blocks, stages = len(buffer) // block_size, COUNTS[index(stepping.composition)]
     # A few blocks at a time, so that the processor can work on several at once.
     for group in range((blocks + _GROUP - 1) // _GROUP):
         first = group * _GROUP
@@ -101,14 +110,20 @@ def advance(physics, buffer, rows, commands, stepping):
                 for lane in range(LANES):
                     _hold(physics, buffer, index((first + k) * block_size) + lane)
         for stage in range(substeps * stages):
-            length = h * LENGTHS[index(stepping.composition), index(stage % stages)]
+            part = STAGES[index(stepping.composition), index(stage % stages)]
+            length, kicks = h * part[0], (h * part[1], h * part[2])
             if (not actuator.is_steady()) and stage % stages == 0 and len(commands) > 0:
                 for k in range(count):
                     for lane in range(LANES):
                         i = index((first + k) * block_size) + lane
                         _drive(physics, buffer, i, h * (stage // stages), h, h * substeps)
-            _step(physics, buffer, first, count, block_size, length, stepping.projection)
+            _step(physics, buffer, first, count, block_size, length, kicks, stepping.projection)
             last = stage % stages == stages - 1
+            if physics.scheme.is_projected(physics.potential) and last:
+                for k in range(count):
+                    for lane in range(LANES):
+                        i = index((first + k) * block_size) + lane
+                        project(physics, buffer, i, stepping.projection)
             if (not actuator.is_steady()) and last and len(commands) > 0:
                 for k in range(count):
                     for lane in range(LANES):
@@ -118,7 +133,7 @@ def advance(physics, buffer, rows, commands, stepping):
 
 
 @lane_body
-def _step(physics, buffer, first, count, block_size, h, projection):
+def _step(physics, buffer, first, count, block_size, h, kicks, projection):
     """One stage of so many blocks."""
     for k in range(count):
         for lane in range(LANES):
@@ -140,14 +155,14 @@ def _step(physics, buffer, first, count, block_size, h, projection):
     for k in range(count):
         for lane in range(LANES):
             i = index((first + k) * block_size) + lane
-            bad += finish(physics, physics.scheme, buffer, i, h, projection)
+            bad += finish(physics, physics.scheme, buffer, i, h, kicks, projection)
     if bad > 0:
         # What the vector pass left where it was.
         for k in range(count):
             for lane in range(LANES):
                 i = index((first + k) * block_size) + lane
                 if buffer[i + SOLVED * LANES] < 0.0:
-                    redo(physics.scheme, physics, buffer, i, h, projection)
+                    redo(physics.scheme, physics, buffer, i, h, kicks, projection)
 
 
 @lane_body

@@ -48,6 +48,9 @@ _TOLERANCE = 1e-28
 _FAR, _NEAR = 4.0, 0.01
 # Largest squared angle [rad^2] of the energy projection.
 _LARGEST_TURN = 1e-24
+# The same where it takes away the error of a step: one that is larger is no small error.
+_LARGEST_ERROR = 1e-4
+_SOFT, _SOFTER = 1e-4, 1e-6
 
 
 @inlined
@@ -81,7 +84,14 @@ def _memory_index(physics, i):
 
 
 @inlined
-def _step_of(physics, buffer, i, h):
+def _potential_of(physics, buffer, i, h):
+    """The potential of one lane as a step sees it: half-way, or at the start."""
+    ahead = 0.0 if physics.scheme.is_kicked() else 0.5 * h
+    return physics.potential.of_lane(physics, buffer, i, ahead)
+
+
+@inlined
+def _step_of(physics, buffer, i, h, kicks):
     return Step(
         quaternion(buffer, i, Q),
         vector(buffer, i, L),
@@ -91,6 +101,8 @@ def _step_of(physics, buffer, i, h):
         h,
         physics.scheme.load_memory(buffer, i, _memory_index(physics, i)),
         buffer[i + FRESH * LANES] > 0.0,
+        kicks,
+        physics.potential.of_lane(physics, buffer, i, h),
     )
 
 
@@ -113,7 +125,7 @@ def _omega_half_way(potential, body, o, omega, u, h, omega_m):
 @lane_body
 def predict(physics, buffer, i, h):
     """Start of the step, and unknowns for the angular velocity expected half-way."""
-    potential = physics.potential.of_lane(physics, buffer, i, 0.5 * h)
+    potential = _potential_of(physics, buffer, i, h)
     body, u = _body_half_way(physics, buffer, i, h), vector(buffer, i, TORQUE)
     q = quaternion(buffer, i, Q)
     Pi = to_body(q, vector(buffer, i, L))
@@ -138,7 +150,7 @@ def _stay(potential, physics, buffer, i, h):
 def _relax(potential, physics, buffer, i, h):
     lane_potential = potential.of_lane(physics, buffer, i, 0.5 * h)
     body, x = _body_half_way(physics, buffer, i, h), vector(buffer, i, X)
-    step = _step_of(physics, buffer, i, h)
+    step = _step_of(physics, buffer, i, h, (0.0, 0.0))
     F, _, _ = physics.scheme.equation(lane_potential, body, step, x)
     x = sub(x, scale(physics.scheme.fraction() * h, times(body.J_inv, F)))
     put_vector(buffer, i, X, x)
@@ -158,9 +170,9 @@ def relax(potential_class):
 @lane_body
 def correct(physics, buffer, i, h):
     """One Newton iteration; returns 1 while the lane still needs another."""
-    potential = physics.potential.of_lane(physics, buffer, i, 0.5 * h)
+    potential = _potential_of(physics, buffer, i, h)
     body, x = _body_half_way(physics, buffer, i, h), vector(buffer, i, X)
-    step = _step_of(physics, buffer, i, h)
+    step = _step_of(physics, buffer, i, h, (0.0, 0.0))
     F, dF, terms = physics.scheme.equation(potential, body, step, x)
     pull = h * potential.size(step.o_0)
     frozen = buffer[i + SOLVED * LANES] > 0.0
@@ -171,8 +183,8 @@ def correct(physics, buffer, i, h):
 
 
 @inlined
-def _projection(potential, body, q, Pi, o, level):
-    """Body rotation, of round-off size, that brings the total energy back to its level.
+def _projection(potential, body, Pi, o, level, soft):
+    """Body rotation, of the size of the error, that brings the total energy back to its level.
 
     Regularised: where the energy is stationary (a spin about a principal axis, a relative
     equilibrium, a sphere) the bare direction is all noise and would turn the body by radians.
@@ -184,18 +196,19 @@ def _projection(potential, body, q, Pi, o, level):
     s = math.sqrt(dot(omega, omega) * dot(Pi, Pi)) + potential.size(o)
     lack = level - total_energy(potential, body, Pi, o)
     # The last term only keeps a body at rest from dividing zero by zero.
-    return scale(lack / (dot(g, g) + 1e-4 * s * s + 1e-300), g)
+    return scale(lack / (dot(g, g) + soft * s * s + 1e-300), g)
 
 
 @lane_body
-def finish(physics, scheme, buffer, i, h, projection):
+def finish(physics, scheme, buffer, i, h, kicks, projection):
     """Write the new state if the lane is solved; returns 1, state untouched, if it is not.
 
-    scheme: that of `physics`, or the thorough one in its place, with the same memory.
+    scheme: that of `physics`, or the thorough one in its place, with the same memory. kicks: how
+    long torques act before and after the motion [s], of schemes that are kicked.
     """
-    potential = physics.potential.of_lane(physics, buffer, i, 0.5 * h)
+    potential = _potential_of(physics, buffer, i, h)
     body, x = _body_half_way(physics, buffer, i, h), vector(buffer, i, X)
-    step = _step_of(physics, buffer, i, h)
+    step = _step_of(physics, buffer, i, h, kicks)
     q_1, L_1, work, memory = scheme.finish(potential, body, step, x)
     q_1 = polished(q_1)
     Pi_1, o_1 = to_body(q_1, L_1), potential.seen(q_1)
@@ -216,7 +229,7 @@ def finish(physics, scheme, buffer, i, h, projection):
         body = Body(body.J, body.J_inv, rotor_1)
         put_vector(buffer, i, ROTOR, vector_if(good, rotor_1, rotor_0))
     if scheme.conserves_energy(physics.potential) and not physics.potential.moves():
-        n = _projection(potential, body, q_1, Pi_1, o_1, level)
+        n = _projection(potential, body, Pi_1, o_1, level, _SOFT)
         # A turn beyond round-off means that the level carries the round-off of an energy the body
         # no longer has, as after braking to rest: then the level starts anew from here.
         is_round_off = dot(n, n) <= _LARGEST_TURN
@@ -236,6 +249,43 @@ def finish(physics, scheme, buffer, i, h, projection):
     return 0 if good | failed else 1
 
 
+@inlined
+def _nearer(potential, body, q, L_1, level):
+    """The attitude after one projection of the energy, and the square of its angle."""
+    n = _projection(potential, body, to_body(q, L_1), potential.seen(q), level, _SOFTER)
+    n = scale(0.5, n)
+    return polished(qmul(q, (1.0, n[0], n[1], n[2]))), 4.0 * dot(n, n)
+
+
+@lane_body
+def project(physics, buffer, i, projection):
+    """Bring the energy back to its level at the end of a step, by a turn of the size of the step's
+    error; where a torque or a motor works, the level starts anew instead.
+
+    A standard projection keeps the order of the scheme (Hairer, Lubich & Wanner 2006, IV.4).
+    """
+    potential = physics.potential.of_lane(physics, buffer, i, 0.0)
+    body, u = body_of(buffer, i), vector(buffer, i, TORQUE)
+    q_0, L_1 = quaternion(buffer, i, Q), vector(buffer, i, L)
+    level, largest = buffer[i + E * LANES], buffer[i + CORRECTION * LANES]
+    work = dot(u, u)
+    if physics.actuator.turns_rotors():
+        rate = _rotor_rate(physics, buffer, i)
+        work += dot(rate, rate)
+    # Each leaves the square of what was lacking, and what the softening keeps of it.
+    q, turn2 = _nearer(potential, body, q_0, L_1, level)
+    q, more2 = _nearer(potential, body, q, L_1, level)
+    q, _ = _nearer(potential, body, q, L_1, level)
+    turn2 += more2
+    kept = (work == 0.0) & (turn2 <= _LARGEST_ERROR)
+    now = total_energy(potential, body, to_body(q_0, L_1), potential.seen(q_0))
+    failed = buffer[i + FAILED * LANES] > 0.0
+    moved = kept & (projection > 0.0) & (not failed)
+    put_quaternion(buffer, i, Q, quaternion_if(moved, q, q_0))
+    buffer[i + E * LANES] = level if kept | failed else now
+    buffer[i + CORRECTION * LANES] = turn2 if moved & (turn2 > largest) else largest
+
+
 # --- lanes that the quick passes could not solve ------------------------------------------------
 
 # The same passes where they are rare: called, so that they are compiled once.
@@ -244,7 +294,7 @@ _predict, _correct, _finish = (
 )
 
 
-def _solve_in_stages(scheme, physics, buffer, i, h, projection):
+def _solve_in_stages(scheme, physics, buffer, i, h, kicks, projection):
     """Robust scalar solve: follow the root from a step of no length to the whole step."""
     buffer[i + REDONE * LANES] += 1.0
     buffer[i + FAILED * LANES] = 1.0
@@ -267,23 +317,24 @@ def _solve_in_stages(scheme, physics, buffer, i, h, projection):
                 if _correct(physics, buffer, i, part) == 0:
                     break
             x = vector(buffer, i, X)
-        if _finish(physics, scheme, buffer, i, h, projection) == 0:
+        if _finish(physics, scheme, buffer, i, h, kicks, projection) == 0:
             return
     buffer[i + FAILED * LANES] = 1.0
 
 
-def _take_more_time(scheme, physics, buffer, i, h, projection):
-    if _finish(physics, scheme.thorough(), buffer, i, h, projection) != 0:
+def _take_more_time(scheme, physics, buffer, i, h, kicks, projection):
+    if _finish(physics, scheme.thorough(), buffer, i, h, kicks, projection) != 0:
         buffer[i + FAILED * LANES] = 1.0
 
 
-def _give_up(scheme, physics, buffer, i, h, projection):
+def _give_up(scheme, physics, buffer, i, h, kicks, projection):
     buffer[i + FAILED * LANES] = 1.0
 
 
 @chosen_by_class(OUTLINED)
 def redo(scheme_class):
-    """redo(scheme, physics, buffer, i, h, projection): a lane whose step was left where it was."""
+    """redo(scheme, physics, buffer, i, h, kicks, projection): a lane whose step was left where it
+    was."""
     if issubclass(scheme_class, Implicit):
         return _solve_in_stages
     return _take_more_time if issubclass(scheme_class, Hasty) else _give_up

@@ -7,6 +7,7 @@ stages. What the base conserves at any step length, the composition conserves.
 
 import math
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,15 +29,71 @@ _HALF_OF_NINE = [
 ]
 _NINE = [*_HALF_OF_NINE, 1.0 - 2.0 * math.fsum(_HALF_OF_NINE), *reversed(_HALF_OF_NINE)]
 
-# (order of the base, order of the composition): lengths of its stages in units of h.
-_TABLE = {(2, 4): _suzuki(2), (2, 6): _NINE, (4, 6): _suzuki(4)}
+# Kicks and motions in turn, for kicks that depend on the attitude alone and a motion that is exact:
+# Blanes & Moan (2002), J. Comput. Appl. Math. 142, 313-330, SRKN6b and SRKN11b. Half of each.
+_KICKS_4 = [0.0829844064174052, 0.396309801498368, -0.0390563049223486]
+_MOTIONS_4 = [0.245298957184271, 0.604872665711080]
+_KICKS_6 = [
+    0.0414649985182624,
+    0.198128671918067,
+    -0.0400061921041533,
+    0.0752539843015807,
+    -0.0115113874206879,
+]
+_MOTIONS_6 = [
+    0.123229775946271,
+    0.290553797799558,
+    -0.127049212625417,
+    -0.246331761062075,
+    0.357208872795928,
+]
 
-# What the kernels read: row 0 is the base itself, the others follow the table.
-STAGES = np.array([1, *(len(row) for row in _TABLE.values())])
-LENGTHS = np.zeros((len(STAGES), STAGES.max()))
-LENGTHS[0, 0] = 1.0
-for _index, _row in enumerate(_TABLE.values()):
-    LENGTHS[_index + 1, : len(_row)] = _row
+
+class Stage(NamedTuple):
+    """One of the stages of a step, in units of h: motion over `length`, between kicks for schemes
+    that have such (others make a whole step of this length)."""
+
+    length: float
+    before: float
+    after: float
+
+
+def _of_whole_steps(lengths: list[float]) -> list[Stage]:
+    return [Stage(length, 0.5 * length, 0.5 * length) for length in lengths]
+
+
+def _of_kicks(kicks: list[float], motions: list[float]) -> list[Stage]:
+    """The stages of a symmetric step, from the first halves of its kicks and motions."""
+    if len(kicks) > len(motions):  # a kick is in the middle
+        motions = [*motions, 0.5 - math.fsum(motions)]
+        kicks = [*kicks, 1.0 - 2.0 * math.fsum(kicks), *kicks[::-1]]
+        motions = [*motions, *motions[::-1]]
+    else:
+        kicks = [*kicks, 0.5 - math.fsum(kicks)]
+        motions = [*motions, 1.0 - 2.0 * math.fsum(motions), *motions[::-1]]
+        kicks = [*kicks, *kicks[::-1]]
+    last = len(motions) - 1
+    return [
+        Stage(motion, kicks[n], kicks[-1] if n == last else 0.0) for n, motion in enumerate(motions)
+    ]
+
+
+_SOURCES = "Suzuki (1990) or Kahan & Li (1997)", "Blanes & Moan (2002)"
+_BY_STEPS = {(2, 4): _suzuki(2), (2, 6): _NINE, (4, 6): _suzuki(4)}
+_BY_KICKS = {4: _of_kicks(_KICKS_4, _MOTIONS_4), 6: _of_kicks(_KICKS_6, _MOTIONS_6)}
+
+# What the kernels read: row 0 is the base itself, the others follow the tables.
+_ROWS = [_of_whole_steps([1.0]), *map(_of_whole_steps, _BY_STEPS.values()), *_BY_KICKS.values()]
+COUNTS = np.array([len(row) for row in _ROWS])
+STAGES = np.array([row + [Stage(0.0, 0.0, 0.0)] * (COUNTS.max() - len(row)) for row in _ROWS])
+
+
+def without_kicks(row: int) -> int:
+    """The row of the same order that is made of whole steps: with rotors the motion is not exact,
+    and steps of kicks and motions would lose their order."""
+    orders = list(_BY_KICKS)
+    first = len(_ROWS) - len(orders)
+    return row if row < first else 1 + list(_BY_STEPS).index((2, orders[row - first]))
 
 
 def compose(base: Integrator, order: int) -> Integrator:
@@ -47,17 +104,23 @@ def compose(base: Integrator, order: int) -> Integrator:
     """
     if base.composition or not base.symmetric:
         raise ValueError(f"base must be symmetric and not composed already, got {base.name!r}")
-    orders = sorted(target for source, target in _TABLE if source == base.order)
+    orders = sorted(target for source, target in _BY_STEPS if source == base.order)
     if not is_number(order) or order not in orders:
         allowed = " or ".join(map(str, orders))
         raise ValueError(f"order must be {allowed} with base {base.name!r}, got {order!r}")
-    order = int(order)
+    # Planar rotations are not the exact free motion.
+    order, kicked = int(order), base.scheme.is_kicked() and base.free_order == math.inf
     return replace(
         base,
         name=f"{base.name}:{order}",
         title=f"{base.title}, composed",
         order=order,
         free_order=None if base.free_order is None else max(order, base.free_order),
-        source=f"{base.source}; composed after Suzuki (1990) or Kahan & Li (1997)",
-        composition=1 + list(_TABLE).index((base.order, order)),
+        source=f"{base.source}; composed after {_SOURCES[kicked]}",
+        composition=1
+        + (
+            len(_BY_STEPS) + list(_BY_KICKS).index(order)
+            if kicked
+            else list(_BY_STEPS).index((base.order, order))
+        ),
     )

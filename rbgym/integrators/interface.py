@@ -25,7 +25,8 @@ class Step(NamedTuple):
     """One step to be solved: its start, the held torque u, the length h and the scheme's memory.
 
     q, L: attitude and world momentum; Pi_0: body momentum; o_0: direction of the potential; is_new:
-    whether the torque was set since the last step.
+    whether the torque was set since the last step. Of schemes that are kicked: kicks, how long the
+    torques act before and after the free motion [s], and the potential as it is at the end.
     """
 
     q: Quaternion
@@ -36,6 +37,8 @@ class Step(NamedTuple):
     h: float
     memory: Any
     is_new: bool
+    kicks: tuple[float, float]
+    later: Any
 
 
 class Scheme(Record):
@@ -53,12 +56,25 @@ class Scheme(Record):
     def finish(self, potential, body, step, x):
         """New attitude q_1, world momentum L_1, discrete work of the torque u, and new memory."""
 
+    def with_rotors(self):
+        """The scheme for bodies with rotors, if it is another: a constant, of equal memory."""
+        return self
+
     def reach(self):
         """Largest |x|^2 that the scheme's formulas are made for."""
         return 1.0
 
     def conserves_energy(self, potential):
         """Whether the total energy is conserved in exact arithmetic; known while compiling."""
+        return False
+
+    def is_kicked(self):
+        """Whether torques act at the ends of a free motion alone; known while compiling."""
+        return False
+
+    def is_projected(self, potential):
+        """Whether the energy, which the scheme does not conserve by itself, is brought back to its
+        level at the end of each step; known while compiling."""
         return False
 
     def memory_size(self):
@@ -164,6 +180,8 @@ class Integrator:
     invariants kept to round-off, out of "energy", "angular_momentum" (the world vector) and
     "vertical_momentum" (its component along the world's third axis). Every scheme keeps the
     reported quaternion at unit length.
+    energy_by_projection: whether the energy in a potential is kept by taking a part of the error of
+    each step away, and not by the scheme itself.
     supports: out of "potential", "torque" (held over the step), "rotors", "translation" (the centre
     of mass moves too) and "scale" (the body changes its size).
     vectorised: whether several bodies are stepped by one instruction; else one by one.
@@ -182,6 +200,7 @@ class Integrator:
     free_order: float | None = None
     vectorised: bool = True
     composition: int = 0
+    energy_by_projection: bool = False
     checked: Callable[[Integrator], Integrator] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -206,6 +225,10 @@ class Integrator:
     def memory(self) -> int:
         """Number of values that a body carries besides attitude, momentum and energy level."""
         return int(self.scheme.memory_size())
+
+    def is_projected(self, quantity: str, potential: str) -> bool:
+        """Whether an invariant is kept in a potential of this kind by projection alone."""
+        return self.energy_by_projection and quantity == ENERGY and potential != FREE
 
     def revised(self, **options: Any) -> Integrator:
         """The record with other options of its scheme.

@@ -16,38 +16,44 @@ import math
 from rbgym.compiled.jit import inlined
 from rbgym.integrators.elliptic import free_rotation, near_rotation
 from rbgym.integrators.interface import (
-    CONSERVES_FREE_ENERGY,
+    CONSERVES_ALL,
     CONSERVES_MOMENTUM,
     Body,
     Explicit,
     Hasty,
     Integrator,
 )
-from rbgym.quaternion import add, cos_sin, dot, qmul, scale, sub, times, to_body, to_world
+from rbgym.quaternion import add, cos_sin, dot, even_odd, qmul, scale, times, to_body, to_world
 
 _REACH = 4.0  # half the angle of a planar rotation, for which the series are at round-off
 
 
 @inlined
 def kicked(potential, step):
-    """Body momentum after the first half kick."""
-    return add(step.Pi_0, scale(0.5 * step.h, potential.torque(step.u, step.o_0)))
+    """Body momentum after the first kick."""
+    return add(step.Pi_0, scale(step.kicks[0], potential.torque(step.u, step.o_0)))
 
 
 @inlined
 def end_of_step(potential, body, step, turn):
     """What `finish` returns for a free motion that turns the body by the quaternion `turn`."""
-    q_1, half = qmul(step.q, turn), 0.5 * step.h
-    T_0 = potential.torque(step.u, step.o_0)
-    T_1 = potential.torque(step.u, to_body(turn, step.o_0))
-    L_1 = add(add(step.L, to_world(step.q, scale(half, T_0))), to_world(q_1, scale(half, T_1)))
-    # Each kick adds its impulse times the mean of the rates before and after it.
-    Pi = add(step.Pi_0, sub(to_body(q_1, L_1), scale(2.0, body.rotor)))
-    Pi = add(Pi, scale(0.5 * half, sub(T_0, T_1)))
-    return q_1, L_1, half * dot(step.u, times(body.J_inv, Pi)), step.memory
+    q_1, later = qmul(step.q, turn), step.later
+    # In world axes, where the potential has no torque about its direction, to the last bit.
+    T_0 = add(to_world(step.q, step.u), potential.world_torque(step.q, step.o_0))
+    T_1 = add(to_world(q_1, step.u), later.world_torque(q_1, later.seen(q_1)))
+    L_1 = add(add(step.L, scale(step.kicks[0], T_0)), scale(step.kicks[1], T_1))
+    # The level of the energy starts anew where a torque works: its work is not needed.
+    return q_1, L_1, 0.0, step.memory
 
 
-class RRR(Explicit):
+class Kicked(Explicit):
+    """Torques act at the ends of a free motion alone."""
+
+    def is_kicked(self):
+        return True
+
+
+class RRR(Kicked):
     """The free motion made of planar rotations about the axes 1, 2, 3, 2, 1."""
 
     def finish(self, potential, body, step, x):
@@ -98,15 +104,16 @@ def _shifted_motion(motion):
     return (q[0], q[2], q[3], q[1]), _shifted(Pi), largest
 
 
-class ExactFar(Explicit):
+class ExactFar(Kicked):
     """The exact free motion for steps of any length, one body after the other."""
 
     def finish(self, potential, body, step, x):
-        turn = free_rotation(body.J, kicked(potential, step), step.h)
-        return end_of_step(potential, body, step, turn)
+        rotor, _ = _rotor_turn(body, 0.5 * step.h)
+        turn = free_rotation(body.J, to_body(rotor, kicked(potential, step)), step.h)
+        return end_of_step(potential, body, step, qmul(rotor, qmul(turn, rotor)))
 
-    def conserves_energy(self, potential):
-        return potential.is_free()
+    def is_projected(self, potential):
+        return not potential.moves()
 
 
 _EXACT_FAR = ExactFar()
@@ -116,16 +123,48 @@ class Exact(Hasty):
     """The exact free motion; steps that are too long for many bodies at once go to `ExactFar`."""
 
     def finish(self, potential, body, step, x):
-        turn, reached = near_rotation(body.J, kicked(potential, step), step.h)
+        turn, near = near_rotation(body.J, kicked(potential, step), step.h)
         q_1, L_1, work, memory = end_of_step(potential, body, step, turn)
         # What is not finite is refused, and taken up by the other.
-        return q_1, scale(1.0 if reached else math.nan, L_1), work, memory
+        return q_1, scale(1.0 if near else math.nan, L_1), work, memory
 
     def thorough(self):
         return _EXACT_FAR
 
-    def conserves_energy(self, potential):
-        return potential.is_free()
+    def with_rotors(self):
+        return _EXACT_WITH_ROTORS
+
+    def is_kicked(self):
+        return True
+
+    def is_projected(self, potential):
+        return not potential.moves()
+
+
+class ExactWithRotors(Exact):
+    """The exact free motion between two halves of the turn that the rotors give."""
+
+    def finish(self, potential, body, step, x):
+        rotor, small = _rotor_turn(body, 0.5 * step.h)
+        turn, near = near_rotation(body.J, to_body(rotor, kicked(potential, step)), step.h)
+        turn = qmul(rotor, qmul(turn, rotor))
+        q_1, L_1, work, memory = end_of_step(potential, body, step, turn)
+        return q_1, scale(1.0 if near & small else math.nan, L_1), work, memory
+
+
+_EXACT_WITH_ROTORS = ExactWithRotors()
+
+
+@inlined
+def _rotor_turn(body, s):
+    """The turn that rotors alone give the body in a time s, and whether it is below two radians.
+
+    (Pi - h_w) . J^-1 (Pi - h_w)/2 = Pi . J^-1 Pi/2 - Pi . J^-1 h_w + ...: the second term alone
+    turns the body about an axis that stays where it is.
+    """
+    half = scale(-0.5 * s, times(body.J_inv, body.rotor))
+    cos, sinc = even_odd(dot(half, half))
+    return (cos, sinc * half[0], sinc * half[1], sinc * half[2]), dot(half, half) <= 1.0
 
 
 INTEGRATORS = (
@@ -145,8 +184,8 @@ INTEGRATORS = (
         "Jacobi's elliptic functions; Celledoni et al. (2008)",
         order=2,
         symmetric=True,
-        conserves=CONSERVES_FREE_ENERGY,
-        supports=("potential", "torque", "translation"),
+        conserves=CONSERVES_ALL,
+        energy_by_projection=True,
         free_order=math.inf,
     ),
 )

@@ -11,7 +11,7 @@ import numpy as np
 from rbgym.body import RigidBody
 from rbgym.engine.rows import LANES, J, vector
 from rbgym.potentials.interface import Potential, number, unit_vector
-from rbgym.quaternion import Vector, add, cos_sin, cross, dot, scale, times, to_body
+from rbgym.quaternion import Vector, add, cos_sin, cross, dot, scale, times, to_body, to_world
 
 _RIGHT = 1e-9  # largest cosine of what counts as a right angle
 
@@ -112,6 +112,9 @@ class Attraction(Potential):
 
     def seen(self, q):
         return to_body(q, self.direction)
+
+    def world_torque(self, q, o):
+        return cross(self.direction, to_world(q, self.gradient(o)))
 
     def carried(self, L):
         return -dot(self.rate, L)

@@ -112,6 +112,12 @@ class Potential(Record):
             return u
         return add(u, cross(o, self.gradient(o)))
 
+    def world_torque(self, q, o):
+        """The potential's torque at the attitude q in world axes: d x R dV/do, without any part
+        along d."""
+        g = to_world(q, self.gradient(o))
+        return (-g[1], g[0], 0.0)
+
     def torque_change(self, o, turn):
         """Derivative of the torque at o with unknowns that turn the body by the matrix `turn`."""
         tilting = crossed(o, turn)
@@ -188,6 +194,9 @@ class NoPotential(Potential):
         return 0.0
 
     def gradient(self, o):
+        return _NOTHING
+
+    def world_torque(self, q, o):
         return _NOTHING
 
     def discrete_gradient(self, o_0, o_1):

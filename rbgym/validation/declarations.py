@@ -72,7 +72,10 @@ def conservation(record: Integrator, case: Case, steps: int) -> list[Claim]:
         if quantity in record.conserves.get(case.kind, ()):
             loose = ROUNDOFF[0] + ROUNDOFF[1] * steps
             claims.append(below(*of, quantity, "conserved", on, CONSERVED))
-            claims.append(below(*of, f"{quantity}, unprojected", "conserved", off, loose))
+            if record.is_projected(quantity, case.kind):
+                claims.append(above(*of, f"{quantity}, unprojected", "drifts", off, DRIFTS))
+            else:
+                claims.append(below(*of, f"{quantity}, unprojected", "conserved", off, loose))
         else:
             claims.append(above(*of, f"{quantity}, unprojected", "drifts", off, DRIFTS))
     return claims
