@@ -6,15 +6,13 @@ block. A lane whose equation is not satisfied at the end is left untouched and r
 scalar solve.
 """
 
-import math
-
 from rbgym.compiled.jit import chosen_by_class, inlined, lane_body, outlined, python_function
 from rbgym.compiled.options import INLINED, OUTLINED
+from rbgym.engine.energy import body_of, rotor_rate, small_turn, total_energy
 from rbgym.engine.rows import (
     CORRECTION,
     FAILED,
     FRESH,
-    J_INV,
     LANES,
     O_0,
     PI_0,
@@ -24,7 +22,6 @@ from rbgym.engine.rows import (
     TORQUE,
     X_SIZE,
     E,
-    J,
     L,
     Q,
     X,
@@ -48,19 +45,6 @@ _TOLERANCE = 1e-28
 _FAR, _NEAR = 4.0, 0.01
 # Largest squared angle [rad^2] of the energy projection.
 _LARGEST_TURN = 1e-24
-# The same where it takes away the error of a step: one that is larger is no small error.
-_LARGEST_ERROR = 1e-4
-_SOFT, _SOFTER = 1e-4, 1e-6
-
-
-@inlined
-def body_of(buffer, i):
-    return Body(vector(buffer, i, J), vector(buffer, i, J_INV), vector(buffer, i, ROTOR))
-
-
-@inlined
-def _rotor_rate(physics, buffer, i):
-    return vector(buffer, i, physics.actuator.rotor_rate_row(physics))
 
 
 @inlined
@@ -74,7 +58,7 @@ def _body_half_way(physics, buffer, i, h):
     body = body_of(buffer, i)
     if not physics.actuator.turns_rotors():
         return body
-    rotor = add(body.rotor, scale(0.5 * h, _rotor_rate(physics, buffer, i)))
+    rotor = add(body.rotor, scale(0.5 * h, rotor_rate(physics, buffer, i)))
     return Body(body.J, body.J_inv, rotor)
 
 
@@ -104,13 +88,6 @@ def _step_of(physics, buffer, i, h, kicks):
         kicks,
         physics.potential.of_lane(physics, buffer, i, h),
     )
-
-
-@inlined
-def total_energy(potential, body, Pi, o):
-    """Kinetic energy of the body, rotors held, plus the potential."""
-    relative = sub(Pi, body.rotor)
-    return 0.5 * dot(relative, times(body.J_inv, relative)) + potential.energy(o)
 
 
 @inlined
@@ -182,23 +159,6 @@ def correct(physics, buffer, i, h):
     return 0 if solved else 1
 
 
-@inlined
-def _projection(potential, body, Pi, o, level, soft):
-    """Body rotation, of the size of the error, that brings the total energy back to its level.
-
-    Regularised: where the energy is stationary (a spin about a principal axis, a relative
-    equilibrium, a sphere) the bare direction is all noise and would turn the body by radians.
-    """
-    omega = times(body.J_inv, sub(Pi, body.rotor))
-    g = cross(omega, Pi)
-    if not potential.is_free():
-        g = sub(g, cross(o, potential.gradient(o)))
-    s = math.sqrt(dot(omega, omega) * dot(Pi, Pi)) + potential.size(o)
-    lack = level - total_energy(potential, body, Pi, o)
-    # The last term only keeps a body at rest from dividing zero by zero.
-    return scale(lack / (dot(g, g) + soft * s * s + 1e-300), g)
-
-
 @lane_body
 def finish(physics, scheme, buffer, i, h, kicks, projection):
     """Write the new state if the lane is solved; returns 1, state untouched, if it is not.
@@ -221,7 +181,7 @@ def finish(physics, scheme, buffer, i, h, kicks, projection):
     good = near & (lack <= _TOLERANCE * (terms + pull * pull)) & (not failed)
     level, turn2 = buffer[i + E * LANES] + work, 0.0
     if physics.actuator.turns_rotors():
-        rotor_0, change = vector(buffer, i, ROTOR), scale(h, _rotor_rate(physics, buffer, i))
+        rotor_0, change = vector(buffer, i, ROTOR), scale(h, rotor_rate(physics, buffer, i))
         rotor_1 = add(rotor_0, change)
         # Of the motors; exact, because the energy is quadratic in the rotor momentum.
         omegas = times(body.J_inv, sub(add(step.Pi_0, Pi_1), add(rotor_0, rotor_1)))
@@ -229,7 +189,7 @@ def finish(physics, scheme, buffer, i, h, kicks, projection):
         body = Body(body.J, body.J_inv, rotor_1)
         put_vector(buffer, i, ROTOR, vector_if(good, rotor_1, rotor_0))
     if scheme.conserves_energy(physics.potential) and not physics.potential.moves():
-        n = _projection(potential, body, Pi_1, o_1, level, _SOFT)
+        n = small_turn(potential, body, Pi_1, o_1, level)
         # A turn beyond round-off means that the level carries the round-off of an energy the body
         # no longer has, as after braking to rest: then the level starts anew from here.
         is_round_off = dot(n, n) <= _LARGEST_TURN
@@ -247,43 +207,6 @@ def finish(physics, scheme, buffer, i, h, kicks, projection):
     buffer[i + FRESH * LANES] = 0.0 if good else buffer[i + FRESH * LANES]
     buffer[i + SOLVED * LANES] = 1.0 if good | failed else -1.0
     return 0 if good | failed else 1
-
-
-@inlined
-def _nearer(potential, body, q, L_1, level):
-    """The attitude after one projection of the energy, and the square of its angle."""
-    n = _projection(potential, body, to_body(q, L_1), potential.seen(q), level, _SOFTER)
-    n = scale(0.5, n)
-    return polished(qmul(q, (1.0, n[0], n[1], n[2]))), 4.0 * dot(n, n)
-
-
-@lane_body
-def project(physics, buffer, i, projection):
-    """Bring the energy back to its level at the end of a step, by a turn of the size of the step's
-    error; where a torque or a motor works, the level starts anew instead.
-
-    A standard projection keeps the order of the scheme (Hairer, Lubich & Wanner 2006, IV.4).
-    """
-    potential = physics.potential.of_lane(physics, buffer, i, 0.0)
-    body, u = body_of(buffer, i), vector(buffer, i, TORQUE)
-    q_0, L_1 = quaternion(buffer, i, Q), vector(buffer, i, L)
-    level, largest = buffer[i + E * LANES], buffer[i + CORRECTION * LANES]
-    work = dot(u, u)
-    if physics.actuator.turns_rotors():
-        rate = _rotor_rate(physics, buffer, i)
-        work += dot(rate, rate)
-    # Each leaves the square of what was lacking, and what the softening keeps of it.
-    q, turn2 = _nearer(potential, body, q_0, L_1, level)
-    q, more2 = _nearer(potential, body, q, L_1, level)
-    q, _ = _nearer(potential, body, q, L_1, level)
-    turn2 += more2
-    kept = (work == 0.0) & (turn2 <= _LARGEST_ERROR)
-    now = total_energy(potential, body, to_body(q_0, L_1), potential.seen(q_0))
-    failed = buffer[i + FAILED * LANES] > 0.0
-    moved = kept & (projection > 0.0) & (not failed)
-    put_quaternion(buffer, i, Q, quaternion_if(moved, q, q_0))
-    buffer[i + E * LANES] = level if kept | failed else now
-    buffer[i + CORRECTION * LANES] = turn2 if moved & (turn2 > largest) else largest
 
 
 # --- lanes that the quick passes could not solve ------------------------------------------------

@@ -11,7 +11,7 @@ import numpy as np
 from rbgym.body import RigidBody
 from rbgym.engine.rows import LANES, J, vector
 from rbgym.potentials.interface import Potential, number, unit_vector
-from rbgym.quaternion import Vector, add, cos_sin, cross, dot, scale, times, to_body, to_world
+from rbgym.quaternion import Vector, add, cos_sin, cross, dot, scale, sub, times, to_body, to_world
 
 _RIGHT = 1e-9  # largest cosine of what counts as a right angle
 
@@ -115,6 +115,9 @@ class Attraction(Potential):
 
     def world_torque(self, q, o):
         return cross(self.direction, to_world(q, self.gradient(o)))
+
+    def across(self, v):
+        return sub(v, scale(dot(self.direction, v), self.direction))
 
     def carried(self, L):
         return -dot(self.rate, L)

@@ -118,6 +118,10 @@ class Potential(Record):
         g = to_world(q, self.gradient(o))
         return (-g[1], g[0], 0.0)
 
+    def across(self, v):
+        """What a world vector has across the direction d."""
+        return (v[0], v[1], 0.0)
+
     def torque_change(self, o, turn):
         """Derivative of the torque at o with unknowns that turn the body by the matrix `turn`."""
         tilting = crossed(o, turn)
