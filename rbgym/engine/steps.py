@@ -222,7 +222,8 @@ def _solve_in_stages(scheme, physics, buffer, i, h, kicks, projection):
     buffer[i + REDONE * LANES] += 1.0
     buffer[i + FAILED * LANES] = 1.0
     _predict(physics, buffer, i, h)
-    if not buffer[i + X_SIZE * LANES] <= scheme.reach():
+    size = buffer[i + X_SIZE * LANES]  # that of the root must be like it, whatever led there
+    if not size <= scheme.reach():
         return
     buffer[i + FAILED * LANES] = 0.0
     o_0 = vector(buffer, i, O_0)  # of a direction that moves, for the whole step
@@ -234,12 +235,13 @@ def _solve_in_stages(scheme, physics, buffer, i, h, kicks, projection):
             part = h * stage / stages
             guess = scale(stage / max(stage - 1.0, 1.0), x)
             put_vector(buffer, i, X, guess)
-            buffer[i + X_SIZE * LANES] = dot(guess, guess)
-            buffer[i + SOLVED * LANES] = 0.0
-            for _ in range(40):
-                if _correct(physics, buffer, i, part) == 0:
-                    break
+            more = 40
+            while more > 0:
+                buffer[i + SOLVED * LANES] = 0.0
+                # Of a slender body one correction does not square the error away.
+                more = min(more - 1, 3) if _correct(physics, buffer, i, part) == 0 else more - 1
             x = vector(buffer, i, X)
+        buffer[i + X_SIZE * LANES] = size
         if _finish(physics, scheme, buffer, i, h, kicks, projection) == 0:
             return
     buffer[i + FAILED * LANES] = 1.0
