@@ -40,7 +40,7 @@ def pair(text: str) -> tuple[str, Any]:
     """Key and value of KEY=VALUE, which is read as YAML."""
     import yaml
 
-    from rbgym.agents.train.plain_yaml import read_yaml
+    from rbgym.agents.train.presets import read_yaml
 
     key, equals, value = text.partition("=")
     if not (key and equals):
@@ -127,8 +127,7 @@ Env = Annotated[
     str, typer.Argument(help="Environment, see rbgym list.", autocompletion=environments)
 ]
 EnvOption = Annotated[
-    str | None,
-    typer.Option(help="Environment, see rbgym list.", autocompletion=environments),
+    str | None, typer.Option(help="Environment, see rbgym list.", autocompletion=environments)
 ]
 EnvArgs = Annotated[
     list[Any] | None,

@@ -32,11 +32,7 @@ _RECORDED = 100_000  # instants at most, unless more are asked for
 
 
 @command(
-    SEE,
-    "rbgym list",
-    "rbgym list | grep quat_",
-    "rbgym list --module my_tasks --json",
-    name="list",
+    SEE, "rbgym list", "rbgym list | grep quat_", "rbgym list --module my_tasks --json", name="list"
 )
 def list_(
     module: Annotated[

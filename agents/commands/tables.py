@@ -79,10 +79,7 @@ def write_trajectories(trajectories: Mapping[str, Trajectory], path: Path) -> No
     """Write a CSV file with one line for each recorded instant; of several, with their names."""
     header = ["time", "qw", "qx", "qy", "qz", "wx", "wy", "wz", "Lx", "Ly", "Lz", "energy"]
     several = len(trajectories) > 1
-    with (
-        replacing(path) as temporary,
-        temporary.open("w", newline="", encoding="utf-8") as file,
-    ):
+    with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow([*(["integrator"] if several else []), *header])
         for name, one in trajectories.items():

@@ -1,21 +1,17 @@
 """The algorithms that can be trained, by the names of rl-baselines3-zoo."""
 
-import importlib
 import inspect
 
+from sb3_contrib import TQC, RecurrentPPO
+from stable_baselines3 import PPO, SAC, TD3
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 
-from rbgym.envs.arguments import hint
+from rbgym.envs.arguments import named
 
-_MODULES = {
-    "ppo": ("stable_baselines3", "PPO"),
-    "sac": ("stable_baselines3", "SAC"),
-    "td3": ("stable_baselines3", "TD3"),
-    "tqc": ("sb3_contrib", "TQC"),
-    "recurrent_ppo": ("sb3_contrib", "RecurrentPPO"),
-}
-ALGORITHMS = tuple(_MODULES)
+ALGORITHMS: dict[str, type[BaseAlgorithm]] = {
+    "ppo": PPO, "sac": SAC, "td3": TD3, "tqc": TQC, "recurrent_ppo": RecurrentPPO
+}  # fmt: skip
 # Hyperparameters that may be a schedule, like lin_1e-3.
 SCHEDULED = ("learning_rate", "clip_range", "clip_range_vf")
 # What `train` gives itself, and objects, which a file cannot hold.
@@ -28,18 +24,14 @@ _OURS = frozenset(
 
 def algorithm(name: str) -> type[BaseAlgorithm]:
     """The class of that name; ValueError if there is none."""
-    if not isinstance(name, str) or name not in _MODULES:
-        raise ValueError(
-            f"algo must be one of {list(ALGORITHMS)}, got {name!r}{hint(name, ALGORITHMS)}"
-        )
-    module, class_name = _MODULES[name]
-    found: type[BaseAlgorithm] = getattr(importlib.import_module(module), class_name)
-    return found
+    named("algo", name, ALGORITHMS)
+    return ALGORITHMS[name]
 
 
-def parameters(name: str) -> tuple[str, ...]:
+def parameters(name: str) -> dict[str, inspect.Parameter]:
     """What the algorithm's constructor takes of plain values, beside what `train` gives."""
-    return tuple(p for p in inspect.signature(algorithm(name)).parameters if p not in _OURS)
+    found = inspect.signature(algorithm(name)).parameters
+    return {key: one for key, one in found.items() if key not in _OURS}
 
 
 def is_off_policy(name: str) -> bool:

@@ -21,7 +21,7 @@ from hostile_values import PLAIN
 from rbgym.agents.judge import contenders
 from rbgym.agents.policies import shelf
 from rbgym.agents.run_folder import RunFolder, read_json
-from rbgym.agents.train.plain_yaml import read_yaml
+from rbgym.agents.train.presets import read_yaml
 
 TIMES = 8  # that each file is damaged; tests/soak does it hundreds of times
 

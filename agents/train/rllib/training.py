@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from rbgym.agents.run_folder import RunFolder, Training
+from rbgym.agents.terminal import Counter, bar
 from rbgym.agents.train import run
-from rbgym.agents.train.progress import Bar
 from rbgym.agents.train.rllib import checkpoints, settings
 from rbgym.agents.train.rllib.checkpoints import Progress
 from rbgym.agents.train.rllib.distributed import connected
@@ -55,6 +55,8 @@ def train(
     cluster answers, or none of its env runners for ten minutes.
     """
     settings.check_versions()
+    from torch.utils.tensorboard import SummaryWriter
+
     config = _config(env_id, algo, seed, timesteps, env_kwargs, hyperparameters, changes)
     spaces = check_env(env_id, config["env_kwargs"])
     runners = count("runners", runners)
@@ -70,16 +72,14 @@ def train(
         report(f"resuming {folder.path} from step {start}")
     with connected(address) as ray, _algorithm(ray, folder, config, runners, start) as algorithm:
         folder.claim(config, resume)  # now that everything has been found to work
-        with (
-            Log(folder.tensorboard) as log,
-            Bar(config["timesteps"], hidden=not progress) as bar,
-        ):
+        with SummaryWriter(str(folder.tensorboard)) as log, bar(hidden=not progress) as shown:
+            show = Counter(shown, "training", config["timesteps"])
             for at in _iterations(algorithm, before, config["timesteps"]):
                 if at.timesteps - saved >= checkpoint_every:
                     checkpoints.save(folder.checkpoint, algorithm, at)
                     saved = at.timesteps
-                log(at)
-                bar.show(at.timesteps, at.last_mean_return)
+                _log(log, at)
+                show(at.timesteps, config["timesteps"], at.last_mean_return)
                 for callback in callbacks:
                     callback(at)
         activation = config["hyperparameters"]["fcnet_activation"]
@@ -107,30 +107,16 @@ def _config(
     return run.config_of(env_id, algo, seed, chosen, env_kwargs, engine="rllib", timesteps=steps)
 
 
-class Log:
-    """Writes a TensorBoard log, with the names that Stable-Baselines3 gives the curves."""
-
-    def __init__(self, path: Path) -> None:
-        from torch.utils.tensorboard import SummaryWriter
-
-        self.writer = SummaryWriter(str(path))
-
-    def __enter__(self) -> "Log":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.writer.close()
-
-    def __call__(self, at: Progress) -> None:
-        """Add one point to each curve."""
-        curves = {
-            "rollout/ep_rew_mean": at.last_mean_return,
-            "rollout/ep_len_mean": at.last_mean_length,
-            "time/fps": at.timesteps / at.wall_time,
-        }
-        for name, value in curves.items():
-            if value is not None:
-                self.writer.add_scalar(name, value, at.timesteps)
+def _log(writer: Any, at: Progress) -> None:
+    """Add a point to each curve, which has the name that Stable-Baselines3 gives it."""
+    curves = {
+        "rollout/ep_rew_mean": at.last_mean_return,
+        "rollout/ep_len_mean": at.last_mean_length,
+        "time/fps": at.timesteps / at.wall_time,
+    }
+    for name, value in curves.items():
+        if value is not None:
+            writer.add_scalar(name, value, at.timesteps)
 
 
 @contextmanager

@@ -12,7 +12,6 @@ import io
 import os
 import pickle
 import random
-import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -21,45 +20,11 @@ from typing import Any
 import numpy as np
 import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
-from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecEnv, VecNormalize
 
 from rbgym.agents.run_folder import replacing
 
-# Where a model keeps its action noise between loading and learning.
-_NOISE = "noise_as_saved"
 _STATISTICS = ("obs_rms", "ret_rms", "returns", "old_obs", "old_reward")
-
-
-class CheckpointCallback(BaseCallback):
-    """Saves a checkpoint between two rollouts, at least `every` env steps after the last one.
-
-    Keeps the seconds of training, those before an interruption included, in `model.wall_time`.
-    """
-
-    def __init__(self, path: Path, every: int) -> None:
-        super().__init__()
-        self.path, self.every = path, every
-        self.last, self.started = 0, 0.0
-
-    def _on_training_start(self) -> None:
-        self.last = self.model.num_timesteps
-        self.started = time.perf_counter() - getattr(self.model, "wall_time", 0.0)
-        noise = vars(self.model).pop(_NOISE, None)
-        if noise is not None:
-            self.model.action_noise = noise
-
-    def _on_rollout_start(self) -> None:
-        if self.model.num_timesteps - self.last >= self.every:
-            self._on_training_end()
-            save(self.path, self.model)
-            self.last = self.model.num_timesteps
-
-    def _on_training_end(self) -> None:
-        self.model.wall_time = time.perf_counter() - self.started  # type: ignore[attr-defined]
-
-    def _on_step(self) -> bool:
-        return True
 
 
 def previous(path: Path) -> Path:
@@ -93,9 +58,8 @@ def load(
 ) -> BaseAlgorithm | None:
     """The model as it was saved, on `env`, which is put back where it was then.
 
-    Where the file is damaged, that of the one before it, with a message to `report`. None if there
-    is neither.
-    Raises ValueError if there are files but none is a checkpoint.
+    Where the file is damaged, that of the one before it, with a message to `report`; None if there
+    is neither. Raises ValueError if there are files but none is a checkpoint.
     """
     damage = ""
     for file in (path, previous(path)):
@@ -133,11 +97,20 @@ def _restored(parts: dict[str, Any], algorithm: type[BaseAlgorithm], env: VecEnv
     if "lstm.pkl" in parts:
         model._last_lstm_states = parts["lstm.pkl"]  # type: ignore[attr-defined]
     if getattr(model, "action_noise", None) is not None:
-        # `learn` starts the noise anew; the callback puts this back.
-        vars(model)[_NOISE] = copy.deepcopy(model.action_noise)
+        vars(model)["noise_as_saved"] = copy.deepcopy(model.action_noise)
     # Last: whatever was built above may have drawn from them.
-    _restore_generators(model, parts["generators.pkl"])
+    states = parts["generators.pkl"]
+    random.setstate(states["python"])
+    np.random.set_state(states["numpy"])  # noqa: NPY002
+    torch.set_rng_state(states["torch"])
+    model.action_space.np_random.bit_generator.state = states["actions"]
     return model
+
+
+def restore_noise(model: Any) -> None:
+    """Put the action noise of a checkpoint back, which `learn` starts anew."""
+    if (noise := vars(model).pop("noise_as_saved", None)) is not None:
+        model.action_noise = noise
 
 
 def _generators(model: BaseAlgorithm) -> dict[str, Any]:
@@ -147,13 +120,6 @@ def _generators(model: BaseAlgorithm) -> dict[str, Any]:
         "torch": torch.get_rng_state(),
         "actions": model.action_space.np_random.bit_generator.state,
     }
-
-
-def _restore_generators(model: BaseAlgorithm, states: dict[str, Any]) -> None:
-    random.setstate(states["python"])
-    np.random.set_state(states["numpy"])  # noqa: NPY002
-    torch.set_rng_state(states["torch"])
-    model.action_space.np_random.bit_generator.state = states["actions"]
 
 
 def _layers(env: Any) -> tuple[VecNormalize | None, Any, Any]:

@@ -1,6 +1,7 @@
 """Models of Stable-Baselines3 made of plain hyperparameters, as `train.presets` reads them."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from stable_baselines3.common.vec_env import VecEnv, VecMonitor, VecNormalize
 
 from rbgym.agents.policies.algorithms import SCHEDULED, algorithm
 from rbgym.agents.policies.sb3_network import ACTIVATIONS
+from rbgym.envs.arguments import named
 
 _NOISE: dict[str, Any] = {
     "normal": NormalActionNoise,
@@ -42,12 +44,10 @@ def new_model(
 def _policy_arguments(hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
     """policy_kwargs, with the class of torch for the name of an activation function."""
     arguments = dict(hyperparameters.get("policy_kwargs") or {})
-    name = arguments.get("activation_fn")
-    if name is not None:
+    if (name := arguments.get("activation_fn")) is not None:
         known = {kind.__name__: kind for kind in ACTIVATIONS}
         plain = str(name).removeprefix("nn.")
-        if plain not in known:
-            raise ValueError(f"activation_fn must be one of {list(known)}, got {name!r}")
+        named("activation_fn", plain, known)
         arguments["activation_fn"] = known[plain]
     return arguments
 
@@ -62,19 +62,15 @@ def normalized(hyperparameters: Mapping[str, Any], env: VecMonitor) -> VecEnv:
 
 
 def _schedule(key: str, text: str) -> LinearSchedule:
-    try:
-        kind, value = text.split("_")
-        start = float(value)
-    except ValueError:
-        kind, start = "", 0.0
-    if kind != "lin" or not start > 0:
-        raise ValueError(f"{key} must be a positive number or lin_NUMBER, got {text!r}")
-    return LinearSchedule(start, 0.0, 1.0)
+    kind, _, value = text.partition("_")
+    with suppress(ValueError):
+        if kind == "lin" and (start := float(value)) > 0:
+            return LinearSchedule(start, 0.0, 1.0)
+    raise ValueError(f"{key} must be a positive number or lin_NUMBER, got {text!r}")
 
 
 def _noise(hyperparameters: Mapping[str, Any], env: VecEnv) -> Any:
     kind, channels = hyperparameters["noise_type"], env.action_space.shape or ()
-    if kind not in _NOISE:
-        raise ValueError(f"noise_type must be one of {list(_NOISE)}, got {kind!r}")
+    named("noise_type", kind, _NOISE)
     deviation = float(hyperparameters.get("noise_std", 0.1))
     return _NOISE[kind](np.zeros(channels), deviation * np.ones(channels))

@@ -15,12 +15,18 @@ from rbgym.agents.policies.algorithms import algorithm
 from rbgym.agents.policies.recurrent import network_of
 from rbgym.agents.policies.sb3_network import arrays_of
 from rbgym.agents.run_folder import RunFolder, Training, replacing
+from rbgym.agents.terminal import Counter, bar
 from rbgym.agents.train import presets, run
-from rbgym.agents.train.progress import Bar
-from rbgym.agents.train.sb3 import callbacks as looks
 from rbgym.agents.train.sb3 import checkpoints
 from rbgym.agents.train.sb3.adapter import make_sb3_env
+from rbgym.agents.train.sb3.callbacks import (
+    BetweenRollouts,
+    last_mean,
+    time_to_threshold,
+    told_of,
+)
 from rbgym.agents.train.sb3.models import new_model, normalized
+from rbgym.arguments import count
 
 
 def train(
@@ -74,15 +80,16 @@ def train(
             report(f"resuming {folder.path} from step {model.num_timesteps}")
         start = model.num_timesteps
         model.set_logger(configure(str(folder.tensorboard), ["tensorboard"]))
-        beside = list(callbacks)
-        if evaluate_every != 0 and has_test_set(env_id):
-            every = evaluate_every or max(steps // 20, 1)
-            beside.append(looks.JudgingCallback(env_id, config["env_kwargs"], every))
-        beside.append(checkpoints.CheckpointCallback(folder.checkpoint, checkpoint_every))
+        judge_every = max(steps // 20, 1) if evaluate_every is None else evaluate_every
+        if not has_test_set(env_id):
+            judge_every = 0
         if steps > start:
-            with Bar(steps, hidden=not progress) as bar:
-                beside.append(looks.ProgressCallback(bar))
-                model.learn(steps - start, beside, reset_num_timesteps=False)
+            with bar(hidden=not progress) as shown:
+                show = Counter(shown, "training", steps)
+                beside = BetweenRollouts(
+                    config, folder.checkpoint, checkpoint_every, judge_every, show
+                )
+                model.learn(steps - start, [*callbacks, beside], reset_num_timesteps=False)
     finally:
         torch.set_num_threads(threads_before)
         env.close()
@@ -109,9 +116,7 @@ def config_of(
 ) -> dict[str, Any]:
     """The content of config.json; ValueError for bad arguments, before anything is written."""
     if timesteps is not None:
-        if timesteps < 1:
-            raise ValueError(f"timesteps must be a positive integer, got {timesteps!r}")
-        changes = {**(changes or {}), "n_timesteps": timesteps}
+        changes = {**(changes or {}), "n_timesteps": count("timesteps", timesteps)}
     chosen = presets.of_sb3(algo, env_id, hyperparameters, changes)
     spec_of(env_id)  # raises, with a near name, before a folder is made
     steps, last = chosen.pop("n_timesteps"), TEST_SEEDS.start - chosen["n_envs"]
@@ -119,24 +124,23 @@ def config_of(
         raise ValueError(
             f"seed must be from 0 to {last}, got {seed!r}: the seeds beyond belong to the test set"
         )
-    if threads < 1:
-        raise ValueError(f"threads must be a positive integer, got {threads!r}")
+    threads = count("threads", threads)
     return run.config_of(env_id, algo, seed, chosen, env_kwargs, timesteps=steps, threads=threads)
 
 
 def _results(model: BaseAlgorithm) -> dict[str, Any]:
-    judging = looks.judging_time(model)
-    seconds = float(getattr(model, "wall_time", 0.0)) - judging
+    told = told_of(model)
+    seconds = told["wall_time"] - told["judging_time"]
     return {
         "timesteps": model.num_timesteps,
         "wall_time": seconds,
-        "judging_time": judging,
+        "judging_time": told["judging_time"],
         "steps_per_second": model.num_timesteps / seconds if seconds else None,
-        "time_to_threshold": looks.time_to_threshold(model),
-        "last_mean_return": looks.last_mean(model, "r"),
-        "last_mean_length": looks.last_mean(model, "l"),
+        "time_to_threshold": time_to_threshold(told["judgements"]),
+        "last_mean_return": last_mean(model, "r"),
+        "last_mean_length": last_mean(model, "l"),
         "replay_buffer_bytes": _bytes(getattr(model, "replay_buffer", None)),
-        "judgements": looks.judgements(model),
+        "judgements": told["judgements"],
     }
 
 
