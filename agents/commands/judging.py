@@ -21,6 +21,7 @@ from rbgym.agents.commands.options import (
     files_beside,
     policies,
 )
+from rbgym.agents.terminal import Counter, bar, print_json
 
 
 @command(
@@ -63,10 +64,8 @@ def evaluate(
     all of them; beneath, a trained policy has the arguments of its training, and a controller those
     of the runs beside it if they agree and --env is not given.
     """
-    from rbgym.agents.commands.tables import print_json
     from rbgym.agents.judge import evaluation, tables
     from rbgym.agents.judge.contenders import contenders
-    from rbgym.agents.terminal import Counter, bar
 
     env, targets = _env_among(targets, env)
     names = [*targets, *(policy or [])]
@@ -113,10 +112,8 @@ def card(
     Without --policy, all that fit. --env-arg holds for every row; beneath, a trained policy has the
     arguments of its training.
     """
-    from rbgym.agents.commands.tables import print_json
     from rbgym.agents.judge import tables
     from rbgym.agents.judge.card import make_card
-    from rbgym.agents.terminal import Counter, bar
 
     with bar() as shown:
         made = make_card(
@@ -134,10 +131,8 @@ def card(
 
 def _env_among(targets: list[str], env: str | None) -> tuple[str | None, list[str]]:
     """The first target that is the id of an environment, unless `env` is one, and the others."""
-    ids = [
-        target for target in targets if re.search(r"-v\d+$", target) and not Path(target).exists()
-    ]
+    ids = [one for one in targets if re.search(r"-v\d+$", one) and not Path(one).exists()]
     named = [*ids, *([env] if env else [])]
     if len(named) > 1:
         raise ValueError(f"targets must name one environment at most, got {named}")
-    return next(iter(named), None), [target for target in targets if target not in ids]
+    return next(iter(named), None), [one for one in targets if one not in ids]

@@ -8,6 +8,7 @@ import typer
 
 from rbgym.agents.commands.app import TRAIN, command
 from rbgym.agents.commands.options import Algorithm, Env, EnvArgs, Json, folder_to_make, pair
+from rbgym.agents.terminal import Counter, bar, print_json
 from rbgym.agents.train import engines
 
 
@@ -72,8 +73,6 @@ def train(
 
     The same command resumes an interrupted run from its last checkpoint; a finished one stays.
     """
-    from rbgym.agents.commands.tables import print_json
-
     name = algo if engine == "sb3" else f"{engine}-{algo}"
     done = engines.train(
         env,
@@ -102,16 +101,11 @@ def train(
             "--overwrite trains it anew"
         )
     else:
-        typer.echo(f"trained {_outcome(done.results)}: {done.folder.policy}")
-
-
-def _outcome(results: dict[str, Any]) -> str:
-    """What was trained, and how the policy did when it was last evaluated, if it was."""
-    trained = f"{results['timesteps']} steps in {results['wall_time']:.1f} s"
-    if not results.get("judgements"):
-        return trained
-    rate, mean = (results["judgements"][-1][key] for key in ("success_rate", "mean_return"))
-    return f"{trained}, success {100 * rate:.1f} %, mean return {mean:.1f}"
+        said = f"trained {done.results['timesteps']} steps in {done.results['wall_time']:.1f} s"
+        for last in done.results.get("judgements", ())[-1:]:
+            said += f", success {100 * last['success_rate']:.1f} %"
+            said += f", mean return {last['mean_return']:.1f}"
+        typer.echo(f"{said}: {done.folder.policy}")
 
 
 def _say(message: str) -> None:
@@ -140,8 +134,6 @@ def tune(
 
     The same command goes on with the study, with as many trials more.
     """
-    from rbgym.agents.commands.tables import print_json
-    from rbgym.agents.terminal import Counter, bar
     from rbgym.agents.train import tuning
 
     with bar() as shown:

@@ -8,6 +8,7 @@ import typer
 from rbgym import integrators, validation
 from rbgym.agents.commands.app import MEASURE, command
 from rbgym.agents.commands.options import Json, file_to_write
+from rbgym.agents.terminal import Counter, bar, print_json
 from rbgym.validation.cases import CASES
 
 
@@ -45,7 +46,6 @@ def validate(
     Exit status 1 if a declaration is broken. A claim of a paper that does not reproduce says so.
     """
     from rbgym.agents.commands import tables, validation_report
-    from rbgym.agents.terminal import Counter, bar
 
     if quick:
         case, steps = case or ["heavy_top"], min(steps, 2000)
@@ -76,8 +76,7 @@ def bench(
     """Measure throughput beside Gymnasium's CartPole in the same run."""
     from rbgym.agents.commands import tables
     from rbgym.agents.commands.bench import bench as measure
-    from rbgym.agents.terminal import Counter, bar
 
     with bar() as shown:
         result = measure(rounds, seconds, Counter(shown, "rounds"))
-    tables.print_json(result) if as_json else tables.print_bench(result)
+    print_json(result) if as_json else tables.print_bench(result)

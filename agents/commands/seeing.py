@@ -26,6 +26,7 @@ from rbgym.agents.commands.options import (
     file_to_write,
     numbers,
 )
+from rbgym.agents.terminal import bar, print_json
 from rbgym.agents.view import Speed
 
 _RECORDED = 100_000  # instants at most, unless more are asked for
@@ -48,7 +49,7 @@ def list_(
             raise ValueError(f"--module must be the name of a module, got {name!r}")
         importlib.import_module(name)
     content = tables.catalogue()
-    tables.print_json(content) if as_json else tables.print_catalogue(content)
+    print_json(content) if as_json else tables.print_catalogue(content)
 
 
 @command(
@@ -99,13 +100,19 @@ def simulate(
         tables.write_trajectories(trajectories, csv)
     drifts = {name: tables.drift_of(one) for name, one in trajectories.items()}
     if as_json and len(names) == 1:
-        tables.print_json(drifts[names[0]])
+        print_json(drifts[names[0]])
     elif as_json:
-        tables.print_json({name: drifts.get(name) for name in names})  # null for one without
+        print_json({name: drifts.get(name) for name in names})  # null for one without
     else:
         tables.print_drifts(trajectories, drifts)
     if plot:
-        _draw(names, trajectories, dt, plot)
+        from rbgym.agents.judge.plots import save
+
+        if len(names) == 1:
+            figure = rbgym.plot.summary(trajectories[names[0]], f"{names[0]}, dt = {dt} s")
+        else:
+            figure = rbgym.plot.drifts(trajectories, f"dt = {dt} s")
+        save(figure, plot)
     for message in failures:
         typer.echo(f"rbgym: {message}", err=True)
     if failures:
@@ -117,8 +124,6 @@ def _simulate(names: list[str], **arguments: Any) -> tuple[dict[str, Any], list[
 
     Raises IntegrationError if none can solve its steps.
     """
-    from rbgym.agents.terminal import bar
-
     for name in names:
         rbgym.integrators.get(name)  # raises, before any work, for one that there is not
     found, failures = {}, []
@@ -134,16 +139,6 @@ def _simulate(names: list[str], **arguments: Any) -> tuple[dict[str, Any], list[
     if not found:
         raise rbgym.IntegrationError("; ".join(failures))
     return found, failures
-
-
-def _draw(names: list[str], trajectories: dict[str, Any], dt: float, path: Path) -> None:
-    """Motion, drift and polhode of one integrator; of several the drifts, side by side."""
-    from rbgym.agents.judge.plots import save
-
-    if len(names) == 1:
-        save(rbgym.plot.summary(trajectories[names[0]], f"{names[0]}, dt = {dt} s"), path)
-    else:
-        save(rbgym.plot.drifts(trajectories, f"dt = {dt} s"), path)
 
 
 @command(

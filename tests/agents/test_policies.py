@@ -19,8 +19,7 @@ import rbgym.agents
 from rbgym.agents.judge.cases import starts_of
 from rbgym.agents.judge.episodes import play
 from rbgym.agents.policies import trained
-from rbgym.agents.policies.recurrent import network_of
-from rbgym.agents.policies.sb3_network import arrays_of
+from rbgym.agents.policies.sb3_network import network_of_model
 from rbgym.agents.policies.trained import TrainedPolicy
 from rbgym.agents.train import presets
 from rbgym.agents.train.sb3.adapter import make_sb3_env
@@ -39,7 +38,7 @@ CHANGES["recurrent_ppo"] = {
 
 
 def plain(model):
-    return network_of(*arrays_of(model, model.get_vec_normalize_env()))
+    return network_of_model(model, model.get_vec_normalize_env())
 
 
 def saved(folder, algo="ppo", env_id="RigidTop-v0", **changes):

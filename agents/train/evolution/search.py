@@ -8,7 +8,8 @@ import hashlib
 import pickle
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +89,6 @@ class _Normal:
         return self.generator.standard_normal(shape)
 
 
-@dataclass
 class State:
     """Everything that the next generation depends on.
 
@@ -96,14 +96,7 @@ class State:
     network that the search began with.
     """
 
-    identity: dict[str, Any]
-    strategy: Any
-    best: Network
-    history: list[Generation] = field(default_factory=list)
-
-    @classmethod
-    def at_start(cls, identity: dict[str, Any], network: Network) -> "State":
-        """Before the first generation."""
+    def __init__(self, identity: dict[str, Any], network: Network) -> None:
         import cma
 
         options = {
@@ -115,18 +108,22 @@ class State:
             "maxiter": np.inf,
         }
         first = network.parameters().astype(np.float64)
-        strategy = cma.CMAEvolutionStrategy(first, identity["sigma"], options)
-        return cls(identity, strategy, network)
+        self.strategy: Any = cma.CMAEvolutionStrategy(first, identity["sigma"], options)
+        self.identity, self.best = identity, network
+        self.history: list[Generation] = []
 
     def advance(self, objective: Objective) -> Generation:
         """Try a population, learn from it, and judge the new centre."""
-        began, strategy = time.perf_counter(), self.strategy
-        candidates = strategy.ask()
-        tried = self._tried([self.best.with_parameters(vector) for vector in candidates])
+        began, strategy, asked = time.perf_counter(), self.strategy, self.identity
+        play = partial(rollout, env_id=asked["env_id"], env_kwargs=asked["env_kwargs"])
+        candidates, episodes = strategy.ask(), asked["episodes"]
+        first = _TRAINED * (1 + asked["seed"]) + len(self.history) * episodes
+        networks = [self.best.with_parameters(vector) for vector in candidates]
+        tried = play(networks, seeds=range(first, first + episodes))
         values = objective(tried)
         strategy.tell(candidates, (-values).tolist())
         centre = self.best.with_parameters(strategy.mean)
-        judged = self._tried(centre, JUDGED)
+        judged = play(centre, seeds=JUDGED)
         last = self.history[-1] if self.history else None
         generation = Generation(
             number=len(self.history),
@@ -143,15 +140,6 @@ class State:
             self.best = centre
         self.history.append(generation)
         return generation
-
-    def _tried(self, networks: Network | list[Network], seeds: range | None = None) -> Rollout:
-        """Episodes from these starts, or from those of this generation."""
-        identity = self.identity
-        if seeds is None:
-            episodes = identity["episodes"]
-            first = _TRAINED * (1 + identity["seed"]) + len(self.history) * episodes
-            seeds = range(first, first + episodes)
-        return rollout(networks, identity["env_id"], seeds=seeds, env_kwargs=identity["env_kwargs"])
 
     def save(self, file: Path) -> None:
         """Write the file, whole or not at all."""
@@ -205,8 +193,7 @@ def search(
         "objective": objective.__qualname__,
     }
     file = None if path is None else Path(path)
-    state = _saved(file, identity) if file else None
-    state = state or State.at_start(identity, network)
+    state = _saved(file, identity) if file and file.exists() else State(identity, network)
     while not (reason := _reason(state, generations, stop_at_success)):
         progress(state.advance(objective))
         if file is not None:
@@ -247,24 +234,20 @@ def check_settings(
         raise ValueError(f"sigma must be positive, got {sigma!r}")
 
 
-def _saved(file: Path, identity: dict[str, Any]) -> State | None:
-    """The search that a file holds; None without a file, ValueError where it is another search."""
-    if not file.exists():
-        return None
+def _saved(file: Path, identity: dict[str, Any]) -> State:
+    """The search that a file holds; ValueError where it is another search."""
     written = file.read_bytes()
     digest, content = written[:_DIGEST], written[_DIGEST:]
     if hashlib.sha256(content).digest() != digest:
         raise ValueError(f"{str(file)!r} holds no search, or a damaged one")
     try:
-        state = pickle.loads(content)
-        there: dict[str, Any] = state.identity
+        state: State = pickle.loads(content)
+        there = state.identity
     except (pickle.UnpicklingError, AttributeError, ImportError) as error:  # of another version
         raise ValueError(f"{str(file)!r} holds no search: {error}") from None
-    differing = [name for name in identity if there.get(name) != identity[name]]
-    if differing:
+    if differing := [name for name in identity if there.get(name) != identity[name]]:
         raise ValueError(
             f"{str(file)!r} holds another search, with other {', '.join(differing)}: "
             "choose another file, or remove it"
         )
-    assert isinstance(state, State)
     return state

@@ -50,16 +50,13 @@ def spread(
             done.update(ready)
             while in_order and in_order[0] in done:
                 done.remove(in_order[0])
-                yield _result(ray, in_order.popleft())
-
-
-def _result(ray: Any, reference: Any) -> Any:
-    try:
-        return ray.get(reference)
-    except ray.exceptions.RayTaskError as error:
-        raise error.cause from None
-    except ray.exceptions.RayError as error:
-        raise ConnectionError(f"a case was lost with its machines: {error}") from None
+                try:
+                    result = ray.get(in_order.popleft())
+                except ray.exceptions.RayTaskError as error:
+                    raise error.cause from None
+                except ray.exceptions.RayError as error:
+                    raise ConnectionError(f"a case was lost with its machines: {error}") from None
+                yield result
 
 
 @contextmanager

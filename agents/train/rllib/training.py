@@ -1,25 +1,43 @@
-"""Training with RLlib that goes on when a machine dies, and resumes when all of it does."""
+"""Training with RLlib that goes on when a machine dies, and resumes when all of it does.
 
+A checkpoint is a zip of the folder that `Algorithm.save_to_path` writes, and of progress.json
+beside it; whole or absent, and all that resuming needs. It holds pickles: load your own only.
+"""
+
+import json
 import logging
 import math
+import tempfile
 import time
+import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from rbgym.agents.run_folder import RunFolder, Training
+from rbgym.agents.run_folder import RunFolder, Training, replacing
 from rbgym.agents.terminal import Counter, bar
 from rbgym.agents.train import run
-from rbgym.agents.train.rllib import checkpoints, settings
-from rbgym.agents.train.rllib.checkpoints import Progress
+from rbgym.agents.train.rllib import settings
 from rbgym.agents.train.rllib.distributed import connected
 from rbgym.agents.train.rllib.lanes import check_env
 from rbgym.arguments import count
 
 _PATIENCE = 600.0  # seconds without a step from any env runner after which training gives up
+_PROGRESS = "progress.json"
 
-Callback = Callable[[Progress], None]  # called after each iteration
+
+class Progress(NamedTuple):
+    """Env steps and seconds of training so far, and means over the last episodes.
+
+    runners: env runners that are at work.
+    """
+
+    timesteps: int = 0
+    wall_time: float = 0.0
+    last_mean_return: float | None = None
+    last_mean_length: float | None = None
+    runners: int = 0
 
 
 def train(
@@ -37,7 +55,7 @@ def train(
     progress: bool = True,
     env_kwargs: dict[str, Any] | None = None,
     checkpoint_every: int = 50_000,
-    callbacks: Sequence[Callback] = (),
+    callbacks: Sequence[Callable[[Progress], None]] = (),
     report: Callable[[str], None] = lambda message: None,
 ) -> Training:
     """Train a policy with RLlib's PPO into the folder `out`.
@@ -50,14 +68,22 @@ def train(
 
     timesteps: env steps of all lanes together, rounded up to whole batches; None for the
     preset's. runners: at most the CPUs of the cluster. address: of a Ray cluster, see
-    `distributed.connected`. The other arguments: see `rbgym.agents.train.sb3.training.train`.
+    `distributed.connected`. callbacks: called after each iteration. The other arguments: see
+    `rbgym.agents.train.sb3.training.train`.
     Raises ValueError for bad arguments, and if `out` holds another run; ConnectionError if no
     cluster answers, or none of its env runners for ten minutes.
     """
     settings.check_versions()
     from torch.utils.tensorboard import SummaryWriter
 
-    config = _config(env_id, algo, seed, timesteps, env_kwargs, hyperparameters, changes)
+    if algo != "ppo":
+        raise ValueError(f"algo must be 'ppo' with the engine rllib, got {algo!r}")
+    chosen = settings.hyperparameters(env_id, hyperparameters, changes)
+    preset_steps = chosen.pop("n_timesteps")
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**31:
+        raise ValueError(f"seed must be an integer from 0 to 2**31 - 1, got {seed!r}")
+    steps = count("timesteps", preset_steps if timesteps is None else timesteps)
+    config = run.config_of(env_id, algo, seed, chosen, env_kwargs, engine="rllib", timesteps=steps)
     spaces = check_env(env_id, config["env_kwargs"])
     runners = count("runners", runners)
     folder = RunFolder(Path(out))
@@ -66,45 +92,45 @@ def train(
         if folder.results.exists():
             return Training(folder, folder.read_results(), None)
     resumes = resume and folder.checkpoint.exists()
-    before = checkpoints.progress(folder.checkpoint) if resumes else Progress()
+    before = _progress(folder.checkpoint) if resumes else Progress()
     at, start, saved = before, before.timesteps, before.timesteps
     if start:
         report(f"resuming {folder.path} from step {start}")
     with connected(address) as ray, _algorithm(ray, folder, config, runners, start) as algorithm:
         folder.claim(config, resume)  # now that everything has been found to work
         with SummaryWriter(str(folder.tensorboard)) as log, bar(hidden=not progress) as shown:
-            show = Counter(shown, "training", config["timesteps"])
-            for at in _iterations(algorithm, before, config["timesteps"]):
+            show = Counter(shown, "training", steps)
+            for at in _iterations(algorithm, before, steps):
                 if at.timesteps - saved >= checkpoint_every:
-                    checkpoints.save(folder.checkpoint, algorithm, at)
+                    _save(folder.checkpoint, algorithm, at)
                     saved = at.timesteps
                 _log(log, at)
-                show(at.timesteps, config["timesteps"], at.last_mean_return)
+                show(at.timesteps, steps, at.last_mean_return)
                 for callback in callbacks:
                     callback(at)
-        activation = config["hyperparameters"]["fcnet_activation"]
-        network = settings.network_of(algorithm.get_module(), activation)
+        network = settings.network_of(algorithm.get_module(), chosen["fcnet_activation"])
     results = {**at._asdict(), "steps_per_second": at.timesteps / at.wall_time}
     return run.finish(folder, config, results, network, spaces, start)
 
 
-def _config(
-    env_id: str,
-    algo: str,
-    seed: int,
-    timesteps: int | None,
-    env_kwargs: dict[str, Any] | None,
-    file: str | Path | None,
-    changes: Mapping[str, Any] | None,
-) -> dict[str, Any]:
-    if algo != "ppo":
-        raise ValueError(f"algo must be 'ppo' with the engine rllib, got {algo!r}")
-    chosen = settings.hyperparameters(env_id, file, changes)
-    preset_steps = chosen.pop("n_timesteps")
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**31:
-        raise ValueError(f"seed must be an integer from 0 to 2**31 - 1, got {seed!r}")
-    steps = count("timesteps", preset_steps if timesteps is None else timesteps)
-    return run.config_of(env_id, algo, seed, chosen, env_kwargs, engine="rllib", timesteps=steps)
+def _save(path: Path, algorithm: Any, at: Progress) -> None:
+    """Write the state of the algorithm, and how far it is."""
+    with tempfile.TemporaryDirectory(dir=path.parent) as name:
+        folder = Path(name)
+        algorithm.save_to_path(folder / "algorithm")
+        (folder / _PROGRESS).write_text(json.dumps(at._asdict()), encoding="utf-8")
+        with replacing(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
+            for file in sorted(f for f in folder.rglob("*") if f.is_file()):
+                archive.write(file, file.relative_to(folder))
+
+
+def _progress(path: Path) -> Progress:
+    """How far a checkpoint is; ValueError if the file is none."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return Progress(**json.loads(archive.read(_PROGRESS)))
+    except (zipfile.BadZipFile, KeyError) as error:
+        raise ValueError(f"{str(path)!r} is no checkpoint: {error}") from None
 
 
 def _log(writer: Any, at: Progress) -> None:
@@ -131,7 +157,10 @@ def _algorithm(
     algorithm = settings.algorithm_config(config, runners, start).build_algo()
     try:
         if start:
-            checkpoints.restore(folder.checkpoint, algorithm)
+            with tempfile.TemporaryDirectory(dir=folder.path) as name:
+                with zipfile.ZipFile(folder.checkpoint) as archive:
+                    archive.extractall(name)
+                algorithm.restore_from_path(Path(name) / "algorithm")
         yield algorithm
     finally:
         algorithm.stop()

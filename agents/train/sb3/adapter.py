@@ -8,6 +8,7 @@ translated here. Below, n is the number of lanes.
 import inspect
 import warnings
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 import gymnasium as gym
@@ -63,7 +64,7 @@ class VectorEnvAdapter(VecEnv):
         self.reset_infos = [_info(infos, lane) for lane in range(self.num_envs)]
         self._reset_seeds()
         self._reset_options()
-        private: VecEnvObs = _copied(obs)
+        private: VecEnvObs = deepcopy(obs)
         return private
 
     def step_async(self, actions: np.ndarray) -> None:
@@ -84,11 +85,11 @@ class VectorEnvAdapter(VecEnv):
             for lane in np.flatnonzero(dones).tolist():
                 lane_infos[lane] = {
                     **_info(final_info, lane),
-                    "terminal_observation": _copied(_row(last, lane)),
+                    "terminal_observation": deepcopy(_row(last, lane)),
                     "TimeLimit.truncated": not terminated[lane],
                 }
                 self.reset_infos[lane] = {}
-        return _copied(obs), np.array(rewards, dtype=np.float32), dones, lane_infos
+        return deepcopy(obs), np.array(rewards, dtype=np.float32), dones, lane_infos
 
     def close(self) -> None:
         """Close the vector env."""
@@ -183,13 +184,6 @@ def make_sb3_env(
     if seed is not None:
         adapter.seed(seed)
     return VecMonitor(adapter, info_keywords=adapter.info_keywords)
-
-
-def _copied(obs: Any) -> Any:
-    """An observation, batched or single, whose arrays are the caller's own."""
-    if isinstance(obs, Mapping):
-        return {key: _copied(part) for key, part in obs.items()}
-    return np.array(obs)
 
 
 def _row(obs: Any, lane: int) -> Any:

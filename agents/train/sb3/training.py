@@ -12,8 +12,7 @@ from stable_baselines3.common.logger import configure
 
 from rbgym.agents.judge.cases import TEST_SEEDS, has_test_set, spec_of
 from rbgym.agents.policies.algorithms import algorithm
-from rbgym.agents.policies.recurrent import network_of
-from rbgym.agents.policies.sb3_network import arrays_of
+from rbgym.agents.policies.sb3_network import network_of_model
 from rbgym.agents.run_folder import RunFolder, Training, replacing
 from rbgym.agents.terminal import Counter, bar
 from rbgym.agents.train import presets, run
@@ -71,7 +70,7 @@ def train(
     try:
         torch.set_num_threads(threads)
         model = new_model(algo, chosen, env, seed)
-        arrays_of(model, None)  # refuses, before the work, what could not be written
+        network_of_model(model)  # refuses, before the work, what could not be written
         if (finished := folder.claim(config, resume)) is not None:
             return Training(folder, finished, None)
         saved = checkpoints.load(folder.checkpoint, algorithm(algo), env, report)
@@ -100,7 +99,7 @@ def train(
         with replacing(folder.normalizer) as temporary:
             normalizer.save(str(temporary))
     spaces = (model.observation_space, model.action_space)
-    network = network_of(*arrays_of(model, normalizer))
+    network = network_of_model(model, normalizer)
     return run.finish(folder, config, _results(model), network, spaces, start)
 
 
