@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from rbgym.agents.commands.app import JUDGE, command
 from rbgym.agents.commands.options import (
@@ -33,14 +33,14 @@ from rbgym.agents.terminal import Counter, bar, print_json
 def evaluate(
     targets: Annotated[
         list[str],
-        typer.Argument(
+        Argument(
             help="Environment, and folders, controllers (pd) or 'pretrained'.",
             autocompletion=lambda: [*environments(), *policies()],
         ),
     ],
     policy: Annotated[
         list[str] | None,
-        typer.Option("--policy", "--compare", help="One more target.", autocompletion=policies),
+        Option("--policy", "--compare", help="One more target.", autocompletion=policies),
     ] = None,
     env: EnvOption = None,
     env_arg: EnvArgs = None,
@@ -49,12 +49,10 @@ def evaluate(
     plot: Plot = None,
     video: Annotated[
         Path | None,
-        typer.Option(
-            help="Write a video of one episode: OUT.mp4 or OUT.gif.", callback=file_to_write
-        ),
+        Option(help="Write a video of one episode: OUT.mp4 or OUT.gif.", callback=file_to_write),
     ] = None,
     video_episode: Annotated[
-        int, typer.Option(help="Which episode of the test set is filmed, from 0.")
+        int, Option(help="Which episode of the test set is filmed, from 0.")
     ] = 0,
     as_json: Json = False,
 ) -> None:
@@ -102,7 +100,7 @@ def card(
     policy: Policies = None,
     episodes: Episodes = 256,
     out: Annotated[
-        Path | None, typer.Option(help="Write OUT.md, OUT.json and OUT.png.", callback=files_beside)
+        Path | None, Option(help="Write OUT.md, OUT.json and OUT.png.", callback=files_beside)
     ] = None,
     env_arg: EnvArgs = None,
     as_json: Json = False,

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer import Option
 
 from rbgym.agents.commands.app import TRAIN, command
 from rbgym.agents.commands.options import Algorithm, Env, EnvArgs, Json, folder_to_make, pair
@@ -23,23 +24,19 @@ def train(
     algo: Algorithm = "ppo",
     engine: Annotated[
         str,
-        typer.Option(
-            help="sb3, or rllib for many machines.", autocompletion=lambda: [*engines.ENGINES]
-        ),
+        Option(help="sb3, or rllib for many machines.", autocompletion=lambda: [*engines.ENGINES]),
     ] = "sb3",
     out: Annotated[
         Path | None,
-        typer.Option(
-            help="Folder of the run; default runs/ENV-ALGO-SEED.", callback=folder_to_make
-        ),
+        Option(help="Folder of the run; default runs/ENV-ALGO-SEED.", callback=folder_to_make),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of training.")] = 0,
+    seed: Annotated[int, Option(help="Seed of training.")] = 0,
     timesteps: Annotated[
-        int | None, typer.Option(help="Env steps, up to whole rollouts; default as tuned.")
+        int | None, Option(help="Env steps, up to whole rollouts; default as tuned.")
     ] = None,
     hyperparameters: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             help="YAML like that of rl-baselines3-zoo, in place of ours.",
             exists=True,
             dir_okay=False,
@@ -47,25 +44,25 @@ def train(
     ] = None,
     change: Annotated[
         list[Any] | None,
-        typer.Option("--set", parser=pair, metavar="KEY=VALUE", help="One hyperparameter."),
+        Option("--set", parser=pair, metavar="KEY=VALUE", help="One hyperparameter."),
     ] = None,
     env_arg: EnvArgs = None,
     checkpoint_every: Annotated[
-        int | None, typer.Option(help="Env steps between checkpoints; default 50,000.")
+        int | None, Option(help="Env steps between checkpoints; default 50,000.")
     ] = None,
     evaluate_every: Annotated[
-        int | None, typer.Option(help="Env steps between runs on the test set; 0: never.")
+        int | None, Option(help="Env steps between runs on the test set; 0: never.")
     ] = None,
-    threads: Annotated[int | None, typer.Option(help="Of torch; default 1.")] = None,
-    overwrite: Annotated[bool, typer.Option(help="Start anew; lose what OUT holds.")] = False,
+    threads: Annotated[int | None, Option(help="Of torch; default 1.")] = None,
+    overwrite: Annotated[bool, Option(help="Start anew; lose what OUT holds.")] = False,
     ray: Annotated[
-        str | None, typer.Option(help="rllib: the Ray cluster, host:port or auto; default local.")
+        str | None, Option(help="rllib: the Ray cluster, host:port or auto; default local.")
     ] = None,
     runners: Annotated[
-        int | None, typer.Option(help="rllib: processes that step lanes; default 2.")
+        int | None, Option(help="rllib: processes that step lanes; default 2.")
     ] = None,
     progress: Annotated[
-        bool | None, typer.Option("--progress/--no-progress", help="Show a progress bar.")
+        bool | None, Option("--progress/--no-progress", help="Show a progress bar.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -122,12 +119,12 @@ def _say(message: str) -> None:
 def tune(
     env: Env,
     algo: Algorithm = "ppo",
-    trials: Annotated[int, typer.Option(help="How many trainings more.")] = 20,
-    timesteps: Annotated[int, typer.Option(help="Env steps of each.")] = 100_000,
+    trials: Annotated[int, Option(help="How many trainings more.")] = 20,
+    timesteps: Annotated[int, Option(help="Env steps of each.")] = 100_000,
     storage: Annotated[
-        str | None, typer.Option(help="URL of the study; default sqlite:///runs/tune.db.")
+        str | None, Option(help="URL of the study; default sqlite:///runs/tune.db.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the search and of each training.")] = 0,
+    seed: Annotated[int, Option(help="Of the search and of each training.")] = 0,
     as_json: Json = False,
 ) -> None:
     """Search for hyperparameters with Optuna.

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
+from typer import Option
 
 import rbgym
 from rbgym.agents.commands.app import SEE, command
@@ -37,7 +38,7 @@ _RECORDED = 100_000  # instants at most, unless more are asked for
 )
 def list_(
     module: Annotated[
-        list[str] | None, typer.Option(help="Import this first: it may register tasks.")
+        list[str] | None, Option(help="Import this first: it may register tasks.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -63,17 +64,17 @@ def simulate(
     inertia: Inertia = "6,8,3",
     omega: Rates = "10,20,20",
     quaternion: Annotated[
-        Any, typer.Option(parser=numbers(4), metavar="W,X,Y,Z", help="Start attitude.")
+        Any, Option(parser=numbers(4), metavar="W,X,Y,Z", help="Start attitude.")
     ] = "1,0,0,0",
     dt: TimeStep = 0.01,
-    steps: Annotated[int, typer.Option(help="Number of steps.")] = 1000,
+    steps: Annotated[int, Option(help="Number of steps.")] = 1000,
     mgl: Weight = 0.0,
     record_every: Annotated[
         int | None,
-        typer.Option(help="Steps between recorded instants; default 1, more past 100,000 steps."),
+        Option(help="Steps between recorded instants; default 1, more past 100,000 steps."),
     ] = None,
     csv: Annotated[
-        Path | None, typer.Option(help="Write the motion to this file.", callback=file_to_write)
+        Path | None, Option(help="Write the motion to this file.", callback=file_to_write)
     ] = None,
     plot: Plot = None,
     as_json: Json = False,
@@ -154,22 +155,22 @@ def view(
     dt: TimeStep = 0.05,
     inertia: Inertia = None,
     omega: Rates = "0.05,0.05,5",
-    tilt: Annotated[float, typer.Option(help="Start tilt about x, in degrees.")] = 0.0,
+    tilt: Annotated[float, Option(help="Start tilt about x, in degrees.")] = 0.0,
     mgl: Weight = 0.0,
-    seed: Annotated[int, typer.Option(help="Start of an environment.")] = 0,
+    seed: Annotated[int, Option(help="Start of an environment.")] = 0,
     speed: Annotated[
-        Speed, typer.Option(metavar="RATIO", help="Of simulated time to time, 1/100 to 100.")
+        Speed, Option(metavar="RATIO", help="Of simulated time to time, 1/100 to 100.")
     ] = "1",
     env_arg: EnvArgs = None,
     unpickle: Unpickle = None,
     host: Annotated[
-        str, typer.Option(help="Address to listen at; 0.0.0.0 lets other machines in.")
+        str, Option(help="Address to listen at; 0.0.0.0 lets other machines in.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port, or the next that is free.")] = 8080,
+    port: Annotated[int, Option(help="Port, or the next that is free.")] = 8080,
     name: Annotated[
-        list[str] | None, typer.Option(help="A further name of this machine that is answered to.")
+        list[str] | None, Option(help="A further name of this machine that is answered to.")
     ] = None,
-    open_: Annotated[bool, typer.Option("--open/--no-open", help="Open a browser.")] = True,
+    open_: Annotated[bool, Option("--open/--no-open", help="Open a browser.")] = True,
 ) -> None:
     """Show bodies or an environment live in a browser, on this machine.
 

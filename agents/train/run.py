@@ -64,7 +64,16 @@ def finish(
     spaces: tuple[Any, Any],
     resumed_from: int,
 ) -> Training:
-    """Write the policy of a run, and results.json last. spaces: observations, actions."""
+    """Write the policy of a run, and results.json last. spaces: observations, actions.
+
+    Added to the results are the steps per second, and the seconds until the first judgement that
+    finds the task learned.
+    """
+    seconds = results["wall_time"]
+    results["steps_per_second"] = results["timesteps"] / seconds if seconds else None
+    if "judgements" in results:
+        learned = [e["seconds"] for e in results["judgements"] if e["success_rate"] >= THRESHOLD]
+        results["time_to_threshold"] = learned[0] if learned else None
     content = {key: config[key] for key in (*IDENTITY, "versions", "git") if key in config}
     content["training"] = results
     trained.write(folder.path, network, spaces, content)

@@ -101,13 +101,9 @@ def _first(
 
 def _results(found: Search) -> dict[str, Any]:
     """As of a training by gradients; success and return are those of the search's own starts."""
-    last = found.history[-1]
-    reached = (g.seconds for g in found.history if g.success >= run.THRESHOLD)
     return {
-        "timesteps": last.steps,
-        "wall_time": last.seconds,
-        "steps_per_second": last.steps / last.seconds,
-        "time_to_threshold": next(reached, None),
+        "timesteps": found.history[-1].steps,
+        "wall_time": found.history[-1].seconds,
         "replay_buffer_bytes": 0,
         "judgements": [
             {

@@ -99,13 +99,14 @@ def rollout(
         _refuse_what_does_not_fit(env, several[0])
         env.reset(seed=padded * len(several))
         lanes = group * len(several)
+        empty: Any = (np.zeros(lanes, kind) for kind in _KINDS)
         course = _Course(
             env,
             stack,
             owner=np.arange(lanes)[::LANES] // group,
             real=np.arange(lanes) % group < len(starts),
             start=env.episodes.observations(),
-            found=Rollout(*(np.zeros(lanes, kind) for kind in _KINDS)),
+            found=Rollout(*empty),
         )
         threads.over_ranges(lanes // LANES, partial(_run, course), BLOCKS)
     finally:

@@ -109,8 +109,7 @@ def train(
                 for callback in callbacks:
                     callback(at)
         network = settings.network_of(algorithm.get_module(), chosen["fcnet_activation"])
-    results = {**at._asdict(), "steps_per_second": at.timesteps / at.wall_time}
-    return run.finish(folder, config, results, network, spaces, start)
+    return run.finish(folder, config, at._asdict(), network, spaces, start)
 
 
 def _save(path: Path, algorithm: Any, at: Progress) -> None:

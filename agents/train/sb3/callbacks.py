@@ -4,13 +4,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 
 from rbgym.agents.judge.evaluation import evaluate
 from rbgym.agents.policies.trained import TrainedPolicy
 from rbgym.agents.terminal import Counter
-from rbgym.agents.train.run import THRESHOLD
 from rbgym.agents.train.sb3 import checkpoints
 
 
@@ -85,10 +85,19 @@ def told_of(model: BaseAlgorithm) -> dict[str, Any]:
     return told
 
 
-def time_to_threshold(judgements: list[dict[str, Any]]) -> float | None:
-    """Seconds of training, without judging, until the first success rate of THRESHOLD; or None."""
-    reached = (e["seconds"] for e in judgements if e["success_rate"] >= THRESHOLD)
-    return next(reached, None)
+def results_of(model: BaseAlgorithm) -> dict[str, Any]:
+    """What results.json tells of a training; its wall time is without the judging."""
+    told = told_of(model)
+    parts = [*vars(model.replay_buffer).values()] if hasattr(model, "replay_buffer") else []
+    parts += [part for one in parts if isinstance(one, dict) for part in one.values()]
+    return {
+        "timesteps": model.num_timesteps,
+        **told,
+        "wall_time": told["wall_time"] - told["judging_time"],
+        "last_mean_return": last_mean(model, "r"),
+        "last_mean_length": last_mean(model, "l"),
+        "replay_buffer_bytes": sum(part.nbytes for part in parts if isinstance(part, np.ndarray)),
+    }
 
 
 def last_mean(model: Any, of: str) -> float | None:

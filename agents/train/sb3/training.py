@@ -4,9 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
-from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
 
@@ -18,12 +16,7 @@ from rbgym.agents.terminal import Counter, bar
 from rbgym.agents.train import presets, run
 from rbgym.agents.train.sb3 import checkpoints
 from rbgym.agents.train.sb3.adapter import make_sb3_env
-from rbgym.agents.train.sb3.callbacks import (
-    BetweenRollouts,
-    last_mean,
-    time_to_threshold,
-    told_of,
-)
+from rbgym.agents.train.sb3.callbacks import BetweenRollouts, results_of
 from rbgym.agents.train.sb3.models import new_model, normalized
 from rbgym.arguments import count
 
@@ -100,7 +93,7 @@ def train(
             normalizer.save(str(temporary))
     spaces = (model.observation_space, model.action_space)
     network = network_of_model(model, normalizer)
-    return run.finish(folder, config, _results(model), network, spaces, start)
+    return run.finish(folder, config, results_of(model), network, spaces, start)
 
 
 def config_of(
@@ -125,26 +118,3 @@ def config_of(
         )
     threads = count("threads", threads)
     return run.config_of(env_id, algo, seed, chosen, env_kwargs, timesteps=steps, threads=threads)
-
-
-def _results(model: BaseAlgorithm) -> dict[str, Any]:
-    told = told_of(model)
-    seconds = told["wall_time"] - told["judging_time"]
-    return {
-        "timesteps": model.num_timesteps,
-        "wall_time": seconds,
-        "judging_time": told["judging_time"],
-        "steps_per_second": model.num_timesteps / seconds if seconds else None,
-        "time_to_threshold": time_to_threshold(told["judgements"]),
-        "last_mean_return": last_mean(model, "r"),
-        "last_mean_length": last_mean(model, "l"),
-        "replay_buffer_bytes": _bytes(getattr(model, "replay_buffer", None)),
-        "judgements": told["judgements"],
-    }
-
-
-def _bytes(buffer: Any) -> int:
-    """Size of the arrays of a replay buffer."""
-    values = [] if buffer is None else list(vars(buffer).values())
-    values += [part for value in values if isinstance(value, dict) for part in value.values()]
-    return sum(value.nbytes for value in values if isinstance(value, np.ndarray))
