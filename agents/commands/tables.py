@@ -48,12 +48,6 @@ def _conserved(conserves: Mapping[str, Iterable[str]]) -> Iterator[str]:
         yield ", ".join(conserves.get(potential, ())).replace("_", " ") or "-"
 
 
-def drift_of(trajectory: Trajectory) -> Drift:
-    """The drift of what the exact motion conserves."""
-    drift = trajectory.drift()
-    return {name: drift[name] for name in trajectory.conserved}
-
-
 def print_drifts(trajectories: Mapping[str, Trajectory], drifts: Mapping[str, Drift]) -> None:
     """Write the errors of each invariant; of several integrators the largest, side by side."""
     name, first = next(iter(trajectories.items()))

@@ -66,7 +66,11 @@ def tune(
 
     def objective(trial: optuna.Trial) -> float:
         with tempfile.TemporaryDirectory() as folder:
-            asked: dict[str, Any] = {"timesteps": timesteps, "seed": seed, "changes": propose(trial)}
+            asked: dict[str, Any] = {
+                "timesteps": timesteps,
+                "seed": seed,
+                "changes": propose(trial),
+            }
             train(env_id, algo, out=folder, progress=False, evaluate_every=0, **asked)
             score = _score(load_policy(RunFolder(Path(folder))), env_id)
         shown = (f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}"

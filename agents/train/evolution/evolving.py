@@ -13,7 +13,6 @@ from rbgym.agents.terminal import Counter, bar
 from rbgym.agents.train import presets, run
 from rbgym.agents.train.evolution.search import (
     Generation,
-    Search,
     check_settings,
     return_with_success,
     search,
@@ -72,7 +71,23 @@ def evolve(
             path=file,
             progress=follow,
         )
-    return run.finish(folder, config, _results(found), found.network, spaces, int(resumed))
+    # As of a training by gradients; success and return are those of the search's own starts.
+    judgements = [
+        {
+            "timesteps": g.steps,
+            "seconds": g.seconds,
+            "success_rate": g.success,
+            "mean_return": g.centre / (1.0 + g.success),  # what the objective was made of
+        }
+        for g in found.history
+    ]
+    results = {
+        "timesteps": found.history[-1].steps,
+        "wall_time": found.history[-1].seconds,
+        "replay_buffer_bytes": 0,
+        "judgements": judgements,
+    }
+    return run.finish(folder, config, results, found.network, spaces, int(resumed))
 
 
 def _first(
@@ -97,21 +112,3 @@ def _first(
     sizes = (seen.shape[0], *hidden, done.shape[0])
     normalizer = Normalizer(np.zeros(len(variance)), variance)
     return Network.random(sizes, seed, normalizer=normalizer), (seen, done)
-
-
-def _results(found: Search) -> dict[str, Any]:
-    """As of a training by gradients; success and return are those of the search's own starts."""
-    return {
-        "timesteps": found.history[-1].steps,
-        "wall_time": found.history[-1].seconds,
-        "replay_buffer_bytes": 0,
-        "judgements": [
-            {
-                "timesteps": g.steps,
-                "seconds": g.seconds,
-                "success_rate": g.success,
-                "mean_return": g.centre / (1.0 + g.success),  # what the objective was made of
-            }
-            for g in found.history
-        ],
-    }

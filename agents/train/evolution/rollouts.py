@@ -77,7 +77,7 @@ def rollout(
     """
     task_of(env_id)  # raises where it is no task
     env_kwargs = by_name("env_kwargs", env_kwargs)
-    several = list(networks) if isinstance(networks, list | tuple) else [networks]
+    several: list[Any] = list(networks) if isinstance(networks, list | tuple) else [networks]
     for one in several:
         if not isinstance(one, Network):
             raise ValueError(f"networks must be a Network, or a list of them, got {one!r}")
@@ -208,7 +208,7 @@ class _Range:
         return float(ended)
 
     def book(self, steps: int) -> None:
-        """Note the outcome of lanes whose first episode has just ended."""
+        """Note the outcome of lanes whose first episode has just ended, and close up."""
         done = self.running & (self.over | self.late)
         if not done.any():
             return
@@ -222,10 +222,7 @@ class _Range:
         found.attitude_error[where] = 2.0 * np.arcsin(np.minimum(0.5 * chord, 1.0))
         found.rate_error[where] = np.sqrt(rate_error)
         self.running &= ~done
-        self._close_up()
-
-    def _close_up(self) -> None:
-        """Move the blocks that still have a running lane together, if they are few enough."""
+        # The blocks that still have a running lane move together, once they are few enough.
         alive: Flags = np.logical_or.reduce(self.running.reshape(-1, LANES), axis=1)
         if alive.sum() > _CLOSE_UP * len(alive):
             return

@@ -78,6 +78,7 @@ def algorithm_config(run: dict[str, Any], runners: int, start: int) -> Any:
 
     register_env(_ENV, make_lanes)
     given = run["hyperparameters"]
+    seed = int(np.random.SeedSequence((run["seed"], start)).generate_state(1)[0] >> 1)
     return (
         PPOConfig()
         .api_stack(enable_rl_module_and_learner=True, enable_env_runner_and_connector_v2=True)
@@ -99,7 +100,7 @@ def algorithm_config(run: dict[str, Any], runners: int, start: int) -> Any:
         )
         .training(**{k: v for k, v in given.items() if k not in _OURS | _MODEL})
         .learners(num_learners=0)
-        .debugging(seed=_mixed(run["seed"], start), log_level="ERROR")
+        .debugging(seed=seed, log_level="ERROR")
         .fault_tolerance(
             restart_failed_env_runners=True,
             delay_between_env_runner_restarts_s=_RESTART,
@@ -107,11 +108,6 @@ def algorithm_config(run: dict[str, Any], runners: int, start: int) -> Any:
             env_runner_restore_timeout_s=_RESTORE,
         )
     )
-
-
-def _mixed(*numbers: int) -> int:
-    """One seed, from 0 to 2**31 - 1, of several numbers."""
-    return int(np.random.SeedSequence(numbers).generate_state(1)[0] >> 1)
 
 
 def network_of(module: Any, activation: str) -> Network:

@@ -91,8 +91,13 @@ def train(
         folder.require(config)
         if folder.results.exists():
             return Training(folder, folder.read_results(), None)
-    resumes = resume and folder.checkpoint.exists()
-    before = _progress(folder.checkpoint) if resumes else Progress()
+    before = Progress()
+    if resume and folder.checkpoint.exists():
+        try:
+            with zipfile.ZipFile(folder.checkpoint) as archive:
+                before = Progress(**json.loads(archive.read(_PROGRESS)))
+        except (zipfile.BadZipFile, KeyError) as error:
+            raise ValueError(f"{str(folder.checkpoint)!r} is no checkpoint: {error}") from None
     at, start, saved = before, before.timesteps, before.timesteps
     if start:
         report(f"resuming {folder.path} from step {start}")
@@ -121,15 +126,6 @@ def _save(path: Path, algorithm: Any, at: Progress) -> None:
         with replacing(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
             for file in sorted(f for f in folder.rglob("*") if f.is_file()):
                 archive.write(file, file.relative_to(folder))
-
-
-def _progress(path: Path) -> Progress:
-    """How far a checkpoint is; ValueError if the file is none."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return Progress(**json.loads(archive.read(_PROGRESS)))
-    except (zipfile.BadZipFile, KeyError) as error:
-        raise ValueError(f"{str(path)!r} is no checkpoint: {error}") from None
 
 
 def _log(writer: Any, at: Progress) -> None:

@@ -60,7 +60,13 @@ class VectorEnvAdapter(VecEnv):
 
     def reset(self) -> VecEnvObs:
         """Restart all lanes, using up seeds and options, and return observations (n, ...)."""
-        obs, infos = self.vector_env.reset(seed=self._pending_seed(), options=self._one_options())
+        options, first = self._options[0], self._seeds[0]
+        if any(one is not options and one != options for one in self._options):
+            raise ValueError("options differ between lanes: a vector env takes one dict for all")
+        seed: Any = None if set(self._seeds) == {None} else list(self._seeds)
+        if first is not None and self._seeds == [first + lane for lane in range(self.num_envs)]:
+            seed = first  # every vector env takes s for s + lane
+        obs, infos = self.vector_env.reset(seed=seed, options=options or None)
         self.reset_infos = [_info(infos, lane) for lane in range(self.num_envs)]
         self._reset_seeds()
         self._reset_options()
@@ -132,20 +138,6 @@ class VectorEnvAdapter(VecEnv):
 
     def _count(self, indices: VecEnvIndices) -> int:
         return len(list(self._get_indices(indices)))
-
-    def _pending_seed(self) -> Any:
-        """Return the seeds as one int when consecutive: every vector env takes s for s + lane."""
-        first = self._seeds[0]
-        if first is None:
-            return None if set(self._seeds) == {None} else list(self._seeds)
-        consecutive = self._seeds == [first + lane for lane in range(self.num_envs)]
-        return first if consecutive else list(self._seeds)
-
-    def _one_options(self) -> dict[str, Any] | None:
-        first = self._options[0]
-        if any(options is not first and options != first for options in self._options):
-            raise ValueError("options differ between lanes: a vector env takes one dict for all")
-        return first or None
 
 
 def make_sb3_env(

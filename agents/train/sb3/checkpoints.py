@@ -38,8 +38,14 @@ def save(path: Path, model: BaseAlgorithm) -> None:
     """Write the state of a training between two rollouts, and keep the file that was there."""
     buffer = io.BytesIO()
     model.save(buffer)
+    normalizer, monitor, adapter = _layers(model.get_env())
+    statistics = vars(normalizer).items() if normalizer else ()
     state = {
-        "env": _env_state(model.get_env()),
+        "vector_env": adapter.vector_env,
+        "reset_infos": adapter.reset_infos,
+        "monitor": (monitor.episode_count, monitor.episode_returns, monitor.episode_lengths),
+        # Its own pickle leaves the running returns out.
+        "normalizer": {name: value for name, value in statistics if name in _STATISTICS},
         "model": {name: part for name, part in vars(model).items() if name in _LEFT_OUT},
         "python": random.getstate(),
         "numpy": np.random.get_state(),  # noqa: NPY002  # the generator that SB3 draws from
@@ -77,7 +83,12 @@ def load(
             continue
         if damage:
             report(f"{damage}; going on from {str(file)!r}")
-        _restore_env(env, state["env"])
+        normalizer, monitor, adapter = _layers(env)
+        adapter.vector_env.close()
+        adapter.vector_env, adapter.reset_infos = state["vector_env"], state["reset_infos"]
+        monitor.episode_count, monitor.episode_returns, monitor.episode_lengths = state["monitor"]
+        if normalizer is not None:
+            vars(normalizer).update(state["normalizer"])
         model = algorithm.load(io.BytesIO(saved), env=env, device="cpu", force_reset=False)
         vars(model).update(state["model"])
         if getattr(model, "action_noise", None) is not None:
@@ -104,24 +115,3 @@ def _layers(env: Any) -> tuple[VecNormalize | None, Any, Any]:
     outer = env if isinstance(env, VecNormalize) else None
     monitor: Any = outer.venv if outer else env
     return outer, monitor, monitor.venv
-
-
-def _env_state(env: Any) -> dict[str, Any]:
-    normalizer, monitor, adapter = _layers(env)
-    statistics = vars(normalizer).items() if normalizer else ()
-    return {
-        "vector_env": adapter.vector_env,
-        "reset_infos": adapter.reset_infos,
-        "monitor": (monitor.episode_count, monitor.episode_returns, monitor.episode_lengths),
-        # Its own pickle leaves the running returns out.
-        "normalizer": {name: value for name, value in statistics if name in _STATISTICS},
-    }
-
-
-def _restore_env(env: VecEnv, state: dict[str, Any]) -> None:
-    normalizer, monitor, adapter = _layers(env)
-    adapter.vector_env.close()
-    adapter.vector_env, adapter.reset_infos = state["vector_env"], state["reset_infos"]
-    monitor.episode_count, monitor.episode_returns, monitor.episode_lengths = state["monitor"]
-    if normalizer is not None:
-        vars(normalizer).update(state["normalizer"])

@@ -32,24 +32,21 @@ def new_model(
             arguments[key] = _schedule(key, arguments[key])
     if isinstance(arguments.get("train_freq"), list):
         arguments["train_freq"] = tuple(arguments["train_freq"])
-    if "noise_type" in hyperparameters:
-        arguments["action_noise"] = _noise(hyperparameters, env)
-    arguments["policy_kwargs"] = _policy_arguments(hyperparameters)
+    if (kind := hyperparameters.get("noise_type")) is not None:
+        named("noise_type", kind, _NOISE)
+        none = np.zeros(env.action_space.shape or ())
+        deviation = float(hyperparameters.get("noise_std", 0.1))
+        arguments["action_noise"] = _NOISE[kind](none, none + deviation)
+    arguments["policy_kwargs"] = dict(hyperparameters.get("policy_kwargs") or {})
+    if (name := arguments["policy_kwargs"].get("activation_fn")) is not None:
+        known = {kind.__name__: kind for kind in ACTIVATIONS}
+        plain = str(name).removeprefix("nn.")
+        named("activation_fn", plain, known)
+        arguments["policy_kwargs"]["activation_fn"] = known[plain]
     try:
         return algorithm(algo)(env=env, seed=seed, device="cpu", **arguments)
     except (TypeError, ValueError, AssertionError) as error:
         raise ValueError(f"hyperparameters of {algo} are refused: {error}") from error
-
-
-def _policy_arguments(hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
-    """policy_kwargs, with the class of torch for the name of an activation function."""
-    arguments = dict(hyperparameters.get("policy_kwargs") or {})
-    if (name := arguments.get("activation_fn")) is not None:
-        known = {kind.__name__: kind for kind in ACTIVATIONS}
-        plain = str(name).removeprefix("nn.")
-        named("activation_fn", plain, known)
-        arguments["activation_fn"] = known[plain]
-    return arguments
 
 
 def normalized(hyperparameters: Mapping[str, Any], env: VecMonitor) -> VecEnv:
@@ -67,10 +64,3 @@ def _schedule(key: str, text: str) -> LinearSchedule:
         if kind == "lin" and (start := float(value)) > 0:
             return LinearSchedule(start, 0.0, 1.0)
     raise ValueError(f"{key} must be a positive number or lin_NUMBER, got {text!r}")
-
-
-def _noise(hyperparameters: Mapping[str, Any], env: VecEnv) -> Any:
-    kind, channels = hyperparameters["noise_type"], env.action_space.shape or ()
-    named("noise_type", kind, _NOISE)
-    deviation = float(hyperparameters.get("noise_std", 0.1))
-    return _NOISE[kind](np.zeros(channels), deviation * np.ones(channels))
