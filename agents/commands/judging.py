@@ -6,21 +6,8 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from rbgym.agents.commands import options
 from rbgym.agents.commands.app import JUDGE, command
-from rbgym.agents.commands.options import (
-    Env,
-    EnvArgs,
-    EnvOption,
-    Episodes,
-    Json,
-    Plot,
-    Policies,
-    Unpickle,
-    environments,
-    file_to_write,
-    files_beside,
-    policies,
-)
 from rbgym.agents.terminal import Counter, bar, print_json
 
 
@@ -35,26 +22,28 @@ def evaluate(
         list[str],
         Argument(
             help="Environment, and folders, controllers (pd) or 'pretrained'.",
-            autocompletion=lambda: [*environments(), *policies()],
+            autocompletion=lambda: [*options.environments(), *options.policies()],
         ),
     ],
     policy: Annotated[
         list[str] | None,
-        Option("--policy", "--compare", help="One more target.", autocompletion=policies),
+        Option("--policy", "--compare", help="One more target.", autocompletion=options.policies),
     ] = None,
-    env: EnvOption = None,
-    env_arg: EnvArgs = None,
-    unpickle: Unpickle = None,
-    episodes: Episodes = 256,
-    plot: Plot = None,
+    env: options.EnvOption = None,
+    env_arg: options.EnvArgs = None,
+    unpickle: options.Unpickle = None,
+    episodes: options.Episodes = 256,
+    plot: options.Plot = None,
     video: Annotated[
         Path | None,
-        Option(help="Write a video of one episode: OUT.mp4 or OUT.gif.", callback=file_to_write),
+        Option(
+            help="Write a video of one episode: OUT.mp4 or OUT.gif.", callback=options.file_to_write
+        ),
     ] = None,
     video_episode: Annotated[
         int, Option(help="Which episode of the test set is filmed, from 0.")
     ] = 0,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Measure policies and controllers on the same fixed start states.
 
@@ -96,14 +85,15 @@ def evaluate(
     "rbgym card Detumble-v0 --env-arg integrator=akw --json",
 )
 def card(
-    env: Env,
-    policy: Policies = None,
-    episodes: Episodes = 256,
+    env: options.Env,
+    policy: options.Policies = None,
+    episodes: options.Episodes = 256,
     out: Annotated[
-        Path | None, Option(help="Write OUT.md, OUT.json and OUT.png.", callback=files_beside)
+        Path | None,
+        Option(help="Write OUT.md, OUT.json and OUT.png.", callback=options.files_beside),
     ] = None,
-    env_arg: EnvArgs = None,
-    as_json: Json = False,
+    env_arg: options.EnvArgs = None,
+    as_json: options.Json = False,
 ) -> None:
     """Compare controllers and policies on a task, by many figures of merit.
 

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import typer
 from typer import Option
 
+from rbgym.agents.commands import options
 from rbgym.agents.commands.app import TRAIN, command
-from rbgym.agents.commands.options import Algorithm, Env, EnvArgs, Json, folder_to_make, pair
 from rbgym.agents.terminal import Counter, bar, print_json
 from rbgym.agents.train import engines
 
@@ -20,15 +20,17 @@ from rbgym.agents.train import engines
     "rbgym train AttitudeSlew-v0 --set learning_rate=1e-3 --env-arg integrator=akw",
 )
 def train(
-    env: Env,
-    algo: Algorithm = "ppo",
+    env: options.Env,
+    algo: options.Algorithm = "ppo",
     engine: Annotated[
         str,
         Option(help="sb3, or rllib for many machines.", autocompletion=lambda: [*engines.ENGINES]),
     ] = "sb3",
     out: Annotated[
         Path | None,
-        Option(help="Folder of the run; default runs/ENV-ALGO-SEED.", callback=folder_to_make),
+        Option(
+            help="Folder of the run; default runs/ENV-ALGO-SEED.", callback=options.folder_to_make
+        ),
     ] = None,
     seed: Annotated[int, Option(help="Seed of training.")] = 0,
     timesteps: Annotated[
@@ -44,9 +46,9 @@ def train(
     ] = None,
     change: Annotated[
         list[Any] | None,
-        Option("--set", parser=pair, metavar="KEY=VALUE", help="One hyperparameter."),
+        Option("--set", parser=options.pair, metavar="KEY=VALUE", help="One hyperparameter."),
     ] = None,
-    env_arg: EnvArgs = None,
+    env_arg: options.EnvArgs = None,
     checkpoint_every: Annotated[
         int | None, Option(help="Env steps between checkpoints; default 50,000.")
     ] = None,
@@ -64,7 +66,7 @@ def train(
     progress: Annotated[
         bool | None, Option("--progress/--no-progress", help="Show a progress bar.")
     ] = None,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Train a policy.
 
@@ -117,15 +119,15 @@ def _say(message: str) -> None:
     "rbgym tune AttitudeSlew-v0 --storage sqlite:///slew.db --json",
 )
 def tune(
-    env: Env,
-    algo: Algorithm = "ppo",
+    env: options.Env,
+    algo: options.Algorithm = "ppo",
     trials: Annotated[int, Option(help="How many trainings more.")] = 20,
     timesteps: Annotated[int, Option(help="Env steps of each.")] = 100_000,
     storage: Annotated[
         str | None, Option(help="URL of the study; default sqlite:///runs/tune.db.")
     ] = None,
     seed: Annotated[int, Option(help="Of the search and of each training.")] = 0,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Search for hyperparameters with Optuna.
 

@@ -7,8 +7,8 @@ import typer
 from typer import Argument, Option
 
 from rbgym import integrators, validation
+from rbgym.agents.commands import options
 from rbgym.agents.commands.app import MEASURE, command
-from rbgym.agents.commands.options import Json, file_to_write
 from rbgym.agents.terminal import Counter, bar, print_json
 from rbgym.validation.cases import CASES
 
@@ -37,10 +37,10 @@ def validate(
     ] = False,
     html: Annotated[
         Path | None,
-        Option(help="Write a page with all claims and figures.", callback=file_to_write),
+        Option(help="Write a page with all claims and figures.", callback=options.file_to_write),
     ] = None,
     jobs: Annotated[int, Option(help="Processes that share the work.")] = 2,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Measure what each integrator declares, and what the papers claim.
 
@@ -72,7 +72,7 @@ def validate(
 def bench(
     rounds: Annotated[int, Option(help="How often each case is timed.")] = 15,
     seconds: Annotated[float, Option(help="How long each time, in s.")] = 0.1,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Measure throughput beside Gymnasium's CartPole in the same run."""
     from rbgym.agents.commands import tables

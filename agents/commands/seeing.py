@@ -11,22 +11,8 @@ import typer
 from typer import Option
 
 import rbgym
+from rbgym.agents.commands import options
 from rbgym.agents.commands.app import SEE, command
-from rbgym.agents.commands.options import (
-    EnvArgs,
-    EnvOption,
-    Inertia,
-    Integrators,
-    Json,
-    Plot,
-    Policies,
-    Rates,
-    TimeStep,
-    Unpickle,
-    Weight,
-    file_to_write,
-    numbers,
-)
 from rbgym.agents.terminal import bar, print_json
 from rbgym.agents.view import Speed
 
@@ -40,7 +26,7 @@ def list_(
     module: Annotated[
         list[str] | None, Option(help="Import this first: it may register tasks.")
     ] = None,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """List environments, integrators and controllers."""
     from rbgym.agents.commands import tables
@@ -60,24 +46,24 @@ def list_(
     "rbgym simulate -i akw --dt 0.05 --steps 1000000 --csv motion.csv",
 )
 def simulate(
-    integrator: Integrators = None,
-    inertia: Inertia = "6,8,3",
-    omega: Rates = "10,20,20",
+    integrator: options.Integrators = None,
+    inertia: options.Inertia = "6,8,3",
+    omega: options.Rates = "10,20,20",
     quaternion: Annotated[
-        Any, Option(parser=numbers(4), metavar="W,X,Y,Z", help="Start attitude.")
+        Any, Option(parser=options.numbers(4), metavar="W,X,Y,Z", help="Start attitude.")
     ] = "1,0,0,0",
-    dt: TimeStep = 0.01,
+    dt: options.TimeStep = 0.01,
     steps: Annotated[int, Option(help="Number of steps.")] = 1000,
-    mgl: Weight = 0.0,
+    mgl: options.Weight = 0.0,
     record_every: Annotated[
         int | None,
         Option(help="Steps between recorded instants; default 1, more past 100,000 steps."),
     ] = None,
     csv: Annotated[
-        Path | None, Option(help="Write the motion to this file.", callback=file_to_write)
+        Path | None, Option(help="Write the motion to this file.", callback=options.file_to_write)
     ] = None,
-    plot: Plot = None,
-    as_json: Json = False,
+    plot: options.Plot = None,
+    as_json: options.Json = False,
 ) -> None:
     """Simulate one rigid body and report how its invariants drift.
 
@@ -152,20 +138,20 @@ def _simulate(names: list[str], **arguments: Any) -> tuple[dict[str, Any], list[
     "rbgym view --mgl 20 --omega 0,0,50 --tilt 30",
 )
 def view(
-    env: EnvOption = None,
-    integrator: Integrators = None,
-    policy: Policies = None,
-    dt: TimeStep = 0.05,
-    inertia: Inertia = None,
-    omega: Rates = "0.05,0.05,5",
+    env: options.EnvOption = None,
+    integrator: options.Integrators = None,
+    policy: options.Policies = None,
+    dt: options.TimeStep = 0.05,
+    inertia: options.Inertia = None,
+    omega: options.Rates = "0.05,0.05,5",
     tilt: Annotated[float, Option(help="Start tilt about x, in degrees.")] = 0.0,
-    mgl: Weight = 0.0,
+    mgl: options.Weight = 0.0,
     seed: Annotated[int, Option(help="Start of an environment.")] = 0,
     speed: Annotated[
         Speed, Option(metavar="RATIO", help="Of simulated time to time, 1/100 to 100.")
     ] = "1",
-    env_arg: EnvArgs = None,
-    unpickle: Unpickle = None,
+    env_arg: options.EnvArgs = None,
+    unpickle: options.Unpickle = None,
     host: Annotated[
         str, Option(help="Address to listen at; 0.0.0.0 lets other machines in.")
     ] = "127.0.0.1",

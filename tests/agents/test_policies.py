@@ -23,7 +23,7 @@ from rbgym.agents.policies.sb3_network import network_of_model
 from rbgym.agents.policies.trained import TrainedPolicy
 from rbgym.agents.train import presets
 from rbgym.agents.train.sb3.adapter import make_sb3_env
-from rbgym.agents.train.sb3.models import new_model, normalized
+from rbgym.agents.train.sb3.training import new_model, normalized
 
 ROUND_OFF = 2e-6  # of float32 sums in another order
 SMALL = {"n_envs": 4, "batch_size": 64}

@@ -7,8 +7,8 @@ Evolutionary Computation 9(2); the implementation is Hansen's own, `pip install 
 import hashlib
 import pickle
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from rbgym.agents.judge.cases import by_name, task_of
 from rbgym.agents.policies.network import Network
 from rbgym.agents.run_folder import replacing
 from rbgym.agents.train.evolution.rollouts import Rollout, rollout
-from rbgym.arguments import number, positive
+from rbgym.arguments import count, positive
 
 Array = NDArray[np.float64]
 Objective = Callable[[Rollout], Array]
@@ -29,7 +29,7 @@ Objective = Callable[[Rollout], Array]
 # those of training, new ones in every generation.
 JUDGED = range(2**32, 2**32 + 64)
 _TRAINED = 2**33
-LARGEST_SEED = 2**30
+_SEEDS = 2**30
 _DIGEST = hashlib.sha256().digest_size  # bytes before the pickle, which tell a damaged file
 
 
@@ -76,7 +76,7 @@ class Search:
     @property
     def best(self) -> Generation:
         """The generation that the network is the centre of."""
-        return _best(self.history)
+        return max(self.history, key=lambda generation: generation.centre)
 
 
 class _Normal:
@@ -194,25 +194,18 @@ def search(
     }
     file = None if path is None else Path(path)
     state = _saved(file, identity) if file and file.exists() else State(identity, network)
-    while not (reason := _reason(state, generations, stop_at_success)):
+    wanted = np.inf if stop_at_success is None else positive("stop_at_success", stop_at_success)
+    while True:
+        found = Search(state.best, tuple(state.history), ", ".join(state.strategy.stop()))
+        if found.history and found.best.success >= wanted:
+            return replace(found, reason="success")
+        if len(found.history) >= generations:
+            return replace(found, reason="generations")
+        if found.reason:
+            return found
         progress(state.advance(objective))
         if file is not None:
             state.save(file)
-    return Search(state.best, tuple(state.history), reason)
-
-
-def _best(history: Sequence[Generation]) -> Generation:
-    return max(history, key=lambda generation: generation.centre)
-
-
-def _reason(state: State, generations: int, stop_at_success: float | None) -> str:
-    """Why the search is over, or an empty string."""
-    wanted = np.inf if stop_at_success is None else positive("stop_at_success", stop_at_success)
-    if state.history and _best(state.history).success >= wanted:
-        return "success"
-    if len(state.history) >= generations:
-        return "generations"
-    return ", ".join(state.strategy.stop())
 
 
 def check_settings(
@@ -221,17 +214,13 @@ def check_settings(
     """Raise ValueError for settings that a search refuses, ModuleNotFoundError without pycma."""
     import cma  # noqa: F401
 
-    for name, value, least in (
-        ("generations", generations, 1),
-        ("population", population, 4),
-        ("episodes", episodes, 1),
-    ):
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise ValueError(f"{name} must be an integer from {least} on, got {value!r}")
-    if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < LARGEST_SEED:
-        raise ValueError(f"seed must be from 0 to {LARGEST_SEED - 1}, got {seed!r}")
-    if not 0 < number(sigma) < np.inf:
-        raise ValueError(f"sigma must be positive, got {sigma!r}")
+    count("generations", generations)
+    count("episodes", episodes)
+    if count("population", population) < 4:
+        raise ValueError(f"population must be an integer from 4 on, got {population!r}")
+    if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < _SEEDS:
+        raise ValueError(f"seed must be from 0 to {_SEEDS - 1}, got {seed!r}")
+    positive("sigma", sigma)
 
 
 def _saved(file: Path, identity: dict[str, Any]) -> State:

@@ -12,6 +12,7 @@ from rbgym.agents.policies.forward import ACTIVATIONS
 from rbgym.agents.policies.network import Network
 from rbgym.agents.train import presets
 from rbgym.agents.train.rllib.lanes import make_lanes
+from rbgym.envs.arguments import named
 
 # Seconds in which a lost env runner may answer that it is back; asked once in an iteration.
 _PROBE = 0.5
@@ -58,11 +59,7 @@ def hyperparameters(
     found = presets.read(
         "rllib_ppo", env_id, file, changes, known=known, needed=sorted(_OURS | _MODEL)
     )
-    if found["fcnet_activation"] not in ACTIVATIONS:
-        raise ValueError(
-            f"fcnet_activation must be one of {list(ACTIVATIONS)}, "
-            f"got {found['fcnet_activation']!r}"
-        )
+    named("fcnet_activation", found["fcnet_activation"], ACTIVATIONS)
     return found
 
 
