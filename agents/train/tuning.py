@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,7 @@ def tune(
     trials = count("trials", trials)
     propose = space or (_off_policy if is_off_policy(algo) else _on_policy)
     config_of(env_id, algo, seed, timesteps)  # refuses what no trial could do
+    trained = partial(train, env_id, algo, seed=seed, timesteps=timesteps)
     task_of(env_id)
     name = f"{env_id.rpartition(':')[2]}-{algo}"
     if storage is None:
@@ -66,24 +68,19 @@ def tune(
 
     def objective(trial: optuna.Trial) -> float:
         with tempfile.TemporaryDirectory() as folder:
-            asked: dict[str, Any] = {
-                "timesteps": timesteps,
-                "seed": seed,
-                "changes": propose(trial),
-            }
-            train(env_id, algo, out=folder, progress=False, evaluate_every=0, **asked)
-            score = _score(load_policy(RunFolder(Path(folder))), env_id)
-        shown = (f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}"
-                 for k, v in trial.params.items())  # fmt: skip
-        report(f"trial {trial.number}: return {score:.1f} with {', '.join(shown)}")
-        return score
+            trained(out=folder, changes=propose(trial), progress=False, evaluate_every=0)
+            return _score(load_policy(RunFolder(Path(folder))), env_id)
 
-    def counted(study: optuna.Study, trial: optuna.trial.FrozenTrial) -> None:
+    def tell(study: optuna.Study, trial: optuna.trial.FrozenTrial) -> None:
         progress(trial.number + 1 - before, trials)
+        if trial.value is not None:
+            params = trial.params.items()
+            shown = (f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}" for k, v in params)
+            report(f"trial {trial.number}: return {trial.value:.1f} with {', '.join(shown)}")
 
     progress(0, trials)
     try:  # hyperparameters that an algorithm refuses, or that diverge, are a failed trial
-        study.optimize(objective, n_trials=trials, catch=(ValueError,), callbacks=[counted])
+        study.optimize(objective, n_trials=trials, catch=(ValueError,), callbacks=[tell])
     except (SQLAlchemyError, StorageInternalError) as error:
         raise OSError(f"the study cannot be saved in {storage!r}: {error}") from error
     return study
