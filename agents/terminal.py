@@ -4,17 +4,9 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rich import box
+from rich import box, progress
 from rich.console import Console
 from rich.measure import Measurement
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 from rich.table import Table
 from rich.text import Text
 
@@ -94,14 +86,14 @@ def _as_table(columns: Sequence[str], rows: Sequence[Sequence[str]], shown: Sequ
     return table
 
 
-def bar(*, hidden: bool = False) -> Progress:
+def bar(*, hidden: bool = False) -> progress.Progress:
     """A progress bar on stderr that vanishes at its end, hidden where that is no terminal."""
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
+    return progress.Progress(
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeElapsedColumn(),
+        progress.TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=True,
         refresh_per_second=4,
@@ -112,7 +104,7 @@ def bar(*, hidden: bool = False) -> Progress:
 class Counter:
     """Shows (done, all) as one line of a progress bar; as long as `all` is None it only moves."""
 
-    def __init__(self, shown: Progress, what: str, total: int | None = None) -> None:
+    def __init__(self, shown: progress.Progress, what: str, total: int | None = None) -> None:
         self.shown, self.task = shown, shown.add_task(what, total=total)
 
     def __call__(self, done: int, total: int, mean_return: float | None = None) -> None:

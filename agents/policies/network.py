@@ -145,7 +145,7 @@ class Network:
         ValueError for a policy that is no plain network of these layers, or other actions than
         those in +-1.
         """
-        from rbgym.agents.policies.sb3_network import network_of_model
+        from rbgym.agents.policies.sb3 import network_of_model
 
         network = network_of_model(model, normalizer)
         if not isinstance(network, cls):

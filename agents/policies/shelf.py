@@ -58,7 +58,7 @@ def _of_zip(path: Path, algo: str | None) -> TrainedPolicy:
         )
     from stable_baselines3.common.vec_env import VecNormalize
 
-    from rbgym.agents.policies.algorithms import algorithm
+    from rbgym.agents.policies.sb3 import algorithm
 
     found, beside = algorithm(algo), path.with_name(_NORMALIZER)
     try:

@@ -26,7 +26,7 @@ def train(env_id: str, algo: str = "ppo", engine: str = "sb3", **arguments: Any)
     named("engine", engine, ENGINES)
     who = f"the engine {engine}"
     if engine == "sb3":
-        from rbgym.agents.policies.algorithms import ALGORITHMS
+        from rbgym.agents.policies.sb3 import ALGORITHMS
         from rbgym.agents.train.evolution.evolving import ALGORITHM, evolve
 
         named("algo", algo, (*ALGORITHMS, ALGORITHM))

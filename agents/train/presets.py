@@ -24,12 +24,7 @@ _SLIPS = (ValueError, LookupError, AttributeError, TypeError, RecursionError)
 # Those beyond which nothing converges.
 _SHARES = ("gamma", "gae_lambda", "tau")
 # Those that may be 0, or -1 for "as many as".
-_NEGATIVE = (
-    "gradient_steps",
-    "sde_sample_freq",
-    "learning_starts",
-    "top_quantiles_to_drop_per_net",
-)
+_SIGNED = ("gradient_steps", "sde_sample_freq", "learning_starts", "top_quantiles_to_drop_per_net")
 _NORMALIZE = ("norm_obs", "norm_reward", "clip_obs", "clip_reward", "gamma", "epsilon")
 
 
@@ -106,7 +101,7 @@ def of_sb3(
     n_envs is 1 by default, as in the zoo. Raises ValueError for an algorithm that is
     unknown, and for a value that the constructors do not check.
     """
-    from rbgym.agents.policies.algorithms import SCHEDULED, is_off_policy, parameters
+    from rbgym.agents.policies.sb3 import SCHEDULED, is_off_policy, parameters
 
     noise = ("noise_type", "noise_std") if is_off_policy(algo) else ()
     taken = parameters(algo)
@@ -129,7 +124,7 @@ def of_sb3(
         elif isinstance(usual, bool):
             flag(key, value)
         elif isinstance(usual, int) and not isinstance(value, list):
-            found[key] = _whole(key, value, least=-1 if key in _NEGATIVE else 1)
+            found[key] = _whole(key, value, least=-1 if key in _SIGNED else 1)
         elif isinstance(usual, float) and not is_number(value) and key not in SCHEDULED:
             raise ValueError(f"{key} must be a number, got {value!r}")
     if isinstance(found.get("train_freq"), list) and found["n_envs"] > 1:

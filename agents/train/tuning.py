@@ -13,7 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from rbgym.agents.judge.cases import TUNING_SEEDS, shared, task_of
 from rbgym.agents.judge.episodes import play_from
-from rbgym.agents.policies.algorithms import is_off_policy
+from rbgym.agents.policies.sb3 import is_off_policy
 from rbgym.agents.run_folder import RunFolder
 from rbgym.agents.train.run import load_policy
 from rbgym.agents.train.sb3.training import config_of, train

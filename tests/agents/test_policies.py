@@ -19,7 +19,7 @@ import rbgym.agents
 from rbgym.agents.judge.cases import starts_of
 from rbgym.agents.judge.episodes import play
 from rbgym.agents.policies import trained
-from rbgym.agents.policies.sb3_network import network_of_model
+from rbgym.agents.policies.sb3 import network_of_model
 from rbgym.agents.policies.trained import TrainedPolicy
 from rbgym.agents.train import presets
 from rbgym.agents.train.sb3.adapter import make_sb3_env

@@ -15,8 +15,13 @@ from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor, VecNormalize
 
 from rbgym.agents.judge.cases import TEST_SEEDS, has_test_set, spec_of
-from rbgym.agents.policies.algorithms import SCHEDULED, algorithm, parameters
-from rbgym.agents.policies.sb3_network import ACTIVATIONS, network_of_model
+from rbgym.agents.policies.sb3 import (
+    ACTIVATIONS,
+    SCHEDULED,
+    algorithm,
+    network_of_model,
+    parameters,
+)
 from rbgym.agents.run_folder import RunFolder, Training, replacing
 from rbgym.agents.terminal import Counter, bar
 from rbgym.agents.train import presets, run
