@@ -7,6 +7,8 @@ beside it; whole or absent, and all that resuming needs. It holds pickles: load 
 import json
 import logging
 import math
+import os
+import socket
 import tempfile
 import time
 import zipfile
@@ -19,12 +21,13 @@ from rbgym.agents.run_folder import RunFolder, Training, replacing
 from rbgym.agents.terminal import Counter, bar
 from rbgym.agents.train import run
 from rbgym.agents.train.rllib import settings
-from rbgym.agents.train.rllib.distributed import connected
 from rbgym.agents.train.rllib.lanes import check_env
 from rbgym.arguments import count
 
 _PATIENCE = 600.0  # seconds without a step from any env runner after which training gives up
 _PROGRESS = "progress.json"
+# Bytes that processes of one machine share, where it is this process that starts Ray.
+_OBJECT_STORE = 256 * 2**20
 
 
 class Progress(NamedTuple):
@@ -67,8 +70,9 @@ def train(
     After the end it does nothing.
 
     timesteps: env steps of all lanes together, rounded up to whole batches; None for the
-    preset's. runners: at most the CPUs of the cluster. address: of a Ray cluster, see
-    `distributed.connected`. callbacks: called after each iteration. The other arguments: see
+    preset's. runners: at most the CPUs of the cluster. address: "host:port" of a running cluster
+    or "auto" to find it, as Ray takes them; None or "local" starts Ray for this process, listening
+    to this machine only. callbacks: called after each iteration. The other arguments: see
     `rbgym.agents.train.sb3.training.train`.
     Raises ValueError for bad arguments, and if `out` holds another run; ConnectionError if no
     cluster answers, or none of its env runners for ten minutes.
@@ -101,7 +105,7 @@ def train(
     at, start, saved = before, before.timesteps, before.timesteps
     if start:
         report(f"resuming {folder.path} from step {start}")
-    with connected(address) as ray, _algorithm(ray, folder, config, runners, start) as algorithm:
+    with _connected(address) as ray, _algorithm(ray, folder, config, runners, start) as algorithm:
         folder.claim(config, resume)  # now that everything has been found to work
         with SummaryWriter(str(folder.tensorboard)) as log, bar(hidden=not progress) as shown:
             show = Counter(shown, "training", steps)
@@ -138,6 +142,58 @@ def _log(writer: Any, at: Progress) -> None:
     for name, value in curves.items():
         if value is not None:
             writer.add_scalar(name, value, at.timesteps)
+
+
+@contextmanager
+def _connected(address: str | None) -> Iterator[Any]:
+    """The module `ray`, connected for the time of the block; an existing connection is used.
+    ConnectionError if no cluster answers."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    import ray
+
+    if ray.is_initialized():
+        yield ray
+        return
+    local = address in (None, "local")
+    try:
+        if local:
+            _start(ray)
+        else:
+            _knock(str(address))
+            ray.init(address=address, logging_level="ERROR", log_to_driver=False)
+    except (OSError, RuntimeError, ValueError) as error:
+        where = "on this machine" if local else f"at {address!r}"
+        raise ConnectionError(f"no Ray {where}: {error}") from None
+    try:
+        yield ray
+    finally:
+        ray.shutdown()
+
+
+def _start(ray: Any) -> None:
+    """Start Ray for this process, with no door to the network."""
+    from ray._private import ray_constants
+
+    could = ray_constants.ENABLE_RAY_CLUSTER
+    ray_constants.ENABLE_RAY_CLUSTER = False  # else Ray takes the machine's address on the network
+    try:
+        ray.init(
+            address="local",
+            include_dashboard=False,
+            object_store_memory=_OBJECT_STORE,
+            logging_level="ERROR",
+            log_to_driver=False,
+            _node_ip_address="127.0.0.1",
+        )
+    finally:
+        ray_constants.ENABLE_RAY_CLUSTER = could
+
+
+def _knock(address: str) -> None:
+    """Raise OSError if nothing listens at "host:port": Ray itself takes minutes to say so."""
+    host, _, port = address.rpartition(":")
+    if port.isdigit() and "/" not in host:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
 
 
 @contextmanager
