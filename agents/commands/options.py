@@ -39,8 +39,6 @@ def numbers(*counts: int) -> Callable[[str], list[float]]:
 
 def pair(text: str) -> tuple[str, Any]:
     """Key and value of KEY=VALUE, which is read as YAML."""
-    import yaml
-
     from rbgym.agents.train.presets import read_yaml
 
     key, equals, value = text.partition("=")
@@ -48,7 +46,7 @@ def pair(text: str) -> tuple[str, Any]:
         raise typer.BadParameter(f"must be KEY=VALUE, got {text!r}")
     try:
         return key, read_yaml(value)
-    except yaml.YAMLError as error:
+    except ValueError as error:
         raise typer.BadParameter(f"{key} must be YAML: {error}") from None
 
 

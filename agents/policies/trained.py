@@ -15,7 +15,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from rbgym.agents.policies.network import Arrays, Network
-from rbgym.agents.policies.recurrent import RecurrentNetwork, network_of
+from rbgym.agents.policies.recurrent import RecurrentNetwork
 from rbgym.agents.run_folder import read_json, replacing, write_json
 
 FORMAT = 1
@@ -143,7 +143,8 @@ def read(folder: Path) -> TrainedPolicy:
         )
     try:
         arrays, build = _of_safetensors((folder / WEIGHTS).read_bytes()), config["network"]
-        network = network_of(arrays, build)
+        of_kind = RecurrentNetwork if "cells" in build else Network
+        network = of_kind.from_arrays(arrays, build)
         seen = _space(config["observation_space"])
         if network.width != spaces.flatdim(seen):
             raise ValueError(f"the network must be for {seen}, got one of width {network.width}")

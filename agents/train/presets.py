@@ -35,7 +35,7 @@ class _Loader(yaml.SafeLoader):
     aliases = 0
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        """The next node; yaml.YAMLError where it is one alias too many."""
+        """The next node; YAMLError where it is one alias too many."""
         self.aliases += self.check_event(yaml.AliasEvent)
         if self.aliases > _ALIASES:
             raise yaml.YAMLError(f"more than {_ALIASES} aliases")
@@ -51,11 +51,11 @@ _Loader.add_implicit_resolver(
 
 
 def read_yaml(text: str) -> Any:
-    """What a YAML document says, of which nothing is executed; yaml.YAMLError if it is none."""
+    """What a YAML document says, of which nothing is executed; ValueError if it is none."""
     try:
         return yaml.load(text, _Loader)
-    except _SLIPS as error:
-        raise yaml.YAMLError(f"{type(error).__name__}: {error}") from None
+    except (yaml.YAMLError, *_SLIPS) as error:
+        raise ValueError(f"{type(error).__name__}: {error}") from None
 
 
 def read(
@@ -78,7 +78,7 @@ def read(
         raise ValueError(f"hyperparameters must be a file, got {str(source)!r}")
     try:
         table = read_yaml(source.read_text("utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise ValueError(f"hyperparameters {str(source)!r} cannot be read: {error}") from None
     if not isinstance(table, dict) or not all(isinstance(v, dict) for v in table.values()):
         raise ValueError(f"hyperparameters {str(source)!r} must map names of envs to mappings")
