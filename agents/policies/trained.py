@@ -192,11 +192,9 @@ def _as_plain(space: Space) -> dict[str, Any]:
     if not isinstance(space, spaces.Box):
         raise ValueError(f"space must be a Box or a Dict of them, got {space}")
     # As text: JSON has no infinity. repr of a float64 is exact for float32 too.
-    bounds = {
-        name: [repr(float(x)) for x in values.ravel()]
-        for name, values in (("low", space.low), ("high", space.high))
-    }
-    return {"box": {**bounds, "shape": list(space.shape), "dtype": str(space.dtype)}}
+    low, high = ([repr(float(x)) for x in bound.ravel()] for bound in (space.low, space.high))
+    shape = list(space.shape)
+    return {"box": {"low": low, "high": high, "shape": shape, "dtype": str(space.dtype)}}
 
 
 def _space(content: dict[str, Any]) -> Space:
