@@ -90,14 +90,13 @@ def test_an_error_neither_ends_this_process_nor_begins_more_cases(nodes, tmp_pat
 
 
 def test_validation_on_a_cluster_that_loses_a_node_equals_that_of_one_machine(nodes, tmp_path):
-    chosen = {"names": ["akw", "rrr"], "cases": ["none"], "steps": 200}
-    alone = validation.validate(**chosen)
+    def claims_on(name):
+        return validation.validate([name], cases=["none"], steps=200)
+
+    names = ["akw", "rrr"]
+    alone = [claims_on(name) for name in names]
     node, sign = nodes.add_worker(), tmp_path / "running"
-
-    def mapped(function, tasks):
-        return spread(doomed(function, node, sign), tasks)
-
     with killed_when_busy(nodes, sign):
-        spread_out = validation.validate(**chosen, mapped=mapped)
+        spread_out = list(spread(doomed(claims_on, node, sign), names))
     assert nodes.worker is None
     assert spread_out == alone
