@@ -222,13 +222,6 @@ def wheel(radius: float, width: float, axis: Vector = (0.0, 0.0, 1.0)) -> Mesh:
     return replace(disc, colors=tints).along(axis)
 
 
-def arrow(length: float, width: float, color: Color = colors.TORQUE) -> Mesh:
-    """An arrow from the origin along z; its head has three times the shaft's `width` [m]."""
-    neck = length - min(4 * width, length)
-    profile = [(0.0, 0.0), (width / 2, 0.0), (width / 2, neck), (1.5 * width, neck), (0.0, length)]
-    return of_revolution(profile, 12).tinted(color)
-
-
 @functools.lru_cache(maxsize=8)
 def wall(size: float, thickness: float, color: Color = colors.FAINT) -> Mesh:
     """A square plate across z, its upper side through the origin."""
