@@ -94,24 +94,14 @@ class EnvSubject(Subject):
 
     @property
     def axis(self) -> Array | None:
-        """The only world axis (3,) about which momentum is conserved, None for all."""
         with self._opened() as env:
             return self._axis(env)
 
     @property
     def placeable(self) -> bool:
-        """Whether the body can be put where a symmetry is to be tried."""
         return self.place is not None or self.read is None
 
-    def order(self) -> None:
-        """None: an environment chooses its own step."""
-
-    def hints(self) -> tuple[str, ...]:
-        """Empty: a single short step cannot be asked for."""
-        return ()
-
     def start(self) -> State:
-        """Attitude and rates (of the first lane) after the first reset."""
         with self._opened() as env:
             env.reset(seed=self.seed, options=self.options)
             quaternion, rates, *_ = self._see(env)

@@ -188,11 +188,9 @@ class Scheme(Subject):
         return None if self.case.potential is None else np.array([0.0, 0.0, 1.0])
 
     def start(self) -> State:
-        """Attitude and rates at the start."""
         return np.array(self.case.quaternion), np.array(self.case.omega)
 
     def motions_from(self, state: State, steps: int) -> list[Motion]:
-        """The motion from this state."""
         batch = self._started(state)
         rows = [batch.measure()]
         for _ in range(steps):
