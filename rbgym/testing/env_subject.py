@@ -1,7 +1,7 @@
 """An environment on trial: its own physics, seen through `env.step` under an action of zero."""
 
-import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, TypeAlias
@@ -143,13 +143,9 @@ class EnvSubject(Subject):
             raise ValueError(f"{self.title} must run for a step, got an episode that ends at once")
         return motions
 
-    @contextlib.contextmanager
-    def _opened(self) -> Iterator[Env]:
-        if isinstance(self.env, ENVIRONMENTS):
-            yield self.env
-        else:
-            with contextlib.closing(self.env()) as env:
-                yield env
+    def _opened(self) -> AbstractContextManager[Env]:
+        """The environment; one that is made for the occasion is closed afterwards."""
+        return nullcontext(self.env) if isinstance(self.env, ENVIRONMENTS) else closing(self.env())
 
     def _axis(self, env: Env) -> Array | None:
         if self.momentum_axis is not None:
@@ -173,10 +169,10 @@ class EnvSubject(Subject):
             shaped = ((q, (-1, 4)), (w, (-1, 3)), (E, -1), (L, (-1, 3)))
             return tuple(np.array(part, dtype=np.float64).reshape(shape) for part, shape in shaped)
         quaternion, rates = (np.array(part, dtype=np.float64) for part in self.read(env))
-        lanes = (env.num_envs,) if isinstance(env, VectorEnv) else ()
-        if quaternion.shape != (*lanes, 4) or rates.shape != (*lanes, 3):
+        many = (env.num_envs,) if isinstance(env, VectorEnv) else ()
+        if quaternion.shape != (*many, 4) or rates.shape != (*many, 3):
             raise ValueError(
-                f"read must return (quaternion {(*lanes, 4)}, angular_velocity {(*lanes, 3)}), "
+                f"read must return (quaternion {(*many, 4)}, angular_velocity {(*many, 3)}), "
                 f"got shapes {quaternion.shape} and {rates.shape}"
             )
         return quaternion.reshape(-1, 4), rates.reshape(-1, 3)
@@ -186,17 +182,15 @@ class EnvSubject(Subject):
         more; stop: where the first episode ends, in any lane."""
         rows, begins = self._played(env, steps, stop=stop)
         table = [np.stack(column) for column in zip(*rows, strict=True)]
-        body = None if self.inertia is None else RigidBody(self.inertia)
+        inertia = None if self.inertia is None else RigidBody(self.inertia).inertia
         lanes, axis, motions = begins[0].size, self._axis(env), []
         for lane, begin in enumerate(np.stack(begins, axis=1)):
             bounds = [*np.flatnonzero(begin).tolist(), len(rows)]
             for number, (first, last) in enumerate(pairwise(bounds), 1):
-                q, w, *more = (values[first:last, lane] for values in table)
-                where = f"episode {number}" + (f", lane {lane}" if lanes > 1 else "")
                 if last > first + 1:
-                    motion = (
-                        free_motion(q, w, body.inertia) if body else Motion(q, w, more[0], more[1])
-                    )
+                    seen = [values[first:last, lane] for values in table]
+                    motion = Motion(*seen) if inertia is None else free_motion(*seen, inertia)
+                    where = f"episode {number}" + (f", lane {lane}" if lanes > 1 else "")
                     motions.append(replace(motion, axis=axis, where=where))
         return motions
 
@@ -207,7 +201,14 @@ class EnvSubject(Subject):
 
         stop: at the first end of an episode in any lane, after its last row where that is seen.
         """
-        action = _zero_action(env) if self.action is None else self.action
+        action = self.action
+        if action is None:
+            space = env.action_space
+            if not isinstance(space, spaces.Box):
+                raise ValueError(
+                    f"action must be given for an action space that is no Box, got {space}"
+                )
+            action = np.zeros(space.shape, space.dtype)
         rows = [self._see(env)]
         no_lane = np.zeros(len(rows[0][0]), dtype=bool)
         begins, next_begins = [~no_lane], no_lane
@@ -247,10 +248,3 @@ def _own(env: Env, name: str) -> Sequence[Any]:
             "read and inertia must be given for an environment that has no env.unwrapped.state "
             f"and env.unwrapped.invariants(), got {base}"
         ) from error
-
-
-def _zero_action(env: Env) -> Any:
-    space = env.action_space
-    if not isinstance(space, spaces.Box):
-        raise ValueError(f"action must be given for an action space that is no Box, got {space}")
-    return np.zeros(space.shape, space.dtype)
