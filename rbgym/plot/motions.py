@@ -255,21 +255,16 @@ def _draw_levels(ax: Axes, seen: Array, body: RigidBody, own: float) -> None:
     if inverse[2] - inverse[0] < _EQUAL * inverse[2]:
         return  # a sphere: every direction has the same energy
     grey: dict[str, Any] = {"color": style.FAINT, "linewidth": 0.7}
-    for pole in (inverse[0], inverse[2]):
-        for part in _LEVELS:
-            _draw_energy(ax, seen, body, pole + part * (inverse[1] - pole), **grey)
+    shown = [(pole + part * (inverse[1] - pole), grey)
+             for pole in (inverse[0], inverse[2]) for part in _LEVELS]  # fmt: skip
     if np.all(np.diff(inverse) > _EQUAL * inverse[2]):
-        look = {"color": "black", "linewidth": 0.9, "linestyle": "--", "label": "separatrix"}
-        _draw_energy(ax, seen, body, float(inverse[1]), **look)
-    look = {"color": style.COLOURS[3], "linestyle": ":", "label": "energy of the start"}
-    _draw_energy(ax, seen, body, own, **look)
-
-
-def _draw_energy(ax: Axes, seen: Array, body: RigidBody, level: float, **look: Any) -> None:
-    """Both curves of that energy, of which one has the label."""
-    for curve in energy_curves(body.moments, level):
-        _draw_curve(ax, seen, curve, **look)
-        look["label"] = "_other side"
+        dashed = {"color": "black", "linewidth": 0.9, "linestyle": "--", "label": "separatrix"}
+        shown.append((inverse[1], dashed))
+    start = {"color": style.COLOURS[3], "linestyle": ":", "label": "energy of the start"}
+    for level, look in (*shown, (own, start)):
+        for curve in energy_curves(body.moments, level):
+            _draw_curve(ax, seen, curve, **look)
+            look = look | {"label": "_other side"}
 
 
 def _draw_curve(ax: Axes, seen: Array, points: Array, label: str = "_", **look: Any) -> None:

@@ -180,27 +180,22 @@ class EnvSubject(Subject):
     def _episodes(self, env: Env, steps: int, *, stop: bool = False) -> list[Motion]:
         """Play on, and cut what is seen into the motion of each lane and episode, of a step or
         more; stop: where the first episode ends, in any lane."""
-        rows, begins = self._played(env, steps, stop=stop)
-        table = [np.stack(column) for column in zip(*rows, strict=True)]
+        table, begins = self._played(env, steps, stop=stop)
         inertia = None if self.inertia is None else RigidBody(self.inertia).inertia
-        lanes, axis, motions = begins[0].size, self._axis(env), []
-        for lane, begin in enumerate(np.stack(begins, axis=1)):
-            bounds = [*np.flatnonzero(begin).tolist(), len(rows)]
+        axis, motions = self._axis(env), []
+        for lane, begin in enumerate(begins.T):
+            bounds = [*np.flatnonzero(begin).tolist(), len(begin)]
             for number, (first, last) in enumerate(pairwise(bounds), 1):
                 if last > first + 1:
-                    seen = [values[first:last, lane] for values in table]
+                    seen = [column[first:last, lane] for column in table]
                     motion = Motion(*seen) if inertia is None else free_motion(*seen, inertia)
-                    where = f"episode {number}" + (f", lane {lane}" if lanes > 1 else "")
+                    where = f"episode {number}" + (f", lane {lane}" if len(begins.T) > 1 else "")
                     motions.append(replace(motion, axis=axis, where=where))
         return motions
 
-    def _played(
-        self, env: Env, steps: int, *, stop: bool
-    ) -> tuple[list[Row], list[NDArray[np.bool_]]]:
-        """Rows, the first of which is of now, and which lanes begin an episode in each.
-
-        stop: at the first end of an episode in any lane, after its last row where that is seen.
-        """
+    def _played(self, env: Env, steps: int, *, stop: bool) -> tuple[list[Array], NDArray[np.bool_]]:
+        """Columns (rows, lanes, ...) of what is seen from now on, and where episodes begin
+        (rows, lanes). stop: with the last row that is seen of the first episode that ends."""
         action = self.action
         if action is None:
             space = env.action_space
@@ -209,29 +204,29 @@ class EnvSubject(Subject):
                     f"action must be given for an action space that is no Box, got {space}"
                 )
             action = np.zeros(space.shape, space.dtype)
+        vector, mode = isinstance(env, VectorEnv), env.metadata.get("autoreset_mode")
+        same = vector and mode is AutoresetMode.SAME_STEP
+        next_step = vector and mode is AutoresetMode.NEXT_STEP
         rows = [self._see(env)]
         no_lane = np.zeros(len(rows[0][0]), dtype=bool)
-        begins, next_begins = [~no_lane], no_lane
-        vector, mode = isinstance(env, VectorEnv), env.metadata.get("autoreset_mode")
+        begins, reset = [~no_lane], no_lane  # by the next step
         for _ in range(steps):
             _, _, terminated, truncated, _ = env.step(action)
             done = np.asarray(terminated | truncated).reshape(-1)
-            replaced = done if vector and mode is AutoresetMode.SAME_STEP else no_lane
-            if stop and replaced.any():
+            stops = stop and done.any()
+            if stops and same:
                 break
             rows.append(self._see(env))
-            begins.append(next_begins | replaced)
-            next_begins = no_lane
-            if stop and done.any():
+            begins.append(done if same else reset)
+            reset = done if next_step else no_lane
+            if stops:
                 break
-            if vector and mode is AutoresetMode.NEXT_STEP:
-                next_begins = done
-            elif done.any() and not replaced.any():
+            if done.any() and not (same or next_step):
                 mask = {"reset_mask": done.copy()} if vector else {}
                 env.reset(options={**(self.options or {}), **mask} or None)
                 rows.append(self._see(env))
                 begins.append(done)
-        return rows, begins
+        return [np.stack(column) for column in zip(*rows, strict=True)], np.stack(begins)
 
 
 def _own(env: Env, name: str) -> Sequence[Any]:
