@@ -187,7 +187,7 @@ class EnvSubject(Subject):
             bounds = [*np.flatnonzero(begin).tolist(), len(begin)]
             for number, (first, last) in enumerate(pairwise(bounds), 1):
                 if last > first + 1:
-                    seen = [column[first:last, lane] for column in table]
+                    seen: Any = [column[first:last, lane] for column in table]
                     motion = Motion(*seen) if inertia is None else free_motion(*seen, inertia)
                     where = f"episode {number}" + (f", lane {lane}" if len(begins.T) > 1 else "")
                     motions.append(replace(motion, axis=axis, where=where))
