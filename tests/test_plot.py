@@ -311,7 +311,8 @@ def test_the_band_of_a_learning_curve_is_that_of_numpy():
 
 
 def test_curves_with_other_steps_are_compared_where_all_are_known():
-    steps, (low, median, high) = results.spread([([0, 10, 20], [0.0, 1.0, 2.0]), ([5, 15], [0.5, 1.5])])
+    curves = [([0, 10, 20], [0.0, 1.0, 2.0]), ([5, 15], [0.5, 1.5])]
+    steps, (low, median, high) = results.spread(curves)
     np.testing.assert_array_equal(steps, [5, 10, 15])
     np.testing.assert_allclose(median, [0.5, 1.0, 1.5])
     np.testing.assert_allclose(high, low)

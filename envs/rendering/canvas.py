@@ -1,7 +1,7 @@
 """A surface of pygame to draw on, at twice the size of the picture, and then smoothed."""
 
+import contextlib
 import functools
-import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,25 +14,18 @@ from rbgym.quaternion import Array
 
 Frame = NDArray[np.uint8]
 _FINE = 2  # pixels of the canvas for one of the picture
-_PROMPT = "PYGAME_HIDE_SUPPORT_PROMPT"
 
 
 def load_pygame() -> Any:
     """pygame, imported quietly; DependencyNotInstalled where there is none."""
-    before = os.environ.get(_PROMPT)
-    os.environ[_PROMPT] = "1"
     try:
-        import pygame
-        import pygame.font
+        with contextlib.redirect_stdout(None):  # it greets
+            import pygame
+            import pygame.font
     except ModuleNotFoundError as missing:
         raise DependencyNotInstalled(
             "rendering needs pygame: pip install 'rbgym[render]'"
         ) from missing
-    finally:
-        if before is None:
-            del os.environ[_PROMPT]
-        else:
-            os.environ[_PROMPT] = before
     return pygame
 
 

@@ -1,6 +1,6 @@
 """The papers' figures redrawn from runs, and figures of the whole catalogue, as plain data."""
 
-import time
+import timeit
 from collections.abc import Sequence
 from functools import cache, partial
 from typing import NamedTuple
@@ -181,14 +181,9 @@ def nanoseconds(name: str, case: Case) -> float:
     threads.set_num_threads(1)
     try:
         batch.advance(case.dt)
-        start = time.perf_counter()
-        batch.advance(case.dt)
-        steps = max(1, int(_SECONDS / (time.perf_counter() - start)))
-        best = float("inf")
-        for _ in range(_ROUNDS):
-            start = time.perf_counter()
-            batch.advance(case.dt, steps)
-            best = min(best, time.perf_counter() - start)
+        once = timeit.timeit(lambda: batch.advance(case.dt), number=1)
+        steps = max(1, int(_SECONDS / once))
+        best = min(timeit.repeat(lambda: batch.advance(case.dt, steps), repeat=_ROUNDS, number=1))
     finally:
         threads.set_num_threads(before)
     return 1e9 * best / steps / BODIES
