@@ -181,14 +181,17 @@ class EnvSubject(Subject):
         """Play on, and cut what is seen into the motion of each lane and episode, of a step or
         more; stop: where the first episode ends, in any lane."""
         table, begins = self._played(env, steps, stop=stop)
-        inertia: Any = None if self.inertia is None else RigidBody(self.inertia).inertia
+        inertia = None if self.inertia is None else RigidBody(self.inertia).inertia
         axis, motions = self._axis(env), []
         for lane, begin in enumerate(begins.T):
             bounds = [*np.flatnonzero(begin).tolist(), len(begin)]
             for number, (first, last) in enumerate(pairwise(bounds), 1):
                 if last > first + 1:
-                    seen: Any = [column[first:last, lane] for column in table]
-                    motion = free_motion(*seen, inertia=inertia) if self.read else Motion(*seen)
+                    q, w, *more = (column[first:last, lane] for column in table)
+                    if inertia is None:
+                        motion = Motion(q, w, more[0], more[1])
+                    else:
+                        motion = free_motion(q, w, inertia)
                     where = f"episode {number}" + (f", lane {lane}" if len(begins.T) > 1 else "")
                     motions.append(replace(motion, axis=axis, where=where))
         return motions
