@@ -28,7 +28,7 @@ _LEVELS = (0.15, 0.45, 0.8)  # of the way from a pole to the separatrix
 _LABEL = {"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.8}
 
 
-@style.styled
+@style.context()
 def motion(trajectory: Trajectory, title: str = "") -> Figure:
     """Quaternion, body to world, and angular velocity [rad/s, body] over time [s]."""
     style.known("trajectory", trajectory, Trajectory)
@@ -37,7 +37,7 @@ def motion(trajectory: Trajectory, title: str = "") -> Figure:
     return figure
 
 
-@style.styled
+@style.context()
 def invariants(trajectory: Trajectory, title: str = "") -> Figure:
     """Energy [J] and world angular momentum [kg m^2/s] over time [s]; `drift` shows their errors.
 
@@ -61,7 +61,7 @@ def invariants(trajectory: Trajectory, title: str = "") -> Figure:
     return figure
 
 
-@style.styled
+@style.context()
 def drift(trajectory: Trajectory, title: str = "") -> Figure:
     """Largest error so far of what is conserved, over time [s]; it ends at the max of `drift()`.
 
@@ -74,7 +74,7 @@ def drift(trajectory: Trajectory, title: str = "") -> Figure:
     return figure
 
 
-@style.styled
+@style.context()
 def drifts(trajectories: Mapping[str, Trajectory], title: str = "") -> Figure:
     """As `drift`, of several motions by name: one panel for energy, one for momentum.
 
@@ -96,7 +96,7 @@ def drifts(trajectories: Mapping[str, Trajectory], title: str = "") -> Figure:
     return figure
 
 
-@style.styled
+@style.context()
 def summary(trajectory: Trajectory, title: str = "") -> Figure:
     """Motion, drift and polhode side by side; the polhode where the motion has a known body."""
     style.known("trajectory", trajectory, Trajectory)
@@ -113,7 +113,7 @@ def summary(trajectory: Trajectory, title: str = "") -> Figure:
     return figure
 
 
-@style.styled
+@style.context()
 def polhode(trajectory: Trajectory, body: RigidBody | None = None, title: str = "") -> Figure:
     """The direction of the angular momentum in principal axes, on the globe of all directions.
 

@@ -37,7 +37,7 @@ class Panel(NamedTuple):
     log: bool = False  # both axes
 
 
-@style.styled
+@style.context()
 def panels(given: Sequence[Panel], title: str = "") -> Figure:
     """Panels in rows of two. Raises ValueError for an empty list."""
     if not isinstance(given, list | tuple) or not given:
@@ -59,7 +59,7 @@ def panels(given: Sequence[Panel], title: str = "") -> Figure:
     return figure
 
 
-@style.styled
+@style.context()
 def work_precision(
     curves: Mapping[str, tuple[Array, Array]],
     *,
@@ -136,7 +136,7 @@ def spread(curves: Sequence[Curve]) -> tuple[Array, Array]:
     return steps, np.percentile(values, [25.0, 50.0, 75.0], axis=0)
 
 
-@style.styled
+@style.context()
 def learning(
     curves: Mapping[str, Sequence[Curve]], quantity: str = "mean return", title: str = ""
 ) -> Figure:
@@ -197,7 +197,7 @@ def quantiles(values: Array, percents: tuple[float, ...] = (5.0, 50.0, 95.0)) ->
     return found
 
 
-@style.styled
+@style.context()
 def pointing(
     runs: Mapping[str, Errors], settled: tuple[float, float] | None = None, title: str = ""
 ) -> Figure:
@@ -229,7 +229,7 @@ def pointing(
     return figure
 
 
-@style.styled
+@style.context()
 def card(rows: Mapping[str, Settled], settled: tuple[float, float], title: str = "") -> Figure:
     """Median error over time, and the share of episodes that have settled by then, by name.
 
