@@ -121,8 +121,8 @@ class Instant:
             yield from noun.sketch(self)
 
     def _trace(self) -> Iterator[Curve]:
-        """The path so far: of a body that has a place of its own, where it is not within the body;
-        of others that of the end of the z axis."""
+        """The trail, to which now is added: of a body that has a place of its own its path, where
+        that is not within the body; of others the path of the end of the z axis."""
         flies, body = "position" in self.state, self.body
         end = rotate(body.quaternion, np.array([0.0, 0.0, self.span]))
         which = tuple(self.env.episodes.row(n)[self.lane] for n in (SEED, SEED + 1, EPISODE))
