@@ -13,29 +13,12 @@ from pathlib import Path
 from typing import Any
 
 # What makes two runs the same: the rest of config.json tells how and with what it was made.
-IDENTITY = (
-    "engine",
-    "env_id",
-    "algo",
-    "seed",
-    "timesteps",
-    "threads",
-    "hyperparameters",
-    "env_kwargs",
-)
+IDENTITY = ("engine", "env_id", "algo", "seed", "timesteps", "threads", "hyperparameters",
+            "env_kwargs")  # fmt: skip
 # What a run writes beside the log; results.json, which says that it is finished, goes first.
 SEARCH = "search.pkl"  # of an evolution
-_FILES = (
-    "results.json",
-    "policy.json",
-    "policy.safetensors",
-    "model.zip",
-    "vecnormalize.pkl",
-    "checkpoint.zip",
-    "checkpoint.previous.zip",
-    SEARCH,
-    "config.json",
-)
+_FILES = ("results.json", "policy.json", "policy.safetensors", "model.zip", "vecnormalize.pkl",
+          "checkpoint.zip", "checkpoint.previous.zip", SEARCH, "config.json")  # fmt: skip
 
 
 class RunFolder:
@@ -77,7 +60,9 @@ class RunFolder:
         resume: False to remove first what a run has left. ValueError if it is another run's.
         """
         if not resume:
-            self.clear()
+            for name in _FILES:
+                (self.path / name).unlink(missing_ok=True)
+            shutil.rmtree(self.tensorboard, ignore_errors=True)
         self.require(config)
         if not self.config.exists():
             self.path.mkdir(parents=True, exist_ok=True)
@@ -86,21 +71,13 @@ class RunFolder:
 
     def require(self, config: dict[str, Any]) -> None:
         """Raise ValueError if the folder holds another run than this."""
-        if self.config.exists():
-            there = self.read_config()
-            differing = [key for key in IDENTITY if there.get(key) != config.get(key)]
-            if differing:
-                changes = ", ".join(f"{k} {there.get(k)!r} -> {config.get(k)!r}" for k in differing)
-                raise ValueError(
-                    f"{str(self.path)!r} holds another run ({changes}): choose another folder, "
-                    "or overwrite it"
-                )
-
-    def clear(self) -> None:
-        """Remove what a run wrote, and nothing else."""
-        for name in _FILES:
-            (self.path / name).unlink(missing_ok=True)
-        shutil.rmtree(self.tensorboard, ignore_errors=True)
+        there = self.read_config() if self.config.exists() else config
+        if differing := [key for key in IDENTITY if there.get(key) != config.get(key)]:
+            changes = ", ".join(f"{k} {there.get(k)!r} -> {config.get(k)!r}" for k in differing)
+            raise ValueError(
+                f"{str(self.path)!r} holds another run ({changes}): choose another folder, "
+                "or overwrite it"
+            )
 
 
 @dataclass(frozen=True)
@@ -129,8 +106,10 @@ def replacing(path: Path) -> Iterator[Path]:
         raise OSError(errno.EINVAL, "Not a file that can be replaced", str(path))
     beginning = f".{target.name[:40]}.{platform.node()[:40]}-"
     temporary = target.with_name(f"{beginning}{os.getpid()}.tmp")
-    for left in _left_by_others(target.parent, beginning):
-        left.unlink(missing_ok=True)
+    for left in target.parent.glob(f"{glob.escape(beginning)}*.tmp"):
+        number = left.name.removeprefix(beginning).removesuffix(".tmp")
+        if number.isdecimal() and not _is_running(int(number)):
+            left.unlink(missing_ok=True)
     try:
         yield temporary
         with temporary.open("rb+") as file:
@@ -144,24 +123,14 @@ def replacing(path: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
-def _left_by_others(folder: Path, beginning: str) -> Iterator[Path]:
-    """Temporary files of processes of this machine that run no more."""
-    for file in folder.glob(f"{glob.escape(beginning)}*.tmp"):
-        number = file.name.removeprefix(beginning).removesuffix(".tmp")
-        if number.isdecimal() and not _is_running(int(number)):
-            yield file
-
-
 def _is_running(process: int) -> bool:
     """Whether there is a process of this number; where that cannot be asked, there may be one."""
     if os.name != "posix":
         return True
     try:
         os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        pass  # somebody else's
+    except OSError as error:
+        return not isinstance(error, ProcessLookupError)  # else it is somebody else's
     return True
 
 

@@ -1,14 +1,12 @@
 """Tables and progress bars at a terminal; plain text in a pipe, a file or a dumb terminal."""
 
+import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rich import box
+from rich import box, progress
 from rich.console import Console
 from rich.measure import Measurement
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-from rich.progress import TimeElapsedColumn as Elapsed
-from rich.progress import TimeRemainingColumn as Remaining
 from rich.table import Table
 from rich.text import Text
 
@@ -26,6 +24,11 @@ def styled(*, stderr: bool = False) -> bool:
     return console.is_terminal and not console.is_dumb_terminal
 
 
+def print_json(content: Any) -> None:
+    """Write JSON to the standard output; NumPy numbers included."""
+    print(json.dumps(content, indent=2, default=lambda value: value.item()))
+
+
 def print_table(
     title: str,
     columns: Sequence[str],
@@ -40,64 +43,60 @@ def print_table(
     """
     rows = [tuple(row) for row in rows]
     if not styled():
-        print(_as_text(title, columns, rows))
+        _print_text(title, columns, rows)
         return
     console = Console(markup=False, emoji=False, highlight=False)
-    shown = list(columns)
+    unwrapped = console.options.update(width=10_000)
+    shown, table = list(columns), _as_table(columns, rows, columns)
     for name in optional:
-        if _width(console, _as_table(columns, rows, shown)) <= console.width:
+        if Measurement.get(console, unwrapped, table).maximum <= console.width:
             break
         shown.remove(name)
+        table = _as_table(columns, rows, shown)
     console.print(title, style="bold")
-    console.print(_as_table(columns, rows, shown))
+    console.print(table)
     if left_out := [name for name in columns if name not in shown]:
         note = f"not shown in {console.width} columns: {', '.join(left_out)}"
         console.print(f"{note}\n", style="dim")
 
 
-def _as_text(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def _print_text(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
-    lines = [title]
+    print(title)
     for row in (columns, *rows):
         cells = [
             cell.ljust(width) if name in _WORDS else cell.rjust(width)
             for name, cell, width in zip(columns, row, widths, strict=True)
         ]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join([*lines, ""])
+        print("  ".join(cells).rstrip())
+    print()
 
 
 def _as_table(columns: Sequence[str], rows: Sequence[Sequence[str]], shown: Sequence[str]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for k, name in enumerate(columns):
-        if name in shown:
-            justify: Any = "left" if name in _WORDS else "right"
-            table.add_column(name, justify=justify, style="" if k else "cyan")
+    for name in shown:
+        table.add_column(
+            name,
+            justify="left" if name in _WORDS else "right",
+            style="cyan" if name == columns[0] else "",
+        )
     for row in rows:
         cells = [cell for cell, name in zip(row, columns, strict=True) if name in shown]
         table.add_row(*(Text(cell, "bold red") if cell in _ALARMS else cell for cell in cells))
     return table
 
 
-def _width(console: Console, table: Table) -> int:
-    """Columns of a terminal that a table takes if nothing is wrapped."""
-    return Measurement.get(console, console.options.update(width=10_000), table).maximum
-
-
-def bar(*, refresh: bool = True, remaining: bool = False, hidden: bool = False) -> Progress:
-    """A progress bar on stderr that vanishes at its end, hidden where that is no terminal.
-
-    refresh: from a thread of its own, ten times a second; without, when it is updated with
-    `refresh`. remaining: show the time left in place of the time since the start.
-    """
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        Remaining() if remaining else Elapsed(),
+def bar(*, hidden: bool = False) -> progress.Progress:
+    """A progress bar on stderr that vanishes at its end, hidden where that is no terminal."""
+    return progress.Progress(
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeElapsedColumn(),
+        progress.TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=True,
-        auto_refresh=refresh,
+        refresh_per_second=4,
         disable=hidden or not styled(stderr=True),
     )
 
@@ -105,9 +104,10 @@ def bar(*, refresh: bool = True, remaining: bool = False, hidden: bool = False) 
 class Counter:
     """Shows (done, all) as one line of a progress bar; as long as `all` is None it only moves."""
 
-    def __init__(self, shown: Progress, what: str, total: int | None = None) -> None:
+    def __init__(self, shown: progress.Progress, what: str, total: int | None = None) -> None:
         self.shown, self.task = shown, shown.add_task(what, total=total)
 
-    def __call__(self, done: int, total: int) -> None:
-        """So much is done, of all."""
-        self.shown.update(self.task, completed=done, total=total)
+    def __call__(self, done: int, total: int, mean_return: float | None = None) -> None:
+        """So much is done, of all; mean_return: of the last episodes of a training."""
+        what = None if mean_return is None else f"return {mean_return:6.1f}"
+        self.shown.update(self.task, completed=done, total=total, description=what)

@@ -13,7 +13,7 @@ FOLDER = ROOT / "docs" / "pictures" / "performance"
 OURS = "rbgym "
 
 
-@style.styled
+@style.context()
 def throughput(found: dict[str, Any]) -> Figure:
     """Steps per CPU-second by number of environments, with quartiles."""
     figure = style.picture(8.6, 4.6)
@@ -33,7 +33,7 @@ def throughput(found: dict[str, Any]) -> Figure:
     return figure
 
 
-@style.styled
+@style.context()
 def work_precision(found: dict[str, Any]) -> Figure:
     """Error against CPU time: of ours a colour for each scheme, the others grey."""
     figure = style.picture(8.6, 4.6)
@@ -56,7 +56,7 @@ def work_precision(found: dict[str, Any]) -> Figure:
     return figure
 
 
-@style.styled
+@style.context()
 def roofline(found: dict[str, Any]) -> Figure:
     """Arithmetic against bytes, below what the core can do."""
     figure = style.picture(8.6, 5.4)

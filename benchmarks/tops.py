@@ -16,7 +16,7 @@ from benchmarks.record import module
 from rbgym import IntegrationError, integrators
 from rbgym.quaternion import rotate, rotate_inverse
 from rbgym.validation.cases import PAPERS
-from rbgym.validation.errors import centre_of_mass, steady_precession
+from rbgym.validation.papers import centre_of_mass, steady_precession
 
 TOP = PAPERS["betsch_top"]
 ARM, GRAVITY = 0.075, 9.81  # [m], [m/s^2]

@@ -163,7 +163,7 @@ def bounded():
         for owner, name, made in (
             (rbgym, "simulate", _small(rbgym.simulate, "steps", 1000)),
             (bench, "many", _end),
-            (training, "Bar", _end),
+            (training, "bar", _end),
             (evolving, "search", _end),
             (tuning.optuna.Study, "optimize", _end),
             (validation, "_in_parallel", _end),

@@ -301,20 +301,21 @@ def test_a_card_of_rates_alone_shows_rates():
 def test_the_band_of_a_learning_curve_is_that_of_numpy():
     rng = np.random.default_rng(5)
     steps, values = np.arange(1, 6) * 100, rng.standard_normal((7, 5))
-    band = results.spread([(steps, one) for one in values])
-    np.testing.assert_array_equal(band.steps, steps)
-    for found, percent in ((band.low, 25), (band.median, 50), (band.high, 75)):
+    shared, quartiles = results.spread([(steps, one) for one in values])
+    np.testing.assert_array_equal(shared, steps)
+    for found, percent in zip(quartiles, (25, 50, 75), strict=True):
         np.testing.assert_allclose(found, np.percentile(values, percent, axis=0))
     (ax,) = drawn(rbgym.plot.learning({"ppo": [(steps, one) for one in values]})).axes
-    np.testing.assert_array_equal(ax.get_lines()[0].get_ydata(), band.median)
+    np.testing.assert_array_equal(ax.get_lines()[0].get_ydata(), quartiles[1])
     assert ax.get_legend_handles_labels()[1] == ["ppo, 7 seeds"]
 
 
 def test_curves_with_other_steps_are_compared_where_all_are_known():
-    band = results.spread([([0, 10, 20], [0.0, 1.0, 2.0]), ([5, 15], [0.5, 1.5])])
-    np.testing.assert_array_equal(band.steps, [5, 10, 15])
-    np.testing.assert_allclose(band.median, [0.5, 1.0, 1.5])
-    np.testing.assert_allclose(band.high, band.low)
+    curves = [([0, 10, 20], [0.0, 1.0, 2.0]), ([5, 15], [0.5, 1.5])]
+    steps, (low, median, high) = results.spread(curves)
+    np.testing.assert_array_equal(steps, [5, 10, 15])
+    np.testing.assert_allclose(median, [0.5, 1.0, 1.5])
+    np.testing.assert_allclose(high, low)
 
 
 def test_work_and_precision_are_logarithmic_and_gaps_are_left_out():

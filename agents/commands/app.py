@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 from gymnasium.error import Error as GymnasiumError
+from typer import Option
 from typer.core import TyperGroup
 
 from rbgym import IntegrationError, __version__
@@ -135,8 +136,7 @@ def _print_version(wanted: bool) -> None:
 def page(
     ctx: typer.Context,
     version: Annotated[
-        bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+        bool, Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
     """Attitude control on structure-preserving rigid-body physics."""

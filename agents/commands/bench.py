@@ -55,16 +55,15 @@ def bench(
         raise ValueError(f"rounds and seconds must be positive, got {rounds!r} and {seconds!r}")
     vector_cases = {name: many(env_id, LANES, **kw) for name, (env_id, kw) in CASES.items()}
     single_cases = {name: one(env_id, **kw) for name, (env_id, kw) in CASES.items()}
-    done = itertools.count()
-
-    def count() -> None:
-        progress(next(done), 2 * rounds)
-
-    count()
+    done = itertools.count(1)
+    progress(0, 2 * rounds)
     threads = rbgym.get_num_threads()
     rbgym.set_num_threads(1)
     try:
-        times = [interleaved(c, rounds, seconds, count) for c in (vector_cases, single_cases)]
+        times = [
+            interleaved(cases, rounds, seconds, lambda: progress(next(done), 2 * rounds))
+            for cases in (vector_cases, single_cases)
+        ]
     finally:
         rbgym.set_num_threads(threads)
     vector, single = ({k: statistics.median(t) for k, t in some.items()} for some in times)

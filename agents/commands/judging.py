@@ -4,23 +4,11 @@ import re
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
+from rbgym.agents.commands import options
 from rbgym.agents.commands.app import JUDGE, command
-from rbgym.agents.commands.options import (
-    Env,
-    EnvArgs,
-    EnvOption,
-    Episodes,
-    Json,
-    Plot,
-    Policies,
-    Unpickle,
-    environments,
-    file_to_write,
-    files_beside,
-    policies,
-)
+from rbgym.agents.terminal import Counter, bar, print_json
 
 
 @command(
@@ -32,30 +20,30 @@ from rbgym.agents.commands.options import (
 def evaluate(
     targets: Annotated[
         list[str],
-        typer.Argument(
+        Argument(
             help="Environment, and folders, controllers (pd) or 'pretrained'.",
-            autocompletion=lambda: [*environments(), *policies()],
+            autocompletion=lambda: [*options.environments(), *options.policies()],
         ),
     ],
     policy: Annotated[
         list[str] | None,
-        typer.Option("--policy", "--compare", help="One more target.", autocompletion=policies),
+        Option("--policy", "--compare", help="One more target.", autocompletion=options.policies),
     ] = None,
-    env: EnvOption = None,
-    env_arg: EnvArgs = None,
-    unpickle: Unpickle = None,
-    episodes: Episodes = 256,
-    plot: Plot = None,
+    env: options.EnvOption = None,
+    env_arg: options.EnvArgs = None,
+    unpickle: options.Unpickle = None,
+    episodes: options.Episodes = 256,
+    plot: options.Plot = None,
     video: Annotated[
         Path | None,
-        typer.Option(
-            help="Write a video of one episode: OUT.mp4 or OUT.gif.", callback=file_to_write
+        Option(
+            help="Write a video of one episode: OUT.mp4 or OUT.gif.", callback=options.file_to_write
         ),
     ] = None,
     video_episode: Annotated[
-        int, typer.Option(help="Which episode of the test set is filmed, from 0.")
+        int, Option(help="Which episode of the test set is filmed, from 0.")
     ] = 0,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Measure policies and controllers on the same fixed start states.
 
@@ -63,10 +51,8 @@ def evaluate(
     all of them; beneath, a trained policy has the arguments of its training, and a controller those
     of the runs beside it if they agree and --env is not given.
     """
-    from rbgym.agents.commands.tables import print_json
     from rbgym.agents.judge import evaluation, tables
     from rbgym.agents.judge.contenders import contenders
-    from rbgym.agents.terminal import Counter, bar
 
     env, targets = _env_among(targets, env)
     names = [*targets, *(policy or [])]
@@ -99,24 +85,23 @@ def evaluate(
     "rbgym card Detumble-v0 --env-arg integrator=akw --json",
 )
 def card(
-    env: Env,
-    policy: Policies = None,
-    episodes: Episodes = 256,
+    env: options.Env,
+    policy: options.Policies = None,
+    episodes: options.Episodes = 256,
     out: Annotated[
-        Path | None, typer.Option(help="Write OUT.md, OUT.json and OUT.png.", callback=files_beside)
+        Path | None,
+        Option(help="Write OUT.md, OUT.json and OUT.png.", callback=options.files_beside),
     ] = None,
-    env_arg: EnvArgs = None,
-    as_json: Json = False,
+    env_arg: options.EnvArgs = None,
+    as_json: options.Json = False,
 ) -> None:
     """Compare controllers and policies on a task, by many figures of merit.
 
     Without --policy, all that fit. --env-arg holds for every row; beneath, a trained policy has the
     arguments of its training.
     """
-    from rbgym.agents.commands.tables import print_json
     from rbgym.agents.judge import tables
     from rbgym.agents.judge.card import make_card
-    from rbgym.agents.terminal import Counter, bar
 
     with bar() as shown:
         made = make_card(
@@ -134,10 +119,8 @@ def card(
 
 def _env_among(targets: list[str], env: str | None) -> tuple[str | None, list[str]]:
     """The first target that is the id of an environment, unless `env` is one, and the others."""
-    ids = [
-        target for target in targets if re.search(r"-v\d+$", target) and not Path(target).exists()
-    ]
+    ids = [one for one in targets if re.search(r"-v\d+$", one) and not Path(one).exists()]
     named = [*ids, *([env] if env else [])]
     if len(named) > 1:
         raise ValueError(f"targets must name one environment at most, got {named}")
-    return next(iter(named), None), [target for target in targets if target not in ids]
+    return next(iter(named), None), [one for one in targets if one not in ids]

@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer import Option
 
+from rbgym.agents.commands import options
 from rbgym.agents.commands.app import TRAIN, command
-from rbgym.agents.commands.options import Algorithm, Env, EnvArgs, Json, folder_to_make, pair
+from rbgym.agents.terminal import Counter, bar, print_json
 from rbgym.agents.train import engines
 
 
@@ -18,27 +20,25 @@ from rbgym.agents.train import engines
     "rbgym train AttitudeSlew-v0 --set learning_rate=1e-3 --env-arg integrator=akw",
 )
 def train(
-    env: Env,
-    algo: Algorithm = "ppo",
+    env: options.Env,
+    algo: options.Algorithm = "ppo",
     engine: Annotated[
         str,
-        typer.Option(
-            help="sb3, or rllib for many machines.", autocompletion=lambda: [*engines.ENGINES]
-        ),
+        Option(help="sb3, or rllib for many machines.", autocompletion=lambda: [*engines.ENGINES]),
     ] = "sb3",
     out: Annotated[
         Path | None,
-        typer.Option(
-            help="Folder of the run; default runs/ENV-ALGO-SEED.", callback=folder_to_make
+        Option(
+            help="Folder of the run; default runs/ENV-ALGO-SEED.", callback=options.folder_to_make
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of training.")] = 0,
+    seed: Annotated[int, Option(help="Seed of training.")] = 0,
     timesteps: Annotated[
-        int | None, typer.Option(help="Env steps, up to whole rollouts; default as tuned.")
+        int | None, Option(help="Env steps, up to whole rollouts; default as tuned.")
     ] = None,
     hyperparameters: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             help="YAML like that of rl-baselines3-zoo, in place of ours.",
             exists=True,
             dir_okay=False,
@@ -46,34 +46,32 @@ def train(
     ] = None,
     change: Annotated[
         list[Any] | None,
-        typer.Option("--set", parser=pair, metavar="KEY=VALUE", help="One hyperparameter."),
+        Option("--set", parser=options.pair, metavar="KEY=VALUE", help="One hyperparameter."),
     ] = None,
-    env_arg: EnvArgs = None,
+    env_arg: options.EnvArgs = None,
     checkpoint_every: Annotated[
-        int | None, typer.Option(help="Env steps between checkpoints; default 50,000.")
+        int | None, Option(help="Env steps between checkpoints; default 50,000.")
     ] = None,
     evaluate_every: Annotated[
-        int | None, typer.Option(help="Env steps between runs on the test set; 0: never.")
+        int | None, Option(help="Env steps between runs on the test set; 0: never.")
     ] = None,
-    threads: Annotated[int | None, typer.Option(help="Of torch; default 1.")] = None,
-    overwrite: Annotated[bool, typer.Option(help="Start anew; lose what OUT holds.")] = False,
+    threads: Annotated[int | None, Option(help="Of torch; default 1.")] = None,
+    overwrite: Annotated[bool, Option(help="Start anew; lose what OUT holds.")] = False,
     ray: Annotated[
-        str | None, typer.Option(help="rllib: the Ray cluster, host:port or auto; default local.")
+        str | None, Option(help="rllib: the Ray cluster, host:port or auto; default local.")
     ] = None,
     runners: Annotated[
-        int | None, typer.Option(help="rllib: processes that step lanes; default 2.")
+        int | None, Option(help="rllib: processes that step lanes; default 2.")
     ] = None,
     progress: Annotated[
-        bool | None, typer.Option("--progress/--no-progress", help="Show a progress bar.")
+        bool | None, Option("--progress/--no-progress", help="Show a progress bar.")
     ] = None,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Train a policy.
 
     The same command resumes an interrupted run from its last checkpoint; a finished one stays.
     """
-    from rbgym.agents.commands.tables import print_json
-
     name = algo if engine == "sb3" else f"{engine}-{algo}"
     done = engines.train(
         env,
@@ -102,16 +100,11 @@ def train(
             "--overwrite trains it anew"
         )
     else:
-        typer.echo(f"trained {_outcome(done.results)}: {done.folder.policy}")
-
-
-def _outcome(results: dict[str, Any]) -> str:
-    """What was trained, and how the policy did when it was last evaluated, if it was."""
-    trained = f"{results['timesteps']} steps in {results['wall_time']:.1f} s"
-    if not results.get("judgements"):
-        return trained
-    rate, mean = (results["judgements"][-1][key] for key in ("success_rate", "mean_return"))
-    return f"{trained}, success {100 * rate:.1f} %, mean return {mean:.1f}"
+        said = f"trained {done.results['timesteps']} steps in {done.results['wall_time']:.1f} s"
+        for last in done.results.get("judgements", ())[-1:]:
+            said += f", success {100 * last['success_rate']:.1f} %"
+            said += f", mean return {last['mean_return']:.1f}"
+        typer.echo(f"{said}: {done.folder.policy}")
 
 
 def _say(message: str) -> None:
@@ -126,22 +119,20 @@ def _say(message: str) -> None:
     "rbgym tune AttitudeSlew-v0 --storage sqlite:///slew.db --json",
 )
 def tune(
-    env: Env,
-    algo: Algorithm = "ppo",
-    trials: Annotated[int, typer.Option(help="How many trainings more.")] = 20,
-    timesteps: Annotated[int, typer.Option(help="Env steps of each.")] = 100_000,
+    env: options.Env,
+    algo: options.Algorithm = "ppo",
+    trials: Annotated[int, Option(help="How many trainings more.")] = 20,
+    timesteps: Annotated[int, Option(help="Env steps of each.")] = 100_000,
     storage: Annotated[
-        str | None, typer.Option(help="URL of the study; default sqlite:///runs/tune.db.")
+        str | None, Option(help="URL of the study; default sqlite:///runs/tune.db.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the search and of each training.")] = 0,
-    as_json: Json = False,
+    seed: Annotated[int, Option(help="Of the search and of each training.")] = 0,
+    as_json: options.Json = False,
 ) -> None:
     """Search for hyperparameters with Optuna.
 
     The same command goes on with the study, with as many trials more.
     """
-    from rbgym.agents.commands.tables import print_json
-    from rbgym.agents.terminal import Counter, bar
     from rbgym.agents.train import tuning
 
     with bar() as shown:

@@ -4,10 +4,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from rbgym import integrators, validation
+from rbgym.agents.commands import options
 from rbgym.agents.commands.app import MEASURE, command
-from rbgym.agents.commands.options import Json, file_to_write
+from rbgym.agents.terminal import Counter, bar, print_json
 from rbgym.validation.cases import CASES
 
 
@@ -20,32 +22,31 @@ from rbgym.validation.cases import CASES
 def validate(
     names: Annotated[
         list[str] | None,
-        typer.Argument(help="Integrators; default all.", autocompletion=integrators.names),
+        Argument(help="Integrators; default all.", autocompletion=integrators.names),
     ] = None,
     case: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             help="none, heavy_top, soft_wall or gravity_gradient; default all.",
             autocompletion=lambda: [case.kind for case in CASES],
         ),
     ] = None,
-    steps: Annotated[int, typer.Option(help="Length of each run.")] = 20_000,
+    steps: Annotated[int, Option(help="Length of each run.")] = 20_000,
     quick: Annotated[
-        bool, typer.Option("--quick", help="In gravity only, short runs, nothing of the papers.")
+        bool, Option("--quick", help="In gravity only, short runs, nothing of the papers.")
     ] = False,
     html: Annotated[
         Path | None,
-        typer.Option(help="Write a page with all claims and figures.", callback=file_to_write),
+        Option(help="Write a page with all claims and figures.", callback=options.file_to_write),
     ] = None,
-    jobs: Annotated[int, typer.Option(help="Processes that share the work.")] = 2,
-    as_json: Json = False,
+    jobs: Annotated[int, Option(help="Processes that share the work.")] = 2,
+    as_json: options.Json = False,
 ) -> None:
     """Measure what each integrator declares, and what the papers claim.
 
     Exit status 1 if a declaration is broken. A claim of a paper that does not reproduce says so.
     """
     from rbgym.agents.commands import tables, validation_report
-    from rbgym.agents.terminal import Counter, bar
 
     if quick:
         case, steps = case or ["heavy_top"], min(steps, 2000)
@@ -69,15 +70,14 @@ def validate(
 
 @command(MEASURE, "rbgym bench", "rbgym bench --rounds 3 --seconds 0.02", "rbgym bench --json")
 def bench(
-    rounds: Annotated[int, typer.Option(help="How often each case is timed.")] = 15,
-    seconds: Annotated[float, typer.Option(help="How long each time, in s.")] = 0.1,
-    as_json: Json = False,
+    rounds: Annotated[int, Option(help="How often each case is timed.")] = 15,
+    seconds: Annotated[float, Option(help="How long each time, in s.")] = 0.1,
+    as_json: options.Json = False,
 ) -> None:
     """Measure throughput beside Gymnasium's CartPole in the same run."""
     from rbgym.agents.commands import tables
     from rbgym.agents.commands.bench import bench as measure
-    from rbgym.agents.terminal import Counter, bar
 
     with bar() as shown:
         result = measure(rounds, seconds, Counter(shown, "rounds"))
-    tables.print_json(result) if as_json else tables.print_bench(result)
+    print_json(result) if as_json else tables.print_bench(result)

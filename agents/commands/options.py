@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from rbgym import integrators
 from rbgym.registration import ENVIRONMENTS
@@ -38,16 +39,14 @@ def numbers(*counts: int) -> Callable[[str], list[float]]:
 
 def pair(text: str) -> tuple[str, Any]:
     """Key and value of KEY=VALUE, which is read as YAML."""
-    import yaml
-
-    from rbgym.agents.train.plain_yaml import read_yaml
+    from rbgym.agents.train.presets import read_yaml
 
     key, equals, value = text.partition("=")
     if not (key and equals):
         raise typer.BadParameter(f"must be KEY=VALUE, got {text!r}")
     try:
         return key, read_yaml(value)
-    except yaml.YAMLError as error:
+    except ValueError as error:
         raise typer.BadParameter(f"{key} must be YAML: {error}") from None
 
 
@@ -119,27 +118,22 @@ def policies() -> list[str]:
 
 # --- options --------------------------------------------------------------------------------
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-Plot = Annotated[
-    Path | None, typer.Option(help="Write a plot to this file.", callback=plot_to_write)
-]
-Env = Annotated[
-    str, typer.Argument(help="Environment, see rbgym list.", autocompletion=environments)
-]
+Json = Annotated[bool, Option("--json", help="Print JSON instead of a table.")]
+Plot = Annotated[Path | None, Option(help="Write a plot to this file.", callback=plot_to_write)]
+Env = Annotated[str, Argument(help="Environment, see rbgym list.", autocompletion=environments)]
 EnvOption = Annotated[
-    str | None,
-    typer.Option(help="Environment, see rbgym list.", autocompletion=environments),
+    str | None, Option(help="Environment, see rbgym list.", autocompletion=environments)
 ]
 EnvArgs = Annotated[
     list[Any] | None,
-    typer.Option(parser=pair, metavar="KEY=VALUE", help="One argument of the environment."),
+    Option(parser=pair, metavar="KEY=VALUE", help="One argument of the environment."),
 ]
 Unpickle = Annotated[
-    str | None, typer.Option(help="Algorithm of a model's zip whose author you trust (ppo).")
+    str | None, Option(help="Algorithm of a model's zip whose author you trust (ppo).")
 ]
 Integrators = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--integrator",
         "-i",
         help="See rbgym list; again for each one to compare.",
@@ -148,22 +142,22 @@ Integrators = Annotated[
 ]
 Policies = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         help="Controller, 'pretrained' or folder; again for each one to compare.",
         autocompletion=policies,
     ),
 ]
 Algorithm = Annotated[
     str,
-    typer.Option(
+    Option(
         help="ppo, sac, td3, tqc or recurrent_ppo; train takes cma_es, too.",
         autocompletion=algorithms,
     ),
 ]
-Episodes = Annotated[int, typer.Option(help="Start states of the test set.")]
+Episodes = Annotated[int, Option(help="Start states of the test set.")]
 Inertia = Annotated[
     Any,
-    typer.Option(
+    Option(
         parser=numbers(3, 9),
         metavar="J,...",
         help="3 principal moments or 9 tensor entries, in kg m^2.",
@@ -171,9 +165,7 @@ Inertia = Annotated[
 ]
 Rates = Annotated[
     Any,
-    typer.Option(
-        parser=numbers(3), metavar="X,Y,Z", help="Start rates about the body axes, in rad/s."
-    ),
+    Option(parser=numbers(3), metavar="X,Y,Z", help="Start rates about the body axes, in rad/s."),
 ]
-TimeStep = Annotated[float, typer.Option(help="Time step of a free body, in s.")]
-Weight = Annotated[float, typer.Option(help="Heavy top: m g l, in N m; 0 for none.")]
+TimeStep = Annotated[float, Option(help="Time step of a free body, in s.")]
+Weight = Annotated[float, Option(help="Heavy top: m g l, in N m; 0 for none.")]

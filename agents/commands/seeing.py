@@ -8,41 +8,25 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
+from typer import Option
 
 import rbgym
+from rbgym.agents.commands import options
 from rbgym.agents.commands.app import SEE, command
-from rbgym.agents.commands.options import (
-    EnvArgs,
-    EnvOption,
-    Inertia,
-    Integrators,
-    Json,
-    Plot,
-    Policies,
-    Rates,
-    TimeStep,
-    Unpickle,
-    Weight,
-    file_to_write,
-    numbers,
-)
+from rbgym.agents.terminal import bar, print_json
 from rbgym.agents.view import Speed
 
 _RECORDED = 100_000  # instants at most, unless more are asked for
 
 
 @command(
-    SEE,
-    "rbgym list",
-    "rbgym list | grep quat_",
-    "rbgym list --module my_tasks --json",
-    name="list",
+    SEE, "rbgym list", "rbgym list | grep quat_", "rbgym list --module my_tasks --json", name="list"
 )
 def list_(
     module: Annotated[
-        list[str] | None, typer.Option(help="Import this first: it may register tasks.")
+        list[str] | None, Option(help="Import this first: it may register tasks.")
     ] = None,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """List environments, integrators and controllers."""
     from rbgym.agents.commands import tables
@@ -52,7 +36,7 @@ def list_(
             raise ValueError(f"--module must be the name of a module, got {name!r}")
         importlib.import_module(name)
     content = tables.catalogue()
-    tables.print_json(content) if as_json else tables.print_catalogue(content)
+    print_json(content) if as_json else tables.print_catalogue(content)
 
 
 @command(
@@ -62,24 +46,24 @@ def list_(
     "rbgym simulate -i akw --dt 0.05 --steps 1000000 --csv motion.csv",
 )
 def simulate(
-    integrator: Integrators = None,
-    inertia: Inertia = "6,8,3",
-    omega: Rates = "10,20,20",
+    integrator: options.Integrators = None,
+    inertia: options.Inertia = "6,8,3",
+    omega: options.Rates = "10,20,20",
     quaternion: Annotated[
-        Any, typer.Option(parser=numbers(4), metavar="W,X,Y,Z", help="Start attitude.")
+        Any, Option(parser=options.numbers(4), metavar="W,X,Y,Z", help="Start attitude.")
     ] = "1,0,0,0",
-    dt: TimeStep = 0.01,
-    steps: Annotated[int, typer.Option(help="Number of steps.")] = 1000,
-    mgl: Weight = 0.0,
+    dt: options.TimeStep = 0.01,
+    steps: Annotated[int, Option(help="Number of steps.")] = 1000,
+    mgl: options.Weight = 0.0,
     record_every: Annotated[
         int | None,
-        typer.Option(help="Steps between recorded instants; default 1, more past 100,000 steps."),
+        Option(help="Steps between recorded instants; default 1, more past 100,000 steps."),
     ] = None,
     csv: Annotated[
-        Path | None, typer.Option(help="Write the motion to this file.", callback=file_to_write)
+        Path | None, Option(help="Write the motion to this file.", callback=options.file_to_write)
     ] = None,
-    plot: Plot = None,
-    as_json: Json = False,
+    plot: options.Plot = None,
+    as_json: options.Json = False,
 ) -> None:
     """Simulate one rigid body and report how its invariants drift.
 
@@ -101,15 +85,24 @@ def simulate(
     )
     if csv:
         tables.write_trajectories(trajectories, csv)
-    drifts = {name: tables.drift_of(one) for name, one in trajectories.items()}
+    drifts = {}
+    for name, one in trajectories.items():  # of what the exact motion conserves
+        drift = one.drift()
+        drifts[name] = {quantity: drift[quantity] for quantity in one.conserved}
     if as_json and len(names) == 1:
-        tables.print_json(drifts[names[0]])
+        print_json(drifts[names[0]])
     elif as_json:
-        tables.print_json({name: drifts.get(name) for name in names})  # null for one without
+        print_json({name: drifts.get(name) for name in names})  # null for one without
     else:
         tables.print_drifts(trajectories, drifts)
     if plot:
-        _draw(names, trajectories, dt, plot)
+        from rbgym.agents.judge.plots import save
+
+        if len(names) == 1:
+            figure = rbgym.plot.summary(trajectories[names[0]], f"{names[0]}, dt = {dt} s")
+        else:
+            figure = rbgym.plot.drifts(trajectories, f"dt = {dt} s")
+        save(figure, plot)
     for message in failures:
         typer.echo(f"rbgym: {message}", err=True)
     if failures:
@@ -121,8 +114,6 @@ def _simulate(names: list[str], **arguments: Any) -> tuple[dict[str, Any], list[
 
     Raises IntegrationError if none can solve its steps.
     """
-    from rbgym.agents.terminal import bar
-
     for name in names:
         rbgym.integrators.get(name)  # raises, before any work, for one that there is not
     found, failures = {}, []
@@ -140,16 +131,6 @@ def _simulate(names: list[str], **arguments: Any) -> tuple[dict[str, Any], list[
     return found, failures
 
 
-def _draw(names: list[str], trajectories: dict[str, Any], dt: float, path: Path) -> None:
-    """Motion, drift and polhode of one integrator; of several the drifts, side by side."""
-    from rbgym.agents.judge.plots import save
-
-    if len(names) == 1:
-        save(rbgym.plot.summary(trajectories[names[0]], f"{names[0]}, dt = {dt} s"), path)
-    else:
-        save(rbgym.plot.drifts(trajectories, f"dt = {dt} s"), path)
-
-
 @command(
     SEE,
     "rbgym view -i forward_euler -i imidm -i quat_em",
@@ -157,28 +138,28 @@ def _draw(names: list[str], trajectories: dict[str, Any], dt: float, path: Path)
     "rbgym view --mgl 20 --omega 0,0,50 --tilt 30",
 )
 def view(
-    env: EnvOption = None,
-    integrator: Integrators = None,
-    policy: Policies = None,
-    dt: TimeStep = 0.05,
-    inertia: Inertia = None,
-    omega: Rates = "0.05,0.05,5",
-    tilt: Annotated[float, typer.Option(help="Start tilt about x, in degrees.")] = 0.0,
-    mgl: Weight = 0.0,
-    seed: Annotated[int, typer.Option(help="Start of an environment.")] = 0,
+    env: options.EnvOption = None,
+    integrator: options.Integrators = None,
+    policy: options.Policies = None,
+    dt: options.TimeStep = 0.05,
+    inertia: options.Inertia = None,
+    omega: options.Rates = "0.05,0.05,5",
+    tilt: Annotated[float, Option(help="Start tilt about x, in degrees.")] = 0.0,
+    mgl: options.Weight = 0.0,
+    seed: Annotated[int, Option(help="Start of an environment.")] = 0,
     speed: Annotated[
-        Speed, typer.Option(metavar="RATIO", help="Of simulated time to time, 1/100 to 100.")
+        Speed, Option(metavar="RATIO", help="Of simulated time to time, 1/100 to 100.")
     ] = "1",
-    env_arg: EnvArgs = None,
-    unpickle: Unpickle = None,
+    env_arg: options.EnvArgs = None,
+    unpickle: options.Unpickle = None,
     host: Annotated[
-        str, typer.Option(help="Address to listen at; 0.0.0.0 lets other machines in.")
+        str, Option(help="Address to listen at; 0.0.0.0 lets other machines in.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port, or the next that is free.")] = 8080,
+    port: Annotated[int, Option(help="Port, or the next that is free.")] = 8080,
     name: Annotated[
-        list[str] | None, typer.Option(help="A further name of this machine that is answered to.")
+        list[str] | None, Option(help="A further name of this machine that is answered to.")
     ] = None,
-    open_: Annotated[bool, typer.Option("--open/--no-open", help="Open a browser.")] = True,
+    open_: Annotated[bool, Option("--open/--no-open", help="Open a browser.")] = True,
 ) -> None:
     """Show bodies or an environment live in a browser, on this machine.
 

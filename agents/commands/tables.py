@@ -1,7 +1,6 @@
-"""What the command line prints: tables for people, JSON for programs."""
+"""The tables that the command line prints, and what it writes of motions."""
 
 import csv
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,17 +10,12 @@ import numpy as np
 from rbgym import integrators
 from rbgym.agents import controllers
 from rbgym.agents.run_folder import replacing
-from rbgym.agents.terminal import print_table
+from rbgym.agents.terminal import print_json, print_table
 from rbgym.registration import ENVIRONMENTS
 from rbgym.simulate import Trajectory
 from rbgym.validation import Claim
 
 Drift = Mapping[str, Mapping[str, float]]
-
-
-def print_json(content: Any) -> None:
-    """Write JSON to the standard output; NumPy numbers included."""
-    print(json.dumps(content, indent=2, default=lambda value: value.item()))
 
 
 def catalogue() -> dict[str, list[dict[str, Any]]]:
@@ -54,12 +48,6 @@ def _conserved(conserves: Mapping[str, Iterable[str]]) -> Iterator[str]:
         yield ", ".join(conserves.get(potential, ())).replace("_", " ") or "-"
 
 
-def drift_of(trajectory: Trajectory) -> Drift:
-    """The drift of what the exact motion conserves."""
-    drift = trajectory.drift()
-    return {name: drift[name] for name in trajectory.conserved}
-
-
 def print_drifts(trajectories: Mapping[str, Trajectory], drifts: Mapping[str, Drift]) -> None:
     """Write the errors of each invariant; of several integrators the largest, side by side."""
     name, first = next(iter(trajectories.items()))
@@ -79,10 +67,7 @@ def write_trajectories(trajectories: Mapping[str, Trajectory], path: Path) -> No
     """Write a CSV file with one line for each recorded instant; of several, with their names."""
     header = ["time", "qw", "qx", "qy", "qz", "wx", "wy", "wz", "Lx", "Ly", "Lz", "energy"]
     several = len(trajectories) > 1
-    with (
-        replacing(path) as temporary,
-        temporary.open("w", newline="", encoding="utf-8") as file,
-    ):
+    with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow([*(["integrator"] if several else []), *header])
         for name, one in trajectories.items():
@@ -121,15 +106,10 @@ def print_claims(title: str, claims: Iterable[Claim], otherwise: str = "BROKEN")
 
 def print_bench(result: Mapping[str, Any]) -> None:
     """Write what `rbgym.agents.commands.bench.bench` returns."""
-    columns = ("name", "speed [million env-steps/s]", "ratio to CartPole")
-    rows = [
-        (name, f"{one['steps_per_second'] / 1e6:.2f}", f"{one['ratio']:.2f}")
-        for name, one in result["vector"].items()
-    ]
-    print_table(f"{result['lanes']} lanes, one thread", columns, rows)
-    columns = ("name", "time [us]", "ratio to CartPole")
-    rows = [
-        (name, f"{one['microseconds']:.2f}", f"{one['ratio']:.2f}")
-        for name, one in result["single"].items()
-    ]
-    print_table("One env.step, unwrapped", columns, rows)
+    for title, cases, heading, figure, unit in (
+        (f"{result['lanes']} lanes, one thread", result["vector"], "speed [million env-steps/s]",
+         "steps_per_second", 1e6),
+        ("One env.step, unwrapped", result["single"], "time [us]", "microseconds", 1.0),
+    ):  # fmt: skip
+        rows = [(k, f"{v[figure] / unit:.2f}", f"{v['ratio']:.2f}") for k, v in cases.items()]
+        print_table(title, ("name", heading, "ratio to CartPole"), rows)

@@ -1,7 +1,6 @@
 """What plays: networks as plain arrays, trained policies and the files that hold them.
 
-None of it needs a learning library, but for `sb3_network` and `algorithms`, which read models of
-Stable-Baselines3.
+None of it needs a learning library, but for `sb3`, which reads models of Stable-Baselines3.
 """
 
 from rbgym.agents.policies.network import Network, Normalizer

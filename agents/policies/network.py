@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from rbgym.agents.policies.forward import ACTIVATIONS, OUTPUTS, Stack
 from rbgym.arguments import count, number, real
 from rbgym.engine.rows import LANES
-from rbgym.envs.arguments import hint
+from rbgym.envs.arguments import named
 from rbgym.envs.reset import checked_seed
 
 Weights = NDArray[np.float32]
@@ -93,12 +93,8 @@ class Network:
     normalizer: Normalizer | None = None
 
     def __post_init__(self) -> None:
-        for name, known in (("activation", tuple(ACTIVATIONS)), ("output", tuple(OUTPUTS))):
-            value = getattr(self, name)
-            if not isinstance(value, str) or value not in known:
-                raise ValueError(
-                    f"{name} must be one of {list(known)}, got {value!r}{hint(value, known)}"
-                )
+        named("activation", self.activation, ACTIVATIONS)
+        named("output", self.output, OUTPUTS)
         if not isinstance(self.layers, list | tuple) or not self.layers:
             raise ValueError(
                 f"layers must be at least one pair of weight and bias, got {self.layers!r}"
@@ -149,11 +145,12 @@ class Network:
         ValueError for a policy that is no plain network of these layers, or other actions than
         those in +-1.
         """
-        from rbgym.agents.policies.sb3_network import arrays_of
+        from rbgym.agents.policies.sb3 import network_of_model
 
-        ours = isinstance(normalizer, Normalizer)
-        network = cls.from_arrays(*arrays_of(model, None if ours else normalizer))
-        return replace(network, normalizer=normalizer) if ours else network
+        network = network_of_model(model, normalizer)
+        if not isinstance(network, cls):
+            raise ValueError(f"model must have no memory, got {type(model).__name__}")
+        return network
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -183,16 +180,12 @@ class Network:
         """The same network with other weights and biases, as `parameters` orders them."""
         with np.errstate(over="ignore"):  # refused below, as not finite
             given = real("vector", vector).astype(np.float32)
-        size = sum(weight.size + bias.size for weight, bias in self.layers)
-        if given.shape != (size,):
-            raise ValueError(f"vector must have shape ({size},), got {given.shape}")
-        layers: list[Layer] = []
-        first = 0
-        for weight, bias in self.layers:
-            middle, last = first + weight.size, first + weight.size + bias.size
-            layers.append((given[first:middle].reshape(weight.shape), given[middle:last]))
-            first = last
-        return type(self)(tuple(layers), self.activation, self.output, self.normalizer)
+        ends = np.cumsum([part.size for layer in self.layers for part in layer])
+        if given.shape != (ends[-1],):
+            raise ValueError(f"vector must have shape ({ends[-1]},), got {given.shape}")
+        parts = iter(np.split(given, ends[:-1]))
+        layers = tuple((next(parts).reshape(W.shape), next(parts)) for W, _ in self.layers)
+        return replace(self, layers=layers)
 
     def predict(
         self,
@@ -236,8 +229,7 @@ class Network:
         rest, normalizer = dict(arrays), None
         layers: list[Any] = []
         try:
-            while not layers or f"layers.{len(layers)}.weight" in rest:
-                label = f"layers.{len(layers)}"
+            while (label := f"layers.{len(layers)}") == "layers.0" or f"{label}.weight" in rest:
                 layers.append((rest.pop(f"{label}.weight"), rest.pop(f"{label}.bias")))
             if "normalizer" in config:
                 normalizer = Normalizer.from_arrays(rest, config["normalizer"])

@@ -88,12 +88,5 @@ class RecurrentNetwork:
         return network
 
 
-def network_of(
-    arrays: Mapping[str, ArrayLike], config: Mapping[str, Any]
-) -> Network | RecurrentNetwork:
-    """The network that `to_arrays` of either kind took apart."""
-    return (RecurrentNetwork if "cells" in config else Network).from_arrays(arrays, config)
-
-
 def _sigmoid(x: Weights) -> Weights:
     return np.asarray(0.5 + 0.5 * np.tanh(0.5 * x), dtype=np.float32)

@@ -56,23 +56,16 @@ def _of_zip(path: Path, algo: str | None) -> TrainedPolicy:
             f"{str(path)!r} holds pickles, which can run code when loaded: say unpickle='ppo', or "
             "whichever algorithm it is of (--unpickle ppo), if you trust who made it"
         )
-    from rbgym.agents.policies.algorithms import algorithm
-
-    found = algorithm(algo)
-    try:
-        return TrainedPolicy.of(found.load(path, device="cpu"), _normalizer_beside(path))
-    except _DAMAGE as error:
-        raise ValueError(f"{str(path)!r} must be a model of {algo}: {error}") from error
-
-
-def _normalizer_beside(model: Path) -> Any:
-    """What Stable-Baselines3 saved beside a model, a pickle like the model itself; or None."""
     from stable_baselines3.common.vec_env import VecNormalize
 
-    path = model.with_name(_NORMALIZER)
-    if not path.exists():
-        return None
-    found = pickle.loads(path.read_bytes())
-    if not isinstance(found, VecNormalize):
-        raise TypeError(f"{str(path)!r} must hold a VecNormalize, got {type(found).__name__}")
-    return found
+    from rbgym.agents.policies.sb3 import algorithm
+
+    found, beside = algorithm(algo), path.with_name(_NORMALIZER)
+    try:
+        normalizer = pickle.loads(beside.read_bytes()) if beside.exists() else None
+        if not isinstance(normalizer, VecNormalize | None):
+            kind = type(normalizer).__name__
+            raise TypeError(f"{str(beside)!r} must hold a VecNormalize, got {kind}")
+        return TrainedPolicy.of(found.load(path, device="cpu"), normalizer)
+    except _DAMAGE as error:
+        raise ValueError(f"{str(path)!r} must be a model of {algo}: {error}") from error

@@ -15,7 +15,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from rbgym.agents.policies.network import Arrays, Network
-from rbgym.agents.policies.recurrent import RecurrentNetwork, network_of
+from rbgym.agents.policies.recurrent import RecurrentNetwork
 from rbgym.agents.run_folder import read_json, replacing, write_json
 
 FORMAT = 1
@@ -143,7 +143,8 @@ def read(folder: Path) -> TrainedPolicy:
         )
     try:
         arrays, build = _of_safetensors((folder / WEIGHTS).read_bytes()), config["network"]
-        network = network_of(arrays, build)
+        of_kind = RecurrentNetwork if "cells" in build else Network
+        network = of_kind.from_arrays(arrays, build)
         seen = _space(config["observation_space"])
         if network.width != spaces.flatdim(seen):
             raise ValueError(f"the network must be for {seen}, got one of width {network.width}")
@@ -191,11 +192,9 @@ def _as_plain(space: Space) -> dict[str, Any]:
     if not isinstance(space, spaces.Box):
         raise ValueError(f"space must be a Box or a Dict of them, got {space}")
     # As text: JSON has no infinity. repr of a float64 is exact for float32 too.
-    bounds = {
-        name: [repr(float(x)) for x in values.ravel()]
-        for name, values in (("low", space.low), ("high", space.high))
-    }
-    return {"box": {**bounds, "shape": list(space.shape), "dtype": str(space.dtype)}}
+    low, high = ([repr(float(x)) for x in bound.ravel()] for bound in (space.low, space.high))
+    shape = list(space.shape)
+    return {"box": {"low": low, "high": high, "shape": shape, "dtype": str(space.dtype)}}
 
 
 def _space(content: dict[str, Any]) -> Space:

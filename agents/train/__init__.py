@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from rbgym.agents.train.evolution.rollouts import rollout_test_set as rollout_test_set
     from rbgym.agents.train.evolution.search import Search as Search
     from rbgym.agents.train.evolution.search import search as search
-    from rbgym.agents.train.rllib.distributed import spread as spread
     from rbgym.agents.train.run import load_policy as load_policy
     from rbgym.agents.train.sb3.adapter import VectorEnvAdapter as VectorEnvAdapter
     from rbgym.agents.train.sb3.adapter import make_sb3_env as make_sb3_env
@@ -23,7 +22,6 @@ _MODULES = {
     "engines": ("train",),
     "evolution.rollouts": ("Rollout", "rollout", "rollout_test_set"),
     "evolution.search": ("Search", "search"),
-    "rllib.distributed": ("spread",),
     "run": ("load_policy",),
     "sb3.adapter": ("VectorEnvAdapter", "make_sb3_env"),
     "tuning": ("tune",),

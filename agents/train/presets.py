@@ -6,8 +6,7 @@ noise_std beside what the algorithm's constructor takes. Nothing in a file is ex
 """
 
 import ast
-import inspect
-import math
+import re
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from importlib import resources
@@ -16,19 +15,47 @@ from typing import Any
 
 import yaml
 
-from rbgym.agents.train.plain_yaml import read_yaml
-from rbgym.envs.arguments import hint
+from rbgym.arguments import flag, is_number, number
+from rbgym.envs.arguments import in_range, keys
 
+_ALIASES = 40
+# What PyYAML's constructors raise of themselves, as for 2026-13-45, !!bool x and !!timestamp x.
+_SLIPS = (ValueError, LookupError, AttributeError, TypeError, RecursionError)
 # Those beyond which nothing converges.
 _SHARES = ("gamma", "gae_lambda", "tau")
 # Those that may be 0, or -1 for "as many as".
-_NEGATIVE = (
-    "gradient_steps",
-    "sde_sample_freq",
-    "learning_starts",
-    "top_quantiles_to_drop_per_net",
-)
+_SIGNED = ("gradient_steps", "sde_sample_freq", "learning_starts", "top_quantiles_to_drop_per_net")
 _NORMALIZE = ("norm_obs", "norm_reward", "clip_obs", "clip_reward", "gamma", "epsilon")
+
+
+class _Loader(yaml.SafeLoader):
+    """PyYAML's, but that 1e-3 is a number, as in YAML 1.2, and that aliases are few: of aliases in
+    each other a short text can make an endless document."""
+
+    aliases = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """The next node; YAMLError where it is one alias too many."""
+        self.aliases += self.check_event(yaml.AliasEvent)
+        if self.aliases > _ALIASES:
+            raise yaml.YAMLError(f"more than {_ALIASES} aliases")
+        node: yaml.Node | None = super().compose_node(parent, index)
+        return node
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)[eE][-+]?\d+$"),
+    list("-+.0123456789"),
+)
+
+
+def read_yaml(text: str) -> Any:
+    """What a YAML document says, of which nothing is executed; ValueError if it is none."""
+    try:
+        return yaml.load(text, _Loader)
+    except (yaml.YAMLError, *_SLIPS) as error:
+        raise ValueError(f"{type(error).__name__}: {error}") from None
 
 
 def read(
@@ -45,19 +72,19 @@ def read(
     preset: name of our file; file: YAML in place of ours, which is not asked then. Raises
     ValueError for a file that cannot be read, a key that is not known, and one that is missing.
     """
-    source: Any = Path(file) if file else resources.files("rbgym.agents") / "hyperparameters"
-    source = source if file else source / f"{preset}.yml"
+    ours = resources.files("rbgym.agents") / "hyperparameters" / f"{preset}.yml"
+    source: Any = Path(file) if file else ours
     if not source.is_file():  # a device may have no end
         raise ValueError(f"hyperparameters must be a file, got {str(source)!r}")
     try:
         table = read_yaml(source.read_text("utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise ValueError(f"hyperparameters {str(source)!r} cannot be read: {error}") from None
     if not isinstance(table, dict) or not all(isinstance(v, dict) for v in table.values()):
         raise ValueError(f"hyperparameters {str(source)!r} must map names of envs to mappings")
     own = table.get(env_id.rpartition(":")[2], {})
-    found = {**table.get("default", {}), **own, **(changes or {})}
-    _require_known("hyperparameters", found, known)
+    given = {**table.get("default", {}), **own, **(changes or {})}
+    found = keys("hyperparameters", given, sorted(known))
     if missing := [key for key in needed if key not in found]:
         raise ValueError(
             f"hyperparameters {str(source)!r} must have {', '.join(missing)} for {env_id}, or by "
@@ -74,52 +101,41 @@ def of_sb3(
     n_envs is 1 by default, as in the zoo. Raises ValueError for an algorithm that is
     unknown, and for a value that the constructors do not check.
     """
-    from rbgym.agents.policies.algorithms import is_off_policy, parameters
+    from rbgym.agents.policies.sb3 import SCHEDULED, is_off_policy, parameters
 
     noise = ("noise_type", "noise_std") if is_off_policy(algo) else ()
-    known = ("n_envs", "n_timesteps", "normalize", *noise, *parameters(algo))
+    taken = parameters(algo)
+    known = ("n_envs", "n_timesteps", "normalize", *noise, *taken)
     found = read(algo, env_id, file, changes, known=known, needed=("n_timesteps", "policy"))
-    for key in ("policy_kwargs", "normalize"):
-        if key in found and not (key == "normalize" and isinstance(found[key], bool)):
-            found[key] = _mapping(key, found[key])
-    if isinstance(found.get("normalize"), dict):
-        _require_known("normalize", found["normalize"], _NORMALIZE)
+    if "policy_kwargs" in found:
+        found["policy_kwargs"] = _mapping("policy_kwargs", found["policy_kwargs"])
+    if not isinstance(normalize := found.get("normalize", False), bool):
+        found["normalize"] = keys("normalize", _mapping("normalize", normalize), _NORMALIZE)
     for key in ("n_envs", "n_timesteps"):
         found[key] = _whole(key, found.get(key, 1), least=1)
     if not isinstance(found["policy"], str):
         raise ValueError(f"policy must be a name like MlpPolicy, got {found['policy']!r}")
-    _check_values(algo, found)
-    return found
-
-
-def _check_values(algo: str, found: dict[str, Any]) -> None:
-    """Whole numbers for whole numbers, numbers for numbers: what the constructors do not check."""
-    from rbgym.agents.policies.algorithms import SCHEDULED, algorithm, parameters
-
-    for key, parameter in inspect.signature(algorithm(algo)).parameters.items():
+    for key, parameter in taken.items():
         value, usual = found.get(key), parameter.default
-        if value is None or key not in parameters(algo):
+        if value is None:
             continue
-        if isinstance(usual, bool):
-            if not isinstance(value, bool):
-                raise ValueError(f"{key} must be true or false, got {value!r}")
+        if key in _SHARES:
+            in_range(key, value, 0, 1)
+        elif isinstance(usual, bool):
+            flag(key, value)
         elif isinstance(usual, int) and not isinstance(value, list):
-            found[key] = _whole(key, value, least=-1 if key in _NEGATIVE else 1)
-        elif isinstance(usual, float) and not _is_number(value) and key not in SCHEDULED:
+            found[key] = _whole(key, value, least=-1 if key in _SIGNED else 1)
+        elif isinstance(usual, float) and not is_number(value) and key not in SCHEDULED:
             raise ValueError(f"{key} must be a number, got {value!r}")
-        elif key in _SHARES and not 0 <= value <= 1:
-            raise ValueError(f"{key} must be from 0 to 1, got {value!r}")
     if isinstance(found.get("train_freq"), list) and found["n_envs"] > 1:
         raise ValueError(f"train_freq must be a number of steps with {found['n_envs']} n_envs, "
                          f"got {found['train_freq']!r}")  # fmt: skip
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return found
 
 
 def _whole(key: str, value: Any, least: int) -> int:
-    if not _is_number(value) or not math.isfinite(value) or value != int(value) or value < least:
+    """An integer, which YAML may have as 1e6."""
+    if not least <= number(value) < float("inf") or value != int(value):
         kind = "a positive integer" if least == 1 else f"an integer from {least} on"
         raise ValueError(f"{key} must be {kind}, got {value!r}")
     return int(value)
@@ -142,11 +158,3 @@ def _literal(node: ast.expr) -> Any:
     if isinstance(node, ast.Call) and ast.unparse(node.func) == "dict" and not node.args:
         return {str(pair.arg): _literal(pair.value) for pair in node.keywords}
     return ast.literal_eval(node)
-
-
-def _require_known(what: str, found: Mapping[str, Any], known: Collection[str]) -> None:
-    for key in found:
-        if key not in known:
-            raise ValueError(
-                f"{what} must be among {sorted(known)}, got {key!r}{hint(str(key), list(known))}"
-            )

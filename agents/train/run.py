@@ -5,6 +5,8 @@ import platform
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -30,9 +32,9 @@ def config_of(
     env_kwargs: Mapping[str, Any] | None,
     **more: Any,
 ) -> dict[str, Any]:
-    """What config.json holds. more: timesteps, threads, engine, where they play a part.
+    """What config.json holds; ValueError for what JSON cannot hold.
 
-    Raises ValueError for what JSON cannot hold.
+    more: timesteps, threads, engine, where they play a part.
     """
     content = {
         "env_id": env_id,
@@ -42,7 +44,7 @@ def config_of(
         "threads": None,
         "hyperparameters": dict(hyperparameters),
         "env_kwargs": by_name("env_kwargs", env_kwargs),
-        "versions": versions(),
+        "versions": _versions(),
         "git": _revision(),
         "command": sys.argv,
         **more,
@@ -62,7 +64,16 @@ def finish(
     spaces: tuple[Any, Any],
     resumed_from: int,
 ) -> Training:
-    """Write the policy of a run, and results.json last. spaces: observations, actions."""
+    """Write the policy of a run, and results.json last. spaces: observations, actions.
+
+    Added to the results are the steps per second, and the seconds until the first judgement that
+    finds the task learned.
+    """
+    seconds = results["wall_time"]
+    results["steps_per_second"] = results["timesteps"] / seconds if seconds else None
+    if "judgements" in results:
+        learned = [e["seconds"] for e in results["judgements"] if e["success_rate"] >= THRESHOLD]
+        results["time_to_threshold"] = learned[0] if learned else None
     content = {key: config[key] for key in (*IDENTITY, "versions", "git") if key in config}
     content["training"] = results
     trained.write(folder.path, network, spaces, content)
@@ -78,32 +89,23 @@ def load_policy(folder: RunFolder) -> TrainedPolicy:
     return trained.read(folder.path)
 
 
-def versions() -> dict[str, str]:
+def _versions() -> dict[str, str]:
     """Of Python and of the packages that decide on a result."""
     found = {"python": platform.python_version()}
     for name in _PACKAGES:
-        try:
+        with suppress(PackageNotFoundError):
             found[name] = version(name)
-        except PackageNotFoundError:
-            continue
     return found
 
 
 def _revision() -> str | None:
     """What git calls the sources; None where they are not under git."""
     file = Path(__file__).resolve()
-    # In somebody else's repository, as in an environment inside it, this file is not tracked.
-    if _git(file.parent, "ls-files", "--error-unmatch", file.name) is None:
-        return None
-    return _git(file.parent, "describe", "--always", "--dirty", "--abbrev=40")
-
-
-def _git(folder: Path, *arguments: str) -> str | None:
-    """What git answers; None if it fails, or there is none."""
-    try:
-        done = subprocess.run(
-            ["git", *arguments], cwd=folder, capture_output=True, text=True, timeout=10, check=True
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.strip() or None
+    ask = partial(
+        subprocess.check_output, cwd=file.parent, stderr=subprocess.DEVNULL, text=True, timeout=10
+    )
+    with suppress(OSError, subprocess.SubprocessError):
+        # In somebody else's repository, as in an environment inside it, this file is not tracked.
+        ask(["git", "ls-files", "--error-unmatch", file.name])
+        return ask(["git", "describe", "--always", "--dirty", "--abbrev=40"]).strip() or None
+    return None

@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,11 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from rbgym.agents.judge.cases import TUNING_SEEDS, shared, task_of
 from rbgym.agents.judge.episodes import play_from
-from rbgym.agents.policies.algorithms import is_off_policy
+from rbgym.agents.policies.sb3 import is_off_policy
 from rbgym.agents.run_folder import RunFolder
 from rbgym.agents.train.run import load_policy
 from rbgym.agents.train.sb3.training import config_of, train
+from rbgym.arguments import count
 
 # What a URL that is none, or a damaged database, may raise.
 _DAMAGE = (SQLAlchemyError, StorageInternalError, ImportError, LookupError, TypeError, ValueError)
@@ -39,14 +41,14 @@ def tune(
     What is maximised is the mean return of 64 episodes after `timesteps` of training. Their start
     states belong neither to the test set nor to the training. storage: a URL that Optuna
     understands; None for SQLite in runs/tune. A study that is there goes on, with as many trials
-    more. space: hyperparameters of a trial; None for those of `usual`. report: called with a
-    message after each trial; progress: with (done, trials) before the first and after each.
+    more. space: hyperparameters of a trial; None for what is usually worth tuning. report: called
+    with a message after each trial; progress: with (done, trials) before the first and after each.
     Raises ValueError for bad arguments.
     """
-    if trials < 1:
-        raise ValueError(f"trials must be a positive integer, got {trials!r}")
-    propose = space or usual(algo)
+    trials = count("trials", trials)
+    propose = space or (_off_policy if is_off_policy(algo) else _on_policy)
     config_of(env_id, algo, seed, timesteps)  # refuses what no trial could do
+    trained = partial(train, env_id, algo, seed=seed, timesteps=timesteps)
     task_of(env_id)
     name = f"{env_id.rpartition(':')[2]}-{algo}"
     if storage is None:
@@ -65,30 +67,26 @@ def tune(
     study.sampler = optuna.samplers.TPESampler(seed=sampler_seed)
 
     def objective(trial: optuna.Trial) -> float:
-        changes = propose(trial)
         with tempfile.TemporaryDirectory() as folder:
-            quiet: dict[str, Any] = {"progress": False, "evaluate_every": 0}
-            train(
-                env_id, algo, out=folder, seed=seed, timesteps=timesteps, changes=changes, **quiet
-            )
-            score = _score(load_policy(RunFolder(Path(folder))), env_id)
-        report(f"trial {trial.number}: return {score:.1f} with {_shown(trial.params)}")
-        return score
+            trained(out=folder, changes=propose(trial), progress=False, evaluate_every=0)
+            return _score(load_policy(RunFolder(Path(folder))), env_id)
 
-    def counted(study: optuna.Study, trial: optuna.trial.FrozenTrial) -> None:
+    def tell(study: optuna.Study, trial: optuna.trial.FrozenTrial) -> None:
         progress(trial.number + 1 - before, trials)
+        if trial.value is not None:
+            params = trial.params.items()
+            shown = (f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}" for k, v in params)
+            report(f"trial {trial.number}: return {trial.value:.1f} with {', '.join(shown)}")
 
     progress(0, trials)
     try:  # hyperparameters that an algorithm refuses, or that diverge, are a failed trial
-        study.optimize(objective, n_trials=trials, catch=(ValueError,), callbacks=[counted])
+        study.optimize(objective, n_trials=trials, catch=(ValueError,), callbacks=[tell])
     except (SQLAlchemyError, StorageInternalError) as error:
         raise OSError(f"the study cannot be saved in {storage!r}: {error}") from error
     return study
 
 
-def usual(algo: str) -> Space:
-    """What is worth tuning of an algorithm, in ranges that suit many lanes."""
-    return _off_policy if is_off_policy(algo) else _on_policy
+# What is worth tuning of an algorithm, in ranges that suit many lanes.
 
 
 def _on_policy(trial: optuna.Trial) -> dict[str, Any]:
@@ -126,8 +124,3 @@ def hyperparameters(params: Mapping[str, Any]) -> dict[str, Any]:
 def _score(policy: Any, env_id: str) -> float:
     starts = shared(env_id, TUNING_SEEDS)
     return float(play_from(starts, policy, env_id, {}).returns.mean())
-
-
-def _shown(params: Mapping[str, Any]) -> str:
-    numbers = (f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}" for k, v in params.items())
-    return ", ".join(numbers)

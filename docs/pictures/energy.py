@@ -127,7 +127,7 @@ def panel(axes: Axes, h: float) -> None:
     axes.minorticks_off()
 
 
-@style.styled
+@style.context()
 def main(file: Path) -> None:
     """Draw the picture."""
     figure = style.picture(9.6, 4.6)

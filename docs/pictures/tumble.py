@@ -45,7 +45,7 @@ def chart(canvas: Canvas, paths: dict[str, rbgym.Trajectory], k: int) -> np.ndar
     level = {1.0: "at the start", MOST: f"{MOST:g} times that"}
     for share, text in level.items():
         y = bottom - (bottom - top) * share / MOST
-        canvas.lines(np.array([[[left, y], [right, y]]]), [colors.FLOOR_INNER], 1.0)
+        canvas.lines(np.array([[[left, y], [right, y]]]), colors.FLOOR_INNER, 1.0)
         canvas.word(text, (left - 8, y - 6), 16, colors.FAINT, align=1.0)
     canvas.word("energy", (left - 8, bottom - 12), 19, colors.INK, align=1.0)
     for name, path in paths.items():
@@ -55,7 +55,6 @@ def chart(canvas: Canvas, paths: dict[str, rbgym.Trajectory], k: int) -> np.ndar
         if k > 0:
             canvas.path(np.stack([x, y], axis=1), LINES[name], 2.2)
         canvas.disc(np.array([x[-1], y[-1]]), 3.5, LINES[name])
-    canvas.smooth()
     return canvas.frame()
 
 

@@ -23,7 +23,7 @@ def measured(names: list[str]) -> list[Panel]:
     return figure(names).panels
 
 
-@style.styled
+@style.context()
 def catalogue() -> Figure:
     """All integrators: some by name, the others grey."""
     figure = style.picture(9.0, 4.0)

@@ -172,7 +172,7 @@ def _repeated(network: Network, seen: Any, steps: int = 100) -> int:
     return steps * len(seen)
 
 
-@style.styled
+@style.context()
 def draw(results: dict[str, Any]) -> None:
     """For each task the course of the search, and the episodes of the test set beside the law's."""
     found = {env_id: results[env_id] for env_id in SEARCHES if env_id in results}

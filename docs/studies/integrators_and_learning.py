@@ -69,7 +69,7 @@ def _range(values: list[float], factor: float) -> str:
     return f"{scaled.mean():.1f}{unit} ({scaled.min():.1f} to {scaled.max():.1f})"
 
 
-@style.styled
+@style.context()
 def draw(found: dict[str, Any]) -> None:
     """Return of each policy on its own physics against that on the truth."""
     figure = style.picture(10.5, 3.4)

@@ -127,7 +127,7 @@ hyperparameters. Neither holds anything that is executed on loading.
 """
 
 
-@style.styled
+@style.context()
 def draw(learned: dict[str, dict[str, object]]) -> None:
     """One panel for each task; the dashed line is doing nothing."""
     figure = style.picture(12.0, 7.5)

@@ -12,7 +12,7 @@ import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
-from functools import partial, wraps
+from functools import cached_property, partial, wraps
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -88,41 +88,42 @@ def check_vector_env(
         single_env = _limited(single_env, max_episode_steps) if single_env else None
     copiers = [copy.deepcopy] * check_copy + [_pickled] * check_pickle
     own = not isinstance(make_vector_env, VectorEnv)
-    for make, mode, lanes in _variants(make_vector_env, num_envs, modes, kwargs):
-        with _closed(make(lanes), own) as env:
+    for opened, mode, lanes in _variants(make_vector_env, num_envs, modes, kwargs):
+        with opened(lanes) as env:
             case = Case(env, mode, lanes, seed, steps)
             case.check_spaces()
-            first = case.run(env)
-            with _closed(make(lanes), own) as other:
-                case.check_repeats(first, other)
-            case.check_seeds(first, random_start, per_lane_seeds)
+            with opened(lanes) as other:
+                case.check_repeats(other)
+            case.check_seeds(random_start, per_lane_seeds)
             if per_lane_seeds:
-                case.check_resets_are_apart(first)
+                case.check_resets_are_apart()
             if per_lane_seeds and own:
-                with _closed(make(max(lanes - 1, 1)), own) as fewer:
-                    case.check_number_does_not_matter(first, fewer)
-            case.check_autoreset(first)
+                with opened(max(lanes - 1, 1)) as fewer:
+                    case.check_number_does_not_matter(fewer)
+            case.check_autoreset()
             for copier in copiers:
                 case.check_copy(copier)
             if single_env is not None and per_lane_seeds:
                 case.check_against_single(env, single_env, exact)
             elif single_env is not None and (own or lanes == 1):  # with one generator for all
-                with _closed(make(1), own) as one:
+                with opened(1) as one:
                     case.check_against_single(one, single_env, exact)
 
 
 @dataclass(frozen=True)
 class Case:
-    """An environment in one autoreset mode; each check makes runs of it, and asserts a promise.
-
-    first: a run of it, with which others are compared.
-    """
+    """An environment in one autoreset mode; each check makes runs of it, and asserts a promise."""
 
     env: Vec
     mode: AutoresetMode
     num_envs: int
     seed: int
     steps: int
+
+    @cached_property
+    def first(self) -> list[Record]:
+        """The run with which others are compared."""
+        return self.run(self.env)
 
     def actions(self, env: Vec, extra: int = 0) -> Actions:
         """[step][lane], of every run, or with `extra` others; a lane's depend on no other lane."""
@@ -134,8 +135,8 @@ class Case:
     def run(self, env: Vec, actions: Actions | None = None, *, early: bool = True) -> list[Record]:
         """A run from the seed. DISABLED lanes that end are reset at once by `reset_mask`; `early`:
         lane 0 also in mid-episode."""
-        chosen = self.actions(env) if actions is None else actions
-        records = [start(env, self.seed), *resume(env, self.mode, chosen, 0, early=early)]
+        actions = actions or self.actions(env)
+        records = [start(env, self.seed), *resume(env, self.mode, actions, 0, early=early)]
         check_memory(records)
         return records
 
@@ -151,60 +152,60 @@ class Case:
                 f" {batched} and {single}"
             )
 
-    def check_repeats(self, first: list[Record], other: Vec) -> None:
+    def check_repeats(self, other: Vec) -> None:
         """The same seed and actions give the same bits, again and in a new environment.
 
         The last run overwrites each array once it was received or passed.
         """
         claim = "the same environment, seed and actions again must give the same bits"
-        check_equal(first, self.run(self.env), claim)
+        check_equal(self.first, self.run(self.env), claim)
         claim = "a new environment, same seed and actions, must give the same bits"
-        check_equal(first, self.run(other), claim)
+        check_equal(self.first, self.run(other), claim)
         try:
             begin = start(other, self.seed)
             rest = resume(other, self.mode, self.actions(other), 0, spoil=True)
-            check_equal(first, [begin, *rest], "the same run")
+            check_equal(self.first, [begin, *rest], "the same run")
         except AssertionError as error:
             raise AssertionError(
                 "after the caller overwrote the arrays it had received or passed, which must be"
                 f" its own: {error}"
             ) from error
 
-    def check_seeds(self, first: list[Record], random_start: bool, per_lane_seeds: bool) -> None:
+    def check_seeds(self, random_start: bool, per_lane_seeds: bool) -> None:
         """Another seed gives another start; seed s means [s, s + 1, ...]."""
         if random_start:
             other = start(self.env, self.seed + 1000)
-            assert not same(first[0].lanes, other.lanes), (
+            assert not same(self.first[0].lanes, other.lanes), (
                 f"seeds {self.seed} and {self.seed + 1000} give the same start (if every start is"
                 " the same by design, pass random_start=False)"
             )
         if per_lane_seeds:
             listed = start(self.env, [self.seed + lane for lane in range(self.num_envs)])
-            check_equal(first[:1], [listed], "seed s must mean [s, s + 1, ...]")
+            check_equal(self.first[:1], [listed], "seed s must mean [s, s + 1, ...]")
 
-    def check_resets_are_apart(self, first: list[Record]) -> None:
+    def check_resets_are_apart(self) -> None:
         """DISABLED: a reset of one lane is nothing to the others."""
         if self.mode is AutoresetMode.DISABLED:
             calm = self.run(self.env, early=False)
             claim = "resetting lane 0 by reset_mask must not affect other lanes"
-            check_equal(first, calm, claim, range(1, self.num_envs))
+            check_equal(self.first, calm, claim, range(1, self.num_envs))
 
-    def check_number_does_not_matter(self, first: list[Record], fewer: Vec) -> None:
+    def check_number_does_not_matter(self, fewer: Vec) -> None:
         """A lane depends on its own seed and actions, and not on how many lanes there are."""
         lanes = fewer.num_envs
         claim = f"a lane must not depend on num_envs ({self.num_envs} or {lanes})"
-        check_equal(first, self.run(fewer), claim, range(lanes))
+        check_equal(self.first, self.run(fewer), claim, range(lanes))
 
-    def check_autoreset(self, first: list[Record]) -> None:
+    def check_autoreset(self) -> None:
         """Some episode ends, and NEXT_STEP lanes spend the step after it on the reset."""
-        assert any(record.done.any() for record in first), (
+        assert any(record.done.any() for record in self.first), (
             f"no episode ended in {self.steps} steps: nothing to check autoreset on; pass a short"
             " max_episode_steps or more steps"
         )
         if self.mode is not AutoresetMode.NEXT_STEP:
             return
         decoy, others = self.actions(self.env), self.actions(self.env, extra=1)
-        for number, (ended, after) in enumerate(pairwise(first)):
+        for number, (ended, after) in enumerate(pairwise(self.first)):
             for lane in np.flatnonzero(ended.done).tolist():
                 parts = {k: after.lanes[lane][k] for k in ("reward", "terminated", "truncated")}
                 assert not any(parts.values()), (
@@ -213,7 +214,7 @@ class Case:
                 )
                 decoy[number][lane] = others[number][lane]
         claim = "NEXT_STEP: the step after an episode's end must ignore the action"
-        check_equal(first, self.run(self.env, decoy), claim)
+        check_equal(self.first, self.run(self.env, decoy), claim)
 
     def check_copy(self, copier: Callable[[Vec], Vec]) -> None:
         """A copy taken half-way continues as the original does."""
@@ -256,7 +257,7 @@ def _of_id(name: str, kwargs: Mapping[str, Any]) -> tuple[Factory, Single]:
         ), single
     creator = load_env_creator(entry) if isinstance(entry, str) else entry
     native = partial(gym.make_vec, local, vectorization_mode="vector_entry_point")
-    return wraps(creator, updated=())(native), single  # _takes_mode looks at the creator
+    return wraps(creator, updated=())(native), single  # _variants looks at the creator
 
 
 def _limited(single: Single, steps: int) -> Single:
@@ -266,16 +267,6 @@ def _limited(single: Single, steps: int) -> Single:
 def _pickled(env: Vec) -> Vec:
     clone: Vec = pickle.loads(pickle.dumps(env))
     return clone
-
-
-def _closed(env: Vec, own: bool) -> AbstractContextManager[Vec]:
-    """The environment, closed afterwards unless it is the caller's."""
-    return closing(env) if own else nullcontext(env)
-
-
-def _takes_mode(factory: Factory) -> bool:
-    parameters = inspect.signature(factory).parameters.values()
-    return any(p.name == "autoreset_mode" or p.kind is p.VAR_KEYWORD for p in parameters)
 
 
 def _mode_of(env: Vec) -> AutoresetMode:
@@ -291,19 +282,22 @@ def _variants(
     num_envs: int,
     modes: Sequence[AutoresetMode] | None,
     kwargs: Mapping[str, Any],
-) -> Iterator[tuple[Callable[[int], Vec], AutoresetMode, int]]:
-    """For each autoreset mode that can be examined: a maker, the mode, the number of lanes."""
+) -> Iterator[tuple[Callable[[int], AbstractContextManager[Vec]], AutoresetMode, int]]:
+    """For each autoreset mode that can be examined: what opens an environment of so many lanes, the
+    mode, the number of lanes. A ready environment, which is the caller's, is left open."""
     if isinstance(origin, VectorEnv):
         ready = origin
-        yield (lambda _: ready), _mode_of(ready), ready.num_envs
-    elif _takes_mode(origin):
+        yield (lambda _: nullcontext(ready)), _mode_of(ready), ready.num_envs
+        return
+
+    def opened(lanes: int, **more: Any) -> AbstractContextManager[Vec]:
+        return closing(origin(num_envs=lanes, **kwargs, **more))
+
+    parameters = inspect.signature(origin).parameters.values()
+    if any(p.name == "autoreset_mode" or p.kind is p.VAR_KEYWORD for p in parameters):
         for mode in modes or AutoresetMode:
-            yield _by_number(partial(origin, autoreset_mode=mode, **kwargs)), mode, num_envs
+            yield partial(opened, autoreset_mode=mode), mode, num_envs
     else:
-        with closing(origin(num_envs=1, **kwargs)) as env:
+        with opened(1) as env:
             mode = _mode_of(env)
-        yield _by_number(partial(origin, **kwargs)), mode, num_envs
-
-
-def _by_number(factory: Factory) -> Callable[[int], Vec]:
-    return lambda num_envs: factory(num_envs=num_envs)
+        yield opened, mode, num_envs

@@ -3,7 +3,7 @@ and split into lanes."""
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -25,21 +25,15 @@ class Record:
     when: str
     done: Flags
     lanes: list[dict[str, Any]]
-    arrays: list[Array]
-    copies: list[Array]
+    arrays: list[Array] = field(default_factory=list)
+    copies: list[Array] = field(default_factory=list)
 
-    @classmethod
-    def of(cls, when: str, done: Flags, lanes: list[dict[str, Any]], values: Any) -> "Record":
-        """With all arrays inside the values."""
-        record = cls(when, done.copy(), lanes, [], [])
-        record.keep(values)
-        return record
-
-    def keep(self, values: Any) -> None:
-        """Add the arrays inside the values."""
+    def keep(self, values: Any) -> "Record":
+        """The record, with the arrays inside the values."""
         arrays = list(arrays_in(values))
         self.arrays += arrays
         self.copies += [array.copy() for array in arrays]
+        return self
 
 
 # --- runs -----------------------------------------------------------------------------------
@@ -50,7 +44,7 @@ def start(env: Vec, seed: Any) -> Record:
     when = f"reset(seed={seed})"
     observation = _reset(env, when, seed=seed)
     lanes = [{"observation": part} for part in _split(env, observation)]
-    return Record.of(when, np.zeros(env.num_envs, np.bool_), lanes, observation)
+    return Record(when, np.zeros(env.num_envs, np.bool_), lanes).keep(observation)
 
 
 def resume(
@@ -100,7 +94,7 @@ def _step(env: Vec, mode: AutoresetMode, action: Any, when: str) -> Record:
         arrays.append(info.get("final_obs", ()))
         for lane in np.flatnonzero(done):
             lanes[lane]["final_obs"] = copy.deepcopy(pick(info["final_obs"], int(lane)))
-    return Record.of(when, done, lanes, arrays)
+    return Record(when, done, lanes).keep(arrays)
 
 
 def _reset_lanes(env: Vec, record: Record, mask: Flags) -> None:

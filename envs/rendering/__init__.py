@@ -4,7 +4,7 @@
 metres and world axes. The painter, and the interactive page, draw scenes. See docs/rendering.md.
 """
 
-from rbgym.envs.rendering.instant import Instant, Trail
+from rbgym.envs.rendering.instant import Instant, Trail, scene_of
 from rbgym.envs.rendering.scene import (
     Arrow,
     Caption,
@@ -15,7 +15,6 @@ from rbgym.envs.rendering.scene import (
     Vector,
     scene_of_motion,
 )
-from rbgym.envs.rendering.sketches import scene_of
 from rbgym.envs.rendering.solids import Mesh, solid_of
 
 __all__ = [

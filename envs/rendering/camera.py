@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from rbgym.envs.rendering.scene import Arrow, Curve, Framing, Part, Scene
 from rbgym.quaternion import Array
@@ -38,7 +38,7 @@ class Solid(NamedTuple):
     """
 
     corners: Array
-    fills: list[list[int]]
+    fills: NDArray[np.int64]
     edges: Array
 
 
@@ -127,36 +127,33 @@ class Camera:
         front &= (depths[mesh.faces] > self.near).all(axis=1)
         met = np.maximum(normals[front] @ (self.axes.T @ _LIGHT), 0.0)
         bright = _DARKEST + (1.05 - _DARKEST) * met
-        fills = np.minimum(mesh.colors[front] * bright[:, None], 255).astype(int)
+        fills = np.minimum(mesh.colors[front] * bright[:, None], 255).astype(np.int64)
         edges = mesh.edges
         sides = front[edges.faces]
         drawn = (edges.sharp & sides.any(axis=1)) | (sides[:, 0] != sides[:, 1])
         drawn &= (depths[edges.ends] > self.near).all(axis=1)
-        return Solid(pixels[mesh.faces[front]], fills.tolist(), pixels[edges.ends[drawn]])
+        return Solid(pixels[mesh.faces[front]], fills, pixels[edges.ends[drawn]])
 
     def in_order(self, scene: Scene) -> list[Item]:
         """Everything but the floor and the outline of the goal, what is to be drawn first first."""
-        items = [Item(BODY, 0.0, scene.body), *self._parts(scene), *self._lines(scene)]
-        return sorted(items, key=lambda item: (item.layer, -item.depth))
-
-    def _parts(self, scene: Scene) -> Iterator[Item]:
-        middle = self.depth(scene.body.position)
+        middle, items = self.depth(scene.body.position), [Item(BODY, 0.0, scene.body)]
         for part in (*scene.parts, *([scene.goal] if scene.goal else [])):
             depth = self.depth(part.position)
             layer = self._layer(part.facing, part.position, depth < middle)
-            yield Item(_FIXED.get(part.name, layer), depth, part)
+            items.append(Item(_FIXED.get(part.name, layer), depth, part))
         for arrow in (*scene.arrows, *scene.axes):
             layer = self._layer(arrow.facing, arrow.tail)
-            yield Item(layer, self.depth(arrow.tail + arrow.shaft), arrow)
+            items.append(Item(layer, self.depth(arrow.tail + arrow.shaft), arrow))
+        items += self._lines(scene, middle)
+        return sorted(items, key=lambda item: (item.layer, -item.depth))
 
     def _layer(self, facing: Array | None, place: Array, nearer: bool = False) -> int:
         if facing is not None:
             nearer = float(facing @ (self.eye - place)) > 0
         return BEFORE if nearer else BEHIND
 
-    def _lines(self, scene: Scene) -> Iterator[Item]:
+    def _lines(self, scene: Scene, middle: float) -> Iterator[Item]:
         """The curves, cut where they pass from one layer into another."""
-        middle = self.depth(scene.body.position)
         walls = [float(part.position[2]) for part in scene.parts if part.name == "wall"]
         for curve in scene.curves:
             for points in self.runs(curve.points):

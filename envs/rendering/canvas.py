@@ -1,37 +1,31 @@
 """A surface of pygame to draw on, at twice the size of the picture, and then smoothed."""
 
-import os
-from collections.abc import Iterable, Sequence
+import contextlib
+import functools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from gymnasium.error import DependencyNotInstalled
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from rbgym.envs.rendering.colors import Color
 from rbgym.quaternion import Array
 
 Frame = NDArray[np.uint8]
 _FINE = 2  # pixels of the canvas for one of the picture
-_PROMPT = "PYGAME_HIDE_SUPPORT_PROMPT"
 
 
 def load_pygame() -> Any:
     """pygame, imported quietly; DependencyNotInstalled where there is none."""
-    before = os.environ.get(_PROMPT)
-    os.environ[_PROMPT] = "1"
     try:
-        import pygame
-        import pygame.font
+        with contextlib.redirect_stdout(None):  # it greets
+            import pygame
+            import pygame.font
     except ModuleNotFoundError as missing:
         raise DependencyNotInstalled(
             "rendering needs pygame: pip install 'rbgym[render]'"
         ) from missing
-    finally:
-        if before is None:
-            del os.environ[_PROMPT]
-        else:
-            os.environ[_PROMPT] = before
     return pygame
 
 
@@ -52,28 +46,28 @@ class Canvas:
         for y, share in enumerate(np.linspace(0.0, 1.0, _FINE * size[1])):
             mixed = [round(a + share * (b - a)) for a, b in zip(above, below, strict=True)]
             self.pygame.draw.line(self._ground, mixed, (0, y), (_FINE * size[0], y))
-        self._fonts: dict[int, Any] = {}
-        self._words: dict[tuple[str, int, Color], Any] = {}
-
-    # --- shapes, on the fine surface --------------------------------------------------------
+        self._font = functools.cache(lambda height: self.pygame.font.Font(None, _FINE * height))
+        self._word = functools.lru_cache(512)(
+            lambda text, height, color: self._font(height).render(text, True, color)
+        )
 
     def clear(self) -> None:
         """Nothing but the background."""
         self._fine.blit(self._ground, (0, 0))
 
-    def polygons(self, corners: Iterable[Array], fills: Iterable[Sequence[int]]) -> None:
-        """Filled polygons, (k, 2) pixels each, with a colour for each."""
-        draw, surface = self.pygame.draw.polygon, self._fine
-        for points, color in zip(corners, fills, strict=True):
-            draw(surface, color, (_FINE * points).tolist())
+    def polygons(self, corners: Sequence[Array] | Array, fills: ArrayLike) -> None:
+        """Filled polygons, (k, 2) pixels each, in one colour (3,) or one for each (n, 3)."""
+        colors = np.broadcast_to(fills, (len(corners), 3)).tolist()
+        for points, color in zip(corners, colors, strict=True):
+            self.pygame.draw.polygon(self._fine, color, (_FINE * points).tolist())
 
-    def lines(self, segments: Array, colors: Iterable[Sequence[int]], width: float) -> None:
-        """Straight lines (n, 2, 2), with a colour for each."""
-        draw, surface, thick = self.pygame.draw.line, self._fine, max(round(_FINE * width), 1)
-        for (start, end), color in zip((_FINE * segments).tolist(), colors, strict=True):
-            draw(surface, color, start, end, thick)
+    def lines(self, segments: Array, color: Color, width: float) -> None:
+        """Straight lines (n, 2, 2)."""
+        thick = max(round(_FINE * width), 1)
+        for start, end in (_FINE * segments).tolist():
+            self.pygame.draw.line(self._fine, color, start, end, thick)
 
-    def path(self, points: Array, color: Sequence[int], width: float) -> None:
+    def path(self, points: Array, color: Color, width: float) -> None:
         """A line through points (n, 2), its corners rounded."""
         thick, fine = max(round(_FINE * width), 1), (_FINE * points).tolist()
         self.pygame.draw.lines(self._fine, color, False, fine, thick)
@@ -81,11 +75,9 @@ class Canvas:
             for point in fine:
                 self.pygame.draw.circle(self._fine, color, point, thick / 2)
 
-    def disc(self, point: Array, radius: float, color: Sequence[int]) -> None:
+    def disc(self, point: Array, radius: float, color: Color) -> None:
         """A filled circle."""
         self.pygame.draw.circle(self._fine, color, (_FINE * point).tolist(), _FINE * radius)
-
-    # --- words ------------------------------------------------------------------------------
 
     def word(
         self, text: str, place: tuple[float, float], height: int, color: Color, align: float = 0.0
@@ -94,16 +86,6 @@ class Canvas:
         picture = self._word(text, height, color)
         left = _FINE * place[0] - align * picture.get_width()
         self._fine.blit(picture, (round(left), round(_FINE * place[1])))
-
-    def _word(self, text: str, height: int, color: Color) -> Any:
-        key = text, height, color
-        if key not in self._words:
-            if len(self._words) > 512:
-                self._words.clear()
-            if height not in self._fonts:
-                self._fonts[height] = self.pygame.font.Font(None, _FINE * height)
-            self._words[key] = self._fonts[height].render(text, True, color)
-        return self._words[key]
 
     def badge(self, text: str, right: float, top: float, height: int, fill: Color) -> None:
         """A word on a coloured ground, its upper right corner at (right, top)."""
@@ -119,14 +101,9 @@ class Canvas:
         square = [round(_FINE * value) for value in (*place, size, size)]
         self.pygame.draw.rect(self._fine, color, square, border_radius=round(_FINE * size / 4))
 
-    # --- what comes of it -------------------------------------------------------------------
-
-    def smooth(self) -> None:
-        """Make the picture of what was drawn."""
-        self.pygame.transform.smoothscale(self._fine, self.size, self._picture)
-
     def frame(self) -> Frame:
-        """The picture, (height, width, 3)."""
+        """The picture of what was drawn, (height, width, 3)."""
+        self.pygame.transform.smoothscale(self._fine, self.size, self._picture)
         raw = self.pygame.image.tobytes(self._picture, "RGB")
         width, height = self.size
         return np.frombuffer(raw, np.uint8).reshape(height, width, 3).copy()

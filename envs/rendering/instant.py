@@ -1,4 +1,8 @@
-"""One lane of an environment at one instant, as goals, actuators and potentials are drawn from."""
+"""One lane of an environment at one instant, and its scene: its motion, and what its parts add.
+
+What a class of yours adds to a picture its method `sketch(self, instant)` yields: shapes of
+rbgym.envs.rendering.scene, most of which an `Instant` makes. Without one it adds nothing.
+"""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -8,19 +12,33 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rbgym.envs.rendering import colors
-from rbgym.envs.rendering.scene import Curve, Framing, Part, Vector, polhode_of
-from rbgym.envs.rendering.solids import across_and_along, solid_of, sphere, wheel
+from rbgym.envs.rendering.scene import (
+    Caption,
+    Curve,
+    Framing,
+    Part,
+    Scene,
+    Shape,
+    Vector,
+    motion_of,
+    pivot_of,
+    polhode_of,
+)
+from rbgym.envs.rendering.solids import across_and_along, solid_of, sphere, wall, wheel
 from rbgym.envs.rows import EPISODE, SEED
-from rbgym.potentials import SoftWall
+from rbgym.potentials import HeavyTop, SoftWall
 from rbgym.quaternion import Array, from_rotation_vector, multiply, rotate
 
 _AROUND = np.linspace(0.0, 2 * np.pi, 73)
 _UPRIGHT = (1.0, 0.0, 0.0, 0.0)
 _CLEAR = 0.6  # scale at which a body with a wall is drawn, so that it does not reach into that
 _MAST = 1.35  # length of its axis, as a part of its radius
+# Height of the axis where a soft wall begins to repel: (1.1 + z)^9 = 0.01.
+_WALL = 0.01 ** (1 / 9) - 1.1
 # At full speed a wheel is drawn turning this fast [rad/s]: as fast as it really is, it would seem
 # to stand still or turn backwards from picture to picture.
 _SHOWN = 3.0
+_LONGEST = 240  # points of a trail
 
 
 class Trail:
@@ -31,8 +49,7 @@ class Trail:
     twice.
     """
 
-    def __init__(self, longest: int = 240) -> None:
-        self.longest = longest
+    def __init__(self) -> None:
         self.points = self.rates = np.zeros((0, 3))
         self._episode: tuple[float, ...] = ()
         self._time = self._elapsed = 0.0
@@ -41,11 +58,11 @@ class Trail:
     def record(self, episode: tuple[float, ...], time: float, point: Array, rate: Array) -> None:
         """Add an instant. episode: what tells it from others."""
         if episode != self._episode or time < self._time:
-            self.__init__(self.longest)  # type: ignore[misc]
+            self.__init__()  # type: ignore[misc]
         self._episode, self._elapsed, self._time = episode, time - self._time, time
         if self._elapsed > 0 or len(self.points) == 0:
-            self.points = np.concatenate([self.points[1 - self.longest :], point[None]])
-            self.rates = np.concatenate([self.rates[1 - self.longest :], rate[None]])
+            self.points = np.concatenate([self.points[1 - _LONGEST :], point[None]])
+            self.rates = np.concatenate([self.rates[1 - _LONGEST :], rate[None]])
 
     def turned(self, speeds: Array) -> Array:
         """How far wheels have turned [rad], at these speeds [rad/s] since the instant before."""
@@ -65,7 +82,6 @@ class Instant:
     ) -> None:
         self.env, self.lane, self.state, self.info, self.trail = env, lane, state, info, trail
         self.task, self.time, q = env.task, float(state["time"]), state["quaternion"]
-        self.flies = "position" in state  # has a place of its own
         walled = isinstance(env.potential, SoftWall)
         mesh = solid_of(env.episodes.batch.bodies[lane], env.potential)
         scale = _CLEAR if walled else float(state.get("scale", 1.0))
@@ -73,15 +89,73 @@ class Instant:
         self.reach = mesh.radius
         self.span = _MAST * mesh.radius if walled else 1.2 * scale * mesh.exit_of((0, 0, 1))[0]
 
-    def record(self) -> None:
-        """Add to the trail: the place of a body that flies, of others the end of the z axis."""
-        lane, body = self.lane, self.body
-        end = rotate(body.quaternion, np.array([0.0, 0.0, self.span]))
-        which = tuple(self.env.episodes.row(n)[lane] for n in (SEED, SEED + 1, EPISODE))
-        point = body.position if self.flies else end
-        self.trail.record(which, self.time, point, self.state["angular_velocity"])
+    def scene(self) -> Scene:
+        """What is to be seen of it."""
+        env, info, shapes = self.env, self.info, list(self._shapes())
+        caption = Caption(
+            task=env.spec.id if getattr(env, "spec", None) else type(env).__name__,
+            integrator=env.integrator,
+            time=self.time,
+            energy=float(info["energy"]),
+            attitude_error=float(info["attitude_error"]) if env.goal.angle_off else None,
+            rate_error=float(info["rate_error"]),
+            success=bool(info["is_success"]),
+            notes=tuple(shape for shape in shapes if isinstance(shape, str)),
+        )
+        framing = Framing(np.zeros(3), 1.6 * self.reach * max(self.body.scale, 1.0))
+        return Scene.of(self.body, caption, framing, shapes)
 
-    # --- shapes -----------------------------------------------------------------------------
+    def _shapes(self) -> Iterator[Shape]:
+        env, state, parts = self.env, self.state, self.env.episodes.setup.parts
+        q, omega, L = (state[n] for n in ("quaternion", "angular_velocity", "angular_momentum"))
+        yield from motion_of(env.episodes.batch.bodies[self.lane], q, omega, L, env.rate_limit)
+        if (limit := float(env.torque_limit.max())) > 0:
+            yield self.vector("torque", self.info["applied_torque"] * (self.time > 0), "N m", limit)
+        yield from self._trace()
+        match env.potential:
+            case HeavyTop():
+                yield from self._stand(hangs=self.task.lowest < -1)
+            case SoftWall(_, axis):
+                yield from self._wall(np.array(axis))
+        for noun in (parts.goal, parts.ends, env.actuator, parts.tally):
+            yield from noun.sketch(self)
+
+    def _trace(self) -> Iterator[Curve]:
+        """The trail, to which now is added: of a body that has a place of its own its path, where
+        that is not within the body; of others the path of the end of the z axis."""
+        flies, body = "position" in self.state, self.body
+        end = rotate(body.quaternion, np.array([0.0, 0.0, self.span]))
+        which = tuple(self.env.episodes.row(n)[self.lane] for n in (SEED, SEED + 1, EPISODE))
+        point, rate = body.position if flies else end, self.state["angular_velocity"]
+        self.trail.record(which, self.time, point, rate)
+        points = self.trail.points
+        if flies:
+            away = np.linalg.norm(points - body.position, axis=1)
+            points = points[away > 0.75 * self.reach]
+        if len(points) > 1:
+            yield Curve("trace", points, colors.TRACE)
+
+    # --- what potentials add: physics knows nothing of pictures -----------------------------
+
+    def _stand(self, *, hangs: bool) -> Iterator[Shape]:
+        """The point that a top stands on, and a floor: below it where it may hang."""
+        reach = self.reach
+        yield pivot_of(self.body)
+        if hangs:
+            yield Framing(np.zeros(3), 1.55 * reach, floor=-1.35 * reach)
+        else:
+            yield Framing(np.array([0.0, 0.0, 0.45 * reach]), 1.4 * reach, floor=0.0)
+
+    def _wall(self, axis: Array) -> Iterator[Shape]:
+        """The axis that meets the wall, from the body's surface to its end; and the wall: a plate
+        below the height at which the end of the axis is thrown back."""
+        body, span = self.body, self.span
+        along = np.linspace(body.scale * body.mesh.exit_of(axis)[0], span, 13)[:, None]
+        yield Curve("mast", rotate(body.quaternion, along * axis), colors.INK)
+        yield Part("wall", wall(1.7 * span, 0.03 * span), np.array([0.0, 0.0, _WALL * span]))
+        yield Framing(np.array([0.0, 0.0, -0.1 * self.reach]), 1.6 * self.reach)
+
+    # --- shapes for sketches ----------------------------------------------------------------
 
     def ghost(
         self, quaternion: ArrayLike = _UPRIGHT, position: ArrayLike = (0, 0, 0), scale: float = 1.0
@@ -119,28 +193,24 @@ class Instant:
     def wheels(self, axes: Array, speeds: Array) -> Iterator[Part]:
         """Wheels about body axes (k, 3), outside the body where those leave it; speeds (k,):
         against the body, as parts of the largest."""
+        size = 0.24 * self.reach
         for axis, turn in zip(axes, self.trail.turned(_SHOWN * speeds), strict=True):
-            yield self._wheel(axis, turn)
-
-    def _wheel(self, axis: Array, turn: float) -> Part:
-        size, outwards = 0.24 * self.reach, self.body.rotation @ axis
-        tail, facing = self.body.exit_of(outwards)
-        # As far out as keeps the whole wheel before the face that it sits on.
-        cosine = float(outwards @ facing)
-        sine = math.sqrt(max(1 - cosine**2, 0.0))
-        place = tail + 1.15 * size * (0.175 + sine) / max(cosine, 0.2) * outwards
-        spun = multiply(self.body.quaternion, from_rotation_vector(turn * axis))
-        x, y, z = axis.tolist()
-        return Part("wheel", wheel(size, 0.35 * size, (x, y, z)), place, spun, facing=facing)
+            outwards = self.body.rotation @ axis
+            tail, facing = self.body.exit_of(outwards)
+            # As far out as keeps the whole wheel before the face that it sits on.
+            cosine = float(outwards @ facing)
+            sine = math.sqrt(max(1 - cosine**2, 0.0))
+            place = tail + 1.15 * size * (0.175 + sine) / max(cosine, 0.2) * outwards
+            spun = multiply(self.body.quaternion, from_rotation_vector(turn * axis))
+            mesh = wheel(size, 0.35 * size, tuple(axis.tolist()))
+            yield Part("wheel", mesh, place, spun, facing=facing)
 
     def station(self, behind: float) -> Iterator[Part]:
         """What a flyer docks to: a sphere, as large as lets it touch, `behind` the dock on the
         target's x axis. Nothing for a flyer so large that it would reach beyond its middle."""
-        radius, q = (
-            behind - self.body.mesh.exit_of((-1.0, 0.0, 0.0))[0],
-            self.state["target_quaternion"],
-        )
+        radius = behind - self.body.mesh.exit_of((-1.0, 0.0, 0.0))[0]
         if radius > 0:
+            q = self.state["target_quaternion"]
             yield Part("station", sphere(radius), rotate(q, np.array([-behind, 0.0, 0.0])), q)
 
     def framing(self, center: Array, radius: float, seen_from: tuple[float, float]) -> Framing:
@@ -153,7 +223,7 @@ class Instant:
 
     def vector(self, name: str, value: Array, unit: str, limit: float) -> Vector:
         """A vector of the motion in body axes (3,), at its `limit` drawn longest."""
-        color = {"torque": colors.TORQUE}.get(name, colors.FORCE)
+        color = colors.TORQUE if name == "torque" else colors.FORCE
         return Vector(name, rotate(self.state["quaternion"], value), unit, color, limit)
 
 
@@ -162,3 +232,22 @@ def circle(angle: float, axis: ArrayLike = (0.0, 0.0, 1.0)) -> Array:
     ring = math.sin(angle) * np.stack([np.cos(_AROUND), np.sin(_AROUND)], axis=1)
     points = np.column_stack([ring, np.full(len(_AROUND), math.cos(angle))])
     return np.asarray(points @ across_and_along(axis))
+
+
+def scene_of(env: Any, lane: int = 0, trail: Trail | None = None) -> Scene:
+    """What is to be seen of one lane of an env of rbgym, single or vector, wrapped or not.
+
+    trail: of the pictures of this lane before; without it there is no trace. Changes nothing in the
+    env.
+    """
+    return next(scenes_of(env, {lane: trail or Trail()}))
+
+
+def scenes_of(env: Any, trails: Mapping[int, Trail]) -> Iterator[Scene]:
+    """The scenes of several lanes, of whose trails they are."""
+    env = env.unwrapped
+    state, snapshot = env.episodes.state(), env.episodes.snapshot()
+    info = {name: snapshot[name] for name in snapshot.names if name != "reward_terms"}
+    for lane, trail in trails.items():
+        one, known = ({k: v[lane] for k, v in values.items()} for values in (state, info))
+        yield Instant(env, lane, one, known, trail).scene()

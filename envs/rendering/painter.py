@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from rbgym.envs.rendering import colors
-from rbgym.envs.rendering.camera import BELOW, WALL, Camera, Solid
+from rbgym.envs.rendering.camera import BELOW, WALL, Camera
 from rbgym.envs.rendering.canvas import Canvas, Frame
 from rbgym.envs.rendering.colors import Color
 from rbgym.envs.rendering.scene import Arrow, Caption, Curve, Part, Scene
@@ -37,39 +37,33 @@ class Painter:
             elif what.name in ("station", "pivot"):
                 self._ball(what, camera)
             elif what.name == "goal":
-                self._faces(camera.side_of(what).corners, colors.GHOST)
+                self.canvas.polygons(camera.side_of(what).corners, colors.GHOST)
+            elif layer == WALL:
+                self._wall(what, scene, camera)
             else:
-                self._solid(what, scene, camera, is_wall=layer == WALL)
+                solid = camera.side_of(what)
+                self.canvas.polygons(solid.corners, solid.fills)
+                self.canvas.lines(solid.edges, colors.OUTLINE, self.unit)
         if scene.goal is not None:
-            self._edges(camera.side_of(scene.goal), colors.GOAL, 1.5)
+            self.canvas.lines(camera.side_of(scene.goal).edges, colors.GOAL, 1.5 * self.unit)
         if self.unit >= _LEAST:
             self._axis_names(scene, camera)
             self._caption(scene.caption)
             self._legend(scene)
             self._world(camera)
-        self.canvas.smooth()
         return self.canvas.frame()
 
     # --- solids -----------------------------------------------------------------------------
 
-    def _solid(self, part: Part, scene: Scene, camera: Camera, *, is_wall: bool) -> None:
+    def _wall(self, part: Part, scene: Scene, camera: Camera) -> None:
+        """A plate, with the shadow of the mast on it."""
         solid = camera.side_of(part)
-        if not is_wall:
-            self.canvas.polygons(solid.corners, solid.fills)
-            self._edges(solid, colors.OUTLINE, 1.0)
-            return
-        self._faces(solid.corners, colors.WALL)
-        self._edges(solid, colors.FAINT, 1.0)
+        self.canvas.polygons(solid.corners, colors.WALL)
+        self.canvas.lines(solid.edges, colors.FAINT, self.unit)
         for curve in scene.curves:
             if curve.name == "mast":
                 flat = curve.points * (1.0, 1.0, 0.0) + (0.0, 0.0, part.position[2])
                 self.canvas.path(camera.project(flat)[0], colors.SHADOW, 3.0 * self.unit)
-
-    def _faces(self, corners: Array, color: Color) -> None:
-        self.canvas.polygons(corners, [color] * len(corners))
-
-    def _edges(self, solid: Solid, color: Color, width: float) -> None:
-        self.canvas.lines(solid.edges, [color] * len(solid.edges), width * self.unit)
 
     def _ball(self, part: Part, camera: Camera) -> None:
         """A sphere, shaded in rings from its rim to where the light meets it."""
@@ -89,9 +83,10 @@ class Painter:
         turn = np.linspace(0.0, 2 * np.pi, 97)
         ring = body.mesh.radius * np.column_stack([np.cos(turn), np.sin(turn), 0.0 * turn])
         for size, color in ((1.15, colors.FLOOR), (0.6, colors.FLOOR_INNER)):
-            self._faces(camera.project(size * ring + (0.0, 0.0, height))[0][None], color)
+            disc = camera.project(size * ring + (0.0, 0.0, height))[0]
+            self.canvas.polygons([disc], color)
         fallen = body.vertices * (1.0, 1.0, 0.0) + (0.0, 0.0, height)
-        self._faces(camera.project(fallen)[0][body.mesh.faces], colors.SHADOW)
+        self.canvas.polygons(camera.project(fallen)[0][body.mesh.faces], colors.SHADOW)
 
     # --- lines ------------------------------------------------------------------------------
 
@@ -110,14 +105,13 @@ class Painter:
         head = min((6.0 if arrow.is_axis else 13.0) * self.unit, length)
         neck, side, wing = tip - head * along, 0.5 * width * across, 0.42 * head * across
         shaft = np.array([tail - side, neck - side, neck + side, tail + side])
-        self.canvas.polygons([shaft, np.array([neck - wing, tip, neck + wing])], [arrow.color] * 2)
+        self.canvas.polygons([shaft, np.array([neck - wing, tip, neck + wing])], arrow.color)
 
     def _curve(self, curve: Curve, camera: Camera, seen_through: bool) -> None:
         pixels, width = camera.project(curve.points)[0], 2.0 * self.unit
         color = colors.mixed(curve.color, 0.45, colors.WALL) if seen_through else curve.color
         if curve.dashed:
-            pieces = dashes(pixels, 7.0 * self.unit)
-            self.canvas.lines(pieces, [color] * len(pieces), width)
+            self.canvas.lines(dashes(pixels, 7.0 * self.unit), color, width)
         else:
             self.canvas.path(pixels, color, 2 * width if curve.name == "mast" else width)
 

@@ -177,20 +177,20 @@ def _panel(width: float, height: float, inner: Color) -> list[tuple[Array, Color
     rim = 0.07 * short
     cells = int(np.clip(round(long / short), 1, 4)) if inner == colors.CELL else 1
     stops = np.linspace(-long / 2 + rim, long / 2, cells + 1)
-    found: list[tuple[Array, Color]] = []
-
-    def add(a: float, b: float, c: float, d: float, color: Color) -> None:
-        one = np.array([(a, c), (b, c), (b, d), (a, d)])
-        found.append((one if height >= width else one[::-1, ::-1], color))
-
     side = short / 2 - rim
-    add(-short / 2, short / 2, -long / 2, stops[0], colors.METAL)
+    found = [(-short / 2, short / 2, -long / 2, stops[0], colors.METAL)]
     for start, stop in zip(stops[:-1], stops[1:] - rim, strict=True):
-        add(-side, side, start, stop, inner)
-        add(-short / 2, -side, start, stop, colors.METAL)
-        add(side, short / 2, start, stop, colors.METAL)
-        add(-short / 2, short / 2, stop, stop + rim, colors.METAL)
-    return found
+        found += [
+            (-side, side, start, stop, inner),
+            (-short / 2, -side, start, stop, colors.METAL),
+            (side, short / 2, start, stop, colors.METAL),
+            (-short / 2, short / 2, stop, stop + rim, colors.METAL),
+        ]
+    turn = 1 if height >= width else -1
+    return [
+        (np.array([(a, c), (b, c), (b, d), (a, d)])[::turn, ::turn], color)
+        for a, b, c, d, color in found
+    ]
 
 
 def cylinder(radius: float, height: float, sides: int = 32) -> Mesh:
@@ -220,13 +220,6 @@ def wheel(radius: float, width: float, axis: Vector = (0.0, 0.0, 1.0)) -> Mesh:
     light = np.all(disc.colors == colors.METAL, axis=1, keepdims=True)
     tints = np.where(light, colors.FOIL, colors.RIM).astype(np.uint8)
     return replace(disc, colors=tints).along(axis)
-
-
-def arrow(length: float, width: float, color: Color = colors.TORQUE) -> Mesh:
-    """An arrow from the origin along z; its head has three times the shaft's `width` [m]."""
-    neck = length - min(4 * width, length)
-    profile = [(0.0, 0.0), (width / 2, 0.0), (width / 2, neck), (1.5 * width, neck), (0.0, length)]
-    return of_revolution(profile, 12).tinted(color)
 
 
 @functools.lru_cache(maxsize=8)

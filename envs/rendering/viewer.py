@@ -6,9 +6,8 @@ import numpy as np
 from gymnasium.error import Error
 
 from rbgym.envs.rendering.canvas import Frame, load_pygame
-from rbgym.envs.rendering.instant import Trail
+from rbgym.envs.rendering.instant import Trail, scenes_of
 from rbgym.envs.rendering.painter import SIZE, Painter
-from rbgym.envs.rendering.sketches import scenes_of
 
 MOST_LANES = 64  # of a vector env that are drawn
 
@@ -41,10 +40,8 @@ class Viewer:
     def show(self, env: Any, rate: int) -> None:
         """Draw the lanes in a window, and wait for its turn, `rate` of them a second. One window at
         a time: pygame has no more. Raises Gymnasium's Error where there is no screen."""
-        picture, pygame = (
-            np.ascontiguousarray(tiled(self.frames(env)).swapaxes(0, 1)),
-            load_pygame(),
-        )
+        picture = np.ascontiguousarray(tiled(self.frames(env)).swapaxes(0, 1))
+        pygame = load_pygame()
         if self._clock is None or not pygame.display.get_init():
             try:
                 pygame.display.init()

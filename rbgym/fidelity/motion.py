@@ -44,28 +44,17 @@ class Motion:
 
         To the start; with an axis, to the largest kinetic energy and momentum of the motion.
         """
+        E, L = self.energy, self.angular_momentum
         with np.errstate(all="ignore"):
-            return {
-                "energy": relative_energy_error(self.energy, self._energy_scale()),
-                "momentum": self._momentum_error(),
-                "norm": norm_error(self.quaternion),
-            }
-
-    def _energy_scale(self) -> float | None:
-        """None without a potential: the start's energy. With one, that may be near zero."""
-        if self.axis is None:
-            return None
-        momentum = rotate_inverse(normalized(self.quaternion), self.angular_momentum)
-        kinetic = 0.5 * np.sum(self.angular_velocity * momentum, axis=1)
-        return float(max(abs(self.energy[0]), kinetic.max()))
-
-    def _momentum_error(self) -> Array:
-        if self.axis is None:
-            return momentum_error(self.angular_momentum)
-        # Gravity makes momentum out of nothing: the start's may be near zero.
-        along = self.angular_momentum @ self.axis
-        size = np.linalg.norm(self.angular_momentum, axis=1).max()
-        return np.asarray(np.abs(along - along[0]) / (size or 1.0))
+            if self.axis is None:
+                energy, momentum = relative_energy_error(E), momentum_error(L)
+            else:  # Gravity makes both out of nothing: the start's may be near zero.
+                seen = rotate_inverse(normalized(self.quaternion), L)
+                kinetic = 0.5 * np.sum(self.angular_velocity * seen, axis=1)
+                energy = relative_energy_error(E, float(max(abs(E[0]), kinetic.max())))
+                along, size = L @ self.axis, np.linalg.norm(L, axis=1).max()
+                momentum = np.asarray(np.abs(along - along[0]) / (size or 1.0))
+            return {"energy": energy, "momentum": momentum, "norm": norm_error(self.quaternion)}
 
 
 def free_motion(quaternion: Array, angular_velocity: Array, inertia: Array) -> Motion:

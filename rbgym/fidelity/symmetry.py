@@ -5,6 +5,7 @@ from typing import Protocol
 import numpy as np
 
 from rbgym.fidelity.motion import Motion, difference
+from rbgym.fidelity.order import Order
 from rbgym.quaternion import Array, from_rotation_vector, multiply
 
 STEPS = 100
@@ -20,6 +21,7 @@ class Subject(Protocol):
     @property
     def axis(self) -> Array | None:
         """The only world axis (3,) about which momentum is conserved, None for all."""
+        return None
 
     @property
     def placeable(self) -> bool:
@@ -27,10 +29,18 @@ class Subject(Protocol):
         return True
 
     def start(self) -> State:
-        """Attitude and rates at the start."""
+        """Attitude and rates at the start, of the first of several bodies."""
 
     def motions_from(self, state: State, steps: int) -> list[Motion]:
         """The motion of each body from this state; shorter where it does not go on."""
+
+    def order(self) -> Order | None:
+        """The order of convergence, None where the step is not to be chosen."""
+        return None
+
+    def hints(self) -> tuple[str, ...]:
+        """What it seems to get wrong, where one very short step can tell."""
+        return ()
 
     def there_and_back(self, steps: int) -> list[State]:
         """Where each body ends that is reversed after `steps` steps and goes back."""

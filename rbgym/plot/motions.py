@@ -28,7 +28,7 @@ _LEVELS = (0.15, 0.45, 0.8)  # of the way from a pole to the separatrix
 _LABEL = {"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.8}
 
 
-@style.styled
+@style.context()
 def motion(trajectory: Trajectory, title: str = "") -> Figure:
     """Quaternion, body to world, and angular velocity [rad/s, body] over time [s]."""
     style.known("trajectory", trajectory, Trajectory)
@@ -37,7 +37,7 @@ def motion(trajectory: Trajectory, title: str = "") -> Figure:
     return figure
 
 
-@style.styled
+@style.context()
 def invariants(trajectory: Trajectory, title: str = "") -> Figure:
     """Energy [J] and world angular momentum [kg m^2/s] over time [s]; `drift` shows their errors.
 
@@ -61,7 +61,7 @@ def invariants(trajectory: Trajectory, title: str = "") -> Figure:
     return figure
 
 
-@style.styled
+@style.context()
 def drift(trajectory: Trajectory, title: str = "") -> Figure:
     """Largest error so far of what is conserved, over time [s]; it ends at the max of `drift()`.
 
@@ -74,7 +74,7 @@ def drift(trajectory: Trajectory, title: str = "") -> Figure:
     return figure
 
 
-@style.styled
+@style.context()
 def drifts(trajectories: Mapping[str, Trajectory], title: str = "") -> Figure:
     """As `drift`, of several motions by name: one panel for energy, one for momentum.
 
@@ -96,7 +96,7 @@ def drifts(trajectories: Mapping[str, Trajectory], title: str = "") -> Figure:
     return figure
 
 
-@style.styled
+@style.context()
 def summary(trajectory: Trajectory, title: str = "") -> Figure:
     """Motion, drift and polhode side by side; the polhode where the motion has a known body."""
     style.known("trajectory", trajectory, Trajectory)
@@ -113,7 +113,7 @@ def summary(trajectory: Trajectory, title: str = "") -> Figure:
     return figure
 
 
-@style.styled
+@style.context()
 def polhode(trajectory: Trajectory, body: RigidBody | None = None, title: str = "") -> Figure:
     """The direction of the angular momentum in principal axes, on the globe of all directions.
 
@@ -255,21 +255,16 @@ def _draw_levels(ax: Axes, seen: Array, body: RigidBody, own: float) -> None:
     if inverse[2] - inverse[0] < _EQUAL * inverse[2]:
         return  # a sphere: every direction has the same energy
     grey: dict[str, Any] = {"color": style.FAINT, "linewidth": 0.7}
-    for pole in (inverse[0], inverse[2]):
-        for part in _LEVELS:
-            _draw_energy(ax, seen, body, pole + part * (inverse[1] - pole), **grey)
+    shown = [(pole + part * (inverse[1] - pole), grey)
+             for pole in (inverse[0], inverse[2]) for part in _LEVELS]  # fmt: skip
     if np.all(np.diff(inverse) > _EQUAL * inverse[2]):
-        look = {"color": "black", "linewidth": 0.9, "linestyle": "--", "label": "separatrix"}
-        _draw_energy(ax, seen, body, float(inverse[1]), **look)
-    look = {"color": style.COLOURS[3], "linestyle": ":", "label": "energy of the start"}
-    _draw_energy(ax, seen, body, own, **look)
-
-
-def _draw_energy(ax: Axes, seen: Array, body: RigidBody, level: float, **look: Any) -> None:
-    """Both curves of that energy, of which one has the label."""
-    for curve in energy_curves(body.moments, level):
-        _draw_curve(ax, seen, curve, **look)
-        look["label"] = "_other side"
+        dashed = {"color": "black", "linewidth": 0.9, "linestyle": "--", "label": "separatrix"}
+        shown.append((inverse[1], dashed))
+    start = {"color": style.COLOURS[3], "linestyle": ":", "label": "energy of the start"}
+    for level, look in (*shown, (own, start)):
+        for curve in energy_curves(body.moments, level):
+            _draw_curve(ax, seen, curve, **look)
+            look = look | {"label": "_other side"}
 
 
 def _draw_curve(ax: Axes, seen: Array, points: Array, label: str = "_", **look: Any) -> None:

@@ -37,7 +37,7 @@ class Panel(NamedTuple):
     log: bool = False  # both axes
 
 
-@style.styled
+@style.context()
 def panels(given: Sequence[Panel], title: str = "") -> Figure:
     """Panels in rows of two. Raises ValueError for an empty list."""
     if not isinstance(given, list | tuple) or not given:
@@ -59,7 +59,7 @@ def panels(given: Sequence[Panel], title: str = "") -> Figure:
     return figure
 
 
-@style.styled
+@style.context()
 def work_precision(
     curves: Mapping[str, tuple[Array, Array]],
     *,
@@ -106,22 +106,24 @@ def _draw(ax: Axes, panel: Panel) -> None:
 Curve = tuple[ArrayLike, ArrayLike]  # steps (m,), rising, and values (m,), of one seed
 
 
-class Band(NamedTuple):
-    """Steps (m,), and over the seeds the median, and the quartiles below and above, each (m,)."""
-
-    steps: Array
-    low: Array
-    median: Array
-    high: Array
-
-
-def spread(curves: Sequence[Curve]) -> Band:
-    """Median and quartiles of curves, at every step that one of them has and all of them cover.
+def spread(curves: Sequence[Curve]) -> tuple[Array, Array]:
+    """Steps (m,), every one that some curve has and all of them cover; and at these the lower
+    quartile, the median and the upper quartile of the curves, (3, m).
 
     Between its own steps a curve is a straight line. Raises ValueError for no curve, one whose
     steps do not rise, and curves that share no step.
     """
-    pairs = [_curve(one) for one in curves]
+    pairs = []
+    for given in curves:
+        if not isinstance(given, list | tuple) or len(given) != 2:
+            raise ValueError(f"curves must be pairs (steps, values), got {given!r}")
+        x, y = (real("curves", each) for each in given)
+        if x.ndim != 1 or x.shape != y.shape or not np.all(np.diff(x) > 0):
+            raise ValueError(
+                "curves must be steps (m,), rising, and values (m,), got shapes "
+                f"{x.shape} and {y.shape}, steps {x.tolist()}"
+            )
+        pairs.append((x, y))
     if not pairs:
         raise ValueError("curves must hold one curve at least, got none")
     first, last = max(x[0] for x, _ in pairs), min(x[-1] for x, _ in pairs)
@@ -131,22 +133,10 @@ def spread(curves: Sequence[Curve]) -> Band:
         raise ValueError("curves must have steps in common, got none from "
                          f"{[(x[0], x[-1]) for x, _ in pairs]}")  # fmt: skip
     values = np.array([np.interp(steps, x, y) for x, y in pairs])
-    return Band(steps, *np.percentile(values, [25.0, 50.0, 75.0], axis=0))
+    return steps, np.percentile(values, [25.0, 50.0, 75.0], axis=0)
 
 
-def _curve(given: Curve) -> tuple[Array, Array]:
-    if not isinstance(given, list | tuple) or len(given) != 2:
-        raise ValueError(f"curves must be pairs (steps, values), got {given!r}")
-    steps, values = (real("curves", each) for each in given)
-    if steps.ndim != 1 or steps.shape != values.shape or not np.all(np.diff(steps) > 0):
-        raise ValueError(
-            "curves must be steps (m,), rising, and values (m,), got shapes "
-            f"{steps.shape} and {values.shape}, steps {steps.tolist()}"
-        )
-    return steps, values
-
-
-@style.styled
+@style.context()
 def learning(
     curves: Mapping[str, Sequence[Curve]], quantity: str = "mean return", title: str = ""
 ) -> Figure:
@@ -159,11 +149,11 @@ def learning(
     figure = style.picture(6.4, 3.8, title)
     ax = figure.subplots()
     for k, (name, runs) in enumerate(curves.items()):
-        band = spread(runs)
+        steps, (low, median, high) = spread(runs)
         seeds = f", {len(runs)} seeds" if len(runs) > 1 else ""
-        ax.plot(band.steps, band.median, label=f"{name}{seeds}", **style.marked(k))
+        ax.plot(steps, median, label=f"{name}{seeds}", **style.marked(k))
         if len(runs) > 1:
-            style.band(ax, k, band.steps, band.low, band.high)
+            style.band(ax, k, steps, low, high)
     many = any(len(runs) > 1 for runs in curves.values())
     ax.set_ylabel(f"{quantity}\n(median and quartiles)" if many else quantity)
     ax.set_xlabel("environment steps")
@@ -207,7 +197,7 @@ def quantiles(values: Array, percents: tuple[float, ...] = (5.0, 50.0, 95.0)) ->
     return found
 
 
-@style.styled
+@style.context()
 def pointing(
     runs: Mapping[str, Errors], settled: tuple[float, float] | None = None, title: str = ""
 ) -> Figure:
@@ -218,7 +208,6 @@ def pointing(
     off. Raises ValueError for no run.
     """
     style.named("runs", runs, Errors)
-    settled = None if settled is None else _pair(settled)
     turning = _an_attitude_counts(runs.values())
     figure = style.picture(7.0, 4.8 if turning else 2.8, title)
     axes = style.rows(figure, 2 if turning else 1)
@@ -227,7 +216,8 @@ def pointing(
             _draw_errors(axes[0], k, run.time, np.degrees(run.attitude), name)
         _draw_errors(axes[-1], k, run.time, run.rate, name)
     if settled is not None:
-        for ax, limit in zip(axes[::-1], (settled[1], np.degrees(settled[0])), strict=False):
+        angle, rate = finite("settled", settled, (2,))
+        for ax, limit in zip(axes[::-1], (rate, np.degrees(angle)), strict=False):
             ax.axhline(limit, color="black", linewidth=0.6)
     axes[0].set_ylabel("attitude error [deg]")
     axes[-1].set_ylabel("rate error [rad/s]")
@@ -239,7 +229,7 @@ def pointing(
     return figure
 
 
-@style.styled
+@style.context()
 def card(rows: Mapping[str, Settled], settled: tuple[float, float], title: str = "") -> Figure:
     """Median error over time, and the share of episodes that have settled by then, by name.
 
@@ -247,7 +237,7 @@ def card(rows: Mapping[str, Settled], settled: tuple[float, float], title: str =
     in `pointing`. Raises ValueError for no row.
     """
     style.named("rows", rows, Settled)
-    settled = _pair(settled)
+    angle, rate = finite("settled", settled, (2,))
     figure = style.picture(8.6, 3.2, title)
     left, right = figure.subplots(1, 2)
     turning = _an_attitude_counts(row.errors for row in rows.values())
@@ -255,7 +245,7 @@ def card(rows: Mapping[str, Settled], settled: tuple[float, float], title: str =
         errors = np.degrees(row.errors.attitude) if turning else row.errors.rate
         left.plot(row.errors.time, quantiles(errors)[1], label=name, **style.line(k))
         right.step(*share(row), where="post", **style.line(k))
-    left.axhline(np.degrees(settled[0]) if turning else settled[1], color="black", linewidth=0.6)
+    left.axhline(np.degrees(angle) if turning else rate, color="black", linewidth=0.6)
     left.set_ylabel("median attitude error [deg]" if turning else "median rate error [rad/s]")
     _log_errors(left)
     right.set_ylabel("settled by then [% of episodes]")
@@ -290,8 +280,3 @@ def _log_errors(ax: Axes) -> None:
     ax.set_yscale("log")
     ax.set_ylim(_LEAST, max(ax.get_ylim()[1], 10 * _LEAST))
     ax.yaxis.set_minor_formatter(NullFormatter())
-
-
-def _pair(settled: tuple[float, float]) -> tuple[float, float]:
-    angle, rate = finite("settled", settled, (2,)).tolist()
-    return angle, rate

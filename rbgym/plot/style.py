@@ -1,19 +1,15 @@
 """The one look of all plots: told apart by colour, and by dashes and markers when printed grey."""
 
 import io
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
-from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 # Of Okabe and Ito (2008), Color Universal Design, without the yellow, too faint for a line. In this
 # order those that share a dash differ in their grey.
@@ -44,20 +40,12 @@ SETTINGS: Any = {
 }
 
 
-def context() -> AbstractContextManager[None]:
-    """Within it, what is drawn with matplotlib has this look; the settings before come back."""
-    return mpl.rc_context(SETTINGS)
-
-
-def styled(draw: Callable[P, T]) -> Callable[P, T]:
-    """The function, drawing in this look."""
-
-    @wraps(draw)
-    def inside(*args: P.args, **kwargs: P.kwargs) -> T:
-        with context():
-            return draw(*args, **kwargs)
-
-    return inside
+@contextmanager
+def context() -> Iterator[None]:
+    """Within it, or in a function that it decorates, what is drawn with matplotlib has this look;
+    the settings before come back."""
+    with mpl.rc_context(SETTINGS):
+        yield
 
 
 class Picture(Figure):

@@ -1,7 +1,7 @@
 """An environment on trial: its own physics, seen through `env.step` under an action of zero."""
 
-import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, TypeAlias
@@ -94,24 +94,14 @@ class EnvSubject(Subject):
 
     @property
     def axis(self) -> Array | None:
-        """The only world axis (3,) about which momentum is conserved, None for all."""
         with self._opened() as env:
             return self._axis(env)
 
     @property
     def placeable(self) -> bool:
-        """Whether the body can be put where a symmetry is to be tried."""
         return self.place is not None or self.read is None
 
-    def order(self) -> None:
-        """None: an environment chooses its own step."""
-
-    def hints(self) -> tuple[str, ...]:
-        """Empty: a single short step cannot be asked for."""
-        return ()
-
     def start(self) -> State:
-        """Attitude and rates (of the first lane) after the first reset."""
         with self._opened() as env:
             env.reset(seed=self.seed, options=self.options)
             quaternion, rates, *_ = self._see(env)
@@ -153,13 +143,9 @@ class EnvSubject(Subject):
             raise ValueError(f"{self.title} must run for a step, got an episode that ends at once")
         return motions
 
-    @contextlib.contextmanager
-    def _opened(self) -> Iterator[Env]:
-        if isinstance(self.env, ENVIRONMENTS):
-            yield self.env
-        else:
-            with contextlib.closing(self.env()) as env:
-                yield env
+    def _opened(self) -> AbstractContextManager[Env]:
+        """The environment; one that is made for the occasion is closed afterwards."""
+        return nullcontext(self.env) if isinstance(self.env, ENVIRONMENTS) else closing(self.env())
 
     def _axis(self, env: Env) -> Array | None:
         if self.momentum_axis is not None:
@@ -183,10 +169,10 @@ class EnvSubject(Subject):
             shaped = ((q, (-1, 4)), (w, (-1, 3)), (E, -1), (L, (-1, 3)))
             return tuple(np.array(part, dtype=np.float64).reshape(shape) for part, shape in shaped)
         quaternion, rates = (np.array(part, dtype=np.float64) for part in self.read(env))
-        lanes = (env.num_envs,) if isinstance(env, VectorEnv) else ()
-        if quaternion.shape != (*lanes, 4) or rates.shape != (*lanes, 3):
+        many = (env.num_envs,) if isinstance(env, VectorEnv) else ()
+        if quaternion.shape != (*many, 4) or rates.shape != (*many, 3):
             raise ValueError(
-                f"read must return (quaternion {(*lanes, 4)}, angular_velocity {(*lanes, 3)}), "
+                f"read must return (quaternion {(*many, 4)}, angular_velocity {(*many, 3)}), "
                 f"got shapes {quaternion.shape} and {rates.shape}"
             )
         return quaternion.reshape(-1, 4), rates.reshape(-1, 3)
@@ -194,53 +180,56 @@ class EnvSubject(Subject):
     def _episodes(self, env: Env, steps: int, *, stop: bool = False) -> list[Motion]:
         """Play on, and cut what is seen into the motion of each lane and episode, of a step or
         more; stop: where the first episode ends, in any lane."""
-        rows, begins = self._played(env, steps, stop=stop)
-        table = [np.stack(column) for column in zip(*rows, strict=True)]
-        body = None if self.inertia is None else RigidBody(self.inertia)
-        lanes, axis, motions = begins[0].size, self._axis(env), []
-        for lane, begin in enumerate(np.stack(begins, axis=1)):
-            bounds = [*np.flatnonzero(begin).tolist(), len(rows)]
+        table, begins = self._played(env, steps, stop=stop)
+        inertia = None if self.inertia is None else RigidBody(self.inertia).inertia
+        axis, motions = self._axis(env), []
+        for lane, begin in enumerate(begins.T):
+            bounds = [*np.flatnonzero(begin).tolist(), len(begin)]
             for number, (first, last) in enumerate(pairwise(bounds), 1):
-                q, w, *more = (values[first:last, lane] for values in table)
-                where = f"episode {number}" + (f", lane {lane}" if lanes > 1 else "")
                 if last > first + 1:
-                    motion = (
-                        free_motion(q, w, body.inertia) if body else Motion(q, w, more[0], more[1])
-                    )
+                    q, w, *more = (column[first:last, lane] for column in table)
+                    if inertia is None:
+                        motion = Motion(q, w, more[0], more[1])
+                    else:
+                        motion = free_motion(q, w, inertia)
+                    where = f"episode {number}" + (f", lane {lane}" if len(begins.T) > 1 else "")
                     motions.append(replace(motion, axis=axis, where=where))
         return motions
 
-    def _played(
-        self, env: Env, steps: int, *, stop: bool
-    ) -> tuple[list[Row], list[NDArray[np.bool_]]]:
-        """Rows, the first of which is of now, and which lanes begin an episode in each.
-
-        stop: at the first end of an episode in any lane, after its last row where that is seen.
-        """
-        action = _zero_action(env) if self.action is None else self.action
+    def _played(self, env: Env, steps: int, *, stop: bool) -> tuple[list[Array], NDArray[np.bool_]]:
+        """Columns (rows, lanes, ...) of what is seen from now on, and where episodes begin
+        (rows, lanes). stop: with the last row that is seen of the first episode that ends."""
+        action = self.action
+        if action is None:
+            space = env.action_space
+            if not isinstance(space, spaces.Box):
+                raise ValueError(
+                    f"action must be given for an action space that is no Box, got {space}"
+                )
+            action = np.zeros(space.shape, space.dtype)
+        vector, mode = isinstance(env, VectorEnv), env.metadata.get("autoreset_mode")
+        same = vector and mode is AutoresetMode.SAME_STEP
+        next_step = vector and mode is AutoresetMode.NEXT_STEP
         rows = [self._see(env)]
         no_lane = np.zeros(len(rows[0][0]), dtype=bool)
-        begins, next_begins = [~no_lane], no_lane
-        vector, mode = isinstance(env, VectorEnv), env.metadata.get("autoreset_mode")
+        begins, reset = [~no_lane], no_lane  # by the next step
         for _ in range(steps):
             _, _, terminated, truncated, _ = env.step(action)
             done = np.asarray(terminated | truncated).reshape(-1)
-            replaced = done if vector and mode is AutoresetMode.SAME_STEP else no_lane
-            if stop and replaced.any():
+            stops = stop and done.any()
+            if stops and same:
                 break
             rows.append(self._see(env))
-            begins.append(next_begins | replaced)
-            next_begins = no_lane
-            if stop and done.any():
+            begins.append(done if same else reset)
+            reset = done if next_step else no_lane
+            if stops:
                 break
-            if vector and mode is AutoresetMode.NEXT_STEP:
-                next_begins = done
-            elif done.any() and not replaced.any():
+            if done.any() and not (same or next_step):
                 mask = {"reset_mask": done.copy()} if vector else {}
                 env.reset(options={**(self.options or {}), **mask} or None)
                 rows.append(self._see(env))
                 begins.append(done)
-        return rows, begins
+        return [np.stack(column) for column in zip(*rows, strict=True)], np.stack(begins)
 
 
 def _own(env: Env, name: str) -> Sequence[Any]:
@@ -257,10 +246,3 @@ def _own(env: Env, name: str) -> Sequence[Any]:
             "read and inertia must be given for an environment that has no env.unwrapped.state "
             f"and env.unwrapped.invariants(), got {base}"
         ) from error
-
-
-def _zero_action(env: Env) -> Any:
-    space = env.action_space
-    if not isinstance(space, spaces.Box):
-        raise ValueError(f"action must be given for an action space that is no Box, got {space}")
-    return np.zeros(space.shape, space.dtype)

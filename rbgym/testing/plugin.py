@@ -27,8 +27,6 @@ from rbgym.testing.limits import CHECKS
 from rbgym.testing.step_subject import StepSubject
 from rbgym.testing.trial import Fidelity, Simulator, as_subject, measure
 
-PREFIX = "rbgym-fidelity"
-
 
 @pytest.hookimpl(tryfirst=True)  # before -k and -m choose
 def pytest_collection_modifyitems(
@@ -36,7 +34,7 @@ def pytest_collection_modifyitems(
 ) -> None:
     """Add the tests of every subject; UsageError without one, or for anything else."""
     for name, given in _subjects(config).items():
-        node = SubjectNode.from_parent(session, name=name, nodeid=f"{PREFIX}::{name}")
+        node = SubjectNode.from_parent(session, name=name, nodeid=f"rbgym-fidelity::{name}")
         node.given = given
         items.extend(session.genitems(node))
 

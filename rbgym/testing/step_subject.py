@@ -14,9 +14,8 @@ from rbgym.fidelity.motion import Motion, free_motion
 from rbgym.fidelity.order import Order, errors_at, order_of
 from rbgym.fidelity.symmetry import State, Subject
 from rbgym.integrators import DEFAULT, Integrator
-from rbgym.quaternion import Array
+from rbgym.quaternion import Array, conjugate, multiply, normalized
 from rbgym.simulate import simulate
-from rbgym.testing.hints import hints
 from rbgym.testing.limits import Limits
 
 Step = Callable[[Array, Array, float], tuple[ArrayLike, ArrayLike]]
@@ -28,6 +27,7 @@ DIVISIONS = (10, 20, 40, 80, 160, 320)  # steps into which the horizon of the or
 HORIZON = 20  # steps of dt, of a subject whose horizon is not given
 _SHORT = 1e-3  # of dt, for the hints
 _UNIT = 1e-6
+_ALIKE = 0.02  # relative distance within which two vectors count as the same
 
 
 @dataclass(frozen=True)
@@ -72,32 +72,23 @@ class StepSubject(Subject):
         """What reports call it if nobody gives it a name."""
         return getattr(self.step, "__name__", type(self.step).__name__)
 
-    @property
-    def axis(self) -> None:
-        """A free body conserves the whole vector of momentum."""
-        return None
-
     def start(self) -> State:
-        """Attitude and rates at the start."""
         return np.array(self.quaternion), np.array(self.angular_velocity)
 
     def motions(self) -> list[Motion]:
         """The run that invariants are judged on."""
         return self.motions_from(self.start(), self.steps)
 
-    def motions_from(self, state: State, steps: int) -> list[Motion]:
-        """The motion from this state."""
-        return [self.motion(state, steps, self.dt)]
-
-    def motion(self, state: State, steps: int, dt: float) -> Motion:
-        """`steps` steps of `dt` seconds; ends early where a value is no longer finite."""
+    def motions_from(self, state: State, steps: int, dt: float | None = None) -> list[Motion]:
+        """The motion from this state, in steps of `dt` seconds, default its own; it ends early
+        where a value is no longer finite."""
         states = [state]
         for _ in range(steps):
-            states.append(self._next(states[-1], dt))
+            states.append(self._next(states[-1], self.dt if dt is None else dt))
             if not np.isfinite(np.concatenate(states[-1])).all():
                 break
         attitudes, rates = zip(*states, strict=True)
-        return free_motion(np.array(attitudes), np.array(rates), self.body.inertia)
+        return [free_motion(np.array(attitudes), np.array(rates), self.body.inertia)]
 
     def _next(self, state: State, dt: float) -> State:
         """One step. What blows up is judged: it neither warns nor raises."""
@@ -124,14 +115,14 @@ class StepSubject(Subject):
         end = exact.quaternion[-1], exact.angular_velocity[-1]
         errors = []
         for n in DIVISIONS:
-            last = self.motion(self.start(), n, horizon / n).end
-            errors.append((n, *errors_at(last, end, self.body.inertia)))
+            (motion,) = self.motions_from(self.start(), n, horizon / n)
+            errors.append((n, *errors_at(motion.end, end, self.body.inertia)))
         return order_of(horizon, errors)
 
     def hints(self) -> tuple[str, ...]:
-        """What it seems to get wrong, from one very short step."""
         dt = _SHORT * self.dt
-        return hints(self.start(), self.motion(self.start(), 1, dt).end, self.body.inertia, dt)
+        (motion,) = self.motions_from(self.start(), 1, dt)
+        return hints(self.start(), motion.end, self.body.inertia, dt)
 
 
 def measure_order(
@@ -184,3 +175,57 @@ def integrator_step(inertia: ArrayLike, integrator: str | Integrator = DEFAULT) 
 
     step.__name__ = batch.integrator.name
     return step
+
+
+# --- hints ------------------------------------------------------------------------------------
+# A wrong convention breaks several checks at once; how attitude and rates answer each other in a
+# short step tells which one it is.
+
+
+def hints(start: State, end: State, inertia: Array, dt: float) -> tuple[str, ...]:
+    """What a step of dt [s] seems to get wrong; empty if nothing is recognised."""
+    (before, rates), (after, rates_after) = start, end
+    if not np.isfinite([*after, *rates_after]).all() or not after.any():
+        return ()
+    attitude = _attitude(before, normalized(after), rates, dt)
+    gyroscopic = _gyroscopic(inertia, rates, (rates_after - rates) / dt)
+    return tuple(hint for hint in (attitude, gyroscopic) if hint)
+
+
+def _attitude(before: Array, after: Array, rates: Array, dt: float) -> str:
+    body = _rate(conjugate(before), after, dt)
+    world = _rate(after, conjugate(before), dt)
+    last = _rate(conjugate(np.roll(before, 1)), np.roll(after, 1), dt)
+    guesses = [
+        (body, rates, ""),
+        (world, rates, "the attitude turns as if the rates were in world axes"),
+        (world, -rates, "the quaternion seems to map world to body"),
+        (body, -rates, "the attitude turns the wrong way"),
+        (body, 2 * rates, "the attitude turns twice as fast: q' = q omega / 2 lacks its half"),
+        (body, rates / 2, "the attitude turns half as fast: a half too many in q' = q omega / 2"),
+        (last, rates, "the quaternion seems to be scalar-last (x, y, z, w)"),
+        (body, 0 * rates, "the attitude does not turn"),
+    ]
+    fits = (hint for seen, wanted, hint in guesses if _same(seen, wanted, rates))
+    return next(fits, "the attitude does not turn with the rates")
+
+
+def _gyroscopic(inertia: Array, rates: Array, seen: Array) -> str:
+    wanted = np.asarray(np.linalg.solve(inertia, np.cross(inertia @ rates, rates)), np.float64)
+    if np.linalg.norm(wanted) < _ALIKE * np.linalg.norm(rates) ** 2 or _same(seen, wanted, wanted):
+        return ""
+    if _same(seen, 0 * wanted, wanted):
+        return "the rates do not change: the gyroscopic term omega x J omega is missing"
+    if _same(seen, -wanted, wanted):
+        return "the gyroscopic term omega x J omega has the wrong sign"
+    return "the rates do not follow Euler's equations"
+
+
+def _rate(left: Array, right: Array, dt: float) -> Array:
+    """Angular velocity of the small turn left o right, q and -q being the same."""
+    turn = multiply(left, right)
+    return np.asarray(2.0 * turn[1:] / dt * (1.0 if turn[0] >= 0.0 else -1.0))
+
+
+def _same(seen: Array, wanted: Array, scale: Array) -> bool:
+    return bool(np.linalg.norm(seen - wanted) <= _ALIKE * np.linalg.norm(scale))

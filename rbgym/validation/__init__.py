@@ -1,10 +1,11 @@
 """Each integrator measured against what the catalogue declares of it: `rbgym validate`."""
 
-import itertools
-from collections.abc import Callable, Iterable, Sequence
+import operator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
+from itertools import chain
 from multiprocessing import get_context
 from typing import Any
 
@@ -15,8 +16,7 @@ from rbgym.validation.claims import Claim, Claims, table
 from rbgym.validation.declarations import ENDURANCE, declared, endurance
 from rbgym.validation.papers import PAPER_CLAIMS
 
-# From a function and a list of tasks to the results in the order of the tasks, as `map` does.
-Mapped = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
+Measure = Callable[[], list[Claim]]
 Progress = Callable[[int, int], None]
 
 __all__ = [
@@ -36,7 +36,6 @@ def validate(
     cases: Sequence[str] | None = None,
     steps: int = 20_000,
     jobs: int = 1,
-    mapped: Mapped | None = None,
     progress: Progress | None = None,
 ) -> Claims:
     """Claims on the named integrators (default all), measured over runs of `steps` steps.
@@ -44,18 +43,18 @@ def validate(
     Every declaration is tested both ways: a declared invariant must stay under its bound, one
     that is not declared must drift over its own, the orders must be the declared ones, and so
     must the symmetry. cases: of "none", "heavy_top", "soft_wall" and "gravity_gradient", default
-    all. jobs: processes that share the work. mapped: what runs the tasks in place of these
-    processes, if given. progress: called with (done, all) as it goes on.
+    all. jobs: processes that share the work. progress: called with (done, all) as it goes on.
 
-    Raises ValueError for an unknown name or case, or steps or jobs that are not positive integers.
+    Raises ValueError for an unknown name or case, or steps or jobs that are not positive integers;
+    ChildProcessError if one of several processes is killed.
     """
     steps, kinds = count("steps", steps), _listed("cases", cases)
     tasks = [
-        (_declared, name, case.kind, steps)
+        partial(_declared, name, case.kind, steps)
         for name in _names(names)
         for case in applicable(integrators.get(name), kinds)
     ]
-    return Claims(itertools.chain(*_measured(tasks, mapped or by_processes(jobs), progress)))
+    return Claims(chain.from_iterable(measured(tasks, jobs, progress)))
 
 
 def validate_endurance(
@@ -63,32 +62,30 @@ def validate_endurance(
     *,
     steps: int = ENDURANCE,
     jobs: int = 1,
-    mapped: Mapped | None = None,
     progress: Progress | None = None,
 ) -> Claims:
     """Claims that nothing which is conserved has a trend over ten million steps.
 
-    names, jobs, mapped, progress: see `validate`. Measured of free bodies and of the heavy top.
+    names, jobs, progress: see `validate`. Measured of free bodies and of the heavy top.
     """
     steps = count("steps", steps)
     tasks = [
-        (endurance, name, kind, steps)
+        partial(endurance, name, kind, steps)
         for name in _names(names)
         for kind in ("none", "heavy_top")
         if integrators.get(name).conserves.get(kind)
     ]
-    return Claims(itertools.chain(*_measured(tasks, mapped or by_processes(jobs), progress)))
+    return Claims(chain.from_iterable(measured(tasks, jobs, progress)))
 
 
 def validate_papers(
-    *, jobs: int = 1, mapped: Mapped | None = None, progress: Progress | None = None
+    *, jobs: int = 1, progress: Progress | None = None
 ) -> list[tuple[str, str, list[Claim]]]:
     """Name, source and measured claims of everything in `papers.PAPER_CLAIMS`.
 
-    jobs, mapped, progress: see `validate`.
+    jobs, progress: see `validate`.
     """
-    tasks = [(paper.measure,) for paper in PAPER_CLAIMS]
-    found = _measured(tasks, mapped or by_processes(jobs), progress)
+    found = measured([paper.measure for paper in PAPER_CLAIMS], jobs, progress)
     return [(p.name, p.source, claims) for p, claims in zip(PAPER_CLAIMS, found, strict=True)]
 
 
@@ -105,45 +102,34 @@ def _listed(what: str, given: Any) -> tuple[str, ...] | None:
     return tuple(given)
 
 
-def _measured(
-    tasks: Sequence[tuple[Any, ...]], run: Mapped, progress: Progress | None
-) -> list[list[Claim]]:
-    """The claims of each task, a function that processes can import, with its arguments."""
-    found = []
-    for claims in run(_call, tasks):
-        found.append(claims)
-        if progress:
-            progress(len(found), len(tasks))
-    return found
-
-
-def _call(task: tuple[Any, ...]) -> Any:
-    function, *arguments = task
-    return function(*arguments)
-
-
 def _declared(name: str, kind: str, steps: int) -> list[Claim]:
     record = integrators.get(name)
     (case,) = applicable(record, (kind,))
     return declared(record, case, steps)
 
 
-def by_processes(jobs: int) -> Mapped:
-    """A `map` over so many processes; ValueError if that is no positive integer. It raises
-    ChildProcessError if one of them is killed."""
-    return partial(_in_parallel, count("jobs", jobs))
+def measured(
+    tasks: Sequence[Measure], jobs: int, progress: Progress | None = None
+) -> list[list[Claim]]:
+    """What each task returns; with several jobs, a task is what processes can import."""
+    found = []
+    for claims in _results(tasks, count("jobs", jobs)):
+        found.append(claims)
+        if progress:
+            progress(len(found), len(tasks))
+    return found
 
 
-def _in_parallel(jobs: int, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterable[Any]:
-    """The results in the order of the tasks, each as soon as it and those before it are there."""
+def _results(tasks: Sequence[Measure], jobs: int) -> Iterator[list[Claim]]:
+    """In the order of the tasks, each as soon as it and those before it are there."""
     if jobs == 1:
-        yield from map(function, tasks)
+        yield from map(operator.call, tasks)
         return
-    # Fresh processes: a fork of one with threads may hang.
     processes = max(1, min(jobs, len(tasks)))
     try:
+        # Fresh processes: a fork of one with threads may hang.
         with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-            yield from pool.map(function, tasks)
+            yield from pool.map(operator.call, tasks)
     except BrokenProcessPool:
         raise ChildProcessError(
             f"one of {processes} processes ended before its work did: it was killed, as one is "

@@ -1,6 +1,6 @@
 """The papers' figures redrawn from runs, and figures of the whole catalogue, as plain data."""
 
-import time
+import timeit
 from collections.abc import Sequence
 from functools import cache, partial
 from typing import NamedTuple
@@ -10,7 +10,7 @@ import numpy as np
 from rbgym import integrators, threads
 from rbgym.engine.batch import Batch
 from rbgym.plot import Line, Panel
-from rbgym.validation import errors
+from rbgym.validation import papers
 from rbgym.validation.cases import CASES, CONE_ARM, PAPERS, Case
 from rbgym.validation.declarations import convergence
 
@@ -45,7 +45,7 @@ def betsch_1() -> Figure:
     lines = [Line("energy", run.time, run.energy)]
     lines += [Line(f"L_{k + 1}", run.time, run.angular_momentum[:, k]) for k in range(3)]
     left = Panel("time [s]", "QUAT_EM, dt = 0.05: energy [J], momentum", lines)
-    right = _errors("betsch_free", errors.BETSCH, (0.01, 0.005, 0.002, 0.001, 0.0005), 0)
+    right = _errors("betsch_free", papers.BETSCH, (0.01, 0.005, 0.002, 0.001, 0.0005), 0)
     return _figure("betsch_1", "free body", [left, right])
 
 
@@ -55,7 +55,7 @@ def betsch_3() -> Figure:
     lines = [Line(name, run.time, values / values[0] - 1.0) for name, values in conserved.items()]
     left = Panel("time [s]", "QUAT_EM, dt = 0.01: over the start - 1", lines)
     dts = (0.007, 0.005, 0.0025, 0.001, 0.0005)
-    found = {name: [errors.top_error(name, dt) for dt in dts] for name in errors.BETSCH}
+    found = {name: [papers.top_error(name, dt) for dt in dts] for name in papers.BETSCH}
     right = Panel("dt [s]", "relative error of the centre of mass", _lines(dts, found), log=True)
     return _figure("betsch_3", "steady precession of a gyro top", [left, right])
 
@@ -65,7 +65,7 @@ def _lines(x: Sequence[float], found: dict[str, list[float]]) -> list[Line]:
 
 
 def _errors(kind: str, names: Sequence[str], dts: Sequence[float], column: int) -> Panel:
-    found = {name: [errors.end_errors(name, kind, dt)[column] for dt in dts] for name in names}
+    found = {name: [papers.end_errors(name, kind, dt)[column] for dt in dts] for name in names}
     what = ("attitude", "body momentum")[column]
     return Panel("dt [s]", f"error of the {what}", _lines(dts, found), log=True)
 
@@ -74,10 +74,10 @@ def tops(name: str, title: str, *runs: tuple[str, float]) -> Figure:
     """Paths of the steady top's centre of mass, by scheme and step, beside the analytical one."""
     panels, t = [], np.linspace(0.0, 1.0, 400)
     for axis, label in ((0, "x"), (2, "z")):
-        lines = [Line("analytical", t, CONE_ARM * errors.steady_precession(t)[:, axis])]
+        lines = [Line("analytical", t, CONE_ARM * papers.steady_precession(t)[:, axis])]
         for scheme, dt in runs:
             run = PAPERS["betsch_top"].run(scheme, dt, round(1.0 / dt), record_every=1)
-            path = CONE_ARM * errors.centre_of_mass(run.quaternion)[:, axis]
+            path = CONE_ARM * papers.centre_of_mass(run.quaternion)[:, axis]
             lines.append(Line(f"{scheme}, dt = {dt}", run.time, path))
         panels.append(Panel("time [s]", f"{label} of the centre of mass [m]", lines))
     return _figure(name, f"{title} on the top", panels)
@@ -85,7 +85,7 @@ def tops(name: str, title: str, *runs: tuple[str, float]) -> Figure:
 
 def krysl(name: str, kind: str, title: str, *dts: float) -> Figure:
     """Errors of Krysl's schemes against the step."""
-    panels = [_errors(kind, errors.KRYSL, dts, column) for column in (1, 0)]
+    panels = [_errors(kind, papers.KRYSL, dts, column) for column in (1, 0)]
     return _figure(name, title, panels)
 
 
@@ -119,8 +119,8 @@ PAPER_FIGURES = (
     partial(krysl, "krysl_1", "krysl_free", "free body", 1.0, 0.5, 0.2, 0.1, 0.05, 0.02),
     partial(krysl, "krysl_2", "krysl_slow_top", "slow top", 0.05, 0.02, 0.01, 0.005, 0.002),
     partial(krysl, "krysl_3", "krysl_fast_top", "fast top", 0.02, 0.01, 0.005, 0.002, 0.001),
-    partial(wall, "krysl_4", errors.OLD),
-    partial(wall, "krysl_5", errors.NEW),
+    partial(wall, "krysl_4", papers.OLD),
+    partial(wall, "krysl_5", papers.NEW),
     krenk_1,
     partial(tops, "krenk_2", "convected scheme", ("convected", 0.01), ("convected", 0.005)),
 )
@@ -181,14 +181,9 @@ def nanoseconds(name: str, case: Case) -> float:
     threads.set_num_threads(1)
     try:
         batch.advance(case.dt)
-        start = time.perf_counter()
-        batch.advance(case.dt)
-        steps = max(1, int(_SECONDS / (time.perf_counter() - start)))
-        best = float("inf")
-        for _ in range(_ROUNDS):
-            start = time.perf_counter()
-            batch.advance(case.dt, steps)
-            best = min(best, time.perf_counter() - start)
+        once = timeit.timeit(lambda: batch.advance(case.dt), number=1)
+        steps = max(1, int(_SECONDS / once))
+        best = min(timeit.repeat(lambda: batch.advance(case.dt, steps), repeat=_ROUNDS, number=1))
     finally:
         threads.set_num_threads(before)
     return 1e9 * best / steps / BODIES

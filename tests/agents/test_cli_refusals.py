@@ -64,7 +64,7 @@ WRONG = [
     ("train RigidTop-v0", "--set", ["n_epochs=["], "'--set': n_epochs must be YAML"),
     ("train RigidTop-v0", "--set", ["x=" + "[" * 900, "x=&a[*a]"], "'--set': x must be YAML: "),
     ("train RigidTop-v0", "--set", ["n_epochs=x", "n_epochs=-1"], "n_epochs must be a positive"),
-    ("train RigidTop-v0", "--set", ["gamma=7", "gae_lambda=-1"], "must be from 0 to 1, got"),
+    ("train RigidTop-v0", "--set", ["gamma=7", "gae_lambda=-1"], "must be in [0, 1], got"),
     ("train RigidTop-v0", "--env-arg", ["dt=-1"], "dt must be a positive finite number"),
     ("train RigidTop-v0", "--env-arg", ["difficulti=1"], "did you mean 'difficulty'"),
     ("train RigidTop-v0", "--env-arg", *TAKEN),

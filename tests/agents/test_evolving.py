@@ -58,7 +58,7 @@ def test_an_interrupted_search_ends_as_one_that_ran_through(tmp_path, monkeypatc
         ({"env_kwargs": {"observation": "worlds"}}, "observation must be one of"),
         ({"changes": {"net_arch": 16}}, "net_arch must be a list of positive integers, got 16"),
         ({"changes": {"rates": 0}}, "rates must be a positive number, got 0"),
-        ({"changes": {"sigma": "wide"}}, "sigma must be positive, got 'wide'"),
+        ({"changes": {"sigma": "wide"}}, "sigma must be a positive finite number, got 'wide'"),
         ({"seed": -1}, "seed must be from 0"),
     ],
 )

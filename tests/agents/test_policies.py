@@ -19,12 +19,11 @@ import rbgym.agents
 from rbgym.agents.judge.cases import starts_of
 from rbgym.agents.judge.episodes import play
 from rbgym.agents.policies import trained
-from rbgym.agents.policies.recurrent import network_of
-from rbgym.agents.policies.sb3_network import arrays_of
+from rbgym.agents.policies.sb3 import network_of_model
 from rbgym.agents.policies.trained import TrainedPolicy
 from rbgym.agents.train import presets
 from rbgym.agents.train.sb3.adapter import make_sb3_env
-from rbgym.agents.train.sb3.models import new_model, normalized
+from rbgym.agents.train.sb3.training import new_model, normalized
 
 ROUND_OFF = 2e-6  # of float32 sums in another order
 SMALL = {"n_envs": 4, "batch_size": 64}
@@ -39,7 +38,7 @@ CHANGES["recurrent_ppo"] = {
 
 
 def plain(model):
-    return network_of(*arrays_of(model, model.get_vec_normalize_env()))
+    return network_of_model(model, model.get_vec_normalize_env())
 
 
 def saved(folder, algo="ppo", env_id="RigidTop-v0", **changes):

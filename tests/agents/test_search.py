@@ -116,10 +116,10 @@ def test_the_network_is_the_best_centre_under_the_objective():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"generations": 0}, "generations must be an integer from 1 on, got 0"),
+        ({"generations": 0}, "generations must be a positive integer, got 0"),
         ({"population": 3}, "population must be an integer from 4 on"),
-        ({"episodes": 0}, "episodes must be an integer from 1 on"),
-        ({"sigma": 0.0}, "sigma must be positive"),
+        ({"episodes": 0}, "episodes must be a positive integer"),
+        ({"sigma": 0.0}, "sigma must be a positive finite number"),
         ({"seed": -1}, "seed must be from 0 to"),
         ({"network": Network.random((8, 3), 0)}, "networks must have 7 inputs"),
     ],

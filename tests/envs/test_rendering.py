@@ -65,7 +65,6 @@ def test_a_pivoted_body_without_weight_is_drawn_about_its_centre_of_mass():
     [
         solids.box((1.0, 2.0, 0.4)), solids.cone(1.0, 2.0), solids.cylinder(1.0, 2.0),
         solids.sphere(2.0), solids.wheel(1.0, 0.2, (0.0, 0.6, 0.8)), solids.wall(2.0, 0.1),
-        solids.arrow(2.0, 0.1),
     ],
 )  # fmt: skip
 def test_a_mesh_is_closed_and_its_faces_look_outwards(mesh):

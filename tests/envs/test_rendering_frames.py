@@ -32,7 +32,6 @@ def drawn(env_id, **kwargs):
 def background():
     canvas = Canvas((480, 480), colors.ABOVE, colors.BELOW)
     canvas.clear()
-    canvas.smooth()
     return canvas.frame()
 
 

@@ -22,7 +22,7 @@ NOT_ATTACKED = {
         )], _RECORD),
     **dict.fromkeys(
         [f"rbgym.agents.{name}" for name in (
-            "train.spread", "train.sb3.training.train", "train.tune",
+            "train.sb3.training.train", "train.tune",
         )], _LONG),
     **dict.fromkeys(
         [f"rbgym.{name}" for name in (

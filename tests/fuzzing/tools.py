@@ -2,6 +2,7 @@
 
 from functools import partial
 from typing import Any
+from unittest.mock import patch
 
 import gymnasium as gym
 import numpy as np
@@ -76,22 +77,24 @@ def _subjects() -> list[Target]:
     ]  # fmt: skip
 
 
-def _nothing(function: Any, tasks: Any) -> list[Any]:
-    return []
+def _unmeasured(validate: Any, **given: Any) -> None:
+    """The call, with nothing measured where its arguments are accepted."""
+    with patch("rbgym.validation.measured", lambda *tasks: []):
+        validate(**given)
 
 
 def _validations() -> list[Target]:
     more: dict[str, Any] = {"_fine": lambda _: None, "_attacked": ("names", "steps", "cases")}
     return [
-        target("rbgym.validation.validate", partial(validation.validate, mapped=_nothing),
+        target("rbgym.validation.validate", partial(_unmeasured, validation.validate),
                names=["quat_em"], steps=10, cases=["none"], **more,
                _spoken={"names": ("integrator", "order"), "cases": ("case",)}),
         target("rbgym.validation.validate_endurance",
-               partial(validation.validate_endurance, mapped=_nothing), names=["quat_em"],
+               partial(_unmeasured, validation.validate_endurance), names=["quat_em"],
                steps=10, **{**more, "_attacked": ("names", "steps")},
                _spoken={"names": ("integrator", "order")}),
         target("rbgym.validation.validate_papers",
-               lambda jobs: validation.by_processes(jobs), jobs=1, _fine=lambda _: None),
+               lambda jobs: validation.measured([], jobs), jobs=1, _fine=lambda _: None),
     ]  # fmt: skip
 
 

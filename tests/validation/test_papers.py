@@ -5,7 +5,7 @@ import pytest
 
 import textbook as tb
 import textbook_cases as cases
-from rbgym.validation import errors, papers, table
+from rbgym.validation import papers, table
 from rbgym.validation.cases import PAPERS
 
 # Quantities that do not reproduce, and where they lie instead.
@@ -61,7 +61,7 @@ def test_converged_ends_are_those_of_another_method(kind):
     q, omega = tb.euler_reference(
         case.body.moments, np.array(case.quaternion), np.array(case.omega), case.horizon, top
     )
-    R, Pi = errors.converged(case)
+    R, Pi = papers.converged(case)
     np.testing.assert_allclose(R, tb.rotation(q), atol=2e-9)
     np.testing.assert_allclose(Pi, case.body.moments * omega, atol=2e-9 * np.linalg.norm(Pi))
 
@@ -69,4 +69,4 @@ def test_converged_ends_are_those_of_another_method(kind):
 def test_the_steady_precession_is_the_printed_one():
     for t in (0.0, 0.37):
         printed = cases.steady_precession_centre_of_mass(t) / cases.CONE_ARM
-        np.testing.assert_allclose(errors.steady_precession(np.array([t]))[0], printed, atol=1e-14)
+        np.testing.assert_allclose(papers.steady_precession(np.array([t]))[0], printed, atol=1e-14)

@@ -11,7 +11,7 @@ from rbgym.engine.batch import IntegrationError
 from rbgym.quaternion import rotate
 from rbgym.validation import Claim, declared, table, validate
 from rbgym.validation.cases import CASES, NO_TORQUE, Case, applicable
-from rbgym.validation.reference import reference
+from rbgym.validation.declarations import reference
 
 STEPS = 2000
 KINDS = [case.kind for case in CASES]

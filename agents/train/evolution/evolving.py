@@ -13,11 +13,11 @@ from rbgym.agents.terminal import Counter, bar
 from rbgym.agents.train import presets, run
 from rbgym.agents.train.evolution.search import (
     Generation,
-    Search,
     check_settings,
     return_with_success,
     search,
 )
+from rbgym.envs.arguments import named
 from rbgym.envs.parts.observations import FORMS
 
 ALGORITHM = "cma_es"
@@ -45,8 +45,8 @@ def evolve(
     `out` holds another run.
     """
     chosen = presets.read(ALGORITHM, env_id, hyperparameters, changes, known=_KEYS, needed=_KEYS)
-    settings = {key: chosen[key] for key in _SETTINGS}
-    check_settings(**settings, seed=seed)
+    settings = {key: chosen[key] for key in _SETTINGS} | {"seed": seed}
+    check_settings(**settings)
     config = run.config_of(env_id, ALGORITHM, seed, chosen, env_kwargs)
     folder, file = RunFolder(Path(out)), Path(out) / SEARCH
     network, spaces = _first(env_id, chosen, seed, config["env_kwargs"])
@@ -56,24 +56,38 @@ def evolve(
     with bar(hidden=not progress) as shown:
         count = Counter(shown, "generations", chosen["generations"])
 
-        def follow(generation: Generation) -> None:
-            count(generation.number + 1, chosen["generations"])
-            if generation.number % 10 == 0:
-                success = f"success {100 * generation.success:.1f} %"
-                objective = f"objective {generation.centre:.1f}"
-                report(f"generation {generation.number}: {objective}, {success}")
+        def follow(now: Generation) -> None:
+            count(now.number + 1, chosen["generations"])
+            if now.number % 10 == 0:
+                success = f"success {100 * now.success:.1f} %"
+                report(f"generation {now.number}: objective {now.centre:.1f}, {success}")
 
         found = search(
             env_id,
             network,
             **settings,
-            seed=seed,
             objective=return_with_success,
             env_kwargs=config["env_kwargs"],
             path=file,
             progress=follow,
         )
-    return run.finish(folder, config, _results(found), found.network, spaces, int(resumed))
+    # As of a training by gradients; success and return are those of the search's own starts.
+    judgements = [
+        {
+            "timesteps": g.steps,
+            "seconds": g.seconds,
+            "success_rate": g.success,
+            "mean_return": g.centre / (1.0 + g.success),  # what the objective was made of
+        }
+        for g in found.history
+    ]
+    results = {
+        "timesteps": found.history[-1].steps,
+        "wall_time": found.history[-1].seconds,
+        "replay_buffer_bytes": 0,
+        "judgements": judgements,
+    }
+    return run.finish(folder, config, results, found.network, spaces, int(resumed))
 
 
 def _first(
@@ -86,13 +100,10 @@ def _first(
     if not isinstance(rates, int | float) or not rates > 0:
         raise ValueError(f"rates must be a positive number, got {rates!r}")
     form = kwargs.get("observation", "quaternion")
-    if not isinstance(form, str) or form not in FORMS:
-        raise ValueError(f"observation must be one of {list(FORMS)} for {ALGORITHM}, got {form!r}")
+    named("observation", form, FORMS, f" for {ALGORITHM}")
     env = gym.make(env_id, **kwargs)
-    try:
-        seen, done = env.observation_space, env.action_space
-    finally:
-        env.close()
+    env.close()
+    seen, done = env.observation_space, env.action_space
     if not (isinstance(seen, gym.spaces.Box) and isinstance(done, gym.spaces.Box)):
         raise ValueError(f"env_id must be a task whose observations are a box, got {env_id!r}")
     first = FORMS[form].width()
@@ -101,25 +112,3 @@ def _first(
     sizes = (seen.shape[0], *hidden, done.shape[0])
     normalizer = Normalizer(np.zeros(len(variance)), variance)
     return Network.random(sizes, seed, normalizer=normalizer), (seen, done)
-
-
-def _results(found: Search) -> dict[str, Any]:
-    """As of a training by gradients; success and return are those of the search's own starts."""
-    last = found.history[-1]
-    reached = (g.seconds for g in found.history if g.success >= run.THRESHOLD)
-    return {
-        "timesteps": last.steps,
-        "wall_time": last.seconds,
-        "steps_per_second": last.steps / last.seconds,
-        "time_to_threshold": next(reached, None),
-        "replay_buffer_bytes": 0,
-        "judgements": [
-            {
-                "timesteps": g.steps,
-                "seconds": g.seconds,
-                "success_rate": g.success,
-                "mean_return": g.centre / (1.0 + g.success),  # what the objective was made of
-            }
-            for g in found.history
-        ],
-    }

@@ -33,6 +33,7 @@ Flags = NDArray[np.bool_]
 BLOCKS = 64
 # A range closes up when so much of it is left: copying blocks costs less than stepping them.
 _CLOSE_UP = 0.75
+_KINDS = (np.float64, np.int64, np.bool_, np.float64, np.float64)  # of the arrays of a Rollout
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,14 +76,18 @@ def rollout(
     not fit the env, and one whose action is not finite.
     """
     task_of(env_id)  # raises where it is no task
-    env_kwargs, several = by_name("env_kwargs", env_kwargs), _several(networks)
+    env_kwargs = by_name("env_kwargs", env_kwargs)
+    several: list[Any] = list(networks) if isinstance(networks, list | tuple) else [networks]
+    for one in several:
+        if not isinstance(one, Network):
+            raise ValueError(f"networks must be a Network, or a list of them, got {one!r}")
     if seeds is None:
         seeds = range(checked_seed(seed), int(seed) + count("episodes", episodes))
     if not isinstance(seeds, Sequence | np.ndarray) or not len(seeds):
         raise ValueError(f"seeds must be at least one, in a list, got {seeds!r}")
     starts = [checked_seed(one) for one in seeds]
-    stack, group = Stack.of(several), -(-len(starts) // LANES) * LANES
     # A network's lanes fill whole blocks: what is beyond its episodes repeats the last of them.
+    stack, group = Stack.of(several), -(-len(starts) // LANES) * LANES
     padded = starts + starts[-1:] * (group - len(starts))
     env: Any = gym.make_vec(
         env_id,
@@ -93,14 +98,21 @@ def rollout(
     try:
         _refuse_what_does_not_fit(env, several[0])
         env.reset(seed=padded * len(several))
-        real = np.tile(np.arange(group) < len(starts), len(several))
-        course = _Course(env, stack, np.arange(len(real)) // group, real)
-        threads.over_ranges(len(real) // LANES, partial(_run, course), BLOCKS)
+        lanes = group * len(several)
+        empty: Any = (np.zeros(lanes, kind) for kind in _KINDS)
+        course = _Course(
+            env,
+            stack,
+            owner=np.arange(lanes)[::LANES] // group,
+            real=np.arange(lanes) % group < len(starts),
+            start=env.episodes.observations(),
+            found=Rollout(*empty),
+        )
+        threads.over_ranges(lanes // LANES, partial(_run, course), BLOCKS)
     finally:
         env.close()
-    shown = {name: value.reshape(len(several), group)[:, : len(starts)].copy()
-             for name, value in course.results().items()}  # fmt: skip
-    return Rollout(**shown)
+    every = (value.reshape(-1, group) for value in vars(course.found).values())
+    return Rollout(*(value[:, : len(starts)].copy() for value in every))
 
 
 def rollout_test_set(
@@ -112,24 +124,16 @@ def rollout_test_set(
 ) -> Rollout:
     """The same from the first `episodes` states of the task's fixed test set, in its order: the
     episodes of `rbgym.agents.judge.evaluate`. `initial` plays no part."""
-    parts, order = [], []
-    env_kwargs = by_name("env_kwargs", env_kwargs)
-    for case in starts_of(env_id, episodes):
-        kwargs = {**env_kwargs, "initial": case.initial}
-        parts.append(rollout(networks, env_id, seeds=case.seeds, env_kwargs=kwargs))
-        order += case.seeds
-    place = np.argsort(order)
-    names = ("returns", "lengths", "success", "attitude_error", "rate_error")
-    joined = {n: np.concatenate([getattr(part, n) for part in parts], axis=1) for n in names}
-    return Rollout(**{name: value[:, place] for name, value in joined.items()})
-
-
-def _several(networks: Any) -> list[Network]:
-    several = list(networks) if isinstance(networks, list | tuple) else [networks]
-    for one in several:
-        if not isinstance(one, Network):
-            raise ValueError(f"networks must be a Network, or a list of them, got {one!r}")
-    return several
+    cases, env_kwargs = starts_of(env_id, episodes), by_name("env_kwargs", env_kwargs)
+    parts = [
+        rollout(
+            networks, env_id, seeds=one.seeds, env_kwargs={**env_kwargs, "initial": one.initial}
+        )
+        for one in cases
+    ]
+    place = np.argsort([seed for one in cases for seed in one.seeds])
+    every = zip(*(vars(part).values() for part in parts), strict=True)
+    return Rollout(*(np.concatenate(values, axis=1)[:, place] for values in every))
 
 
 def _refuse_what_does_not_fit(env: Any, network: Network) -> None:
@@ -146,39 +150,28 @@ def _refuse_what_does_not_fit(env: Any, network: Network) -> None:
         )
 
 
+@dataclass(frozen=True)
 class _Course:
     """An environment that has been reset, its networks, and what comes out of each lane.
 
-    owner: network of each lane. real: lanes that count, (lanes,).
+    owner: network of each block. real: lanes that count, (lanes,). start: their observations.
+    found: as a Rollout, whose arrays are (lanes,) here.
     """
 
-    def __init__(self, env: Any, stack: Stack, owner: NDArray[np.int64], real: Flags) -> None:
-        self.env, self.episodes, self.stack = env, env.episodes, stack
-        self.owner, self.real = owner[::LANES].astype(np.int64), real
-        lanes = len(real)
-        self.split, self.start = env.task.split, self.episodes.observations()
-        self.returns, self.lengths = np.zeros(lanes), np.zeros(lanes, np.int64)
-        self.success = np.zeros(lanes, np.bool_)
-        self.errors = np.zeros((lanes, 2))
-
-    def results(self) -> dict[str, NDArray[Any]]:
-        """Entries of a Rollout, each (lanes,)."""
-        chord, rate = np.sqrt(self.errors).T
-        return {
-            "returns": self.returns,
-            "lengths": self.lengths,
-            "success": self.success,
-            "attitude_error": 2.0 * np.arcsin(np.minimum(0.5 * chord, 1.0)),
-            "rate_error": rate,
-        }
+    env: Any
+    stack: Stack
+    owner: NDArray[np.int64]
+    real: Flags
+    start: NDArray[np.float32]
+    found: Rollout
 
 
 class _Range:
     """Blocks of a course that still have an episode to end, and where their lanes belong."""
 
     def __init__(self, course: _Course, first: int, last: int) -> None:
-        batch = course.episodes.batch
-        self.course, self.view = course, batch.block_view()[first:last]
+        self.course, self.episodes, self.split = course, course.env.episodes, course.env.task.split
+        self.view = self.episodes.batch.block_view()[first:last]
         self.lanes = np.arange(first * LANES, last * LANES)
         self.owner, self.running = course.owner[first:last], course.real[self.lanes]
         self.returns = np.zeros(len(self.lanes))
@@ -186,58 +179,50 @@ class _Range:
         self.observations[...] = course.start[self.lanes]
 
     def _allocate(self) -> None:
-        n, setup = len(self.lanes), self.course.episodes.setup
+        n = len(self.lanes)
         self.buffer = self.view.reshape(-1)
-        self.observations = np.empty((n, setup.width), np.float32)
-        self.actions = np.empty((n, self.course.episodes.batch.channels))
+        self.observations = np.empty((n, self.episodes.setup.width), np.float32)
+        self.actions = np.empty((n, self.episodes.batch.channels))
         self.rewards = np.empty(n)
         self.over, self.late = np.empty(n, np.bool_), np.empty(n, np.bool_)
-        # What `info` would need is asked of the kernel in its smallest form, and left there.
-        unused = np.empty((len(self.view), 0))  # of what `info` would need
+        unused = np.empty((len(self.view), 0))  # what `info` would need
         self.outputs = Outputs(self.observations, self.rewards, self.over, self.late, unused)
 
     def step(self) -> float:
         """One control period of all lanes; returns how many are at an end."""
-        course, seen = self.course, self.observations
-        if course.split:
-            seen = joined(course.split(seen))
-        course.stack.act(self.owner, seen, self.actions)
-        bad = course.episodes.advance(self.buffer, self.actions)
+        seen = joined(self.split(self.observations)) if self.split else self.observations
+        self.course.stack.act(self.owner, seen, self.actions)
+        bad = self.episodes.advance(self.buffer, self.actions)
         if bad >= 0:
             raise ValueError(
                 f"networks must give finite actions, got {self.actions[bad].tolist()} from that "
                 f"at {self.owner[bad // LANES]}"
             )
-        ended, _ = course.episodes.judge(self.buffer, self.outputs)
-        if course.split:
-            goals = course.split(self.observations)
-            self.rewards = course.env.compute_reward(
+        ended, _ = self.episodes.judge(self.buffer, self.outputs)
+        if self.split:
+            goals = self.split(self.observations)
+            self.rewards = self.course.env.compute_reward(
                 goals["achieved_goal"], goals["desired_goal"], {}
             )
         np.add(self.returns, self.rewards, out=self.returns, where=self.running)
         return float(ended)
 
     def book(self, steps: int) -> None:
-        """Note the outcome of lanes whose first episode has just ended."""
+        """Note the outcome of lanes whose first episode has just ended, and close up."""
         done = self.running & (self.over | self.late)
         if not done.any():
             return
-        course, where = self.course, self.lanes[done]
-        course.lengths[where], course.returns[where] = steps, self.returns[done]
-        streak = self._row(STREAK)[done]
-        course.success[where] = streak >= course.episodes.setup.settled_steps
-        for n, row in enumerate((ERROR, RATE_ERROR)):
-            course.errors[where, n] = self._row(row)[done]
+        found, where, first = self.course.found, self.lanes[done], self.episodes.rows.first_row()
+        streak, error, rate_error = (
+            self.view[:, first + row].reshape(-1)[done] for row in (STREAK, ERROR, RATE_ERROR)
+        )
+        found.lengths[where], found.returns[where] = steps, self.returns[done]
+        found.success[where] = streak >= self.episodes.setup.settled_steps
+        chord = np.sqrt(error)
+        found.attitude_error[where] = 2.0 * np.arcsin(np.minimum(0.5 * chord, 1.0))
+        found.rate_error[where] = np.sqrt(rate_error)
         self.running &= ~done
-        self._close_up()
-
-    def _row(self, row: int) -> Array:
-        first = self.course.episodes.rows.first_row()
-        values: Array = self.view[:, first + row].reshape(-1)
-        return values
-
-    def _close_up(self) -> None:
-        """Move the blocks that still have a running lane together, if they are few enough."""
+        # The blocks that still have a running lane move together, once they are few enough.
         alive: Flags = np.logical_or.reduce(self.running.reshape(-1, LANES), axis=1)
         if alive.sum() > _CLOSE_UP * len(alive):
             return

@@ -7,8 +7,9 @@ Evolutionary Computation 9(2); the implementation is Hansen's own, `pip install 
 import hashlib
 import pickle
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from rbgym.agents.judge.cases import by_name, task_of
 from rbgym.agents.policies.network import Network
 from rbgym.agents.run_folder import replacing
 from rbgym.agents.train.evolution.rollouts import Rollout, rollout
-from rbgym.arguments import number, positive
+from rbgym.arguments import count, positive
 
 Array = NDArray[np.float64]
 Objective = Callable[[Rollout], Array]
@@ -28,7 +29,7 @@ Objective = Callable[[Rollout], Array]
 # those of training, new ones in every generation.
 JUDGED = range(2**32, 2**32 + 64)
 _TRAINED = 2**33
-LARGEST_SEED = 2**30
+_SEEDS = 2**30
 _DIGEST = hashlib.sha256().digest_size  # bytes before the pickle, which tell a damaged file
 
 
@@ -75,7 +76,7 @@ class Search:
     @property
     def best(self) -> Generation:
         """The generation that the network is the centre of."""
-        return _best(self.history)
+        return max(self.history, key=lambda generation: generation.centre)
 
 
 class _Normal:
@@ -88,7 +89,6 @@ class _Normal:
         return self.generator.standard_normal(shape)
 
 
-@dataclass
 class State:
     """Everything that the next generation depends on.
 
@@ -96,14 +96,7 @@ class State:
     network that the search began with.
     """
 
-    identity: dict[str, Any]
-    strategy: Any
-    best: Network
-    history: list[Generation] = field(default_factory=list)
-
-    @classmethod
-    def at_start(cls, identity: dict[str, Any], network: Network) -> "State":
-        """Before the first generation."""
+    def __init__(self, identity: dict[str, Any], network: Network) -> None:
         import cma
 
         options = {
@@ -115,18 +108,22 @@ class State:
             "maxiter": np.inf,
         }
         first = network.parameters().astype(np.float64)
-        strategy = cma.CMAEvolutionStrategy(first, identity["sigma"], options)
-        return cls(identity, strategy, network)
+        self.strategy: Any = cma.CMAEvolutionStrategy(first, identity["sigma"], options)
+        self.identity, self.best = identity, network
+        self.history: list[Generation] = []
 
     def advance(self, objective: Objective) -> Generation:
         """Try a population, learn from it, and judge the new centre."""
-        began, strategy = time.perf_counter(), self.strategy
-        candidates = strategy.ask()
-        tried = self._tried([self.best.with_parameters(vector) for vector in candidates])
+        began, strategy, asked = time.perf_counter(), self.strategy, self.identity
+        play = partial(rollout, env_id=asked["env_id"], env_kwargs=asked["env_kwargs"])
+        candidates, episodes = strategy.ask(), asked["episodes"]
+        first = _TRAINED * (1 + asked["seed"]) + len(self.history) * episodes
+        networks = [self.best.with_parameters(vector) for vector in candidates]
+        tried = play(networks, seeds=range(first, first + episodes))
         values = objective(tried)
         strategy.tell(candidates, (-values).tolist())
         centre = self.best.with_parameters(strategy.mean)
-        judged = self._tried(centre, JUDGED)
+        judged = play(centre, seeds=JUDGED)
         last = self.history[-1] if self.history else None
         generation = Generation(
             number=len(self.history),
@@ -143,15 +140,6 @@ class State:
             self.best = centre
         self.history.append(generation)
         return generation
-
-    def _tried(self, networks: Network | list[Network], seeds: range | None = None) -> Rollout:
-        """Episodes from these starts, or from those of this generation."""
-        identity = self.identity
-        if seeds is None:
-            episodes = identity["episodes"]
-            first = _TRAINED * (1 + identity["seed"]) + len(self.history) * episodes
-            seeds = range(first, first + episodes)
-        return rollout(networks, identity["env_id"], seeds=seeds, env_kwargs=identity["env_kwargs"])
 
     def save(self, file: Path) -> None:
         """Write the file, whole or not at all."""
@@ -205,27 +193,19 @@ def search(
         "objective": objective.__qualname__,
     }
     file = None if path is None else Path(path)
-    state = _saved(file, identity) if file else None
-    state = state or State.at_start(identity, network)
-    while not (reason := _reason(state, generations, stop_at_success)):
+    state = _saved(file, identity) if file and file.exists() else State(identity, network)
+    wanted = np.inf if stop_at_success is None else positive("stop_at_success", stop_at_success)
+    while True:
+        found = Search(state.best, tuple(state.history), ", ".join(state.strategy.stop()))
+        if found.history and found.best.success >= wanted:
+            return replace(found, reason="success")
+        if len(found.history) >= generations:
+            return replace(found, reason="generations")
+        if found.reason:
+            return found
         progress(state.advance(objective))
         if file is not None:
             state.save(file)
-    return Search(state.best, tuple(state.history), reason)
-
-
-def _best(history: Sequence[Generation]) -> Generation:
-    return max(history, key=lambda generation: generation.centre)
-
-
-def _reason(state: State, generations: int, stop_at_success: float | None) -> str:
-    """Why the search is over, or an empty string."""
-    wanted = np.inf if stop_at_success is None else positive("stop_at_success", stop_at_success)
-    if state.history and _best(state.history).success >= wanted:
-        return "success"
-    if len(state.history) >= generations:
-        return "generations"
-    return ", ".join(state.strategy.stop())
 
 
 def check_settings(
@@ -234,37 +214,29 @@ def check_settings(
     """Raise ValueError for settings that a search refuses, ModuleNotFoundError without pycma."""
     import cma  # noqa: F401
 
-    for name, value, least in (
-        ("generations", generations, 1),
-        ("population", population, 4),
-        ("episodes", episodes, 1),
-    ):
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise ValueError(f"{name} must be an integer from {least} on, got {value!r}")
-    if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < LARGEST_SEED:
-        raise ValueError(f"seed must be from 0 to {LARGEST_SEED - 1}, got {seed!r}")
-    if not 0 < number(sigma) < np.inf:
-        raise ValueError(f"sigma must be positive, got {sigma!r}")
+    count("generations", generations)
+    count("episodes", episodes)
+    if count("population", population) < 4:
+        raise ValueError(f"population must be an integer from 4 on, got {population!r}")
+    if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < _SEEDS:
+        raise ValueError(f"seed must be from 0 to {_SEEDS - 1}, got {seed!r}")
+    positive("sigma", sigma)
 
 
-def _saved(file: Path, identity: dict[str, Any]) -> State | None:
-    """The search that a file holds; None without a file, ValueError where it is another search."""
-    if not file.exists():
-        return None
+def _saved(file: Path, identity: dict[str, Any]) -> State:
+    """The search that a file holds; ValueError where it is another search."""
     written = file.read_bytes()
     digest, content = written[:_DIGEST], written[_DIGEST:]
     if hashlib.sha256(content).digest() != digest:
         raise ValueError(f"{str(file)!r} holds no search, or a damaged one")
     try:
-        state = pickle.loads(content)
-        there: dict[str, Any] = state.identity
+        state: State = pickle.loads(content)
+        there = state.identity
     except (pickle.UnpicklingError, AttributeError, ImportError) as error:  # of another version
         raise ValueError(f"{str(file)!r} holds no search: {error}") from None
-    differing = [name for name in identity if there.get(name) != identity[name]]
-    if differing:
+    if differing := [name for name in identity if there.get(name) != identity[name]]:
         raise ValueError(
             f"{str(file)!r} holds another search, with other {', '.join(differing)}: "
             "choose another file, or remove it"
         )
-    assert isinstance(state, State)
     return state

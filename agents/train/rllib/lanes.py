@@ -1,6 +1,5 @@
 """The native vector environment as one of RLlib's env runners steps it."""
 
-import importlib
 import warnings
 from typing import Any
 
@@ -10,6 +9,7 @@ from gymnasium import spaces
 from gymnasium.envs.registration import load_env_creator
 from gymnasium.vector import AutoresetMode, VectorWrapper
 
+from rbgym.agents.judge.cases import spec_of
 from rbgym.envs.base import AttitudeVectorEnv
 
 # Seeds from here on belong to no test set and to no Stable-Baselines3 run.
@@ -73,10 +73,7 @@ def check_env(
 
     Raises ValueError, or Gymnasium's error with a near name, for what cannot be trained.
     """
-    module, _, name = env_id.rpartition(":")
-    if module:
-        importlib.import_module(module)
-    creator: Any = gym.spec(name).vector_entry_point
+    creator: Any = spec_of(env_id).vector_entry_point
     native = load_env_creator(creator) if isinstance(creator, str) else creator
     if not (isinstance(native, type) and issubclass(native, AttitudeVectorEnv)):
         raise ValueError(f"env_id must be one of rbgym's environments, got {env_id!r}")

@@ -12,6 +12,7 @@ from rbgym.agents.policies.forward import ACTIVATIONS
 from rbgym.agents.policies.network import Network
 from rbgym.agents.train import presets
 from rbgym.agents.train.rllib.lanes import make_lanes
+from rbgym.envs.arguments import named
 
 # Seconds in which a lost env runner may answer that it is back; asked once in an iteration.
 _PROBE = 0.5
@@ -58,11 +59,7 @@ def hyperparameters(
     found = presets.read(
         "rllib_ppo", env_id, file, changes, known=known, needed=sorted(_OURS | _MODEL)
     )
-    if found["fcnet_activation"] not in ACTIVATIONS:
-        raise ValueError(
-            f"fcnet_activation must be one of {list(ACTIVATIONS)}, "
-            f"got {found['fcnet_activation']!r}"
-        )
+    named("fcnet_activation", found["fcnet_activation"], ACTIVATIONS)
     return found
 
 
@@ -78,6 +75,7 @@ def algorithm_config(run: dict[str, Any], runners: int, start: int) -> Any:
 
     register_env(_ENV, make_lanes)
     given = run["hyperparameters"]
+    seed = int(np.random.SeedSequence((run["seed"], start)).generate_state(1)[0] >> 1)
     return (
         PPOConfig()
         .api_stack(enable_rl_module_and_learner=True, enable_env_runner_and_connector_v2=True)
@@ -99,7 +97,7 @@ def algorithm_config(run: dict[str, Any], runners: int, start: int) -> Any:
         )
         .training(**{k: v for k, v in given.items() if k not in _OURS | _MODEL})
         .learners(num_learners=0)
-        .debugging(seed=_mixed(run["seed"], start), log_level="ERROR")
+        .debugging(seed=seed, log_level="ERROR")
         .fault_tolerance(
             restart_failed_env_runners=True,
             delay_between_env_runner_restarts_s=_RESTART,
@@ -107,11 +105,6 @@ def algorithm_config(run: dict[str, Any], runners: int, start: int) -> Any:
             env_runner_restore_timeout_s=_RESTORE,
         )
     )
-
-
-def _mixed(*numbers: int) -> int:
-    """One seed, from 0 to 2**31 - 1, of several numbers."""
-    return int(np.random.SeedSequence(numbers).generate_state(1)[0] >> 1)
 
 
 def network_of(module: Any, activation: str) -> Network:

@@ -8,6 +8,7 @@ translated here. Below, n is the number of lanes.
 import inspect
 import warnings
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 import gymnasium as gym
@@ -15,11 +16,7 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec, load_env_creator
 from gymnasium.vector import AutoresetMode, VectorEnv
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor
-from stable_baselines3.common.vec_env.base_vec_env import (
-    VecEnvIndices,
-    VecEnvObs,
-    VecEnvStepReturn,
-)
+from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
 
 from rbgym.agents.judge.cases import by_name, spec_of
 from rbgym.envs.reset import checked_seed
@@ -63,11 +60,17 @@ class VectorEnvAdapter(VecEnv):
 
     def reset(self) -> VecEnvObs:
         """Restart all lanes, using up seeds and options, and return observations (n, ...)."""
-        obs, infos = self.vector_env.reset(seed=self._pending_seed(), options=self._one_options())
+        options, first = self._options[0], self._seeds[0]
+        if any(one is not options and one != options for one in self._options):
+            raise ValueError("options differ between lanes: a vector env takes one dict for all")
+        seed: Any = None if set(self._seeds) == {None} else list(self._seeds)
+        if first is not None and self._seeds == [first + lane for lane in range(self.num_envs)]:
+            seed = first  # every vector env takes s for s + lane
+        obs, infos = self.vector_env.reset(seed=seed, options=options or None)
         self.reset_infos = [_info(infos, lane) for lane in range(self.num_envs)]
         self._reset_seeds()
         self._reset_options()
-        private: VecEnvObs = _copied(obs)
+        private: VecEnvObs = deepcopy(obs)
         return private
 
     def step_async(self, actions: np.ndarray) -> None:
@@ -88,11 +91,11 @@ class VectorEnvAdapter(VecEnv):
             for lane in np.flatnonzero(dones).tolist():
                 lane_infos[lane] = {
                     **_info(final_info, lane),
-                    "terminal_observation": _copied(_row(last, lane)),
+                    "terminal_observation": deepcopy(_row(last, lane)),
                     "TimeLimit.truncated": not terminated[lane],
                 }
                 self.reset_infos[lane] = {}
-        return _copied(obs), np.array(rewards, dtype=np.float32), dones, lane_infos
+        return deepcopy(obs), np.array(rewards, dtype=np.float32), dones, lane_infos
 
     def close(self) -> None:
         """Close the vector env."""
@@ -136,20 +139,6 @@ class VectorEnvAdapter(VecEnv):
     def _count(self, indices: VecEnvIndices) -> int:
         return len(list(self._get_indices(indices)))
 
-    def _pending_seed(self) -> Any:
-        """Return the seeds as one int when consecutive: every vector env takes s for s + lane."""
-        first = self._seeds[0]
-        if first is None:
-            return None if set(self._seeds) == {None} else list(self._seeds)
-        consecutive = self._seeds == [first + lane for lane in range(self.num_envs)]
-        return first if consecutive else list(self._seeds)
-
-    def _one_options(self) -> dict[str, Any] | None:
-        first = self._options[0]
-        if any(options is not first and options != first for options in self._options):
-            raise ValueError("options differ between lanes: a vector env takes one dict for all")
-        return first or None
-
 
 def make_sb3_env(
     env_id: str,
@@ -187,13 +176,6 @@ def make_sb3_env(
     if seed is not None:
         adapter.seed(seed)
     return VecMonitor(adapter, info_keywords=adapter.info_keywords)
-
-
-def _copied(obs: Any) -> Any:
-    """An observation, batched or single, whose arrays are the caller's own."""
-    if isinstance(obs, Mapping):
-        return {key: _copied(part) for key, part in obs.items()}
-    return np.array(obs)
 
 
 def _row(obs: Any, lane: int) -> Any:

@@ -1,101 +1,103 @@
-"""What happens beside the learning: a bar at the terminal, and looks at the test set."""
+"""What happens beside the learning: a bar at the terminal, looks at the test set, checkpoints."""
 
 import time
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 
-from rbgym.agents.judge.cases import TEST_SEEDS
 from rbgym.agents.judge.evaluation import evaluate
 from rbgym.agents.policies.trained import TrainedPolicy
-from rbgym.agents.train.progress import Bar
-from rbgym.agents.train.run import THRESHOLD
-
-_INTERVAL = 0.5  # between two updates of the bar [s]
+from rbgym.agents.terminal import Counter
+from rbgym.agents.train.sb3 import checkpoints
 
 
-class ProgressCallback(BaseCallback):
-    """Updates a bar twice a second.
+class BetweenRollouts(BaseCallback):
+    """Shows how far a training is, runs the policy on the test set every so many env steps and at
+    the end, and saves a checkpoint every so many.
 
-    Stable-Baselines3's own is updated at every step: with 128 lanes that took half of the time.
-    """
-
-    def __init__(self, bar: Bar) -> None:
-        super().__init__()
-        self.bar, self.shown = bar, 0.0
-
-    def _on_step(self) -> bool:
-        if time.monotonic() - self.shown > _INTERVAL:
-            self._on_training_end()
-        return True
-
-    def _on_training_end(self) -> None:
-        self.shown = time.monotonic()
-        self.bar.show(self.num_timesteps, last_mean(self.model, "r"))
-
-
-class JudgingCallback(BaseCallback):
-    """Runs the policy on the test set every so many env steps, between rollouts, and at the end.
-
-    Keeps what it found in `model.judgements`, the seconds that it took in `model.judging_time`:
-    both are saved with the model. Draws from no generator that the training uses.
+    Stable-Baselines3's own bar is updated at every step: with 128 lanes that took half of the time.
+    Draws from no generator that the training uses. judge_every: 0 for never.
     """
 
     def __init__(
-        self, env_id: str, env_kwargs: dict[str, Any], every: int, episodes: int = len(TEST_SEEDS)
+        self,
+        config: dict[str, Any],
+        checkpoint: Path,
+        checkpoint_every: int,
+        judge_every: int,
+        count: Counter,
     ) -> None:
         super().__init__()
-        self.env_id, self.env_kwargs = env_id, env_kwargs
-        self.every, self.episodes, self.started = every, episodes, 0.0
+        self.config, self.checkpoint, self.count = config, checkpoint, count
+        self.checkpoint_every, self.judge_every = checkpoint_every, judge_every
 
     def _on_training_start(self) -> None:
-        self.started = time.perf_counter() - float(getattr(self.model, "wall_time", 0.0))
+        self.told = told_of(self.model)
+        self.saved = self.num_timesteps
+        self.started = time.perf_counter() - self.told["wall_time"]
+        checkpoints.restore_noise(self.model)
 
     def _on_rollout_start(self) -> None:
-        if self.num_timesteps >= self._last() + self.every:
-            self._judge()
-
-    def _on_training_end(self) -> None:
-        if self.num_timesteps > self._last():
-            self._judge()
+        self._judge_after(self.judge_every)
+        if self.num_timesteps - self.saved >= self.checkpoint_every:
+            self.told["wall_time"] = time.perf_counter() - self.started
+            checkpoints.save(self.checkpoint, self.model)
+            self.saved = self.num_timesteps
 
     def _on_step(self) -> bool:
         return True
 
-    def _last(self) -> int:
-        done = judgements(self.model)
-        return int(done[-1]["timesteps"]) if done else 0
+    def _on_rollout_end(self) -> None:
+        self.count(self.num_timesteps, self.config["timesteps"], last_mean(self.model, "r"))
 
-    def _judge(self) -> None:
-        start, model = time.perf_counter(), self.model
-        found = evaluate(TrainedPolicy.of(model), self.env_id, self.episodes, **self.env_kwargs)
-        before = judging_time(model)
+    def _on_training_end(self) -> None:
+        self._judge_after(1)
+        self.told["wall_time"] = time.perf_counter() - self.started
+
+    def _judge_after(self, steps: int) -> None:
+        """Judge, if so many steps have passed since it was done last."""
+        start, before = time.perf_counter(), self.told["judgements"]
+        last = before[-1]["timesteps"] if before else 0
+        if not self.judge_every or self.num_timesteps < last + steps:
+            return
+        policy = TrainedPolicy.of(self.model)
+        found = evaluate(policy, self.config["env_id"], **self.config["env_kwargs"])
         entry = {
             "timesteps": self.num_timesteps,
-            "seconds": round(start - self.started - before, 3),
+            "seconds": round(start - self.started - self.told["judging_time"], 3),
             "success_rate": found.success_rate,
             "mean_return": found.mean_return,
         }
-        model.judgements = [*judgements(model), entry]  # type: ignore[attr-defined]
-        model.judging_time = before + time.perf_counter() - start  # type: ignore[attr-defined]
+        before.append(entry)
+        self.told["judging_time"] += time.perf_counter() - start
         self.logger.record("eval/success_rate", found.success_rate)
         self.logger.record("eval/mean_return", found.mean_return)
 
 
-def judgements(model: Any) -> list[dict[str, Any]]:
-    """What was found so far: timesteps, seconds of training, success_rate, mean_return."""
-    return list(getattr(model, "judgements", ()))
+def told_of(model: BaseAlgorithm) -> dict[str, Any]:
+    """What is kept in a model, and so in its checkpoints: seconds of training and of judging, those
+    before an interruption included, and judgements."""
+    nothing: dict[str, Any] = {"wall_time": 0.0, "judging_time": 0.0, "judgements": []}
+    told: dict[str, Any] = vars(model).setdefault("told", nothing)
+    return told
 
 
-def judging_time(model: Any) -> float:
-    """Seconds that the judging of a model took."""
-    return float(getattr(model, "judging_time", 0.0))
-
-
-def time_to_threshold(model: Any) -> float | None:
-    """Seconds of training, without judging, until the first success rate of THRESHOLD; or None."""
-    reached = (e["seconds"] for e in judgements(model) if e["success_rate"] >= THRESHOLD)
-    return next(reached, None)
+def results_of(model: BaseAlgorithm) -> dict[str, Any]:
+    """What results.json tells of a training; its wall time is without the judging."""
+    told = told_of(model)
+    parts = [*vars(model.replay_buffer).values()] if hasattr(model, "replay_buffer") else []
+    parts += [part for one in parts if isinstance(one, dict) for part in one.values()]
+    return {
+        "timesteps": model.num_timesteps,
+        **told,
+        "wall_time": told["wall_time"] - told["judging_time"],
+        "last_mean_return": last_mean(model, "r"),
+        "last_mean_length": last_mean(model, "l"),
+        "replay_buffer_bytes": sum(part.nbytes for part in parts if isinstance(part, np.ndarray)),
+    }
 
 
 def last_mean(model: Any, of: str) -> float | None:

@@ -1,10 +1,10 @@
 """Everything that a Stable-Baselines3 training depends on, in one file, written atomically.
 
-The file is a zip of four entries: the model as SB3 saves it (weights, optimizer, step count, last
-observations), the vector env with its running episodes and the statistics of its normaliser, the
-random generators, and for off-policy algorithms the replay buffer. A training restored from it goes
-on as if it had never stopped. The file before it is kept, for the case that one is damaged.
-They hold pickles: load your own only.
+The file is a zip of the model as SB3 saves it (weights, optimizer, step count, last observations),
+and of a pickle: the vector env with its running episodes and the statistics of its normaliser, the
+random generators, the memory of a recurrent policy and the replay buffer of an off-policy one. A
+training restored from it goes on as if it had never stopped. The file before it is kept, for the
+case that one is damaged. They hold pickles: load your own only.
 """
 
 import copy
@@ -12,7 +12,6 @@ import io
 import os
 import pickle
 import random
-import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -21,45 +20,13 @@ from typing import Any
 import numpy as np
 import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
-from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecEnv, VecNormalize
 
 from rbgym.agents.run_folder import replacing
 
-# Where a model keeps its action noise between loading and learning.
-_NOISE = "noise_as_saved"
 _STATISTICS = ("obs_rms", "ret_rms", "returns", "old_obs", "old_reward")
-
-
-class CheckpointCallback(BaseCallback):
-    """Saves a checkpoint between two rollouts, at least `every` env steps after the last one.
-
-    Keeps the seconds of training, those before an interruption included, in `model.wall_time`.
-    """
-
-    def __init__(self, path: Path, every: int) -> None:
-        super().__init__()
-        self.path, self.every = path, every
-        self.last, self.started = 0, 0.0
-
-    def _on_training_start(self) -> None:
-        self.last = self.model.num_timesteps
-        self.started = time.perf_counter() - getattr(self.model, "wall_time", 0.0)
-        noise = vars(self.model).pop(_NOISE, None)
-        if noise is not None:
-            self.model.action_noise = noise
-
-    def _on_rollout_start(self) -> None:
-        if self.model.num_timesteps - self.last >= self.every:
-            self._on_training_end()
-            save(self.path, self.model)
-            self.last = self.model.num_timesteps
-
-    def _on_training_end(self) -> None:
-        self.model.wall_time = time.perf_counter() - self.started  # type: ignore[attr-defined]
-
-    def _on_step(self) -> bool:
-        return True
+# What SB3 leaves out of a model, where it has them.
+_LEFT_OUT = ("_last_lstm_states", "replay_buffer")
 
 
 def previous(path: Path) -> Path:
@@ -71,16 +38,24 @@ def save(path: Path, model: BaseAlgorithm) -> None:
     """Write the state of a training between two rollouts, and keep the file that was there."""
     buffer = io.BytesIO()
     model.save(buffer)
+    normalizer, monitor, adapter = _layers(model.get_env())
+    statistics = vars(normalizer).items() if normalizer else ()
+    state = {
+        "vector_env": adapter.vector_env,
+        "reset_infos": adapter.reset_infos,
+        "monitor": (monitor.episode_count, monitor.episode_returns, monitor.episode_lengths),
+        # Its own pickle leaves the running returns out.
+        "normalizer": {name: value for name, value in statistics if name in _STATISTICS},
+        "model": {name: part for name, part in vars(model).items() if name in _LEFT_OUT},
+        "python": random.getstate(),
+        "numpy": np.random.get_state(),  # noqa: NPY002  # the generator that SB3 draws from
+        "torch": torch.get_rng_state(),
+        "actions": model.action_space.np_random.bit_generator.state,
+    }
     with replacing(path) as temporary:
         with zipfile.ZipFile(temporary, "w") as archive:
             archive.writestr("model.zip", buffer.getvalue())
-            archive.writestr("generators.pkl", pickle.dumps(_generators(model)))
-            archive.writestr("env.pkl", pickle.dumps(_env_state(model.get_env())))
-            if hasattr(model, "_last_lstm_states"):
-                # SB3 leaves it out.
-                archive.writestr("lstm.pkl", pickle.dumps(model._last_lstm_states))
-            if hasattr(model, "replay_buffer"):
-                archive.writestr("replay_buffer.pkl", pickle.dumps(model.replay_buffer))
+            archive.writestr("state.pkl", pickle.dumps(state))
         if path.exists():
             os.replace(path, previous(path))
 
@@ -93,67 +68,46 @@ def load(
 ) -> BaseAlgorithm | None:
     """The model as it was saved, on `env`, which is put back where it was then.
 
-    Where the file is damaged, that of the one before it, with a message to `report`. None if there
-    is neither.
-    Raises ValueError if there are files but none is a checkpoint.
+    Where the file is damaged, that of the one before it, with a message to `report`; None if there
+    is neither. Raises ValueError if there are files but none is a checkpoint.
     """
     damage = ""
     for file in (path, previous(path)):
         if not file.exists():
             continue
         try:
-            parts = _parts(file)
+            with zipfile.ZipFile(file) as archive:
+                saved, state = archive.read("model.zip"), pickle.loads(archive.read("state.pkl"))
         except Exception as error:  # whatever a damaged pickle, or one of another version, raises
             damage = damage or f"{str(file)!r} is no checkpoint: {error}"
             continue
         if damage:
             report(f"{damage}; going on from {str(file)!r}")
-        return _restored(parts, algorithm, env)
+        normalizer, monitor, adapter = _layers(env)
+        adapter.vector_env.close()
+        adapter.vector_env, adapter.reset_infos = state["vector_env"], state["reset_infos"]
+        monitor.episode_count, monitor.episode_returns, monitor.episode_lengths = state["monitor"]
+        if normalizer is not None:
+            vars(normalizer).update(state["normalizer"])
+        model = algorithm.load(io.BytesIO(saved), env=env, device="cpu", force_reset=False)
+        vars(model).update(state["model"])
+        if getattr(model, "action_noise", None) is not None:
+            vars(model)["noise_as_saved"] = copy.deepcopy(model.action_noise)
+        # Last: whatever was built above may have drawn from them.
+        random.setstate(state["python"])
+        np.random.set_state(state["numpy"])  # noqa: NPY002
+        torch.set_rng_state(state["torch"])
+        model.action_space.np_random.bit_generator.state = state["actions"]
+        return model
     if damage:
         raise ValueError(damage)
     return None
 
 
-def _parts(path: Path) -> dict[str, Any]:
-    """The entries of a file; reading a damaged one raises."""
-    with zipfile.ZipFile(path) as archive:
-        parts: dict[str, Any] = {name: archive.read(name) for name in archive.namelist()}
-    pickled = [name for name in parts if name.endswith(".pkl")]
-    for name in {"env.pkl", "generators.pkl", *pickled}:
-        parts[name] = pickle.loads(parts[name])
-    parts["model.zip"] = io.BytesIO(parts["model.zip"])
-    return parts
-
-
-def _restored(parts: dict[str, Any], algorithm: type[BaseAlgorithm], env: VecEnv) -> BaseAlgorithm:
-    _restore_env(env, parts["env.pkl"])
-    model = algorithm.load(parts["model.zip"], env=env, device="cpu", force_reset=False)
-    if "replay_buffer.pkl" in parts:
-        model.replay_buffer = parts["replay_buffer.pkl"]  # type: ignore[attr-defined]
-    if "lstm.pkl" in parts:
-        model._last_lstm_states = parts["lstm.pkl"]  # type: ignore[attr-defined]
-    if getattr(model, "action_noise", None) is not None:
-        # `learn` starts the noise anew; the callback puts this back.
-        vars(model)[_NOISE] = copy.deepcopy(model.action_noise)
-    # Last: whatever was built above may have drawn from them.
-    _restore_generators(model, parts["generators.pkl"])
-    return model
-
-
-def _generators(model: BaseAlgorithm) -> dict[str, Any]:
-    return {
-        "python": random.getstate(),
-        "numpy": np.random.get_state(),  # noqa: NPY002  # the generator that SB3 draws from
-        "torch": torch.get_rng_state(),
-        "actions": model.action_space.np_random.bit_generator.state,
-    }
-
-
-def _restore_generators(model: BaseAlgorithm, states: dict[str, Any]) -> None:
-    random.setstate(states["python"])
-    np.random.set_state(states["numpy"])  # noqa: NPY002
-    torch.set_rng_state(states["torch"])
-    model.action_space.np_random.bit_generator.state = states["actions"]
+def restore_noise(model: Any) -> None:
+    """Put the action noise of a checkpoint back, which `learn` starts anew."""
+    if (noise := vars(model).pop("noise_as_saved", None)) is not None:
+        model.action_noise = noise
 
 
 def _layers(env: Any) -> tuple[VecNormalize | None, Any, Any]:
@@ -161,24 +115,3 @@ def _layers(env: Any) -> tuple[VecNormalize | None, Any, Any]:
     outer = env if isinstance(env, VecNormalize) else None
     monitor: Any = outer.venv if outer else env
     return outer, monitor, monitor.venv
-
-
-def _env_state(env: Any) -> dict[str, Any]:
-    normalizer, monitor, adapter = _layers(env)
-    return {
-        "vector_env": adapter.vector_env,
-        "reset_infos": adapter.reset_infos,
-        "monitor": (monitor.episode_count, monitor.episode_returns, monitor.episode_lengths),
-        # Its own pickle leaves the running returns out.
-        "normalizer": normalizer
-        and {k: v for k, v in vars(normalizer).items() if k in _STATISTICS},
-    }
-
-
-def _restore_env(env: VecEnv, state: dict[str, Any]) -> None:
-    normalizer, monitor, adapter = _layers(env)
-    adapter.vector_env.close()
-    adapter.vector_env, adapter.reset_infos = state["vector_env"], state["reset_infos"]
-    monitor.episode_count, monitor.episode_returns, monitor.episode_lengths = state["monitor"]
-    if normalizer is not None:
-        vars(normalizer).update(state["normalizer"])

@@ -1,6 +1,7 @@
 """Training with Stable-Baselines3 that survives being interrupted."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -9,18 +10,31 @@ import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
+from stable_baselines3.common.noise import NormalActionNoise, OrnsteinUhlenbeckActionNoise
+from stable_baselines3.common.utils import LinearSchedule
+from stable_baselines3.common.vec_env import VecEnv, VecMonitor, VecNormalize
 
 from rbgym.agents.judge.cases import TEST_SEEDS, has_test_set, spec_of
-from rbgym.agents.policies.algorithms import algorithm
-from rbgym.agents.policies.recurrent import network_of
-from rbgym.agents.policies.sb3_network import arrays_of
+from rbgym.agents.policies.sb3 import (
+    ACTIVATIONS,
+    SCHEDULED,
+    algorithm,
+    network_of_model,
+    parameters,
+)
 from rbgym.agents.run_folder import RunFolder, Training, replacing
+from rbgym.agents.terminal import Counter, bar
 from rbgym.agents.train import presets, run
-from rbgym.agents.train.progress import Bar
-from rbgym.agents.train.sb3 import callbacks as looks
 from rbgym.agents.train.sb3 import checkpoints
 from rbgym.agents.train.sb3.adapter import make_sb3_env
-from rbgym.agents.train.sb3.models import new_model, normalized
+from rbgym.agents.train.sb3.callbacks import BetweenRollouts, results_of
+from rbgym.arguments import count
+from rbgym.envs.arguments import named
+
+_NOISE: dict[str, Any] = {
+    "normal": NormalActionNoise,
+    "ornstein-uhlenbeck": OrnsteinUhlenbeckActionNoise,
+}
 
 
 def train(
@@ -65,7 +79,7 @@ def train(
     try:
         torch.set_num_threads(threads)
         model = new_model(algo, chosen, env, seed)
-        arrays_of(model, None)  # refuses, before the work, what could not be written
+        network_of_model(model)  # refuses, before the work, what could not be written
         if (finished := folder.claim(config, resume)) is not None:
             return Training(folder, finished, None)
         saved = checkpoints.load(folder.checkpoint, algorithm(algo), env, report)
@@ -74,15 +88,16 @@ def train(
             report(f"resuming {folder.path} from step {model.num_timesteps}")
         start = model.num_timesteps
         model.set_logger(configure(str(folder.tensorboard), ["tensorboard"]))
-        beside = list(callbacks)
-        if evaluate_every != 0 and has_test_set(env_id):
-            every = evaluate_every or max(steps // 20, 1)
-            beside.append(looks.JudgingCallback(env_id, config["env_kwargs"], every))
-        beside.append(checkpoints.CheckpointCallback(folder.checkpoint, checkpoint_every))
+        judge_every = max(steps // 20, 1) if evaluate_every is None else evaluate_every
+        if not has_test_set(env_id):
+            judge_every = 0
         if steps > start:
-            with Bar(steps, hidden=not progress) as bar:
-                beside.append(looks.ProgressCallback(bar))
-                model.learn(steps - start, beside, reset_num_timesteps=False)
+            with bar(hidden=not progress) as shown:
+                show = Counter(shown, "training", steps)
+                beside = BetweenRollouts(
+                    config, folder.checkpoint, checkpoint_every, judge_every, show
+                )
+                model.learn(steps - start, [*callbacks, beside], reset_num_timesteps=False)
     finally:
         torch.set_num_threads(threads_before)
         env.close()
@@ -93,8 +108,8 @@ def train(
         with replacing(folder.normalizer) as temporary:
             normalizer.save(str(temporary))
     spaces = (model.observation_space, model.action_space)
-    network = network_of(*arrays_of(model, normalizer))
-    return run.finish(folder, config, _results(model), network, spaces, start)
+    network = network_of_model(model, normalizer)
+    return run.finish(folder, config, results_of(model), network, spaces, start)
 
 
 def config_of(
@@ -109,9 +124,7 @@ def config_of(
 ) -> dict[str, Any]:
     """The content of config.json; ValueError for bad arguments, before anything is written."""
     if timesteps is not None:
-        if timesteps < 1:
-            raise ValueError(f"timesteps must be a positive integer, got {timesteps!r}")
-        changes = {**(changes or {}), "n_timesteps": timesteps}
+        changes = {**(changes or {}), "n_timesteps": count("timesteps", timesteps)}
     chosen = presets.of_sb3(algo, env_id, hyperparameters, changes)
     spec_of(env_id)  # raises, with a near name, before a folder is made
     steps, last = chosen.pop("n_timesteps"), TEST_SEEDS.start - chosen["n_envs"]
@@ -119,29 +132,49 @@ def config_of(
         raise ValueError(
             f"seed must be from 0 to {last}, got {seed!r}: the seeds beyond belong to the test set"
         )
-    if threads < 1:
-        raise ValueError(f"threads must be a positive integer, got {threads!r}")
+    threads = count("threads", threads)
     return run.config_of(env_id, algo, seed, chosen, env_kwargs, timesteps=steps, threads=threads)
 
 
-def _results(model: BaseAlgorithm) -> dict[str, Any]:
-    judging = looks.judging_time(model)
-    seconds = float(getattr(model, "wall_time", 0.0)) - judging
-    return {
-        "timesteps": model.num_timesteps,
-        "wall_time": seconds,
-        "judging_time": judging,
-        "steps_per_second": model.num_timesteps / seconds if seconds else None,
-        "time_to_threshold": looks.time_to_threshold(model),
-        "last_mean_return": looks.last_mean(model, "r"),
-        "last_mean_length": looks.last_mean(model, "l"),
-        "replay_buffer_bytes": _bytes(getattr(model, "replay_buffer", None)),
-        "judgements": looks.judgements(model),
-    }
+def new_model(
+    algo: str, hyperparameters: Mapping[str, Any], env: VecEnv, seed: int
+) -> BaseAlgorithm:
+    """An untrained model. Raises ValueError for a bad value of a hyperparameter."""
+    arguments = {k: v for k, v in hyperparameters.items() if k in parameters(algo)}
+    for key in SCHEDULED:
+        if isinstance(arguments.get(key), str):
+            arguments[key] = _schedule(key, arguments[key])
+    if isinstance(arguments.get("train_freq"), list):
+        arguments["train_freq"] = tuple(arguments["train_freq"])
+    if (kind := hyperparameters.get("noise_type")) is not None:
+        named("noise_type", kind, _NOISE)
+        none = np.zeros(env.action_space.shape or ())
+        deviation = float(hyperparameters.get("noise_std", 0.1))
+        arguments["action_noise"] = _NOISE[kind](none, none + deviation)
+    arguments["policy_kwargs"] = dict(hyperparameters.get("policy_kwargs") or {})
+    if (name := arguments["policy_kwargs"].get("activation_fn")) is not None:
+        known = {kind.__name__: kind for kind in ACTIVATIONS}
+        plain = str(name).removeprefix("nn.")
+        named("activation_fn", plain, known)
+        arguments["policy_kwargs"]["activation_fn"] = known[plain]
+    try:
+        return algorithm(algo)(env=env, seed=seed, device="cpu", **arguments)
+    except (TypeError, ValueError, AssertionError) as error:
+        raise ValueError(f"hyperparameters of {algo} are refused: {error}") from error
 
 
-def _bytes(buffer: Any) -> int:
-    """Size of the arrays of a replay buffer."""
-    values = [] if buffer is None else list(vars(buffer).values())
-    values += [part for value in values if isinstance(value, dict) for part in value.values()]
-    return sum(value.nbytes for value in values if isinstance(value, np.ndarray))
+def normalized(hyperparameters: Mapping[str, Any], env: VecMonitor) -> VecEnv:
+    """The env behind a VecNormalize, if `normalize` asks for one."""
+    wanted = hyperparameters.get("normalize")
+    if not wanted:
+        return env
+    options = {"gamma": hyperparameters.get("gamma", 0.99)}
+    return VecNormalize(env, **(options | (wanted if isinstance(wanted, dict) else {})))
+
+
+def _schedule(key: str, text: str) -> LinearSchedule:
+    kind, _, value = text.partition("_")
+    with suppress(ValueError):
+        if kind == "lin" and (start := float(value)) > 0:
+            return LinearSchedule(start, 0.0, 1.0)
+    raise ValueError(f"{key} must be a positive number or lin_NUMBER, got {text!r}")

@@ -1,29 +1,67 @@
-"""The network of a policy that Stable-Baselines3 or sb3-contrib trained, as plain arrays."""
+"""What Stable-Baselines3 and sb3-contrib train: their algorithms by the names of rl-baselines3-zoo,
+and the networks of their policies as plain arrays."""
 
+import inspect
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
+from sb3_contrib import TQC, RecurrentPPO
+from stable_baselines3 import PPO, SAC, TD3
+from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.distributions import (
     DiagGaussianDistribution,
     StateDependentNoiseDistribution,
 )
+from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 from stable_baselines3.common.torch_layers import CombinedExtractor, FlattenExtractor
 from stable_baselines3.common.vec_env import VecNormalize
 from torch import nn
 
 from rbgym.agents.policies.forward import OUTPUTS
+from rbgym.agents.policies.network import Network, Normalizer
+from rbgym.agents.policies.recurrent import RecurrentNetwork
+from rbgym.envs.arguments import named
 
+ALGORITHMS: dict[str, type[BaseAlgorithm]] = {
+    "ppo": PPO, "sac": SAC, "td3": TD3, "tqc": TQC, "recurrent_ppo": RecurrentPPO
+}  # fmt: skip
+# Hyperparameters that may be a schedule, like lin_1e-3.
+SCHEDULED = ("learning_rate", "clip_range", "clip_range_vf")
+# What `train` gives itself, and objects, which a file cannot hold.
+_OURS = frozenset(
+    {"self", "env", "seed", "device", "verbose", "tensorboard_log", "_init_setup_model"}
+    | {"action_noise", "replay_buffer_class", "replay_buffer_kwargs"}
+    | {"rollout_buffer_class", "rollout_buffer_kwargs"}
+)
 ACTIVATIONS: dict[type[nn.Module], str] = {nn.Tanh: "tanh", nn.ReLU: "relu", nn.ELU: "elu"}
 
 
-def arrays_of(model: Any, normalizer: VecNormalize | None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The deterministic policy of a model, as `rbgym.agents.policies.network_of` takes it.
+def algorithm(name: str) -> type[BaseAlgorithm]:
+    """The class of that name; ValueError if there is none."""
+    named("algo", name, ALGORITHMS)
+    return ALGORITHMS[name]
 
-    normalizer: what observations pass before. Raises ValueError for a policy that is neither kind
-    of network, and for one of other spaces than boxes of observations and actions in +-1.
+
+def parameters(name: str) -> dict[str, inspect.Parameter]:
+    """What the algorithm's constructor takes of plain values, beside what `train` gives."""
+    found = inspect.signature(algorithm(name)).parameters
+    return {key: one for key, one in found.items() if key not in _OURS}
+
+
+def is_off_policy(name: str) -> bool:
+    """Whether the algorithm learns from a replay buffer."""
+    return issubclass(algorithm(name), OffPolicyAlgorithm)
+
+
+def network_of_model(model: Any, normalizer: Any = None) -> Network | RecurrentNetwork:
+    """The deterministic policy of a model.
+
+    normalizer: what observations pass before, a VecNormalize, a Normalizer or None. Raises
+    ValueError for a policy that is neither kind of network, and for one of other spaces than boxes
+    of observations and actions in +-1.
     """
-    if not isinstance(normalizer, VecNormalize | None):
+    if not isinstance(normalizer, VecNormalize | Normalizer | None):
         raise ValueError(f"normalizer must be a VecNormalize or Normalizer, got {normalizer!r}")
     modules, output, extractor = _actor(model)
     if not isinstance(extractor, FlattenExtractor | CombinedExtractor):
@@ -43,23 +81,18 @@ def arrays_of(model: Any, normalizer: VecNormalize | None) -> tuple[dict[str, An
     if len(kinds) > 1:
         raise ValueError(f"model must have one kind of activation, got {modules}")
     activation = ACTIVATIONS[kinds.pop()] if kinds else "tanh"
-    arrays: dict[str, Any] = {}
-    config: dict[str, Any] = {"activation": activation, "output": output}
-    for n, one in enumerate(linear):
-        arrays |= {f"layers.{n}.weight": _array(one.weight), f"layers.{n}.bias": _array(one.bias)}
-    if (lstm := getattr(model.policy, "lstm_actor", None)) is not None:
-        config["cells"] = lstm.num_layers
-        for k in range(lstm.num_layers):
-            names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-            of_input, of_output, bias, other = (
-                _array(getattr(lstm, f"{name}_l{k}")) for name in names
-            )
-            arrays |= {f"cells.{k}.input": of_input, f"cells.{k}.output": of_output,
-                       f"cells.{k}.bias": bias + other}  # fmt: skip
-    if normalizer is not None and normalizer.norm_obs:
-        of_normalizer, config["normalizer"] = _statistics(normalizer)
-        arrays |= of_normalizer
-    return arrays, config
+    layers: Any = tuple((_array(one.weight), _array(one.bias)) for one in linear)
+    if isinstance(normalizer, VecNormalize):
+        normalizer = _statistics(normalizer) if normalizer.norm_obs else None
+    lstm = getattr(model.policy, "lstm_actor", None)
+    if lstm is None:
+        return Network(layers, activation, output, normalizer)
+    cells = []
+    for k in range(lstm.num_layers):
+        names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+        of_input, of_output, bias, other = (_array(getattr(lstm, f"{name}_l{k}")) for name in names)
+        cells.append((of_input, of_output, bias + other))
+    return RecurrentNetwork(tuple(cells), Network(layers, activation, output), normalizer)
 
 
 def _actor(model: Any) -> tuple[list[nn.Module], str, nn.Module]:
@@ -89,8 +122,8 @@ def _actor(model: Any) -> tuple[list[nn.Module], str, nn.Module]:
     raise ValueError(f"model must be a PPO, SAC, TD3 or like them, got {type(model).__name__}")
 
 
-def _statistics(normalizer: VecNormalize) -> tuple[dict[str, Any], dict[str, float]]:
-    """Arrays and bounds of a normaliser; of a dict of goals in the order of the names."""
+def _statistics(normalizer: VecNormalize) -> Normalizer:
+    """The same as plain arrays; of a dict of goals in the order of the names."""
     moments = normalizer.obs_rms
     if not isinstance(moments, dict):
         parts = [moments]
@@ -100,9 +133,8 @@ def _statistics(normalizer: VecNormalize) -> tuple[dict[str, Any], dict[str, flo
         raise ValueError(
             f"normalizer must be for every part of the observation, got {sorted(moments)}"
         )
-    arrays = {"normalizer.mean": np.concatenate([part.mean for part in parts]),
-              "normalizer.variance": np.concatenate([part.var for part in parts])}  # fmt: skip
-    return arrays, {"clip": normalizer.clip_obs, "epsilon": normalizer.epsilon}
+    mean, variance = (np.concatenate([getattr(p, n) for p in parts]) for n in ("mean", "var"))
+    return Normalizer(mean, variance, normalizer.clip_obs, normalizer.epsilon)
 
 
 def _array(parameter: Any) -> Any:
