@@ -1,16 +1,13 @@
 """Slews about the eigenaxis: their least time, and laws that come near to it."""
 
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rbgym.agents.controllers.base import Array
-from rbgym.agents.controllers.law import Law, inertia_of, nearer, positive_gains
+from rbgym.agents.controllers.base import Array, BodyLaw, nearer
 from rbgym.agents.controllers.pd import AttitudePD
-from rbgym.agents.controllers.plant import Plant
 from rbgym.arguments import flag, number, real
-from rbgym.body import RigidBody
 from rbgym.inertia import full_tensor
 from rbgym.quaternion import from_rotation_vector, multiply
 
@@ -78,17 +75,14 @@ def eigenaxis_time(
     # The time in which each axis by itself gives the momentum of 1 rad/s.
     parts = np.divide(momentum, limits, out=np.full_like(momentum, np.inf), where=limits > 0)
     slowness = np.max(np.where(momentum > 1e-12 * momentum.max(), parts, 0.0), axis=-1)
-    return _least_time(turn, slowness, np.inf if rate_limit is None else rate_limit)
+    time = 2.0 * np.sqrt(turn * slowness)
+    if rate_limit is not None and np.isfinite(rate_limit):
+        limited = turn / rate_limit + rate_limit * slowness
+        time = np.where(turn > rate_limit**2 * slowness, limited, time)
+    return np.asarray(time)
 
 
-def _least_time(turn: Array, slowness: Array, most: float) -> Array:
-    """Of an angle [rad] at 1 / slowness rad/s^2 and at most so fast [rad/s]."""
-    turn, slowness = np.broadcast_arrays(turn, slowness)
-    free: Array = 2.0 * np.sqrt(turn * slowness)
-    limited = turn / most + most * slowness if np.isfinite(most) else free
-    return np.asarray(np.where(turn > most**2 * slowness, limited, free))
-
-
+@dataclass(eq=False)
 class QuaternionFeedback(AttitudePD):
     """Turns about the eigenaxis, never faster than it can brake.
 
@@ -113,40 +107,30 @@ class QuaternionFeedback(AttitudePD):
     constraints, J. Guidance 18(6), for the cascade of limiters; the rule for r is ours.
     """
 
-    def __init__(
-        self,
-        body: RigidBody,
-        torque_limit: ArrayLike,
-        *,
-        rate_limit: float,
-        dt: float,
-        frequency: float = 0.8,
-        damping: float = 1.0,
-        slew_rate: float | None = None,
-        gyroscopic: bool = True,
-    ) -> None:
-        gains = {"frequency": frequency, "damping": damping}
-        super().__init__(body, torque_limit, rate_limit=rate_limit, dt=dt, **gains)
-        self.refuse_idle_axes()
-        self.slew_rate = 0.9 * rate_limit if slew_rate is None else slew_rate
-        positive_gains(slew_rate=self.slew_rate)
-        self.cancels = flag("gyroscopic", gyroscopic)
-        self.linear = damping / frequency  # |v| over slew rate at which the limiter begins
-        angle = np.arccos(min(damping, 1.0))
-        self.braking = frequency * np.exp(-min(damping, 1.0) / np.sinc(angle / np.pi))
+    _: KW_ONLY
+    frequency: float = 0.8
+    slew_rate: float | None = None
+    gyroscopic: bool = True
+    slews = "quaternion feedback"
+    every_axis = True
 
-    @classmethod
-    def arguments(cls, plant: Plant) -> dict[str, Any]:
-        plant.require_target("quaternion feedback")
-        return super().arguments(plant)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.fastest = 0.9 * self.rate_limit if self.slew_rate is None else self.slew_rate
+        self.refuse_gains(slew_rate=self.fastest)
+        flag("gyroscopic", self.gyroscopic)
+        self.linear = self.damping / self.frequency  # |v| over slew rate where the limiter begins
+        damping = min(self.damping, 1.0)
+        braking = np.exp(-damping / np.sinc(np.arccos(damping) / np.pi))
+        self.braking = self.frequency * braking
 
     def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
         v, omega = nearer(quaternion), angular_velocity
         size = np.maximum(np.linalg.norm(v, axis=-1, keepdims=True), 1e-12)
         largest = self.linear * self.slew(v / size)[:, None]
         u = self.turning(v * np.minimum(1.0, largest / size), omega, wanted)
-        gyroscopic = self.gyroscopic(omega) if self.cancels else np.zeros_like(omega)
-        return self.limited_beside(u, gyroscopic)
+        coupling = self.gyroscopic_torque(omega) if self.gyroscopic else np.zeros_like(omega)
+        return self.limited_beside(u, coupling)
 
     def slew(self, axis: Array) -> Array:
         """The slew rate (n,) [rad/s] about unit axes (n, 3)."""
@@ -154,10 +138,11 @@ class QuaternionFeedback(AttitudePD):
         c = gyroscopic_load(axis, self.inertia, self.envelope)
         r = 2.0 * a / (self.braking + np.sqrt(self.braking**2 + 4.0 * c * a * a))
         half: Array = np.sqrt(0.5 / np.maximum(c, 1e-12))
-        return np.asarray(np.minimum(np.minimum(r, half), self.slew_rate))
+        return np.asarray(np.minimum(np.minimum(r, half), self.fastest))
 
 
-class BangBang(Law):
+@dataclass(eq=False)
+class BangBang(BodyLaw):
     """Full torque towards the target, then full torque against, about the eigenaxis.
 
     With e the eigenaxis and y the angle of the attitude that would be reached in h seconds at the
@@ -184,46 +169,37 @@ class BangBang(Law):
     56(3), for the curve of a double integrator in discrete time and its layer.
     """
 
-    def __init__(
-        self,
-        body: RigidBody,
-        torque_limit: ArrayLike,
-        *,
-        rate_limit: float,
-        dt: float,
-        layer: float | None = None,
-        braking: float = 0.9,
-        slew_rate: float | None = None,
-    ) -> None:
-        super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
-        self.inertia = inertia_of(body)
-        self.layer = 5.0 * dt if layer is None else layer
-        self.slew_rate = 0.9 * rate_limit if slew_rate is None else slew_rate
-        self.braking = braking
-        self.refuse_idle_axes()
-        positive_gains(layer=self.layer, braking=braking, slew_rate=self.slew_rate)
+    torque_limit: ArrayLike
+    _: KW_ONLY
+    layer: float | None = None
+    braking: float = 0.9
+    slew_rate: float | None = None
+    slews = "bang-bang slews"
+    still = True
+    every_axis = True
 
-    @classmethod
-    def arguments(cls, plant: Plant) -> dict[str, Any]:
-        plant.require_target("bang-bang slews", still=True)
-        return plant.limits
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.h = 5.0 * self.dt if self.layer is None else self.layer
+        self.fastest = 0.9 * self.rate_limit if self.slew_rate is None else self.slew_rate
+        self.refuse_gains("braking", layer=self.h, slew_rate=self.fastest)
 
     def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
-        omega, h = angular_velocity, self.layer
+        omega, h = angular_velocity, self.h
         v = nearer(multiply(quaternion, from_rotation_vector(h * omega)))
         sine = np.linalg.norm(v, axis=-1, keepdims=True)
         e = v / np.maximum(sine, 1e-12)
         rate = self.curve(2.0 * np.arcsin(np.minimum(sine, 1.0)), e)
         u = -(omega + rate * e) @ self.inertia / h
-        return self.limited_beside(u, np.cross(omega, omega @ self.inertia))
+        return self.limited_beside(u, self.gyroscopic_torque(omega))
 
     def curve(self, y: Array, e: Array) -> Array:
         """f (n, 1) [rad/s] for the angles y (n, 1) [rad] about the axes e (n, 3)."""
-        h = self.layer
+        h = self.h
         a = self.braking * acceleration(e, self.inertia, self.envelope)[:, None]
         a = np.minimum(a, 1e9)  # without an axis there is no angle either
         braking = 0.5 * (np.sqrt((a * h) ** 2 + 8.0 * a * y) - a * h)
         square = np.where(y <= a * h * h, y / h, braking) ** 2
         c = np.maximum(gyroscopic_load(e, self.inertia, self.envelope)[:, None], 1e-12)
         square = np.minimum(-np.expm1(-c * square) / c, 0.5 / c)
-        return np.asarray(np.minimum(np.sqrt(square), self.slew_rate))
+        return np.asarray(np.minimum(np.sqrt(square), self.fastest))

@@ -1,20 +1,20 @@
 """Laws with a memory: hysteretic feedback and geometric tracking."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rbgym.agents.controllers.base import Array, fresh
-from rbgym.agents.controllers.law import Law, inertia_of, positive_gains
+from rbgym.agents.controllers.base import Array, BodyLaw, fresh
 from rbgym.agents.controllers.pd import AttitudePD
 from rbgym.agents.controllers.plant import Plant
 from rbgym.arguments import number
-from rbgym.body import RigidBody
 
 Memory = tuple[Array, Array]
 
 
+@dataclass(eq=False)
 class Hysteretic(AttitudePD):
     """`AttitudePD`, to that of q and -q which a memory h names and not to the nearer.
 
@@ -37,35 +37,22 @@ class Hysteretic(AttitudePD):
     unwinding in quaternion-based attitude control, 58(5).
     """
 
-    def __init__(
-        self,
-        body: RigidBody,
-        torque_limit: ArrayLike,
-        *,
-        rate_limit: float,
-        dt: float,
-        frequency: float = 0.4,
-        damping: float = 1.0,
-        delta: float = 0.1,
-    ) -> None:
-        gains = {"frequency": frequency, "damping": damping}
-        super().__init__(body, torque_limit, rate_limit=rate_limit, dt=dt, **gains)
-        if not 0 < number(delta) < 1:
-            raise ValueError(f"delta must be in (0, 1), got {delta!r}")
-        self.delta = delta
+    _: KW_ONLY
+    delta: float = 0.1
+    slews = "hysteretic feedback"
 
-    @classmethod
-    def arguments(cls, plant: Plant) -> dict[str, Any]:
-        plant.require_target("hysteretic feedback")
-        return super().arguments(plant)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < number(self.delta) < 1:
+            raise ValueError(f"delta must be in (0, 1), got {self.delta!r}")
 
     def feedback(
         self, seen: tuple[Array, Array, Array], state: Memory | None, episode_start: Any
     ) -> tuple[Array, Memory]:
         quaternion, omega, wanted = seen
         h, q = self.remembered(quaternion, state, episode_start)
-        u = self.turning(h[:, None] * q[:, 1:], omega, wanted) + self.gyroscopic(omega)
-        return self.limited(u), (h, q)
+        u = self.turning(h[:, None] * q[:, 1:], omega, wanted)
+        return self.limited(u + self.gyroscopic_torque(omega)), (h, q)
 
     def remembered(self, q: Array, state: Memory | None, episode_start: Any) -> Memory:
         """The memory after the error quaternion q or -q, (n, 4), has been seen."""
@@ -77,7 +64,8 @@ class Hysteretic(AttitudePD):
         return np.where(h * q[:, 0] < -self.delta, -h, h), q
 
 
-class GeometricTracking(Law):
+@dataclass(eq=False)
+class GeometricTracking(BodyLaw):
     """Follows a target by errors of rotation matrices.
 
     With R and R_d the attitudes of body and target, body to world, and w = R^T R_d Omega_d the
@@ -100,25 +88,18 @@ class GeometricTracking(Law):
     49th IEEE Conference on Decision and Control, eqs. (10), (11) and (16).
     """
 
-    def __init__(
-        self,
-        body: RigidBody,
-        torque_limit: ArrayLike,
-        *,
-        rate_limit: float,
-        dt: float,
-        frequency: float = 0.7,
-        damping: float = 1.0,
-    ) -> None:
-        super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
-        positive_gains(frequency=frequency, damping=damping)
-        self.inertia, largest = inertia_of(body), float(np.max(body.moments))
-        self.k_R, self.k_Omega = frequency**2 * largest, 2 * damping * frequency * largest
+    torque_limit: ArrayLike
+    _: KW_ONLY
+    frequency: float = 0.7
+    damping: float = 1.0
+    slews = "geometric tracking"
 
-    @classmethod
-    def arguments(cls, plant: Plant) -> dict[str, Any]:
-        plant.require_target("geometric tracking")
-        return plant.limits
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.refuse_gains("frequency", "damping")
+        largest = float(np.max(self.body.moments))
+        self.k_R = self.frequency**2 * largest
+        self.k_Omega = 2 * self.damping * self.frequency * largest
 
     @classmethod
     def usual_gains(cls, plant: Plant) -> dict[str, Any]:
@@ -132,6 +113,6 @@ class GeometricTracking(Law):
         last = w if state is None else state
         turning = np.where(begins, -np.cross(Omega, w), (w - last) / self.dt)
         e_R, e_Omega = 2.0 * q[:, :1] * q[:, 1:], Omega - w
-        gyroscopic = np.cross(Omega, Omega @ self.inertia)
-        u = -self.k_R * e_R - self.k_Omega * e_Omega + gyroscopic + turning @ self.inertia
+        feedback = -self.k_R * e_R - self.k_Omega * e_Omega
+        u = feedback + self.gyroscopic_torque(Omega) + turning @ self.inertia
         return self.limited(u), w
