@@ -132,29 +132,6 @@ def html(card: Mapping[str, Any]) -> str:
     return pages.section(f"Card of {title(card)}", *parts)
 
 
-def verdict(card: Mapping[str, Any]) -> str:
-    """One sentence: whether a trained policy is as good as the best law, or by how much it loses.
-
-    As good: its success rate is at least the law's lower bound, of the 95 % interval.
-    """
-    rows = card["rows"].items()
-    laws = {name: row["merits"][ALL] for name, row in rows if not row["origin"]}
-    trained = {name: row["merits"][ALL] for name, row in rows if row["origin"]}
-    if not laws or not trained:
-        return "There is no trained policy here." if laws else "There is no law here."
-    (law, best), (name, learned) = (
-        max(some.items(), key=lambda one: one[1]["success_rate"]) for some in (laws, trained)
-    )
-    figures = f"{_percent(learned['success_rate'])} against {_percent(best['success_rate'])}"
-    if learned["success_rate"] >= best["success_interval"][0]:
-        return f"The trained policy (`{name}`) is on a par with the best law (`{law}`): {figures}."
-    return f"**Learning loses here**: `{name}` succeeds less often than the law `{law}`, {figures}."
-
-
-def _percent(rate: float) -> str:
-    return f"{100 * rate:.1f} %"
-
-
 def _origin(name: str, row: Mapping[str, Any]) -> str:
     made = row["origin"]
     text = f"`{name}`: {str(made.get('algo', 'policy')).upper().replace('_', '-')}"
@@ -163,6 +140,6 @@ def _origin(name: str, row: Mapping[str, Any]) -> str:
     if "wall_time" in made:
         text += f" in {made['wall_time']:.0f} s"
     if row["of_seeds"]:
-        each = ", ".join(f"{seed}: {_percent(rate)}" for seed, rate in row["of_seeds"].items())
+        each = ", ".join(f"{seed}: {100 * rate:.1f} %" for seed, rate in row["of_seeds"].items())
         return f"{text}; success by seed of training {each}."
     return f"{text}, seed {made.get('seed', '-')}."

@@ -1,7 +1,6 @@
 """What moves on the page: a body under one scheme, or a task under one policy."""
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -44,40 +43,22 @@ class Snapshot:
     scale: float = 1.0
 
 
-class Run(ABC):
+class _Run:
     """Something that advances by steps of `dt` seconds and has come to `time`.
 
+    `push` applies a torque (3,) [N m, body axes] beside all others from now on; `advance` makes so
+    many steps, or those up to the end; `snapshot` is the present state, or the last good one.
     ended: why it goes no further, empty while it does; failed: whether a step could not be solved.
     rate: an angular velocity [rad/s] that is large here; strength: a torque [N m] that is felt.
     """
 
-    name: str
-    body: RigidBody
-    potential: Potential
-    dt: float
-    rate: float
-    strength: float
-    time = 0.0
-    ended = ""
-    failed = False
-
-    @abstractmethod
-    def push(self, torque: Array) -> None:
-        """Apply a torque (3,) [N m, body axes] beside all others, from now on."""
-
-    @abstractmethod
-    def advance(self, steps: int) -> None:
-        """Make so many steps, or those up to the end."""
-
-    @abstractmethod
-    def snapshot(self) -> Snapshot:
-        """The present state; of a run that has failed the last good one."""
+    time, ended, failed = 0.0, "", False
 
     def _fail(self) -> None:
         self.ended, self.failed = "its equation could not be solved", True
 
 
-class FreeRun(Run):
+class FreeRun(_Run):
     """A body by itself, or on its point in gravity, stepped by one scheme.
 
     It is what `rbgym.simulate` computes, bit for bit. Arguments as there.
@@ -122,7 +103,7 @@ class FreeRun(Run):
         return Snapshot(**state, torque=self._torque, position=np.zeros(3))
 
 
-class TaskRun(Run):
+class TaskRun(_Run):
     """One episode of a task, from the start of `seed`, in which a policy acts; a step is a control
     period.
 
@@ -166,20 +147,17 @@ class TaskRun(Run):
 
     def advance(self, steps: int) -> None:
         for _ in range(steps):
-            if not self.ended:
-                self._step()
-
-    def _step(self) -> None:
-        action, self._memory = self._policy.predict(
-            self._observation, self._memory, np.array([self.time == 0.0])
-        )
-        self._observation, _, terminated, truncated, self._info = self._env.step(action)
-        self.time += self.dt
-        if self._info["integration_failed"]:
-            self._fail()
-        elif terminated or truncated:
-            reason = "out of bounds" if terminated else "time is up"
-            self.ended = "done" if self._info["is_success"] else reason
+            if self.ended:
+                return
+            begins = np.array([self.time == 0.0])
+            action, self._memory = self._policy.predict(self._observation, self._memory, begins)
+            self._observation, _, terminated, truncated, self._info = self._env.step(action)
+            self.time += self.dt
+            if self._info["integration_failed"]:
+                self._fail()
+            elif terminated or truncated:
+                reason = "out of bounds" if terminated else "time is up"
+                self.ended = "done" if self._info["is_success"] else reason
 
     def snapshot(self) -> Snapshot:
         base: Any = self._env.unwrapped
@@ -195,3 +173,6 @@ class TaskRun(Run):
             target=state["target_quaternion"][0] if isinstance(base.goal, Target) else None,
             scale=float(state["scale"][0]) if "scale" in state else 1.0,
         )
+
+
+Run = FreeRun | TaskRun

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -142,15 +143,10 @@ def actors(env_id: str | None) -> list[str]:
         return []
     task_of(env_id)
     env = gym.make(env_id, disable_env_checker=True)
-    fitting = [name for name in controllers.names() if _fits(name, env)]
+    found = [PRETRAINED] if env_id in shelf.names() else []
+    for name in controllers.names():
+        with suppress(ValueError, ModuleNotFoundError):  # it is not for the env, or lacks a library
+            controllers.make(name, env)
+            found.append(name)
     env.close()
-    return [PRETRAINED, *fitting] if env_id in shelf.names() else fitting
-
-
-def _fits(name: str, env: gym.Env[Any, Any]) -> bool:
-    """Whether a controller is for an env, and its libraries are there."""
-    try:
-        controllers.make(name, env)
-    except (ValueError, ModuleNotFoundError):
-        return False
-    return True
+    return found
