@@ -9,13 +9,18 @@ import numpy as np
 
 from rbgym.agents.controllers import lqr, pd
 from rbgym.agents.controllers.actuators import Allocated, BDot, MagneticAllocation, SpinByScale
+from rbgym.agents.controllers.attitude import (
+    BangBang,
+    GeometricTracking,
+    Hysteretic,
+    QuaternionFeedback,
+    eigenaxis_time,
+)
 from rbgym.agents.controllers.base import Controller, Idle, Law
-from rbgym.agents.controllers.eigenaxis import BangBang, QuaternionFeedback, eigenaxis_time
 from rbgym.agents.controllers.lqr import AttitudeLQR, PrecessionLQR, UprightLQR
 from rbgym.agents.controllers.pd import AttitudePD, AxisPD, PosePD, RateDamping
 from rbgym.agents.controllers.plant import Plant
 from rbgym.agents.controllers.swing_up import SwingUp
-from rbgym.agents.controllers.tracking import GeometricTracking, Hysteretic
 from rbgym.envs.arguments import hint, named
 
 __all__ = [

@@ -14,6 +14,7 @@ from rbgym.quaternion import conjugate, multiply
 from rbgym.simulate import checked_body
 
 Array = NDArray[np.float64]
+Seen = tuple[Array, Array, Array]  # quaternion, angular velocity, that of the target
 _LARGEST = 1e100
 
 
@@ -140,9 +141,7 @@ class Law(Controller):
         """
         raise NotImplementedError
 
-    def feedback(
-        self, seen: tuple[Array, Array, Array], state: Any, episode_start: Any
-    ) -> tuple[Array, Any]:
+    def feedback(self, seen: Seen, state: Any, episode_start: Any) -> tuple[Array, Any]:
         """Torque (n, 3) [N m, body] for what `torque` takes, and the memory afterwards."""
         return self.torque(*seen), None
 
@@ -199,6 +198,17 @@ class BodyLaw(Law):
     def gyroscopic_torque(self, omega: Array) -> Array:
         """omega x J omega (n, 3) [N m], which the body needs to turn steadily."""
         return np.cross(omega, omega @ self.inertia)
+
+    def acceleration(self, axis: Array) -> Array:
+        """Largest angular acceleration (n,) [rad/s^2] about unit axes (n, 3) that do not turn."""
+        excess: Array = np.max(np.abs(axis @ self.inertia @ self.envelope.T), axis=-1)
+        return np.divide(1.0, excess, out=np.full_like(excess, np.inf), where=excess > 0)
+
+    def gyroscopic_load(self, axis: Array) -> Array:
+        """Part of the limits (n,) that the gyroscopic torque of 1 rad/s about unit axes (n, 3)
+        takes; at another rate w that times w^2."""
+        torque = self.gyroscopic_torque(axis)
+        return np.asarray(np.max(np.abs(torque @ self.envelope.T), axis=-1))
 
 
 def shortened(commands: Array) -> Array:

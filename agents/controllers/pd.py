@@ -70,6 +70,7 @@ class AxisPD(BodyLaw):
         self.refuse_gains("frequency", "damping", "spin_time")
         heavy = isinstance(self.potential, HeavyTop | SoftWall)
         self.axis = np.asarray(self.potential.axis if heavy else (0.0, 0.0, 1.0))
+        self.mgl = self.potential.mgl if isinstance(self.potential, HeavyTop) else 0.0
         self.stiffness = 2 * self.frequency**2 * self.inertia
         along = np.outer(self.axis, self.axis)
         rates = 2 * self.damping * self.frequency * (np.eye(3) - along) + along / self.spin_time
@@ -79,15 +80,6 @@ class AxisPD(BodyLaw):
     def usual_gains(cls, plant: Plant) -> dict[str, Any]:
         on_a_wall = isinstance(plant.potential, SoftWall)
         return {"frequency": 1.0, "spin_time": 1.0} if on_a_wall else {}
-
-    def _slope(self, height: Array) -> Array:
-        """dV/dz of the potential, z the height of the axis, (n,)."""
-        match self.potential:
-            case HeavyTop(mgl, _):
-                return np.full_like(height, mgl)
-            case SoftWall() as wall:
-                return wall.slope(height)
-        return np.zeros_like(height)
 
     def torque(
         self, quaternion: Array, angular_velocity: Array, wanted: Array | None = None
@@ -104,7 +96,9 @@ class AxisPD(BodyLaw):
         lever = np.cross(self.axis, direction)
         error = lever / np.sqrt(2 * np.maximum(1 + direction @ self.axis, 1e-9))[:, None]
         gap = omega - goal.precession * up - goal.spin * self.axis
-        weight = -self._slope(up @ self.axis)[:, None] * np.cross(self.axis, up)
+        on_wall = isinstance(self.potential, SoftWall)
+        slope = self.potential.slope(up @ self.axis)[:, None] if on_wall else self.mgl
+        weight = -slope * np.cross(self.axis, up)
         forward = goal.precession * np.cross(up, omega) @ self.inertia
         gyroscopic = self.gyroscopic_torque(omega)
         u = error @ self.stiffness - gap @ self.drag.T + forward + gyroscopic - weight

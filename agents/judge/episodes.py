@@ -69,15 +69,13 @@ def joined(parts: list[Episodes]) -> Episodes:
     instants = max(len(part.attitude_error) for part in parts)
     found = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _LANES}
     for name in _HISTORIES:
-        histories = [_padded(getattr(part, name), instants) for part in parts]
+        histories = []
+        for part in parts:
+            history = getattr(part, name)
+            missing = np.full((instants - len(history), *history.shape[1:]), np.nan)
+            histories.append(np.concatenate([history, missing]))
         found[name] = np.concatenate(histories, axis=1)
     return Episodes(**(vars(parts[0]) | found)).chosen(np.argsort(found["seeds"]))
-
-
-def _padded(values: Array, instants: int) -> Array:
-    """The history, with nan up to so many instants."""
-    missing = (0, instants - len(values))
-    return np.pad(values, (missing, *((0, 0),) * (values.ndim - 1)), constant_values=np.nan)
 
 
 def play(
