@@ -13,8 +13,7 @@ from rbgym import integrators
 from rbgym.agents import controllers
 from rbgym.agents.judge.cases import PRETRAINED, task_of
 from rbgym.agents.policies import shelf
-from rbgym.agents.view.runs import IDLE, FreeRun, Run, TaskRun
-from rbgym.agents.view.simulation import Simulation
+from rbgym.agents.view.simulation import IDLE, FreeRun, Run, Simulation, TaskRun
 from rbgym.arguments import finite
 from rbgym.body import Part, RigidBody, compound
 from rbgym.potentials import HeavyTop
