@@ -129,8 +129,13 @@ class Law(Controller):
 
     @classmethod
     def arguments(cls, plant: Plant) -> dict[str, Any]:
-        if cls.slews:
-            plant.require_target(cls.slews, still=cls.still)
+        if cls.slews and (not plant.target or plant.has_forces):
+            raise ValueError(
+                f"env must have a target attitude, and none but that, for {cls.slews}; "
+                f"its goal is {plant.goal!r}, its actuator {plant.actuator!r}"
+            )
+        if cls.still and plant.moves:
+            raise ValueError(f"env must have a target at rest for {cls.slews}, its target moves")
         return super().arguments(plant)
 
     def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:

@@ -7,17 +7,16 @@ from rbgym.envs.base import AttitudeEnv, AttitudeVectorEnv
 from rbgym.envs.parts.goals import Axis, Rest, Target
 from rbgym.envs.parts.observations import TargetRate
 
-_PREVIEW = 4  # columns that a preview of the target adds
-
 
 class Plant:
     """An env, single or vector, as what is controlled. ValueError for any that is not rbgym's.
 
     given: what the classes take of an env, by the names of their arguments. strength: factor of
     all torques. wheels, coils, scaling: the actuator, where it is one of these. target, rest, axis:
-    whether the goal is one of these kinds. moves: whether there is a target that moves. columns: of
-    attitude, rates and perhaps the target's rates. first: the column from which an actuator shows
-    itself to a law.
+    whether the goal is one of these kinds. moves: whether there is a target that moves. Columns of
+    an observation: columns, of attitude, rates and perhaps the target's rates; width, of all but
+    the actuator; shown, those that it has where the attitude is a quaternion. first: the column
+    from which an actuator shows itself to a law.
     """
 
     def __init__(self, env: Any) -> None:
@@ -58,22 +57,3 @@ class Plant:
             self.given |= {"dipole": dipole, "field": 2.0 * self.coils.field}
         if self.scaling is not None:
             self.given |= {"scaling": actuator, "strength": self.strength, "spin_scale": more.scale}
-
-    def require_target(self, law: str, *, still: bool = False) -> None:
-        """Raise ValueError unless an attitude is all that is wanted; still: one that stays."""
-        if not self.target or self.has_forces:
-            raise ValueError(
-                f"env must have a target attitude, and none but that, for {law}; "
-                f"its goal is {self.goal!r}, its actuator {self.actuator!r}"
-            )
-        if still and self.moves:
-            raise ValueError(f"env must have a target at rest for {law}, its target moves")
-
-    def require_quaternions(self) -> None:
-        """Raise ValueError where an observation has another form than laws can read."""
-        previewed = self.shown + (_PREVIEW if self.columns == 10 else 0)
-        if self.width not in (self.shown, previewed):
-            raise ValueError(
-                "env must show the attitude as a quaternion for this controller, "
-                f'observation="quaternion", got {self.width} columns instead of {self.shown}'
-            )

@@ -63,7 +63,14 @@ class Controls:
         for label, fill in (("Run", self._run), ("Start", self._start), ("Push", self._push)):
             with tabs.add_tab(label):
                 fill(scenario)
-        self._add_hotkeys()
+        add: Any = self._gui.add_command
+        add("rbgym: pause", hotkey="space").on_trigger(lambda event: self.toggle())
+        for name, key in (("step", "N"), ("restart", "R")):
+            command = add(f"rbgym: {name}", hotkey=key)
+            command.on_trigger(lambda event, name=name: self._notify(name))
+        for key, (axis, sign) in KEYS.items():
+            command = add(f"rbgym: push about {'+' if sign > 0 else '-'}{'xyz'[axis]}", hotkey=key)
+            command.on_trigger(lambda event, axis=axis, sign=sign: self.kick(axis, sign))
 
     def _add(self, name: str, handle: Any) -> None:
         self._handles[name] = handle
@@ -114,16 +121,6 @@ class Controls:
         self._gui.add_button("Release").on_click(lambda event: self.release())
         self._slider("strength", "Strength", 0.1, 10.0, 0.1, 1.0)
         self._gui.add_markdown(_HELP)
-
-    def _add_hotkeys(self) -> None:
-        add: Any = self._gui.add_command
-        add("rbgym: pause", hotkey="space").on_trigger(lambda event: self.toggle())
-        for name, key in (("step", "N"), ("restart", "R")):
-            command = add(f"rbgym: {name}", hotkey=key)
-            command.on_trigger(lambda event, name=name: self._notify(name))
-        for key, (axis, sign) in KEYS.items():
-            command = add(f"rbgym: push about {'+' if sign > 0 else '-'}{'xyz'[axis]}", hotkey=key)
-            command.on_trigger(lambda event, axis=axis, sign=sign: self.kick(axis, sign))
 
     # --- what they ask for ----------------------------------------------------------------
 

@@ -33,7 +33,8 @@ class Page:
     def __init__(self, server: viser.ViserServer, scenario: Scenario, speed: Speed = "1") -> None:
         self._server = server
         self.simulation = scenario.simulation()
-        self._scene = Scene(server, self.simulation)
+        self._scene = Scene(server)
+        self._scene.start(self.simulation)
         self._scenario: Scenario | None = None  # that was prepared
         self._pressed = queue.SimpleQueue[str]()
         self._stopped = False
@@ -154,7 +155,8 @@ class Page:
             self._problem = str(error)
             return
         other_count = len(simulation.runs) != len(self.simulation.runs)
-        self.simulation, self._scene = simulation, Scene(self._server, simulation)
+        self.simulation = simulation
+        self._scene.start(simulation)
         self._last, self._owed = None, 0.0
         for client in self._server.get_clients().values() if other_count else ():
             self._scene.aim(client.camera)

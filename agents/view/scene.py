@@ -24,20 +24,25 @@ _TRACE = 80  # records
 
 
 class Scene:
-    """What is drawn of a simulation, in place of what was drawn before."""
+    """What is drawn of a simulation, its light and how it is looked at."""
 
-    def __init__(self, server: viser.ViserServer, simulation: Simulation) -> None:
+    def __init__(self, server: viser.ViserServer) -> None:
+        self._server = server
+        self._bodies: list[_Body] = []
         # Light from all sides, without shadows or reflections, is cheap without a graphics card.
         server.scene.configure_environment_map(None)
         server.scene.configure_default_lights(cast_shadow=False)
         server.scene.add_light_ambient("/ambient", intensity=1.6)
         server.initial_camera.fov = _FIELD
-        server.scene.remove_by_name("/runs")
-        server.scene.add_frame("/runs", show_axes=False)
+
+    def start(self, simulation: Simulation) -> None:
+        """Draw these runs in place of those before."""
+        scene = self._server.scene
+        scene.remove_by_name("/runs")
+        scene.add_frame("/runs", show_axes=False)
         middle = (len(simulation.runs) - 1) / 2
-        self._server = server
         self._bodies = [
-            _Body(server.scene, run, k, (_APART * (k - middle), 0.0, 0.0))
+            _Body(scene, run, k, (_APART * (k - middle), 0.0, 0.0))
             for k, run in enumerate(simulation.runs)
         ]
 
