@@ -16,11 +16,9 @@ from rbgym.agents.controllers.attitude import (
     QuaternionFeedback,
     eigenaxis_time,
 )
-from rbgym.agents.controllers.base import Controller, Idle, Law
-from rbgym.agents.controllers.lqr import AttitudeLQR, PrecessionLQR, UprightLQR
+from rbgym.agents.controllers.base import Controller, Idle, Law, Plant
+from rbgym.agents.controllers.lqr import AttitudeLQR, PrecessionLQR, SwingUp, UprightLQR
 from rbgym.agents.controllers.pd import AttitudePD, AxisPD, PosePD, RateDamping
-from rbgym.agents.controllers.plant import Plant
-from rbgym.agents.controllers.swing_up import SwingUp
 from rbgym.envs.arguments import hint, named
 
 __all__ = [

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from rbgym.agents.controllers.base import Array, Controller, Law, shortened
-from rbgym.agents.controllers.plant import Plant
+from rbgym.agents.controllers.base import Array, Controller, Law, Plant, shortened
 from rbgym.arguments import count
 from rbgym.body import RigidBody
 from rbgym.envs.actuators import MagneticCoils, ReactionWheels, Scaling

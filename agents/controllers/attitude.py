@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rbgym.agents.controllers.base import Array, BodyLaw, Seen, fresh, nearer
+from rbgym.agents.controllers.base import Array, BodyLaw, Plant, Seen, fresh, nearer
 from rbgym.agents.controllers.pd import AttitudePD
-from rbgym.agents.controllers.plant import Plant
 from rbgym.arguments import flag, number, real
 from rbgym.inertia import full_tensor
 from rbgym.quaternion import from_rotation_vector, multiply

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rbgym.agents.controllers.actuators import damping_rate
-from rbgym.agents.controllers.base import Array, BodyLaw, Law, nearer
-from rbgym.agents.controllers.plant import Plant
+from rbgym.agents.controllers.base import Array, BodyLaw, Law, Plant, nearer
 from rbgym.envs.parts.goals import Axis
 from rbgym.potentials import HeavyTop, SoftWall, checked
 from rbgym.quaternion import from_rotation_vector, multiply, rotate_inverse
