@@ -13,7 +13,7 @@ from rbgym.body import RigidBody
 from rbgym.envs.actuators import Forces, MagneticCoils, ReactionWheels, Scaling
 from rbgym.envs.base import AttitudeEnv, AttitudeVectorEnv
 from rbgym.envs.parts.goals import Axis, Rest, Target
-from rbgym.envs.parts.observations import TargetRate
+from rbgym.envs.parts.observations import Offset, TargetRate, WantedSpin
 from rbgym.quaternion import conjugate, multiply
 from rbgym.simulate import checked_body
 
@@ -63,13 +63,13 @@ class Plant:
             "channels": actions.shape[0],
             "width": base.width,
         }
-        if self.has_forces:
+        if self.has_forces and isinstance(more, Offset):
             force = self.strength * actuator.force
             self.given |= {"force_limit": force, "distance": more.distance, "speed": more.speed}
         if self.coils is not None:
             dipole = self.strength * self.coils.dipole
             self.given |= {"dipole": dipole, "field": 2.0 * self.coils.field}
-        if self.scaling is not None:
+        if self.scaling is not None and isinstance(more, WantedSpin):
             self.given |= {"scaling": actuator, "strength": self.strength, "spin_scale": more.scale}
 
 
