@@ -65,9 +65,6 @@ CONTROLLERS: dict[str, Callable[..., Controller]] = {
 }
 
 
-_PREVIEW = 4  # columns that a preview of the target adds
-
-
 class Policy(Protocol):
     """What a classical controller and a Stable-Baselines3 model have in common."""
 
@@ -129,12 +126,11 @@ def for_env(env: Any) -> list[str]:
 
 def _fitted(policy: Controller, plant: Plant) -> Controller:
     """A law of torque for the actuator of an env; whatever else, as it is."""
-    previewed = plant.shown + (_PREVIEW if plant.columns == 10 else 0)
     reads = policy.least or isinstance(policy, Law)
-    if reads and plant.width not in (plant.shown, previewed):
+    if reads and plant.width not in plant.readable:
         raise ValueError(
             "env must show the attitude as a quaternion for this controller, "
-            f'observation="quaternion", got {plant.width} columns instead of {plant.shown}'
+            f'observation="quaternion", got {plant.width} columns instead of {plant.readable[0]}'
         )
     if not isinstance(policy, Law):
         return policy

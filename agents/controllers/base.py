@@ -29,8 +29,8 @@ class Plant:
     all torques. wheels, coils, scaling: the actuator, where it is one of these. target, rest, axis:
     whether the goal is one of these kinds. moves: whether there is a target that moves. Columns of
     an observation: columns, of attitude, rates and perhaps the target's rates; width, of all but
-    the actuator; shown, those that it has where the attitude is a quaternion. first: the column
-    from which an actuator shows itself to a law.
+    the actuator; readable, what that is where the attitude is a quaternion. first: the column from
+    which an actuator shows itself to a law.
     """
 
     def __init__(self, env: Any) -> None:
@@ -48,8 +48,9 @@ class Plant:
         self.target, self.rest = isinstance(base.goal, Target), isinstance(base.goal, Rest)
         self.axis = base.goal if isinstance(base.goal, Axis) else None
         self.moves = self.target and bool(base.task.reference(base.dt).moves())
-        self.shown = 7 + more.width()
         self.columns = 10 if isinstance(more, TargetRate) else 7
+        shown = 7 + more.width()
+        self.readable = (shown, shown + 4) if self.columns == 10 else (shown,)  # 4: of a preview
         # Of goals and a state apart, the law makes an observation of its own.
         self.first = 7 if base.task.split else base.width
         actions: Any = getattr(base, "single_action_space", base.action_space)
