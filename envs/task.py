@@ -12,7 +12,7 @@ from gymnasium import spaces
 from numpy.typing import ArrayLike
 
 from rbgym import integrators
-from rbgym.arguments import positive
+from rbgym.arguments import is_number, positive
 from rbgym.body import RigidBody
 from rbgym.engine.batch import Batch
 from rbgym.envs.actuators import Torque
@@ -144,7 +144,7 @@ class Task:
         made = {
             "Physics": "",
             "Observation": f"Observation: Box, float32\n{self._table(goal, effector)}",
-            "Action": "",
+            "Action": self._action(effector),
             "Reward": f"Reward\n{_wrapped(self._reward(goal))}",
             "Start": f"Start\n{_wrapped(self.start.described())}",
             "Success": f"Success, termination and truncation\n{_wrapped(self._ends(goal))}",
@@ -167,6 +167,15 @@ class Task:
             effector.columns(width),
         )
         return "\n".join(filter(None, rows))
+
+    def _action(self, effector: Effector) -> str:
+        if not (is_number(self.torque) and isinstance(effector, Torque)):
+            return ""  # to be said by the docstring
+        text = (
+            f"Torque about the body axes as a fraction of {self.torque:g} N m, held over the "
+            "period. Beyond +-1 is clipped."
+        )
+        return f"Action: Box(-1, 1, (3,)), float32\n{_wrapped(text)}"
 
     def _reward(self, goal: Goal) -> str:
         size, letters = self.shape.formula(goal)

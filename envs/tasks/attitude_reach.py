@@ -1,20 +1,18 @@
 """AttitudeReach-v0: a slew whose goal is part of the observation, for hindsight replay."""
 
 import math
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from rbgym.arguments import real
 from rbgym.envs.base import AttitudeEnv, vectorised
-from rbgym.envs.parts.goals import Target
 from rbgym.envs.parts.observations import TargetQuaternion, World
 from rbgym.envs.parts.starts import Turned
-from rbgym.envs.task import Task
-from rbgym.envs.tasks.attitude_slew import SHAPE, THRUST, satellite
+from rbgym.envs.tasks.attitude_slew import AttitudeSlewEnv
 from rbgym.quaternion import Array
 
-TOLERANCE = math.radians(5.0)
 _STATE, _ATTITUDE = 7, 4  # columns of the rows that the kernel writes
 
 
@@ -44,10 +42,6 @@ class AttitudeReachEnv(AttitudeEnv):
     | achieved_goal (4,) | that quaternion | [-1, 1], the first in [0, 1] |
     | desired_goal (4,) | canonical quaternion of the target | [-1, 1], the first in [0, 1] |
 
-    ## Action: Box(-1, 1, (3,)), float32
-    Torque about the body axes as a fraction of 0.02 N m, held over the period. Beyond +-1 is
-    clipped.
-
     ## Reward
     reward="dense": 1 / (1 + (2 sin(a/2) / 0.2)^2), a the angle to the goal. reward="sparse": 1
     where a is within 5 degrees, else 0. Both are `compute_reward(achieved_goal, desired_goal,
@@ -59,21 +53,15 @@ class AttitudeReachEnv(AttitudeEnv):
     (`info["integration_failed"]`).
     """
 
-    task: ClassVar = Task(
-        body=satellite,
-        torque=THRUST,
+    task = replace(
+        AttitudeSlewEnv.task,
         start=Turned(angle=1.0, target_angle=1.0),
-        goal=Target(),
         form=World(),
         more=TargetQuaternion(),
         split=as_goals,
-        dt=0.1,
-        substeps=2,
-        angle=TOLERANCE,
+        angle=math.radians(5.0),
         rate=2.0,
         settled_steps=1,
-        rate_limit=2.0,
-        shape=SHAPE,
         difficulty={
             "easy": {"initial": {"angle": 0.3, "target_angle": 0.3}},
             "hard": {"initial": {"angle": math.pi, "target_angle": math.pi}},

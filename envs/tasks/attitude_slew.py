@@ -1,7 +1,6 @@
 """AttitudeSlew-v0: turn a satellite from rest to rest."""
 
 import math
-from typing import ClassVar
 
 from rbgym.body import RigidBody
 from rbgym.envs.base import AttitudeEnv, vectorised
@@ -16,10 +15,6 @@ def satellite() -> RigidBody:
     return RigidBody.box(12.0, (0.1, 0.2263, 0.366))
 
 
-THRUST = 0.02  # N m
-SHAPE = Closeness(scale=0.2, rate_weight=2.0, effort_weight=0.02)
-
-
 class AttitudeSlewEnv(AttitudeEnv):
     """Turn a satellite from rest to rest at another attitude, by the shorter way, and hold it.
 
@@ -27,15 +22,11 @@ class AttitudeSlewEnv(AttitudeEnv):
     A free body, a homogeneous box of 12 kg: principal moments 0.185, 0.144 and 0.0612 kg m^2. A
     control period of dt = 0.1 s is 2 steps of the integrator. Torque-free, angular momentum is
     conserved to the last bit, and energy to round-off.
-
-    ## Action: Box(-1, 1, (3,)), float32
-    Torque about the body axes as a fraction of 0.02 N m, held over the period. Beyond +-1 is
-    clipped.
     """
 
-    task: ClassVar = Task(
+    task = Task(
         body=satellite,
-        torque=THRUST,
+        torque=0.02,
         start=Turned(target_angle=math.pi),
         goal=Target(),
         dt=0.1,
@@ -44,7 +35,7 @@ class AttitudeSlewEnv(AttitudeEnv):
         rate=0.02,
         settled_steps=30,
         rate_limit=2.0,
-        shape=SHAPE,
+        shape=Closeness(scale=0.2, rate_weight=2.0, effort_weight=0.02),
         difficulty={
             "easy": {"initial": {"angle": 1.0}},
             "hard": {"initial": {"rate": 0.2}, "randomization": {"inertia": 0.2, "torque": 0.2}},

@@ -1,14 +1,13 @@
 """AttitudeTracking-v0: follow an attitude that wanders."""
 
 import math
-from typing import ClassVar
+from dataclasses import replace
 
 from rbgym.envs.base import AttitudeEnv, vectorised
-from rbgym.envs.parts.goals import Target, Wandering
+from rbgym.envs.parts.goals import Wandering
 from rbgym.envs.parts.observations import TargetRate
 from rbgym.envs.parts.starts import Turned
-from rbgym.envs.task import Task
-from rbgym.envs.tasks.attitude_slew import SHAPE, THRUST, satellite
+from rbgym.envs.tasks.attitude_slew import AttitudeSlewEnv
 
 
 def wandering(dt: float) -> Wandering:
@@ -24,26 +23,14 @@ class AttitudeTrackingEnv(AttitudeEnv):
     R_z(a) R_y(b) R_x(c); each angle swings as 0.8 rad (sin(w t + p) - sin p) with a frequency w
     uniform in [0.05, 0.2] rad/s and a uniform phase p of its own. To follow it takes about half
     the torque at most.
-
-    ## Action: Box(-1, 1, (3,)), float32
-    Torque about the body axes as a fraction of 0.02 N m, held over the period. Beyond +-1 is
-    clipped.
     """
 
-    task: ClassVar = Task(
-        body=satellite,
-        torque=THRUST,
+    task = replace(
+        AttitudeSlewEnv.task,
         start=Turned(angle=0.5, rate=0.05, target_angle=math.pi),
-        goal=Target(),
         reference=wandering,
         more=TargetRate(2.0, wandering(0.1).largest_rate() / 2.0),
-        dt=0.1,
-        substeps=2,
-        angle=math.radians(2.0),
-        rate=0.02,
         settled_steps=100,
-        rate_limit=2.0,
-        shape=SHAPE,
         difficulty={
             "easy": {"initial": {"angle": 0.1}},
             "hard": {"initial": {"angle": math.pi, "rate": 0.2}},

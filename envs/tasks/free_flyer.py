@@ -1,7 +1,6 @@
 """FreeFlyer-v0: dock to a pose, in six degrees of freedom."""
 
 import math
-from typing import ClassVar
 
 from rbgym.body import RigidBody
 from rbgym.envs.actuators import Forces
@@ -36,7 +35,7 @@ class FreeFlyerEnv(AttitudeEnv):
     0.03 N m, held over the period. Beyond +-1 is clipped.
     """
 
-    task: ClassVar = Task(
+    task = Task(
         body=cube,
         torque=0.03,
         actuator=Forces(0.4),

@@ -1,7 +1,6 @@
 """IntermediateAxis-v0: hold a spin that is unstable, and its direction in space."""
 
 import math
-from typing import ClassVar
 
 from rbgym.body import RigidBody
 from rbgym.envs.base import AttitudeEnv, vectorised
@@ -44,7 +43,7 @@ class IntermediateAxisEnv(AttitudeEnv):
     three times the largest perturbation of the start. Held over the period; beyond +-1 is clipped.
     """
 
-    task: ClassVar = Task(
+    task = Task(
         body=brick,
         torque=three_perturbations,
         start=Tilted(tilt=0.1, mean_spin=SPIN, spin=0.5, transverse=PERTURBATION),

@@ -1,14 +1,12 @@
 """MagneticDetumble-v0: bring a satellite to rest with magnetorquers alone."""
 
-from typing import ClassVar
+from dataclasses import replace
 
 from rbgym.envs.actuators import MagneticCoils
 from rbgym.envs.base import AttitudeEnv, vectorised
-from rbgym.envs.parts.goals import Rest
 from rbgym.envs.parts.rewards import Closeness
 from rbgym.envs.parts.starts import Turned
-from rbgym.envs.task import Task
-from rbgym.envs.tasks.attitude_slew import THRUST, satellite
+from rbgym.envs.tasks.detumble import DetumbleEnv
 
 
 class MagneticDetumbleEnv(AttitudeEnv):
@@ -28,12 +26,10 @@ class MagneticDetumbleEnv(AttitudeEnv):
     is clipped.
     """
 
-    task: ClassVar = Task(
-        body=satellite,
-        torque=THRUST,
+    task = replace(
+        DetumbleEnv.task,
         actuator=MagneticCoils(),
         start=Turned(least_rate=0.02, rate=0.1),
-        goal=Rest(),
         dt=1.0,
         substeps=4,
         rate=0.005,

@@ -1,14 +1,10 @@
 """ReactionWheelSlew-v0: turn a satellite from rest to rest with wheels that saturate."""
 
-import math
-from typing import ClassVar
+from dataclasses import replace
 
 from rbgym.envs.actuators import ReactionWheels
 from rbgym.envs.base import AttitudeEnv, vectorised
-from rbgym.envs.parts.goals import Target
-from rbgym.envs.parts.starts import Turned
-from rbgym.envs.task import Task
-from rbgym.envs.tasks.attitude_slew import SHAPE, THRUST, satellite
+from rbgym.envs.tasks.attitude_slew import AttitudeSlewEnv
 
 
 class ReactionWheelSlewEnv(AttitudeEnv):
@@ -28,19 +24,9 @@ class ReactionWheelSlewEnv(AttitudeEnv):
     along the wheel's axis. Beyond +-1 is clipped. A wheel at its largest momentum takes no more.
     """
 
-    task: ClassVar = Task(
-        body=satellite,
-        torque=THRUST,
+    task = replace(
+        AttitudeSlewEnv.task,
         actuator=ReactionWheels.pyramid(),
-        start=Turned(target_angle=math.pi),
-        goal=Target(),
-        dt=0.1,
-        substeps=2,
-        angle=math.radians(2.0),
-        rate=0.02,
-        settled_steps=30,
-        rate_limit=2.0,
-        shape=SHAPE,
         difficulty={
             "easy": {"initial": {"angle": 1.0}, "actuator": {"pyramid": {"start": 0.1}}},
             "hard": {

@@ -1,7 +1,5 @@
 """RigidTop-v0: bring a heavy top upright and to rest."""
 
-from typing import ClassVar
-
 import numpy as np
 
 from rbgym.body import RigidBody
@@ -38,7 +36,7 @@ class RigidTopEnv(AttitudeEnv):
     The spin axis has a tenth of the inertia, and a fiftieth of the torque. Beyond +-1 is clipped.
     """
 
-    task: ClassVar = Task(
+    task = Task(
         body=cone,
         torque=half_weight,
         gravity=True,

@@ -1,7 +1,5 @@
 """ScalableSpin-v0: reach a spin by changing size, as a skater does."""
 
-from typing import ClassVar
-
 from rbgym.body import RigidBody
 from rbgym.envs.actuators import Scaling
 from rbgym.envs.base import AttitudeEnv, vectorised
@@ -37,7 +35,7 @@ class ScalableSpinEnv(AttitudeEnv):
     is clipped.
     """
 
-    task: ClassVar = Task(
+    task = Task(
         body=skater,
         torque=0.0,
         actuator=Scaling(FORCE),

@@ -1,7 +1,6 @@
 """SoftWall-v0: hold an axis tilted above a wall that attracts, and then repels."""
 
 import math
-from typing import ClassVar
 
 from rbgym.body import RigidBody
 from rbgym.envs.base import AttitudeEnv, vectorised
@@ -32,13 +31,9 @@ class SoftWallEnv(AttitudeEnv):
     2, 3 and 4.5 kg m^2. Without torque the integrator keeps the total energy to round-off through
     every bounce. A control period of dt = 0.05 s is 4 steps of it. The tilt to be held is 100
     degrees, any rotation about the vertical allowed for.
-
-    ## Action: Box(-1, 1, (3,)), float32
-    Torque about the body axes as a fraction of 1.3 N m, held over the period. Beyond +-1 is
-    clipped.
     """
 
-    task: ClassVar = Task(
+    task = Task(
         body=block,
         torque=1.3,  # enough to hold the goal, not to be drawn up to it from anywhere
         potential=SoftWall("repulsive"),

@@ -1,7 +1,6 @@
 """SteadyPrecession-v0: reach and hold the steady precession of a fast top."""
 
 import math
-from typing import ClassVar
 
 from rbgym.body import RigidBody
 from rbgym.envs.base import AttitudeEnv, vectorised
@@ -48,7 +47,7 @@ class SteadyPrecessionEnv(AttitudeEnv):
     the period while the body turns under it. Beyond +-1 is clipped.
     """
 
-    task: ClassVar = Task(
+    task = Task(
         body=cone,
         torque=half_weight,
         gravity=True,

@@ -1,7 +1,6 @@
 """TopSwingUp-v0: swing a hanging top upright with less torque than its weight has."""
 
 import math
-from typing import ClassVar
 
 import numpy as np
 
@@ -33,7 +32,7 @@ class TopSwingUpEnv(AttitudeEnv):
     the period. Beyond +-1 is clipped.
     """
 
-    task: ClassVar = Task(
+    task = Task(
         body=cone,
         torque=weak,
         gravity=True,
