@@ -14,7 +14,7 @@ from rbgym.arguments import count, is_number, positive, quietly, real
 from rbgym.body import RigidBody
 from rbgym.engine.batch import Batch
 from rbgym.envs.actuators import Setting, assemble
-from rbgym.envs.arguments import floats, made, named, triple
+from rbgym.envs.arguments import made, named, triple
 from rbgym.envs.episodes import Setup, State, checked_hook, state_of
 from rbgym.envs.parts import endings, rewards, uncertainty
 from rbgym.envs.parts.goals import Goal, Reference
@@ -268,7 +268,7 @@ def _horizon(max_episode_steps: int | None) -> float:
 
 def _torque_limits(value: ArrayLike) -> Array:
     """Torque [N m] of a full command about each body axis, (3,)."""
-    limits = floats("torque_limit", value)
+    limits = real("torque_limit", value, "numbers")
     if limits.shape not in ((), (3,)) or not np.all(np.isfinite(limits) & (limits >= 0)):
         raise ValueError(f"torque_limit must be non-negative, () or (3,), got {value!r}")
     return np.broadcast_to(limits, (3,)).copy()

@@ -36,21 +36,16 @@ def register(env_id: str, module: str, name: str, max_episode_steps: int) -> Non
     if ENVIRONMENTS.get(env_id, (module, name, steps)) != (module, name, steps):
         raise ValueError(f"env_id must be new, but {env_id!r} is {ENVIRONMENTS[env_id]}")
     if env_id not in gym.registry:
-        _register(env_id, module, name, steps)
+        gym.register(
+            id=env_id,
+            entry_point=f"{module}:{name}Env",
+            vector_entry_point=f"{module}:{name}VectorEnv",
+            max_episode_steps=steps,
+        )
     ENVIRONMENTS[env_id] = (module, name, steps)
 
 
 def register_environments() -> None:
     """Register every environment, with its native vector version, unless that has been done."""
-    for env_id, (module, name, horizon) in ENVIRONMENTS.items():
-        if env_id not in gym.registry:
-            _register(env_id, module, name, horizon)
-
-
-def _register(env_id: str, module: str, name: str, horizon: int) -> None:
-    gym.register(
-        id=env_id,
-        entry_point=f"{module}:{name}Env",
-        vector_entry_point=f"{module}:{name}VectorEnv",
-        max_episode_steps=horizon,
-    )
+    for env_id, (module, name, steps) in ENVIRONMENTS.items():
+        register(env_id, module, name, steps)
