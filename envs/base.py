@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rbgym.arguments import count, real
 from rbgym.envs.arguments import hint
-from rbgym.envs.drawn import MODES, Drawn, checked_mode
+from rbgym.envs.drawn import MODES, Drawn
 from rbgym.envs.episodes import Episodes, Flags, Lanes
 from rbgym.envs.info import INVARIANTS, Info, Snapshot, VectorInfo
 from rbgym.envs.parts.rewards import Weighted
@@ -42,7 +42,6 @@ class _Described(Drawn):
         **how: bool,
     ) -> tuple[spaces.Space[Any], spaces.Box]:
         """Build the task for so many bodies; returns the spaces of one observation and action."""
-        checked_mode(render_mode)
         batch, setup, box = self.task.build(size, max_episode_steps, **kwargs)
         self._episodes = Episodes(batch, setup, **how)
         self._set_mode(render_mode, self.dt)

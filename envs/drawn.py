@@ -6,21 +6,7 @@ import gymnasium as gym
 from numpy.typing import NDArray
 
 MODES = ("human", "rgb_array")
-FRAME_RATES = 10, 60  # least and most frames per second
-
-
-def frame_rate(dt: float) -> int:
-    """Frames per second at which an env with this control period [s] is shown in its own time;
-    a faster one is shown in slow motion, a slower one in fast."""
-    least, most = FRAME_RATES
-    return round(min(max(1.0 / max(dt, 1.0 / most), least), most))
-
-
-def checked_mode(render_mode: str | None) -> str | None:
-    """A render mode, or a ValueError."""
-    if render_mode is not None and not (isinstance(render_mode, str) and render_mode in MODES):
-        raise ValueError(f"render_mode must be None or one of {list(MODES)}, got {render_mode!r}")
-    return render_mode
+LEAST, MOST = 10, 60  # frames per second
 
 
 class Drawn:
@@ -32,8 +18,15 @@ class Drawn:
     _viewer: Any = None
 
     def _set_mode(self, render_mode: str | None, dt: float) -> None:
-        self.render_mode = checked_mode(render_mode)
-        self.metadata = {**self.metadata, "render_fps": frame_rate(dt)}
+        """The mode; shown in its own time, unless the control period dt [s] is too short or long
+        to be watched so."""
+        if render_mode is not None and not (isinstance(render_mode, str) and render_mode in MODES):
+            raise ValueError(
+                f"render_mode must be None or one of {list(MODES)}, got {render_mode!r}"
+            )
+        self.render_mode = render_mode
+        rate = round(min(max(1.0 / max(dt, 1.0 / MOST), LEAST), MOST))
+        self.metadata = {**self.metadata, "render_fps": rate}
 
     def _frames(self) -> tuple[Any, ...] | None:
         """Pictures of the lanes; or None, and a window shows them."""
