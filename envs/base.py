@@ -11,7 +11,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from rbgym.arguments import count, real
-from rbgym.envs.arguments import hint
+from rbgym.envs.arguments import named
 from rbgym.envs.drawn import MODES, Drawn
 from rbgym.envs.episodes import Episodes, Flags, Lanes
 from rbgym.envs.info import INVARIANTS, Info, Snapshot, VectorInfo
@@ -248,7 +248,10 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         render_mode: str | None = None,
         **kwargs: Any,
     ) -> None:
-        size, mode = count("num_envs", num_envs), _mode(autoreset_mode)
+        size = count("num_envs", num_envs)
+        if not isinstance(autoreset_mode, AutoresetMode):
+            named("autoreset_mode", autoreset_mode, [mode.value for mode in AutoresetMode])
+        mode = AutoresetMode(autoreset_mode)
         self.metadata = {"render_modes": list(MODES), "autoreset_mode": mode}
         self.num_envs, self.autoreset_mode = size, mode
         resets_itself = mode is AutoresetMode.NEXT_STEP
@@ -345,13 +348,6 @@ def final_entries(mask: Flags, observations: Any, snapshot: Snapshot) -> dict[st
         "final_info": VectorInfo(snapshot, mask.copy()),
         "_final_info": mask.copy(),
     }
-
-
-def _mode(value: AutoresetMode | str) -> AutoresetMode:
-    known = [mode.value for mode in AutoresetMode]
-    if isinstance(value, AutoresetMode) or (isinstance(value, str) and value in known):
-        return AutoresetMode(value)
-    raise ValueError(f"autoreset_mode must be one of {known}, got {value!r}{hint(value, known)}")
 
 
 def vectorised(single: type[AttitudeEnv]) -> type[AttitudeVectorEnv]:

@@ -5,6 +5,8 @@ from typing import Any
 import gymnasium as gym
 from numpy.typing import NDArray
 
+from rbgym.envs.arguments import named
+
 MODES = ("human", "rgb_array")
 LEAST, MOST = 10, 60  # frames per second
 
@@ -20,10 +22,8 @@ class Drawn:
     def _set_mode(self, render_mode: str | None, dt: float) -> None:
         """The mode; shown in its own time, unless the control period dt [s] is too short or long
         to be watched so."""
-        if render_mode is not None and not (isinstance(render_mode, str) and render_mode in MODES):
-            raise ValueError(
-                f"render_mode must be None or one of {list(MODES)}, got {render_mode!r}"
-            )
+        if render_mode is not None:
+            named("render_mode", render_mode, MODES, " or None")
         self.render_mode = render_mode
         rate = round(min(max(1.0 / max(dt, 1.0 / MOST), LEAST), MOST))
         self.metadata = {**self.metadata, "render_fps": rate}

@@ -89,8 +89,6 @@ class Task:
     ) -> tuple[Batch, Setup, spaces.Box]:
         """The bodies, the episodes and the observation space of `size` environments; given:
         arguments of the env, see `Arguments`."""
-        if not isinstance(difficulty, str):
-            raise ValueError(f"difficulty must be a name, got {difficulty!r}")
         presets: dict[str, Any] = {"easy": {}, "medium": {}, "hard": {}, **self.difficulty}
         named("difficulty", difficulty, presets)
         known = ["difficulty", *(one.name for one in fields(Arguments))]

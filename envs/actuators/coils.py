@@ -25,6 +25,7 @@ from rbgym.engine.actuation import act
 from rbgym.engine.rows import LANES, put_vector, view
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Key, Setting
+from rbgym.envs.rows import constant
 from rbgym.quaternion import Array, cos_sin, cross, dot, qmul, scale, sub, to_body
 
 EARTH_RADIUS = 6371.2e3  # m, of the reference sphere of the field
@@ -134,15 +135,9 @@ class Coils(Driven):
     sin_inclination: float
     cos_tilt: float
     sin_tilt: float
-
-    def channels(self):
-        return 3
-
-    def effector_rows(self):
-        return 2
-
-    def effector_shows(self):
-        return 3
+    channels = constant(3)
+    effector_rows = constant(2)
+    effector_shows = constant(3)
 
     def field_at(self, place, earth):
         """B [T] in world axes; place, earth: on the orbit and of the Earth, in turns."""

@@ -20,6 +20,7 @@ from rbgym.engine.actuation import act
 from rbgym.engine.rows import FAILED, LANES, put_quaternion, put_vector, quaternion, vector, view
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Key, Setting
+from rbgym.envs.rows import constant
 from rbgym.quaternion import Array, add, dot, rotate, scale, times, to_world
 
 # Rows, from the first of the state on.
@@ -71,18 +72,10 @@ class BodyForces(Driven):
     line: Any
     force: float
     mass: float
-
-    def channels(self):
-        return 6
-
-    def has_limits(self):
-        return True
-
-    def effector_rows(self):
-        return _ROWS
-
-    def acting_rows(self):
-        return 6
+    channels = constant(6)
+    has_limits = constant(True)
+    effector_rows = constant(_ROWS)
+    acting_rows = constant(6)
 
     def exert(self, physics, buffer, i, c, h):
         row = self.state_row(physics)

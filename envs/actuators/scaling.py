@@ -16,6 +16,7 @@ from rbgym.engine.batch import Batch
 from rbgym.engine.rows import J_INV, LANES, J, Physics, put_vector, vector
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Key, Rows, Setting
+from rbgym.envs.rows import constant
 from rbgym.integrators import Integrator
 from rbgym.integrators.free_scale import FORCE, REFERENCE, SCALE, SCALING, FreeScale
 from rbgym.quaternion import Array
@@ -105,12 +106,8 @@ class ScalingForce(Driven):
     smallest: float
     largest: float
     rate: float
-
-    def channels(self):
-        return 1
-
-    def effector_shows(self):
-        return 2
+    channels = constant(1)
+    effector_shows = constant(2)
 
     def state_row(self, physics):
         return physics.memory_row()

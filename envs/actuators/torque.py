@@ -7,6 +7,7 @@ from rbgym.engine.actuation import act
 from rbgym.engine.rows import put_vector, vector
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Setting
+from rbgym.envs.rows import constant
 from rbgym.quaternion import Array, times
 
 
@@ -27,12 +28,8 @@ class Torques(Driven):
     """The torque of a full command times the commands."""
 
     line: Any
-
-    def channels(self):
-        return 3
-
-    def has_limits(self):
-        return True
+    channels = constant(3)
+    has_limits = constant(True)
 
     def exert(self, physics, buffer, i, c, h):
         torque = times(vector(buffer, i, self.own_row(physics)), (c[0], c[1], c[2]))

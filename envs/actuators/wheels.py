@@ -30,6 +30,7 @@ from rbgym.engine.actuation import act
 from rbgym.engine.rows import FAILED, LANES, ROTOR, put_vector, view
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Key, Setting
+from rbgym.envs.rows import constant
 from rbgym.quaternion import Array, Vector, add, dot, scale
 
 _CHANGES = 4  # 4: rows of the torque on each wheel [N m], behind the momenta
@@ -159,18 +160,14 @@ class Wheels(Driven):
     momentum: float
     viscous: float
     coulomb: float
+    effector_rows = constant(8)
+    turns_rotors = constant(True)
 
     def channels(self):
         return len(self.start)
 
-    def effector_rows(self):
-        return 8
-
     def effector_shows(self):
         return len(self.start)
-
-    def turns_rotors(self):
-        return True
 
     def change(self, axis, c, momentum, omega, h):
         """Torque on a wheel, motor and friction, in a step of h seconds."""

@@ -113,9 +113,7 @@ class Pushed(Disturbance):
 
     steady: Vector
     noise: Vector
-
-    def is_noisy(self):
-        return True
+    is_noisy = constant(True)
 
     def push(self, rows, buffer, i):
         n = normals(rows.noise_key(buffer, i), rows.elapsed(buffer, i), _BY_DISTURBANCES)

@@ -323,7 +323,7 @@ def test_goals_are_rewarded_alike_one_by_one_and_in_a_batch(reward):
         (SLEW, {"disturbance": {"white_noise": (1, 2)}}, r"disturbance\['white_noise'\] must be"),
         (SLEW, {"disturbance": {"constant": "much"}}, r"disturbance\['constant'\] must be"),
         (SLEW, {"torque_limit": "much"}, "torque_limit must be numbers"),
-        (SLEW, {"difficulty": ["hard"]}, "difficulty must be a name"),
+        (SLEW, {"difficulty": ["hard"]}, "difficulty must be one of"),
         (SLEW, {"initial": []}, "initial must be a dict"),
         (SLEW, {"termination": {"rate_limit": 0.0}}, "rate_limit"),
         ("RigidTop-v0", {"initial": {"least_tilt": 2.0, "tilt": 3.0}}, "the episode is over"),
