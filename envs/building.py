@@ -10,12 +10,12 @@ from gymnasium import spaces
 from numpy.typing import ArrayLike
 
 from rbgym import integrators
-from rbgym.arguments import count, is_number, positive, quietly, real
+from rbgym.arguments import count, finite, is_number, positive, quietly, real
 from rbgym.body import RigidBody
 from rbgym.engine.batch import Batch
 from rbgym.envs.actuators import Setting, assemble
 from rbgym.envs.arguments import made, named, triple
-from rbgym.envs.episodes import Setup, State, checked_hook, state_of
+from rbgym.envs.episodes import Setup, checked_hook, state_of
 from rbgym.envs.parts import endings, rewards, uncertainty
 from rbgym.envs.parts.goals import Goal, Reference
 from rbgym.envs.parts.observations import FORMS, Shown
@@ -62,7 +62,10 @@ class Building:
         self, task: "Task", size: int, max_episode_steps: int | None, given: Arguments
     ) -> None:
         self.task, self.size, self.given = task, size, given
-        self.limit = _horizon(max_episode_steps)
+        unlimited = is_number(max_episode_steps) and max_episode_steps == -1
+        self.limit = math.inf  # steps after which an episode is truncated
+        if max_episode_steps is not None and not unlimited:
+            self.limit = float(count("max_episode_steps", max_episode_steps))
 
     @quietly
     def done(self) -> tuple[Batch, Setup, spaces.Box]:
@@ -99,7 +102,10 @@ class Building:
             )
         torque = task.torque(self.body, self.weight) if callable(task.torque) else task.torque
         self.strength = positive("torque_scale", given.torque_scale)
-        self.torque_limit = self.strength * _torque_limits(_or(given.torque_limit, torque))
+        full = finite("torque_limit", _or(given.torque_limit, torque), (), (3,))
+        if np.any(full < 0):
+            raise ValueError(f"torque_limit must not be negative, got {full.tolist()}")
+        self.torque_limit = self.strength * np.broadcast_to(full, (3,))
 
     def _choose_actuator(self) -> None:
         """What differs from episode to episode; what disturbs; actuator, scheme and potential."""
@@ -107,7 +113,7 @@ class Building:
         self.randomization, spread = uncertainty.chosen_randomization(
             given.randomization, self.body, self.weight, self.torque_limit
         )
-        self.disturbance, orbit = uncertainty.chosen_disturbance(given.disturbance, self.weight > 0)
+        self.disturbance, orbit = uncertainty.chosen_disturbance(given.disturbance)
         setting = Setting(
             body=self.body,
             dt=self.dt,
@@ -123,13 +129,13 @@ class Building:
         effector = self.actuator.effector
         self.scheme = effector.scheme(_or(given.integrator, task.integrator))
         effector.refuse_unused(given.torque_limit, given.randomization)
-        if orbit is not None and (effector.needs == "scale" or task.potential is not None):
+        own = HeavyTop(self.weight) if self.weight > 0 else task.potential
+        if orbit is not None and (own is not None or effector.needs == "scale"):
             raise ValueError(
-                "disturbance['gravity_gradient'] must be left out for a body that scales, and "
-                "where there is another potential"
+                "disturbance['gravity_gradient'] must be left out for a body with weight, for one "
+                "that scales, and where there is another potential"
             )
-        free: Potential = orbit or task.potential or NoPotential()
-        self.potential = HeavyTop(self.weight) if self.weight > 0 else free
+        self.potential: Potential = own or orbit or NoPotential()
 
     def _choose_parts(self) -> None:
         """What is asked for, where episodes begin and end, what is seen and rewarded."""
@@ -243,7 +249,13 @@ class Building:
             shape, seen = tried[name]
             checked_hook(name, hooks[name], shape, *seen)
         if "observation" in hooks:
-            self.space = _unbounded(hooks["observation"], state)
+            allowed = f"a function that returns numbers ({n}, k)"
+            sample = real("observation", hooks["observation"](state), allowed)
+            if sample.ndim != 2 or len(sample) != n:
+                raise ValueError(f"observation must return shape ({n}, k), got {sample.shape}")
+            if not np.isfinite(sample).all():
+                raise ValueError(f"observation must return finite values, got {sample!r}")
+            self.space = spaces.Box(-math.inf, math.inf, sample.shape[1:], np.float32)
         return hooks
 
 
@@ -257,29 +269,3 @@ def _body(value: Any) -> RigidBody:
     if not isinstance(value, RigidBody):
         raise ValueError(f"body must be a rbgym.RigidBody or a dict that makes one, got {value!r}")
     return value
-
-
-def _horizon(max_episode_steps: int | None) -> float:
-    """Number of steps after which an episode is truncated; None and -1 stand for no limit."""
-    if max_episode_steps is None or (is_number(max_episode_steps) and max_episode_steps == -1):
-        return math.inf
-    return float(count("max_episode_steps", max_episode_steps))
-
-
-def _torque_limits(value: ArrayLike) -> Array:
-    """Torque [N m] of a full command about each body axis, (3,)."""
-    limits = real("torque_limit", value, "numbers")
-    if limits.shape not in ((), (3,)) or not np.all(np.isfinite(limits) & (limits >= 0)):
-        raise ValueError(f"torque_limit must be non-negative, () or (3,), got {value!r}")
-    return np.broadcast_to(limits, (3,)).copy()
-
-
-def _unbounded(observation: Callable[..., ArrayLike], state: State) -> spaces.Box:
-    """The space of an observation hook, tried on the state as it stands."""
-    n = len(state["time"])
-    sample = real("observation", observation(state), f"a function that returns numbers ({n}, k)")
-    if sample.ndim != 2 or len(sample) != n:
-        raise ValueError(f"observation must return shape ({n}, k), got {sample.shape}")
-    if not np.isfinite(sample).all():
-        raise ValueError(f"observation must return finite values, got {sample!r}")
-    return spaces.Box(-math.inf, math.inf, sample.shape[1:], np.float32)

@@ -12,7 +12,7 @@ from gymnasium import spaces
 from numpy.typing import ArrayLike
 
 from rbgym import integrators
-from rbgym.arguments import is_number, positive
+from rbgym.arguments import number, positive
 from rbgym.body import RigidBody
 from rbgym.engine.batch import Batch
 from rbgym.envs.actuators import Torque
@@ -167,11 +167,12 @@ class Task:
         return "\n".join(filter(None, rows))
 
     def _action(self, effector: Effector) -> str:
-        if not (is_number(self.torque) and isinstance(effector, Torque)):
-            return ""  # to be said by the docstring
+        full = number(self.torque)
+        if math.isnan(full) or not isinstance(effector, Torque):
+            return ""  # the docstring's to say
         text = (
-            f"Torque about the body axes as a fraction of {self.torque:g} N m, held over the "
-            "period. Beyond +-1 is clipped."
+            f"Torque about the body axes as a fraction of {full:g} N m, held over the period. "
+            "Beyond +-1 is clipped."
         )
         return f"Action: Box(-1, 1, (3,)), float32\n{_wrapped(text)}"
 

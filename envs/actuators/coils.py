@@ -25,6 +25,7 @@ from rbgym.engine.actuation import act
 from rbgym.engine.rows import LANES, put_vector, view
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Key, Setting
+from rbgym.envs.arguments import in_range
 from rbgym.envs.rows import constant
 from rbgym.quaternion import Array, cos_sin, cross, dot, qmul, scale, sub, to_body
 
@@ -51,7 +52,6 @@ class MagneticCoils(Effector):
     altitude: float = 500e3
     inclination: float = math.radians(97.4)
     positive: ClassVar = ("dipole", "altitude")
-    not_negative: ClassVar = ("inclination",)
     keys: ClassVar[Mapping[str, Key]] = {
         "orbit_phase": Key(_ORBIT, 1, 0.0, -1.0, 1.0),
         "earth_phase": Key(_EARTH, 1, 0.0, -1.0, 1.0),
@@ -59,11 +59,8 @@ class MagneticCoils(Effector):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name, most in (("altitude", 1e9), ("inclination", math.pi)):
-            if getattr(self, name) > most:
-                raise ValueError(
-                    f"MagneticCoils.{name} must be at most {most:g}, got {getattr(self, name)!r}"
-                )
+        in_range("MagneticCoils.altitude", self.altitude, 0.0, 1e9)
+        in_range("MagneticCoils.inclination", self.inclination, 0.0, math.pi)
 
     @property
     def radius(self) -> float:

@@ -322,7 +322,7 @@ def test_goals_are_rewarded_alike_one_by_one_and_in_a_batch(reward):
         (SLEW, {"disturbance": lambda s: np.full((1, 3), np.nan)}, "must return finite values"),
         (SLEW, {"disturbance": {"white_noise": (1, 2)}}, r"disturbance\['white_noise'\] must be"),
         (SLEW, {"disturbance": {"constant": "much"}}, r"disturbance\['constant'\] must be"),
-        (SLEW, {"torque_limit": "much"}, "torque_limit must be numbers"),
+        (SLEW, {"torque_limit": "much"}, "torque_limit must be finite real numbers"),
         (SLEW, {"difficulty": ["hard"]}, "difficulty must be one of"),
         (SLEW, {"initial": []}, "initial must be a dict"),
         (SLEW, {"termination": {"rate_limit": 0.0}}, "rate_limit"),
