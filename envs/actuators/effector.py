@@ -1,6 +1,5 @@
 """What users compose an actuator of: an effector, and the line before it."""
 
-import abc
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -66,7 +65,7 @@ class Element:
 
 
 @dataclass(frozen=True)
-class Effector(Element, abc.ABC):
+class Effector(Element):
     """What makes torque of commands.
 
     needs: what the scheme must support. uses_limits: whether `torque_limit` is its own limit.

@@ -56,13 +56,8 @@ class Scaling(Effector):
     def record(self, setting: Setting, line: Any) -> "ScalingForce":
         if setting.spread is not None and setting.spread.misalignment > 0:
             raise ValueError("randomization['misalignment'] must be left out for a scaling force")
-        return ScalingForce(
-            line,
-            float(setting.scale * self.force),
-            float(self.smallest),
-            float(self.largest_scale),
-            float(self.rate),
-        )
+        numbers = setting.scale * self.force, self.smallest, self.largest_scale, self.rate
+        return ScalingForce(line, *map(float, numbers))
 
     def shown(self, setting: Setting) -> Array:
         return np.array([[self.smallest, -1.0], [self.largest_scale, 1.0]])

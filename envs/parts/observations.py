@@ -154,7 +154,6 @@ class TargetRate(More):
 
     scale: float
     bound: float
-
     width = constant(3)
 
     def write_more(self, rows, buffer, i, k, q, wanted):
@@ -179,7 +178,6 @@ class Preview(More):
 
     rate: Any
     seconds: float
-
     width = constant(7)
 
     def write_more(self, rows, buffer, i, k, q, wanted):
@@ -210,7 +208,6 @@ class Offset(More):
 
     distance: float
     speed: float
-
     width = constant(6)
 
     def write_more(self, rows, buffer, i, k, q, wanted):
@@ -232,7 +229,6 @@ class WantedSpin(More):
     """The spin wanted / scale, within +-1."""
 
     scale: float
-
     width = constant(1)
 
     def write_more(self, rows, buffer, i, k, q, wanted):

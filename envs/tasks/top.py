@@ -1,6 +1,7 @@
 """Tasks of a heavy top: bring it upright, swing it up, let it precess."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -81,13 +82,11 @@ class TopSwingUpEnv(AttitudeEnv):
     the period. Beyond +-1 is clipped.
     """
 
-    task = Task(
-        body=cone,
+    task = replace(
+        RigidTopEnv.task,
         torque=weak,
-        gravity=True,
         start=Tilted(least_tilt=2.9, tilt=math.pi, spin=0.5, transverse=0.1),
-        goal=Axis(),
-        rate_limit=40.0,
+        lowest=-2.0,
         shape=Closeness(scale=1.0, rate_weight=0.002, effort_weight=0.02),
         difficulty={
             "easy": {"torque_scale": 2.0},
@@ -142,17 +141,14 @@ class SteadyPrecessionEnv(AttitudeEnv):
     the period while the body turns under it. Beyond +-1 is clipped.
     """
 
-    task = Task(
-        body=cone,
-        torque=half_weight,
-        gravity=True,
+    task = replace(
+        RigidTopEnv.task,
         dt=0.004,
         start=Tilted(0.8, 1.3, PRECESSION, CONE_SPIN, spin=5.0, transverse=3.0),
         goal=steady,
         angle=math.radians(2.0),
         rate=1.0,
         rate_limit=200.0,
-        lowest=0.0,
         shape=Closeness(scale=0.2, rate_weight=0.05, effort_weight=0.02),
         difficulty={
             "easy": {"initial": {"least_tilt": 1.0, "tilt": 1.1, "spin": 1.0, "transverse": 1.0}},
