@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from rbgym.arguments import count, real
 from rbgym.envs.arguments import named
-from rbgym.envs.drawn import MODES, Drawn
 from rbgym.envs.episodes import Episodes, Flags, Lanes
 from rbgym.envs.info import INVARIANTS, Info, Snapshot, VectorInfo
 from rbgym.envs.parts.rewards import Weighted
@@ -21,12 +20,17 @@ from rbgym.envs.task import Task
 from rbgym.quaternion import Array
 
 Observation = NDArray[np.floating[Any]]
+MODES = ("human", "rgb_array")
+SLOWEST, FASTEST = 10, 60  # frames per second that can be watched
 
 
-class _Described(Drawn):
-    """What both kinds of environment tell about themselves."""
+class _Described:
+    """What both kinds of environment tell about themselves, and how they are drawn."""
 
     task: ClassVar[Task]
+    metadata: dict[str, Any]
+    render_mode: str | None
+    _viewer: Any = None
     _episodes: Episodes
     _shape: tuple[int, ...]  # of an action
     np_random: Any  # Gymnasium's generator
@@ -44,7 +48,12 @@ class _Described(Drawn):
         """Build the task for so many bodies; returns the spaces of one observation and action."""
         batch, setup, box = self.task.build(size, max_episode_steps, **kwargs)
         self._episodes = Episodes(batch, setup, **how)
-        self._set_mode(render_mode, self.dt)
+        if render_mode is not None:
+            named("render_mode", render_mode, MODES, " or None")
+        self.render_mode = render_mode
+        # Shown in its own time where that can be watched, else in slow motion or in fast.
+        rate = round(min(max(1.0 / max(self.dt, 1.0 / FASTEST), SLOWEST), FASTEST))
+        self.metadata = {**self.metadata, "render_fps": rate}
         action = spaces.Box(-1.0, 1.0, (batch.channels,), np.float32)
         if self.task.split is None:
             return box, action
@@ -95,9 +104,42 @@ class _Described(Drawn):
         """What the user gets of the kernel's rows."""
         return self.task.split(rows) if self.task.split else rows
 
+    # --- pictures ---
+
+    def _frames(self) -> tuple[Any, ...] | None:
+        """Pictures of the lanes; or None, and a window shows them."""
+        if self.render_mode is None:
+            gym.logger.warn(
+                "render() draws nothing without a render_mode: give one to the env, "
+                'e.g. gym.make(id, render_mode="rgb_array")'
+            )
+            return None
+        if not self._episodes.started:
+            raise gym.error.ResetNeeded("call reset() before render()")
+        if self._viewer is None:
+            # Not before something is drawn: training need not load it.
+            from rbgym.envs.rendering.viewer import Viewer
+
+            self._viewer = Viewer()
+        if self.render_mode == "human":
+            self._viewer.show(self, self.metadata["render_fps"])
+            return None
+        return self._viewer.frames(self)  # type: ignore[no-any-return]
+
     def _show(self) -> None:
         if self.render_mode == "human":
             self._frames()
+
+    def _forget(self, lanes: Lanes) -> None:
+        """Drop the paths that pictures show of episodes that are over."""
+        if self._viewer is not None:
+            self._viewer.forget(lanes.tolist())
+
+    def _close_viewer(self) -> None:
+        if self._viewer is not None:
+            self._viewer.close()
+
+    # --- properties ---
 
     @property
     def episodes(self) -> Episodes:
