@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _SHORTEST = 1e-100  # s; of a step whose reciprocal, squared, is to be a float
 _PULL = 1.5  # N m, a little over the largest towards a soft wall; the wall itself turns bodies back
+_HOOKS = "reward", "termination", "disturbance", "observation"
 _SLACK = 1.05  # of rates: the schemes follow the motion only to their order
 
 
@@ -235,27 +236,20 @@ class Building:
     def _tried_hooks(self) -> dict[str, Callable[..., ArrayLike]]:
         """The callables, tried on the bodies before their first episode."""
         n, state = self.batch.size, state_of(self.batch, self.rows, self.actuator, self.dt)
-        tried: dict[str, tuple[tuple[int, ...], tuple[Any, ...]]] = {
-            "reward": ((n,), (state, np.zeros((n, self.batch.channels)))),
-            "termination": ((n,), (state,)),
-            "disturbance": ((n, 3), (state,)),
-        }
-        hooks = {
-            name: getattr(self.given, name)
-            for name in (*tried, "observation")
-            if callable(getattr(self.given, name))
-        }
-        for name in hooks.keys() & tried:
-            shape, seen = tried[name]
-            checked_hook(name, hooks[name], shape, *seen)
-        if "observation" in hooks:
-            allowed = f"a function that returns numbers ({n}, k)"
-            sample = real("observation", hooks["observation"](state), allowed)
-            if sample.ndim != 2 or len(sample) != n:
-                raise ValueError(f"observation must return shape ({n}, k), got {sample.shape}")
-            if not np.isfinite(sample).all():
-                raise ValueError(f"observation must return finite values, got {sample!r}")
-            self.space = spaces.Box(-math.inf, math.inf, sample.shape[1:], np.float32)
+        given = {name: getattr(self.given, name) for name in _HOOKS}
+        hooks = {name: hook for name, hook in given.items() if callable(hook)}
+        for name, hook in hooks.items():
+            if name == "observation":
+                allowed = f"a function that returns numbers ({n}, k)"
+                sample = real(name, hook(state), allowed)
+                if sample.ndim != 2 or len(sample) != n:
+                    raise ValueError(f"observation must return shape ({n}, k), got {sample.shape}")
+                if not np.isfinite(sample).all():
+                    raise ValueError(f"observation must return finite values, got {sample!r}")
+                self.space = spaces.Box(-math.inf, math.inf, sample.shape[1:], np.float32)
+            else:
+                action = [np.zeros((n, self.batch.channels))] if name == "reward" else []
+                checked_hook(name, hook, (n, 3) if name == "disturbance" else (n,), state, *action)
         return hooks
 
 
