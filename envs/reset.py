@@ -96,7 +96,9 @@ def place(episodes: Episodes, lanes: Lanes, options: dict[str, Any] | None) -> b
     target = checked("target_quaternion", 4)
     length = np.linalg.norm(target, axis=1, keepdims=True)
     if not np.all(np.abs(length - 1) < 1e-6):
-        raise ValueError(f"target_quaternion must have unit length, got {target!r}")
+        raise ValueError(
+            f'options["state"]["target_quaternion"] must have unit length, got {target!r}'
+        )
     beside = {}
     for name, (row, key) in keys.items():
         values = checked(name, key.width) if name in state else np.full((n, key.width), key.rest)
