@@ -93,7 +93,12 @@ class Building:
     def _choose_body(self) -> None:
         """Body and weight, control period, and torque of a full command."""
         task, given = self.task, self.given
-        self.body = task.body() if given.body is None else _body(given.body)
+        body = task.body() if given.body is None else given.body
+        self.body = made("body", RigidBody, body) if isinstance(body, Mapping) else body
+        if not isinstance(self.body, RigidBody):
+            raise ValueError(
+                f"body must be a rbgym.RigidBody or a dict that makes one, got {body!r}"
+            )
         self.weight = task.weight_of(self.body, given.mgl)
         self.dt = positive("dt", _or(given.dt, task.dt))
         self.substeps = count("substeps", _or(given.substeps, task.substeps))
@@ -255,11 +260,3 @@ class Building:
 
 def _or(given: Any, default: Any) -> Any:
     return default if given is None else given
-
-
-def _body(value: Any) -> RigidBody:
-    if isinstance(value, Mapping):
-        return made("body", RigidBody, value)
-    if not isinstance(value, RigidBody):
-        raise ValueError(f"body must be a rbgym.RigidBody or a dict that makes one, got {value!r}")
-    return value

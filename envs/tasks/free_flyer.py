@@ -15,11 +15,6 @@ from rbgym.envs.task import Task
 FAR, FAST = 4.0, 1.0  # m, m/s
 
 
-def cube() -> RigidBody:
-    """A homogeneous cube of 10 kg with edges of 0.3 m."""
-    return RigidBody.box(10.0, (0.3, 0.3, 0.3))
-
-
 class FreeFlyerEnv(AttitudeEnv):
     """Dock a free flyer to a pose: bring it to the dock, at the target's attitude and at rest.
 
@@ -36,7 +31,7 @@ class FreeFlyerEnv(AttitudeEnv):
     """
 
     task = Task(
-        body=cube,
+        body=lambda: RigidBody.box(10.0, (0.3, 0.3, 0.3)),
         torque=0.03,
         actuator=Forces(0.4),
         start=Adrift(rate=0.05, least_distance=1.0, distance=2.0, cone_angle=1.0, speed=0.05),

@@ -14,11 +14,6 @@ SMALLEST, LARGEST = 0.5, 2.0
 FORCE = 400.0  # N m
 
 
-def skater() -> RigidBody:
-    """A homogeneous cylinder of 60 kg, 1.7 m long, of 0.2 m radius."""
-    return RigidBody.cylinder(60.0, 0.2, 1.7)
-
-
 class ScalableSpinEnv(AttitudeEnv):
     """Reach a spin by changing size, as a skater does, and hold it: no torque acts at all.
 
@@ -36,7 +31,7 @@ class ScalableSpinEnv(AttitudeEnv):
     """
 
     task = Task(
-        body=skater,
+        body=lambda: RigidBody.cylinder(60.0, radius=0.2, height=1.7),
         torque=0.0,
         actuator=Scaling(FORCE),
         integrator="scalable_em",

@@ -16,11 +16,6 @@ NUTATION = math.radians(100.0)
 BALANCE = 0.01 ** (1.0 / 9.0) - 1.1
 
 
-def block() -> RigidBody:
-    """Krysl's body (2007, section 5.4)."""
-    return RigidBody([2.0, 3.0, 4.5])
-
-
 class SoftWallEnv(AttitudeEnv):
     """Bring the axis of a body to a tilt above a soft wall, between bounces off it, and hold it.
 
@@ -34,7 +29,7 @@ class SoftWallEnv(AttitudeEnv):
     """
 
     task = Task(
-        body=block,
+        body=lambda: RigidBody([2.0, 3.0, 4.5]),  # Krysl's
         torque=1.3,  # enough to hold the goal, not to be drawn up to it from anywhere
         potential=SoftWall("repulsive"),
         start=Tilted(least_tilt=1.0, tilt=1.6, spin=0.2, transverse=0.5),  # most meet the wall

@@ -64,11 +64,6 @@ class RigidTopEnv(AttitudeEnv):
 RigidTopVectorEnv = vectorised(RigidTopEnv)
 
 
-def weak(body: RigidBody, mgl: float) -> Array:
-    """A third of the weight moment across the axis."""
-    return mgl * np.array([0.35, 0.35, 0.01])
-
-
 class TopSwingUpEnv(AttitudeEnv):
     """Swing a top from hanging to upright, bring it to rest there, and hold it.
 
@@ -84,7 +79,7 @@ class TopSwingUpEnv(AttitudeEnv):
 
     task = replace(
         RigidTopEnv.task,
-        torque=weak,
+        torque=lambda body, mgl: mgl * np.array([0.35, 0.35, 0.01]),
         start=Tilted(least_tilt=2.9, tilt=math.pi, spin=0.5, transverse=0.1),
         lowest=-2.0,
         shape=Closeness(scale=1.0, rate_weight=0.002, effort_weight=0.02),
@@ -118,11 +113,6 @@ def steady_spin(body: RigidBody, mgl: float) -> float:
     return (mgl / PRECESSION + (across - along) * PRECESSION * math.cos(NUTATION)) / along
 
 
-def steady(body: RigidBody, mgl: float) -> Axis:
-    """The motion to be reached."""
-    return Axis.at(NUTATION, PRECESSION, steady_spin(body, mgl))
-
-
 # Of the cone, with which the start is near the motion that is asked for.
 CONE_SPIN = steady_spin(cone(), cone().gravity_moment(GRAVITY))
 
@@ -145,7 +135,7 @@ class SteadyPrecessionEnv(AttitudeEnv):
         RigidTopEnv.task,
         dt=0.004,
         start=Tilted(0.8, 1.3, PRECESSION, CONE_SPIN, spin=5.0, transverse=3.0),
-        goal=steady,
+        goal=lambda body, mgl: Axis.at(NUTATION, PRECESSION, steady_spin(body, mgl)),
         angle=math.radians(2.0),
         rate=1.0,
         rate_limit=200.0,
