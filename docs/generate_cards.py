@@ -18,12 +18,35 @@ BEGIN, END = "<!-- cards:begin -->", "<!-- cards:end -->"
 
 def section(env_id: str, content: dict[str, Any]) -> str:
     """One task: where learning stands, the tables, the picture."""
-    from rbgym.agents.judge.tables import markdown, verdict
+    from rbgym.agents.judge.tables import markdown
 
     return (
         f"## {env_id}\n\n{verdict(content)}\n\n{markdown(content)}\n"
         f"![errors and settling on {env_id}](pictures/cards/{env_id}.png)\n"
     )
+
+
+def verdict(card: dict[str, Any]) -> str:
+    """One sentence: whether a trained policy is as good as the best law, or by how much it loses.
+
+    As good: its success rate is at least the law's lower bound, of the 95 % interval.
+    """
+    rows = card["rows"].items()
+    laws = {name: row["merits"]["all"] for name, row in rows if not row["origin"]}
+    trained = {name: row["merits"]["all"] for name, row in rows if row["origin"]}
+    if not laws or not trained:
+        return "There is no trained policy here." if laws else "There is no law here."
+    (law, best), (name, learned) = (
+        max(some.items(), key=lambda one: one[1]["success_rate"]) for some in (laws, trained)
+    )
+    figures = f"{_percent(learned['success_rate'])} against {_percent(best['success_rate'])}"
+    if learned["success_rate"] >= best["success_interval"][0]:
+        return f"The trained policy (`{name}`) is on a par with the best law (`{law}`): {figures}."
+    return f"**Learning loses here**: `{name}` succeeds less often than the law `{law}`, {figures}."
+
+
+def _percent(rate: float) -> str:
+    return f"{100 * rate:.1f} %"
 
 
 def page(cards: dict[str, dict[str, Any]]) -> str:

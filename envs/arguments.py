@@ -2,14 +2,11 @@
 
 import difflib
 import inspect
-import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, TypeVar
 
-import numpy as np
-
-from rbgym.arguments import number, real
-from rbgym.quaternion import Array, Vector
+from rbgym.arguments import finite, number
+from rbgym.quaternion import Vector
 
 T = TypeVar("T")
 
@@ -60,18 +57,7 @@ def in_range(argument: str, value: Any, low: float, high: float) -> float:
     return found
 
 
-def floats(argument: str, value: Any) -> Array:
-    """The value as an array of floats, or a ValueError that names the argument."""
-    return real(argument, value, "numbers")
-
-
-def triple(argument: str, value: Any, *, unit: bool = False) -> Vector:
-    """Three finite floats, of unit length if that is asked for, or ValueError."""
-    array = floats(argument, value)
-    good = array.shape == (3,) and np.isfinite(array).all()
-    if not good or (unit and not (abs(array).max() <= 2 and abs(math.hypot(*array) - 1) <= 1e-9)):
-        raise ValueError(
-            f"{argument} must be a {'unit' if unit else 'finite'} vector (3,), got {value!r}"
-        )
-    x, y, z = array.tolist()
+def triple(argument: str, value: Any) -> Vector:
+    """Three finite floats, or ValueError."""
+    x, y, z = finite(argument, value, (3,)).tolist()
     return (x, y, z)

@@ -11,8 +11,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from rbgym.arguments import count, real
-from rbgym.envs.arguments import hint
-from rbgym.envs.drawn import MODES, Drawn, checked_mode
+from rbgym.envs.arguments import named
 from rbgym.envs.episodes import Episodes, Flags, Lanes
 from rbgym.envs.info import INVARIANTS, Info, Snapshot, VectorInfo
 from rbgym.envs.parts.rewards import Weighted
@@ -21,12 +20,17 @@ from rbgym.envs.task import Task
 from rbgym.quaternion import Array
 
 Observation = NDArray[np.floating[Any]]
+MODES = ("human", "rgb_array")
+SLOWEST, FASTEST = 10, 60  # frames per second that can be watched
 
 
-class _Described(Drawn):
-    """What both kinds of environment tell about themselves."""
+class _Described:
+    """What both kinds of environment tell about themselves, and how they are drawn."""
 
     task: ClassVar[Task]
+    metadata: dict[str, Any]
+    render_mode: str | None
+    _viewer: Any = None
     _episodes: Episodes
     _shape: tuple[int, ...]  # of an action
     np_random: Any  # Gymnasium's generator
@@ -42,10 +46,14 @@ class _Described(Drawn):
         **how: bool,
     ) -> tuple[spaces.Space[Any], spaces.Box]:
         """Build the task for so many bodies; returns the spaces of one observation and action."""
-        checked_mode(render_mode)
         batch, setup, box = self.task.build(size, max_episode_steps, **kwargs)
         self._episodes = Episodes(batch, setup, **how)
-        self._set_mode(render_mode, self.dt)
+        if render_mode is not None:
+            named("render_mode", render_mode, MODES, " or None")
+        self.render_mode = render_mode
+        # Shown in its own time where that can be watched, else in slow motion or in fast.
+        rate = round(min(max(1.0 / max(self.dt, 1.0 / FASTEST), SLOWEST), FASTEST))
+        self.metadata = {**self.metadata, "render_fps": rate}
         action = spaces.Box(-1.0, 1.0, (batch.channels,), np.float32)
         if self.task.split is None:
             return box, action
@@ -96,6 +104,39 @@ class _Described(Drawn):
     def _presented(self, rows: Observation) -> Any:
         """What the user gets of the kernel's rows."""
         return self.task.split(rows) if self.task.split else rows
+
+    # --- pictures ---
+
+    def _frames(self) -> tuple[Any, ...] | None:
+        """Pictures of the lanes; or None, and a window shows them."""
+        if self.render_mode is None:
+            gym.logger.warn(
+                "render() draws nothing without a render_mode: give one to the env, "
+                'e.g. gym.make(id, render_mode="rgb_array")'
+            )
+            return None
+        if not self._episodes.started:
+            raise gym.error.ResetNeeded("call reset() before render()")
+        if self._viewer is None:
+            # Not before something is drawn: training need not load it.
+            from rbgym.envs.rendering.viewer import Viewer
+
+            self._viewer = Viewer()
+        if self.render_mode == "human":
+            self._viewer.show(self, self.metadata["render_fps"])
+            return None
+        return self._viewer.frames(self)  # type: ignore[no-any-return]
+
+    def _forget(self, lanes: Lanes) -> None:
+        """Drop the paths that pictures show of episodes that are over."""
+        if self._viewer is not None:
+            self._viewer.forget(lanes.tolist())
+
+    def _close_viewer(self) -> None:
+        if self._viewer is not None:
+            self._viewer.close()
+
+    # --- properties ---
 
     @property
     def episodes(self) -> Episodes:
@@ -248,7 +289,10 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         render_mode: str | None = None,
         **kwargs: Any,
     ) -> None:
-        size, mode = count("num_envs", num_envs), _mode(autoreset_mode)
+        size = count("num_envs", num_envs)
+        if not isinstance(autoreset_mode, AutoresetMode):
+            named("autoreset_mode", autoreset_mode, [mode.value for mode in AutoresetMode])
+        mode = AutoresetMode(autoreset_mode)
         self.metadata = {"render_modes": list(MODES), "autoreset_mode": mode}
         self.num_envs, self.autoreset_mode = size, mode
         resets_itself = mode is AutoresetMode.NEXT_STEP
@@ -346,13 +390,6 @@ def final_entries(mask: Flags, observations: Any, snapshot: Snapshot) -> dict[st
         "final_info": VectorInfo(snapshot, mask.copy()),
         "_final_info": mask.copy(),
     }
-
-
-def _mode(value: AutoresetMode | str) -> AutoresetMode:
-    known = [mode.value for mode in AutoresetMode]
-    if isinstance(value, AutoresetMode) or (isinstance(value, str) and value in known):
-        return AutoresetMode(value)
-    raise ValueError(f"autoreset_mode must be one of {known}, got {value!r}{hint(value, known)}")
 
 
 def vectorised(single: type[AttitudeEnv]) -> type[AttitudeVectorEnv]:

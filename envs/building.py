@@ -10,12 +10,12 @@ from gymnasium import spaces
 from numpy.typing import ArrayLike
 
 from rbgym import integrators
-from rbgym.arguments import count, is_number, positive, quietly, real
+from rbgym.arguments import count, finite, is_number, positive, quietly, real
 from rbgym.body import RigidBody
 from rbgym.engine.batch import Batch
 from rbgym.envs.actuators import Setting, assemble
-from rbgym.envs.arguments import floats, made, named, triple
-from rbgym.envs.episodes import Setup, State, checked_hook, state_of
+from rbgym.envs.arguments import made, named, triple
+from rbgym.envs.episodes import Setup, checked_hook, state_of
 from rbgym.envs.parts import endings, rewards, uncertainty
 from rbgym.envs.parts.goals import Goal, Reference
 from rbgym.envs.parts.observations import FORMS, Shown
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _SHORTEST = 1e-100  # s; of a step whose reciprocal, squared, is to be a float
 _PULL = 1.5  # N m, a little over the largest towards a soft wall; the wall itself turns bodies back
+_HOOKS = "reward", "termination", "disturbance", "observation"
 _SLACK = 1.05  # of rates: the schemes follow the motion only to their order
 
 
@@ -62,7 +63,10 @@ class Building:
         self, task: "Task", size: int, max_episode_steps: int | None, given: Arguments
     ) -> None:
         self.task, self.size, self.given = task, size, given
-        self.limit = _horizon(max_episode_steps)
+        unlimited = is_number(max_episode_steps) and max_episode_steps == -1
+        self.limit = math.inf  # steps after which an episode is truncated
+        if max_episode_steps is not None and not unlimited:
+            self.limit = float(count("max_episode_steps", max_episode_steps))
 
     @quietly
     def done(self) -> tuple[Batch, Setup, spaces.Box]:
@@ -89,7 +93,12 @@ class Building:
     def _choose_body(self) -> None:
         """Body and weight, control period, and torque of a full command."""
         task, given = self.task, self.given
-        self.body = task.body() if given.body is None else _body(given.body)
+        body = task.body() if given.body is None else given.body
+        self.body = made("body", RigidBody, body) if isinstance(body, Mapping) else body
+        if not isinstance(self.body, RigidBody):
+            raise ValueError(
+                f"body must be a rbgym.RigidBody or a dict that makes one, got {body!r}"
+            )
         self.weight = task.weight_of(self.body, given.mgl)
         self.dt = positive("dt", _or(given.dt, task.dt))
         self.substeps = count("substeps", _or(given.substeps, task.substeps))
@@ -99,7 +108,10 @@ class Building:
             )
         torque = task.torque(self.body, self.weight) if callable(task.torque) else task.torque
         self.strength = positive("torque_scale", given.torque_scale)
-        self.torque_limit = self.strength * _torque_limits(_or(given.torque_limit, torque))
+        full = finite("torque_limit", _or(given.torque_limit, torque), (), (3,))
+        if np.any(full < 0):
+            raise ValueError(f"torque_limit must not be negative, got {full.tolist()}")
+        self.torque_limit = self.strength * np.broadcast_to(full, (3,))
 
     def _choose_actuator(self) -> None:
         """What differs from episode to episode; what disturbs; actuator, scheme and potential."""
@@ -107,7 +119,7 @@ class Building:
         self.randomization, spread = uncertainty.chosen_randomization(
             given.randomization, self.body, self.weight, self.torque_limit
         )
-        self.disturbance, orbit = uncertainty.chosen_disturbance(given.disturbance, self.weight > 0)
+        self.disturbance, orbit = uncertainty.chosen_disturbance(given.disturbance)
         setting = Setting(
             body=self.body,
             dt=self.dt,
@@ -123,13 +135,13 @@ class Building:
         effector = self.actuator.effector
         self.scheme = effector.scheme(_or(given.integrator, task.integrator))
         effector.refuse_unused(given.torque_limit, given.randomization)
-        if orbit is not None and (effector.needs == "scale" or task.potential is not None):
+        own = HeavyTop(self.weight) if self.weight > 0 else task.potential
+        if orbit is not None and (own is not None or effector.needs == "scale"):
             raise ValueError(
-                "disturbance['gravity_gradient'] must be left out for a body that scales, and "
-                "where there is another potential"
+                "disturbance['gravity_gradient'] must be left out for a body with weight, for one "
+                "that scales, and where there is another potential"
             )
-        free: Potential = orbit or task.potential or NoPotential()
-        self.potential = HeavyTop(self.weight) if self.weight > 0 else free
+        self.potential: Potential = own or orbit or NoPotential()
 
     def _choose_parts(self) -> None:
         """What is asked for, where episodes begin and end, what is seen and rewarded."""
@@ -229,57 +241,22 @@ class Building:
     def _tried_hooks(self) -> dict[str, Callable[..., ArrayLike]]:
         """The callables, tried on the bodies before their first episode."""
         n, state = self.batch.size, state_of(self.batch, self.rows, self.actuator, self.dt)
-        tried: dict[str, tuple[tuple[int, ...], tuple[Any, ...]]] = {
-            "reward": ((n,), (state, np.zeros((n, self.batch.channels)))),
-            "termination": ((n,), (state,)),
-            "disturbance": ((n, 3), (state,)),
-        }
-        hooks = {
-            name: getattr(self.given, name)
-            for name in (*tried, "observation")
-            if callable(getattr(self.given, name))
-        }
-        for name in hooks.keys() & tried:
-            shape, seen = tried[name]
-            checked_hook(name, hooks[name], shape, *seen)
-        if "observation" in hooks:
-            self.space = _unbounded(hooks["observation"], state)
+        given = {name: getattr(self.given, name) for name in _HOOKS}
+        hooks = {name: hook for name, hook in given.items() if callable(hook)}
+        for name, hook in hooks.items():
+            if name == "observation":
+                allowed = f"a function that returns numbers ({n}, k)"
+                sample = real(name, hook(state), allowed)
+                if sample.ndim != 2 or len(sample) != n:
+                    raise ValueError(f"observation must return shape ({n}, k), got {sample.shape}")
+                if not np.isfinite(sample).all():
+                    raise ValueError(f"observation must return finite values, got {sample!r}")
+                self.space = spaces.Box(-math.inf, math.inf, sample.shape[1:], np.float32)
+            else:
+                action = [np.zeros((n, self.batch.channels))] if name == "reward" else []
+                checked_hook(name, hook, (n, 3) if name == "disturbance" else (n,), state, *action)
         return hooks
 
 
 def _or(given: Any, default: Any) -> Any:
     return default if given is None else given
-
-
-def _body(value: Any) -> RigidBody:
-    if isinstance(value, Mapping):
-        return made("body", RigidBody, value)
-    if not isinstance(value, RigidBody):
-        raise ValueError(f"body must be a rbgym.RigidBody or a dict that makes one, got {value!r}")
-    return value
-
-
-def _horizon(max_episode_steps: int | None) -> float:
-    """Number of steps after which an episode is truncated; None and -1 stand for no limit."""
-    if max_episode_steps is None or (is_number(max_episode_steps) and max_episode_steps == -1):
-        return math.inf
-    return float(count("max_episode_steps", max_episode_steps))
-
-
-def _torque_limits(value: ArrayLike) -> Array:
-    """Torque [N m] of a full command about each body axis, (3,)."""
-    limits = floats("torque_limit", value)
-    if limits.shape not in ((), (3,)) or not np.all(np.isfinite(limits) & (limits >= 0)):
-        raise ValueError(f"torque_limit must be non-negative, () or (3,), got {value!r}")
-    return np.broadcast_to(limits, (3,)).copy()
-
-
-def _unbounded(observation: Callable[..., ArrayLike], state: State) -> spaces.Box:
-    """The space of an observation hook, tried on the state as it stands."""
-    n = len(state["time"])
-    sample = real("observation", observation(state), f"a function that returns numbers ({n}, k)")
-    if sample.ndim != 2 or len(sample) != n:
-        raise ValueError(f"observation must return shape ({n}, k), got {sample.shape}")
-    if not np.isfinite(sample).all():
-        raise ValueError(f"observation must return finite values, got {sample!r}")
-    return spaces.Box(-math.inf, math.inf, sample.shape[1:], np.float32)

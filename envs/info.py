@@ -15,7 +15,7 @@ from rbgym.quaternion import Array
 Mask = NDArray[np.bool_]
 INVARIANTS = "energy", "angular_momentum", "quaternion_norm"
 _ERRORS = "attitude_error", "rate_error"
-_REST = "applied_torque", "reward_terms", "integration_failed", "is_success"
+_OTHERS = *_ERRORS, "applied_torque", "reward_terms", "integration_failed", "is_success"
 
 
 class Snapshot:
@@ -35,10 +35,9 @@ class Snapshot:
     @property
     def names(self) -> tuple[str, ...]:
         """Of all entries."""
-        setup = self._episodes.setup
-        beside = (*setup.actuator.effector.state_keys(), *setup.parts.goal.state_keys())
-        more = (*setup.actuator.effector.reported, *self._episodes.counted_rows)
-        return (*INVARIANTS, *_ERRORS, *_REST, *beside, *more)
+        goal, effector = self._episodes.setup.parts.goal, self._episodes.setup.actuator.effector
+        beside = (*effector.state_keys(), *goal.state_keys(), *effector.reported)
+        return (*INVARIANTS, *_OTHERS, *beside, *self._episodes.counted_rows)
 
     def __getitem__(self, name: str) -> Any:
         episodes, setup = self._episodes, self._episodes.setup

@@ -22,7 +22,7 @@ from rbgym.engine.rows import (
 )
 from rbgym.envs import rows as at
 from rbgym.envs.parts.rewards import Outcome
-from rbgym.envs.random import numbers, uniforms
+from rbgym.envs.random import numbers
 from rbgym.quaternion import add, polished, times, to_world
 
 _NO_TORQUE = (0.0, 0.0, 0.0)
@@ -198,7 +198,7 @@ def _begin_lane(rows, buffer, i):
     buffer[k + at.EPISODE * LANES] += 1.0
     low, high = np.uint64(buffer[k + at.SEED * LANES]), np.uint64(buffer[k + (at.SEED + 1) * LANES])
     seed, episode = low | (high << np.uint64(32)), np.uint64(buffer[k + at.EPISODE * LANES])
-    a, b = uniforms(seed, episode)
+    a, b = numbers(seed, episode, np.uint64(1)), numbers(seed, episode, np.uint64(2))
     c, key = numbers(seed, episode, np.uint64(3)), numbers(seed, episode, np.uint64(4))
     if rows.is_noisy():
         buffer[i + rows.noise_row() * LANES] = math.floor(key[0] * 9007199254740992.0)

@@ -46,19 +46,8 @@ def _unit(x):
 
 
 @inlined
-def uniforms(seed, episode):
-    """Eight numbers uniform in [0, 1); seed and episode are uint64."""
-    a = _philox(np.uint64(1), seed, episode)
-    b = _philox(np.uint64(2), seed, episode)
-    return (
-        (_unit(a[0]), _unit(a[1]), _unit(a[2]), _unit(a[3])),
-        (_unit(b[0]), _unit(b[1]), _unit(b[2]), _unit(b[3])),
-    )
-
-
-@inlined
 def numbers(seed, episode, block):
-    """Four more numbers uniform in [0, 1), of a block that nothing else takes; blocks from 3 on."""
+    """Four numbers uniform in [0, 1), of a block that nothing else takes, from 1 on; all uint64."""
     x = _philox(block, seed, episode)
     return (_unit(x[0]), _unit(x[1]), _unit(x[2]), _unit(x[3]))
 

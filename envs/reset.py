@@ -1,16 +1,12 @@
 """What a reset is given: seeds, lanes and states, checked."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from rbgym.arguments import is_number, quietly
-from rbgym.engine.batch import Batch
+from rbgym.arguments import is_number, quietly, real
 from rbgym.engine.rows import J
-from rbgym.envs.actuators.effector import Key
-from rbgym.envs.arguments import floats
 from rbgym.envs.episodes import Episodes, Lanes
 from rbgym.quaternion import Array
 
@@ -77,27 +73,53 @@ def place(episodes: Episodes, lanes: Lanes, options: dict[str, Any] | None) -> b
         **{n: (rows.goal_row(), k) for n, k in goal.state_keys().items()},
     }
     _check_names(state, {*keys, *(("target_quaternion",) if goal.has_target() else ())})
+    n = len(lanes)
 
-    def of_lanes(name: str, width: int) -> Array:
+    def given(name: str, width: int) -> Array:
         """The entry; if it has a row for each body, those of the lanes."""
-        value = floats(f'options["state"]["{name}"]', state[name])
+        value = real(f'options["state"]["{name}"]', state[name], "numbers")
         one = () if width == 1 else (width,)
         return value[lanes] if value.shape == (episodes.size, *one) else value
 
-    q, omega = of_lanes("quaternion", 4), of_lanes("angular_velocity", 3)
+    def checked(name: str, width: int) -> Array:
+        """The entry as rows (n, width)."""
+        value, one = given(name, width), () if width == 1 else (width,)
+        if value.shape not in (one, (n, *one)) or not np.isfinite(value).all():
+            raise ValueError(
+                f'options["state"]["{name}"] must be finite, of shape {one} or {(n, *one)}, '
+                f"got {value!r}"
+            )
+        return np.broadcast_to(value, (n, *one)).reshape(n, width)
+
+    q, omega = given("quaternion", 4), given("angular_velocity", 3)
     state = {"target_quaternion": (1.0, 0.0, 0.0, 0.0), **goal.completed(state)}
-    target = _target(of_lanes("target_quaternion", 4), len(lanes))
-    beside = [
-        (row + key.first, _beside(name, key, of_lanes(name, key.width), len(lanes)))
-        if name in state
-        else (row + key.first, np.full((len(lanes), key.width), key.rest))
-        for name, (row, key) in keys.items()
-    ]
-    with _nominal_bodies(batch, lanes):
+    target = checked("target_quaternion", 4)
+    length = np.linalg.norm(target, axis=1, keepdims=True)
+    if not np.all(np.abs(length - 1) < 1e-6):
+        raise ValueError(
+            f'options["state"]["target_quaternion"] must have unit length, got {target!r}'
+        )
+    beside = {}
+    for name, (row, key) in keys.items():
+        values = checked(name, key.width) if name in state else np.full((n, key.width), key.rest)
+        if ((values < key.low) | (values > key.high)).any():
+            raise ValueError(
+                f'options["state"]["{name}"] must be within [{key.low:g}, {key.high:g}], '
+                f"got {values!r}"
+            )
+        beside[row + key.first] = values
+    # The bodies as they were made: no round-off of an episode is to be in the next start.
+    left = batch.rows(J, 6)[lanes]
+    moments = np.array([batch.bodies[lane].moments for lane in lanes])
+    batch.put_rows(J, np.concatenate([moments, 1.0 / moments], axis=1), lanes)
+    try:
         batch.set_state(q, omega, lanes=lanes)
+    except ValueError:
+        batch.put_rows(J, left, lanes)
+        raise
     if goal.has_target():
-        batch.put_rows(rows.goal_row(), target, lanes)
-    for row, values in beside:
+        batch.put_rows(rows.goal_row(), target / length, lanes)
+    for row, values in beside.items():
         batch.put_rows(row, values, lanes)
     return True
 
@@ -113,43 +135,3 @@ def _check_names(state: Any, may: set[str]) -> None:
             'options["state"] must have no target_quaternion, as the task has no target, '
             f"got {state['target_quaternion']!r}"
         )
-
-
-def _target(q: Array, count: int) -> Array:
-    """Attitudes (count, 4), at unit length."""
-    shapes = (4,), (count, 4)
-    if q.shape not in shapes or not np.isfinite(q).all():
-        raise ValueError(
-            f"target_quaternion must be finite, of shape {shapes[0]} or {shapes[1]}, got {q!r}"
-        )
-    q = np.broadcast_to(q, shapes[1])
-    norm = np.linalg.norm(q, axis=1)
-    if not np.all(np.abs(norm - 1) < 1e-6):
-        raise ValueError(f"target_quaternion must have unit length, got {q!r}")
-    return np.asarray(q / norm[:, None])
-
-
-def _beside(name: str, key: Key, value: Array, count: int) -> Array:
-    """The rows (count, width) of a key."""
-    label, one = f'options["state"]["{name}"]', () if key.width == 1 else (key.width,)
-    if value.shape not in (one, (count, *one)) or not np.isfinite(value).all():
-        raise ValueError(
-            f"{label} must be finite, of shape {one} or {(count, *one)}, got {value!r}"
-        )
-    if ((value < key.low) | (value > key.high)).any():
-        raise ValueError(f"{label} must be within [{key.low:g}, {key.high:g}], got {value!r}")
-    return np.broadcast_to(value, (count, *one)).reshape(count, key.width)
-
-
-@contextmanager
-def _nominal_bodies(batch: Batch, lanes: Lanes) -> Iterator[None]:
-    """Bodies as they were made, not as an episode left them: no round-off of theirs is to be in the
-    next start. As it was, if what is done there fails."""
-    left = batch.rows(J, 6)[lanes]
-    moments = np.array([batch.bodies[lane].moments for lane in lanes])
-    batch.put_rows(J, np.concatenate([moments, 1.0 / moments], axis=1), lanes)
-    try:
-        yield
-    except ValueError:
-        batch.put_rows(J, left, lanes)
-        raise

@@ -12,7 +12,7 @@ from gymnasium import spaces
 from numpy.typing import ArrayLike
 
 from rbgym import integrators
-from rbgym.arguments import positive
+from rbgym.arguments import number, positive
 from rbgym.body import RigidBody
 from rbgym.engine.batch import Batch
 from rbgym.envs.actuators import Torque
@@ -89,8 +89,6 @@ class Task:
     ) -> tuple[Batch, Setup, spaces.Box]:
         """The bodies, the episodes and the observation space of `size` environments; given:
         arguments of the env, see `Arguments`."""
-        if not isinstance(difficulty, str):
-            raise ValueError(f"difficulty must be a name, got {difficulty!r}")
         presets: dict[str, Any] = {"easy": {}, "medium": {}, "hard": {}, **self.difficulty}
         named("difficulty", difficulty, presets)
         known = ["difficulty", *(one.name for one in fields(Arguments))]
@@ -144,7 +142,7 @@ class Task:
         made = {
             "Physics": "",
             "Observation": f"Observation: Box, float32\n{self._table(goal, effector)}",
-            "Action": "",
+            "Action": self._action(effector),
             "Reward": f"Reward\n{_wrapped(self._reward(goal))}",
             "Start": f"Start\n{_wrapped(self.start.described())}",
             "Success": f"Success, termination and truncation\n{_wrapped(self._ends(goal))}",
@@ -167,6 +165,16 @@ class Task:
             effector.columns(width),
         )
         return "\n".join(filter(None, rows))
+
+    def _action(self, effector: Effector) -> str:
+        full = number(self.torque)
+        if math.isnan(full) or not isinstance(effector, Torque):
+            return ""  # the docstring's to say
+        text = (
+            f"Torque about the body axes as a fraction of {full:g} N m, held over the period. "
+            "Beyond +-1 is clipped."
+        )
+        return f"Action: Box(-1, 1, (3,)), float32\n{_wrapped(text)}"
 
     def _reward(self, goal: Goal) -> str:
         size, letters = self.shape.formula(goal)

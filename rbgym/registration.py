@@ -6,16 +6,16 @@ from rbgym.arguments import count
 
 # id -> (module, class name without its Env or VectorEnv ending, steps of an episode)
 ENVIRONMENTS = {
-    "RigidTop-v0": ("rbgym.envs.tasks.rigid_top", "RigidTop", 500),
-    "TopSwingUp-v0": ("rbgym.envs.tasks.top_swing_up", "TopSwingUp", 500),
-    "SteadyPrecession-v0": ("rbgym.envs.tasks.steady_precession", "SteadyPrecession", 500),
-    "AttitudeSlew-v0": ("rbgym.envs.tasks.attitude_slew", "AttitudeSlew", 400),
-    "AttitudeTracking-v0": ("rbgym.envs.tasks.attitude_tracking", "AttitudeTracking", 600),
-    "Detumble-v0": ("rbgym.envs.tasks.detumble", "Detumble", 400),
+    "RigidTop-v0": ("rbgym.envs.tasks.top", "RigidTop", 500),
+    "TopSwingUp-v0": ("rbgym.envs.tasks.top", "TopSwingUp", 500),
+    "SteadyPrecession-v0": ("rbgym.envs.tasks.top", "SteadyPrecession", 500),
+    "AttitudeSlew-v0": ("rbgym.envs.tasks.satellite", "AttitudeSlew", 400),
+    "AttitudeTracking-v0": ("rbgym.envs.tasks.satellite", "AttitudeTracking", 600),
+    "Detumble-v0": ("rbgym.envs.tasks.satellite", "Detumble", 400),
     "IntermediateAxis-v0": ("rbgym.envs.tasks.intermediate_axis", "IntermediateAxis", 500),
-    "AttitudeReach-v0": ("rbgym.envs.tasks.attitude_reach", "AttitudeReach", 300),
-    "ReactionWheelSlew-v0": ("rbgym.envs.tasks.reaction_wheel_slew", "ReactionWheelSlew", 500),
-    "MagneticDetumble-v0": ("rbgym.envs.tasks.magnetic_detumble", "MagneticDetumble", 5677),
+    "AttitudeReach-v0": ("rbgym.envs.tasks.satellite", "AttitudeReach", 300),
+    "ReactionWheelSlew-v0": ("rbgym.envs.tasks.satellite", "ReactionWheelSlew", 500),
+    "MagneticDetumble-v0": ("rbgym.envs.tasks.satellite", "MagneticDetumble", 5677),
     "ScalableSpin-v0": ("rbgym.envs.tasks.scalable_spin", "ScalableSpin", 200),
     "FreeFlyer-v0": ("rbgym.envs.tasks.free_flyer", "FreeFlyer", 300),
     "SoftWall-v0": ("rbgym.envs.tasks.soft_wall", "SoftWall", 400),
@@ -36,21 +36,16 @@ def register(env_id: str, module: str, name: str, max_episode_steps: int) -> Non
     if ENVIRONMENTS.get(env_id, (module, name, steps)) != (module, name, steps):
         raise ValueError(f"env_id must be new, but {env_id!r} is {ENVIRONMENTS[env_id]}")
     if env_id not in gym.registry:
-        _register(env_id, module, name, steps)
+        gym.register(
+            id=env_id,
+            entry_point=f"{module}:{name}Env",
+            vector_entry_point=f"{module}:{name}VectorEnv",
+            max_episode_steps=steps,
+        )
     ENVIRONMENTS[env_id] = (module, name, steps)
 
 
 def register_environments() -> None:
     """Register every environment, with its native vector version, unless that has been done."""
-    for env_id, (module, name, horizon) in ENVIRONMENTS.items():
-        if env_id not in gym.registry:
-            _register(env_id, module, name, horizon)
-
-
-def _register(env_id: str, module: str, name: str, horizon: int) -> None:
-    gym.register(
-        id=env_id,
-        entry_point=f"{module}:{name}Env",
-        vector_entry_point=f"{module}:{name}VectorEnv",
-        max_episode_steps=horizon,
-    )
+    for env_id, (module, name, steps) in ENVIRONMENTS.items():
+        register(env_id, module, name, steps)

@@ -1,24 +1,25 @@
 """Classical controllers, with the interface of learned policies."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from inspect import signature
 from typing import Any, Protocol
 
 import numpy as np
 
 from rbgym.agents.controllers import lqr, pd
-from rbgym.agents.controllers.base import Controller, Idle
-from rbgym.agents.controllers.eigenaxis import BangBang, QuaternionFeedback, eigenaxis_time
-from rbgym.agents.controllers.law import Law
-from rbgym.agents.controllers.lqr import AttitudeLQR, PrecessionLQR, UprightLQR
-from rbgym.agents.controllers.magnetic import BDot, MagneticAllocation
+from rbgym.agents.controllers.actuators import Allocated, BDot, MagneticAllocation, SpinByScale
+from rbgym.agents.controllers.attitude import (
+    BangBang,
+    GeometricTracking,
+    Hysteretic,
+    QuaternionFeedback,
+    eigenaxis_time,
+)
+from rbgym.agents.controllers.base import Controller, Idle, Law, Plant
+from rbgym.agents.controllers.lqr import AttitudeLQR, PrecessionLQR, SwingUp, UprightLQR
 from rbgym.agents.controllers.pd import AttitudePD, AxisPD, PosePD, RateDamping
-from rbgym.agents.controllers.plant import Plant
-from rbgym.agents.controllers.scaling import SpinByScale
-from rbgym.agents.controllers.swing_up import SwingUp
-from rbgym.agents.controllers.tracking import GeometricTracking, Hysteretic
-from rbgym.agents.controllers.wheels import Allocated
-from rbgym.envs.arguments import hint
+from rbgym.envs.arguments import hint, named
 
 __all__ = [
     "CONTROLLERS",
@@ -89,8 +90,7 @@ def make(name: str, env: Any, **gains: Any) -> Policy:
     gains: what the law's class takes; those left out are its defaults. Raises ValueError if there
     is no such controller or gain, or if it is not for such an env.
     """
-    if not isinstance(name, str) or name not in CONTROLLERS:
-        raise ValueError(f"controller must be one of {names()}, got {name!r}{hint(name, names())}")
+    named("controller", name, CONTROLLERS)
     plant = Plant(env)
     known = _gains(name, env) if gains else []
     for gain in gains:
@@ -116,32 +116,32 @@ def for_env(env: Any) -> list[str]:
     Raises ValueError for what is no env of rbgym.
     """
     Plant(env)
-    return [name for name in names() if _fits(name, env)]
-
-
-def _fits(name: str, env: Any) -> bool:
-    try:
-        make(name, env)
-    except ValueError:
-        return False
-    return True
+    found = []
+    for name in names():
+        with suppress(ValueError):
+            make(name, env)
+            found.append(name)
+    return found
 
 
 def _fitted(policy: Controller, plant: Plant) -> Controller:
     """A law of torque for the actuator of an env; whatever else, as it is."""
-    if policy.least or isinstance(policy, Law):
-        plant.require_quaternions()
+    reads = policy.least or isinstance(policy, Law)
+    if reads and plant.width not in plant.readable:
+        raise ValueError(
+            "env must show the attitude as a quaternion for this controller, "
+            f'observation="quaternion", got {plant.width} columns instead of {plant.readable[0]}'
+        )
     if not isinstance(policy, Law):
         return policy
     if plant.scaling is not None:
         raise ValueError(f"env must have torque for this controller, got {plant.actuator!r}")
-    policy.width = plant.columns_of_attitude
-    # Of goals and a state apart, the law makes an observation of its own.
-    first = 7 if plant.split else plant.width
+    policy.width = plant.columns
     if plant.wheels is not None:
-        shared = Allocated(policy, plant.wheels, plant.strength, first=first)
+        shared = Allocated(policy, plant.wheels, plant.strength, first=plant.first)
         policy.envelope = np.asarray(shared.share / shared.motor, dtype=np.float64)
         return shared
     if plant.coils is not None:
-        return MagneticAllocation.of(policy, plant.coils, plant.strength, first=first)
+        dipole, field = plant.given["dipole"], plant.given["field"]
+        return MagneticAllocation(policy, dipole=dipole, field=field, first=plant.first)
     return policy

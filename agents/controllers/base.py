@@ -1,15 +1,77 @@
-"""What every classical controller shares: the interface of learned policies."""
+"""What classical controllers share: what they have to know of an env, the interface of learned
+policies, and limits of torque."""
 
+from dataclasses import KW_ONLY, dataclass
+from inspect import signature
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from rbgym.agents.controllers.plant import Plant
-from rbgym.arguments import count, real
+from rbgym.arguments import count, finite, number, positive, real
+from rbgym.body import RigidBody
+from rbgym.envs.actuators import Forces, MagneticCoils, ReactionWheels, Scaling
+from rbgym.envs.base import AttitudeEnv, AttitudeVectorEnv
+from rbgym.envs.parts.goals import Axis, Rest, Target
+from rbgym.envs.parts.observations import Offset, TargetRate, WantedSpin
 from rbgym.quaternion import conjugate, multiply
+from rbgym.simulate import checked_body
 
 Array = NDArray[np.float64]
+Seen = tuple[Array, Array, Array]  # quaternion, angular velocity, that of the target
+_LARGEST = 1e100
+
+
+class Plant:
+    """An env, single or vector, as what is controlled. ValueError for any that is not rbgym's.
+
+    given: what the classes take of an env, by the names of their arguments. strength: factor of
+    all torques. wheels, coils, scaling: the actuator, where it is one of these. target, rest, axis:
+    whether the goal is one of these kinds. moves: whether there is a target that moves. Columns of
+    an observation: columns, of attitude, rates and perhaps the target's rates; width, of all but
+    the actuator; readable, what that is where the attitude is a quaternion. first: the column from
+    which an actuator shows itself to a law.
+    """
+
+    def __init__(self, env: Any) -> None:
+        base = getattr(env, "unwrapped", None)
+        if not isinstance(base, AttitudeEnv | AttitudeVectorEnv):
+            raise ValueError(f"env must be an environment of rbgym, got {env!r}")
+        actuator: Any = base.actuator
+        more: Any = base.task.more  # what is observed beside attitude and rates
+        self.body, self.potential, self.goal = base.body, base.potential, base.goal
+        self.actuator, self.strength, self.width = actuator, base.torque_scale, base.width
+        self.wheels = actuator if isinstance(actuator, ReactionWheels) else None
+        self.coils = actuator if isinstance(actuator, MagneticCoils) else None
+        self.scaling = actuator if isinstance(actuator, Scaling) else None
+        self.has_forces = isinstance(actuator, Forces)
+        self.target, self.rest = isinstance(base.goal, Target), isinstance(base.goal, Rest)
+        self.axis = base.goal if isinstance(base.goal, Axis) else None
+        self.moves = self.target and bool(base.task.reference(base.dt).moves())
+        self.columns = 10 if isinstance(more, TargetRate) else 7
+        shown = 7 + more.width()
+        self.readable = (shown, shown + 4) if self.columns == 10 else (shown,)  # 4: of a preview
+        # Of goals and a state apart, the law makes an observation of its own.
+        self.first = 7 if base.task.split else base.width
+        actions: Any = getattr(base, "single_action_space", base.action_space)
+        self.given: dict[str, Any] = {
+            "body": base.body,
+            "torque_limit": base.torque_limit,
+            "rate_limit": base.rate_limit,
+            "dt": base.dt,
+            "potential": base.potential,
+            "goal": self.axis,
+            "channels": actions.shape[0],
+            "width": base.width,
+        }
+        if self.has_forces and isinstance(more, Offset):
+            force = self.strength * actuator.force
+            self.given |= {"force_limit": force, "distance": more.distance, "speed": more.speed}
+        if self.coils is not None:
+            dipole = self.strength * self.coils.dipole
+            self.given |= {"dipole": dipole, "field": 2.0 * self.coils.field}
+        if self.scaling is not None and isinstance(more, WantedSpin):
+            self.given |= {"scaling": actuator, "strength": self.strength, "spin_scale": more.scale}
 
 
 class Controller:
@@ -30,12 +92,20 @@ class Controller:
     @classmethod
     def arguments(cls, plant: Plant) -> dict[str, Any]:
         """What the class takes of an env; ValueError, which says for which envs it is."""
-        return {}
+        takes = signature(cls).parameters
+        return {name: value for name, value in plant.given.items() if name in takes}
 
     @classmethod
     def usual_gains(cls, plant: Plant) -> dict[str, Any]:
         """Gains that suit an env better than the defaults of the class."""
         return {}
+
+    def refuse_gains(self, *names: str, **values: float) -> None:
+        """Raise ValueError for gains, by name or value, that are no positive numbers, or whose
+        powers would be none."""
+        for name, value in ({name: getattr(self, name) for name in names} | values).items():
+            if positive(name, value) > _LARGEST:
+                raise ValueError(f"{name} must be at most {_LARGEST:g}, got {value!r}")
 
     def commands(self, rows: Array) -> Array:
         """Commands (n, channels) for observations (n, columns), without a memory."""
@@ -75,6 +145,144 @@ class Controller:
         return (actions if seen.ndim == 2 else actions[0]), state
 
 
+class Idle(Controller):
+    """No torque, from as many commands as an env has."""
+
+    def __init__(self, channels: int = 3) -> None:
+        self.channels = count("channels", channels)
+
+    def commands(self, rows: Array) -> Array:
+        return np.zeros((len(rows), self.channels))
+
+
+class Law(Controller):
+    """A feedback law u(quaternion, angular_velocity, target's angular velocity).
+
+    torque_limit: (3,) [N m], body axes. rate_limit: rate [rad/s] that observations show as 1.
+    dt: control period [s], 0 for none. width: columns of an observation that are attitude, rates
+    and perhaps the target's rates, all of them by default. envelope: (k, 3) [1/(N m)], the torques
+    u that can be had, as |envelope u| <= 1.
+    """
+
+    must = "have shape (n, 7) or (7,), or 10 columns, got"
+    slews = ""  # what errors call a law for a target attitude, and none but that
+    still = False  # whether that has to be at rest
+    every_axis = False  # whether the law needs torque about each axis
+    width: int | None = None
+
+    def __init__(self, torque_limit: ArrayLike, *, rate_limit: float, dt: float) -> None:
+        self.limits = finite("torque_limit", torque_limit, (3,))
+        self.torque_limit: ArrayLike = self.limits
+        if (self.limits < 0).any():
+            raise ValueError(f"torque_limit must not be negative, got {torque_limit!r}")
+        if self.every_axis and not self.limits.all():
+            raise ValueError(f"torque_limit must be positive, got {self.limits}")
+        if not 0 <= number(dt) < np.inf:
+            raise ValueError(f"dt must be finite and not negative, got {dt!r}")
+        self.rate_limit, self.dt = positive("rate_limit", rate_limit), float(dt)
+        has = self.limits > 0
+        self.envelope: Array = np.diag(1.0 / self.limits[has]) @ np.eye(3)[has]
+
+    @classmethod
+    def arguments(cls, plant: Plant) -> dict[str, Any]:
+        if cls.slews and (not plant.target or plant.has_forces):
+            raise ValueError(
+                f"env must have a target attitude, and none but that, for {cls.slews}; "
+                f"its goal is {plant.goal!r}, its actuator {plant.actuator!r}"
+            )
+        if cls.still and plant.moves:
+            raise ValueError(f"env must have a target at rest for {cls.slews}, its target moves")
+        return super().arguments(plant)
+
+    def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
+        """Torque (n, 3) [N m, body] within the limits.
+
+        quaternion: (n, 4), relative to the target where there is one. angular_velocity and wanted,
+        that of the target: (n, 3) [rad/s], body axes.
+        """
+        raise NotImplementedError
+
+    def feedback(self, seen: Seen, state: Any, episode_start: Any) -> tuple[Array, Any]:
+        """Torque (n, 3) [N m, body] for what `torque` takes, and the memory afterwards."""
+        return self.torque(*seen), None
+
+    def answer(self, rows: Array, state: Any, episode_start: Any) -> tuple[Array, Any]:
+        """Torque (n, 3) [N m, body] for observations (n, columns), and the memory afterwards.
+
+        rows: quaternion (w, x, y, z), then rates as a part of rate_limit.
+        """
+        rates = rows[:, 4 : self.width] * self.rate_limit
+        wanted = rates[:, 3:6] if rates.shape[1] == 6 else np.zeros_like(rates[:, :3])
+        return self.feedback((rows[:, :4], rates[:, :3], wanted), state, episode_start)
+
+    def act(self, rows: Array, state: Any, episode_start: Any) -> tuple[Array, Any]:
+        u, state = self.answer(rows, state, episode_start)
+        return self.in_limits(u), state
+
+    def fits(self, columns: int) -> bool:
+        return min(columns, self.width or columns) in (7, 10)
+
+    def in_limits(self, u: Array) -> Array:
+        """The torque in parts of its limits; none about an axis that has no torque."""
+        return np.asarray(u / np.where(self.limits > 0, self.limits, np.inf))
+
+    def limited(self, u: Array) -> Array:
+        """The torque within the limits, shortened but not turned."""
+        return np.asarray(shortened(self.in_limits(u)) * self.limits)
+
+    def limited_beside(self, u: Array, whole: Array) -> Array:
+        """whole + s u (n, 3), with the largest s in [0, 1] that is within the limits.
+
+        For u there is always half of them: what `whole` has beyond that is cut off by shortening.
+        """
+        taken = 2.0 * np.max(np.abs(whole @ self.envelope.T), axis=-1, keepdims=True)
+        whole = whole / np.maximum(taken, 1.0)
+        p, g = u @ self.envelope.T, whole @ self.envelope.T
+        room = (1.0 - np.sign(p) * g) / np.maximum(np.abs(p), 1e-300)
+        within: Array = whole + np.minimum(np.min(room, axis=-1, keepdims=True), 1.0) * u
+        return within
+
+
+@dataclass(eq=False)
+class BodyLaw(Law):
+    """A law that knows the body; a subclass declares torque_limit, and its gains, as fields."""
+
+    body: RigidBody
+    _: KW_ONLY
+    rate_limit: float
+    dt: float
+
+    def __post_init__(self) -> None:
+        super().__init__(self.torque_limit, rate_limit=self.rate_limit, dt=self.dt)
+        self.inertia = np.asarray(checked_body(self.body).inertia)
+
+    def gyroscopic_torque(self, omega: Array) -> Array:
+        """omega x J omega (n, 3) [N m], which the body needs to turn steadily."""
+        return np.cross(omega, omega @ self.inertia)
+
+    def acceleration(self, axis: Array) -> Array:
+        """Largest angular acceleration (n,) [rad/s^2] about unit axes (n, 3) that do not turn."""
+        excess: Array = np.max(np.abs(axis @ self.inertia @ self.envelope.T), axis=-1)
+        return np.divide(1.0, excess, out=np.full_like(excess, np.inf), where=excess > 0)
+
+    def gyroscopic_load(self, axis: Array) -> Array:
+        """Part of the limits (n,) that the gyroscopic torque of 1 rad/s about unit axes (n, 3)
+        takes; at another rate w that times w^2."""
+        torque = self.gyroscopic_torque(axis)
+        return np.asarray(np.max(np.abs(torque @ self.envelope.T), axis=-1))
+
+
+def shortened(commands: Array) -> Array:
+    """Commands (n, channels) within [-1, 1], shortened but not turned."""
+    excess = np.max(np.abs(commands), axis=-1, keepdims=True)
+    return np.asarray(commands / np.maximum(excess, 1.0))
+
+
+def nearer(quaternion: Array) -> Array:
+    """The vector part (n, 3) of that of q and -q whose scalar part is not negative."""
+    return np.where(quaternion[:, :1] < 0, -1.0, 1.0) * quaternion[:, 1:]
+
+
 def fresh(lanes: int, state: Any, episode_start: Any) -> NDArray[np.bool_]:
     """Which lanes begin, (lanes,): all of them without a memory."""
     if state is None:
@@ -95,17 +303,3 @@ def relative(goals: dict[str, Any]) -> Array:
     target = real("observation['desired_goal']", goals["desired_goal"])
     turned = multiply(conjugate(target), state[..., :4])
     return np.concatenate([turned, state[..., 4:]], axis=-1)
-
-
-class Idle(Controller):
-    """No torque, from as many commands as an env has."""
-
-    def __init__(self, channels: int = 3) -> None:
-        self.channels = count("channels", channels)
-
-    @classmethod
-    def arguments(cls, plant: Plant) -> dict[str, Any]:
-        return {"channels": plant.channels}
-
-    def commands(self, rows: Array) -> Array:
-        return np.zeros((len(rows), self.channels))

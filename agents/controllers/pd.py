@@ -1,15 +1,13 @@
 """Proportional-derivative control: of an axis, an attitude, a pose, of the rates alone."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rbgym.agents.controllers.base import Array
-from rbgym.agents.controllers.law import Law, inertia_of, nearer, positive_gains
-from rbgym.agents.controllers.magnetic import damping_rate
-from rbgym.agents.controllers.plant import Plant
-from rbgym.body import RigidBody
+from rbgym.agents.controllers.actuators import damping_rate
+from rbgym.agents.controllers.base import Array, BodyLaw, Law, Plant, nearer
 from rbgym.envs.parts.goals import Axis
 from rbgym.potentials import HeavyTop, SoftWall, checked
 from rbgym.quaternion import from_rotation_vector, multiply, rotate_inverse
@@ -29,7 +27,8 @@ def for_env(env: Any, **gains: float) -> Law:
     raise ValueError(f"env must have a goal that a PD law is known for, got {plant.goal!r}")
 
 
-class AxisPD(Law):
+@dataclass(eq=False)
+class AxisPD(BodyLaw):
     """Holds the z axis of a body, a heavy top perhaps, at an angle from the vertical.
 
     With e the axis, o the upward vertical and d the nearest direction at the angle wanted, all in
@@ -56,47 +55,30 @@ class AxisPD(Law):
     eigenaxis rotations, J. Guidance 12(3), control law (7) with gains proportional to J.
     """
 
-    def __init__(
-        self,
-        body: RigidBody,
-        potential: Any,
-        torque_limit: ArrayLike,
-        *,
-        rate_limit: float,
-        dt: float,
-        goal: Axis = Axis(),  # noqa: B008  (a tuple)
-        frequency: float = 10.0,
-        damping: float = 1.0,
-        spin_time: float = 0.1,
-    ) -> None:
-        super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
-        self.inertia, self.goal = inertia_of(body), goal
-        potential = checked(potential)
-        heavy = isinstance(potential, HeavyTop | SoftWall)
-        self.axis = np.asarray(potential.axis if heavy else (0.0, 0.0, 1.0))
-        self.potential = potential
-        positive_gains(frequency=frequency, damping=damping, spin_time=spin_time)
-        self.stiffness = 2 * frequency**2 * self.inertia
-        along = np.outer(self.axis, self.axis)
-        rates = 2 * damping * frequency * (np.eye(3) - along) + along / spin_time
-        self.damping = self.inertia @ rates
+    potential: Any
+    torque_limit: ArrayLike
+    _: KW_ONLY
+    goal: Axis = Axis()  # noqa: RUF009  (a tuple)
+    frequency: float = 10.0
+    damping: float = 1.0
+    spin_time: float = 0.1
 
-    @classmethod
-    def arguments(cls, plant: Plant) -> dict[str, Any]:
-        return {**plant.limits, "potential": plant.potential, "goal": plant.axis}
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.potential = checked(self.potential)
+        self.refuse_gains("frequency", "damping", "spin_time")
+        heavy = isinstance(self.potential, HeavyTop | SoftWall)
+        self.axis = np.asarray(self.potential.axis if heavy else (0.0, 0.0, 1.0))
+        self.mgl = self.potential.mgl if isinstance(self.potential, HeavyTop) else 0.0
+        self.stiffness = 2 * self.frequency**2 * self.inertia
+        along = np.outer(self.axis, self.axis)
+        rates = 2 * self.damping * self.frequency * (np.eye(3) - along) + along / self.spin_time
+        self.drag = self.inertia @ rates
 
     @classmethod
     def usual_gains(cls, plant: Plant) -> dict[str, Any]:
-        return {"frequency": 1.0, "spin_time": 1.0} if plant.above_a_wall else {}
-
-    def _slope(self, height: Array) -> Array:
-        """dV/dz of the potential, z the height of the axis, (n,)."""
-        match self.potential:
-            case HeavyTop(mgl, _):
-                return np.full_like(height, mgl)
-            case SoftWall() as wall:
-                return wall.slope(height)
-        return np.zeros_like(height)
+        on_a_wall = isinstance(plant.potential, SoftWall)
+        return {"frequency": 1.0, "spin_time": 1.0} if on_a_wall else {}
 
     def torque(
         self, quaternion: Array, angular_velocity: Array, wanted: Array | None = None
@@ -113,18 +95,18 @@ class AxisPD(Law):
         lever = np.cross(self.axis, direction)
         error = lever / np.sqrt(2 * np.maximum(1 + direction @ self.axis, 1e-9))[:, None]
         gap = omega - goal.precession * up - goal.spin * self.axis
-        weight = -self._slope(up @ self.axis)[:, None] * np.cross(self.axis, up)
+        on_wall = isinstance(self.potential, SoftWall)
+        slope = self.potential.slope(up @ self.axis)[:, None] if on_wall else self.mgl
+        weight = -slope * np.cross(self.axis, up)
         forward = goal.precession * np.cross(up, omega) @ self.inertia
-        gyroscopic = np.cross(omega, omega @ self.inertia)
-        u = error @ self.stiffness - gap @ self.damping.T + forward + gyroscopic - weight
+        gyroscopic = self.gyroscopic_torque(omega)
+        u = error @ self.stiffness - gap @ self.drag.T + forward + gyroscopic - weight
         spin = (u @ self.axis)[:, None] * self.axis
-        limited: Array = np.clip(
-            self.limited(u - spin) + spin, -self.torque_limit, self.torque_limit
-        )
-        return limited
+        return np.asarray(np.clip(self.limited(u - spin) + spin, -self.limits, self.limits))
 
 
-class AttitudePD(Law):
+@dataclass(eq=False)
+class AttitudePD(BodyLaw):
     """Brings the whole attitude to a target, which may move.
 
     With v the vector part of the error quaternion of positive scalar part, omega_t the target's
@@ -138,20 +120,15 @@ class AttitudePD(Law):
     Source: Wie, Weiss & Arapostathis (1989), as for `AxisPD`; of q and -q the nearer is taken.
     """
 
-    def __init__(
-        self,
-        body: RigidBody,
-        torque_limit: ArrayLike,
-        *,
-        rate_limit: float,
-        dt: float,
-        frequency: float = 0.4,
-        damping: float = 1.0,
-    ) -> None:
-        super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
-        positive_gains(frequency=frequency, damping=damping)
-        self.inertia = inertia_of(body)
-        self.stiffness, self.damping = 2 * frequency**2, 2 * damping * frequency
+    torque_limit: ArrayLike
+    _: KW_ONLY
+    frequency: float = 0.4
+    damping: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.refuse_gains("frequency", "damping")
+        self.stiffness, self.drag = 2 * self.frequency**2, 2 * self.damping * self.frequency
 
     @classmethod
     def usual_gains(cls, plant: Plant) -> dict[str, Any]:
@@ -159,18 +136,15 @@ class AttitudePD(Law):
 
     def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
         v, omega = nearer(quaternion), angular_velocity
-        return self.limited(self.turning(v, omega, wanted) + self.gyroscopic(omega))
+        return self.limited(self.turning(v, omega, wanted) + self.gyroscopic_torque(omega))
 
     def turning(self, v: Array, omega: Array, wanted: Array) -> Array:
         """J times the angular acceleration asked for (n, 3) [N m]; v (n, 3) as above."""
-        turn = -self.stiffness * v - self.damping * (omega - wanted) + np.cross(wanted, omega)
+        turn = -self.stiffness * v - self.drag * (omega - wanted) + np.cross(wanted, omega)
         return np.asarray(turn @ self.inertia)
 
-    def gyroscopic(self, omega: Array) -> Array:
-        """omega x J omega (n, 3) [N m], which a body needs to turn steadily."""
-        return np.cross(omega, omega @ self.inertia)
 
-
+@dataclass(eq=False)
 class PosePD(AttitudePD):
     """Docks: `AttitudePD` for the attitude, and a velocity that is to be had at each distance.
 
@@ -186,42 +160,20 @@ class PosePD(AttitudePD):
     Source: ours, but for the attitude, see `AttitudePD`.
     """
 
+    force_limit: float
+    _: KW_ONLY
+    distance: float
+    speed: float
+    approach: float = 0.4
+    near: float = 0.35
+    creep: float = 0.1
     must = "have shape (n, 13) or (13,), got"
 
-    def __init__(
-        self,
-        body: RigidBody,
-        torque_limit: ArrayLike,
-        force_limit: float,
-        *,
-        rate_limit: float,
-        dt: float,
-        distance: float,
-        speed: float,
-        frequency: float = 0.4,
-        damping: float = 1.0,
-        approach: float = 0.4,
-        near: float = 0.35,
-        creep: float = 0.1,
-    ) -> None:
-        super().__init__(
-            body, torque_limit, rate_limit=rate_limit, dt=dt, frequency=frequency, damping=damping
-        )
-        positive_gains(force_limit=force_limit, distance=distance, speed=speed, approach=approach,
-                       near=near, creep=creep)  # fmt: skip
-        self.mass, self.force_limit = body.mass, force_limit
-        self.distance, self.speed = distance, speed
-        self.pace, self.pull = approach / (2 * damping), 2 * damping * approach
-        self.near, self.creep = near, creep
-
-    @classmethod
-    def arguments(cls, plant: Plant) -> dict[str, Any]:
-        return {
-            **plant.limits,
-            "force_limit": plant.strength * plant.actuator.force,
-            "distance": plant.more.distance,
-            "speed": plant.more.speed,
-        }
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.refuse_gains("force_limit", "distance", "speed", "approach", "near", "creep")
+        self.pace = self.approach / (2 * self.damping)
+        self.pull = 2 * self.damping * self.approach
 
     @classmethod
     def usual_gains(cls, plant: Plant) -> dict[str, Any]:
@@ -230,10 +182,10 @@ class PosePD(AttitudePD):
     def force(self, position: Array, velocity: Array) -> Array:
         """Force (n, 3) [N, body] within the limit; position, velocity (n, 3) [m, m/s, body]."""
         r = np.linalg.norm(position, axis=-1, keepdims=True)
-        braking = 0.5 * self.force_limit / self.mass * np.maximum(r - self.near, 0.0)
+        braking = 0.5 * self.force_limit / self.body.mass * np.maximum(r - self.near, 0.0)
         cap = np.sqrt(self.creep**2 + 2.0 * braking)
         wanted = -position / np.maximum(r, 1e-9) * np.minimum(self.pace * r, cap)
-        F = self.mass * self.pull * (wanted - velocity)
+        F = self.body.mass * self.pull * (wanted - velocity)
         excess = np.max(np.abs(F), axis=-1, keepdims=True) / self.force_limit
         limited: Array = F / np.maximum(excess, 1.0)
         return limited
@@ -241,7 +193,7 @@ class PosePD(AttitudePD):
     def act(self, rows: Array, state: Any, episode_start: Any) -> tuple[Array, Any]:
         """Commands (n, 6), forces and torques, for observations (n, 13) and what comes after."""
         rates = rows[:, 4:7] * self.rate_limit
-        turn = self._in_limits(self.torque(rows[:, :4], rates, np.zeros_like(rates)))
+        turn = self.in_limits(self.torque(rows[:, :4], rates, np.zeros_like(rates)))
         push = self.force(rows[:, 7:10] * self.distance, rows[:, 10:13] * self.speed)
         return np.concatenate([push / self.force_limit, turn], axis=1), None
 
@@ -249,7 +201,8 @@ class PosePD(AttitudePD):
         return columns >= 13
 
 
-class RateDamping(Law):
+@dataclass(eq=False)
+class RateDamping(BodyLaw):
     """Takes angular momentum away, u = -J omega / T, shortened but not turned at the limits.
 
     Without a gyroscopic term the torque opposes the body momentum J omega exactly, and so its size
@@ -260,18 +213,13 @@ class RateDamping(Law):
     momentum.
     """
 
-    def __init__(
-        self,
-        body: RigidBody,
-        torque_limit: ArrayLike,
-        *,
-        rate_limit: float,
-        dt: float,
-        time: float = 1.0,
-    ) -> None:
-        super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
-        positive_gains(time=time)
-        self.inertia, self.time = inertia_of(body), time
+    torque_limit: ArrayLike
+    _: KW_ONLY
+    time: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.refuse_gains("time")
 
     @classmethod
     def usual_gains(cls, plant: Plant) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from rbgym.agents.judge import plots, tables
 from rbgym.agents.judge.cases import PRETRAINED, by_name, starts_of
 from rbgym.agents.judge.contenders import Contender, contenders
 from rbgym.agents.judge.episodes import Episodes, joined, play
-from rbgym.agents.judge.evaluation import Evaluation, summary
+from rbgym.agents.judge.evaluation import Evaluation, counted, summary
 from rbgym.agents.judge.tables import ALL
 from rbgym.agents.policies import shelf
 from rbgym.agents.run_folder import as_text, replacing
@@ -31,14 +32,6 @@ class Row:
     of_seeds: Mapping[int, float]
     origin: Mapping[str, Any]
 
-    def as_dict(self) -> dict[str, Any]:
-        """Without the episodes, ready for JSON."""
-        return {
-            "merits": {category: found.as_dict() for category, found in self.merits.items()},
-            "of_seeds": {str(seed): rate for seed, rate in self.of_seeds.items()},
-            "origin": dict(self.origin),
-        }
-
 
 @dataclass(frozen=True)
 class Card:
@@ -53,7 +46,14 @@ class Card:
         return {
             "env_id": self.env_id,
             "env_kwargs": {name: _plain(value) for name, value in self.env_kwargs.items()},
-            "rows": {name: row.as_dict() for name, row in self.rows.items()},
+            "rows": {
+                name: {
+                    "merits": {kind: found.as_dict() for kind, found in row.merits.items()},
+                    "of_seeds": {str(seed): rate for seed, rate in row.of_seeds.items()},
+                    "origin": dict(row.origin),
+                }
+                for name, row in self.rows.items()
+            },
         }
 
     def _repr_html_(self) -> str:
@@ -100,65 +100,49 @@ def make_card(
     if not isinstance(targets, list | tuple) or not all(isinstance(t, str) for t in targets):
         raise ValueError(f"targets must be a list of names, got {targets!r}")
     starts_of(env_id, episodes)  # refuses what there is not, before the work
-    _, found = contenders(
-        list(dict.fromkeys(targets)) or _usual(env_id, env_kwargs), env_id, None, env_kwargs
-    )
-    groups = _groups(found)
-    rows, done = {}, 0
-    progress(done, len(found))
-    for name, members in groups.items():
-        runs = []
-        for one in members:
-            runs.append(play(one.policy, env_id, episodes, **one.env_kwargs))
-            done += 1
-            progress(done, len(found))
-        rows[name] = _row(members, runs)
-    best_first = sorted(rows, key=lambda name: -rows[name].merits[ALL].success_rate)
-    return Card(env_id, {name: rows[name] for name in best_first}, dict(env_kwargs or {}))
+    names = list(dict.fromkeys(targets)) or _usual(env_id, env_kwargs)
+    _, found = contenders(names, env_id, None, env_kwargs)
+    groups: dict[str, list[tuple[Contender, Episodes]]] = {}
+    for one in counted(found, progress):
+        members = groups.setdefault(_row_name(one, groups), [])
+        members.append((one, play(one.policy, env_id, episodes, **one.env_kwargs)))
+    rows = [(name, _row(members)) for name, members in groups.items()]
+    best_first = sorted(rows, key=lambda row: -row[1].merits[ALL].success_rate)
+    return Card(env_id, dict(best_first), dict(env_kwargs or {}))
 
 
 def _usual(env_id: str, env_kwargs: Mapping[str, Any] | None) -> list[str]:
     """Every controller that fits, and the package's policy if there is one."""
-    known = env_id.rpartition(":")[2] in shelf.names()
-    env = gym.make(env_id, **by_name("env_kwargs", env_kwargs))
-    try:
+    with closing(gym.make(env_id, **by_name("env_kwargs", env_kwargs))) as env:
+        known = env_id.rpartition(":")[2] in shelf.names()
         return [*controllers.for_env(env), *([PRETRAINED] if known else [])]
-    finally:
-        env.close()
 
 
-def _groups(contenders: Sequence[Contender]) -> dict[str, list[Contender]]:
-    """The members of each row, by its name."""
-    groups: dict[str, list[Contender]] = {}
-    for one in contenders:
-        name = one.name
-        if one.config is not None:
-            algorithm = str(one.config.get("algo", "policy"))
-            name = f"{algorithm}, shipped" if one.name == PRETRAINED else algorithm
-            if name in groups and not _is_another_seed(one, groups[name]):
-                name = f"{algorithm}, {one.name}"
-        groups.setdefault(name, []).append(one)
-    return groups
-
-
-def _is_another_seed(one: Contender, members: Sequence[Contender]) -> bool:
-    """Whether the policy was trained as the others were, but for the seed."""
+def _row_name(one: Contender, groups: Mapping[str, list[tuple[Contender, Episodes]]]) -> str:
+    """A row of its own, or that of policies which were trained as this one but for the seed."""
+    if one.config is None:
+        return one.name
+    algorithm = str(one.config.get("algo", "policy"))
+    name = f"{algorithm}, shipped" if one.name == PRETRAINED else algorithm
+    others = [member.config or {} for member, _ in groups.get(name, ())]
     same = ("algo", "hyperparameters", "env_kwargs", "timesteps")
-    own, *others = [member.config or {} for member in (one, *members)]
-    alike = all(own.get(key) == others[0].get(key) for key in same)
-    return alike and own.get("seed") not in [other.get("seed") for other in others]
+    alike = all(one.config.get(key) == other.get(key) for other in others[:1] for key in same)
+    another_seed = one.config.get("seed") not in [other.get("seed") for other in others]
+    return name if not others or (alike and another_seed) else f"{algorithm}, {one.name}"
 
 
-def _row(members: Sequence[Contender], runs: list[Episodes]) -> Row:
-    configs = [member.config or {} for member in members]
+def _row(members: list[tuple[Contender, Episodes]]) -> Row:
+    configs = [one.config or {} for one, _ in members]
+    runs = [run for _, run in members]
     training = configs[0].get("training", {})
     origin = {key: configs[0][key] for key in ("algo", "seed") if key in configs[0]}
     origin |= {key: training[key] for key in ("timesteps", "wall_time") if key in training}
-    seeds = [int(config.get("seed", k)) for k, config in enumerate(configs)]
-    rates = [float(run.success.mean()) for run in runs]
+    rates = {
+        int(config.get("seed", k)): float(run.success.mean())
+        for k, (config, run) in enumerate(zip(configs, runs, strict=True))
+    }
     played = joined(runs)
     merits = {ALL: summary(played)}
     for category in dict.fromkeys(played.category):
         merits[str(category)] = summary(played.chosen(played.category == category))
-    of_seeds = dict(zip(seeds, rates, strict=True)) if len(members) > 1 else {}
-    return Row(merits, of_seeds, origin)
+    return Row(merits, rates if len(runs) > 1 else {}, origin)

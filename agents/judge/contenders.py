@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -52,10 +53,17 @@ def contenders(
     policies = {name: load(name, env_id, unpickle) for name in trained if name != PRETRAINED}
     configs = [policy.config for policy in policies.values() if "env_id" in policy.config]
     of_all: dict[str, Any] = {}
-    if env_id is None and configs:
+    if not env_id and configs:
         first, *others = [config.get("env_kwargs", {}) for config in configs]
         of_all = dict(first) if all(one == first for one in others) else {}
-    env_id = env_id or (_env_of(configs[0]) if configs else next(iter(ENVIRONMENTS)))
+        env_id = str(configs[0]["env_id"])
+        module = env_id.rpartition(":")[0]
+        if module and module not in sys.modules:  # a file that came with a policy could name it
+            raise ValueError(
+                f"env must be named for a policy of {env_id!r}, which is of a module that is to be "
+                f"imported: say --env {env_id} if you trust it"
+            )
+    env_id = env_id or next(iter(ENVIRONMENTS))
     if PRETRAINED in trained:
         policies[PRETRAINED] = load(PRETRAINED, env_id)
     found = []
@@ -68,19 +76,6 @@ def contenders(
             kwargs = own_kwargs(policy, env_id, {**trained_with, **given})
             found.append(Contender(name, policy, kwargs))
     return env_id, found
-
-
-def _env_of(config: Mapping[str, Any]) -> str:
-    """The env that a policy was trained for. ValueError for one of a module yet to be imported,
-    which a file that came with a policy could name to be run."""
-    env_id = str(config["env_id"])
-    module = env_id.rpartition(":")[0]
-    if module and module not in sys.modules:
-        raise ValueError(
-            f"env must be named for a policy of {env_id!r}, which is of a module that is to be "
-            f"imported: say --env {env_id} if you trust it"
-        )
-    return env_id
 
 
 def own_kwargs(policy: Any, env_id: str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -109,8 +104,5 @@ def load(name: str, env_id: str | None = None, unpickle: str | None = None) -> T
 
 def observation_space(env_id: str, env_kwargs: dict[str, Any]) -> gym.Space[Any]:
     """What one lane of the env shows."""
-    env = gym.make(env_id, **env_kwargs)
-    try:
+    with closing(gym.make(env_id, **env_kwargs)) as env:
         return env.observation_space
-    finally:
-        env.close()

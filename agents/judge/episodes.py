@@ -1,6 +1,7 @@
 """Episodes from the fixed start states of a task, as a policy plays them."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +34,7 @@ class Episodes:
     Histories (instants, n), the first at the start; nan after a lane's end: attitude_error [rad]
     and rate_error [rad/s] to the goal; torque (instants, n, 3), the mean torque [N m] of each
     control period, body axes, nan at the start; actions (instants, n, channels) likewise;
-    relative (instants, n, 4), attitude relative to the target where the task has one, else None.
+    relative (instants, n, 4), attitude relative to the target, nan where the task has none.
     dt: control period [s]. settled: angle [rad] and rate [rad/s] within which the task is done.
     """
 
@@ -47,7 +48,7 @@ class Episodes:
     rate_error: Array
     torque: Array
     actions: Array
-    relative: Array | None
+    relative: Array
     dt: float
     settled: tuple[float, float]
 
@@ -59,11 +60,8 @@ class Episodes:
     def chosen(self, lanes: NDArray[Any]) -> "Episodes":
         """Some of the episodes: a mask (n,), or their places in order."""
         found = {name: getattr(self, name)[lanes] for name in _LANES}
-        found |= {name: getattr(self, name)[:, lanes] for name in _HISTORIES if self._has(name)}
+        found |= {name: getattr(self, name)[:, lanes] for name in _HISTORIES}
         return Episodes(**(vars(self) | found))
-
-    def _has(self, name: str) -> bool:
-        return getattr(self, name) is not None
 
 
 def joined(parts: list[Episodes]) -> Episodes:
@@ -71,16 +69,13 @@ def joined(parts: list[Episodes]) -> Episodes:
     instants = max(len(part.attitude_error) for part in parts)
     found = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _LANES}
     for name in _HISTORIES:
-        if all(part._has(name) for part in parts):
-            histories = [_padded(getattr(part, name), instants) for part in parts]
-            found[name] = np.concatenate(histories, axis=1)
+        histories = []
+        for part in parts:
+            history = getattr(part, name)
+            missing = np.full((instants - len(history), *history.shape[1:]), np.nan)
+            histories.append(np.concatenate([history, missing]))
+        found[name] = np.concatenate(histories, axis=1)
     return Episodes(**(vars(parts[0]) | found)).chosen(np.argsort(found["seeds"]))
-
-
-def _padded(values: Array, instants: int) -> Array:
-    """The history, with nan up to so many instants."""
-    missing = (0, instants - len(values))
-    return np.pad(values, (missing, *((0, 0),) * (values.ndim - 1)), constant_values=np.nan)
 
 
 def play(
@@ -106,11 +101,8 @@ def play_from(
     """One episode from each of these start states."""
     parts = []
     for one in starts:
-        env = one.env(env_id, env_kwargs)
-        try:
+        with closing(one.env(env_id, env_kwargs)) as env:
             parts.append(_first_episodes(Player(policy, env, one.seeds), one))
-        finally:
-            env.close()
     return joined(parts)
 
 
@@ -151,11 +143,10 @@ def _first_episodes(player: Player, start: Starts) -> Episodes:
 
     def record(actions: Any, torque: Any) -> None:
         seen, info = player.observation, player.info
-        found = {"attitude_error": info["attitude_error"], "rate_error": info["rate_error"],
-                 "torque": torque, "actions": actions}  # fmt: skip
-        if shows_target:
-            found["relative"] = (relative(seen) if isinstance(seen, dict) else seen)[:, :4]
-        for name, values in found.items():
+        seen = relative(seen) if isinstance(seen, dict) else seen
+        attitude = seen[:, :4] if shows_target else np.full((n, 4), np.nan)
+        found = (info["attitude_error"], info["rate_error"], torque, actions, attitude)
+        for name, values in zip(_HISTORIES, found, strict=True):
             values = np.asarray(values, dtype=np.float64)
             mask = running.reshape(-1, *(1,) * (values.ndim - 1))
             histories[name].append(np.where(mask, values, np.nan))
@@ -172,26 +163,25 @@ def _first_episodes(player: Player, start: Starts) -> Episodes:
             running &= ~done
         if done.any() and running.any():
             player.observation, _ = player.env.reset(options={"reset_mask": done.copy()})
-    found: Any = {name: np.stack(values) if values else None for name, values in histories.items()}
+    found: Any = {name: np.stack(values) for name, values in histories.items()}
     return Episodes(
         seeds=np.array(start.seeds),
         category=np.array([start.category] * n),
         returns=returns,
         lengths=lengths,
         success=success,
-        least_time=_least_time(env, found["relative"], found["rate_error"][0]),
+        least_time=_least_time(env, found["relative"][0], found["rate_error"][0]),
         dt=float(env.dt),
         settled=(env.task.angle, env.task.rate),
         **found,
     )
 
 
-def _least_time(env: Any, attitude: Array | None, rate_error: Array) -> Array:
-    """`Episodes.least_time`. attitude: relative to the target, (instants, n, 4)."""
+def _least_time(env: Any, q: Array, rate_error: Array) -> Array:
+    """`Episodes.least_time`. q: the first attitude relative to the target, (n, 4)."""
     limit = np.asarray(env.torque_limit)
-    if attitude is None or not (limit > 0).all():
+    if not (limit > 0).all():
         return np.full(len(rate_error), np.nan)
-    q = attitude[0]
     angle = 2.0 * np.arctan2(np.linalg.norm(q[:, 1:], axis=1), np.abs(q[:, 0]))
     fair = (rate_error < 1e-6) & (angle > env.task.angle)
     axis = np.where(fair[:, None], q[:, 1:], [1.0, 0.0, 0.0])

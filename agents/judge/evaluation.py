@@ -1,7 +1,7 @@
 """Policies and classical controllers measured on one fixed set of start states."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -86,22 +86,28 @@ def evaluate_all(
     episodes: int = 256,
     progress: Callable[[int, int], None] = lambda done, contenders: None,
 ) -> dict[str, Evaluation]:
-    """Each contender's evaluation, by its name, on the first `episodes` starts of the test set.
+    """Each contender's evaluation, by its name, on the first `episodes` starts of the test set."""
+    return {
+        one.name: evaluate(one.policy, env_id, episodes, **one.env_kwargs)
+        for one in counted(contenders, progress)
+    }
 
-    progress: called with (done, all) before the first contender and after each.
-    """
-    found = {}
+
+def counted(
+    contenders: Sequence[Contender], progress: Callable[[int, int], None]
+) -> Iterator[Contender]:
+    """Each of them; progress: called with (done, all) before the first and after each."""
     progress(0, len(contenders))
     for done, one in enumerate(contenders, 1):
-        found[one.name] = evaluate(one.policy, env_id, episodes, **one.env_kwargs)
+        yield one
         progress(done, len(contenders))
-    return found
 
 
 def summary(played: Episodes) -> Evaluation:
     """The figures of merit of these episodes."""
-    n, successes = len(played.success), int(played.success.sum())
-    times, success, long_way = settling(played), played.success, unwound(played)
+    success = played.success
+    n, successes = len(success), int(success.sum())
+    times, long_way = settling(played), unwound(played)
     reached = np.where(success & np.isfinite(times), times, np.nan)
     return Evaluation(
         episodes=n,
@@ -182,9 +188,9 @@ def unwound(played: Episodes) -> NDArray[np.bool_] | None:
     Followed without jumps from the quaternion of positive scalar part, it ended at -1 instead of 1.
     None for a task without a target attitude.
     """
-    if played.relative is None:
-        return None
     q = played.relative
+    if np.isnan(q[0]).all():
+        return None
     steps = np.nan_to_num(np.sum(q[1:] * q[:-1], axis=-1), nan=1.0)
     sign = np.cumprod(np.where(steps < 0, -1.0, 1.0), axis=0)
     last, lanes = played.lengths, np.arange(len(played.lengths))

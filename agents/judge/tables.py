@@ -14,32 +14,26 @@ Rows = list[tuple[str, ...]]
 ALL = "all"  # the episodes of a card, beside those of each category
 
 
-def _optional(name: str, form: str, factor: float = 1.0) -> Callable[[Mapping[str, Any]], str]:
+def _figure(name: str, form: str, factor: float = 1.0) -> Callable[[Mapping[str, Any]], str]:
     """A cell of a figure, or a dash where there is none."""
-
-    def cell(merits: Mapping[str, Any]) -> str:
-        return "-" if merits[name] is None else f"{factor * merits[name]:{form}}"
-
-    return cell
-
-
-def _interval(merits: Mapping[str, Any]) -> str:
-    return "{:.1f} - {:.1f}".format(*(100 * bound for bound in merits["success_interval"]))
+    return lambda merits: "-" if merits[name] is None else f"{factor * merits[name]:{form}}"
 
 
 # The cell of each column, from what `Evaluation.as_dict` returns.
 _COLUMNS: dict[str, Callable[[Mapping[str, Any]], str]] = {
-    "success [%]": _optional("success_rate", ".1f", 100),
-    "95 % interval [%]": _interval,
-    "settling [s]": _optional("settling_time", ".2f"),
-    "final error [deg]": _optional("final_error", ".3f"),
+    "success [%]": _figure("success_rate", ".1f", 100),
+    "95 % interval [%]": lambda merits: "{:.1f} - {:.1f}".format(
+        *(100 * bound for bound in merits["success_interval"])
+    ),
+    "settling [s]": _figure("settling_time", ".2f"),
+    "final error [deg]": _figure("final_error", ".3f"),
     "return": lambda merits: f"{merits['mean_return']:.1f} ± {merits['std_return']:.1f}",
-    "length [steps]": _optional("length", ".1f"),
-    "overshoot [deg]": _optional("overshoot", ".2f"),
-    "effort [N m s]": _optional("effort", ".3g"),
-    "torque variation [N m]": _optional("torque_variation", ".3g"),
-    "unwound": _optional("unwound", ""),
-    "of eigenaxis bound [%]": _optional("eigenaxis_share", ".0f", 100),
+    "length [steps]": _figure("length", ".1f"),
+    "overshoot [deg]": _figure("overshoot", ".2f"),
+    "effort [N m s]": _figure("effort", ".3g"),
+    "torque variation [N m]": _figure("torque_variation", ".3g"),
+    "unwound": _figure("unwound", ""),
+    "of eigenaxis bound [%]": _figure("eigenaxis_share", ".0f", 100),
 }
 # Those of `rbgym evaluate` and of `rbgym card`; in the order in which a narrow terminal loses them.
 _OF_EVALUATE = tuple(_COLUMNS)[:6]
@@ -60,10 +54,10 @@ def print_evaluations(
 
     kwargs = contenders[0].env_kwargs
     differ = any(one.env_kwargs != kwargs for one in contenders)
-    title = f"{_titled(env_id, {} if differ else kwargs)}, "
-    title += f"{next(iter(evaluations.values())).episodes} fixed start states"
+    heading = title({"env_id": env_id, "env_kwargs": {} if differ else kwargs})
+    heading += f", {next(iter(evaluations.values())).episodes} fixed start states"
     rows = _rows({name: one.as_dict() for name, one in evaluations.items()}, _OF_EVALUATE)
-    print_table(title, ("policy", *_OF_EVALUATE), rows, optional=_LOST_OF_EVALUATE)
+    print_table(heading, ("policy", *_OF_EVALUATE), rows, optional=_LOST_OF_EVALUATE)
     for one in contenders:
         if differ:
             print(f"{one.name}: judged with {_arguments(one.env_kwargs) or 'no --env-arg'}")
@@ -72,9 +66,10 @@ def print_evaluations(
             print(f"{one.name}: trained for {trained}")
 
 
-def _titled(env_id: str, env_kwargs: Mapping[str, Any]) -> str:
-    """The env and its arguments, as a heading."""
-    return f"{env_id} ({_arguments(env_kwargs)})" if env_kwargs else env_id
+def title(card: Mapping[str, Any]) -> str:
+    """The env and its arguments, as a heading; of a card, or whatever has env_id and env_kwargs."""
+    arguments = _arguments(card["env_kwargs"])
+    return f"{card['env_id']} ({arguments})" if arguments else str(card["env_id"])
 
 
 def _arguments(env_kwargs: Mapping[str, Any]) -> str:
@@ -82,11 +77,6 @@ def _arguments(env_kwargs: Mapping[str, Any]) -> str:
 
 
 # Of a card, as `Card.as_dict` returns it.
-
-
-def title(card: Mapping[str, Any]) -> str:
-    """The task, and the arguments of its env."""
-    return _titled(card["env_id"], card["env_kwargs"])
 
 
 def _tables(card: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Rows]]:
@@ -132,29 +122,6 @@ def html(card: Mapping[str, Any]) -> str:
     return pages.section(f"Card of {title(card)}", *parts)
 
 
-def verdict(card: Mapping[str, Any]) -> str:
-    """One sentence: whether a trained policy is as good as the best law, or by how much it loses.
-
-    As good: its success rate is at least the law's lower bound, of the 95 % interval.
-    """
-    rows = card["rows"].items()
-    laws = {name: row["merits"][ALL] for name, row in rows if not row["origin"]}
-    trained = {name: row["merits"][ALL] for name, row in rows if row["origin"]}
-    if not laws or not trained:
-        return "There is no trained policy here." if laws else "There is no law here."
-    (law, best), (name, learned) = (
-        max(some.items(), key=lambda one: one[1]["success_rate"]) for some in (laws, trained)
-    )
-    figures = f"{_percent(learned['success_rate'])} against {_percent(best['success_rate'])}"
-    if learned["success_rate"] >= best["success_interval"][0]:
-        return f"The trained policy (`{name}`) is on a par with the best law (`{law}`): {figures}."
-    return f"**Learning loses here**: `{name}` succeeds less often than the law `{law}`, {figures}."
-
-
-def _percent(rate: float) -> str:
-    return f"{100 * rate:.1f} %"
-
-
 def _origin(name: str, row: Mapping[str, Any]) -> str:
     made = row["origin"]
     text = f"`{name}`: {str(made.get('algo', 'policy')).upper().replace('_', '-')}"
@@ -163,6 +130,6 @@ def _origin(name: str, row: Mapping[str, Any]) -> str:
     if "wall_time" in made:
         text += f" in {made['wall_time']:.0f} s"
     if row["of_seeds"]:
-        each = ", ".join(f"{seed}: {_percent(rate)}" for seed, rate in row["of_seeds"].items())
+        each = ", ".join(f"{seed}: {100 * rate:.1f} %" for seed, rate in row["of_seeds"].items())
         return f"{text}; success by seed of training {each}."
     return f"{text}, seed {made.get('seed', '-')}."

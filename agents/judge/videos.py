@@ -72,7 +72,7 @@ def film(
             write(temporary, frames, timing.rate, kind=path.suffix)
     finally:
         for play in plays:
-            play.close()
+            play.env.close()
 
 
 def require(path: Path, episode: int = 0, episodes: int = len(TEST_SEEDS)) -> None:
@@ -93,18 +93,14 @@ class _Play:
         self.env = start.env(env_id, one.env_kwargs)
         self.title = f"{env_id}: {one.name}" if alone else one.name
         self.player, self.trail = Player(one.policy, self.env, start.seeds), Trail()
-        self.over, self.succeeded, self.taken = False, False, 0
-        self.scene = self._look()
-
-    @property
-    def dt(self) -> float:
-        return float(self.env.unwrapped.dt)
-
-    @property
-    def steps(self) -> int:
-        """Control periods of an episode at most; of one without a limit, those that are filmed."""
+        self.over, self.taken, self.dt = False, 0, float(self.env.unwrapped.dt)
         limit = self.env.unwrapped.episodes.setup.limit
-        return int(limit) if math.isfinite(limit) else _ENDLESS
+        self.steps = int(limit) if math.isfinite(limit) else _ENDLESS
+        self.scene = scene_of(self.env, 0, self.trail)
+
+    @property
+    def succeeded(self) -> bool:
+        return bool(self.scene.caption.success)
 
     def go_on(self, until: float) -> None:
         """Step to an instant [s], or to the end of the episode."""
@@ -112,12 +108,7 @@ class _Play:
             self.player.step()
             self.taken += 1
             self.over = bool(self.player.start[0]) or self.taken >= self.steps
-            self.scene = self._look()
-
-    def _look(self) -> Scene:
-        scene = scene_of(self.env, 0, self.trail)
-        self.succeeded = bool(scene.caption.success)
-        return scene
+            self.scene = scene_of(self.env, 0, self.trail)
 
     def titled(self, speed: float) -> Scene:
         """The scene, under the contender's name and with the speed of the film."""
@@ -127,9 +118,6 @@ class _Play:
         if self.over and not self.succeeded:
             notes = (*notes, "the episode is over")
         return replace(self.scene, caption=replace(caption, task=self.title, notes=notes))
-
-    def close(self) -> None:
-        self.env.close()
 
 
 def _frames(plays: Sequence[_Play], timing: Timing, dt: float, size: int) -> Iterator[Frame]:
@@ -155,29 +143,25 @@ def _hundredths(rate: float) -> int:
 def write(path: Path, frames: Iterable[Frame], rate: float, kind: str | None = None) -> None:
     """Write frames, (height, width, 3) each, as they come. rate: of them in a second. kind: one of
     FORMATS, default the ending of `path`."""
-    (_write_gif if (kind or path.suffix) == ".gif" else _write_mp4)(path, iter(frames), rate)
-
-
-def _write_mp4(path: Path, frames: Iterator[Frame], rate: float) -> None:
+    rest = iter(frames)
+    first = next(rest)
+    if (kind or path.suffix) == ".gif":
+        pictures, shown = map(few_colors, rest), 10 * _hundredths(rate)  # ms
+        few_colors(first).save(
+            path, "GIF", save_all=True, append_images=pictures, duration=shown, loop=0
+        )
+        return
     from moviepy.video.io.ffmpeg_writer import FFMPEG_VideoWriter
 
-    first = next(frames)
     size = first.shape[1], first.shape[0]
     writer = FFMPEG_VideoWriter(str(path), size, rate, ffmpeg_params=["-f", "mp4"])
     encoder = writer.proc
     with writer:
         writer.write_frame(first)
-        for frame in frames:
+        for frame in rest:
             writer.write_frame(frame)
     if encoder.returncode:  # the end of the file could not be written: MoviePy does not look
         raise OSError(errno.EIO, "The film could not be written to its end, the disk may be full")
-
-
-def _write_gif(path: Path, frames: Iterator[Frame], rate: float) -> None:
-    first = few_colors(next(frames))
-    rest = (few_colors(frame) for frame in frames)
-    shown = 10 * _hundredths(rate)  # ms
-    first.save(path, "GIF", save_all=True, append_images=rest, duration=shown, loop=0)
 
 
 def few_colors(frame: Frame) -> Any:

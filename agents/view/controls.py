@@ -2,8 +2,8 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, get_args
+from dataclasses import replace
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import viser
@@ -11,8 +11,8 @@ import viser
 from rbgym import integrators
 from rbgym.agents.view import Speed
 from rbgym.agents.view.panel import CHANGES, GOAL, VALUES
-from rbgym.agents.view.runs import IDLE
 from rbgym.agents.view.scenario import BODIES, MOST_RUNS, OWN, Scenario, Triple
+from rbgym.agents.view.simulation import IDLE
 from rbgym.quaternion import Array
 from rbgym.registration import ENVIRONMENTS
 
@@ -29,8 +29,7 @@ _OF_BODIES = ("dt", "body", "size", "rates", "tilt", "mgl")
 _OF_TASKS = ("substeps", "seed", "policy", "repeats")
 
 
-@dataclass(frozen=True)
-class Playback:
+class Playback(NamedTuple):
     """How the simulation is played and shown; speed: simulated seconds a second."""
 
     paused: bool
@@ -64,7 +63,14 @@ class Controls:
         for label, fill in (("Run", self._run), ("Start", self._start), ("Push", self._push)):
             with tabs.add_tab(label):
                 fill(scenario)
-        self._add_hotkeys()
+        add: Any = self._gui.add_command
+        add("rbgym: pause", hotkey="space").on_trigger(lambda event: self.toggle())
+        for name, key in (("step", "N"), ("restart", "R")):
+            command = add(f"rbgym: {name}", hotkey=key)
+            command.on_trigger(lambda event, name=name: self._notify(name))
+        for key, (axis, sign) in KEYS.items():
+            command = add(f"rbgym: push about {'+' if sign > 0 else '-'}{'xyz'[axis]}", hotkey=key)
+            command.on_trigger(lambda event, axis=axis, sign=sign: self.kick(axis, sign))
 
     def _add(self, name: str, handle: Any) -> None:
         self._handles[name] = handle
@@ -116,67 +122,52 @@ class Controls:
         self._slider("strength", "Strength", 0.1, 10.0, 0.1, 1.0)
         self._gui.add_markdown(_HELP)
 
-    def _add_hotkeys(self) -> None:
-        add: Any = self._gui.add_command
-        add("rbgym: pause", hotkey="space").on_trigger(lambda event: self.toggle())
-        for name, key in (("step", "N"), ("restart", "R")):
-            command = add(f"rbgym: {name}", hotkey=key)
-            command.on_trigger(lambda event, name=name: self._notify(name))
-        for key, (axis, sign) in KEYS.items():
-            command = add(f"rbgym: push about {'+' if sign > 0 else '-'}{'xyz'[axis]}", hotkey=key)
-            command.on_trigger(lambda event, axis=axis, sign=sign: self.kick(axis, sign))
-
     # --- what they ask for ----------------------------------------------------------------
 
     def scenario(self) -> Scenario:
         """What is to be simulated."""
-        on = [k for k in range(MOST_RUNS) if self._choice(f"scheme {k}") != _OFF]
-        env_id = self._choice("env_id")
+        on = [k for k in range(MOST_RUNS) if self._value(f"scheme {k}") != _OFF]
+        env_id = self._value("env_id")
+        same = ("body", "size", "rates", "tilt", "mgl", "seed", "substeps")
         return replace(
             self._scenario,
             env_id=None if env_id == _FREE else env_id,
-            schemes=tuple(self._choice(f"scheme {k}") for k in on),
-            policies=tuple(self._choice(f"policy {k}") for k in on),
-            dt=self._number("dt") / 1000,
-            substeps=int(self._number("substeps")),
-            body=self._choice("body"),
-            size=self._three("size"),
-            rates=self._three("rates"),
-            tilt=self._number("tilt"),
-            mgl=self._number("mgl"),
-            seed=int(self._number("seed")),
+            schemes=tuple(self._value(f"scheme {k}") for k in on),
+            policies=tuple(self._value(f"policy {k}") for k in on),
+            dt=self._value("dt") / 1000,
+            **{name: self._value(name) for name in same},
         )
 
     def playback(self) -> Playback:
         """How it is to be played."""
-        numerator, _, denominator = self._choice("speed").partition("/")
+        numerator, _, denominator = self._value("speed").partition("/")
         return Playback(
-            paused=bool(self._handles["paused"].value),
+            paused=self._value("paused"),
             speed=float(numerator) / float(denominator or 1),
-            curves=self._choice("curves"),
-            repeats=bool(self._handles["repeats"].value),
+            curves=self._value("curves"),
+            repeats=self._value("repeats"),
         )
 
     def torque(self) -> Array:
         """The push (3,), in parts of the largest torque: of the sliders, and of keys just used."""
-        u = np.array(self._three("torque"))
+        u = np.array(self._value("torque"))
         self._kicks = [kick for kick in self._kicks if kick[2] > time.monotonic()]
         for axis, sign, _ in self._kicks:
             u[axis] += sign
-        return np.asarray(np.clip(u, -1.0, 1.0) * self._number("strength"))
+        return np.asarray(np.clip(u, -1.0, 1.0) * self._value("strength"))
 
-    # viser takes any value that a message names: here it is brought within its control.
-
-    def _number(self, name: str) -> float:
+    def _value(self, name: str) -> Any:
+        """A value, or three of axes; what a message names that is none is brought within its
+        control, which viser does not do."""
+        if name not in self._handles:
+            return tuple(self._value(f"{name} {axis}") for axis in "xyz")
         handle = self._handles[name]
-        return float(min(max(handle.min, handle.value), handle.max))  # the least one for nan
-
-    def _three(self, name: str) -> Triple:
-        return self._number(f"{name} x"), self._number(f"{name} y"), self._number(f"{name} z")
-
-    def _choice(self, name: str) -> str:
-        value, options = self._handles[name].value, self._handles[name].options
-        return str(value if value in options else options[0])
+        if name in ("paused", "repeats"):
+            return bool(handle.value)
+        if hasattr(handle, "options"):
+            return handle.value if handle.value in handle.options else handle.options[0]
+        number = min(max(handle.min, handle.value), handle.max)  # the least one for nan
+        return int(number) if name in ("seed", "substeps") else float(number)
 
     # --- what changes them ----------------------------------------------------------------
 
@@ -218,4 +209,4 @@ class Controls:
 
     def next_seed(self) -> None:
         """Ask for the next start of a task."""
-        self._handles["seed"].value = (int(self._number("seed")) + 1) % 1000
+        self._handles["seed"].value = (self._value("seed") + 1) % 1000

@@ -14,7 +14,7 @@ from rbgym.agents.view import Speed
 from rbgym.agents.view.controls import Controls, Playback
 from rbgym.agents.view.panel import Curves, busy, legend
 from rbgym.agents.view.scenario import Scenario, actors
-from rbgym.agents.view.scene import FIELD, Scene, add_lights, camera_pose
+from rbgym.agents.view.scene import Scene
 from rbgym.engine.batch import IntegrationError
 
 _LOG = logging.getLogger(__name__)
@@ -33,7 +33,8 @@ class Page:
     def __init__(self, server: viser.ViserServer, scenario: Scenario, speed: Speed = "1") -> None:
         self._server = server
         self.simulation = scenario.simulation()
-        self._scene = Scene(server, self.simulation)
+        self._scene = Scene(server)
+        self._scene.start(self.simulation)
         self._scenario: Scenario | None = None  # that was prepared
         self._pressed = queue.SimpleQueue[str]()
         self._stopped = False
@@ -52,8 +53,6 @@ class Page:
         self._curves = Curves(gui)
         self.controls = Controls(gui, scenario, self._pressed.put, speed)
         self.controls.fit(scenario.env_id, actors(scenario.env_id))
-        add_lights(server.scene)
-        server.initial_camera.fov = FIELD
         server.on_client_connect(self._welcome)
 
     def stop(self) -> None:
@@ -156,16 +155,11 @@ class Page:
             self._problem = str(error)
             return
         other_count = len(simulation.runs) != len(self.simulation.runs)
-        self.simulation, self._scene = simulation, Scene(self._server, simulation)
+        self.simulation = simulation
+        self._scene.start(simulation)
         self._last, self._owed = None, 0.0
         for client in self._server.get_clients().values() if other_count else ():
-            self._aim(client.camera)
-
-    def _aim(self, camera: viser.CameraHandle) -> None:
-        """Turn a camera to all runs, once it has a picture."""
-        if camera.image_height:
-            aspect = camera.image_width / camera.image_height
-            camera.position, camera.look_at = camera_pose(len(self.simulation.runs), aspect)
+            self._scene.aim(client.camera)
 
     def _welcome(self, client: viser.ClientHandle) -> None:
         """Turn its camera to the runs, and again when its picture gets another shape."""
@@ -175,7 +169,7 @@ class Page:
             seen = [(camera.image_width, camera.image_height)]
             if shape != seen:
                 shape[:] = seen
-                self._aim(camera)
+                self._scene.aim(camera)
 
         client.camera.on_update(aim)
         aim(client.camera)

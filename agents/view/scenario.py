@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,8 +13,7 @@ from rbgym import integrators
 from rbgym.agents import controllers
 from rbgym.agents.judge.cases import PRETRAINED, task_of
 from rbgym.agents.policies import shelf
-from rbgym.agents.view.runs import IDLE, FreeRun, Run, TaskRun
-from rbgym.agents.view.simulation import Simulation
+from rbgym.agents.view.simulation import IDLE, FreeRun, Run, Simulation, TaskRun
 from rbgym.arguments import finite
 from rbgym.body import Part, RigidBody, compound
 from rbgym.potentials import HeavyTop
@@ -142,15 +142,10 @@ def actors(env_id: str | None) -> list[str]:
         return []
     task_of(env_id)
     env = gym.make(env_id, disable_env_checker=True)
-    fitting = [name for name in controllers.names() if _fits(name, env)]
+    found = [PRETRAINED] if env_id in shelf.names() else []
+    for name in controllers.names():
+        with suppress(ValueError, ModuleNotFoundError):  # it is not for the env, or lacks a library
+            controllers.make(name, env)
+            found.append(name)
     env.close()
-    return [PRETRAINED, *fitting] if env_id in shelf.names() else fitting
-
-
-def _fits(name: str, env: gym.Env[Any, Any]) -> bool:
-    """Whether a controller is for an env, and its libraries are there."""
-    try:
-        controllers.make(name, env)
-    except (ValueError, ModuleNotFoundError):
-        return False
-    return True
+    return found

@@ -6,53 +6,43 @@ import numpy as np
 import viser
 from numpy.typing import ArrayLike
 
-from rbgym.agents.view.runs import Run, Snapshot
-from rbgym.agents.view.simulation import Simulation
+from rbgym.agents.view.simulation import Run, Simulation, Snapshot
 from rbgym.envs.rendering import colors
 from rbgym.envs.rendering.scene import drawn_length
 from rbgym.envs.rendering.solids import Mesh, solid_of
 from rbgym.potentials import HeavyTop
-from rbgym.quaternion import Array, rotate
+from rbgym.quaternion import rotate
 
 # Of the runs, in bodies' names, plates and curves: Okabe and Ito (2008).
 RUNS: tuple[colors.Color, ...] = ((230, 159, 0), (86, 180, 233), (0, 158, 115))
 FAILED: colors.Color = (213, 60, 50)
-FIELD = np.radians(36.0)  # of view, from below to above
+_FIELD = np.radians(36.0)  # of view, from below to above
 _APART = 2.5  # between two runs, in radii of a body
 _ARROW = 1.35  # length of the longest arrows
 _LEAST_ARROW = 0.08  # of one that is shown
 _TRACE = 80  # records
 
 
-def camera_pose(runs: int, aspect: float) -> tuple[Array, Array]:
-    """Where a camera stands that sees so many runs, and what it looks at.
-
-    aspect: width of its picture by height.
-    """
-    wide, high = _APART * (runs - 1) / 2 + 1.5, 1.75
-    away = max(wide / max(aspect, 0.1), high) / np.tan(FIELD / 2) + 1.0
-    look_at = np.array([0.0, 0.0, -0.2])
-    direction = np.array([0.12, -1.0, 0.3])
-    return look_at + away * direction / np.linalg.norm(direction), look_at
-
-
-def add_lights(scene: viser.SceneApi) -> None:
-    """Light from all sides, without shadows or reflections: it is cheap without a graphics card."""
-    scene.configure_environment_map(None)
-    scene.configure_default_lights(cast_shadow=False)
-    scene.add_light_ambient("/ambient", intensity=1.6)
-
-
 class Scene:
-    """What is drawn of a simulation, in place of what was drawn before."""
+    """What is drawn of a simulation, its light and how it is looked at."""
 
-    def __init__(self, server: viser.ViserServer, simulation: Simulation) -> None:
-        server.scene.remove_by_name("/runs")
-        server.scene.add_frame("/runs", show_axes=False)
-        middle = (len(simulation.runs) - 1) / 2
+    def __init__(self, server: viser.ViserServer) -> None:
         self._server = server
+        self._bodies: list[_Body] = []
+        # Light from all sides, without shadows or reflections, is cheap without a graphics card.
+        server.scene.configure_environment_map(None)
+        server.scene.configure_default_lights(cast_shadow=False)
+        server.scene.add_light_ambient("/ambient", intensity=1.6)
+        server.initial_camera.fov = _FIELD
+
+    def start(self, simulation: Simulation) -> None:
+        """Draw these runs in place of those before."""
+        scene = self._server.scene
+        scene.remove_by_name("/runs")
+        scene.add_frame("/runs", show_axes=False)
+        middle = (len(simulation.runs) - 1) / 2
         self._bodies = [
-            _Body(server.scene, run, k, (_APART * (k - middle), 0.0, 0.0))
+            _Body(scene, run, k, (_APART * (k - middle), 0.0, 0.0))
             for k, run in enumerate(simulation.runs)
         ]
 
@@ -67,6 +57,16 @@ class Scene:
                     body.trace([record.snapshot for record in simulation.records(k)[-_TRACE:]])
                 if run.failed:
                     body.fail()
+
+    def aim(self, camera: viser.CameraHandle) -> None:
+        """Turn a camera to all runs, once it has a picture."""
+        if camera.image_height:
+            wide, high = _APART * (len(self._bodies) - 1) / 2 + 1.5, 1.75
+            aspect = max(camera.image_width / camera.image_height, 0.1)
+            away = max(wide / aspect, high) / np.tan(_FIELD / 2) + 1.0
+            look_at, direction = np.array([0.0, 0.0, -0.2]), np.array([0.12, -1.0, 0.3])
+            camera.position = look_at + away * direction / np.linalg.norm(direction)
+            camera.look_at = look_at
 
 
 class _Body:

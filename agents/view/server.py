@@ -10,7 +10,7 @@ import io
 import ipaddress
 import re
 import socket
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -33,8 +33,23 @@ def open_server(host: str, port: int, names: Collection[str] = ()) -> viser.Vise
     addresses and localhost.
     """
     _check_address(host, port)
-    with _checked({"localhost", *(name.lower() for name in names)}), _quiet():
-        return _Server(host=host, port=port, label="rbgym", verbose=False)
+    known = {"localhost", *(name.lower() for name in names)}
+    module: Any = websockets.asyncio.server
+    real = module.serve
+
+    def serve(*args: Any, process_request: Any, **settings: Any) -> Any:
+        def process(connection: ServerConnection, request: Request) -> Any:
+            return refusal(connection, request, known) or process_request(connection, request)
+
+        return real(*args, process_request=process, **settings)
+
+    # viser has no hook for requests, but calls `serve` by this name.
+    module.serve = serve
+    try:
+        with _quiet():
+            return _Server(host=host, port=port, label="rbgym", verbose=False)
+    finally:
+        module.serve = real
 
 
 def close_server(server: viser.ViserServer) -> None:
@@ -66,28 +81,6 @@ def _check_address(host: str, port: int) -> None:
         raise ValueError(
             f"host must be an address of this machine, got {host!r}: {error}"
         ) from None
-
-
-@contextlib.contextmanager
-def _checked(names: Collection[str]) -> Iterator[None]:
-    """Servers that are opened meanwhile look at Host and Origin.
-
-    viser has no hook for requests, but calls `websockets.asyncio.server.serve` by that name.
-    """
-    module: Any = websockets.asyncio.server
-    real = module.serve
-
-    def serve(*args: Any, process_request: Any, **settings: Any) -> Any:
-        def process(connection: ServerConnection, request: Request) -> Any:
-            return refusal(connection, request, names) or process_request(connection, request)
-
-        return real(*args, process_request=process, **settings)
-
-    module.serve = serve
-    try:
-        yield
-    finally:
-        module.serve = real
 
 
 def refusal(

@@ -17,11 +17,10 @@ from rbgym.engine.rows import Physics
 from rbgym.envs.actuators.coils import MagneticCoils
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Element, Rows, Setting
-from rbgym.envs.actuators.forces import Forces
+from rbgym.envs.actuators.forces import Forces, Torque
 from rbgym.envs.actuators.line import Continuous, Delay, Following, Instant, Lag, Line, Thrusters
 from rbgym.envs.actuators.mounting import Alike
 from rbgym.envs.actuators.scaling import Scaling
-from rbgym.envs.actuators.torque import Torque
 from rbgym.envs.actuators.wheels import ReactionWheels
 from rbgym.envs.arguments import hint, made
 from rbgym.quaternion import Array

@@ -25,6 +25,8 @@ from rbgym.engine.actuation import act
 from rbgym.engine.rows import LANES, put_vector, view
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Key, Setting
+from rbgym.envs.arguments import in_range
+from rbgym.envs.rows import constant
 from rbgym.quaternion import Array, cos_sin, cross, dot, qmul, scale, sub, to_body
 
 EARTH_RADIUS = 6371.2e3  # m, of the reference sphere of the field
@@ -50,7 +52,6 @@ class MagneticCoils(Effector):
     altitude: float = 500e3
     inclination: float = math.radians(97.4)
     positive: ClassVar = ("dipole", "altitude")
-    not_negative: ClassVar = ("inclination",)
     keys: ClassVar[Mapping[str, Key]] = {
         "orbit_phase": Key(_ORBIT, 1, 0.0, -1.0, 1.0),
         "earth_phase": Key(_EARTH, 1, 0.0, -1.0, 1.0),
@@ -58,11 +59,8 @@ class MagneticCoils(Effector):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name, most in (("altitude", 1e9), ("inclination", math.pi)):
-            if getattr(self, name) > most:
-                raise ValueError(
-                    f"MagneticCoils.{name} must be at most {most:g}, got {getattr(self, name)!r}"
-                )
+        in_range("MagneticCoils.altitude", self.altitude, 0.0, 1e9)
+        in_range("MagneticCoils.inclination", self.inclination, 0.0, math.pi)
 
     @property
     def radius(self) -> float:
@@ -134,15 +132,9 @@ class Coils(Driven):
     sin_inclination: float
     cos_tilt: float
     sin_tilt: float
-
-    def channels(self):
-        return 3
-
-    def effector_rows(self):
-        return 2
-
-    def effector_shows(self):
-        return 3
+    channels = constant(3)
+    effector_rows = constant(2)
+    effector_shows = constant(3)
 
     def field_at(self, place, earth):
         """B [T] in world axes; place, earth: on the orbit and of the Earth, in turns."""

@@ -1,6 +1,5 @@
 """What users compose an actuator of: an effector, and the line before it."""
 
-import abc
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -66,7 +65,7 @@ class Element:
 
 
 @dataclass(frozen=True)
-class Effector(Element, abc.ABC):
+class Effector(Element):
     """What makes torque of commands.
 
     needs: what the scheme must support. uses_limits: whether `torque_limit` is its own limit.
@@ -125,23 +124,15 @@ class Effector(Element, abc.ABC):
         """Names and rows of what moves beside the attitude."""
         return self.keys
 
-    def info_keys(self) -> Mapping[str, Key]:
-        """Names and rows of all that `info` has of it."""
-        return {**self.state_keys(), **self.reported}
-
     def read(self, name: str, physics: Physics, rows: Rows) -> Array:
-        """An entry of `info_keys`, (n,) or (n, width)."""
-        key = self.info_keys()[name]
+        """An entry of the state, or what is reported besides, (n,) or (n, width)."""
+        key = {**self.state_keys(), **self.reported}[name]
         found = rows(physics.actuator.state_row(physics) + key.first, key.width)
         return found[:, 0] if key.width == 1 else found
 
     def state(self, physics: Physics, rows: Rows) -> dict[str, Array]:
         """What moves beside the attitude."""
         return {name: self.read(name, physics, rows) for name in self.state_keys()}
-
-    def resting(self) -> Array:
-        """The first rows of its state, those that a start sets, where nothing is said, (k,)."""
-        return np.array([key.rest for key in self.state_keys().values() for _ in range(key.width)])
 
     def rest(self, batch: Batch) -> None:
         """Give every body its state before its first episode, where that is not zero."""

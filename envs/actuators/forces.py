@@ -1,4 +1,4 @@
-"""Forces and torques about all body axes: six degrees of freedom.
+"""A torque about each body axis; and with it a force along each, for six degrees of freedom.
 
 The centre of mass obeys p'' = R F / m (Mandre 2008, section 5), F the force in body axes. As a held
 torque does, F acts in the axes half-way through a step, R_m those of the mean attitude:
@@ -20,6 +20,7 @@ from rbgym.engine.actuation import act
 from rbgym.engine.rows import FAILED, LANES, put_quaternion, put_vector, quaternion, vector, view
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Key, Setting
+from rbgym.envs.rows import constant
 from rbgym.quaternion import Array, add, dot, rotate, scale, times, to_world
 
 # Rows, from the first of the state on.
@@ -27,6 +28,33 @@ POSITION, VELOCITY = 0, 3  # 3 each: of the centre of mass, world axes [m, m/s]
 _MASS = 6  # of the episode [kg]
 _BEFORE = 7  # 4: attitude at the start of the step
 _ROWS = 11
+
+
+@dataclass(frozen=True)
+class Torque(Effector):
+    """A torque about each body axis; beyond the limit it is cut."""
+
+    uses_limits: ClassVar[bool] = True
+
+    def record(self, setting: Setting, line: Any) -> "Torques":
+        return Torques(line)
+
+    def largest(self, setting: Setting) -> Array:
+        return setting.limits
+
+
+class Torques(Driven):
+    """The torque of a full command times the commands."""
+
+    line: Any
+    channels = constant(3)
+    has_limits = constant(True)
+
+    def exert(self, physics, buffer, i, c, h):
+        torque = times(vector(buffer, i, self.own_row(physics)), (c[0], c[1], c[2]))
+        torque = self.mounted(physics, buffer, i, torque)
+        put_vector(buffer, i, self.acting_row(physics), torque)
+        act(physics, buffer, i, torque)
 
 
 @dataclass(frozen=True)
@@ -71,18 +99,10 @@ class BodyForces(Driven):
     line: Any
     force: float
     mass: float
-
-    def channels(self):
-        return 6
-
-    def has_limits(self):
-        return True
-
-    def effector_rows(self):
-        return _ROWS
-
-    def acting_rows(self):
-        return 6
+    channels = constant(6)
+    has_limits = constant(True)
+    effector_rows = constant(_ROWS)
+    acting_rows = constant(6)
 
     def exert(self, physics, buffer, i, c, h):
         row = self.state_row(physics)

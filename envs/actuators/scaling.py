@@ -16,6 +16,7 @@ from rbgym.engine.batch import Batch
 from rbgym.engine.rows import J_INV, LANES, J, Physics, put_vector, vector
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Key, Rows, Setting
+from rbgym.envs.rows import constant
 from rbgym.integrators import Integrator
 from rbgym.integrators.free_scale import FORCE, REFERENCE, SCALE, SCALING, FreeScale
 from rbgym.quaternion import Array
@@ -55,13 +56,8 @@ class Scaling(Effector):
     def record(self, setting: Setting, line: Any) -> "ScalingForce":
         if setting.spread is not None and setting.spread.misalignment > 0:
             raise ValueError("randomization['misalignment'] must be left out for a scaling force")
-        return ScalingForce(
-            line,
-            float(setting.scale * self.force),
-            float(self.smallest),
-            float(self.largest_scale),
-            float(self.rate),
-        )
+        numbers = setting.scale * self.force, self.smallest, self.largest_scale, self.rate
+        return ScalingForce(line, *map(float, numbers))
 
     def shown(self, setting: Setting) -> Array:
         return np.array([[self.smallest, -1.0], [self.largest_scale, 1.0]])
@@ -74,7 +70,7 @@ class Scaling(Effector):
 
     def rest(self, batch: Batch) -> None:
         row = batch.physics.memory_row()
-        batch.put_rows(row, np.tile(self.resting(), (batch.size, 1)))
+        batch.put_rows(row, np.tile([1.0, 0.0], (batch.size, 1)))
         batch.put_rows(row + REFERENCE, np.array([body.moments for body in batch.bodies]))
 
     def read(self, name: str, physics: Physics, rows: Rows) -> Array:
@@ -105,12 +101,8 @@ class ScalingForce(Driven):
     smallest: float
     largest: float
     rate: float
-
-    def channels(self):
-        return 1
-
-    def effector_shows(self):
-        return 2
+    channels = constant(1)
+    effector_shows = constant(2)
 
     def state_row(self, physics):
         return physics.memory_row()

@@ -24,12 +24,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rbgym.arguments import number, real
+from rbgym.arguments import finite, number
 from rbgym.compiled.jit import inlined
 from rbgym.engine.actuation import act
 from rbgym.engine.rows import FAILED, LANES, ROTOR, put_vector, view
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Key, Setting
+from rbgym.envs.arguments import in_range
+from rbgym.envs.rows import constant
 from rbgym.quaternion import Array, Vector, add, dot, scale
 
 _CHANGES = 4  # 4: rows of the torque on each wheel [N m], behind the momenta
@@ -57,21 +59,15 @@ class ReactionWheels(Effector):
     coulomb: float = 1e-4
     start: float = 0.3
     positive: ClassVar = ("inertia", "torque", "momentum")
-    not_negative: ClassVar = ("viscous", "coulomb", "start")
+    not_negative: ClassVar = ("viscous", "coulomb")
     needs: ClassVar[str] = "rotors"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.start > 1:
-            raise ValueError(f"ReactionWheels.start must be in [0, 1], got {self.start!r}")
-        axes = real("ReactionWheels.axes", self.axes, "numbers")
-        unit = axes.ndim == 2 and axes.shape[1] == 3 and np.isfinite(axes).all()
-        unit = unit and len(axes) in (3, 4) and np.abs(axes).max() < 2
-        if not unit or np.abs(np.linalg.norm(axes, axis=1) - 1).max() > 1e-6:
-            raise ValueError(
-                "ReactionWheels.axes must be three or four unit vectors, (3, 3) or (4, 3), "
-                f"got {self.axes!r}"
-            )
+        in_range("ReactionWheels.start", self.start, 0.0, 1.0)
+        axes = finite("ReactionWheels.axes", self.axes, (3, 3), (4, 3))
+        if np.abs(axes).max() > 2 or np.abs(np.linalg.norm(axes, axis=1) - 1).max() > 1e-6:
+            raise ValueError(f"ReactionWheels.axes must be unit vectors, got {self.axes!r}")
         if np.linalg.matrix_rank(axes, tol=1e-3) < 3:
             raise ValueError(
                 "ReactionWheels.axes must span all three directions, but there is one about which "
@@ -159,18 +155,14 @@ class Wheels(Driven):
     momentum: float
     viscous: float
     coulomb: float
+    effector_rows = constant(8)
+    turns_rotors = constant(True)
 
     def channels(self):
         return len(self.start)
 
-    def effector_rows(self):
-        return 8
-
     def effector_shows(self):
         return len(self.start)
-
-    def turns_rotors(self):
-        return True
 
     def change(self, axis, c, momentum, omega, h):
         """Torque on a wheel, motor and friction, in a step of h seconds."""

@@ -3,8 +3,7 @@
 import math
 from typing import Any
 
-import numpy as np
-
+from rbgym.arguments import unit
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import required
 from rbgym.engine.rows import LANES, vector
@@ -209,13 +208,14 @@ def chosen(value: Any, limits: Limits, own: Ending, goal: Any) -> Ends:
     if "keep_out" not in given:
         return Ends(limits, Never(), own)
     label, entries = "termination['keep_out']", ("axis", "direction", "half_angle")
-    cone = keys(label, given["keep_out"], entries)
-    if len(cone) < len(entries):
+    given = keys(label, given["keep_out"], entries)
+    if len(given) < len(entries):
         raise ValueError(f"{label} must have axis, direction and half_angle, got {value!r}")
-    axis, direction = (triple(f"{label}[{n!r}]", cone[n], unit=True) for n in entries[:2])
-    half = in_range(f"{label}['half_angle']", cone["half_angle"], 0.0, math.pi)
-    if goal.reaches(np.array(axis), np.array(direction), half):
+    axis, direction = (unit(f"{label}[{n!r}]", given[n], 3, 1e-9) for n in entries[:2])
+    half = in_range(f"{label}['half_angle']", given["half_angle"], 0.0, math.pi)
+    if goal.reaches(axis, direction, half):
         raise ValueError(
             f"{label} must leave the goal free, but the cone of {half:.4g} rad lies over it"
         )
-    return Ends(limits, KeepOut(axis, direction, math.cos(half)), own)
+    cone = KeepOut(triple("axis", axis), triple("direction", direction), math.cos(half))
+    return Ends(limits, cone, own)

@@ -20,23 +20,28 @@ from rbgym.quaternion import Array, Vector, canonical, qconj, qmul, scale, to_bo
 Bounds = tuple[tuple[float, ...], tuple[float, ...]]  # lowest and highest of some columns
 _QUATERNION: Bounds = (0.0, -1.0, -1.0, -1.0), (1.0,) * 4
 
-# --- forms of the attitude ------------------------------------------------------------------
 
-
-class Form(Part):
-    """A form of the attitude."""
+class Columns(Part):
+    """Some columns of the observation."""
 
     @required
     def width(self):
         """Number of columns; known while compiling."""
 
-    @required
-    def write(self, buffer, k, q, relative):
-        """Write the attitude from k on: q in the world, `relative` to a target if there is one."""
-
     def bounds(self) -> Bounds:
         """Of the columns."""
         return (-1.0,) * self.width(), (1.0,) * self.width()
+
+
+# --- forms of the attitude ------------------------------------------------------------------
+
+
+class Form(Columns):
+    """A form of the attitude."""
+
+    @required
+    def write(self, buffer, k, q, relative):
+        """Write the attitude from k on: q in the world, `relative` to a target if there is one."""
 
 
 class Quaternion(Form):
@@ -127,16 +132,13 @@ FORMS: dict[str, Form] = {
 # --- what else is shown ---------------------------------------------------------------------
 
 
-class More(Part):
+class More(Columns):
     """What is shown beside attitude and rates: here nothing."""
 
     width = constant(0)
 
     def write_more(self, rows, buffer, i, k, q, wanted):
         """Write it from k on; wanted: the target's angular velocity, body axes."""
-
-    def bounds(self) -> Bounds:
-        return (), ()
 
     def columns(self, first: int) -> str:
         """Rows of the table of the observation on the task's page, from column `first` on."""
@@ -152,7 +154,6 @@ class TargetRate(More):
 
     scale: float
     bound: float
-
     width = constant(3)
 
     def write_more(self, rows, buffer, i, k, q, wanted):
@@ -177,7 +178,6 @@ class Preview(More):
 
     rate: Any
     seconds: float
-
     width = constant(7)
 
     def write_more(self, rows, buffer, i, k, q, wanted):
@@ -208,7 +208,6 @@ class Offset(More):
 
     distance: float
     speed: float
-
     width = constant(6)
 
     def write_more(self, rows, buffer, i, k, q, wanted):
@@ -217,9 +216,6 @@ class Offset(More):
         for n in range(3):
             buffer[k + n * LANES] = _within(p[n] / self.distance, 1.0)
             buffer[k + (3 + n) * LANES] = _within(v[n] / self.speed, 1.0)
-
-    def bounds(self) -> Bounds:
-        return (-1.0,) * 6, (1.0,) * 6
 
     def columns(self, first: int) -> str:
         return (
@@ -233,14 +229,10 @@ class WantedSpin(More):
     """The spin wanted / scale, within +-1."""
 
     scale: float
-
     width = constant(1)
 
     def write_more(self, rows, buffer, i, k, q, wanted):
         buffer[k] = _within(wanted[2] / self.scale, 1.0)
-
-    def bounds(self) -> Bounds:
-        return (-1.0,), (1.0,)
 
     def columns(self, first: int) -> str:
         return f"| {first} | spin wanted / ({self.scale:g} rad/s) | +-1 |"

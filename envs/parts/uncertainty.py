@@ -113,9 +113,7 @@ class Pushed(Disturbance):
 
     steady: Vector
     noise: Vector
-
-    def is_noisy(self):
-        return True
+    is_noisy = constant(True)
 
     def push(self, rows, buffer, i):
         n = normals(rows.noise_key(buffer, i), rows.elapsed(buffer, i), _BY_DISTURBANCES)
@@ -126,18 +124,13 @@ class Pushed(Disturbance):
         return np.abs(self.steady) + LARGEST_NORMAL * np.array(self.noise)
 
 
-def chosen_disturbance(value: Any, has_weight: bool) -> tuple[Disturbance, CircularOrbit | None]:
+def chosen_disturbance(value: Any) -> tuple[Disturbance, CircularOrbit | None]:
     """What the argument stands for: a torque, and an orbit."""
     if value is None or callable(value):
         return Disturbance(), None
     given = keys("disturbance", value, ("constant", "white_noise", "gravity_gradient"))
     orbit = None
     if "gravity_gradient" in given:
-        if has_weight:
-            raise ValueError(
-                "disturbance['gravity_gradient'] must be left out for a body with weight, "
-                f"got {given['gravity_gradient']!r}"
-            )
         name = "disturbance['gravity_gradient']"
         orbit = CircularOrbit(in_range(name, given["gravity_gradient"], 0.0, 1.0))
     constant = triple("disturbance['constant']", given.get("constant", (0, 0, 0)))

@@ -1,7 +1,6 @@
 """FreeFlyer-v0: dock to a pose, in six degrees of freedom."""
 
 import math
-from typing import ClassVar
 
 from rbgym.body import RigidBody
 from rbgym.envs.actuators import Forces
@@ -14,11 +13,6 @@ from rbgym.envs.parts.starts import Adrift
 from rbgym.envs.task import Task
 
 FAR, FAST = 4.0, 1.0  # m, m/s
-
-
-def cube() -> RigidBody:
-    """A homogeneous cube of 10 kg with edges of 0.3 m."""
-    return RigidBody.box(10.0, (0.3, 0.3, 0.3))
 
 
 class FreeFlyerEnv(AttitudeEnv):
@@ -36,8 +30,8 @@ class FreeFlyerEnv(AttitudeEnv):
     0.03 N m, held over the period. Beyond +-1 is clipped.
     """
 
-    task: ClassVar = Task(
-        body=cube,
+    task = Task(
+        body=lambda: RigidBody.box(10.0, (0.3, 0.3, 0.3)),
         torque=0.03,
         actuator=Forces(0.4),
         start=Adrift(rate=0.05, least_distance=1.0, distance=2.0, cone_angle=1.0, speed=0.05),

@@ -1,7 +1,6 @@
 """IntermediateAxis-v0: hold a spin that is unstable, and its direction in space."""
 
 import math
-from typing import ClassVar
 
 from rbgym.body import RigidBody
 from rbgym.envs.base import AttitudeEnv, vectorised
@@ -14,20 +13,11 @@ SPIN = 10.0  # rad/s
 PERTURBATION = 0.2  # rad/s
 
 
-def brick() -> RigidBody:
-    """Krenk and Nielsen's brick (2013, section 5.1), its intermediate axis along z."""
-    return RigidBody((13.0, 5.0, 10.0))
-
-
-def growth_rate(body: RigidBody) -> float:
-    """How fast a perturbation of the spin about z grows, of e-foldings [1/s]."""
-    x, y, z = (float(moment) for moment in body.moments)
-    return SPIN * math.sqrt(max((x - z) * (z - y), 0.0) / (x * y))
-
-
 def three_perturbations(body: RigidBody, mgl: float) -> float:
     """What balances the growth of a rate of three times the largest perturbation."""
-    return 3.0 * PERTURBATION * growth_rate(body) * float(body.moments.max())
+    x, y, z = (float(moment) for moment in body.moments)
+    growth = SPIN * math.sqrt(max((x - z) * (z - y), 0.0) / (x * y))  # e-foldings in a second
+    return 3.0 * PERTURBATION * growth * max(x, y, z)
 
 
 class IntermediateAxisEnv(AttitudeEnv):
@@ -44,8 +34,8 @@ class IntermediateAxisEnv(AttitudeEnv):
     three times the largest perturbation of the start. Held over the period; beyond +-1 is clipped.
     """
 
-    task: ClassVar = Task(
-        body=brick,
+    task = Task(
+        body=lambda: RigidBody((13.0, 5.0, 10.0)),  # its intermediate axis along z
         torque=three_perturbations,
         start=Tilted(tilt=0.1, mean_spin=SPIN, spin=0.5, transverse=PERTURBATION),
         goal=Axis.at(0.0, 0.0, SPIN),

@@ -1,7 +1,5 @@
 """ScalableSpin-v0: reach a spin by changing size, as a skater does."""
 
-from typing import ClassVar
-
 from rbgym.body import RigidBody
 from rbgym.envs.actuators import Scaling
 from rbgym.envs.base import AttitudeEnv, vectorised
@@ -14,11 +12,6 @@ from rbgym.envs.task import Task
 
 SMALLEST, LARGEST = 0.5, 2.0
 FORCE = 400.0  # N m
-
-
-def skater() -> RigidBody:
-    """A homogeneous cylinder of 60 kg, 1.7 m long, of 0.2 m radius."""
-    return RigidBody.cylinder(60.0, 0.2, 1.7)
 
 
 class ScalableSpinEnv(AttitudeEnv):
@@ -37,8 +30,8 @@ class ScalableSpinEnv(AttitudeEnv):
     is clipped.
     """
 
-    task: ClassVar = Task(
-        body=skater,
+    task = Task(
+        body=lambda: RigidBody.cylinder(60.0, radius=0.2, height=1.7),
         torque=0.0,
         actuator=Scaling(FORCE),
         integrator="scalable_em",

@@ -1,7 +1,6 @@
 """SoftWall-v0: hold an axis tilted above a wall that attracts, and then repels."""
 
 import math
-from typing import ClassVar
 
 from rbgym.body import RigidBody
 from rbgym.envs.base import AttitudeEnv, vectorised
@@ -17,11 +16,6 @@ NUTATION = math.radians(100.0)
 BALANCE = 0.01 ** (1.0 / 9.0) - 1.1
 
 
-def block() -> RigidBody:
-    """Krysl's body (2007, section 5.4)."""
-    return RigidBody([2.0, 3.0, 4.5])
-
-
 class SoftWallEnv(AttitudeEnv):
     """Bring the axis of a body to a tilt above a soft wall, between bounces off it, and hold it.
 
@@ -32,14 +26,10 @@ class SoftWallEnv(AttitudeEnv):
     2, 3 and 4.5 kg m^2. Without torque the integrator keeps the total energy to round-off through
     every bounce. A control period of dt = 0.05 s is 4 steps of it. The tilt to be held is 100
     degrees, any rotation about the vertical allowed for.
-
-    ## Action: Box(-1, 1, (3,)), float32
-    Torque about the body axes as a fraction of 1.3 N m, held over the period. Beyond +-1 is
-    clipped.
     """
 
-    task: ClassVar = Task(
-        body=block,
+    task = Task(
+        body=lambda: RigidBody([2.0, 3.0, 4.5]),  # Krysl's
         torque=1.3,  # enough to hold the goal, not to be drawn up to it from anywhere
         potential=SoftWall("repulsive"),
         start=Tilted(least_tilt=1.0, tilt=1.6, spin=0.2, transverse=0.5),  # most meet the wall

@@ -39,7 +39,7 @@ def episodes(angle, *, torque=None, relative=None, success=None):
         torque=np.full((instants, n, 3), np.nan) if torque is None else torque,
         actions=np.zeros((instants, n, 3)),
         least_time=np.full(n, np.nan),
-        relative=relative,
+        relative=np.full((instants, n, 4), np.nan) if relative is None else relative,
         dt=0.5,
         settled=SETTLED,
     )

@@ -116,9 +116,9 @@ def test_a_gain_out_of_range_is_refused_by_name(name, gain):
 
 def test_a_swinging_top_is_caught_by_an_lqr_or_by_pd_where_an_axis_has_no_torque():
     whole, without = (gym.make("TopSwingUp-v0", torque_limit=[0.2, 0.2, z]) for z in (0.005, 0.0))
-    assert type(controllers.make("swing_up", whole).catch) is UprightLQR
-    assert type(controllers.make("swing_up", whole, catch="pd").catch) is AxisPD
-    assert type(controllers.make("swing_up", without).catch) is AxisPD
+    assert type(controllers.make("swing_up", whole).catcher) is UprightLQR
+    assert type(controllers.make("swing_up", whole, catch="pd").catcher) is AxisPD
+    assert type(controllers.make("swing_up", without).catcher) is AxisPD
     with pytest.raises(ValueError, match="catch must be 'lqr' or 'pd', got 'net'"):
         controllers.make("swing_up", whole, catch="net")
 

@@ -7,7 +7,7 @@ import pytest
 from laws import J, drawn, law_of, vee
 from rbgym.agents import controllers
 from rbgym.agents.controllers import AttitudePD, QuaternionFeedback
-from rbgym.envs.tasks.attitude_slew import satellite
+from rbgym.envs.tasks.satellite import satellite
 from rbgym.quaternion import from_rotation_vector, multiply, to_matrix
 
 

@@ -7,7 +7,7 @@ import pytest
 from rbgym.agents import controllers
 from rbgym.agents.controllers import BangBang, eigenaxis_time
 from rbgym.agents.judge.evaluation import settling_times
-from rbgym.envs.tasks.attitude_slew import satellite
+from rbgym.envs.tasks.satellite import satellite
 from rbgym.quaternion import from_rotation_vector
 
 J = np.array([[3.0, 0.2, -0.1], [0.2, 2.0, 0.3], [-0.1, 0.3, 1.5]])

@@ -334,7 +334,7 @@ def test_a_body_carries_only_the_rows_that_its_actuator_uses():
         ({"randomization": {"failure": 1.5}}, "must be in"),
         ({"actuator": {"pyramid": {"cant": "x"}}}, "cant must be in"),
         ({"actuator": {"delay": {"seconds": 1.7e308}}}, "of an episode"),
-        ({"actuator": {"magnetorquers": {"inclination": 97.4}}}, "inclination must be at most"),
+        ({"actuator": {"magnetorquers": {"inclination": 97.4}}}, "inclination must be in"),
     ],
 )
 def test_what_cannot_be_is_refused_with_a_reason(kwargs, message):

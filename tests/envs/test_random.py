@@ -3,12 +3,12 @@
 import numpy as np
 from numba import njit
 
-from rbgym.envs.random import uniforms
+from rbgym.envs.random import numbers
 
 
 @njit
 def _uniforms(seed, episode):
-    return uniforms(seed, episode)
+    return numbers(seed, episode, np.uint64(1)), numbers(seed, episode, np.uint64(2))
 
 
 def test_start_generator_gives_numpys_philox_stream():

@@ -14,7 +14,7 @@ from rbgym.agents.judge.cases import TEST_SEEDS
 from rbgym.agents.policies import trained
 from rbgym.agents.train.rllib import settings
 from rbgym.agents.train.rllib.lanes import check_env, lane_seeds
-from rbgym.envs.tasks.rigid_top import RigidTopVectorEnv
+from rbgym.envs.tasks.top import RigidTopVectorEnv
 
 LANES, HORIZON = 3, 6
 

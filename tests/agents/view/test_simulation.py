@@ -5,8 +5,7 @@ import pytest
 
 import rbgym
 from rbgym.agents.view import simulation as module
-from rbgym.agents.view.runs import FreeRun, TaskRun
-from rbgym.agents.view.simulation import Simulation
+from rbgym.agents.view.simulation import FreeRun, Simulation, TaskRun
 
 BODY = rbgym.RigidBody([6, 8, 3])
 START = {"dt": 0.05, "angular_velocity": (1.0, 2.0, 2.0)}

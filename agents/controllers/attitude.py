@@ -1,37 +1,16 @@
-"""Slews about the eigenaxis: their least time, and laws that come near to it."""
+"""Laws for a target attitude: slews about the eigenaxis, hysteretic feedback, tracking."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rbgym.agents.controllers.base import Array
-from rbgym.agents.controllers.law import Law, inertia_of, nearer, positive_gains
+from rbgym.agents.controllers.base import Array, BodyLaw, Plant, Seen, fresh, nearer
 from rbgym.agents.controllers.pd import AttitudePD
-from rbgym.agents.controllers.plant import Plant
 from rbgym.arguments import flag, number, real
-from rbgym.body import RigidBody
 from rbgym.inertia import full_tensor
 from rbgym.quaternion import from_rotation_vector, multiply
-
-
-def acceleration(axis: Array, inertia: Array, envelope: Array) -> Array:
-    """Largest angular acceleration (n,) [rad/s^2] about unit axes (n, 3) that do not turn.
-
-    inertia: (3, 3). envelope: (k, 3) [1/(N m)], the torques u with |envelope u| <= 1.
-    """
-    excess: Array = np.max(np.abs(axis @ inertia @ envelope.T), axis=-1)
-    return np.divide(1.0, excess, out=np.full_like(excess, np.inf), where=excess > 0)
-
-
-def gyroscopic_load(axis: Array, inertia: Array, envelope: Array) -> Array:
-    """Part of the limits that a turn with 1 rad/s about unit axes (n, 3) takes to stay there, (n,).
-
-    At another rate w that is |envelope (e x J e)| w^2. Arguments as for `acceleration`.
-    """
-    torque = np.cross(axis, axis @ inertia)
-    load: Array = np.max(np.abs(torque @ envelope.T), axis=-1)
-    return load
 
 
 def eigenaxis_time(
@@ -78,17 +57,14 @@ def eigenaxis_time(
     # The time in which each axis by itself gives the momentum of 1 rad/s.
     parts = np.divide(momentum, limits, out=np.full_like(momentum, np.inf), where=limits > 0)
     slowness = np.max(np.where(momentum > 1e-12 * momentum.max(), parts, 0.0), axis=-1)
-    return _least_time(turn, slowness, np.inf if rate_limit is None else rate_limit)
+    time = 2.0 * np.sqrt(turn * slowness)
+    if rate_limit is not None and np.isfinite(rate_limit):
+        limited = turn / rate_limit + rate_limit * slowness
+        time = np.where(turn > rate_limit**2 * slowness, limited, time)
+    return np.asarray(time)
 
 
-def _least_time(turn: Array, slowness: Array, most: float) -> Array:
-    """Of an angle [rad] at 1 / slowness rad/s^2 and at most so fast [rad/s]."""
-    turn, slowness = np.broadcast_arrays(turn, slowness)
-    free: Array = 2.0 * np.sqrt(turn * slowness)
-    limited = turn / most + most * slowness if np.isfinite(most) else free
-    return np.asarray(np.where(turn > most**2 * slowness, limited, free))
-
-
+@dataclass(eq=False)
 class QuaternionFeedback(AttitudePD):
     """Turns about the eigenaxis, never faster than it can brake.
 
@@ -113,51 +89,41 @@ class QuaternionFeedback(AttitudePD):
     constraints, J. Guidance 18(6), for the cascade of limiters; the rule for r is ours.
     """
 
-    def __init__(
-        self,
-        body: RigidBody,
-        torque_limit: ArrayLike,
-        *,
-        rate_limit: float,
-        dt: float,
-        frequency: float = 0.8,
-        damping: float = 1.0,
-        slew_rate: float | None = None,
-        gyroscopic: bool = True,
-    ) -> None:
-        gains = {"frequency": frequency, "damping": damping}
-        super().__init__(body, torque_limit, rate_limit=rate_limit, dt=dt, **gains)
-        self.refuse_idle_axes()
-        self.slew_rate = 0.9 * rate_limit if slew_rate is None else slew_rate
-        positive_gains(slew_rate=self.slew_rate)
-        self.cancels = flag("gyroscopic", gyroscopic)
-        self.linear = damping / frequency  # |v| over slew rate at which the limiter begins
-        angle = np.arccos(min(damping, 1.0))
-        self.braking = frequency * np.exp(-min(damping, 1.0) / np.sinc(angle / np.pi))
+    _: KW_ONLY
+    frequency: float = 0.8
+    slew_rate: float | None = None
+    gyroscopic: bool = True
+    slews = "quaternion feedback"
+    every_axis = True
 
-    @classmethod
-    def arguments(cls, plant: Plant) -> dict[str, Any]:
-        plant.require_target("quaternion feedback")
-        return super().arguments(plant)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.fastest = 0.9 * self.rate_limit if self.slew_rate is None else self.slew_rate
+        self.refuse_gains(slew_rate=self.fastest)
+        flag("gyroscopic", self.gyroscopic)
+        self.linear = self.damping / self.frequency  # |v| over slew rate where the limiter begins
+        damping = min(self.damping, 1.0)
+        braking = np.exp(-damping / np.sinc(np.arccos(damping) / np.pi))
+        self.braking = self.frequency * braking
 
     def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
         v, omega = nearer(quaternion), angular_velocity
         size = np.maximum(np.linalg.norm(v, axis=-1, keepdims=True), 1e-12)
         largest = self.linear * self.slew(v / size)[:, None]
         u = self.turning(v * np.minimum(1.0, largest / size), omega, wanted)
-        gyroscopic = self.gyroscopic(omega) if self.cancels else np.zeros_like(omega)
-        return self.limited_beside(u, gyroscopic)
+        coupling = self.gyroscopic_torque(omega) if self.gyroscopic else np.zeros_like(omega)
+        return self.limited_beside(u, coupling)
 
     def slew(self, axis: Array) -> Array:
         """The slew rate (n,) [rad/s] about unit axes (n, 3)."""
-        a = np.minimum(acceleration(axis, self.inertia, self.envelope), 1e9)
-        c = gyroscopic_load(axis, self.inertia, self.envelope)
+        a, c = np.minimum(self.acceleration(axis), 1e9), self.gyroscopic_load(axis)
         r = 2.0 * a / (self.braking + np.sqrt(self.braking**2 + 4.0 * c * a * a))
         half: Array = np.sqrt(0.5 / np.maximum(c, 1e-12))
-        return np.asarray(np.minimum(np.minimum(r, half), self.slew_rate))
+        return np.asarray(np.minimum(np.minimum(r, half), self.fastest))
 
 
-class BangBang(Law):
+@dataclass(eq=False)
+class BangBang(BodyLaw):
     """Full torque towards the target, then full torque against, about the eigenaxis.
 
     With e the eigenaxis and y the angle of the attitude that would be reached in h seconds at the
@@ -184,46 +150,133 @@ class BangBang(Law):
     56(3), for the curve of a double integrator in discrete time and its layer.
     """
 
-    def __init__(
-        self,
-        body: RigidBody,
-        torque_limit: ArrayLike,
-        *,
-        rate_limit: float,
-        dt: float,
-        layer: float | None = None,
-        braking: float = 0.9,
-        slew_rate: float | None = None,
-    ) -> None:
-        super().__init__(torque_limit, rate_limit=rate_limit, dt=dt)
-        self.inertia = inertia_of(body)
-        self.layer = 5.0 * dt if layer is None else layer
-        self.slew_rate = 0.9 * rate_limit if slew_rate is None else slew_rate
-        self.braking = braking
-        self.refuse_idle_axes()
-        positive_gains(layer=self.layer, braking=braking, slew_rate=self.slew_rate)
+    torque_limit: ArrayLike
+    _: KW_ONLY
+    layer: float | None = None
+    braking: float = 0.9
+    slew_rate: float | None = None
+    slews = "bang-bang slews"
+    still = True
+    every_axis = True
 
-    @classmethod
-    def arguments(cls, plant: Plant) -> dict[str, Any]:
-        plant.require_target("bang-bang slews", still=True)
-        return plant.limits
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.h = 5.0 * self.dt if self.layer is None else self.layer
+        self.fastest = 0.9 * self.rate_limit if self.slew_rate is None else self.slew_rate
+        self.refuse_gains("braking", layer=self.h, slew_rate=self.fastest)
 
     def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
-        omega, h = angular_velocity, self.layer
+        omega, h = angular_velocity, self.h
         v = nearer(multiply(quaternion, from_rotation_vector(h * omega)))
         sine = np.linalg.norm(v, axis=-1, keepdims=True)
         e = v / np.maximum(sine, 1e-12)
         rate = self.curve(2.0 * np.arcsin(np.minimum(sine, 1.0)), e)
         u = -(omega + rate * e) @ self.inertia / h
-        return self.limited_beside(u, np.cross(omega, omega @ self.inertia))
+        return self.limited_beside(u, self.gyroscopic_torque(omega))
 
     def curve(self, y: Array, e: Array) -> Array:
         """f (n, 1) [rad/s] for the angles y (n, 1) [rad] about the axes e (n, 3)."""
-        h = self.layer
-        a = self.braking * acceleration(e, self.inertia, self.envelope)[:, None]
+        h = self.h
+        a = self.braking * self.acceleration(e)[:, None]
         a = np.minimum(a, 1e9)  # without an axis there is no angle either
         braking = 0.5 * (np.sqrt((a * h) ** 2 + 8.0 * a * y) - a * h)
         square = np.where(y <= a * h * h, y / h, braking) ** 2
-        c = np.maximum(gyroscopic_load(e, self.inertia, self.envelope)[:, None], 1e-12)
+        c = np.maximum(self.gyroscopic_load(e)[:, None], 1e-12)
         square = np.minimum(-np.expm1(-c * square) / c, 0.5 / c)
-        return np.asarray(np.minimum(np.sqrt(square), self.slew_rate))
+        return np.asarray(np.minimum(np.sqrt(square), self.fastest))
+
+
+@dataclass(eq=False)
+class Hysteretic(AttitudePD):
+    """`AttitudePD`, to that of q and -q which a memory h names and not to the nearer.
+
+        u = J (-2 n^2 h v - 2 z n g + omega_t x omega) + omega x J omega,
+        h changes its sign where h q_0 < -delta,
+
+    q = (q_0, v) the error quaternion. Near a half turn, where the nearer way is decided by noise,
+    the body is turned on in the direction in which it was going: a change needs q_0 to be beyond
+    zero by delta. As observations do not tell q from -q, the memory has the quaternion of the last
+    period too, and of q and -q the one near to it is meant (lifting the path of attitudes).
+
+    The memory is (h (n,), q (n, 4)): the `state` that `predict` takes and returns. Where an
+    episode starts, h is that of the nearer way.
+
+    Gains: frequency n [rad/s], damping z, delta in (0, 1).
+
+    Source: Mayhew, Sanfelice & Teel (2011), Quaternion-based hybrid control for robust global
+    attitude tracking, IEEE Trans. Automatic Control 56(11), hysteretic feedback, with gains
+    proportional to J; for the lifting, by the same (2013), On path-lifting mechanisms and
+    unwinding in quaternion-based attitude control, 58(5).
+    """
+
+    _: KW_ONLY
+    delta: float = 0.1
+    slews = "hysteretic feedback"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < number(self.delta) < 1:
+            raise ValueError(f"delta must be in (0, 1), got {self.delta!r}")
+
+    def feedback(self, seen: Seen, state: Any, episode_start: Any) -> tuple[Array, Any]:
+        q, omega, wanted = seen
+        begins = fresh(len(q), state, episode_start)
+        h, last = (np.ones(len(q)), q) if state is None else state
+        lifted = np.where(np.sum(q * last, axis=1, keepdims=True) < 0, -q, q)
+        q = np.where(begins[:, None], q, lifted)
+        h = np.where(begins, np.where(q[:, 0] < 0, -1.0, 1.0), h)
+        h = np.where(h * q[:, 0] < -self.delta, -h, h)
+        u = self.turning(h[:, None] * q[:, 1:], omega, wanted) + self.gyroscopic_torque(omega)
+        return self.limited(u), (h, q)
+
+
+@dataclass(eq=False)
+class GeometricTracking(BodyLaw):
+    """Follows a target by errors of rotation matrices.
+
+    With R and R_d the attitudes of body and target, body to world, and w = R^T R_d Omega_d the
+    target's angular velocity in body axes, which is observed,
+
+        e_R = 1/2 (R_d^T R - R^T R_d)^vee,    e_Omega = Omega - w,
+        u = -k_R e_R - k_Omega e_Omega + Omega x J Omega - J (Omega x w - R^T R_d dOmega_d/dt).
+
+    e_R is sin(angle) times the axis, 2 q_0 v of the error quaternion (q_0, v): the same for q and
+    -q, and next to nothing near a half turn, from which the law starts slowly. The last bracket is
+    -dw/dt, and had from the change of w in the last period, which is the memory of the law; where
+    an episode starts dOmega_d/dt is taken as zero. What exceeds the limits is shortened, not
+    turned.
+
+    k_R = n^2 J_max and k_Omega = 2 z n J_max, J_max the largest moment, are numbers, as in the
+    paper: about the other axes the law is stiffer and better damped. Gains: frequency n
+    [rad/s], damping z.
+
+    Source: Lee, Leok & McClamroch (2010), Geometric tracking control of a quadrotor UAV on SE(3),
+    49th IEEE Conference on Decision and Control, eqs. (10), (11) and (16).
+    """
+
+    torque_limit: ArrayLike
+    _: KW_ONLY
+    frequency: float = 0.7
+    damping: float = 1.0
+    slews = "geometric tracking"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.refuse_gains("frequency", "damping")
+        largest = float(np.max(self.body.moments))
+        self.k_R = self.frequency**2 * largest
+        self.k_Omega = 2 * self.damping * self.frequency * largest
+
+    @classmethod
+    def usual_gains(cls, plant: Plant) -> dict[str, Any]:
+        return {"frequency": 1.2} if plant.moves else {}
+
+    def feedback(self, seen: Seen, state: Any, episode_start: Any) -> tuple[Array, Any]:
+        q, Omega, w = seen
+        begins = fresh(len(q), state, episode_start)[:, None]
+        last = w if state is None else state
+        turning = np.where(begins, -np.cross(Omega, w), (w - last) / self.dt)
+        e_R, e_Omega = 2.0 * q[:, :1] * q[:, 1:], Omega - w
+        feedback = -self.k_R * e_R - self.k_Omega * e_Omega
+        u = feedback + self.gyroscopic_torque(Omega) + turning @ self.inertia
+        return self.limited(u), w

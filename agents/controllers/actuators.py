@@ -1,0 +1,199 @@
+"""Control by what is no plain torque: magnetorquers, reaction wheels, a force that scales."""
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+
+from rbgym.agents.controllers.base import Array, Controller, Law, Plant, shortened
+from rbgym.arguments import count
+from rbgym.body import RigidBody
+from rbgym.envs.actuators import MagneticCoils, ReactionWheels, Scaling
+from rbgym.simulate import checked_body
+
+
+def damping_rate(coils: MagneticCoils) -> float:
+    """2 w (1 + sin i) [1/s]: with this the rates across the field decay about as fast as the field
+    turns, seen from the orbit, so that what is along it now is across it later."""
+    return float(2.0 * coils.orbital_rate * (1.0 + np.sin(coils.inclination)))
+
+
+def _square(field: Array) -> Array:
+    """|B|^2 (n, 1), above zero."""
+    return np.asarray(np.maximum(np.sum(field * field, axis=1, keepdims=True), 1e-18))
+
+
+@dataclass(eq=False)
+class BDot(Controller):
+    """The moment m = -(k / |B|^2) dB/dt, with dB/dt = B x omega, the field's own turning left out.
+
+    Its torque, m x B, damps the rates across B with k, which is k = 2 w (1 + sin i) J_min: w and i
+    the rate and the inclination of the orbit, J_min the smallest moment. What exceeds the limit is
+    shortened, not turned. Gain: factor, of that k.
+
+    field: largest field that is shown as 1 [T]. dipole: moment of a full command [A m^2].
+
+    Source: Avanzini & Giulietti (2012), Magnetic detumbling of a rigid spacecraft, J. Guidance
+    35(4); the field's rate is had from the rates instead of differences.
+    """
+
+    gain: float
+    _: KW_ONLY
+    dipole: float
+    field: float
+    rate_limit: float
+    width: int = 7
+    factor: float = 1.0
+    must = "show the field, got shape"
+
+    def __post_init__(self) -> None:
+        self.refuse_gains("gain", "dipole", "field", "rate_limit", "factor")
+        self.least = count("width", self.width) + 3
+
+    @classmethod
+    def arguments(cls, plant: Plant) -> dict[str, Any]:
+        if plant.coils is None:
+            raise ValueError(f"env must have magnetorquers for B-dot, got {plant.actuator!r}")
+        gain = damping_rate(plant.coils) * float(plant.body.moments.min())
+        return {**super().arguments(plant), "gain": gain}
+
+    def commands(self, rows: Array) -> Array:
+        """Commands (n, 3) for observations (n, 10): quaternion, rates, field."""
+        omega = rows[:, 4:7] * self.rate_limit
+        B = rows[:, self.width : self.width + 3] * self.field
+        return shortened(self.factor * self.gain * np.cross(omega, B) / _square(B) / self.dipole)
+
+
+@dataclass(eq=False)
+class MagneticAllocation(Controller):
+    """What magnetorquers can have of a law's torque u: the moment
+
+        m = B x u / |B|^2,   whose torque m x B = u - (u . B) B / |B|^2
+
+    is the part of u across the field B, from the smallest moment that has it. Along B there is
+    none. What exceeds the largest moment is shortened, not turned. A torque against the angular
+    momentum still takes momentum away; a law that holds an attitude does not see what it
+    lacks, and is only as good as the field's turning lets it be.
+
+    field: largest field that is shown as 1 [T]. dipole: moment of a full command [A m^2]. first:
+    column of an observation from which it shows the field.
+
+    Source: Silani & Lovera (2005), Magnetic spacecraft attitude control: a survey and some new
+    results, Control Engineering Practice 13(3).
+    """
+
+    law: Law
+    _: KW_ONLY
+    dipole: float
+    field: float
+    first: int = 7
+    must = "show the field, got shape"
+
+    def __post_init__(self) -> None:
+        self.least = self.first + 3
+
+    def act(self, rows: Array, state: Any, episode_start: Any) -> tuple[Array, Any]:
+        """Commands (n, 3), and the law's memory."""
+        B = rows[:, self.first : self.least] * self.field
+        u, state = self.law.answer(rows[:, : self.first], state, episode_start)
+        return shortened(np.cross(B, u) / _square(B) / self.dipole), state
+
+
+@dataclass(eq=False)
+class Allocated(Controller):
+    """A law's torque u, had from wheels with the axes A as columns and the momenta h.
+
+        c = A^+ (u + omega x A h) + k N N^T h,   N the null space of A.
+
+    c is the torque of each wheel on the body: the smallest that adds up to u, the gyroscopic torque
+    of the wheels taken off. The last term makes no torque as long as all wheels answer: it takes
+    wheels that work against each other to rest, with the time 1/k, and keeps them from saturation.
+    The law knows nothing of a wheel that has failed. Where a c is beyond its limit all are
+    shortened; then the friction of the bearings, which the motors have to overcome, is put in.
+
+    first: column of an observation from which it shows the wheels' momenta. rate: k [1/s].
+
+    Source: Markley & Crassidis (2014), Fundamentals of Spacecraft Attitude Determination and
+    Control, for the allocation by the pseudoinverse and its null space.
+    """
+
+    law: Law
+    wheels: ReactionWheels
+    strength: float = 1.0
+    _: KW_ONLY
+    first: int = 7
+    rate: float = 0.1
+
+    def __post_init__(self) -> None:
+        self.axes = self.wheels.matrix
+        self.motor = self.strength * self.wheels.torque
+        self.share = np.linalg.pinv(self.axes)
+        self.idle = self.rate * (np.eye(self.axes.shape[1]) - self.share @ self.axes)
+        self.least = self.first + self.axes.shape[1]
+        self.must = f"have at least {self.least} columns, got"
+
+    def act(self, rows: Array, state: Any, episode_start: Any) -> tuple[Array, Any]:
+        """Commands, one for each wheel, and the law's memory."""
+        momenta = rows[:, self.first : self.least] * self.wheels.momentum
+        omega = rows[:, 4:7] * self.law.rate_limit
+        u, state = self.law.answer(rows[:, : self.first], state, episode_start)
+        u = u + np.cross(omega, momenta @ self.axes.T)
+        c = shortened((u @ self.share.T + momenta @ self.idle) / self.motor)
+        # The torque of each bearing on the body; near standstill it is not relied upon.
+        speed = momenta / self.wheels.inertia - omega @ self.axes
+        size = self.wheels.coulomb + self.wheels.viscous * np.abs(speed)
+        c = c - size * speed / (np.abs(speed) + 1.0) / self.motor
+        return np.clip(c, -1.0, 1.0), state
+
+
+@dataclass(eq=False)
+class SpinByScale(Controller):
+    """Brings a scalable body to the size at which its momentum has the spin wanted.
+
+    The spin goes as 1/s^2, so that the scale wanted is d = s sqrt(omega_z / spin). The scaling
+    force holds the body against its own spinning, and what remains of the equation of motion,
+    T s'' = s omega.J omega + S, is an oscillator:
+
+        S = -s omega.J omega - T (n^2 (s - d) + 2 z n s').
+
+    body: at s = 1. Gains: frequency n [rad/s], damping z.
+
+    Source: the equations of motion (93) of Moller & Glocker (2012).
+    """
+
+    body: RigidBody
+    scaling: Scaling
+    strength: float
+    _: KW_ONLY
+    rate_limit: float
+    spin_scale: float
+    frequency: float = 4.0
+    damping: float = 1.0
+    least = 10
+    must = "have shape (n, 10) or (10,), got"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.scaling, Scaling):
+            raise ValueError(
+                f"scaling must be an rbgym.envs.actuators.Scaling, got {self.scaling!r}"
+            )
+        self.refuse_gains("strength", "rate_limit", "spin_scale", "frequency", "damping")
+        self.inertia = np.asarray(checked_body(self.body).inertia)
+        self.half_trace = 0.5 * float(np.trace(self.inertia))
+
+    @classmethod
+    def arguments(cls, plant: Plant) -> dict[str, Any]:
+        if plant.scaling is None:
+            raise ValueError(f"env must have a body that scales, got {plant.actuator!r}")
+        return super().arguments(plant)
+
+    def commands(self, rows: Array) -> Array:
+        """Commands (n, 1) for observations (n, 10): quaternion, rates, spin wanted, s and s'."""
+        omega, spin = rows[:, 4:7] * self.rate_limit, rows[:, 7] * self.spin_scale
+        s, rate = rows[:, 8], rows[:, 9] * self.scaling.rate
+        spin = np.where(np.abs(spin) > 1e-6, spin, 1e-6)
+        wanted = s * np.sqrt(np.maximum(omega[:, 2] / spin, 0.0))
+        pull = self.frequency**2 * (s - wanted) + 2 * self.damping * self.frequency * rate
+        kinetic = np.sum(omega * (omega @ self.inertia), axis=1)
+        force = -s * kinetic - self.half_trace * pull
+        return np.asarray(np.clip(force / (self.strength * self.scaling.force), -1.0, 1.0)[:, None])
