@@ -32,6 +32,7 @@ from rbgym.engine.steps import (
     relax,
 )
 from rbgym.integrators.composition import COUNTS, STAGES
+from rbgym.integrators.interface import Kick
 from rbgym.quaternion import sub, times, to_body
 
 _GROUP = 4  # blocks that are stepped side by side
@@ -109,7 +110,8 @@ def advance(physics, buffer, rows, commands, stepping):
                     _hold(physics, buffer, index((first + k) * block_size) + lane)
         for stage in range(substeps * stages):
             part = STAGES[index(stepping.composition), index(stage % stages)]
-            length, kicks = h * part[0], (h * part[1], h * part[2])
+            length, h2 = h * part[0], h * h
+            kicks = Kick(h * part[1], h2 * part[3]), Kick(h * part[2], h2 * part[4])
             if (not actuator.is_steady()) and stage % stages == 0 and len(commands) > 0:
                 for k in range(count):
                     for lane in range(LANES):

@@ -32,7 +32,7 @@ from rbgym.engine.rows import (
     vector,
     vector_if,
 )
-from rbgym.integrators.interface import Body, Hasty, Implicit, Step
+from rbgym.integrators.interface import Body, Hasty, Implicit, Kick, Step
 from rbgym.matrix import solve
 from rbgym.potentials.interface import Potential
 from rbgym.quaternion import add, cross, dot, polished, qmul, scale, sub, times, to_body
@@ -45,6 +45,7 @@ _TOLERANCE = 1e-28
 _FAR, _NEAR = 4.0, 0.01
 # Largest squared angle [rad^2] of the energy projection.
 _LARGEST_TURN = 1e-24
+_NOT_KICKED = Kick(0.0, 0.0), Kick(0.0, 0.0)
 
 
 @inlined
@@ -127,7 +128,7 @@ def _stay(potential, physics, buffer, i, h):
 def _relax(potential, physics, buffer, i, h):
     lane_potential = potential.of_lane(physics, buffer, i, 0.5 * h)
     body, x = _body_half_way(physics, buffer, i, h), vector(buffer, i, X)
-    step = _step_of(physics, buffer, i, h, (0.0, 0.0))
+    step = _step_of(physics, buffer, i, h, _NOT_KICKED)
     F, _, _ = physics.scheme.equation(lane_potential, body, step, x)
     x = sub(x, scale(physics.scheme.fraction() * h, times(body.J_inv, F)))
     put_vector(buffer, i, X, x)
@@ -149,7 +150,7 @@ def correct(physics, buffer, i, h):
     """One Newton iteration; returns 1 while the lane still needs another."""
     potential = _potential_of(physics, buffer, i, h)
     body, x = _body_half_way(physics, buffer, i, h), vector(buffer, i, X)
-    step = _step_of(physics, buffer, i, h, (0.0, 0.0))
+    step = _step_of(physics, buffer, i, h, _NOT_KICKED)
     F, dF, terms = physics.scheme.equation(potential, body, step, x)
     pull = h * potential.size(step.o_0)
     frozen = buffer[i + SOLVED * LANES] > 0.0
@@ -163,8 +164,8 @@ def correct(physics, buffer, i, h):
 def finish(physics, scheme, buffer, i, h, kicks, projection):
     """Write the new state if the lane is solved; returns 1, state untouched, if it is not.
 
-    scheme: that of `physics`, or the thorough one in its place, with the same memory. kicks: how
-    long torques act before and after the motion [s], of schemes that are kicked.
+    scheme: that of `physics`, or the thorough one in its place, with the same memory. kicks: of
+    schemes that are kicked, before and after the motion.
     """
     potential = _potential_of(physics, buffer, i, h)
     body, x = _body_half_way(physics, buffer, i, h), vector(buffer, i, X)

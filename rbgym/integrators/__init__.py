@@ -13,6 +13,7 @@ from rbgym.integrators import (
     cayley,
     composition,
     director,
+    exact,
     krysl,
     moser_veselov,
     munthe_kaas,
@@ -48,6 +49,7 @@ _FAMILIES = (
     moser_veselov,
     munthe_kaas,
     splitting,
+    exact,
     rkn4,
 )
 _CATALOGUE = {entry.name: entry for family in _FAMILIES for entry in family.INTEGRATORS}

@@ -29,18 +29,16 @@ _HALF_OF_NINE = [
 ]
 _NINE = [*_HALF_OF_NINE, 1.0 - 2.0 * math.fsum(_HALF_OF_NINE), *reversed(_HALF_OF_NINE)]
 
-# Kicks and motions in turn, for kicks that depend on the attitude alone and a motion that is exact:
-# Blanes & Moan (2002), J. Comput. Appl. Math. 142, 313-330, SRKN6b and SRKN11b. Half of each.
-_KICKS_4 = [0.0829844064174052, 0.396309801498368, -0.0390563049223486]
-_MOTIONS_4 = [0.245298957184271, 0.604872665711080]
-_KICKS_6 = [
+# Kicks and motions in turn: Blanes & Moan (2002), J. Comput. Appl. Math. 142, 313-330, SRKN11b, for
+# kicks that depend on the attitude alone. The first half of each.
+_KICKS = [
     0.0414649985182624,
     0.198128671918067,
     -0.0400061921041533,
     0.0752539843015807,
     -0.0115113874206879,
 ]
-_MOTIONS_6 = [
+_MOTIONS = [
     0.123229775946271,
     0.290553797799558,
     -0.127049212625417,
@@ -50,42 +48,41 @@ _MOTIONS_6 = [
 
 
 class Stage(NamedTuple):
-    """One of the stages of a step, in units of h: motion over `length`, between kicks for schemes
-    that have such (others make a whole step of this length)."""
+    """One of the stages of a step: a motion of `length` h, for kicked schemes between kicks of
+    `before` h and `after` h that are bent by `bend` h^2; others make a whole step of that length.
+    """
 
     length: float
     before: float
     after: float
+    bend_before: float = 0.0
+    bend_after: float = 0.0
 
 
 def _of_whole_steps(lengths: list[float]) -> list[Stage]:
     return [Stage(length, 0.5 * length, 0.5 * length) for length in lengths]
 
 
-def _of_kicks(kicks: list[float], motions: list[float]) -> list[Stage]:
-    """The stages of a symmetric step, from the first halves of its kicks and motions."""
-    if len(kicks) > len(motions):  # a kick is in the middle
-        motions = [*motions, 0.5 - math.fsum(motions)]
-        kicks = [*kicks, 1.0 - 2.0 * math.fsum(kicks), *kicks[::-1]]
-        motions = [*motions, *motions[::-1]]
-    else:
-        kicks = [*kicks, 0.5 - math.fsum(kicks)]
-        motions = [*motions, 1.0 - 2.0 * math.fsum(motions), *motions[::-1]]
-        kicks = [*kicks, *kicks[::-1]]
-    last = len(motions) - 1
-    return [
-        Stage(motion, kicks[n], kicks[-1] if n == last else 0.0) for n, motion in enumerate(motions)
-    ]
+def _of_kicks() -> list[Stage]:
+    kicks = [*_KICKS, 0.5 - math.fsum(_KICKS)]
+    motions = [*_MOTIONS, 1.0 - 2.0 * math.fsum(_MOTIONS), *reversed(_MOTIONS)]
+    before = [*kicks, *kicks[:0:-1]]
+    after = [0.0] * (len(motions) - 1) + [kicks[0]]
+    return [Stage(*stage) for stage in zip(motions, before, after, strict=True)]
 
 
-_SOURCES = "Suzuki (1990) or Kahan & Li (1997)", "Blanes & Moan (2002)"
+# Chin (1997), Phys. Lett. A 226, 344-348, algorithm A: no coefficient is negative.
+_FORWARD = [Stage(0.5, 1 / 6, 0.0), Stage(0.5, 2 / 3, 1 / 6, bend_before=1 / 24)]
+
+_SOURCES = "Suzuki (1990) or Kahan & Li (1997)", "Chin (1997) or Blanes & Moan (2002)"
 _BY_STEPS = {(2, 4): _suzuki(2), (2, 6): _NINE, (4, 6): _suzuki(4)}
-_BY_KICKS = {4: _of_kicks(_KICKS_4, _MOTIONS_4), 6: _of_kicks(_KICKS_6, _MOTIONS_6)}
+_BY_KICKS = {4: _FORWARD, 6: _of_kicks()}
 
 # What the kernels read: row 0 is the base itself, the others follow the tables.
 _ROWS = [_of_whole_steps([1.0]), *map(_of_whole_steps, _BY_STEPS.values()), *_BY_KICKS.values()]
 COUNTS = np.array([len(row) for row in _ROWS])
-STAGES = np.array([row + [Stage(0.0, 0.0, 0.0)] * (COUNTS.max() - len(row)) for row in _ROWS])
+_NONE = Stage(0.0, 0.0, 0.0)
+STAGES = np.array([row + [_NONE] * (COUNTS.max() - len(row)) for row in _ROWS])
 
 
 def without_kicks(row: int) -> int:

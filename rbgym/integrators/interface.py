@@ -21,12 +21,20 @@ class Body(NamedTuple):
     rotor: Vector
 
 
+class Kick(NamedTuple):
+    """How the torques act at one end of a free motion: for `length` s at once, with so much of
+    their double bracket with the motion, `bend` s^2."""
+
+    length: float
+    bend: float
+
+
 class Step(NamedTuple):
     """One step to be solved: its start, the held torque u, the length h and the scheme's memory.
 
     q, L: attitude and world momentum; Pi_0: body momentum; o_0: direction of the potential; is_new:
-    whether the torque was set since the last step. Of schemes that are kicked: kicks, how long the
-    torques act before and after the free motion [s], and the potential as it is at the end.
+    whether the torque was set since the last step. Of schemes that are kicked: the kicks before and
+    after the motion, and the potential as it is at the end.
     """
 
     q: Quaternion
@@ -37,7 +45,7 @@ class Step(NamedTuple):
     h: float
     memory: Any
     is_new: bool
-    kicks: tuple[float, float]
+    kicks: tuple[Kick, Kick]
     later: Any
 
 

@@ -1,59 +1,46 @@
-"""Schemes of a free motion between half kicks of the torques: RRR and EXACT; and kicks for others.
+"""RRR: a free motion made of planar rotations between half kicks of the torques; kicks for others.
 
     L <- L + (h/2) R_0 T_0,  free motion over h,  L <- L + (h/2) R_1 T_1.
 
-RRR makes the free motion of planar rotations. Each term Pi_i^2/(2 J_i) of the energy alone turns
-the body about its axis i, at the constant rate (Pi_i - h_w,i)/J_i: half a step of 1, half of 2, the
-whole of 3, half of 2, half of 1. It is explicit, symplectic and symmetric.
-
-EXACT takes the free motion in closed form (see `elliptic`). Without torques there is no error but
-round-off at any length of the step; with them the scheme is symmetric, symplectic and of order two
-(Celledoni, Fasso, Saefstroem & Zanna 2008).
+Each term Pi_i^2/(2 J_i) of the energy alone turns the body about its axis i, at the constant rate
+(Pi_i - h_w,i)/J_i: half a step of 1, half of 2, the whole of 3, half of 2, half of 1. The scheme is
+explicit, symplectic and symmetric.
 """
 
 import math
 
 from rbgym.compiled.jit import inlined
-from rbgym.integrators.elliptic import free_rotation, near_rotation
 from rbgym.integrators.interface import (
-    CONSERVES_ALL,
     CONSERVES_MOMENTUM,
     Body,
     Explicit,
-    Hasty,
     Integrator,
 )
-from rbgym.quaternion import add, cos_sin, dot, even_odd, qmul, scale, times, to_body, to_world
+from rbgym.quaternion import add, cos_sin, dot, qmul, scale, sub, times, to_body, to_world
 
 _REACH = 4.0  # half the angle of a planar rotation, for which the series are at round-off
 
 
 @inlined
 def kicked(potential, step):
-    """Body momentum after the first kick."""
-    return add(step.Pi_0, scale(step.kicks[0], potential.torque(step.u, step.o_0)))
+    """Body momentum after the first half kick."""
+    return add(step.Pi_0, scale(0.5 * step.h, potential.torque(step.u, step.o_0)))
 
 
 @inlined
 def end_of_step(potential, body, step, turn):
     """What `finish` returns for a free motion that turns the body by the quaternion `turn`."""
-    q_1, later = qmul(step.q, turn), step.later
-    # In world axes, where the potential has no torque about its direction, to the last bit.
-    T_0 = add(to_world(step.q, step.u), potential.world_torque(step.q, step.o_0))
-    T_1 = add(to_world(q_1, step.u), later.world_torque(q_1, later.seen(q_1)))
-    L_1 = add(add(step.L, scale(step.kicks[0], T_0)), scale(step.kicks[1], T_1))
-    # The level of the energy starts anew where a torque works: its work is not needed.
-    return q_1, L_1, 0.0, step.memory
+    q_1, half = qmul(step.q, turn), 0.5 * step.h
+    T_0 = potential.torque(step.u, step.o_0)
+    T_1 = potential.torque(step.u, to_body(turn, step.o_0))
+    L_1 = add(add(step.L, to_world(step.q, scale(half, T_0))), to_world(q_1, scale(half, T_1)))
+    # Each kick adds its impulse times the mean of the rates before and after it.
+    Pi = add(step.Pi_0, sub(to_body(q_1, L_1), scale(2.0, body.rotor)))
+    Pi = add(Pi, scale(0.5 * half, sub(T_0, T_1)))
+    return q_1, L_1, half * dot(step.u, times(body.J_inv, Pi)), step.memory
 
 
-class Kicked(Explicit):
-    """Torques act at the ends of a free motion alone."""
-
-    def is_kicked(self):
-        return True
-
-
-class RRR(Kicked):
+class RRR(Explicit):
     """The free motion made of planar rotations about the axes 1, 2, 3, 2, 1."""
 
     def finish(self, potential, body, step, x):
@@ -104,69 +91,6 @@ def _shifted_motion(motion):
     return (q[0], q[2], q[3], q[1]), _shifted(Pi), largest
 
 
-class ExactFar(Kicked):
-    """The exact free motion for steps of any length, one body after the other."""
-
-    def finish(self, potential, body, step, x):
-        rotor, _ = _rotor_turn(body, 0.5 * step.h)
-        turn = free_rotation(body.J, to_body(rotor, kicked(potential, step)), step.h)
-        return end_of_step(potential, body, step, qmul(rotor, qmul(turn, rotor)))
-
-    def is_projected(self, potential):
-        return not potential.moves()
-
-
-_EXACT_FAR = ExactFar()
-
-
-class Exact(Hasty):
-    """The exact free motion; steps that are too long for many bodies at once go to `ExactFar`."""
-
-    def finish(self, potential, body, step, x):
-        turn, near = near_rotation(body.J, kicked(potential, step), step.h)
-        q_1, L_1, work, memory = end_of_step(potential, body, step, turn)
-        # What is not finite is refused, and taken up by the other.
-        return q_1, scale(1.0 if near else math.nan, L_1), work, memory
-
-    def thorough(self):
-        return _EXACT_FAR
-
-    def with_rotors(self):
-        return _EXACT_WITH_ROTORS
-
-    def is_kicked(self):
-        return True
-
-    def is_projected(self, potential):
-        return not potential.moves()
-
-
-class ExactWithRotors(Exact):
-    """The exact free motion between two halves of the turn that the rotors give."""
-
-    def finish(self, potential, body, step, x):
-        rotor, small = _rotor_turn(body, 0.5 * step.h)
-        turn, near = near_rotation(body.J, to_body(rotor, kicked(potential, step)), step.h)
-        turn = qmul(rotor, qmul(turn, rotor))
-        q_1, L_1, work, memory = end_of_step(potential, body, step, turn)
-        return q_1, scale(1.0 if near & small else math.nan, L_1), work, memory
-
-
-_EXACT_WITH_ROTORS = ExactWithRotors()
-
-
-@inlined
-def _rotor_turn(body, s):
-    """The turn that rotors alone give the body in a time s, and whether it is below two radians.
-
-    (Pi - h_w) . J^-1 (Pi - h_w)/2 = Pi . J^-1 Pi/2 - Pi . J^-1 h_w + ...: the second term alone
-    turns the body about an axis that stays where it is.
-    """
-    half = scale(-0.5 * s, times(body.J_inv, body.rotor))
-    cos, sinc = even_odd(dot(half, half))
-    return (cos, sinc * half[0], sinc * half[1], sinc * half[2]), dot(half, half) <= 1.0
-
-
 INTEGRATORS = (
     Integrator(
         "rrr",
@@ -176,16 +100,5 @@ INTEGRATORS = (
         order=2,
         symmetric=True,
         conserves=CONSERVES_MOMENTUM,
-    ),
-    Integrator(
-        "exact",
-        Exact(),
-        "exact free motion, kicked by the torques",
-        "Jacobi's elliptic functions; Celledoni et al. (2008)",
-        order=2,
-        symmetric=True,
-        conserves=CONSERVES_ALL,
-        energy_by_projection=True,
-        free_order=math.inf,
     ),
 )

@@ -113,8 +113,8 @@ class Attraction(Potential):
     def seen(self, q):
         return to_body(q, self.direction)
 
-    def world_torque(self, q, o):
-        return cross(self.direction, to_world(q, self.gradient(o)))
+    def world_torque(self, q, g):
+        return cross(self.direction, to_world(q, g))
 
     def across(self, v):
         return sub(v, scale(dot(self.direction, v), self.direction))

@@ -112,10 +112,9 @@ class Potential(Record):
             return u
         return add(u, cross(o, self.gradient(o)))
 
-    def world_torque(self, q, o):
-        """The potential's torque at the attitude q in world axes: d x R dV/do, without any part
-        along d."""
-        g = to_world(q, self.gradient(o))
+    def world_torque(self, q, g):
+        """The torque of a gradient g in world axes, d x R g, without any part along d."""
+        g = to_world(q, g)
         return (-g[1], g[0], 0.0)
 
     def across(self, v):
@@ -200,7 +199,7 @@ class NoPotential(Potential):
     def gradient(self, o):
         return _NOTHING
 
-    def world_torque(self, q, o):
+    def world_torque(self, q, g):
         return _NOTHING
 
     def discrete_gradient(self, o_0, o_1):
