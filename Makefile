@@ -40,9 +40,10 @@ define create_venv
 	@touch $@
 endef
 
-# Steps of `make test`: lanes of a stage, parted by |, run side by side, for most steps keep one core
-# busy or wait for a network. The suite itself runs alone; what comes after it finds its kernels made.
-STAGES := '.venv-rllib/.test,pytest-ray|check,docs,wheel-test' pytest 'test-browser|pytest-gymnasium'
+# Steps of `make test`: lanes of a stage, parted by |, run side by side, for they keep one core busy or
+# wait for a network. The suite keeps them all busy; what comes after it finds its kernels made.
+STAGES := '.venv/.browser|.venv-rllib/.test' 'check,docs|wheel-test' pytest 'test-browser|pytest-ray' \
+    pytest-gymnasium
 
 .PHONY: help demo test check lint types docs pytest pytest-rllib wheel-test bench performance validate
 .PHONY: pytest-ray pytest-gymnasium
@@ -89,9 +90,8 @@ pytest-rllib: pytest-ray pytest-gymnasium  ## tests with Ray, and tests of envir
 pytest-ray: .venv-rllib/.test
 	.venv-rllib/bin/pytest tests/rllib -q --durations=5
 
-# Beside another lane by one process.
 pytest-gymnasium: .venv-rllib/.test
-	.venv-rllib/bin/pytest $(GYMNASIUM_TESTS) --durations=5 $(PYTEST_ARGS) $(if $(IN_LANES),-n 0)
+	.venv-rllib/bin/pytest $(GYMNASIUM_TESTS) --durations=5 $(PYTEST_ARGS)
 
 # Built by way of the source archive; imported from another folder in an environment without extras.
 wheel-test: .venv/.dev .venv-wheel/.created  ## build the wheel, install it elsewhere, step an env

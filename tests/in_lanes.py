@@ -2,7 +2,6 @@
 
 A stage is a list of lanes, parted by "|", a lane a list of targets, parted by ",". Lanes run side
 by side, targets of a lane and stages one after the other. What fails ends its stage, and the run.
-Targets beside others are made with IN_LANES=1.
 """
 
 import os
@@ -26,7 +25,7 @@ def run(make: str, target: str, shown: bool) -> Step:
     begun = time.monotonic()
     with tempfile.TemporaryFile() as log:
         into = None if shown else log
-        command = [make, "--no-print-directory", target, *([] if shown else ["IN_LANES=1"])]
+        command = [make, "--no-print-directory", target]
         process = subprocess.Popen(command, stdout=into, stderr=into)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
