@@ -40,8 +40,7 @@ def test_every_pinned_version_is_within_what_is_declared(file):
 
 
 def test_the_environment_with_ray_has_the_compiler_of_the_other():
-    """So it runs the machine code that the other left, and `make pytest-gymnasium` needs no tests of
-    compiling."""
+    """It runs the machine code that the other left: `make pytest-gymnasium` tries no compiling."""
     one, other = pins("constraints.txt"), pins("constraints-rllib.txt")
     for name in ("numba", "llvmlite", "numpy", "scipy"):
         assert one[name] == other[name], name
