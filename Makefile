@@ -92,8 +92,9 @@ pytest-rllib: pytest-ray pytest-gymnasium  ## tests with Ray, and tests of envir
 pytest-ray: .venv-rllib/.test
 	.venv-rllib/bin/pytest tests/rllib -q --durations=5
 
+# What is compiled of classes of users' is not kept on disk: the tests of a file share a process.
 pytest-gymnasium: .venv-rllib/.test
-	.venv-rllib/bin/pytest $(GYMNASIUM_TESTS) --durations=5 $(PYTEST_ARGS)
+	.venv-rllib/bin/pytest $(GYMNASIUM_TESTS) --dist loadfile --durations=5 $(PYTEST_ARGS)
 
 # Built by way of the source archive; imported from another folder in an environment without extras.
 wheel-test: .venv/.dev .venv-wheel/.created  ## build the wheel, install it elsewhere, step an env

@@ -136,7 +136,6 @@ def make(**kwargs):
     return gym.make("Roll-v0", **kwargs).unwrapped
 
 
-@pytest.mark.slow
 def test_a_task_of_own_parts_keeps_the_contract_of_single_and_vector():
     check_vector_env("Roll-v0", modes=[gym.vector.AutoresetMode.SAME_STEP])
 
@@ -153,7 +152,6 @@ def test_the_kernel_asks_the_goal_the_start_and_the_sensor():
     assert info["attitude_error"] == 0.0
 
 
-@pytest.mark.slow
 def test_the_actuator_acts_and_takes_a_line_and_a_scale():
     for kwargs, expected in (
         ({}, 0.1),
