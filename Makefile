@@ -12,11 +12,14 @@ RUN ?= runs/demo
 
 BIN := .venv/bin
 PEERS := .venv-bench/bin/python
-PIP_INSTALL := -m pip install -q --disable-pip-version-check --no-input
-# What Gymnasium plays a part in, for the environment with Ray's: the physics is the same there.
-GYMNASIUM_TESTS := tests/envs $(addprefix tests/,test_cache.py test_checks.py testing/test_plugin.py \
+# Python compiles the modules that are imported: that is a tenth of those that are installed.
+PIP_INSTALL := -m pip install -q --disable-pip-version-check --no-input --no-compile
+# What Gymnasium plays a part in, for the environment with Ray's: the physics is the same there, and
+# Numba, NumPy and so the machine code, which is read from disk.
+GYMNASIUM_TESTS := tests/envs $(addprefix tests/,test_checks.py testing/test_plugin.py \
     testing/test_environments.py fuzz/test_determinism.py fuzz/test_interleavings.py) \
-    $(addprefix --ignore=tests/envs/test_,wheels.py actuators.py bodies.py)
+    $(addprefix --ignore=tests/envs/test_,wheels.py actuators.py bodies.py) \
+    --deselect=tests/fuzz/test_determinism.py::test_the_process_that_compiles
 # Timed tests, whose result is no pass or fail (`make bench`), and long ones (`make soak`).
 NO_BENCHMARKS := --ignore=tests/benchmarks --ignore=tests/soak --ignore=tests/browser
 # What an older or newer dependency could break: how Gymnasium, NumPy, Numba and the libraries of the
@@ -39,7 +42,13 @@ define create_venv
 	@touch $@
 endef
 
+# Steps of `make test`: lanes of a stage, parted by |, run side by side, for they keep one core busy or
+# wait for a network. The suite keeps them all busy; what comes after it finds its kernels made.
+STAGES := '.venv/.browser|.venv-rllib/.test' 'check,docs|wheel-test' pytest 'test-browser|pytest-ray' \
+    pytest-gymnasium
+
 .PHONY: help demo test check lint types docs pytest pytest-rllib wheel-test bench performance validate
+.PHONY: pytest-ray pytest-gymnasium
 .PHONY: mutations digests format clean soak test-browser train-all cards learning-study pictures
 .PHONY: test-lowest test-newest lowest-pins dist wheel-policies licences
 
@@ -50,7 +59,8 @@ demo: .venv/.agents  ## train a policy on RigidTop-v0 and compare it with a PD l
 	$(BIN)/rbgym train RigidTop-v0 --algo ppo --out $(RUN)
 	$(BIN)/rbgym evaluate $(RUN) --compare pd --plot $(RUN)/comparison.png
 
-test: check docs pytest wheel-test test-browser pytest-rllib  ## everything CI runs
+test:  ## everything CI runs, and what each step took
+	+@$(PYTHON) tests/in_lanes.py "$(MAKE)" $(STAGES)
 
 check: lint types  ## lint, formatting and types
 
@@ -74,12 +84,17 @@ docs: .venv/.dev  ## build the documentation site: docs/build/index.html
 	@! grep -rnE '(src=|url\(|<link [^>]*href=)["]?(https?:)?//' docs/build --include=*.html --include=*.css
 
 pytest: .venv/.dev  ## the test suite; PYTEST_ARGS="-k name" picks tests
-	$(BIN)/pytest $(NO_BENCHMARKS) --ignore=tests/rllib $(PYTEST_ARGS)
+	$(BIN)/pytest $(NO_BENCHMARKS) --ignore=tests/rllib --durations=15 $(PYTEST_ARGS)
+
+pytest-rllib: pytest-ray pytest-gymnasium  ## tests with Ray, and tests of environments with its Gymnasium 1.2
 
 # The tests with Ray share one cluster, and so one process.
-pytest-rllib: .venv-rllib/.test  ## tests with Ray, and tests of environments with its Gymnasium 1.2
-	.venv-rllib/bin/pytest tests/rllib -q
-	.venv-rllib/bin/pytest $(GYMNASIUM_TESTS) $(PYTEST_ARGS)
+pytest-ray: .venv-rllib/.test
+	.venv-rllib/bin/pytest tests/rllib -q --durations=5
+
+# What is compiled of classes of users' is not kept on disk: the tests of a file share a process.
+pytest-gymnasium: .venv-rllib/.test
+	.venv-rllib/bin/pytest $(GYMNASIUM_TESTS) --dist loadfile --durations=5 $(PYTEST_ARGS)
 
 # Built by way of the source archive; imported from another folder in an environment without extras.
 wheel-test: .venv/.dev .venv-wheel/.created  ## build the wheel, install it elsewhere, step an env

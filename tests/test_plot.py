@@ -6,6 +6,7 @@ import subprocess
 import sys
 import warnings
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -19,10 +20,17 @@ import rbgym
 from rbgym.plot import Errors, Line, Panel, Settled, motions, results, style
 
 FREE = rbgym.RigidBody([6.0, 8.0, 3.0])
-FLIP = rbgym.simulate(FREE, dt=0.02, steps=700, angular_velocity=(5.0, 0.02, 0.02))
-TOP = rbgym.simulate(
-    FREE, dt=0.01, steps=60, angular_velocity=(1.0, 2.0, 20.0), potential=rbgym.HeavyTop(20.0)
-)
+
+
+@cache
+def flip():
+    return rbgym.simulate(FREE, dt=0.02, steps=700, angular_velocity=(5.0, 0.02, 0.02))
+
+
+@cache
+def top():
+    start = {"angular_velocity": (1.0, 2.0, 20.0), "potential": rbgym.HeavyTop(20.0)}
+    return rbgym.simulate(FREE, dt=0.01, steps=60, **start)
 
 
 def labelled(ax):
@@ -63,7 +71,7 @@ def test_no_line_is_too_faint_on_white():
 
 def test_drawing_changes_no_setting():
     before = mpl.rcParams.copy()
-    drawn(rbgym.plot.drift(TOP))
+    drawn(rbgym.plot.drift(top()))
     assert mpl.rcParams.copy() == before
 
 
@@ -73,14 +81,14 @@ def test_plots_need_no_pyplot():
 
 
 def test_a_notebook_gets_a_png():
-    assert rbgym.plot.drift(TOP)._repr_png_().startswith(b"\x89PNG")
+    assert rbgym.plot.drift(top())._repr_png_().startswith(b"\x89PNG")
 
 
 def test_the_same_figure_is_the_same_file(tmp_path):
     files = []
     for name in ("one.svg", "two.svg"):
         with style.context():
-            rbgym.plot.motion(TOP).savefig(tmp_path / name, metadata={"Date": None})
+            rbgym.plot.motion(top()).savefig(tmp_path / name, metadata={"Date": None})
         files.append((tmp_path / name).read_bytes())
     assert files[0] == files[1]
 
@@ -104,24 +112,25 @@ def test_the_gallery_shows_every_plot_in_a_small_file():
 
 
 def test_motion_shows_every_component_at_every_instant():
-    attitude, rates = rbgym.plot.motion(TOP).axes
+    attitude, rates = rbgym.plot.motion(top()).axes
     shown = [line.get_ydata() for line in attitude.get_lines()]
-    np.testing.assert_array_equal(shown, TOP.quaternion.T)
+    np.testing.assert_array_equal(shown, top().quaternion.T)
     shown = [line.get_ydata() for line in rates.get_lines()]
-    np.testing.assert_array_equal(shown, TOP.angular_velocity.T)
+    np.testing.assert_array_equal(shown, top().angular_velocity.T)
     assert "[rad/s]" in rates.get_ylabel()
     assert rates.get_xlabel() == "time [s]"
 
 
 def test_a_motion_of_an_unknown_body_needs_one_for_its_polhode():
-    unknown = replace(TOP, body=None)
+    unknown = replace(top(), body=None)
     assert len(rbgym.plot.polhode(unknown, FREE).axes) == 1
     with pytest.raises(ValueError, match="body must be given"):
         rbgym.plot.polhode(unknown)
 
 
-@pytest.mark.parametrize("run", [FLIP, TOP])
-def test_a_line_of_drift_ends_at_the_largest_error_and_its_marker_at_the_final_one(run):
+@pytest.mark.parametrize("motion", [flip, top])
+def test_a_line_of_drift_ends_at_the_largest_error_and_its_marker_at_the_final_one(motion):
+    run = motion()
     (ax,) = rbgym.plot.drift(run).axes
     lines = [line for line in ax.get_lines() if line.get_label().count(":")]
     markers = [line for line in ax.get_lines() if line.get_linestyle() == "None"]
@@ -137,28 +146,28 @@ def test_a_line_of_drift_ends_at_the_largest_error_and_its_marker_at_the_final_o
 
 
 def test_drift_marks_the_unit_round_off_of_float64():
-    (ax,) = rbgym.plot.drift(FLIP).axes
+    (ax,) = rbgym.plot.drift(flip()).axes
     assert any(set(line.get_ydata()) == {np.finfo(float).eps / 2} for line in ax.get_lines())
 
 
 def test_drifts_of_several_motions_share_their_axis():
-    figure = rbgym.plot.drifts({"free": FLIP, "top": TOP})
+    figure = rbgym.plot.drifts({"free": flip(), "top": top()})
     energy, momentum = figure.axes
     assert energy.get_ylim() == momentum.get_ylim()
     worst = labelled(energy)["top"].get_ydata()[-1]
-    assert worst == max(TOP.drift()["energy"]["max"], 1e-18)
+    assert worst == max(top().drift()["energy"]["max"], 1e-18)
     assert momentum.get_title() == "vertical momentum"
     worst = labelled(momentum)["top"].get_ydata()[-1]
-    assert worst == max(TOP.drift()["vertical_momentum"]["max"], 1e-18)
-    assert rbgym.plot.drifts({"free": FLIP}).axes[1].get_title() == "angular momentum"
+    assert worst == max(top().drift()["vertical_momentum"]["max"], 1e-18)
+    assert rbgym.plot.drifts({"free": flip()}).axes[1].get_title() == "angular momentum"
 
 
 def test_round_off_is_no_feature_of_the_invariants():
-    energy, momentum = rbgym.plot.invariants(FLIP).axes
+    energy, momentum = rbgym.plot.invariants(flip()).axes
     low, high = energy.get_ylim()
-    assert high - low >= 0.1 * FLIP.energy[0]
+    assert high - low >= 0.1 * flip().energy[0]
     np.testing.assert_array_equal(labelled(momentum)["$L_y$"].get_ydata(),
-                                  FLIP.angular_momentum[:, 1])  # fmt: skip
+                                  flip().angular_momentum[:, 1])  # fmt: skip
 
 
 # --- polhodes ---------------------------------------------------------------------------------
@@ -178,8 +187,8 @@ def path_of(figure, body):
 
 
 def test_a_polhode_is_the_direction_of_j_omega_on_the_unit_sphere():
-    u = path_of(rbgym.plot.polhode(FLIP), FREE)
-    m = FREE.moments * FLIP.angular_velocity
+    u = path_of(rbgym.plot.polhode(flip()), FREE)
+    m = FREE.moments * flip().angular_velocity
     np.testing.assert_allclose(u, m / np.linalg.norm(m, axis=1)[:, None], atol=1e-6)
     assert u[:, 0].min() < -0.99 < 0.99 < u[:, 0].max()  # the unstable axis turns over
 
@@ -208,7 +217,7 @@ def test_the_separatrix_runs_through_the_middle_axis_and_a_free_motion_keeps_to_
     J = FREE.moments
     for u in motions.energy_curves(J, 1 / 6.0):
         assert np.abs(u[:, 0]).max() == 1.0
-    u = path_of(rbgym.plot.polhode(FLIP), FREE)
+    u = path_of(rbgym.plot.polhode(flip()), FREE)
     np.testing.assert_allclose(u**2 @ (1 / J), u[0] ** 2 @ (1 / J), rtol=1e-6)
 
 
@@ -217,7 +226,7 @@ def test_a_body_with_rotors_has_no_curves_of_a_body_without():
         FREE, dt=0.01, steps=3, angular_velocity=(1.0, 2.0, 3.0), rotor_momentum=(0.0, 0.0, 9.0)
     )
     assert "separatrix" not in labelled(rbgym.plot.polhode(run).axes[0])
-    assert "separatrix" in labelled(rbgym.plot.polhode(FLIP).axes[0])
+    assert "separatrix" in labelled(rbgym.plot.polhode(flip()).axes[0])
 
 
 def test_a_tilted_body_moves_in_its_principal_axes():
@@ -240,7 +249,7 @@ def test_a_body_at_rest_has_no_polhode_but_a_summary():
     with pytest.raises(ValueError, match="angular momentum at each instant"):
         rbgym.plot.polhode(still)
     assert len(rbgym.plot.summary(still).axes) == 3
-    assert len(drawn(rbgym.plot.summary(TOP, "a title")).axes) == 4
+    assert len(drawn(rbgym.plot.summary(top(), "a title")).axes) == 4
 
 
 # --- results ----------------------------------------------------------------------------------

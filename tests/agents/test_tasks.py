@@ -29,6 +29,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 SHELF = DOCS.parent / "agents" / "pretrained"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("env_id", ENVIRONMENTS)
 def test_a_classical_controller_solves_what_doing_nothing_does_not(env_id):
     solved = evaluate(SOLVED_BY.get(env_id, "pd"), env_id, episodes=64)

@@ -124,14 +124,14 @@ def test_the_torque_applied_is_reported_and_is_what_moves_the_body():
 
 
 def test_everything_can_be_named_in_plain_data():
-    spec = {"delay": {"seconds": 0.1}, "lag": {"time_constant": 0.05}, "pyramid": {"torque": 0.01}}
+    spec = {"delay": {"seconds": 0.13}, "lag": {"time_constant": 0.05}, "pyramid": {"torque": 0.01}}
     env = gym.make(SLEW, actuator=spec)
     assert gym.envs.registration.EnvSpec.from_json(env.spec.to_json()).kwargs["actuator"] == spec
-    objects = [Delay(0.1), Lag(0.05), ReactionWheels.pyramid(torque=0.01)]
+    objects = [Delay(0.13), Lag(0.05), ReactionWheels.pyramid(torque=0.01)]
     other = make(SLEW, actuator=objects)
     env, rng = env.unwrapped, np.random.default_rng(0)
     assert env.observation_space == other.observation_space
-    assert env.observation_space.shape == (7 + 4 + 4 + 4,)
+    assert env.observation_space.shape == (7 + 8 + 4 + 4,)
     np.testing.assert_array_equal(env.reset(seed=0)[0], other.reset(seed=0)[0])
     for _ in range(20):
         action = rng.uniform(-1, 1, 4)

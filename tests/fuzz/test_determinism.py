@@ -57,6 +57,7 @@ def test_the_number_of_threads_survives_a_pool_that_is_in_use():
     assert rbgym.get_num_threads() == kept
 
 
+@pytest.mark.slow
 def test_the_process_that_compiles_has_the_bits_of_those_that_load_what_it_left(tmp_path):
     tests = Path(__file__).parents[1]
     code = f"import sys; sys.path.insert(0, {str(tests)!r})\n"

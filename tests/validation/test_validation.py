@@ -27,6 +27,7 @@ def broken(name, kind="none"):
     return {c.quantity for c in validate([name], cases=[kind], steps=STEPS) if not c.passed}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", integrators.names())
 def test_every_integrator_does_what_it_declares(name):
     claims = validate([name])
