@@ -76,9 +76,9 @@ MUTATIONS = (
     ),
     Mutation(
         "first-order sampling of the torque",
-        "integrators/splitting.py",
-        "T_1 = potential.torque(step.u, to_body(turn, step.o_0))",
-        "T_1 = potential.torque(step.u, step.o_0)",
+        "integrators/exact.py",
+        "_impulse(later, body, q_1, step.u, later.seen(q_1), step.kicks[1])",
+        "_impulse(later, body, q_1, step.u, step.o_0, step.kicks[1])",
         "exact",
         "heavy_top",
     ),
@@ -120,6 +120,14 @@ MUTATIONS = (
         "4.0 ** (1.0 / (p + 1.0))",
         "4.0 ** (1.0 / (p + 2.0))",
         "quat_em:4",
+        "heavy_top",
+    ),
+    Mutation(
+        "half of the double bracket",
+        "integrators/composition.py",
+        "bend_before=1 / 24",
+        "bend_before=1 / 48",
+        "exact:4",
         "heavy_top",
     ),
     Mutation(

@@ -63,7 +63,7 @@ def error(name, J, steps):
 FAMILIES = ["quat_em", "quat_vi", "dir_em", "trap", "rkn4", "exact"]
 
 
-@pytest.mark.parametrize("name", [*FAMILIES, "quat_em:4"])
+@pytest.mark.parametrize("name", [*FAMILIES, "quat_em:4", "exact:4"])
 def test_each_scheme_has_its_order_and_no_more_than_two(name):
     scheme = integrators.get(name)
     order = scheme.order if scheme.composition else min(scheme.order, 2)

@@ -8,7 +8,7 @@ import pytest
 
 from rbgym import integrators, matrix
 from rbgym.integrators import rotations
-from rbgym.integrators.interface import Body, Step
+from rbgym.integrators.interface import Body, Kick, Step
 from rbgym.potentials import HeavyTop, NoPotential, Potential, SoftWall
 from rbgym.potentials.gravity_gradient import Attraction
 from rbgym.potentials.interface import OfBodyFrame
@@ -64,6 +64,7 @@ def test_solve_solves_three_linear_equations():
     assert matrix.solve(rows(A), tuple(V)) == pytest.approx(np.linalg.solve(A, V), rel=1e-12)
 
 
+NO_KICKS = Kick(0.0, 0.0), Kick(0.0, 0.0)
 UP = tuple(np.array([0.2, -0.5, 0.8]) / np.linalg.norm([0.2, -0.5, 0.8]))
 POTENTIALS = {
     "none": NoPotential(),
@@ -82,7 +83,7 @@ def equation(name, potential, x):
     body = Body(moments, tuple(1 / J for J in moments), rotor)
     memory = ((0.1, 2.0, -1.5), (-1.8, 0.2, 1.1), (1.6, -1.0, -0.1)) if name == "dir_em" else ()
     attitude, L, Pi, u = (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (6.0, 16.0, 6.0), (3.0, 2.0, -4.0)
-    step = Step(attitude, L, Pi, UP, u, 0.1, memory, True)
+    step = Step(attitude, L, Pi, UP, u, 0.1, memory, True, NO_KICKS, potential)
     F, dF, _ = record.scheme.equation(potential, body, step, tuple(x))
     return np.array(F), np.array(dF)
 

@@ -197,6 +197,30 @@ def test_rkn4_that_never_normalises_agrees_with_the_printed_scheme(case_name):
     assert_agree(record, tb.rkn4_step, case, h, torque, wheels, bound=1e-11)
 
 
+KICKED = {"exact:4": splitting.forward_step, "exact:6": splitting.blanes_moan_step}
+
+
+@pytest.mark.parametrize("case_name", [*DRIVEN, *STEEP])
+@pytest.mark.parametrize("name", KICKED)
+def test_kicks_and_exact_motions_agree_with_their_textbook_twin(name, case_name):
+    case, h = CASES[case_name] if case_name in CASES else STEEP[case_name][::2]
+    field = STEEP[case_name][1] if case_name in STEEP else None
+    torque = held_torque(case, h)
+    assert_agree(name, KICKED[name], case, h, torque=torque, field=field, steps=30)
+
+
+def test_the_exact_motion_with_rotors_is_composed_of_whole_steps():
+    def twin(J, q, omega, h, *rest):
+        w = 1 / (4 - 4 ** (1 / 3))
+        for length in (w, w, 1 - 4 * w, w, w):
+            q, omega = splitting.exact_step(J, q, omega, length * h, *rest)
+        return q, omega
+
+    case, h = CASES["full tensor"]
+    torque, wheels = held_torque(case, h), rotors(case)
+    assert_agree("exact:4", twin, case, h, torque=torque, rotor_momentum=wheels, steps=30)
+
+
 @pytest.mark.parametrize("order", [2, 4, 6])
 def test_pdmv_agrees_with_its_textbook_twin_at_each_order(order):
     case, h = CASES["full tensor, free"]

@@ -143,18 +143,57 @@ def rrr_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=None, a
     return kicked(free_motion, J, q, omega, h, potential, torque, rotor_momentum)
 
 
+def exact_motion(x: Setting, R: Array, Pi: Array, h: float) -> tuple[Array, Array]:
+    """The free motion by the power series of Omega' = J^-1 (J Omega x Omega), R' = R skew(Omega),
+    between two halves of what -Pi . J^-1 h_w alone does: a turn about an axis in the body."""
+    turn = expm(-h / 2 * skew(np.linalg.solve(x.J, x.h_w)))
+    R, omega = R @ turn, np.linalg.solve(x.J, turn.T @ Pi)
+    pieces = int(np.ceil(abs(h) * np.linalg.norm(omega) / 0.25)) or 1
+    for _ in range(pieces):
+        R, omega = power_series(x.J, R, omega, h / pieces)
+    return R @ turn, turn.T @ x.J @ omega
+
+
 def exact_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=None):
-    """The free motion by the power series of Omega' = J^-1 (J Omega x Omega), R' = R skew(Omega)"""
-    refuse_rotors(rotor_momentum)
+    """Half kicks and the exact motion."""
 
     def free_motion(x: Setting, Pi: Array) -> tuple[Array, Array]:
-        R, omega = x.R, x.rate(Pi)
-        pieces = int(np.ceil(abs(h) * np.linalg.norm(omega) / 0.25)) or 1
-        for _ in range(pieces):
-            R, omega = power_series(x.J, R, omega, h / pieces)
-        return R, x.J @ omega
+        return exact_motion(x, x.R, Pi, h)
 
     return kicked(free_motion, J, q, omega, h, potential, torque, rotor_momentum)
+
+
+def forward_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=None):
+    """Chin's algorithm A: kicks of h/6, 2h/3, h/6 and exact motions of h/2 between them, with
+    (h^2/48) [B, [A, B]] in the middle kick, its derivative of the torque by differences."""
+    refuse_rotors(rotor_momentum)
+    x = Setting(J, q, omega, potential, torque, None)
+    R, Pi = exact_motion(x, x.R, x.Pi + h / 6 * x.T(x.R), h / 2)
+    T, step = x.T(R), 1e-5
+    a = np.linalg.solve(x.J, T)
+    along = (x.T(R @ expm(step * skew(a))) - x.T(R @ expm(-step * skew(a)))) / (2 * step)
+    Pi = Pi + 2 * h / 3 * (T + h**2 / 24 * (along + np.cross(a, T)))
+    R, Pi = exact_motion(x, R, Pi, h / 2)
+    return x.end(R, Pi + h / 6 * x.T(R))
+
+
+# Blanes & Moan (2002), table 3: SRKN11b.
+KICKS = 0.0414649985182624, 0.198128671918067, -0.0400061921041533, 0.0752539843015807
+KICKS = (*KICKS, -0.0115113874206879)
+MOTIONS = 0.123229775946271, 0.290553797799558, -0.127049212625417, -0.246331761062075
+MOTIONS = (*MOTIONS, 0.357208872795928)
+
+
+def blanes_moan_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=None):
+    """Twelve kicks with eleven exact motions between them, the same backwards."""
+    refuse_rotors(rotor_momentum)
+    x = Setting(J, q, omega, potential, torque, None)
+    half, R, Pi = [*KICKS, 0.5 - sum(KICKS)], x.R, x.Pi
+    kicks = [*half, *half[::-1]]
+    motions = [*MOTIONS, 1 - 2 * sum(MOTIONS), *MOTIONS[::-1]]
+    for kick, motion in zip(kicks, motions, strict=False):
+        R, Pi = exact_motion(x, R, Pi + kick * h * x.T(R), motion * h)
+    return x.end(R, Pi + kicks[-1] * h * x.T(R))
 
 
 def power_series(J: Array, R: Array, omega: Array, h: float, terms: int = 25):
