@@ -4,7 +4,7 @@ The pages of the single integrators are made by docs/generate_integrators.py.
 
 python docs/generate.py            # write
 python docs/generate.py --check    # exit 1 if a page is not current
-python docs/generate.py --measure  # measure every integrator again, then write
+python docs/generate.py --measure [NAME ...]  # measure these again, or all, then write
 """
 
 import json
@@ -120,9 +120,11 @@ def measured_of(name: str) -> dict[str, float | None]:
     }
 
 
-def measure() -> None:
-    """Measure every integrator; some minutes, more where kernels are compiled first."""
-    found = {name: measured_of(name) for name in integrators.names()}
+def measure(names: list[str]) -> None:
+    """Measure these integrators; all take some minutes, more where kernels are compiled first."""
+    known = json.loads(MEASURED.read_text("utf-8"))
+    anew = {name: measured_of(name) for name in names}
+    found = {name: anew[name] if name in anew else known[name] for name in integrators.names()}
     MEASURED.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
 
 
@@ -139,5 +141,5 @@ def main(check: bool) -> int:
 
 if __name__ == "__main__":
     if "--measure" in sys.argv[1:]:
-        measure()
+        measure(sys.argv[2:] or integrators.names())
     sys.exit(main("--check" in sys.argv[1:]))
