@@ -166,7 +166,7 @@ def bounded():
             (training, "bar", _end),
             (evolving, "search", _end),
             (tuning.optuna.Study, "optimize", _end),
-            (validation, "_in_parallel", _end),
+            (validation, "_results", _end),
             (page, "Page", _end),
         ):
             stack.enter_context(patch.object(owner, name, made))

@@ -144,4 +144,10 @@ def _fitted(policy: Controller, plant: Plant) -> Controller:
     if plant.coils is not None:
         dipole, field = plant.given["dipole"], plant.given["field"]
         return MagneticAllocation(policy, dipole=dipole, field=field, first=plant.first)
+    commands, channels = 6 if isinstance(policy, PosePD) else 3, plant.given["channels"]
+    if channels != commands:
+        raise ValueError(
+            f"env must take {commands} commands for this controller, got {plant.actuator!r}, "
+            f"which takes {channels}"
+        )
     return policy

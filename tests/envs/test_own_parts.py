@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import rbgym
+from rbgym.agents import controllers
 from rbgym.engine.actuation import act
 from rbgym.engine.rows import LANES, put_vector
 from rbgym.envs.actuators import Effector, Lag
@@ -253,6 +254,13 @@ def test_what_is_missing_or_of_another_kind_is_named_when_an_env_is_made(changed
 def test_values_out_of_range_are_refused(kwargs, message):
     with pytest.raises(ValueError, match=message):
         make(**kwargs)
+
+
+def test_a_law_of_three_torques_is_refused_an_actuator_of_one_command():
+    env = gym.make("AttitudeSlew-v0", actuator=Pusher())
+    assert controllers.for_env(env) == ["idle"]
+    with pytest.raises(ValueError, match=r"env must take 3 commands .*Pusher.*, which takes 1"):
+        controllers.make("pd", env)
 
 
 def test_a_number_of_the_actuator_is_checked():
