@@ -76,7 +76,7 @@ MUTATIONS = (
     ),
     Mutation(
         "first-order sampling of the torque",
-        "integrators/exact.py",
+        "integrators/splitting.py",
         "_impulse(later, body, q_1, step.u, later.seen(q_1), step.kicks[1])",
         "_impulse(later, body, q_1, step.u, step.o_0, step.kicks[1])",
         "exact",
@@ -125,8 +125,8 @@ MUTATIONS = (
     Mutation(
         "half of the double bracket",
         "integrators/composition.py",
-        "bend_before=1 / 24",
-        "bend_before=1 / 48",
+        "(13.0 - 5.0 * _ROOT) / 120.0",
+        "(13.0 - 5.0 * _ROOT) / 240.0",
         "exact:4",
         "heavy_top",
     ),

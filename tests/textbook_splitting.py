@@ -164,17 +164,27 @@ def exact_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=None)
 
 
 def forward_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=None):
-    """Chin's algorithm A: kicks of h/6, 2h/3, h/6 and exact motions of h/2 between them, with
-    (h^2/48) [B, [A, B]] in the middle kick, its derivative of the torque by differences."""
+    """Kicks at the nodes of Lobatto's rule with its weights 1/12, 5/12, 5/12, 1/12, exact motions
+    between them, and as much of the double bracket in the kicks within as the order needs:
+
+        sum over j < i of b_i b_j (c_i - c_j) + sum of b_i w_i = 1/6.
+
+    Its derivative of the torque is by differences.
+    """
     refuse_rotors(rotor_momentum)
     x = Setting(J, q, omega, potential, torque, None)
-    R, Pi = exact_motion(x, x.R, x.Pi + h / 6 * x.T(x.R), h / 2)
-    T, step = x.T(R), 1e-5
-    a = np.linalg.solve(x.J, T)
-    along = (x.T(R @ expm(step * skew(a))) - x.T(R @ expm(-step * skew(a)))) / (2 * step)
-    Pi = Pi + 2 * h / 3 * (T + h**2 / 24 * (along + np.cross(a, T)))
-    R, Pi = exact_motion(x, R, Pi, h / 2)
-    return x.end(R, Pi + h / 6 * x.T(R))
+    b, c = np.array([1, 5, 5, 1]) / 12, np.array([-1, -(5**-0.5), 5**-0.5, 1]) / 2 + 0.5
+    plain = sum(b[i] * b[j] * (c[i] - c[j]) for i in range(4) for j in range(i))
+    w = (1 / 6 - plain) / (b[1] + b[2])
+    R, Pi = x.R, x.Pi + h * b[0] * x.T(x.R)
+    for k in (1, 2):
+        R, Pi = exact_motion(x, R, Pi, h * (c[k] - c[k - 1]))
+        T, step = x.T(R), 1e-5
+        a = np.linalg.solve(x.J, T)
+        along = (x.T(R @ expm(step * skew(a))) - x.T(R @ expm(-step * skew(a)))) / (2 * step)
+        Pi = Pi + h * b[k] * (T + w * h**2 * (along + np.cross(a, T)))
+    R, Pi = exact_motion(x, R, Pi, h * (c[3] - c[2]))
+    return x.end(R, Pi + h * b[3] * x.T(R))
 
 
 # Blanes & Moan (2002), table 3: SRKN11b.

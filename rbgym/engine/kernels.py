@@ -8,7 +8,7 @@ import math
 from typing import NamedTuple
 
 from rbgym.compiled.jit import compiled, inlined, lane_body, outlined
-from rbgym.engine.energy import body_of, project, total_energy
+from rbgym.engine.projection import project
 from rbgym.engine.rows import (
     CORRECTION,
     FAILED,
@@ -25,11 +25,13 @@ from rbgym.engine.rows import (
     view,
 )
 from rbgym.engine.steps import (
+    body_of,
     correct,
     finish,
     predict,
     redo,
     relax,
+    total_energy,
 )
 from rbgym.integrators.composition import COUNTS, STAGES
 from rbgym.integrators.interface import Kick

@@ -6,13 +6,15 @@ block. A lane whose equation is not satisfied at the end is left untouched and r
 scalar solve.
 """
 
+import math
+
 from rbgym.compiled.jit import chosen_by_class, inlined, lane_body, outlined, python_function
 from rbgym.compiled.options import INLINED, OUTLINED
-from rbgym.engine.energy import body_of, rotor_rate, small_turn, total_energy
 from rbgym.engine.rows import (
     CORRECTION,
     FAILED,
     FRESH,
+    J_INV,
     LANES,
     O_0,
     PI_0,
@@ -22,6 +24,7 @@ from rbgym.engine.rows import (
     TORQUE,
     X_SIZE,
     E,
+    J,
     L,
     Q,
     X,
@@ -46,6 +49,16 @@ _FAR, _NEAR = 4.0, 0.01
 # Largest squared angle [rad^2] of the energy projection.
 _LARGEST_TURN = 1e-24
 _NOT_KICKED = Kick(0.0, 0.0), Kick(0.0, 0.0)
+
+
+@inlined
+def body_of(buffer, i):
+    return Body(vector(buffer, i, J), vector(buffer, i, J_INV), vector(buffer, i, ROTOR))
+
+
+@inlined
+def rotor_rate(physics, buffer, i):
+    return vector(buffer, i, physics.actuator.rotor_rate_row(physics))
 
 
 @inlined
@@ -89,6 +102,13 @@ def _step_of(physics, buffer, i, h, kicks):
         kicks,
         physics.potential.of_lane(physics, buffer, i, h),
     )
+
+
+@inlined
+def total_energy(potential, body, Pi, o):
+    """Kinetic energy of the body, rotors held, plus the potential."""
+    relative = sub(Pi, body.rotor)
+    return 0.5 * dot(relative, times(body.J_inv, relative)) + potential.energy(o)
 
 
 @inlined
@@ -160,6 +180,23 @@ def correct(physics, buffer, i, h):
     return 0 if solved else 1
 
 
+@inlined
+def _projection(potential, body, Pi, o, level):
+    """Body rotation, of round-off size, that brings the total energy back to its level.
+
+    Regularised: where the energy is stationary (a spin about a principal axis, a relative
+    equilibrium, a sphere) the bare direction is all noise and would turn the body by radians.
+    """
+    omega = times(body.J_inv, sub(Pi, body.rotor))
+    g = cross(omega, Pi)
+    if not potential.is_free():
+        g = sub(g, cross(o, potential.gradient(o)))
+    s = math.sqrt(dot(omega, omega) * dot(Pi, Pi)) + potential.size(o)
+    lack = level - total_energy(potential, body, Pi, o)
+    # The last term only keeps a body at rest from dividing zero by zero.
+    return scale(lack / (dot(g, g) + 1e-4 * s * s + 1e-300), g)
+
+
 @lane_body
 def finish(physics, scheme, buffer, i, h, kicks, projection):
     """Write the new state if the lane is solved; returns 1, state untouched, if it is not.
@@ -190,7 +227,7 @@ def finish(physics, scheme, buffer, i, h, kicks, projection):
         body = Body(body.J, body.J_inv, rotor_1)
         put_vector(buffer, i, ROTOR, vector_if(good, rotor_1, rotor_0))
     if scheme.conserves_energy(physics.potential) and not physics.potential.moves():
-        n = small_turn(potential, body, Pi_1, o_1, level)
+        n = _projection(potential, body, Pi_1, o_1, level)
         # A turn beyond round-off means that the level carries the round-off of an energy the body
         # no longer has, as after braking to rest: then the level starts anew from here.
         is_round_off = dot(n, n) <= _LARGEST_TURN

@@ -13,7 +13,6 @@ from rbgym.integrators import (
     cayley,
     composition,
     director,
-    exact,
     krysl,
     moser_veselov,
     munthe_kaas,
@@ -49,7 +48,6 @@ _FAMILIES = (
     moser_veselov,
     munthe_kaas,
     splitting,
-    exact,
     rkn4,
 )
 _CATALOGUE = {entry.name: entry for family in _FAMILIES for entry in family.INTEGRATORS}

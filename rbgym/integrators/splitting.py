@@ -1,22 +1,49 @@
-"""RRR: a free motion made of planar rotations between half kicks of the torques; kicks for others.
+"""Schemes of a free motion between kicks of the torques: RRR and EXACT; and half kicks for others.
 
     L <- L + (h/2) R_0 T_0,  free motion over h,  L <- L + (h/2) R_1 T_1.
 
-Each term Pi_i^2/(2 J_i) of the energy alone turns the body about its axis i, at the constant rate
-(Pi_i - h_w,i)/J_i: half a step of 1, half of 2, the whole of 3, half of 2, half of 1. The scheme is
-explicit, symplectic and symmetric.
+RRR makes the free motion of planar rotations. Each term Pi_i^2/(2 J_i) of the energy alone turns
+the body about its axis i, at the constant rate (Pi_i - h_w,i)/J_i: half a step of 1, half of 2, the
+whole of 3, half of 2, half of 1. It is explicit, symplectic and symmetric.
+
+EXACT takes the free motion in closed form (see `elliptic`): without torques there is no error but
+round-off at any length of the step. A kick is exact too, because the attitude stands still. The
+scheme is symmetric, symplectic and of order two (Celledoni, Fasso, Saefstroem & Zanna 2008). As the
+torques T = u + o x g depend on the attitude alone, kicks and motions of other lengths reach higher
+orders at a low price (see `composition`), and the double bracket of torques and motion is a kick of
+the same kind: with a = J^-1 T,
+
+    (1/2) [B, [A, B]]:  u <- u + bend a x u,  g <- g + bend (a x g + dg (o x a)).
+
+The energy of a body in a potential is kept by `rbgym.engine.projection`. Rotors turn the body about
+an axis that stays where it is, half before the free motion and half after it.
 """
 
 import math
 
 from rbgym.compiled.jit import inlined
+from rbgym.integrators.elliptic import free_rotation, near_rotation
 from rbgym.integrators.interface import (
+    CONSERVES_ALL,
     CONSERVES_MOMENTUM,
     Body,
     Explicit,
+    Hasty,
     Integrator,
 )
-from rbgym.quaternion import add, cos_sin, dot, qmul, scale, sub, times, to_body, to_world
+from rbgym.quaternion import (
+    add,
+    cos_sin,
+    cross,
+    dot,
+    even_odd,
+    qmul,
+    scale,
+    sub,
+    times,
+    to_body,
+    to_world,
+)
 
 _REACH = 4.0  # half the angle of a planar rotation, for which the series are at round-off
 
@@ -91,6 +118,113 @@ def _shifted_motion(motion):
     return (q[0], q[2], q[3], q[1]), _shifted(Pi), largest
 
 
+# --- the exact free motion ----------------------------------------------------------------------
+
+
+@inlined
+def _pull(potential, body, u, o, bend):
+    """Held torque and gradient that act in a kick."""
+    g = potential.gradient(o)
+    a = times(body.J_inv, add(u, cross(o, g)))
+    change, turn = cross(a, g), cross(o, a)
+    if not potential.is_uniform():
+        H = potential.hessian(o)
+        change = add(change, (dot(H[0], turn), dot(H[1], turn), dot(H[2], turn)))
+    return add(u, scale(bend, cross(a, u))), add(g, scale(bend, change))
+
+
+@inlined
+def _kicked(potential, body, step):
+    """Body momentum after the first kick."""
+    kick, _ = step.kicks
+    u, g = _pull(potential, body, step.u, step.o_0, kick.bend)
+    return add(step.Pi_0, scale(kick.length, add(u, cross(step.o_0, g))))
+
+
+@inlined
+def _impulse(potential, body, q, u, o, kick):
+    """That of a kick in world axes, where it has none about the potential's direction, to the last
+    bit."""
+    u, g = _pull(potential, body, u, o, kick.bend)
+    return scale(kick.length, add(to_world(q, u), potential.world_torque(q, g)))
+
+
+@inlined
+def _end_of_step(potential, body, step, turn):
+    """What `finish` returns for a free motion that turns the body by the quaternion `turn`."""
+    q_1, later = qmul(step.q, turn), step.later
+    L = add(step.L, _impulse(potential, body, step.q, step.u, step.o_0, step.kicks[0]))
+    L_1 = add(L, _impulse(later, body, q_1, step.u, later.seen(q_1), step.kicks[1]))
+    # Where a torque works the level of the energy starts anew: the work is not needed.
+    return q_1, L_1, 0.0, step.memory
+
+
+class ExactFar(Explicit):
+    """The exact free motion for steps of any length, one body after the other."""
+
+    def finish(self, potential, body, step, x):
+        rotor, _ = _rotor_turn(body, 0.5 * step.h)
+        turn = free_rotation(body.J, to_body(rotor, _kicked(potential, body, step)), step.h)
+        return _end_of_step(potential, body, step, qmul(rotor, qmul(turn, rotor)))
+
+    def is_kicked(self):
+        return True
+
+    def is_projected(self, potential):
+        return not potential.moves()
+
+
+_EXACT_FAR = ExactFar()
+
+
+class Exact(Hasty):
+    """The exact free motion; steps that are too long for many bodies at once go to `ExactFar`."""
+
+    def finish(self, potential, body, step, x):
+        turn, near = near_rotation(body.J, _kicked(potential, body, step), step.h)
+        q_1, L_1, work, memory = _end_of_step(potential, body, step, turn)
+        # What is not finite is refused, and taken up by the other.
+        return q_1, scale(1.0 if near else math.nan, L_1), work, memory
+
+    def thorough(self):
+        return _EXACT_FAR
+
+    def with_rotors(self):
+        return _EXACT_WITH_ROTORS
+
+    def is_kicked(self):
+        return True
+
+    def is_projected(self, potential):
+        return not potential.moves()
+
+
+class ExactWithRotors(Exact):
+    """The exact free motion between two halves of the turn that the rotors give."""
+
+    def finish(self, potential, body, step, x):
+        rotor, small = _rotor_turn(body, 0.5 * step.h)
+        turn, near = near_rotation(body.J, to_body(rotor, _kicked(potential, body, step)), step.h)
+        turn = qmul(rotor, qmul(turn, rotor))
+        q_1, L_1, work, memory = _end_of_step(potential, body, step, turn)
+        return q_1, scale(1.0 if near & small else math.nan, L_1), work, memory
+
+
+_EXACT_WITH_ROTORS = ExactWithRotors()
+
+
+@inlined
+def _rotor_turn(body, s):
+    """The turn that rotors alone give the body in a time s, and whether it is below two radians.
+
+    (Pi - h_w) . J^-1 (Pi - h_w)/2 = Pi . J^-1 Pi/2 - Pi . J^-1 h_w + ...: the second term alone
+    turns the body about an axis that stays where it is.
+    """
+    half = scale(-0.5 * s, times(body.J_inv, body.rotor))
+    cos, sinc = even_odd(dot(half, half))
+    return (cos, sinc * half[0], sinc * half[1], sinc * half[2]), dot(half, half) <= 1.0
+
+
 INTEGRATORS = (
     Integrator(
         "rrr",
@@ -100,5 +234,16 @@ INTEGRATORS = (
         order=2,
         symmetric=True,
         conserves=CONSERVES_MOMENTUM,
+    ),
+    Integrator(
+        "exact",
+        Exact(),
+        "exact free motion, kicked by the torques",
+        "Jacobi's elliptic functions; Celledoni et al. (2008)",
+        order=2,
+        symmetric=True,
+        conserves=CONSERVES_ALL,
+        energy_by_projection=True,
+        free_order=math.inf,
     ),
 )

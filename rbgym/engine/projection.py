@@ -1,9 +1,7 @@
-"""The energy of a body, and its projection: the way back to the level that it should have.
+"""Projection of the energy, for schemes that keep the other invariants but not the energy.
 
-Where a scheme conserves the energy, a turn of round-off size undoes the drift of round-off. Where
-it does not, but keeps the other invariants, `project` takes that part of each step's error away
-which lies across the level: a standard projection, which keeps the order of the scheme (Hairer,
-Lubich & Wanner 2006, IV.4).
+What lies across the level of the energy is taken from each step's error: a standard projection,
+which keeps the order of the scheme (Hairer, Lubich & Wanner 2006, IV.4).
 """
 
 import math
@@ -12,12 +10,9 @@ from rbgym.compiled.jit import inlined, lane_body
 from rbgym.engine.rows import (
     CORRECTION,
     FAILED,
-    J_INV,
     LANES,
-    ROTOR,
     TORQUE,
     E,
-    J,
     L,
     Q,
     put_quaternion,
@@ -27,46 +22,12 @@ from rbgym.engine.rows import (
     vector,
     vector_if,
 )
-from rbgym.integrators.interface import Body
+from rbgym.engine.steps import body_of, rotor_rate, total_energy
 from rbgym.quaternion import add, cross, dot, polished, qmul, scale, sub, times, to_body, to_world
 
 # Largest square of a projection's size: what lacks more has no small error.
 _LARGEST = 1e-4
 _SOFT = 1e-6
-
-
-@inlined
-def body_of(buffer, i):
-    return Body(vector(buffer, i, J), vector(buffer, i, J_INV), vector(buffer, i, ROTOR))
-
-
-@inlined
-def rotor_rate(physics, buffer, i):
-    return vector(buffer, i, physics.actuator.rotor_rate_row(physics))
-
-
-@inlined
-def total_energy(potential, body, Pi, o):
-    """Kinetic energy of the body, rotors held, plus the potential."""
-    relative = sub(Pi, body.rotor)
-    return 0.5 * dot(relative, times(body.J_inv, relative)) + potential.energy(o)
-
-
-@inlined
-def small_turn(potential, body, Pi, o, level):
-    """Body rotation, of round-off size, that brings the total energy back to its level.
-
-    Regularised: where the energy is stationary (a spin about a principal axis, a relative
-    equilibrium, a sphere) the bare direction is all noise and would turn the body by radians.
-    """
-    omega = times(body.J_inv, sub(Pi, body.rotor))
-    g = cross(omega, Pi)
-    if not potential.is_free():
-        g = sub(g, cross(o, potential.gradient(o)))
-    s = math.sqrt(dot(omega, omega) * dot(Pi, Pi)) + potential.size(o)
-    lack = level - total_energy(potential, body, Pi, o)
-    # The last term only keeps a body at rest from dividing zero by zero.
-    return scale(lack / (dot(g, g) + 1e-4 * s * s + 1e-300), g)
 
 
 @inlined
