@@ -121,7 +121,7 @@ def advance(physics, buffer, rows, commands, stepping):
                         _drive(physics, buffer, i, h * (stage // stages), h, h * substeps)
             _step(physics, buffer, first, count, block_size, length, kicks, stepping.projection)
             last = stage % stages == stages - 1
-            if physics.scheme.is_projected(physics.potential) and last:
+            if physics.scheme.projections(physics.potential) > 0 and last:
                 for k in range(count):
                     for lane in range(LANES):
                         i = index((first + k) * block_size) + lane

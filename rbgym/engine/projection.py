@@ -27,7 +27,7 @@ from rbgym.quaternion import add, cross, dot, polished, qmul, scale, sub, times,
 
 # Largest square of a projection's size: what lacks more has no small error.
 _LARGEST = 1e-4
-_SOFT = 1e-6
+_SOFT = 1e-8
 
 
 @inlined
@@ -79,11 +79,13 @@ def project(physics, buffer, i, projection):
     if physics.actuator.turns_rotors():
         rate = rotor_rate(physics, buffer, i)
         work += dot(rate, rate)
-    # Each leaves the square of what was lacking.
     q, L_1, size2 = _on_the_level(potential, body, q_0, L_0, level)
-    q, L_1, more2 = _on_the_level(potential, body, q, L_1, level)
-    q, L_1, _ = _on_the_level(potential, body, q, L_1, level)
-    size2 += more2
+    if physics.scheme.projections(physics.potential) > 1:
+        # Each leaves the square of what was lacking. Four, not a loop: this is vector code.
+        q, L_1, more2 = _on_the_level(potential, body, q, L_1, level)
+        q, L_1, _ = _on_the_level(potential, body, q, L_1, level)
+        q, L_1, _ = _on_the_level(potential, body, q, L_1, level)
+        size2 += more2
     kept = (work == 0.0) & (size2 <= _LARGEST)
     now = total_energy(potential, body, to_body(q_0, L_0), potential.seen(q_0))
     failed = buffer[i + FAILED * LANES] > 0.0

@@ -80,10 +80,10 @@ class Scheme(Record):
         """Whether torques act at the ends of a free motion alone; known while compiling."""
         return False
 
-    def is_projected(self, potential):
-        """Whether the energy, which the scheme does not conserve by itself, is brought back to its
-        level at the end of each step; known while compiling."""
-        return False
+    def projections(self, potential):
+        """How many projections bring the energy back to its level at the end of each step; none
+        where the scheme conserves it by itself, or not at all. Known while compiling."""
+        return 0
 
     def memory_size(self):
         """Number of rows of memory; known while compiling."""
@@ -188,8 +188,8 @@ class Integrator:
     invariants kept to round-off, out of "energy", "angular_momentum" (the world vector) and
     "vertical_momentum" (its component along the world's third axis). Every scheme keeps the
     reported quaternion at unit length.
-    energy_by_projection: whether the energy in a potential is kept by taking a part of the error of
-    each step away, and not by the scheme itself.
+    energy_by_projection: whether the energy in a potential, or with rotors, is kept by taking a
+    part of the error of each step away, and not by the scheme itself.
     supports: out of "potential", "torque" (held over the step), "rotors", "translation" (the centre
     of mass moves too) and "scale" (the body changes its size).
     vectorised: whether several bodies are stepped by one instruction; else one by one.
@@ -233,6 +233,11 @@ class Integrator:
     def memory(self) -> int:
         """Number of values that a body carries besides attitude, momentum and energy level."""
         return int(self.scheme.memory_size())
+
+    @property
+    def by_kicks(self) -> bool:
+        """Whether it is composed of kicks and exact motions, not of whole steps."""
+        return self.composition > 0 and bool(self.scheme.is_kicked())
 
     def is_projected(self, quantity: str, potential: str) -> bool:
         """Whether an invariant is kept in a potential of this kind by projection alone."""

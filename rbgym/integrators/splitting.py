@@ -170,9 +170,6 @@ class ExactFar(Explicit):
     def is_kicked(self):
         return True
 
-    def is_projected(self, potential):
-        return not potential.moves()
-
 
 _EXACT_FAR = ExactFar()
 
@@ -195,8 +192,9 @@ class Exact(Hasty):
     def is_kicked(self):
         return True
 
-    def is_projected(self, potential):
-        return not potential.moves()
+    def projections(self, potential):
+        # Of a free motion, for round-off alone.
+        return 0 if potential.moves() else 1 if potential.is_free() else 4
 
 
 class ExactWithRotors(Exact):
@@ -208,6 +206,9 @@ class ExactWithRotors(Exact):
         turn = qmul(rotor, qmul(turn, rotor))
         q_1, L_1, work, memory = _end_of_step(potential, body, step, turn)
         return q_1, scale(1.0 if near & small else math.nan, L_1), work, memory
+
+    def projections(self, potential):
+        return 0 if potential.moves() else 4
 
 
 _EXACT_WITH_ROTORS = ExactWithRotors()
