@@ -8,6 +8,7 @@ import pytest
 from rbgym import Batch, GravityGradient, HeavyTop, RigidBody, simulate
 from rbgym.engine.batch import IntegrationError
 from rbgym.quaternion import angle_between, normalized
+from textbook_splitting import exact_step
 
 TOP, WEIGHT = RigidBody([0.5, 0.7, 0.3]), HeavyTop(5.886)
 TILTED, OMEGA = (cos(0.25), sin(0.25), 0.0, 0.0), (1.0, 2.0, 10.0)
@@ -99,6 +100,19 @@ def test_a_batch_without_rotors_takes_up_a_state_with_them():
     for batch in (made, taken):
         batch.advance(0.02, 10)
     np.testing.assert_array_equal(made.full_state(), taken.full_state())
+
+
+def test_rotors_may_turn_the_body_by_more_than_two_radians_a_step():
+    fast, h = np.array([200.0, -300.0, 100.0]), 0.1
+    batch = Batch(TOP, "exact")
+    batch.set_state(TILTED, OMEGA, rotor_momentum=fast)
+    batch.advance(h)
+    now = batch.measure()
+    q, omega = exact_step(TOP.moments, np.array(TILTED), np.array(OMEGA), h, rotor_momentum=fast)
+    assert batch.redone[0] == 0
+    assert not batch.failed[0]
+    assert angle_between(now["quaternion"][0], q) < 1e-9
+    np.testing.assert_allclose(now["angular_velocity"][0], omega, rtol=1e-9)
 
 
 # --- a slender rod, of which a tiny error of the momentum is a large one of the spin ------------

@@ -27,6 +27,7 @@ from rbgym.quaternion import add, cross, dot, polished, qmul, scale, sub, times,
 
 # Largest square of a projection's size: what lacks more has no small error.
 _LARGEST = 1e-4
+# Keeps the noise of an energy that is stationary, as of a steady precession, from turning the body.
 _SOFT = 1e-8
 
 

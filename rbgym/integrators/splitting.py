@@ -163,7 +163,7 @@ class ExactFar(Explicit):
     """The exact free motion for steps of any length, one body after the other."""
 
     def finish(self, potential, body, step, x):
-        rotor, _ = _rotor_turn(body, 0.5 * step.h)
+        rotor = _far_rotor_turn(body, 0.5 * step.h)
         turn = free_rotation(body.J, to_body(rotor, _kicked(potential, body, step)), step.h)
         return _end_of_step(potential, body, step, qmul(rotor, qmul(turn, rotor)))
 
@@ -224,6 +224,15 @@ def _rotor_turn(body, s):
     half = scale(-0.5 * s, times(body.J_inv, body.rotor))
     cos, sinc = even_odd(dot(half, half))
     return (cos, sinc * half[0], sinc * half[1], sinc * half[2]), dot(half, half) <= 1.0
+
+
+@inlined
+def _far_rotor_turn(body, s):
+    """As `_rotor_turn`, of any angle."""
+    half = scale(-0.5 * s, times(body.J_inv, body.rotor))
+    angle = math.sqrt(dot(half, half))
+    sinc = math.sin(angle) / angle if angle > 0.0 else 1.0
+    return (math.cos(angle), sinc * half[0], sinc * half[1], sinc * half[2])
 
 
 INTEGRATORS = (
