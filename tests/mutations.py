@@ -78,7 +78,7 @@ MUTATIONS = (
         "first-order sampling of the torque",
         "integrators/splitting.py",
         "_impulse(later, body, q_1, step.u, later.seen(q_1), step.kicks[1])",
-        "_impulse(later, body, q_1, step.u, step.o_0, step.kicks[1])",
+        "_impulse(later, body, step.q, step.u, later.seen(q_1), step.kicks[1])",
         "exact",
         "heavy_top",
     ),
