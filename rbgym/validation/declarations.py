@@ -101,7 +101,7 @@ def endurance(name: str, kind: str, steps: int = ENDURANCE) -> list[Claim]:
     """
     record = integrators.get(name)
     (case,) = (case for case in CASES if case.kind == kind)
-    run = case.run(record, case.dt, steps)
+    run = case.run(record, long_dt(record, case), steps)
     L = run.angular_momentum
     size = float(np.linalg.norm(L[0]))
     claims = []
