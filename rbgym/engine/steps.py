@@ -89,7 +89,7 @@ def _potential_of(physics, buffer, i, h):
 
 
 @inlined
-def _step_of(physics, buffer, i, h, kicks):
+def _step_of(physics, buffer, i, h, kicks, later):
     return Step(
         quaternion(buffer, i, Q),
         vector(buffer, i, L),
@@ -100,7 +100,7 @@ def _step_of(physics, buffer, i, h, kicks):
         physics.scheme.load_memory(buffer, i, _memory_index(physics, i)),
         buffer[i + FRESH * LANES] > 0.0,
         kicks,
-        physics.potential.of_lane(physics, buffer, i, h),
+        later,
     )
 
 
@@ -148,7 +148,7 @@ def _stay(potential, physics, buffer, i, h):
 def _relax(potential, physics, buffer, i, h):
     lane_potential = potential.of_lane(physics, buffer, i, 0.5 * h)
     body, x = _body_half_way(physics, buffer, i, h), vector(buffer, i, X)
-    step = _step_of(physics, buffer, i, h, _NOT_KICKED)
+    step = _step_of(physics, buffer, i, h, _NOT_KICKED, lane_potential)
     F, _, _ = physics.scheme.equation(lane_potential, body, step, x)
     x = sub(x, scale(physics.scheme.fraction() * h, times(body.J_inv, F)))
     put_vector(buffer, i, X, x)
@@ -170,7 +170,7 @@ def correct(physics, buffer, i, h):
     """One Newton iteration; returns 1 while the lane still needs another."""
     potential = _potential_of(physics, buffer, i, h)
     body, x = _body_half_way(physics, buffer, i, h), vector(buffer, i, X)
-    step = _step_of(physics, buffer, i, h, _NOT_KICKED)
+    step = _step_of(physics, buffer, i, h, _NOT_KICKED, potential)
     F, dF, terms = physics.scheme.equation(potential, body, step, x)
     pull = h * potential.size(step.o_0)
     frozen = buffer[i + SOLVED * LANES] > 0.0
@@ -206,7 +206,10 @@ def finish(physics, scheme, buffer, i, h, kicks, projection):
     """
     potential = _potential_of(physics, buffer, i, h)
     body, x = _body_half_way(physics, buffer, i, h), vector(buffer, i, X)
-    step = _step_of(physics, buffer, i, h, kicks)
+    later = potential
+    if physics.scheme.is_kicked():
+        later = physics.potential.of_lane(physics, buffer, i, h)
+    step = _step_of(physics, buffer, i, h, kicks, later)
     q_1, L_1, work, memory = scheme.finish(potential, body, step, x)
     q_1 = polished(q_1)
     Pi_1, o_1 = to_body(q_1, L_1), potential.seen(q_1)
