@@ -164,7 +164,7 @@ test-browser: .venv/.browser  ## `rbgym view` in a headless Chromium, if there i
 	    $(BIN)/pytest tests/browser -q; \
 	else echo "skipped the tests of the page in a browser: there is no chromium"; fi
 
-soak: .venv/.browser  ## long checks: hostile input, full disks, kills, drift over 1e8 steps, the page
+soak: .venv/.browser  ## long checks: hostile input, full disks, kills, drift over 1e9 steps, the page
 	$(BIN)/pytest tests/soak -q
 
 train-all: .venv/.dev  ## train every policy that the package ships, and write what came of it

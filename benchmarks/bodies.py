@@ -1,4 +1,4 @@
-"""One free rigid body in each engine, told the same start in the engine's own conventions.
+"""One rigid body in each engine, told the same start in the engine's own conventions.
 
 An engine advances by steps of its dt and shows its state in ours: quaternion scalar first, body to
 world; angular velocity in body axes [rad/s].
@@ -9,24 +9,36 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 import rbgym
-from benchmarks.record import module
+from benchmarks.record import Missing, module
+from rbgym import HeavyTop
 from rbgym.quaternion import rotate_inverse
 from rbgym.validation.cases import PAPERS
 
 Array = np.ndarray
 State = tuple[Array, Array]
+GRAVITY = 9.81  # [m/s^2]
 FAST = 1e12  # a limit of an engine's that is to be none [rad/s]
 
 
 class Motion(NamedTuple):
-    """Principal moments [kg m^2] and start rates, body axes [rad/s]; from attitude one."""
+    """A body and how it starts.
+
+    J: principal moments about the point that stays [kg m^2]; omega: rates, body axes [rad/s];
+    arm: from that point to the centre of mass, along a principal axis [m]; torque: held, body axes
+    [N m]. Without a potential the body is free.
+    """
 
     name: str
     J: tuple[float, ...]
     omega: tuple[float, ...]
+    quaternion: tuple[float, ...] = (1.0, 0.0, 0.0, 0.0)
+    potential: Any = None
+    torque: tuple[float, ...] = (0.0, 0.0, 0.0)
+    mass: float = 1.0
+    arm: tuple[float, ...] = (0.0, 0.0, 0.0)
 
     def exact(self, t: float) -> State:
-        """State at time t in closed form."""
+        """State of a free body at time t in closed form."""
         path = rbgym.simulate(
             rbgym.RigidBody(self.J), integrator="exact", dt=t, steps=1, angular_velocity=self.omega
         )
@@ -55,9 +67,15 @@ class Ours:
     """A scheme of rbgym; of many bodies the first is shown."""
 
     def __init__(self, motion: Motion, dt: float, scheme: str, size: int = 1) -> None:
-        self.batch = rbgym.Batch(rbgym.RigidBody(motion.J), scheme, size=size)
-        self.batch.set_state((1.0, 0.0, 0.0, 0.0), motion.omega)
         self.dt = dt
+        body, potential = rbgym.RigidBody(motion.J), motion.potential
+        self.batch = rbgym.Batch(body, scheme, potential, size=size)
+        self.batch.set_torque(motion.torque)
+        self.batch.set_state(motion.quaternion, motion.omega)
+        self.begun = self.batch.buffer.copy()
+
+    def start(self) -> None:
+        self.batch.buffer[:] = self.begun
 
     def advance(self, steps: int) -> None:
         self.batch.advance(self.dt, steps)
@@ -69,14 +87,19 @@ class Ours:
         return found["quaternion"][0], found["angular_velocity"][0]
 
 
-# Contacts and resets after a blow-up are switched off, gravity is none; everything else stays.
+# Contacts and resets after a blow-up are switched off, gravity acts on tops alone; everything else
+# stays.
 _MJCF = """
 <mujoco>
-  <option gravity="0 0 0" timestep="{dt!r}" integrator="{integrator}">
+  <option gravity="0 0 {gravity!r}" timestep="{dt!r}" integrator="{integrator}">
     <flag contact="disable" autoreset="disable"/>
   </option>
   <worldbody>
-    <body><freejoint/><inertial pos="0 0 0" mass="1" diaginertia="{J[0]} {J[1]} {J[2]}"/></body>
+    <body>
+      {joint}
+      <inertial pos="{a[0]!r} {a[1]!r} {a[2]!r}" mass="{mass!r}"
+                diaginertia="{J[0]!r} {J[1]!r} {J[2]!r}"/>
+    </body>
   </worldbody>
 </mujoco>
 """
@@ -90,18 +113,32 @@ def mujoco_quiet() -> Any:
 
 
 def mujoco_body(motion: Motion, integrator: str, dt: float) -> tuple[Any, Any]:
-    """MuJoCo's model and data; its quaternions are ours, free joints turn with body rates."""
-    mujoco = mujoco_quiet()
-    text = _MJCF.format(dt=dt, integrator=integrator, J=motion.J)
+    """MuJoCo's model and data of a body on a free joint, or of a top on a ball joint, its inertia
+    told about the centre of mass; quaternions are ours, both joints turn with body rates."""
+    if not isinstance(motion.potential, HeavyTop | None):
+        raise Missing(f"there is no joint in {type(motion.potential).__name__}")
+    mujoco, a = mujoco_quiet(), np.array(motion.arm)
+    about = np.array(motion.J) - motion.mass * (a @ a - a * a)
+    free = motion.potential is None
+    text = _MJCF.format(
+        gravity=0.0 if free else -GRAVITY,
+        dt=dt,
+        integrator=integrator,
+        joint="<freejoint/>" if free else '<joint type="ball"/>',
+        a=motion.arm,
+        mass=motion.mass,
+        J=about.tolist(),
+    )
     model = mujoco.MjModel.from_xml_string(text)
     data = mujoco.MjData(model)
-    data.qvel[3:] = motion.omega
+    data.qpos[-4:], data.qvel[-3:] = motion.quaternion, motion.omega
+    data.qfrc_applied[-3:] = motion.torque
     mujoco.mj_forward(model, data)
     return model, data
 
 
 class MuJoCo:
-    """A body on a free joint."""
+    """A body on a free joint, a top on a ball joint."""
 
     def __init__(self, motion: Motion, dt: float, integrator: str) -> None:
         self.step = module("mujoco").mj_step
@@ -111,7 +148,7 @@ class MuJoCo:
         self.step(self.model, self.data, nstep=steps)
 
     def state(self) -> State:
-        return self.data.qpos[3:].copy(), self.data.qvel[3:].copy()
+        return self.data.qpos[-4:].copy(), self.data.qvel[-3:].copy()
 
 
 class PyBullet:
@@ -147,6 +184,8 @@ class Basilisk:
     """The hub of a spacecraft: modified Rodrigues parameters, body rates."""
 
     def __init__(self, motion: Motion, dt: float, integrator: str = "RK4") -> None:
+        if motion.potential is not None:
+            raise Missing("a hub alone has no fixed point and no gravity gradient")
         spacecraft = module("Basilisk.simulation.spacecraft")
         integrators = module("Basilisk.simulation.svIntegrators")
         self.base = module("Basilisk.utilities.SimulationBaseClass").SimBaseClass()

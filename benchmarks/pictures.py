@@ -35,25 +35,31 @@ def throughput(found: dict[str, Any]) -> Figure:
 
 @style.context()
 def work_precision(found: dict[str, Any]) -> Figure:
-    """Error against CPU time: of ours a colour for each scheme, the others grey."""
-    figure = style.picture(8.6, 4.6)
-    ax = figure.subplots()
-    schemes = list(
-        dict.fromkeys(name.partition(", ")[0] for name in found["lines"] if name.startswith(OURS))
-    )
-    for k, (name, points) in enumerate(found["lines"].items()):
-        x, y = np.array(points).T
-        scheme, _, bodies = name.partition(", ")
-        look = style.marked(k) | {"color": "0.45", "linewidth": 1.2}
-        if scheme in schemes:
-            look = style.marked(schemes.index(scheme))
-            look |= {"linestyle": "--" if bodies == "1" else "-", "linewidth": 1.8}
-            name = f"{scheme}, {'alone' if bodies == '1' else 'of 1024'}"
-        ax.plot(1e6 * x, y, label=name, **look)
-    ax.set(xscale="log", yscale="log")
-    ax.set(xlabel="CPU time per simulated second [us]", ylabel="attitude error at t = 10 [rad]")
-    figure.legend(loc="outside right upper")
+    """Error against CPU time, a panel a case: what conserves in colour, what does not in grey."""
+    figure = style.picture(8.6, 9.6)
+    axes = figure.subplots(3, 2).ravel()
+    shown: dict[str, Any] = {}
+    for ax, (case, told) in zip(axes, found["cases"].items(), strict=False):
+        for name, points in told["lines"].items():
+            x, y = np.array(points).T
+            look = style.marked(_number(name, found)) | {"linewidth": 1.8, "markersize": 3.0}
+            if name not in told["conserving"]:
+                look |= {"color": "0.6", "linewidth": 1.0}
+            (line,) = ax.plot(x, np.maximum(y, 1e-16), label=name, **look)
+            if name not in shown or name in told["conserving"]:
+                shown[name] = line
+        ax.set(xscale="log", yscale="log", title=case)
+        ax.set(xlabel="CPU time of a body [us]", ylabel="attitude error [rad]")
+    for ax in axes[len(found["cases"]) :]:
+        ax.axis("off")
+    axes[-1].legend(list(shown.values()), list(shown), loc="center", ncols=2)
     return figure
+
+
+def _number(name: str, found: dict[str, Any]) -> int:
+    """The same in all panels, schemes of ours first."""
+    names = {name for told in found["cases"].values() for name in told["lines"]}
+    return sorted(names, key=lambda one: (one[0].isupper() or " " in one, one)).index(name)
 
 
 @style.context()

@@ -60,9 +60,15 @@ PARTS: dict[str, Part] = {
     "fidelity": tables_physics.fidelity("betsch_free, 0.01", "betsch_free, 0.05"),
     "krenk": tables_physics.fidelity("krenk_brick, 0.01"),
     "top": tables_physics.top,
+    "budgets": tables_physics.budgets,
+    "cheapest": tables_physics.cheapest,
+    "family": tables_physics.family,
     "core": tables_speed.core,
     "roofline": tables_speed.roofline,
     "skipped": skipped,
 }
 # Of them, what `make bench` prints.
-PRINTED = "machine", "targets", "single", "lanes", "threads", "startup", "memory", "skipped"
+PRINTED = (
+    "machine", "targets", "single", "lanes", "threads", "startup", "memory", "budgets", "cheapest",
+    "family", "skipped",
+)  # fmt: skip

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from benchmarks.markdown import NOT_MEASURED, table
 from benchmarks.targets import Results
 
@@ -69,3 +71,108 @@ def agreement(found: Results) -> str:
     ]
     head = ["error [rad] at t = 0.5", "dt 1e-4", "dt 1e-5", "slope", "converges"]
     return table(head, made)
+
+
+# --- work and precision ---------------------------------------------------------------------
+
+BUDGETS = 0.25, 0.5, 1.0, 2.0, 4.0, 8.0  # us a body and horizon
+ERRORS = 1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12  # rad
+FAMILY = "exact", "exact:4", "exact:6"
+
+
+def _curve(points: list[list[float]]) -> tuple[Any, Any]:
+    """Logarithms of cost and of the least error that is had for it; both sorted."""
+    cost, error = np.log(np.array(sorted(points)).T)
+    return cost, np.minimum.accumulate(error)
+
+
+def error_at(points: list[list[float]], cost: float) -> float | None:
+    """Error for that cost, between the points by logarithms; None if so little does not do."""
+    x, y = _curve(points)
+    return float(np.exp(np.interp(np.log(cost), x, y))) if np.log(cost) >= x[0] else None
+
+
+def cost_of(points: list[list[float]], error: float) -> float | None:
+    """Cost of that error; None if it is not reached."""
+    x, y = _curve(points)
+    if y[-1] > np.log(error):
+        return None
+    k = int(np.argmax(y <= np.log(error)))
+    if k == 0:
+        return float(np.exp(x[0]))
+    return float(np.exp(np.interp(np.log(error), [y[k], y[k - 1]], [x[k], x[k - 1]])))
+
+
+def _cases(found: Results) -> dict[str, Any]:
+    return found.get("work_precision", {}).get("cases", {})
+
+
+def _shown(x: float | None) -> str:
+    return "" if x is None else f"{x:.1e}"
+
+
+def budgets(found: Results) -> str:
+    """Error for a fixed cost, of each line that does anything for it."""
+    made = []
+    for case, told in _cases(found).items():
+        for name, points in told["lines"].items():
+            errors = [error_at(points, budget) for budget in BUDGETS]
+            if any(error is not None for error in errors):
+                made.append([case, f"`{name}`", *map(_shown, errors)])
+    head = ["case", "error [rad] for", *(f"{budget:g} us" for budget in BUDGETS)]
+    return table(head, made, left=2) if made else NOT_MEASURED
+
+
+def cheapest(found: Results) -> str:
+    """The cheapest line for an error, and that of those which conserve or do not."""
+    made = []
+    for case, told in _cases(found).items():
+        for error in ERRORS:
+            costs = {name: cost_of(points, error) for name, points in told["lines"].items()}
+            there = sorted((cost, name) for name, cost in costs.items() if cost is not None)
+            if not there:
+                continue
+            others = [(cost, name) for cost, name in there if name not in told["conserving"]]
+            cells = [f"`{there[0][1]}`", f"{there[0][0]:.3g}"]
+            cells += ["yes" if there[0][1] in told["conserving"] else "no"]
+            cells += (
+                [f"`{others[0][1]}`", f"{others[0][0] / there[0][0]:.3g}"] if others else ["", ""]
+            )
+            made.append([case, f"{error:.0e}", *cells])
+    head = ["case", "error [rad]", "cheapest", "us", "conserves", "cheapest that does not", "times"]
+    return table(head, made, left=2) if made else NOT_MEASURED
+
+
+def lead(found: Results) -> float | None:
+    """The least that `rkn4` errs more than the best of the family on the asymmetric top, with and
+    without torque, at 1, 2, 4 and 8 us; None if it was not measured."""
+    ratios = []
+    for case, told in _cases(found).items():
+        if case.startswith("asymmetric top"):
+            for budget in BUDGETS[2:]:
+                family = [error_at(told["lines"][name], budget) for name in FAMILY]
+                other = error_at(told["lines"]["rkn4"], budget)
+                best = min((x for x in family if x is not None), default=None)
+                if best is not None and other is not None:
+                    ratios.append(other / best)
+    return min(ratios, default=None)
+
+
+def family(found: Results) -> str:
+    """What the family promises on the asymmetric top, and keeps."""
+    far, least = found.get("work_precision", {}).get("kept"), lead(found)
+    if not far or least is None:
+        return NOT_MEASURED
+    worst = {
+        key: max(row[key] for row in far.values()) for key in ("momentum", "vertical", "energy")
+    }
+    good = least >= 10.0 and worst["momentum"] == 0.0
+    good = good and worst["vertical"] <= 1e-13 and worst["energy"] <= 5e-15
+    bits = "the same bits" if worst["momentum"] == 0.0 else f"off by {worst['momentum']:.1e}"
+    return (
+        f"{'Kept' if good else 'Not kept'}: the family of `exact` leads `rkn4` by at least "
+        f"{least:.3g} times in error at 1, 2, 4 and 8 us a body on the asymmetric top (wanted: "
+        f"10); over 1e6 steps the momentum of a free body has {bits}, and under gravity its "
+        f"vertical part is within {worst['vertical']:.1e} (wanted: 1e-13) and the energy within "
+        f"{worst['energy']:.1e} (wanted: 5e-15), relative."
+    )

@@ -10,107 +10,31 @@ from typing import Any
 
 import numpy as np
 
-import rbgym
-from benchmarks.bodies import Array, State, mujoco_quiet
-from benchmarks.record import module
+from benchmarks import bodies, solvers
+from benchmarks.bodies import GRAVITY, Motion, State
 from rbgym import IntegrationError, integrators
-from rbgym.quaternion import rotate, rotate_inverse
+from rbgym.quaternion import rotate
 from rbgym.validation.cases import PAPERS
 from rbgym.validation.papers import centre_of_mass, steady_precession
 
 TOP = PAPERS["betsch_top"]
-ARM, GRAVITY = 0.075, 9.81  # [m], [m/s^2]
+ARM = 0.075  # [m]
+MOTION = Motion("steady top", tuple(TOP.body.moments.tolist()), TOP.omega, TOP.quaternion,
+                TOP.potential, mass=TOP.body.mass, arm=(0.0, 0.0, ARM))  # fmt: skip
 STEPS, LOOKS, DT = 100_000, 200, 0.01
 UP = np.array([0.0, 0.0, 1.0])
-
-_MJCF = """
-<mujoco>
-  <option gravity="0 0 -{gravity}" timestep="{dt!r}" integrator="{integrator}">
-    <flag contact="disable" autoreset="disable"/>
-  </option>
-  <worldbody>
-    <body>
-      <joint type="ball"/>
-      <inertial pos="0 0 {arm}" mass="{mass!r}" diaginertia="{J[0]!r} {J[1]!r} {J[2]!r}"/>
-    </body>
-  </worldbody>
-</mujoco>
-"""
-
-
-class MuJoCo:
-    """A body on a ball joint, its inertia told about the centre of mass."""
-
-    def __init__(self, dt: float, integrator: str) -> None:
-        self.mujoco = mujoco_quiet()
-        mass = float(TOP.body.mass)
-        about = [float(j) for j in TOP.body.moments - mass * ARM**2 * np.array([1.0, 1.0, 0.0])]
-        text = _MJCF.format(
-            dt=dt, integrator=integrator, mass=mass, J=about, arm=ARM, gravity=GRAVITY
-        )
-        self.model = self.mujoco.MjModel.from_xml_string(text)
-        self.data = self.mujoco.MjData(self.model)
-        self.data.qpos[:], self.data.qvel[:] = TOP.quaternion, TOP.omega
-
-    def advance(self, steps: int) -> None:
-        self.mujoco.mj_step(self.model, self.data, nstep=steps)
-
-    def state(self) -> State:
-        return self.data.qpos.copy(), self.data.qvel.copy()
-
-
-class SciPy:
-    """Euler's equations about the tip, by DOP853."""
-
-    def __init__(self, dt: float) -> None:
-        self.solve = module("scipy.integrate").solve_ivp
-        self.dt, self.y = dt, np.array([*TOP.quaternion, *TOP.omega])
-
-    @staticmethod
-    def rates(t: float, y: Array) -> Array:
-        q, omega, J = y[:4], y[4:], TOP.body.moments
-        # The weight along -UP in the world, with the arm along the body's third axis.
-        pull = -TOP.body.mass * GRAVITY * ARM * np.cross([0.0, 0.0, 1.0], rotate_inverse(q, UP))
-        w, v = q[0], q[1:]
-        turn = 0.5 * np.array([-v @ omega, *(w * omega + np.cross(v, omega))])
-        return np.array([*turn, *((np.cross(J * omega, omega) + pull) / J)])
-
-    def advance(self, steps: int) -> None:
-        span = (0.0, steps * self.dt)
-        found = self.solve(
-            self.rates, span, self.y, "DOP853", t_eval=span[1:], rtol=1e-12, atol=1e-13
-        )
-        self.y = found.y[:, -1]
-
-    def state(self) -> State:
-        return self.y[:4].copy(), self.y[4:].copy()
-
-
-class Ours:
-    """A scheme of rbgym."""
-
-    def __init__(self, dt: float, scheme: str) -> None:
-        self.batch, self.dt = rbgym.Batch(TOP.body, scheme, TOP.potential), dt
-        self.batch.set_state(TOP.quaternion, TOP.omega)
-
-    def advance(self, steps: int) -> None:
-        self.batch.advance(self.dt, steps)
-        if self.batch.failed[0]:
-            raise IntegrationError("a step could not be solved")
-
-    def state(self) -> State:
-        found = self.batch.measure()
-        return found["quaternion"][0], found["angular_velocity"][0]
-
 
 Maker = Callable[[float], Any]
 MAKERS: dict[str, tuple[Maker, int]] = {
     **{
-        f"MuJoCo {name}": (partial(MuJoCo, integrator=name), STEPS)
+        f"MuJoCo {name}": (partial(bodies.MuJoCo, MOTION, integrator=name), STEPS)
         for name in ("Euler", "implicit", "implicitfast", "discrete", "RK4")
     },
-    "SciPy DOP853, rtol 1e-12": (SciPy, 2_000),
-    **{f"rbgym {name}": (partial(Ours, scheme=name), STEPS) for name in integrators.names()},
+    "SciPy DOP853, rtol 1e-12": (partial(solvers.SciPy, MOTION, rtol=1e-12), 2_000),
+    **{
+        f"rbgym {name}": (partial(bodies.Ours, MOTION, scheme=name), STEPS)
+        for name in integrators.names()
+    },
 }
 
 

@@ -12,8 +12,12 @@ import math
 import sys
 from pathlib import Path
 
-from rbgym import integrators
+import numpy as np
+
+from rbgym import Batch, integrators
 from rbgym.integrators import Integrator
+from rbgym.quaternion import normalized
+from rbgym.validation.cases import Case
 
 ROOT = Path(__file__).resolve().parents[1]
 MEASURED = ROOT / "docs" / "measured.json"
@@ -31,13 +35,17 @@ HEADINGS = (
     "momentum drift",
     "ns per step",
     "error at equal cost",
+    "largest angle, free / top",
     "source",
 )
 # What the README shows: the schemes that most people need, and some of the columns.
-MOST_NEEDED = "quat_em", "akw", "exact", "pdmv", "rkn4"
-LEFT_OUT = "measured", "momentum drift", "error at equal cost", "source"
+MOST_NEEDED = "exact:4", "quat_em", "akw", "exact", "pdmv", "rkn4"
+ALL = (*integrators.names(), *integrators.KICKED)
+LARGEST = "largest angle, free / top"
+LEFT_OUT = "measured", "momentum drift", "error at equal cost", LARGEST, "source"
 # Columns that are aligned to the right, where no line is broken.
 NUMBERS = "measured", "energy drift", "momentum drift", "ns per step", "error at equal cost"
+CIRCLE = 6.28  # rad; steps that turn a body further are not tried
 
 
 def row(record: Integrator, measured: dict[str, float | None], folder: str) -> tuple[str, ...]:
@@ -45,7 +53,7 @@ def row(record: Integrator, measured: dict[str, float | None], folder: str) -> t
     default = " (default)" if record.name == integrators.DEFAULT else ""
     error = measured["error"]
     return (
-        f"[`{record.name}`]({folder}/{record.name}.md){default}",
+        f"[`{record.name}`]({folder}/{record.name.partition(':')[0]}.md){default}",
         record.title,
         order(record),
         f"{measured['order']:.2f}",
@@ -55,8 +63,14 @@ def row(record: Integrator, measured: dict[str, float | None], folder: str) -> t
         f"{measured['momentum']:.1e}",
         f"{measured['nanoseconds']:.0f}",
         "no solution" if error is None else f"{error:.1e}",
+        " / ".join(angle_in_words(measured[key]) for key in ("angle_free", "angle_top")),
         record.source,
     )
+
+
+def angle_in_words(angle: float) -> str:
+    """A largest angle [rad], or that there was none."""
+    return "any" if angle >= CIRCLE else f"{angle:.2f}"
 
 
 def order(record: Integrator) -> str:
@@ -78,7 +92,7 @@ def table(page: Path) -> str:
     """The integrators as a Markdown table: all of them, in the README those most needed."""
     folder = (ROOT / "docs" / "integrators").relative_to(page.parent).as_posix()
     measured = json.loads(MEASURED.read_text("utf-8"))
-    names = MOST_NEEDED if page == README else integrators.names()
+    names = MOST_NEEDED if page == README else ALL
     cells = [row(integrators.get(name), measured[name], folder) for name in names]
     line = ["---:" if heading in NUMBERS else "---" for heading in HEADINGS]
     shown = [i for i, heading in enumerate(HEADINGS) if page != README or heading not in LEFT_OUT]
@@ -100,7 +114,7 @@ def measured_of(name: str) -> dict[str, float | None]:
     relative drifts over 20,000 steps, as delivered, of that top's total energy and of a free body's
     world momentum. nanoseconds: time of one step of one top among 256. error: the top's attitude
     error [rad] at the end of a run that takes ten microseconds of one core a body, or None where no
-    step of that length is solved.
+    step of that length is solved. angle_free, angle_top: see `largest_angle`.
     """
     from rbgym.validation.cases import CASES
     from rbgym.validation.declarations import convergence, error_after, long_dt
@@ -117,14 +131,33 @@ def measured_of(name: str) -> dict[str, float | None]:
         "momentum": momentum["angular_momentum"]["max"],
         "nanoseconds": cost,
         "error": error and error[0],
+        "angle_free": largest_angle(record, free),
+        "angle_top": largest_angle(record, top),
     }
+
+
+def largest_angle(record: Integrator, case: Case) -> float:
+    """Largest |omega| h [rad] up to which every first step is solved, in hundredths up to a circle.
+
+    Of 256 bodies of the case, at random attitudes, with rates of its size in random directions.
+    """
+    rng, rate = np.random.default_rng(1), float(np.linalg.norm(case.omega))
+    batch = Batch(case.body, record, case.potential, size=256)
+    q, omega = normalized(rng.standard_normal((256, 4))), rng.standard_normal((256, 3))
+    omega *= rate / np.linalg.norm(omega, axis=1, keepdims=True)
+    for hundredths in range(1, round(100 * CIRCLE) + 1):
+        batch.set_state(q, omega)
+        batch.advance(hundredths / 100 / rate)
+        if batch.failed.any():
+            return (hundredths - 1) / 100
+    return CIRCLE
 
 
 def measure(names: list[str]) -> None:
     """Measure these integrators; all take some minutes, more where kernels are compiled first."""
     known = json.loads(MEASURED.read_text("utf-8"))
     anew = {name: measured_of(name) for name in names}
-    found = {name: anew[name] if name in anew else known[name] for name in integrators.names()}
+    found = {name: anew.get(name) or known[name] for name in ALL}
     MEASURED.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
 
 
@@ -141,5 +174,5 @@ def main(check: bool) -> int:
 
 if __name__ == "__main__":
     if "--measure" in sys.argv[1:]:
-        measure(sys.argv[2:] or integrators.names())
+        measure(sys.argv[2:] or list(ALL))
     sys.exit(main("--check" in sys.argv[1:]))

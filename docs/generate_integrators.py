@@ -12,7 +12,7 @@ from typing import Any
 
 from rbgym import integrators
 from rbgym.integrators import Integrator
-from rbgym.integrators.interface import ENERGY, FREE, MOMENTUM, TIDE, TOP, UPRIGHT, WALL
+from rbgym.integrators.interface import ENERGY, FREE, MOMENTUM, SPIN, TIDE, TOP, UPRIGHT, WALL
 
 DOCS = Path(__file__).resolve().parent
 MEASURED, EQUATIONS, PAGES = DOCS / "measured.json", DOCS / "equations", DOCS / "integrators"
@@ -82,12 +82,14 @@ def _yes(fact: bool) -> str:
 
 def conserved(record: Integrator) -> str:
     """What is kept to round-off, by potential."""
-    rows = [("potential", "energy", "angular momentum", "its vertical component")]
+    spin = "spin of a symmetric body"
+    rows = [("potential", "energy", "angular momentum", "its vertical component", spin)]
     for potential, word in WORDS.items():
         kept = record.conserves.get(potential, ())
         momentum = _yes(MOMENTUM in kept) if potential == FREE else "changes"
         upright = _yes(UPRIGHT in kept or MOMENTUM in kept)
-        rows.append((word, _yes(ENERGY in kept), momentum, upright))
+        spin = "not judged" if potential == FREE else _yes(SPIN in kept)
+        rows.append((word, _yes(ENERGY in kept), momentum, upright, spin))
     note = "The vertical is the axis about which a potential is symmetric: that of gravity, or the "
     return f"{table(*rows)}\n\n{note}direction of a gravity gradient."
 

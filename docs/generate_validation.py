@@ -1,6 +1,7 @@
 """Write docs/validation.md, the record of one run of `rbgym validate`.
 
 rbgym validate --json > claims.json; python docs/generate_validation.py claims.json   # a new record
+rbgym validate --external --json > ends.json; python docs/generate_validation.py ends.json
 python docs/generate_validation.py                                                    # write
 python docs/generate_validation.py --check   # exit 1 if the page is not current
 """
@@ -12,10 +13,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from rbgym.validation.external import EXTERNAL
+
 DOCS = Path(__file__).resolve().parent
 RECORD, PAGE = DOCS / "validation.json", DOCS / "validation.md"
 BEGIN, END = "<!-- record:begin -->", "<!-- record:end -->"
 PAPERS, PAPERS_END = "<!-- papers:begin -->", "<!-- papers:end -->"
+ENDS, ENDS_END = "<!-- ends:begin -->", "<!-- ends:end -->"
 KINDS = (
     "| quantity | declared | claims | least | largest | bound | kept |",
     f"|---|---|{'---:|' * 5}",
@@ -35,8 +39,12 @@ OF = {
 Claim = dict[str, Any]
 
 
-def record(found: dict[str, Any]) -> dict[str, Any]:
-    """What is kept of the JSON of a run: one row for each kind of claim, and the papers' claims."""
+def record(found: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
+    """What is kept of the JSON of a run: one row for each kind of claim, the papers' claims and the
+    known ends; of what was not measured, what was kept before."""
+    ends = found["external"] or kept.get("external", [])
+    if not found["declared"]:
+        return {**kept, "external": ends}
     kinds: dict[tuple[str, str], list[Claim]] = {}
     for claim in found["declared"]:
         kinds.setdefault((claim["quantity"], claim["declared"]), []).append(claim)
@@ -53,7 +61,8 @@ def record(found: dict[str, Any]) -> dict[str, Any]:
         for (quantity, declared), claims in kinds.items()
     ]
     today = date.today().isoformat()
-    return {"version": version("rbgym"), "date": today, "kinds": rows, "papers": found["papers"]}
+    said = {"kinds": rows, "papers": found["papers"], "external": ends}
+    return {"version": version("rbgym"), "date": today, **said}
 
 
 def kinds(kept: dict[str, Any]) -> str:
@@ -94,10 +103,45 @@ def papers(kept: dict[str, Any]) -> str:
     return "\n\n".join(parts)
 
 
+def ends(kept: dict[str, Any]) -> str:
+    """Sources of the known ends, errors of each scheme on each, and the other claims on them."""
+    claims = kept["external"]
+    columns = list(dict.fromkeys((c["case"], c["quantity"]) for c in claims if by_order(c)))
+    errors = {(c["integrator"], c["case"], c["quantity"]): c for c in claims if by_order(c)}
+    lines = [f"- `{kind}`: {truth.source}." for kind, truth in EXTERNAL.items()]
+    heads = [f"`{case}`<br>{quantity}" for case, quantity in columns]
+    lines += ["", f"| scheme | {' | '.join(heads)} |", f"|---|{'---:|' * len(columns)}"]
+    for name in dict.fromkeys(c["integrator"] for c in claims):
+        found = [errors.get((name, *column)) for column in columns]
+        cells = (
+            f"{c['measured']:.1e}{'' if c['passed'] else ' BROKEN'}" if c else "" for c in found
+        )
+        lines.append(f"| `{name}` | {' | '.join(cells)} |")
+    spreads = [EXTERNAL[case].spread[quantity.split()[0]] for case, quantity in columns]
+    lines.append(f"| spread | {' | '.join(f'{spread:.1e}' for spread in spreads)} |")
+    lines += ["", "| scheme | of | quantity | said | measured | bound | |", SAID[1]]
+    lines += [
+        f"| `{c['integrator']}` | `{c['case']}` | {c['quantity']} | {c['declared']} "
+        f"| {c['measured']:.3g} | {limit(c)} | {'' if c['passed'] else 'BROKEN'} |"
+        for c in claims
+        if not by_order(c)
+    ]
+    return "\n".join(lines)
+
+
+def by_order(claim: Claim) -> bool:
+    """Whether the error is measured against that of twice the step."""
+    return claim["declared"].startswith("order")
+
+
 def current() -> str:
-    """The page with both parts made anew."""
+    """The page with its parts made anew."""
     kept, page = json.loads(RECORD.read_text("utf-8")), PAGE.read_text("utf-8")
-    for begin, end, text in ((BEGIN, END, kinds(kept)), (PAPERS, PAPERS_END, papers(kept))):
+    for begin, end, text in (
+        (BEGIN, END, kinds(kept)),
+        (ENDS, ENDS_END, ends(kept)),
+        (PAPERS, PAPERS_END, papers(kept)),
+    ):
         before, rest = page.split(begin)
         page = f"{before}{begin}\n{text}\n{end}{rest.split(end)[1]}"
     return page
@@ -108,7 +152,8 @@ def main(arguments: list[str]) -> int:
     check = "--check" in arguments
     for file in arguments:
         if file != "--check":
-            kept = record(json.loads(Path(file).read_text("utf-8")))
+            before = json.loads(RECORD.read_text("utf-8"))
+            kept = record(json.loads(Path(file).read_text("utf-8")), before)
             RECORD.write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
     stale = current() != PAGE.read_text("utf-8")
     if stale and check:

@@ -101,7 +101,9 @@ class Building:
             )
         self.weight = task.weight_of(self.body, given.mgl)
         self.dt = positive("dt", _or(given.dt, task.dt))
-        self.substeps = count("substeps", _or(given.substeps, task.substeps))
+        of_task = integrators.get(_or(given.integrator, task.integrator)).name == task.integrator
+        usual = task.substeps if of_task else task.substeps_of_others
+        self.substeps = count("substeps", _or(given.substeps, usual))
         if self.dt / self.substeps < _SHORTEST:
             raise ValueError(
                 f"dt must be at least {_SHORTEST:g} s for each of the substeps, got {self.dt!r}"
@@ -228,6 +230,7 @@ class Building:
             actuator=self.actuator.record,
             task_rows=lambda physics: TaskRows(physics, self.parts).row_count(),
         )
+        batch.warn_of_spin(self.dt / self.substeps)
         self.actuator.effector.rest(batch)
         self.rows = TaskRows(batch.observed, self.parts)
         actuator: Any = self.actuator.record

@@ -36,7 +36,8 @@ class Task:
     """What defines a task. Most of it can be overridden by an argument of the env.
 
     body: makes the rigid body. torque: of a full command about each body axis [N m], () or (3,), or
-    a function of body and weight moment. actuator: what makes torque of an action, see
+    a function of body and weight moment. substeps: steps of its integrator in a control period;
+    substeps_of_others: of another that is named. actuator: what makes torque of an action, see
     rbgym.envs.actuators. potential: where it is not gravity. start: see rbgym.envs.parts.starts;
     ranges: of its fields, where they are not its own. goal: what to reach, perhaps a function of
     body and weight moment; success needs the attitude within `angle` [rad] and the rates within
@@ -60,7 +61,8 @@ class Task:
     goal: Goal | Callable[[RigidBody, float], Goal]
     gravity: bool = False
     dt: float = 0.02
-    substeps: int = 4
+    substeps: int = 1
+    substeps_of_others: int = 4
     angle: float = math.radians(5.0)
     rate: float = 0.5
     settled_steps: int = 50
@@ -202,9 +204,12 @@ class Task:
         start = ", ".join(f"{name} {value:.4g}" for name, value in self.start._asdict().items())
         needs = effector.needs
         which = "any of the catalogue" if needs == "torque" else f"one that supports {needs}"
+        substeps = str(self.substeps)
+        if self.substeps != self.substeps_of_others:
+            substeps += f", or {self.substeps_of_others} if another integrator is named"
         split = 'observation is "quaternion" and reward "dense" or "sparse" here; '
         return (
-            f"integrator ({which}), dt ({self.dt:g} s), substeps ({self.substeps}), body (a "
+            f"integrator ({which}), dt ({self.dt:g} s), substeps ({substeps}), body (a "
             f"RigidBody, or a dict of its arguments), {'mgl [N m], ' if self.gravity else ''}"
             f"{'torque_limit [N m], ' if effector.uses_limits else ''}torque_scale, projection, "
             "difficulty (easy, medium or hard), actuator: see docs/actuators.md, and the hooks "

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 from rbgym import integrators, potentials
 from rbgym.body import Part, RigidBody, compound
 from rbgym.engine.batch import Batch, IntegrationError
-from rbgym.potentials import CircularOrbit, GravityGradient, HeavyTop, NoPotential, SoftWall
+from rbgym.potentials import (
+    CircularOrbit,
+    GravityGradient,
+    HeavyTop,
+    KeplerOrbit,
+    NoPotential,
+    SoftWall,
+)
 from rbgym.registration import register_environments
 from rbgym.scalable import ScalableState, ScalableTrajectory, simulate_scalable
 from rbgym.simulate import Trajectory, simulate
@@ -24,6 +31,7 @@ __all__ = [
     "GravityGradient",
     "HeavyTop",
     "IntegrationError",
+    "KeplerOrbit",
     "NoPotential",
     "Part",
     "RigidBody",

@@ -1,6 +1,7 @@
 """Simulate one rigid body."""
 
 import itertools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -14,7 +15,7 @@ from rbgym.arguments import count, finite, flag, positive, quietly, unit
 from rbgym.body import RigidBody
 from rbgym.engine.batch import Batch, IntegrationError
 from rbgym.integrators.rkn4 import RKN4
-from rbgym.potentials import CircularOrbit, GravityGradient, NoPotential, Potential
+from rbgym.potentials import CircularOrbit, GravityGradient, KeplerOrbit, NoPotential, Potential
 from rbgym.quaternion import Array, conjugate, multiply, rotate
 
 _UNIT = 1e-6  # how far from unit length a quaternion given by a user may be
@@ -107,7 +108,8 @@ def simulate(
     callable (t, position, velocity, quaternion, angular_velocity) -> (3,), evaluated at each of the
     four stages of a step, so that the motion is of order four.
 
-    Raises ValueError for bad arguments and IntegrationError if a step cannot be solved.
+    Raises ValueError for bad arguments and IntegrationError if a step cannot be solved. Warns where
+    the scheme loses the spin of a slender heavy top in steps of dt.
     """
     dt = positive("dt", dt)
     steps, record_every = count("steps", steps), count("record_every", record_every)
@@ -119,6 +121,7 @@ def simulate(
     if position is velocity is force is None:
         batch = Batch(body, record, potential, projection=flag("projection", projection))
         batch.set_state(q, omega, rotor_momentum=rotor)
+        batch.warn_of_spin(dt)
         found = _turn(batch, dt, instants, torque)
         conserved = _conserved(batch.potential, torque)
         found["largest_correction"] = float(batch.largest_correction[0])
@@ -154,6 +157,8 @@ def _conserved(potential: Potential, torque: Torque) -> tuple[str, ...]:
             return ("energy", _NORM)
         case CircularOrbit():
             return ("energy", _NORM)
+        case KeplerOrbit():
+            return (_NORM,)
     return ("energy", "vertical_momentum", _NORM)  # V depends on the vertical alone
 
 
@@ -176,9 +181,10 @@ def _turn(batch: Batch, dt: float, instants: list[int], torque: Torque) -> dict[
                 batch.set_torque(table[step] if law is None else finite("torque", u, (3,)))
                 batch.advance(dt)
         if batch.failed[0]:
+            turn = math.hypot(*batch.measure()["angular_velocity"][0]) * dt
             raise IntegrationError(
-                f"{batch.integrator.name} could not solve a step of {dt} s between "
-                f"t = {first * dt} and {last * dt} s: use a smaller dt"
+                f"{batch.integrator.name} could not solve a step of {dt} s, a turn of |omega| dt = "
+                f"{turn:.3g} rad, between t = {first * dt} and {last * dt} s: use a smaller dt"
             )
         records.append(batch.measure())
     return {name: np.concatenate([r[name] for r in records]) for name in records[0]}

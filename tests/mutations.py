@@ -77,8 +77,8 @@ MUTATIONS = (
     Mutation(
         "first-order sampling of the torque",
         "integrators/splitting.py",
-        "_impulse(later, body, q_1, step.u, later.seen(q_1), step.kicks[1])",
-        "_impulse(later, body, step.q, step.u, later.seen(q_1), step.kicks[1])",
+        "later.world_torque(q_1, g_1)",
+        "later.world_torque(step.q, g_1)",
         "exact",
         "heavy_top",
     ),

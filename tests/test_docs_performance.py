@@ -134,3 +134,31 @@ def test_a_value_read_again_in_a_pass_is_loaded_once_and_in_another_pass_again()
     assert counts["add"] == 4
     read, written = rows.touched
     assert (len(read), len(written)) == (4, 2)
+
+
+def test_the_reference_of_work_and_precision_is_what_others_published():
+    from benchmarks import solvers
+    from benchmarks.work_precision import CASES
+
+    # Bruels, Cardona & Arnold (2012), their own run with a step of 2e-6; to the digits given.
+    top = CASES["heavy top of Brüls et al."]
+    q, _ = solvers.reference(top.motion, 0.2)
+    published = np.array([-0.70827915, 0.43878109, 0.54572840, 0.08939975])
+    assert np.abs(q - published * np.sign(q @ published)).max() < 1e-8
+    free = CASES["free body"].motion
+    q, omega = solvers.reference(free, 1.0, 200)
+    exact, rates = free.exact(1.0)
+    assert abs(abs(q @ exact) - 1.0) < 1e-15
+    assert np.abs(omega / rates - 1.0).max() < 1e-13
+
+
+def test_a_curve_is_read_between_its_points_by_logarithms():
+    from benchmarks.tables_physics import cost_of, error_at
+
+    curve = [[8.0, 1.0 / 64.0], [1.0, 1.0], [2.0, 0.25], [16.0, 0.5]]  # the last one is worse
+    assert error_at(curve, 4.0) == pytest.approx(1.0 / 16.0)
+    assert error_at(curve, 100.0) == pytest.approx(1.0 / 64.0)
+    assert error_at(curve, 0.5) is None
+    assert cost_of(curve, 1.0 / 16.0) == pytest.approx(4.0)
+    assert cost_of(curve, 2.0) == pytest.approx(1.0)
+    assert cost_of(curve, 1e-9) is None

@@ -1,10 +1,23 @@
 """Bodies and starts at the edge of what the equations are made for, with every scheme."""
 
+import warnings
+from math import cos, sin
+
+import gymnasium as gym
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
-from rbgym import Batch, RigidBody, SoftWall, integrators, simulate
-from rbgym.quaternion import angle_between, from_rotation_vector, multiply, normalized
+from rbgym import Batch, HeavyTop, RigidBody, SoftWall, integrators, simulate
+from rbgym.engine.batch import IntegrationError
+from rbgym.quaternion import (
+    angle_between,
+    from_matrix,
+    from_rotation_vector,
+    multiply,
+    normalized,
+    rotate,
+)
 
 NAMES = integrators.names()
 SECOND_ORDER = [name for name in NAMES if integrators.get(name).order > 1]
@@ -92,3 +105,114 @@ def test_a_body_at_the_singularity_of_the_wall_stays_finite(name, sign):
 def test_a_torque_law_that_returns_no_three_finite_numbers_is_refused(bad):
     with pytest.raises(ValueError, match="torque"):
         simulate(RigidBody([1, 2, 2.5]), dt=0.1, steps=2, torque=lambda t, q, w: bad)
+
+
+# --- slender tops, of which a small error of the attitude is a large one of the spin -----------
+
+ROD, WEIGHT = RigidBody.rod(1.0, 1.0).about((0.0, 0.0, -0.5)), HeavyTop(4.905)
+ROD_START = {"quaternion": (cos(0.5), sin(0.5), 0, 0), "angular_velocity": (0.5, 1, 0)}
+LOST = "loses the spin of a body"
+
+
+@pytest.fixture(scope="module")
+def rod_after_five_seconds():
+    """Attitude and rates by Euler's equations, rotation matrices and Dormand & Prince's method."""
+    J = ROD.moments
+
+    def rate(t, y):
+        R, omega = y[:9].reshape(3, 3), y[9:]
+        x, y, z = omega
+        skew = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+        torque = np.cross(R[2], (0.0, 0.0, WEIGHT.mgl))
+        return [*(R @ skew).ravel(), *((torque - np.cross(omega, J * omega)) / J)]
+
+    R = [[1, 0, 0], [0, cos(1.0), -sin(1.0)], [0, sin(1.0), cos(1.0)]]
+    start = [*np.ravel(R), *ROD_START["angular_velocity"]]
+    end = solve_ivp(rate, (0.0, 5.0), start, method="DOP853", rtol=1e-11, atol=1e-11).y[:, -1]
+    return from_matrix(end[:9].reshape(3, 3)), end[9:]
+
+
+@pytest.mark.parametrize("name", [*NAMES, "quat_em:4", "exact:4", "exact:6"])
+def test_a_falling_rod_moves_as_it_should_or_the_user_is_told(name, rod_after_five_seconds):
+    record = integrators.get(name)
+    dt, steps = (0.01, 500) if record.order > 1 else (2e-5, 250_000)
+    keeps = "spin" in record.conserves["heavy_top"]
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            motion = simulate(
+                ROD,
+                integrator=name,
+                dt=dt,
+                steps=steps,
+                potential=WEIGHT,
+                record_every=10,
+                **ROD_START,
+            )
+        except IntegrationError:
+            assert not keeps or name in ("pdmv", "quat_vi")  # beyond their reach
+            return
+    if told:
+        (warning,) = told
+        assert LOST in str(warning.message)
+        assert not keeps
+        return
+    q, omega = rod_after_five_seconds
+    assert angle_between(motion.quaternion[-1], q) < 0.02
+    assert np.linalg.norm(motion.angular_velocity[-1] - omega) < 0.01 * np.linalg.norm(omega)
+
+
+@pytest.mark.parametrize("name", ["quat_em", "scalable_em", "convected", "swc1"])
+def test_no_step_ends_at_a_root_that_is_far_from_the_expected_one(name):
+    # Before, a step of quat_em took the spin from -2.5 to +662 rad/s, one of convected to 90.
+    with (
+        pytest.warns(UserWarning, match=LOST),
+        pytest.raises(IntegrationError, match=r"could not solve a step of 0\.01 s"),
+    ):
+        simulate(ROD, integrator=name, dt=0.01, steps=500, potential=WEIGHT, **ROD_START)
+
+
+@pytest.mark.parametrize(("name", "power"), [("quat_em", 1 / 8), ("convected", 1 / 4)])
+def test_the_spin_of_a_slender_top_is_multiplied_as_the_warning_says(name, power):
+    h, J_a = 0.02, 5e-5  # of the axis: (0.02 s)^2 times a newton metre over this is eight
+    body, potential = RigidBody([1.0, 1.0, J_a]), HeavyTop(1.0)
+    start = {"quaternion": from_rotation_vector([1.0, 0, 0]), "angular_velocity": (0.3, 0.4, 0.2)}
+    runs = {}
+    for one in (name, "exact:4"):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            runs[one] = simulate(
+                body, integrator=one, dt=h, steps=400, potential=potential, **start
+            )
+        assert [LOST in str(w.message) for w in told] == [True] * (one == name)
+    spin, kept = (run.angular_velocity[:, 2] / 0.2 for run in runs.values())
+    assert np.abs(kept - 1.0).max() < 1e-9
+    height = rotate(runs[name].quaternion, np.array([0.0, 0.0, 1.0]))[:, 2]
+    expected = np.exp(h * h * power / J_a * (height - height[0]))
+    assert expected.min() < 0.5
+    np.testing.assert_allclose(spin, expected, rtol=0.05)
+
+
+def test_the_warning_names_scheme_body_step_and_what_to_do():
+    def swing(dt, **start):
+        how = {"integrator": "quat_em", "potential": HeavyTop(2.0)}
+        simulate(RigidBody([1, 1, 1e-3]), dt=dt, steps=2, **how, **start)
+
+    said = r"'quat_em' loses .* 0\.001 kg m\^2 about .* and 1 across it in steps of 0\.1 s"
+    with pytest.warns(UserWarning, match=said + r".* at most 0\.045 s, .*'akw'.*'exact'") as told:
+        swing(0.1)
+    assert len(told) == 1
+    assert told[0].filename == __file__
+    swing(0.0447)  # s; a warning is an error here
+
+
+def test_the_environments_warn_once_and_not_of_what_they_ship():
+    with pytest.warns(UserWarning, match=LOST) as told:
+        gym.make("RigidTop-v0", body=ROD, integrator="quat_em")
+    assert len(told) == 1
+    for env_id in ("RigidTop-v0", "TopSwingUp-v0", "SteadyPrecession-v0"):
+        for substeps in (1, None):  # a warning is an error here
+            env = gym.make(env_id, substeps=substeps).unwrapped
+            for name in NAMES:
+                batch = Batch(env.body, name, env.potential)
+                batch.warn_of_spin(env.dt / (substeps or env.task.substeps_of_others))

@@ -228,6 +228,21 @@ def test_large_step_is_solved_and_equals_the_textbook(name, twin, angle):
     assert np.abs(batch.measure()["angular_velocity"][0] - omega_1).max() < 1e-12
 
 
+@pytest.mark.parametrize("name", ["rkn4", "forward_euler", "mkrk_rk4"])
+def test_a_step_to_an_infinite_energy_is_refused_though_momentum_and_rates_are_finite(name):
+    # From rest, by a radian or two, to 1e204 kg m^2/s and 1e104 rad/s.
+    body, u, h = RigidBody([1e100, 1.2e100, 0.9e100]), [1.7e308, 0.0, 0.0], 1.4e-104
+    batch = Batch(body, name, size=2)
+    batch.set_torque([u, [1e250, 0.0, 0.0]])
+    before = batch.full_state()
+    batch.advance(h)
+    assert list(batch.failed) == [True, False]
+    np.testing.assert_array_equal(batch.full_state()[0], before[0])
+    assert np.isfinite(batch.measure()["energy"]).all()
+    with pytest.raises(IntegrationError):
+        simulate(body, integrator=name, dt=h, steps=1, torque=u)
+
+
 # Those of first order pump energy in until a step is no longer one; the discrete Moser-Veselov
 # equation has no solution at such steps.
 SHORT_STEPS = ("quat_vi", "pdmv")
@@ -242,6 +257,8 @@ def test_a_step_beyond_what_the_discrete_equation_has_a_solution_for_is_refused(
     batch.advance(1.0)
     assert list(batch.failed) == [False, True]
     np.testing.assert_array_equal(batch.full_state()[1], before[1])
+    with pytest.raises(IntegrationError, match=r"a turn of \|omega\| dt = 3\.2 rad, between"):
+        simulate(batch.bodies[1], integrator=name, dt=2.0, steps=1, angular_velocity=(1.6, 0, 0))
 
 
 @pytest.mark.parametrize("name", LONG_STEPS)

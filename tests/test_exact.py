@@ -1,12 +1,14 @@
 """The exact motion between kicks: nearer than Runge-Kutta at equal cost, and it conserves."""
 
+from dataclasses import replace
 from math import cos, sin
 
 import numpy as np
 import pytest
 
-from rbgym import Batch, GravityGradient, HeavyTop, RigidBody, simulate
-from rbgym.engine.batch import IntegrationError
+from rbgym import Batch, GravityGradient, HeavyTop, RigidBody, integrators, simulate
+from rbgym.integrators import compose
+from rbgym.integrators.splitting import Exact
 from rbgym.quaternion import angle_between, normalized
 from textbook_splitting import exact_step
 
@@ -52,8 +54,8 @@ def test_energy_and_momentum_about_the_direction_are_kept_at_every_step(name, mo
     np.testing.assert_array_equal(L[:, 2], L[0, 2])
     assert 0 < motion.largest_correction < 1e-4
     if moments[0] == moments[1]:
-        # Of order two, the corrections are so large that their squares change the spin.
-        assert np.abs(motion.angular_velocity[:, 2] / 10.0 - 1.0).max() < 1e-6
+        # Once the squares of the corrections changed it, by 3e-8 with the largest, of order two.
+        assert np.abs(motion.angular_velocity[:, 2] / 10.0 - 1.0).max() < 1e-12
     d = np.array([0.6, 0.0, 0.8])
     motion = spin_top(name, 0.02, 2000, body, GravityGradient(0.3, tuple(d)))
     L = motion.angular_momentum
@@ -115,15 +117,44 @@ def test_rotors_may_turn_the_body_by_more_than_two_radians_a_step():
     np.testing.assert_allclose(now["angular_velocity"][0], omega, rtol=1e-9)
 
 
+def test_long_steps_with_rotors_lose_no_energy():
+    body, start = RigidBody([1.0, 2.0, 2.5]), {"angular_velocity": (2, 10, 3)}
+    motion = simulate(
+        body, dt=1.0, steps=100, integrator="exact", rotor_momentum=(1e-3, 2e-3, 1e-3), **start
+    )
+    assert motion.drift()["energy"]["max"] < 5e-15
+
+
+def test_a_sphere_of_any_size_is_projected():
+    start = {"angular_velocity": (0.5, 0.3, 2), "quaternion": (0.8, 0.6, 0, 0)}
+    for size in (1.0, 1e20):
+        potential = HeavyTop(2.0 * size)
+        motion = simulate(
+            RigidBody([size] * 3),
+            dt=0.02,
+            steps=500,
+            integrator="exact",
+            potential=potential,
+            **start,
+        )
+        # The metric of a sphere leaves the turn alone, which nears the level by and by.
+        assert motion.drift()["energy"]["max"] < 1e-11
+
+
+def test_a_scheme_derived_from_the_exact_one_is_composed_of_kicks_for_free_bodies_too():
+    class Mine(Exact):
+        """The same."""
+
+    record = compose(replace(integrators.get("exact"), name="mine", scheme=Mine()), 4)
+    torque = (1.0, -2.0, 0.5)
+    ends = [
+        spin_top(name, 0.4 / steps, steps, potential=None, torque=torque).quaternion[-1]
+        for name, steps in ((record, 16), ("exact:4", 200))
+    ]
+    assert angle_between(*ends) < 1e-7
+
+
 # --- a slender rod, of which a tiny error of the momentum is a large one of the spin ------------
-
-
-@pytest.mark.parametrize("name", ["quat_em", "scalable_em", "convected", "quat_vi"])
-def test_no_step_ends_at_a_root_that_is_far_from_the_expected_one(name):
-    # Before, a step of quat_em took the spin from -2.5 to +662 rad/s.
-    start = {"quaternion": (cos(0.5), sin(0.5), 0, 0), "angular_velocity": (0.5, 1, 0)}
-    with pytest.raises(IntegrationError, match=r"could not solve a step of 0\.01 s"):
-        simulate(ROD, integrator=name, dt=0.01, steps=500, potential=HeavyTop(4.905), **start)
 
 
 def test_the_spin_of_a_rod_is_kept_from_any_start():

@@ -8,7 +8,7 @@ import pytest
 
 from rbgym import integrators, matrix
 from rbgym.integrators import rotations
-from rbgym.integrators.interface import Body, Kick, Step
+from rbgym.integrators.interface import Body, Kicks, Step
 from rbgym.potentials import HeavyTop, NoPotential, Potential, SoftWall
 from rbgym.potentials.gravity_gradient import Attraction
 from rbgym.potentials.interface import OfBodyFrame
@@ -64,7 +64,7 @@ def test_solve_solves_three_linear_equations():
     assert matrix.solve(rows(A), tuple(V)) == pytest.approx(np.linalg.solve(A, V), rel=1e-12)
 
 
-NO_KICKS = Kick(0.0, 0.0), Kick(0.0, 0.0)
+NO_KICKS = Kicks(0.0, 0.0, 0.0)
 UP = tuple(np.array([0.2, -0.5, 0.8]) / np.linalg.norm([0.2, -0.5, 0.8]))
 POTENTIALS = {
     "none": NoPotential(),

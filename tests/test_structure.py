@@ -192,7 +192,7 @@ def test_a_step_passes_at_most_twenty_files_and_contributing_names_them_in_order
     )
     passed = done.stdout.split()
     assert "envs/base.py" in passed
-    assert "rbgym/integrators/quat_em.py" in passed
+    assert "rbgym/integrators/splitting.py" in passed
     assert len(passed) <= 20, passed
     page = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text("utf-8")
     named = re.findall(r"^\d+\. `([\w/]+\.py)`", page, re.MULTILINE)

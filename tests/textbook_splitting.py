@@ -172,6 +172,8 @@ def forward_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=Non
     Its derivative of the torque is by differences.
     """
     refuse_rotors(rotor_momentum)
+    if potential is None:
+        return processed_step(J, q, omega, h, torque)
     x = Setting(J, q, omega, potential, torque, None)
     b, c = np.array([1, 5, 5, 1]) / 12, np.array([-1, -(5**-0.5), 5**-0.5, 1]) / 2 + 0.5
     plain = sum(b[i] * b[j] * (c[i] - c[j]) for i in range(4) for j in range(i))
@@ -185,6 +187,19 @@ def forward_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=Non
         Pi = Pi + h * b[k] * (T + w * h**2 * (along + np.cross(a, T)))
     R, Pi = exact_motion(x, R, Pi, h * (c[3] - c[2]))
     return x.end(R, Pi + h * b[3] * x.T(R))
+
+
+def processed_step(J, q, omega, h, torque=None):
+    """Half kicks with their double bracket and one exact motion, in variables that are changed by
+    phi: a Cayley transform of -s J^-1 u, and a shear of the momentum, s = h^2/12."""
+    u = np.zeros(3) if torque is None else np.asarray(torque)
+    x, s = Setting(J, q, omega, None, torque, None), h**2 / 12
+    a = np.linalg.solve(x.J, u)
+    turn = (np.eye(3) - s / 2 * skew(a)) @ np.linalg.inv(np.eye(3) + s / 2 * skew(a))
+    shear = np.eye(3) - s * skew(u) @ np.linalg.inv(x.J)
+    kick = h / 2 * (u + s * np.cross(a, u))
+    R, Pi = exact_motion(x, x.R @ turn, shear @ turn.T @ x.Pi + kick, h)
+    return x.end(R @ turn.T, turn @ np.linalg.solve(shear, Pi + kick))
 
 
 # Blanes & Moan (2002), table 3: SRKN11b.

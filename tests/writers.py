@@ -36,7 +36,7 @@ def plot(folder):
 def page(folder):
     """Reports of a validation, of two lengths in turn."""
     return lambda turn: validation_report.write_report(
-        folder / "a.html", [CLAIM] * (1000 + 9000 * (turn % 2)), [], []
+        folder / "a.html", [CLAIM] * (1000 + 9000 * (turn % 2)), [], [], []
     )
 
 

@@ -16,7 +16,7 @@ from rbgym.validation.cases import CASES
 @command(
     MEASURE,
     "rbgym validate quat_em rkn4 --quick",
-    "rbgym validate akw --case soft_wall --steps 100000",
+    "rbgym validate --external",
     "rbgym validate --html report.html",
 )
 def validate(
@@ -35,6 +35,9 @@ def validate(
     quick: Annotated[
         bool, Option("--quick", help="In gravity only, short runs, nothing of the papers.")
     ] = False,
+    external: Annotated[
+        bool, Option("--external", help="Only the motions whose ends others published.")
+    ] = False,
     html: Annotated[
         Path | None,
         Option(help="Write a page with all claims and figures.", callback=options.file_to_write),
@@ -42,9 +45,10 @@ def validate(
     jobs: Annotated[int, Option(help="Processes that share the work.")] = 2,
     as_json: options.Json = False,
 ) -> None:
-    """Measure what each integrator declares, and what the papers claim.
+    """Measure what each integrator declares, what the papers claim, and truth from outside.
 
-    Exit status 1 if a declaration is broken. A claim of a paper that does not reproduce says so.
+    Exit status 1 if a declaration is broken or a known end missed. A claim of a paper that does not
+    reproduce says so.
     """
     from rbgym.agents.commands import tables, validation_report
 
@@ -52,19 +56,23 @@ def validate(
         case, steps = case or ["heavy_top"], min(steps, 2000)
     papers: validation_report.PaperClaims = []
     with bar() as shown:
-        claims = validation.validate(
-            names, cases=case, steps=steps, jobs=jobs, progress=Counter(shown, "declarations")
-        )
-        if not (names or case):
+        claims = truths = validation.Claims()
+        if not external:
+            claims = validation.validate(
+                names, cases=case, steps=steps, jobs=jobs, progress=Counter(shown, "declarations")
+            )
+        if external or not (names or case):
+            counter = Counter(shown, "truth from outside")
+            truths = validation.validate_external(names or None, jobs=jobs, progress=counter)
+        if not (names or case or external):
             claims += validation.validate_endurance(jobs=jobs, progress=Counter(shown, "endurance"))
             papers = validation.validate_papers(jobs=jobs, progress=Counter(shown, "papers"))
         if html is not None:
-            figures = validation_report.all_figures(
-                names or integrators.names(), Counter(shown, "figures")
-            )
-            validation_report.write_report(html, claims, papers, figures)
-    tables.print_validation(claims, papers, as_json)
-    if not all(claim.passed for claim in claims):
+            shown_names, counter = names or integrators.names(), Counter(shown, "figures")
+            figures = [] if external else validation_report.all_figures(shown_names, counter)
+            validation_report.write_report(html, claims, papers, truths, figures)
+    tables.print_validation(claims, papers, truths, as_json)
+    if not all(claim.passed for claim in (*claims, *truths)):
         raise typer.Exit(1)
 
 

@@ -45,7 +45,8 @@ def print_catalogue(content: Mapping[str, list[dict[str, Any]]]) -> None:
 
 def _conserved(conserves: Mapping[str, Iterable[str]]) -> Iterator[str]:
     for potential in ("none", "heavy_top"):
-        yield ", ".join(conserves.get(potential, ())).replace("_", " ") or "-"
+        kept = ", ".join(conserves.get(potential, ())).replace("angular_", "")
+        yield kept.replace("_", " ") or "-"
 
 
 def print_drifts(trajectories: Mapping[str, Trajectory], drifts: Mapping[str, Drift]) -> None:
@@ -77,21 +78,29 @@ def write_trajectories(trajectories: Mapping[str, Trajectory], path: Path) -> No
 
 
 def print_validation(
-    claims: Sequence[Claim], papers: Sequence[tuple[str, str, list[Claim]]], as_json: bool
+    claims: Sequence[Claim],
+    papers: Sequence[tuple[str, str, list[Claim]]],
+    truths: Sequence[Claim],
+    as_json: bool,
 ) -> None:
-    """Write claims on what is declared; and name, source and claims of what the papers say."""
+    """Write claims on what is declared; name, source and claims of what the papers say; and claims
+    on the ends that others published."""
     if as_json:
         content = [
             {"name": name, "source": source, "claims": [claim._asdict() for claim in found]}
             for name, source, found in papers
         ]
-        print_json({"declared": [claim._asdict() for claim in claims], "papers": content})
+        parts = {"declared": claims, "external": truths}
+        said = {key: [claim._asdict() for claim in each] for key, each in parts.items()}
+        print_json({**said, "papers": content})
         return
     for name, source, found in papers:
         verdict = "reproduced" if all(c.passed for c in found) else "not reproduced in full"
         print_claims(f"{name} ({source}): {verdict}", found, otherwise="differs")
-    broken = sum(not claim.passed for claim in claims)
-    print_claims(f"{len(claims)} declarations, {broken} broken", claims)
+    for what, those in (("known ends", truths), ("declarations", claims)):
+        if those:
+            broken = sum(not claim.passed for claim in those)
+            print_claims(f"{len(those)} {what}, {broken} broken", those)
 
 
 def print_claims(title: str, claims: Iterable[Claim], otherwise: str = "BROKEN") -> None:

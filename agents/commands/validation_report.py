@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rbgym.agents.run_folder import replacing
 from rbgym.validation import Claim, Claims
+from rbgym.validation.external import EXTERNAL
 from rbgym.validation.figures import CATALOGUE_FIGURES, PAPER_FIGURES, Figure
 
 PaperClaims = list[tuple[str, str, list[Claim]]]  # name, source and measured claims of each
@@ -22,14 +23,18 @@ figure { margin: 2rem 0; } img { max-width: 100%; } figcaption { font-weight: 60
 
 
 def write_report(
-    path: Path, claims: Sequence[Claim], papers: PaperClaims, figures: Sequence[Figure]
+    path: Path,
+    claims: Sequence[Claim],
+    papers: PaperClaims,
+    truths: Sequence[Claim],
+    figures: Sequence[Figure],
 ) -> None:
     """Write the page."""
     parts = [
         "<!doctype html><html lang='en'><meta charset='utf-8'><title>rbgym validation</title>",
         f"<style>{_STYLE}</style><h1>rbgym validation</h1>",
     ]
-    if broken := [claim for claim in claims if not claim.passed]:
+    if broken := [claim for claim in (*claims, *truths) if not claim.passed]:
         parts += ["<h2>Broken declarations</h2>", Claims(broken)._repr_html_()]
     parts.append("<h2>Claims of the papers</h2>")
     for name, source, found in papers:
@@ -38,7 +43,9 @@ def write_report(
             f"<h3>{escape(f'{name} ({source}): {verdict}')}</h3>",
             Claims(found)._repr_html_(),
         ]
-    parts += [_figure(figure) for figure in figures]
+    parts.append("<h2>Truth from outside</h2><ul>")
+    parts += [f"<li>{kind}: {escape(truth.source)}</li>" for kind, truth in EXTERNAL.items()]
+    parts += ["</ul>", Claims(truths)._repr_html_(), *map(_figure, figures)]
     parts += ["<h2>All declarations</h2>", Claims(claims)._repr_html_()]
     with replacing(path) as temporary:
         temporary.write_text("\n".join(parts), "utf-8")

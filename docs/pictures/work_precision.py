@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from rbgym import integrators
 from rbgym.plot import Panel, style
 
-NAMED = "quat_em", "imidm", "dir_em", "pdmv", "mkrk_rk4", "rkn4", "forward_euler"
+NAMED = "exact:4", "exact:6", "quat_em", "imidm", "pdmv", "mkrk_rk4", "rkn4", "forward_euler"
 
 
 def measured(names: list[str]) -> list[Panel]:
@@ -27,7 +27,7 @@ def measured(names: list[str]) -> list[Panel]:
 def catalogue() -> Figure:
     """All integrators: some by name, the others grey."""
     figure = style.picture(9.0, 4.0)
-    panels = measured(integrators.names())
+    panels = measured([*integrators.names(), *integrators.KICKED])
     axes = figure.subplots(1, 2, sharey=True)
     for ax, panel, body in zip(axes, panels, ("free body", "heavy top"), strict=True):
         _named(ax, panel)

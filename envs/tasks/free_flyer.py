@@ -21,9 +21,9 @@ class FreeFlyerEnv(AttitudeEnv):
     ## Physics
     A homogeneous cube of 10 kg, edges of 0.3 m, in free flight: moments 0.15 kg m^2. Its centre of
     mass obeys p'' = R F / m (Mandre 2008, section 5) beside the rotation, with forces and torques
-    in body axes; momentum changes by their impulse and energy by their work, to round-off. The dock
-    is at the world's origin, and the station behind it a sphere of 0.5 m radius, its centre at
-    -0.6 m on the x axis of the target. A control period of dt = 0.2 s is 2 steps of the integrator.
+    in body axes; momentum changes by their impulse and energy by their work. The dock is at the
+    world's origin, and the station behind it a sphere of 0.5 m radius, its centre at -0.6 m on the
+    x axis of the target. A control period of dt = 0.2 s is one step of the integrator.
 
     ## Action: Box(-1, 1, (6,)), float32
     Force along the body axes as a fraction of 0.4 N, then torque about them as a fraction of
@@ -39,7 +39,7 @@ class FreeFlyerEnv(AttitudeEnv):
         goal=Target(),
         more=Offset(FAR, FAST),
         dt=0.2,
-        substeps=2,
+        substeps_of_others=2,
         angle=math.radians(3.0),
         rate=0.03,
         docked=(0.05, 0.03),

@@ -28,7 +28,7 @@ class AttitudeSlewEnv(AttitudeEnv):
 
     ## Physics
     A free body, a homogeneous box of 12 kg: principal moments 0.185, 0.144 and 0.0612 kg m^2. A
-    control period of dt = 0.1 s is 2 steps of the integrator. Torque-free, angular momentum is
+    control period of dt = 0.1 s is one step of the integrator. Torque-free, angular momentum is
     conserved to the last bit, and energy to round-off.
     """
 
@@ -38,7 +38,7 @@ class AttitudeSlewEnv(AttitudeEnv):
         start=Turned(target_angle=math.pi),
         goal=Target(),
         dt=0.1,
-        substeps=2,
+        substeps_of_others=2,
         angle=math.radians(2.0),
         rate=0.02,
         settled_steps=30,
@@ -218,7 +218,8 @@ class ReactionWheelSlewEnv(AttitudeEnv):
     0.03 kg m^2/s, reached at 2900 rpm, and friction of its bearing, 1e-4 N m and 1e-6 N m s. The
     wheels are integrated with the body: the total angular momentum is conserved to the last bit
     whatever the action, and energy changes by the work of motors and friction, to round-off. A
-    control period of dt = 0.1 s is 2 steps of the integrator. At the start each wheel's momentum is
+    control period of dt = 0.1 s is 2 steps of the integrator, `quat_em`: friction is held over a
+    step, and limits the accuracy whatever the integrator. At the start each wheel's momentum is
     uniform in +-0.3 of its largest.
 
     ## Action: Box(-1, 1, (4,)), float32
@@ -229,6 +230,8 @@ class ReactionWheelSlewEnv(AttitudeEnv):
     task = replace(
         AttitudeSlewEnv.task,
         actuator=ReactionWheels.pyramid(),
+        integrator="quat_em",
+        substeps=2,
         difficulty={
             "easy": {"initial": {"angle": 1.0}, "actuator": {"pyramid": {"start": 0.1}}},
             "hard": {
@@ -258,7 +261,7 @@ class MagneticDetumbleEnv(AttitudeEnv):
     to 48 microtesla. No torque along B can be had, but B turns, seen from the orbit, twice around.
     The start is anywhere on the orbit, at any hour of the day. The rate of the orbit is 1.1e-3
     rad/s: what follows the field turns with twice that. A control period of dt = 1 s is 4 steps of
-    the integrator.
+    the integrator, over each of which the field is held.
 
     ## Action: Box(-1, 1, (3,)), float32
     Magnetic moment about the body axes as a fraction of 1 A m^2, held over the period. Beyond +-1
@@ -271,6 +274,7 @@ class MagneticDetumbleEnv(AttitudeEnv):
         start=Turned(least_rate=0.02, rate=0.1),
         dt=1.0,
         substeps=4,
+        substeps_of_others=4,
         rate=0.005,
         settled_steps=60,
         rate_limit=0.3,

@@ -35,6 +35,7 @@ class ScalableSpinEnv(AttitudeEnv):
         torque=0.0,
         actuator=Scaling(FORCE),
         integrator="scalable_em",
+        substeps=4,
         start=Spun(least_spin=1.0, spin=4.0, transverse=0.2, least_scale=0.6, scale=1.6),
         ranges={
             "least_scale": (1.1 * SMALLEST, 0.9 * LARGEST),

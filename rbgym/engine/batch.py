@@ -1,6 +1,7 @@
 """The batch: many bodies stepped together by one scheme in one kind of potential."""
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,13 +16,14 @@ from rbgym.engine import kernels
 from rbgym.engine import rows as layout
 from rbgym.engine.actuation import Actuator, Direct
 from rbgym.engine.rows import LANES, Physics
-from rbgym.integrators.composition import without_kicks
-from rbgym.integrators.interface import AnyScheme
-from rbgym.potentials import Potential
+from rbgym.integrators.composition import in_use
+from rbgym.integrators.interface import SPIN, TOP, AnyScheme
+from rbgym.potentials import HeavyTop, Potential
 from rbgym.quaternion import Array, multiply, rotate, rotate_inverse
 
 _DIRECT = Direct()
 _STATE = layout.CORRECTION  # rows of every body that its motion depends on
+_SPIN = 4.0  # by how much of the other rates the spin of a slender body may be wrong
 _UNIT = 1e-6  # how far from unit length a quaternion given by a user may be
 
 
@@ -65,7 +67,8 @@ class Batch:
         turned = bool(np.any(self._turns != (1.0, 0.0, 0.0, 0.0)))
         frame = layout.Turned() if turned else layout.Principal()
         # What the kernels are compiled for: those that step, and those that look at the state.
-        self.physics = Physics(self.integrator.scheme, self.potential, frame, actuator)
+        scheme, _ = in_use(self.integrator, self.potential, rotors=False)
+        self.physics = Physics(scheme, self.potential, frame, actuator)
         self.observed = self.physics
         if not self.integrator.memory:
             self.observed = self.physics._replace(scheme=AnyScheme())
@@ -101,7 +104,8 @@ class Batch:
     def _give_rotors(self) -> None:
         if not self._has_rotors:
             self._has_rotors = True
-            self.physics = self.physics._replace(scheme=self.physics.scheme.with_rotors())
+            scheme, _ = in_use(self.integrator, self.potential, rotors=True)
+            self.physics = self.physics._replace(scheme=scheme)
             self._advance = Entry(kernels.advance)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -269,10 +273,34 @@ class Batch:
     def stepping(self, h: float, substeps: int) -> kernels.Stepping:
         """How the kernel steps this batch: so many steps of length h [s]."""
         projection = 1.0 if self.projection else 0.0
-        composition = self.integrator.composition
-        if self._has_rotors:
-            composition = without_kicks(composition)
+        _, composition = in_use(self.integrator, self.potential, self._has_rotors)
         return kernels.Stepping(substeps, h, composition, projection)
+
+    def warn_of_spin(self, h: float) -> None:
+        """Warn where steps of length h [s] are too long for the spin of a heavy top so slender.
+
+        The attitude of a swing is wrong by some (h^2 mgl / J)^(p/2), p being the order and J the
+        moment across the axis. A scheme that derives the rates from the momentum, and does not keep
+        the spin, has it wrong by J/J_a times as much of the others, J_a being that about the axis.
+        quat_em multiplies it by exp(h^2 dV / (8 J_a)) while the potential rises by dV.
+        """
+        record, potential = self.integrator, self.potential
+        if not isinstance(potential, HeavyTop) or not potential.mgl or record.of_rates:
+            return
+        axis, J = np.array(potential.axis), float(self.bodies[0].moments.max())
+        J_a = float(axis @ self.bodies[0].inertia @ axis)
+        slender = J / (_SPIN * J_a)
+        longest = (J / abs(potential.mgl)) ** 0.5 * slender ** (-1.0 / record.order)
+        if SPIN in record.conserves.get(TOP, ()) or slender <= 1.0 or h <= longest:
+            return
+        records = map(integrators.get, integrators.names())
+        keep = [one.name for one in records if SPIN in one.conserves.get(TOP, ())]
+        warnings.warn(
+            f"{record.name!r} loses the spin of a body with moments of {J_a:.3g} kg m^2 about the "
+            f"axis and {J:.3g} across it in steps of {h:g} s: take steps of at most {longest:.2g} "
+            f"s, or one of {keep}, which keep it",
+            stacklevel=3,
+        )
 
     def part(self, first: int, last: int) -> Array:
         """The blocks from `first` to before `last`, not copied, as the kernels take them."""

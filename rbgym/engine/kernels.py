@@ -8,7 +8,7 @@ import math
 from typing import NamedTuple
 
 from rbgym.compiled.jit import compiled, inlined, lane_body, outlined
-from rbgym.engine.projection import project
+from rbgym.engine.projection import keep_level, project
 from rbgym.engine.rows import (
     CORRECTION,
     FAILED,
@@ -34,12 +34,13 @@ from rbgym.engine.steps import (
     total_energy,
 )
 from rbgym.integrators.composition import COUNTS, STAGES
-from rbgym.integrators.interface import Kick
+from rbgym.integrators.interface import Kicks
 from rbgym.quaternion import sub, times, to_body
 
 _GROUP = 4  # blocks that are stepped side by side
 _RELAXATIONS = 4
 _PASSES = 12
+_PROJECTIONS = 4
 
 
 class Stepping(NamedTuple):
@@ -112,8 +113,7 @@ def advance(physics, buffer, rows, commands, stepping):
                     _hold(physics, buffer, index((first + k) * block_size) + lane)
         for stage in range(substeps * stages):
             part = STAGES[index(stepping.composition), index(stage % stages)]
-            length, h2 = h * part[0], h * h
-            kicks = Kick(h * part[1], h2 * part[3]), Kick(h * part[2], h2 * part[4])
+            length, kicks = h * part[0], Kicks(h * part[1], h * part[2], h * h * part[3])
             if (not actuator.is_steady()) and stage % stages == 0 and len(commands) > 0:
                 for k in range(count):
                     for lane in range(LANES):
@@ -121,11 +121,25 @@ def advance(physics, buffer, rows, commands, stepping):
                         _drive(physics, buffer, i, h * (stage // stages), h, h * substeps)
             _step(physics, buffer, first, count, block_size, length, kicks, stepping.projection)
             last = stage % stages == stages - 1
-            if physics.scheme.projections(physics.potential) > 0 and last:
+            if (
+                physics.scheme.is_projected(physics.potential)
+                and last
+                and stepping.projection > 0.0
+            ):
+                lacking = 0
                 for k in range(count):
                     for lane in range(LANES):
                         i = index((first + k) * block_size) + lane
-                        project(physics, buffer, i, stepping.projection)
+                        lacking += keep_level(physics, buffer, i)
+                for _ in range(_PROJECTIONS):
+                    if lacking == 0:
+                        break
+                    lacking = 0
+                    for k in range(count):
+                        for lane in range(LANES):
+                            lacking += project(
+                                physics, buffer, index((first + k) * block_size) + lane
+                            )
             if (not actuator.is_steady()) and last and len(commands) > 0:
                 for k in range(count):
                     for lane in range(LANES):

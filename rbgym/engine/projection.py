@@ -11,6 +11,7 @@ from rbgym.engine.rows import (
     CORRECTION,
     FAILED,
     LANES,
+    SOLVED,
     TORQUE,
     E,
     L,
@@ -27,13 +28,16 @@ from rbgym.quaternion import add, cross, dot, polished, qmul, scale, sub, times,
 
 # Largest square of a projection's size: what lacks more has no small error.
 _LARGEST = 1e-4
+# Relative, of the energy.
+_ROUND_OFF = 1e-16
 # Keeps the noise of an energy that is stationary, as of a steady precession, from turning the body.
 _SOFT = 1e-8
 
 
 @inlined
 def _on_the_level(potential, body, q, L, level):
-    """Attitude and world momentum after one projection of the energy, and the square of its size.
+    """Attitude and world momentum after one projection of the energy, the energy before it, the
+    square of its size, and what the energy may still lack, as a part of its scale.
 
     Turn n and change p of the body momentum go along the gradient of the energy in the metric
     |n|^2 + sum (p_k/w_k)^2, less what would change the momentum about the potential's direction
@@ -41,7 +45,7 @@ def _on_the_level(potential, body, q, L, level):
     """
     Pi, o = to_body(q, L), potential.seen(q)
     omega = times(body.J_inv, sub(Pi, body.rotor))
-    lack, size = level - total_energy(potential, body, Pi, o), potential.size(o)
+    energy, size = total_energy(potential, body, Pi, o), potential.size(o)
     if potential.is_free():  # the whole momentum is kept
         g_n = cross(omega, Pi)
         n, p = g_n, (0.0, 0.0, 0.0)
@@ -55,43 +59,60 @@ def _on_the_level(potential, body, q, L, level):
         part = (dot(g_n, c_n) + dot(p, o)) / (dot(c_n, c_n) + dot(c_p, o) + 1e-300)
         n, p = sub(g_n, scale(part, c_n)), sub(p, scale(part, c_p))
     s = math.sqrt(dot(omega, omega) * dot(Pi, Pi)) + size
-    step = lack / (dot(g_n, n) + dot(omega, p) + _SOFT * s * s + 1e-300)
+    soft = _SOFT * s * s + 1e-300
+    step = (level - energy) / (dot(g_n, n) + dot(omega, p) + soft)
     n, p = scale(0.5 * step, n), scale(step, p)
     w = 1.0 / math.sqrt(1.0 + dot(n, n))
     u = scale(w, n)
     size2 = 4.0 * dot(n, n) + dot(p, p) / (dot(Pi, Pi) + 1e-300)
+    q_1 = polished(qmul(q, (w, u[0], u[1], u[2])))
     if not potential.is_free():
         # The change alone is turned: nothing is rounded where there is none.
         t = scale(2.0, cross(u, add(Pi, p)))
         change = add(p, add(scale(w, t), cross(u, t)))
-        L = add(L, potential.across(to_world(q, change)))
-    return polished(qmul(q, (w, u[0], u[1], u[2]))), L, size2
+        # The square of the turn about o is taken back where it changes no spin either.
+        o_1 = potential.seen(q_1)
+        back = times(w2, o_1)
+        least = 1e-12 * (w2[0] + w2[1] + w2[2]) + 1e-30 * rate2 * dot(J, J) + 1e-300
+        along = dot(back, o_1) + least
+        back = to_world(q_1, scale(dot(change, o) / along, back))
+        L = add(L, potential.across(sub(to_world(q, change), back)))
+    return q_1, L, energy, size2, size2 + abs(step) * soft / (s + 1e-300)
 
 
 @lane_body
-def project(physics, buffer, i, projection):
-    """Bring the energy back to its level at the end of a step; where a torque or a motor works, or
-    what lacks is no small error, the level starts anew instead."""
+def keep_level(physics, buffer, i):
+    """Returns 1 if the energy is to be brought back to its level at the end of this step. Where a
+    torque or a motor works, the level starts anew."""
     potential = physics.potential.of_lane(physics, buffer, i, 0.0)
-    body, u = body_of(buffer, i), vector(buffer, i, TORQUE)
-    q_0, L_0 = quaternion(buffer, i, Q), vector(buffer, i, L)
-    level, largest = buffer[i + E * LANES], buffer[i + CORRECTION * LANES]
+    q, u = quaternion(buffer, i, Q), vector(buffer, i, TORQUE)
     work = dot(u, u)
     if physics.actuator.turns_rotors():
         rate = rotor_rate(physics, buffer, i)
         work += dot(rate, rate)
-    q, L_1, size2 = _on_the_level(potential, body, q_0, L_0, level)
-    if physics.scheme.projections(physics.potential) > 1:
-        # Each leaves the square of what was lacking. Four, not a loop: this is vector code.
-        q, L_1, more2 = _on_the_level(potential, body, q, L_1, level)
-        q, L_1, _ = _on_the_level(potential, body, q, L_1, level)
-        q, L_1, _ = _on_the_level(potential, body, q, L_1, level)
-        size2 += more2
-    kept = (work == 0.0) & (size2 <= _LARGEST)
-    now = total_energy(potential, body, to_body(q_0, L_0), potential.seen(q_0))
+    Pi = to_body(q, vector(buffer, i, L))
+    energy = total_energy(potential, body_of(buffer, i), Pi, potential.seen(q))
     failed = buffer[i + FAILED * LANES] > 0.0
-    moved = kept & (projection > 0.0) & (not failed)
+    buffer[i + E * LANES] = energy if (work > 0.0) & (not failed) else buffer[i + E * LANES]
+    done = failed | (work > 0.0)
+    buffer[i + SOLVED * LANES] = 1.0 if done else 0.0
+    return 0 if done else 1
+
+
+@lane_body
+def project(physics, buffer, i):
+    """One projection of the energy onto its level; returns 1 while the lane needs another. Where
+    what lacks is no small error, the level starts anew."""
+    potential = physics.potential.of_lane(physics, buffer, i, 0.0)
+    q_0, L_0 = quaternion(buffer, i, Q), vector(buffer, i, L)
+    level, largest = buffer[i + E * LANES], buffer[i + CORRECTION * LANES]
+    q, L_1, energy, size2, lack = _on_the_level(potential, body_of(buffer, i), q_0, L_0, level)
+    done, small = buffer[i + SOLVED * LANES] > 0.0, size2 <= _LARGEST
+    moved = small & (not done)
     put_quaternion(buffer, i, Q, quaternion_if(moved, q, q_0))
     put_vector(buffer, i, L, vector_if(moved, L_1, L_0))
-    buffer[i + E * LANES] = level if kept | failed else now
+    buffer[i + E * LANES] = level if small | done else energy
     buffer[i + CORRECTION * LANES] = size2 if moved & (size2 > largest) else largest
+    done = (not moved) | (lack <= _ROUND_OFF)
+    buffer[i + SOLVED * LANES] = 1.0 if done else 0.0
+    return 0 if done else 1

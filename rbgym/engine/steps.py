@@ -35,7 +35,7 @@ from rbgym.engine.rows import (
     vector,
     vector_if,
 )
-from rbgym.integrators.interface import Body, Hasty, Implicit, Kick, Step
+from rbgym.integrators.interface import Body, Hasty, Implicit, Kicks, Step
 from rbgym.matrix import solve
 from rbgym.potentials.interface import Potential
 from rbgym.quaternion import add, cross, dot, polished, qmul, scale, sub, times, to_body
@@ -48,7 +48,7 @@ _TOLERANCE = 1e-28
 _FAR, _NEAR = 4.0, 0.01
 # Largest squared angle [rad^2] of the energy projection.
 _LARGEST_TURN = 1e-24
-_NOT_KICKED = Kick(0.0, 0.0), Kick(0.0, 0.0)
+_NOT_KICKED = Kicks(0.0, 0.0, 0.0)
 
 
 @inlined
@@ -130,6 +130,8 @@ def predict(physics, buffer, i, h):
     o = potential.seen(q)
     put_vector(buffer, i, PI_0, Pi)
     put_vector(buffer, i, O_0, o)
+    if physics.scheme.is_explicit():
+        return  # there are no unknowns
     omega = times(body.J_inv, sub(Pi, body.rotor))
     # Twice: a better guess is cheaper than another Newton iteration.
     omega_m = _omega_half_way(potential, body, o, omega, u, h, omega)
@@ -202,7 +204,7 @@ def finish(physics, scheme, buffer, i, h, kicks, projection):
     """Write the new state if the lane is solved; returns 1, state untouched, if it is not.
 
     scheme: that of `physics`, or the thorough one in its place, with the same memory. kicks: of
-    schemes that are kicked, before and after the motion.
+    schemes that are kicked.
     """
     potential = _potential_of(physics, buffer, i, h)
     body, x = _body_half_way(physics, buffer, i, h), vector(buffer, i, X)
@@ -215,11 +217,12 @@ def finish(physics, scheme, buffer, i, h, kicks, projection):
     Pi_1, o_1 = to_body(q_1, L_1), potential.seen(q_1)
     lack, terms = scheme.defect(potential, body, step, x, Pi_1, o_1)
     pull = h * (potential.size(step.o_0) + potential.size(o_1))
-    near = dot(x, x) <= _FAR * buffer[i + X_SIZE * LANES] + _NEAR
-    reach = scheme.reach()
-    near = near & (dot(x, x) <= reach) & (buffer[i + X_SIZE * LANES] <= reach)
+    near = True
+    if not scheme.is_explicit():
+        near = dot(x, x) <= _FAR * buffer[i + X_SIZE * LANES] + _NEAR
+        reach = scheme.reach()
+        near = near & (dot(x, x) <= reach) & (buffer[i + X_SIZE * LANES] <= reach)
     failed = buffer[i + FAILED * LANES] > 0.0
-    good = near & (lack <= _TOLERANCE * (terms + pull * pull)) & (not failed)
     level, turn2 = buffer[i + E * LANES] + work, 0.0
     if physics.actuator.turns_rotors():
         rotor_0, change = vector(buffer, i, ROTOR), scale(h, rotor_rate(physics, buffer, i))
@@ -228,13 +231,18 @@ def finish(physics, scheme, buffer, i, h, kicks, projection):
         omegas = times(body.J_inv, sub(add(step.Pi_0, Pi_1), add(rotor_0, rotor_1)))
         level -= 0.5 * dot(change, omegas)
         body = Body(body.J, body.J_inv, rotor_1)
-        put_vector(buffer, i, ROTOR, vector_if(good, rotor_1, rotor_0))
+    energy = total_energy(potential, body, Pi_1, o_1)
+    # The product is NaN if the energy is not finite, as it is not where momentum or rates are not.
+    good = near & (lack <= _TOLERANCE * (terms + pull * pull)) & (0.0 * (energy + level) == 0.0)
+    good = good & (not failed)
+    if physics.actuator.turns_rotors():
+        put_vector(buffer, i, ROTOR, vector_if(good, body.rotor, vector(buffer, i, ROTOR)))
     if scheme.conserves_energy(physics.potential) and not physics.potential.moves():
         n = _projection(potential, body, Pi_1, o_1, level)
         # A turn beyond round-off means that the level carries the round-off of an energy the body
         # no longer has, as after braking to rest: then the level starts anew from here.
         is_round_off = dot(n, n) <= _LARGEST_TURN
-        level = level if is_round_off else total_energy(potential, body, Pi_1, o_1)
+        level = level if is_round_off else energy
         n = scale(0.5 * projection if is_round_off else 0.0, n)
         q_1, turn2 = qmul(q_1, (1.0, n[0], n[1], n[2])), 4.0 * dot(n, n)
     q, L_0 = step.q, step.L

@@ -16,8 +16,9 @@ class Order:
     """How the error shrinks with the step: its slope, of attitude and of momentum apart.
 
     attitude, momentum: slopes between the two finest steps whose errors are above round-off;
-    infinite where none is, nan where the errors are not finite. step_sizes [s];
-    attitude_errors [rad]; momentum_errors: of J omega, in body axes, relative.
+    infinite where none is, the least that it can be where one is, nan where the errors are not
+    finite. step_sizes [s]; attitude_errors [rad]; momentum_errors: of J omega, in body axes,
+    relative.
     """
 
     attitude: float
@@ -27,23 +28,32 @@ class Order:
     momentum_errors: tuple[float, ...]
 
     @property
-    def slope(self) -> float:
-        """The smaller of the two slopes."""
+    def slope(self) -> float | None:
+        """The smaller of the two slopes; None where one has a single point, which measures none."""
+        if 1 in self.points:
+            return None
         return math.nan if math.isnan(self.attitude) else min(self.momentum, self.attitude)
+
+    @property
+    def points(self) -> tuple[int, int]:
+        """How many errors of attitude and of momentum are above round-off, or not finite."""
+        attitude, momentum = (
+            sum(not error <= FLOOR for error in errors)
+            for errors in (self.attitude_errors, self.momentum_errors)
+        )
+        return attitude, momentum
 
     def __str__(self) -> str:
         coarse, fine = self.step_sizes[0], self.step_sizes[-1]
+        unknown = "not measured, no two errors above round-off: " if self.slope is None else ""
         return (
-            f"attitude {self.attitude:.2f}, momentum {self.momentum:.2f}, "
+            f"{unknown}attitude {self.attitude:.2f}, momentum {self.momentum:.2f}, "
             f"steps of {coarse:.3g} to {fine:.3g} s"
         )
 
 
 def order_of(horizon: float, errors: Sequence[tuple[int, float, float]]) -> Order:
-    """The order that (steps over the horizon [s], `errors_at` it) show, from coarse to fine.
-
-    Where only the coarsest is above round-off, the slope is the least that it can be.
-    """
+    """The order that (steps over the horizon [s], `errors_at` it) show, from coarse to fine."""
     steps, attitude, momentum = zip(*errors, strict=True) if errors else ((), (), ())
     sizes = tuple(horizon / n for n in steps)
     return Order(_slope(sizes, attitude), _slope(sizes, momentum), sizes, attitude, momentum)

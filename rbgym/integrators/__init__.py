@@ -26,6 +26,7 @@ from rbgym.integrators.rkn4 import Held, Lagrange
 
 __all__ = [
     "DEFAULT",
+    "KICKED",
     "Explicit",
     "Held",
     "Implicit",
@@ -37,7 +38,8 @@ __all__ = [
     "names",
 ]
 
-DEFAULT = "quat_em"
+DEFAULT = "exact:4"
+KICKED = ("exact:4", "exact:6")  # compositions of their own coefficients, measured as schemes are
 
 _FAMILIES = (
     quat_em,

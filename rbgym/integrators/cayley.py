@@ -23,6 +23,7 @@ from rbgym.integrators.interface import (
     Implicit,
     Integrator,
     conserved,
+    with_spin,
 )
 from rbgym.matrix import crossed, multiple, outer, plus, product, skewed, turning
 from rbgym.quaternion import add, cross, dot, qmul, scale, sub, times, to_world
@@ -179,7 +180,7 @@ INTEGRATORS = (
         "Krysl (2007), section 4, AKW",
         order=2,
         symmetric=True,
-        conserves=conserved(free=(ENERGY, MOMENTUM), top=(ENERGY, UPRIGHT)),
+        conserves=with_spin(conserved(free=(ENERGY, MOMENTUM), top=(ENERGY, UPRIGHT))),
     ),
     Integrator(
         "akw_dg",
@@ -188,7 +189,7 @@ INTEGRATORS = (
         "AKW with the discrete gradient of Gonzalez (1996); here",
         order=2,
         symmetric=True,
-        conserves=CONSERVES_ALL,
+        conserves=with_spin(CONSERVES_ALL),
     ),
     Integrator(
         "convected",

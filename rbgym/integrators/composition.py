@@ -3,6 +3,10 @@
 A base of order p, its errors being even, reaches order p + 2 with Suzuki's five stages: two of
 w h, one of (1 - 4 w) h and two of w h again, w = 1/(4 - 4^(1/(p+1))). Order 6 from 2 takes nine
 stages. What the base conserves at any step length, the composition conserves.
+
+A base that is kicked by the torques between exact free motions takes kicks and motions of lengths
+of their own: there are fewer errors to cancel, because kicks depend on the attitude alone. For free
+bodies its `when_free` takes the place of that of order four.
 """
 
 import math
@@ -12,7 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rbgym.arguments import is_number
-from rbgym.integrators.interface import Integrator
+from rbgym.integrators.interface import Integrator, Scheme
+from rbgym.potentials.interface import Potential
 
 
 def _suzuki(p: int) -> list[float]:
@@ -49,14 +54,13 @@ _MOTIONS = [
 
 class Stage(NamedTuple):
     """One of the stages of a step: a motion of `length` h, for kicked schemes between kicks of
-    `before` h and `after` h that are bent by `bend` h^2; others make a whole step of that length.
+    `before` h, bent by `bend` h^2, and of `after` h; others make a whole step of that length.
     """
 
     length: float
     before: float
-    after: float
-    bend_before: float = 0.0
-    bend_after: float = 0.0
+    after: float = 0.0
+    bend: float = 0.0
 
 
 def _of_whole_steps(lengths: list[float]) -> list[Stage]:
@@ -77,28 +81,35 @@ def _of_kicks() -> list[Stage]:
 _ROOT = math.sqrt(5.0)
 _NEAR_END, _BEND = 0.5 - 0.5 / _ROOT, (13.0 - 5.0 * _ROOT) / 120.0
 _FORWARD = [
-    Stage(_NEAR_END, 1 / 12, 0.0),
-    Stage(1.0 / _ROOT, 5 / 12, 0.0, bend_before=_BEND),
-    Stage(_NEAR_END, 5 / 12, 1 / 12, bend_before=_BEND),
+    Stage(_NEAR_END, 1 / 12),
+    Stage(1.0 / _ROOT, 5 / 12, bend=_BEND),
+    Stage(_NEAR_END, 5 / 12, 1 / 12, _BEND),
 ]
 
-_SOURCES = "Suzuki (1990) or Kahan & Li (1997)", "Chin (1997), or Blanes & Moan (2002)"
+_SOURCES = (
+    "Suzuki (1990) or Kahan & Li (1997)",
+    "Chin (1997) and Rowlands (1991), or Blanes & Moan (2002)",
+)
 _BY_STEPS = {(2, 4): _suzuki(2), (2, 6): _NINE, (4, 6): _suzuki(4)}
 _BY_KICKS = {4: _FORWARD, 6: _of_kicks()}
 
 # What the kernels read: row 0 is the base itself, the others follow the tables.
 _ROWS = [_of_whole_steps([1.0]), *map(_of_whole_steps, _BY_STEPS.values()), *_BY_KICKS.values()]
 COUNTS = np.array([len(row) for row in _ROWS])
-_NONE = Stage(0.0, 0.0, 0.0)
+_NONE = Stage(0.0, 0.0)
 STAGES = np.array([row + [_NONE] * (COUNTS.max() - len(row)) for row in _ROWS])
 
 
-def without_kicks(row: int) -> int:
-    """The row of the same order that is made of whole steps: with rotors the motion is not exact,
-    and steps of kicks and motions would lose their order."""
-    orders = list(_BY_KICKS)
-    first = len(_ROWS) - len(orders)
-    return row if row < first else 1 + list(_BY_STEPS).index((2, orders[row - first]))
+def in_use(record: Integrator, potential: Potential, rotors: bool) -> tuple[Scheme, int]:
+    """The scheme, and the row of its stages, that steps bodies in this potential."""
+    if rotors and record.by_kicks:  # the motion is not exact, and kicks would lose their order
+        return record.scheme.with_rotors(), 1 + list(_BY_STEPS).index((2, record.order))
+    if rotors:
+        return record.scheme.with_rotors(), record.composition
+    when_free = record.scheme.when_free()
+    if when_free and record.by_kicks and record.order == 4 and potential.is_free():
+        return when_free, 0
+    return record.scheme, record.composition
 
 
 def compose(base: Integrator, order: int) -> Integrator:
@@ -113,7 +124,6 @@ def compose(base: Integrator, order: int) -> Integrator:
     if not is_number(order) or order not in orders:
         allowed = " or ".join(map(str, orders))
         raise ValueError(f"order must be {allowed} with base {base.name!r}, got {order!r}")
-    # Planar rotations are not the exact free motion.
     order, kicked = int(order), base.scheme.is_kicked() and base.free_order == math.inf
     return replace(
         base,

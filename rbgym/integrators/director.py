@@ -166,5 +166,6 @@ INTEGRATORS = (
         symmetric=True,
         conserves=CONSERVES_MOMENTUM,
         supports=("potential", "torque", "translation"),
+        of_rates=True,
     ),
 )

@@ -21,11 +21,12 @@ class Body(NamedTuple):
     rotor: Vector
 
 
-class Kick(NamedTuple):
-    """How the torques act at one end of a free motion: for `length` s at once, with so much of
-    their double bracket with the motion, `bend` s^2."""
+class Kicks(NamedTuple):
+    """For how long [s] the torques act at once before and after a free motion; those before it with
+    so much of their double bracket with the motion, `bend` s^2."""
 
-    length: float
+    before: float
+    after: float
     bend: float
 
 
@@ -33,8 +34,8 @@ class Step(NamedTuple):
     """One step to be solved: its start, the held torque u, the length h and the scheme's memory.
 
     q, L: attitude and world momentum; Pi_0: body momentum; o_0: direction of the potential; is_new:
-    whether the torque was set since the last step. Of schemes that are kicked: the kicks before and
-    after the motion, and the potential as it is at the end.
+    whether the torque was set since the last step. Of schemes that are kicked: the kicks, and the
+    potential as it is at the end.
     """
 
     q: Quaternion
@@ -45,7 +46,7 @@ class Step(NamedTuple):
     h: float
     memory: Any
     is_new: bool
-    kicks: tuple[Kick, Kick]
+    kicks: Kicks
     later: Any
 
 
@@ -68,6 +69,10 @@ class Scheme(Record):
         """The scheme for bodies with rotors, if it is another: a constant, of equal memory."""
         return self
 
+    def when_free(self):
+        """Of a kicked scheme: the one, if any, of order four and equal memory that takes the place
+        of its composition where there is no potential and no rotor; a constant."""
+
     def reach(self):
         """Largest |x|^2 that the scheme's formulas are made for."""
         return 1.0
@@ -80,10 +85,10 @@ class Scheme(Record):
         """Whether torques act at the ends of a free motion alone; known while compiling."""
         return False
 
-    def projections(self, potential):
-        """How many projections bring the energy back to its level at the end of each step; none
-        where the scheme conserves it by itself, or not at all. Known while compiling."""
-        return 0
+    def is_projected(self, potential):
+        """Whether the energy is brought back to its level at the end of each step, which the scheme
+        does not conserve by itself; known while compiling."""
+        return False
 
     def memory_size(self):
         """Number of rows of memory; known while compiling."""
@@ -121,8 +126,7 @@ class Explicit(Scheme):
         return (0.0, 0.0, 0.0), ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)), 0.0
 
     def defect(self, potential, body, step, x, Pi_1, o_1):
-        # Nothing was solved; the product is NaN, and the step refused, if the state is not finite.
-        return 0.0 * (Pi_1[0] + Pi_1[1] + Pi_1[2]), 0.0
+        return 0.0, 0.0  # nothing was solved
 
 
 class Hasty(Explicit):
@@ -161,7 +165,7 @@ class Implicit(Scheme):
 # --- what the catalogue says ----------------------------------------------------------------
 
 ENERGY, MOMENTUM = "energy", "angular_momentum"
-UPRIGHT = "vertical_momentum"
+UPRIGHT, SPIN = "vertical_momentum", "spin"
 # Potentials by kind: the keys of `Integrator.conserves`.
 FREE, TOP, WALL, TIDE = "none", "heavy_top", "soft_wall", "gravity_gradient"
 
@@ -171,6 +175,11 @@ def conserved(
 ) -> dict[str, tuple[str, ...]]:
     """Invariants of a free body, in uniform gravity, and in potentials that vary."""
     return {FREE: free, TOP: top, WALL: steep, TIDE: steep}
+
+
+def with_spin(conserves: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """The same, and in potentials the spin of a symmetric body about their axis."""
+    return {kind: kept if kind == FREE else (*kept, SPIN) for kind, kept in conserves.items()}
 
 
 CONSERVES_ALL = conserved((ENERGY, MOMENTUM), (ENERGY, UPRIGHT), (ENERGY, UPRIGHT))
@@ -186,14 +195,17 @@ class Integrator:
     where that is higher (infinite: exact but for round-off).
     conserves: for each potential ("none", "heavy_top", "soft_wall", "gravity_gradient") the
     invariants kept to round-off, out of "energy", "angular_momentum" (the world vector) and
-    "vertical_momentum" (its component along the world's third axis). Every scheme keeps the
+    "vertical_momentum" (its component along the world's third axis); and "spin", the rate about the
+    third axis where J_1 = J_2, not J_3, and the potential has that axis. Every scheme keeps the
     reported quaternion at unit length.
     energy_by_projection: whether the energy in a potential, or with rotors, is kept by taking a
     part of the error of each step away, and not by the scheme itself.
     supports: out of "potential", "torque" (held over the step), "rotors", "translation" (the centre
     of mass moves too) and "scale" (the body changes its size).
+    of_rates: whether the rates themselves are advanced, and not derived from a momentum in world
+    axes: then a small error of the attitude is no large one of a slender body's spin.
     vectorised: whether several bodies are stepped by one instruction; else one by one.
-    composition: row of `composition.LENGTHS`, 0 for the scheme itself.
+    composition: row of `composition.STAGES`, 0 for the scheme itself.
     checked: for a scheme with options, the record with what it declares made to fit them.
     """
 
@@ -209,6 +221,7 @@ class Integrator:
     vectorised: bool = True
     composition: int = 0
     energy_by_projection: bool = False
+    of_rates: bool = False
     checked: Callable[[Integrator], Integrator] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:

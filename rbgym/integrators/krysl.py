@@ -29,6 +29,7 @@ from rbgym.integrators.interface import (
     Integrator,
     Step,
     conserved,
+    with_spin,
 )
 from rbgym.integrators.rotations import exponential, tangent
 from rbgym.matrix import crossed, multiple, plus, turning, with_diagonal
@@ -209,7 +210,13 @@ class Imidm(Imid):
 
 INTEGRATORS = (
     Integrator(
-        "trap", Trap(), "trapezoidal", "Krysl (2007), section 3.3, TRAP", order=2, symmetric=True
+        "trap",
+        Trap(),
+        "trapezoidal",
+        "Krysl (2007), section 3.3, TRAP",
+        order=2,
+        symmetric=True,
+        conserves=with_spin(conserved()),
     ),
     Integrator(
         "imid",
@@ -218,7 +225,7 @@ INTEGRATORS = (
         "Krysl (2007), section 3.4, IMID",
         order=2,
         symmetric=True,
-        conserves=conserved(free=(ENERGY,)),
+        conserves=with_spin(conserved(free=(ENERGY,))),
     ),
     Integrator(
         "trapm",
@@ -238,9 +245,21 @@ INTEGRATORS = (
         symmetric=True,
         conserves=CONSERVES_MOMENTUM,
     ),
-    Integrator("forward_euler", ForwardEuler(), "forward Euler", "Krysl (2007), eq. (11)", order=1),
     Integrator(
-        "backward_euler", BackwardEuler(), "backward Euler", "Krysl (2007), eq. (12)", order=1
+        "forward_euler",
+        ForwardEuler(),
+        "forward Euler",
+        "Krysl (2007), eq. (11)",
+        order=1,
+        conserves=with_spin(conserved()),
+    ),
+    Integrator(
+        "backward_euler",
+        BackwardEuler(),
+        "backward Euler",
+        "Krysl (2007), eq. (12)",
+        order=1,
+        conserves=with_spin(conserved()),
     ),
     Integrator(
         "forward_euler_m",

@@ -28,7 +28,12 @@ from dataclasses import replace
 from rbgym.arguments import is_number
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import required
-from rbgym.integrators.interface import CONSERVES_FREE_ENERGY, Implicit, Integrator
+from rbgym.integrators.interface import (
+    CONSERVES_FREE_ENERGY,
+    Implicit,
+    Integrator,
+    with_spin,
+)
 from rbgym.integrators.rotations import directions, mean_tilting, whole
 from rbgym.integrators.splitting import end_of_step, kicked
 from rbgym.matrix import crossed, multiple, outer, plus, product, skewed, turning
@@ -193,7 +198,7 @@ INTEGRATORS = (
         "Betsch & Siebert (2009), appendix E",
         order=2,
         symmetric=True,
-        conserves=CONSERVES_FREE_ENERGY,
+        conserves=with_spin(CONSERVES_FREE_ENERGY),
         supports=_SUPPORTS,
     ),
     Integrator(
@@ -203,7 +208,7 @@ INTEGRATORS = (
         "Hairer & Vilmart (2006), order 6",
         order=2,
         symmetric=True,
-        conserves=CONSERVES_FREE_ENERGY,
+        conserves=with_spin(CONSERVES_FREE_ENERGY),
         supports=_SUPPORTS,
         free_order=6,
         checked=_checked,

@@ -2,8 +2,13 @@
 
     q'' = q' q* q' + (1/2) q o J^-1 (tau - 4 (q* q') x (J q* q'))
 
-The scheme does not keep the quaternion at unit length: the unnormalised one is its memory, and
-is brought back every `renormalise_every` steps. Mandre advises a low frequency, but as printed
+The equation stays as it is where q is multiplied from the left by a unit quaternion. So a step is
+taken in the axes of its start, where q is a real number, its length; and the rotation from there
+gives the change of L, which is added: the round-off of L is a random walk. The rates that q and q'
+give anew at each step, omega = 2 q* q', would have that of |q|^2, which has a trend.
+
+The scheme does not keep the quaternion at unit length: its length is its memory, and is brought
+back every `renormalise_every` steps. Mandre advises a low frequency, but as printed
 omega_1 = 2 q_1* q_1' multiplies omega by |q_1|^2 at every step, which costs an order: measured,
 the slope is 3 without normalisation and 4 with one at each step, which is the default here.
 
@@ -24,10 +29,7 @@ from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import Record
 from rbgym.engine.rows import (
     LANES,
-    put_quaternion,
     put_vector,
-    quaternion,
-    quaternion_if,
     vector,
     vector_if,
 )
@@ -166,7 +168,7 @@ def _extrapolated(samples, time):
 
 
 class RKN4(Explicit):
-    """Its memory: the quaternion, the steps since its normalisation, and the samples.
+    """Its memory: the quaternion's length, the steps since its normalisation, and the samples.
 
     renormalise_every: steps between two normalisations of the quaternion; 0 for never.
     momentum_normalisation: keep the world momentum of a body without any torque, section 7.2.
@@ -181,49 +183,56 @@ class RKN4(Explicit):
     sampling: Held | Lagrange = Held()
 
     def finish(self, potential, body, step, x):
-        raw, count, samples = step.memory
+        r, count, samples = step.memory
         h, samples = step.h, self.sampling.with_sample(samples, step.u, step.is_new)
         u = self.sampling.torque_at(samples, step.u, 0.0)
         u_m = self.sampling.torque_at(samples, step.u, 0.5 * h)
         u_e = self.sampling.torque_at(samples, step.u, h)
-        omega = times(body.J_inv, sub(step.Pi_0, body.rotor))
-        dq = qmul(raw, (0.0, 0.5 * omega[0], 0.5 * omega[1], 0.5 * omega[2]))
-        k1 = _acceleration(self, potential, body, u, raw, dq)
-        q_m = _qadd(raw, _qadd(qscale(0.5 * h, dq), qscale(0.125 * h * h, k1)))
-        k2 = _acceleration(self, potential, body, u_m, q_m, _qadd(dq, qscale(0.5 * h, k1)))
-        k3 = _acceleration(self, potential, body, u_m, q_m, _qadd(dq, qscale(0.5 * h, k2)))
-        q_e = _qadd(raw, _qadd(qscale(h, dq), qscale(0.5 * h * h, k3)))
-        k4 = _acceleration(self, potential, body, u_e, q_e, _qadd(dq, qscale(h, k3)))
+        omega, o_0 = times(body.J_inv, sub(step.Pi_0, body.rotor)), step.o_0
+        half = scale(0.5, omega)
+        q, dq = (r, 0.0, 0.0, 0.0), (0.0, r * half[0], r * half[1], r * half[2])
+        rate = scale(0.5 * r, _rate(self, potential, body, u, o_0, scale(r * r, omega)))
+        k1 = (-r * r * r * dot(half, half), rate[0], rate[1], rate[2])
+        q_m = _qadd(q, _qadd(qscale(0.5 * h, dq), qscale(0.125 * h * h, k1)))
+        k2 = _acceleration(self, potential, body, u_m, o_0, q_m, _qadd(dq, qscale(0.5 * h, k1)))
+        k3 = _acceleration(self, potential, body, u_m, o_0, q_m, _qadd(dq, qscale(0.5 * h, k2)))
+        q_e = _qadd(q, _qadd(qscale(h, dq), qscale(0.5 * h * h, k3)))
+        k4 = _acceleration(self, potential, body, u_e, o_0, q_e, _qadd(dq, qscale(h, k3)))
         mid = _qadd(k2, k3)
-        q_1 = _qadd(raw, _qadd(qscale(h, dq), qscale(h * h / 6.0, _qadd(k1, mid))))
-        dq_1 = _qadd(dq, qscale(h / 6.0, _qadd(_qadd(k1, k4), qscale(2.0, mid))))
-        omega_1 = scale(2.0, _vector(qmul(qconj(q_1), dq_1)))
-        unit = qscale(1.0 / math.sqrt(qdot(q_1, q_1)), q_1)
-        L_1 = to_world(unit, add(times(body.J, omega_1), body.rotor))
+        turn = _qadd(qscale(h, dq), qscale(h * h / 6.0, _qadd(k1, mid)))
+        ddq = qscale(h / 6.0, _qadd(_qadd(k1, k4), qscale(2.0, mid)))
+        # omega_1 = 2 q_1* q_1' and L_1 = R(q_1) J omega_1, as what they add to omega and L.
+        q_1, dq_1, v = _qadd(q, turn), _vector(_qadd(dq, ddq)), _vector(turn)
+        more = add(scale(r - 1.0, half), scale(r - 1.0 + turn[0], dq_1))
+        more = sub(add(more, _vector(ddq)), add(scale(ddq[0], v), cross(v, dq_1)))
+        dPi = scale(2.0, times(body.J, more))
+        n = qdot(q_1, q_1)
+        t = scale(2.0 / n, cross(v, add(step.Pi_0, dPi)))
+        L_1 = add(step.L, to_world(step.q, add(dPi, add(scale(q_1[0], t), cross(v, t)))))
+        length = math.sqrt(n)
+        unit = qscale(1.0 / length, qmul(step.q, q_1))
         if potential.is_free():
             force = dot(u, u) + dot(u_m, u_m) + dot(u_e, u_e)
             L_1 = vector_if(self.momentum_normalisation & (force == 0.0), step.L, L_1)
         due = count + 1.0 == self.renormalise_every
-        raw, count = quaternion_if(due, unit, q_1), 0.0 if due else count + 1.0
-        return unit, L_1, 0.0, (raw, count, self.sampling.after_step(samples, h))
+        length, count = 1.0 if due else length, 0.0 if due else count + 1.0
+        return unit, L_1, 0.0, (length, count, self.sampling.after_step(samples, h))
 
     def memory_size(self):
-        return 5 + self.sampling.sample_rows()
+        return 2 + self.sampling.sample_rows()
 
     def load_memory(self, buffer, i, m):
-        samples = self.sampling.load_samples(buffer, m + 5 * LANES)
-        return quaternion(buffer, m, 0), buffer[m + 4 * LANES], samples
+        return buffer[m], buffer[m + LANES], self.sampling.load_samples(buffer, m + 2 * LANES)
 
     def store_memory(self, buffer, i, m, memory, unchanged):
-        raw, count, samples = memory
-        put_quaternion(buffer, m, 0, quaternion_if(unchanged, quaternion(buffer, m, 0), raw))
-        buffer[m + 4 * LANES] = buffer[m + 4 * LANES] if unchanged else count
-        self.sampling.store_samples(buffer, m + 5 * LANES, samples, unchanged)
+        length, count, samples = memory
+        buffer[m] = buffer[m] if unchanged else length
+        buffer[m + LANES] = buffer[m + LANES] if unchanged else count
+        self.sampling.store_samples(buffer, m + 2 * LANES, samples, unchanged)
 
     def reset_memory(self, buffer, i, m, q, omega):
-        put_quaternion(buffer, m, 0, q)
-        buffer[m + 4 * LANES] = 0.0
-        self.sampling.forget_samples(buffer, m + 5 * LANES)
+        buffer[m], buffer[m + LANES] = 1.0, 0.0
+        self.sampling.forget_samples(buffer, m + 2 * LANES)
 
 
 @inlined
@@ -237,17 +246,23 @@ def _vector(q):
 
 
 @inlined
-def _acceleration(scheme, potential, body, u, q, dq):
+def _acceleration(scheme, potential, body, u, o_0, q, dq):
     """q'' at (q, q'); the torque of the potential is taken at the attitude q/|q|."""
-    half = _vector(qmul(qconj(q), dq))
-    o = potential.seen(qscale(1.0 / math.sqrt(qdot(q, q)), q))
+    spin, v = qmul(qconj(q), dq), _vector(q)
+    t = scale(2.0 / qdot(q, q), cross(o_0, v))
+    o = add(o_0, add(scale(q[0], t), cross(t, v)))
+    rate = _rate(scheme, potential, body, u, o, scale(2.0, _vector(spin)))
+    bend = qmul(q, (0.0, 0.5 * rate[0], 0.5 * rate[1], 0.5 * rate[2]))
+    return _qadd(qmul(dq, spin), bend)
+
+
+@inlined
+def _rate(scheme, potential, body, u, o, omega):
+    """Angular acceleration of the body that turns with omega and sees the direction o."""
     tau = potential.torque(u, o)
-    omega = scale(2.0, half)
     momentum = add(times(body.J, omega), body.rotor)
     gyroscopic = scale(1.0 if scheme.gyroscopic else 0.0, cross(omega, momentum))
-    rate = times(body.J_inv, sub(tau, gyroscopic))
-    turn = qmul(q, (0.0, 0.5 * rate[0], 0.5 * rate[1], 0.5 * rate[2]))
-    return _qadd(qmul(qmul(dq, qconj(q)), dq), turn)
+    return times(body.J_inv, sub(tau, gyroscopic))
 
 
 def _checked(record: Integrator) -> Integrator:
@@ -279,6 +294,7 @@ INTEGRATORS = (
         "quaternion Runge-Kutta-Nystroem",
         "Mandre (2008), section 6",
         order=4,
+        of_rates=True,
         checked=_checked,
     ),
 )

@@ -5,7 +5,7 @@ One of your own is a subclass of `Potential`; see rbgym/potentials/interface.py.
 
 from typing import Any
 
-from rbgym.potentials.gravity_gradient import CircularOrbit, GravityGradient
+from rbgym.potentials.gravity_gradient import CircularOrbit, GravityGradient, KeplerOrbit
 from rbgym.potentials.interface import HeavyTop, NoPotential, Potential
 from rbgym.potentials.soft_wall import SoftWall
 
@@ -13,6 +13,7 @@ __all__ = [
     "CircularOrbit",
     "GravityGradient",
     "HeavyTop",
+    "KeplerOrbit",
     "NoPotential",
     "Potential",
     "SoftWall",
@@ -28,6 +29,6 @@ def checked(potential: Any) -> Potential:
         return potential.checked()
     raise ValueError(
         "potential must be None, NoPotential(), HeavyTop(mgl, axis), SoftWall(sign, axis), "
-        "GravityGradient(k, direction), CircularOrbit(rate, direction, normal) or of a subclass "
-        f"of rbgym.potentials.Potential, got {potential!r}"
+        "GravityGradient(k, direction), CircularOrbit(rate, direction, normal), KeplerOrbit(mu, "
+        f"position, velocity) or of a subclass of rbgym.potentials.Potential, got {potential!r}"
     )

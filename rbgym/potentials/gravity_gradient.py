@@ -1,4 +1,4 @@
-"""Gravity gradient about an inertially fixed direction, and on a circular orbit.
+"""Gravity gradient about an inertially fixed direction, on a circular orbit and on an ellipse.
 
 V = (1/2) c . S c with c = R^T d and S = 3 k J; its divided difference is S (c_0 + c_1)/2.
 """
@@ -8,12 +8,15 @@ from typing import Self
 
 import numpy as np
 
+from rbgym.arguments import finite, positive
 from rbgym.body import RigidBody
+from rbgym.compiled.jit import inlined
 from rbgym.engine.rows import LANES, J, vector
 from rbgym.potentials.interface import Potential, number, unit_vector
 from rbgym.quaternion import Vector, add, cos_sin, cross, dot, scale, sub, times, to_body, to_world
 
 _RIGHT = 1e-9  # largest cosine of what counts as a right angle
+_SLIMMEST = 0.95  # eccentricity up to which three of Halley's steps solve Kepler's equation
 
 
 class GravityGradient(Potential):
@@ -46,7 +49,30 @@ class GravityGradient(Potential):
         return [*slopes, *self.direction]
 
 
-class CircularOrbit(Potential):
+class Orbit(Potential):
+    """Where the direction turns once in each period: the phase [turns, -1/2 to 1/2] is row 6."""
+
+    def moves(self):
+        return True
+
+    def mean_motion(self, physics, buffer, i):
+        """Phase that is gained in a second [rad/s]."""
+        return 0.0
+
+    def phase(self, physics, buffer, i, ahead):
+        speed = self.mean_motion(physics, buffer, i)
+        return buffer[i + (physics.potential_row() + 6) * LANES] + speed * ahead / math.tau
+
+    def start_phase(self, physics, buffer, i):
+        buffer[i + (physics.potential_row() + 6) * LANES] = 0.0
+
+    def advance_phase(self, physics, buffer, i, h, good):
+        k, phase = i + (physics.potential_row() + 6) * LANES, self.phase(physics, buffer, i, h)
+        phase -= math.floor(phase + 0.5)
+        buffer[k] = phase if good else buffer[k]
+
+
+class CircularOrbit(Orbit):
     """Gravity gradient on a circular orbit: V = 1.5 rate^2 c . J c, c = R^T d, d turning.
 
     V depends on time, and the total energy H is not conserved. What is reported in its place is
@@ -65,33 +91,23 @@ class CircularOrbit(Potential):
     direction: Vector = (1.0, 0.0, 0.0)
     normal: Vector = (0.0, 0.0, 1.0)
 
-    def moves(self):
-        return True
-
     def row_count(self):
-        return 7  # d at the start, its angular velocity, its phase in turns from -1/2 to 1/2
+        return 7  # d at the start, its angular velocity, the phase
+
+    def mean_motion(self, physics, buffer, i):
+        rate = vector(buffer, i, physics.potential_row() + 3)
+        return math.sqrt(dot(rate, rate))
 
     def of_lane(self, physics, buffer, i, ahead):
         row = physics.potential_row()
         start, rate = vector(buffer, i, row), vector(buffer, i, row + 3)
         square = dot(rate, rate)
-        speed = math.sqrt(square)
-        phase = buffer[i + (row + 6) * LANES] + speed * ahead / math.tau
+        phase = self.phase(physics, buffer, i, ahead)
         cos, sin = cos_sin(math.tau * (phase - math.floor(phase + 0.5)))
         # An orbit that does not turn has no direction to turn about.
-        quarter = scale(1.0 / (speed + 1e-300), cross(rate, start))
+        quarter = scale(1.0 / (math.sqrt(square) + 1e-300), cross(rate, start))
         direction = add(scale(cos, start), scale(sin, quarter))
         return Attraction(scale(3.0 * square, vector(buffer, i, J)), direction, rate)
-
-    def start_phase(self, physics, buffer, i):
-        buffer[i + (physics.potential_row() + 6) * LANES] = 0.0
-
-    def advance_phase(self, physics, buffer, i, h, good):
-        k = i + (physics.potential_row() + 6) * LANES
-        rate = vector(buffer, i, physics.potential_row() + 3)
-        phase = buffer[k] + math.sqrt(dot(rate, rate)) * h / math.tau
-        phase -= math.floor(phase + 0.5)
-        buffer[k] = phase if good else buffer[k]
 
     def checked(self) -> Self:
         d, n = unit_vector("direction", self.direction), unit_vector("normal", self.normal)
@@ -103,8 +119,96 @@ class CircularOrbit(Potential):
         return [*self.direction, *(self.rate * np.asarray(self.normal)), 0.0]
 
 
+class KeplerOrbit(Orbit):
+    """Gravity gradient on an elliptic orbit: V = 1.5 (mu/r^3) c . J c, c = R^T d, d and r of time.
+
+    V depends on time, and unlike on a circular orbit nothing takes the place of the energy, which
+    is reported as it is: kinetic plus V, not conserved. As d and r stand still during a step, no
+    scheme is of higher order than two here, except by composition.
+
+    mu: gravitational parameter [m^3/s^2].
+    position, velocity: of the body at the start, from the centre of attraction, world axes [m],
+    [m/s]. The eccentricity may be 0.95.
+
+    Source: Hughes (1986), Spacecraft Attitude Dynamics, section 8.1.
+    """
+
+    mu: float
+    position: Vector
+    velocity: Vector
+
+    def row_count(self):
+        # Directions opposite to the perigee and to the motion there, the phase, the mean motion
+        # [rad/s], the eccentricity, and the mean anomaly at the start [turns].
+        return 10
+
+    def mean_motion(self, physics, buffer, i):
+        return buffer[i + (physics.potential_row() + 7) * LANES]
+
+    def of_lane(self, physics, buffer, i, ahead):
+        row = physics.potential_row()
+        n, e, start = vector(buffer, i, row + 7)
+        phase = start + self.phase(physics, buffer, i, ahead)
+        E = eccentric_anomaly(math.tau * (phase - math.floor(phase + 0.5)), e)
+        cos, sin = cos_sin(E)
+        s = 1.0 / (1.0 - e * cos)  # semi-major axis over distance
+        x, y = s * (cos - e), s * math.sqrt(1.0 - e * e) * sin
+        d = add(scale(x, vector(buffer, i, row)), scale(y, vector(buffer, i, row + 3)))
+        k = n * n * s * s * s
+        return Attraction(scale(3.0 * k, vector(buffer, i, J)), d, (0.0, 0.0, 0.0))
+
+    def checked(self) -> Self:
+        mu = positive("potential.mu", self.mu)
+        r, v = (finite(f"potential.{name}", getattr(self, name), (3,)) for name in self._fields[1:])
+        _, _, n, e, _ = _elements(mu, r, v)
+        if not (e <= _SLIMMEST and 0.0 < n < math.inf):
+            raise ValueError(
+                f"potential.velocity must give an orbit of eccentricity up to {_SLIMMEST} at "
+                f"position {r} with mu {mu}, got {v}, eccentricity {e}"
+            )
+        return type(self)(mu, tuple(r.tolist()), tuple(v.tolist()))
+
+    def rows_for(self, body: RigidBody) -> list[float]:
+        perigee, along, n, e, start = _elements(self.mu, *map(np.array, self[1:]))
+        return [*-perigee, *-along, 0.0, n, e, start]
+
+
+@np.errstate(all="ignore")
+def _elements(mu, r, v):
+    """Directions of the perigee and of the motion there, mean motion, eccentricity, mean anomaly
+    [turns]; not finite where there are none."""
+    h, size = np.cross(r, v), np.sqrt(r @ r)
+    up, out = h / np.sqrt(h @ h), r / size
+    across, p = np.cross(up, out), h @ h / mu
+    e_cos, e_sin = p / size - 1.0, np.sqrt(p / mu) * (r @ v) / size  # of the true anomaly
+    e, anomaly = math.hypot(e_cos, e_sin), math.atan2(e_sin, e_cos)
+    cos, sin = math.cos(anomaly), math.sin(anomaly)
+    round_ = np.sqrt(1.0 - e * e)
+    E = math.atan2(round_ * sin, e + cos)
+    n = np.sqrt(mu / p) / p * round_**3
+    mean = (E - e * math.sin(E)) / math.tau
+    return cos * out - sin * across, sin * out + cos * across, float(n), e, mean
+
+
+@inlined
+def eccentric_anomaly(M, e):
+    """E with E - e sin E = M, for M from -pi to pi: right to round-off in M up to e = 0.95."""
+    cos, sin = cos_sin(M)
+    E = M + e * sin / math.sqrt(1.0 - 2.0 * e * cos + e * e)
+    # Three times, not a loop: this is vector code.
+    return _nearer(_nearer(_nearer(E, M, e), M, e), M, e)
+
+
+@inlined
+def _nearer(E, M, e):
+    """E after a step of Halley's method."""
+    cos, sin = cos_sin(E)
+    lack, slope = E - e * sin - M, 1.0 - e * cos
+    return E - lack * slope / (slope * slope - 0.5 * lack * e * sin)
+
+
 class Attraction(Potential):
-    """Either of them for one lane: diagonal of S [J], d, and its angular velocity [rad/s]."""
+    """Any of them for one lane: diagonal of S [J], d, and its angular velocity [rad/s]."""
 
     stiffness: Vector
     direction: Vector

@@ -12,11 +12,18 @@ from rbgym.fidelity.motion import Drift
 from rbgym.fidelity.order import Order
 from rbgym.testing.env_subject import EnvSubject
 from rbgym.testing.limits import CHECKS, Limits, Verdict
-from rbgym.testing.step_subject import StepSubject, integrator_step, measure_order
+from rbgym.testing.step_subject import (
+    StepSubject,
+    external_errors,
+    integrator_step,
+    measure_order,
+)
 from rbgym.testing.trial import Fidelity, assert_torque_free_invariants, measure
+from rbgym.validation.external import EXTERNAL
 
 __all__ = [
     "CHECKS",
+    "EXTERNAL",
     "Drift",
     "EnvSubject",
     "Fidelity",
@@ -25,6 +32,7 @@ __all__ = [
     "StepSubject",
     "Verdict",
     "assert_torque_free_invariants",
+    "external_errors",
     "integrator_step",
     "measure",
     "measure_order",

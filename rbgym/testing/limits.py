@@ -64,7 +64,8 @@ def judge(check: str, found: Drift | Order | float | None, limits: Limits) -> Ve
         case None:
             return Verdict(check, None, limit, None, "not measured")
         case Order():
-            measured, passed = found.slope, limit is None or found.slope >= limit - SLACK
+            measured = found.slope
+            passed = None if measured is None else limit is None or measured >= limit - SLACK
         case _:
             measured = found.max if isinstance(found, Drift) else found
             passed = limit is None or measured <= limit

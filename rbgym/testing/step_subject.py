@@ -17,6 +17,7 @@ from rbgym.integrators import DEFAULT, Integrator
 from rbgym.quaternion import Array, conjugate, multiply, normalized
 from rbgym.simulate import simulate
 from rbgym.testing.limits import Limits
+from rbgym.validation.external import EXTERNAL
 
 Step = Callable[[Array, Array, float], tuple[ArrayLike, ArrayLike]]
 
@@ -25,6 +26,7 @@ ATTITUDE = (0.5, -0.5, 0.1, 0.7)
 RATES = (1.0, 2.0, 2.0)
 DIVISIONS = (10, 20, 40, 80, 160, 320)  # steps into which the horizon of the order is divided
 HORIZON = 20  # steps of dt, of a subject whose horizon is not given
+_LARGEST_TURN = 1.0  # rad, of the coarsest step of a horizon that was lengthened
 _SHORT = 1e-3  # of dt, for the hints
 _UNIT = 1e-6
 _ALIKE = 0.02  # relative distance within which two vectors count as the same
@@ -108,8 +110,20 @@ class StepSubject(Subject):
         )
 
     def order(self, horizon: float | None = None) -> Order:
-        """The order over `horizon` seconds, against one step of the closed-form solution."""
+        """The order over `horizon` seconds, against one step of the closed-form solution.
+
+        Where attitude or momentum has fewer than two errors above round-off, the horizon is
+        doubled, and doubled again, as long as its coarsest step turns by less than a radian.
+        """
         horizon = HORIZON * self.dt if horizon is None else horizon
+        found, rate = self._order(horizon), float(np.linalg.norm(self.angular_velocity))
+        if min(found.points) < 2 and 2 * horizon / DIVISIONS[0] * rate < _LARGEST_TURN:
+            longer = self.order(2 * horizon)
+            if np.isfinite(longer.attitude_errors + longer.momentum_errors).all():
+                return longer
+        return found
+
+    def _order(self, horizon: float) -> Order:
         start: Any = {"quaternion": self.quaternion, "angular_velocity": self.angular_velocity}
         exact = simulate(self.body, integrator="exact", dt=horizon, steps=1, **start)
         end = exact.quaternion[-1], exact.angular_velocity[-1]
@@ -136,7 +150,8 @@ def measure_order(
     """Order of convergence of a step function of a free body.
 
     step, inertia, quaternion, angular_velocity: see `StepSubject`. horizon [s]: where the errors
-    are taken, after 10, 20, 40, 80, 160 and 320 steps. The reference is one step of that length
+    are taken, after 10, 20, 40, 80, 160 and 320 steps; it is doubled where they are round-off, see
+    `StepSubject.order`. The reference is one step of that length
     of the closed-form solution, `rbgym.simulate(integrator="exact")`.
 
     Raises ValueError for bad arguments.
@@ -144,6 +159,29 @@ def measure_order(
     horizon = positive("horizon", horizon)
     subject = StepSubject(step, inertia, quaternion=quaternion, angular_velocity=angular_velocity)
     return subject.order(horizon)
+
+
+def external_errors(kind: str, step: Step, dt: float | None = None) -> dict[str, float]:
+    """By how much a simulator misses the end that others published of one of `EXTERNAL`.
+
+    step: see `StepSubject`; of the body `EXTERNAL[kind].case.body` under its `potential`, to be
+    called in order from time 0. dt: about how long steps are [s], default the case's. Returns what
+    is known of "attitude" [rad] and "rates" [rad/s], infinite for a motion that is not finite.
+
+    Raises ValueError for bad arguments.
+    """
+    if not (isinstance(kind, str) and kind in EXTERNAL):
+        raise ValueError(f"kind must be among {sorted(EXTERNAL)}, got {kind!r}")
+    truth = EXTERNAL[kind]
+    case = truth.case
+    h, steps, every = truth.division(positive("dt", case.dt if dt is None else dt))
+    q, omega = case.quaternion, case.omega
+    subject = StepSubject(step, case.body.inertia, quaternion=q, angular_velocity=omega)
+    (motion,) = subject.motions_from(subject.start(), steps, h)
+    if not np.isfinite([*motion.end[0], *motion.end[1]]).all():
+        return dict.fromkeys(truth.own, np.inf)
+    at = slice(every, None, every)
+    return truth.errors(motion.quaternion[at], motion.angular_velocity[at])
 
 
 def _state(quaternion: ArrayLike, angular_velocity: ArrayLike) -> State:

@@ -14,6 +14,7 @@ from rbgym.arguments import count
 from rbgym.validation.cases import applicable
 from rbgym.validation.claims import Claim, Claims, table
 from rbgym.validation.declarations import ENDURANCE, declared, endurance
+from rbgym.validation.external import EXTERNAL, external_claims, last_places
 from rbgym.validation.papers import PAPER_CLAIMS
 
 Measure = Callable[[], list[Claim]]
@@ -26,6 +27,7 @@ __all__ = [
     "table",
     "validate",
     "validate_endurance",
+    "validate_external",
     "validate_papers",
 ]
 
@@ -38,7 +40,8 @@ def validate(
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> Claims:
-    """Claims on the named integrators (default all), measured over runs of `steps` steps.
+    """Claims on the named integrators, measured over runs of `steps` steps; default all, with
+    `integrators.KICKED`.
 
     Every declaration is tested both ways: a declared invariant must stay under its bound, one
     that is not declared must drift over its own, the orders must be the declared ones, and so
@@ -78,6 +81,25 @@ def validate_endurance(
     return Claims(chain.from_iterable(measured(tasks, jobs, progress)))
 
 
+def validate_external(
+    names: Sequence[str] | None = None, *, jobs: int = 1, progress: Progress | None = None
+) -> Claims:
+    """Claims that the motions come to the ends that others published; `external.EXTERNAL` has them.
+
+    names, jobs, progress: see `validate`. Of "exact" also the
+    errors of a thousand free bodies in units of the last place.
+    """
+    chosen = _names(names)
+    tasks: list[Measure] = [
+        partial(external_claims, name, kind)
+        for name in chosen
+        for kind, truth in EXTERNAL.items()
+        if truth.case.potential.is_free() or "potential" in integrators.get(name).supports
+    ]
+    tasks += [last_places] if "exact" in chosen else []
+    return Claims(chain.from_iterable(measured(tasks, jobs, progress)))
+
+
 def validate_papers(
     *, jobs: int = 1, progress: Progress | None = None
 ) -> list[tuple[str, str, list[Claim]]]:
@@ -91,7 +113,7 @@ def validate_papers(
 
 def _names(given: Any) -> tuple[str, ...]:
     names = _listed("names", given)
-    return tuple(integrators.names()) if names is None else names
+    return (*integrators.names(), *integrators.KICKED) if names is None else names
 
 
 def _listed(what: str, given: Any) -> tuple[str, ...] | None:

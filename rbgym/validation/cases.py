@@ -5,7 +5,7 @@ things by luck. PAPERS has the papers' own data.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from rbgym.body import RigidBody
 from rbgym.integrators import Integrator
@@ -37,6 +37,13 @@ class Case(NamedTuple):
     def invariants(self) -> tuple[str, ...]:
         """What the exact motion conserves."""
         return ("energy", "angular_momentum" if self.potential is None else "vertical_momentum")
+
+    @property
+    def symmetric(self) -> Self:
+        """The same start of a body with two equal moments, which keeps its spin in a potential; the
+        third is a quarter of what it was, or of order four the spin would not be seen to drift."""
+        J_1, J_2, J_3 = self.body.moments
+        return self._replace(body=RigidBody([(J_1 + J_2) / 2, (J_1 + J_2) / 2, J_3 / 4]))
 
     def torque_on(self, record: Integrator) -> Vector:
         """The torque, zero for a scheme that takes none."""

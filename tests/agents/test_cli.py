@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("typer")
@@ -77,8 +78,15 @@ def test_a_plot_without_matplotlib_says_what_to_install(tmp_path, monkeypatch):
     assert_refused("rbgym[plot]", "simulate", "--steps", 5, "--plot", tmp_path / "motion.png")
 
 
-def test_simulate_takes_a_full_tensor():
-    run_json("simulate", "--inertia", "6,1,0,1,8,0,0,0,5", "--steps", 5)
+def test_simulate_takes_a_full_tensor(tmp_path):
+    table, tensor = tmp_path / "motion.csv", [[6, 1, 0.5], [1, 8, -0.7], [0.5, -0.7, 5]]
+    inertia = "6,1,0.5,1,8,-0.7,0.5,-0.7,5"
+    run("simulate", "--inertia", inertia, "--omega", "1,2,3", "--steps", 5, "--csv", table)
+    with table.open() as file:
+        start = next(csv.DictReader(file))
+    # At the attitude (1, 0, 0, 0).
+    momentum = [float(start[name]) for name in ("Lx", "Ly", "Lz")]
+    assert momentum == pytest.approx(np.array(tensor) @ [1, 2, 3], rel=1e-14)
 
 
 def test_evaluate_prints_a_controller():
@@ -188,7 +196,11 @@ def test_tune_keeps_its_study_and_goes_on_with_it(tmp_path):
 def test_validate_exits_with_1_on_a_broken_promise(monkeypatch):
     claim = validation.Claim("akw", "none", "energy", "conserved", 1e-15, 1e-13, True)
     monkeypatch.setattr(validation, "validate", lambda names, **_: [claim])
-    assert run_json("validate", "akw") == {"declared": [claim._asdict()], "papers": []}
+    assert run_json("validate", "akw") == {
+        "declared": [claim._asdict()],
+        "external": [],
+        "papers": [],
+    }
     broken = claim._replace(measured=0.1, passed=False)
     monkeypatch.setattr(validation, "validate", lambda names, **_: [claim, broken])
     assert "1 broken" in run("validate", "akw", status=1).stdout
@@ -203,10 +215,29 @@ def test_a_paper_that_does_not_reproduce_is_said_but_breaks_no_promise(monkeypat
     said = [("a claim", "somewhere", [differs])]
     monkeypatch.setattr(validation, "validate_papers", lambda **_: said)
     monkeypatch.setattr(validation, "validate_endurance", lambda **_: [])
+    monkeypatch.setattr(validation, "validate_external", lambda *_, **more: [])
     shown = run("validate").stdout
     assert "a claim (somewhere): not reproduced in full" in shown
     assert "differs" in shown
     assert run_json("validate")["papers"][0]["claims"] == [differs._asdict()]
+
+
+def test_known_ends_are_a_part_of_the_validation_and_can_be_had_alone(monkeypatch, tmp_path):
+    claim = validation.Claim("akw", "nasa_brick", "rates error", "order 2", 1e-5, 1e-6, False)
+    monkeypatch.setattr(validation, "validate_external", lambda names, **_: [claim])
+    monkeypatch.setattr(validation, "validate_papers", lambda **_: [])
+    monkeypatch.setattr(validation, "validate_endurance", lambda **_: [])
+    monkeypatch.setattr(validation, "validate", lambda names, **_: [])
+    shown = run("validate", status=1).stdout
+    assert "1 known ends, 1 broken" in shown
+    monkeypatch.setattr(validation, "validate", None)
+    found = run_json("validate", "akw", "--external", status=1)
+    assert found == {"declared": [], "external": [claim._asdict()], "papers": []}
+    run("validate", "--external", "--html", tmp_path / "report.html", status=1)
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert "Truth from outside" in page
+    assert "check case 2" in page
+    assert "nasa_brick" in page.split("Broken declarations")[1]
 
 
 def test_a_quick_validation_measures_short_runs_in_gravity(monkeypatch):

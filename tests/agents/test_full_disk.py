@@ -69,7 +69,7 @@ def test_a_report_that_finds_no_room_leaves_the_one_before(tmp_path):
     page.write_text("whole")
     claim = Claim("akw", "none", "energy", "conserved", 1e-15, 1e-13, True)
     with room_for(100), pytest.raises(OSError, match=r"report\.html"):
-        validation_report.write_report(page, [claim] * 20, [], [])
+        validation_report.write_report(page, [claim] * 20, [], [], [])
     assert contents(tmp_path) == {"report.html": b"whole"}
 
 

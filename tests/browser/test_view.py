@@ -49,7 +49,7 @@ def test_the_page_loads_and_its_bodies_move(window):
     first, time = window.picture(), window.time()
     window.wait(lambda: window.time() > time + 0.5)
     assert window.picture() != first
-    for name in ("forward_euler", "imidm", "quat_em"):
+    for name in ("forward_euler", "imidm", "exact:4"):
         assert name in window.status()
     assert window.errors() == []
 
@@ -111,7 +111,7 @@ def test_schemes_can_be_chosen_and_taken_away(window):
     window.choose("Scheme 2", "akw")
     window.wait(lambda: "akw" in window.status().split("energy")[0])
     window.choose("Scheme 3", "off")
-    window.wait(lambda: "quat_em" not in window.status().split("energy")[0])
+    window.wait(lambda: "exact:4" not in window.status().split("energy")[0])
     at_rest(window)
 
 
@@ -165,7 +165,7 @@ def test_a_task_is_flown_by_a_controller_from_another_start(window):
     # The trained policy comes first, and with it torch.
     window.wait(lambda: "angle to the goal" in window.status(), seconds=120.0)
     window.choose("Acts 1", "lqr")
-    window.wait(lambda: "lqr, quat_em" in window.status())
+    window.wait(lambda: "lqr, exact:4" in window.status())
     window.choose("Scheme 1", "akw")
     window.put("Substeps", 8)
     window.wait(lambda: "lqr, akw" in window.status())
@@ -183,7 +183,7 @@ def test_every_run_of_a_task_can_have_an_actor_of_its_own(window):
     for run, name in ((2, "pd"), (3, "lqr")):
         window.choose(f"Scheme {run}", "the task's own")
         window.choose(f"Acts {run}", name)
-        window.wait(lambda name=name: f"{name}, quat_em" in window.status())
+        window.wait(lambda name=name: f"{name}, exact:4" in window.status())
     window.choose("Scheme 3", "off")
 
 

@@ -8,13 +8,14 @@ import pytest
 from gymnasium.envs.registration import load_env_creator
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
+from scipy.integrate import solve_ivp
 
 from family import FREE, IDS, at, discrete_work, half_way, make, many
 from rbgym.envs.actuators import Delay, Lag, Thrusters, Torque
 from rbgym.envs.checks import check_vector_env
 from rbgym.envs.parts.goals import Target
 from rbgym.potentials import HeavyTop, SoftWall
-from rbgym.quaternion import rotate
+from rbgym.quaternion import angle_between, multiply, rotate, rotate_inverse
 
 
 @pytest.mark.parametrize("env_id", IDS)
@@ -74,7 +75,7 @@ def test_observations_stay_in_their_box_under_any_action(env_id):
 @pytest.mark.parametrize("env_id", FREE)
 def test_momentum_changes_by_the_impulse_of_the_torque(env_id):
     """quat_em: h R_m u a step, R_m of the mean attitude; one substep, to see the attitudes."""
-    env = make(env_id, substeps=1)
+    env = make(env_id, integrator="quat_em", substeps=1)
     env.reset(seed=1)
     rng = np.random.default_rng(1)
     for _ in range(20):
@@ -84,6 +85,29 @@ def test_momentum_changes_by_the_impulse_of_the_torque(env_id):
         impulse = rotate(half_way(before, after), env.dt * action * env.torque_limit)
         change = after["angular_momentum"] - before["angular_momentum"]
         np.testing.assert_allclose(change, impulse, rtol=0, atol=2e-16)
+
+
+@pytest.mark.parametrize(("env_id", "error"), [("AttitudeSlew-v0", 2e-7), ("RigidTop-v0", 1e-4)])
+def test_the_default_is_on_time(env_id, error):
+    """Against Euler's equations for the rates, and the quaternion's, solved by a library."""
+    env = make(env_id, termination="none")
+    env.reset(seed=1)
+    J, weight = env.body.inertia, getattr(env.potential, "mgl", 0.0)
+    rng, now = np.random.default_rng(1), env.state
+    y = np.concatenate([now["quaternion"], now["angular_velocity"]])
+    for _ in range(20):
+        action = rng.uniform(-1, 1, 3)
+        env.step(action)
+
+        def rate(t, y, torque=action * env.torque_limit):
+            q, omega = y[:4], y[4:]
+            up = rotate_inverse(q / np.linalg.norm(q), np.array([0.0, 0.0, 1.0]))
+            pull = torque + weight * np.cross(up, [0.0, 0.0, 1.0])
+            turn = np.linalg.solve(J, pull - np.cross(omega, J @ omega))
+            return np.concatenate([0.5 * multiply(q, [0.0, *omega]), turn])
+
+        y = solve_ivp(rate, (0, env.dt), y, method="DOP853", rtol=1e-12, atol=1e-13).y[:, -1]
+    assert angle_between(env.state["quaternion"], y[:4] / np.linalg.norm(y[:4])) < error
 
 
 def declared(env_id):
@@ -98,7 +122,8 @@ TURNED = [i for i in IDS if isinstance(declared(i).actuator, Torque)]
 def test_energy_changes_by_the_work_of_the_torque(env_id):
     """quat_em, whatever the potential: 4 e.u a step. Nothing is put right by a projection here."""
     dt = make(env_id).dt / 4
-    env = make(env_id, substeps=1, dt=dt, termination="none", projection=False)
+    how = {"integrator": "quat_em", "substeps": 1, "projection": False}
+    env = make(env_id, dt=dt, termination="none", **how)
     env.reset(seed=1)
     rng = np.random.default_rng(1)
     for _ in range(50):
@@ -111,7 +136,8 @@ def test_energy_changes_by_the_work_of_the_torque(env_id):
 
 @pytest.mark.parametrize("actuator", [Lag(0.05), Delay(0.17), Thrusters(0.03)])
 def test_books_close_behind_a_line_too(actuator):
-    env = make("AttitudeSlew-v0", substeps=1, actuator=actuator, projection=False)
+    how = {"integrator": "quat_em", "substeps": 1, "projection": False}
+    env = make("AttitudeSlew-v0", actuator=actuator, **how)
     env.reset(seed=1)
     rng = np.random.default_rng(1)
     for _ in range(50):
@@ -128,7 +154,7 @@ def test_books_close_behind_a_line_too(actuator):
 @pytest.mark.parametrize("env_id", ["RigidTop-v0", "TopSwingUp-v0", "SteadyPrecession-v0"])
 def test_momentum_of_a_top_changes_by_the_impulses_of_torque_and_weight(env_id):
     """quat_em: h (R_m u - mgl cos^2(angle/4) (R_m e) x up), R_m of the mean attitude."""
-    env = make(env_id, substeps=1, dt=2e-3, termination="none")
+    env = make(env_id, integrator="quat_em", substeps=1, dt=2e-3, termination="none")
     env.reset(seed=1)
     rng, up = np.random.default_rng(1), np.array([0.0, 0.0, 1.0])
     for _ in range(20):

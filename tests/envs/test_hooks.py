@@ -1,5 +1,6 @@
 """The hooks of every task: what they do, together too, and bad input."""
 
+import itertools
 import math
 
 import gymnasium as gym
@@ -9,6 +10,7 @@ from gymnasium.vector import AutoresetMode
 
 from family import SLEW, at, make, many
 from rbgym.body import RigidBody
+from rbgym.envs.actuators import ReactionWheels
 from rbgym.envs.checks import check_vector_env
 from rbgym.quaternion import conjugate, multiply, rotate
 
@@ -30,6 +32,22 @@ def test_a_constant_disturbance_is_a_torque_beside_the_commanded_one():
         a.step(np.zeros(3))
         b.step(push / b.torque_limit)
     np.testing.assert_allclose(a.state["angular_momentum"], b.state["angular_momentum"], atol=1e-17)
+
+
+@pytest.mark.parametrize("actuator", ["direct", "wheels"])
+def test_a_disturbance_is_in_body_axes_which_are_not_the_principal_ones(actuator):
+    push = np.array([0.003, -0.002, 0.001])
+    body = {"inertia": [[0.3, 0.08, 0.0], [0.08, 0.25, -0.05], [0.0, -0.05, 0.2]]}
+    wheels = ReactionWheels(viscous=0.0, coulomb=0.0, start=0.0)
+    kwargs = {} if actuator == "direct" else {"actuator": wheels}
+    env = make(SLEW, body=body, disturbance={"constant": push}, **kwargs)
+    attitude = np.array([0.5, 0.1, -0.7, 0.5])
+    at(env, attitude)
+    before = env.state["angular_momentum"]
+    env.step(np.zeros(3))
+    torque = (env.state["angular_momentum"] - before) / env.dt
+    # From rest: the body hardly turns in the step.
+    np.testing.assert_allclose(torque, rotate(attitude, push), atol=1e-5)
 
 
 def test_white_noise_has_its_standard_deviation_and_differs_from_step_to_step():
@@ -137,6 +155,40 @@ def test_sensor_noise_has_its_size_and_a_bias_stays_for_the_episode():
     )
     assert np.std(rates - rates.mean(axis=0)) == pytest.approx(0.002 * math.sqrt(11 / 12), rel=0.05)
     np.testing.assert_array_equal(env.state["angular_velocity"], 0.0)
+
+
+def test_noise_of_sensor_and_disturbance_is_new_in_every_episode_of_a_seed():
+    sensor = {"attitude": 0.01, "rate": 0.002, "rate_bias": 0.004}
+    env = make(SLEW, sensor=sensor, disturbance={"white_noise": 0.01})
+    seen = []
+    for episode in range(3):
+        state = {"quaternion": [1, 0, 0, 0], "angular_velocity": [0, 0, 0]}
+        env.reset(seed=0 if episode == 0 else None, options={"state": state})
+        start = env.state["angular_momentum"]
+        observation = env.step(np.zeros(3))[0]
+        seen.append(np.append(observation[1:], env.state["angular_momentum"] - start))
+    for first, second in itertools.combinations(np.array(seen), 2):
+        assert (first != second).all()
+
+
+def test_success_is_that_of_the_true_motion_whatever_the_sensor_says():
+    # Rates up to twice those of success, and a bias that is as large.
+    limit, settled_steps = 0.02, 30  # of the task
+    noisy = many(SLEW, sensor={"rate": 0.9 * limit, "rate_bias": limit, "attitude": 0.01})
+    plain, infos = many(SLEW), []
+    rates = np.zeros((64, 3))
+    rates[:, 2] = np.linspace(0, 2 * limit, 64)
+    for env in (noisy, plain):
+        at(env, [1, 0, 0, 0], rates)
+        for _ in range(settled_steps + 1):
+            seen, *_, info = env.step(np.zeros((64, 3)))
+        infos.append({name: info[name] for name in ("is_success", "rate_error", "attitude_error")})
+        infos[-1]["seen"] = seen
+    for name in ("is_success", "rate_error", "attitude_error"):
+        np.testing.assert_array_equal(infos[0][name], infos[1][name])
+    assert infos[1]["is_success"].any()
+    assert not infos[1]["is_success"].all()
+    assert (infos[0]["seen"][:, 4:] != infos[1]["seen"][:, 4:]).all()
 
 
 def test_every_inertia_drawn_is_that_of_a_body():

@@ -6,6 +6,7 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import fsolve
 
 from family import at, make, many
+from rbgym.engine import rows as layout
 from rbgym.envs.actuators import ReactionWheels
 from rbgym.quaternion import conjugate, multiply, rotate, rotate_inverse
 
@@ -59,6 +60,23 @@ def test_momentum_stays_to_the_bit_and_energy_changes_by_the_work_of_the_motors(
     assert np.abs(lost).max() < 1e-13 * env.invariants()["energy"].max()
     assert reached
     np.testing.assert_allclose(total_momentum(env, after), start, rtol=0, atol=1e-16)
+
+
+@pytest.mark.parametrize("actuator", ["pyramid", "wheels"])
+def test_the_level_of_the_energy_moves_by_the_work_of_the_motors(actuator):
+    # A level that is off by 1e-15 J is where the steps bring the energy of the body; one that is
+    # off by much more, as by a wrong work, is given up.
+    energies = []
+    for more in (0.0, 1e-15):
+        env = many(WHEELS, substeps=1, actuator=actuator)
+        at(env, TILTED, TUMBLING)
+        batch = env._episodes.batch
+        batch.put_row(layout.E, batch.rows(layout.E, 1)[:, 0] + more)
+        for _ in range(3):
+            env.step(np.full(env.action_space.shape, 0.7))
+        omega = env.state["angular_velocity"]
+        energies.append(0.5 * np.sum(omega * (omega @ env.body.inertia), axis=1))
+    np.testing.assert_allclose(energies[1] - energies[0], 1e-15, atol=1e-16)
 
 
 def test_an_orbit_of_ten_thousand_steps_shows_no_trend():

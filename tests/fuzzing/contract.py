@@ -171,6 +171,8 @@ def _strictly(action: str) -> Iterator[None]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter(action)  # type: ignore[arg-type]
+            # Documented, of a slender top; which moments and steps make one, is drawn here.
+            warnings.filterwarnings("ignore", ".* loses the spin of a body", UserWarning)
             yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)

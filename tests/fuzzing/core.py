@@ -129,6 +129,10 @@ _KINDS: dict[str, tuple[Any, dict[str, Any]]] = {
     "CircularOrbit": (
         rbgym.CircularOrbit, {"rate": 1e-3, "direction": (1.0, 0.0, 0.0), "normal": UNIT}
     ),
+    "KeplerOrbit": (
+        rbgym.KeplerOrbit,
+        {"mu": 1.0, "position": (1.0, 0.0, 0.0), "velocity": (0.0, 1.0, 0.0)},
+    ),
 }  # fmt: skip
 
 

@@ -54,7 +54,8 @@ def test_each_declared_invariant_order_and_symmetry_has_its_claim(name):
 def test_without_names_and_cases_everything_is_measured(monkeypatch):
     monkeypatch.setattr("rbgym.validation.declared", lambda record, case, steps: [(record, case)])
     measured = {(record.name, case.kind) for record, case in validate(steps=1)}
-    assert measured == {(name, kind) for name in integrators.names() for kind in KINDS}
+    names = (*integrators.names(), *integrators.KICKED)
+    assert measured == {(name, kind) for name in names for kind in KINDS}
 
 
 def test_two_processes_measure_what_one_does():
@@ -75,6 +76,17 @@ def test_a_false_promise_of_energy_is_caught(monkeypatch):
 def test_a_false_promise_of_momentum_is_caught(monkeypatch):
     declare(monkeypatch, "rkn4", conserves={"heavy_top": ("vertical_momentum",)})
     assert "vertical_momentum" in broken("rkn4", "heavy_top")
+
+
+def test_a_false_promise_of_the_spin_is_caught(monkeypatch):
+    conserves = {"heavy_top": ("energy", "vertical_momentum", "spin")}
+    declare(monkeypatch, "quat_em", conserves=conserves)
+    assert broken("quat_em", "heavy_top") == {"spin", "spin, unprojected"}
+
+
+def test_a_spin_that_is_kept_but_not_declared_is_caught(monkeypatch):
+    declare(monkeypatch, "akw", conserves={"heavy_top": ("energy", "vertical_momentum")})
+    assert broken("akw", "heavy_top") == {"spin, unprojected"}
 
 
 @pytest.mark.parametrize(("name", "order"), [("rkn4", 5), ("rkn4", 3), ("quat_em", 3), ("akw", 1)])

@@ -8,7 +8,7 @@ from rbgym.agents.view.scenario import BODIES, GIVEN, OWN, Scenario, actors, sce
 
 def test_the_first_page_sets_naive_euler_beside_the_conserving_scheme():
     simulation = Scenario().simulation()
-    assert [run.name for run in simulation.runs] == ["forward_euler", "imidm", "quat_em"]
+    assert [run.name for run in simulation.runs] == ["forward_euler", "imidm", "exact:4"]
     moments = simulation.runs[0].body.moments
     assert moments[0] < moments[2] < moments[1]  # spins about its intermediate axis, and so flips
     simulation.advance(100)
@@ -51,7 +51,7 @@ def test_the_command_line_asks_for_a_run_for_each_scheme_or_policy():
     task = scenario_of("AttitudeSlew-v0", (), ("pd", "bang_bang"))
     assert task.schemes == (OWN, OWN)
     names = [run.name for run in task.simulation().runs]
-    assert names == ["pd, quat_em", "bang_bang, quat_em"]
+    assert names == ["pd, exact:4", "bang_bang, exact:4"]
     both = scenario_of("AttitudeSlew-v0", ("akw", "imidm"), ("pd",))
     assert [run.name for run in both.simulation().runs] == ["pd, akw", "pd, imidm"]
 

@@ -1,0 +1,151 @@
+"""What is the physics of each task accurate to, at what cost? The table in docs/accuracy.md.
+
+python docs/studies/accuracy_of_tasks.py [TASK ...]
+
+Bodies at random attitudes with rates up to the task's limit, under random actions, one control
+period, against the truth: `exact:6` with 64 steps in it; and an episode's first 50 control periods
+from the task's own starts, under the actions of the trained policy. Cost: processor time for an
+environment and step, the schemes measured in turn.
+"""
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.envs.registration import load_env_creator
+
+import rbgym
+from rbgym.agents.policies import load
+from rbgym.agents.run_folder import write_json
+from rbgym.quaternion import Array, angle_between, normalized
+from rbgym.registration import ENVIRONMENTS
+
+DOCS = Path(__file__).resolve().parents[1]
+RESULTS, PAGE = DOCS / "accuracy.json", DOCS / "accuracy.md"
+BEGIN, END = "<!-- study:begin -->", "<!-- study:end -->"
+BODIES, PERIODS, ROUNDS = 512, 50, 5
+TRUTH = {"integrator": "exact:6", "substeps": 64}
+# The others have a scheme of their own kind.
+TASKS = [name for name in ENVIRONMENTS if name != "ScalableSpin-v0"]
+
+
+def physics(task: str) -> dict[str, dict[str, Any]]:
+    """Arguments of the environments that are compared, by what the table calls them: as many steps
+    as the task takes of its own integrator, or of others. quat_em was the default for long."""
+    declared = load_env_creator(gym.spec(task).entry_point).task
+    own, others = declared.substeps, declared.substeps_of_others
+    return {
+        f"{name} x {steps}": {"integrator": name, "substeps": steps}
+        for name, steps in (("quat_em", others), ("rkn4", others), ("exact", own), ("exact:4", own))
+    }
+
+
+def error(task: str, how: dict[str, Any]) -> tuple[Array, Array]:
+    """Errors after one control period, of attitude [rad] and of rates [rad/s], (BODIES,)."""
+    rng = np.random.default_rng(7)
+    ends = []
+    q = normalized(rng.standard_normal((BODIES, 4)))
+    way = normalized(rng.standard_normal((BODIES, 4)))[:, 1:]  # into the ball
+    for arguments in (how, TRUTH):
+        env = gym.make_vec(task, num_envs=BODIES, **arguments)
+        env.action_space.seed(3)
+        action = env.action_space.sample()
+        env.reset(seed=5)
+        if task == "SoftWall-v0":  # not from beyond the wall
+            q = env.unwrapped.state["quaternion"]
+        rates = 0.95 * env.unwrapped.rate_limit * way  # type: ignore[attr-defined]
+        env.reset(seed=5, options={"state": {"quaternion": q, "angular_velocity": rates}})
+        env.step(action)
+        ends.append(env.unwrapped.state)  # type: ignore[attr-defined]
+    return _difference(*ends)
+
+
+def episode_error(task: str, how: dict[str, Any]) -> Array:
+    """Largest error of the attitude [rad] within the first control periods of episodes, (BODIES,),
+    under the actions of the trained policy; of lanes whose episode ended, as it is then."""
+    policy = load(task)
+    envs = [gym.make_vec(task, num_envs=BODIES, **arguments) for arguments in (how, TRUTH)]
+    seen = [env.reset(seed=11)[0] for env in envs][1]
+    worst, going = np.zeros(BODIES), np.ones(BODIES, bool)
+    for _ in range(PERIODS):
+        action = policy.predict(seen, deterministic=True)[0]
+        steps = [env.step(action) for env in envs]
+        seen = steps[1][0]
+        off, _ = _difference(*(env.unwrapped.state for env in envs))  # type: ignore[attr-defined]
+        worst = np.where(going, np.maximum(worst, off), worst)
+        for _, _, terminated, truncated, _ in steps:
+            going &= ~(terminated | truncated)
+    return worst
+
+
+def _difference(a: dict[str, Array], b: dict[str, Array]) -> tuple[Array, Array]:
+    rates = a["angular_velocity"] - b["angular_velocity"]
+    return angle_between(a["quaternion"], b["quaternion"]), np.linalg.norm(rates, axis=1)
+
+
+def costs(task: str) -> dict[str, float]:
+    """Processor time of a step [ns] of one of 1,024 environments, the best of the rounds."""
+    envs = {name: gym.make_vec(task, num_envs=1024, **how) for name, how in physics(task).items()}
+    best = dict.fromkeys(envs, np.inf)
+    for env in envs.values():
+        env.reset(seed=1)
+        env.action_space.seed(2)
+    action = next(iter(envs.values())).action_space.sample()
+    for _ in range(ROUNDS):
+        for name, env in envs.items():
+            begun = time.process_time()
+            for _ in range(200):
+                env.step(action)
+            best[name] = min(best[name], (time.process_time() - begun) / 200 / 1024 * 1e9)
+    return best
+
+
+def measure(task: str) -> dict[str, Any]:
+    """What the table says of one task."""
+    cost, found = costs(task), {}
+    for name, how in physics(task).items():
+        attitude, rate = error(task, how)
+        found[name] = {
+            "median": float(np.median(attitude)),
+            "largest": float(attitude.max()),
+            "largest_rate": float(rate.max()),
+            "episode": float(np.max(episode_error(task, how))),
+            "ns": cost[name],
+        }
+        print(task, name, found[name], flush=True)
+    return found
+
+
+def table(results: dict[str, Any]) -> str:
+    """The table of the page."""
+    lines = [
+        "| task | physics | median [rad] | largest [rad] | rates, largest [rad/s] | episode [rad] "
+        "| ns a step |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for task in TASKS:
+        for name, row in results.get(task, {}).items():
+            numbers = [
+                f"{row[key]:.1e}" for key in ("median", "largest", "largest_rate", "episode")
+            ]
+            lines.append(f"| {task} | {name} | {' | '.join(numbers)} | {row['ns']:.0f} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    for task in sys.argv[1:] or TASKS:
+        results[task] = measure(task)
+        write_json(RESULTS, results)
+    text = PAGE.read_text()
+    head, tail = text.split(BEGIN)[0], text.split(END)[1]
+    PAGE.write_text(f"{head}{BEGIN}\n{table(results)}\n{END}{tail}")
+
+
+if __name__ == "__main__":
+    print(f"rbgym {rbgym.__version__}")
+    main()

@@ -1,0 +1,207 @@
+"""Truth from outside: motions whose ends others published (`external.json`), or known otherwise.
+
+The fastest turn of Bilimoria & Wie (1993) is not among them: it is of optimal control.
+"""
+
+import json
+import math
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rbgym import integrators, potentials
+from rbgym.body import RigidBody
+from rbgym.engine.batch import Batch, IntegrationError
+from rbgym.integrators import Integrator
+from rbgym.quaternion import Array, angle_between, multiply
+from rbgym.validation.cases import IDENTITY, PAPERS, Case
+from rbgym.validation.claims import Claim, below
+
+FIRST_ORDER = 0.01  # steps of a first-order scheme are this much shorter
+SLACK = 0.1  # of an order
+UNIT = {"attitude": "rad", "rates": "rad/s"}
+
+
+class External(NamedTuple):
+    """A motion with a known end.
+
+    attitudes (n, 4): at n instants, equally spaced up to the case's horizon; rates (3,): at its end
+    [rad/s, body]; each may be missing. own: how far these, and round-off, may be off. spread: how
+    far the tools that published it lie apart, or what is asked for in its place.
+    """
+
+    case: Case
+    source: str
+    own: dict[str, float]
+    spread: dict[str, float]
+    attitudes: Array | None
+    rates: Array | None = None
+
+    def division(self, dt: float) -> tuple[float, int, int]:
+        """The step next to dt [s] that divides the horizon, and how many there are to the end and
+        from one instant to the next."""
+        instants = 1 if self.attitudes is None else len(self.attitudes)
+        every = max(1, round(self.case.horizon / instants / dt))
+        return self.case.horizon / (instants * every), instants * every, every
+
+    def errors(self, attitudes: Array, rates: Array) -> dict[str, float]:
+        """Largest "attitude" [rad] and "rates" [rad/s] by which states at the instants, (n, 4) and
+        (n, 3), are off."""
+        found = {}
+        if self.attitudes is not None:
+            found["attitude"] = float(np.max(angle_between(attitudes, self.attitudes)))
+        if self.rates is not None:
+            found["rates"] = float(np.linalg.norm(rates[-1] - self.rates))
+        return found
+
+
+def _published(kind: str, given: dict[str, Any]) -> External:
+    scale = math.pi / 180.0 if "rate_unit" in given else 1.0
+    name, *fields = given.get("potential", ("NoPotential",))
+    potential = potentials.checked(getattr(potentials, name)(*fields))
+    start, omega = given.get("quaternion", IDENTITY), tuple(scale * w for w in given["rates"])
+    body, dt, horizon = RigidBody(given["moments"]), given["dt"], given["horizon"]
+    own, spread = ({k: scale * v for k, v in given[name].items()} for name in ("own", "spread"))
+    attitudes = np.array(given["attitudes"]) if "attitudes" in given else None
+    rates = scale * np.array(given["end_rates"]) if "end_rates" in given else None
+    case = Case(kind, body, omega, dt, horizon, potential, start)
+    return External(case, given["source"], own, spread, attitudes, rates)
+
+
+# --- in closed form ---------------------------------------------------------------------------
+
+
+def complete_integrals(m: float, n: float) -> tuple[float, float]:
+    """Legendre's K(m) and Pi(n | m), m and n below 1, by arithmetic-geometric means (DLMF 19.8)."""
+    a, g, p, Q, total = 1.0, math.sqrt(1.0 - m), math.sqrt(1.0 - n), 1.0, 1.0
+    for _ in range(12):
+        Q *= 0.5 * (p * p - a * g) / (p * p + a * g)
+        total += Q
+        a, g, p = 0.5 * (a + g), math.sqrt(a * g), 0.5 * (p + a * g / p)
+    return math.pi / (2.0 * a), math.pi / (4.0 * a) * (2.0 + n / (1.0 - n) * total)
+
+
+def _lagrange() -> External:
+    """Krysl's slow top after one and two nutations; it starts in a cusp, with its spin alone.
+
+    z = cos(tilt) obeys z'^2 = (2 mgl/J_1) (z - z_1)(z - z_2)(z - z_3) with z_2 at the start; the
+    angles of precession and spin follow by integrals of 1/(1 - z) and 1/(1 + z) over a period.
+    """
+    case = PAPERS["krysl_slow_top"]
+    (J_1, _, J_3), mgl, q = case.body.moments, case.potential.mgl, np.array(case.quaternion)
+    L_3, z_2 = J_3 * case.omega[2], 1.0 - 2.0 * q[1] ** 2
+    k = L_3**2 / (4.0 * J_1 * mgl)
+    root = math.sqrt(k * k - 2.0 * k * z_2 + 1.0)
+    z_1, z_3 = (2.0 * k * z_2 - 1.0) / (k + root), k + root
+    rate, m = math.sqrt(mgl / (2.0 * J_1) * (z_3 - z_1)), (z_2 - z_1) / (z_3 - z_1)
+    K, up = complete_integrals(m, (z_2 - z_1) / (1.0 - z_1))
+    _, down = complete_integrals(m, (z_1 - z_2) / (1.0 + z_1))
+    up *= L_3 * (z_2 - 1.0) / (1.0 - z_1) / (rate * J_1)
+    down *= L_3 * (z_2 + 1.0) / (1.0 + z_1) / (rate * J_1)
+    period = 2.0 * K / rate
+    angles = np.array([up + down, L_3 * period * (1.0 / J_3 - 1.0 / J_1) - up + down])
+    ends = []
+    for half in (0.5 * angles, angles):
+        (c, C), (s, S) = np.cos(half), np.sin(half)
+        ends.append(multiply(multiply([c, 0.0, 0.0, s], q), [C, 0.0, 0.0, S]))
+    case = case._replace(kind="lagrange_top", horizon=2.0 * period)
+    own, asked = {"attitude": 1e-11}, {"attitude": 1e-6}
+    return External(case, "Lagrange's top by elliptic integrals", own, asked, np.array(ends))
+
+
+_TABLE = json.loads(files(__package__).joinpath("external.json").read_text("utf-8"))
+EXTERNAL = {kind: _published(kind, given) for kind, given in _TABLE.items()}
+EXTERNAL["lagrange_top"] = _lagrange()
+
+
+def external_claims(name: str, kind: str) -> list[Claim]:
+    """Claims that a scheme comes nearer to the known end by its order where the step is halved, and
+    that those of exact free motions and kicks lie within the spread of the tools."""
+    record, truth = integrators.get(name), EXTERNAL[kind]
+    held = truth.case.potential.moves() and not record.composition
+    order = min(record.order, 2) if held else record.order
+    dt = truth.case.dt * (FIRST_ORDER if order == 1 else 1.0)
+    coarse, fine = _errors(record, truth, dt), _errors(record, truth, dt / 2)
+    claims = []
+    for what, own in truth.own.items():
+        label, bound = f"{what} error [{UNIT[what]}]", own + coarse[what] / 2 ** (order - SLACK)
+        said = f"order {order}, dt = {dt / 2:g} s"
+        claims.append(below(name, kind, label, said, fine[what], bound))
+        if name in integrators.KICKED:
+            said, spread = f"within the spread, dt = {dt:g} s", truth.spread[what]
+            claims.append(below(name, kind, label, said, coarse[what], spread))
+    return claims
+
+
+def _errors(record: Integrator, truth: External, dt: float) -> dict[str, float]:
+    h, steps, every = truth.division(dt)
+    try:
+        run = truth.case.run(record, h, steps, record_every=every)
+    except IntegrationError:
+        return dict.fromkeys(truth.own, math.nan)
+    return truth.errors(run.quaternion[1:], run.angular_velocity[1:])
+
+
+# --- free bodies, in units of the last place ---------------------------------------------------
+
+LAST_PLACE = 2.0**-53
+PROMISED = 3e-15 / LAST_PLACE  # of `free_rotation`, and as much more for each radian turned
+# Where the energy is nearly stationary, the projection turns a body by up to this if the energies
+# of start and end are off by two last places: see `_projection` in rbgym/engine/steps.py.
+PROJECTED = 1.0 / math.sqrt(1e-4)
+TERMS, STEPS = 14, 200
+
+
+def random_bodies(n: int = 1000, seed: int = 20) -> tuple[Array, Array]:
+    """Moments and momenta (n, 3) of free bodies, rods to discs, a third of them nearly symmetric,
+    with rates from 1e-3 to 10 rad/s in any direction."""
+    rng = np.random.default_rng(seed)
+    sizes = 10.0 ** rng.uniform(-2.0, 0.0, (n, 3))
+    sizes[: n // 3, 1] = sizes[: n // 3, 0] * (1.0 + 10.0 ** rng.uniform(-18.0, -1.0, n // 3))
+    sizes = rng.permuted(sizes, axis=1)
+    J, along = sizes.sum(axis=1, keepdims=True) - sizes, rng.standard_normal((n, 3))
+    speed = 10.0 ** rng.uniform(-3.0, 1.0, (n, 1))
+    return J, J * along * speed / np.linalg.norm(along, axis=1, keepdims=True)
+
+
+def series(J: Array, momenta: Array) -> tuple[Array, Array]:
+    """Attitude from the identity and body momentum (n, 7) after a second, and what rounding left of
+    them: by power series of Euler's equations, summed with their remainders."""
+    y = np.hstack([np.tile(IDENTITY, (len(J), 1)), momenta])
+    rest, c, omega = np.zeros_like(y), np.zeros((TERMS + 1, *y.shape)), np.zeros((TERMS, len(J), 4))
+    for _ in range(STEPS):
+        c[0] = y
+        for k in range(TERMS):
+            omega[k, :, 1:] = c[k, :, 4:] / J
+            turning = omega[k::-1]
+            c[k + 1, :, :4] = multiply(c[: k + 1, :, :4], turning).sum(axis=0) / (2 * k + 2)
+            c[k + 1, :, 4:] = np.cross(c[: k + 1, :, 4:], turning[..., 1:]).sum(axis=0) / (k + 1)
+        change = rest + sum(c[k] / float(STEPS) ** k for k in range(TERMS, 0, -1))
+        total = y + change
+        back = total - y
+        y, rest = total, (y - (total - back)) + (change - back)
+    return y, rest
+
+
+def last_places() -> list[Claim]:
+    """Claims on the errors of `exact` over a thousand free bodies, in units of 2^-53."""
+    J, momenta = random_bodies()
+    y, rest = series(J, momenta)
+    size, turned = (np.linalg.norm(v, axis=1) for v in (momenta, momenta / J))
+    claims = []
+    for projection in (True, False):
+        batch = Batch([RigidBody(j) for j in J], "exact", size=len(J), projection=projection)
+        batch.set_state(IDENTITY, angular_momentum=momenta)
+        batch.advance(1.0)
+        q, omega = (batch.measure()[name] for name in ("quaternion", "angular_velocity"))
+        q = q * np.sign(np.sum(q * y[:, :4], axis=1, keepdims=True))
+        lack = np.hstack([q, omega * J]) - y - rest
+        angle, change = (np.linalg.norm(v, axis=1) for v in (lack[:, :4], lack[:, 4:]))
+        for what, errors in (("attitude", 2.0 * angle), ("momentum", change / size)):
+            for how, pick, more in (("median", np.median, 0.0), ("largest", np.max, PROJECTED)):
+                label = f"{how} {what} error [2^-53]" + ("" if projection else ", unprojected")
+                bound = PROMISED * float(1.0 + pick(turned)) + more * projection
+                value = float(pick(errors)) / LAST_PLACE
+                claims.append(below("exact", "random_free", label, "round-off", value, bound))
+    return claims

@@ -1,0 +1,218 @@
+"""Truth from outside: the data are what their sources say, and what is wrong is seen."""
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from rbgym import KeplerOrbit, testing
+from rbgym.potentials.gravity_gradient import GravityGradient
+from rbgym.quaternion import angle_between, from_matrix, to_matrix
+from rbgym.validation import table, validate_external
+from rbgym.validation.external import (
+    EXTERNAL,
+    complete_integrals,
+    external_claims,
+    last_places,
+    random_bodies,
+    series,
+)
+
+FREE = EXTERNAL["nasa_brick"]
+
+
+def torque(potential, R, r):
+    """In body axes, of r from the centre to the body, in world axes."""
+    if isinstance(potential, KeplerOrbit):
+        c = R.T @ r / np.linalg.norm(r)
+        return lambda J: 3 * potential.mu / np.linalg.norm(r) ** 3 * np.cross(c, J @ c)
+    if potential.is_free():
+        return lambda J: np.zeros(3)
+    return lambda J: np.cross(potential.mgl * np.array(potential.axis), -R[2])
+
+
+def ends(truth):
+    """Attitudes and final rates by other equations: matrix, rates and orbit, DOP853."""
+    case = truth.case
+    J, orbit = case.body.inertia, isinstance(case.potential, KeplerOrbit)
+
+    def rates(t, y):
+        R, w, r, v = y[:9].reshape(3, 3), y[9:12], y[12:15], y[15:]
+        spin = np.array([[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]])
+        push = torque(case.potential, R, r)(J) - np.cross(w, J @ w)
+        fall = -case.potential.mu * r / np.linalg.norm(r) ** 3 if orbit else np.zeros(3)
+        return np.concatenate([(R @ spin).ravel(), np.linalg.solve(J, push), v, fall])
+
+    far = [*case.potential.position, *case.potential.velocity] if orbit else [1, 0, 0, 0, 0, 0]
+    start = np.concatenate([to_matrix(case.quaternion).ravel(), case.omega, far])
+    n = 1 if truth.attitudes is None else len(truth.attitudes)
+    times = case.horizon * np.arange(1, n + 1) / n
+    found = solve_ivp(
+        rates, (0, case.horizon), start, method="DOP853", rtol=3e-14, atol=1e-14, t_eval=times
+    ).y.T
+    return [from_matrix(y[:9].reshape(3, 3)) for y in found], found[-1][9:12]
+
+
+@pytest.mark.parametrize("kind", sorted(set(EXTERNAL) - {"heavy_top"}))
+def test_other_equations_lead_to_the_same_ends(kind):
+    attitudes, rates = ends(EXTERNAL[kind])
+    for what, error in EXTERNAL[kind].errors(np.array(attitudes), rates[None]).items():
+        assert error < EXTERNAL[kind].own[what]
+
+
+@pytest.mark.slow
+def test_other_equations_lead_to_the_ends_of_the_heavy_top():
+    truth = EXTERNAL["heavy_top"]
+    error = truth.errors(np.array(ends(truth)[0]), np.zeros((1, 3)))["attitude"]
+    assert 1e-7 < error < truth.own["attitude"]  # that of the published run
+
+
+@pytest.mark.parametrize("kind", ["jeod_circular", "jeod_elliptic"])
+def test_jeods_cylinder_starts_off_the_axes_of_its_orbit(kind):
+    """Pitch 85, then yaw 1 degree from x along the motion, z to the Earth, at rest in these."""
+    case = EXTERNAL[kind].case
+    r, v = np.array(case.potential.position), np.array(case.potential.velocity)
+    h = np.cross(r, v)
+    down, side = -r / np.linalg.norm(r), -h / np.linalg.norm(h)
+    axes = np.array([np.cross(side, down), side, down])
+    (c, C), (s, S) = (f(np.radians([85.0, 1.0])) for f in (np.cos, np.sin))
+    to_body = np.array([[C, S, 0], [-S, C, 0], [0, 0, 1]]) @ [[c, 0, -s], [0, 1, 0], [s, 0, c]]
+    to_body = to_body @ axes
+    assert angle_between(from_matrix(to_body.T), case.quaternion) < 1e-15
+    np.testing.assert_allclose(case.omega, to_body @ h / (r @ r), atol=1e-18)
+
+
+@pytest.mark.parametrize("m", [0.0, 0.3, 0.9995])
+@pytest.mark.parametrize("n", [-800.0, -0.4, 0.0, 0.7, 0.9993])
+def test_complete_integrals_are_those_of_another_library(m, n):
+    K, Pi = complete_integrals(m, n)
+    assert pytest.approx(float(mpmath.ellipk(m)), rel=2e-15) == K
+    assert pytest.approx(float(mpmath.ellippi(n, m)), rel=5e-14) == Pi
+
+
+def test_the_series_is_right_to_a_unit_in_the_last_place():
+    J, momenta = random_bodies()
+    pick = [1, 250, 500, 999]
+    y, rest = series(J[pick], momenta[pick])
+    with mpmath.workdps(30):
+        for k, body in enumerate(pick):
+            wanted = taylor(J[body], momenta[body])
+            size = [1.0] * 4 + [np.linalg.norm(momenta[body])] * 3
+            for got, left, true, unit in zip(y[k], rest[k], wanted, size, strict=True):
+                assert abs(mpmath.mpf(got) + mpmath.mpf(left) - true) < 2.0**-53 * unit
+
+
+def taylor(J, momentum, steps=20, terms=24):
+    """Attitude and body momentum after a second, in thirty digits, by Euler's equations for the
+    rates: J w' = J w x w, q' = q w / 2."""
+    J = [mpmath.mpf(float(v)) for v in J]
+    w = [mpmath.mpf(float(v)) / j for v, j in zip(momentum, J, strict=True)]
+    y = [mpmath.mpf(1), mpmath.mpf(0), mpmath.mpf(0), mpmath.mpf(0), *w]
+    for _ in range(steps):
+        c = [y]
+        for k in range(terms):
+            d = [mpmath.mpf(0)] * 7
+            for j in range(k + 1):
+                q0, q1, q2, q3, a, b, e = c[j]
+                A, B, C = c[k - j][4:]
+                d[0] -= (q1 * A + q2 * B + q3 * C) / 2
+                d[1] += (q0 * A + q2 * C - q3 * B) / 2
+                d[2] += (q0 * B - q1 * C + q3 * A) / 2
+                d[3] += (q0 * C + q1 * B - q2 * A) / 2
+                d[4] += (J[1] - J[2]) / J[0] * b * C
+                d[5] += (J[2] - J[0]) / J[1] * e * A
+                d[6] += (J[0] - J[1]) / J[2] * a * B
+            c.append([v / (k + 1) for v in d])
+        y = [
+            mpmath.fsum(c[k][i] / mpmath.mpf(steps) ** k for k in range(terms + 1))
+            for i in range(7)
+        ]
+    return [*y[:4], *(j * v for j, v in zip(J, y[4:], strict=True))]
+
+
+@pytest.mark.parametrize("name", ["exact", "exact:4", "exact:6", "rkn4"])
+def test_schemes_come_to_the_known_ends(name):
+    claims = validate_external([name])
+    assert {c.case for c in claims} >= set(EXTERNAL)
+    assert not [claim for claim in claims if not claim.passed], table(claims)
+
+
+def test_the_free_motion_is_right_to_a_few_last_places():
+    claims = {c.quantity: c for c in last_places()}
+    assert all(claim.passed for claim in claims.values()), table(list(claims.values()))
+    assert claims["median attitude error [2^-53], unprojected"].measured < 2.0
+
+
+def test_a_scheme_of_another_problem_is_seen(monkeypatch):
+    """The distance of an ellipse taken for that of a circle: the ends are missed."""
+    truth = EXTERNAL["jeod_elliptic"]
+    r = np.array(truth.case.potential.position)
+    still = GravityGradient(
+        truth.case.potential.mu / np.linalg.norm(r) ** 3, tuple(-r / np.linalg.norm(r))
+    )
+    wrong = truth._replace(case=truth.case._replace(potential=still))
+    monkeypatch.setitem(EXTERNAL, "jeod_elliptic", wrong)
+    assert not any(claim.passed for claim in external_claims("exact:4", "jeod_elliptic"))
+
+
+def test_an_end_that_is_off_is_seen(monkeypatch):
+    off = FREE._replace(rates=FREE.rates + 1e-6)
+    monkeypatch.setitem(EXTERNAL, "nasa_brick", off)
+    assert not external_claims("rkn4", "nasa_brick")[0].passed
+
+
+# --- anybody's step function --------------------------------------------------------------------
+
+
+def test_a_step_function_is_measured_on_the_known_ends():
+    J = FREE.case.body.inertia
+    ours = testing.external_errors("nasa_brick", testing.integrator_step(J, "exact"), dt=1.0)
+    assert ours["rates"] < FREE.own["rates"]
+    assert ours.keys() == {"rates"}
+    coarse, fine = (
+        testing.external_errors("nasa_brick", testing.integrator_step(J, "quat_em"), dt)["rates"]
+        for dt in (0.1, 0.05)
+    )
+    assert math.log2(coarse / fine) == pytest.approx(2.0, abs=0.1)
+
+
+def test_a_step_function_in_gravity_is_compared_at_both_instants():
+    case = EXTERNAL["heavy_top"].case
+    J, arm = case.body.inertia, case.potential.mgl * np.array(case.potential.axis)
+
+    def change(q, w):
+        weight = np.cross(arm, -to_matrix(q)[2])
+        w_x, w_y, w_z = w
+        quaternion = 0.5 * np.array(
+            [
+                -q[1] * w_x - q[2] * w_y - q[3] * w_z,
+                q[0] * w_x + q[2] * w_z - q[3] * w_y,
+                q[0] * w_y - q[1] * w_z + q[3] * w_x,
+                q[0] * w_z + q[1] * w_y - q[2] * w_x,
+            ]
+        )
+        return quaternion, np.linalg.solve(J, weight - np.cross(w, J @ w))
+
+    def step(q, w, h):
+        k = [change(q, w)]
+        for part in (0.5, 0.5, 1.0):
+            k.append(change(q + part * h * k[-1][0], w + part * h * k[-1][1]))
+        q, w = (
+            y + h / 6 * (k[0][i] + 2 * k[1][i] + 2 * k[2][i] + k[3][i])
+            for i, y in enumerate((q, w))
+        )
+        return q / np.linalg.norm(q), w
+
+    assert testing.external_errors("heavy_top", step, dt=5e-4)["attitude"] < 3e-2
+    stopped = testing.external_errors("heavy_top", lambda q, w, h: (q * np.nan, w))
+    assert stopped == {"attitude": math.inf}
+
+
+def test_an_unknown_motion_is_refused():
+    for kind in ("brick", np.zeros(3), None):
+        with pytest.raises(ValueError, match="kind must be among"):
+            testing.external_errors(kind, lambda q, w, h: (q, w))
+    with pytest.raises(ValueError, match="dt must be a positive"):
+        testing.external_errors("nasa_brick", lambda q, w, h: (q, w), dt=0.0)
