@@ -135,11 +135,12 @@ def test_torques_of_sliders_and_keys_are_shown_and_act(window):
         before = at_rest(window)
         window.put(f"Torque {axis}", share)
         window.wait(lambda before=before: window.picture() != before)
+    before = at_rest(window)
+    window.page.get_by_role("button", name="Release").click()  # here, where its arrows were seen
+    window.wait(lambda: window.picture() != before)
+    window.put("Torque y", -0.25)
     window.field("Pause").uncheck()
     window.wait(lambda: window.time() > 1.0)
-    before = at_rest(window)
-    window.page.get_by_role("button", name="Release").click()
-    window.wait(lambda: window.picture() != before)
     for opposite in ("jl", "ik", "uo"):  # the body can hide one of the two arrows
         pictures = {at_rest(window)}
         for key in opposite:
