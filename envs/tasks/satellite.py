@@ -260,7 +260,7 @@ class MagneticDetumbleEnv(AttitudeEnv):
     field of a dipole tilted by 9.6 degrees against the axis of the Earth, which turns with it: 24
     to 48 microtesla. No torque along B can be had, but B turns, seen from the orbit, twice around.
     The start is anywhere on the orbit, at any hour of the day. The rate of the orbit is 1.1e-3
-    rad/s: what follows the field turns with twice that. A control period of dt = 1 s is 4 steps of
+    rad/s: what follows the field turns with twice that. A control period of dt = 1 s is 2 steps of
     the integrator, over each of which the field is held.
 
     ## Action: Box(-1, 1, (3,)), float32
@@ -273,7 +273,7 @@ class MagneticDetumbleEnv(AttitudeEnv):
         actuator=MagneticCoils(),
         start=Turned(least_rate=0.02, rate=0.1),
         dt=1.0,
-        substeps=4,
+        substeps=2,
         substeps_of_others=4,
         rate=0.005,
         settled_steps=60,
