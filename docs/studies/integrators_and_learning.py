@@ -3,7 +3,7 @@
 python docs/studies/integrators_and_learning.py [--draw]
 
 PPO learns each task on physics of one step a control period by Euler's forward scheme, by a
-Runge-Kutta-Nystroem scheme of order 4, and by the conserving default; three seeds of each. Every
+Runge-Kutta-Nystroem scheme of order 4, and by the conserving `quat_em`; three seeds of each. Every
 policy is then judged on the physics that it learned on, and on what comes closest to the truth:
 `exact`, 32 steps a control period. An interrupted study goes on; --draw only draws again.
 """
