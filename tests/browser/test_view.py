@@ -141,6 +141,7 @@ def test_torques_of_sliders_and_keys_are_shown_and_act(window):
     window.put("Torque y", -0.25)
     window.field("Pause").uncheck()
     window.wait(lambda: window.time() > 1.0)
+    window.page.get_by_role("button", name="Release").click()
     for opposite in ("jl", "ik", "uo"):  # the body can hide one of the two arrows
         pictures = {at_rest(window)}
         for key in opposite:
