@@ -6,7 +6,7 @@ vectorising.
 
 from typing import Any, NamedTuple
 
-from rbgym.compiled.record import Record, missing_methods
+from rbgym.compiled.record import Record, constant, missing_methods
 from rbgym.engine.rows import CORE, LANES, SCRATCH
 
 # What every task has, counted from `TaskRows.first_row`.
@@ -24,15 +24,6 @@ TRUNCATED = 10
 COMMON = 11
 
 _FREE = CORE - SCRATCH  # rows of the solver, free between steps
-
-
-def constant(value: Any) -> Any:
-    """A method that returns it, for what is known while compiling."""
-
-    def method(self: Any) -> Any:
-        return value
-
-    return method
 
 
 class Part(Record):

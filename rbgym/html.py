@@ -39,8 +39,3 @@ def _row(tag: str, cells: Sequence[Cell], styles: Sequence[str], mark: str = "")
 def section(title: str, *parts: str) -> str:
     """Parts, which are HTML, under a title, which is text."""
     return f"<div><strong>{escape(title)}</strong>{''.join(parts)}</div>"
-
-
-def note(text: str) -> str:
-    """A line of text."""
-    return f"<div>{escape(text)}</div>"

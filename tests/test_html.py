@@ -77,7 +77,7 @@ def test_claims_show_which_are_broken_and_stay_a_list():
 
 def test_everything_from_outside_is_escaped():
     nasty = "<script>alert('x')</script> & \""
-    shown = html.section(nasty, html.table([nasty], [[nasty]]), html.note(nasty))
+    shown = html.section(nasty, html.table([nasty], [[nasty]]))
     assert Reader(shown).tags.isdisjoint({"script"})
     assert Reader(html.table([nasty], [[nasty]])).rows == [[nasty], [nasty]]
 

@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from rbgym.agents.controllers.base import Array, Controller, Law, Plant, shortened
+from rbgym.agents.controllers.base import Controller, Law, Plant, shortened
 from rbgym.arguments import count
 from rbgym.body import RigidBody
 from rbgym.envs.actuators import MagneticCoils, ReactionWheels, Scaling
+from rbgym.quaternion import Array
 from rbgym.simulate import checked_body
 
 

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rbgym.agents.controllers.base import Array, BodyLaw, Plant, Seen, fresh, nearer
+from rbgym.agents.controllers.base import BodyLaw, Plant, Seen, fresh, nearer
 from rbgym.agents.controllers.pd import AttitudePD
 from rbgym.arguments import flag, number, real
 from rbgym.inertia import full_tensor
-from rbgym.quaternion import from_rotation_vector, multiply
+from rbgym.quaternion import Array, from_rotation_vector, multiply
 
 
 def eigenaxis_time(

@@ -14,10 +14,9 @@ from rbgym.envs.actuators import Forces, MagneticCoils, ReactionWheels, Scaling
 from rbgym.envs.base import AttitudeEnv, AttitudeVectorEnv
 from rbgym.envs.parts.goals import Axis, Rest, Target
 from rbgym.envs.parts.observations import Offset, TargetRate, WantedSpin
-from rbgym.quaternion import conjugate, multiply
+from rbgym.quaternion import Array, conjugate, multiply
 from rbgym.simulate import checked_body
 
-Array = NDArray[np.float64]
 Seen = tuple[Array, Array, Array]  # quaternion, angular velocity, that of the target
 _LARGEST = 1e100
 
@@ -239,8 +238,7 @@ class Law(Controller):
         whole = whole / np.maximum(taken, 1.0)
         p, g = u @ self.envelope.T, whole @ self.envelope.T
         room = (1.0 - np.sign(p) * g) / np.maximum(np.abs(p), 1e-300)
-        within: Array = whole + np.minimum(np.min(room, axis=-1, keepdims=True), 1.0) * u
-        return within
+        return whole + np.minimum(np.min(room, axis=-1, keepdims=True), 1.0) * u
 
 
 @dataclass(eq=False)

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rbgym.agents.controllers.base import Array, BodyLaw, Law, Plant, nearer
+from rbgym.agents.controllers.base import BodyLaw, Law, Plant, nearer
 from rbgym.agents.controllers.pd import AxisPD
 from rbgym.arguments import positives
 from rbgym.envs.parts.goals import Axis
 from rbgym.potentials import HeavyTop
-from rbgym.quaternion import from_rotation_vector, multiply, rotate_inverse
+from rbgym.quaternion import Array, from_rotation_vector, multiply, rotate_inverse
 
 
 def for_env(env: Any, **gains: Any) -> Law:

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rbgym.agents.controllers.actuators import damping_rate
-from rbgym.agents.controllers.base import Array, BodyLaw, Law, Plant, nearer
+from rbgym.agents.controllers.base import BodyLaw, Law, Plant, nearer
 from rbgym.envs.parts.goals import Axis
 from rbgym.potentials import HeavyTop, SoftWall, checked
-from rbgym.quaternion import from_rotation_vector, multiply, rotate_inverse
+from rbgym.quaternion import Array, from_rotation_vector, multiply, rotate_inverse
 
 
 def for_env(env: Any, **gains: float) -> Law:
@@ -175,10 +175,6 @@ class PosePD(AttitudePD):
         self.pace = self.approach / (2 * self.damping)
         self.pull = 2 * self.damping * self.approach
 
-    @classmethod
-    def usual_gains(cls, plant: Plant) -> dict[str, Any]:
-        return {}
-
     def force(self, position: Array, velocity: Array) -> Array:
         """Force (n, 3) [N, body] within the limit; position, velocity (n, 3) [m, m/s, body]."""
         r = np.linalg.norm(position, axis=-1, keepdims=True)
@@ -187,8 +183,7 @@ class PosePD(AttitudePD):
         wanted = -position / np.maximum(r, 1e-9) * np.minimum(self.pace * r, cap)
         F = self.body.mass * self.pull * (wanted - velocity)
         excess = np.max(np.abs(F), axis=-1, keepdims=True) / self.force_limit
-        limited: Array = F / np.maximum(excess, 1.0)
-        return limited
+        return F / np.maximum(excess, 1.0)
 
     def act(self, rows: Array, state: Any, episode_start: Any) -> tuple[Array, Any]:
         """Commands (n, 6), forces and torques, for observations (n, 13) and what comes after."""

@@ -26,21 +26,19 @@ _TAKEN = {
 
 def has_test_set(env_id: str) -> bool:
     """Whether the env is a task of rbgym: its categories of start states make a test set."""
-    return isinstance(_task(env_id), Task)
+    return isinstance(getattr(creator_of(spec_of(env_id).entry_point), "task", None), Task)
 
 
 def task_of(env_id: str) -> Task:
     """The declaration of a registered task. Raises ValueError for an env that is none."""
-    task = _task(env_id)
-    if not isinstance(task, Task):
+    if not has_test_set(env_id):
         raise ValueError(f"env_id must be a task of rbgym, got {env_id!r}")
-    return task
+    return creator_of(spec_of(env_id).entry_point).task
 
 
-def _task(env_id: str) -> Any:
-    creator: Any = spec_of(env_id).entry_point
-    creator = load_env_creator(creator) if isinstance(creator, str) else creator
-    return getattr(creator, "task", None)
+def creator_of(entry_point: Any) -> Any:
+    """What makes an env: an entry point of its spec, imported where it is a text."""
+    return load_env_creator(entry_point) if isinstance(entry_point, str) else entry_point
 
 
 def spec_of(env_id: str) -> Any:

@@ -16,8 +16,7 @@ from rbgym.agents.judge.contenders import load, own_kwargs
 from rbgym.agents.policies.trained import TrainedPolicy
 from rbgym.envs.parts.goals import Target
 from rbgym.envs.parts.observations import FORMS
-
-Array = NDArray[np.float64]
+from rbgym.quaternion import Array
 
 # Of Episodes: one value of each episode, and one of each instant and episode.
 _LANES = ("seeds", "category", "returns", "lengths", "success", "least_time")

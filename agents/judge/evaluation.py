@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from rbgym.agents.controllers import Policy
 from rbgym.agents.judge.contenders import Contender
 from rbgym.agents.judge.episodes import Episodes, play
-
-Array = NDArray[np.float64]
+from rbgym.quaternion import Array
 
 
 @dataclass(frozen=True)
@@ -150,14 +149,12 @@ def settling_times(inside: NDArray[np.bool_], dt: float) -> Array:
     inside: (instants, n), the first at time 0. dt: between two instants [s].
     """
     lasting = np.logical_and.accumulate(inside[::-1])[::-1]
-    times: Array = np.where(lasting[-1], dt * lasting.argmax(axis=0), np.inf)
-    return times
+    return np.where(lasting[-1], dt * lasting.argmax(axis=0), np.inf)
 
 
 def final_error(played: Episodes) -> Array:
     """Attitude error [rad] at the end of each episode, (n,)."""
-    last: Array = played.attitude_error[played.lengths, np.arange(len(played.lengths))]
-    return last
+    return played.attitude_error[played.lengths, np.arange(len(played.lengths))]
 
 
 def overshoot(played: Episodes) -> Array:
@@ -196,8 +193,7 @@ def unwound(played: Episodes) -> NDArray[np.bool_] | None:
     last, lanes = played.lengths, np.arange(len(played.lengths))
     # The first instant counts for w = 0 too: of two ways of one length neither is long.
     end = sign[last - 1, lanes] * q[last, lanes, 0] * np.where(q[0, :, 0] < 0, -1.0, 1.0)
-    long_way: NDArray[np.bool_] = played.success & (end < 0)
-    return long_way
+    return played.success & (end < 0)
 
 
 def wilson_interval(

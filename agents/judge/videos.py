@@ -1,14 +1,13 @@
 """Videos of an episode of the test set, as policies and controllers play it, side by side."""
 
 import errno
-import functools
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +17,10 @@ from rbgym.agents.judge.contenders import Contender
 from rbgym.agents.judge.episodes import Player
 from rbgym.agents.run_folder import replacing
 from rbgym.agents.terminal import bar
-from rbgym.envs.rendering import Scene, Trail, colors, scene_of
+from rbgym.envs.rendering import scene_of
 from rbgym.envs.rendering.canvas import load_pygame
+from rbgym.envs.rendering.instant import Trail
+from rbgym.envs.rendering.scene import Scene
 
 Frame = NDArray[np.uint8]
 FORMATS = (".mp4", ".gif")
@@ -143,16 +144,17 @@ def _hundredths(rate: float) -> int:
 def write(path: Path, frames: Iterable[Frame], rate: float, kind: str | None = None) -> None:
     """Write frames, (height, width, 3) each, as they come. rate: of them in a second. kind: one of
     FORMATS, default the ending of `path`."""
-    rest = iter(frames)
-    first = next(rest)
     if (kind or path.suffix) == ".gif":
-        pictures, shown = map(few_colors, rest), 10 * _hundredths(rate)  # ms
-        few_colors(first).save(
-            path, "GIF", save_all=True, append_images=pictures, duration=shown, loop=0
-        )
+        from PIL import Image
+
+        pictures = (Image.fromarray(one).quantize(dither=Image.Dither.NONE) for one in frames)
+        shown = {"duration": 10 * _hundredths(rate), "loop": 0}  # ms
+        next(pictures).save(path, "GIF", save_all=True, append_images=pictures, **shown)
         return
     from moviepy.video.io.ffmpeg_writer import FFMPEG_VideoWriter
 
+    rest = iter(frames)
+    first = next(rest)
     size = first.shape[1], first.shape[0]
     writer = FFMPEG_VideoWriter(str(path), size, rate, ffmpeg_params=["-f", "mp4"])
     encoder = writer.proc
@@ -162,20 +164,3 @@ def write(path: Path, frames: Iterable[Frame], rate: float, kind: str | None = N
             writer.write_frame(frame)
     if encoder.returncode:  # the end of the file could not be written: MoviePy does not look
         raise OSError(errno.EIO, "The film could not be written to its end, the disk may be full")
-
-
-def few_colors(frame: Frame) -> Any:
-    """The frame (height, width, 3) as a Pillow image of 256 colours: those that scenes are drawn
-    in, and shades of them; small, and without noise."""
-    from PIL import Image
-
-    return Image.fromarray(frame).quantize(palette=_palette(), dither=Image.Dither.NONE)
-
-
-@functools.cache
-def _palette() -> Any:
-    from PIL import Image
-
-    image = Image.new("P", (1, 1))
-    image.putpalette([value for color in colors.shades() for value in color])
-    return image

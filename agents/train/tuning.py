@@ -11,7 +11,7 @@ import optuna
 from optuna.exceptions import StorageInternalError
 from sqlalchemy.exc import SQLAlchemyError
 
-from rbgym.agents.judge.cases import TUNING_SEEDS, shared, task_of
+from rbgym.agents.judge.cases import TUNING_SEEDS, shared
 from rbgym.agents.judge.episodes import play_from
 from rbgym.agents.policies.sb3 import is_off_policy
 from rbgym.agents.run_folder import RunFolder
@@ -49,7 +49,7 @@ def tune(
     propose = space or (_off_policy if is_off_policy(algo) else _on_policy)
     config_of(env_id, algo, seed, timesteps)  # refuses what no trial could do
     trained = partial(train, env_id, algo, seed=seed, timesteps=timesteps)
-    task_of(env_id)
+    starts = shared(env_id, TUNING_SEEDS)  # refuses an env that is no task
     name = f"{env_id.rpartition(':')[2]}-{algo}"
     if storage is None:
         Path("runs").mkdir(exist_ok=True)
@@ -69,7 +69,8 @@ def tune(
     def objective(trial: optuna.Trial) -> float:
         with tempfile.TemporaryDirectory() as folder:
             trained(out=folder, changes=propose(trial), progress=False, evaluate_every=0)
-            return _score(load_policy(RunFolder(Path(folder))), env_id)
+            policy = load_policy(RunFolder(Path(folder)))
+            return float(play_from(starts, policy, env_id, {}).returns.mean())
 
     def tell(study: optuna.Study, trial: optuna.trial.FrozenTrial) -> None:
         progress(trial.number + 1 - before, trials)
@@ -119,8 +120,3 @@ def hyperparameters(params: Mapping[str, Any]) -> dict[str, Any]:
     if "one_minus_gamma" in found:
         found["gamma"] = 1.0 - found.pop("one_minus_gamma")
     return found
-
-
-def _score(policy: Any, env_id: str) -> float:
-    starts = shared(env_id, TUNING_SEEDS)
-    return float(play_from(starts, policy, env_id, {}).returns.mean())

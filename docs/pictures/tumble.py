@@ -16,9 +16,10 @@ import numpy as np
 
 import rbgym
 from rbgym.agents.judge.videos import write
-from rbgym.envs.rendering import Caption, colors, scene_of_motion
+from rbgym.envs.rendering import colors, scene_of_motion
 from rbgym.envs.rendering.canvas import Canvas
 from rbgym.envs.rendering.painter import Painter
+from rbgym.envs.rendering.scene import Caption
 
 BODY = rbgym.RigidBody([6.0, 8.0, 3.0])
 START = (5.0, 0.1, 0.1)  # rad/s

@@ -21,12 +21,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rbgym.compiled.jit import inlined
+from rbgym.compiled.record import constant
 from rbgym.engine.actuation import act
 from rbgym.engine.rows import LANES, put_vector, view
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Key, Setting
 from rbgym.envs.arguments import in_range
-from rbgym.envs.rows import constant
 from rbgym.quaternion import Array, cos_sin, cross, dot, qmul, scale, sub, to_body
 
 EARTH_RADIUS = 6371.2e3  # m, of the reference sphere of the field

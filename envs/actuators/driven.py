@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from rbgym.compiled.jit import inlined
-from rbgym.compiled.record import required
+from rbgym.compiled.record import constant, required
 from rbgym.engine.actuation import Actuator
 from rbgym.engine.rows import LANES, put_vector, vector
 from rbgym.quaternion import add, scale
@@ -31,17 +31,9 @@ class Driven(Actuator):
     def book(self, physics, buffer, i, h):
         """Book the step of h seconds that was taken."""
 
-    def effector_rows(self):
-        """Number of rows of the effector; known while compiling."""
-        return 0
-
-    def effector_shows(self):
-        """Number of rows that the effector shows; known while compiling."""
-        return 0
-
-    def acting_rows(self):
-        """Number of components of torque, and force, on the body; known while compiling."""
-        return 3
+    effector_rows = constant(0, "Number of rows of the effector.")
+    effector_shows = constant(0, "Number of rows that the effector shows.")
+    acting_rows = constant(3, "Number of components of torque, and force, on the body.")
 
     def ready(self, physics, buffer, i, placed, mass, u):
         """Begin an episode: draw or, if placed, leave the state. mass: factor of the body's mass.

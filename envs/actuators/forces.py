@@ -16,11 +16,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from rbgym.compiled.record import constant
 from rbgym.engine.actuation import act
 from rbgym.engine.rows import FAILED, LANES, put_quaternion, put_vector, quaternion, vector, view
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Key, Setting
-from rbgym.envs.rows import constant
 from rbgym.quaternion import Array, add, dot, rotate, scale, times, to_world
 
 # Rows, from the first of the state on.

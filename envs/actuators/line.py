@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from rbgym.compiled.record import Record
+from rbgym.compiled.record import Record, constant
 from rbgym.engine.rows import LANES
 from rbgym.envs.actuators.effector import Element, Setting
 
@@ -97,8 +97,7 @@ class Delay(Element):
 class Instant(Record):
     """No delay."""
 
-    def slots(self):
-        return 0
+    slots = constant(0)
 
     def delay_rows(self, count):
         return 0

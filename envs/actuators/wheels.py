@@ -26,12 +26,12 @@ from numpy.typing import ArrayLike
 
 from rbgym.arguments import finite, number
 from rbgym.compiled.jit import inlined
+from rbgym.compiled.record import constant
 from rbgym.engine.actuation import act
 from rbgym.engine.rows import FAILED, LANES, ROTOR, put_vector, view
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Key, Setting
 from rbgym.envs.arguments import in_range
-from rbgym.envs.rows import constant
 from rbgym.quaternion import Array, Vector, add, dot, scale
 
 _CHANGES = 4  # 4: rows of the torque on each wheel [N m], behind the momenta

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from rbgym.compiled.jit import inlined
-from rbgym.compiled.record import required
+from rbgym.compiled.record import constant, required
 from rbgym.engine.rows import LANES, put_quaternion, put_vector, quaternion, vector
 from rbgym.envs.actuators.effector import Key
-from rbgym.envs.rows import Part, constant
+from rbgym.envs.rows import Part
 from rbgym.quaternion import (
     Array,
     Quaternion,

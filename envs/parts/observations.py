@@ -11,10 +11,10 @@ from gymnasium import spaces
 
 from rbgym.arguments import positive
 from rbgym.compiled.jit import inlined
-from rbgym.compiled.record import required
+from rbgym.compiled.record import constant, required
 from rbgym.engine.rows import LANES
 from rbgym.envs.parts.endings import flight
-from rbgym.envs.rows import Part, constant
+from rbgym.envs.rows import Part
 from rbgym.quaternion import Array, Vector, canonical, qconj, qmul, scale, to_body
 
 Bounds = tuple[tuple[float, ...], tuple[float, ...]]  # lowest and highest of some columns

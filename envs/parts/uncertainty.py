@@ -9,11 +9,12 @@ import numpy as np
 from rbgym.arguments import is_number
 from rbgym.body import RigidBody
 from rbgym.compiled.jit import inlined
+from rbgym.compiled.record import constant
 from rbgym.engine.rows import J_INV, J, put_vector, vector
 from rbgym.envs.actuators.mounting import RANGES, Differing
 from rbgym.envs.arguments import in_range, keys, triple
 from rbgym.envs.random import LARGEST_NORMAL, normals
-from rbgym.envs.rows import Part, checked_part, constant
+from rbgym.envs.rows import Part, checked_part
 from rbgym.potentials import CircularOrbit
 from rbgym.quaternion import Array, Vector, add, dot, qmul, scale, times
 

@@ -37,20 +37,7 @@ WALL: Color = (214, 208, 204)
 RIM: Color = (86, 94, 108)  # of wheels
 
 
-def mixed(color: Color, share: float, ground: Color = BELOW) -> Color:
+def mixed(color: Color, share: float, ground: Color) -> Color:
     """So much of a colour, 0 to 1, on a ground."""
     red, green, blue = (round(g + share * (c - g)) for c, g in zip(color, ground, strict=True))
     return red, green, blue
-
-
-def shades() -> list[Color]:
-    """256 colours at most that come near to all that is in a picture."""
-    lines = [ANGULAR_VELOCITY, ANGULAR_MOMENTUM, TORQUE, FIELD, GOAL, INK, FAINT, AXES, TRACE]
-    solids = [METAL, METAL_DARK, CELL, FOIL, WHITE, RIM, STATION, OUTLINE]
-    ground = [mixed(ABOVE, k / 31) for k in range(32)]
-    flat = [FLOOR, FLOOR_INNER, SHADOW, GHOST, WALL]
-    faint = [mixed(color, k / 4) for color in lines for k in (1, 2, 3, 4)]
-    dull = [mixed(color, k / 15, (0, 0, 0)) for color in solids for k in range(9, 16)]
-    seams = [mixed(color, 0.5, other) for color in (*lines[:5], INK) for other in solids[:5]]
-    ball = [mixed(WHITE, k / 20, mixed(STATION, 0.8, INK)) for k in range(12)]
-    return list(dict.fromkeys([*ground, *flat, *faint, *dull, *ball, *seams]))[:256]

@@ -21,7 +21,7 @@ from numba import types
 from numba.extending import overload_method
 
 from rbgym.compiled.cache import remember_class
-from rbgym.compiled.options import INLINED
+from rbgym.compiled.jit import INLINED
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -90,6 +90,16 @@ class Record(tuple[Any, ...]):
 def required(method: F) -> F:
     """Mark a method that a subclass must give."""
     method.is_required = True  # type: ignore[attr-defined]
+    return method
+
+
+def constant(value: Any, doc: str | None = None) -> Any:
+    """A method that returns it, for what is known while compiling; doc: its docstring."""
+
+    def method(self: Any) -> Any:
+        return value
+
+    method.__doc__ = doc
     return method
 
 

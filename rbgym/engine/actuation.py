@@ -8,7 +8,7 @@ a part of it. The rows of an actuator begin at `physics.actuator_row()`, with th
 from typing import Any
 
 from rbgym.compiled.jit import inlined
-from rbgym.compiled.record import Record, required
+from rbgym.compiled.record import Record, constant, required
 from rbgym.engine.rows import FRESH, LANES, TORQUE, put_vector, vector
 from rbgym.quaternion import add, times
 
@@ -29,22 +29,13 @@ class Actuator(Record):
     def is_disturbed(self):
         """Whether a torque acts beside the commanded one; known while compiling."""
 
-    def own_rows(self):
-        """Number of its own rows; known while compiling."""
-        return 0
-
-    def is_steady(self):
-        """Whether the torque is the same in all steps of a period; known while compiling."""
-        return False
-
-    def turns_rotors(self):
-        """Whether rotor momentum changes, at `rotor_rate_row`; known while compiling."""
-        return False
-
-    def has_limits(self):
-        """Whether its own rows begin with the torque of a full command about each body axis [N m];
-        known while compiling."""
-        return False
+    own_rows = constant(0, "Number of its own rows.")
+    is_steady = constant(False, "Whether the torque is the same in all steps of a period.")
+    turns_rotors = constant(False, "Whether rotor momentum changes, at `rotor_rate_row`.")
+    has_limits = constant(
+        False,
+        "Whether its own rows begin with the torque of a full command about each body axis [N m].",
+    )
 
     @required
     def hold(self, physics, buffer, i):
@@ -72,9 +63,7 @@ class Actuator(Record):
     def present(self, physics, buffer, i):
         """Write the rows that are shown, unless they are always there."""
 
-    def shown_rows(self):
-        """Number of rows that observations show; known while compiling."""
-        return 0
+    shown_rows = constant(0, "Number of rows that observations show.")
 
     def shown_row(self, physics):
         """The first of them."""
@@ -108,15 +97,13 @@ class Actuator(Record):
 class Undisturbed(Record):
     """No torque acts beside the commanded one."""
 
-    def exists(self):
-        return False
+    exists = constant(False)
 
 
 class Disturbed(Record):
     """A torque acts beside the commanded one, set in the disturbance rows."""
 
-    def exists(self):
-        return True
+    exists = constant(True)
 
 
 class Direct(Actuator):
@@ -124,21 +111,13 @@ class Direct(Actuator):
     the command."""
 
     disturbance: Any = Undisturbed()
-
-    def channels(self):
-        return 3
+    channels = constant(3)
+    own_rows = constant(3)
+    is_steady = constant(True)
+    has_limits = constant(True)
 
     def is_disturbed(self):
         return self.disturbance.exists()
-
-    def own_rows(self):
-        return 3
-
-    def is_steady(self):
-        return True
-
-    def has_limits(self):
-        return True
 
     def hold(self, physics, buffer, i):
         full = vector(buffer, i, self.own_row(physics))

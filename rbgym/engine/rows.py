@@ -11,7 +11,7 @@ actuator and the task in use declare; their places are worked out while compilin
 from typing import Any
 
 from rbgym.compiled.jit import inlined
-from rbgym.compiled.record import Record, required
+from rbgym.compiled.record import Record, constant, required
 from rbgym.quaternion import qconj, qmul, sub, times, to_body, to_world
 
 LANES = 8
@@ -57,9 +57,7 @@ class Physics(Record):
     potential: Any
     frame: Any
     actuator: Any
-
-    def potential_row(self):
-        return CORE
+    potential_row = constant(CORE)
 
     def memory_row(self):
         return CORE + self.potential.row_count()
@@ -158,8 +156,7 @@ class Frame(Record):
 class Principal(Frame):
     """The body frame is that of the principal axes."""
 
-    def row_count(self):
-        return 0
+    row_count = constant(0)
 
     def to_principal(self, physics, buffer, i, v):
         return v
@@ -174,8 +171,7 @@ class Principal(Frame):
 class Turned(Frame):
     """The body frame is turned against the principal axes, by a quaternion in its rows."""
 
-    def row_count(self):
-        return 4
+    row_count = constant(4)
 
     def to_principal(self, physics, buffer, i, v):
         return to_body(quaternion(buffer, i, physics.frame_row()), v)

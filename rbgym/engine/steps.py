@@ -8,8 +8,15 @@ scalar solve.
 
 import math
 
-from rbgym.compiled.jit import chosen_by_class, inlined, lane_body, outlined, python_function
-from rbgym.compiled.options import INLINED, OUTLINED
+from rbgym.compiled.jit import (
+    INLINED,
+    OUTLINED,
+    chosen_by_class,
+    inlined,
+    lane_body,
+    outlined,
+    python_function,
+)
 from rbgym.engine.rows import (
     CORRECTION,
     FAILED,

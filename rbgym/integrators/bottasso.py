@@ -18,7 +18,7 @@ u, and so conserve the energy of a free body.
 """
 
 from rbgym.compiled.jit import inlined
-from rbgym.compiled.record import required
+from rbgym.compiled.record import constant, required
 from rbgym.integrators.interface import (
     CONSERVES_FREE_ENERGY,
     CONSERVES_MOMENTUM,
@@ -42,6 +42,9 @@ from rbgym.quaternion import add, cross, dot, qmul, scale, sub, times, to_body, 
 class Bottasso(Implicit):
     """What the schemes share; the unknowns are phi, and `half` is the quaternion exp(phi)."""
 
+    fraction = constant(0.5)
+    reach = constant(16.0)  # the exponential is at round-off up to |phi| = 4
+
     @required
     def impulse(self, potential, step, half):
         """Impulse of the torques over the step, in the axes of its end."""
@@ -54,15 +57,7 @@ class Bottasso(Implicit):
         """Omega_start."""
         return omega
 
-    def bends_start_rate(self):
-        """Whether that depends on phi; known while compiling."""
-        return False
-
-    def fraction(self):
-        return 0.5
-
-    def reach(self):
-        return 16.0  # the exponential is at round-off up to |phi| = 4
+    bends_start_rate = constant(False, "Whether that depends on phi.")
 
     def equation(self, potential, body, step, phi):
         half = exponential(phi)
@@ -160,11 +155,8 @@ class BBTrap(Bottasso):
 class BBTrapWD(BBTrap):
     """The same with Omega_start = dexp_{-Psi} Omega_0."""
 
-    def reach(self):
-        return 4.0  # the series of dexp is at round-off up to |Psi| = 4
-
-    def bends_start_rate(self):
-        return True
+    reach = constant(4.0)  # the series of dexp is at round-off up to |Psi| = 4
+    bends_start_rate = constant(True)
 
     def start_rate(self, phi, omega):
         Psi = scale(2.0, phi)

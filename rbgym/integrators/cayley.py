@@ -14,7 +14,7 @@ divided difference of the potential and o_m = (o_0 + o_1)/2.
 import math
 
 from rbgym.compiled.jit import inlined
-from rbgym.compiled.record import required
+from rbgym.compiled.record import constant, required
 from rbgym.integrators.interface import (
     CONSERVES_ALL,
     ENERGY,
@@ -32,6 +32,9 @@ from rbgym.quaternion import add, cross, dot, qmul, scale, sub, times, to_world
 class Cayley(Implicit):
     """What the schemes share; the unknowns are c."""
 
+    fraction = constant(0.5)
+    reach = constant(1e4)  # the Cayley map reaches every rotation below half a turn
+
     @required
     def pull(self, potential, o_0, c):
         """T of the potential."""
@@ -39,12 +42,6 @@ class Cayley(Implicit):
     @required
     def pull_change(self, potential, o_0, c):
         """Its derivative with c."""
-
-    def fraction(self):
-        return 0.5
-
-    def reach(self):
-        return 1e4  # the Cayley map reaches every rotation below half a turn
 
     def equation(self, potential, body, step, c):
         h, D = step.h, scale(2.0 / step.h, body.J)

@@ -21,6 +21,7 @@ director velocities, which are memory. Rebuilt from the rates at each step, they
 """
 
 from rbgym.compiled.jit import inlined
+from rbgym.compiled.record import constant
 from rbgym.engine.rows import put_vector, vector, vector_if
 from rbgym.integrators.interface import CONSERVES_MOMENTUM, Implicit, Integrator
 from rbgym.integrators.rotations import (
@@ -39,8 +40,8 @@ from rbgym.quaternion import add, cross, dot, qconj, qmul, scale, sub, to_body, 
 class DirEM(Implicit):
     """The step in the three unknowns e; its memory are the director velocities w_I."""
 
-    def fraction(self):
-        return 0.25
+    fraction = constant(0.25)
+    memory_size = constant(9)
 
     def equation(self, potential, body, step, e):
         C, G = _columns(e), _forces(body, step)
@@ -69,9 +70,6 @@ class DirEM(Implicit):
     def defect(self, potential, body, step, e, Pi_1, o_1):
         F = _residual(potential, body, step, e)
         return dot(F, F), _size(step) + dot(Pi_1, Pi_1)
-
-    def memory_size(self):
-        return 9
 
     def load_memory(self, buffer, i, m):
         return vector(buffer, m, 0), vector(buffer, m, 3), vector(buffer, m, 6)

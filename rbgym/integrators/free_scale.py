@@ -10,6 +10,7 @@ becomes for a body whose size is free.
 import math
 
 from rbgym.compiled.jit import inlined
+from rbgym.compiled.record import constant
 from rbgym.engine.rows import J_INV, LANES, J, put_vector, vector, vector_if
 from rbgym.integrators.interface import Explicit, Hasty
 from rbgym.quaternion import scale
@@ -44,6 +45,8 @@ def _outcome(step, scalable, good, root):
 class FreeScaleFar(Explicit):
     """Any step that can be solved, one body after the other."""
 
+    memory_size = constant(6)
+
     def root(self, scalable):
         """Whether the step is solved, and how."""
         return solved(scalable)
@@ -52,9 +55,6 @@ class FreeScaleFar(Explicit):
         scalable = _scalable(step)
         good, root = self.root(scalable)
         return _outcome(step, scalable, good, root)
-
-    def memory_size(self):
-        return 6
 
     def load_memory(self, buffer, i, m):
         s, sigma = buffer[m + SCALE * LANES], buffer[m + SCALING * LANES]

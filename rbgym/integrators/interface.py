@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from rbgym.compiled.record import Record, missing_methods, required
+from rbgym.compiled.record import Record, constant, missing_methods, required
 from rbgym.quaternion import Quaternion, Vector
 
 
@@ -73,26 +73,20 @@ class Scheme(Record):
         """Of a kicked scheme: the one, if any, of order four and equal memory that takes the place
         of its composition where there is no potential and no rotor; a constant."""
 
-    def reach(self):
-        """Largest |x|^2 that the scheme's formulas are made for."""
-        return 1.0
+    reach = constant(1.0, "Largest |x|^2 that the scheme's formulas are made for.")
 
     def conserves_energy(self, potential):
         """Whether the total energy is conserved in exact arithmetic; known while compiling."""
         return False
 
-    def is_kicked(self):
-        """Whether torques act at the ends of a free motion alone; known while compiling."""
-        return False
+    is_kicked = constant(False, "Whether torques act at the ends of a free motion alone.")
 
     def is_projected(self, potential):
         """Whether the energy is brought back to its level at the end of each step, which the scheme
         does not conserve by itself; known while compiling."""
         return False
 
-    def memory_size(self):
-        """Number of rows of memory; known while compiling."""
-        return 0
+    memory_size = constant(0, "Number of rows of memory.")
 
     def load_memory(self, buffer, i, m):
         """The memory of the lane, as `step.memory`."""
@@ -116,11 +110,8 @@ class Explicit(Scheme):
     What is not finite is refused: a step beyond the reach of the scheme returns NaN as its L_1.
     """
 
-    def is_explicit(self):
-        return True
-
-    def fraction(self):
-        return 0.0
+    is_explicit = constant(True)
+    fraction = constant(0.0)
 
     def equation(self, potential, body, step, x):
         return (0.0, 0.0, 0.0), ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)), 0.0
@@ -143,8 +134,7 @@ class Implicit(Scheme):
     The engine predicts them, solves their `equation` and lets `finish` build the new state.
     """
 
-    def is_explicit(self):
-        return False
+    is_explicit = constant(False)
 
     @required
     def fraction(self):

@@ -21,6 +21,7 @@ Energy: IMID conserves that of a free body (16); a held torque u does the work h
 import math
 
 from rbgym.compiled.jit import inlined
+from rbgym.compiled.record import constant
 from rbgym.integrators.interface import (
     CONSERVES_MOMENTUM,
     ENERGY,
@@ -41,8 +42,7 @@ _REACH = 16.0  # the series are at round-off up to |phi| = 4
 class ForwardEuler(Explicit):
     """A forward step in the rate form, (11)."""
 
-    def in_momentum_form(self):
-        return False
+    in_momentum_form = constant(False)
 
     def finish(self, potential, body, step, x):
         end = _forward(self, potential, body, step, step.h)
@@ -55,30 +55,17 @@ class ForwardEuler(Explicit):
 class ForwardEulerM(ForwardEuler):
     """A forward step in the momentum form, (18)."""
 
-    def in_momentum_form(self):
-        return True
+    in_momentum_form = constant(True)
 
 
 class BackwardEuler(Implicit):
     """A backward step in the rate form, (12); what the schemes with such a step share."""
 
-    def leads(self):
-        """Whether half a forward step comes before the backward one."""
-        return False
-
-    def follows(self):
-        """Whether half a forward step comes after the backward one."""
-        return False
-
-    def in_momentum_form(self):
-        """Whether the world momentum is what is advanced."""
-        return False
-
-    def fraction(self):
-        return 1.0
-
-    def reach(self):
-        return _REACH
+    fraction = constant(1.0)
+    reach = constant(_REACH)
+    leads = constant(False, "Whether half a forward step comes before the backward one.")
+    follows = constant(False, "Whether half a forward step comes after the backward one.")
+    in_momentum_form = constant(False, "Whether the world momentum is what is advanced.")
 
     def equation(self, potential, body, step, phi):
         start, s = _start(self, potential, body, step)
@@ -167,35 +154,27 @@ def _size(body, start, s):
 class BackwardEulerM(BackwardEuler):
     """A backward step in the momentum form, (19)."""
 
-    def in_momentum_form(self):
-        return True
+    in_momentum_form = constant(True)
 
 
 class Trap(BackwardEuler):
     """Half a forward and half a backward step in the rate form."""
 
-    def leads(self):
-        return True
-
-    def fraction(self):
-        return 0.5
+    leads = constant(True)
+    fraction = constant(0.5)
 
 
 class Trapm(Trap):
     """Half a forward and half a backward step in the momentum form."""
 
-    def in_momentum_form(self):
-        return True
+    in_momentum_form = constant(True)
 
 
 class Imid(BackwardEuler):
     """Half a backward and half a forward step in the rate form."""
 
-    def follows(self):
-        return True
-
-    def fraction(self):
-        return 0.5
+    follows = constant(True)
+    fraction = constant(0.5)
 
     def conserves_energy(self, potential):
         return potential.is_free() and not self.in_momentum_form()
@@ -204,77 +183,23 @@ class Imid(BackwardEuler):
 class Imidm(Imid):
     """Half a backward and half a forward step in the momentum form."""
 
-    def in_momentum_form(self):
-        return True
+    in_momentum_form = constant(True)
 
+
+def _entry(name, scheme, title, where, order, conserves):
+    return Integrator(name, scheme, title, f"Krysl (2007), {where}", order, order == 2, conserves)
+
+
+_SPIN, _FREE_ENERGY = with_spin(conserved()), with_spin(conserved((ENERGY,)))
+_KEEPS, _M = "momentum-conserving", CONSERVES_MOMENTUM
 
 INTEGRATORS = (
-    Integrator(
-        "trap",
-        Trap(),
-        "trapezoidal",
-        "Krysl (2007), section 3.3, TRAP",
-        order=2,
-        symmetric=True,
-        conserves=with_spin(conserved()),
-    ),
-    Integrator(
-        "imid",
-        Imid(),
-        "implicit midpoint",
-        "Krysl (2007), section 3.4, IMID",
-        order=2,
-        symmetric=True,
-        conserves=with_spin(conserved(free=(ENERGY,))),
-    ),
-    Integrator(
-        "trapm",
-        Trapm(),
-        "momentum-conserving trapezoidal",
-        "Krysl (2007), section 3.6, TRAPM",
-        order=2,
-        symmetric=True,
-        conserves=CONSERVES_MOMENTUM,
-    ),
-    Integrator(
-        "imidm",
-        Imidm(),
-        "momentum-conserving implicit midpoint",
-        "Krysl (2007), section 3.6, IMIDM",
-        order=2,
-        symmetric=True,
-        conserves=CONSERVES_MOMENTUM,
-    ),
-    Integrator(
-        "forward_euler",
-        ForwardEuler(),
-        "forward Euler",
-        "Krysl (2007), eq. (11)",
-        order=1,
-        conserves=with_spin(conserved()),
-    ),
-    Integrator(
-        "backward_euler",
-        BackwardEuler(),
-        "backward Euler",
-        "Krysl (2007), eq. (12)",
-        order=1,
-        conserves=with_spin(conserved()),
-    ),
-    Integrator(
-        "forward_euler_m",
-        ForwardEulerM(),
-        "momentum-conserving forward Euler",
-        "Krysl (2007), eq. (18)",
-        order=1,
-        conserves=CONSERVES_MOMENTUM,
-    ),
-    Integrator(
-        "backward_euler_m",
-        BackwardEulerM(),
-        "momentum-conserving backward Euler",
-        "Krysl (2007), eq. (19)",
-        order=1,
-        conserves=CONSERVES_MOMENTUM,
-    ),
+    _entry("trap", Trap(), "trapezoidal", "section 3.3, TRAP", 2, _SPIN),
+    _entry("imid", Imid(), "implicit midpoint", "section 3.4, IMID", 2, _FREE_ENERGY),
+    _entry("trapm", Trapm(), f"{_KEEPS} trapezoidal", "section 3.6, TRAPM", 2, _M),
+    _entry("imidm", Imidm(), f"{_KEEPS} implicit midpoint", "section 3.6, IMIDM", 2, _M),
+    _entry("forward_euler", ForwardEuler(), "forward Euler", "eq. (11)", 1, _SPIN),
+    _entry("backward_euler", BackwardEuler(), "backward Euler", "eq. (12)", 1, _SPIN),
+    _entry("forward_euler_m", ForwardEulerM(), f"{_KEEPS} forward Euler", "eq. (18)", 1, _M),
+    _entry("backward_euler_m", BackwardEulerM(), f"{_KEEPS} backward Euler", "eq. (19)", 1, _M),
 )

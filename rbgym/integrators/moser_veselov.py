@@ -27,7 +27,7 @@ from dataclasses import replace
 
 from rbgym.arguments import is_number
 from rbgym.compiled.jit import inlined
-from rbgym.compiled.record import required
+from rbgym.compiled.record import constant, required
 from rbgym.integrators.interface import (
     CONSERVES_FREE_ENERGY,
     Implicit,
@@ -46,6 +46,8 @@ _NO_POTENTIAL = NoPotential()
 class MoserVeselov(Implicit):
     """What the schemes share; the unknowns are e."""
 
+    fraction = constant(0.25)
+
     @required
     def leaving(self, potential, step, e):
         """M."""
@@ -57,9 +59,6 @@ class MoserVeselov(Implicit):
     @required
     def working_moments(self, potential, body, step):
         """The moments of inertia that the scheme works with."""
-
-    def fraction(self):
-        return 0.25
 
     def equation(self, potential, body, step, e):
         h, J = step.h, self.working_moments(potential, body, step)
@@ -147,9 +146,7 @@ class PDMV(MoserVeselov):
     """The potential acts by half kicks. order: of the free motion, 2, 4 or 6."""
 
     order: int = 6
-
-    def reach(self):
-        return 0.1225  # 1.4 rad a step: the series for the moments are not made for more
+    reach = constant(0.1225)  # 1.4 rad a step: the series for the moments are not made for more
 
     def leaving(self, potential, step, e):
         return kicked(potential, step)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rbgym.arguments import real
+from rbgym.arguments import finite, real
 from rbgym.compiled.jit import inlined, outlined
 from rbgym.integrators.interface import CONSERVES_MOMENTUM, Explicit, Integrator
 from rbgym.integrators.rotations import dexp_factors, exponential
@@ -164,18 +164,11 @@ def MuntheKaas(A: ArrayLike, b: ArrayLike, c: ArrayLike) -> Integrator:
     Raises ValueError for shapes that do not fit, values that are not finite, a c that is not the
     row sums of A, or a tableau that is not consistent (the sum of b is not 1).
     """
-    a, weights, nodes = (real(name, v) for name, v in (("A", A), ("b", b), ("c", c)))
-    s = len(weights) if weights.ndim == 1 else 0
-    if s == 0 or a.shape != (s, s) or nodes.shape != (s,):
-        raise ValueError(
-            "A, b and c must have shapes (s, s), (s,) and (s,), "
-            f"got {a.shape}, {weights.shape} and {nodes.shape}"
-        )
-    for name, values in (("A", a), ("b", weights), ("c", nodes)):
-        if not np.all(np.isfinite(values)):
-            raise ValueError(f"{name} must be finite, got {values.tolist()}")
+    s = real("b", b).size
+    weights, nodes = finite("b", b, (s,)), finite("c", c, (s,))
+    a = finite("A", A, (s, s))
     # Beyond, sums of them need not be finite.
-    if max(np.abs(a).max(), np.abs(weights).max()) > _LARGEST:
+    if max(np.abs(a).max(initial=0.0), np.abs(weights).max(initial=0.0)) > _LARGEST:
         raise ValueError(
             f"A and b must be within +-{_LARGEST:g}, got {a.tolist()} and {weights.tolist()}"
         )

@@ -24,6 +24,7 @@ the discrete form of their (96). It is what the scheme remembers of its last ste
 """
 
 from rbgym.compiled.jit import inlined
+from rbgym.compiled.record import constant
 from rbgym.integrators.interface import CONSERVES_ALL, Implicit, Integrator
 from rbgym.integrators.rotations import directions, end_tilting, forth, mean_tilting, whole
 from rbgym.matrix import crossed, multiple, outer, plus, turning
@@ -33,11 +34,10 @@ from rbgym.quaternion import add, cross, dot, qmul, scale, sub, times, to_body, 
 class QuatEM(Implicit):
     """The step in the three unknowns e."""
 
+    fraction = constant(0.25)
+
     def memory_after(self, potential, body, step, e, Pi_1):
         return step.memory
-
-    def fraction(self):
-        return 0.25
 
     def equation(self, potential, body, step, e):
         h, D, ee = step.h, scale(4.0 / step.h, body.J), dot(e, e)
@@ -102,15 +102,14 @@ def _torque_change(potential, e, o_0):
 class ScalableEM(QuatEM):
     """The same step, with the multiplier lambda as its memory."""
 
+    memory_size = constant(1)
+
     def memory_after(self, potential, body, step, e, Pi_1):
         o_m, o_1 = directions(e, step.o_0)
         S = -(1.0 + dot(e, e)) * dot(o_m, potential.discrete_gradient(step.o_0, o_1))
         Pi_0, Pi_1 = sub(step.Pi_0, body.rotor), sub(Pi_1, body.rotor)
         kinetic = dot(Pi_0, times(body.J_inv, Pi_0)) + dot(Pi_1, times(body.J_inv, Pi_1))
         return -0.5 * kinetic - S
-
-    def memory_size(self):
-        return 1
 
     def load_memory(self, buffer, i, m):
         return buffer[m]

@@ -25,8 +25,9 @@ import math
 from dataclasses import replace
 from typing import NamedTuple
 
+from rbgym.arguments import flag, positive
 from rbgym.compiled.jit import inlined
-from rbgym.compiled.record import Record
+from rbgym.compiled.record import Record, constant
 from rbgym.engine.rows import (
     LANES,
     put_vector,
@@ -55,9 +56,7 @@ from rbgym.quaternion import (
 class Held(Record):
     """The torque of a sample stays until the next."""
 
-    def sample_rows(self):
-        """Number of rows for the samples; known while compiling."""
-        return 0
+    sample_rows = constant(0, "Number of rows for the samples.")
 
     def load_samples(self, buffer, m):
         """The samples of the lane whose first row for them is at m."""
@@ -103,9 +102,7 @@ class Lagrange(Record):
     """
 
     jump: float = 0.5
-
-    def sample_rows(self):
-        return 12
+    sample_rows = constant(12)
 
     def load_samples(self, buffer, m):
         return Samples(
@@ -269,14 +266,10 @@ def _checked(record: Integrator) -> Integrator:
     every, keeps_momentum, gyroscopic, sampling = record.scheme
     if not isinstance(every, int) or isinstance(every, bool) or every < 0:
         raise ValueError(f"renormalise_every must be an integer from 0 on, got {every!r}")
-    if not isinstance(keeps_momentum, bool):
-        raise ValueError(f"momentum_normalisation must be True or False, got {keeps_momentum!r}")
-    if not isinstance(gyroscopic, bool):
-        raise ValueError(f"gyroscopic must be True or False, got {gyroscopic!r}")
+    flag("momentum_normalisation", keeps_momentum)
+    flag("gyroscopic", gyroscopic)
     if isinstance(sampling, Lagrange):
-        if not (isinstance(sampling.jump, float | int) and 0 < sampling.jump < math.inf):
-            raise ValueError(f"jump must be a positive finite number, got {sampling.jump!r}")
-        sampling = Lagrange(float(sampling.jump))
+        sampling = Lagrange(positive("jump", sampling.jump))
     elif not isinstance(sampling, Held):
         raise ValueError(f"sampling must be Held() or Lagrange(jump), got {sampling!r}")
     return replace(

@@ -22,6 +22,7 @@ an axis that stays where it is, half before the free motion and half after it.
 import math
 
 from rbgym.compiled.jit import inlined
+from rbgym.compiled.record import constant
 from rbgym.integrators.elliptic import free_rotation, near_rotation
 from rbgym.integrators.interface import (
     CONSERVES_ALL,
@@ -163,6 +164,8 @@ def _end_of_step(potential, body, step, turn):
 class Exact(Hasty):
     """The exact free motion; steps that are too long for many bodies at once go to `ExactFar`."""
 
+    is_kicked = constant(True)
+
     def motion(self, body, Pi, h):
         """Quaternion by which a body turns in a time h, and whether h was short enough."""
         return near_rotation(body.J, Pi, h)
@@ -181,9 +184,6 @@ class Exact(Hasty):
 
     def when_free(self):
         return _EXACT_WHEN_FREE if type(self) is Exact else None
-
-    def is_kicked(self):
-        return True
 
     def conserves_energy(self, potential):
         return potential.is_free()

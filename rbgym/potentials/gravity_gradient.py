@@ -11,6 +11,7 @@ import numpy as np
 from rbgym.arguments import finite, positive
 from rbgym.body import RigidBody
 from rbgym.compiled.jit import inlined
+from rbgym.compiled.record import constant
 from rbgym.engine.rows import LANES, J, vector
 from rbgym.potentials.interface import Potential, number, unit_vector
 from rbgym.quaternion import Vector, add, cos_sin, cross, dot, scale, sub, times, to_body, to_world
@@ -30,9 +31,7 @@ class GravityGradient(Potential):
 
     k: float
     direction: Vector = (0.0, 0.0, 1.0)
-
-    def row_count(self):
-        return 6
+    row_count = constant(6)
 
     def of_lane(self, physics, buffer, i, ahead):
         row = physics.potential_row()
@@ -52,8 +51,7 @@ class GravityGradient(Potential):
 class Orbit(Potential):
     """Where the direction turns once in each period: the phase [turns, -1/2 to 1/2] is row 6."""
 
-    def moves(self):
-        return True
+    moves = constant(True)
 
     def mean_motion(self, physics, buffer, i):
         """Phase that is gained in a second [rad/s]."""
@@ -90,9 +88,7 @@ class CircularOrbit(Orbit):
     rate: float
     direction: Vector = (1.0, 0.0, 0.0)
     normal: Vector = (0.0, 0.0, 1.0)
-
-    def row_count(self):
-        return 7  # d at the start, its angular velocity, the phase
+    row_count = constant(7)  # d at the start, its angular velocity, the phase
 
     def mean_motion(self, physics, buffer, i):
         rate = vector(buffer, i, physics.potential_row() + 3)
@@ -136,11 +132,9 @@ class KeplerOrbit(Orbit):
     mu: float
     position: Vector
     velocity: Vector
-
-    def row_count(self):
-        # Directions opposite to the perigee and to the motion there, the phase, the mean motion
-        # [rad/s], the eccentricity, and the mean anomaly at the start [turns].
-        return 10
+    # Directions opposite to the perigee and to the motion there, the phase, the mean motion
+    # [rad/s], the eccentricity, and the mean anomaly at the start [turns].
+    row_count = constant(10)
 
     def mean_motion(self, physics, buffer, i):
         return buffer[i + (physics.potential_row() + 7) * LANES]

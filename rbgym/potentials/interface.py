@@ -17,7 +17,7 @@ import numpy as np
 from rbgym.arguments import finite, unit
 from rbgym.body import RigidBody
 from rbgym.compiled.jit import inlined
-from rbgym.compiled.record import Record, missing_methods, required
+from rbgym.compiled.record import Record, constant, missing_methods, required
 from rbgym.engine.rows import LANES, quaternion, vector
 from rbgym.matrix import crossed, multiple, plus, product
 from rbgym.quaternion import (
@@ -92,17 +92,9 @@ class Potential(Record):
 
     # --- known while compiling ---
 
-    def is_free(self):
-        """Whether there is nothing to compute."""
-        return False
-
-    def is_uniform(self):
-        """Whether the gradient is the same at every attitude."""
-        return False
-
-    def moves(self):
-        """Whether the direction changes with time."""
-        return False
+    is_free = constant(False, "Whether there is nothing to compute.")
+    is_uniform = constant(False, "Whether the gradient is the same at every attitude.")
+    moves = constant(False, "Whether the direction changes with time.")
 
     # --- what schemes build on these ---
 
@@ -135,9 +127,7 @@ class Potential(Record):
 
     # --- one lane of a batch; its rows begin at physics.potential_row() ---
 
-    def row_count(self):
-        """Number of rows; known while compiling."""
-        return 4
+    row_count = constant(4, "Number of rows.")
 
     def of_lane(self, physics, buffer, i, ahead):
         """The potential with the parameters of one lane, `ahead` seconds after the lane's state."""
@@ -178,14 +168,9 @@ class Potential(Record):
 class NoPotential(Potential):
     """No potential: the body is free."""
 
-    def is_free(self):
-        return True
-
-    def is_uniform(self):
-        return True
-
-    def row_count(self):
-        return 0
+    is_free = constant(True)
+    is_uniform = constant(True)
+    row_count = constant(0)
 
     def of_lane(self, physics, buffer, i, ahead):
         return self
@@ -223,12 +208,8 @@ class HeavyTop(Potential):
 
     mgl: float
     axis: Vector = (0.0, 0.0, 1.0)
-
-    def is_uniform(self):
-        return True
-
-    def row_count(self):
-        return 4
+    is_uniform = constant(True)
+    row_count = constant(4)
 
     def of_lane(self, physics, buffer, i, ahead):
         row = physics.potential_row()

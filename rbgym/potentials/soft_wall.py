@@ -6,7 +6,6 @@ its divided difference has no cancellation:
     f_d = -sign a_0 a_1 (1 - 0.001 p),  p = (a_1^10 - a_0^10)/(a_1 - a_0) = sum a_0^i a_1^(9-i).
 """
 
-import difflib
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from rbgym.arguments import is_number
 from rbgym.body import RigidBody
 from rbgym.compiled.jit import inlined
+from rbgym.compiled.record import constant
 from rbgym.engine.rows import LANES, vector
 from rbgym.matrix import multiple, outer
 from rbgym.potentials.interface import Potential, unit_vector
@@ -38,14 +38,12 @@ class SoftWall(Potential):
 
     sign: float | Any = "printed"  # a float in compiled code
     axis: Vector = (0.0, 0.0, 1.0)
+    row_count = constant(4)
 
     def slope(self, height: Array) -> Array:
         """dV/dz [N m] at heights z = axis . o."""
         a, sign = 1.0 / (_GAP + np.asarray(height)), SIGNS.get(str(self.sign), self.sign)
         return np.asarray(sign * (10.0 * _WALL * a**9 - 1.0) * a * a)
-
-    def row_count(self):
-        return 4
 
     def of_lane(self, physics, buffer, i, ahead):
         row = physics.potential_row()
@@ -112,7 +110,5 @@ def _checked_sign(value: float | str) -> float:
     if is_number(value) and value in SIGNS.values():
         return float(value)
     if not isinstance(value, str) or value not in SIGNS:
-        near = difflib.get_close_matches(str(value), SIGNS, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"potential.sign must be one of {list(SIGNS)}, got {value!r}{hint}")
+        raise ValueError(f"potential.sign must be one of {list(SIGNS)}, got {value!r}")
     return SIGNS[value]

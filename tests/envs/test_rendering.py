@@ -10,10 +10,12 @@ import pytest
 import rbgym
 from family import SLEW, at, make
 from rbgym.envs.actuators import Torque
-from rbgym.envs.rendering import Caption, Trail, scene_of, scene_of_motion, solid_of, solids
+from rbgym.envs.rendering import scene_of, scene_of_motion, solids
 from rbgym.envs.rendering.camera import BEFORE, BEHIND, Camera
+from rbgym.envs.rendering.instant import Trail
 from rbgym.envs.rendering.painter import figures, lines_of
-from rbgym.envs.rendering.scene import Framing, Part, drawn_length
+from rbgym.envs.rendering.scene import Caption, Framing, Part, drawn_length
+from rbgym.envs.rendering.solids import solid_of
 from rbgym.potentials import HeavyTop
 from rbgym.quaternion import from_rotation_vector, rotate
 

@@ -25,8 +25,8 @@ from rbgym.engine.rows import LANES
 from rbgym.envs.kernels import Outputs
 from rbgym.envs.reset import checked_seed
 from rbgym.envs.rows import ERROR, RATE_ERROR, STREAK
+from rbgym.quaternion import Array
 
-Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 # Blocks of a range: their state, some 4 kB each, is to stay in a core's cache between steps.

@@ -14,15 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rbgym.agents.judge.cases import by_name, task_of
 from rbgym.agents.policies.network import Network
 from rbgym.agents.run_folder import replacing
 from rbgym.agents.train.evolution.rollouts import Rollout, rollout
 from rbgym.arguments import count, positive
+from rbgym.quaternion import Array
 
-Array = NDArray[np.float64]
 Objective = Callable[[Rollout], Array]
 
 # Beyond the test set, as all seeds from here on: the starts on which the centre is judged, then
@@ -35,8 +34,7 @@ _DIGEST = hashlib.sha256().digest_size  # bytes before the pickle, which tell a 
 
 def mean_return(tried: Rollout) -> Array:
     """Mean return of each network, (networks,)."""
-    mean: Array = tried.returns.mean(axis=1)
-    return mean
+    return tried.returns.mean(axis=1)
 
 
 def return_with_success(tried: Rollout) -> Array:

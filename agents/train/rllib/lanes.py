@@ -6,10 +6,9 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
-from gymnasium.envs.registration import load_env_creator
 from gymnasium.vector import AutoresetMode, VectorWrapper
 
-from rbgym.agents.judge.cases import spec_of
+from rbgym.agents.judge.cases import creator_of, spec_of
 from rbgym.envs.base import AttitudeVectorEnv
 
 # Seeds from here on belong to no test set and to no Stable-Baselines3 run.
@@ -73,8 +72,7 @@ def check_env(
 
     Raises ValueError, or Gymnasium's error with a near name, for what cannot be trained.
     """
-    creator: Any = spec_of(env_id).vector_entry_point
-    native = load_env_creator(creator) if isinstance(creator, str) else creator
+    native = creator_of(spec_of(env_id).vector_entry_point)
     if not (isinstance(native, type) and issubclass(native, AttitudeVectorEnv)):
         raise ValueError(f"env_id must be one of rbgym's environments, got {env_id!r}")
     env = make_lanes({"env_id": env_id, "env_kwargs": env_kwargs, "num_envs": 1})

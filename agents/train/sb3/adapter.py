@@ -13,12 +13,12 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from gymnasium.envs.registration import EnvSpec, load_env_creator
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import AutoresetMode, VectorEnv
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
 
-from rbgym.agents.judge.cases import by_name, spec_of
+from rbgym.agents.judge.cases import by_name, creator_of, spec_of
 from rbgym.envs.reset import checked_seed
 
 
@@ -70,11 +70,9 @@ class VectorEnvAdapter(VecEnv):
         self.reset_infos = [_info(infos, lane) for lane in range(self.num_envs)]
         self._reset_seeds()
         self._reset_options()
-        private: VecEnvObs = deepcopy(obs)
-        return private
+        return deepcopy(obs)
 
     def step_async(self, actions: np.ndarray) -> None:
-        """Keep the actions (n, ...) for `step_wait`."""
         self._actions = actions
 
     def step_wait(self) -> VecEnvStepReturn:
@@ -98,11 +96,9 @@ class VectorEnvAdapter(VecEnv):
         return deepcopy(obs), np.array(rewards, dtype=np.float32), dones, lane_infos
 
     def close(self) -> None:
-        """Close the vector env."""
         self.vector_env.close()
 
     def get_images(self) -> Sequence[np.ndarray | None]:
-        """Return the rendered frames, one (height, width, 3) per lane that the env renders."""
         if self.render_mode != "rgb_array":
             warnings.warn(
                 f"render_mode is {self.render_mode!r}: images need 'rgb_array'", stacklevel=2
@@ -112,7 +108,6 @@ class VectorEnvAdapter(VecEnv):
         return [frames] if isinstance(frames, np.ndarray) and frames.ndim == 3 else list(frames)
 
     def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
-        """Return the env's attribute, once for each chosen lane."""
         return [getattr(self._owner(attr_name), attr_name)] * self._count(indices)
 
     def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
@@ -158,8 +153,7 @@ def make_sb3_env(
     """
     if seed is not None:
         seed = checked_seed(seed)
-    native: Any = spec_of(env_id).vector_entry_point
-    native = load_env_creator(native) if isinstance(native, str) else native
+    native = creator_of(spec_of(env_id).vector_entry_point)
     if native is None or "autoreset_mode" not in inspect.signature(native).parameters:
         raise ValueError(
             f"env_id must be of an env whose native vector env resets as asked, got {env_id!r}"

@@ -81,8 +81,7 @@ def told_of(model: BaseAlgorithm) -> dict[str, Any]:
     """What is kept in a model, and so in its checkpoints: seconds of training and of judging, those
     before an interruption included, and judgements."""
     nothing: dict[str, Any] = {"wall_time": 0.0, "judging_time": 0.0, "judgements": []}
-    told: dict[str, Any] = vars(model).setdefault("told", nothing)
-    return told
+    return vars(model).setdefault("told", nothing)
 
 
 def results_of(model: BaseAlgorithm) -> dict[str, Any]:
