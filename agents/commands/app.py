@@ -13,7 +13,7 @@ from gymnasium.error import Error as GymnasiumError
 from typer import Option
 from typer.core import TyperGroup
 
-from rbgym import IntegrationError, __version__
+import rbgym
 
 # What the commands are for, in the order of the page.
 SEE, TRAIN, JUDGE, MEASURE = PANELS = ("See", "Train", "Judge", "Measure")
@@ -75,7 +75,9 @@ def _clean_errors(ctx: Any) -> Iterator[None]:
         _fail(f"{error.format_message().removesuffix('.')} (see {path} --help)", 2)
     except (ValueError, OSError, GymnasiumError) as error:
         _fail(error, 2)
-    except IntegrationError as error:
+    except RuntimeError as error:
+        if not isinstance(error, rbgym.IntegrationError):
+            raise
         _fail(error, 1)
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
@@ -121,7 +123,7 @@ def _epilog(*examples: str) -> str:
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"rbgym {__version__}")
+        typer.echo(f"rbgym {rbgym.__version__}")
         raise typer.Exit
 
 

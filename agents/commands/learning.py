@@ -11,6 +11,12 @@ from rbgym.agents.commands import options
 from rbgym.agents.commands.app import TRAIN, command
 from rbgym.agents.terminal import Counter, bar, print_json
 from rbgym.agents.train import engines
+from rbgym.envs.arguments import named
+
+
+def _known_engine(name: str) -> str:
+    named("engine", name, engines.ENGINES)
+    return name
 
 
 @command(
@@ -24,7 +30,11 @@ def train(
     algo: options.Algorithm = "ppo",
     engine: Annotated[
         str,
-        Option(help="sb3, or rllib for many machines.", autocompletion=lambda: [*engines.ENGINES]),
+        Option(
+            help="sb3, or rllib for many machines.",
+            autocompletion=lambda: [*engines.ENGINES],
+            callback=_known_engine,
+        ),
     ] = "sb3",
     out: Annotated[
         Path | None,
@@ -32,9 +42,9 @@ def train(
             help="Folder of the run; default runs/ENV-ALGO-SEED.", callback=options.folder_to_make
         ),
     ] = None,
-    seed: Annotated[int, Option(help="Seed of training.")] = 0,
+    seed: Annotated[int, Option(help="Seed of training.", min=0)] = 0,
     timesteps: Annotated[
-        int | None, Option(help="Env steps, up to whole rollouts; default as tuned.")
+        int | None, Option(help="Env steps, up to whole rollouts; default as tuned.", min=1)
     ] = None,
     hyperparameters: Annotated[
         Path | None,
@@ -50,18 +60,18 @@ def train(
     ] = None,
     env_arg: options.EnvArgs = None,
     checkpoint_every: Annotated[
-        int | None, Option(help="Env steps between checkpoints; default 50,000.")
+        int | None, Option(help="Env steps between checkpoints; default 50,000.", min=0)
     ] = None,
     evaluate_every: Annotated[
-        int | None, Option(help="Env steps between runs on the test set; 0: never.")
+        int | None, Option(help="Env steps between runs on the test set; 0: never.", min=0)
     ] = None,
-    threads: Annotated[int | None, Option(help="Of torch; default 1.")] = None,
+    threads: Annotated[int | None, Option(help="Of torch; default 1.", min=1)] = None,
     overwrite: Annotated[bool, Option(help="Start anew; lose what OUT holds.")] = False,
     ray: Annotated[
         str | None, Option(help="rllib: the Ray cluster, host:port or auto; default local.")
     ] = None,
     runners: Annotated[
-        int | None, Option(help="rllib: processes that step lanes; default 2.")
+        int | None, Option(help="rllib: processes that step lanes; default 2.", min=1)
     ] = None,
     progress: Annotated[
         bool | None, Option("--progress/--no-progress", help="Show a progress bar.")
@@ -72,6 +82,8 @@ def train(
 
     The same command resumes an interrupted run from its last checkpoint; a finished one stays.
     """
+    if env_arg:  # before a learning library is imported, which takes seconds
+        options.check_env_args(env, dict(env_arg))
     name = algo if engine == "sb3" else f"{engine}-{algo}"
     done = engines.train(
         env,
@@ -121,12 +133,12 @@ def _say(message: str) -> None:
 def tune(
     env: options.Env,
     algo: options.Algorithm = "ppo",
-    trials: Annotated[int, Option(help="How many trainings more.")] = 20,
-    timesteps: Annotated[int, Option(help="Env steps of each.")] = 100_000,
+    trials: Annotated[int, Option(help="How many trainings more.", min=1)] = 20,
+    timesteps: Annotated[int, Option(help="Env steps of each.", min=1)] = 100_000,
     storage: Annotated[
         str | None, Option(help="URL of the study; default sqlite:///runs/tune.db.")
     ] = None,
-    seed: Annotated[int, Option(help="Of the search and of each training.")] = 0,
+    seed: Annotated[int, Option(help="Of the search and of each training.", min=0)] = 0,
     as_json: options.Json = False,
 ) -> None:
     """Search for hyperparameters with Optuna.

@@ -9,7 +9,7 @@ from rbgym.agents.controllers.base import Array, Controller, Law, Plant, shorten
 from rbgym.arguments import count
 from rbgym.body import RigidBody
 from rbgym.envs.actuators import MagneticCoils, ReactionWheels, Scaling
-from rbgym.simulate import checked_body
+from rbgym.trajectory import checked_body
 
 
 def damping_rate(coils: MagneticCoils) -> float:
