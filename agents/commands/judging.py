@@ -28,7 +28,10 @@ def evaluate(
     policy: Annotated[
         list[str] | None,
         Option(
-            "--policy", "--compare", help="One more target.", autocompletion=options.policies,
+            "--policy",
+            "--compare",
+            help="One more target.",
+            autocompletion=options.policies,
             callback=options.known_policies,
         ),
     ] = None,
@@ -126,4 +129,6 @@ def _env_among(targets: list[str], env: str | None) -> tuple[str | None, list[st
     named = [*ids, *([env] if env else [])]
     if len(named) > 1:
         raise ValueError(f"targets must name one environment at most, got {named}")
-    return options.known_environment(next(iter(named), None)), [one for one in targets if one not in ids]
+    return options.known_environment(next(iter(named), None)), [
+        one for one in targets if one not in ids
+    ]

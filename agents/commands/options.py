@@ -197,9 +197,7 @@ Algorithm = Annotated[
         callback=known_algorithm,
     ),
 ]
-Episodes = Annotated[
-    int, Option(help="Start states of the test set.", min=1, max=len(TEST_SEEDS))
-]
+Episodes = Annotated[int, Option(help="Start states of the test set.", min=1, max=len(TEST_SEEDS))]
 Inertia = Annotated[
     Any,
     Option(

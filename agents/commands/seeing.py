@@ -74,7 +74,9 @@ def simulate(
     names = list(dict.fromkeys(integrator or [rbgym.integrators.DEFAULT]))
     trajectories, failures = _simulate(
         names,
-        body=rbgym.RigidBody(inertia if len(inertia) == 3 else [inertia[:3], inertia[3:6], inertia[6:]]),
+        body=rbgym.RigidBody(
+            inertia if len(inertia) == 3 else [inertia[:3], inertia[3:6], inertia[6:]]
+        ),
         dt=dt,
         steps=steps,
         quaternion=quaternion,
