@@ -24,8 +24,8 @@ if TYPE_CHECKING:
         SoftWall,
     )
     from .scalable import ScalableState, ScalableTrajectory, simulate_scalable  # noqa: TID252
-    from .trajectory import Trajectory, simulate  # noqa: TID252
     from .threads import get_num_threads, set_num_threads  # noqa: TID252
+    from .trajectory import Trajectory, simulate  # noqa: TID252
 
 __version__ = "0.1.0"
 

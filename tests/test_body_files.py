@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from rbgym import RigidBody, compound
+pytest.importorskip("mujoco")
 
-mujoco = pytest.importorskip("mujoco")
+import mujoco
+
+from rbgym import RigidBody, compound
 
 TWO = """
 <mujoco>

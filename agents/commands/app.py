@@ -28,6 +28,7 @@ _EXTRAS = {
     "evolve": ("cma",),
     "tune": ("optuna",),
     "rllib": ("ray",),
+    "minari": ("h5py", "minari"),
     "render": ("moviepy", "pygame"),
 }  # fmt: skip
 # Of Click, which Typer may carry within itself: what its parser raises.

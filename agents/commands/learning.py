@@ -170,3 +170,45 @@ def tune(
         return
     typer.echo(f"best of {len(study.trials)} trials: {best['trial']}, return {best['return']:.1f}")
     typer.echo(" ".join(f"--set {k}={v}" for k, v in best["hyperparameters"].items()))
+
+
+@command(
+    TRAIN,
+    "rbgym record AttitudeSlew-v0 --policy pd --episodes 1000 --out data/slew-pd-v0",
+    "rbgym record RigidTop-v0 --policy pretrained --out data/top-v0 --json",
+)
+def record(
+    env: options.Env,
+    policy: Annotated[
+        str,
+        Option(
+            help="Controller, 'pretrained' or folder.",
+            autocompletion=options.policies,
+            callback=options.known_policy,
+        ),
+    ],
+    out: Annotated[Path, Option(help="New folder; its name, such as slew-v0, is the identifier.")],
+    episodes: Annotated[int, Option(help="How many.", min=1)] = 1000,
+    seed: Annotated[int, Option(help="Of the first; each has the next.", min=0)] = 0,
+    env_arg: options.EnvArgs = None,
+    unpickle: options.Unpickle = None,
+    as_json: options.Json = False,
+) -> None:
+    """Record a policy's episodes as a Minari data set, for offline learning."""
+    from rbgym.agents.judge import dataset
+
+    with bar() as shown:
+        made = dataset.record(
+            env,
+            policy,
+            episodes=episodes,
+            out=options.folder_to_make(out) or out,
+            seed=seed,
+            unpickle=unpickle,
+            env_kwargs=dict(env_arg or ()),
+            progress=Counter(shown, "episodes", episodes),
+        )
+    if as_json:
+        print_json(made)
+    else:
+        typer.echo(f"recorded {made['episodes']} episodes, {made['steps']} steps: {out}")

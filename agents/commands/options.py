@@ -146,6 +146,12 @@ def check_env_args(env_id: str, env_kwargs: dict[str, Any]) -> None:
     observation_space(env_id, by_name("env_kwargs", env_kwargs))
 
 
+def known_policy(name: str) -> str:
+    """The name of a controller, "pretrained" or a path that is there."""
+    check_policy(name)
+    return name
+
+
 def known_policies(names: list[str] | None) -> list[str] | None:
     """Names of controllers, "pretrained" or paths that are there."""
     for name in names or ():

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         QuaternionFeedback,
         eigenaxis_time,
     )
-    from rbgym.agents.controllers.base import Controller, Idle, Law, Plant
+    from rbgym.agents.controllers.base import Controller, Idle, Law
     from rbgym.agents.controllers.fitting import for_env, make
     from rbgym.agents.controllers.lqr import AttitudeLQR, PrecessionLQR, SwingUp, UprightLQR
     from rbgym.agents.controllers.pd import AttitudePD, AxisPD, PosePD, RateDamping
@@ -56,7 +56,7 @@ _MODULES = {
     "attitude": (
         "BangBang", "GeometricTracking", "Hysteretic", "QuaternionFeedback", "eigenaxis_time"
     ),
-    "base": ("Controller", "Idle", "Law", "Plant"),
+    "base": ("Controller", "Idle", "Law"),
     "fitting": ("for_env", "make"),
     "lqr": ("AttitudeLQR", "PrecessionLQR", "SwingUp", "UprightLQR"),
     "pd": ("AttitudePD", "AxisPD", "PosePD", "RateDamping"),
