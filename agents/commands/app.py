@@ -14,6 +14,7 @@ from typer import Option
 from typer.core import TyperGroup
 
 import rbgym
+from rbgym.agents.terminal import plain
 
 # What the commands are for, in the order of the page.
 SEE, TRAIN, JUDGE, MEASURE = PANELS = ("See", "Train", "Judge", "Measure")
@@ -29,7 +30,8 @@ _EXTRAS = {
     "tune": ("optuna",),
     "rllib": ("ray",),
     "minari": ("h5py", "minari"),
-    "render": ("moviepy", "pygame"),
+    "render": ("PIL", "imageio_ffmpeg", "pygame"),
+    "mujoco": ("mujoco",),
 }  # fmt: skip
 # Of Click, which Typer may carry within itself: what its parser raises.
 _UsageError: Any = typer.BadParameter.__mro__[1]
@@ -95,7 +97,7 @@ def _clean_errors(ctx: Any) -> Iterator[None]:
 
 def _fail(message: object, status: int) -> None:
     """End with one line; a value in it may have thousands of digits."""
-    typer.echo(f"rbgym: {' '.join(str(message).split())[:_LONGEST]}", err=True)
+    typer.echo(f"rbgym: {plain(' '.join(str(message).split()))[:_LONGEST]}", err=True)
     raise typer.Exit(status) from None
 
 

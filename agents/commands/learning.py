@@ -9,7 +9,7 @@ from typer import Option
 
 from rbgym.agents.commands import options
 from rbgym.agents.commands.app import TRAIN, command
-from rbgym.agents.terminal import Counter, bar, print_json
+from rbgym.agents.terminal import Counter, bar, plain, print_json
 from rbgym.agents.train import engines
 from rbgym.envs.arguments import named
 
@@ -39,7 +39,9 @@ def train(
     out: Annotated[
         Path | None,
         Option(
-            help="Folder of the run; default runs/ENV-ALGO-SEED.", callback=options.folder_to_make
+            help="Folder of the run, yours: its checkpoint is unpickled, which can run code; "
+            "default runs/ENV-ALGO-SEED.",
+            callback=options.folder_to_make,
         ),
     ] = None,
     seed: Annotated[int, Option(help="Seed of training.", min=0)] = 0,
@@ -68,7 +70,11 @@ def train(
     threads: Annotated[int | None, Option(help="Of torch; default 1.", min=1)] = None,
     overwrite: Annotated[bool, Option(help="Start anew; lose what OUT holds.")] = False,
     ray: Annotated[
-        str | None, Option(help="rllib: the Ray cluster, host:port or auto; default local.")
+        str | None,
+        Option(
+            help="rllib: the Ray cluster, host:port or auto; default local, which every user of "
+            "this machine can reach."
+        ),
     ] = None,
     runners: Annotated[
         int | None, Option(help="rllib: processes that step lanes; default 2.", min=1)
@@ -116,12 +122,12 @@ def train(
         for last in done.results.get("judgements", ())[-1:]:
             said += f", success {100 * last['success_rate']:.1f} %"
             said += f", mean return {last['mean_return']:.1f}"
-        typer.echo(f"{said}: {done.folder.policy}")
+        typer.echo(plain(f"{said}: {done.folder.policy}"))
 
 
 def _say(message: str) -> None:
     """Print on stderr, above a bar if there is one, which does not catch Click's `echo`."""
-    print(message, file=sys.stderr)
+    print(plain(message), file=sys.stderr)
 
 
 @command(
@@ -169,7 +175,7 @@ def tune(
         print_json(best)
         return
     typer.echo(f"best of {len(study.trials)} trials: {best['trial']}, return {best['return']:.1f}")
-    typer.echo(" ".join(f"--set {k}={v}" for k, v in best["hyperparameters"].items()))
+    typer.echo(plain(" ".join(f"--set {k}={v}" for k, v in best["hyperparameters"].items())))
 
 
 @command(
