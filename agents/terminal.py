@@ -24,6 +24,11 @@ def styled(*, stderr: bool = False) -> bool:
     return console.is_terminal and not console.is_dumb_terminal
 
 
+def plain(text: str) -> str:
+    """The text, and as \\x1b and the like what of it a terminal would obey: a file may hold it."""
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+
+
 def print_json(content: Any) -> None:
     """Write JSON to the standard output; NumPy numbers included."""
     print(json.dumps(content, indent=2, default=lambda value: value.item()))
@@ -41,7 +46,7 @@ def print_table(
     A terminal gets no wider table than it is: the `optional` columns are left out, first the first,
     until the rest fits. Elsewhere every row is one line of all columns, between them two spaces.
     """
-    rows = [tuple(row) for row in rows]
+    title, rows = plain(title), [tuple(map(plain, row)) for row in rows]
     if not styled():
         _print_text(title, columns, rows)
         return

@@ -3,18 +3,21 @@
 import difflib
 import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rbgym.arguments import finite, number
-from rbgym.quaternion import Vector
+
+if TYPE_CHECKING:  # it would import numba, and names are checked without
+    from rbgym.quaternion import Vector
 
 T = TypeVar("T")
 
 
 def hint(value: Any, known: Iterable[str]) -> str:
     """A name that may have been meant."""
-    near = difflib.get_close_matches(str(value), list(known), n=1, cutoff=0.4)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    names = {str(name).lower(): name for name in known}
+    near = difflib.get_close_matches(str(value).lower(), names, n=1)
+    return f"; did you mean {names[near[0]]!r}?" if near else ""
 
 
 def named(argument: str, value: Any, names: Iterable[str], or_else: str = "") -> None:
@@ -57,7 +60,7 @@ def in_range(argument: str, value: Any, low: float, high: float) -> float:
     return found
 
 
-def triple(argument: str, value: Any) -> Vector:
+def triple(argument: str, value: Any) -> "Vector":
     """Three finite floats, or ValueError."""
     x, y, z = finite(argument, value, (3,)).tolist()
     return (x, y, z)

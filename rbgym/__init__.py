@@ -4,24 +4,28 @@
 """
 
 from importlib import import_module
-from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from rbgym import integrators, potentials
-from rbgym.body import Part, RigidBody, compound
-from rbgym.engine.batch import Batch, IntegrationError
-from rbgym.potentials import (
-    CircularOrbit,
-    GravityGradient,
-    HeavyTop,
-    KeplerOrbit,
-    NoPotential,
-    SoftWall,
-)
 from rbgym.registration import register_environments
-from rbgym.scalable import ScalableState, ScalableTrajectory, simulate_scalable
-from rbgym.simulate import Trajectory, simulate
-from rbgym.threads import get_num_threads, set_num_threads
+
+if TYPE_CHECKING:
+    # Relative: compiled code depends on every module that an absolute import here would name.
+    from . import integrators as integrators  # noqa: TID252
+    from . import plot as plot  # noqa: TID252
+    from . import potentials as potentials  # noqa: TID252
+    from .body import Part, RigidBody, compound  # noqa: TID252
+    from .engine.batch import Batch, IntegrationError  # noqa: TID252
+    from .potentials import (  # noqa: TID252
+        CircularOrbit,
+        GravityGradient,
+        HeavyTop,
+        KeplerOrbit,
+        NoPotential,
+        SoftWall,
+    )
+    from .scalable import ScalableState, ScalableTrajectory, simulate_scalable  # noqa: TID252
+    from .threads import get_num_threads, set_num_threads  # noqa: TID252
+    from .trajectory import Trajectory, simulate  # noqa: TID252
 
 __version__ = "0.1.0"
 
@@ -50,13 +54,31 @@ __all__ = [
 
 register_environments()
 
-if TYPE_CHECKING:
-    # Relative: compiled code depends on every module that an absolute import here would name.
-    from . import plot as plot  # noqa: TID252
-else:
+# Where each name is, imported when first used: numba takes a second, which the list of the
+# environments and a mistyped command need not wait for.
+_HOMES = {
+    "body": ("Part", "RigidBody", "compound"),
+    "engine.batch": ("Batch", "IntegrationError"),
+    "potentials": (
+        "CircularOrbit", "GravityGradient", "HeavyTop", "KeplerOrbit", "NoPotential", "SoftWall"
+    ),
+    "scalable": ("ScalableState", "ScalableTrajectory", "simulate_scalable"),
+    "trajectory": ("Trajectory", "simulate"),
+    "threads": ("get_num_threads", "set_num_threads"),
+}  # fmt: skip
 
-    def __getattr__(name: str) -> ModuleType:
-        """`rbgym.plot`, imported when it is first used: it needs matplotlib."""
-        if name != "plot":
-            raise AttributeError(f"module 'rbgym' has no attribute {name!r}")
-        return import_module("rbgym.plot")
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """A public name, imported when it is first used; `rbgym.plot` needs matplotlib."""
+        if name in ("integrators", "plot", "potentials"):
+            return import_module(f"rbgym.{name}")
+        for module, names in _HOMES.items():
+            if name in names:
+                return getattr(import_module(f"rbgym.{module}"), name)
+        raise AttributeError(f"module 'rbgym' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -6,6 +6,7 @@ Source: Mandre (2008), sections 3 and 7.1. SI units; vectors and tensors are in 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from importlib import import_module
+from os import PathLike, fspath
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -144,6 +145,48 @@ class RigidBody:
         r, h = positives("radius", radius, ()), positives("height", height, ())
         mass = positives("density", density, ()) * np.pi * r**2 * h / 3
         return cls.cone(float(mass), radius, height).about((0.0, 0.0, -3 * float(h) / 4))
+
+    # Bodies of simulators, in the axes of their own frame, about its origin.
+
+    @classmethod
+    def from_mjcf(cls, path: str | PathLike[str], body: str | None = None) -> Self:
+        """A body of a MuJoCo model, with mass, centre and tensor as MuJoCo's compiler finds them.
+
+        body: its name; None for the only one. Bodies below it are others, welded or not, unless
+        the file asks for `fusestatic`. Needs `rbgym[mujoco]`. Raises ValueError for a file that
+        MuJoCo refuses, and where no body or none that is alone is named so.
+        """
+        return cls._compiled("body", path, body, floating=False)
+
+    @classmethod
+    def from_urdf(cls, path: str | PathLike[str], link: str | None = None) -> Self:
+        """A link of a URDF robot, see `from_mjcf`; what is fixed to it counts as a part of it.
+
+        link: its name; None for the only one that is left then.
+        """
+        return cls._compiled("link", path, link, floating=True)
+
+    @classmethod
+    def _compiled(
+        cls, argument: str, path: str | PathLike[str], name: str | None, floating: bool
+    ) -> Self:
+        """floating: give the root a free joint, without which it melts into the world."""
+        mujoco = import_module("mujoco")
+        try:
+            spec = mujoco.MjSpec.from_file(fspath(path))
+            root = spec.worldbody.first_body()
+            if floating and root is not None and not root.joints:
+                root.add_freejoint()
+            model = spec.compile()
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"path must be a file for MuJoCo, got {path!r}: {error}") from None
+        known = [model.body(k).name for k in range(1, model.nbody)]
+        if known.count(name) != 1 and not (name is None and len(known) == 1):
+            raise ValueError(f"{argument} must name one of {known}, got {name!r}")
+        k = 1 if name is None else 1 + known.index(name)
+        principal = cls(model.body_inertia[k], model.body_mass[k])
+        part = Part(principal, model.body_ipos[k], model.body_iquat[k])
+        return compound([part], about=np.zeros(3))
 
     @classmethod
     @quietly

@@ -27,7 +27,7 @@ from rbgym.compiled.jit import Entry
 from rbgym.engine.batch import IntegrationError
 from rbgym.quaternion import Array, conjugate, multiply, normalized, rotate, rotate_inverse
 from rbgym.scalable_step import STATE, Inertia, advance
-from rbgym.simulate import checked_body
+from rbgym.trajectory import checked_body
 
 _UNIT = 1e-6  # how far from unit length a quaternion given by a user may be
 _SHAPES: dict[str, tuple[int, ...]] = {"force": (3,), "scaling_force": (), "moment": (3,)}

@@ -13,7 +13,8 @@ from gymnasium.error import Error as GymnasiumError
 from typer import Option
 from typer.core import TyperGroup
 
-from rbgym import IntegrationError, __version__
+import rbgym
+from rbgym.agents.terminal import plain
 
 # What the commands are for, in the order of the page.
 SEE, TRAIN, JUDGE, MEASURE = PANELS = ("See", "Train", "Judge", "Measure")
@@ -28,7 +29,9 @@ _EXTRAS = {
     "evolve": ("cma",),
     "tune": ("optuna",),
     "rllib": ("ray",),
-    "render": ("moviepy", "pygame"),
+    "minari": ("h5py", "minari"),
+    "render": ("PIL", "imageio_ffmpeg", "pygame"),
+    "mujoco": ("mujoco",),
 }  # fmt: skip
 # Of Click, which Typer may carry within itself: what its parser raises.
 _UsageError: Any = typer.BadParameter.__mro__[1]
@@ -75,7 +78,9 @@ def _clean_errors(ctx: Any) -> Iterator[None]:
         _fail(f"{error.format_message().removesuffix('.')} (see {path} --help)", 2)
     except (ValueError, OSError, GymnasiumError) as error:
         _fail(error, 2)
-    except IntegrationError as error:
+    except RuntimeError as error:
+        if not isinstance(error, rbgym.IntegrationError):
+            raise
         _fail(error, 1)
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
@@ -92,7 +97,7 @@ def _clean_errors(ctx: Any) -> Iterator[None]:
 
 def _fail(message: object, status: int) -> None:
     """End with one line; a value in it may have thousands of digits."""
-    typer.echo(f"rbgym: {' '.join(str(message).split())[:_LONGEST]}", err=True)
+    typer.echo(f"rbgym: {plain(' '.join(str(message).split()))[:_LONGEST]}", err=True)
     raise typer.Exit(status) from None
 
 
@@ -121,7 +126,7 @@ def _epilog(*examples: str) -> str:
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"rbgym {__version__}")
+        typer.echo(f"rbgym {rbgym.__version__}")
         raise typer.Exit
 
 

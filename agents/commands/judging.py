@@ -27,7 +27,13 @@ def evaluate(
     ],
     policy: Annotated[
         list[str] | None,
-        Option("--policy", "--compare", help="One more target.", autocompletion=options.policies),
+        Option(
+            "--policy",
+            "--compare",
+            help="One more target.",
+            autocompletion=options.policies,
+            callback=options.known_policies,
+        ),
     ] = None,
     env: options.EnvOption = None,
     env_arg: options.EnvArgs = None,
@@ -41,7 +47,7 @@ def evaluate(
         ),
     ] = None,
     video_episode: Annotated[
-        int, Option(help="Which episode of the test set is filmed, from 0.")
+        int, Option(help="Which episode of the test set is filmed, from 0.", min=0)
     ] = 0,
     as_json: options.Json = False,
 ) -> None:
@@ -51,13 +57,13 @@ def evaluate(
     all of them; beneath, a trained policy has the arguments of its training, and a controller those
     of the runs beside it if they agree and --env is not given.
     """
+    env, targets = _env_among(targets, env)
+    names = [*(options.known_policies(targets) or ()), *(policy or [])]
+    if not names:
+        raise ValueError("--policy must name a controller, a folder or 'pretrained', got none")
     from rbgym.agents.judge import evaluation, tables
     from rbgym.agents.judge.contenders import contenders
 
-    env, targets = _env_among(targets, env)
-    names = [*targets, *(policy or [])]
-    if not names:
-        raise ValueError("--policy must name a controller, a folder or 'pretrained', got none")
     if video:
         from rbgym.agents.judge import videos
 
@@ -123,4 +129,6 @@ def _env_among(targets: list[str], env: str | None) -> tuple[str | None, list[st
     named = [*ids, *([env] if env else [])]
     if len(named) > 1:
         raise ValueError(f"targets must name one environment at most, got {named}")
-    return next(iter(named), None), [one for one in targets if one not in ids]
+    return options.known_environment(next(iter(named), None)), [
+        one for one in targets if one not in ids
+    ]

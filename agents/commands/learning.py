@@ -9,8 +9,14 @@ from typer import Option
 
 from rbgym.agents.commands import options
 from rbgym.agents.commands.app import TRAIN, command
-from rbgym.agents.terminal import Counter, bar, print_json
+from rbgym.agents.terminal import Counter, bar, plain, print_json
 from rbgym.agents.train import engines
+from rbgym.envs.arguments import named
+
+
+def _known_engine(name: str) -> str:
+    named("engine", name, engines.ENGINES)
+    return name
 
 
 @command(
@@ -24,17 +30,23 @@ def train(
     algo: options.Algorithm = "ppo",
     engine: Annotated[
         str,
-        Option(help="sb3, or rllib for many machines.", autocompletion=lambda: [*engines.ENGINES]),
+        Option(
+            help="sb3, or rllib for many machines.",
+            autocompletion=lambda: [*engines.ENGINES],
+            callback=_known_engine,
+        ),
     ] = "sb3",
     out: Annotated[
         Path | None,
         Option(
-            help="Folder of the run; default runs/ENV-ALGO-SEED.", callback=options.folder_to_make
+            help="Folder of the run, yours: its checkpoint is unpickled, which can run code; "
+            "default runs/ENV-ALGO-SEED.",
+            callback=options.folder_to_make,
         ),
     ] = None,
-    seed: Annotated[int, Option(help="Seed of training.")] = 0,
+    seed: Annotated[int, Option(help="Seed of training.", min=0)] = 0,
     timesteps: Annotated[
-        int | None, Option(help="Env steps, up to whole rollouts; default as tuned.")
+        int | None, Option(help="Env steps, up to whole rollouts; default as tuned.", min=1)
     ] = None,
     hyperparameters: Annotated[
         Path | None,
@@ -50,18 +62,22 @@ def train(
     ] = None,
     env_arg: options.EnvArgs = None,
     checkpoint_every: Annotated[
-        int | None, Option(help="Env steps between checkpoints; default 50,000.")
+        int | None, Option(help="Env steps between checkpoints; default 50,000.", min=0)
     ] = None,
     evaluate_every: Annotated[
-        int | None, Option(help="Env steps between runs on the test set; 0: never.")
+        int | None, Option(help="Env steps between runs on the test set; 0: never.", min=0)
     ] = None,
-    threads: Annotated[int | None, Option(help="Of torch; default 1.")] = None,
+    threads: Annotated[int | None, Option(help="Of torch; default 1.", min=1)] = None,
     overwrite: Annotated[bool, Option(help="Start anew; lose what OUT holds.")] = False,
     ray: Annotated[
-        str | None, Option(help="rllib: the Ray cluster, host:port or auto; default local.")
+        str | None,
+        Option(
+            help="rllib: the Ray cluster, host:port or auto; default local, which every user of "
+            "this machine can reach."
+        ),
     ] = None,
     runners: Annotated[
-        int | None, Option(help="rllib: processes that step lanes; default 2.")
+        int | None, Option(help="rllib: processes that step lanes; default 2.", min=1)
     ] = None,
     progress: Annotated[
         bool | None, Option("--progress/--no-progress", help="Show a progress bar.")
@@ -72,6 +88,8 @@ def train(
 
     The same command resumes an interrupted run from its last checkpoint; a finished one stays.
     """
+    if env_arg:  # before a learning library is imported, which takes seconds
+        options.check_env_args(env, dict(env_arg))
     name = algo if engine == "sb3" else f"{engine}-{algo}"
     done = engines.train(
         env,
@@ -104,12 +122,12 @@ def train(
         for last in done.results.get("judgements", ())[-1:]:
             said += f", success {100 * last['success_rate']:.1f} %"
             said += f", mean return {last['mean_return']:.1f}"
-        typer.echo(f"{said}: {done.folder.policy}")
+        typer.echo(plain(f"{said}: {done.folder.policy}"))
 
 
 def _say(message: str) -> None:
     """Print on stderr, above a bar if there is one, which does not catch Click's `echo`."""
-    print(message, file=sys.stderr)
+    print(plain(message), file=sys.stderr)
 
 
 @command(
@@ -121,12 +139,12 @@ def _say(message: str) -> None:
 def tune(
     env: options.Env,
     algo: options.Algorithm = "ppo",
-    trials: Annotated[int, Option(help="How many trainings more.")] = 20,
-    timesteps: Annotated[int, Option(help="Env steps of each.")] = 100_000,
+    trials: Annotated[int, Option(help="How many trainings more.", min=1)] = 20,
+    timesteps: Annotated[int, Option(help="Env steps of each.", min=1)] = 100_000,
     storage: Annotated[
         str | None, Option(help="URL of the study; default sqlite:///runs/tune.db.")
     ] = None,
-    seed: Annotated[int, Option(help="Of the search and of each training.")] = 0,
+    seed: Annotated[int, Option(help="Of the search and of each training.", min=0)] = 0,
     as_json: options.Json = False,
 ) -> None:
     """Search for hyperparameters with Optuna.
@@ -157,4 +175,46 @@ def tune(
         print_json(best)
         return
     typer.echo(f"best of {len(study.trials)} trials: {best['trial']}, return {best['return']:.1f}")
-    typer.echo(" ".join(f"--set {k}={v}" for k, v in best["hyperparameters"].items()))
+    typer.echo(plain(" ".join(f"--set {k}={v}" for k, v in best["hyperparameters"].items())))
+
+
+@command(
+    TRAIN,
+    "rbgym record AttitudeSlew-v0 --policy pd --episodes 1000 --out data/slew-pd-v0",
+    "rbgym record RigidTop-v0 --policy pretrained --out data/top-v0 --json",
+)
+def record(
+    env: options.Env,
+    policy: Annotated[
+        str,
+        Option(
+            help="Controller, 'pretrained' or folder.",
+            autocompletion=options.policies,
+            callback=options.known_policy,
+        ),
+    ],
+    out: Annotated[Path, Option(help="New folder; its name, such as slew-v0, is the identifier.")],
+    episodes: Annotated[int, Option(help="How many.", min=1)] = 1000,
+    seed: Annotated[int, Option(help="Of the first; each has the next.", min=0)] = 0,
+    env_arg: options.EnvArgs = None,
+    unpickle: options.Unpickle = None,
+    as_json: options.Json = False,
+) -> None:
+    """Record a policy's episodes as a Minari data set, for offline learning."""
+    from rbgym.agents.judge import dataset
+
+    with bar() as shown:
+        made = dataset.record(
+            env,
+            policy,
+            episodes=episodes,
+            out=options.folder_to_make(out) or out,
+            seed=seed,
+            unpickle=unpickle,
+            env_kwargs=dict(env_arg or ()),
+            progress=Counter(shown, "episodes", episodes),
+        )
+    if as_json:
+        print_json(made)
+    else:
+        typer.echo(f"recorded {made['episodes']} episodes, {made['steps']} steps: {out}")

@@ -6,11 +6,16 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from rbgym import integrators, validation
+import rbgym
 from rbgym.agents.commands import options
 from rbgym.agents.commands.app import MEASURE, command
 from rbgym.agents.terminal import Counter, bar, print_json
-from rbgym.validation.cases import CASES
+
+
+def _cases() -> list[str]:
+    from rbgym.validation.cases import CASES
+
+    return [case.kind for case in CASES]
 
 
 @command(
@@ -22,16 +27,20 @@ from rbgym.validation.cases import CASES
 def validate(
     names: Annotated[
         list[str] | None,
-        Argument(help="Integrators; default all.", autocompletion=integrators.names),
+        Argument(
+            help="Integrators; default all.",
+            autocompletion=lambda: rbgym.integrators.names(),
+            callback=options.known_integrators,
+        ),
     ] = None,
     case: Annotated[
         list[str] | None,
         Option(
             help="none, heavy_top, soft_wall or gravity_gradient; default all.",
-            autocompletion=lambda: [case.kind for case in CASES],
+            autocompletion=_cases,
         ),
     ] = None,
-    steps: Annotated[int, Option(help="Length of each run.")] = 20_000,
+    steps: Annotated[int, Option(help="Length of each run.", min=1)] = 20_000,
     quick: Annotated[
         bool, Option("--quick", help="In gravity only, short runs, nothing of the papers.")
     ] = False,
@@ -42,7 +51,7 @@ def validate(
         Path | None,
         Option(help="Write a page with all claims and figures.", callback=options.file_to_write),
     ] = None,
-    jobs: Annotated[int, Option(help="Processes that share the work.")] = 2,
+    jobs: Annotated[int, Option(help="Processes that share the work.", min=1)] = 2,
     as_json: options.Json = False,
 ) -> None:
     """Measure what each integrator declares, what the papers claim, and truth from outside.
@@ -50,6 +59,7 @@ def validate(
     Exit status 1 if a declaration is broken or a known end missed. A claim of a paper that does not
     reproduce says so.
     """
+    from rbgym import validation
     from rbgym.agents.commands import tables, validation_report
 
     if quick:
@@ -68,7 +78,7 @@ def validate(
             claims += validation.validate_endurance(jobs=jobs, progress=Counter(shown, "endurance"))
             papers = validation.validate_papers(jobs=jobs, progress=Counter(shown, "papers"))
         if html is not None:
-            shown_names, counter = names or integrators.names(), Counter(shown, "figures")
+            shown_names, counter = names or rbgym.integrators.names(), Counter(shown, "figures")
             figures = [] if external else validation_report.all_figures(shown_names, counter)
             validation_report.write_report(html, claims, papers, truths, figures)
     tables.print_validation(claims, papers, truths, as_json)
@@ -78,7 +88,7 @@ def validate(
 
 @command(MEASURE, "rbgym bench", "rbgym bench --rounds 3 --seconds 0.02", "rbgym bench --json")
 def bench(
-    rounds: Annotated[int, Option(help="How often each case is timed.")] = 15,
+    rounds: Annotated[int, Option(help="How often each case is timed.", min=1)] = 15,
     seconds: Annotated[float, Option(help="How long each time, in s.")] = 0.1,
     as_json: options.Json = False,
 ) -> None:

@@ -13,7 +13,10 @@ from typing import Annotated, Any
 import typer
 from typer import Argument, Option
 
-from rbgym import integrators
+import rbgym
+from rbgym.agents import controllers
+from rbgym.agents.judge.cases import PRETRAINED, TEST_SEEDS, by_name, check_policy, spec_of
+from rbgym.envs.arguments import named
 from rbgym.registration import ENVIRONMENTS
 
 # --- values ---------------------------------------------------------------------------------
@@ -109,21 +112,64 @@ def algorithms() -> list[str]:
 
 def policies() -> list[str]:
     """Controllers, the package's policy, and the finished runs below the folder `runs`."""
-    from rbgym.agents import controllers
-    from rbgym.agents.judge.cases import PRETRAINED
-
     runs = sorted(str(file.parent) for file in Path("runs").glob("*/policy.json"))
     return [*controllers.names(), PRETRAINED, *runs]
+
+
+# What is mistyped is refused before anything is imported that computes.
+
+
+def known_environment(env_id: str | None) -> str | None:
+    """The id of a registered environment."""
+    if env_id is not None:
+        spec_of(env_id)
+    return env_id
+
+
+def known_integrators(names: list[str] | None) -> list[str] | None:
+    """Names of the catalogue, and of compositions."""
+    for name in names or ():
+        rbgym.integrators.get(name)
+    return names
+
+
+def known_algorithm(name: str) -> str:
+    """The name of an algorithm."""
+    named("algo", name, algorithms())
+    return name
+
+
+def check_env_args(env_id: str, env_kwargs: dict[str, Any]) -> None:
+    """Raise ValueError for arguments that the environment does not take."""
+    from rbgym.agents.judge.contenders import observation_space
+
+    observation_space(env_id, by_name("env_kwargs", env_kwargs))
+
+
+def known_policy(name: str) -> str:
+    """The name of a controller, "pretrained" or a path that is there."""
+    check_policy(name)
+    return name
+
+
+def known_policies(names: list[str] | None) -> list[str] | None:
+    """Names of controllers, "pretrained" or paths that are there."""
+    for name in names or ():
+        check_policy(name)
+    return names
 
 
 # --- options --------------------------------------------------------------------------------
 
 Json = Annotated[bool, Option("--json", help="Print JSON instead of a table.")]
 Plot = Annotated[Path | None, Option(help="Write a plot to this file.", callback=plot_to_write)]
-Env = Annotated[str, Argument(help="Environment, see rbgym list.", autocompletion=environments)]
-EnvOption = Annotated[
-    str | None, Option(help="Environment, see rbgym list.", autocompletion=environments)
-]
+_ENV: Any = {
+    "help": "Environment, see rbgym list.",
+    "autocompletion": environments,
+    "callback": known_environment,
+}
+Env = Annotated[str, Argument(**_ENV)]
+EnvOption = Annotated[str | None, Option(**_ENV)]
 EnvArgs = Annotated[
     list[Any] | None,
     Option(parser=pair, metavar="KEY=VALUE", help="One argument of the environment."),
@@ -137,7 +183,8 @@ Integrators = Annotated[
         "--integrator",
         "-i",
         help="See rbgym list; again for each one to compare.",
-        autocompletion=integrators.names,
+        autocompletion=lambda: rbgym.integrators.names(),
+        callback=known_integrators,
     ),
 ]
 Policies = Annotated[
@@ -145,6 +192,7 @@ Policies = Annotated[
     Option(
         help="Controller, 'pretrained' or folder; again for each one to compare.",
         autocompletion=policies,
+        callback=known_policies,
     ),
 ]
 Algorithm = Annotated[
@@ -152,9 +200,10 @@ Algorithm = Annotated[
     Option(
         help="ppo, sac, td3, tqc or recurrent_ppo; train takes cma_es, too.",
         autocompletion=algorithms,
+        callback=known_algorithm,
     ),
 ]
-Episodes = Annotated[int, Option(help="Start states of the test set.")]
+Episodes = Annotated[int, Option(help="Start states of the test set.", min=1, max=len(TEST_SEEDS))]
 Inertia = Annotated[
     Any,
     Option(

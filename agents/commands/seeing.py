@@ -6,7 +6,6 @@ import webbrowser
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 from typer import Option
 
@@ -53,11 +52,11 @@ def simulate(
         Any, Option(parser=options.numbers(4), metavar="W,X,Y,Z", help="Start attitude.")
     ] = "1,0,0,0",
     dt: options.TimeStep = 0.01,
-    steps: Annotated[int, Option(help="Number of steps.")] = 1000,
+    steps: Annotated[int, Option(help="Number of steps.", min=1)] = 1000,
     mgl: options.Weight = 0.0,
     record_every: Annotated[
         int | None,
-        Option(help="Steps between recorded instants; default 1, more past 100,000 steps."),
+        Option(help="Steps between recorded instants; default 1, more past 100,000 steps.", min=1),
     ] = None,
     csv: Annotated[
         Path | None, Option(help="Write the motion to this file.", callback=options.file_to_write)
@@ -75,7 +74,9 @@ def simulate(
     names = list(dict.fromkeys(integrator or [rbgym.integrators.DEFAULT]))
     trajectories, failures = _simulate(
         names,
-        body=rbgym.RigidBody(np.reshape(inertia, (-1, 3)).squeeze()),
+        body=rbgym.RigidBody(
+            inertia if len(inertia) == 3 else [inertia[:3], inertia[3:6], inertia[6:]]
+        ),
         dt=dt,
         steps=steps,
         quaternion=quaternion,
@@ -146,7 +147,7 @@ def view(
     omega: options.Rates = "0.05,0.05,5",
     tilt: Annotated[float, Option(help="Start tilt about x, in degrees.")] = 0.0,
     mgl: options.Weight = 0.0,
-    seed: Annotated[int, Option(help="Start of an environment.")] = 0,
+    seed: Annotated[int, Option(help="Start of an environment.", min=0)] = 0,
     speed: Annotated[
         Speed, Option(metavar="RATIO", help="Of simulated time to time, 1/100 to 100.")
     ] = "1",
@@ -155,7 +156,7 @@ def view(
     host: Annotated[
         str, Option(help="Address to listen at; 0.0.0.0 lets other machines in.")
     ] = "127.0.0.1",
-    port: Annotated[int, Option(help="Port, or the next that is free.")] = 8080,
+    port: Annotated[int, Option(help="Port, or the next that is free.", min=0, max=65535)] = 8080,
     name: Annotated[
         list[str] | None, Option(help="A further name of this machine that is answered to.")
     ] = None,

@@ -12,7 +12,7 @@ from rbgym.agents import controllers
 from rbgym.agents.run_folder import replacing
 from rbgym.agents.terminal import print_json, print_table
 from rbgym.registration import ENVIRONMENTS
-from rbgym.simulate import Trajectory
+from rbgym.trajectory import Trajectory
 from rbgym.validation import Claim
 
 Drift = Mapping[str, Mapping[str, float]]

@@ -10,7 +10,7 @@ from rbgym.arguments import count
 from rbgym.body import RigidBody
 from rbgym.envs.actuators import MagneticCoils, ReactionWheels, Scaling
 from rbgym.quaternion import Array
-from rbgym.simulate import checked_body
+from rbgym.trajectory import checked_body
 
 
 def damping_rate(coils: MagneticCoils) -> float:

@@ -15,7 +15,7 @@ from rbgym.envs.base import AttitudeEnv, AttitudeVectorEnv
 from rbgym.envs.parts.goals import Axis, Rest, Target
 from rbgym.envs.parts.observations import Offset, TargetRate, WantedSpin
 from rbgym.quaternion import Array, conjugate, multiply
-from rbgym.simulate import checked_body
+from rbgym.trajectory import checked_body
 
 Seen = tuple[Array, Array, Array]  # quaternion, angular velocity, that of the target
 _LARGEST = 1e100

@@ -2,14 +2,19 @@
 
 import importlib
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import gymnasium as gym
 from gymnasium.envs.registration import load_env_creator
 from gymnasium.vector import AutoresetMode
 
+from rbgym.agents import controllers
 from rbgym.arguments import is_number
-from rbgym.envs.task import Task
+from rbgym.envs.arguments import hint
+
+if TYPE_CHECKING:  # it imports what compiles, and names are checked without
+    from rbgym.envs.task import Task
 
 # Start states are drawn from the lane's own seed: these never meet those of a training run. A
 # quarter of them is for each category of the task. The set's version is the env's.
@@ -26,10 +31,12 @@ _TAKEN = {
 
 def has_test_set(env_id: str) -> bool:
     """Whether the env is a task of rbgym: its categories of start states make a test set."""
+    from rbgym.envs.task import Task
+
     return isinstance(getattr(creator_of(spec_of(env_id).entry_point), "task", None), Task)
 
 
-def task_of(env_id: str) -> Task:
+def task_of(env_id: str) -> "Task":
     """The declaration of a registered task. Raises ValueError for an env that is none."""
     if not has_test_set(env_id):
         raise ValueError(f"env_id must be a task of rbgym, got {env_id!r}")
@@ -42,7 +49,7 @@ def creator_of(entry_point: Any) -> Any:
 
 
 def spec_of(env_id: str) -> Any:
-    """The registered spec of an env, also of "module:Env-v0"; Gymnasium's error if none is."""
+    """The registered spec of an env, also of "module:Env-v0"; ValueError if none is."""
     if not isinstance(env_id, str):
         raise ValueError(f"env_id must be the id of an env, got {env_id!r}")
     module, _, name = env_id.rpartition(":")
@@ -53,7 +60,20 @@ def spec_of(env_id: str) -> Any:
             raise ValueError(
                 f"env_id must name a module there is, got {env_id!r}: {error}"
             ) from None
+    if name not in gym.registry:
+        raise ValueError(
+            f"env_id must be registered, see rbgym list, got {env_id!r}{hint(name, gym.registry)}"
+        )
     return gym.spec(name)
+
+
+def check_policy(name: str) -> None:
+    """Raise ValueError unless it is a controller's name, "pretrained" or a path that is there."""
+    known = [*controllers.names(), PRETRAINED]
+    if name not in known and not Path(name).exists():
+        raise ValueError(
+            f"policy must be a folder or one of {known}, got {name!r}{hint(name, known)}"
+        )
 
 
 def by_name(argument: str, value: Mapping[str, Any] | None) -> dict[str, Any]:

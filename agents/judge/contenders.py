@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 import gymnasium as gym
 
 from rbgym.agents import controllers
-from rbgym.agents.judge.cases import PRETRAINED, by_name
+from rbgym.agents.judge.cases import PRETRAINED, by_name, check_policy
 from rbgym.agents.policies import TrainedPolicy, shelf
-from rbgym.envs.arguments import hint
 from rbgym.registration import ENVIRONMENTS
 
 # Env arguments that decide on what an observation's entries are: others move at most the bounds,
@@ -94,11 +93,7 @@ def load(name: str, env_id: str | None = None, unpickle: str | None = None) -> T
     """The trained policy of that name, for the env if it is "pretrained"."""
     if name == PRETRAINED:
         return shelf.load(env_id or next(iter(ENVIRONMENTS)))
-    if not Path(name).exists():
-        raise ValueError(
-            f"target {name!r} is neither a folder nor {PRETRAINED!r} nor one of the controllers "
-            f"{controllers.names()}{hint(name, [*controllers.names(), PRETRAINED])}"
-        )
+    check_policy(name)
     return shelf.load(Path(name), unpickle=unpickle)
 
 

@@ -50,7 +50,7 @@ def print_evaluations(
     evaluations: Mapping[str, Evaluation], env_id: str, contenders: Sequence[Contender]
 ) -> None:
     """Write one line for each policy, and beneath what is not the same for all of them."""
-    from rbgym.agents.terminal import print_table
+    from rbgym.agents.terminal import plain, print_table
 
     kwargs = contenders[0].env_kwargs
     differ = any(one.env_kwargs != kwargs for one in contenders)
@@ -60,10 +60,11 @@ def print_evaluations(
     print_table(heading, ("policy", *_OF_EVALUATE), rows, optional=_LOST_OF_EVALUATE)
     for one in contenders:
         if differ:
-            print(f"{one.name}: judged with {_arguments(one.env_kwargs) or 'no --env-arg'}")
+            with_what = _arguments(one.env_kwargs) or "no --env-arg"
+            print(plain(f"{one.name}: judged with {with_what}"))
         trained = (one.config or {}).get("env_id", env_id)
         if trained.rpartition(":")[2] != env_id.rpartition(":")[2]:
-            print(f"{one.name}: trained for {trained}")
+            print(plain(f"{one.name}: trained for {trained}"))
 
 
 def title(card: Mapping[str, Any]) -> str:
@@ -91,10 +92,10 @@ def _tables(card: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Rows]]:
 
 def print_card(card: Mapping[str, Any]) -> None:
     """Write a card: tables at a terminal, elsewhere Markdown."""
-    from rbgym.agents.terminal import print_table, styled
+    from rbgym.agents.terminal import plain, print_table, styled
 
     if not styled():
-        print(page(card))
+        print(plain(page(card)))
         return
     (headings, merits), (of_starts, rates) = _tables(card)
     print_table(title(card), ("policy", *headings[1:]), merits, optional=_LOST_OF_CARD)

@@ -3,7 +3,9 @@
 import errno
 import itertools
 import math
+import subprocess
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -59,7 +61,7 @@ def film(
     path: ends in .mp4 or .gif. episode: from 0. size: width and height of a picture [pixels]. The
     film ends with the last episode, or two seconds after all have succeeded. Raises ValueError
     for another ending of `path` and an episode that the test set has not, DependencyNotInstalled
-    where pygame is missing, ModuleNotFoundError where moviepy is.
+    where pygame is missing, ModuleNotFoundError where imageio-ffmpeg is.
     """
     require(path, episode)
     start = start_of(env_id, episode)
@@ -84,7 +86,7 @@ def require(path: Path, episode: int = 0, episodes: int = len(TEST_SEEDS)) -> No
     if not 0 <= episode <= last:
         raise ValueError(f"--video-episode must be from 0 to {last}, got {episode!r}")
     load_pygame()
-    import_module("PIL.Image" if path.suffix == ".gif" else "moviepy.video.io.ffmpeg_writer")
+    import_module("PIL.Image" if path.suffix == ".gif" else "imageio_ffmpeg")
 
 
 class _Play:
@@ -151,16 +153,19 @@ def write(path: Path, frames: Iterable[Frame], rate: float, kind: str | None = N
         shown = {"duration": 10 * _hundredths(rate), "loop": 0}  # ms
         next(pictures).save(path, "GIF", save_all=True, append_images=pictures, **shown)
         return
-    from moviepy.video.io.ffmpeg_writer import FFMPEG_VideoWriter
+    from imageio_ffmpeg import get_ffmpeg_exe
 
     rest = iter(frames)
     first = next(rest)
-    size = first.shape[1], first.shape[0]
-    writer = FFMPEG_VideoWriter(str(path), size, rate, ffmpeg_params=["-f", "mp4"])
-    encoder = writer.proc
-    with writer:
-        writer.write_frame(first)
-        for frame in rest:
-            writer.write_frame(frame)
-    if encoder.returncode:  # the end of the file could not be written: MoviePy does not look
+    height, width, _ = first.shape
+    taken = f"-f rawvideo -pix_fmt rgb24 -s {width}x{height} -r {rate} -i -"
+    # Players want halved colours, and so sides of even length.
+    given = "-vf pad=ceil(iw/2)*2:ceil(ih/2)*2 -c:v libx264 -pix_fmt yuv420p -f mp4"
+    command = [get_ffmpeg_exe(), "-y", "-loglevel", "quiet", *taken.split(), *given.split()]
+    with subprocess.Popen([*command, str(path)], stdin=subprocess.PIPE) as encoder:
+        pipe: Any = encoder.stdin
+        with suppress(BrokenPipeError):  # it has ended, and its status tells
+            for frame in itertools.chain([first], rest):
+                pipe.write(frame.tobytes())
+    if encoder.returncode:
         raise OSError(errno.EIO, "The film could not be written to its end, the disk may be full")

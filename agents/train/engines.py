@@ -24,13 +24,7 @@ def train(env_id: str, algo: str = "ppo", engine: str = "sb3", **arguments: Any)
     """
     given = {name: value for name, value in arguments.items() if value is not None}
     named("engine", engine, ENGINES)
-    who = f"the engine {engine}"
-    if engine == "sb3":
-        from rbgym.agents.policies.sb3 import ALGORITHMS
-        from rbgym.agents.train.evolution.evolving import ALGORITHM, evolve
-
-        named("algo", algo, (*ALGORITHMS, ALGORITHM))
-        who = algo if algo == ALGORITHM else who
+    who = algo if engine == "sb3" and algo in _TAKEN else f"the engine {engine}"
     for name in sorted(set().union(*_TAKEN.values()) - _TAKEN[who]):
         if name in given:
             raise ValueError(f"{name} plays no part with {who}, got {given[name]!r}")
@@ -39,7 +33,11 @@ def train(env_id: str, algo: str = "ppo", engine: str = "sb3", **arguments: Any)
 
         return rllib.train(env_id, algo, **given)
     if who == algo:
+        from rbgym.agents.train.evolution.evolving import evolve
+
         return evolve(env_id, **given)
+    from rbgym.agents.policies.sb3 import ALGORITHMS
     from rbgym.agents.train.sb3 import training as sb3
 
+    named("algo", algo, (*ALGORITHMS, "cma_es"))
     return sb3.train(env_id, algo, **given)

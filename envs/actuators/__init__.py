@@ -87,7 +87,10 @@ def assemble(value: Any, default: Any, setting: Setting) -> Assembly:
     Raises ValueError for what is no actuator, two of a kind, numbers that do not fit the setting,
     and classes that lack a method.
     """
-    elements = _listed(default if value is None else value)
+    try:
+        elements = _listed(default if value is None else value)
+    except RecursionError:
+        raise ValueError("actuator must hold actuators, got a list that holds itself") from None
     found: dict[type, Any] = {}
     for one in elements:
         kind = Effector if isinstance(one, Effector) else type(one)

@@ -72,7 +72,7 @@ def get(name: str | Integrator, **options: Any) -> Integrator:
         return name.revised(**options)
     base, colon, order = name.partition(":") if isinstance(name, str) else (name, "", "")
     if not isinstance(base, str) or base not in _CATALOGUE:
-        near = difflib.get_close_matches(str(base).lower(), names(), n=2, cutoff=0.4)
+        near = difflib.get_close_matches(str(base).lower(), names(), n=2)
         hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
         raise ValueError(f"integrator must be one of {names()}, got {name!r}{hint}")
     record: Integrator = _CATALOGUE[base].revised(**options)

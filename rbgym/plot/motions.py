@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from rbgym.body import RigidBody
 from rbgym.plot import style
 from rbgym.quaternion import Array, rotate_inverse
-from rbgym.simulate import Trajectory
+from rbgym.trajectory import Trajectory
 
 UNIT = 2.0**-53  # unit round-off of float64
 FLOOR = 1e-18  # where an error of exactly zero is drawn

@@ -15,8 +15,8 @@ from rbgym.fidelity.order import Order, errors_at, order_of
 from rbgym.fidelity.symmetry import State, Subject
 from rbgym.integrators import DEFAULT, Integrator
 from rbgym.quaternion import Array, conjugate, multiply, normalized
-from rbgym.simulate import simulate
 from rbgym.testing.limits import Limits
+from rbgym.trajectory import simulate
 from rbgym.validation.external import EXTERNAL
 
 Step = Callable[[Array, Array, float], tuple[ArrayLike, ArrayLike]]

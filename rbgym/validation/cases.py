@@ -11,7 +11,7 @@ from rbgym.body import RigidBody
 from rbgym.integrators import Integrator
 from rbgym.potentials import GravityGradient, HeavyTop, SoftWall
 from rbgym.quaternion import Quaternion, Vector
-from rbgym.simulate import Trajectory, simulate
+from rbgym.trajectory import Trajectory, simulate
 
 NO_TORQUE = (0.0, 0.0, 0.0)
 IDENTITY = (1.0, 0.0, 0.0, 0.0)

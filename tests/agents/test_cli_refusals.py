@@ -1,5 +1,7 @@
 """Every option with a wrong value: one line on stderr, exit status 2, and nothing written."""
 
+import json
+import re
 import subprocess
 import sys
 
@@ -35,10 +37,10 @@ WRONG = [
     ("simulate", "--quaternion", ["1,0,0"], "'--quaternion': must be 4 comma-separated numbers"),
     ("simulate", "--quaternion", ["0,0,0,0", "nan,0,0,0"], "quaternion must"),
     ("simulate", "--dt", ["0", "-1", "nan", "inf"], "dt must be a positive finite number"),
-    ("simulate", "--steps", ["0", "-5"], "steps must be a positive integer"),
+    ("simulate", "--steps", ["0", "-5"], "'--steps': Input should be greater"),
     ("simulate", "--steps", ["9" * 30], "steps must be at most 2**53"),
     ("simulate", "--mgl", ["nan", "inf"], "mgl must be finite"),
-    ("simulate", "--record-every", ["0", "-3"], "record_every must be a positive integer"),
+    ("simulate", "--record-every", ["0", "-3"], "'--record-every': Input should be greater"),
     (
         "simulate",
         "--csv",
@@ -46,17 +48,18 @@ WRONG = [
         "must be a file that can be written, in a folder",
     ),
     ("simulate", "--plot", ["folder", "nowhere/x.png"], "must be a file"),
-    ("train", "env", ["RigidTip-v0"], "Did you mean: `RigidTop`?"),
+    ("train", "env", ["RigidTip-v0", "RigidTop", "rigidtop-v0"], "did you mean 'RigidTop-v0'?"),
     ("train RigidTop-v0", "--algo", ["dqn"], "algo must be one of"),
     ("train RigidTop-v0", "--algo", ["pppo"], "did you mean 'ppo'"),
-    ("train RigidTop-v0", "--algo", ["cma_ess"], "'cma_es'], got 'cma_ess'; did you mean 'cma_es'"),
+    ("train RigidTop-v0", "--algo", ["cma_ess"], "got 'cma_ess'; did you mean 'cma_es'"),
     ("train", "env", ["CartPole-v1"], "env_id must be of an env whose native vector env resets"),
     ("train RigidTop-v0", "--engine", ["sb4"], "engine must be one of ['sb3', 'rllib']"),
     ("train RigidTop-v0", "--out", ["file", "file/x"], "must be a folder"),
     ("train RigidTop-v0", "--out", ["\udcff"], "must be a printable name, got"),
     ("train RigidTop-v0", "--hyperparameters", ["/dev/zero"], "hyperparameters must be a file"),
-    ("train RigidTop-v0", "--seed", ["-1", "9" * 30], "seed must be from 0 to"),
-    ("train RigidTop-v0", "--timesteps", ["0", "-1"], "timesteps must be a positive integer"),
+    ("train RigidTop-v0", "--seed", ["-1"], "'--seed': Input should be greater"),
+    ("train RigidTop-v0", "--seed", ["9" * 30], "seed must be from 0 to"),
+    ("train RigidTop-v0", "--timesteps", ["0", "-1"], "Input should be greater"),
     ("train RigidTop-v0", "--hyperparameters", ["nowhere", "folder"], "'--hyperparameters'"),
     ("train RigidTop-v0", "--hyperparameters", ["file"], "must map names of envs to mappings"),
     ("train RigidTop-v0", "--set", ["n_epoch=2"], "did you mean 'n_epochs'"),
@@ -70,35 +73,50 @@ WRONG = [
     ("train RigidTop-v0", "--env-arg", *TAKEN),
     ("train RigidTop-v0", "--env-arg", *UNKNOWN),
     ("train RigidTop-v0", "--env-arg", ["body={}"], "body must have inertia, got"),
-    ("train RigidTop-v0", "--checkpoint-every", ["-1"], "checkpoint_every must not be negative"),
-    ("train RigidTop-v0", "--evaluate-every", ["-1"], "evaluate_every must not be negative"),
-    ("train RigidTop-v0", "--threads", ["0"], "threads must be a positive integer"),
+    ("train RigidTop-v0", "--checkpoint-every", ["-1"], "'--checkpoint-every': Input should be"),
+    ("train RigidTop-v0", "--evaluate-every", ["-1"], "'--evaluate-every': Input should be"),
+    ("train RigidTop-v0", "--threads", ["0"], "'--threads': Input should be greater"),
     ("train RigidTop-v0", "--runners", ["2"], "runners plays no part with the engine sb3"),
     ("train RigidTop-v0", "--ray", ["auto"], "address plays no part with the engine sb3"),
-    ("tune", "env", ["RigidTip-v0"], "Did you mean: `RigidTop`?"),
+    ("tune", "env", ["RigidTip-v0"], "did you mean 'RigidTop-v0'?"),
     ("tune RigidTop-v0", "--algo", ["cma_es"], "algo must be one of"),
-    ("tune RigidTop-v0", "--trials", ["0"], "trials must be a positive integer"),
-    ("tune RigidTop-v0", "--timesteps", ["0"], "timesteps must be a positive integer"),
-    ("tune RigidTop-v0", "--seed", ["-1"], "seed must be from 0 to"),
+    ("tune RigidTop-v0", "--trials", ["0"], "'--trials': Input should be greater"),
+    ("tune RigidTop-v0", "--timesteps", ["0"], "'--timesteps': Input should be greater"),
+    ("tune RigidTop-v0", "--seed", ["-1"], "'--seed': Input should be greater"),
     (
         "tune RigidTop-v0",
         "--storage",
         ["${IFS}", "study.db", "sqlite:///nowhere/x.db"],
         "storage must be",
     ),
+    ("record", "env", ["RigidTop --policy pd --out x-v0"], "did you mean 'RigidTop-v0'?"),
+    ("record RigidTop-v0 --out x-v0", "--policy", ["pid"], "did you mean 'pd'"),
+    ("record RigidTop-v0 --policy pd", "--out", ["folder"], "out must be a folder that is not"),
+    ("record RigidTop-v0 --policy pd", "--out", ["a+b"], "Malformed dataset name"),
+    ("record RigidTop-v0 --policy pd --out x-v0", "--episodes", ["0"], "Input should be greater"),
+    ("record RigidTop-v0 --policy pd --out x-v0", "--seed", ["-1"], "Input should be greater"),
+    ("record RigidTop-v0 --policy pd --out x-v0", "--seed", ["999999"], "seed must be at most"),
+    ("record RigidTop-v0 --policy pd --out x-v0", "--env-arg", *TAKEN),
+    (
+        "record RigidTop-v0 --policy folder --out x-v0",
+        "--unpickle",
+        ["ppo"],
+        "'folder/policy.json'",
+    ),
     ("evaluate", "targets", ["pid"], "did you mean 'pd'"),
     ("evaluate", "targets", ["folder"], "'folder/policy.json' is not there"),
     ("evaluate", "targets", ["RigidTop-v0"], "--policy must name a controller"),
-    ("evaluate RigidTop-v0", "--policy", ["file"], "must be a folder or one of"),
+    ("evaluate RigidTop-v0", "--policy", ["file"], "name must be a folder or one of"),
     ("evaluate swing_up", "--env", ["Detumble-v0"], "env must be a top"),
     ("evaluate pd", "--env", ["CartPole-v1"], "env_id must be a task of rbgym"),
     ("evaluate pd", "--env", ["RigidTop-v7"], "RigidTop"),
     ("evaluate folder", "--unpickle", ["ppo"], "'folder/policy.json' is not there"),
-    ("evaluate pd", "--episodes", ["0", "-1", "257"], "episodes must be from 1 to 256"),
+    ("evaluate pd", "--episodes", ["0", "-1", "257"], "'--episodes': Input should be"),
     ("evaluate pd", "--plot", ["folder", "nowhere/x.png"], "must be a file"),
     ("evaluate pd", "--plot", ["x.foo"], "must end in one of"),
     ("evaluate pd", "--video", ["x.avi"], "--video must"),
-    ("evaluate pd --video x.gif", "--video-episode", ["-1", "256"], "--video-episode must be from"),
+    ("evaluate pd --video x.gif", "--video-episode", ["-1"], "Input should be greater"),
+    ("evaluate pd --video x.gif", "--video-episode", ["256"], "--video-episode must be from"),
     (
         "evaluate pd --episodes 8 --video x.gif",
         "--video-episode",
@@ -112,14 +130,14 @@ WRONG = [
     ("card", "env", ["CartPole-v1"], "env_id must be a task of rbgym"),
     ("card RigidTop-v0", "--policy", ["pid"], "did you mean 'pd'"),
     ("card RigidTop-v0", "--policy", ["b_dot"], "env must have magnetorquers"),
-    ("card RigidTop-v0", "--episodes", ["0"], "episodes must be from 1 to 256"),
+    ("card RigidTop-v0", "--episodes", ["0"], "'--episodes': Input should be greater"),
     ("card RigidTop-v0", "--out", ["file/x"], "must be a folder"),
     ("card RigidTop-v0", "--env-arg", ["render_mode=human"], "arguments of the environment alone"),
     ("card RigidTop-v0", "--env-arg", *TAKEN),
     ("card RigidTop-v0", "--env-arg", *UNKNOWN),
     ("card RigidTop-v0", "--env-arg", ["integrator=akv"], "did you mean 'akw'"),
-    ("view", "--env", ["CartPole-v7"], "version"),
-    ("view", "--env", ["RigidTip-v0"], "Did you mean: `RigidTop`?"),
+    ("view", "--env", ["CartPole-v7"], "did you mean 'CartPole-v1'?"),
+    ("view", "--env", ["RigidTip-v0"], "did you mean 'RigidTop-v0'?"),
     ("view", "--env", ["CartPole-v1"], "env_id must be a task of rbgym"),
     ("view", "--integrator", ["akv", "akw -i imid -i trap -i rrr"], "integrator"),
     ("view --env RigidTop-v0", "--policy", ["pid"], "did you mean 'pd'"),
@@ -129,19 +147,19 @@ WRONG = [
     ("view", "--omega", ["1,2"], "'--omega': must be 3 comma-separated numbers"),
     ("view", "--tilt", ["nan"], "tilt must be finite"),
     ("view", "--mgl", ["nan", "inf"], "mgl must be finite"),
-    ("view --env RigidTop-v0", "--seed", ["-1"], "seed must"),
+    ("view --env RigidTop-v0", "--seed", ["-1"], "'--seed': Input should be greater"),
     ("view", "--speed", ["3"], "Invalid value for '--speed'"),
     ("view --env RigidTop-v0", "--env-arg", *TAKEN),
     ("view --env RigidTop-v0", "--env-arg", ["dt"], "'--env-arg': must be KEY=VALUE"),
     ("view --env RigidTop-v0 --policy folder", "--unpickle", ["ppo"], "'folder/policy.json'"),
     ("view", "--host", ["192.0.2.1"], "host must be an address of this machine"),
-    ("view", "--port", ["-1", "65536"], "port must be from 0 to 65535"),
+    ("view", "--port", ["-1", "65536"], "'--port': Input should be"),
     ("validate", "names", ["akv"], "did you mean 'akw'"),
     ("validate akw", "--case", ["moon"], "cases must be among"),
-    ("validate akw", "--steps", ["0", "-2"], "steps must be a positive integer"),
-    ("validate akw", "--jobs", ["0", "-1"], "jobs must be a positive integer"),
+    ("validate akw", "--steps", ["0", "-2"], "'--steps': Input should be greater"),
+    ("validate akw", "--jobs", ["0", "-1"], "'--jobs': Input should be greater"),
     ("validate akw", "--html", ["folder", "nowhere/x.html"], "must be a file"),
-    ("bench", "--rounds", ["0", "-1"], "rounds and seconds must be positive"),
+    ("bench", "--rounds", ["0", "-1"], "'--rounds': Input should be greater"),
     ("bench", "--seconds", ["0", "-1", "nan", "inf"], "rounds and seconds must be positive"),
 ]
 CASES = [
@@ -168,6 +186,7 @@ def assert_refused(message, arguments, tmp_path, monkeypatch):
     assert message in done.stderr
     assert done.stderr.startswith("rbgym: ")
     assert done.stderr.count("\n") == 1
+    assert not re.search(r"<class|<function| object at |Path\(|np\.|array\(", done.stderr)
     assert not done.stdout
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "folder"]
     assert (tmp_path / "file").read_text() == "whole"
@@ -177,6 +196,8 @@ def assert_refused(message, arguments, tmp_path, monkeypatch):
 def test_a_wrong_value_ends_with_one_line_and_status_2(arguments, message, tmp_path, monkeypatch):
     if arguments[0] in ("train", "tune"):
         pytest.importorskip("stable_baselines3")
+    if arguments[0] == "record":
+        pytest.importorskip("minari")
     if arguments[0] == "tune":
         pytest.importorskip("optuna")
     assert_refused(message, arguments, tmp_path, monkeypatch)
@@ -190,6 +211,67 @@ def test_a_wrong_value_of_every_option_is_tried():
         long = [text for text in one.opts if text.startswith("--")]
         there.add((name, long[0] if long else one.name))
     assert tried == there - {("view", "--name")}  # any name will do
+
+
+# Refused while the arguments are read; those after the gap need to know what is compiled.
+LIGHT = """
+list --nope
+lst
+simulate --stps 3
+simulate --inertia 1,2
+simulate --omega 1,2,x
+simulate --steps 0
+simulate --dt x
+simulate --csv nowhere/x.csv
+train
+train RigidTop
+train RigidTop-v0 --algo pppo
+train RigidTop-v0 --engine sb4
+train RigidTop-v0 --timesteps 0
+train RigidTop-v0 --set gamma
+train RigidTop-v0 --runners 2
+train RigidTop-v0 --hyperparameters nowhere.yml
+tune RigidTop-v0 --trials 0
+evaluate pid
+evaluate RigidTop-v0
+evaluate RigidTop-v0 Detumble-v0 pd
+evaluate RigidTop-v7 --policy pd
+evaluate pd --episodes 300
+card RigidTop-v0 --policy pid
+view --env RigidTip-v0
+view --speed 3
+view --port 70000
+bench --rounds 0
+
+simulate -i akv
+validate akv
+train RigidTop-v0 --env-arg difficulti=1
+"""
+RUN = """
+import json, sys, time
+from typer.testing import CliRunner
+from rbgym.agents.commands.cli import app
+quick, known = (part.split("\\n") for part in json.loads(sys.stdin.read()))
+def refuse(lines):
+    for line in lines:
+        begin = time.perf_counter()
+        done = CliRunner().invoke(app, line.split(), prog_name="rbgym")
+        print(f"{time.perf_counter() - begin:.3f} s  {line}")
+        assert (done.exit_code, done.stderr.count("\\n")) == (2, 1), (line, done.output)
+refuse(quick)
+assert "numba" not in sys.modules, "numba"
+refuse(known)
+assert not {"torch", "stable_baselines3", "matplotlib"} & sys.modules.keys()
+"""
+
+
+def test_mistyped_words_are_refused_before_what_is_heavy_is_imported(tmp_path):
+    parts = json.dumps(LIGHT.strip().split("\n\n"))
+    code = [sys.executable, "-P", "-c", RUN]
+    done = subprocess.run(code, input=parts, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    print(done.stdout)
+    assert done.stdout.count(" s  ") == 30
 
 
 NUMBERS = [

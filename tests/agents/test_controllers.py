@@ -11,7 +11,13 @@ import pytest
 import rbgym.agents
 from rbgym import RigidBody
 from rbgym.agents import controllers
-from rbgym.agents.controllers import AxisPD, MagneticAllocation, RateDamping, UprightLQR
+from rbgym.agents.controllers import (
+    AxisPD,
+    MagneticAllocation,
+    RateDamping,
+    UprightLQR,
+    fitting,
+)
 from rbgym.envs.actuators import MagneticCoils
 from rbgym.registration import ENVIRONMENTS
 
@@ -87,8 +93,8 @@ def test_every_gain_of_every_law_can_be_given_and_no_other(env_id):
     for name in controllers.for_env(env):
         with pytest.raises(ValueError, match=r"gains must be among \[.*\] for '\w+'.*got 'freq'"):
             controllers.make(name, env, freq=1)
-        law = controllers.CONTROLLERS[name](env)
-        for gain in controllers._gains(name, env):
+        law = fitting.maker(name)(env)
+        for gain in fitting._gains(name, env):
             default = signature(type(law)).parameters.get(gain)
             assert controllers.make(name, env, **{gain: default.default if default else 1.0})
 

@@ -13,10 +13,12 @@ pytest.importorskip("stable_baselines3")
 
 import torch
 from safetensors.numpy import load_file, save_file
+from typer.testing import CliRunner
 
 import damaged_runs
 from damage import Payload, deep, payload
 from hostile_values import PLAIN
+from rbgym.agents.commands.cli import app
 from rbgym.agents.judge import contenders
 from rbgym.agents.policies import shelf
 from rbgym.agents.run_folder import RunFolder, read_json
@@ -97,6 +99,52 @@ def test_a_policy_that_names_a_module_does_not_have_it_imported(run, tmp_path, m
         contenders.contenders([str(run)])
     assert not made.exists()
     assert contenders.contenders([str(run)], "rbgym:RigidTop-v0")[0] == "rbgym:RigidTop-v0"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("substeps", 10**9, r"env_kwargs\['substeps'\] of a policy must be from 1 to 1000, got"),
+        ("max_episode_steps", 10**12, "of a policy must be from 1 to 1000000, got"),
+        ("render_mode", "human", "env_kwargs must have keys out of"),
+    ],
+)
+def test_a_policy_that_asks_for_endless_work_or_a_window_is_refused(run, name, value, message):
+    config = read_json(run / "policy.json")
+    config["env_kwargs"] = {name: value}
+    (run / "policy.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match=message):
+        shelf.load(run)
+
+
+def test_a_policy_of_very_many_layers_or_of_shared_bytes_is_refused_by_its_header(run):
+    one = {"dtype": "F32", "shape": [1, 1], "data_offsets": [0, 4]}
+    for arrays, message in ((200_000, "at most 256 arrays, got 400000"), (9, "must not share")):
+        header = {f"layers.{n}.weight": one for n in range(arrays)}
+        header |= {f"layers.{n}.bias": {**one, "shape": [1]} for n in range(arrays)}
+        text = json.dumps(header).encode()
+        content = len(text).to_bytes(8, "little") + text + bytes(4)
+        (run / "policy.safetensors").write_bytes(content)
+        with pytest.raises(ValueError, match=message):
+            shelf.load(run)
+
+
+def test_a_policy_that_names_escape_characters_sends_none_to_the_terminal(run, monkeypatch):
+    config = read_json(run / "policy.json")
+    config["env_kwargs"] = {"difficulty": "\x1b]0;owned\x07"}
+    (run / "policy.json").write_text(json.dumps(config))
+    refused = CliRunner().invoke(app, ["evaluate", str(run)])
+    assert refused.exit_code == 2
+    config |= {"env_kwargs": {}, "env_id": "TopSwingUp-v0", "versions": {"rbgym": "\x9b2J"}}
+    (run / "policy.json").write_text(json.dumps(config | {"env_id": "\x1b[2JTop-v0"}))
+    shown = CliRunner().invoke(app, ["evaluate", "RigidTop-v0", str(run), "--episodes", "4"])
+    assert shown.exit_code == 0, shown.output
+    assert "trained for \\x1b[2JTop-v0" in shown.stdout
+    (run / "policy.json").write_text(json.dumps(config | {"format": "\x1b[31m"}))
+    unread = CliRunner().invoke(app, ["evaluate", str(run)])
+    assert unread.exit_code == 2
+    for done in (refused, shown, unread):
+        assert not {"\x1b", "\x07", "\x9b"} & set(done.output)
 
 
 def test_a_policy_of_numbers_that_are_none_is_refused(run):

@@ -55,7 +55,7 @@ def test_a_file_that_finds_no_room_leaves_those_before_it(
 
 @pytest.mark.parametrize("name", ["film.mp4", "film.gif"])
 def test_a_film_that_finds_no_room_leaves_the_one_before(name, tmp_path):
-    pytest.importorskip("moviepy")
+    pytest.importorskip("imageio_ffmpeg")
     file = tmp_path / name
     file.write_text("whole")
     frames = np.random.default_rng(0).integers(0, 256, (4, 64, 64, 3), dtype=np.uint8)

@@ -127,7 +127,7 @@ def test_a_film_that_cannot_be_made_is_refused_and_leaves_no_file(
 
 
 def test_what_a_film_needs_is_named_where_it_is_missing(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "moviepy.video.io.ffmpeg_writer", None)
+    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
     command = ["evaluate", "RigidTop-v0", "--policy", "pd", "--episodes", "8"]
     done = CliRunner().invoke(app, [*command, "--video", str(tmp_path / "x.mp4")])
     assert done.exit_code == 2

@@ -381,3 +381,10 @@ class Thought(Effector):
 def test_a_method_that_an_effector_lacks_is_named():
     with pytest.raises(ValueError, match=r"Unfinished with the methods exert\(self, physics"):
         make(SLEW, actuator=Thought())
+
+
+def test_a_list_that_holds_itself_is_no_actuator():
+    endless = []
+    endless.append(endless)
+    with pytest.raises(ValueError, match="actuator must hold actuators, got a list that holds it"):
+        gym.make("AttitudeSlew-v0", actuator=endless)

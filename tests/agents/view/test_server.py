@@ -61,7 +61,7 @@ def test_a_request_without_a_name_or_with_two_is_refused(server):
 
 
 @pytest.mark.parametrize("origin", [
-    "https://example.com", "null", "http://127.0.0.1", "http://127.0.0.1:1", "file://",
+    "https://example.com", "null", "http://127.0.0.1", "http://127.0.0.1:1", "file://", "http://[",
     "http://127.0.0.1.example.com:{port}", "http://example.com:{port}",
 ])  # fmt: skip
 def test_a_page_from_elsewhere_is_refused(server, origin):

@@ -1,0 +1,89 @@
+"""The controller of a name for an env: which laws fit it, and how they drive its actuator."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from inspect import signature
+from typing import Any
+
+import numpy as np
+
+from rbgym.agents import controllers
+from rbgym.agents.controllers.actuators import Allocated, MagneticAllocation
+from rbgym.agents.controllers.base import Controller, Law, Plant
+from rbgym.agents.controllers.pd import PosePD
+from rbgym.envs.arguments import hint, named
+
+
+def maker(name: str) -> Callable[..., Controller]:
+    """What makes the law of an env, and of gains by name."""
+    made: Callable[..., Controller] = getattr(controllers, controllers.CONTROLLERS[name]).for_env
+    return made
+
+
+def make(name: str, env: Any, **gains: Any) -> controllers.Policy:
+    """The controller of that name for an env, single or vector, with its actuator.
+
+    gains: what the law's class takes; those left out are its defaults. Raises ValueError if there
+    is no such controller or gain, or if it is not for such an env.
+    """
+    named("controller", name, controllers.CONTROLLERS)
+    plant = Plant(env)
+    known = _gains(name, env) if gains else []
+    for gain in gains:
+        if gain not in known:
+            raise ValueError(
+                f"gains must be among {known} for {name!r} and this env, got {gain!r}"
+                f"{hint(gain, known)}"
+            )
+    return _fitted(maker(name)(env, **gains), plant)
+
+
+def _gains(name: str, env: Any) -> list[str]:
+    """What may be given of a law: whatever has a default and is not the env's to say."""
+    law = maker(name)(env)
+    said = law.arguments(Plant(env))
+    takes = signature(type(law)).parameters.values()
+    return [p.name for p in takes if p.default is not p.empty and p.name not in said]
+
+
+def for_env(env: Any) -> list[str]:
+    """Names of the controllers that fit an env, single or vector; "idle" fits each.
+
+    Raises ValueError for what is no env of rbgym.
+    """
+    Plant(env)
+    found = []
+    for name in controllers.names():
+        with suppress(ValueError):
+            make(name, env)
+            found.append(name)
+    return found
+
+
+def _fitted(policy: Controller, plant: Plant) -> Controller:
+    """A law of torque for the actuator of an env; whatever else, as it is."""
+    reads = policy.least or isinstance(policy, Law)
+    if reads and plant.width not in plant.readable:
+        raise ValueError(
+            "env must show the attitude as a quaternion for this controller, "
+            f'observation="quaternion", got {plant.width} columns instead of {plant.readable[0]}'
+        )
+    if not isinstance(policy, Law):
+        return policy
+    if plant.scaling is not None:
+        raise ValueError(f"env must have torque for this controller, got {plant.actuator!r}")
+    policy.width = plant.columns
+    if plant.wheels is not None:
+        shared = Allocated(policy, plant.wheels, plant.strength, first=plant.first)
+        policy.envelope = np.asarray(shared.share / shared.motor, dtype=np.float64)
+        return shared
+    if plant.coils is not None:
+        dipole, field = plant.given["dipole"], plant.given["field"]
+        return MagneticAllocation(policy, dipole=dipole, field=field, first=plant.first)
+    commands, channels = 6 if isinstance(policy, PosePD) else 3, plant.given["channels"]
+    if channels != commands:
+        raise ValueError(
+            f"env must take {commands} commands for this controller, got {plant.actuator!r}, "
+            f"which takes {channels}"
+        )
+    return policy
