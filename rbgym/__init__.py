@@ -4,8 +4,7 @@
 """
 
 from importlib import import_module
-from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rbgym import integrators, potentials
 from rbgym.body import Part, RigidBody, compound
@@ -53,10 +52,13 @@ register_environments()
 if TYPE_CHECKING:
     # Relative: compiled code depends on every module that an absolute import here would name.
     from . import plot as plot  # noqa: TID252
+    from .envs.planning import rollout_actions as rollout_actions  # noqa: TID252
 else:
 
-    def __getattr__(name: str) -> ModuleType:
-        """`rbgym.plot`, imported when it is first used: it needs matplotlib."""
+    def __getattr__(name: str) -> Any:
+        """What is imported when it is first used: `plot` needs matplotlib."""
+        if name == "rollout_actions":
+            return import_module("rbgym.envs.planning").rollout_actions
         if name != "plot":
             raise AttributeError(f"module 'rbgym' has no attribute {name!r}")
         return import_module("rbgym.plot")
