@@ -28,6 +28,7 @@ _EXTRAS = {
     "evolve": ("cma",),
     "tune": ("optuna",),
     "rllib": ("ray",),
+    "onnx": ("onnx",),
     "render": ("moviepy", "pygame"),
 }  # fmt: skip
 # Of Click, which Typer may carry within itself: what its parser raises.

@@ -54,7 +54,7 @@ def test_an_env_goes_on_from_a_state_to_the_last_bit(env_id):
 
 @pytest.mark.parametrize("mode", AutoresetMode)
 def test_lanes_go_on_from_a_state_whatever_becomes_of_them(mode):
-    env = many("RigidTop-v0", 11, autoreset_mode=mode, max_episode_steps=HORIZON)
+    env = many(SLEW, 11, autoreset_mode=mode, max_episode_steps=HORIZON)
     env.reset(seed=5)
     few = HORIZON // 2 if mode is AutoresetMode.DISABLED else HORIZON
     actions = actions_for(env, 2 * few, 11)
