@@ -1,6 +1,6 @@
 """The single and the vectorised attitude environment, one implementation for both."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import gymnasium as gym
@@ -15,6 +15,7 @@ from rbgym.envs.arguments import named
 from rbgym.envs.episodes import Episodes, Flags, Lanes
 from rbgym.envs.info import INVARIANTS, Info, Snapshot, VectorInfo
 from rbgym.envs.parts.rewards import Weighted
+from rbgym.envs.planning import checked_state, packed, unpack
 from rbgym.envs.reset import checked_seed, lane_seeds, masked_lanes, place
 from rbgym.envs.task import Task
 from rbgym.quaternion import Array
@@ -104,6 +105,29 @@ class _Described:
     def _presented(self, rows: Observation) -> Any:
         """What the user gets of the kernel's rows."""
         return self.task.split(rows) if self.task.split else rows
+
+    # --- planning ---
+
+    def get_state(self) -> dict[str, NDArray[Any]]:
+        """All that the next steps depend on, to go on from by `set_state`, to the last bit.
+
+        rows: (r,), of a vector env (n, r), float64: bodies, clocks, actuators, targets, seeds and
+        noise, as envs of the same arguments lay them out. generator: (6,) uint64, of `np_random`.
+        What a callable given as a hook remembers is not in it. ResetNeeded before a reset.
+        """
+        if not self._episodes.ready:
+            raise gym.error.ResetNeeded(self._episodes.lack("get_state"))
+        rows = self._episodes.whole_state().reshape(*self._shape[:-1], -1)
+        return {"rows": rows, "generator": packed(self.np_random)}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `get_state` gave, of this env or one of the same arguments; in a vector
+        env (r,) is for all lanes. ValueError, and nothing is done, for what is no such state."""
+        rows, generator = checked_state(self._episodes, state, self._episodes.size)
+        self._episodes.put_whole_state(rows)
+        unpack(generator, self.np_random)
+        self._forget(np.arange(len(rows)))
+        self._episodes.ready = True
 
     # --- pictures ---
 

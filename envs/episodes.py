@@ -131,10 +131,10 @@ class Episodes:
         """Which episodes have ended, (size,)."""
         return self.row(at.TERMINATED) + self.row(at.TRUNCATED) > 0
 
-    def lack(self) -> str:
-        """Why a step may not follow."""
+    def lack(self, call: str = "step") -> str:
+        """Why a step, or another call, may not follow."""
         why = "the last step was interrupted, or a hook raised in it: " if self.started else ""
-        return f"{why}call reset() before step()"
+        return f"{why}call reset() before {call}()"
 
     def at_start(self) -> Flags:
         """Which episodes have not had a step yet, (size,)."""
@@ -175,6 +175,20 @@ class Episodes:
         self.commands = self.commands.copy()
         self._outcome = self._outcome and self._new_outcome()
 
+    # --- all that goes on -------------------------------------------------------------------
+
+    def whole_state(self) -> Array:
+        """Every row of every body, its clocks and seeds among them, (size, r)."""
+        return self.batch.rows(0, self.batch.block_rows)
+
+    def put_whole_state(self, rows: Array) -> None:
+        """Go on from what `whole_state` gave."""
+        self.ready = False
+        self.batch.put_rows(0, rows)
+        self.ended, self.failed = int(self.done.sum()), int(self.batch.failed.sum())
+        self._in_ranges = threads.is_large(self.batch.blocks)
+        self.started = True
+
     # --- a step -----------------------------------------------------------------------------
 
     def advance(self, buffer: Array, commands: Array) -> int:
@@ -185,10 +199,12 @@ class Episodes:
             batch.physics, buffer, batch.block_rows, commands, self._stepping
         )
 
-    def judge(self, buffer: Array, outputs: Outputs) -> tuple[float, float]:
+    def judge(
+        self, buffer: Array, outputs: Outputs, judging: Judging | None = None
+    ) -> tuple[float, float]:
         """Judge the bodies of the buffer; how many episodes ended, and how many bodies failed."""
         return self._judge.call(  # type: ignore[no-any-return]
-            self.rows, buffer, self._judging, outputs
+            self.rows, buffer, judging or self._judging, outputs
         )
 
     def _step_ranges(self, outputs: Outputs) -> int:

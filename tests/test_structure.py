@@ -32,8 +32,9 @@ ROOMS = {
     "policies": {"controllers"},
     "judge": {"controllers", "policies"},
     "train": {"controllers", "policies", "judge"},
+    "export": {"controllers", "policies"},
     "view": {"controllers", "policies", "judge", "train"},
-    "commands": {"controllers", "policies", "judge", "train", "view"},
+    "commands": {"controllers", "policies", "judge", "train", "export", "view"},
 }
 
 

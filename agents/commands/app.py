@@ -30,8 +30,9 @@ _EXTRAS = {
     "tune": ("optuna",),
     "rllib": ("ray",),
     "minari": ("h5py", "minari"),
-    "render": ("PIL", "imageio_ffmpeg", "pygame"),
     "mujoco": ("mujoco",),
+    "onnx": ("onnx",),
+    "render": ("PIL", "imageio_ffmpeg", "pygame"),
 }  # fmt: skip
 # Of Click, which Typer may carry within itself: what its parser raises.
 _UsageError: Any = typer.BadParameter.__mro__[1]

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 from typing import NamedTuple
 
 import numpy as np

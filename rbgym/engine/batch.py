@@ -135,8 +135,8 @@ class Batch:
 
     def put_rows(self, row: int, values: Array, lanes: NDArray[np.intp] | None = None) -> None:
         """Write rows of some lanes (default all); values (lanes, count)."""
-        for column in range(values.shape[1]):
-            self.put_row(row + column, values[:, column], lanes)
+        k = np.arange(self.size) if lanes is None else lanes
+        self.block_view()[k // LANES, row : row + values.shape[1], k % LANES] = values
 
     def put_row(self, row: int, value: ArrayLike, lanes: NDArray[np.intp] | None = None) -> None:
         """Write one row of some lanes (default all); value (lanes,), or one for all of them."""

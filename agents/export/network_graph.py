@@ -1,0 +1,80 @@
+"""A network as an ONNX model, by the package `onnx`."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rbgym.agents.export.contract import checked_env, contract
+from rbgym.agents.export.source import bare, met
+from rbgym.agents.policies import Network
+from rbgym.agents.policies.forward import OUTPUTS
+from rbgym.agents.run_folder import replacing
+
+OPSET, IR = 17, 8  # which runtimes from 2022 on read
+_NODES = {"tanh": "Tanh", "relu": "Relu", "elu": "Elu"}
+
+
+def export_onnx(
+    folder: str | Path, policy: Any, env: Any, about: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Write policy.onnx into a folder, which is made; returns the contract, which its metadata has.
+
+    Input: observation (batch, width) float32; output: action (batch, channels) float32. policy: a
+    Network, or a TrainedPolicy that has one; ValueError for others. env, about: see `export_c`.
+    Needs the extra rbgym[onnx].
+    """
+    from onnx import TensorProto, checker, helper, numpy_helper
+
+    network, base = bare(policy), checked_env(env)
+    if not isinstance(network, Network):
+        raise ValueError(f"policy must be a network without memory, got {type(network).__name__}")
+    _, _, bounds = met(base, network)
+    told = contract(base, network, bounds, about)
+    arrays: list[Any] = []
+    nodes: list[Any] = []
+
+    def add(operator: str, *constants: Any, **attributes: Any) -> None:
+        """One more node behind the last."""
+        names = [f"constant_{len(arrays) + n}" for n in range(len(constants))]
+        arrays.extend(map(numpy_helper.from_array, constants, names))
+        before = nodes[-1].output[0] if nodes else "observation"
+        nodes.append(
+            helper.make_node(operator, [before, *names], [f"x_{len(nodes)}"], **attributes)
+        )
+
+    if (normalizer := network.normalizer) is not None:  # in float64, as in `predict`
+        add("Cast", to=TensorProto.DOUBLE)
+        add("Sub", normalizer.mean)
+        add("Mul", normalizer.scale)
+        add("Clip", *(np.array(side * normalizer.clip) for side in (-1.0, 1.0)))
+        add("Cast", to=TensorProto.FLOAT)
+    for n, (weight, bias) in enumerate(network.layers):
+        if n:
+            add(_NODES[network.activation])
+        add("Gemm", weight, bias, transB=1)
+    bound, squashed = OUTPUTS[network.output]
+    add("Clip", *(np.array(side * bound, np.float32) for side in (-1.0, 1.0)))
+    if squashed:
+        add("Tanh")
+    nodes[-1].output[0] = "action"
+    ends = (
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", size])]
+        for name, size in (("observation", network.sizes[0]), ("action", network.sizes[-1]))
+    )
+    graph = helper.make_graph(nodes, "policy", *ends, initializer=arrays)
+    model = helper.make_model(
+        graph,
+        producer_name="rbgym",
+        ir_version=IR,
+        opset_imports=[helper.make_opsetid("", OPSET)],
+    )
+    helper.set_model_props(model, {"contract": json.dumps(told)})
+    checker.check_model(model, full_check=True)
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    with replacing(folder / "policy.onnx") as temporary:
+        temporary.write_bytes(model.SerializeToString())
+    return told

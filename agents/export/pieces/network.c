@@ -1,0 +1,53 @@
+/* tanh(x) = x P(x^2) / Q(x^2), to round-off of float32. */
+static real squashed(real x)
+{
+    real s, p, q;
+    x = clipped(x, 8);
+    s = x * x;
+    p = MULTIPLY_ADD(s, P[3], P[2]);
+    p = MULTIPLY_ADD(s, MULTIPLY_ADD(s, MULTIPLY_ADD(s, p, P[1]), P[0]), (real)1);
+    q = MULTIPLY_ADD(s, Q[3], Q[2]);
+    q = MULTIPLY_ADD(s, MULTIPLY_ADD(s, MULTIPLY_ADD(s, q, Q[1]), Q[0]), (real)1);
+    return x * p / q;
+}
+
+static real activated(real x)
+{
+#if ACTIVATION == 0 /* tanh */
+    return squashed(x);
+#elif ACTIVATION == 1 /* relu */
+    return x < 0 ? 0 : x;
+#else /* elu: exp(x) - 1 = 2 t / (1 - t), t = tanh(x / 2) */
+    real t = squashed((real)0.5 * (x < 0 ? x : 0));
+    return x < 0 ? 2 * t / (1 - t) : x;
+#endif
+}
+
+void rbgym_act(const real observation[OBSERVATIONS], real action[ACTIONS])
+{
+    real x[WIDEST] = {0}, y[WIDEST];
+    const real *w = WEIGHTS;
+    int layer, i, o;
+    for (i = 0; i < OBSERVATIONS; i++) {
+        double z = ((double)observation[i] - MEAN[i]) * SCALE[i];
+        x[i] = (real)(z > CLIP ? CLIP : (z < -CLIP ? -CLIP : z));
+    }
+    for (layer = 0; layer < LAYERS; layer++) {
+        const int inputs = SIZES[layer], outputs = SIZES[layer + 1];
+        const real *bias = w + inputs * outputs;
+        for (o = 0; o < outputs; o++) {
+            y[o] = bias[o];
+            for (i = 0; i < inputs; i++)
+                y[o] = MULTIPLY_ADD(*w++, x[i], y[o]);
+        }
+        w = bias + outputs;
+        for (o = 0; o < outputs; o++)
+            x[o] = layer + 1 < LAYERS ? activated(y[o]) : y[o];
+    }
+    for (i = 0; i < ACTIONS; i++) {
+        action[i] = clipped(x[i], BOUND);
+#if SQUASHES
+        action[i] = squashed(action[i]);
+#endif
+    }
+}

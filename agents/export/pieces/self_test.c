@@ -1,0 +1,43 @@
+#ifdef RBGYM_SELF_TEST
+#include <stdio.h>
+#if defined RBGYM_NO_FMA
+#define TOLERANCE TOLERANCE_ROUNDED
+#elif defined RBGYM_DOUBLE
+#define TOLERANCE TOLERANCE_DOUBLE
+#else
+#define TOLERANCE TOLERANCE_FLOAT
+#endif
+
+/* Observations that the policy met, and what `predict` answered. */
+static const float SEEN[VECTORS][OBSERVATIONS] = @SEEN@;
+static const float ANSWERS[VECTORS][ACTIONS] = @ANSWERS@;
+
+/* With any argument it answers the observations on its input instead. */
+int main(int argc, char **argv)
+{
+    real observation[OBSERVATIONS], action[ACTIONS];
+    double worst = 0, number;
+    int n, i = 0;
+    (void)argv;
+    while (argc > 1 && scanf("%lf", &number) == 1) {
+        observation[i++] = (real)number;
+        if (i < OBSERVATIONS)
+            continue;
+        rbgym_act(observation, action);
+        for (i = 0; i < ACTIONS; i++)
+            printf("%.17g%c", (double)action[i], i + 1 < ACTIONS ? ' ' : '\n');
+        i = 0;
+    }
+    if (argc > 1)
+        return 0;
+    for (n = 0; n < VECTORS; n++) {
+        for (i = 0; i < OBSERVATIONS; i++)
+            observation[i] = SEEN[n][i];
+        rbgym_act(observation, action);
+        for (i = 0; i < ACTIONS; i++)
+            worst = fmax(worst, fabs((double)action[i] - ANSWERS[n][i]));
+    }
+    printf("%d vectors, largest difference %.3g of a full command\n", VECTORS, worst);
+    return worst > TOLERANCE;
+}
+#endif

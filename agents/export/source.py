@@ -1,0 +1,230 @@
+"""A policy as one C99 file that needs nothing but the C library's mathematics."""
+
+import json
+import re
+import textwrap
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rbgym.agents.controllers import (
+    Allocated,
+    AttitudeLQR,
+    AttitudePD,
+    AxisPD,
+    Law,
+    MagneticAllocation,
+    PosePD,
+    PrecessionLQR,
+    RateDamping,
+    UprightLQR,
+)
+from rbgym.agents.export.contract import checked_env, contract, row
+from rbgym.agents.policies import Network, TrainedPolicy, forward
+from rbgym.agents.policies.forward import Stack
+from rbgym.agents.policies.network import joined
+from rbgym.agents.run_folder import replacing, write_json
+from rbgym.potentials import SoftWall
+from rbgym.potentials import soft_wall as wall
+
+VECTORS = 16  # golden ones, from one episode
+# What a build's answers may differ by from `predict`, as a part of a full command: one unit in the
+# last place where the arithmetic is the same, and round-off of float32 where it is not.
+EXACT, ROUNDED = 2.0**-23, 1e-4
+_SIDES = "low", "high"
+# The piece of C of each law, and the numbers that it takes of it.
+_GOAL = ("sin_nutation", "cos_nutation", "precession", "spin")
+_LAWS: dict[type, tuple[str, ...]] = {
+    AttitudePD: ("attitude_pd", "stiffness", "drag"),
+    PosePD: ("attitude_pd", "stiffness", "drag", "force_limit", "distance", "speed", "near",
+             "creep", "pace", "pull"),
+    RateDamping: ("rate_damping", "time"),
+    AxisPD: ("axis_pd", "axis", "stiffness", "drag"),
+    AttitudeLQR: ("attitude_lqr", "gain"),
+    UprightLQR: ("upright_lqr", "gain"),
+    PrecessionLQR: ("precession_lqr", "gain", "along"),
+}  # fmt: skip
+
+
+def export_c(
+    folder: str | Path, policy: Any, env: Any, about: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Write policy.c and policy.json into a folder, which is made; returns the contract.
+
+    policy: a Network or a TrainedPolicy that has one, a PD law or a linear-quadratic one, for
+    wheels or coils too; a linear law u = K x is a Network of one layer. env: single, whose
+    observations it reads; it is reset, and flown for the golden vectors. about: what else the contract is to tell. Raises ValueError for another
+    policy, as one with a memory.
+    """
+    folder, policy, base = Path(folder), bare(policy), checked_env(env)
+    pieces, numbers, sharp = _parts(policy)
+    seen, answers, bounds = met(base, policy)
+    told = contract(base, policy, bounds, about)
+    sizes = {"OBSERVATIONS": seen.shape[1], "ACTIONS": answers.shape[1], "VECTORS": len(seen)}
+    sizes |= {f"TOLERANCE_{kind.upper()}": EXACT if kind == sharp else ROUNDED
+              for kind in ("float", "double", "rounded")}  # fmt: skip
+    test = (
+        _piece("self_test").replace("@SEEN@", _listed(seen)).replace("@ANSWERS@", _listed(answers))
+    )
+    code = _with_helpers("\n".join(map(_piece, pieces)))
+    named = {name.upper(): value for name, value in numbers.items()}
+    used = {name: x for name, x in named.items() if re.search(rf"\b{name}\b", code)}
+    lines = [f"#define {name} {value!r}" for name, value in sizes.items()]
+    text = (_comment(told), "#include <tgmath.h>\n", "\n".join(lines) + "\n", _piece("frame"),
+            _constants(used), code, test)  # fmt: skip
+    folder.mkdir(parents=True, exist_ok=True)
+    golden = {"observations": seen.tolist(), "actions": answers.tolist()}
+    with replacing(folder / "policy.c") as temporary:
+        temporary.write_text("\n".join(text), "ascii")
+    write_json(folder / "policy.json", {**told, "golden": golden})
+    return told
+
+
+def bare(policy: Any) -> Any:
+    """The network of a trained policy, or the policy itself."""
+    return policy.network if isinstance(policy, TrainedPolicy) else policy
+
+
+def met(env: Any, policy: Any) -> tuple[Any, Any, Any]:
+    """Observations of an episode from seed 0 (n, width), the policy's answers (n, channels), both
+    float32; and the bounds of an observation, two rows."""
+    observation, _ = env.reset(seed=0)
+    seen, over = [row(env, policy, observation)], False
+    while not over and len(seen) < 10 * VECTORS:
+        action, _ = policy.predict(seen[-1])
+        observation, _, terminated, truncated, _ = env.step(action)
+        seen, over = [*seen, row(env, policy, observation)], terminated or truncated
+    chosen = np.array(seen)[np.linspace(0, len(seen) - 1, VECTORS).astype(int)]
+    space = env.observation_space
+    if not env.task.split:
+        sides = [space.low, space.high]
+    elif isinstance(policy, Network):
+        sides = [joined({key: getattr(space[key], side) for key in space}) for side in _SIDES]
+    else:
+        sides = [space["observation"].low, space["observation"].high]
+    return chosen, policy.predict(chosen)[0], np.array(sides)
+
+
+def _parts(policy: Any) -> tuple[list[str], dict[str, Any], str]:
+    """Names of the pieces, numbers by name, and the type in which it equals `predict`."""
+    if isinstance(policy, Network):
+        return ["network"], _of_network(policy), "float"
+    law, out, numbers = policy, "direct", {}
+    if isinstance(policy, Allocated):
+        wheels, out, law = policy.wheels, "wheels", policy.law
+        numbers = {"axes": policy.axes.T, "share": policy.share, "idle": policy.idle,
+                   "motor": policy.motor, "first": policy.first, "momentum": wheels.momentum,
+                   "wheel_inertia": wheels.inertia, "coulomb": wheels.coulomb,
+                   "viscous": wheels.viscous}  # fmt: skip
+    elif isinstance(policy, MagneticAllocation):
+        out, law = "coils", policy.law
+        numbers = {name: getattr(policy, name) for name in ("first", "field", "dipole")}
+    elif isinstance(policy, PosePD):
+        out = "pose"
+    if type(law) not in _LAWS:
+        able = ", ".join(kind.__name__ for kind in _LAWS)
+        raise ValueError(
+            f"policy must be a network without memory or one of the laws {able}, got "
+            f"{type(law).__name__}"
+        )
+    piece, *names = _LAWS[type(law)]
+    numbers |= _of_law(law, names)
+    return [piece, "law", out], numbers, "double"
+
+
+def _of_network(network: Network) -> dict[str, Any]:
+    stack = Stack.of([network])
+    return {
+        "weights": stack.weights[0], "sizes": stack.sizes, "layers": len(stack.sizes) - 1,
+        "widest": int(stack.sizes.max()), "activation": stack.activation,
+        "bound": float(stack.bound), "squashes": int(stack.squashed), "mean": stack.mean[0],
+        "scale": stack.scale[0], "clip": min(float(stack.clip[0]), 1e30),
+        "p": [getattr(forward, f"_P{n}") for n in range(1, 5)],
+        "q": [getattr(forward, f"_Q{n}") for n in range(1, 5)],
+    }  # fmt: skip
+
+
+def _of_law(law: Law, names: list[str]) -> dict[str, Any]:
+    known: Any = law
+    numbers = {
+        "limits": law.limits, "inertia": known.inertia, "rate_limit": law.rate_limit,
+        "dt": law.dt, "columns": 10 if law.width == 10 else 7, "mass": known.body.mass,
+    }  # fmt: skip
+    numbers |= {name: getattr(law, name) for name in names}
+    if isinstance(law, AxisPD | PrecessionLQR):
+        numbers |= {name: getattr(law.goal, name) for name in _GOAL}
+    if isinstance(law, AxisPD) and isinstance(law.potential, SoftWall):
+        potential: Any = law.potential
+        sign = wall.SIGNS.get(str(potential.sign), potential.sign)
+        return numbers | {"sign": sign, "gap": wall._GAP, "wall": wall._WALL}
+    return numbers | ({"mgl": law.mgl} if isinstance(law, AxisPD) else {})
+
+
+# --- text -----------------------------------------------------------------------------------
+
+
+def _piece(name: str) -> str:
+    return (resources.files("rbgym.agents.export") / "pieces" / f"{name}.c").read_text("ascii")
+
+
+def _with_helpers(code: str) -> str:
+    """The code behind those functions of vectors.c that it calls, which call those before them."""
+    for block in reversed(re.split(r"\n\n(?=/\*|static)", _piece("vectors").strip())):
+        name = re.findall(r"^static \w+ (\w+)\(", block, re.MULTILINE)[0]
+        if re.search(rf"\b{name}\(", code):
+            code = f"{block}\n\n{code}"
+    return code
+
+
+def _constants(numbers: Mapping[str, Any]) -> str:
+    """Arrays as constants, whole numbers and others as macros."""
+    lines = []
+    for name, value in numbers.items():
+        array = np.asarray(value)
+        if array.ndim:
+            # What `predict` normalises in float64 is so here.
+            whole = "int" if array.dtype.kind == "i" else "real"
+            kind = "double" if name in ("MEAN", "SCALE") else whole
+            shape = "".join(f"[{n}]" for n in array.shape)
+            lines.append(f"static const {kind} {name}{shape} = {_listed(array)};")
+        elif array.dtype.kind == "i":
+            lines.append(f"#define {name} {value}")
+        else:
+            lines.append(f"#define {name} ((real){float(value)!r})")
+    return "\n".join(lines) + "\n"
+
+
+def _listed(array: Any) -> str:
+    """An initialiser; every float64 and float32 exact."""
+    text = json.dumps(np.asarray(array).tolist()).replace("[", "{").replace("]", "}")
+    return "\n".join(textwrap.wrap(text, 96, break_long_words=False, break_on_hyphens=False))
+
+
+def _comment(told: Mapping[str, Any]) -> str:
+    """The contract for a reader."""
+    lines = ["A policy of rbgym, as C99. Compile with -std=c99 and link the mathematics (-lm);",
+             "-DRBGYM_DOUBLE computes in double, -DRBGYM_SELF_TEST adds a main that compares with",
+             "what the policy answered in Python.", ""]  # fmt: skip
+    for name, value in told.items():
+        if isinstance(value, list):
+            lines.append(f"{name}:")
+            for one in value:
+                last = one["first"] + one["size"] - 1
+                scale = sorted(set(one["scale"]))
+                shown = scale[0] if len(scale) == 1 else one["scale"]
+                where = f", {one['frame']}" if one["frame"] else ""
+                what = f": {one['what']}" if "what" in one else ""
+                text = f"{one['first']}..{last} {one['name']} [{one['unit']}{where}], scale {shown}"
+                lines += textwrap.wrap(
+                    text + what, 94, initial_indent="  ", subsequent_indent="    "
+                )
+        else:
+            text = f"{name}: {value if isinstance(value, str) else json.dumps(value)}"
+            lines += textwrap.wrap(text, 96, subsequent_indent="    ")
+    # A name of the user's could end the comment, or begin another one.
+    body = re.sub(r"\*(?=/)|/(?=\*)", r"\g<0> ", "\n".join(lines))
+    ascii_only = body.encode("ascii", "backslashreplace").decode()
+    return f"/*\n{textwrap.indent(ascii_only, ' * ', lambda line: True)}\n */"

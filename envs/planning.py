@@ -1,0 +1,108 @@
+"""Trying out actions without taking them: an env's whole state, and what would come of it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rbgym import threads
+from rbgym.arguments import finite, real
+from rbgym.engine.rows import LANES
+from rbgym.envs import rows as at
+from rbgym.envs.episodes import Episodes
+from rbgym.envs.kernels import Judging, Outputs
+from rbgym.quaternion import Array
+
+Generator = NDArray[np.uint64]
+# Blocks of a range: their state, some 4 kB each, is to stay in a core's cache between steps.
+BLOCKS = 64
+_WORD, _MASK = 64, 2**64 - 1
+
+
+def packed(generator: np.random.Generator) -> Generator:
+    """The state of Gymnasium's generator, a PCG64: its two numbers of 128 bits, the lower half of
+    each first, and the half of a number that it has left over, (6,)."""
+    state: Any = generator.bit_generator.state
+    halves = [n for x in state["state"].values() for n in (x & _MASK, x >> _WORD)]
+    return np.array([*halves, state["has_uint32"], state["uinteger"]], np.uint64)
+
+
+def unpack(words: Generator, generator: np.random.Generator) -> None:
+    """Give a generator the state that `packed` made this of."""
+    a, b, c, d, has, left = words.tolist()
+    state = {"state": a | b << _WORD, "inc": c | d << _WORD}
+    generator.bit_generator.state = {
+        "bit_generator": "PCG64", "state": state, "has_uint32": has, "uinteger": left
+    }  # fmt: skip
+
+
+def checked_state(episodes: Episodes, state: Any, size: int) -> tuple[Array, Generator]:
+    """rows (size, r) and generator of a state; ValueError for what is none of this env."""
+    if not isinstance(state, Mapping) or set(state) != {"rows", "generator"}:
+        raise ValueError(f"state must be what get_state gives, rows and generator, got {state!r}")
+    r = episodes.batch.block_rows
+    rows = finite('state["rows"]', state["rows"], (r,), (size, r))
+    words = np.asarray(state["generator"])
+    if words.shape != (6,) or words.dtype != np.uint64:
+        raise ValueError(f'state["generator"] must be (6,) uint64, got {state["generator"]!r}')
+    return np.broadcast_to(rows, (size, r)), words
+
+
+def rollout_actions(
+    env: Any, state: Mapping[str, Any], actions: ArrayLike
+) -> tuple[Array, dict[str, NDArray[Any]]]:
+    """What k sequences of actions would earn from a state of an env, which stays as it is.
+
+    env: single or vector, in wrappers perhaps, which play no part. state: as of its `get_state`,
+    with rows (r,), or (k, r) where each sequence begins elsewhere. actions: (k, horizon, channels).
+    Returns rewards (k, horizon), and the states at the end, rows (k, r). They are to the last bit
+    those of a single env that is stepped from that state, with the noise that it would draw; only
+    what comes after the end of an episode earns 0.0. `rbgym.set_num_threads` applies.
+
+    Raises ValueError for bad arguments, and where a hook is a callable.
+    """
+    base: Any = getattr(env, "unwrapped", None)
+    episodes = getattr(base, "episodes", None)
+    if not isinstance(episodes, Episodes):
+        raise ValueError(f"env must be an environment of rbgym, got {env!r}")
+    for name, hook in episodes.setup.hooks.items():
+        raise ValueError(
+            f"{name} must be given by name to roll out actions, got the callable {hook!r}: "
+            "set_state a vector env and step it"
+        )
+    channels, given = episodes.batch.channels, real("actions", actions)
+    if given.ndim != 3 or not given.size or given.shape[2] != channels:
+        raise ValueError(f"actions must have shape (k, horizon, {channels}), got {given.shape}")
+    if not np.isfinite(given).all():
+        raise ValueError(f"actions must be finite, got {actions!r}")
+    k, horizon, _ = given.shape
+    rows, generator = checked_state(episodes, state, k)
+    commands = np.ascontiguousarray(given.transpose(1, 0, 2))
+    rewards, last = np.zeros((horizon, k)), np.empty(rows.shape)
+    judging = Judging(episodes.setup.limit, False, False, episodes.saved)
+    first_row, split = episodes.rows.first_row(), base.task.split
+
+    def run(first: int, end: int) -> None:
+        lanes = slice(first * LANES, min(end * LANES, k))
+        n = lanes.stop - lanes.start
+        # Lanes beyond the last sequence repeat it.
+        padded = rows[lanes][np.minimum(np.arange((end - first) * LANES), n - 1)]
+        view = np.ascontiguousarray(padded.reshape(end - first, LANES, -1).transpose(0, 2, 1))
+        seen = np.empty((n, episodes.setup.width), np.float32)
+        outcome = np.empty(n), np.empty(n, np.bool_), np.empty(n, np.bool_)
+        outputs = Outputs(seen, *outcome, np.empty((len(view), 0)))
+        earned, over, late = outcome
+        done = (rows[lanes, first_row + at.TERMINATED] + rows[lanes, first_row + at.TRUNCATED]) > 0
+        for step in range(horizon):
+            episodes.advance(view.reshape(-1), commands[step, lanes])
+            episodes.judge(view.reshape(-1), outputs, judging)
+            if split:
+                goals = split(seen)
+                earned = base.compute_reward(goals["achieved_goal"], goals["desired_goal"], {})
+            rewards[step, lanes] = np.where(done, 0.0, earned)
+            done |= over | late
+        last[lanes] = view.transpose(0, 2, 1).reshape(-1, rows.shape[1])[:n]
+
+    threads.over_ranges(-(-k // LANES), run, BLOCKS)
+    return np.ascontiguousarray(rewards.T), {"rows": last, "generator": generator.copy()}
