@@ -13,6 +13,18 @@ if TYPE_CHECKING:  # it would import numba, and names are checked without
 T = TypeVar("T")
 
 
+class UnknownArgument(TypeError, ValueError):
+    """An argument that an env does not take: for Python, and libraries that try some, a TypeError;
+    for who gave it a wrong value."""
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        names = list(known)
+        super().__init__(
+            f"__init__() got an unexpected keyword argument {name!r}{hint(name, names)}; "
+            f"arguments must be out of {names}"
+        )
+
+
 def hint(value: Any, known: Iterable[str]) -> str:
     """A name that may have been meant."""
     names = {str(name).lower(): name for name in known}

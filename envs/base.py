@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from rbgym.arguments import count, real
 from rbgym.envs.arguments import named
 from rbgym.envs.episodes import Episodes, Flags, Lanes
-from rbgym.envs.info import INVARIANTS, Info, Snapshot, VectorInfo
 from rbgym.envs.parts.rewards import Weighted
 from rbgym.envs.planning import checked_state, packed, unpack
 from rbgym.envs.reset import checked_seed, lane_seeds, masked_lanes, place
@@ -71,9 +70,11 @@ class _Described:
         """Begin episodes of these lanes, and show all; a None goes on with the lane's seed. reseed:
         Gymnasium's reset, once nothing can be refused any more."""
         episodes, n = self._episodes, self._episodes.size
+        goes_on = episodes.started
         placed = options is not None and place(episodes, lanes, options)
+        episodes.leave()
         reseed(seed=seeds[0])
-        if None in seeds and not episodes.started:
+        if None in seeds and not goes_on:
             first = int(self.np_random.integers(2**63))
             seeds = [first + i if s is None else s for i, s in enumerate(seeds)]
         given = [i for i in lanes if seeds[i] is not None]
@@ -105,6 +106,11 @@ class _Described:
     def _presented(self, rows: Observation) -> Any:
         """What the user gets of the kernel's rows."""
         return self.task.split(rows) if self.task.split else rows
+
+    def _invariants(self) -> dict[str, Array]:
+        found = self._episodes.batch.measure()
+        norm = np.linalg.norm(found["quaternion"], axis=1)
+        return {n: found[n] for n in ("energy", "angular_momentum")} | {"quaternion_norm": norm}
 
     # --- planning ---
 
@@ -259,13 +265,13 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         """
         seeds = [None if seed is None else checked_seed(seed)]
         out = self._begin(np.zeros(1, np.intp), seeds, options, super().reset)
-        return self._presented(out[0]), Info(self._episodes.snapshot())
+        return self._presented(out[0]), self._info(self._episodes.saved())
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Hold the commands of `action` for one control period."""
         episodes = self._hold(action)
-        observations, rewards, terminated, truncated, snapshot = episodes.step()
-        info, seen, reward = Info(snapshot), observations[0], rewards.item()
+        observations, rewards, terminated, truncated, saved = episodes.step()
+        info, seen, reward = self._info(saved), observations[0], rewards.item()
         if self.task.split:
             seen = self.task.split(seen)
             reward = self.compute_reward(seen["achieved_goal"], seen["desired_goal"], info)
@@ -273,6 +279,10 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         if self.render_mode == "human":
             self._frames()
         return seen, reward, terminated.item(), truncated.item(), info
+
+    def _info(self, saved: Array) -> dict[str, Any]:
+        # Of its own, and in one piece.
+        return self._episodes.entries.read(saved[:, 0].copy())
 
     def render(self) -> Any:
         """The picture, (480, 480, 3) uint8, with render_mode="rgb_array"; with "human" None, and a
@@ -289,8 +299,8 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
 
     def invariants(self) -> dict[str, Any]:
         """energy [J], angular_momentum (3,) [kg m^2/s, world] and quaternion_norm, now."""
-        info = Info(self._episodes.snapshot())
-        return {name: info[name] for name in INVARIANTS}
+        return {name: value[0].tolist() if value.ndim == 1 else value[0]
+                for name, value in self._invariants().items()}  # fmt: skip
 
     @property
     def state(self) -> dict[str, Any]:
@@ -342,12 +352,12 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         lanes, seeds = masked_lanes(options, self.num_envs), lane_seeds(seed, self.num_envs)
         if len(lanes) < self.num_envs and not self._episodes.ready:
             raise gym.error.ResetNeeded(
-                "lanes outside reset_mask were never reset, or their last step was interrupted"
+                "lanes outside reset_mask were never reset, or a step or reset was interrupted"
             )
         out = self._begin(lanes, seeds, options, super().reset)
         mask = np.zeros(self.num_envs, dtype=bool)
         mask[lanes] = True
-        return self._presented(out), VectorInfo(self._episodes.snapshot(), mask)
+        return self._presented(out), self._info(self._episodes.saved(), mask)
 
     def step(self, actions: Any) -> tuple[Observation, Array, Flags, Flags, dict[str, Any]]:
         """Hold the commands of `actions` (n, channels) for one control period."""
@@ -357,7 +367,7 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
                 f"lane {int(np.argmax(episodes.done))} has ended: reset it with "
                 'reset(options={"reset_mask": mask}) before the next step'
             )
-        observations, rewards, terminated, truncated, snapshot = episodes.step()
+        observations, rewards, terminated, truncated, saved = episodes.step()
         if self.task.split:
             seen = self._presented(observations)
             rewards = self.compute_reward(seen["achieved_goal"], seen["desired_goal"], {})
@@ -365,15 +375,21 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         final: dict[str, Any] = {}
         if episodes.ended and self.autoreset_mode is AutoresetMode.SAME_STEP:
             ended = terminated | truncated
-            final = final_entries(ended, self._presented(observations), snapshot)
+            final = {
+                "final_obs": _final(ended, self._presented(observations)),
+                "final_info": self._info(saved, ended),
+                **{name: ended.copy() for name in ("_final_obs", "_final_info")},
+            }
             episodes.restart(np.flatnonzero(ended), observations)
-            snapshot = episodes.snapshot()
+            saved = episodes.saved()
         episodes.ready = True
-        info = VectorInfo(snapshot)
-        info.update(final)
+        info = self._info(saved, np.ones(self.num_envs, bool)) | final
         if self.render_mode == "human":
             self._frames()
         return self._presented(observations), rewards, terminated, truncated, info
+
+    def _info(self, saved: Array, mask: Flags) -> dict[str, Any]:
+        return self._episodes.entries.masked(saved[:, : self.num_envs], mask)
 
     def render(self) -> tuple[Any, ...] | None:
         """A picture of each lane, (height, width, 3) uint8, with render_mode="rgb_array"; with
@@ -395,25 +411,19 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
 
     def invariants(self) -> dict[str, Array]:
         """energy (n,), angular_momentum (n, 3) and quaternion_norm (n,), now."""
-        snapshot = self._episodes.snapshot()
-        return {name: snapshot[name] for name in INVARIANTS}
+        return self._invariants()
 
 
-def final_entries(mask: Flags, observations: Any, snapshot: Snapshot) -> dict[str, Any]:
-    """final_obs and final_info as Gymnasium's SAME_STEP mode wants them."""
-    final_obs = np.empty(len(mask), dtype=object)
-    for lane in np.flatnonzero(mask):
-        final_obs[lane] = (
+def _final(ended: Flags, observations: Any) -> NDArray[np.object_]:
+    """The observations of lanes that have ended, as Gymnasium's SAME_STEP mode wants them."""
+    final = np.empty(len(ended), dtype=object)
+    for lane in np.flatnonzero(ended):
+        final[lane] = (
             {name: part[lane].copy() for name, part in observations.items()}
             if isinstance(observations, dict)
             else observations[lane].copy()
         )
-    return {
-        "final_obs": final_obs,
-        "_final_obs": mask.copy(),
-        "final_info": VectorInfo(snapshot, mask.copy()),
-        "_final_info": mask.copy(),
-    }
+    return final
 
 
 def vectorised(single: type[AttitudeEnv]) -> type[AttitudeVectorEnv]:
@@ -427,4 +437,5 @@ def vectorised(single: type[AttitudeEnv]) -> type[AttitudeVectorEnv]:
     }
     if single.task.split:
         space["compute_reward"] = single.compute_reward
-    return type(name, (AttitudeVectorEnv,), space)
+    # Gymnasium's class by name, for libraries that look at the direct bases only.
+    return type(name, (AttitudeVectorEnv, gym.vector.VectorEnv), space)

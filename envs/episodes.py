@@ -13,12 +13,12 @@ from rbgym.arguments import real
 from rbgym.compiled.jit import Entry
 from rbgym.engine import kernels as engine
 from rbgym.engine.batch import Batch
-from rbgym.engine.rows import LANES, ROTOR, J, Q
+from rbgym.engine.rows import LANES
 from rbgym.envs import kernels
 from rbgym.envs import rows as at
 from rbgym.envs.actuators import Assembly
-from rbgym.envs.info import Snapshot
-from rbgym.envs.kernels import Judging, Outputs
+from rbgym.envs.info import Entries
+from rbgym.envs.kernels import NOTHING_SAVED, Judging, Outputs
 from rbgym.envs.rows import Parts, TaskRows
 from rbgym.quaternion import Array
 
@@ -57,11 +57,10 @@ class Episodes:
 
     resets_itself: where an episode has ended, the next step begins the seed's next one. reuses:
     what a step returns, but for the observations, is written over by the next one.
-    commands: (size, channels), to be set before each step. started: whether there were episodes
-    yet. ready: whether a step may follow; not while one is under way, so that one which was
-    interrupted, or whose hook has raised, is followed by a reset. ended, failed: how many episodes
-    ended, and bodies failed, in the last step. saved: numbers of the rows that `info` needs, among
-    them term_rows and counted_rows, by name.
+    commands: (size, channels), to be set before each step. started: whether there are episodes.
+    ready: whether a step may follow; not while one is under way, so that one which was interrupted,
+    or whose hook has raised, is followed by a reset, and that by another. ended, failed: how many
+    episodes ended, and bodies failed, in the last step. entries: of `info`.
     """
 
     def __init__(
@@ -75,47 +74,14 @@ class Episodes:
         self.ended = self.failed = 0.0
         # The kernels write observations unless a Python hook does.
         self._shown = 0 if "observation" in setup.hooks else batch.size
-        self.term_rows, self.counted_rows = self._named_rows()
-        self.saved = np.array(sorted(self._saved_rows()), dtype=np.int64)
-        self._shapes = (self._shown, setup.width), (batch.blocks, len(self.saved) * LANES)
+        self.entries = Entries(self.rows, setup)
+        saved = len(self.entries.rows), batch.blocks * LANES
+        self._shapes = (self._shown, setup.width), saved
         self._advance, self._judge = Entry(engine.advance), Entry(kernels.judge)
         self._stepping = batch.stepping(float(setup.dt / setup.substeps), setup.substeps)
-        self._judging = Judging(setup.limit, resets_itself, False, self.saved)
-        self._beginning = Judging(setup.limit, False, True, self.saved)
+        self._judging = Judging(setup.limit, resets_itself, False, self.entries.rows)
+        self._beginning = Judging(setup.limit, False, True, self.entries.rows)
         self._outcome = self._new_outcome() if reuses else None
-
-    def _named_rows(self) -> tuple[dict[str, int], dict[str, int]]:
-        """Of the reward's terms, and of what the tally counts."""
-        rows, parts = self.rows, self.setup.parts
-        # A single term is the reward.
-        own = parts.reward.rows_needed(rows.physics) > 0
-        first = rows.reward_row() if own else rows.first_row() + at.REWARD
-        return (
-            {name: first + n for n, name in enumerate(self.setup.terms)},
-            {name: rows.tally_row() + n for n, name in enumerate(parts.tally.counted)},
-        )
-
-    def _saved_rows(self) -> set[int]:
-        """Numbers of the rows that `info` needs, and that a step or a new episode changes."""
-        rows, physics, effector = self.rows, self.rows.physics, self.setup.actuator.effector
-        actuator, potential, varies = physics.actuator, physics.potential, effector.needs == "scale"
-        differs, own = self.setup.parts.randomization.varies(), actuator.own_row(physics)
-        direct = self.setup.actuator.is_direct
-        acted = own if direct else actuator.mounting_row(physics)  # what moves, and what acted
-        wanted = (
-            (Q, 7, True),
-            (ROTOR, 3, actuator.turns_rotors()),
-            (J, 6, differs or varies),
-            (physics.potential_row(), potential.row_count(), differs or potential.moves()),
-            (physics.memory_row(), physics.scheme.memory_size(), varies),
-            (actuator.command_row(physics), 3, direct),
-            (own, 3, differs and direct),
-            (own, acted - own, True),
-            (rows.first_row() + at.STREAK, 3, True),  # with both errors
-            (rows.goal_row(), len(self.setup.parts.goal.state_keys()), True),
-        )
-        found = {row + n for row, count, needed in wanted if needed for n in range(count)}
-        return found | {*self.term_rows.values(), *self.counted_rows.values()}
 
     # --- rows -------------------------------------------------------------------------------
 
@@ -142,6 +108,10 @@ class Episodes:
 
     # --- life of an episode -----------------------------------------------------------------
 
+    def leave(self) -> None:
+        """Give up the episodes, before any row of the next ones is written: `restart` ends this."""
+        self.started = self.ready = False
+
     def seed(self, seeds: NDArray[np.uint64], lanes: Lanes) -> None:
         """Give lanes their seeds; their next episode will be the first."""
         low, high = seeds & np.uint64(0xFFFFFFFF), seeds >> np.uint64(32)
@@ -156,7 +126,7 @@ class Episodes:
         """
         batch = self.batch
         self._put(at.BEGINNING, at.DRAWN if drawn else at.PLACED, lanes)
-        outputs = Outputs(out[: self._shown], *self._new_outcome(), np.empty((batch.blocks, 0)))
+        outputs = Outputs(out[: self._shown], *self._new_outcome(), *NOTHING_SAVED)
         self._judge.call(self.rows, batch.buffer, self._beginning, outputs)
         self.ended = self.failed = 0.0
         if len(lanes) < self.size:
@@ -217,8 +187,8 @@ class Episodes:
         def work(first: int, last: int) -> tuple[float, float]:
             part, lanes = batch.part(first, last), slice(first * LANES, last * LANES)
             self.advance(part, commands[lanes])
-            of_bodies = [one[lanes] for one in outputs[:-1]]
-            return self.judge(part, Outputs._make([*of_bodies, outputs.saved[first:last]]))
+            of_bodies = [one[lanes] for one in outputs[:4]]
+            return self.judge(part, Outputs(*of_bodies, outputs.saved, first * LANES))
 
         counts = threads.over_ranges(batch.blocks, work)
         self.ended, self.failed = map(sum, zip(*counts, strict=True))
@@ -233,18 +203,19 @@ class Episodes:
         more = batch.rows(actuator.shown_row(physics), actuator.shown_rows())
         return np.concatenate([own, more], axis=1).astype(np.float32)
 
-    def step(self) -> tuple[NDArray[np.float32], Array, Flags, Flags, Snapshot]:
+    def step(self) -> tuple[NDArray[np.float32], Array, Flags, Flags, Array]:
         """Advance all by one control period, under `commands`.
 
-        Returns observations, rewards, terminated, truncated, snapshot. Raises ValueError, nothing
-        done, if a command is not finite. The caller sets `ready` again, once all is done.
+        Returns observations, rewards, terminated, truncated, and what `saved` returns. Raises
+        ValueError, nothing done, if a command is not finite. The caller sets `ready` again, once
+        all is done.
         """
         batch, hooks, commands = self.batch, self.setup.hooks, self.commands
         if "disturbance" in hooks:
             row = batch.physics.actuator.disturbance_row(batch.physics)
             batch.put_rows(row, self._hooked("disturbance", (3,)))
         observations, saved = np.empty(self._shapes[0], np.float32), np.empty(self._shapes[1])
-        outputs = _quickly((observations, *(self._outcome or self._new_outcome()), saved))
+        outputs = _quickly((observations, *(self._outcome or self._new_outcome()), saved, 0))
         self.ready = False
         if self._in_ranges:
             bad = self._step_ranges(outputs)
@@ -258,13 +229,12 @@ class Episodes:
             raise ValueError(f"action must be finite, got {commands[bad].tolist()}{where}")
         if hooks:
             outputs = self._apply_hooks(outputs)
-        observations, rewards, terminated, truncated, saved = outputs
-        return observations, rewards, terminated, truncated, Snapshot(self, saved)
+        return outputs[:5]
 
     def _apply_hooks(self, outputs: Outputs) -> Outputs:
         """The outcome of a step as the user's functions make it."""
         hooks = self.setup.hooks
-        observations, rewards, terminated, truncated, saved = outputs
+        observations, rewards, terminated, truncated, *saved = outputs
         if "termination" in hooks:
             terminated |= self._hooked("termination", ()).astype(bool) & ~self.at_start()
             self._put(at.TERMINATED, terminated)
@@ -274,7 +244,7 @@ class Episodes:
         if "reward" in hooks:
             rewards = self._hooked("reward", (), np.clip(self.commands, -1.0, 1.0))
             rewards[self.at_start()] = 0.0
-        return Outputs(observations, rewards, terminated, truncated, saved)
+        return Outputs(observations, rewards, terminated, truncated, *saved)
 
     def state(self) -> State:
         """quaternion, angular_velocity, angular_momentum, energy, time, target_quaternion and
@@ -285,10 +255,10 @@ class Episodes:
         """What a hook returns for every lane, or ValueError if its shape is another."""
         return checked_hook(name, self.setup.hooks[name], (self.size, *shape), self.state(), *args)
 
-    def snapshot(self) -> Snapshot:
-        """What `info` needs, copied, so that it can be worked out later or never."""
-        saved: Array = self.batch.block_view()[:, self.saved]
-        return Snapshot(self, saved.reshape(len(saved), -1))
+    def saved(self) -> Array:
+        """Rows that `info` is made of as they are now, copied, (rows, lanes)."""
+        rows: Array = self.batch.block_view().transpose(1, 0, 2)[self.entries.rows]
+        return rows.reshape(len(rows), -1)
 
 
 def state_of(batch: Batch, rows: TaskRows, actuator: Assembly, dt: float) -> State:

@@ -21,6 +21,7 @@ from rbgym.engine.rows import (
     view,
 )
 from rbgym.envs import rows as at
+from rbgym.envs.parts.observations import arctangent
 from rbgym.envs.parts.rewards import Outcome
 from rbgym.envs.random import numbers
 from rbgym.quaternion import add, polished, times, to_world
@@ -45,14 +46,18 @@ class Judging(NamedTuple):
 
 class Outputs(NamedTuple):
     """What is written for each body: observations (bodies, width), or (0, width) to leave them to a
-    hook; rewards and flags (bodies,); saved: copies of rows, (blocks, rows * LANES), of the first
-    so many of `Judging.saved`."""
+    hook; rewards and flags (bodies,); saved: copies of rows, (rows, lanes of the batch), of the
+    first so many of `Judging.saved`; first: where in them the bodies begin."""
 
     observations: Any
     rewards: Any
     terminated: Any
     truncated: Any
     saved: Any
+    first: int
+
+
+NOTHING_SAVED = np.empty((0, 0)), 0  # the last two, where there is to be no `info`
 
 
 @lane_body
@@ -82,8 +87,10 @@ def _judge_lane(rows, buffer, i, limit):
     value = parts.reward.value(rows, buffer, i, Outcome(gap, inside, over, begins))
     parts.disturbance.push(rows, buffer, i)
     parts.tally.watch(rows, buffer, i, q, begins)
-    buffer[k + at.ERROR * LANES] = gap.square
-    buffer[k + at.RATE_ERROR * LANES] = gap.rate_square
+    sine = min(0.5 * math.sqrt(gap.square), 1.0)
+    quarter = sine / (1.0 + math.sqrt(1.0 - sine * sine))  # tangent of a quarter of the angle
+    buffer[k + at.ERROR * LANES] = 4.0 * arctangent(quarter)
+    buffer[k + at.RATE_ERROR * LANES] = math.sqrt(gap.rate_square)
     buffer[k + at.STREAK * LANES] = buffer[k + at.STREAK * LANES] + 1.0 if inside else 0.0
     buffer[k + at.REWARD * LANES] = value
     buffer[k + at.TERMINATED * LANES] = 1.0 if over else 0.0
@@ -97,7 +104,7 @@ def judge(rows, buffer, judging, outputs):
     rows: `rbgym.envs.rows.TaskRows`. buffer: a whole number of blocks.
     """
     block_size = (rows.first_row() + rows.row_count()) * LANES
-    saved, saved_rows = outputs.saved, outputs.saved.shape[1] // LANES
+    saved, saved_rows, column = outputs.saved, len(outputs.saved), index(outputs.first)
     bodies, shows = len(outputs.rewards), len(outputs.observations) > 0
     ended, failed = 0.0, 0.0
     # Block by block from beginning to report, so that each is read from memory once.
@@ -127,9 +134,9 @@ def judge(rows, buffer, judging, outputs):
             _judge_lane(rows, buffer, block * block_size + lane, judging.limit)
         # A row is one wide move.
         for row in range(saved_rows):
-            to, since = index(row) * LANES, start + index(judging.saved[row]) * LANES
+            since = start + index(judging.saved[row]) * LANES
             for lane in range(LANES):
-                saved[block, to + lane] = buffer[since + lane]
+                saved[index(row), column + k + lane] = buffer[since + lane]
         if shows:
             for lane in range(lanes):
                 i, j = start + index(lane), k + index(lane)

@@ -60,7 +60,7 @@ def masked_lanes(options: dict[str, Any] | None, size: int) -> Lanes:
 def place(episodes: Episodes, lanes: Lanes, options: dict[str, Any] | None) -> bool:
     """Put bodies, and their targets, where options["state"] says; returns whether it says anything.
 
-    ValueErrors come before anything is done.
+    ValueErrors leave everything as it was; else the episodes are left.
     """
     state = option(options, "state")
     if state is None:
@@ -111,11 +111,14 @@ def place(episodes: Episodes, lanes: Lanes, options: dict[str, Any] | None) -> b
     # The bodies as they were made: no round-off of an episode is to be in the next start.
     left = batch.rows(J, 6)[lanes]
     moments = np.array([batch.bodies[lane].moments for lane in lanes])
+    was = episodes.started, episodes.ready
+    episodes.leave()
     batch.put_rows(J, np.concatenate([moments, 1.0 / moments], axis=1), lanes)
     try:
         batch.set_state(q, omega, lanes=lanes)
     except ValueError:
         batch.put_rows(J, left, lanes)
+        episodes.started, episodes.ready = was
         raise
     if goal.has_target():
         batch.put_rows(rows.goal_row(), target / length, lanes)

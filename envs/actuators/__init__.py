@@ -13,10 +13,9 @@ import numpy as np
 
 from rbgym.compiled.record import missing_methods
 from rbgym.engine.actuation import Direct, Disturbed, Undisturbed
-from rbgym.engine.rows import Physics
 from rbgym.envs.actuators.coils import MagneticCoils
 from rbgym.envs.actuators.driven import Driven
-from rbgym.envs.actuators.effector import Effector, Element, Rows, Setting
+from rbgym.envs.actuators.effector import Effector, Element, Setting
 from rbgym.envs.actuators.forces import Forces, Torque
 from rbgym.envs.actuators.line import Continuous, Delay, Following, Instant, Lag, Line, Thrusters
 from rbgym.envs.actuators.mounting import Alike
@@ -72,13 +71,6 @@ class Assembly:
     def is_direct(self) -> bool:
         """Whether a command is the torque."""
         return isinstance(self.record, Direct)
-
-    def applied_torque(self, physics: Physics, rows: Rows) -> Array:
-        """Mean torque on the body in the last control period [N m, body axes], (n, 3)."""
-        if isinstance(self.record, Driven):
-            return rows(self.record.applied_row(physics), 3)
-        commands = rows(self.record.command_row(physics), 3)
-        return commands * rows(self.record.own_row(physics), 3)
 
 
 def assemble(value: Any, default: Any, setting: Setting) -> Assembly:

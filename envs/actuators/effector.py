@@ -124,15 +124,19 @@ class Effector(Element):
         """Names and rows of what moves beside the attitude."""
         return self.keys
 
-    def read(self, name: str, physics: Physics, rows: Rows) -> Array:
-        """An entry of the state, or what is reported besides, (n,) or (n, width)."""
-        key = {**self.state_keys(), **self.reported}[name]
-        found = rows(physics.actuator.state_row(physics) + key.first, key.width)
-        return found[:, 0] if key.width == 1 else found
+    def places(self, physics: Physics) -> dict[str, tuple[int, int]]:
+        """First row and width of what moves beside the attitude, and of what is reported."""
+        first = physics.actuator.state_row(physics)
+        keys = {**self.state_keys(), **self.reported}
+        return {name: (first + key.first, key.width) for name, key in keys.items()}
 
     def state(self, physics: Physics, rows: Rows) -> dict[str, Array]:
-        """What moves beside the attitude."""
-        return {name: self.read(name, physics, rows) for name in self.state_keys()}
+        """What moves beside the attitude, (n,) or (n, width)."""
+        places, found = self.places(physics), {}
+        for name in self.state_keys():
+            values = rows(*places[name])
+            found[name] = values[:, 0] if values.shape[1] == 1 else values
+        return found
 
     def rest(self, batch: Batch) -> None:
         """Give every body its state before its first episode, where that is not zero."""

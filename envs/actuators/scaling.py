@@ -16,7 +16,7 @@ from rbgym.engine.actuation import act
 from rbgym.engine.batch import Batch
 from rbgym.engine.rows import J_INV, LANES, J, Physics, put_vector, vector
 from rbgym.envs.actuators.driven import Driven
-from rbgym.envs.actuators.effector import Effector, Key, Rows, Setting
+from rbgym.envs.actuators.effector import Effector, Key, Setting
 from rbgym.integrators import Integrator
 from rbgym.integrators.free_scale import FORCE, REFERENCE, SCALE, SCALING, FreeScale
 from rbgym.quaternion import Array
@@ -73,15 +73,9 @@ class Scaling(Effector):
         batch.put_rows(row, np.tile([1.0, 0.0], (batch.size, 1)))
         batch.put_rows(row + REFERENCE, np.array([body.moments for body in batch.bodies]))
 
-    def read(self, name: str, physics: Physics, rows: Rows) -> Array:
-        found = super().read(name, physics, rows)
-        if name != "scale_rate":
-            return found
-        reference = rows(physics.memory_row() + REFERENCE, 3)
-        product = super().read("scale", physics, rows) * 0.5 * reference.sum(axis=1)
-        # Before the first episode there is no size yet.
-        rate: Array = np.divide(found, product, out=np.zeros(len(found)), where=product > 0)
-        return rate
+    def places(self, physics: Physics) -> dict[str, tuple[int, int]]:
+        rate = physics.actuator.effector_row(physics)
+        return {**super().places(physics), "scale_rate": (rate, 1)}
 
     def columns(self, first: int) -> str:
         return (
@@ -94,7 +88,8 @@ class Scaling(Effector):
 
 
 class ScalingForce(Driven):
-    """force: S of a full command [N m]; smallest, largest, rate: of what is shown."""
+    """force: S of a full command [N m]; smallest, largest, rate: of what is shown. Its own row is
+    the scale rate [1/s]."""
 
     line: Any
     force: float
@@ -102,6 +97,7 @@ class ScalingForce(Driven):
     largest: float
     rate: float
     channels = constant(1)
+    effector_rows = constant(1)
     effector_shows = constant(2)
 
     def state_row(self, physics):
@@ -143,5 +139,6 @@ class ScalingForce(Driven):
         k = i + self.shown_row(physics) * LANES
         s, sigma = buffer[m + SCALE * LANES], buffer[m + SCALING * LANES]
         nu = sigma / (s * self.half_trace(physics, buffer, i))
+        buffer[i + self.effector_row(physics) * LANES] = nu
         buffer[k] = min(max(s, self.smallest), self.largest)
         buffer[k + LANES] = min(max(nu / self.rate, -1.0), 1.0)

@@ -96,7 +96,7 @@ class Instant:
             task=env.spec.id if getattr(env, "spec", None) else type(env).__name__,
             integrator=env.integrator,
             time=self.time,
-            energy=float(info["energy"]),
+            energy=float(self.state["energy"]),
             attitude_error=float(info["attitude_error"]) if env.goal.angle_off else None,
             rate_error=float(info["rate_error"]),
             success=bool(info["is_success"]),
@@ -246,8 +246,7 @@ def scene_of(env: Any, lane: int = 0, trail: Trail | None = None) -> Scene:
 def scenes_of(env: Any, trails: Mapping[int, Trail]) -> Iterator[Scene]:
     """The scenes of several lanes, of whose trails they are."""
     env = env.unwrapped
-    state, snapshot = env.episodes.state(), env.episodes.snapshot()
-    info = {name: snapshot[name] for name in snapshot.names if name != "reward_terms"}
+    state, info = env.episodes.state(), env.episodes.entries.read(env.episodes.saved())
     for lane, trail in trails.items():
         one, known = ({k: v[lane] for k, v in values.items()} for values in (state, info))
         yield Instant(env, lane, one, known, trail).scene()

@@ -9,6 +9,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from family import SLEW, many
+from fuzzing.interrupting import HOOKS, Interrupter
 
 
 class Interrupts:
@@ -100,3 +101,12 @@ def test_a_copy_of_a_single_environment_steps_beside_it(copied):
         one, other = (e.step(np.full(3, value))[:2] for e in (env, twin))
         np.testing.assert_array_equal(one[0], other[0])
         assert one[1] == other[1]
+
+
+@pytest.mark.parametrize("hooks", [{}, HOOKS], ids=["named", "hooks"])
+@pytest.mark.parametrize("mode", [None, *AutoresetMode], ids=lambda mode: mode and mode.name)
+def test_no_step_goes_on_from_what_is_half_done(mode, hooks):
+    kwargs = hooks if mode is None else hooks | {"autoreset_mode": mode}
+    interrupter = Interrupter(SLEW, mode is not None, seed=3, **kwargs)
+    interrupter.interrupt(50)
+    assert {"step refused", "reset refused", "reset went on"} <= set(interrupter.seen)

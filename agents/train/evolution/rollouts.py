@@ -22,7 +22,7 @@ from rbgym.agents.policies.forward import Stack
 from rbgym.agents.policies.network import Network, joined
 from rbgym.arguments import count
 from rbgym.engine.rows import LANES
-from rbgym.envs.kernels import Outputs
+from rbgym.envs.kernels import NOTHING_SAVED, Outputs
 from rbgym.envs.reset import checked_seed
 from rbgym.envs.rows import ERROR, RATE_ERROR, STREAK
 from rbgym.quaternion import Array
@@ -185,8 +185,8 @@ class _Range:
         self.actions = np.empty((n, self.episodes.batch.channels))
         self.rewards = np.empty(n)
         self.over, self.late = np.empty(n, np.bool_), np.empty(n, np.bool_)
-        unused = np.empty((len(self.view), 0))  # what `info` would need
-        self.outputs = Outputs(self.observations, self.rewards, self.over, self.late, unused)
+        seen = self.observations, self.rewards, self.over, self.late
+        self.outputs = Outputs(*seen, *NOTHING_SAVED)
 
     def step(self) -> float:
         """One control period of all lanes; returns how many are at an end."""
@@ -218,9 +218,7 @@ class _Range:
         )
         found.lengths[where], found.returns[where] = steps, self.returns[done]
         found.success[where] = streak >= self.episodes.setup.settled_steps
-        chord = np.sqrt(error)
-        found.attitude_error[where] = 2.0 * np.arcsin(np.minimum(0.5 * chord, 1.0))
-        found.rate_error[where] = np.sqrt(rate_error)
+        found.attitude_error[where], found.rate_error[where] = error, rate_error
         self.running &= ~done
         # The blocks that still have a running lane move together, once they are few enough.
         alive: Flags = np.logical_or.reduce(self.running.reshape(-1, LANES), axis=1)
