@@ -38,7 +38,7 @@ def has_test_set(env_id: str) -> bool:
 
 def task_of(env_id: str) -> "Task":
     """The declaration of a registered task. Raises ValueError for an env that is none."""
-    task = _task(env_id)
+    task: Task = _task(env_id)
     if not has_test_set(env_id):
         raise ValueError(f"env_id must be a task of rbgym, got {env_id!r}")
     return task
