@@ -186,7 +186,8 @@ class RigidBody:
         k = 1 if name is None else 1 + known.index(name)
         principal = cls(model.body_inertia[k], model.body_mass[k])
         part = Part(principal, model.body_ipos[k], model.body_iquat[k])
-        return compound([part], about=np.zeros(3))
+        found = compound([part], about=np.zeros(3))
+        return cls(found.inertia, found.mass, found.center_of_mass)
 
     @classmethod
     @quietly

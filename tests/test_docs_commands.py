@@ -16,7 +16,7 @@ from rbgym.agents.commands.cli import app
 from rbgym.registration import ENVIRONMENTS
 
 # What a page says in brackets or capitals stands for something else.
-_STANDS_FOR_ANOTHER = re.compile(r"\[OPTIONS\]|\bENV\b")
+_STANDS_FOR_ANOTHER = re.compile(r"\[OPTIONS\]|\bENV\b|\bNAME\b")
 COMMANDS = [
     (pages.name(page), line)
     for page in pages.PAGES
@@ -74,6 +74,8 @@ def test_a_command_in_a_page_is_one_that_there_is(page, line, tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my.yml").touch()  # what the pages call a file of the user's
     words = shlex.split(line, comments=True)
+    for run in [word for word in words if word.startswith("runs/")]:
+        (tmp_path / run).mkdir(parents=True, exist_ok=True)
     while words:
         end = next((k for k, word in enumerate(words) if word in ("&&", ";", "|")), len(words))
         check(words[:end])

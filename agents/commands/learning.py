@@ -70,11 +70,7 @@ def train(
     threads: Annotated[int | None, Option(help="Of torch; default 1.", min=1)] = None,
     overwrite: Annotated[bool, Option(help="Start anew; lose what OUT holds.")] = False,
     ray: Annotated[
-        str | None,
-        Option(
-            help="rllib: the Ray cluster, host:port or auto; default local, which every user of "
-            "this machine can reach."
-        ),
+        str | None, Option(help="rllib: the Ray cluster, host:port or auto; default local.")
     ] = None,
     runners: Annotated[
         int | None, Option(help="rllib: processes that step lanes; default 2.", min=1)

@@ -55,7 +55,8 @@ def record(
     task_of(env_id)
     env_id, (one,) = contenders([policy], env_id, unpickle, env_kwargs)
     path.parent.mkdir(parents=True, exist_ok=True)
-    before, made = os.environ.get(_ROOT), None
+    made: Any = None
+    before = os.environ.get(_ROOT)
     with (
         tempfile.TemporaryDirectory(dir=path.parent) as folder,
         closing(gym.make(env_id, **one.env_kwargs)) as env,

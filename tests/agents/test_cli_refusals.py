@@ -92,7 +92,7 @@ WRONG = [
     ("record", "env", ["RigidTop --policy pd --out x-v0"], "did you mean 'RigidTop-v0'?"),
     ("record RigidTop-v0 --out x-v0", "--policy", ["pid"], "did you mean 'pd'"),
     ("record RigidTop-v0 --policy pd", "--out", ["folder"], "out must be a folder that is not"),
-    ("record RigidTop-v0 --policy pd", "--out", ["a+b"], "Malformed dataset name"),
+    ("record RigidTop-v0 --policy pd", "--out", ["a+b"], "Malformed dataset ID"),
     ("record RigidTop-v0 --policy pd --out x-v0", "--episodes", ["0"], "Input should be greater"),
     ("record RigidTop-v0 --policy pd --out x-v0", "--seed", ["-1"], "Input should be greater"),
     ("record RigidTop-v0 --policy pd --out x-v0", "--seed", ["999999"], "seed must be at most"),
