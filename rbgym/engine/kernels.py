@@ -24,15 +24,7 @@ from rbgym.engine.rows import (
     vector,
     view,
 )
-from rbgym.engine.steps import (
-    body_of,
-    correct,
-    finish,
-    predict,
-    redo,
-    relax,
-    total_energy,
-)
+from rbgym.engine.steps import body_of, correct, finish, predict, redo, relax, total_energy
 from rbgym.integrators.composition import COUNTS, STAGES
 from rbgym.integrators.interface import Kicks
 from rbgym.quaternion import sub, times, to_body

@@ -28,12 +28,7 @@ from dataclasses import replace
 from rbgym.arguments import is_number
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import constant, required
-from rbgym.integrators.interface import (
-    CONSERVES_FREE_ENERGY,
-    Implicit,
-    Integrator,
-    with_spin,
-)
+from rbgym.integrators.interface import CONSERVES_FREE_ENERGY, Implicit, Integrator, with_spin
 from rbgym.integrators.rotations import directions, mean_tilting, whole
 from rbgym.integrators.splitting import end_of_step, kicked
 from rbgym.matrix import crossed, multiple, outer, plus, product, skewed, turning

@@ -28,12 +28,7 @@ from typing import NamedTuple
 from rbgym.arguments import flag, positive
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import Record, constant
-from rbgym.engine.rows import (
-    LANES,
-    put_vector,
-    vector,
-    vector_if,
-)
+from rbgym.engine.rows import LANES, put_vector, vector, vector_if
 from rbgym.integrators.interface import MOMENTUM, Explicit, Integrator, conserved
 from rbgym.quaternion import (
     Vector,

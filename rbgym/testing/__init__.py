@@ -12,12 +12,7 @@ from rbgym.fidelity.motion import Drift
 from rbgym.fidelity.order import Order
 from rbgym.testing.env_subject import EnvSubject
 from rbgym.testing.limits import CHECKS, Limits, Verdict
-from rbgym.testing.step_subject import (
-    StepSubject,
-    external_errors,
-    integrator_step,
-    measure_order,
-)
+from rbgym.testing.step_subject import StepSubject, external_errors, integrator_step, measure_order
 from rbgym.testing.trial import Fidelity, assert_torque_free_invariants, measure
 from rbgym.validation.external import EXTERNAL
 

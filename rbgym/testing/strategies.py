@@ -23,8 +23,7 @@ _SEEDS = st.integers(0, 2**32 - 1)
 _SIGNS = st.sampled_from([1.0, -1.0])
 _TINY = (1e-3, 1e-6, 1e-9, 1e-12)
 _UNIT_VECTORS = st.one_of(
-    st.sampled_from([*np.eye(3), *-np.eye(3)]),
-    _SEEDS.map(lambda seed: _on_sphere(seed, 3)),
+    st.sampled_from([*np.eye(3), *-np.eye(3)]), _SEEDS.map(lambda seed: _on_sphere(seed, 3))
 )
 
 
