@@ -11,7 +11,7 @@ from rbgym.arguments import finite, real
 from rbgym.engine.rows import LANES
 from rbgym.envs import rows as at
 from rbgym.envs.episodes import Episodes
-from rbgym.envs.kernels import Judging, Outputs
+from rbgym.envs.kernels import NOTHING_SAVED, Judging, Outputs
 from rbgym.quaternion import Array
 
 Generator = NDArray[np.uint64]
@@ -80,7 +80,7 @@ def rollout_actions(
     rows, generator = checked_state(episodes, state, k)
     commands = np.ascontiguousarray(given.transpose(1, 0, 2))
     rewards, last = np.zeros((horizon, k)), np.empty(rows.shape)
-    judging = Judging(episodes.setup.limit, False, False, episodes.saved)
+    judging = Judging(episodes.setup.limit, False, False, episodes.entries.rows)
     first_row, split = episodes.rows.first_row(), base.task.split
 
     def run(first: int, end: int) -> None:
@@ -91,7 +91,7 @@ def rollout_actions(
         view = np.ascontiguousarray(padded.reshape(end - first, LANES, -1).transpose(0, 2, 1))
         seen = np.empty((n, episodes.setup.width), np.float32)
         outcome = np.empty(n), np.empty(n, np.bool_), np.empty(n, np.bool_)
-        outputs = Outputs(seen, *outcome, np.empty((len(view), 0)))
+        outputs = Outputs(seen, *outcome, *NOTHING_SAVED)
         earned, over, late = outcome
         done = (rows[lanes, first_row + at.TERMINATED] + rows[lanes, first_row + at.TRUNCATED]) > 0
         for step in range(horizon):
