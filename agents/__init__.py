@@ -1,8 +1,9 @@
 """Controllers, trained policies, and what makes and judges them.
 
 The rooms, each of which builds on those before it: `controllers` and `policies` play, `judge` tells
-what they are worth, `train` makes policies, `view` and `commands` are for people. A room is
-imported when it is first used, because some need extras: `rbgym.agents.controllers`.
+what they are worth, `train` makes policies, `export` takes them elsewhere, `view` and `commands`
+are for people. A room is imported when it is first used, because some need extras:
+`rbgym.agents.controllers`.
 """
 
 from importlib import import_module
@@ -10,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-_ROOMS = ("controllers", "judge", "policies", "train")
+_ROOMS = ("controllers", "export", "judge", "policies", "train")
 
 
 def load(name: str | Path, *, unpickle: str | None = None) -> Any:

@@ -1,6 +1,6 @@
 """The single and the vectorised attitude environment, one implementation for both."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import gymnasium as gym
@@ -126,13 +126,14 @@ class _Described:
         rows = self._episodes.whole_state().reshape(*self._shape[:-1], -1)
         return {"rows": rows, "generator": packed(self.np_random)}
 
-    def set_state(self, state: Mapping[str, Any]) -> None:
+    def set_state(self, state: dict[str, Any]) -> None:
         """Go on from what `get_state` gave, of this env or one of the same arguments; in a vector
         env (r,) is for all lanes. ValueError, and nothing is done, for what is no such state."""
         rows, generator = checked_state(self._episodes, state, self._episodes.size)
         self._episodes.put_whole_state(rows)
         unpack(generator, self.np_random)
-        self._forget(np.arange(len(rows)))
+        if self._viewer is not None:
+            self._forget(np.arange(len(rows)))
         self._episodes.ready = True
 
     # --- pictures ---

@@ -13,7 +13,7 @@ from rbgym.arguments import real
 from rbgym.compiled.jit import Entry
 from rbgym.engine import kernels as engine
 from rbgym.engine.batch import Batch
-from rbgym.engine.rows import LANES
+from rbgym.engine.rows import FAILED, LANES
 from rbgym.envs import kernels
 from rbgym.envs import rows as at
 from rbgym.envs.actuators import Assembly
@@ -155,9 +155,15 @@ class Episodes:
         """Go on from what `whole_state` gave."""
         self.ready = False
         self.batch.put_rows(0, rows)
-        self.ended, self.failed = int(self.done.sum()), int(self.batch.failed.sum())
+        self.ended = int(np.count_nonzero(self.is_over(rows)))
+        self.failed = int(np.count_nonzero(rows[:, FAILED]))
         self._in_ranges = threads.is_large(self.batch.blocks)
         self.started = True
+
+    def is_over(self, rows: Array) -> Flags:
+        """Which episodes have ended, of rows as `whole_state` gives them, (size,)."""
+        first = self._first_row
+        return rows[:, first + at.TERMINATED] + rows[:, first + at.TRUNCATED] > 0
 
     # --- a step -----------------------------------------------------------------------------
 

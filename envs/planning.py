@@ -1,15 +1,13 @@
 """Trying out actions without taking them: an env's whole state, and what would come of it."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbgym import threads
-from rbgym.arguments import finite, real
+from rbgym.arguments import real
 from rbgym.engine.rows import LANES
-from rbgym.envs import rows as at
 from rbgym.envs.episodes import Episodes
 from rbgym.envs.kernels import NOTHING_SAVED, Judging, Outputs
 from rbgym.quaternion import Array
@@ -17,15 +15,17 @@ from rbgym.quaternion import Array
 Generator = NDArray[np.uint64]
 # Blocks of a range: their state, some 4 kB each, is to stay in a core's cache between steps.
 BLOCKS = 64
-_WORD, _MASK = 64, 2**64 - 1
+_WORD = 64
 
 
 def packed(generator: np.random.Generator) -> Generator:
     """The state of Gymnasium's generator, a PCG64: its two numbers of 128 bits, the lower half of
     each first, and the half of a number that it has left over, (6,)."""
     state: Any = generator.bit_generator.state
-    halves = [n for x in state["state"].values() for n in (x & _MASK, x >> _WORD)]
-    return np.array([*halves, state["has_uint32"], state["uinteger"]], np.uint64)
+    a, b = state["state"].values()
+    has, left = state["has_uint32"], state["uinteger"]
+    words = a | b << 2 * _WORD | has << 4 * _WORD | left << 5 * _WORD
+    return np.frombuffer(words.to_bytes(48, "little"), "<u8").copy()
 
 
 def unpack(words: Generator, generator: np.random.Generator) -> None:
@@ -39,18 +39,22 @@ def unpack(words: Generator, generator: np.random.Generator) -> None:
 
 def checked_state(episodes: Episodes, state: Any, size: int) -> tuple[Array, Generator]:
     """rows (size, r) and generator of a state; ValueError for what is none of this env."""
-    if not isinstance(state, Mapping) or set(state) != {"rows", "generator"}:
+    if not isinstance(state, dict) or state.keys() != {"rows", "generator"}:
         raise ValueError(f"state must be what get_state gives, rows and generator, got {state!r}")
-    r = episodes.batch.block_rows
-    rows = finite('state["rows"]', state["rows"], (r,), (size, r))
+    rows, r = real('state["rows"]', state["rows"]), episodes.batch.block_rows
+    if rows.shape not in ((r,), (size, r)) or not np.isfinite(rows).all():
+        raise ValueError(
+            f'state["rows"] must be finite, of shape ({r},) or ({size}, {r}), got {rows!r}'
+        )
     words = np.asarray(state["generator"])
     if words.shape != (6,) or words.dtype != np.uint64:
         raise ValueError(f'state["generator"] must be (6,) uint64, got {state["generator"]!r}')
-    return np.broadcast_to(rows, (size, r)), words
+    rows = rows.reshape(-1, r)
+    return rows if len(rows) == size else np.repeat(rows, size, axis=0), words
 
 
 def rollout_actions(
-    env: Any, state: Mapping[str, Any], actions: ArrayLike
+    env: Any, state: dict[str, Any], actions: ArrayLike
 ) -> tuple[Array, dict[str, NDArray[Any]]]:
     """What k sequences of actions would earn from a state of an env, which stays as it is.
 
@@ -81,7 +85,7 @@ def rollout_actions(
     commands = np.ascontiguousarray(given.transpose(1, 0, 2))
     rewards, last = np.zeros((horizon, k)), np.empty(rows.shape)
     judging = Judging(episodes.setup.limit, False, False, episodes.entries.rows)
-    first_row, split = episodes.rows.first_row(), base.task.split
+    split = base.task.split
 
     def run(first: int, end: int) -> None:
         lanes = slice(first * LANES, min(end * LANES, k))
@@ -93,7 +97,7 @@ def rollout_actions(
         outcome = np.empty(n), np.empty(n, np.bool_), np.empty(n, np.bool_)
         outputs = Outputs(seen, *outcome, *NOTHING_SAVED)
         earned, over, late = outcome
-        done = (rows[lanes, first_row + at.TERMINATED] + rows[lanes, first_row + at.TRUNCATED]) > 0
+        done = episodes.is_over(rows[lanes])
         for step in range(horizon):
             episodes.advance(view.reshape(-1), commands[step, lanes])
             episodes.judge(view.reshape(-1), outputs, judging)

@@ -93,7 +93,7 @@ def _observed(env: AttitudeEnv, policy: Any) -> list[Entry]:
             return [*goals, _entry("quaternion", 4, "1", _WORLD), rates, *beside]
         return [_entry("quaternion", 4, "1", "body to target"), rates, *beside]
     form, to = shown.form, "body to target" if has_target else _WORLD
-    name = next((name for name, one in FORMS.items() if one == form), "quaternion")
+    name = next((n for n, one in FORMS.items() if type(one) is type(form)), "quaternion")
     frame = _WORLD if isinstance(form, World) else to
     what = " ".join((inspect.getdoc(type(form)) or "").split())
     unit = "rad" if name == "log_error" else "1"
@@ -128,7 +128,7 @@ def _of_actuator(env: AttitudeEnv) -> list[Entry]:
     match effector:
         case ReactionWheels():
             n = effector.matrix.shape[1]
-            found = [_entry("wheel_momentum", n, "N m s", "wheel axes", effector.momentum)]
+            found = [_entry("wheel_momentum", n, "N m s", _axes(effector), effector.momentum)]
         case MagneticCoils():
             found = [_entry("magnetic_field", 3, "T", _BODY, 2.0 * effector.field)]
         case Scaling():
@@ -141,12 +141,16 @@ def _of_actuator(env: AttitudeEnv) -> list[Entry]:
     return found + [_entry("actuator", rest, "1", "", what=what)] * bool(rest)
 
 
+def _axes(wheels: ReactionWheels) -> str:
+    return f"wheel axes {wheels.matrix.T.round(6).tolist()} in body axes"
+
+
 def _commanded(env: AttitudeEnv) -> list[Entry]:
     effector, strength, limits = env.actuator, env.torque_scale, env.torque_limit
     match effector:
         case ReactionWheels():
             n, full = effector.matrix.shape[1], strength * effector.torque
-            return [_entry("wheel_torque", n, "N m", "wheel axes, on the body", full)]
+            return [_entry("wheel_torque", n, "N m", f"{_axes(effector)}, on the body", full)]
         case MagneticCoils():
             return [_entry("magnetic_moment", 3, "A m^2", _BODY, strength * effector.dipole)]
         case Scaling():

@@ -60,11 +60,11 @@ def export_onnx(
     if squashed:
         add("Tanh")
     nodes[-1].output[0] = "action"
-    ends = (
+    taken, given = (
         [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", size])]
         for name, size in (("observation", network.sizes[0]), ("action", network.sizes[-1]))
     )
-    graph = helper.make_graph(nodes, "policy", *ends, initializer=arrays)
+    graph = helper.make_graph(nodes, "policy", taken, given, arrays)
     model = helper.make_model(
         graph,
         producer_name="rbgym",

@@ -56,8 +56,8 @@ def export_c(
 
     policy: a Network or a TrainedPolicy that has one, a PD law or a linear-quadratic one, for
     wheels or coils too; a linear law u = K x is a Network of one layer. env: single, whose
-    observations it reads; it is reset, and flown for the golden vectors. about: what else the contract is to tell. Raises ValueError for another
-    policy, as one with a memory.
+    observations it reads; it is reset, and flown for the golden vectors. about: what else the
+    contract is to tell. Raises ValueError for another policy, as one with a memory.
     """
     folder, policy, base = Path(folder), bare(policy), checked_env(env)
     pieces, numbers, sharp = _parts(policy)
@@ -222,9 +222,9 @@ def _comment(told: Mapping[str, Any]) -> str:
                     text + what, 94, initial_indent="  ", subsequent_indent="    "
                 )
         else:
-            text = f"{name}: {value if isinstance(value, str) else json.dumps(value)}"
+            text = f"{name}: {json.dumps(value)}"
             lines += textwrap.wrap(text, 96, subsequent_indent="    ")
-    # A name of the user's could end the comment, or begin another one.
-    body = re.sub(r"\*(?=/)|/(?=\*)", r"\g<0> ", "\n".join(lines))
+    # A name of the user's could end the comment, begin another one, or be a trigraph.
+    body = re.sub(r"\*(?=/)|/(?=\*)|\?(?=\?)", r"\g<0> ", "\n".join(lines))
     ascii_only = body.encode("ascii", "backslashreplace").decode()
-    return f"/*\n{textwrap.indent(ascii_only, ' * ', lambda line: True)}\n */"
+    return f"/*\n{textwrap.indent(ascii_only, ' * ')}\n */"

@@ -75,3 +75,10 @@ def test_a_trained_policy_is_judged_beside_a_law_and_the_shipped_one(run, tmp_pa
     assert variables["found"]["trained here"].mean_return < variables["found"]["pd"].mean_return
     for name in ("learning.png", "judged.png"):
         assert (tmp_path / name).read_bytes().startswith(PNG)
+
+
+def test_a_plan_swings_the_top_up_and_holds_it(run):
+    variables, printed = run("plan_a_swing_up.py")
+    assert "after 10 s" in printed
+    assert variables["tilt"] < 10.0
+    assert variables["total"] > 460.0  # the classical law has 473 of 500

@@ -13,14 +13,13 @@ static real squashed(real x)
 
 static real activated(real x)
 {
-#if ACTIVATION == 0 /* tanh */
-    return squashed(x);
-#elif ACTIVATION == 1 /* relu */
-    return x < 0 ? 0 : x;
-#else /* elu: exp(x) - 1 = 2 t / (1 - t), t = tanh(x / 2) */
-    real t = squashed((real)0.5 * (x < 0 ? x : 0));
+    real t;
+    if (ACTIVATION == 0) /* tanh */
+        return squashed(x);
+    if (ACTIVATION == 1) /* relu */
+        return x < 0 ? 0 : x;
+    t = squashed((real)0.5 * (x < 0 ? x : 0)); /* elu: exp(x) - 1 = 2 t / (1 - t), t = tanh(x / 2) */
     return x < 0 ? 2 * t / (1 - t) : x;
-#endif
 }
 
 void rbgym_act(const real observation[OBSERVATIONS], real action[ACTIONS])
@@ -46,8 +45,7 @@ void rbgym_act(const real observation[OBSERVATIONS], real action[ACTIONS])
     }
     for (i = 0; i < ACTIONS; i++) {
         action[i] = clipped(x[i], BOUND);
-#if SQUASHES
-        action[i] = squashed(action[i]);
-#endif
+        if (SQUASHES)
+            action[i] = squashed(action[i]);
     }
 }

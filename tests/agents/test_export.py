@@ -1,0 +1,254 @@
+"""Exported policies answer as `predict` does, and say what they read and command."""
+
+import json
+import re
+import subprocess
+
+import gymnasium as gym
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from typer.testing import CliRunner
+
+from family import IDS, SLEW, make
+from rbgym.agents import controllers, load
+from rbgym.agents.commands.cli import app
+from rbgym.agents.export import export_c, export_onnx
+from rbgym.agents.export.contract import row
+from rbgym.agents.policies import Network, Normalizer, RecurrentNetwork
+
+STEPS = 300
+STRICT = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", "-DRBGYM_SELF_TEST")
+BUILDS = {"float": (), "double": ("-DRBGYM_DOUBLE",), "without fma": ("-DRBGYM_NO_FMA",)}
+LAWS = {env_id: ("pd",) for env_id in IDS if env_id != "ScalableSpin-v0"}
+for env_id in (SLEW, "AttitudeReach-v0", "ReactionWheelSlew-v0", "RigidTop-v0", "TopSwingUp-v0",
+               "SteadyPrecession-v0"):  # fmt: skip
+    LAWS[env_id] = ("pd", "lqr")
+
+
+def flown(env, policy):
+    """What a policy sees in an episode, as exported code reads it, and its answers."""
+    observation, _ = env.reset(seed=3)
+    seen, over = [], False
+    while not over and len(seen) < STEPS:
+        seen.append(row(env, policy, observation))
+        action, _ = policy.predict(seen[-1])
+        observation, _, terminated, truncated, _ = env.step(action)
+        over = terminated or truncated
+    return np.array(seen), policy.predict(np.array(seen))[0]
+
+
+def answers(folder, build, seen, name="policy"):
+    """What the compiled policy answers, after its self-test."""
+    program = folder / build.replace(" ", "_")
+    subprocess.run(
+        ["gcc", *STRICT, *BUILDS[build], folder / f"{name}.c", "-o", program, "-lm"], check=True
+    )
+    tested = subprocess.run([program], capture_output=True, text=True)
+    assert tested.returncode == 0, tested.stdout
+    given = "\n".join(" ".join(map(repr, one)) for one in seen.tolist())
+    done = subprocess.run([program, "-"], input=given, capture_output=True, text=True, check=True)
+    return np.array([line.split() for line in done.stdout.splitlines()], float).astype(np.float32)
+
+
+def furthest(found, expected):
+    """The largest difference in units of the last place of each number."""
+    assert found.shape == expected.shape
+    return (np.abs(found.astype(float) - expected) / np.spacing(np.abs(expected))).max()
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_the_shipped_policy_answers_in_c_as_in_python(env_id, tmp_path):
+    env, policy = make(env_id), load(env_id).network
+    export_c(tmp_path, load(env_id), env)
+    seen, expected = flown(env, policy)
+    assert furthest(answers(tmp_path, "float", seen), expected) <= 1.0
+    # These round otherwise than `predict`, by some units of the last place of the layers' sums.
+    for build in ("double", "without fma"):
+        assert np.abs(answers(tmp_path, build, seen) - expected).max() < 1e-4
+
+
+@pytest.mark.parametrize(("env_id", "name"), [(e, name) for e in LAWS for name in LAWS[e]])
+def test_a_law_answers_in_c_as_in_python(env_id, name, tmp_path):
+    env = make(env_id)
+    law = controllers.make(name, env)
+    export_c(tmp_path, law, env)
+    seen, expected = flown(env, law)
+    assert furthest(answers(tmp_path, "double", seen), expected) <= 1.0
+    # The law reckons in float64; how much float32 loses depends on its gains.
+    assert np.abs(answers(tmp_path, "float", seen) - expected).max() < 1e-4
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu", "elu"])
+@pytest.mark.parametrize("output", ["clip", "tanh", "gsde"])
+def test_every_kind_of_network_answers_in_c_and_onnx_as_in_python(activation, output, tmp_path):
+    rng = np.random.default_rng(0)
+    normalizer = Normalizer(rng.normal(size=7), rng.uniform(0.5, 2.0, 7), clip=1.5)
+    network = Network.random((7, 9, 5, 3), 1, activation=activation, output=output,
+                             normalizer=normalizer)  # fmt: skip
+    env = make(SLEW)
+    export_c(tmp_path, network, env)
+    export_onnx(tmp_path, network, env)
+    seen = rng.uniform(-3, 3, (50, 7)).astype(np.float32)
+    expected, _ = network.predict(seen)
+    assert furthest(answers(tmp_path, "float", seen), expected) <= 1.0
+    np.testing.assert_allclose(onnx_answers(tmp_path, seen), expected, rtol=0, atol=2e-6)
+
+
+def test_a_self_test_notices_another_weight(tmp_path):
+    env = make(SLEW)
+    export_c(tmp_path, Network.random((7, 3), 0), env)
+    text = (tmp_path / "policy.c").read_text()
+    weight = re.search(r"WEIGHTS\[\d+\] = \{([^,]+),", text)[1]
+    (tmp_path / "other.c").write_text(text.replace(weight, str(float(weight) + 1e-5), 1))
+    with pytest.raises(AssertionError, match="16 vectors, largest difference"):
+        answers(tmp_path, "float", np.zeros((1, 7)), "other")
+
+
+# --- the contract -------------------------------------------------------------------------------
+
+
+def spread(entries, name):
+    """One number for each column."""
+    return np.array([x for one in entries for x in one[name]])
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_the_contract_is_read_back(env_id, tmp_path):
+    """Its quantities, scales and bounds make the observation and the torque of the env."""
+    env = make(env_id)
+    told = export_c(tmp_path, load(env_id), env, {"env_id": env_id})
+    read = json.loads((tmp_path / "policy.json").read_text())
+    assert {key: read[key] for key in told} == told
+    assert read["control_period_s"] == env.dt
+    seen, action = read["observation"], read["action"]
+    for entries, width in ((seen, gym.spaces.flatdim(env.observation_space)),
+                           (action, env.action_space.shape[0])):  # fmt: skip
+        assert [one["first"] for one in entries] == np.cumsum(
+            [0, *(one["size"] for one in entries)]
+        )[:-1].tolist()
+        assert sum(one["size"] for one in entries) == width
+        assert all(one["unit"] for one in entries)
+    golden = np.array(read["golden"]["observations"])
+    assert (golden >= spread(seen, "low") - 1e-6).all()
+    assert (golden <= spread(seen, "high") + 1e-6).all()
+    # The state of the env, in the contract's units.
+    observation, _ = env.reset(seed=11)
+    observation, *_ = env.step(0.3 * np.ones(env.action_space.shape))
+    numbers, state = row(env, load(env_id).network, observation), env.state
+    quantities = numbers * spread(seen, "scale")
+    by_name = {one["name"]: quantities[one["first"] :][: one["size"]] for one in seen}
+    np.testing.assert_allclose(by_name["angular_velocity"], state["angular_velocity"], atol=1e-5)
+    assert ("angular_velocity", "rad/s", "body axes") in [
+        (one["name"], one["unit"], one["frame"]) for one in seen
+    ]
+    for name, key in (("wheel_momentum", "wheel_momentum"), ("scale", "scale"),
+                      ("scale_rate", "scale_rate")):  # fmt: skip
+        if name in by_name:
+            np.testing.assert_allclose(by_name[name], np.atleast_1d(state[key]), rtol=1e-5)
+    if "position" in by_name:
+        size = np.linalg.norm(by_name["position"])
+        assert size == pytest.approx(np.linalg.norm(state["position"]), rel=1e-5)
+
+
+def test_the_scale_of_a_torque_is_that_of_a_full_command(tmp_path):
+    env = make(SLEW, torque_scale=1.5)
+    (entry,) = export_c(tmp_path, controllers.make("pd", env), env)["action"]
+    env.reset(seed=0)
+    *_, info = env.step(np.ones(3))
+    np.testing.assert_allclose(info["applied_torque"], entry["scale"], rtol=1e-12)
+    assert (entry["name"], entry["unit"], entry["frame"]) == ("torque", "N m", "body axes")
+
+
+def test_the_contract_names_other_observations(tmp_path):
+    lag = {"lag": {"time_constant": 1.0}}
+    env = make("AttitudeTracking-v0", observation="log_error", actuator=lag)
+    network = Network.random((gym.spaces.flatdim(env.observation_space), 3), 0)
+    told = export_c(tmp_path, network, env)
+    found = [(one["name"], one["size"], one["unit"]) for one in told["observation"]]
+    assert found == [("log_error", 3, "rad"), ("angular_velocity", 3, "rad/s"),
+                     ("target_angular_velocity", 3, "rad/s"), ("actuator", 3, "1")]  # fmt: skip
+
+
+def test_no_name_ends_the_comment(tmp_path):
+    told = {"policy": "a */ int main(void) { /* \xe9 \x1b \n ??/"}
+    export_c(tmp_path, Network.random((7, 3), 0), make(SLEW), told)
+    answers(tmp_path, "float", np.zeros((1, 7)))
+
+
+# --- what cannot be exported --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["hysteretic", "quaternion_feedback", "geometric"])
+def test_other_laws_are_refused(name, tmp_path):
+    env = make(SLEW)
+    for export in (export_c, export_onnx):
+        with pytest.raises(ValueError, match="policy must be a network without memory"):
+            export(tmp_path / "out", controllers.make(name, env), env)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_network_with_memory_and_other_envs_are_refused(tmp_path):
+    cell = (np.zeros((16, 7)), np.zeros((16, 4)), np.zeros(16))
+    network = RecurrentNetwork((cell,), Network.random((4, 3), 0))
+    for export in (export_c, export_onnx):
+        with pytest.raises(ValueError, match=r"without memory.*got RecurrentNetwork"):
+            export(tmp_path, network, make(SLEW))
+        with pytest.raises(ValueError, match="single environment of rbgym"):
+            export(tmp_path, Network.random((4, 2), 0), gym.make("CartPole-v1"))
+        with pytest.raises(ValueError, match="observation must have shape"):
+            export(tmp_path, Network.random((4, 3), 0), make(SLEW))
+
+
+# --- onnx, and the command ----------------------------------------------------------------------
+
+
+def onnx_answers(folder, seen):
+    session = onnxruntime.InferenceSession(folder / "policy.onnx")
+    return session.run(["action"], {"observation": seen})[0]
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_the_shipped_policy_answers_in_onnx_as_in_python(env_id, tmp_path):
+    env, policy = make(env_id), load(env_id)
+    told = export_onnx(tmp_path, policy, env)
+    seen, expected = flown(env, policy.network)
+    # A runtime adds up in an order of its own.
+    np.testing.assert_allclose(onnx_answers(tmp_path, seen), expected, rtol=0, atol=1e-4)
+    (entry,) = onnx.load(tmp_path / "policy.onnx").metadata_props
+    assert json.loads(entry.value) == told
+
+
+def test_the_command_writes_both(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    line = ["export", "pretrained", "--env", SLEW, "--c", "flight", "--onnx", "flight"]
+    done = CliRunner().invoke(app, line)
+    assert done.exit_code == 0, done.output
+    assert sorted(file.name for file in (tmp_path / "flight").iterdir()) == [
+        "policy.c", "policy.json", "policy.onnx"
+    ]  # fmt: skip
+    assert json.loads((tmp_path / "flight/policy.json").read_text())["env_id"] == SLEW
+    line = ["export", "pd", "--env", SLEW, "--gain", "frequency=0.7", "--c", "law", "--json"]
+    done = CliRunner().invoke(app, line)
+    assert json.loads(done.output)["gains"] == {"frequency": 0.7}
+    assert "#define STIFFNESS ((real)0.97" in (tmp_path / "law/policy.c").read_text()
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (["pd"], "--c or --onnx must name a folder"),
+        (["hysteretic", "--env", SLEW, "--c", "out"], "policy must be a network"),
+        (["pretrained", "--gain", "frequency=2", "--c", "out"], "--gain must be left out"),
+        (["pd", "--onnx", "out"], "policy must be a network"),
+        (["nobody", "--c", "out"], "neither a folder"),
+    ],
+)
+def test_wrong_lines_end_in_one_line(line, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["export", *line])
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "out").exists()
