@@ -21,7 +21,7 @@ GYMNASIUM_TESTS := tests/envs $(addprefix tests/,test_checks.py testing/test_plu
     $(addprefix --ignore=tests/envs/test_,wheels.py actuators.py bodies.py) \
     --deselect=tests/fuzz/test_determinism.py::test_the_process_that_compiles
 # Timed tests, whose result is no pass or fail (`make bench`), and long ones (`make soak`).
-NO_BENCHMARKS := --ignore=tests/benchmarks --ignore=tests/soak --ignore=tests/browser
+NO_BENCHMARKS := $(addprefix --ignore=tests/,benchmarks soak browser clients)
 # What an older or newer dependency could break: how Gymnasium, NumPy, Numba and the libraries of the
 # extras are called. The physics itself does not depend on them.
 comma := ,
@@ -49,7 +49,7 @@ STAGES := '.venv/.browser|.venv-rllib/.test' 'check,docs|wheel-test' pytest 'tes
 
 .PHONY: help demo test check lint types docs pytest pytest-rllib wheel-test bench performance validate
 .PHONY: pytest-ray pytest-gymnasium
-.PHONY: mutations digests format clean soak test-browser train-all cards learning-study pictures
+.PHONY: mutations digests format clean soak test-browser test-clients train-all cards learning-study pictures
 .PHONY: test-lowest test-newest lowest-pins dist wheel-policies licences
 
 help:  ## list the targets
@@ -90,7 +90,7 @@ pytest-rllib: pytest-ray pytest-gymnasium  ## tests with Ray, and tests of envir
 
 # The tests with Ray share one cluster, and so one process.
 pytest-ray: .venv-rllib/.test
-	.venv-rllib/bin/pytest tests/rllib -q --durations=5
+	.venv-rllib/bin/pytest tests/rllib tests/clients -q --durations=5
 
 # What is compiled of classes of users' is not kept on disk: the tests of a file share a process.
 pytest-gymnasium: .venv-rllib/.test
@@ -164,6 +164,9 @@ test-browser: .venv/.browser  ## `rbgym view` in a headless Chromium, if there i
 	    $(BIN)/pytest tests/browser -q; \
 	else echo "skipped the tests of the page in a browser: there is no chromium"; fi
 
+test-clients: .venv-clients/.libraries  ## run docs/libraries.md with the libraries that it names
+	.venv-clients/bin/pytest tests/clients -q --durations=5
+
 soak: .venv/.browser  ## long checks: hostile input, full disks, kills, drift over 1e9 steps, the page
 	$(BIN)/pytest tests/soak -q
 
@@ -205,7 +208,7 @@ clean:  ## remove environments, builds and caches; runs/ stays
 	find rbgym envs agents tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Stamp files: an environment is installed again only when what it is made from has changed.
-.venv/.created $(patsubst %,.venv-%/.created,bench lowest newest release rllib wheel wheel-agents):
+.venv/.created $(patsubst %,.venv-%/.created,bench clients lowest newest release rllib wheel wheel-agents):
 	$(call create_venv,$(@D))
 
 .venv/.agents: pyproject.toml constraints.txt | .venv/.created
@@ -226,6 +229,12 @@ clean:  ## remove environments, builds and caches; runs/ stays
 .venv-rllib/.test: pyproject.toml constraints-rllib.txt | .venv-rllib/.created
 	@echo "installing rbgym[evolve,rllib,test] in .venv-rllib"
 	@.venv-rllib/bin/python -P $(PIP_INSTALL) -c constraints-rllib.txt -e '.[evolve,rllib,test]'
+	@touch $@
+
+.venv-clients/.libraries: pyproject.toml constraints-clients.txt | .venv-clients/.created
+	@echo "installing rbgym[agents,render] and the libraries of docs/libraries.md in .venv-clients"
+	@.venv-clients/bin/python -P $(PIP_INSTALL) -c constraints-clients.txt -e '.[agents,render]' \
+	    'minari[create,hdf5]' pytest rl_zoo3 skrl tianshou torchrl
 	@touch $@
 
 .venv-lowest/.test: pyproject.toml constraints-lowest.txt | .venv-lowest/.created

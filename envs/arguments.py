@@ -17,13 +17,6 @@ class UnknownArgument(TypeError, ValueError):
     """An argument that an env does not take: for Python, and libraries that try some, a TypeError;
     for who gave it a wrong value."""
 
-    def __init__(self, name: str, known: Iterable[str]) -> None:
-        names = list(known)
-        super().__init__(
-            f"__init__() got an unexpected keyword argument {name!r}{hint(name, names)}; "
-            f"arguments must be out of {names}"
-        )
-
 
 def hint(value: Any, known: Iterable[str]) -> str:
     """A name that may have been meant."""

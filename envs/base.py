@@ -337,6 +337,7 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         self.observation_space = batch_space(self.single_observation_space, size)
         self.action_space = batch_space(self.single_action_space, size)
         self._shape = (size, *self.single_action_space.shape)
+        self._every = np.ones(size, bool)
 
     def reset(
         self,
@@ -384,7 +385,7 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
             episodes.restart(np.flatnonzero(ended), observations)
             saved = episodes.saved()
         episodes.ready = True
-        info = self._info(saved, np.ones(self.num_envs, bool)) | final
+        info = self._info(saved, self._every.copy()) | final
         if self.render_mode == "human":
             self._frames()
         return self._presented(observations), rewards, terminated, truncated, info

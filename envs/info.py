@@ -22,51 +22,41 @@ class Entries:
     def __init__(self, rows: at.TaskRows, setup: "Setup") -> None:
         physics, parts, actuator = rows.physics, setup.parts, rows.physics.actuator
         first, goal, counted = rows.first_row(), rows.goal_row(), parts.tally.counted
-        direct = setup.actuator.is_direct  # commands are the torque, as a part of the limits
-        acted = actuator.command_row(physics) if direct else actuator.applied_row(physics)
         # A single term is the reward.
         own_terms = parts.reward.rows_needed(physics) > 0
         term = rows.reward_row() if own_terms else first + at.REWARD
         places = {
             "attitude_error": (first + at.ERROR, 1),
             "rate_error": (first + at.RATE_ERROR, 1),
-            "applied_torque": (acted, 3),
+            "applied_torque": (actuator.applied_row(physics), 3),
             **{f"reward_{name}": (term + n, 1) for n, name in enumerate(setup.terms)},
             **setup.actuator.effector.places(physics),
             **{n: (goal + key.first, key.width) for n, key in parts.goal.state_keys().items()},
             **{name: (rows.tally_row() + n, 1) for n, name in enumerate(counted)},
         }
-        found: list[int] = []
-
-        def saved(row: int, count: int) -> slice:
-            found.extend(range(row, row + count))
-            return slice(len(found) - count, len(found))
-
-        where = {name: saved(*place) for name, place in places.items()}
-        self._numbers = [(n, k.start) for n, k in where.items() if places[n][1] == 1]
-        self._vectors = [(n, k) for n, k in where.items() if places[n][1] > 1]
-        self._flags = [
-            ("integration_failed", saved(FAILED, 1).start, 1.0),
-            ("is_success", saved(first + at.STREAK, 1).start, float(setup.settled_steps)),
-        ]
-        self._limits: Array | slice | None = setup.actuator.limits if direct else None
-        if direct and parts.randomization.varies():
-            self._limits = saved(actuator.own_row(physics), 3)
-        self.rows = np.array(found, dtype=np.int64)
-        self._masks = [f"_{name}" for name in (*where, *(name for name, *_ in self._flags))]
+        self._least = {"integration_failed": 1.0, "is_success": float(setup.settled_steps)}
+        places |= {"integration_failed": (FAILED, 1), "is_success": (first + at.STREAK, 1)}
+        # Numbers and flags stand first, one row each.
+        order = sorted(places, key=lambda name: places[name][1] > 1)
+        self._numbers = [name for name in order if places[name][1] == 1]
+        self._vectors, end = [], len(self._numbers)
+        for name in order[end:]:
+            self._vectors.append((name, slice(end, end + places[name][1])))
+            end += places[name][1]
+        self.rows = np.concatenate(
+            [np.arange(row, row + n) for row, n in map(places.__getitem__, order)]
+        )
+        self._masks = [f"_{name}" for name in order]
 
     def read(self, saved: Array) -> dict[str, Any]:
         """The entries, from copies of the rows: (rows,) of one body, or (rows, n)."""
-        found: dict[str, Any] = {name: saved[row] for name, row in self._numbers}
+        found: dict[str, Any] = dict(zip(self._numbers, saved, strict=False))
+        for name, least in self._least.items():
+            found[name] = found[name] >= least
         for name, rows in self._vectors:
             found[name] = saved[rows].T
-        for name, row, least in self._flags:
-            found[name] = saved[row] >= least
-        if (limits := self._limits) is not None:
-            full = saved[limits].T if isinstance(limits, slice) else limits
-            found["applied_torque"] = found["applied_torque"] * full
         return found
 
     def masked(self, saved: Array, mask: NDArray[np.bool_]) -> dict[str, Any]:
         """Those of a vector env, each with its `_name` mask of the lanes that it speaks of."""
-        return self.read(saved) | dict.fromkeys(self._masks, mask)
+        return dict.fromkeys(self._masks, mask) | self.read(saved)

@@ -17,7 +17,7 @@ from rbgym.body import RigidBody
 from rbgym.engine.batch import Batch
 from rbgym.envs.actuators import Torque
 from rbgym.envs.actuators.effector import Effector
-from rbgym.envs.arguments import UnknownArgument, named
+from rbgym.envs.arguments import UnknownArgument, hint, named
 from rbgym.envs.building import Arguments, Building
 from rbgym.envs.episodes import Setup
 from rbgym.envs.parts.endings import Docked, Ending, Never, Settled, Success, Tally
@@ -96,7 +96,10 @@ class Task:
         known = ["difficulty", *(one.name for one in fields(Arguments))]
         for name in given:
             if name not in known:
-                raise UnknownArgument(name, known)
+                raise UnknownArgument(
+                    f"__init__() got an unexpected keyword argument {name!r}{hint(name, known)}; "
+                    f"arguments must be out of {known}"
+                )
         preset = presets[difficulty]
         chosen = {**preset, **given}
         if isinstance(given.get("initial"), Mapping):

@@ -5,6 +5,7 @@ A comment on the line before a Python block says what it needs:
     <!-- continues -->                      it goes on with the block before it
     <!-- not run: why; given: names -->     it is compiled, and its names are looked up, the given
                                             ones aside; what it needs is not there
+    <!-- with: library -->                  tests/clients runs it, where that library is installed
     <!-- blocks: interpreted -->            anywhere in a page: its blocks run without compiled
                                             kernels, because classes of their own are never cached
 """

@@ -77,6 +77,9 @@ def test_the_blocks_of_a_page_run_and_print_what_it_says(page, tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     namespace = {}
     for block in pages.blocks(page):
+        if block.note.startswith("with: "):
+            prepared(block)
+            continue
         if block.note.startswith("not run: "):
             prepared(block)
             assert not unknown_names(block), f"{block.page}:{block.line}"

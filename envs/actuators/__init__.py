@@ -67,11 +67,6 @@ class Assembly:
     largest: Array
     limits: Array
 
-    @property
-    def is_direct(self) -> bool:
-        """Whether a command is the torque."""
-        return isinstance(self.record, Direct)
-
 
 def assemble(value: Any, default: Any, setting: Setting) -> Assembly:
     """What an argument stands for; what it leaves out is the default's, or plain.

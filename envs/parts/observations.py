@@ -113,7 +113,7 @@ class LogError(Form):
         c = canonical(relative)
         sine = math.sqrt(c[1] * c[1] + c[2] * c[2] + c[3] * c[3])
         # tan(angle / 4) = sine / (1 + cosine) lies in [0, 1].
-        angle = 4.0 * arctangent(min(sine / (1.0 + c[0]), 1.0))
+        angle = 4.0 * _arctangent(min(sine / (1.0 + c[0]), 1.0))
         _put(buffer, k, scale(angle / (sine + 1e-300), (c[1], c[2], c[3])), math.pi)
 
     def bounds(self) -> Bounds:
@@ -292,7 +292,7 @@ def _columns(q):
 
 
 @inlined
-def arctangent(t):
+def _arctangent(t):
     """arctan t for t in [0, 1], to 1e-10: halved twice, then its series."""
     t = t / (1.0 + math.sqrt(1.0 + t * t))
     t = t / (1.0 + math.sqrt(1.0 + t * t))

@@ -107,21 +107,29 @@ class Disturbed(Record):
 
 
 class Direct(Actuator):
-    """A torque about each body axis, at once: its own rows, torque of a full command [N m], times
-    the command."""
+    """A torque about each body axis, at once: the first of its own rows, torque of a full command
+    [N m], times the command; the others are the torque [N m]."""
 
     disturbance: Any = Undisturbed()
     channels = constant(3)
-    own_rows = constant(3)
+    own_rows = constant(6)
     is_steady = constant(True)
     has_limits = constant(True)
 
     def is_disturbed(self):
         return self.disturbance.exists()
 
+    def applied_row(self, physics):
+        return self.own_row(physics) + 3
+
     def hold(self, physics, buffer, i):
         full = vector(buffer, i, self.own_row(physics))
-        act(physics, buffer, i, times(full, vector(buffer, i, self.command_row(physics))))
+        torque = times(full, vector(buffer, i, self.command_row(physics)))
+        put_vector(buffer, i, self.applied_row(physics), torque)
+        act(physics, buffer, i, torque)
+
+    def begin(self, physics, buffer, i, placed, mass, u, v, w):
+        put_vector(buffer, i, self.applied_row(physics), (0.0, 0.0, 0.0))
 
 
 @inlined

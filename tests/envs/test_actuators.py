@@ -274,20 +274,6 @@ def test_hooks_see_what_an_actuator_has():
     make("ScalableSpin-v0", reward=lambda state, action: 1.0 / state["scale"])
 
 
-def test_infos_read_late_are_those_of_their_time():
-    env = many("FreeFlyer-v0", randomization={"mass": 0.5}, termination="none")
-    env.reset(seed=0)
-    rng = np.random.default_rng(0)
-    infos, told = [], []
-    for _ in range(4):
-        info = env.step(rng.uniform(-1, 1, (64, 6)))[4]
-        infos.append(info)
-        told.append({**env.invariants(), "position": env.state["position"]})
-    for info, wanted in zip(infos, told, strict=True):
-        for key, value in wanted.items():
-            np.testing.assert_array_equal(info[key], value)
-
-
 def test_a_body_carries_only_the_rows_that_its_actuator_uses():
     setting = Setting(BALL, 0.1, 0.05, 400, np.ones(3), 1.0, 5.0)
     spread = replace(setting, spread=Differing(0.1, 0.0, 0.0, 0.0))

@@ -1,109 +1,83 @@
-"""An info dictionary that is worked out late is the dictionary that it would have been."""
+"""`info` is a plain dictionary: numbers of NumPy, arrays and flags."""
 
 import copy
 import json
-import operator
 import pickle
 
-import gymnasium as gym
 import numpy as np
 import pytest
+from gymnasium.vector import AutoresetMode
 
-from family import make, many
+from family import IDS, make, many
 
-
-@pytest.fixture
-def pair():
-    """A fresh info and the plain dictionary with the same entries."""
-    env = gym.make("RigidTop-v0")
-    env.reset(seed=3)
-    return [env.unwrapped.reset(seed=3)[1] for _ in range(2)]
+COMMON = {"attitude_error", "rate_error", "applied_torque", "integration_failed", "is_success"}
 
 
-KEY = "energy"
-
-
-@pytest.mark.parametrize(
-    "operation",
-    [
-        lambda d: sorted(d),
-        lambda d: list(reversed(d)) == list(d)[::-1],
-        lambda d: sorted(d | {"x": 1}),
-        lambda d: sorted({"x": 1} | d),
-        lambda d: d.setdefault(KEY, 0.0),
-        lambda d: d.setdefault("x", 0.0),
-        lambda d: (d.pop(KEY, None), KEY in d, d.get(KEY)),
-        lambda d: (operator.delitem(d, KEY), KEY in d),
-        lambda d: (d.clear(), len(d), KEY in d),
-        lambda d: len([d.popitem() for _ in range(2)]) + len(d),
-        lambda d: d.get("x", 5),
-    ],
-)
-def test_it_answers_like_the_plain_dictionary(pair, operation):
-    lazy, other = pair
-    assert operation(lazy) == operation(dict(other.items()))
-
-
-def test_equality_and_its_opposite_compare_the_entries(pair):
-    lazy, other = pair
-    lazy["reward_terms"], other["reward_terms"] = {}, {}
-    for vector in ("angular_momentum", "applied_torque"):
-        lazy[vector], other[vector] = 0, 0
-    assert lazy == other
-    assert not lazy != other  # noqa: SIM202  (the operator is what is tested)
-    other[KEY] += 1.0
-    assert lazy != other
-
-
-def stepped(count):
+def stepped(count, env_id="RigidTop-v0", **kwargs):
     """The info of a step: of one env, or of `count` as a vector."""
-    made = many("RigidTop-v0", count) if count else make("RigidTop-v0")
+    made = many(env_id, count, **kwargs) if count else make(env_id, **kwargs)
     made.reset(seed=3)
     return made.step(made.action_space.sample())[4]
 
 
-def entries(info):
-    """Every entry of it, worked out, as bytes and plain values."""
-    return {key: repr(value) for key, value in info.items()}
+@pytest.mark.parametrize("env_id", IDS)
+def test_a_single_env_tells_numbers_and_vectors(env_id):
+    info = stepped(None, env_id)
+    assert type(info) is dict
+    assert info.keys() >= COMMON
+    for name, value in info.items():
+        assert isinstance(value, np.float64 | np.bool_ | np.ndarray), name
+        assert np.shape(value) == () or value.flags.c_contiguous
 
 
-def test_json_has_every_entry_of_a_single_env():
+def test_json_has_every_entry():
     info = stepped(None)
-    written = json.dumps(info, default=np.ndarray.tolist)
-    assert json.loads(written).keys() == info.keys() >= {"energy", "is_success"}
+    written = json.loads(json.dumps(info, default=lambda value: value.tolist()))
+    assert written.keys() == info.keys()
+    assert written["is_success"] is False
+    assert written["applied_torque"] == info["applied_torque"].tolist()
 
 
-@pytest.mark.parametrize("count", [None, 3, 9])
-def test_a_deep_copy_is_as_late_as_the_original_and_has_its_entries(count):
-    info = stepped(count)
-    deep = copy.deepcopy(info)
-    assert "energy" not in [*dict.__iter__(deep), *dict.__iter__(info)]
-    assert entries(deep) == entries(info) == entries(pickle.loads(pickle.dumps(info)))
-    assert type(pickle.loads(pickle.dumps(info))) is dict
+@pytest.mark.parametrize("count", [3, 9])
+@pytest.mark.parametrize("randomization", [None, {"torque": 0.2}])
+def test_a_vector_env_tells_of_each_lane_what_it_would_tell_alone(count, randomization):
+    kwargs = {"randomization": randomization, "reward": {"closeness": 1.0, "effort": 0.1}}
+    vec = many("AttitudeSlew-v0", count, **kwargs)
+    lanes = [make("AttitudeSlew-v0", **kwargs) for _ in range(count)]
+    infos = [vec.reset(seed=3)[1]]
+    alone = [[env.reset(seed=3 + i)[1] for i, env in enumerate(lanes)]]
+    action = np.full((count, 3), 0.7)
+    infos.append(vec.step(action)[4])
+    alone.append([env.step(action[0])[4] for env in lanes])
+    for told, each in zip(infos, alone, strict=True):
+        assert type(told) is dict
+        assert {name for name in told if name[0] != "_"} == each[0].keys()
+        for name in each[0]:
+            np.testing.assert_array_equal(told[name], [one[name] for one in each])
+            assert told[f"_{name}"].all()
+    assert (infos[1]["reward_effort"] != 0).all()
 
 
-@pytest.mark.parametrize("count", [None, 3, 9])
-@pytest.mark.parametrize("read_first", [True, False])
-def test_a_deep_copy_knows_nothing_of_what_is_done_to_the_original(count, read_first):
-    info = stepped(count)
-    expected = entries(copy.deepcopy(info))
-    info["mine"] = [1]
-    if read_first:
-        entries(info)
-    deep = copy.deepcopy(info)
-    info["mine"].append(2)
-    for value in [*info.values(), *info["reward_terms"].values()]:
-        if isinstance(value, np.ndarray):
-            value[...] = 0
-    del info["energy"]
-    assert deep.pop("mine") == [1]
-    assert entries(deep) == expected
+@pytest.mark.parametrize("count", [None, 3])
+def test_the_next_step_leaves_it_alone(count):
+    env = many("AttitudeSlew-v0", count) if count else make("AttitudeSlew-v0")
+    env.reset(seed=3)
+    action = np.ones(env.action_space.shape)
+    info = env.step(action)[4]
+    kept = pickle.dumps(info)
+    env.step(-action)
+    env.reset()
+    assert pickle.dumps(info) == kept == pickle.dumps(copy.deepcopy(info))
 
 
-def test_what_holds_itself_is_copied_with_all_that_holds_it():
-    info = stepped(None)
-    info["self"] = info
-    deep = copy.deepcopy([info, info])
-    assert deep[0] is deep[1]
-    assert deep[0]["self"] is deep[0]
-    assert deep[0] is not info
+def test_the_last_info_of_an_episode_is_that_before_the_reset():
+    env = many("AttitudeSlew-v0", 3, autoreset_mode=AutoresetMode.SAME_STEP, max_episode_steps=2)
+    twin = many("AttitudeSlew-v0", 3)
+    for one in (env, twin):
+        one.reset(seed=3)
+    for _ in range(2):
+        info, expected = (one.step(np.ones((3, 3)))[4] for one in (env, twin))
+    for name, value in expected.items():
+        np.testing.assert_array_equal(info["final_info"][name], value)
+    assert (info["applied_torque"] == 0).all()
+    assert info["_final_info"].all()

@@ -66,3 +66,14 @@ def test_a_body_that_is_no_top_needs_its_weight_moment_given(center):
     with pytest.raises(ValueError, match="center_of_mass"):
         gym.make(ID, body=body)
     assert gym.make(ID, body=body, mgl=0.3).unwrapped.potential.mgl == 0.3
+
+
+@pytest.mark.parametrize("make", [gym.make, gym.make_vec])
+def test_an_unknown_argument_is_a_type_error_as_python_words_it(make):
+    said = r"got an unexpected keyword argument 'integratr'; did you mean 'integrator'\?"
+    with pytest.raises(TypeError, match=said):
+        make(SLEW, integratr="rkn4")
+
+
+def test_a_vector_env_is_gymnasiums_at_first_sight():
+    assert gym.vector.VectorEnv in type(many(SLEW, 2)).__bases__

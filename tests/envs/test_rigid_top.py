@@ -116,7 +116,7 @@ def test_reward_is_the_documented_formula():
         0.02 * np.mean(action**2),
     )
     assert reward == pytest.approx(1 / (1 + sum(terms)), rel=1e-12)
-    assert info["reward_terms"] == {"closeness": reward}
+    assert info["reward_closeness"] == reward
     assert info["attitude_error"] == pytest.approx(tilt, rel=1e-9)
 
 

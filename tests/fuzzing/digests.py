@@ -36,7 +36,7 @@ def _digest(env_id: str, steps: int, lanes: int, kwargs: dict[str, Any]) -> str:
         actions = rng.uniform(-1.2, 1.2, env.action_space.shape).astype(np.float32)
         seen, *rest, info = env.step(actions)
         parts = list(seen.values()) if isinstance(seen, dict) else [seen]
-        for array in (*parts, *rest, info["energy"], info["angular_momentum"]):
+        for array in (*parts, *rest, info["rate_error"], info["applied_torque"]):
             found.update(np.ascontiguousarray(array).tobytes())
     for name, array in sorted(env.state.items()):
         found.update(name.encode() + array.tobytes())

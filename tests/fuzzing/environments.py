@@ -148,7 +148,7 @@ def _placed(env: Any, **state: Any) -> None:
 
 def _step(env: Any, action: Any) -> None:
     observation, reward, terminated, truncated, info = env.step(action)
-    all_finite([observation, reward, env.state, info["energy"]])
+    all_finite([observation, reward, env.state, dict(info)])
     if np.any(terminated | truncated):
         env.reset(seed=1)
 

@@ -18,7 +18,7 @@ from fuzzing.environments import created
 from rbgym.envs.checks.runs import pick, same
 
 LANES, HORIZON = 3, 6
-TOLD = ("energy", "angular_momentum", "attitude_error", "is_success", "integration_failed")
+TOLD = ("rate_error", "applied_torque", "attitude_error", "is_success", "integration_failed")
 MOVES = ("step",) * 14 + ("reset", "seeded", "listed", "masked", "masked seeded", "placed",
                           "placed masked", "pickle", "deepcopy", "threads", "close",
                           "bad step", "bad reset", "many steps")  # fmt: skip
@@ -211,7 +211,7 @@ class Wanderer:
                 self._compare(i, seen, info)
             else:
                 assert same(pick(seen, i), lane.seen), f"observation of lane {i} after a reset"
-                assert info["_energy"][i] == mask[i]
+                assert info["_rate_error"][i] == mask[i]
 
     def _compare(self, i: int, seen: Any, info: Any) -> None:
         lane = self.lanes[i]
