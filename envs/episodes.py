@@ -172,7 +172,7 @@ class Episodes:
             part, lanes = batch.part(first, last), slice(first * LANES, last * LANES)
             self.advance(part, commands[lanes])
             of_bodies = [one[lanes] for one in outputs[:4]]
-            return self.judge(part, Outputs(*of_bodies, outputs.saved, first * LANES))
+            return self.judge(part, Outputs._make([*of_bodies, outputs.saved, first * LANES]))
 
         counts = threads.over_ranges(batch.blocks, work)
         self.ended, self.failed = map(sum, zip(*counts, strict=True))
