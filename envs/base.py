@@ -385,7 +385,8 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
             episodes.restart(np.flatnonzero(ended), observations)
             saved = episodes.saved()
         episodes.ready = True
-        info = self._info(saved, self._every.copy()) | final
+        info = self._info(saved, self._every.copy())
+        info.update(final)
         if self.render_mode == "human":
             self._frames()
         return self._presented(observations), rewards, terminated, truncated, info

@@ -193,9 +193,8 @@ class Episodes:
         def work(first: int, last: int) -> tuple[float, float]:
             part, lanes = batch.part(first, last), slice(first * LANES, last * LANES)
             self.advance(part, commands[lanes])
-            seen, rewards, over, late = (one[lanes] for one in outputs[:4])
-            of_part = Outputs(seen, rewards, over, late, outputs.saved, first * LANES)
-            return self.judge(part, of_part)
+            of_bodies = [one[lanes] for one in outputs[:4]]
+            return self.judge(part, Outputs._make([*of_bodies, outputs.saved, first * LANES]))
 
         counts = threads.over_ranges(batch.blocks, work)
         self.ended, self.failed = map(sum, zip(*counts, strict=True))
