@@ -54,7 +54,7 @@ class Entries:
         for name, least in self._least.items():
             found[name] = found[name] >= least
         for name, rows in self._vectors:
-            found[name] = saved[rows].T
+            found[name] = np.ascontiguousarray(saved[rows].T)
         return found
 
     def masked(self, saved: Array, mask: NDArray[np.bool_]) -> dict[str, Any]:

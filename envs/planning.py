@@ -47,8 +47,11 @@ def checked_state(episodes: Episodes, state: Any, size: int) -> tuple[Array, Gen
             f'state["rows"] must be finite, of shape ({r},) or ({size}, {r}), got {rows!r}'
         )
     words = np.asarray(state["generator"])
-    if words.shape != (6,) or words.dtype != np.uint64:
-        raise ValueError(f'state["generator"] must be (6,) uint64, got {state["generator"]!r}')
+    fits = words.shape == (6,) and words.dtype == np.uint64
+    if not fits or not words[2] & 1 or words[4] > 1 or words[5] >> 32:  # as PCG64 has them
+        raise ValueError(
+            f'state["generator"] must be what get_state gives, (6,) uint64, got {words!r}'
+        )
     rows = rows.reshape(-1, r)
     return rows if len(rows) == size else np.repeat(rows, size, axis=0), words
 

@@ -165,8 +165,10 @@ def MuntheKaas(A: ArrayLike, b: ArrayLike, c: ArrayLike) -> Integrator:
     row sums of A, or a tableau that is not consistent (the sum of b is not 1).
     """
     s = real("b", b).size
-    weights, nodes = finite("b", b, (s,)), finite("c", c, (s,))
-    a = finite("A", A, (s, s))
+    shapes = real("A", A).shape, real("b", b).shape, real("c", c).shape
+    if shapes != ((s, s), (s,), (s,)):
+        raise ValueError(f"A, b and c must have shapes (s, s), (s,) and (s,), got {shapes}")
+    a, weights, nodes = finite("A", A, (s, s)), finite("b", b, (s,)), finite("c", c, (s,))
     # Beyond, sums of them need not be finite.
     if max(np.abs(a).max(initial=0.0), np.abs(weights).max(initial=0.0)) > _LARGEST:
         raise ValueError(

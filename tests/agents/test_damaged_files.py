@@ -4,6 +4,7 @@ import json
 import pickle
 import random
 import shutil
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -185,7 +186,8 @@ def test_a_damaged_study_is_refused(tmp_path, monkeypatch):
 
     monkeypatch.setattr(tuning, "train", lambda *args, **others: None)
     monkeypatch.setattr(tuning, "load_policy", lambda folder: None)
-    monkeypatch.setattr(tuning, "_score", lambda policy, env_id: 1.0)
+    played = SimpleNamespace(returns=np.ones(1))
+    monkeypatch.setattr(tuning, "play_from", lambda *args: played)
     file = tmp_path / "study.db"
     asked = {"trials": 1, "timesteps": 64, "storage": f"sqlite:///{file}"}
     assert tuning.tune("RigidTop-v0", **asked).best_value == 1.0

@@ -93,6 +93,8 @@ def test_what_is_no_state_is_refused_and_changes_nothing():
         ({"rows": rows[1:], "generator": generator}, "rows"),
         ({"rows": rows * np.nan, "generator": generator}, "finite"),
         ({"rows": rows, "generator": generator.astype(float)}, "uint64"),
+        ({"rows": rows, "generator": generator | np.uint64(1 << 40)}, "generator"),
+        ({"rows": rows, "generator": generator & np.uint64(0)}, "generator"),
     ):
         with pytest.raises(ValueError, match=message):
             env.set_state(bad)

@@ -45,7 +45,8 @@ def test_workers_of_an_asynchronous_vector_environment_give_the_bits_of_this_pro
             actions = rng.uniform(-1, 1, (2, 3)).astype(np.float32)
             one, other = with_processes.step(actions), here.step(actions)
             assert same(list(one[:4]), list(other[:4]))
-            assert same(one[4]["energy"], other[4]["energy"])
+            assert same(one[4]["attitude_error"], other[4]["attitude_error"])
+            assert same(one[4]["applied_torque"], other[4]["applied_torque"])
     finally:
         with_processes.close()
         here.close()

@@ -128,6 +128,8 @@ def _episodes(env_id: str) -> list[Target]:
             target(f"{kind}.step of {env_id}", partial(_step, env),
                    action=np.zeros((*n, env.action_space.shape[-1]), np.float32) + 0.5,
                    _numeric=("action",), _untouched=partial(snapshot, env), _also=_ALSO),
+            target(f"{kind}.set_state of {env_id}", partial(_put, env), state=env.get_state(),
+                   _untouched=partial(snapshot, env), _spoken={"state": ("rows", "generator")}),
         ]  # fmt: skip
     return found
 
@@ -139,6 +141,14 @@ def _has_target(env: Any) -> bool:
 def _reset(env: Any, **kwargs: Any) -> None:
     observation, info = env.reset(**kwargs)
     all_finite([observation, env.state, dict(info)])
+
+
+def _put(env: Any, state: Any) -> None:
+    env.set_state(state)
+    now = env.get_state()
+    assert np.array_equal(now["rows"], np.broadcast_to(state["rows"], now["rows"].shape))
+    assert np.array_equal(now["generator"], state["generator"])
+    env.reset(seed=1)
 
 
 def _placed(env: Any, **state: Any) -> None:
@@ -193,10 +203,14 @@ def _actuators() -> list[Target]:
 def _registered() -> list[Target]:
     """By way of Gymnasium, wrappers and all; and the vector environment of Stable-Baselines3."""
     goals = np.array([1.0, 0.0, 0.0, 0.0])
-    reach = created("AttitudeReach-v0")
+    reach, slew = created("AttitudeReach-v0"), created("AttitudeSlew-v0")
+    slew.reset(seed=0)
     return [
         target("gym.make", gym.make, id="RigidTop-v0", dt=0.02, disable_env_checker=True,
                _attacked=("dt",), _numeric=("dt",), _optional=("dt",), _fine=lambda _: None),
+        target("rbgym.rollout_actions", rbgym.rollout_actions, env=slew, state=slew.get_state(),
+               actions=np.full((2, 3, 3), 0.5), _numeric=("actions",), _fine=lambda _: None,
+               _spoken={"state": ("rows", "generator")}),
         target("AttitudeReach.compute_reward", reach.compute_reward, achieved_goal=goals,
                desired_goal=goals, info={}, _attacked=("achieved_goal", "desired_goal"),
                _plain=True),

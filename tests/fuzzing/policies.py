@@ -1,5 +1,6 @@
 """Targets of what acts and what is judged: controllers, networks, rollouts, cards."""
 
+import tempfile
 from functools import partial
 from typing import Any
 
@@ -30,6 +31,7 @@ from rbgym.agents.controllers import (
     UprightLQR,
     eigenaxis_time,
 )
+from rbgym.agents.export import export_c, export_onnx
 from rbgym.agents.judge import card, evaluation
 from rbgym.agents.policies import Network, shelf
 from rbgym.agents.train import engines
@@ -187,6 +189,20 @@ def _works() -> list[Target]:
     ]  # fmt: skip
 
 
+def _exported() -> list[Target]:
+    return [
+        target(f"rbgym.agents.export.{export.__name__}", partial(_written, export),
+               policy=NETWORK, env=created(SLEW), about={"policy": "a"},
+               _attacked=("policy", "env", "about"), _fine=lambda _: None)
+        for export in (export_c, export_onnx)
+    ]  # fmt: skip
+
+
+def _written(export: Any, **given: Any) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        export(folder, **given)
+
+
 def _adapted() -> list[Target]:
     more: dict[str, Any] = {"_also": _ALSO, "_fine": lambda _: None}
     return [
@@ -200,4 +216,4 @@ def _adapted() -> list[Target]:
 
 def targets() -> list[Target]:
     """All of them."""
-    return [*_laws(), *_made(), *_networks(), *_works(), *_adapted()]
+    return [*_laws(), *_made(), *_networks(), *_works(), *_exported(), *_adapted()]
