@@ -22,8 +22,8 @@ _FREE, _OFF = "free body", "off"
 _KICK = 0.25  # s, for which a key pushes
 _HELP = (
     "In body axes, as a part of the largest torque, which goes with the body and its spin. "
-    "Keys **L J** push about x, **I K** about y, **O U** about z; **space** pauses, **N** makes "
-    "one step, **R** restarts."
+    "Keys, after a click on the picture: **L J** push about x, **I K** about y, **O U** about z; "
+    "**space** pauses, **N** makes one step, **R** restarts."
 )
 _OF_BODIES = ("dt", "body", "size", "rates", "tilt", "mgl")
 _OF_TASKS = ("substeps", "seed", "policy", "repeats")

@@ -126,6 +126,7 @@ def test_the_step_and_the_curves_can_be_chosen(window):
 
 
 def test_torques_of_sliders_and_keys_are_shown_and_act(window):
+    at_rest(window)
     window.tab("Run")
     window.put("Step [ms]", 20)
     window.wait(lambda: window.time() == 0.0)
@@ -141,14 +142,22 @@ def test_torques_of_sliders_and_keys_are_shown_and_act(window):
     window.put("Torque y", -0.25)
     window.field("Pause").uncheck()
     window.wait(lambda: window.time() > 1.0)
-    window.page.get_by_role("button", name="Release").click()
+    release = window.page.get_by_role("button", name="Release")
+    release.click()
+    at_rest(window)
+    window.page.mouse.click(100, 400)  # on the picture: now no control has the keys
+    still = window.picture()
     for opposite in ("jl", "ik", "uo"):  # the body can hide one of the two arrows
-        pictures = {at_rest(window)}
-        for key in opposite:
-            window.page.keyboard.press(key)
-            window.page.wait_for_timeout(500)
-            pictures.add(at_rest(window))
-        assert len(pictures) > 1
+        window.wait(lambda keys=opposite: any(shows_a_push(window, key, still) for key in keys))
+        release.click()
+        window.wait(lambda: window.picture() == still)
+        window.page.mouse.click(100, 400)
+
+
+def shows_a_push(window, key, still):
+    """Whether an arrow is seen after a key, which pushes for a quarter of a second."""
+    window.page.keyboard.press(key)
+    return window.picture() != still
 
 
 def test_a_scheme_that_explodes_is_shown_in_red(window):
