@@ -23,6 +23,7 @@ def export(
         Argument(
             help="Folder of a run, controller (pd, lqr) or 'pretrained'.",
             autocompletion=options.policies,
+            callback=options.known_policy,
         ),
     ],
     env: options.EnvOption = None,
