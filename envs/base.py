@@ -1,7 +1,9 @@
 """The single and the vectorised attitude environment, one implementation for both."""
 
+import math
+import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 
 from rbgym.arguments import count, real
 from rbgym.envs.arguments import named
+from rbgym.envs.building import Building
 from rbgym.envs.episodes import Episodes, Flags, Lanes
 from rbgym.envs.parts.rewards import Weighted
 from rbgym.envs.planning import checked_state, packed, unpack
@@ -27,7 +30,7 @@ SLOWEST, FASTEST = 10, 60  # frames per second that can be watched
 class _Described:
     """What both kinds of environment tell about themselves, and how they are drawn."""
 
-    task: ClassVar[Task]
+    task: Task  # a class has its declaration, an env what its arguments made of that
     metadata: dict[str, Any]
     render_mode: str | None
     _viewer: Any = None
@@ -46,8 +49,10 @@ class _Described:
         **how: bool,
     ) -> tuple[spaces.Space[Any], spaces.Box]:
         """Build the task for so many bodies; returns the spaces of one observation and action."""
-        batch, setup, box = self.task.build(size, max_episode_steps, **kwargs)
+        self.task, given = type(self).task.chosen(**kwargs)
+        batch, setup, box = Building(self.task, size, max_episode_steps, given).done()
         self._episodes = Episodes(batch, setup, **how)
+        self._warn_of_time(setup.limit)
         if render_mode is not None:
             named("render_mode", render_mode, MODES, " or None")
         self.render_mode = render_mode
@@ -59,6 +64,17 @@ class _Described:
             return box, action
         low, high = self.task.split(box.low), self.task.split(box.high)
         return spaces.Dict({name: spaces.Box(low[name], high[name]) for name in low}), action
+
+    def _warn_of_time(self, steps: float, unless: str = "") -> None:
+        """Warn where an episode of so many steps ends before the largest turn can."""
+        turn, lasts = self._episodes.setup.turn_time, steps * self.dt
+        if turn > lasts:
+            warnings.warn(
+                f"an episode lasts {lasts:.4g} s{unless}; the largest turn from rest to rest takes "
+                f"{turn:.4g} s at full torque: give more max_episode_steps, or a longer dt",
+                UserWarning,
+                stacklevel=2,
+            )
 
     def _begin(
         self,
@@ -235,6 +251,7 @@ class _Described:
 class AttitudeEnv(_Described, gym.Env[Any, Any]):
     """A body to be turned: the base of every single environment. A subclass has a `task`."""
 
+    _warned = False
     # As Gymnasium declares it; each env has its own with the frame rate of its dt.
     metadata: dict[str, Any] = {"render_modes": list(MODES), "render_fps": 50}  # noqa: RUF012
 
@@ -264,6 +281,13 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         options: {"state": {"quaternion": (4,), "angular_velocity": (3,)}}, with perhaps
         "target_quaternion": (4,), default the identity, and what the actuator has.
         """
+        if not self._warned and self.spec is not None and self.spec.id in gym.registry:
+            self._warned = True
+            # Of a limit given to gym.make nobody tells an env.
+            self._warn_of_time(
+                gym.registry[self.spec.id].max_episode_steps or math.inf,
+                ", unless max_episode_steps was given",
+            )
         seeds = [None if seed is None else checked_seed(seed)]
         out = self._begin(np.zeros(1, np.intp), seeds, options, super().reset)
         return self._presented(out[0]), self._info(self._episodes.saved())

@@ -13,7 +13,7 @@ from rbgym import integrators
 from rbgym.arguments import count, finite, is_number, positive, quietly, real
 from rbgym.body import RigidBody
 from rbgym.engine.batch import Batch
-from rbgym.envs.actuators import Setting, assemble
+from rbgym.envs.actuators import ReactionWheels, Setting, Torque, assemble
 from rbgym.envs.arguments import made, named, triple
 from rbgym.envs.episodes import Setup, checked_hook, state_of
 from rbgym.envs.parts import endings, rewards, uncertainty
@@ -87,6 +87,7 @@ class Building:
             settled_steps=self.task.settled_steps,
             width=self.space.shape[0],
             hooks=hooks,
+            turn_time=self._turn_time(),
         )
         return self.batch, setup, self.space
 
@@ -218,6 +219,25 @@ class Building:
             across = limit + np.hypot(torque[0], torque[1]) * dt / J[0]
             bounds = np.minimum(energy, [across, across, limit + torque[2] * dt / J[2]])
         return np.asarray(_SLACK * bounds)
+
+    def _turn_time(self) -> float:
+        """Least time [s] of the largest turn from rest to rest about the body axis that takes
+        longest; 0 where there is no such turn, or where body and torque are the task's own."""
+        given, start = self.given, self.parts.start._asdict()
+        own = given.body is None and given.torque_limit is None and given.torque_scale == 1.0
+        effector: Any = self.actuator.effector
+        limits, J = self.actuator.limits[:, None], np.abs(self.body.inertia)
+        turns = self.parts.goal.has_target() and not self.parts.reference.moves()
+        if own or not turns or not isinstance(effector, Torque | ReactionWheels):
+            return 0.0
+        if not limits.all() or "angle" not in start:
+            return 0.0
+        angle, slowness = start["angle"], (J / limits).max(axis=0)  # s^2/rad, of a turn
+        rate = np.minimum(self.task.rate_limit, np.sqrt(angle / slowness))
+        if isinstance(effector, ReactionWheels):  # of which none may be full
+            full = effector.momentum / (self.strength * effector.torque) * limits
+            rate = np.minimum(rate, 1.0 / (J / full).max(axis=0))
+        return float((angle / rate + rate * slowness).max())
 
     def _make_batch(self) -> None:
         """The bodies, as they are before their first episode, and the space of what they show."""

@@ -37,7 +37,8 @@ class Setup:
     limit: steps after which an episode is truncated. settled_steps: steps in a row inside the
     success region that make a success. width: columns of an observation. hooks: callables by the
     argument that they were given as; observation and reward replace the named parts, termination
-    and disturbance add to them.
+    and disturbance add to them. turn_time: least time [s] of the largest turn that may be asked of
+    a body or a torque of the user's, else 0.
     """
 
     parts: Parts
@@ -50,6 +51,7 @@ class Setup:
     settled_steps: int
     width: int
     hooks: Mapping[str, Callable[..., ArrayLike]] = field(default_factory=dict)
+    turn_time: float = 0.0
 
 
 class Episodes:

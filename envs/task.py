@@ -5,21 +5,19 @@ import math
 import re
 import textwrap
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from gymnasium import spaces
 from numpy.typing import ArrayLike
 
 from rbgym import integrators
 from rbgym.arguments import number, positive
 from rbgym.body import RigidBody
-from rbgym.engine.batch import Batch
+from rbgym.envs import satellites
 from rbgym.envs.actuators import Torque
 from rbgym.envs.actuators.effector import Effector
-from rbgym.envs.arguments import UnknownArgument, hint, named
-from rbgym.envs.building import Arguments, Building
-from rbgym.envs.episodes import Setup
+from rbgym.envs.arguments import UnknownArgument, hint, keys, named
+from rbgym.envs.building import Arguments
 from rbgym.envs.parts.endings import Docked, Ending, Never, Settled, Success, Tally
 from rbgym.envs.parts.goals import Goal, Reference
 from rbgym.envs.parts.observations import Form, More, TargetRate
@@ -29,6 +27,10 @@ from rbgym.envs.parts.uncertainty import Sensor
 from rbgym.potentials import Potential
 
 GRAVITY = 9.81  # m/s^2
+
+
+def _at_rest(dt: float) -> Reference:
+    return Reference()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,38 +75,60 @@ class Task:
     docked: tuple[float, float] | None = None
     tally: Tally = field(default_factory=Tally)
     sensor: Sensor = field(default_factory=Sensor)
-    reference: Callable[[float], Reference] = lambda dt: Reference()
+    reference: Callable[[float], Reference] = _at_rest
     more: More = field(default_factory=More)
     form: Form | None = None
     split: Callable[[Any], dict[str, Any]] | None = None
     difficulty: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     categories: Mapping[str, Mapping[str, float]]
 
-    def build(
+    def chosen(
         self,
-        size: int,
-        max_episode_steps: int | None,
-        /,
         *,
         difficulty: str = "medium",
+        satellite: Any = None,
+        rate_limit: float | None = None,
+        success: Mapping[str, float] | None = None,
         **given: Any,
-    ) -> tuple[Batch, Setup, spaces.Box]:
-        """The bodies, the episodes and the observation space of `size` environments; given:
-        arguments of the env, see `Arguments`."""
-        presets: dict[str, Any] = {"easy": {}, "medium": {}, "hard": {}, **self.difficulty}
-        named("difficulty", difficulty, presets)
-        known = ["difficulty", *(one.name for one in fields(Arguments))]
+    ) -> tuple["Task", Arguments]:
+        """The task as an env is to have it, and the env's arguments; given: see `Arguments`."""
+        of_task = "difficulty", "satellite", "rate_limit", "success"
+        known = [*of_task, *(one.name for one in fields(Arguments))]
         for name in given:
             if name not in known:
                 raise UnknownArgument(
                     f"__init__() got an unexpected keyword argument {name!r}{hint(name, known)}; "
                     f"arguments must be out of {known}"
                 )
+        task, own = (self, {}) if satellite is None else satellites.chosen(satellite).suit(self)
+        if rate_limit is not None:
+            task = replace(task, rate_limit=positive("rate_limit", rate_limit))
+        presets: dict[str, Any] = {"easy": {}, "medium": {}, "hard": {}, **task.difficulty}
+        named("difficulty", difficulty, presets)
         preset = presets[difficulty]
-        chosen = {**preset, **given}
-        if isinstance(given.get("initial"), Mapping):
-            chosen["initial"] = _joined(preset.get("initial", {}), given["initial"])
-        return Building(self, size, max_episode_steps, Arguments(**chosen)).done()
+        arguments = {**own, **preset, **given}
+        initial = given.get("initial")
+        if isinstance(initial, str):
+            named("initial", initial, task.categories, " or a dict")
+            initial = task.categories[initial]
+        if isinstance(initial, Mapping):
+            arguments["initial"] = _joined(preset.get("initial", {}), initial)
+        made = Arguments(**arguments)
+        return task if success is None else task.succeeding(success, made.dt), made
+
+    def succeeding(self, success: Mapping[str, float], dt: float | None) -> "Task":
+        """The task, with another success region and time in it; dt: control period [s]."""
+        angular = ("angle",) if getattr(self.goal, "angle_off", True) else ()
+        most = {"angle": math.pi, "rate": self.rate_limit, "seconds": math.inf}
+        given = keys("success", success, (*angular, "rate", "seconds"))
+        for name, value in given.items():
+            if not 0 < number(value) <= most[name] or math.isinf(value):
+                raise ValueError(f"success[{name!r}] must be in (0, {most[name]:g}], got {value!r}")
+        seconds = given.pop("seconds", None)
+        if seconds is not None:
+            period = self.dt if dt is None else positive("dt", dt)
+            given["settled_steps"] = max(1, round(min(seconds / period, 2.0**53)))
+        return replace(self, **given)
 
     # --- what depends on the body ---
 
@@ -213,12 +237,14 @@ class Task:
             f"integrator ({which}), dt ({self.dt:g} s), substeps ({substeps}), body (a "
             f"RigidBody, or a dict of its arguments), {'mgl [N m], ' if self.gravity else ''}"
             f"{'torque_limit [N m], ' if effector.uses_limits else ''}torque_scale, projection, "
-            "difficulty (easy, medium or hard), actuator: see docs/actuators.md, and the hooks "
+            "difficulty (easy, medium or hard), satellite, success, rate_limit: see "
+            "docs/satellites.md, actuator: see docs/actuators.md, and the hooks "
             "reward, observation, sensor, termination, disturbance, randomization: "
             f"{split if self.split else ''}see docs/hooks.md. render_mode: see docs/rendering.md. "
-            f"initial: dict with any of {start} (angles in rad, rates in rad/s, lengths in "
-            f"m){preview}. Another dt changes neither max_episode_steps nor the steps that success "
-            "takes, so an episode lasts another time: see docs/hooks.md."
+            f"initial: {', '.join(map(repr, self.categories))}, or a dict with any of {start} "
+            f"(angles in rad, rates in rad/s, lengths in m){preview}. Another dt changes neither "
+            "max_episode_steps nor the steps that success takes, so an episode lasts another time: "
+            "see docs/hooks.md."
         )
 
 

@@ -12,6 +12,8 @@ from rbgym.envs.actuators import MagneticCoils, ReactionWheels, Scaling
 from rbgym.quaternion import Array
 from rbgym.trajectory import checked_body
 
+SWIFT = 3.0  # times `damping_rate`: what brings a body to rest soonest with the usual coils
+
 
 def damping_rate(coils: MagneticCoils) -> float:
     """2 w (1 + sin i) [1/s]: with this the rates across the field decay about as fast as the field
@@ -30,7 +32,7 @@ class BDot(Controller):
 
     Its torque, m x B, damps the rates across B with k, which is k = 2 w (1 + sin i) J_min: w and i
     the rate and the inclination of the orbit, J_min the smallest moment. What exceeds the limit is
-    shortened, not turned. Gain: factor, of that k.
+    shortened, not turned. Gain: factor, of that k, by default 3.
 
     field: largest field that is shown as 1 [T]. dipole: moment of a full command [A m^2].
 
@@ -44,7 +46,7 @@ class BDot(Controller):
     field: float
     rate_limit: float
     width: int = 7
-    factor: float = 1.0
+    factor: float = SWIFT
     must = "show the field, got shape"
 
     def __post_init__(self) -> None:

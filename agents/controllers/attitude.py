@@ -81,7 +81,8 @@ class QuaternionFeedback(AttitudePD):
     as the linear law brakes by at most n r p. gyroscopic=False leaves omega x J omega out, as the
     simpler of the published laws does.
 
-    Gains: frequency n [rad/s], damping z, slew_rate [rad/s].
+    Gains: frequency n [rad/s], by default 3.5 sqrt(a) as for `AttitudePD`, damping z, slew_rate
+    [rad/s].
 
     Source: Wie, Weiss & Arapostathis (1989), Quaternion feedback regulator for spacecraft
     eigenaxis rotations, J. Guidance 12(3), control law (7) with gains proportional to J; Wie & Lu
@@ -90,9 +91,9 @@ class QuaternionFeedback(AttitudePD):
     """
 
     _: KW_ONLY
-    frequency: float = 0.8
     slew_rate: float | None = None
     gyroscopic: bool = True
+    swift = 3.5
     slews = "quaternion feedback"
     every_axis = True
 
@@ -101,10 +102,11 @@ class QuaternionFeedback(AttitudePD):
         self.fastest = 0.9 * self.rate_limit if self.slew_rate is None else self.slew_rate
         self.refuse_gains(slew_rate=self.fastest)
         flag("gyroscopic", self.gyroscopic)
-        self.linear = self.damping / self.frequency  # |v| over slew rate where the limiter begins
+        n: Any = self.frequency
+        self.linear = self.damping / n  # |v| over slew rate where the limiter begins
         damping = min(self.damping, 1.0)
         braking = np.exp(-damping / np.sinc(np.arccos(damping) / np.pi))
-        self.braking = self.frequency * braking
+        self.braking = n * braking
 
     def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
         v, omega = nearer(quaternion), angular_velocity
@@ -248,7 +250,8 @@ class GeometricTracking(BodyLaw):
 
     k_R = n^2 J_max and k_Omega = 2 z n J_max, J_max the largest moment, are numbers, as in the
     paper: about the other axes the law is stiffer and better damped. Gains: frequency n
-    [rad/s], damping z.
+    [rad/s], by default 3 sqrt(a) as for `AttitudePD`, at most 0.9 J_min / J_max in a control
+    period; damping z.
 
     Source: Lee, Leok & McClamroch (2010), Geometric tracking control of a quadrotor UAV on SE(3),
     49th IEEE Conference on Decision and Control, eqs. (10), (11) and (16).
@@ -256,20 +259,22 @@ class GeometricTracking(BodyLaw):
 
     torque_limit: ArrayLike
     _: KW_ONLY
-    frequency: float = 0.7
+    frequency: float | None = None
     damping: float = 1.0
     slews = "geometric tracking"
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        least, largest = (float(x) for x in (self.body.moments.min(), self.body.moments.max()))
+        if self.frequency is None:
+            self.frequency = self.sampled(3.0 * self.agility(), 0.9 * least / largest)
         self.refuse_gains("frequency", "damping")
-        largest = float(np.max(self.body.moments))
         self.k_R = self.frequency**2 * largest
         self.k_Omega = 2 * self.damping * self.frequency * largest
 
     @classmethod
     def usual_gains(cls, plant: Plant) -> dict[str, Any]:
-        return {"frequency": 1.2} if plant.moves else {}
+        return {"frequency": 0.12 / plant.given["dt"]} if plant.moves else {}
 
     def feedback(self, seen: Seen, state: Any, episode_start: Any) -> tuple[Array, Any]:
         q, Omega, w = seen

@@ -1,6 +1,7 @@
 """What classical controllers share: what they have to know of an env, the interface of learned
 policies, and limits of torque."""
 
+import math
 from dataclasses import KW_ONLY, dataclass
 from inspect import signature
 from typing import Any, Self
@@ -262,6 +263,18 @@ class BodyLaw(Law):
         """Largest angular acceleration (n,) [rad/s^2] about unit axes (n, 3) that do not turn."""
         excess: Array = np.max(np.abs(axis @ self.inertia @ self.envelope.T), axis=-1)
         return np.divide(1.0, excess, out=np.full_like(excess, np.inf), where=excess > 0)
+
+    def agility(self) -> float:
+        """sqrt(a) [rad/s], a the least angular acceleration that the limits allow about a body axis
+        that has torque: frequencies of a law that is neither slow nor overshoots go as this."""
+        if not len(self.envelope):
+            return 1.0  # without torque no law is faster than another
+        a = self.acceleration(np.eye(3))
+        return math.sqrt(a[np.isfinite(a)].min())
+
+    def sampled(self, frequency: float, most: float = 0.3) -> float:
+        """The frequency [rad/s], but at most `most` in a control period."""
+        return min(frequency, most / self.dt) if self.dt else frequency
 
     def gyroscopic_load(self, axis: Array) -> Array:
         """Part of the limits (n,) that the gyroscopic torque of 1 rad/s about unit axes (n, 3)

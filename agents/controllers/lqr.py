@@ -67,9 +67,10 @@ class AttitudeLQR(BodyLaw):
     hold), u = -K x minimises the sum of (p / angle)^2 + (omega / rate)^2 + (u / limits)^2
     over the periods. What exceeds the limits is shortened, not turned.
 
-    tolerances: angle [rad] and rate [rad/s]. The law is linear at large angles too, where nothing
-    is optimal; it knows no gyroscopic torque, and its gain does not go as J, so that a slew leaves
-    its eigenaxis.
+    tolerances: angle [rad] and rate [rad/s], by default 0.2 and 0.45 sqrt(a), a the least angular
+    acceleration that the limits allow about a body axis. The law is linear at large angles too,
+    where nothing is optimal; it knows no gyroscopic torque, and its gain does not go as J, so that
+    a slew leaves its eigenaxis.
 
     Source: Kwakernaak & Sivan (1972), Linear Optimal Control Systems, 6.4, for the regulator in
     discrete time.
@@ -77,13 +78,15 @@ class AttitudeLQR(BodyLaw):
 
     torque_limit: ArrayLike
     _: KW_ONLY
-    tolerances: tuple[float, float] = (0.2, 0.1)
+    tolerances: tuple[float, float] | None = None
     slews = "linear-quadratic control"
     still = True
     every_axis = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.tolerances is None:
+            self.tolerances = (0.2, 0.45 * self.agility())
         weights = positives("tolerances", self.tolerances, (2,))
         A, B = np.zeros((6, 6)), np.zeros((6, 3))
         A[:3, 3:], B[3:] = np.eye(3), np.linalg.inv(self.inertia)

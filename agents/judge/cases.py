@@ -90,15 +90,14 @@ def by_name(argument: str, value: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 class Starts(NamedTuple):
-    """Start states of one category: their seeds, and what the category wants as `initial`."""
+    """Start states of one category, which envs know by its name: their seeds."""
 
     category: str
-    initial: Mapping[str, float]
     seeds: list[int]
 
     def env(self, env_id: str, env_kwargs: Mapping[str, Any]) -> Any:
         """A vector env with a lane for each, which leaves resets to the caller."""
-        kwargs: dict[str, Any] = {**env_kwargs, "initial": self.initial}
+        kwargs: dict[str, Any] = {**env_kwargs, "initial": self.category}
         mode = AutoresetMode.DISABLED
         return gym.make_vec(env_id, len(self.seeds), autoreset_mode=mode, **kwargs)
 
@@ -123,7 +122,6 @@ def shared(env_id: str, seeds: range) -> list[Starts]:
     """The seeds, dealt out among the categories of a task."""
     categories = task_of(env_id).categories
     dealt = [
-        Starts(category, initial, list(seeds[k :: len(categories)]))
-        for k, (category, initial) in enumerate(categories.items())
+        Starts(category, list(seeds[k :: len(categories)])) for k, category in enumerate(categories)
     ]
     return [one for one in dealt if one.seeds]

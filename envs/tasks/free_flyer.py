@@ -1,6 +1,7 @@
 """FreeFlyer-v0: dock to a pose, in six degrees of freedom."""
 
 import math
+from functools import partial
 
 from rbgym.body import RigidBody
 from rbgym.envs.actuators import Forces
@@ -31,7 +32,7 @@ class FreeFlyerEnv(AttitudeEnv):
     """
 
     task = Task(
-        body=lambda: RigidBody.box(10.0, (0.3, 0.3, 0.3)),
+        body=partial(RigidBody.box, 10.0, (0.3, 0.3, 0.3)),
         torque=0.03,
         actuator=Forces(0.4),
         start=Adrift(rate=0.05, least_distance=1.0, distance=2.0, cone_angle=1.0, speed=0.05),

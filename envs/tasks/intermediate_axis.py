@@ -1,6 +1,7 @@
 """IntermediateAxis-v0: hold a spin that is unstable, and its direction in space."""
 
 import math
+from functools import partial
 
 from rbgym.body import RigidBody
 from rbgym.envs.base import AttitudeEnv, vectorised
@@ -35,7 +36,7 @@ class IntermediateAxisEnv(AttitudeEnv):
     """
 
     task = Task(
-        body=lambda: RigidBody((13.0, 5.0, 10.0)),  # its intermediate axis along z
+        body=partial(RigidBody, (13.0, 5.0, 10.0)),  # its intermediate axis along z
         torque=three_perturbations,
         start=Tilted(tilt=0.1, mean_spin=SPIN, spin=0.5, transverse=PERTURBATION),
         goal=Axis.at(0.0, 0.0, SPIN),

@@ -1,5 +1,7 @@
 """ScalableSpin-v0: reach a spin by changing size, as a skater does."""
 
+from functools import partial
+
 from rbgym.body import RigidBody
 from rbgym.envs.actuators import Scaling
 from rbgym.envs.base import AttitudeEnv, vectorised
@@ -31,7 +33,7 @@ class ScalableSpinEnv(AttitudeEnv):
     """
 
     task = Task(
-        body=lambda: RigidBody.cylinder(60.0, radius=0.2, height=1.7),
+        body=partial(RigidBody.cylinder, 60.0, radius=0.2, height=1.7),
         torque=0.0,
         actuator=Scaling(FORCE),
         integrator="scalable_em",

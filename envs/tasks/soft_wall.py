@@ -1,6 +1,7 @@
 """SoftWall-v0: hold an axis tilted above a wall that attracts, and then repels."""
 
 import math
+from functools import partial
 
 from rbgym.body import RigidBody
 from rbgym.envs.base import AttitudeEnv, vectorised
@@ -29,7 +30,7 @@ class SoftWallEnv(AttitudeEnv):
     """
 
     task = Task(
-        body=lambda: RigidBody([2.0, 3.0, 4.5]),  # Krysl's
+        body=partial(RigidBody, [2.0, 3.0, 4.5]),  # Krysl's
         torque=1.3,  # enough to hold the goal, not to be drawn up to it from anywhere
         potential=SoftWall("repulsive"),
         start=Tilted(least_tilt=1.0, tilt=1.6, spin=0.2, transverse=0.5),  # most meet the wall

@@ -24,6 +24,16 @@ def half_weight(body: RigidBody, mgl: float) -> Array:
     return mgl * np.array([0.5, 0.5, 0.01])
 
 
+def third_of_weight(body: RigidBody, mgl: float) -> Array:
+    """As `half_weight`, but 0.35 of the weight moment across the axis."""
+    return mgl * np.array([0.35, 0.35, 0.01])
+
+
+def precession(body: RigidBody, mgl: float) -> Axis:
+    """The steady precession that SteadyPrecession-v0 asks for."""
+    return Axis.at(NUTATION, PRECESSION, steady_spin(body, mgl))
+
+
 class RigidTopEnv(AttitudeEnv):
     """Bring the axis of a heavy top upright and the body to rest, spin included, and hold it.
 
@@ -79,7 +89,7 @@ class TopSwingUpEnv(AttitudeEnv):
 
     task = replace(
         RigidTopEnv.task,
-        torque=lambda body, mgl: mgl * np.array([0.35, 0.35, 0.01]),
+        torque=third_of_weight,
         start=Tilted(least_tilt=2.9, tilt=math.pi, spin=0.5, transverse=0.1),
         lowest=-2.0,
         shape=Closeness(scale=1.0, rate_weight=0.002, effort_weight=0.02),
@@ -135,7 +145,7 @@ class SteadyPrecessionEnv(AttitudeEnv):
         RigidTopEnv.task,
         dt=0.004,
         start=Tilted(0.8, 1.3, PRECESSION, CONE_SPIN, spin=5.0, transverse=3.0),
-        goal=lambda body, mgl: Axis.at(NUTATION, PRECESSION, steady_spin(body, mgl)),
+        goal=precession,
         angle=math.radians(2.0),
         rate=1.0,
         rate_limit=200.0,

@@ -14,6 +14,7 @@ from rbgym.engine.rows import LANES, put_vector
 from rbgym.envs.actuators import Effector, Lag
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.base import AttitudeEnv, vectorised
+from rbgym.envs.building import Arguments, Building
 from rbgym.envs.checks import check_vector_env
 from rbgym.envs.parts.goals import Gap, Goal
 from rbgym.envs.parts.rewards import Closeness
@@ -238,7 +239,7 @@ class SilentPusher(Pusher):
 def test_what_is_missing_or_of_another_kind_is_named_when_an_env_is_made(changed, message):
     task = replace(RollEnv.task, **changed)
     with pytest.raises(ValueError, match=message):
-        task.build(1, None)
+        Building(task, 1, None, Arguments()).done()
 
 
 @pytest.mark.parametrize(

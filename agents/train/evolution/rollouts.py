@@ -127,7 +127,7 @@ def rollout_test_set(
     cases, env_kwargs = starts_of(env_id, episodes), by_name("env_kwargs", env_kwargs)
     parts = [
         rollout(
-            networks, env_id, seeds=one.seeds, env_kwargs={**env_kwargs, "initial": one.initial}
+            networks, env_id, seeds=one.seeds, env_kwargs={**env_kwargs, "initial": one.category}
         )
         for one in cases
     ]

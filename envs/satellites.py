@@ -1,0 +1,171 @@
+"""Satellites: what a task takes from one, and two whose numbers are published."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rbgym.arguments import finite, positive
+from rbgym.body import RigidBody
+from rbgym.envs.actuators import MagneticCoils, ReactionWheels, Torque
+from rbgym.envs.arguments import made, named
+from rbgym.envs.parts.goals import Rest, Target
+from rbgym.envs.parts.rewards import Closeness
+from rbgym.quaternion import Array
+
+if TYPE_CHECKING:
+    from rbgym.envs.task import Task
+
+_ROOM = (
+    2.0  # times the rate of the fastest turn: what observations show as 1, and no episode may pass
+)
+_RATES = "rate", "least_rate"
+
+
+@dataclass(frozen=True)
+class Satellite:
+    """A satellite, as tasks take it by their argument `satellite`.
+
+    body: RigidBody, or a dict of its arguments. wheels: ReactionWheels; coils: MagneticCoils; or
+    dicts of their arguments, or None. torque: of a full command about the body axes [N m], () or
+    (3,), in tasks that command torque; by default what the wheels can give. dt: control period [s].
+    It points where it is within `angle` [rad] and slower than `rate` [rad/s] for so many `seconds`.
+
+    Raises ValueError for numbers out of range, and for one with neither wheels, coils nor torque.
+    """
+
+    body: Any
+    _: KW_ONLY
+    wheels: Any = None
+    coils: Any = None
+    torque: ArrayLike | None = None
+    dt: float = 0.5
+    angle: float = math.radians(0.5)
+    rate: float = math.radians(0.05)
+    seconds: float = 10.0
+
+    def __post_init__(self) -> None:
+        kinds = {"body": RigidBody, "wheels": ReactionWheels, "coils": MagneticCoils}
+        for name, kind in kinds.items():
+            value = getattr(self, name)
+            if isinstance(value, Mapping):
+                object.__setattr__(self, name, made(f"Satellite.{name}", kind, value))
+            elif not isinstance(value, kind) and (value is not None or name == "body"):
+                allowed = f"a {kind.__name__} or a dict of its arguments"
+                raise ValueError(f"Satellite.{name} must be {allowed}, got {value!r}")
+        for name in ("dt", "angle", "rate", "seconds"):
+            positive(f"Satellite.{name}", getattr(self, name))
+        if self.torque is not None:
+            torque = finite("Satellite.torque", self.torque, (), (3,))
+            if np.any(torque <= 0):
+                raise ValueError(f"Satellite.torque must be positive, got {self.torque!r}")
+        elif self.wheels is None and self.coils is None:
+            raise ValueError("Satellite must have wheels, coils or torque, got none of them")
+
+    @property
+    def torque_limit(self) -> Array:
+        """Torque [N m] about each body axis alone, (3,); ValueError where there are only coils."""
+        if self.torque is not None:
+            return np.broadcast_to(np.asarray(self.torque, dtype=float), (3,)).copy()
+        if self.wheels is None:
+            raise ValueError("satellite must have wheels or torque in this task, got none of them")
+        return np.asarray(self.wheels.torque * self._shares())
+
+    def _shares(self) -> Array:
+        """Torque about each body axis alone, in units of one wheel's."""
+        return np.asarray(1.0 / np.abs(np.linalg.pinv(self.wheels.matrix)).max(axis=0))
+
+    @property
+    def fastest(self) -> Array:
+        """Rate [rad/s] in the middle of half a turn about each body axis from rest to rest, or that
+        at which the wheels, at rest before, are full, (3,)."""
+        J, limits = np.abs(self.body.inertia), self.torque_limit
+        rates = np.sqrt(math.pi / (J / limits[:, None]).max(axis=0))
+        if self.torque is None and self.wheels is not None:
+            full = self.wheels.momentum * self._shares()
+            rates = np.minimum(rates, 1.0 / (J / full[:, None]).max(axis=0))
+        return np.asarray(rates)
+
+    def suit(self, task: "Task") -> tuple["Task", dict[str, Any]]:
+        """A task for this satellite, and the arguments of its env that the satellite stands for.
+
+        The rate limit becomes twice the fastest turn, and every rate that the task declares, those
+        of starts and of the reward too, goes with it. A task of coils keeps its rates, as torque is
+        what the field gives. Raises ValueError where the task is none for a satellite.
+        """
+        own: Any = task.actuator
+        arguments: dict[str, Any] = {"body": self.body}
+        if isinstance(own, MagneticCoils) and self.coils is not None:
+            return task, {**arguments, "actuator": self.coils}
+        wheeled = isinstance(own, ReactionWheels)
+        turns = isinstance(task.goal, Target | Rest) and not task.reference(task.dt).moves()
+        if not turns or not (isinstance(own, Torque) or (wheeled and self.wheels)):
+            raise ValueError(
+                "satellite must be left out where nothing is turned or stopped, and must have the "
+                f"actuator of the task, {type(own).__name__}; got {self!r}"
+            )
+        arguments |= {"dt": self.dt}
+        arguments |= {"actuator": self.wheels} if wheeled else {"torque_limit": self.torque_limit}
+        limit = _ROOM * float(self.fastest.max())
+        k, shape = limit / task.rate_limit, task.shape
+        if isinstance(shape, Closeness):
+            shape = shape._replace(rate_weight=shape.rate_weight / k**2)
+        harder = {
+            name: {key: _slowed(value, k) if key == "initial" else value
+                   for key, value in preset.items() if key != "actuator"}
+            for name, preset in task.difficulty.items()
+        }  # fmt: skip
+        return replace(
+            task,
+            rate_limit=limit,
+            start=task.start._replace(**_slowed(task.start._asdict(), k)),
+            shape=shape,
+            angle=self.angle,
+            rate=self.rate,
+            settled_steps=max(1, round(self.seconds / self.dt)),
+            categories={name: _slowed(one, k) for name, one in task.categories.items()},
+            difficulty=harder,
+        ), arguments
+
+
+def _slowed(given: Mapping[str, float], k: float) -> dict[str, float]:
+    """Ranges of a start, its rates k times as fast."""
+    return {name: k * value if name in _RATES else value for name, value in given.items()}
+
+
+# A 6U CubeSat of 12 kg, the homogeneous box of AttitudeSlew-v0, with four RWP015 wheels of Blue
+# Canyon Technologies in a pyramid: 4 mN m, 15 mN m s, 6000 rpm, of Coulomb friction 0.05 mN m, as
+# Basilisk has them of the maker's data sheet (simIncludeRW, BCT_RWP015); of viscous friction
+# nothing is said there. Coils: none are said either.
+_RWP015 = {
+    "inertia": 0.015 / (6000.0 * 2.0 * math.pi / 60.0), "torque": 4e-3, "momentum": 0.015,
+    "viscous": 0.0, "coulomb": 5e-5, "start": 0.1,
+}  # fmt: skip
+# The default satellite of BSK-RL (sim.dyn, setup_spacecraft_hub): a homogeneous box of 330 kg,
+# 1.38 m by 1.04 m by 1.58 m, with three Honeywell HR16 wheels about its axes: 0.2 N m, 50 N m s,
+# 6000 rpm, Coulomb friction 0.5 mN m (Basilisk, simIncludeRW).
+_HR16 = {
+    "inertia": 50.0 / (6000.0 * 2.0 * math.pi / 60.0), "torque": 0.2, "momentum": 50.0,
+    "viscous": 0.0, "coulomb": 5e-4, "start": 0.1,
+}  # fmt: skip
+SATELLITES = {
+    "cubesat-6u": lambda: Satellite(
+        RigidBody.box(12.0, (0.1, 0.2263, 0.366)), wheels=ReactionWheels.pyramid(**_RWP015), dt=0.5
+    ),
+    "microsat-330": lambda: Satellite(
+        RigidBody.box(330.0, (1.58, 1.38, 1.04)), wheels=ReactionWheels(**_HR16), dt=1.0
+    ),
+}
+
+
+def chosen(value: Any) -> Satellite:
+    """The satellite that an argument names or describes."""
+    if isinstance(value, Satellite):
+        return value
+    if isinstance(value, Mapping):
+        return made("satellite", Satellite, value)
+    named("satellite", value, SATELLITES, ", a Satellite or a dict of its arguments")
+    return SATELLITES[value]()

@@ -1,0 +1,207 @@
+"""Tasks on other satellites: what follows from a body and its actuators, and laws that fit it."""
+
+import math
+import pickle
+import warnings
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import rbgym
+from family import SLEW, make, many
+from rbgym.agents import controllers
+from rbgym.agents.judge import evaluate
+from rbgym.envs.actuators import MagneticCoils, ReactionWheels
+from rbgym.envs.satellites import SATELLITES, Satellite
+
+BODY = rbgym.RigidBody([2.0, 3.0, 4.0])
+OWN = {
+    "body": {"inertia": [20.0, 18.0, 15.0]},
+    "torque_limit": 0.1,
+    "dt": 0.5,
+    "rate_limit": 0.5,
+    "success": {"angle": math.radians(0.5), "rate": math.radians(0.05), "seconds": 5.0},
+}
+LAWS = ["pd", "quaternion_feedback", "hysteretic", "geometric", "lqr", "bang_bang"]
+
+
+@pytest.mark.parametrize("name", SATELLITES)
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_full_torque_one_way_and_then_the_other_turns_by_what_the_numbers_say(name, axis):
+    env = make(SLEW, satellite=name, success={"seconds": 1e4})
+    env.reset(options={"state": {"quaternion": (1, 0, 0, 0), "angular_velocity": (0, 0, 0)}})
+    satellite = SATELLITES[name]()
+    wheels = satellite.wheels
+    # By hand: the wheels that help about an axis, each with its share.
+    torque = np.linalg.lstsq(wheels.matrix, np.eye(3)[axis], rcond=None)[0]
+    full = wheels.torque / np.abs(torque).max()
+    a = full / satellite.body.moments[axis]
+    assert env.torque_limit[axis] == pytest.approx(full, rel=1e-12)
+    steps = max(2, int(math.sqrt(1.0 / a) / env.dt))
+    for sign in (1.0, -1.0):
+        for _ in range(steps):
+            env.step(sign * np.eye(3)[axis])
+    expected = a * (steps * env.dt) ** 2
+    q = env.state["quaternion"]
+    assert 2 * math.atan2(q[1 + axis], q[0]) == pytest.approx(expected, rel=1e-9)
+    np.testing.assert_allclose(env.state["angular_velocity"], 0, atol=1e-12)
+    # Of half a turn, or until the wheels are full.
+    fastest = min(math.sqrt(math.pi * a), wheels.momentum / wheels.torque * a)
+    assert satellite.fastest[axis] == pytest.approx(fastest, rel=1e-12)
+    assert env.rate_limit >= 2 * fastest - 1e-12
+
+
+def test_published_figures():
+    """Moments of BSK-RL's default satellite, by its own formula; speed and momentum of the wheels'
+    data sheets."""
+    micro, cube = (SATELLITES[name]() for name in ("microsat-330", "cubesat-6u"))
+    np.testing.assert_allclose(sorted(micro.body.moments), [82.115, 98.395, 121.022], rtol=1e-5)
+    for wheels, momentum in ((micro.wheels, 50.0), (cube.wheels, 0.015)):
+        assert wheels.momentum == momentum
+        assert wheels.momentum / wheels.inertia == pytest.approx(6000 * math.tau / 60)
+
+
+@pytest.mark.parametrize("name", SATELLITES)
+@pytest.mark.parametrize(
+    "env_id", [SLEW, "ReactionWheelSlew-v0", "AttitudeReach-v0", "Detumble-v0"]
+)
+def test_rates_of_a_task_go_as_its_rate_limit(env_id, name):
+    own, env = make(env_id), make(env_id, satellite=name)
+    k = env.rate_limit / own.rate_limit
+    for field, value in own.task.start._asdict().items():
+        expected = k * value if "rate" in field else value
+        assert getattr(env.task.start, field) == pytest.approx(expected, rel=1e-12)
+    env.reset(seed=1)
+    for _ in range(20):
+        observation = env.step(env.action_space.sample())[0]
+        assert observation in env.observation_space
+
+
+def test_coils_of_a_satellite_act_in_the_task_of_coils():
+    satellite = Satellite(BODY, coils={"dipole": 0.4}, torque=0.1)
+    env = make("MagneticDetumble-v0", satellite=satellite)
+    assert env.actuator == MagneticCoils(dipole=0.4)
+    assert env.rate_limit == make("MagneticDetumble-v0").rate_limit
+    assert make("MagneticDetumble-v0", satellite=satellite, dt=2.0).dt == 2.0
+
+
+def test_an_argument_beside_it_counts_more_than_the_satellite():
+    env = make(SLEW, satellite="cubesat-6u", torque_limit=0.01, dt=0.2, rate_limit=0.3,
+               success={"seconds": 4.0})  # fmt: skip
+    assert (env.torque_limit == 0.01).all()
+    assert (env.dt, env.rate_limit, env.task.settled_steps) == (0.2, 0.3, 20)
+    assert env.task.angle == math.radians(0.5)
+
+
+def test_success_takes_the_angle_the_rate_and_the_time_asked_for():
+    env = make(SLEW, success={"angle": 0.01, "rate": 0.001, "seconds": 0.5})
+    near = {"quaternion": (math.cos(0.004), math.sin(0.004), 0, 0), "angular_velocity": (0, 0, 0)}
+    far = {**near, "quaternion": (math.cos(0.006), math.sin(0.006), 0, 0)}
+    fast = {**near, "angular_velocity": (0, 0.0011, 0)}
+    for state, expected in ((near, [False] * 4 + [True]), (far, [False] * 5), (fast, [False] * 5)):
+        env.reset(options={"state": state})
+        assert [bool(env.step(np.zeros(3))[4]["is_success"]) for _ in range(5)] == expected
+
+
+def test_a_rate_limit_scales_the_rates_that_are_shown_and_ends_episodes():
+    state = {"quaternion": (1, 0, 0, 0), "angular_velocity": (0, 0, 0.19)}
+    env = make(SLEW, rate_limit=0.2)
+    observation, _ = env.reset(options={"state": state})
+    assert observation[6] == np.float32(0.95)
+    ends = [env.step(np.array([0, 0, 0.2]))[2] for _ in range(3)]
+    assert ends == [False, True, True]
+
+
+def test_a_category_of_the_test_set_is_a_start_by_its_name():
+    for env_id in (SLEW, "RigidTop-v0"):
+        for name, initial in make(env_id).task.categories.items():
+            one, other = (make(env_id, initial=start) for start in (name, initial))
+            np.testing.assert_array_equal(one.reset(seed=3)[0], other.reset(seed=3)[0])
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_usual_gains_serve_a_body_four_times_as_heavy_in_twice_the_time(law):
+    """J to 4 J and t to 2 t leave the equations of motion and of the law as they are, when gains
+    are made of torque and inertia: what is observed is the same, step by step."""
+    inertia = np.diag([0.185, 0.144, 0.0612])
+    seen = []
+    for k in (1.0, 2.0):
+        env = make(SLEW, body={"inertia": k * k * inertia}, dt=0.1 * k, rate_limit=2.0 / k)
+        policy, state, start = controllers.make(law, env), None, np.array([True])
+        observation, _ = env.reset(seed=5)
+        path = [observation]
+        for _ in range(150):
+            action, state = policy.predict(observation[None], state, start)
+            observation, start = env.step(action[0])[0], np.array([False])
+            path.append(observation)
+        seen.append(path)
+    np.testing.assert_allclose(*seen, rtol=0, atol=2e-5)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_every_law_turns_a_heavy_body_with_little_torque(law):
+    """The 180 kg with 0.1 N m of a user, whose laws once overshot by 84 degrees."""
+    found = evaluate(law, SLEW, 32, **OWN, max_episode_steps=600)
+    assert found.success_rate == 1.0
+    assert found.overshoot < 1.0
+
+
+def test_what_no_episode_has_the_time_for_is_told():
+    heavy = {name: OWN[name] for name in ("body", "torque_limit")}
+    with pytest.warns(UserWarning, match=r"lasts 40 s; the largest turn .* takes 50.1"):
+        many(SLEW, 2, max_episode_steps=400, **heavy)
+    env = gym.make(SLEW, **heavy)
+    with pytest.warns(UserWarning, match=r"lasts 40 s, unless max_episode_steps was given; .* takes 50.1"):
+        env.reset()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        env.reset()  # once is enough
+        gym.make(SLEW, dt=0.2, **heavy).reset()
+        many(SLEW, 2, max_episode_steps=20)  # as the user wants it
+        for name in SATELLITES:
+            gym.make(SLEW, satellite=name).reset()
+            gym.make("ReactionWheelSlew-v0", satellite=name).reset()
+    full = ReactionWheels(momentum=1e-3)
+    with pytest.warns(UserWarning, match="takes 5"):  # at the rate at which they are full
+        many("ReactionWheelSlew-v0", 2, max_episode_steps=400, actuator=full, torque_scale=0.999)
+
+
+def test_an_env_of_a_satellite_can_be_copied_to_other_processes():
+    env = make(SLEW, satellite="microsat-330", success={"angle": 0.1})
+    env.reset(seed=2)
+    twin = pickle.loads(pickle.dumps(env))
+    assert twin.rate_limit == env.rate_limit
+    action = np.full(3, 0.3)
+    np.testing.assert_array_equal(env.step(action)[0], twin.step(action)[0])
+
+
+@pytest.mark.parametrize(
+    ("env_id", "kwargs", "message"),
+    [
+        (SLEW, {"satellite": "cubesat-6"}, "did you mean 'cubesat-6u'"),
+        (SLEW, {"satellite": 3}, "satellite must be one of"),
+        (SLEW, {"satellite": {"bodi": {}}}, "did you mean 'body'"),
+        (SLEW, {"satellite": {"torque": 0.1}}, "satellite must have body"),
+        (SLEW, {"satellite": {"body": BODY}}, "Satellite must have wheels, coils or torque"),
+        (SLEW, {"satellite": {"body": 3, "torque": 1.0}}, "Satellite.body must be a RigidBody"),
+        (SLEW, {"satellite": {"body": BODY, "torque": -1.0}}, "Satellite.torque must be positive"),
+        (SLEW, {"satellite": {"body": BODY, "coils": {}}}, "satellite must have wheels or torque"),
+        (SLEW, {"satellite": {"body": BODY, "wheels": {"axes": np.eye(3)[[0, 0, 1]]}}}, "span all"),
+        (SLEW, {"satellite": {"body": BODY, "torque": 1.0, "dt": 0}}, "Satellite.dt must be"),
+        ("RigidTop-v0", {"satellite": "cubesat-6u"}, "satellite must be left out"),
+        ("AttitudeTracking-v0", {"satellite": "cubesat-6u"}, "satellite must be left out"),
+        ("MagneticDetumble-v0", {"satellite": "cubesat-6u"}, "must have the actuator of the task"),
+        (SLEW, {"success": {"angel": 1.0}}, "did you mean 'angle'"),
+        (SLEW, {"success": {"angle": 4.0}}, r"success\['angle'\] must be in \(0, 3.14"),
+        (SLEW, {"success": {"rate": 2.1}}, r"success\['rate'\] must be in \(0, 2\]"),
+        (SLEW, {"success": {"seconds": math.inf}}, r"success\['seconds'\] must be in"),
+        (SLEW, {"success": 3}, "success must be a dict"),
+        ("Detumble-v0", {"success": {"angle": 0.1}}, "success must have keys out of"),
+        (SLEW, {"rate_limit": 0.0}, "rate_limit must be a positive finite number"),
+        (SLEW, {"initial": "larg angle"}, "did you mean 'large angle'"),
+    ],
+)
+def test_what_does_not_fit_is_named(env_id, kwargs, message):
+    with pytest.raises(ValueError, match=message):
+        make(env_id, **kwargs)
