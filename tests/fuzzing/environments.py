@@ -11,7 +11,7 @@ from gymnasium.envs.registration import load_env_creator
 import rbgym
 from fuzzing.contract import Target, all_finite
 from fuzzing.core import target
-from rbgym.envs import actuators
+from rbgym.envs import actuators, satellites
 from rbgym.registration import ENVIRONMENTS
 
 IDS = list(ENVIRONMENTS)
@@ -30,6 +30,8 @@ HOOKS: dict[str, Any] = {
     "disturbance": {"constant": (1e-3, 0, 0), "white_noise": 1e-4, "gravity_gradient": 1e-3},
     "randomization": {"inertia": 0.1, "mass": 0.1, "torque": 0.1, "gravity": 0.1},
     "difficulty": "medium",
+    "satellite": {"body": rbgym.RigidBody([2e-3, 3e-3, 4e-3]), "torque": 0.01, "dt": 0.1},
+    "success": {"angle": 0.1, "rate": 0.01, "seconds": 1.0},
     "render_mode": "rgb_array",
     "autoreset_mode": "NextStep",
 }
@@ -39,6 +41,7 @@ NUMBERS: dict[str, Any] = {
     "mgl": 0.5,
     "torque_limit": (0.1, 0.1, 0.1),
     "torque_scale": 1.0,
+    "rate_limit": 5.0,
     "preview": 0.1,
     "max_episode_steps": 10,
     "num_envs": LANES,
@@ -200,6 +203,16 @@ def _actuators() -> list[Target]:
     ]  # fmt: skip
 
 
+def _satellites() -> list[Target]:
+    return [
+        target("rbgym.envs.satellites.Satellite", satellites.Satellite, body=HOOKS["body"],
+               wheels={"momentum": 0.1}, coils={"dipole": 0.2}, torque=(0.1, 0.1, 0.2), dt=0.5,
+               angle=0.01, rate=1e-3, seconds=10.0,
+               _numeric=("torque", "dt", "angle", "rate", "seconds"), _optional=("torque",),
+               _spoken={"wheels": ("ReactionWheels",), "coils": ("MagneticCoils",)}),
+    ]  # fmt: skip
+
+
 def _registered() -> list[Target]:
     """By way of Gymnasium, wrappers and all; and the vector environment of Stable-Baselines3."""
     goals = np.array([1.0, 0.0, 0.0, 0.0])
@@ -220,4 +233,4 @@ def _registered() -> list[Target]:
 def targets(ids: Sequence[str] = IDS) -> list[Target]:
     """All of them, for these tasks."""
     of_ids = [t for env_id in ids for t in (*_makers(env_id), *_episodes(env_id))]
-    return [*_actuators(), *_registered(), *of_ids]
+    return [*_actuators(), *_satellites(), *_registered(), *of_ids]

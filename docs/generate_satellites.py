@@ -1,0 +1,73 @@
+"""Write the table of laws on satellites into docs/satellites.md.
+
+python docs/generate_satellites.py            # write what docs/satellites.json says
+python docs/generate_satellites.py --check    # exit 1 if the page is not current
+python docs/generate_satellites.py --measure  # run the laws again, then write
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).resolve().parent
+PAGE, MEASURED = DOCS / "satellites.md", DOCS / "satellites.json"
+BEGIN, END = "<!-- laws:begin -->", "<!-- laws:end -->"
+TASKS = ("AttitudeSlew-v0", "ReactionWheelSlew-v0")
+LAWS = ("bang_bang", "geometric", "hysteretic", "lqr", "pd", "quaternion_feedback")
+EPISODES = 128
+
+
+def measured() -> list[dict[str, Any]]:
+    """A row for each task, satellite and law."""
+    from rbgym.agents.judge import evaluate
+    from rbgym.envs.satellites import SATELLITES
+
+    rows = []
+    for env_id in TASKS:
+        for satellite in SATELLITES:
+            for law in LAWS:
+                found = evaluate(law, env_id, EPISODES, satellite=satellite)
+                rows.append({
+                    "task": env_id, "satellite": satellite, "law": law,
+                    "success": found.success_rate, "settled": found.settling_time,
+                    "share": found.eigenaxis_share,
+                })  # fmt: skip
+                print(rows[-1], flush=True)
+    return rows
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """The rows, those of a task and a satellite by success and then by time."""
+    lines = ["| task | satellite | law | success | settled after | eigenaxis turns |"]
+    lines.append("|---|---|---|---:|---:|---:|")
+    places = list(dict.fromkeys((row["task"], row["satellite"]) for row in rows))
+    for place in places:
+        here = [row for row in rows if (row["task"], row["satellite"]) == place]
+        for row in sorted(here, key=lambda r: (-r["success"], r["settled"] or 1e9)):
+            settled = "-" if row["settled"] is None else f"{row['settled']:.1f} s"
+            share = "-" if row["share"] is None else f"{row['share']:.2f}"
+            lines.append(
+                f"| {row['task']} | {row['satellite']} | `{row['law']}` "
+                f"| {100 * row['success']:.0f} % | {settled} | {share} |"
+            )
+    return "\n".join(lines)
+
+
+def main(check: bool, measure: bool = False) -> int:
+    if measure:
+        MEASURED.write_text(json.dumps(measured(), indent=1) + "\n")
+    page = PAGE.read_text("utf-8")
+    before, _, rest = page.partition(BEGIN)
+    made = table(json.loads(MEASURED.read_text()))
+    new = f"{before}{BEGIN}\n{made}\n{END}{rest.partition(END)[2]}"
+    if check and new != page:
+        print("docs/satellites.md is not current: python docs/generate_satellites.py")
+        return 1
+    if not check:
+        PAGE.write_text(new, "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main("--check" in sys.argv, "--measure" in sys.argv))
