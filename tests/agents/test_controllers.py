@@ -196,7 +196,7 @@ def test_coils_have_the_part_of_a_torque_across_the_field_from_the_smallest_mome
 
 
 def test_a_moment_beyond_the_limits_is_shortened_and_not_turned():
-    damped = RateDamping(RigidBody([3.0, 2.0, 1.0]), [1e9] * 3, rate_limit=1.0, dt=0.1)
+    damped = RateDamping(RigidBody([3.0, 2.0, 1.0]), [1e9] * 3, rate_limit=1.0, dt=0.1, time=1.0)
     law = MagneticAllocation(damped, dipole=1.0, field=5e-5)
     seen = np.array([1, 0, 0, 0, 4e-6, -3e-6, 5e-6, 0.4, 0.3, -0.2])
     faster = seen.copy()

@@ -93,7 +93,9 @@ def test_a_slew_stays_on_its_eigenaxis_only_with_the_gyroscopic_torque():
     axis = np.array([1.0, -2.0, 2.0]) / 3
     for gyroscopic, least, most in ((True, 0.0, 0.01), (False, 0.05, 1.0)):
         attitudes, _ = slew(
-            lambda env, g=gyroscopic: controllers.make("quaternion_feedback", env, gyroscopic=g),
+            lambda env, g=gyroscopic: controllers.make(
+                "quaternion_feedback", env, frequency=0.8, gyroscopic=g
+            ),
             2.5 * axis,
         )
         assert least < off_axis(attitudes[:, 0], axis) < most

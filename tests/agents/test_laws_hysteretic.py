@@ -74,7 +74,7 @@ def test_noise_that_holds_sign_feedback_at_a_half_turn_does_not_hold_the_hystere
         env = gym.make("AttitudeSlew-v0")
         start = {"quaternion": from_rotation_vector((np.pi - 0.02) * z), "angular_velocity": 0 * z}
         seen, _ = env.reset(options={"state": start})
-        law, memory, actions = controllers.make(name, env), None, []
+        law, memory, actions = controllers.make(name, env, frequency=0.4), None, []
         for _ in range(300):
             # The true angle in (0, 2 pi), of the observation's w >= 0.
             true = 2 * np.arctan2(*(seen[[3, 0]] * (np.sign(seen[3]) or 1.0)))

@@ -152,7 +152,9 @@ def test_what_no_episode_has_the_time_for_is_told():
     with pytest.warns(UserWarning, match=r"lasts 40 s; the largest turn .* takes 50.1"):
         many(SLEW, 2, max_episode_steps=400, **heavy)
     env = gym.make(SLEW, **heavy)
-    with pytest.warns(UserWarning, match=r"lasts 40 s, unless max_episode_steps was given; .* takes 50.1"):
+    with pytest.warns(
+        UserWarning, match=r"lasts 40 s, unless max_episode_steps was given; .* takes 50.1"
+    ):
         env.reset()
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -72,8 +72,9 @@ class Interrupter:
 
         if name not in self.lengths:
             other = copy.deepcopy(self.env)
-            call(other)  # the first finds the kernels
-            self.lengths[name] = instructions(lambda: call(other), sys.maxsize)
+            for _ in range(2):  # the first finds the kernels
+                other.reset(seed=seed)  # for a lane may have ended
+                self.lengths[name] = instructions(lambda: call(other), sys.maxsize)
         if self.hooked and self.rng.random() < 0.3:
             Hook.left = int(self.rng.integers(1, 5))
             attempt(lambda: call(self.env))
