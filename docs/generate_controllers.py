@@ -38,7 +38,7 @@ LAWS: dict[str, tuple[type, ...]] = {
     "scale": (controllers.SpinByScale,),
     "idle": (controllers.Idle,),
 }
-FROM_ENV = ("goal", "width", "first")  # no gains
+FROM_ENV = ("goal", "moving", "width", "first")  # no gains
 ALLOCATIONS = (controllers.Allocated, controllers.MagneticAllocation)
 
 

@@ -24,6 +24,7 @@ from rbgym.quaternion import Array
 
 Observation = NDArray[np.floating[Any]]
 MODES = ("human", "rgb_array")
+_OF_TURNS = {"actuator", "body", "rate_limit", "satellite", "torque_limit", "torque_scale"}
 SLOWEST, FASTEST = 10, 60  # frames per second that can be watched
 
 
@@ -34,6 +35,7 @@ class _Described:
     metadata: dict[str, Any]
     render_mode: str | None
     _viewer: Any = None
+    _warned: bool  # that an episode is short; or nothing was given on which that depends
     _episodes: Episodes
     _shape: tuple[int, ...]  # of an action
     np_random: Any  # Gymnasium's generator
@@ -49,10 +51,14 @@ class _Described:
         **how: bool,
     ) -> tuple[spaces.Space[Any], spaces.Box]:
         """Build the task for so many bodies; returns the spaces of one observation and action."""
-        self.task, given = type(self).task.chosen(**kwargs)
-        batch, setup, box = Building(self.task, size, max_episode_steps, given).done()
+        task, given = type(self).task.chosen(**kwargs)
+        if task is not type(self).task:  # whose copies in other processes have it of the class
+            self.task = task
+        batch, setup, box = Building(task, size, max_episode_steps, given).done()
         self._episodes = Episodes(batch, setup, **how)
-        self._warn_of_time(setup.limit)
+        self._warned = not kwargs.keys() & _OF_TURNS
+        if math.isfinite(setup.limit):
+            self._warn_of_time(setup.limit)
         if render_mode is not None:
             named("render_mode", render_mode, MODES, " or None")
         self.render_mode = render_mode
@@ -66,15 +72,18 @@ class _Described:
         return spaces.Dict({name: spaces.Box(low[name], high[name]) for name in low}), action
 
     def _warn_of_time(self, steps: float, unless: str = "") -> None:
-        """Warn where an episode of so many steps ends before the largest turn can."""
-        turn, lasts = self._episodes.setup.turn_time, steps * self.dt
-        if turn > lasts:
+        """Warn, once, where an episode of so many steps ends before the largest turn can."""
+        setup, lasts = self._episodes.setup, steps * self.dt
+        turn, held = setup.turn_time, setup.settled_steps * self.dt
+        if not self._warned and turn and turn + held > lasts:
             warnings.warn(
                 f"an episode lasts {lasts:.4g} s{unless}; the largest turn from rest to rest takes "
-                f"{turn:.4g} s at full torque: give more max_episode_steps, or a longer dt",
+                f"{turn:.4g} s at full torque, and success {held:.4g} s more: give more "
+                "max_episode_steps, or a longer dt",
                 UserWarning,
                 stacklevel=2,
             )
+        self._warned = True
 
     def _begin(
         self,
@@ -251,7 +260,6 @@ class _Described:
 class AttitudeEnv(_Described, gym.Env[Any, Any]):
     """A body to be turned: the base of every single environment. A subclass has a `task`."""
 
-    _warned = False
     # As Gymnasium declares it; each env has its own with the frame rate of its dt.
     metadata: dict[str, Any] = {"render_modes": list(MODES), "render_fps": 50}  # noqa: RUF012
 
@@ -282,12 +290,9 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         "target_quaternion": (4,), default the identity, and what the actuator has.
         """
         if not self._warned and self.spec is not None and self.spec.id in gym.registry:
-            self._warned = True
             # Of a limit given to gym.make nobody tells an env.
-            self._warn_of_time(
-                gym.registry[self.spec.id].max_episode_steps or math.inf,
-                ", unless max_episode_steps was given",
-            )
+            usual = gym.registry[self.spec.id].max_episode_steps or math.inf
+            self._warn_of_time(usual, ", unless max_episode_steps was given")
         seeds = [None if seed is None else checked_seed(seed)]
         out = self._begin(np.zeros(1, np.intp), seeds, options, super().reset)
         return self._presented(out[0]), self._info(self._episodes.saved())

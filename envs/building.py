@@ -35,7 +35,7 @@ _SLACK = 1.05  # of rates: the schemes follow the motion only to their order
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """What every environment of a task takes, beside `difficulty`; see docs/tasks.md."""
+    """What every environment of a task takes, beside what `Task.chosen` does; see docs/tasks.md."""
 
     integrator: str | integrators.Integrator | None = None
     dt: float | None = None
@@ -222,21 +222,18 @@ class Building:
 
     def _turn_time(self) -> float:
         """Least time [s] of the largest turn from rest to rest about the body axis that takes
-        longest; 0 where there is no such turn, or where body and torque are the task's own."""
-        given, start = self.given, self.parts.start._asdict()
-        own = given.body is None and given.torque_limit is None and given.torque_scale == 1.0
-        effector: Any = self.actuator.effector
-        limits, J = self.actuator.limits[:, None], np.abs(self.body.inertia)
+        longest; 0 where there is no such turn."""
+        start, effector = self.parts.start._asdict(), self.actuator.effector
+        angle, limits = start.get("angle", 0.0), self.actuator.limits
         turns = self.parts.goal.has_target() and not self.parts.reference.moves()
-        if own or not turns or not isinstance(effector, Torque | ReactionWheels):
+        if not turns or not angle or not isinstance(effector, Torque | ReactionWheels):
             return 0.0
-        if not limits.all() or "angle" not in start:
+        if not limits.all():
             return 0.0
-        angle, slowness = start["angle"], (J / limits).max(axis=0)  # s^2/rad, of a turn
+        slowness = (np.abs(self.body.inertia) / limits[:, None]).max(axis=0)  # s^2/rad
         rate = np.minimum(self.task.rate_limit, np.sqrt(angle / slowness))
         if isinstance(effector, ReactionWheels):  # of which none may be full
-            full = effector.momentum / (self.strength * effector.torque) * limits
-            rate = np.minimum(rate, 1.0 / (J / full).max(axis=0))
+            rate = np.minimum(rate, effector.filling_time / self.strength / slowness)
         return float((angle / rate + rate * slowness).max())
 
     def _make_batch(self) -> None:

@@ -37,8 +37,8 @@ class Setup:
     limit: steps after which an episode is truncated. settled_steps: steps in a row inside the
     success region that make a success. width: columns of an observation. hooks: callables by the
     argument that they were given as; observation and reward replace the named parts, termination
-    and disturbance add to them. turn_time: least time [s] of the largest turn that may be asked of
-    a body or a torque of the user's, else 0.
+    and disturbance add to them. turn_time: least time [s] of the largest turn from rest to rest
+    that may be asked for, 0 where there is none.
     """
 
     parts: Parts

@@ -57,7 +57,7 @@ class Satellite:
                 allowed = f"a {kind.__name__} or a dict of its arguments"
                 raise ValueError(f"Satellite.{name} must be {allowed}, got {value!r}")
         for name in ("dt", "angle", "rate", "seconds"):
-            positive(f"Satellite.{name}", getattr(self, name))
+            object.__setattr__(self, name, positive(f"Satellite.{name}", getattr(self, name)))
         if self.torque is not None:
             torque = finite("Satellite.torque", self.torque, (), (3,))
             if np.any(torque <= 0):
@@ -65,41 +65,36 @@ class Satellite:
         elif self.wheels is None and self.coils is None:
             raise ValueError("Satellite must have wheels, coils or torque, got none of them")
 
-    @property
-    def torque_limit(self) -> Array:
-        """Torque [N m] about each body axis alone, (3,); ValueError where there are only coils."""
-        if self.torque is not None:
+    def torque_limit(self, wheels: bool = False) -> Array:
+        """Torque [N m] about each body axis alone, (3,); of the wheels if asked for, or if there is
+        no other. ValueError where there are only coils."""
+        if self.torque is not None and not wheels:
             return np.broadcast_to(np.asarray(self.torque, dtype=float), (3,)).copy()
         if self.wheels is None:
             raise ValueError("satellite must have wheels or torque in this task, got none of them")
-        return np.asarray(self.wheels.torque * self._shares())
+        return np.asarray(self.wheels.torque * self.wheels.shares)
 
-    def _shares(self) -> Array:
-        """Torque about each body axis alone, in units of one wheel's."""
-        return np.asarray(1.0 / np.abs(np.linalg.pinv(self.wheels.matrix)).max(axis=0))
-
-    @property
-    def fastest(self) -> Array:
-        """Rate [rad/s] in the middle of half a turn about each body axis from rest to rest, or that
-        at which the wheels, at rest before, are full, (3,)."""
-        J, limits = np.abs(self.body.inertia), self.torque_limit
-        rates = np.sqrt(math.pi / (J / limits[:, None]).max(axis=0))
-        if self.torque is None and self.wheels is not None:
-            full = self.wheels.momentum * self._shares()
-            rates = np.minimum(rates, 1.0 / (J / full[:, None]).max(axis=0))
+    def fastest(self, wheels: bool = False) -> Array:
+        """Rate [rad/s] in the middle of half a turn about each body axis from rest to rest, by the
+        same torque, or that at which the wheels, at rest before, are full, (3,)."""
+        slowness = np.abs(self.body.inertia) / self.torque_limit(wheels)[:, None]
+        rates = np.sqrt(math.pi / slowness.max(axis=0))
+        if wheels or self.torque is None:
+            rates = np.minimum(rates, self.wheels.filling_time / slowness.max(axis=0))
         return np.asarray(rates)
 
-    def suit(self, task: "Task") -> tuple["Task", dict[str, Any]]:
-        """A task for this satellite, and the arguments of its env that the satellite stands for.
+    def suit(self, task: "Task") -> tuple["Task", dict[str, Any], dict[str, float]]:
+        """A task for this satellite, with the arguments of its env and the success that the
+        satellite stands for.
 
         The rate limit becomes twice the fastest turn, and every rate that the task declares, those
-        of starts and of the reward too, goes with it. A task of coils keeps its rates, as torque is
-        what the field gives. Raises ValueError where the task is none for a satellite.
+        of starts and of the reward too, goes with it. A task of coils keeps all but the body and
+        the coils, as torque is what the field gives. Raises ValueError where the task is none for a
+        satellite.
         """
         own: Any = task.actuator
-        arguments: dict[str, Any] = {"body": self.body}
         if isinstance(own, MagneticCoils) and self.coils is not None:
-            return task, {**arguments, "actuator": self.coils}
+            return task, {"body": self.body, "actuator": self.coils}, {}
         wheeled = isinstance(own, ReactionWheels)
         turns = isinstance(task.goal, Target | Rest) and not task.reference(task.dt).moves()
         if not turns or not (isinstance(own, Torque) or (wheeled and self.wheels)):
@@ -107,9 +102,7 @@ class Satellite:
                 "satellite must be left out where nothing is turned or stopped, and must have the "
                 f"actuator of the task, {type(own).__name__}; got {self!r}"
             )
-        arguments |= {"dt": self.dt}
-        arguments |= {"actuator": self.wheels} if wheeled else {"torque_limit": self.torque_limit}
-        limit = _ROOM * float(self.fastest.max())
+        limit = _ROOM * float(self.fastest(wheeled).max())
         k, shape = limit / task.rate_limit, task.shape
         if isinstance(shape, Closeness):
             shape = shape._replace(rate_weight=shape.rate_weight / k**2)
@@ -118,17 +111,18 @@ class Satellite:
                    for key, value in preset.items() if key != "actuator"}
             for name, preset in task.difficulty.items()
         }  # fmt: skip
-        return replace(
+        suited = replace(
             task,
+            torque=task.torque if wheeled else self.torque_limit(),
             rate_limit=limit,
             start=task.start._replace(**_slowed(task.start._asdict(), k)),
             shape=shape,
-            angle=self.angle,
-            rate=self.rate,
-            settled_steps=max(1, round(self.seconds / self.dt)),
             categories={name: _slowed(one, k) for name, one in task.categories.items()},
             difficulty=harder,
-        ), arguments
+        )
+        success = {name: getattr(self, name) for name in suited.success_keys()}
+        wheels = {"actuator": self.wheels} if wheeled else {}
+        return suited, {"body": self.body, "dt": self.dt, **wheels}, success
 
 
 def _slowed(given: Mapping[str, float], k: float) -> dict[str, float]:

@@ -27,6 +27,7 @@ from rbgym.envs.parts.uncertainty import Sensor
 from rbgym.potentials import Potential
 
 GRAVITY = 9.81  # m/s^2
+RATES = "rate", "least_rate", "spin", "least_spin", "mean_spin", "transverse", "precession"
 
 
 def _at_rest(dt: float) -> Reference:
@@ -84,6 +85,7 @@ class Task:
 
     def chosen(
         self,
+        /,
         *,
         difficulty: str = "medium",
         satellite: Any = None,
@@ -100,9 +102,11 @@ class Task:
                     f"__init__() got an unexpected keyword argument {name!r}{hint(name, known)}; "
                     f"arguments must be out of {known}"
                 )
-        task, own = (self, {}) if satellite is None else satellites.chosen(satellite).suit(self)
+        task, own, region = self, dict[str, Any](), dict[str, float]()
+        if satellite is not None:
+            task, own, region = satellites.chosen(satellite).suit(self)
         if rate_limit is not None:
-            task = replace(task, rate_limit=positive("rate_limit", rate_limit))
+            task = task.limited(positive("rate_limit", rate_limit))
         presets: dict[str, Any] = {"easy": {}, "medium": {}, "hard": {}, **task.difficulty}
         named("difficulty", difficulty, presets)
         preset = presets[difficulty]
@@ -114,20 +118,44 @@ class Task:
         if isinstance(initial, Mapping):
             arguments["initial"] = _joined(preset.get("initial", {}), initial)
         made = Arguments(**arguments)
-        return task if success is None else task.succeeding(success, made.dt), made
+        if success is not None:
+            region |= keys("success", success, task.success_keys())
+        return task.succeeding(region, made.dt) if region else task, made
 
-    def succeeding(self, success: Mapping[str, float], dt: float | None) -> "Task":
-        """The task, with another success region and time in it; dt: control period [s]."""
+    def limited(self, rate: float) -> "Task":
+        """The task, with another limit of the rates [rad/s]."""
+        starts = (self.start._asdict(), *self.categories.values())
+        rates = [abs(value) for one in starts for name, value in one.items() if name in RATES]
+        begins = max(rates, default=0.0)
+        if rate < begins:
+            raise ValueError(
+                f"rate_limit must be at least {begins:g} rad/s, with which episodes of this task "
+                f"or of its test set begin, got {rate!r}"
+            )
+        more = self.more
+        if isinstance(more, TargetRate):  # laws read all rates in one scale
+            more = TargetRate(rate, more.bound * more.scale / rate)
+        return replace(self, rate_limit=rate, more=more)
+
+    def success_keys(self) -> tuple[str, ...]:
+        """What `success` may set."""
+        if self.split:  # of goals alone
+            return ("angle",)
         angular = ("angle",) if getattr(self.goal, "angle_off", True) else ()
-        most = {"angle": math.pi, "rate": self.rate_limit, "seconds": math.inf}
-        given = keys("success", success, (*angular, "rate", "seconds"))
+        return (*angular, "rate", "seconds")
+
+    def succeeding(self, region: Mapping[str, float], dt: float | None) -> "Task":
+        """The task, with another success region and time in it; dt: control period [s]."""
+        most = {"angle": math.pi, "rate": self.rate_limit, "seconds": 2.0**53}
+        given: dict[str, Any] = {name: number(value) for name, value in region.items()}
         for name, value in given.items():
-            if not 0 < number(value) <= most[name] or math.isinf(value):
-                raise ValueError(f"success[{name!r}] must be in (0, {most[name]:g}], got {value!r}")
-        seconds = given.pop("seconds", None)
-        if seconds is not None:
+            if not 0 < value <= most[name]:
+                raise ValueError(
+                    f"success[{name!r}] must be in (0, {most[name]:g}], got {region[name]!r}"
+                )
+        if "seconds" in given:
             period = self.dt if dt is None else positive("dt", dt)
-            given["settled_steps"] = max(1, round(min(seconds / period, 2.0**53)))
+            given["settled_steps"] = max(1, round(min(given.pop("seconds") / period, 2.0**53)))
         return replace(self, **given)
 
     # --- what depends on the body ---
@@ -237,14 +265,14 @@ class Task:
             f"integrator ({which}), dt ({self.dt:g} s), substeps ({substeps}), body (a "
             f"RigidBody, or a dict of its arguments), {'mgl [N m], ' if self.gravity else ''}"
             f"{'torque_limit [N m], ' if effector.uses_limits else ''}torque_scale, projection, "
-            "difficulty (easy, medium or hard), satellite, success, rate_limit: see "
-            "docs/satellites.md, actuator: see docs/actuators.md, and the hooks "
-            "reward, observation, sensor, termination, disturbance, randomization: "
+            "difficulty (easy, medium or hard), success, rate_limit and, where a body is turned or "
+            "stopped, satellite: see docs/satellites.md, actuator: see docs/actuators.md, and the "
+            "hooks reward, observation, sensor, termination, disturbance, randomization: "
             f"{split if self.split else ''}see docs/hooks.md. render_mode: see docs/rendering.md. "
             f"initial: {', '.join(map(repr, self.categories))}, or a dict with any of {start} "
             f"(angles in rad, rates in rad/s, lengths in m){preview}. Another dt changes neither "
-            "max_episode_steps nor the steps that success takes, so an episode lasts another time: "
-            "see docs/hooks.md."
+            "max_episode_steps nor, unless success says seconds, the steps that success takes, so "
+            "an episode lasts another time: see docs/hooks.md."
         )
 
 

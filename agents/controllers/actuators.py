@@ -12,8 +12,6 @@ from rbgym.envs.actuators import MagneticCoils, ReactionWheels, Scaling
 from rbgym.quaternion import Array
 from rbgym.trajectory import checked_body
 
-SWIFT = 3.0  # times `damping_rate`: what brings a body to rest soonest with the usual coils
-
 
 def damping_rate(coils: MagneticCoils) -> float:
     """2 w (1 + sin i) [1/s]: with this the rates across the field decay about as fast as the field
@@ -46,7 +44,7 @@ class BDot(Controller):
     field: float
     rate_limit: float
     width: int = 7
-    factor: float = SWIFT
+    factor: float = 3.0
     must = "show the field, got shape"
 
     def __post_init__(self) -> None:

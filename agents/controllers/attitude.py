@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rbgym.agents.controllers.base import BodyLaw, Plant, Seen, fresh, nearer
+from rbgym.agents.controllers.base import BodyLaw, Seen, fresh, nearer
 from rbgym.agents.controllers.pd import AttitudePD
 from rbgym.arguments import flag, number, real
 from rbgym.inertia import full_tensor
@@ -250,7 +250,7 @@ class GeometricTracking(BodyLaw):
 
     k_R = n^2 J_max and k_Omega = 2 z n J_max, J_max the largest moment, are numbers, as in the
     paper: about the other axes the law is stiffer and better damped. Gains: frequency n
-    [rad/s], by default 3 sqrt(a) as for `AttitudePD`, at most 0.9 J_min / J_max in a control
+    [rad/s], by default 3.3 sqrt(a) as for `AttitudePD`, at most 0.9 J_min / J_max in a control
     period; damping z.
 
     Source: Lee, Leok & McClamroch (2010), Geometric tracking control of a quadrotor UAV on SE(3),
@@ -267,14 +267,10 @@ class GeometricTracking(BodyLaw):
         super().__post_init__()
         least, largest = (float(x) for x in (self.body.moments.min(), self.body.moments.max()))
         if self.frequency is None:
-            self.frequency = self.sampled(3.0 * self.agility(), 0.9 * least / largest)
+            self.frequency = self.sampled(3.3 * self.agility(), 0.9 * least / largest)
         self.refuse_gains("frequency", "damping")
         self.k_R = self.frequency**2 * largest
         self.k_Omega = 2 * self.damping * self.frequency * largest
-
-    @classmethod
-    def usual_gains(cls, plant: Plant) -> dict[str, Any]:
-        return {"frequency": 0.12 / plant.given["dt"]} if plant.moves else {}
 
     def feedback(self, seen: Seen, state: Any, episode_start: Any) -> tuple[Array, Any]:
         q, Omega, w = seen

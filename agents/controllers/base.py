@@ -1,7 +1,6 @@
 """What classical controllers share: what they have to know of an env, the interface of learned
 policies, and limits of torque."""
 
-import math
 from dataclasses import KW_ONLY, dataclass
 from inspect import signature
 from typing import Any, Self
@@ -59,6 +58,7 @@ class Plant:
             "torque_limit": base.torque_limit,
             "rate_limit": base.rate_limit,
             "dt": base.dt,
+            "moving": self.moves,
             "potential": base.potential,
             "goal": self.axis,
             "channels": actions.shape[0],
@@ -267,10 +267,11 @@ class BodyLaw(Law):
     def agility(self) -> float:
         """sqrt(a) [rad/s], a the least angular acceleration that the limits allow about a body axis
         that has torque: frequencies of a law that is neither slow nor overshoots go as this."""
-        if not len(self.envelope):
+        has = self.limits > 0
+        if not has.any():
             return 1.0  # without torque no law is faster than another
-        a = self.acceleration(np.eye(3))
-        return math.sqrt(a[np.isfinite(a)].min())
+        slowness = np.abs(self.inertia[has]) / self.limits[has, None]
+        return float(slowness[:, has].max() ** -0.5)
 
     def sampled(self, frequency: float, most: float = 0.3) -> float:
         """The frequency [rad/s], but at most `most` in a control period."""

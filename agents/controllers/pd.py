@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rbgym.agents.controllers.actuators import SWIFT, damping_rate
+from rbgym.agents.controllers.actuators import damping_rate
 from rbgym.agents.controllers.base import BodyLaw, Law, Plant, nearer
 from rbgym.envs.parts.goals import Axis
 from rbgym.potentials import HeavyTop, SoftWall, checked
@@ -116,9 +116,9 @@ class AttitudePD(BodyLaw):
 
     A small error obeys x'' + 2 z n x' + n^2 x = 0. What exceeds the limits is shortened, not
     turned. Gains: frequency n [rad/s], damping z. By default n = 2.8 sqrt(a), a the least angular
-    acceleration that the limits allow about a body axis, at most 0.3 in a control period: large
-    slews settle soonest then, whatever the body (`docs/controllers.md`). A target that moves asks
-    for a higher n: 0.2 in a control period.
+    acceleration that the limits allow about a body axis, at most 0.3 in a control period: about
+    there large slews settle soonest, whatever the body. moving: of a target that moves, which asks
+    for more: 6.1 sqrt(a), at most 0.2 in a control period.
 
     Source: Wie, Weiss & Arapostathis (1989), as for `AxisPD`; of q and -q the nearer is taken.
     """
@@ -127,18 +127,18 @@ class AttitudePD(BodyLaw):
     _: KW_ONLY
     frequency: float | None = None
     damping: float = 1.0
-    swift: ClassVar[float] = 2.8  # frequency over `pace`
+    moving: bool = False
+    swift: ClassVar[float] = 2.8  # frequency over `agility`, of a target at rest
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.frequency is None:
-            self.frequency = self.sampled(self.swift * self.agility())
+            n = self.agility()
+            self.frequency = (
+                self.sampled(6.1 * n, 0.2) if self.moving else self.sampled(self.swift * n)
+            )
         self.refuse_gains("frequency", "damping")
         self.stiffness, self.drag = 2 * self.frequency**2, 2 * self.damping * self.frequency
-
-    @classmethod
-    def usual_gains(cls, plant: Plant) -> dict[str, Any]:
-        return {"frequency": 0.2 / plant.given["dt"]} if plant.moves else {}
 
     def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
         v, omega = nearer(quaternion), angular_velocity
@@ -208,8 +208,8 @@ class RateDamping(BodyLaw):
     """Takes angular momentum away, u = -J omega / T, shortened but not turned at the limits.
 
     Without a gyroscopic term the torque opposes the body momentum J omega exactly, and so its size
-    falls as fast as the limits let it. Gain: time T [s], by default two control periods, and with
-    coils that of B-dot.
+    falls as fast as the limits let it. Gain: time T [s], by default two control periods, and
+    with coils 1 / (2 w (1 + sin i)), see `BDot`.
 
     Source: Athans, Falb & Lacoss (1963), Time-, fuel-, and energy-optimal control of nonlinear
     norm-invariant systems, IEEE Trans. Automatic Control 8(3), for full torque against the
@@ -229,7 +229,7 @@ class RateDamping(BodyLaw):
 
     @classmethod
     def usual_gains(cls, plant: Plant) -> dict[str, Any]:
-        return {} if plant.coils is None else {"time": 1.0 / (SWIFT * damping_rate(plant.coils))}
+        return {} if plant.coils is None else {"time": 1.0 / damping_rate(plant.coils)}
 
     def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
         return self.limited(angular_velocity @ self.drag)

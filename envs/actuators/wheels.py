@@ -104,6 +104,16 @@ class ReactionWheels(Effector):
         """The axes as columns, (3, wheels)."""
         return np.array(self.axes, dtype=float).T
 
+    @property
+    def shares(self) -> Array:
+        """Torque about each body axis alone, in units of one motor's, (3,)."""
+        return np.asarray(1.0 / np.abs(np.linalg.pinv(self.matrix)).max(axis=0))
+
+    @property
+    def filling_time(self) -> float:
+        """Time [s] in which a motor fills its wheel from rest."""
+        return self.momentum / self.torque
+
     def record(self, setting: Setting, line: Any) -> "Wheels":
         count = self.matrix.shape[1]
         axes = (*map(tuple, self.matrix.T.tolist()), *((0.0, 0.0, 0.0),) * (4 - count))
@@ -122,8 +132,7 @@ class ReactionWheels(Effector):
         return np.asarray(each * np.abs(self.matrix).sum(axis=1))
 
     def limits(self, setting: Setting) -> Array:
-        shares = np.abs(np.linalg.pinv(self.matrix)).max(axis=0)
-        return np.asarray(setting.scale * self.torque / shares)
+        return np.asarray(setting.scale * self.torque * self.shares)
 
     def state_keys(self) -> Mapping[str, Key]:
         return {"wheel_momentum": Key(0, self.matrix.shape[1], 0.0, -self.momentum, self.momentum)}

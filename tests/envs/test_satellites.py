@@ -29,7 +29,7 @@ LAWS = ["pd", "quaternion_feedback", "hysteretic", "geometric", "lqr", "bang_ban
 @pytest.mark.parametrize("name", SATELLITES)
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_full_torque_one_way_and_then_the_other_turns_by_what_the_numbers_say(name, axis):
-    env = make(SLEW, satellite=name, success={"seconds": 1e4})
+    env = make(SLEW, satellite=name)
     env.reset(options={"state": {"quaternion": (1, 0, 0, 0), "angular_velocity": (0, 0, 0)}})
     satellite = SATELLITES[name]()
     wheels = satellite.wheels
@@ -48,8 +48,8 @@ def test_full_torque_one_way_and_then_the_other_turns_by_what_the_numbers_say(na
     np.testing.assert_allclose(env.state["angular_velocity"], 0, atol=1e-12)
     # Of half a turn, or until the wheels are full.
     fastest = min(math.sqrt(math.pi * a), wheels.momentum / wheels.torque * a)
-    assert satellite.fastest[axis] == pytest.approx(fastest, rel=1e-12)
-    assert env.rate_limit >= 2 * fastest - 1e-12
+    assert satellite.fastest()[axis] == pytest.approx(fastest, rel=1e-12)
+    assert env.rate_limit == pytest.approx(2 * satellite.fastest().max(), rel=1e-12)
 
 
 def test_published_figures():
@@ -72,6 +72,13 @@ def test_rates_of_a_task_go_as_its_rate_limit(env_id, name):
     for field, value in own.task.start._asdict().items():
         expected = k * value if "rate" in field else value
         assert getattr(env.task.start, field) == pytest.approx(expected, rel=1e-12)
+    for category, initial in own.task.categories.items():
+        for field, value in initial.items():
+            expected = k * value if "rate" in field else value
+            assert env.task.categories[category][field] == pytest.approx(expected, rel=1e-12)
+    # The dearness of a rate that is shown as 1, to the price of an attitude.
+    one, other = (e.task.shape.rate_weight * e.rate_limit**2 for e in (own, env))
+    assert one == pytest.approx(other, rel=1e-12)
     env.reset(seed=1)
     for _ in range(20):
         observation = env.step(env.action_space.sample())[0]
@@ -84,6 +91,39 @@ def test_coils_of_a_satellite_act_in_the_task_of_coils():
     assert env.actuator == MagneticCoils(dipole=0.4)
     assert env.rate_limit == make("MagneticDetumble-v0").rate_limit
     assert make("MagneticDetumble-v0", satellite=satellite, dt=2.0).dt == 2.0
+
+
+def test_the_wheels_act_where_the_task_has_wheels_and_torque_elsewhere():
+    both = Satellite(BODY, wheels={"torque": 0.1, "momentum": 4.0}, torque=0.5)
+    alone = Satellite(BODY, wheels={"torque": 0.1, "momentum": 4.0})
+    limits = [make("ReactionWheelSlew-v0", satellite=one).rate_limit for one in (both, alone)]
+    assert limits[0] == limits[1]
+    env = make(SLEW, satellite=both)
+    assert (env.torque_limit == 0.5).all()
+    assert env.rate_limit == pytest.approx(2 * math.sqrt(math.pi * 0.5 / 2.0))
+    wheeled = make(SLEW, satellite="cubesat-6u", actuator="pyramid")
+    assert isinstance(wheeled.actuator, ReactionWheels)
+
+
+def test_success_lasts_as_long_as_the_satellite_says_whatever_the_period():
+    for dt, steps in ((None, 20), (0.1, 100), (5.0, 2)):
+        kwargs = {} if dt is None else {"dt": dt}
+        assert make(SLEW, satellite="cubesat-6u", **kwargs).task.settled_steps == steps
+
+
+@pytest.mark.parametrize("law", ["pd", "geometric"])
+@pytest.mark.parametrize("kwargs", [{"rate_limit": 1.0}, {"rate_limit": 4.0}, {}])
+def test_a_law_follows_a_target_whatever_the_scale_of_the_rates(law, kwargs):
+    assert evaluate(law, "AttitudeTracking-v0", 16, **kwargs).success_rate == 1.0
+
+
+def test_laws_follow_with_a_short_period_and_on_a_slender_body():
+    short = evaluate("pd", "AttitudeTracking-v0", 8, dt=0.02, max_episode_steps=3000)
+    assert short.success_rate == 1.0
+    assert short.settling_time < 5.0
+    assert short.overshoot == 0.0
+    slender = {"inertia": [0.2, 0.2, 0.015]}
+    assert evaluate("geometric", "AttitudeTracking-v0", 8, body=slender).success_rate == 1.0
 
 
 def test_an_argument_beside_it_counts_more_than_the_satellite():
@@ -166,7 +206,9 @@ def test_what_no_episode_has_the_time_for_is_told():
             gym.make("ReactionWheelSlew-v0", satellite=name).reset()
     full = ReactionWheels(momentum=1e-3)
     with pytest.warns(UserWarning, match="takes 5"):  # at the rate at which they are full
-        many("ReactionWheelSlew-v0", 2, max_episode_steps=400, actuator=full, torque_scale=0.999)
+        many("ReactionWheelSlew-v0", 2, max_episode_steps=400, actuator=full)
+    with pytest.warns(UserWarning, match="takes 16.9 .* and success 30 s more"):
+        many(SLEW, 2, max_episode_steps=400, rate_limit=0.21, success={"seconds": 30})
 
 
 def test_an_env_of_a_satellite_can_be_copied_to_other_processes():
@@ -181,6 +223,13 @@ def test_an_env_of_a_satellite_can_be_copied_to_other_processes():
 @pytest.mark.parametrize(
     ("env_id", "kwargs", "message"),
     [
+        (SLEW, {"rate_limit": 0.15}, "rate_limit must be at least 0.2 rad/s"),
+        ("IntermediateAxis-v0", {"rate_limit": 0.1}, "rate_limit must be at least"),
+        ("SteadyPrecession-v0", {"rate_limit": 5}, "rate_limit must be at least"),
+        (SLEW, {"success": {"seconds": 10**400}}, r"success\['seconds'\] must be in"),
+        (SLEW, {"satellite": {"body": BODY, "torque": 1.0, "angle": 7.0}}, r"success\['angle'\]"),
+        ("AttitudeReach-v0", {"success": {"rate": 0.1}}, "success must have keys out of"),
+        (SLEW, {"self": 1}, "unexpected keyword argument 'self'"),
         (SLEW, {"satellite": "cubesat-6"}, "did you mean 'cubesat-6u'"),
         (SLEW, {"satellite": 3}, "satellite must be one of"),
         (SLEW, {"satellite": {"bodi": {}}}, "did you mean 'body'"),
