@@ -53,6 +53,7 @@ SPOKEN = {
     "dt": ("seconds", "minimum_pulse", "action", "step"),
     "integrator": ("order",),
     "max_episode_steps": ("Delay",),
+    "satellite": ("Satellite", "success", "dt"),
     "torque_limit": ("torque",),
 }
 
