@@ -1,6 +1,7 @@
 """The pages of the cards and of the study are those of their figures."""
 
 import importlib.util
+import itertools
 import json
 from pathlib import Path
 
@@ -43,6 +44,18 @@ def test_a_card_says_where_learning_loses():
         )
         loses = learned < best["success_interval"][0]
         assert ("Learning loses here" in said[env_id]) == loses
+
+
+def test_rows_are_ranked_by_success_then_settling_then_effort():
+    generate = loaded(DOCS / "generate_cards.py")
+    for card in json.loads(generate.CARDS.read_text("utf-8")).values():
+        merits = [row["merits"]["all"] for row in card["rows"].values()]
+        for one, other in itertools.pairwise(merits):
+            assert one["success_rate"] >= other["success_rate"]
+            if one["success_rate"] == other["success_rate"] and other["settling_time"]:
+                assert one["settling_time"] <= other["settling_time"]
+                if one["settling_time"] == other["settling_time"]:
+                    assert one["effort"] <= other["effort"]
 
 
 def test_the_table_of_the_study_is_that_of_its_results():

@@ -107,7 +107,7 @@ def make_card(
         members = groups.setdefault(_row_name(one, groups), [])
         members.append((one, play(one.policy, env_id, episodes, **one.env_kwargs)))
     rows = [(name, _row(members)) for name, members in groups.items()]
-    best_first = sorted(rows, key=lambda row: -row[1].merits[ALL].success_rate)
+    best_first = sorted(rows, key=lambda row: row[1].merits[ALL].rank)
     return Card(env_id, dict(best_first), dict(env_kwargs or {}))
 
 

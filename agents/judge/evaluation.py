@@ -62,6 +62,12 @@ class Evaluation:
         """Angle [rad] and rate [rad/s] within which the task counts as done."""
         return self.played.settled
 
+    @property
+    def rank(self) -> tuple[float, float, float]:
+        """What is sorted by, the least is best: success, then settling time, then effort."""
+        settled = math.inf if self.settling_time is None else self.settling_time
+        return -self.success_rate, settled, self.effort
+
     def as_dict(self) -> dict[str, Any]:
         """The numbers without the histories, ready for JSON."""
         numbers = {name: value for name, value in vars(self).items() if name != "played"}
