@@ -23,7 +23,6 @@ def export(
         Argument(
             help="Folder of a run, controller (pd, lqr) or 'pretrained'.",
             autocompletion=options.policies,
-            callback=options.known_policy,
         ),
     ],
     env: options.EnvOption = None,
@@ -47,6 +46,8 @@ def export(
     the control period. C is for networks and for PD and linear-quadratic laws, ONNX for networks.
     The environment is the one named, else that of the run, else RigidTop-v0.
     """
+    options.known_policy(policy)  # before anything heavy is imported
+
     import gymnasium as gym
 
     from rbgym.agents import controllers
