@@ -226,9 +226,8 @@ class Building:
         start, effector = self.parts.start._asdict(), self.actuator.effector
         angle, limits = start.get("angle", 0.0), self.actuator.limits
         turns = self.parts.goal.has_target() and not self.parts.reference.moves()
-        if not turns or not angle or not isinstance(effector, Torque | ReactionWheels):
-            return 0.0
-        if not limits.all():
+        fits = isinstance(effector, Torque | ReactionWheels) and limits.all()
+        if not (turns and angle and fits):
             return 0.0
         slowness = (np.abs(self.body.inertia) / limits[:, None]).max(axis=0)  # s^2/rad
         rate = np.minimum(self.task.rate_limit, np.sqrt(angle / slowness))

@@ -19,10 +19,9 @@ from rbgym.quaternion import Array
 if TYPE_CHECKING:
     from rbgym.envs.task import Task
 
-_ROOM = (
-    2.0  # times the rate of the fastest turn: what observations show as 1, and no episode may pass
-)
-_RATES = "rate", "least_rate"
+_ROOM = 2.0  # of the rate limit, over the rate of the fastest turn
+# Fields of starts that are angular velocities.
+RATES = "rate", "least_rate", "spin", "least_spin", "mean_spin", "transverse", "precession"
 
 
 @dataclass(frozen=True)
@@ -127,30 +126,30 @@ class Satellite:
 
 def _slowed(given: Mapping[str, float], k: float) -> dict[str, float]:
     """Ranges of a start, its rates k times as fast."""
-    return {name: k * value if name in _RATES else value for name, value in given.items()}
+    return {name: k * value if name in RATES else value for name, value in given.items()}
 
 
-# A 6U CubeSat of 12 kg, the homogeneous box of AttitudeSlew-v0, with four RWP015 wheels of Blue
-# Canyon Technologies in a pyramid: 4 mN m, 15 mN m s, 6000 rpm, of Coulomb friction 0.05 mN m, as
-# Basilisk has them of the maker's data sheet (simIncludeRW, BCT_RWP015); of viscous friction
-# nothing is said there. Coils: none are said either.
-_RWP015 = {
-    "inertia": 0.015 / (6000.0 * 2.0 * math.pi / 60.0), "torque": 4e-3, "momentum": 0.015,
-    "viscous": 0.0, "coulomb": 5e-5, "start": 0.1,
-}  # fmt: skip
-# The default satellite of BSK-RL (sim.dyn, setup_spacecraft_hub): a homogeneous box of 330 kg,
-# 1.38 m by 1.04 m by 1.58 m, with three Honeywell HR16 wheels about its axes: 0.2 N m, 50 N m s,
-# 6000 rpm, Coulomb friction 0.5 mN m (Basilisk, simIncludeRW).
-_HR16 = {
-    "inertia": 50.0 / (6000.0 * 2.0 * math.pi / 60.0), "torque": 0.2, "momentum": 50.0,
-    "viscous": 0.0, "coulomb": 5e-4, "start": 0.1,
-}  # fmt: skip
+def _wheel(torque: float, momentum: float, coulomb: float) -> dict[str, float]:
+    """A wheel as data sheets tell of it: full at 6000 rpm; of viscous friction nothing is said."""
+    inertia = momentum / (6000.0 * 2.0 * math.pi / 60.0)
+    return {"inertia": inertia, "torque": torque, "momentum": momentum, "viscous": 0.0,
+            "coulomb": coulomb, "start": 0.1}  # fmt: skip
+
+
+# A 6U CubeSat, the homogeneous box of AttitudeSlew-v0, with four RWP015 wheels of Blue Canyon
+# Technologies in a pyramid, as Basilisk has them of the maker's data sheet (simIncludeRW,
+# BCT_RWP015). The default satellite of BSK-RL (sim.dyn, setup_spacecraft_hub), a homogeneous box,
+# with three Honeywell HR16 wheels about its axes (Basilisk, simIncludeRW).
 SATELLITES = {
     "cubesat-6u": lambda: Satellite(
-        RigidBody.box(12.0, (0.1, 0.2263, 0.366)), wheels=ReactionWheels.pyramid(**_RWP015), dt=0.5
+        RigidBody.box(12.0, (0.1, 0.2263, 0.366)),
+        wheels=ReactionWheels.pyramid(**_wheel(4e-3, 0.015, 5e-5)),
+        dt=0.5,
     ),
     "microsat-330": lambda: Satellite(
-        RigidBody.box(330.0, (1.58, 1.38, 1.04)), wheels=ReactionWheels(**_HR16), dt=1.0
+        RigidBody.box(330.0, (1.58, 1.38, 1.04)),
+        wheels=ReactionWheels(**_wheel(0.2, 50.0, 5e-4)),
+        dt=1.0,
     ),
 }
 

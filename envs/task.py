@@ -27,7 +27,6 @@ from rbgym.envs.parts.uncertainty import Sensor
 from rbgym.potentials import Potential
 
 GRAVITY = 9.81  # m/s^2
-RATES = "rate", "least_rate", "spin", "least_spin", "mean_spin", "transverse", "precession"
 
 
 def _at_rest(dt: float) -> Reference:
@@ -125,7 +124,9 @@ class Task:
     def limited(self, rate: float) -> "Task":
         """The task, with another limit of the rates [rad/s]."""
         starts = (self.start._asdict(), *self.categories.values())
-        rates = [abs(value) for one in starts for name, value in one.items() if name in RATES]
+        rates = [
+            abs(value) for one in starts for name, value in one.items() if name in satellites.RATES
+        ]
         begins = max(rates, default=0.0)
         if rate < begins:
             raise ValueError(

@@ -90,8 +90,9 @@ class ReactionWheels(Effector):
     ) -> Self:
         """Four wheels about the z axis, their axes raised from the xy plane by `cant` [rad].
 
-        At the default, 35.26 degrees, the sum of the squared torques is alike in all directions.
-        What one direction can have at most is not: 1.63 to 2.31 times a motor's torque.
+        At the default, 35.26 degrees, a torque takes the same sum of squared torques of the motors
+        in whatever direction. What a direction can have at most is not the same: 1.63 to 2.31 times
+        a motor's torque.
         """
         if not 0 < number(cant) < math.pi / 2:
             raise ValueError(f"ReactionWheels.pyramid: cant must be in (0, pi/2), got {cant!r}")
