@@ -1,16 +1,64 @@
-"""What every check of an argument uses: a ValueError names the argument and what is allowed."""
+"""The arguments of an environment, and what every check of one uses: a ValueError names the
+argument and what is allowed."""
+
+from __future__ import annotations
 
 import difflib
 import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from numpy.typing import ArrayLike
 
 from rbgym.arguments import finite, number
 
-if TYPE_CHECKING:  # it would import numba, and names are checked without
+if TYPE_CHECKING:  # they would import numba, and names are checked without
+    from rbgym.body import RigidBody
+    from rbgym.envs.parts.uncertainty import Sensor
+    from rbgym.envs.satellites import Satellite
+    from rbgym.integrators import Integrator
     from rbgym.quaternion import Vector
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    """What every environment of a task takes; see docs/tasks.md."""
+
+    difficulty: str = "medium"
+    satellite: str | Mapping[str, Any] | Satellite | None = None
+    rate_limit: float | None = None
+    success: Mapping[str, float] | None = None
+    integrator: str | Integrator | None = None
+    dt: float | None = None
+    substeps: int | None = None
+    body: RigidBody | Mapping[str, Any] | None = None
+    mgl: float | None = None
+    torque_limit: ArrayLike | None = None
+    torque_scale: float = 1.0
+    actuator: Any = None
+    reward: str | Mapping[str, float] | Callable[..., ArrayLike] = "dense"
+    observation: str | Callable[..., ArrayLike] = "quaternion"
+    sensor: Mapping[str, float] | Sensor | None = None
+    termination: str | Mapping[str, Any] | Callable[..., ArrayLike] | None = None
+    disturbance: Mapping[str, Any] | Callable[..., ArrayLike] | None = None
+    randomization: Mapping[str, float] | None = None
+    initial: str | Mapping[str, float] | None = None
+    preview: float | None = None
+    projection: bool = True
+
+    @classmethod
+    def check_names(cls, given: Iterable[str]) -> None:
+        """Raise UnknownArgument for a name that is none of these."""
+        known = [one.name for one in fields(cls)]
+        for name in given:
+            if name not in known:
+                raise UnknownArgument(
+                    f"__init__() got an unexpected keyword argument {name!r}{hint(name, known)}; "
+                    f"arguments must be out of {known}"
+                )
 
 
 class UnknownArgument(TypeError, ValueError):
@@ -65,7 +113,7 @@ def in_range(argument: str, value: Any, low: float, high: float) -> float:
     return found
 
 
-def triple(argument: str, value: Any) -> "Vector":
+def triple(argument: str, value: Any) -> Vector:
     """Three finite floats, or ValueError."""
     x, y, z = finite(argument, value, (3,)).tolist()
     return (x, y, z)

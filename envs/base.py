@@ -51,7 +51,7 @@ class _Described:
         **how: bool,
     ) -> tuple[spaces.Space[Any], spaces.Box]:
         """Build the task for so many bodies; returns the spaces of one observation and action."""
-        task, given = type(self).task.chosen(**kwargs)
+        task, given = type(self).task.chosen(kwargs)
         if task is not type(self).task:  # whose copies in other processes have it of the class
             self.task = task
         batch, setup, box = Building(task, size, max_episode_steps, given).done()

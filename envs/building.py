@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from rbgym.arguments import count, finite, is_number, positive, quietly, real
 from rbgym.body import RigidBody
 from rbgym.engine.batch import Batch
 from rbgym.envs.actuators import ReactionWheels, Setting, Torque, assemble
-from rbgym.envs.arguments import made, named, triple
+from rbgym.envs.arguments import Arguments, made, named, triple
 from rbgym.envs.episodes import Setup, checked_hook, state_of
 from rbgym.envs.parts import endings, rewards, uncertainty
 from rbgym.envs.parts.goals import Goal, Reference
@@ -31,29 +30,6 @@ _SHORTEST = 1e-100  # s; of a step whose reciprocal, squared, is to be a float
 _PULL = 1.5  # N m, a little over the largest towards a soft wall; the wall itself turns bodies back
 _HOOKS = "reward", "termination", "disturbance", "observation"
 _SLACK = 1.05  # of rates: the schemes follow the motion only to their order
-
-
-@dataclass(frozen=True, kw_only=True)
-class Arguments:
-    """What every environment of a task takes, beside what `Task.chosen` does; see docs/tasks.md."""
-
-    integrator: str | integrators.Integrator | None = None
-    dt: float | None = None
-    substeps: int | None = None
-    body: RigidBody | Mapping[str, Any] | None = None
-    mgl: float | None = None
-    torque_limit: ArrayLike | None = None
-    torque_scale: float = 1.0
-    actuator: Any = None
-    reward: str | Mapping[str, float] | Callable[..., ArrayLike] = "dense"
-    observation: str | Callable[..., ArrayLike] = "quaternion"
-    sensor: Mapping[str, float] | uncertainty.Sensor | None = None
-    termination: str | Mapping[str, Any] | Callable[..., ArrayLike] | None = None
-    disturbance: Mapping[str, Any] | Callable[..., ArrayLike] | None = None
-    randomization: Mapping[str, float] | None = None
-    initial: Mapping[str, float] | None = None
-    preview: float | None = None
-    projection: bool = True
 
 
 class Building:

@@ -5,7 +5,7 @@ import math
 import re
 import textwrap
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -16,8 +16,7 @@ from rbgym.body import RigidBody
 from rbgym.envs import satellites
 from rbgym.envs.actuators import Torque
 from rbgym.envs.actuators.effector import Effector
-from rbgym.envs.arguments import UnknownArgument, hint, keys, named
-from rbgym.envs.building import Arguments
+from rbgym.envs.arguments import Arguments, keys, named
 from rbgym.envs.parts.endings import Docked, Ending, Never, Settled, Success, Tally
 from rbgym.envs.parts.goals import Goal, Reference
 from rbgym.envs.parts.observations import Form, More, TargetRate
@@ -82,43 +81,27 @@ class Task:
     difficulty: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     categories: Mapping[str, Mapping[str, float]]
 
-    def chosen(
-        self,
-        /,
-        *,
-        difficulty: str = "medium",
-        satellite: Any = None,
-        rate_limit: float | None = None,
-        success: Mapping[str, float] | None = None,
-        **given: Any,
-    ) -> tuple["Task", Arguments]:
-        """The task as an env is to have it, and the env's arguments; given: see `Arguments`."""
-        of_task = "difficulty", "satellite", "rate_limit", "success"
-        known = [*of_task, *(one.name for one in fields(Arguments))]
-        for name in given:
-            if name not in known:
-                raise UnknownArgument(
-                    f"__init__() got an unexpected keyword argument {name!r}{hint(name, known)}; "
-                    f"arguments must be out of {known}"
-                )
-        task, own, region = self, dict[str, Any](), dict[str, float]()
-        if satellite is not None:
-            task, own, region = satellites.chosen(satellite).suit(self)
-        if rate_limit is not None:
-            task = task.limited(positive("rate_limit", rate_limit))
+    def chosen(self, given: Mapping[str, Any]) -> tuple["Task", Arguments]:
+        """The task as an env is to have it, and the env's arguments of those that were given."""
+        Arguments.check_names(given)
+        task, wanted, region = self, Arguments(**given), dict[str, float]()
+        own: dict[str, Any] = {}
+        if wanted.satellite is not None:
+            task, own, region = satellites.chosen(wanted.satellite).suit(self)
+        if wanted.rate_limit is not None:
+            task = task.limited(positive("rate_limit", wanted.rate_limit))
         presets: dict[str, Any] = {"easy": {}, "medium": {}, "hard": {}, **task.difficulty}
-        named("difficulty", difficulty, presets)
-        preset = presets[difficulty]
-        arguments = {**own, **preset, **given}
-        initial = given.get("initial")
+        named("difficulty", wanted.difficulty, presets)
+        preset = presets[wanted.difficulty]
+        arguments, initial = {**own, **preset, **given}, wanted.initial
         if isinstance(initial, str):
             named("initial", initial, task.categories, " or a dict")
             initial = task.categories[initial]
         if isinstance(initial, Mapping):
             arguments["initial"] = _joined(preset.get("initial", {}), initial)
         made = Arguments(**arguments)
-        if success is not None:
-            region |= keys("success", success, task.success_keys())
+        if wanted.success is not None:
+            region |= keys("success", wanted.success, task.success_keys())
         return task.succeeding(region, made.dt) if region else task, made
 
     def limited(self, rate: float) -> "Task":

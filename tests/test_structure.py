@@ -13,6 +13,7 @@ import pytest
 import rbgym
 import rbgym.agents
 import rbgym.envs
+from rbgym import integrators
 from rbgym.compiled import record
 from rbgym.compiled.cache import compiled_modules
 
@@ -213,3 +214,12 @@ def test_no_named_tuple_of_the_kernels_has_a_field_that_is_a_method_of_a_record(
         for field in set(cls._fields) & set(record._METHODS)
     ]
     assert clashes == []
+
+
+def test_the_index_of_integrators_names_what_their_modules_hold():
+    held = {}
+    for path in (FOLDERS["rbgym"] / "integrators").glob("*.py"):
+        module = importlib.import_module(f"rbgym.integrators.{path.stem}")
+        if hasattr(module, "INTEGRATORS"):
+            held[path.stem] = tuple(entry.name for entry in module.INTEGRATORS)
+    assert held == integrators._SCHEMES

@@ -20,6 +20,8 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+_REPEATS = """key => { window.repeats = setInterval(() => document.activeElement.dispatchEvent(
+    new KeyboardEvent("keydown", {key, code: "Key" + key.toUpperCase(), bubbles: true})), 50) }"""
 _DRAWN = "() => window.__viserTestpoints?.rendererInfo?.render.frame ?? 0"
 
 
@@ -78,12 +80,28 @@ class Window:
         found = re.search(r"t = ([\d.]+) s", self.status())
         return float(found.group(1)) if found else float("nan")
 
-    def wait(self, holds, seconds=30.0):
+    def wait(self, it, seconds=30.0):
         """Until something holds."""
+        held = self.holds(it, seconds)
+        assert held, f"waited in vain; the panel: {self.status()[:600]}"
+
+    def holds(self, it, seconds):
+        """Whether something holds within some seconds."""
         end = time.monotonic() + seconds
-        while not holds():
-            assert time.monotonic() < end, f"waited in vain; the panel: {self.status()[:600]}"
+        while not (held := it()) and time.monotonic() < end:
             self.page.wait_for_timeout(100)
+        return held
+
+    @contextmanager
+    def held(self, key):
+        """A key held down, which repeats however long a picture takes."""
+        self.page.keyboard.down(key)
+        self.page.evaluate(_REPEATS, key)
+        try:
+            yield
+        finally:
+            self.page.evaluate("() => clearInterval(window.repeats)")
+            self.page.keyboard.up(key)
 
     def picture(self):
         """What the canvas shows, as PNG."""

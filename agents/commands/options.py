@@ -16,7 +16,7 @@ from typer import Argument, Option
 import rbgym
 from rbgym.agents import controllers
 from rbgym.agents.judge.cases import PRETRAINED, TEST_SEEDS, by_name, check_policy, spec_of
-from rbgym.envs.arguments import named
+from rbgym.envs.arguments import Arguments, named
 from rbgym.registration import ENVIRONMENTS
 
 # --- values ---------------------------------------------------------------------------------
@@ -129,7 +129,7 @@ def known_environment(env_id: str | None) -> str | None:
 def known_integrators(names: list[str] | None) -> list[str] | None:
     """Names of the catalogue, and of compositions."""
     for name in names or ():
-        rbgym.integrators.get(name)
+        rbgym.integrators.known(name)
     return names
 
 
@@ -141,9 +141,14 @@ def known_algorithm(name: str) -> str:
 
 def check_env_args(env_id: str, env_kwargs: dict[str, Any]) -> None:
     """Raise ValueError for arguments that the environment does not take."""
+    given = by_name("env_kwargs", env_kwargs)
+    if (
+        env_id.rpartition(":")[2] in ENVIRONMENTS
+    ):  # names, before anything is imported that computes
+        Arguments.check_names(given.keys() - {"max_episode_steps"})
     from rbgym.agents.judge.contenders import observation_space
 
-    observation_space(env_id, by_name("env_kwargs", env_kwargs))
+    observation_space(env_id, given)
 
 
 def known_policy(name: str) -> str:

@@ -18,8 +18,7 @@ from rbgym.agents.policies.network import Arrays, Network
 from rbgym.agents.policies.recurrent import RecurrentNetwork
 from rbgym.agents.run_folder import read_json, replacing, write_json
 from rbgym.arguments import number
-from rbgym.envs.arguments import keys
-from rbgym.envs.building import Arguments
+from rbgym.envs.arguments import Arguments, keys
 from rbgym.registration import ENVIRONMENTS
 
 FORMAT = 1
@@ -165,7 +164,7 @@ def _check_env_kwargs(config: Mapping[str, Any]) -> None:
     """Refuse arguments of the env that are none of a task's, and numbers that would never end."""
     given = config.get("env_kwargs", {})
     if config.get("env_id", "").rpartition(":")[2] in ENVIRONMENTS:
-        keys("env_kwargs", given, ["difficulty", "max_episode_steps", *Arguments.__annotations__])
+        keys("env_kwargs", given, ["max_episode_steps", *Arguments.__annotations__])
     for name, largest in _LARGEST.items():
         if given.get(name) is not None and not 1 <= number(given[name]) <= largest:
             raise ValueError(f"env_kwargs[{name!r}] of a policy must be from 1 to {largest}, "

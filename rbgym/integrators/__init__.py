@@ -1,28 +1,18 @@
 """The catalogue of integrators: what each is, conserves and supports, stated once.
 
 README and docs tables, tests, the validation suite, the command line and the environments all
-iterate over it. Adding a scheme is one file, or one block in one, with its entry at the end; a new
-file is named here.
+iterate over it. Adding a scheme is one file, or one block in one, with its entry at the end, and
+its name here.
 """
 
 import difflib
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from rbgym.integrators import (
-    bottasso,
-    cayley,
-    composition,
-    director,
-    krysl,
-    moser_veselov,
-    munthe_kaas,
-    quat_em,
-    rkn4,
-    splitting,
-)
-from rbgym.integrators.interface import Explicit, Implicit, Integrator
-from rbgym.integrators.munthe_kaas import MuntheKaas
-from rbgym.integrators.rkn4 import Held, Lagrange
+if TYPE_CHECKING:
+    from rbgym.integrators.interface import Explicit, Implicit, Integrator
+    from rbgym.integrators.munthe_kaas import MuntheKaas
+    from rbgym.integrators.rkn4 import Held, Lagrange
 
 __all__ = [
     "DEFAULT",
@@ -35,32 +25,66 @@ __all__ = [
     "MuntheKaas",
     "compose",
     "get",
+    "known",
     "names",
 ]
 
 DEFAULT = "exact:4"
 KICKED = ("exact:4", "exact:6")  # compositions of their own coefficients, measured as schemes are
 
-_FAMILIES = (
-    quat_em,
-    cayley,
-    krysl,
-    bottasso,
-    director,
-    moser_veselov,
-    munthe_kaas,
-    splitting,
-    rkn4,
-)
-_CATALOGUE = {entry.name: entry for family in _FAMILIES for entry in family.INTEGRATORS}
+# The schemes of each module, which is imported, and numba with it, when one of them is asked for:
+# names are known without.
+_SCHEMES = {
+    "quat_em": ("quat_em", "scalable_em"),
+    "cayley": ("akw", "akw_dg", "convected"),
+    "krysl": (
+        "trap", "imid", "trapm", "imidm",
+        "forward_euler", "backward_euler", "forward_euler_m", "backward_euler_m",
+    ),
+    "bottasso": ("swc1", "bbtrap", "bbtrapwd"),
+    "director": ("dir_em",),
+    "moser_veselov": ("quat_vi", "pdmv"),
+    "munthe_kaas": ("mkrk_rk4", "mkrk_gauss4"),
+    "splitting": ("rrr", "exact"),
+    "rkn4": ("rkn4",),
+}  # fmt: skip
+_MODULES = {name: module for module, names in _SCHEMES.items() for name in names}
+_TYPES = {
+    "Explicit": "interface", "Implicit": "interface", "Integrator": "interface",
+    "Held": "rkn4", "Lagrange": "rkn4", "MuntheKaas": "munthe_kaas",
+}  # fmt: skip
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """A class of the catalogue, imported when it is first used."""
+        if name not in _TYPES:
+            raise AttributeError(f"module 'rbgym.integrators' has no attribute {name!r}")
+        return getattr(import_module(f"rbgym.integrators.{_TYPES[name]}"), name)
 
 
 def names() -> list[str]:
     """Names of all integrators, in the catalogue's order; see also `compose`."""
-    return list(_CATALOGUE)
+    return list(_MODULES)
 
 
-def get(name: str | Integrator, **options: Any) -> Integrator:
+def known(name: str) -> tuple[str, int | None]:
+    """Scheme and order of composition that a name says, such as "akw" and None, or "imidm" and 4.
+
+    Raises ValueError for an unknown name, suggesting the near ones.
+    """
+    base, colon, order = name.partition(":") if isinstance(name, str) else (name, "", "")
+    if not isinstance(base, str) or base not in _MODULES:
+        near = difflib.get_close_matches(str(base).lower(), names(), n=2)
+        hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+        raise ValueError(f"integrator must be one of {names()}, got {name!r}{hint}")
+    if colon and not order.isdecimal():
+        raise ValueError(f"integrator must end in an order, as in '{base}:4', got {name!r}")
+    return base, int(order) if colon else None
+
+
+def get(name: "str | Integrator", **options: Any) -> "Integrator":
     """The record of one integrator: of a name, or of a composition such as "imidm:4".
 
     A record is returned as it is. options: fields of the scheme, where it has any, such as
@@ -68,24 +92,27 @@ def get(name: str | Integrator, **options: Any) -> Integrator:
 
     Raises ValueError for an unknown name, suggesting the near ones, and for unknown options.
     """
-    if isinstance(name, Integrator):
-        return name.revised(**options)
-    base, colon, order = name.partition(":") if isinstance(name, str) else (name, "", "")
-    if not isinstance(base, str) or base not in _CATALOGUE:
-        near = difflib.get_close_matches(str(base).lower(), names(), n=2)
-        hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-        raise ValueError(f"integrator must be one of {names()}, got {name!r}{hint}")
-    record: Integrator = _CATALOGUE[base].revised(**options)
-    if not colon:
-        return record
-    if not order.isdecimal():
-        raise ValueError(f"integrator must end in an order, as in '{base}:4', got {name!r}")
-    return composition.compose(record, int(order))
+    if not isinstance(name, str):
+        from rbgym.integrators.interface import Integrator
+
+        if isinstance(name, Integrator):
+            return name.revised(**options)
+    base, order = known(name)
+    module = import_module(f"rbgym.integrators.{_MODULES[base]}")
+    record: Integrator = next(entry for entry in module.INTEGRATORS if entry.name == base)
+    record = record.revised(**options)
+    return record if order is None else _composed(record, order)
 
 
-def compose(base: str | Integrator, order: int) -> Integrator:
+def compose(base: "str | Integrator", order: int) -> "Integrator":
     """The symmetric composition of a base scheme to order 4 or 6; `get("imidm:4")` is the same.
 
     Raises ValueError if there is none.
     """
-    return composition.compose(get(base), order)
+    return _composed(get(base), order)
+
+
+def _composed(base: "Integrator", order: int) -> "Integrator":
+    from rbgym.integrators import composition
+
+    return composition.compose(base, order)

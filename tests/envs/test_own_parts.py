@@ -13,8 +13,9 @@ from rbgym.engine.actuation import act
 from rbgym.engine.rows import LANES, put_vector
 from rbgym.envs.actuators import Effector, Lag
 from rbgym.envs.actuators.driven import Driven
+from rbgym.envs.arguments import Arguments
 from rbgym.envs.base import AttitudeEnv, vectorised
-from rbgym.envs.building import Arguments, Building
+from rbgym.envs.building import Building
 from rbgym.envs.checks import check_vector_env
 from rbgym.envs.parts.goals import Gap, Goal
 from rbgym.envs.parts.rewards import Closeness
