@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -162,3 +164,13 @@ def test_a_curve_is_read_between_its_points_by_logarithms():
     assert cost_of(curve, 1.0 / 16.0) == pytest.approx(4.0)
     assert cost_of(curve, 2.0) == pytest.approx(1.0)
     assert cost_of(curve, 1e-9) is None
+
+
+def test_the_arithmetic_of_a_step_is_counted_by_the_engine_itself():
+    command = [sys.executable, "-m", "benchmarks.flops", "quat_em", "exact"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["quat_em"]["corrections"] == 2.0  # of Newton's method: a predictor and its check
+    assert found["exact"]["corrections"] == 0.0
+    assert all(100 < counts["multiply"] < 2000 for counts in found.values())
