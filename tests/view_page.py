@@ -65,7 +65,7 @@ class Window:
         self.page.goto(url)
         self.page.wait_for_selector("canvas")
         self.wait(lambda: self.drawn() > 3)
-        self.wait(lambda: "t = " in self.status())
+        self.wait(lambda: "t = " in self.status(), seconds=300.0)  # it may compile
 
     def drawn(self):
         """How many pictures the page has drawn."""
@@ -80,7 +80,7 @@ class Window:
         found = re.search(r"t = ([\d.]+) s", self.status())
         return float(found.group(1)) if found else float("nan")
 
-    def wait(self, it, seconds=30.0):
+    def wait(self, it, seconds=120.0):
         """Until something holds."""
         held = self.holds(it, seconds)
         assert held, f"waited in vain; the panel: {self.status()[:600]}"

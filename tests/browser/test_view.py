@@ -95,7 +95,7 @@ def test_every_slider_of_the_start_changes_the_picture(window, label, number):
     window.tab("Start")
     before = at_rest(window)
     window.put(label, number)
-    window.wait(lambda: window.picture() != before and window.time() == 0.0, seconds=120.0)
+    window.wait(lambda: window.picture() != before and window.time() == 0.0)
 
 
 def test_another_body_is_another_picture(window):
@@ -172,7 +172,7 @@ def test_a_task_is_flown_by_a_controller_from_another_start(window):
     window.tab("Run")
     window.choose("Scene", "RigidTop-v0")
     # The trained policy comes first, and with it torch.
-    window.wait(lambda: "angle to the goal" in window.status(), seconds=120.0)
+    window.wait(lambda: "angle to the goal" in window.status())
     window.choose("Acts 1", "lqr")
     window.wait(lambda: "lqr, exact:4" in window.status())
     window.choose("Scheme 1", "akw")
@@ -212,7 +212,7 @@ def test_the_next_episode_comes_by_itself_where_that_is_wanted(window):
 def test_what_cannot_be_is_said_and_the_page_goes_on(window):
     window.tab("Run")
     window.choose("Scene", "ScalableSpin-v0")
-    window.wait(lambda: "scalable_em" in window.status(), seconds=120.0)  # compiles
+    window.wait(lambda: "scalable_em" in window.status())  # compiles
     window.choose("Scheme 1", "forward_euler")
     window.wait(lambda: "integrator must support" in window.status())
     window.choose("Scheme 1", "the task's own")
