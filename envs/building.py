@@ -202,6 +202,7 @@ class Building:
         start, effector = self.parts.start._asdict(), self.actuator.effector
         angle, limits = start.get("angle", 0.0), self.actuator.limits
         turns = self.parts.goal.has_target() and not self.parts.reference.moves()
+        effector = getattr(effector, "wheels", effector)
         fits = isinstance(effector, Torque | ReactionWheels) and limits.all()
         if not (turns and angle and fits):
             return 0.0
