@@ -50,8 +50,13 @@ class Beside(Effector):
     def largest(self, setting: Setting) -> Array:
         return self.wheels.largest(setting) + np.asarray(self.other.largest(setting))
 
+    @property
+    def main(self) -> Effector:
+        """What turns the body: thrusters, or wheels beside coils."""
+        return self.other if self.uses_limits else self.wheels
+
     def limits(self, setting: Setting) -> Array:
-        return self.wheels.limits(setting)
+        return np.asarray(self.main.limits(setting))
 
     def state_keys(self) -> Mapping[str, Key]:
         others = self.other.state_keys()

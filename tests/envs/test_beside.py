@@ -112,7 +112,7 @@ def test_single_and_vectorised_are_the_same():
 
 
 def test_only_what_can_stand_beside_wheels_does():
-    for actuator in (["wheels", "pyramid"], ["magnetorquers", "torque"], ["wheels", "scaling"]):
+    for actuator in (["wheels", "pyramid"], ["magnetorquers", "torque"]):
         with pytest.raises(ValueError, match="one Effector at most"):
             gym.make(SLEW, actuator=actuator)
     with pytest.raises(ValueError, match="torque_limit must be left out"):
