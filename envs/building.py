@@ -12,7 +12,7 @@ from rbgym import integrators
 from rbgym.arguments import count, finite, is_number, positive, quietly, real
 from rbgym.body import RigidBody
 from rbgym.engine.batch import Batch
-from rbgym.envs.actuators import ReactionWheels, Setting, Torque, assemble
+from rbgym.envs.actuators import Beside, ReactionWheels, Setting, Torque, assemble
 from rbgym.envs.arguments import Arguments, made, named, triple
 from rbgym.envs.episodes import Setup, checked_hook, state_of
 from rbgym.envs.parts import endings, rewards, uncertainty
@@ -202,6 +202,7 @@ class Building:
         start, effector = self.parts.start._asdict(), self.actuator.effector
         angle, limits = start.get("angle", 0.0), self.actuator.limits
         turns = self.parts.goal.has_target() and not self.parts.reference.moves()
+        effector = effector.main if isinstance(effector, Beside) else effector
         fits = isinstance(effector, Torque | ReactionWheels) and limits.all()
         if not (turns and angle and fits):
             return 0.0

@@ -11,7 +11,7 @@ from rbgym import __version__
 from rbgym.agents.controllers.base import relative
 from rbgym.agents.policies import Network
 from rbgym.agents.policies.network import joined
-from rbgym.envs.actuators import Forces, MagneticCoils, ReactionWheels, Scaling
+from rbgym.envs.actuators import Beside, Forces, MagneticCoils, ReactionWheels, Scaling
 from rbgym.envs.base import AttitudeEnv
 from rbgym.envs.parts.observations import (
     FORMS,
@@ -61,7 +61,7 @@ def contract(
         "control_period_s": env.dt,
         "conventions": CONVENTIONS,
         "observation": _placed(_observed(env, policy), bounds),
-        "action": _placed(_commanded(env), np.array([[-1.0], [1.0]]) * np.ones(1000)),
+        "action": _placed(_commanded(env, env.actuator), np.array([[-1.0], [1.0]]) * np.ones(1000)),
     }
 
 
@@ -124,30 +124,36 @@ def _beside(more: Any) -> list[Entry]:
 
 
 def _of_actuator(env: AttitudeEnv) -> list[Entry]:
-    assembly, effector = env.episodes.setup.actuator, env.actuator
-    match effector:
-        case ReactionWheels():
-            n = effector.matrix.shape[1]
-            found = [_entry("wheel_momentum", n, "N m s", _axes(effector), effector.momentum)]
-        case MagneticCoils():
-            found = [_entry("magnetic_field", 3, "T", _BODY, 2.0 * effector.field)]
-        case Scaling():
-            rate = _entry("scale_rate", 1, "1/s", "", effector.rate)
-            found = [_entry("scale", 1, "1", ""), rate]
-        case _:
-            found = []
+    assembly, found = env.episodes.setup.actuator, _shown_by(env.actuator)
     rest = assembly.shown.shape[1] - sum(one["size"] for one in found)
     what = "responses of a lag and commands that have yet to act, see docs/actuators.md"
     return found + [_entry("actuator", rest, "1", "", what=what)] * bool(rest)
+
+
+def _shown_by(effector: Any) -> list[Entry]:
+    match effector:
+        case Beside():
+            return _shown_by(effector.wheels) + _shown_by(effector.other)
+        case ReactionWheels():
+            n = effector.matrix.shape[1]
+            return [_entry("wheel_momentum", n, "N m s", _axes(effector), effector.momentum)]
+        case MagneticCoils():
+            return [_entry("magnetic_field", 3, "T", _BODY, 2.0 * effector.field)]
+        case Scaling():
+            rate = _entry("scale_rate", 1, "1/s", "", effector.rate)
+            return [_entry("scale", 1, "1", ""), rate]
+    return []
 
 
 def _axes(wheels: ReactionWheels) -> str:
     return f"wheel axes {wheels.matrix.T.round(6).tolist()} in body axes"
 
 
-def _commanded(env: AttitudeEnv) -> list[Entry]:
-    effector, strength, limits = env.actuator, env.torque_scale, env.torque_limit
+def _commanded(env: AttitudeEnv, effector: Any) -> list[Entry]:
+    strength, limits = env.torque_scale, env.torque_limit
     match effector:
+        case Beside():
+            return _commanded(env, effector.wheels) + _commanded(env, effector.other)
         case ReactionWheels():
             n, full = effector.matrix.shape[1], strength * effector.torque
             return [_entry("wheel_torque", n, "N m", f"{_axes(effector)}, on the body", full)]

@@ -13,6 +13,7 @@ import numpy as np
 
 from rbgym.compiled.record import missing_methods
 from rbgym.engine.actuation import Direct, Disturbed, Undisturbed
+from rbgym.envs.actuators.beside import Beside
 from rbgym.envs.actuators.coils import MagneticCoils
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Element, Setting
@@ -26,6 +27,7 @@ from rbgym.quaternion import Array
 
 __all__ = [
     "Assembly",
+    "Beside",
     "Delay",
     "Effector",
     "Forces",
@@ -79,7 +81,7 @@ def assemble(value: Any, default: Any, setting: Setting) -> Assembly:
     except RecursionError:
         raise ValueError("actuator must hold actuators, got a list that holds itself") from None
     found: dict[type, Any] = {}
-    for one in elements:
+    for one in _paired(elements):
         kind = Effector if isinstance(one, Effector) else type(one)
         if kind in found:
             raise ValueError(f"actuator must have one {kind.__name__} at most, got {value!r}")
@@ -95,6 +97,8 @@ def assemble(value: Any, default: Any, setting: Setting) -> Assembly:
     if spread is not None and spread.delay > 0 and Delay not in found:
         raise ValueError("randomization['delay'] must be left out without a Delay in the actuator")
     records = {kind: one.record(setting) for kind, one in found.items()}
+    if Thrusters in records and isinstance(effector, Beside):  # wheels have no valves
+        records[Thrusters] = records[Thrusters]._replace(first=len(effector.wheels.matrix.T))
     line = Line(
         records.get(Thrusters, Continuous()),
         records.get(Delay, Instant()),
@@ -118,6 +122,16 @@ def assemble(value: Any, default: Any, setting: Setting) -> Assembly:
         if spread.misalignment:
             largest = np.full(3, np.linalg.norm(largest))
     return Assembly(effector, record, shown, largest, effector.limits(setting))
+
+
+def _paired(elements: list[Element]) -> list[Element]:
+    """The elements, with wheels and what works beside them as one."""
+    wheels = [one for one in elements if isinstance(one, ReactionWheels)]
+    others = [one for one in elements if isinstance(one, MagneticCoils | Torque)]
+    if len(wheels) != 1 or len(others) != 1:
+        return elements
+    rest = [one for one in elements if one not in (*wheels, *others)]
+    return [Beside(wheels[0], others[0]), *rest]
 
 
 def _listed(value: Any) -> list[Element]:

@@ -144,40 +144,57 @@ class Coils(Driven):
         d = (self.sin_tilt * cos, self.sin_tilt * sin, -self.cos_tilt)
         return scale(self.field, sub(scale(3.0 * dot(d, up), up), d))
 
-    def field_in(self, physics, buffer, i, ahead):
+    # The rows of the two places begin at `row`, the rows that are shown at `shown`.
+
+    def field_in(self, buffer, i, row, ahead):
         """B [T] in world axes, `ahead` seconds from now."""
-        k = i + self.state_row(physics) * LANES
+        k = i + row * LANES
         place = _wrapped(buffer[k + _ORBIT * LANES] + self.rate * ahead)
         earth = _wrapped(buffer[k + _EARTH * LANES] + self.earth * ahead)
         return self.field_at(place, earth)
 
-    def exert(self, physics, buffer, i, c, h):
+    def torque_of(self, physics, buffer, i, row, c, h):
+        """Torque [N m] in body axes of three mean commands, in the step of h seconds."""
         q, omega = view(physics, buffer, i)
         half = scale(0.25 * h, omega)
         size = 1.0 / math.sqrt(1.0 + dot(half, half))
         then = qmul(q, (size, size * half[0], size * half[1], size * half[2]))
-        B = to_body(then, self.field_in(physics, buffer, i, 0.5 * h))
-        m = scale(self.dipole, (c[0], c[1], c[2]))
-        torque = cross(self.mounted(physics, buffer, i, m), B)
+        B = to_body(then, self.field_in(buffer, i, row, 0.5 * h))
+        return cross(self.mounted(physics, buffer, i, scale(self.dipole, c)), B)
+
+    def move_on(self, buffer, i, row, h):
+        """Go on along the orbit for h seconds."""
+        k = i + row * LANES
+        buffer[k + _ORBIT * LANES] = _wrapped(buffer[k + _ORBIT * LANES] + self.rate * h)
+        buffer[k + _EARTH * LANES] = _wrapped(buffer[k + _EARTH * LANES] + self.earth * h)
+
+    def begin_at(self, buffer, i, row, orbit, earth):
+        """Begin at these places, in turns from 0 to 1."""
+        buffer[i + (row + _ORBIT) * LANES] = orbit - 0.5
+        buffer[i + (row + _EARTH) * LANES] = earth - 0.5
+
+    def show_in(self, physics, buffer, i, row, shown):
+        """Write the field in body axes."""
+        q, _ = view(physics, buffer, i)
+        B = scale(0.5 / self.field, to_body(q, self.field_in(buffer, i, row, 0.0)))
+        bounded = (min(max(B[0], -1.0), 1.0), min(max(B[1], -1.0), 1.0), min(max(B[2], -1.0), 1.0))
+        put_vector(buffer, i, shown, bounded)
+
+    def exert(self, physics, buffer, i, c, h):
+        row = self.state_row(physics)
+        torque = self.torque_of(physics, buffer, i, row, (c[0], c[1], c[2]), h)
         put_vector(buffer, i, self.acting_row(physics), torque)
         act(physics, buffer, i, torque)
 
     def book(self, physics, buffer, i, h):
-        k = i + self.state_row(physics) * LANES
-        buffer[k + _ORBIT * LANES] = _wrapped(buffer[k + _ORBIT * LANES] + self.rate * h)
-        buffer[k + _EARTH * LANES] = _wrapped(buffer[k + _EARTH * LANES] + self.earth * h)
+        self.move_on(buffer, i, self.state_row(physics), h)
 
     def ready(self, physics, buffer, i, placed, mass, u):
-        for n in range(2):
-            k = i + (self.state_row(physics) + n) * LANES
-            buffer[k] = buffer[k] if placed else u[n] - 0.5
+        if not placed:
+            self.begin_at(buffer, i, self.state_row(physics), u[0], u[1])
 
     def present(self, physics, buffer, i):
-        q, _ = view(physics, buffer, i)
-        B = to_body(q, self.field_in(physics, buffer, i, 0.0))
-        B = scale(0.5 / self.field, B)
-        bounded = (min(max(B[0], -1.0), 1.0), min(max(B[1], -1.0), 1.0), min(max(B[2], -1.0), 1.0))
-        put_vector(buffer, i, self.shown_row(physics), bounded)
+        self.show_in(physics, buffer, i, self.state_row(physics), self.shown_row(physics))
 
 
 @inlined

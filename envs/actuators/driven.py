@@ -25,7 +25,7 @@ class Driven(Actuator):
 
     @required
     def exert(self, physics, buffer, i, c, h):
-        """Act with the mean commands c, six numbers, in the step of h seconds that begins; write
+        """Act with the mean commands c, eight numbers, in the step of h seconds that begins; write
         what acts."""
 
     def book(self, physics, buffer, i, h):
@@ -102,6 +102,8 @@ class Driven(Actuator):
             self.arriving(physics, buffer, i, 3, start, h, dt),
             self.arriving(physics, buffer, i, 4, start, h, dt),
             self.arriving(physics, buffer, i, 5, start, h, dt),
+            self.arriving(physics, buffer, i, 6, start, h, dt),
+            self.arriving(physics, buffer, i, 7, start, h, dt),
         )
         self.exert(physics, buffer, i, c, h)
 

@@ -50,9 +50,22 @@ class Torques(Driven):
     channels = constant(3)
     has_limits = constant(True)
 
+    def torque_of(self, physics, buffer, i, row, c, h):
+        """Torque [N m] in body axes of three mean commands."""
+        full = vector(buffer, i, physics.actuator.own_row(physics))
+        return self.mounted(physics, buffer, i, times(full, c))
+
+    def move_on(self, buffer, i, row, h):
+        """Nothing moves."""
+
+    def begin_at(self, buffer, i, row, a, b):
+        """Nothing is anywhere."""
+
+    def show_in(self, physics, buffer, i, row, shown):
+        """Nothing is shown."""
+
     def exert(self, physics, buffer, i, c, h):
-        torque = times(vector(buffer, i, self.own_row(physics)), (c[0], c[1], c[2]))
-        torque = self.mounted(physics, buffer, i, torque)
+        torque = self.torque_of(physics, buffer, i, 0, (c[0], c[1], c[2]), h)
         put_vector(buffer, i, self.acting_row(physics), torque)
         act(physics, buffer, i, torque)
 

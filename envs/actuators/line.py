@@ -31,7 +31,7 @@ class Line(Record):
 class Thrusters(Element):
     """Valves that are open or shut: a command is the part of the control period for which the
     thruster is on, at full torque, rounded to a multiple of `minimum_pulse` [s]; where that is more
-    than there is of the period, it stays on for all of it."""
+    than there is of the period, it stays on for all of it. Wheels beside them have no valves."""
 
     minimum_pulse: float = 0.01
     positive: ClassVar = ("minimum_pulse",)
@@ -48,17 +48,23 @@ class Thrusters(Element):
 class Continuous(Record):
     """A command acts at its own strength for the whole period."""
 
-    def integral(self, c, start, end, dt):
-        """Integral of a command's signal over a part of its period of dt seconds."""
+    def integral(self, n, c, start, end, dt):
+        """Integral of the signal of command n over a part of its period of dt seconds."""
         return c * (end - start)
 
 
 class Pulsed(Record):
-    """A command acts at full strength for a part of the period, a multiple of `pulse` seconds."""
+    """A command acts at full strength for a part of the period, a multiple of `pulse` seconds.
+
+    first: of the commands that do; those before it act at their own strength.
+    """
 
     pulse: float
+    first: int = 0
 
-    def integral(self, c, start, end, dt):
+    def integral(self, n, c, start, end, dt):
+        if n < self.first:
+            return c * (end - start)
         on = self.pulse * math.floor(abs(c) * dt / self.pulse + 0.5)
         length = max(min(on, end) - start, 0.0)
         return length if c > 0.0 else -length
@@ -111,7 +117,7 @@ class Instant(Record):
     def signal(self, physics, buffer, i, n, start, h, dt):
         actuator = physics.actuator
         c = buffer[i + (actuator.command_row(physics) + n) * LANES]
-        return actuator.line.pulses.integral(c, start, start + h, dt) / h
+        return actuator.line.pulses.integral(n, c, start, start + h, dt) / h
 
 
 class Delayed(Record):
@@ -157,8 +163,8 @@ class Delayed(Record):
         k, count = i + (actuator.queue_row(physics) + n) * LANES, actuator.channels()
         older = buffer[k + int(ago) * count * LANES]
         newer = buffer[k + int(max(ago - 1.0, 0.0)) * count * LANES]
-        total = actuator.line.pulses.integral(older, begin, min(begin + h, dt), dt)
-        total += actuator.line.pulses.integral(newer, 0.0, max(begin + h - dt, 0.0), dt)
+        total = actuator.line.pulses.integral(n, older, begin, min(begin + h, dt), dt)
+        total += actuator.line.pulses.integral(n, newer, 0.0, max(begin + h - dt, 0.0), dt)
         return total / h
 
 

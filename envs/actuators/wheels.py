@@ -34,6 +34,7 @@ from rbgym.envs.actuators.effector import Effector, Key, Setting
 from rbgym.envs.arguments import in_range
 from rbgym.quaternion import Array, Vector, add, dot, scale
 
+ROWS = 8
 _CHANGES = 4  # 4: rows of the torque on each wheel [N m], behind the momenta
 _NO_TORQUE = (0.0, 0.0, 0.0)
 
@@ -166,7 +167,7 @@ class Wheels(Driven):
     momentum: float
     viscous: float
     coulomb: float
-    effector_rows = constant(8)
+    effector_rows = constant(ROWS)
     turns_rotors = constant(True)
 
     def channels(self):
@@ -187,7 +188,7 @@ class Wheels(Driven):
         return (min(max(momentum + h * (motor + friction), -most), most) - momentum) / h
 
     def momenta(self, physics, buffer, i):
-        k = i + self.state_row(physics) * LANES
+        k = i + physics.actuator.state_row(physics) * LANES
         return (buffer[k], buffer[k + LANES], buffer[k + 2 * LANES], buffer[k + 3 * LANES])
 
     def mounted_axes(self, physics, buffer, i):
@@ -199,7 +200,8 @@ class Wheels(Driven):
             self.mounted(physics, buffer, i, x[3]),
         )
 
-    def exert(self, physics, buffer, i, c, h):
+    def turn(self, physics, buffer, i, c, h):
+        """Turn the wheels in the step of h seconds that begins; returns the torque on the body."""
         _, omega = view(physics, buffer, i)
         axes = self.mounted_axes(physics, buffer, i)
         p = self.momenta(physics, buffer, i)
@@ -208,22 +210,26 @@ class Wheels(Driven):
             self.change(axes[0], c[0], p[0], omega, h),
             self.change(axes[1], c[1], p[1], omega, h),
             self.change(axes[2], c[2], p[2], omega, h),
-            self.change(axes[3], c[3], p[3], omega, h),
+            self.change(axes[3], c[3] if len(self.start) > 3 else 0.0, p[3], omega, h),
         )
-        k = i + (self.state_row(physics) + _CHANGES) * LANES
+        k = i + (physics.actuator.state_row(physics) + _CHANGES) * LANES
         buffer[k], buffer[k + LANES] = changes[0], changes[1]
         buffer[k + 2 * LANES], buffer[k + 3 * LANES] = changes[2], changes[3]
         rate = _sum(axes, changes)
-        put_vector(buffer, i, self.acting_row(physics), scale(-1.0, rate))
-        row = self.rotor_rate_row(physics)
+        row = physics.actuator.rotor_rate_row(physics)
         put_vector(buffer, i, row, physics.frame.to_principal(physics, buffer, i, rate))
         # Once more from the wheels, so that the two do not drift apart.
         rotor = physics.frame.to_principal(physics, buffer, i, _sum(axes, p))
         put_vector(buffer, i, ROTOR, rotor)
+        return scale(-1.0, rate)
+
+    def exert(self, physics, buffer, i, c, h):
+        torque = self.turn(physics, buffer, i, c, h)
+        put_vector(buffer, i, self.acting_row(physics), torque)
         act(physics, buffer, i, _NO_TORQUE)
 
     def book(self, physics, buffer, i, h):
-        k = i + self.state_row(physics) * LANES
+        k = i + physics.actuator.state_row(physics) * LANES
         taken = 0.0 if buffer[i + FAILED * LANES] > 0.0 else h
         for n in range(4):
             buffer[k + n * LANES] += taken * buffer[k + (_CHANGES + n) * LANES]
@@ -233,7 +239,7 @@ class Wheels(Driven):
         return (p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3]) / (2.0 * self.inertia)
 
     def ready(self, physics, buffer, i, placed, mass, u):
-        k = i + self.state_row(physics) * LANES
+        k = i + physics.actuator.state_row(physics) * LANES
         for n in range(4):
             drawn = self.start[0] * (2.0 * u[n] - 1.0) if n < len(self.start) else 0.0
             buffer[k + n * LANES] = buffer[k + n * LANES] if placed else drawn
@@ -242,8 +248,8 @@ class Wheels(Driven):
         put_vector(buffer, i, ROTOR, physics.frame.to_principal(physics, buffer, i, rotor))
 
     def present(self, physics, buffer, i):
-        k = i + self.state_row(physics) * LANES
-        shown = i + self.shown_row(physics) * LANES
+        k = i + physics.actuator.state_row(physics) * LANES
+        shown = i + physics.actuator.shown_row(physics) * LANES
         for n in range(len(self.start)):
             buffer[shown + n * LANES] = buffer[k + n * LANES] / self.momentum
 

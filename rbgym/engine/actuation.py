@@ -23,7 +23,7 @@ class Actuator(Record):
 
     @required
     def channels(self):
-        """Number of commands, at most six; known while compiling."""
+        """Number of commands, at most eight; known while compiling."""
 
     @required
     def is_disturbed(self):

@@ -1,0 +1,129 @@
+"""Reaction wheels, and beside them coils or thrusters: what exchanges momentum, and what sheds it.
+
+The wheels obey their own equations (rbgym.envs.actuators.wheels); the torque T of the others is one
+from outside, the world momentum L changes by the impulse of T alone, and the energy by the work of
+T and of motors and friction.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from rbgym.compiled.jit import inlined
+from rbgym.compiled.record import constant
+from rbgym.engine.actuation import act
+from rbgym.engine.rows import put_vector
+from rbgym.envs.actuators.coils import MagneticCoils
+from rbgym.envs.actuators.driven import Driven
+from rbgym.envs.actuators.effector import Effector, Key, Setting
+from rbgym.envs.actuators.forces import Torque
+from rbgym.envs.actuators.wheels import ROWS, ReactionWheels
+from rbgym.quaternion import Array, add
+
+
+@dataclass(frozen=True)
+class Beside(Effector):
+    """Wheels, and beside them coils or thrusters, whose torque `torque_limit` is.
+
+    Commands, what is shown and the state: of the wheels first. Made of a list or dict of both:
+    `actuator=[ReactionWheels(), MagneticCoils()]`.
+    """
+
+    wheels: ReactionWheels
+    other: MagneticCoils | Torque
+    needs: ClassVar[str] = "rotors"
+
+    @property
+    def uses_limits(self) -> bool:  # type: ignore[override]
+        return self.other.uses_limits
+
+    def record(self, setting: Setting, line: Any) -> "WheelsBeside":
+        wheels, other = (one.record(setting, line) for one in (self.wheels, self.other))
+        return WheelsBeside(line, wheels, other)
+
+    def shown(self, setting: Setting) -> Array:
+        return np.hstack([self.wheels.shown(setting), self.other.shown(setting)])
+
+    def largest(self, setting: Setting) -> Array:
+        return self.wheels.largest(setting) + np.asarray(self.other.largest(setting))
+
+    @property
+    def main(self) -> Effector:
+        """What turns the body: thrusters, or wheels beside coils."""
+        return self.other if self.uses_limits else self.wheels
+
+    def limits(self, setting: Setting) -> Array:
+        return np.asarray(self.main.limits(setting))
+
+    def state_keys(self) -> Mapping[str, Key]:
+        others = self.other.state_keys()
+        moved = {name: key._replace(first=ROWS + key.first) for name, key in others.items()}
+        return {**self.wheels.state_keys(), **moved}
+
+    def columns(self, first: int) -> str:
+        count = len(self.wheels.matrix.T)
+        return "\n".join(
+            filter(None, (self.wheels.columns(first), self.other.columns(first + count)))
+        )
+
+    def sketch(self, instant: Any) -> Iterable[Any]:
+        yield from self.wheels.sketch(instant)
+        yield from self.other.sketch(instant)
+
+
+class WheelsBeside(Driven):
+    """wheels: `Wheels`; other: `Coils` or `Torques`. The rows of the wheels stand first."""
+
+    line: Any
+    wheels: Any
+    other: Any
+    turns_rotors = constant(True)
+
+    def channels(self):
+        return self.wheels.channels() + self.other.channels()
+
+    def has_limits(self):
+        return self.other.has_limits()
+
+    def effector_rows(self):
+        return self.wheels.effector_rows() + self.other.effector_rows()
+
+    def effector_shows(self):
+        return self.wheels.effector_shows() + self.other.effector_shows()
+
+    def other_row(self, physics):
+        """The first of the rows of what is beside the wheels."""
+        return self.state_row(physics) + self.wheels.effector_rows()
+
+    def exert(self, physics, buffer, i, c, h):
+        n, row = self.wheels.channels(), self.other_row(physics)
+        by_wheels = self.wheels.turn(physics, buffer, i, c, h)
+        torque = self.other.torque_of(physics, buffer, i, row, (c[n], c[n + 1], c[n + 2]), h)
+        put_vector(buffer, i, self.acting_row(physics), add(by_wheels, torque))
+        act(physics, buffer, i, torque)
+
+    def book(self, physics, buffer, i, h):
+        self.wheels.book(physics, buffer, i, h)
+        self.other.move_on(buffer, i, self.other_row(physics), h)
+
+    def more_energy(self, physics, buffer, i):
+        return self.wheels.more_energy(physics, buffer, i)
+
+    def ready(self, physics, buffer, i, placed, mass, u):
+        self.wheels.ready(physics, buffer, i, placed, mass, u)
+        if not placed:  # of the digits behind those that decide where the wheels begin
+            a, b = _behind(u[0]), _behind(u[1])
+            self.other.begin_at(buffer, i, self.other_row(physics), a, b)
+
+    def present(self, physics, buffer, i):
+        self.wheels.present(physics, buffer, i)
+        shown = self.shown_row(physics) + self.wheels.effector_shows()
+        self.other.show_in(physics, buffer, i, self.other_row(physics), shown)
+
+
+@inlined
+def _behind(u):
+    return 1024.0 * u - math.floor(1024.0 * u)
