@@ -34,6 +34,7 @@ LAWS: dict[str, tuple[type, ...]] = {
     "lqr": (controllers.AttitudeLQR, controllers.UprightLQR, controllers.PrecessionLQR),
     "bang_bang": (controllers.BangBang,),
     "swing_up": (controllers.SwingUp,),
+    "magnetic_rate": (controllers.MagneticRate,),
     "b_dot": (controllers.BDot,),
     "scale": (controllers.SpinByScale,),
     "idle": (controllers.Idle,),

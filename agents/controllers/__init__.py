@@ -8,6 +8,7 @@ if TYPE_CHECKING:
         Allocated,
         BDot,
         MagneticAllocation,
+        MagneticRate,
         SpinByScale,
     )
     from rbgym.agents.controllers.attitude import (
@@ -36,6 +37,7 @@ __all__ = [
     "Idle",
     "Law",
     "MagneticAllocation",
+    "MagneticRate",
     "Policy",
     "PosePD",
     "PrecessionLQR",
@@ -52,7 +54,7 @@ __all__ = [
 
 # Each is imported when it is first used, so that the names below are known at once.
 _MODULES = {
-    "actuators": ("Allocated", "BDot", "MagneticAllocation", "SpinByScale"),
+    "actuators": ("Allocated", "BDot", "MagneticAllocation", "MagneticRate", "SpinByScale"),
     "attitude": (
         "BangBang", "GeometricTracking", "Hysteretic", "QuaternionFeedback", "eigenaxis_time"
     ),
@@ -72,6 +74,7 @@ CONTROLLERS = {
     "lqr": "lqr",
     "bang_bang": "BangBang",
     "swing_up": "SwingUp",
+    "magnetic_rate": "MagneticRate",
     "b_dot": "BDot",
     "scale": "SpinByScale",
     "idle": "Idle",
