@@ -108,11 +108,13 @@ class QuaternionFeedback(AttitudePD):
         braking = np.exp(-damping / np.sinc(np.arccos(damping) / np.pi))
         self.braking = n * braking
 
-    def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
+    def torque(
+        self, quaternion: Array, angular_velocity: Array, wanted: Array, a: ArrayLike = 0.0
+    ) -> Array:
         v, omega = nearer(quaternion), angular_velocity
         size = np.maximum(np.linalg.norm(v, axis=-1, keepdims=True), 1e-12)
         largest = self.linear * self.slew(v / size)[:, None]
-        u = self.turning(v * np.minimum(1.0, largest / size), omega, wanted)
+        u = self.turning(v * np.minimum(1.0, largest / size), omega, wanted, a)
         coupling = self.gyroscopic_torque(omega) if self.gyroscopic else np.zeros_like(omega)
         return self.limited_beside(u, coupling)
 
@@ -192,7 +194,7 @@ class BangBang(BodyLaw):
 class Hysteretic(AttitudePD):
     """`AttitudePD`, to that of q and -q which a memory h names and not to the nearer.
 
-        u = J (-2 n^2 h v - 2 z n g + omega_t x omega) + omega x J omega,
+        u = J (-2 n^2 h v - 2 z n g + omega_t x omega + a) + omega x J omega,
         h changes its sign where h q_0 < -delta,
 
     q = (q_0, v) the error quaternion. Near a half turn, where the nearer way is decided by noise,
@@ -200,8 +202,8 @@ class Hysteretic(AttitudePD):
     zero by delta. As observations do not tell q from -q, the memory has the quaternion of the last
     period too, and of q and -q the one near to it is meant (lifting the path of attitudes).
 
-    The memory is (h (n,), q (n, 4)): the `state` that `predict` takes and returns. Where an
-    episode starts, h is that of the nearer way.
+    The memory is (h (n,), q (n, 4), the target's rate in its own axes (n, 3)): the `state` that
+    `predict` takes and returns. Where an episode starts, h is that of the nearer way.
 
     Gains: frequency n [rad/s], damping z, delta in (0, 1).
 
@@ -223,13 +225,14 @@ class Hysteretic(AttitudePD):
     def feedback(self, seen: Seen, state: Any, episode_start: Any) -> tuple[Array, Any]:
         q, omega, wanted = seen
         begins = fresh(len(q), state, episode_start)
-        h, last = (np.ones(len(q)), q) if state is None else state
+        h, last, rate = (np.ones(len(q)), q, None) if state is None else state
+        a, rate = self.target_turning(seen, rate if self.moving else None, begins)
         lifted = np.where(np.sum(q * last, axis=1, keepdims=True) < 0, -q, q)
         q = np.where(begins[:, None], q, lifted)
         h = np.where(begins, np.where(q[:, 0] < 0, -1.0, 1.0), h)
         h = np.where(h * q[:, 0] < -self.delta, -h, h)
-        u = self.turning(h[:, None] * q[:, 1:], omega, wanted) + self.gyroscopic_torque(omega)
-        return self.limited(u), (h, q)
+        u = self.turning(h[:, None] * q[:, 1:], omega, wanted, a) + self.gyroscopic_torque(omega)
+        return self.limited(u), (h, q, rate)
 
 
 @dataclass(eq=False)
@@ -243,9 +246,9 @@ class GeometricTracking(BodyLaw):
         u = -k_R e_R - k_Omega e_Omega + Omega x J Omega - J (Omega x w - R^T R_d dOmega_d/dt).
 
     e_R is sin(angle) times the axis, 2 q_0 v of the error quaternion (q_0, v): the same for q and
-    -q, and next to nothing near a half turn, from which the law starts slowly. The last bracket is
-    -dw/dt, and had from the change of w in the last period, which is the memory of the law; where
-    an episode starts dOmega_d/dt is taken as zero. What exceeds the limits is shortened, not
+    -q, and next to nothing near a half turn, from which the law starts slowly. dOmega_d/dt is
+    had from Omega_d now and a period ago, which is the memory of the law; where an episode starts
+    it is taken as zero. What exceeds the limits is shortened, not
     turned.
 
     k_R = n^2 J_max and k_Omega = 2 z n J_max, J_max the largest moment, are numbers, as in the
@@ -274,10 +277,8 @@ class GeometricTracking(BodyLaw):
 
     def feedback(self, seen: Seen, state: Any, episode_start: Any) -> tuple[Array, Any]:
         q, Omega, w = seen
-        begins = fresh(len(q), state, episode_start)[:, None]
-        last = w if state is None else state
-        turning = np.where(begins, -np.cross(Omega, w), (w - last) / self.dt)
+        a, rate = self.target_turning(seen, state, fresh(len(q), state, episode_start))
         e_R, e_Omega = 2.0 * q[:, :1] * q[:, 1:], Omega - w
         feedback = -self.k_R * e_R - self.k_Omega * e_Omega
-        u = feedback + self.gyroscopic_torque(Omega) + turning @ self.inertia
-        return self.limited(u), w
+        u = feedback + self.gyroscopic_torque(Omega) + (a - np.cross(Omega, w)) @ self.inertia
+        return self.limited(u), rate

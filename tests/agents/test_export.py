@@ -30,12 +30,15 @@ for env_id in (SLEW, "AttitudeReach-v0", "ReactionWheelSlew-v0", "RigidTop-v0", 
 def flown(env, policy):
     """What a policy sees in an episode, as exported code reads it, and its answers."""
     observation, _ = env.reset(seed=3)
-    seen, over = [], False
+    seen, answers, memory, over = [], [], None, False
     while not over and len(seen) < STEPS:
         seen.append(row(env, policy, observation))
-        action, _ = policy.predict(seen[-1])
+        action, memory = policy.predict(seen[-1], memory)
+        answers.append(action)
         observation, _, terminated, truncated, _ = env.step(action)
         over = terminated or truncated
+    if memory is not None:
+        return np.array(seen), np.array(answers)
     return np.array(seen), policy.predict(np.array(seen))[0]
 
 
