@@ -28,6 +28,7 @@ LAWS: dict[str, tuple[type, ...]] = {
         controllers.RateDamping,
         controllers.PosePD,
     ),
+    "pid": (controllers.AttitudePID,),
     "quaternion_feedback": (controllers.QuaternionFeedback,),
     "hysteretic": (controllers.Hysteretic,),
     "geometric": (controllers.GeometricTracking,),

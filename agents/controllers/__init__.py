@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         SpinByScale,
     )
     from rbgym.agents.controllers.attitude import (
+        AttitudePID,
         BangBang,
         GeometricTracking,
         Hysteretic,
@@ -28,6 +29,7 @@ __all__ = [
     "Allocated",
     "AttitudeLQR",
     "AttitudePD",
+    "AttitudePID",
     "AxisPD",
     "BDot",
     "BangBang",
@@ -56,7 +58,8 @@ __all__ = [
 _MODULES = {
     "actuators": ("Allocated", "BDot", "MagneticAllocation", "MagneticRate", "SpinByScale"),
     "attitude": (
-        "BangBang", "GeometricTracking", "Hysteretic", "QuaternionFeedback", "eigenaxis_time"
+        "AttitudePID", "BangBang", "GeometricTracking", "Hysteretic", "QuaternionFeedback",
+        "eigenaxis_time",
     ),
     "base": ("Controller", "Idle", "Law"),
     "fitting": ("for_env", "make"),
@@ -68,6 +71,7 @@ _MODULES = {
 # single or vector, raises ValueError, which says for which envs the law is, where it does not fit.
 CONTROLLERS = {
     "pd": "pd",
+    "pid": "AttitudePID",
     "quaternion_feedback": "QuaternionFeedback",
     "hysteretic": "Hysteretic",
     "geometric": "GeometricTracking",

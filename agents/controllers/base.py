@@ -17,6 +17,7 @@ from rbgym.envs.parts.observations import Offset, TargetRate, WantedSpin
 from rbgym.quaternion import Array, conjugate, multiply, rotate, rotate_inverse
 from rbgym.trajectory import checked_body
 
+Flags = NDArray[np.bool_]
 Seen = tuple[Array, Array, Array]  # quaternion, angular velocity, that of the target
 _LARGEST = 1e100
 
@@ -222,7 +223,7 @@ class Law(Controller):
     def fits(self, columns: int) -> bool:
         return min(columns, self.width or columns) in (7, 10)
 
-    def target_turning(self, seen: Seen, last: Any, begins: Array) -> tuple[Array, Array]:
+    def target_turning(self, seen: Seen, last: Any, begins: Flags) -> tuple[Array, Array]:
         """The target's angular acceleration (n, 3) [rad/s^2], body axes, and its rate in its own
         axes (n, 3) [rad/s], of which `last` was a period ago; zero in lanes that begin, (n,).
 
@@ -310,7 +311,7 @@ def nearer(quaternion: Array) -> Array:
     return np.where(quaternion[:, :1] < 0, -1.0, 1.0) * quaternion[:, 1:]
 
 
-def fresh(lanes: int, state: Any, episode_start: Any) -> NDArray[np.bool_]:
+def fresh(lanes: int, state: Any, episode_start: Any) -> Flags:
     """Which lanes begin, (lanes,): all of them without a memory."""
     if state is None:
         return np.ones(lanes, dtype=np.bool_)

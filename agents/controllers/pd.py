@@ -149,13 +149,13 @@ class AttitudePD(BodyLaw):
         return self.torque(*seen, a), rate
 
     def torque(
-        self, quaternion: Array, angular_velocity: Array, wanted: Array, a: ArrayLike = 0.0
+        self, quaternion: Array, angular_velocity: Array, wanted: Array, a: Array | float = 0.0
     ) -> Array:
         """As in `Law`; a: the target's angular acceleration (n, 3) [rad/s^2], body axes."""
         v, omega = nearer(quaternion), angular_velocity
         return self.limited(self.turning(v, omega, wanted, a) + self.gyroscopic_torque(omega))
 
-    def turning(self, v: Array, omega: Array, wanted: Array, a: ArrayLike) -> Array:
+    def turning(self, v: Array, omega: Array, wanted: Array, a: Array | float) -> Array:
         """J times the angular acceleration asked for (n, 3) [N m]; v, a (n, 3) as above."""
         turn = -self.stiffness * v - self.drag * (omega - wanted) + np.cross(wanted, omega) + a
         return np.asarray(turn @ self.inertia)

@@ -93,7 +93,9 @@ def met(env: Any, policy: Any) -> tuple[Any, Any, Any]:
     """Observations of an episode from seed 0 (n, width), the policy's answers (n, channels), both
     float32; and the bounds of an observation, two rows. Of a policy with a memory, the first."""
     observation, _ = env.reset(seed=0)
-    seen, answers, memory, over = [], [], None, False
+    seen: list[Any] = []
+    answers: list[Any] = []
+    memory, over = None, False
     while not over and len(seen) < 10 * VECTORS:
         seen.append(row(env, policy, observation))
         action, memory = policy.predict(seen[-1], memory)

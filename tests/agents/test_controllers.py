@@ -21,13 +21,13 @@ from rbgym.agents.controllers import (
 from rbgym.envs.actuators import MagneticCoils
 from rbgym.registration import ENVIRONMENTS
 
-STILL = ["pd", "quaternion_feedback", "hysteretic", "geometric", "lqr", "bang_bang", "idle"]
+STILL = ["pd", "pid", "quaternion_feedback", "hysteretic", "geometric", "lqr", "bang_bang", "idle"]
 FIT = {
     "RigidTop-v0": ["pd", "lqr", "swing_up", "idle"],
     "TopSwingUp-v0": ["pd", "lqr", "swing_up", "idle"],
     "SteadyPrecession-v0": ["pd", "lqr", "idle"],
     "AttitudeSlew-v0": STILL,
-    "AttitudeTracking-v0": ["pd", "quaternion_feedback", "hysteretic", "geometric", "idle"],
+    "AttitudeTracking-v0": ["pd", "pid", "quaternion_feedback", "hysteretic", "geometric", "idle"],
     "Detumble-v0": ["pd", "idle"],
     "IntermediateAxis-v0": ["pd", "idle"],
     "AttitudeReach-v0": STILL,
@@ -63,6 +63,7 @@ def test_the_laws_that_fit_answer_one_observation_like_a_batch_of_one(env_id):
     ("name", "env_id", "message"),
     [
         ("quaternion_feedback", "Detumble-v0", "must have a target attitude, .*; its goal is Rest"),
+        ("pid", "Detumble-v0", "must have a target attitude, .*; its goal is Rest"),
         ("hysteretic", "RigidTop-v0", "must have a target attitude, .*; its goal is Axis"),
         ("geometric", "FreeFlyer-v0", "must have a target attitude, and none but that"),
         ("bang_bang", "AttitudeTracking-v0", "must have a target at rest for bang-bang slews"),
@@ -112,6 +113,7 @@ def test_a_gain_that_was_mistyped_is_suggested():
         ("geometric", {"damping": float("nan")}),
         ("quaternion_feedback", {"slew_rate": 0.0}),
         ("hysteretic", {"delta": 1.0}),
+        ("pid", {"integral_time": 0.0}),
         ("bang_bang", {"layer": 0.0}),
         ("bang_bang", {"braking": -1.0}),
     ],

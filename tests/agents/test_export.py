@@ -183,7 +183,7 @@ def test_no_name_ends_the_comment(tmp_path):
 # --- what cannot be exported --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["hysteretic", "quaternion_feedback", "geometric"])
+@pytest.mark.parametrize("name", ["pid", "hysteretic", "quaternion_feedback", "geometric"])
 def test_other_laws_are_refused(name, tmp_path):
     env = make(SLEW)
     for export in (export_c, export_onnx):

@@ -16,6 +16,7 @@ from rbgym.agents import controllers
 from rbgym.agents.controllers import (
     AttitudeLQR,
     AttitudePD,
+    AttitudePID,
     AxisPD,
     BangBang,
     BDot,
@@ -64,6 +65,7 @@ def _laws() -> list[Target]:
         (AxisPD, 7, {**_CASE, **_GAINS, "potential": _TOP, "spin_time": 0.1}),
         (RateDamping, 7, {**_CASE, "time": 1.0}),
         (QuaternionFeedback, 7, {**_CASE, **_GAINS, "slew_rate": 0.5}),
+        (AttitudePID, 7, {**_CASE, **_GAINS, "integral_time": 10.0}),
         (Hysteretic, 7, {**_CASE, **_GAINS, "delta": 0.1}),
         (GeometricTracking, 10, {**_CASE, **_GAINS}),
         (AttitudeLQR, 7, {**_CASE, "tolerances": (0.2, 0.1)}),
