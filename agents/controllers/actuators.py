@@ -161,18 +161,25 @@ class MagneticAllocation(Controller):
 class Allocated(Controller):
     """A law's torque u, had from wheels with the axes A as columns and the momenta h.
 
-        c = A^+ (u + omega x A h) + k N N^T h,   N the null space of A.
+        c = A^+ (u + omega x A h) + N t,   N the null space of A, and t the nearest to k N^T h
+                                           that keeps each c within its limit c_max.
 
-    c is the torque of each wheel on the body: the smallest that adds up to u, the gyroscopic torque
-    of the wheels taken off. The last term makes no torque as long as all wheels answer: it takes
-    wheels that work against each other to rest, with the time 1/k, and keeps them from saturation.
-    The law knows nothing of a wheel that has failed. Where a c is beyond its limit all are
-    shortened; then the friction of the bearings, which the motors have to overcome, is put in.
+    c is the torque of each wheel on the body: what adds up to u, the gyroscopic torque of the
+    wheels taken off, with the least sum of squares for t = 0. N t makes no torque as long as all
+    wheels answer: k N^T h takes wheels that work against each other to rest, with the time 1/k, and
+    keeps them from saturation. Where a wheel would be beyond its limit, t relieves it: as there are
+    four wheels at most, t is a number, and each |c_i| <= m an interval of it. Those have one t in
+    common as long as m is at least the smallest largest c of any allocation (L-infinity), which is
+    |E u| c_max with the `envelope` E of the wheels. So every torque that the wheels can give is
+    given; with t = 0, a pyramid loses 13 % of them on average and a third at worst. A torque beyond
+    is shortened, not turned. Then the friction of the bearings, which the motors have to overcome,
+    is put in. The law knows nothing of a wheel that has failed.
 
     first: column of an observation from which it shows the wheels' momenta. rate: k [1/s].
 
-    Source: Markley & Crassidis (2014), Fundamentals of Spacecraft Attitude Determination and
-    Control, for the allocation by the pseudoinverse and its null space.
+    Source: Markley, Reynolds, Liu & Lebsock (2010), Maximum torque and momentum envelopes for
+    reaction-wheel arrays, J. Guidance 33(5), for envelope and L-infinity; Markley & Crassidis
+    (2014), Fundamentals of Spacecraft Attitude Determination and Control, for the null space.
     """
 
     law: Law
@@ -186,7 +193,8 @@ class Allocated(Controller):
         self.axes = self.wheels.matrix
         self.motor = self.strength * self.wheels.torque
         self.share = np.linalg.pinv(self.axes)
-        self.idle = self.rate * (np.eye(self.axes.shape[1]) - self.share @ self.axes)
+        self.null = np.linalg.svd(self.axes)[2][3:]  # N^T
+        self.envelope = self.wheels.envelope / self.motor
         self.least = self.first + self.axes.shape[1]
         self.must = f"have at least {self.least} columns, got"
 
@@ -196,12 +204,27 @@ class Allocated(Controller):
         omega = rows[:, 4:7] * self.law.rate_limit
         u, state = self.law.answer(rows[:, : self.first], state, episode_start)
         u = u + np.cross(omega, momenta @ self.axes.T)
-        c = shortened((u @ self.share.T + momenta @ self.idle) / self.motor)
+        c = self.shared(u, self.rate * momenta / self.motor)
         # The torque of each bearing on the body; near standstill it is not relied upon.
         speed = momenta / self.wheels.inertia - omega @ self.axes
         size = self.wheels.coulomb + self.wheels.viscous * np.abs(speed)
         c = c - size * speed / (np.abs(speed) + 1.0) / self.motor
         return np.clip(c, -1.0, 1.0), state
+
+    def shared(self, u: Array, relief: Array) -> Array:
+        """Commands (n, wheels) within +-1 for torques u (n, 3) [N m]; of the commands `relief` what
+        makes no torque is added, as far as there is room."""
+        least = np.max(np.abs(u @ self.envelope.T), axis=1, keepdims=True)
+        most = np.maximum(least, 1.0)
+        c = u @ self.share.T / self.motor
+        for n in self.null:
+            has = np.abs(n) > 1e-9  # others c leaves within the limits
+            middle, half = -c[:, has] / n[has], most / np.abs(n[has])
+            low = np.max(middle - half, axis=1, keepdims=True)
+            high = np.min(middle + half, axis=1, keepdims=True)
+            t = np.clip(relief @ n[:, None], low, np.maximum(low, high))
+            c = c + t * n
+        return c / most
 
 
 @dataclass(eq=False)

@@ -123,10 +123,12 @@ def _parts(policy: Any) -> tuple[list[str], dict[str, Any], str]:
     law, out, numbers = policy, "direct", {}
     if isinstance(policy, Allocated):
         wheels, out, law = policy.wheels, "wheels", policy.law
-        numbers = {"axes": policy.axes.T, "share": policy.share, "idle": policy.idle,
-                   "motor": policy.motor, "first": policy.first, "momentum": wheels.momentum,
-                   "wheel_inertia": wheels.inertia, "coulomb": wheels.coulomb,
-                   "viscous": wheels.viscous}  # fmt: skip
+        null = policy.null[0] if len(policy.null) else np.zeros(len(policy.share))
+        numbers = {"axes": policy.axes.T, "share": policy.share, "null_space": null,
+                   "rate": policy.rate, "envelope": policy.envelope,
+                   "facets": len(policy.envelope), "motor": policy.motor, "first": policy.first,
+                   "momentum": wheels.momentum, "wheel_inertia": wheels.inertia,
+                   "coulomb": wheels.coulomb, "viscous": wheels.viscous}  # fmt: skip
     elif isinstance(policy, MagneticAllocation):
         out, law = "coils", policy.law
         numbers = {name: getattr(policy, name) for name in ("first", "field", "dipole")}
