@@ -296,8 +296,8 @@ class GeometricTracking(BodyLaw):
 
     k_R = n^2 J_max and k_Omega = 2 z n J_max, J_max the largest moment, are numbers, as in the
     paper: about the other axes the law is stiffer and better damped. Gains: frequency n
-    [rad/s], by default 3.3 sqrt(a) as for `AttitudePD`, at most 0.9 J_min / J_max in a control
-    period; damping z.
+    [rad/s], by default 3.3 sqrt(a) as for `AttitudePD`, for a target that moves (moving) 6.1
+    sqrt(a), at most 0.9 J_min / J_max in a control period; damping z.
 
     Source: Lee, Leok & McClamroch (2010), Geometric tracking control of a quadrotor UAV on SE(3),
     49th IEEE Conference on Decision and Control, eqs. (10), (11) and (16).
@@ -307,13 +307,15 @@ class GeometricTracking(BodyLaw):
     _: KW_ONLY
     frequency: float | None = None
     damping: float = 1.0
+    moving: bool = False
     slews = "geometric tracking"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         least, largest = (float(x) for x in (self.body.moments.min(), self.body.moments.max()))
         if self.frequency is None:
-            self.frequency = self.sampled(3.3 * self.agility(), 0.9 * least / largest)
+            swift = 6.1 if self.moving else 3.3
+            self.frequency = self.sampled(swift * self.agility(), 0.9 * least / largest)
         self.refuse_gains("frequency", "damping")
         self.k_R = self.frequency**2 * largest
         self.k_Omega = 2 * self.damping * self.frequency * largest
