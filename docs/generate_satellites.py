@@ -14,7 +14,7 @@ DOCS = Path(__file__).resolve().parent
 PAGE, MEASURED = DOCS / "satellites.md", DOCS / "satellites.json"
 BEGIN, END = "<!-- laws:begin -->", "<!-- laws:end -->"
 TASKS = ("AttitudeSlew-v0", "ReactionWheelSlew-v0")
-LAWS = ("bang_bang", "geometric", "hysteretic", "lqr", "pd", "quaternion_feedback")
+LAWS = ("bang_bang", "geometric", "hysteretic", "lqr", "pd", "pid", "quaternion_feedback")
 EPISODES = 128
 
 

@@ -8,9 +8,11 @@ if TYPE_CHECKING:
         Allocated,
         BDot,
         MagneticAllocation,
+        MagneticRate,
         SpinByScale,
     )
     from rbgym.agents.controllers.attitude import (
+        AttitudePID,
         BangBang,
         GeometricTracking,
         Hysteretic,
@@ -27,6 +29,7 @@ __all__ = [
     "Allocated",
     "AttitudeLQR",
     "AttitudePD",
+    "AttitudePID",
     "AxisPD",
     "BDot",
     "BangBang",
@@ -36,6 +39,7 @@ __all__ = [
     "Idle",
     "Law",
     "MagneticAllocation",
+    "MagneticRate",
     "Policy",
     "PosePD",
     "PrecessionLQR",
@@ -52,9 +56,10 @@ __all__ = [
 
 # Each is imported when it is first used, so that the names below are known at once.
 _MODULES = {
-    "actuators": ("Allocated", "BDot", "MagneticAllocation", "SpinByScale"),
+    "actuators": ("Allocated", "BDot", "MagneticAllocation", "MagneticRate", "SpinByScale"),
     "attitude": (
-        "BangBang", "GeometricTracking", "Hysteretic", "QuaternionFeedback", "eigenaxis_time"
+        "AttitudePID", "BangBang", "GeometricTracking", "Hysteretic", "QuaternionFeedback",
+        "eigenaxis_time",
     ),
     "base": ("Controller", "Idle", "Law"),
     "fitting": ("for_env", "make"),
@@ -66,12 +71,14 @@ _MODULES = {
 # single or vector, raises ValueError, which says for which envs the law is, where it does not fit.
 CONTROLLERS = {
     "pd": "pd",
+    "pid": "AttitudePID",
     "quaternion_feedback": "QuaternionFeedback",
     "hysteretic": "Hysteretic",
     "geometric": "GeometricTracking",
     "lqr": "lqr",
     "bang_bang": "BangBang",
     "swing_up": "SwingUp",
+    "magnetic_rate": "MagneticRate",
     "b_dot": "BDot",
     "scale": "SpinByScale",
     "idle": "Idle",

@@ -108,11 +108,13 @@ class QuaternionFeedback(AttitudePD):
         braking = np.exp(-damping / np.sinc(np.arccos(damping) / np.pi))
         self.braking = n * braking
 
-    def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
+    def torque(
+        self, quaternion: Array, angular_velocity: Array, wanted: Array, a: Array | float = 0.0
+    ) -> Array:
         v, omega = nearer(quaternion), angular_velocity
         size = np.maximum(np.linalg.norm(v, axis=-1, keepdims=True), 1e-12)
         largest = self.linear * self.slew(v / size)[:, None]
-        u = self.turning(v * np.minimum(1.0, largest / size), omega, wanted)
+        u = self.turning(v * np.minimum(1.0, largest / size), omega, wanted, a)
         coupling = self.gyroscopic_torque(omega) if self.gyroscopic else np.zeros_like(omega)
         return self.limited_beside(u, coupling)
 
@@ -192,7 +194,7 @@ class BangBang(BodyLaw):
 class Hysteretic(AttitudePD):
     """`AttitudePD`, to that of q and -q which a memory h names and not to the nearer.
 
-        u = J (-2 n^2 h v - 2 z n g + omega_t x omega) + omega x J omega,
+        u = J (-2 n^2 h v - 2 z n g + omega_t x omega + a) + omega x J omega,
         h changes its sign where h q_0 < -delta,
 
     q = (q_0, v) the error quaternion. Near a half turn, where the nearer way is decided by noise,
@@ -200,8 +202,8 @@ class Hysteretic(AttitudePD):
     zero by delta. As observations do not tell q from -q, the memory has the quaternion of the last
     period too, and of q and -q the one near to it is meant (lifting the path of attitudes).
 
-    The memory is (h (n,), q (n, 4)): the `state` that `predict` takes and returns. Where an
-    episode starts, h is that of the nearer way.
+    The memory is (h (n,), q (n, 4), the target's rate in its own axes (n, 3)): the `state` that
+    `predict` takes and returns. Where an episode starts, h is that of the nearer way.
 
     Gains: frequency n [rad/s], damping z, delta in (0, 1).
 
@@ -223,13 +225,57 @@ class Hysteretic(AttitudePD):
     def feedback(self, seen: Seen, state: Any, episode_start: Any) -> tuple[Array, Any]:
         q, omega, wanted = seen
         begins = fresh(len(q), state, episode_start)
-        h, last = (np.ones(len(q)), q) if state is None else state
+        h, last, rate = (np.ones(len(q)), q, None) if state is None else state
+        a, rate = self.target_turning(seen, rate if self.moving else None, begins)
         lifted = np.where(np.sum(q * last, axis=1, keepdims=True) < 0, -q, q)
         q = np.where(begins[:, None], q, lifted)
         h = np.where(begins, np.where(q[:, 0] < 0, -1.0, 1.0), h)
         h = np.where(h * q[:, 0] < -self.delta, -h, h)
-        u = self.turning(h[:, None] * q[:, 1:], omega, wanted) + self.gyroscopic_torque(omega)
-        return self.limited(u), (h, q)
+        u = self.turning(h[:, None] * q[:, 1:], omega, wanted, a) + self.gyroscopic_torque(omega)
+        return self.limited(u), (h, q, rate)
+
+
+@dataclass(eq=False)
+class AttitudePID(AttitudePD):
+    """`AttitudePD` with the integral s of its error, for torques that nobody tells it of.
+
+        u = J (-2 n^2 (v + s / T) - 2 z n g + omega_t x omega + a) + omega x J omega,   s' = v
+
+    A small error obeys x''' + 2 z n x'' + n^2 x' + (n^2 / T) x = 0, so that T has to be beyond
+    1 / (2 z n). Under a steady torque d `AttitudePD` stays off by |J^-1 d| / n^2; here s / T takes
+    its part. Against windup s waits while u, or its part of v alone, is beyond the limits.
+
+    The memory is (s (n, 3), the target's rate in its own axes (n, 3)); where an episode starts, s
+    is zero. Gains: frequency n [rad/s], damping z, integral_time T [s], by default 27 / (4 n): with
+    z = 1 the least without oscillation, its slower two roots both n / 3.
+
+    Source: Astrom & Hagglund (2006), Advanced PID Control, for conditional integration; the part
+    of v, and T, are ours.
+    """
+
+    _: KW_ONLY
+    integral_time: float | None = None
+    slews = "PID control"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.integral_time is None:
+            self.integral_time = 6.75 / float(self.frequency or 1.0)
+        self.refuse_gains("integral_time")
+        self.summing = 1.0 / self.integral_time
+
+    def feedback(self, seen: Seen, state: Any, episode_start: Any) -> tuple[Array, Any]:
+        q, omega, wanted = seen
+        begins = fresh(len(q), state, episode_start)
+        s, rate = (np.zeros_like(omega), None) if state is None else state
+        s = np.where(begins[:, None], 0.0, s)
+        a, rate = self.target_turning(seen, rate if self.moving else None, begins)
+        v = nearer(q)
+        turn = self.turning(v + s * self.summing, omega, wanted, a)
+        u = turn + self.gyroscopic_torque(omega)
+        asked = np.stack([u, self.stiffness * v @ self.inertia]) @ self.envelope.T
+        inside = np.max(np.abs(asked), axis=(0, 2), initial=0.0) <= 1.0
+        return self.limited(u), (s + self.dt * np.where(inside[:, None], v, 0.0), rate)
 
 
 @dataclass(eq=False)
@@ -243,15 +289,15 @@ class GeometricTracking(BodyLaw):
         u = -k_R e_R - k_Omega e_Omega + Omega x J Omega - J (Omega x w - R^T R_d dOmega_d/dt).
 
     e_R is sin(angle) times the axis, 2 q_0 v of the error quaternion (q_0, v): the same for q and
-    -q, and next to nothing near a half turn, from which the law starts slowly. The last bracket is
-    -dw/dt, and had from the change of w in the last period, which is the memory of the law; where
-    an episode starts dOmega_d/dt is taken as zero. What exceeds the limits is shortened, not
+    -q, and next to nothing near a half turn, from which the law starts slowly. dOmega_d/dt is
+    had from Omega_d now and a period ago, which is the memory of the law; where an episode starts
+    it is taken as zero. What exceeds the limits is shortened, not
     turned.
 
     k_R = n^2 J_max and k_Omega = 2 z n J_max, J_max the largest moment, are numbers, as in the
     paper: about the other axes the law is stiffer and better damped. Gains: frequency n
-    [rad/s], by default 3.3 sqrt(a) as for `AttitudePD`, at most 0.9 J_min / J_max in a control
-    period; damping z.
+    [rad/s], by default 3.3 sqrt(a) as for `AttitudePD`, for a target that moves (moving) 6.1
+    sqrt(a), at most 0.9 J_min / J_max in a control period; damping z.
 
     Source: Lee, Leok & McClamroch (2010), Geometric tracking control of a quadrotor UAV on SE(3),
     49th IEEE Conference on Decision and Control, eqs. (10), (11) and (16).
@@ -261,23 +307,23 @@ class GeometricTracking(BodyLaw):
     _: KW_ONLY
     frequency: float | None = None
     damping: float = 1.0
+    moving: bool = False
     slews = "geometric tracking"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         least, largest = (float(x) for x in (self.body.moments.min(), self.body.moments.max()))
         if self.frequency is None:
-            self.frequency = self.sampled(3.3 * self.agility(), 0.9 * least / largest)
+            swift = 6.1 if self.moving else 3.3
+            self.frequency = self.sampled(swift * self.agility(), 0.9 * least / largest)
         self.refuse_gains("frequency", "damping")
         self.k_R = self.frequency**2 * largest
         self.k_Omega = 2 * self.damping * self.frequency * largest
 
     def feedback(self, seen: Seen, state: Any, episode_start: Any) -> tuple[Array, Any]:
         q, Omega, w = seen
-        begins = fresh(len(q), state, episode_start)[:, None]
-        last = w if state is None else state
-        turning = np.where(begins, -np.cross(Omega, w), (w - last) / self.dt)
+        a, rate = self.target_turning(seen, state, fresh(len(q), state, episode_start))
         e_R, e_Omega = 2.0 * q[:, :1] * q[:, 1:], Omega - w
         feedback = -self.k_R * e_R - self.k_Omega * e_Omega
-        u = feedback + self.gyroscopic_torque(Omega) + turning @ self.inertia
-        return self.limited(u), w
+        u = feedback + self.gyroscopic_torque(Omega) + (a - np.cross(Omega, w)) @ self.inertia
+        return self.limited(u), rate

@@ -14,9 +14,10 @@ from rbgym.envs.actuators import Forces, MagneticCoils, ReactionWheels, Scaling
 from rbgym.envs.base import AttitudeEnv, AttitudeVectorEnv
 from rbgym.envs.parts.goals import Axis, Rest, Target
 from rbgym.envs.parts.observations import Offset, TargetRate, WantedSpin
-from rbgym.quaternion import Array, conjugate, multiply
+from rbgym.quaternion import Array, conjugate, multiply, rotate, rotate_inverse
 from rbgym.trajectory import checked_body
 
+Flags = NDArray[np.bool_]
 Seen = tuple[Array, Array, Array]  # quaternion, angular velocity, that of the target
 _LARGEST = 1e100
 
@@ -222,6 +223,21 @@ class Law(Controller):
     def fits(self, columns: int) -> bool:
         return min(columns, self.width or columns) in (7, 10)
 
+    def target_turning(self, seen: Seen, last: Any, begins: Flags) -> tuple[Array, Array]:
+        """The target's angular acceleration (n, 3) [rad/s^2], body axes, and its rate in its own
+        axes (n, 3) [rad/s], of which `last` was a period ago; zero in lanes that begin, (n,).
+
+        The change is taken in the target's axes, so that the turning of the body is not in it. It
+        is the mean of the last period: of a motion of frequency w it comes a period late, by a
+        part w dt of its size.
+        """
+        q, _, wanted = seen
+        rate = rotate(q, wanted)
+        if last is None or not self.dt:
+            return np.zeros_like(rate), rate
+        change = np.where(begins[:, None], 0.0, (rate - last) / self.dt)
+        return rotate_inverse(q, change), rate
+
     def in_limits(self, u: Array) -> Array:
         """The torque in parts of its limits; none about an axis that has no torque."""
         return np.asarray(u / np.where(self.limits > 0, self.limits, np.inf))
@@ -295,7 +311,7 @@ def nearer(quaternion: Array) -> Array:
     return np.where(quaternion[:, :1] < 0, -1.0, 1.0) * quaternion[:, 1:]
 
 
-def fresh(lanes: int, state: Any, episode_start: Any) -> NDArray[np.bool_]:
+def fresh(lanes: int, state: Any, episode_start: Any) -> Flags:
     """Which lanes begin, (lanes,): all of them without a memory."""
     if state is None:
         return np.ones(lanes, dtype=np.bool_)

@@ -5,8 +5,6 @@ from contextlib import suppress
 from inspect import signature
 from typing import Any
 
-import numpy as np
-
 from rbgym.agents import controllers
 from rbgym.agents.controllers.actuators import Allocated, MagneticAllocation
 from rbgym.agents.controllers.base import Controller, Law, Plant
@@ -75,7 +73,7 @@ def _fitted(policy: Controller, plant: Plant) -> Controller:
     policy.width = plant.columns
     if plant.wheels is not None:
         shared = Allocated(policy, plant.wheels, plant.strength, first=plant.first)
-        policy.envelope = np.asarray(shared.share / shared.motor, dtype=np.float64)
+        policy.envelope = shared.envelope
         return shared
     if plant.coils is not None:
         dipole, field = plant.given["dipole"], plant.given["field"]

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rbgym.agents.controllers.actuators import damping_rate
-from rbgym.agents.controllers.base import BodyLaw, Law, Plant, nearer
+from rbgym.agents.controllers.base import BodyLaw, Law, Plant, Seen, fresh, nearer
 from rbgym.envs.parts.goals import Axis
 from rbgym.potentials import HeavyTop, SoftWall, checked
 from rbgym.quaternion import Array, from_rotation_vector, multiply, rotate_inverse
@@ -110,15 +110,17 @@ class AttitudePD(BodyLaw):
     """Brings the whole attitude to a target, which may move.
 
     With v the vector part of the error quaternion of positive scalar part, omega_t the target's
-    angular velocity in body axes and g = omega - omega_t,
+    angular velocity in body axes, a its angular acceleration and g = omega - omega_t,
 
-        u = J (-2 n^2 v - 2 z n g + omega_t x omega) + omega x J omega.
+        u = J (-2 n^2 v - 2 z n g + omega_t x omega + a) + omega x J omega.
 
     A small error obeys x'' + 2 z n x' + n^2 x = 0. What exceeds the limits is shortened, not
     turned. Gains: frequency n [rad/s], damping z. By default n = 2.8 sqrt(a), a the least angular
     acceleration that the limits allow about a body axis, at most 0.3 in a control period: about
     there large slews settle soonest, whatever the body. moving: of a target that moves, which asks
-    for more: 6.1 sqrt(a), at most 0.2 in a control period.
+    for more: 6.1 sqrt(a), at most 0.2 in a control period. Its acceleration is had from its rates
+    now and a period ago, in its own axes (n, 3), which are the memory; where an episode starts, and
+    without `moving`, it is taken as zero, which leaves an error x = a / n^2.
 
     Source: Wie, Weiss & Arapostathis (1989), as for `AxisPD`; of q and -q the nearer is taken.
     """
@@ -140,13 +142,22 @@ class AttitudePD(BodyLaw):
         self.refuse_gains("frequency", "damping")
         self.stiffness, self.drag = 2 * self.frequency**2, 2 * self.damping * self.frequency
 
-    def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
-        v, omega = nearer(quaternion), angular_velocity
-        return self.limited(self.turning(v, omega, wanted) + self.gyroscopic_torque(omega))
+    def feedback(self, seen: Seen, state: Any, episode_start: Any) -> tuple[Array, Any]:
+        if not self.moving:
+            return self.torque(*seen), None
+        a, rate = self.target_turning(seen, state, fresh(len(seen[0]), state, episode_start))
+        return self.torque(*seen, a), rate
 
-    def turning(self, v: Array, omega: Array, wanted: Array) -> Array:
-        """J times the angular acceleration asked for (n, 3) [N m]; v (n, 3) as above."""
-        turn = -self.stiffness * v - self.drag * (omega - wanted) + np.cross(wanted, omega)
+    def torque(
+        self, quaternion: Array, angular_velocity: Array, wanted: Array, a: Array | float = 0.0
+    ) -> Array:
+        """As in `Law`; a: the target's angular acceleration (n, 3) [rad/s^2], body axes."""
+        v, omega = nearer(quaternion), angular_velocity
+        return self.limited(self.turning(v, omega, wanted, a) + self.gyroscopic_torque(omega))
+
+    def turning(self, v: Array, omega: Array, wanted: Array, a: Array | float) -> Array:
+        """J times the angular acceleration asked for (n, 3) [N m]; v, a (n, 3) as above."""
+        turn = -self.stiffness * v - self.drag * (omega - wanted) + np.cross(wanted, omega) + a
         return np.asarray(turn @ self.inertia)
 
 
@@ -209,7 +220,7 @@ class RateDamping(BodyLaw):
 
     Without a gyroscopic term the torque opposes the body momentum J omega exactly, and so its size
     falls as fast as the limits let it. Gain: time T [s], by default two control periods, and
-    with coils 1 / (2 w (1 + sin i)), see `BDot`.
+    with coils 1 / (2 w (1 + sin i)), see `MagneticRate`.
 
     Source: Athans, Falb & Lacoss (1963), Time-, fuel-, and energy-optimal control of nonlinear
     norm-invariant systems, IEEE Trans. Automatic Control 8(3), for full torque against the

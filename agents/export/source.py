@@ -55,9 +55,10 @@ def export_c(
     """Write policy.c and policy.json into a folder, which is made; returns the contract.
 
     policy: a Network or a TrainedPolicy that has one, a PD law or a linear-quadratic one, for
-    wheels or coils too; a linear law u = K x is a Network of one layer. env: single, whose
-    observations it reads; it is reset, and flown for the golden vectors. about: what else the
-    contract is to tell. Raises ValueError for another policy, as one with a memory.
+    wheels or coils too; a linear law u = K x is a Network of one layer. PD for a target that moves
+    has a memory: its golden vectors follow each other, and `rbgym_begin()` is to be called where
+    an episode starts. env: single, whose observations it reads; it is reset, and flown for the
+    golden vectors. about: what else the contract is to tell. Raises ValueError for another policy.
     """
     folder, policy, base = Path(folder), bare(policy), checked_env(env)
     pieces, numbers, sharp = _parts(policy)
@@ -90,14 +91,20 @@ def bare(policy: Any) -> Any:
 
 def met(env: Any, policy: Any) -> tuple[Any, Any, Any]:
     """Observations of an episode from seed 0 (n, width), the policy's answers (n, channels), both
-    float32; and the bounds of an observation, two rows."""
+    float32; and the bounds of an observation, two rows. Of a policy with a memory, the first."""
     observation, _ = env.reset(seed=0)
-    seen, over = [row(env, policy, observation)], False
+    seen: list[Any] = []
+    answers: list[Any] = []
+    memory, over = None, False
     while not over and len(seen) < 10 * VECTORS:
-        action, _ = policy.predict(seen[-1])
+        seen.append(row(env, policy, observation))
+        action, memory = policy.predict(seen[-1], memory)
+        answers.append(action)
         observation, _, terminated, truncated, _ = env.step(action)
-        seen, over = [*seen, row(env, policy, observation)], terminated or truncated
+        over = terminated or truncated
     chosen = np.array(seen)[np.linspace(0, len(seen) - 1, VECTORS).astype(int)]
+    if memory is not None:
+        chosen = np.array(seen[:VECTORS])
     space = env.observation_space
     if not env.task.split:
         sides = [space.low, space.high]
@@ -105,7 +112,8 @@ def met(env: Any, policy: Any) -> tuple[Any, Any, Any]:
         sides = [joined({key: getattr(space[key], side) for key in space}) for side in _SIDES]
     else:
         sides = [space["observation"].low, space["observation"].high]
-    return chosen, policy.predict(chosen)[0], np.array(sides)
+    answered = policy.predict(chosen)[0] if memory is None else np.array(answers[:VECTORS])
+    return chosen, answered, np.array(sides)
 
 
 def _parts(policy: Any) -> tuple[list[str], dict[str, Any], str]:
@@ -115,10 +123,12 @@ def _parts(policy: Any) -> tuple[list[str], dict[str, Any], str]:
     law, out, numbers = policy, "direct", {}
     if isinstance(policy, Allocated):
         wheels, out, law = policy.wheels, "wheels", policy.law
-        numbers = {"axes": policy.axes.T, "share": policy.share, "idle": policy.idle,
-                   "motor": policy.motor, "first": policy.first, "momentum": wheels.momentum,
-                   "wheel_inertia": wheels.inertia, "coulomb": wheels.coulomb,
-                   "viscous": wheels.viscous}  # fmt: skip
+        null = policy.null[0] if len(policy.null) else np.zeros(len(policy.share))
+        numbers = {"axes": policy.axes.T, "share": policy.share, "null_space": null,
+                   "rate": policy.rate, "envelope": policy.envelope,
+                   "facets": len(policy.envelope), "motor": policy.motor, "first": policy.first,
+                   "momentum": wheels.momentum, "wheel_inertia": wheels.inertia,
+                   "coulomb": wheels.coulomb, "viscous": wheels.viscous}  # fmt: skip
     elif isinstance(policy, MagneticAllocation):
         out, law = "coils", policy.law
         numbers = {name: getattr(policy, name) for name in ("first", "field", "dipole")}
@@ -132,7 +142,8 @@ def _parts(policy: Any) -> tuple[list[str], dict[str, Any], str]:
         )
     piece, *names = _LAWS[type(law)]
     numbers |= _of_law(law, names)
-    return [piece, "law", out], numbers, "double"
+    remembered = ["moving_target"] if isinstance(law, AttitudePD) and law.moving else []
+    return [*remembered, piece, "law", out], numbers, "double"
 
 
 def _of_network(network: Network) -> dict[str, Any]:

@@ -26,7 +26,7 @@ MOMENTS = {
     "IntermediateAxis-v0": ("pd", 0.3),
     "AttitudeReach-v0": ("bang_bang", 2.0),
     "ReactionWheelSlew-v0": ("bang_bang", 4.0),
-    "MagneticDetumble-v0": ("b_dot", 300.0),
+    "MagneticDetumble-v0": ("magnetic_rate", 300.0),
     "ScalableSpin-v0": ("scale", 0.6),
     "FreeFlyer-v0": ("pd", 7.0),
     "SoftWall-v0": ("pd", 1.2),

@@ -37,7 +37,7 @@ from rbgym.plot import style
 DOCS = Path(__file__).resolve().parents[1]
 RESULTS, PICTURE = DOCS / "evolution.json", DOCS / "pictures" / "evolution.png"
 TOP, LANES, ROUNDS = "TopSwingUp-v0", 1024, 9
-LAWS = {TOP: "swing_up", "MagneticDetumble-v0": "b_dot"}
+LAWS = {TOP: "swing_up", "MagneticDetumble-v0": "magnetic_rate"}
 # Hidden layers, and arguments of the search.
 SEARCHES: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {
     TOP: ((16, 16), {"population": 64, "episodes": 16, "sigma": 0.5, "generations": 300}),

@@ -107,9 +107,24 @@ class ReactionWheels(Effector):
         return np.array(self.axes, dtype=float).T
 
     @property
+    def envelope(self) -> Array:
+        """E (k, 3): motors of torque 1 can have the body torques u with |E u| <= 1, and no others.
+
+        The facets of that body, a zonotope, are spanned by two wheels each, all others giving what
+        they can: along n = a_i x a_j the largest torque is sum_k |n . a_k| (Markley, Reynolds, Liu
+        & Lebsock 2010, Maximum torque and momentum envelopes for reaction-wheel arrays, J. Guidance
+        33(5)).
+        """
+        axes = self.matrix.T
+        i, j = np.triu_indices(len(axes), 1)
+        normals = np.cross(axes[i], axes[j])
+        normals = normals[np.linalg.norm(normals, axis=1) > 1e-9]
+        return np.asarray(normals / np.abs(normals @ axes.T).sum(axis=1, keepdims=True))
+
+    @property
     def shares(self) -> Array:
         """Torque about each body axis alone, in units of one motor's, (3,)."""
-        return np.asarray(1.0 / np.abs(np.linalg.pinv(self.matrix)).max(axis=0))
+        return np.asarray(1.0 / np.abs(self.envelope).max(axis=0))
 
     @property
     def filling_time(self) -> float:

@@ -21,18 +21,18 @@ from rbgym.agents.controllers import (
 from rbgym.envs.actuators import MagneticCoils
 from rbgym.registration import ENVIRONMENTS
 
-STILL = ["pd", "quaternion_feedback", "hysteretic", "geometric", "lqr", "bang_bang", "idle"]
+STILL = ["pd", "pid", "quaternion_feedback", "hysteretic", "geometric", "lqr", "bang_bang", "idle"]
 FIT = {
     "RigidTop-v0": ["pd", "lqr", "swing_up", "idle"],
     "TopSwingUp-v0": ["pd", "lqr", "swing_up", "idle"],
     "SteadyPrecession-v0": ["pd", "lqr", "idle"],
     "AttitudeSlew-v0": STILL,
-    "AttitudeTracking-v0": ["pd", "quaternion_feedback", "hysteretic", "geometric", "idle"],
+    "AttitudeTracking-v0": ["pd", "pid", "quaternion_feedback", "hysteretic", "geometric", "idle"],
     "Detumble-v0": ["pd", "idle"],
     "IntermediateAxis-v0": ["pd", "idle"],
     "AttitudeReach-v0": STILL,
     "ReactionWheelSlew-v0": STILL,
-    "MagneticDetumble-v0": ["pd", "b_dot", "idle"],
+    "MagneticDetumble-v0": ["pd", "magnetic_rate", "b_dot", "idle"],
     "ScalableSpin-v0": ["scale", "idle"],
     "FreeFlyer-v0": ["pd", "idle"],
     "SoftWall-v0": ["pd", "idle"],
@@ -63,13 +63,15 @@ def test_the_laws_that_fit_answer_one_observation_like_a_batch_of_one(env_id):
     ("name", "env_id", "message"),
     [
         ("quaternion_feedback", "Detumble-v0", "must have a target attitude, .*; its goal is Rest"),
+        ("pid", "Detumble-v0", "must have a target attitude, .*; its goal is Rest"),
         ("hysteretic", "RigidTop-v0", "must have a target attitude, .*; its goal is Axis"),
         ("geometric", "FreeFlyer-v0", "must have a target attitude, and none but that"),
         ("bang_bang", "AttitudeTracking-v0", "must have a target at rest for bang-bang slews"),
         ("lqr", "AttitudeTracking-v0", "must have a target at rest for linear-quadratic control"),
         ("lqr", "SoftWall-v0", "must be a heavy top that precesses"),
         ("swing_up", "AttitudeSlew-v0", "must be a top to be brought upright"),
-        ("b_dot", "AttitudeSlew-v0", "must have magnetorquers for B-dot"),
+        ("b_dot", "AttitudeSlew-v0", "must have magnetorquers for this controller"),
+        ("magnetic_rate", "Detumble-v0", "must have magnetorquers for this controller"),
         ("scale", "AttitudeSlew-v0", "must have a body that scales"),
         ("pd", "ScalableSpin-v0", "must have a goal that a PD law is known for"),
     ],
@@ -111,6 +113,7 @@ def test_a_gain_that_was_mistyped_is_suggested():
         ("geometric", {"damping": float("nan")}),
         ("quaternion_feedback", {"slew_rate": 0.0}),
         ("hysteretic", {"delta": 1.0}),
+        ("pid", {"integral_time": 0.0}),
         ("bang_bang", {"layer": 0.0}),
         ("bang_bang", {"braking": -1.0}),
     ],
@@ -162,6 +165,7 @@ def test_a_preview_of_the_target_changes_nothing(name):
         ),
         ("pd", "FreeFlyer-v0", (4, 12), r"have shape \(n, 13\) or \(13,\), got \(4, 12\)"),
         ("scale", "ScalableSpin-v0", (9,), r"have shape \(n, 10\) or \(10,\), got \(9,\)"),
+        ("magnetic_rate", "MagneticDetumble-v0", (9,), r"show the field, got shape \(9,\)"),
         ("b_dot", "MagneticDetumble-v0", (9,), r"show the field, got shape \(9,\)"),
         ("pd", "MagneticDetumble-v0", (9,), r"show the field, got shape \(9,\)"),
         ("pd", "ReactionWheelSlew-v0", (10,), r"have at least 11 columns, got \(10,\)"),

@@ -30,12 +30,15 @@ for env_id in (SLEW, "AttitudeReach-v0", "ReactionWheelSlew-v0", "RigidTop-v0", 
 def flown(env, policy):
     """What a policy sees in an episode, as exported code reads it, and its answers."""
     observation, _ = env.reset(seed=3)
-    seen, over = [], False
+    seen, answers, memory, over = [], [], None, False
     while not over and len(seen) < STEPS:
         seen.append(row(env, policy, observation))
-        action, _ = policy.predict(seen[-1])
+        action, memory = policy.predict(seen[-1], memory)
+        answers.append(action)
         observation, _, terminated, truncated, _ = env.step(action)
         over = terminated or truncated
+    if memory is not None:
+        return np.array(seen), np.array(answers)
     return np.array(seen), policy.predict(np.array(seen))[0]
 
 
@@ -180,7 +183,7 @@ def test_no_name_ends_the_comment(tmp_path):
 # --- what cannot be exported --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["hysteretic", "quaternion_feedback", "geometric"])
+@pytest.mark.parametrize("name", ["pid", "hysteretic", "quaternion_feedback", "geometric"])
 def test_other_laws_are_refused(name, tmp_path):
     env = make(SLEW)
     for export in (export_c, export_onnx):

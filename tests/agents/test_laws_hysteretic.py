@@ -13,7 +13,8 @@ def test_beyond_delta_the_memory_changes_to_the_short_way():
     law = law_of(Hysteretic, delta=0.2)
     q = np.array([[np.cos(a / 2), 0, 0, np.sin(a / 2)] for a in (3.0, 3.3, 3.6)])
     assert (q[:, 0] > -0.2).tolist() == [True, True, False]
-    u, (h, _) = law.feedback((q, np.zeros((3, 3)), np.zeros((3, 3))), (np.ones(3), q), None)
+    still = np.zeros((3, 3))
+    u, (h, *_) = law.feedback((q, still, still), (np.ones(3), q, still), None)
     assert h.tolist() == [1, 1, -1]
     assert (u[:, 2] < 0).tolist() == [True, True, False]
 
@@ -21,9 +22,9 @@ def test_beyond_delta_the_memory_changes_to_the_short_way():
 def test_an_episode_starts_with_the_nearer_way():
     law = law_of(Hysteretic)
     q, omega = drawn(40)
-    wrong = (-np.sign(q[:, 0]), q)
+    wrong = (-np.sign(q[:, 0]), q, 0 * omega)
     starts = np.arange(40) % 2 == 0
-    _, (h, _) = law.feedback((q, omega, 0 * omega), wrong, starts)
+    _, (h, *_) = law.feedback((q, omega, 0 * omega), wrong, starts)
     np.testing.assert_array_equal(h[starts], np.sign(q[starts, 0]))
     kept = ~starts & (np.abs(q[:, 0]) < law.delta)
     assert kept.any()
@@ -38,12 +39,12 @@ def test_the_law_itself_remembers_nothing_between_calls():
     law = controllers.make("hysteretic", gym.make("ReactionWheelSlew-v0"))
     rng = np.random.default_rng(0)
     rows = np.concatenate([drawn(8)[0], rng.uniform(-0.1, 0.1, (8, 7))], axis=1)
-    states = [(sign * np.ones(8), rows[:, :4]) for sign in (1, -1, 1)]
+    states = [(sign * np.ones(8), rows[:, :4], np.zeros((8, 3))) for sign in (1, -1, 1)]
     a, b, again = (law.predict(rows, s, np.zeros(8, bool)) for s in states)
     assert (a[0] != b[0]).any()
     np.testing.assert_array_equal(a[0], again[0])
     np.testing.assert_array_equal(states[0][0], 1)
-    one = law.predict(rows[0], (np.ones(1), rows[:1, :4]), np.array([False]))
+    one = law.predict(rows[0], (np.ones(1), rows[:1, :4], np.zeros((1, 3))), np.array([False]))
     np.testing.assert_array_equal(one[0], a[0][0])
 
 

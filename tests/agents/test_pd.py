@@ -79,7 +79,7 @@ def test_a_wrong_observation_is_refused():
 
 def test_an_unknown_controller_suggests_the_near_name():
     with pytest.raises(ValueError, match="did you mean 'pd'"):
-        controllers.make("pid", None)
+        controllers.make("pdd", None)
 
 
 def test_it_takes_body_and_limits_from_a_single_env():

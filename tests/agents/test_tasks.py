@@ -20,7 +20,7 @@ from rbgym.registration import ENVIRONMENTS
 SOLVED_BY = {
     "TopSwingUp-v0": "swing_up",
     "SteadyPrecession-v0": "lqr",
-    "MagneticDetumble-v0": "b_dot",
+    "MagneticDetumble-v0": "magnetic_rate",
     "ScalableSpin-v0": "scale",
 }
 # Drawn down by more than its torque, a body may bounce past the goal until time is over.

@@ -160,7 +160,7 @@ def test_a_category_of_the_test_set_is_a_start_by_its_name():
             np.testing.assert_array_equal(one.reset(seed=3)[0], other.reset(seed=3)[0])
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("law", [*LAWS, "pid"])
 def test_usual_gains_serve_a_body_four_times_as_heavy_in_twice_the_time(law):
     """J to 4 J and t to 2 t leave the equations of motion and of the law as they are, when gains
     are made of torque and inertia: what is observed is the same, step by step."""

@@ -6,6 +6,19 @@ static void add_cross(const real a[3], const real b[3], real u[3])
     u[2] += a[0] * b[1] - a[1] * b[0];
 }
 
+/* The vector x turned by q, or backwards with the sign -1. */
+static void rotate(const real q[4], int sign, const real x[3], real turned[3])
+{
+    real v[3], t[3] = {0, 0, 0}, u[3] = {0, 0, 0};
+    int i;
+    for (i = 0; i < 3; i++)
+        v[i] = sign * q[1 + i];
+    add_cross(v, x, t);
+    add_cross(v, t, u);
+    for (i = 0; i < 3; i++)
+        turned[i] = x[i] + 2 * (q[0] * t[i] + u[i]);
+}
+
 static real dot(const real a[3], const real b[3])
 {
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];

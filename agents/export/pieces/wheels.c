@@ -1,7 +1,9 @@
-/* c = A^+ (u + omega x A h) + k N N^T h, and the friction of the bearings; see Allocated. */
+/* c = A^+ (u + omega x A h) + N t, t the nearest to k N^T h that keeps each c within its limit, and
+   the friction of the bearings; see Allocated. */
 void rbgym_act(const real observation[OBSERVATIONS], real action[ACTIONS])
 {
-    real u[3], omega[3], body[3] = {0, 0, 0}, h[ACTIONS], factor;
+    real u[3], omega[3], body[3] = {0, 0, 0}, h[ACTIONS];
+    real t = 0, most = 1, low = -INFINITY, high = INFINITY;
     int i, k;
     law(observation, u);
     for (k = 0; k < ACTIONS; k++) {
@@ -13,16 +15,23 @@ void rbgym_act(const real observation[OBSERVATIONS], real action[ACTIONS])
         omega[i] = observation[4 + i] * RATE_LIMIT;
     add_cross(omega, body, u);
     for (k = 0; k < ACTIONS; k++) {
-        action[k] = dot(SHARE[k], u);
-        for (i = 0; i < ACTIONS; i++)
-            action[k] += IDLE[k][i] * h[i];
-        action[k] /= MOTOR;
+        action[k] = dot(SHARE[k], u) / MOTOR;
+        t += NULL_SPACE[k] * (RATE * h[k] / MOTOR);
     }
-    factor = shortening(action, ACTIONS);
+    for (i = 0; i < FACETS; i++)
+        most = fmax(most, fabs(dot(ENVELOPE[i], u)));
+    for (k = 0; k < ACTIONS; k++) {
+        if (fabs(NULL_SPACE[k]) > (real)1e-9) {
+            real middle = -action[k] / NULL_SPACE[k], half = most / fabs(NULL_SPACE[k]);
+            low = fmax(low, middle - half);
+            high = fmin(high, middle + half);
+        }
+    }
+    t = fmax(fmin(t, fmax(low, high)), low);
     for (k = 0; k < ACTIONS; k++) {
         real speed = h[k] / WHEEL_INERTIA - dot(AXES[k], omega);
         real size = COULOMB + VISCOUS * fabs(speed);
-        real c = action[k] * factor - size * speed / (fabs(speed) + 1) / MOTOR;
+        real c = (action[k] + t * NULL_SPACE[k]) / most - size * speed / (fabs(speed) + 1) / MOTOR;
         action[k] = clipped(c, 1);
     }
 }

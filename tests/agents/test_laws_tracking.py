@@ -1,0 +1,91 @@
+"""The target's acceleration: against a target's motion in closed form; what it is worth."""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from laws import BODY, FREE, J, drawn
+from rbgym.agents import controllers
+from rbgym.agents.controllers import AttitudePD, GeometricTracking, Hysteretic, QuaternionFeedback
+from rbgym.quaternion import conjugate, from_rotation_vector, multiply, rotate, rotate_inverse
+
+TRACKING, STEP = "AttitudeTracking-v0", 1e-4
+X, Z = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
+
+
+def target(t):
+    """Attitude (4,) of a target that swings about two axes."""
+    about_z = from_rotation_vector(0.8 * np.sin(t + 0.3) * Z)
+    return multiply(about_z, from_rotation_vector(0.6 * np.cos(1.3 * t) * X))
+
+
+def rate_of(attitude, t):
+    """Angular velocity in the axes of what has an attitude, from its derivative: q' = q omega/2."""
+    change = (attitude(t + STEP) - attitude(t - STEP)) / (2 * STEP)
+    return 2 * multiply(conjugate(attitude(t)), change)[..., 1:]
+
+
+@pytest.mark.parametrize("cls", [AttitudePD, QuaternionFeedback, Hysteretic, GeometricTracking])
+def test_a_body_on_the_path_of_its_target_accelerates_as_that_does(cls):
+    """On it there is no error, and all the torque is that of the motion: J dOmega/dt and gyroscopic
+    torque, in closed form. The law sees the rates of the periods, dt apart."""
+    known = {} if cls is GeometricTracking else {"moving": True}
+    law = cls(BODY, FREE, rate_limit=2.0, dt=1e-3, frequency=1.0, **known)
+    memory, t = None, 0.7
+    for late in (-law.dt, 0.0):
+        Omega = rate_of(target, t + late)[None]
+        seen = (np.array([[1.0, 0.0, 0.0, 0.0]]), Omega, Omega)
+        u, memory = law.feedback(seen, memory, np.array([memory is None]))
+    # The mean of the last period is the acceleration in its middle.
+    a = (rate_of(target, t) - rate_of(target, t - law.dt)) / law.dt
+    np.testing.assert_allclose(u[0], J @ a + np.cross(Omega[0], J @ Omega[0]), atol=1e-5)
+    assert np.abs(J @ a).max() > 0.3
+
+
+def test_the_error_obeys_its_oscillator_beside_a_target_that_accelerates():
+    law = AttitudePD(BODY, FREE, rate_limit=2.0, dt=1e-3, frequency=0.7, damping=0.9, moving=True)
+    (q, omega), memory, t = drawn(20), None, 0.7
+    omega *= 0.5
+
+    def seen(late):
+        """The body turns on with its rates; relative attitude, rates, the target's rates."""
+        relative = multiply(
+            conjugate(target(t + late)), multiply(q, from_rotation_vector(late * omega))
+        )
+        return relative, omega, rotate_inverse(relative, rate_of(target, t + late))
+
+    for late in (-law.dt, 0.0):
+        u, memory = law.feedback(seen(late), memory, np.array([memory is None]))
+    acceleration = np.linalg.solve(J, (u - np.cross(omega, omega @ J)).T).T
+    target_change = (seen(STEP)[2] - seen(-STEP)[2]) / (2 * STEP)
+    relative, _, w = seen(0.0)
+    v = relative[:, 1:] * np.sign(relative[:, :1])
+    expected = -2 * 0.7**2 * v - 2 * 0.9 * 0.7 * (omega - w)
+    # A mean of the period before: half of 1e-3 s late.
+    np.testing.assert_allclose(acceleration - target_change, expected, atol=2e-3)
+
+
+def test_without_the_acceleration_an_error_of_it_over_the_stiffness_is_left():
+    vec = gym.make_vec(TRACKING, num_envs=16)
+    error, lacking = {}, []
+    for moving in (True, False):
+        law = controllers.make("pd", vec, frequency=1.0)
+        law.moving = moving
+        seen, _ = vec.reset(seed=3)
+        memory, begins, squares = None, np.ones(16, bool), []
+        targets = []
+        for _ in range(300):
+            targets.append(vec.unwrapped.state["target_quaternion"])
+            squares.append(np.sum(seen[:, 1:4].astype(float) ** 2, axis=1))
+            actions, memory = law.predict(seen, memory, begins)
+            seen, begins = vec.step(actions)[0], np.zeros(16, bool)
+        error[moving] = 2 * np.sqrt(squares)[150:]
+        if not moving:
+            path = np.array(targets)[150:]
+            turned = multiply(conjugate(path[:-1]), path[1:])
+            rates = 2 / law.dt * turned[..., 1:] * np.sign(turned[..., :1])
+            middle = rotate(turned[:-1], rates[1:]) - rates[:-1]
+            lacking = np.linalg.norm(middle, axis=-1) / law.dt / law.frequency**2
+    # a / n^2 of a motion that is slow beside the law.
+    assert np.median(error[False]) == pytest.approx(np.median(lacking), rel=0.15)
+    assert np.median(error[True]) < 0.15 * np.median(error[False])

@@ -1,0 +1,106 @@
+"""Torque from wheels: as much as a linear programme finds, and the rest for the wheels' momenta."""
+
+import itertools
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from laws import BODY
+from rbgym.agents import controllers
+from rbgym.agents.controllers import Allocated, AttitudePD
+from rbgym.envs.actuators import ReactionWheels
+
+SKEW = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.6, 0.0, 0.8))
+SMOOTH = {"torque": 0.1, "momentum": 3.0, "viscous": 0.0, "coulomb": 0.0}
+CLUSTERS = {
+    "three": ReactionWheels(**SMOOTH),
+    "pyramid": ReactionWheels.pyramid(**SMOOTH),
+    "flat pyramid": ReactionWheels.pyramid(0.3, **SMOOTH),
+    "three and one in their plane": ReactionWheels(SKEW, **SMOOTH),
+    "two alike": ReactionWheels((*SKEW[:3], SKEW[0]), **SMOOTH),
+}
+each_cluster = pytest.mark.parametrize("wheels", CLUSTERS.values(), ids=CLUSTERS)
+
+
+def allocated(wheels):
+    law = AttitudePD(BODY, [1e9] * 3, rate_limit=1.0, dt=0.1, frequency=1.0)
+    return Allocated(law, wheels)
+
+
+def directions(count):
+    e = np.random.default_rng(0).normal(size=(count, 3))
+    return e / np.linalg.norm(e, axis=1, keepdims=True)
+
+
+def smallest_largest(A, u):
+    """The smallest m with A c = u and |c_i| <= m, as a linear programme."""
+    wheels = A.shape[1]
+    rows = np.ones((wheels, 1))
+    bounds = np.block([[np.eye(wheels), -rows], [-np.eye(wheels), -rows]])
+    found = linprog(
+        [0.0] * wheels + [1.0],
+        A_ub=bounds,
+        b_ub=np.zeros(2 * wheels),
+        A_eq=np.column_stack([A, np.zeros(3)]),
+        b_eq=u,
+        bounds=[(None, None)] * wheels + [(0, None)],
+    )
+    return found.fun
+
+
+@each_cluster
+def test_no_allocation_has_a_smaller_largest_torque_nor_gives_more_in_a_direction(wheels):
+    law, A = allocated(wheels), wheels.matrix
+    for e in directions(40):
+        least = smallest_largest(A, e)
+        assert np.abs(wheels.envelope @ e).max() == pytest.approx(least, rel=1e-9)
+        # Just as much as there is, whatever the wheels' momenta ask for; twice that is shortened.
+        for size in (1.0, 2.0):
+            c = law.shared((size * wheels.torque / least * e)[None], np.full((1, A.shape[1]), 0.3))
+            assert np.abs(c).max() <= 1 + 1e-9
+            np.testing.assert_allclose(A @ c[0], e / least, atol=1e-9)
+
+
+def test_the_envelope_is_the_hull_of_what_commands_of_full_size_give():
+    wheels = CLUSTERS["pyramid"]
+    corners = np.array(list(itertools.product((-1.0, 1.0), repeat=4))) @ wheels.matrix.T
+    assert np.abs(corners @ wheels.envelope.T).max() == pytest.approx(1.0)
+    assert (np.isclose(np.abs(corners @ wheels.envelope.T), 1.0).sum(axis=0) >= 8).all()
+    most = 1 / np.abs(directions(200_000) @ wheels.envelope.T).max(axis=1)
+    assert most.min() == pytest.approx(np.sqrt(8 / 3), rel=1e-3)  # 1.63
+    assert most.max() == pytest.approx(4 / np.sqrt(3), rel=1e-3)  # 2.31
+    by_squares = 1 / np.abs(directions(200_000) @ np.linalg.pinv(wheels.matrix).T).max(axis=1)
+    lost = 1 - by_squares / most
+    assert lost.mean() == pytest.approx(0.13, abs=0.005)
+    assert lost.max() == pytest.approx(1 / 3, abs=0.01)
+
+
+@each_cluster
+def test_within_the_limits_the_squares_are_least_and_wheels_that_fight_come_to_rest(wheels):
+    law, A = allocated(wheels), wheels.matrix
+    u = 0.3 * wheels.torque * directions(40)
+    still, turning = np.zeros((40, A.shape[1])), 0.02 * np.ones((40, A.shape[1]))
+    c = law.shared(u, still) * wheels.torque
+    np.testing.assert_allclose(c, u @ np.linalg.pinv(A).T, atol=1e-12)
+    relieved = law.shared(u, turning)
+    np.testing.assert_allclose(relieved @ A.T * wheels.torque, u, atol=1e-12)
+    idle = np.eye(A.shape[1]) - np.linalg.pinv(A) @ A
+    np.testing.assert_allclose(relieved - c / wheels.torque, turning @ idle, atol=1e-12)
+
+
+def test_wheels_that_were_fighting_are_at_rest_and_the_body_does_not_notice():
+    smooth = {"pyramid": {"viscous": 0.0, "coulomb": 0.0, "start": 0.0}}
+    env = gym.make("ReactionWheelSlew-v0", actuator=smooth)
+    fighting = 0.01 * np.array([1.0, -1.0, 1.0, -1.0])
+    at_rest = {"quaternion": [1.0, 0, 0, 0], "angular_velocity": [0.0, 0, 0]}
+    seen, info = env.reset(seed=0, options={"state": {**at_rest, "wheel_momentum": fighting}})
+    law = controllers.make("pd", env)
+    for step in range(300):
+        seen, *_, info = env.step(law.predict(seen)[0])
+        if step == 99:  # 10 s, of which each takes a tenth away
+            early = np.abs(info["wheel_momentum"]).max()
+    assert early == pytest.approx(0.01 * np.exp(-0.1 * 100 * env.unwrapped.dt), rel=0.02)
+    assert np.abs(info["wheel_momentum"]).max() < 0.01 * 0.06
+    np.testing.assert_allclose(np.abs(env.unwrapped.state["angular_velocity"]), 0.0, atol=1e-6)
