@@ -10,6 +10,7 @@ if TYPE_CHECKING:
         MagneticAllocation,
         MagneticRate,
         SpinByScale,
+        Unloading,
     )
     from rbgym.agents.controllers.attitude import (
         AttitudePID,
@@ -47,6 +48,7 @@ __all__ = [
     "RateDamping",
     "SpinByScale",
     "SwingUp",
+    "Unloading",
     "UprightLQR",
     "eigenaxis_time",
     "for_env",
@@ -56,7 +58,9 @@ __all__ = [
 
 # Each is imported when it is first used, so that the names below are known at once.
 _MODULES = {
-    "actuators": ("Allocated", "BDot", "MagneticAllocation", "MagneticRate", "SpinByScale"),
+    "actuators": (
+        "Allocated", "BDot", "MagneticAllocation", "MagneticRate", "SpinByScale", "Unloading",
+    ),
     "attitude": (
         "AttitudePID", "BangBang", "GeometricTracking", "Hysteretic", "QuaternionFeedback",
         "eigenaxis_time",

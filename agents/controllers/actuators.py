@@ -4,11 +4,12 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rbgym.agents.controllers.base import Controller, Law, Plant, fresh, shortened
 from rbgym.arguments import count, flag
 from rbgym.body import RigidBody
-from rbgym.envs.actuators import MagneticCoils, ReactionWheels, Scaling
+from rbgym.envs.actuators import MagneticCoils, ReactionWheels, Scaling, Torque
 from rbgym.quaternion import Array
 from rbgym.trajectory import checked_body
 
@@ -225,6 +226,53 @@ class Allocated(Controller):
             t = np.clip(relief @ n[:, None], low, np.maximum(low, high))
             c = c + t * n
         return c / most
+
+
+@dataclass(eq=False)
+class Unloading(Controller):
+    """A law by wheels, whose momentum coils or thrusters beside them take away meanwhile.
+
+        m = -(k/|B|^2) B x h   of coils, whose torque is m x B = -k (h - (h . B) B / |B|^2);
+        u = -k h               of thrusters,
+
+    h the momentum of the wheels in body axes. The law holds the attitude against that torque, and
+    so hands it on to the wheels. Along B coils take nothing; but B turns, twice around in an orbit.
+    What exceeds the limits is shortened, not turned.
+
+    other: the `MagneticCoils` or the `Torque` beside the wheels; most: moment [A m^2] or torque
+    [N m] of a full command, () or (3,). rate: k [1/s], by default a tenth of what the wheels bear
+    at full torque, or with coils twice the rate of the orbit if that is less.
+
+    Source: Camillo & Markley (1980), Orbit-averaged behavior of magnetic control laws for momentum
+    unloading, J. Guidance and Control 3(6).
+    """
+
+    law: Allocated
+    other: MagneticCoils | Torque
+    most: ArrayLike
+    _: KW_ONLY
+    rate: float | None = None
+
+    def __post_init__(self) -> None:
+        wheels = self.law.wheels
+        if self.rate is None:
+            self.rate = 0.1 / wheels.filling_time
+            if isinstance(self.other, MagneticCoils):
+                self.rate = min(self.rate, damping_rate(self.other))
+        self.refuse_gains("rate")
+        self.first = self.law.least  # where the field is shown
+        self.least = self.first + 3 * isinstance(self.other, MagneticCoils)
+        self.must = f"have at least {self.least} columns, got"
+
+    def act(self, rows: Array, state: Any, episode_start: Any) -> tuple[Array, Any]:
+        """Commands, one for each wheel and three of the others, and the law's memory."""
+        wheels, state = self.law.act(rows, state, episode_start)
+        momenta = rows[:, self.law.first : self.first] * self.law.wheels.momentum
+        u = -self.rate * momenta @ self.law.axes.T  # type: ignore[operator]
+        if isinstance(self.other, MagneticCoils):
+            B = rows[:, self.first : self.least] * 2.0 * self.other.field
+            u = np.cross(B, u) / _square(B)
+        return np.hstack([wheels, shortened(u / self.most)]), state
 
 
 @dataclass(eq=False)

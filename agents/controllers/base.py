@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbgym.arguments import count, finite, number, positive, real
 from rbgym.body import RigidBody
-from rbgym.envs.actuators import Forces, MagneticCoils, ReactionWheels, Scaling
+from rbgym.envs.actuators import Beside, Forces, MagneticCoils, ReactionWheels, Scaling
 from rbgym.envs.base import AttitudeEnv, AttitudeVectorEnv
 from rbgym.envs.parts.goals import Axis, Rest, Target
 from rbgym.envs.parts.observations import Offset, TargetRate, WantedSpin
@@ -26,7 +26,8 @@ class Plant:
     """An env, single or vector, as what is controlled. ValueError for any that is not rbgym's.
 
     given: what the classes take of an env, by the names of their arguments. strength: factor of
-    all torques. wheels, coils, scaling: the actuator, where it is one of these. target, rest, axis:
+    all torques. wheels, coils, scaling: the actuator, where it is one of these; unloads: the coils
+    or thrusters beside its wheels, and unloads_by: their full command. target, rest, axis:
     whether the goal is one of these kinds. moves: whether there is a target that moves. Columns of
     an observation: columns, of attitude, rates and perhaps the target's rates; width, of all but
     the actuator; readable, what that is where the attitude is a quaternion. first: the column from
@@ -41,7 +42,9 @@ class Plant:
         more: Any = base.task.more  # what is observed beside attitude and rates
         self.body, self.potential, self.goal = base.body, base.potential, base.goal
         self.actuator, self.strength, self.width = actuator, base.torque_scale, base.width
-        self.wheels = actuator if isinstance(actuator, ReactionWheels) else None
+        self.unloads = actuator.other if isinstance(actuator, Beside) else None
+        main = actuator.wheels if isinstance(actuator, Beside) else actuator
+        self.wheels = main if isinstance(main, ReactionWheels) else None
         self.coils = actuator if isinstance(actuator, MagneticCoils) else None
         self.scaling = actuator if isinstance(actuator, Scaling) else None
         self.has_forces = isinstance(actuator, Forces)
@@ -65,6 +68,10 @@ class Plant:
             "channels": actions.shape[0],
             "width": base.width,
         }
+        if self.unloads is not None and self.wheels is not None:
+            self.given["torque_limit"] = self.strength * self.wheels.torque * self.wheels.shares
+            coils = isinstance(self.unloads, MagneticCoils)
+            self.unloads_by = self.strength * self.unloads.dipole if coils else base.torque_limit
         if self.has_forces and isinstance(more, Offset):
             force = self.strength * actuator.force
             self.given |= {"force_limit": force, "distance": more.distance, "speed": more.speed}

@@ -6,7 +6,7 @@ from inspect import signature
 from typing import Any
 
 from rbgym.agents import controllers
-from rbgym.agents.controllers.actuators import Allocated, MagneticAllocation
+from rbgym.agents.controllers.actuators import Allocated, MagneticAllocation, Unloading
 from rbgym.agents.controllers.base import Controller, Law, Plant
 from rbgym.agents.controllers.pd import PosePD
 from rbgym.envs.arguments import hint, named
@@ -74,7 +74,9 @@ def _fitted(policy: Controller, plant: Plant) -> Controller:
     if plant.wheels is not None:
         shared = Allocated(policy, plant.wheels, plant.strength, first=plant.first)
         policy.envelope = shared.envelope
-        return shared
+        if plant.unloads is None:
+            return shared
+        return Unloading(shared, plant.unloads, plant.unloads_by)
     if plant.coils is not None:
         dipole, field = plant.given["dipole"], plant.given["field"]
         return MagneticAllocation(policy, dipole=dipole, field=field, first=plant.first)

@@ -157,6 +157,8 @@ def _catalogue() -> list[Target]:
 
     fresh = itertools.count()
     return [
+        target("rbgym.integrators.known", integrators.known, name="imidm:4",
+               _spoken={"name": ("integrator",)}),
         target("rbgym.integrators.get", integrators.get, name="imidm", _spoken={
             "name": ("integrator", "order")}),
         target("rbgym.integrators.get", lambda **o: integrators.get("rkn4", **o),
