@@ -65,7 +65,7 @@ def cost(card: dict[str, Any]) -> str:
     known, behind = ranks(card), ranks(card, "estimated")
     if not behind:
         return ""
-    name, other = next(iter(known)), next(iter(behind))
+    name, other = next(one for one in known if one in behind), next(iter(behind))
     merits = card["rows"][name]["merits"]["all"], card["rows"][name]["estimated"]
     figures = " instead of ".join(_figures(one) for one in reversed(merits))
     figures += f", and its torque varies {_restlessness(card['rows'][name])} as much"
