@@ -1,10 +1,11 @@
-"""Measure the benchmark card of every task: docs/cards.md, with its pictures.
+"""Measure the benchmark card of every task: docs/cards.md with its pictures, a table of README.md.
 
-python docs/generate_cards.py [ID ...]   # measure these tasks, or all, and write the page
-python docs/generate_cards.py --check    # exit 1 if the page is not what docs/cards.json says
+python docs/generate_cards.py [ID ...]   # measure these tasks, or all, and write both
+python docs/generate_cards.py --check    # exit 1 if one of them is not what docs/cards.json says
 """
 
 import json
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,14 +15,23 @@ from rbgym.registration import ENVIRONMENTS
 DOCS = Path(__file__).resolve().parent
 CARDS, PAGE, PICTURES = DOCS / "cards.json", DOCS / "cards.md", DOCS / "pictures" / "cards"
 BEGIN, END = "<!-- cards:begin -->", "<!-- cards:end -->"
+README = DOCS.parent / "README.md"
+FIRST, LAST = "<!-- results:begin -->", "<!-- results:end -->"
+HEADINGS = (
+    "task", "policy", "rank", "success", "settling", "final error",
+    "rank, estimated", "success, estimated", "settling, estimated", "final error, estimated",
+    "torque varies",
+)  # fmt: skip
+Merits = dict[str, Any]
 
 
 def section(env_id: str, content: dict[str, Any]) -> str:
     """One task: where learning stands, the tables, the picture."""
     from rbgym.agents.judge.tables import markdown
 
+    said = f"{verdict(content)}{cost(content)}"
     return (
-        f"## {env_id}\n\n{verdict(content)}\n\n{markdown(content)}\n"
+        f"## {env_id}\n\n{said}\n\n{markdown(content)}\n"
         f"![errors and settling on {env_id}](pictures/cards/{env_id}.png)\n"
     )
 
@@ -48,6 +58,81 @@ def verdict(card: dict[str, Any]) -> str:
     share = round(100 * (times[0] / times[1] - 1))
     paces = {0: "as fast"}.get(share, f"{abs(share)} % {'slower' if share > 0 else 'faster'}")
     return f"{said}, and settles {paces}: {times[0]:.3g} against {times[1]:.3g} s."
+
+
+def cost(card: dict[str, Any]) -> str:
+    """What it costs the best policy not to know the state, and the ranking then."""
+    known, behind = ranks(card), ranks(card, "estimated")
+    if not behind:
+        return ""
+    name, other = next(one for one in known if one in behind), next(iter(behind))
+    merits = card["rows"][name]["merits"]["all"], card["rows"][name]["estimated"]
+    figures = " instead of ".join(_figures(one) for one in reversed(merits))
+    figures += f", and its torque varies {_restlessness(card['rows'][name])} as much"
+    order = ", ".join(f"`{one}`" for one in behind)
+    same = "the ranking stays" if list(known) == list(behind) else f"the ranking is {order}"
+    ahead = "" if name == other else f"; `{other}` is then the best"
+    return f" Behind sensors and an estimator `{name}` has {figures}{ahead}; {same}."
+
+
+def _figures(merits: Merits) -> str:
+    return f"{_percent(merits['success_rate'])} success, {_settling(merits)}"
+
+
+def _restlessness(row: dict[str, Any]) -> str:
+    """How many times as much the torque varies where the state is estimated."""
+    calm, restless = (one["torque_variation"] for one in (row["merits"]["all"], row["estimated"]))
+    return f"{restless / calm:.1f} times" if calm else "-"
+
+
+def _settling(merits: Merits) -> str:
+    time = merits["settling_time"]
+    return "-" if time is None else f"{time:.4g} s"
+
+
+def ranks(card: dict[str, Any], which: str = "known") -> dict[str, int]:
+    """The place of each policy, the best first, as rows are sorted; which: known, or estimated."""
+    merits = {
+        name: row["merits"]["all"] if which == "known" else row.get("estimated")
+        for name, row in card["rows"].items()
+    }
+
+    def worth(name: str) -> tuple[float, float, float]:
+        one: Any = merits[name]
+        time = one["settling_time"]
+        return -one["success_rate"], math.inf if time is None else time, one["effort"]
+
+    found = sorted((name for name, one in merits.items() if one), key=worth)
+    return {name: place for place, name in enumerate(found, 1)}
+
+
+def results(cards: dict[str, dict[str, Any]]) -> str:
+    """The table of README.md: satellites' best law, with the state known and estimated, and the
+    best trained policy."""
+    lines = [HEADINGS, ("---",) * len(HEADINGS)]
+    for env_id in ENVIRONMENTS:
+        card = cards.get(env_id, {"rows": {}})
+        known, behind = ranks(card), ranks(card, "estimated")
+        if not behind:
+            continue
+        trained = [name for name in known if card["rows"][name]["origin"]]
+        laws = [name for name in known if name not in trained]
+        best = min(laws, key=lambda name: behind.get(name, math.inf))
+        for name in dict.fromkeys([*laws[:1], best, *trained[:1]]):
+            row, cells = card["rows"][name], [f"`{env_id}`", f"`{name}`"]
+            if name not in behind:
+                continue
+            for place, one in ((known, row["merits"]["all"]), (behind, row["estimated"])):
+                rate, error = _percent(one["success_rate"]), f"{one['final_error']:.3f} deg"
+                cells += [str(place[name]), rate, _settling(one), error]
+            lines.append((*cells, _restlessness(row)))
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def readme(cards: dict[str, dict[str, Any]]) -> str:
+    """README.md with its table of results made anew."""
+    before, rest = README.read_text("utf-8").split(FIRST)
+    return "\n".join([f"{before}{FIRST}", results(cards), f"{LAST}{rest.split(LAST)[1]}"])
 
 
 def _percent(rate: float) -> str:
@@ -81,12 +166,14 @@ def main() -> int:
     arguments = sys.argv[1:]
     cards = json.loads(CARDS.read_text("utf-8")) if CARDS.exists() else {}
     if "--check" in arguments:
-        current = PAGE.read_text("utf-8") == page(cards)
-        if not current:
-            print("cards.md is not current: run python docs/generate_cards.py")
-        return int(not current)
+        made = {PAGE: page(cards), README: readme(cards)}
+        old = [path.name for path, text in made.items() if path.read_text("utf-8") != text]
+        if old:
+            print(f"{', '.join(old)} not current: run python docs/generate_cards.py")
+        return int(bool(old))
     measure(arguments or list(ENVIRONMENTS), cards)
     PAGE.write_text(page(cards), "utf-8")
+    README.write_text(readme(cards), "utf-8")
     return 0
 
 

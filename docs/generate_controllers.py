@@ -90,7 +90,8 @@ def table() -> str:
 def current(page: str) -> str:
     """The page with what stands between its markers made anew."""
     allocations = "\n\n".join(described(cls) for cls in ALLOCATIONS)
-    for name, text in (("laws", laws()), ("allocations", allocations), ("results", table())):
+    made = {"laws": laws(), "allocations": allocations, "results": table()}
+    for name, text in {**made, "estimator": described(controllers.Estimating)}.items():
         begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
         before, rest = page.split(begin)
         page = f"{before}{begin}\n{text}\n{end}{rest.split(end)[1]}"

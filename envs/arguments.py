@@ -41,7 +41,7 @@ class Arguments:
     actuator: Any = None
     reward: str | Mapping[str, float] | Callable[..., ArrayLike] = "dense"
     observation: str | Callable[..., ArrayLike] = "quaternion"
-    sensor: Mapping[str, float] | Sensor | None = None
+    sensor: Mapping[str, Any] | Sensor | None = None
     termination: str | Mapping[str, Any] | Callable[..., ArrayLike] | None = None
     disturbance: Mapping[str, Any] | Callable[..., ArrayLike] | None = None
     randomization: Mapping[str, float] | None = None

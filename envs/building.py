@@ -18,6 +18,7 @@ from rbgym.envs.episodes import Setup, checked_hook, state_of
 from rbgym.envs.parts import endings, rewards, uncertainty
 from rbgym.envs.parts.goals import Goal, Reference
 from rbgym.envs.parts.observations import FORMS, Shown
+from rbgym.envs.parts.sensors import chosen_sensor
 from rbgym.envs.parts.starts import Start
 from rbgym.envs.rows import Parts, TaskRows, checked_part
 from rbgym.potentials import HeavyTop, NoPotential, Potential, SoftWall
@@ -126,7 +127,7 @@ class Building:
         """What is asked for, where episodes begin and end, what is seen and rewarded."""
         task, given = self.task, self.given
         goal = checked_part("goal", task.goal_of(self.body, self.weight), Goal)
-        sensor = uncertainty.chosen_sensor(given.sensor, task.sensor)
+        sensor = chosen_sensor(given.sensor, task.sensor, self.dt, task.rate_limit)
         sensor.refuse(task.angle if goal.angle_off else math.inf, task.rate)
         limits = endings.Limits(task.rate_limit, task.lowest)
         own = checked_part("ends", task.ends, endings.Ending)

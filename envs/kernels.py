@@ -91,6 +91,7 @@ def _judge_lane(rows, buffer, i, limit):
     inside = parts.success.is_inside(rows, buffer, i, gap) & (not begins)
     over = parts.ends.is_over(rows, buffer, i, q, omega) & (not begins)
     late = ((elapsed >= limit) | (buffer[i + FAILED * LANES] > 0.0)) & (not begins)
+    parts.sensor.sense(rows, buffer, i, q, omega)
     parts.observation.observe(
         rows,
         buffer,

@@ -62,3 +62,19 @@ def test_the_table_of_the_study_is_that_of_its_results():
     study = loaded(DOCS / "studies" / "integrators_and_learning.py")
     found = json.loads(study.RESULTS.read_text("utf-8"))
     assert study.table(found) in study.PAGE.read_text("utf-8")
+
+
+def test_the_table_of_results_in_the_readme_is_that_of_the_cards():
+    generate = loaded(DOCS / "generate_cards.py")
+    cards = json.loads(generate.CARDS.read_text("utf-8"))
+    assert generate.README.read_text("utf-8") == generate.readme(cards)
+    for card in cards.values():
+        # Rows stand in the order of their ranks.
+        assert list(generate.ranks(card)) == list(card["rows"])
+    found = {env_id for env_id, card in cards.items() if generate.ranks(card, "estimated")}
+    assert found == {
+        "AttitudeSlew-v0", "AttitudeTracking-v0", "Detumble-v0", "ReactionWheelSlew-v0",
+        "MagneticDetumble-v0",
+    }  # fmt: skip
+    for env_id in found:
+        assert "Behind sensors and an estimator" in generate.section(env_id, cards[env_id])

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         eigenaxis_time,
     )
     from rbgym.agents.controllers.base import Controller, Idle, Law
+    from rbgym.agents.controllers.filtering import Estimating
     from rbgym.agents.controllers.fitting import for_env, make
     from rbgym.agents.controllers.lqr import AttitudeLQR, PrecessionLQR, SwingUp, UprightLQR
     from rbgym.agents.controllers.pd import AttitudePD, AxisPD, PosePD, RateDamping
@@ -35,6 +36,7 @@ __all__ = [
     "BDot",
     "BangBang",
     "Controller",
+    "Estimating",
     "GeometricTracking",
     "Hysteretic",
     "Idle",
@@ -66,6 +68,7 @@ _MODULES = {
         "eigenaxis_time",
     ),
     "base": ("Controller", "Idle", "Law"),
+    "filtering": ("Estimating",),
     "fitting": ("for_env", "make"),
     "lqr": ("AttitudeLQR", "PrecessionLQR", "SwingUp", "UprightLQR"),
     "pd": ("AttitudePD", "AxisPD", "PosePD", "RateDamping"),

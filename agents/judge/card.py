@@ -1,23 +1,45 @@
 """The benchmark card of a task: controllers and policies side by side, on the same start states."""
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium as gym
 
 from rbgym.agents import controllers
 from rbgym.agents.judge import plots, tables
-from rbgym.agents.judge.cases import PRETRAINED, by_name, starts_of
+from rbgym.agents.judge.cases import PRETRAINED, by_name, starts_of, task_of
 from rbgym.agents.judge.contenders import Contender, contenders
-from rbgym.agents.judge.episodes import Episodes, joined, play
+from rbgym.agents.judge.episodes import Episodes, joined, play, play_from
 from rbgym.agents.judge.evaluation import Evaluation, counted, summary
 from rbgym.agents.judge.tables import ALL
 from rbgym.agents.policies import shelf
 from rbgym.agents.run_folder import as_text, replacing
+from rbgym.envs.parts.goals import Rest, Target
+
+_ARCSECOND = math.radians(1.0 / 3600.0)
+# What satellites are judged with where they do not know their state. The gyros are as Sensonor has
+# them of the STIM210: 0.10 deg/sqrt(h), and a bias of 10 deg/h rms over temperature (frequently
+# asked questions, sensonor.com). The walk of their bias and the star tracker are an example, of the
+# order of those that small satellites fly, and no product's.
+SENSORS: dict[str, Any] = {
+    "gyro": {
+        "angle_walk": math.radians(0.10) / 60.0,
+        "rate_walk": 1e-7,
+        "bias": math.radians(10.0) / 3600.0,
+    },
+    "star_tracker": {
+        "across_boresight": 10.0 * _ARCSECOND,
+        "about_boresight": 70.0 * _ARCSECOND,
+        "boresight": (0.0, 0.0, 1.0),
+        "period": 0.5,
+        "slew_rate": math.radians(2.0),
+    },
+}
 
 
 @dataclass(frozen=True)
@@ -25,12 +47,15 @@ class Row:
     """One controller or algorithm: its evaluation by category and of "all"; success of each seed.
 
     of_seeds: by the seed of training, for policies trained with several; else empty. origin: what
-    made a trained policy: algorithm, seed, timesteps, wall_time; empty for a controller.
+    made a trained policy: algorithm, seed, timesteps, wall_time; empty for a controller. estimated:
+    the evaluation of "all" where gyros and a star tracker, SENSORS, measure the state and an
+    estimator stands in front of the policy; None for a task that has them not.
     """
 
     merits: Mapping[str, Evaluation]
     of_seeds: Mapping[int, float]
     origin: Mapping[str, Any]
+    estimated: Evaluation | None = None
 
 
 @dataclass(frozen=True)
@@ -51,6 +76,7 @@ class Card:
                     "merits": {kind: found.as_dict() for kind, found in row.merits.items()},
                     "of_seeds": {str(seed): rate for seed, rate in row.of_seeds.items()},
                     "origin": dict(row.origin),
+                    "estimated": row.estimated and row.estimated.as_dict(),
                 }
                 for name, row in self.rows.items()
             },
@@ -102,10 +128,11 @@ def make_card(
     starts_of(env_id, episodes)  # refuses what there is not, before the work
     names = list(dict.fromkeys(targets)) or _usual(env_id, env_kwargs)
     _, found = contenders(names, env_id, None, env_kwargs)
-    groups: dict[str, list[tuple[Contender, Episodes]]] = {}
+    groups: dict[str, list[Played]] = {}
     for one in counted(found, progress):
         members = groups.setdefault(_row_name(one, groups), [])
-        members.append((one, play(one.policy, env_id, episodes, **one.env_kwargs)))
+        known = play(one.policy, env_id, episodes, **one.env_kwargs)
+        members.append(Played(one, known, _estimated(one, env_id, episodes)))
     rows = [(name, _row(members)) for name, members in groups.items()]
     best_first = sorted(rows, key=lambda row: row[1].merits[ALL].rank)
     return Card(env_id, dict(best_first), dict(env_kwargs or {}))
@@ -118,22 +145,45 @@ def _usual(env_id: str, env_kwargs: Mapping[str, Any] | None) -> list[str]:
         return [*controllers.for_env(env), *([PRETRAINED] if known else [])]
 
 
-def _row_name(one: Contender, groups: Mapping[str, list[tuple[Contender, Episodes]]]) -> str:
+class Played(NamedTuple):
+    """Episodes of a contender that knows its state, and of one that has it estimated, if any."""
+
+    contender: Contender
+    known: Episodes
+    estimated: Episodes | None
+
+
+def _estimated(one: Contender, env_id: str, episodes: int) -> Episodes | None:
+    """Episodes behind SENSORS and an estimator; None where that makes no sense, or sensors are
+    given."""
+    task, kwargs = task_of(env_id), {**one.env_kwargs, "sensor": SENSORS}
+    turns = isinstance(task.goal, Target | Rest) and not task.docked
+    if not turns or one.env_kwargs.get("sensor") is not None:
+        return None
+    try:
+        with closing(gym.make(env_id, **kwargs)) as env:
+            controllers.Estimating.for_env(controllers.Idle(), env)
+    except ValueError:  # another observation, goals apart, or a success that these cannot see
+        return None
+    return play_from(starts_of(env_id, episodes), one.policy, env_id, kwargs, estimating=True)
+
+
+def _row_name(one: Contender, groups: Mapping[str, list[Played]]) -> str:
     """A row of its own, or that of policies which were trained as this one but for the seed."""
     if one.config is None:
         return one.name
     algorithm = str(one.config.get("algo", "policy"))
     name = f"{algorithm}, shipped" if one.name == PRETRAINED else algorithm
-    others = [member.config or {} for member, _ in groups.get(name, ())]
+    others = [member.contender.config or {} for member in groups.get(name, ())]
     same = ("algo", "hyperparameters", "env_kwargs", "timesteps")
     alike = all(one.config.get(key) == other.get(key) for other in others[:1] for key in same)
     another_seed = one.config.get("seed") not in [other.get("seed") for other in others]
     return name if not others or (alike and another_seed) else f"{algorithm}, {one.name}"
 
 
-def _row(members: list[tuple[Contender, Episodes]]) -> Row:
-    configs = [one.config or {} for one, _ in members]
-    runs = [run for _, run in members]
+def _row(members: list[Played]) -> Row:
+    configs = [one.contender.config or {} for one in members]
+    runs = [one.known for one in members]
     training = configs[0].get("training", {})
     origin = {key: configs[0][key] for key in ("algo", "seed") if key in configs[0]}
     origin |= {key: training[key] for key in ("timesteps", "wall_time") if key in training}
@@ -145,4 +195,6 @@ def _row(members: list[tuple[Contender, Episodes]]) -> Row:
     merits = {ALL: summary(played)}
     for category in dict.fromkeys(played.category):
         merits[str(category)] = summary(played.chosen(played.category == category))
-    return Row(merits, rates if len(runs) > 1 else {}, origin)
+    behind = [one.estimated for one in members if one.estimated is not None]
+    estimated = summary(joined(behind)) if len(behind) == len(members) else None
+    return Row(merits, rates if len(runs) > 1 else {}, origin, estimated)

@@ -95,13 +95,18 @@ def play(
 
 
 def play_from(
-    starts: Iterable[Starts], policy: Policy | str, env_id: str, env_kwargs: Mapping[str, Any]
+    starts: Iterable[Starts],
+    policy: Policy | str,
+    env_id: str,
+    env_kwargs: Mapping[str, Any],
+    estimating: bool = False,
 ) -> Episodes:
-    """One episode from each of these start states."""
+    """One episode from each of these start states; estimating: behind an estimator."""
     parts = []
     for one in starts:
         with closing(one.env(env_id, env_kwargs)) as env:
-            parts.append(_first_episodes(Player(policy, env, one.seeds), one))
+            own = controllers.Estimating.for_env(policy, env) if estimating else policy
+            parts.append(_first_episodes(Player(own, env, one.seeds), one))
     return joined(parts)
 
 

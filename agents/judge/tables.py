@@ -37,9 +37,17 @@ _COLUMNS: dict[str, Callable[[Mapping[str, Any]], str]] = {
 }
 # Those of `rbgym evaluate` and of `rbgym card`; in the order in which a narrow terminal loses them.
 _OF_EVALUATE = tuple(_COLUMNS)[:6]
+_OF_ESTIMATED = ("success [%]", "settling [s]", "final error [deg]", "torque variation [N m]")
 _LOST_OF_EVALUATE = ("length [steps]", "95 % interval [%]", "return", "final error [deg]")
 _OF_CARD = (*tuple(_COLUMNS)[:4], *tuple(_COLUMNS)[6:])
-_LOST_OF_CARD = (*_OF_CARD[6:], "overshoot [deg]", "95 % interval [%]", "effort [N m s]")
+_ESTIMATED = tuple(name.replace(" [", ", estimated [") for name in _OF_ESTIMATED)
+_LOST_OF_CARD = (
+    *_ESTIMATED,
+    *_OF_CARD[6:],
+    "overshoot [deg]",
+    "95 % interval [%]",
+    "effort [N m s]",
+)
 
 
 def _rows(merits: Mapping[str, Mapping[str, Any]], columns: Sequence[str]) -> Rows:
@@ -83,7 +91,13 @@ def _arguments(env_kwargs: Mapping[str, Any]) -> str:
 def _tables(card: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Rows]]:
     """Headings and rows of a card's two tables: merits of all episodes, success by category."""
     merits = {name: row["merits"] for name, row in card["rows"].items()}
-    yield ("", *_OF_CARD), _rows({name: found[ALL] for name, found in merits.items()}, _OF_CARD)
+    cells = _rows({name: found[ALL] for name, found in merits.items()}, _OF_CARD)
+    behind = [row.get("estimated") for row in card["rows"].values()]
+    if any(behind):
+        dashes = ("-",) * len(_ESTIMATED)
+        more = [_rows({"": one}, _OF_ESTIMATED)[0][1:] if one else dashes for one in behind]
+        cells = [(*one, *other) for one, other in zip(cells, more, strict=True)]
+    yield ("", *_OF_CARD, *(_ESTIMATED if any(behind) else ())), cells
     categories = [name for name in next(iter(merits.values())) if name != ALL]
     success = _COLUMNS["success [%]"]
     rates = [(name, *(success(found[c]) for c in categories)) for name, found in merits.items()]
@@ -98,7 +112,8 @@ def print_card(card: Mapping[str, Any]) -> None:
         print(plain(page(card)))
         return
     (headings, merits), (of_starts, rates) = _tables(card)
-    print_table(title(card), ("policy", *headings[1:]), merits, optional=_LOST_OF_CARD)
+    lost = [name for name in _LOST_OF_CARD if name in headings]
+    print_table(title(card), ("policy", *headings[1:]), merits, optional=lost)
     print_table("Success by category [%]", ("policy", *of_starts[1:]), rates)
 
 

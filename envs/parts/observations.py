@@ -110,11 +110,7 @@ class LogError(Form):
     width = constant(3)
 
     def write(self, buffer, k, q, relative):
-        c = canonical(relative)
-        sine = math.sqrt(c[1] * c[1] + c[2] * c[2] + c[3] * c[3])
-        # tan(angle / 4) = sine / (1 + cosine) lies in [0, 1].
-        angle = 4.0 * _arctangent(min(sine / (1.0 + c[0]), 1.0))
-        _put(buffer, k, scale(angle / (sine + 1e-300), (c[1], c[2], c[3])), math.pi)
+        _put(buffer, k, rotation_vector(relative), math.pi)
 
     def bounds(self) -> Bounds:
         return (-math.pi,) * 3, (math.pi,) * 3
@@ -289,6 +285,16 @@ def _columns(q):
         (2.0 * (x * y - w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z + w * x)),
         (2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)),
     )
+
+
+@inlined
+def rotation_vector(q):
+    """Angle times axis [rad] of q or -q, |.| <= pi, to 1e-9."""
+    c = canonical(q)
+    sine = math.sqrt(c[1] * c[1] + c[2] * c[2] + c[3] * c[3])
+    # tan(angle / 4) = sine / (1 + cosine) lies in [0, 1].
+    angle = 4.0 * _arctangent(min(sine / (1.0 + c[0]), 1.0))
+    return scale(angle / (sine + 1e-300), (c[1], c[2], c[3]))
 
 
 @inlined

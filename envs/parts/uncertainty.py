@@ -14,7 +14,7 @@ from rbgym.engine.rows import J_INV, J, put_vector, vector
 from rbgym.envs.actuators.mounting import RANGES, Differing
 from rbgym.envs.arguments import in_range, keys, triple
 from rbgym.envs.random import LARGEST_NORMAL, normals
-from rbgym.envs.rows import Part, checked_part
+from rbgym.envs.rows import Part
 from rbgym.potentials import CircularOrbit
 from rbgym.quaternion import Array, Vector, add, dot, qmul, scale, times
 
@@ -30,6 +30,9 @@ class Sensor(Part):
     def calibrate(self, rows, buffer, i):
         """Draw what stays for the episode."""
 
+    def sense(self, rows, buffer, i, q, omega):
+        """Bring its rows up to date, once a control period, before anything is measured."""
+
     def measured_attitude(self, rows, buffer, i, q):
         """An attitude of the body, in the world or relative to a target, as it is measured."""
         return q
@@ -37,6 +40,10 @@ class Sensor(Part):
     def measured_rate(self, rows, buffer, i, omega):
         """The angular velocity as it is measured."""
         return omega
+
+    def suited(self, dt: float, rate_limit: float) -> "Sensor":
+        """The sensor for a control period [s] and rates [rad/s]; ValueError for too large ones."""
+        return self
 
     def refuse(self, angle: float, rate: float) -> None:
         """ValueError where success within `angle` [rad] and `rate` [rad/s] cannot be seen."""
@@ -81,15 +88,6 @@ class Noisy(Sensor):
                     f"sensor[{field!r}] must be below the success threshold of {limit:.4g} {unit}, "
                     f"got {value!r}"
                 )
-
-
-def chosen_sensor(value: Mapping[str, float] | Sensor | None, default: Sensor) -> Sensor:
-    """What the argument stands for: standard deviations, or a sensor of one's own."""
-    if value is None or isinstance(value, Sensor):
-        own: Sensor = checked_part("sensor", default if value is None else value, Sensor)
-        return own
-    given: dict[str, Any] = keys("sensor", value, Noisy._fields)
-    return Noisy(**{n: in_range(f"sensor[{n!r}]", v, 0.0, 1.0) for n, v in given.items()})
 
 
 # --- disturbances ---------------------------------------------------------------------------

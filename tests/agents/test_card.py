@@ -13,8 +13,8 @@ pytest.importorskip("stable_baselines3")
 
 import rbgym.agents
 from rbgym import RigidBody
-from rbgym.agents.judge import evaluation
-from rbgym.agents.judge.card import ALL, make_card
+from rbgym.agents.judge import evaluation, tables
+from rbgym.agents.judge.card import ALL, SENSORS, make_card
 from rbgym.agents.judge.episodes import Episodes, play
 from rbgym.agents.judge.evaluation import evaluate
 
@@ -187,3 +187,31 @@ def test_a_policy_that_cannot_read_what_the_env_arguments_show_is_refused():
 def test_a_card_of_what_is_not_there_is_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         make_card(*arguments, episodes=8)
+
+
+def test_a_card_says_what_it_costs_not_to_know_the_state():
+    card = make_card("AttitudeSlew-v0", ["pd", "idle"], episodes=16)
+    known, behind = card.rows["pd"].merits[ALL], card.rows["pd"].estimated
+    assert behind.success_rate == 1.0  # it works, and
+    assert known.final_error < 1e-4 < behind.final_error < 0.05  # the star tracker is seen [deg]
+    assert behind.torque_variation > known.torque_variation
+    assert card.rows["idle"].estimated.success_rate == 0.0
+    content = json.loads(json.dumps(card.as_dict()))
+    assert "success, estimated [%]" in tables.page(content)
+    measured = evaluate("pd", "AttitudeSlew-v0", 16, sensor=SENSORS)
+    assert measured.success_rate < 0.5  # without an estimator
+
+
+@pytest.mark.parametrize(
+    ("env_id", "kwargs"),
+    [
+        ("RigidTop-v0", {}),
+        ("AttitudeReach-v0", {}),
+        ("AttitudeSlew-v0", {"sensor": {"rate": 1e-4}}),
+        ("AttitudeSlew-v0", {"success": {"angle": 1e-5}}),
+    ],
+)
+def test_a_card_leaves_out_what_makes_no_sense_behind_sensors(env_id, kwargs):
+    card = make_card(env_id, ["pd"], episodes=4, env_kwargs=kwargs)
+    assert card.rows["pd"].estimated is None
+    assert "estimated" not in tables.page(card.as_dict())

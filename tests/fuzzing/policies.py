@@ -20,6 +20,7 @@ from rbgym.agents.controllers import (
     AxisPD,
     BangBang,
     BDot,
+    Estimating,
     GeometricTracking,
     Hysteretic,
     Idle,
@@ -41,6 +42,7 @@ from rbgym.agents.train.evolution import rollouts
 from rbgym.agents.train.evolution.search import search
 from rbgym.agents.train.sb3.adapter import VectorEnvAdapter, make_sb3_env
 from rbgym.envs.actuators import Scaling
+from rbgym.envs.parts.sensors import Instruments
 
 SLEW = "AttitudeSlew-v0"
 NETWORK = Network.random((7, 4, 3), 0)
@@ -102,6 +104,12 @@ def _made() -> list[Target]:
                _spoken={"name": ("controller",)}),
         target("rbgym.agents.controllers.for_env", controllers.for_env, env=slew),
         target("rbgym.agents.controllers.Controller.predict", Idle(3).predict,
+               observation=np.full((2, 7), 0.5), state=None, episode_start=None,
+               deterministic=True, _numeric=("observation",), _attacked=("observation",)),
+        target("rbgym.agents.controllers.Estimating", Estimating, policy=Idle(3),
+               sensor=Instruments(), rate_limit=2.0, _numeric=("rate_limit",)),
+        target("rbgym.agents.controllers.Estimating.predict",
+               Estimating(Idle(3), Instruments(), rate_limit=2.0).predict,
                observation=np.full((2, 7), 0.5), state=None, episode_start=None,
                deterministic=True, _numeric=("observation",), _attacked=("observation",)),
     ]  # fmt: skip

@@ -1,0 +1,228 @@
+"""An estimator in front of a law or policy: a multiplicative extended Kalman filter."""
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbgym.agents import controllers
+from rbgym.agents.controllers.base import fresh
+from rbgym.arguments import flag, positive, real
+from rbgym.envs.base import AttitudeEnv, AttitudeVectorEnv
+from rbgym.envs.parts.observations import Quaternion, TargetRate
+from rbgym.envs.parts.sensors import Instruments
+from rbgym.quaternion import (
+    Array,
+    canonicalized,
+    conjugate,
+    from_rotation_vector,
+    multiply,
+    normalized,
+    rotate,
+    to_matrix,
+)
+
+_ROUNDING = 1e-7  # rad; of attitudes in float32
+_SAME = 2e-7  # two attitudes nearer than this in all components are one that is held
+_UNEVEN = 1e-3  # part of the target's turn in a control period that its rates may not tell
+
+
+class Belief(NamedTuple):
+    """What is held to be true of n lanes.
+
+    attitude: (n, 4). bias of the gyros: (n, 3) [rad/s]. covariance: (n, 6, 6), of the small turn
+    about the body axes [rad] from the estimated attitude to the true one, and of the true bias less
+    the estimated. rate, wanted: (n, 3) [rad/s], body axes, of the body and of the target. seen:
+    (n, 4), what was shown of the star tracker.
+    """
+
+    attitude: Array
+    bias: Array
+    covariance: Array
+    rate: Array
+    wanted: Array
+    seen: Array
+
+
+class Estimating:
+    """A law or policy that sees estimates of attitude and rates instead of what is measured.
+
+    The filter turns its attitude on by the rates of the gyros less their estimated bias, once a
+    control period, and corrects both where the star tracker has said something new: where the
+    attitude shown is another than the last one would be by now. What is held is not taken twice.
+    With a = (measured - b) dt, G(a) the right Jacobian of the rotation vector, R the rotation of
+    the whole turn relative to the target, v, u the densities of the walks and the errors
+    x = (turn, bias),
+
+        x' = F x + w,  F = [[R^T, -G dt], [0, I]],
+        cov w = [[(v^2 dt + u^2 dt^3 / 3) G G^T, -u^2 dt^2 / 2 G], [., u^2 dt I]],
+
+    and the star tracker measures the turn, with its variances across and about the boresight. The
+    rates of a target that turns are taken as the observation has them, without an error.
+
+    policy: whatever has `predict`, for observations whose columns are a quaternion (w, x, y, z),
+    body to world or to a target, rates / rate_limit [rad/s], and, if it is `moving`, the target's
+    rates, body axes, in the same way; what follows is handed on. The memory that `predict` takes
+    and returns is a `Belief` and the policy's own.
+
+    Source: Lefferts, Markley & Shuster (1982), Kalman filtering for spacecraft attitude estimation,
+    J. Guidance 5(5), with the error in body axes; Farrenkopf (1978), J. Guidance and Control 1(4),
+    for the noise of the gyros in discrete time.
+    """
+
+    def __init__(
+        self, policy: Any, sensor: Instruments, *, rate_limit: float, moving: bool = False
+    ) -> None:
+        if not callable(getattr(policy, "predict", None)):
+            raise ValueError(f"policy must have predict, got {policy!r}")
+        if not isinstance(sensor, Instruments):
+            raise ValueError(
+                "sensor must be that of gyros and a star tracker, sensor={'gyro': ..., "
+                f"'star_tracker': ...}}, for an estimator; got {sensor!r}"
+            )
+        self.policy, self.rate_limit = policy, positive("rate_limit", rate_limit)
+        self.moving, self.columns = flag("moving", moving), 10 if moving else 7
+        self.dt, one = sensor.dt, np.eye(3)
+        v, u = sensor.angle_walk**2, sensor.rate_walk**2
+        self._of_turn = v * self.dt + u * self.dt**3 / 3.0
+        self._of_both, self._of_bias = -0.5 * u * self.dt**2, u * self.dt * one
+        across, axis = sensor.across_boresight**2 + _ROUNDING**2, np.array(sensor.boresight)
+        more = sensor.about_boresight**2 - sensor.across_boresight**2
+        self._of_tracker = across * one + more * np.outer(axis, axis)
+        self._at_first = np.zeros((6, 6))
+        self._at_first[:3, :3], self._at_first[3:, 3:] = self._of_tracker, sensor.bias**2 * one
+
+    @classmethod
+    def for_env(cls, policy: Any, env: Any) -> Self:
+        """The estimator for an env, single or vector; policy: a controller's name too.
+
+        Raises ValueError where the env has no gyros and star tracker, shows the attitude otherwise
+        than as a quaternion, has goals apart from the observation, or a preview of the target.
+        """
+        base = getattr(env, "unwrapped", None)
+        if not isinstance(base, AttitudeEnv | AttitudeVectorEnv):
+            raise ValueError(f"env must be an environment of rbgym, got {env!r}")
+        parts = base.episodes.setup.parts
+        if base.task.split or not isinstance(parts.observation.form, Quaternion):
+            raise ValueError(
+                "env must show the attitude as a quaternion, and no goals apart, for an estimator, "
+                f"got {parts.observation.form!r} in {type(base).__name__}"
+            )
+        moving = bool(parts.reference.moves())
+        if moving and not isinstance(parts.observation.more, TargetRate):
+            raise ValueError(
+                "env must show a moving target by its rates alone for an estimator, got "
+                f"{parts.observation.more!r}"
+            )
+        law = controllers.make(policy, env) if isinstance(policy, str) else policy
+        return cls(law, parts.sensor, rate_limit=base.rate_limit, moving=moving)
+
+    def predict(
+        self,
+        observation: Any,
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = True,
+    ) -> tuple[NDArray[np.float32], Any]:
+        """Actions of the policy for what is estimated of observations (n, columns) or (columns,).
+
+        state: the memory that the last call returned, None at first. episode_start: (n,), where an
+        episode begins, and the estimate with it. Raises ValueError for other observations.
+        """
+        seen = real("observation", observation)
+        if seen.ndim not in (1, 2) or seen.shape[-1] < self.columns:
+            raise ValueError(
+                f"observation must have at least {self.columns} columns, got shape {seen.shape}"
+            )
+        if not (np.isfinite(seen).all() and seen[..., :4].any(axis=-1).all()):
+            raise ValueError(
+                f"observation must be finite, with a quaternion at first, got {observation!r}"
+            )
+        belief, memory = (None, None) if state is None else state
+        rows = np.atleast_2d(seen)
+        belief = self.estimate(rows, belief, episode_start)
+        shown = rows.astype(np.float32)
+        shown[:, :4] = canonicalized(belief.attitude)
+        shown[:, 4:7] = belief.rate / self.rate_limit
+        actions, memory = self.policy.predict(
+            shown if seen.ndim == 2 else shown[0],
+            state=memory,
+            episode_start=episode_start,
+            deterministic=deterministic,
+        )
+        return actions, (belief, memory)
+
+    def estimate(self, rows: Array, before: Belief | None, episode_start: Any) -> Belief:
+        """What is held to be true after observations (n, columns); before: after the last."""
+        z, measured = normalized(rows[:, :4]), rows[:, 4:7] * self.rate_limit
+        wanted = rows[:, 7:10] * self.rate_limit if self.moving else np.zeros_like(measured)
+        n = len(z)
+        P = np.tile(self._at_first, (n, 1, 1))
+        begun = Belief(z, np.zeros((n, 3)), P, measured, wanted, z)
+        if before is None:
+            return begun
+        if len(before.attitude) != n:
+            raise ValueError(f"state must be of {n} lanes, got {len(before.attitude)}")
+        q, b, P, held = self._propagated(before, measured, wanted)
+        held = np.where(np.sum(z * held, axis=1, keepdims=True) < 0.0, -held, held)
+        # How far off what is held may be told: by what is not known of the way the target turns.
+        known = _UNEVEN + 4.0 * np.sqrt(np.trace(P[:, :3, :3], axis1=1, axis2=2))
+        same = _SAME + known * np.linalg.norm(wanted, axis=1) * self.dt
+        new = np.abs(z - held).max(axis=1) > same
+        if new.any():
+            q, b, P = self._corrected(q, b, P, z, new)
+        after = Belief(q, b, P, measured - b, wanted, z)
+        begins = fresh(n, before, episode_start)
+        chosen = (
+            np.where(begins.reshape(-1, *(1,) * (one.ndim - 1)), first, one)
+            for first, one in zip(begun, after, strict=True)
+        )
+        return Belief(*chosen)
+
+    def _propagated(
+        self, before: Belief, measured: Array, wanted: Array
+    ) -> tuple[Array, Array, Array, Array]:
+        """Attitude, bias and covariance a control period later, and what is held of the star
+        tracker, relative to the target as it is then."""
+        q, a = before.attitude, (measured - before.bias) * self.dt
+        turn, G = from_rotation_vector(a), _right_jacobian(a)
+        # The target's turn, in the body axes of before.
+        back = -0.5 * self.dt * (before.wanted + rotate(turn, wanted))
+        whole = multiply(from_rotation_vector(back), turn)
+        F = np.tile(np.eye(6), (len(a), 1, 1))
+        F[:, :3, :3], F[:, :3, 3:] = np.swapaxes(to_matrix(whole), 1, 2), -self.dt * G
+        P = F @ before.covariance @ np.swapaxes(F, 1, 2)
+        P[:, :3, :3] += self._of_turn * G @ np.swapaxes(G, 1, 2)
+        P[:, :3, 3:] += self._of_both * G
+        P[:, 3:, :3] += self._of_both * np.swapaxes(G, 1, 2)
+        P[:, 3:, 3:] += self._of_bias
+        seen_back = rotate(multiply(conjugate(before.seen), q), back)
+        held = multiply(before.seen, from_rotation_vector(seen_back))
+        return normalized(multiply(q, whole)), before.bias, P, held
+
+    def _corrected(
+        self, q: Array, b: Array, P: Array, z: Array, new: NDArray[np.bool_]
+    ) -> tuple[Array, Array, Array]:
+        """The same after the attitudes z of the star tracker, in the lanes where they are new."""
+        off = multiply(conjugate(q), z)
+        y = 2.0 * np.where(off[:, :1] < 0.0, -1.0, 1.0) * off[:, 1:]
+        S = P[:, :3, :3] + self._of_tracker
+        K = np.swapaxes(np.linalg.solve(S, P[:, :3, :]), 1, 2)
+        K = np.where(new[:, None, None], K, 0.0)
+        x = (K @ y[:, :, None])[:, :, 0]
+        P = P - K @ S @ np.swapaxes(K, 1, 2)
+        P = 0.5 * (P + np.swapaxes(P, 1, 2))
+        return normalized(multiply(q, from_rotation_vector(x[:, :3]))), b + x[:, 3:], P
+
+
+def _right_jacobian(a: Array) -> Array:
+    """G (n, 3, 3) of rotation vectors a (n, 3) [rad]: exp(a + e) = exp(a) exp(G e), e small."""
+    zero, (x, y, z) = np.zeros(len(a)), a.T
+    cross = np.moveaxis(np.array([[zero, -z, y], [z, zero, -x], [-y, x, zero]]), 2, 0)
+    angle = np.linalg.norm(a, axis=1)[:, None, None]
+    half = np.sinc(angle / (2.0 * np.pi))
+    # (t - sin t) / t^3, whose first terms are exact enough where its difference is not.
+    small = angle < 1e-2
+    t = np.where(small, 1.0, angle)
+    rest = np.where(small, 1.0 / 6.0 - angle**2 / 120.0, (t - np.sin(t)) / t**3)
+    return np.asarray(np.eye(3) - 0.5 * half**2 * cross + rest * cross @ cross)

@@ -1,0 +1,168 @@
+"""Gyros and a star tracker as their data sheets describe them, and the choice of a sensor."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from rbgym.compiled.record import constant
+from rbgym.engine.rows import (
+    put_quaternion,
+    put_vector,
+    quaternion,
+    quaternion_if,
+    vector,
+    vector_if,
+)
+from rbgym.envs.arguments import in_range, keys, triple
+from rbgym.envs.parts.observations import rotation_vector
+from rbgym.envs.parts.uncertainty import Noisy, Sensor
+from rbgym.envs.random import normals
+from rbgym.envs.rows import checked_part
+from rbgym.quaternion import Vector, add, dot, qconj, qmul, scale
+
+_BY_TRACKER, _BY_GYRO, _BY_BIAS = 0, 3, 9  # first uses of the noise's numbers
+_BIAS, _LAST, _SEEN, _RATE = 0, 3, 7, 11  # rows, counted from that of the sensor
+_MOST_TURN = 3.0  # rad in a control period; from half a turn on, the way of it is not known
+# What may be given of each instrument, and its largest value.
+_GYRO = {"angle_walk": 1.0, "rate_walk": 1.0, "bias": 1.0}
+_TRACKER = {
+    "across_boresight": 1.0,
+    "about_boresight": 1.0,
+    "period": 1e6,
+    "slew_rate": math.inf,
+}
+
+
+class Instruments(Sensor):
+    """Rate-integrating gyros and a star tracker.
+
+    The gyros give the mean rate of the control period, the turn in it / dt: angle_walk
+    [rad/sqrt(s)], the density of their white noise; rate_walk [rad/s^1.5], of the walk of their
+    bias; bias [rad/s], its standard deviation where an episode begins. The bias walks while it
+    is averaged, so that with normal n_u and n_v
+
+        b' = b + rate_walk sqrt(dt) n_u,
+        measured = mean rate + (b + b') / 2 + sqrt(angle_walk^2 / dt + rate_walk^2 dt / 12) n_v:
+
+    angle and bias have the same variance whatever dt is. The star tracker has the standard
+    deviations across_boresight and about_boresight [rad]; boresight: a unit vector in body axes. It
+    measures where an episode begins, and then every `period` [s], rounded to control periods, if
+    the body is not faster than slew_rate [rad/s]; in between its last attitude is held. No number
+    is beyond 3.47 standard deviations. dt: control period [s], which the env says.
+
+    Source: Farrenkopf (1978), Analytic steady-state accuracy solutions for two common spacecraft
+    attitude estimators, J. Guidance and Control 1(4), for the gyros; Crassidis & Junkins,
+    Optimal Estimation of Dynamic Systems, for them in discrete time.
+    """
+
+    angle_walk: float = 0.0
+    rate_walk: float = 0.0
+    bias: float = 0.0
+    across_boresight: float = 0.0
+    about_boresight: float = 0.0
+    boresight: Vector = (0.0, 0.0, 1.0)
+    period: float = 0.0
+    slew_rate: float = math.inf
+    dt: float = 1.0
+    is_noisy = constant(True)
+
+    def rows_needed(self, physics):
+        return 14  # bias, attitude now, attitude as the tracker says it, rates as the gyros do
+
+    def calibrate(self, rows, buffer, i):
+        n = normals(rows.noise_key(buffer, i), 0.0, _BY_BIAS)
+        put_vector(buffer, i, rows.sensor_row() + _BIAS, scale(self.bias, n))
+
+    def sense(self, rows, buffer, i, q, omega):
+        row, step, key = rows.sensor_row(), rows.elapsed(buffer, i), rows.noise_key(buffer, i)
+        # Where an episode begins nothing is behind: the rate is that of the moment.
+        turn = rotation_vector(qmul(qconj(quaternion(buffer, i, row + _LAST)), q))
+        mean = vector_if(step > 0.0, scale(1.0 / self.dt, turn), omega)
+        before = vector(buffer, i, row + _BIAS)
+        walk = self.rate_walk * math.sqrt(self.dt) if step > 0.0 else 0.0
+        bias = add(before, scale(walk, normals(key, step, _BY_BIAS)))
+        white = math.sqrt(self.angle_walk**2 / self.dt + self.rate_walk**2 * self.dt / 12.0)
+        noise = scale(white, normals(key, step, _BY_GYRO))
+        put_vector(buffer, i, row + _BIAS, bias)
+        put_quaternion(buffer, i, row + _LAST, q)
+        put_vector(buffer, i, row + _RATE, add(mean, add(scale(0.5, add(before, bias)), noise)))
+        n = normals(key, step, _BY_TRACKER)
+        along = scale(
+            (self.about_boresight - self.across_boresight) * dot(n, self.boresight), self.boresight
+        )
+        v = scale(0.5, add(scale(self.across_boresight, n), along))
+        w = 1.0 / math.sqrt(1.0 + dot(v, v))
+        new, held = qmul(q, (w, w * v[0], w * v[1], w * v[2])), quaternion(buffer, i, row + _SEEN)
+        every = max(math.floor(self.period / self.dt + 0.5), 1.0)
+        due = step - every * math.floor(step / every) == 0.0
+        slow = dot(omega, omega) <= self.slew_rate * self.slew_rate
+        fresh = (due & slow) | (step == 0.0)
+        put_quaternion(buffer, i, row + _SEEN, quaternion_if(fresh, new, held))
+
+    def measured_attitude(self, rows, buffer, i, q):
+        row = rows.sensor_row()
+        # What is held is an attitude in the world; q may be relative to a target.
+        frame = qmul(q, qconj(quaternion(buffer, i, row + _LAST)))
+        return qmul(frame, quaternion(buffer, i, row + _SEEN))
+
+    def measured_rate(self, rows, buffer, i, omega):
+        return vector(buffer, i, rows.sensor_row() + _RATE)
+
+    def suited(self, dt: float, rate_limit: float) -> "Instruments":
+        if rate_limit * dt > _MOST_TURN:
+            raise ValueError(
+                f"sensor['gyro'] must not turn by more than {_MOST_TURN:g} rad in a control period "
+                f"at the rate limit of {rate_limit:g} rad/s, got dt {dt!r}"
+            )
+        return self._replace(dt=dt)
+
+    def refuse(self, angle: float, rate: float) -> None:
+        for name, value, limit, unit in (
+            ("star_tracker']['across_boresight", self.across_boresight, angle, "rad"),
+            ("star_tracker']['about_boresight", self.about_boresight, angle, "rad"),
+            ("gyro']['angle_walk", self.angle_walk, rate * math.sqrt(self.dt), "rad/sqrt(s)"),
+        ):
+            if value >= limit:
+                raise ValueError(
+                    f"sensor['{name}'] must be below {limit:.4g} {unit}, the success threshold, "
+                    f"got {value!r}"
+                )
+
+
+def chosen_sensor(value: Any, default: Sensor, dt: float, rate_limit: float) -> Sensor:
+    """What the argument stands for: standard deviations, instruments, or a sensor of one's own."""
+    found: Sensor
+    if value is None or isinstance(value, Sensor):
+        found = checked_part("sensor", default if value is None else value, Sensor)
+        return found.suited(dt, rate_limit)
+    both = ("gyro", "star_tracker")
+    given = keys("sensor", value, (*Noisy._fields, *both))
+    if not given.keys() & {*both}:
+        return Noisy(**{n: in_range(f"sensor[{n!r}]", v, 0.0, 1.0) for n, v in given.items()})
+    if given.keys() - {*both}:
+        raise ValueError(
+            f"sensor must have keys out of {list(both)} or out of {list(Noisy._fields)}, "
+            f"got {list(given)}"
+        )
+    gyro, tracker = given.get("gyro", {}), given.get("star_tracker", {})
+    fields = _numbers("sensor['gyro']", gyro, _GYRO)
+    fields |= _numbers("sensor['star_tracker']", tracker, _TRACKER, "boresight")
+    if "boresight" in tracker:
+        name = "sensor['star_tracker']['boresight']"
+        axis = triple(name, tracker["boresight"])
+        if not math.isfinite(length := float(np.linalg.norm(axis))) or length < 1e-100:
+            raise ValueError(f"{name} must be a vector other than 0, got {tracker['boresight']!r}")
+        fields["boresight"] = triple(name, [x / length for x in axis])
+    return Instruments(**fields).suited(dt, rate_limit)
+
+
+def _numbers(argument: str, value: Any, most: Mapping[str, float], *others: str) -> dict[str, Any]:
+    """The numbers of an instrument; others: keys that hold something else."""
+    given = keys(argument, value, (*most, *others))
+    return {
+        name: in_range(f"{argument}[{name!r}]", given[name], 0.0, largest)
+        for name, largest in most.items()
+        if name in given
+    }

@@ -1,0 +1,191 @@
+"""The estimator in front of a law or policy: consistent, and worth having."""
+
+import math
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import rbgym.agents
+from rbgym.agents import controllers
+from rbgym.agents.controllers import Estimating
+from rbgym.agents.controllers.filtering import _right_jacobian
+from rbgym.envs.parts.sensors import Instruments
+from rbgym.quaternion import conjugate, from_rotation_vector, multiply
+
+SLEW = "AttitudeSlew-v0"
+# Noise that decides where the body points, measured twice a second, and not in a fast slew.
+SENSOR = {
+    "gyro": {"angle_walk": 1e-3, "rate_walk": 1e-4, "bias": 1e-2},
+    "star_tracker": {
+        "across_boresight": 2e-3,
+        "about_boresight": 1e-2,
+        "boresight": (1, 0, 0),
+        "period": 0.5,
+        "slew_rate": 0.2,
+    },
+}
+LANES = 500
+
+
+def many(n=LANES, env_id=SLEW, **kwargs):
+    kwargs = {"sensor": SENSOR, **kwargs}
+    return gym.make_vec(env_id, num_envs=n, max_episode_steps=-1, **kwargs).unwrapped
+
+
+def errors(env, belief):
+    """Of estimates, (n, 6): the small turn [rad] and the bias [rad/s] that are missing."""
+    state = env.episodes.state()
+    truth = multiply(conjugate(state["target_quaternion"]), state["quaternion"])
+    off = multiply(conjugate(belief.attitude), truth)
+    bias = env.episodes.batch.rows(env.episodes.rows.sensor_row(), 3)
+    turn = 2 * np.where(off[:, :1] < 0, -1, 1) * off[:, 1:]
+    return np.concatenate([turn, bias - belief.bias], axis=1)
+
+
+def estimated(env, filtering, steps):
+    """Runs a filter; errors (steps, n, 6) and normalised squared errors (steps, n)."""
+    seen, _ = env.reset(seed=0)
+    memory, found, squares = None, [], []
+    for _ in range(steps):
+        actions, memory = filtering.predict(seen, memory)
+        found.append(errors(env, memory[0]))
+        inverse = np.linalg.inv(memory[0].covariance)
+        squares.append(np.einsum("ni,nij,nj->n", found[-1], inverse, found[-1]))
+        seen, *_ = env.step(actions)
+    return np.array(found), np.array(squares)
+
+
+@pytest.fixture(scope="module")
+def slews():
+    """`estimated` of slews from rest to rest under pd."""
+    env = many()
+    return estimated(env, Estimating.for_env("pd", env), 200)
+
+
+def test_normalised_squared_errors_are_within_their_chi_square_bounds(slews):
+    # The sum over independent lanes has 6 degrees of freedom each; of so many it is normal.
+    spread = math.sqrt(2 * 6 / LANES)
+    means = slews[1].mean(axis=1)
+    assert np.abs(means - 6).max() < 4 * spread  # at each instant: slew, dropout and rest
+    assert abs(means.mean() - 6) < 2 * spread  # over time, in which they are related
+
+
+def test_errors_are_consistent_too_while_the_target_turns():
+    fast = {**SENSOR["star_tracker"], "slew_rate": 1.0}
+    env = many(300, "AttitudeTracking-v0", sensor={**SENSOR, "star_tracker": fast})
+    found, squares = estimated(env, Estimating.for_env("pd", env), 200)
+    assert np.abs(squares.mean(axis=1) - 6).max() < 4 * math.sqrt(12 / 300)
+    assert np.sqrt(np.mean(found[-1, :, 1:3] ** 2)) < 2e-3  # and it is better than one measurement
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"angle_walk": 7e-4}, {"rate_walk": 1e-5}, {"about_boresight": 7e-3}, {"bias": 7e-3}]
+)
+def test_a_filter_that_takes_its_sensors_for_better_than_they_are_is_found_out(wrong):
+    env = many(300)
+    sensor = env.episodes.setup.parts.sensor
+    filtering = Estimating(
+        controllers.make("pd", env), sensor._replace(**wrong), rate_limit=env.rate_limit
+    )
+    means = estimated(env, filtering, 200)[1].mean(axis=1)
+    assert np.abs(means - 6).max() > 4 * math.sqrt(12 / 300)
+
+
+def test_the_bias_becomes_known(slews):
+    bias = np.sqrt(np.mean(slews[0][..., 3:] ** 2, axis=(1, 2)))
+    assert bias[0] == pytest.approx(1e-2, rel=0.05)
+    assert bias[-1] < 1e-3
+
+
+@pytest.mark.parametrize("law", ["pd", "quaternion_feedback"])
+def test_a_law_points_better_behind_the_filter_than_behind_the_measurement(law):
+    at_rest = []
+    for estimating in (True, False):
+        env = many(200)
+        policy = Estimating.for_env(law, env) if estimating else controllers.make(law, env)
+        (seen, _), memory = env.reset(seed=0), None
+        for _ in range(200):
+            actions, memory = policy.predict(seen, memory)
+            seen, *_, info = env.step(actions)
+        at_rest.append(np.sqrt(np.mean(info["attitude_error"] ** 2)))
+    assert at_rest[0] < 0.5 * at_rest[1]
+
+
+def test_a_trained_policy_and_a_law_with_a_memory_play_behind_the_filter():
+    env = many(32)
+    for policy in (rbgym.agents.load(SLEW), "hysteretic"):
+        filtering, memory = Estimating.for_env(policy, env), None
+        seen, _ = env.reset(seed=0)
+        for _ in range(200):
+            actions, memory = filtering.predict(seen, memory)
+            seen, *_, info = env.step(actions)
+        assert np.median(info["attitude_error"]) < 0.02
+
+
+def test_what_is_held_is_not_taken_twice():
+    env = many(8)
+    filtering = Estimating.for_env("idle", env)
+    (seen, _), memory, sizes = env.reset(seed=0), None, []
+    for _ in range(11):
+        _, memory = filtering.predict(seen, memory)
+        sizes.append(np.trace(memory[0].covariance[:, :3, :3], axis1=1, axis2=2))
+        seen, *_ = env.step(np.zeros((8, 3)))
+    less = np.diff(sizes, axis=0) < 0
+    assert ((np.arange(1, 11) % 5 == 0) == less.T).all()  # every 0.5 s
+
+
+def test_each_lane_is_estimated_by_itself_from_its_own_beginning():
+    env = many(4)
+    filtering, rng = Estimating.for_env("pd", env), np.random.default_rng(1)
+    frames = [env.reset(seed=0)[0]]
+    frames += [env.step(rng.uniform(-1, 1, (4, 3)))[0] for _ in range(8)]
+    both, alone, memory = None, None, None
+    for k, seen in enumerate(frames):
+        begins = np.array([False, False, k == 4, False])
+        actions, both = filtering.predict(seen, both, begins)
+        if k == 4:
+            memory = None
+        action, memory = filtering.predict(seen[2], memory, np.array([False]))
+        np.testing.assert_allclose(actions[2], action, atol=1e-6)
+        alone = memory[0]
+    for whole, one in zip(both[0], alone, strict=True):
+        np.testing.assert_allclose(whole[2], one[0], atol=1e-12)
+
+
+def test_the_jacobian_is_that_of_the_rotation_vector():
+    a = np.array([[0.3, -0.2, 0.9], [1e-3, 2e-3, -1e-3], [0.0, 0.0, 0.0], [2.0, 1.0, 0.1]])
+    h = 1e-6
+    for e, column in zip(np.eye(3), np.moveaxis(_right_jacobian(a), 2, 0), strict=True):
+        ends = [multiply(conjugate(from_rotation_vector(a)), from_rotation_vector(a + s * h * e))
+                for s in (1, -1)]  # fmt: skip
+        np.testing.assert_allclose((ends[0] - ends[1])[:, 1:] / h, column, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("env_id", "kwargs", "message"),
+    [
+        (SLEW, {"sensor": None}, "sensor must be that of gyros and a star tracker"),
+        (SLEW, {"sensor": {"rate": 1e-3}}, "sensor must be that of gyros"),
+        (SLEW, {"observation": "mrp"}, "env must show the attitude as a quaternion"),
+        ("AttitudeReach-v0", {}, "no goals apart"),
+        ("AttitudeTracking-v0", {"preview": 0.5}, "by its rates alone"),
+    ],
+)
+def test_what_the_filter_cannot_do_is_refused(env_id, kwargs, message):
+    with pytest.raises(ValueError, match=message):
+        Estimating.for_env("idle", many(2, env_id, **kwargs))
+
+
+def test_wrong_observations_and_policies_are_refused():
+    filtering = Estimating(controllers.Idle(), Instruments(), rate_limit=2.0)
+    for observation in (np.ones(6), np.ones((1, 2, 7)), np.full(7, np.nan)):
+        with pytest.raises(ValueError, match="observation must"):
+            filtering.predict(observation)
+    _, memory = filtering.predict(np.ones((3, 7)))
+    with pytest.raises(ValueError, match="state must be of 2 lanes, got 3"):
+        filtering.predict(np.ones((2, 7)), memory)
+    with pytest.raises(ValueError, match="policy must have predict"):
+        Estimating(None, Instruments(), rate_limit=2.0)
+    with pytest.raises(ValueError, match="env must be an environment of rbgym"):
+        Estimating.for_env("pd", None)

@@ -1,0 +1,164 @@
+"""Gyros and a star tracker: their statistics against closed forms, and when they deliver."""
+
+import math
+
+import numpy as np
+import pytest
+
+from family import SLEW, at, make, many
+from rbgym.envs.checks import check_vector_env
+from rbgym.quaternion import conjugate, from_rotation_vector, multiply
+
+GYRO = {"angle_walk": 1e-3, "rate_walk": 2e-3, "bias": 5e-3}
+TRACKER = {
+    "across_boresight": 1e-3,
+    "about_boresight": 1e-2,
+    "boresight": (1, 1, 0),
+    "period": 0.5,
+    "slew_rate": 0.2,
+}
+BOTH = {"gyro": GYRO, "star_tracker": TRACKER}
+STILL = [1.0, 0, 0, 0]
+
+
+def seen_of(env, steps, action=None):
+    """Observations of so many steps, (steps, n, 7), the rates in rad/s."""
+    action = np.zeros((env.num_envs, 3)) if action is None else action
+    seen = np.array([env.step(action)[0] for _ in range(steps)], dtype=float)
+    seen[..., 4:] *= env.rate_limit
+    return seen
+
+
+@pytest.mark.parametrize("dt", [0.05, 0.1, 0.4])
+def test_angle_and_bias_walk_with_their_densities_whatever_dt_is(dt):
+    n, seconds = 3000, 8.0
+    env = many(SLEW, n, sensor={"gyro": GYRO}, dt=dt)
+    at(env, STILL)
+    rates = seen_of(env, round(seconds / dt))[..., 4:]
+    angle = dt * rates.sum(axis=0)
+    # Of the bias the rows know; of what it adds to the angle the sum of rates.
+    bias = env.episodes.batch.rows(env.episodes.rows.sensor_row(), 3)
+    v, u, b = (GYRO[name] ** 2 for name in ("angle_walk", "rate_walk", "bias"))
+    of_angle = v * seconds + u * seconds**3 / 3 + b * seconds**2
+    of_bias = b + u * seconds
+    of_both = b * seconds + u * seconds**2 / 2
+    # Four standard deviations of a variance of 9,000 numbers.
+    near = 4 * math.sqrt(2 / (3 * n))
+    assert np.mean(angle**2) == pytest.approx(of_angle, rel=near)
+    assert np.mean(bias**2) == pytest.approx(of_bias, rel=near)
+    assert np.mean(angle * bias) == pytest.approx(of_both, rel=near * 1.5)
+
+
+def test_the_gyros_give_the_turn_of_the_control_period_however_the_body_tumbles():
+    env = many(SLEW, 4, sensor={"gyro": {}})
+    at(env, STILL, [[1.0, 0.5, 0.8], [0.0, 1.2, 0.01], [0, 0, 0], [-0.4, 0.1, -1.5]])
+    before = env.state["quaternion"]
+    for action in np.random.default_rng(0).uniform(-1, 1, (10, 4, 3)):
+        rates = seen_of(env, 1, action)[0, :, 4:]
+        after = env.state["quaternion"]
+        turned = multiply(before, from_rotation_vector(env.dt * rates))
+        assert np.abs(np.abs(np.sum(turned * after, axis=1)) - 1).max() < 1e-13
+        before = after
+
+
+def test_the_star_tracker_is_worse_about_its_boresight_in_body_axes():
+    n = 4000
+    tracker = {**TRACKER, "period": 0.0}
+    env = many(SLEW, n, sensor={"star_tracker": tracker})
+    env.reset(seed=3)
+    errors = []
+    for _ in range(3):
+        seen = seen_of(env, 1)[0, :, :4]
+        state = env.episodes.state()
+        truth = multiply(conjugate(state["target_quaternion"]), state["quaternion"])
+        error = multiply(conjugate(truth), seen)
+        errors.append(2 * np.sign(error[:, :1]) * error[:, 1:])
+    across, about = tracker["across_boresight"], tracker["about_boresight"]
+    b = np.array([1, 1, 0]) / math.sqrt(2)
+    wanted = across**2 * np.eye(3) + (about**2 - across**2) * np.outer(b, b)
+    found = np.concatenate(errors)
+    near = 4 * math.sqrt(2 / len(found))
+    np.testing.assert_allclose(found.T @ found / len(found), wanted, atol=near * wanted.max())
+    aside = found @ np.cross(b, [0, 0, 1])
+    assert np.mean(aside**2) == pytest.approx(across**2, rel=near)
+    # From sample to sample there is no relation.
+    assert abs(np.corrcoef(errors[0][:, 0], errors[1][:, 0])[0, 1]) < 4 / math.sqrt(n)
+
+
+def test_between_two_measurements_the_last_attitude_is_held():
+    env = many(SLEW, 16, sensor={"star_tracker": TRACKER})
+    first, _ = at(env, STILL, [0.1, 0, 0])
+    seen = np.concatenate([first[None, :, :4], seen_of(env, 14)[..., :4]])
+    moved = np.abs(np.diff(seen, axis=0)).max(axis=2) > 1e-6
+    assert ((np.arange(1, 15) % 5 == 0) == moved.T).all()  # 0.5 s are five control periods
+
+
+def test_a_held_attitude_is_one_in_the_world_while_the_target_turns():
+    slow = {"star_tracker": {"period": 100.0}}
+    env = many("AttitudeTracking-v0", 8, sensor=slow)
+    env.reset(seed=1)
+    begun = env.state["quaternion"]
+    for _ in range(20):
+        seen = env.step(np.ones((8, 3)))[0][:, :4]
+    target = env.episodes.state()["target_quaternion"]
+    held = multiply(conjugate(target), begun)
+    assert np.abs(np.abs(np.sum(held * seen, axis=1)) - 1).max() < 1e-6
+
+
+def test_a_star_tracker_delivers_nothing_above_its_slew_rate_but_where_an_episode_begins():
+    env = many(SLEW, 2, sensor={"star_tracker": {**TRACKER, "period": 0.0}})
+    first, _ = at(env, STILL, [[0.19, 0, 0], [0.21, 0, 0]])
+    seen = np.concatenate([first[None, :, :4], seen_of(env, 6)[..., :4]])
+    moved = np.abs(np.diff(seen, axis=0)).max(axis=2) > 1e-6
+    assert moved[:, 0].all()
+    assert not moved[:, 1].any()
+    assert np.abs(first[:, 1:4]).max() < 0.1
+
+
+def test_instruments_are_alike_one_by_one_and_in_a_batch_and_go_on_from_a_state():
+    check_vector_env(SLEW, env_kwargs={"sensor": BOTH}, check_pickle=True)
+    env = many(SLEW, 8, sensor=BOTH)
+    env.reset(seed=5)
+    seen_of(env, 7)
+    state = env.get_state()
+    after = seen_of(env, 6)
+    env.set_state(state)
+    np.testing.assert_array_equal(seen_of(env, 6), after)
+
+
+def test_without_an_error_instruments_show_what_is_there():
+    env = make(SLEW, sensor={"gyro": {}, "star_tracker": {}})
+    plain = make(SLEW)
+    for one in (env, plain):
+        at(one, STILL, [0, 0, 0.3])
+    for _ in range(5):
+        a, b = (one.step(np.zeros(3))[0] for one in (env, plain))
+        np.testing.assert_allclose(a, b, atol=2e-7)  # it turns steadily
+
+
+@pytest.mark.parametrize(
+    ("sensor", "message"),
+    [
+        ({"gyro": {"angle_wlk": 1e-3}}, "did you mean 'angle_walk'"),
+        ({"gyro": {"angle_walk": -1e-3}}, r"sensor\['gyro'\]\['angle_walk'\] must be in \[0, 1\]"),
+        ({"gyro": {"rate_walk": math.nan}}, r"\['rate_walk'\] must be in"),
+        ({"gyro": {"angle_walk": 0.1}}, r"\['angle_walk'\] must be below .* success threshold"),
+        ({"gyro": 1e-3}, r"sensor\['gyro'\] must be a dict with keys"),
+        ({"star_tracker": 1e-3}, r"sensor\['star_tracker'\] must be a dict with keys"),
+        ({"star_tracker": {"about_boresight": 0.1}}, r"\['about_boresight'\] must be below"),
+        ({"star_tracker": {"boresight": (0, 0, 0)}}, "must be a vector other than 0"),
+        ({"star_tracker": {"boresight": (0, 1)}}, r"\['boresight'\] must"),
+        ({"star_tracker": {"period": math.inf}}, r"\['period'\] must be in"),
+        ({"star_tracker": {"slew_rate": -1}}, r"\['slew_rate'\] must be in"),
+        ({"gyro": {}, "attitude": 1e-3}, "sensor must have keys out of"),
+        ({"gyros": {}}, "did you mean 'gyro'"),
+    ],
+)
+def test_wrong_numbers_of_instruments_are_refused(sensor, message):
+    with pytest.raises(ValueError, match=message):
+        make(SLEW, sensor=sensor)
+
+
+def test_gyros_are_refused_where_a_control_period_may_be_half_a_turn():
+    with pytest.raises(ValueError, match="must not turn by more than 3 rad"):
+        make("Detumble-v0", sensor={"gyro": {}}, dt=0.7)
