@@ -41,7 +41,7 @@ LAWS: dict[str, tuple[type, ...]] = {
     "idle": (controllers.Idle,),
 }
 FROM_ENV = ("goal", "moving", "width", "first")  # no gains
-ALLOCATIONS = (controllers.Allocated, controllers.MagneticAllocation)
+ALLOCATIONS = (controllers.Allocated, controllers.MagneticAllocation, controllers.Unloading)
 
 
 def described(cls: type) -> str:
