@@ -1,25 +1,37 @@
-"""Tables and progress bars at a terminal; plain text in a pipe, a file or a dumb terminal."""
+"""Tables and progress bars at a terminal; plain text in a pipe, a file or a dumb terminal.
+
+Rich is imported where something is shown: a mistyped command need not wait for it.
+"""
+
+from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich import box, progress
-from rich.console import Console
-from rich.measure import Measurement
-from rich.table import Table
-from rich.text import Text
+if TYPE_CHECKING:
+    from rich.progress import Progress
+    from rich.table import Table
 
 # Columns of words, and cells, that are shown in another way than figures.
 _WORDS = frozenset({
     "name", "title", "env", "policy", "integrator", "quantity", "source", "case", "declared",
     "verdict", "conserves free", "conserves in gravity",
 })  # fmt: skip
+# With these in the environment Rich may take what is none for a terminal.
+_TERMINALS = frozenset({"FORCE_COLOR", "TTY_COMPATIBLE"})
 _ALARMS = frozenset({"BROKEN"})
 
 
 def styled(*, stderr: bool = False) -> bool:
     """Whether the standard output, or error, is a terminal that shows more than text."""
+    stream = sys.stderr if stderr else sys.stdout
+    if not (stream.isatty() or os.environ.keys() & _TERMINALS):
+        return False
+    from rich.console import Console
+
     console = Console(stderr=stderr)
     return console.is_terminal and not console.is_dumb_terminal
 
@@ -50,6 +62,9 @@ def print_table(
     if not styled():
         _print_text(title, columns, rows)
         return
+    from rich.console import Console
+    from rich.measure import Measurement
+
     console = Console(markup=False, emoji=False, highlight=False)
     unwrapped = console.options.update(width=10_000)
     shown, table = list(columns), _as_table(columns, rows, columns)
@@ -78,6 +93,10 @@ def _print_text(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
 
 
 def _as_table(columns: Sequence[str], rows: Sequence[Sequence[str]], shown: Sequence[str]) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for name in shown:
         table.add_column(
@@ -91,8 +110,11 @@ def _as_table(columns: Sequence[str], rows: Sequence[Sequence[str]], shown: Sequ
     return table
 
 
-def bar(*, hidden: bool = False) -> progress.Progress:
+def bar(*, hidden: bool = False) -> Progress:
     """A progress bar on stderr that vanishes at its end, hidden where that is no terminal."""
+    from rich import progress
+    from rich.console import Console
+
     return progress.Progress(
         progress.TextColumn("{task.description}"),
         progress.BarColumn(),
@@ -109,7 +131,7 @@ def bar(*, hidden: bool = False) -> progress.Progress:
 class Counter:
     """Shows (done, all) as one line of a progress bar; as long as `all` is None it only moves."""
 
-    def __init__(self, shown: progress.Progress, what: str, total: int | None = None) -> None:
+    def __init__(self, shown: Progress, what: str, total: int | None = None) -> None:
         self.shown, self.task = shown, shown.add_task(what, total=total)
 
     def __call__(self, done: int, total: int, mean_return: float | None = None) -> None:
