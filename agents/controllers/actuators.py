@@ -240,8 +240,8 @@ class Unloading(Controller):
     What exceeds the limits is shortened, not turned.
 
     other: the `MagneticCoils` or the `Torque` beside the wheels; most: moment [A m^2] or torque
-    [N m] of a full command, () or (3,). rate: k [1/s], by default a tenth of what the wheels bear
-    at full torque, or with coils twice the rate of the orbit if that is less.
+    [N m] of a full command, () or (3,). rate: k [1/s], by default a tenth over the time in which a
+    motor fills its wheel, or `damping_rate` of coils where that is less.
 
     Source: Camillo & Markley (1980), Orbit-averaged behavior of magnetic control laws for momentum
     unloading, J. Guidance and Control 3(6).
@@ -272,7 +272,8 @@ class Unloading(Controller):
         if isinstance(self.other, MagneticCoils):
             B = rows[:, self.first : self.least] * 2.0 * self.other.field
             u = np.cross(B, u) / _square(B)
-        return np.hstack([wheels, shortened(u / self.most)]), state
+        most = np.asarray(self.most, dtype=float)
+        return np.hstack([wheels, shortened(u / np.where(most > 0, most, np.inf))]), state
 
 
 @dataclass(eq=False)

@@ -42,7 +42,7 @@ class Plant:
         more: Any = base.task.more  # what is observed beside attitude and rates
         self.body, self.potential, self.goal = base.body, base.potential, base.goal
         self.actuator, self.strength, self.width = actuator, base.torque_scale, base.width
-        self.unloads = actuator.other if isinstance(actuator, Beside) else None
+        self.unloads: Any = actuator.other if isinstance(actuator, Beside) else None
         main = actuator.wheels if isinstance(actuator, Beside) else actuator
         self.wheels = main if isinstance(main, ReactionWheels) else None
         self.coils = actuator if isinstance(actuator, MagneticCoils) else None
@@ -70,8 +70,8 @@ class Plant:
         }
         if self.unloads is not None and self.wheels is not None:
             self.given["torque_limit"] = self.strength * self.wheels.torque * self.wheels.shares
-            coils = isinstance(self.unloads, MagneticCoils)
-            self.unloads_by = self.strength * self.unloads.dipole if coils else base.torque_limit
+            coils = self.unloads if isinstance(self.unloads, MagneticCoils) else None
+            self.unloads_by = self.strength * coils.dipole if coils else base.torque_limit
         if self.has_forces and isinstance(more, Offset):
             force = self.strength * actuator.force
             self.given |= {"force_limit": force, "distance": more.distance, "speed": more.speed}
