@@ -26,6 +26,7 @@ from rbgym.envs.parts.uncertainty import Sensor
 from rbgym.potentials import Potential
 
 GRAVITY = 9.81  # m/s^2
+_OF_TASK = {"difficulty", "satellite", "rate_limit", "success"}  # what changes the task itself
 
 
 def _at_rest(dt: float) -> Reference:
@@ -93,6 +94,8 @@ class Task:
         presets: dict[str, Any] = {"easy": {}, "medium": {}, "hard": {}, **task.difficulty}
         named("difficulty", wanted.difficulty, presets)
         preset = presets[wanted.difficulty]
+        if said := sorted(_OF_TASK & preset.keys()):
+            raise ValueError(f"difficulty of a task must not say {said}, got {preset!r}")
         arguments, initial = {**own, **preset, **given}, wanted.initial
         if isinstance(initial, str):
             named("initial", initial, task.categories, " or a dict")

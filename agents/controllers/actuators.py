@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rbgym.agents.controllers.base import Controller, Law, Plant, fresh, shortened
-from rbgym.arguments import count, flag
+from rbgym.arguments import count, finite, flag
 from rbgym.body import RigidBody
 from rbgym.envs.actuators import MagneticCoils, ReactionWheels, Scaling, Torque
 from rbgym.quaternion import Array
@@ -23,7 +23,9 @@ def damping_rate(coils: MagneticCoils) -> float:
 def _field_damping(plant: Plant) -> float:
     """2 w (1 + sin i) J_min [kg m^2/s]; ValueError for an env without coils."""
     if plant.coils is None:
-        raise ValueError(f"env must have magnetorquers for this controller, got {plant.actuator!r}")
+        raise ValueError(
+            f"env must have magnetorquers alone for this controller, got {plant.actuator!r}"
+        )
     return damping_rate(plant.coils) * float(plant.body.moments.min())
 
 
@@ -199,12 +201,15 @@ class Allocated(Controller):
         self.least = self.first + self.axes.shape[1]
         self.must = f"have at least {self.least} columns, got"
 
-    def act(self, rows: Array, state: Any, episode_start: Any) -> tuple[Array, Any]:
-        """Commands, one for each wheel, and the law's memory."""
+    def act(
+        self, rows: Array, state: Any, episode_start: Any, beside: Array | float = 0.0
+    ) -> tuple[Array, Any]:
+        """Commands, one for each wheel, and the law's memory; beside: a torque (n, 3) [N m] that
+        acts too, and is taken off."""
         momenta = rows[:, self.first : self.least] * self.wheels.momentum
         omega = rows[:, 4:7] * self.law.rate_limit
         u, state = self.law.answer(rows[:, : self.first], state, episode_start)
-        u = u + np.cross(omega, momenta @ self.axes.T)
+        u = u - beside + np.cross(omega, momenta @ self.axes.T)
         c = self.shared(u, self.rate * momenta / self.motor)
         # The torque of each bearing on the body; near standstill it is not relied upon.
         speed = momenta / self.wheels.inertia - omega @ self.axes
@@ -235,9 +240,9 @@ class Unloading(Controller):
         m = -(k/|B|^2) B x h   of coils, whose torque is m x B = -k (h - (h . B) B / |B|^2);
         u = -k h               of thrusters,
 
-    h the momentum of the wheels in body axes. The law holds the attitude against that torque, and
-    so hands it on to the wheels. Along B coils take nothing; but B turns, twice around in an orbit.
-    What exceeds the limits is shortened, not turned.
+    h the momentum of the wheels in body axes. The wheels hold against that torque, which is known,
+    and so take it up. Along B coils take nothing; but B turns, twice around in an orbit. What
+    exceeds the limits is shortened, not turned.
 
     other: the `MagneticCoils` or the `Torque` beside the wheels; most: moment [A m^2] or torque
     [N m] of a full command, () or (3,). rate: k [1/s], by default a tenth over the time in which a
@@ -254,9 +259,15 @@ class Unloading(Controller):
     rate: float | None = None
 
     def __post_init__(self) -> None:
-        wheels = self.law.wheels
+        if not isinstance(self.law, Allocated):
+            raise ValueError(f"law must be an Allocated, got {self.law!r}")
+        if not isinstance(self.other, MagneticCoils | Torque):
+            raise ValueError(f"other must be MagneticCoils or Torque, got {self.other!r}")
+        self.full = np.broadcast_to(finite("most", self.most, (), (3,)), (3,))
+        if (self.full < 0).any():
+            raise ValueError(f"most must not be negative, got {self.most!r}")
         if self.rate is None:
-            self.rate = 0.1 / wheels.filling_time
+            self.rate = 0.1 / self.law.wheels.filling_time
             if isinstance(self.other, MagneticCoils):
                 self.rate = min(self.rate, damping_rate(self.other))
         self.refuse_gains("rate")
@@ -266,14 +277,16 @@ class Unloading(Controller):
 
     def act(self, rows: Array, state: Any, episode_start: Any) -> tuple[Array, Any]:
         """Commands, one for each wheel and three of the others, and the law's memory."""
-        wheels, state = self.law.act(rows, state, episode_start)
         momenta = rows[:, self.law.first : self.first] * self.law.wheels.momentum
         u = -self.rate * momenta @ self.law.axes.T  # type: ignore[operator]
-        if isinstance(self.other, MagneticCoils):
-            B = rows[:, self.first : self.least] * 2.0 * self.other.field
-            u = np.cross(B, u) / _square(B)
-        most = np.asarray(self.most, dtype=float)
-        return np.hstack([wheels, shortened(u / np.where(most > 0, most, np.inf))]), state
+        coils = self.other if isinstance(self.other, MagneticCoils) else None
+        B = rows[:, self.first : self.least] * 2.0 * coils.field if coils else None
+        wanted = u if B is None else np.cross(B, u) / _square(B)
+        commands = shortened(wanted / np.where(self.full > 0, self.full, np.inf))
+        had = commands * self.full
+        torque = had if B is None else np.cross(had, B)
+        wheels, state = self.law.act(rows, state, episode_start, torque)
+        return np.hstack([wheels, commands]), state
 
 
 @dataclass(eq=False)

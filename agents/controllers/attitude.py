@@ -261,7 +261,7 @@ class AttitudePID(AttitudePD):
         super().__post_init__()
         if self.integral_time is None:
             self.integral_time = 6.75 / float(self.frequency or 1.0)
-        self.refuse_gains("integral_time")
+        self.refuse_gains("integral_time", "dt")
         self.summing = 1.0 / self.integral_time
 
     def feedback(self, seen: Seen, state: Any, episode_start: Any) -> tuple[Array, Any]:

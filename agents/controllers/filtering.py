@@ -138,7 +138,7 @@ class Estimating:
             raise ValueError(
                 f"observation must be finite, with a quaternion at first, got {observation!r}"
             )
-        belief, memory = (None, None) if state is None else state
+        belief, memory = _memory(state)
         rows = np.atleast_2d(seen)
         belief = self.estimate(rows, belief, episode_start)
         shown = rows.astype(np.float32)
@@ -213,6 +213,15 @@ class Estimating:
         P = P - K @ S @ np.swapaxes(K, 1, 2)
         P = 0.5 * (P + np.swapaxes(P, 1, 2))
         return normalized(multiply(q, from_rotation_vector(x[:, :3]))), b + x[:, 3:], P
+
+
+def _memory(state: Any) -> tuple[Belief | None, Any]:
+    """What is held to be true, and the policy's own memory."""
+    if state is None:
+        return None, None
+    if isinstance(state, tuple) and len(state) == 2 and isinstance(state[0], Belief):
+        return state
+    raise ValueError(f"state must be what the last call returned, or None, got {state!r}")
 
 
 def _right_jacobian(a: Array) -> Array:

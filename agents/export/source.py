@@ -142,7 +142,7 @@ def _parts(policy: Any) -> tuple[list[str], dict[str, Any], str]:
         )
     piece, *names = _LAWS[type(law)]
     numbers |= _of_law(law, names)
-    remembered = ["moving_target"] if isinstance(law, AttitudePD) and law.moving else []
+    remembered = ["moving_target"] if isinstance(law, AttitudePD) and law.moving and law.dt else []
     return [*remembered, piece, "law", out], numbers, "double"
 
 

@@ -16,11 +16,11 @@ from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import constant
 from rbgym.engine.actuation import act
 from rbgym.engine.rows import put_vector
-from rbgym.envs.actuators.coils import MagneticCoils
+from rbgym.envs.actuators.coils import Coils, MagneticCoils
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Key, Setting
-from rbgym.envs.actuators.forces import Torque
-from rbgym.envs.actuators.wheels import ROWS, ReactionWheels
+from rbgym.envs.actuators.forces import Torque, Torques
+from rbgym.envs.actuators.wheels import ROWS, ReactionWheels, Wheels
 from rbgym.quaternion import Array, add
 
 
@@ -36,12 +36,24 @@ class Beside(Effector):
     other: MagneticCoils | Torque
     needs: ClassVar[str] = "rotors"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.wheels, ReactionWheels):
+            raise ValueError(f"Beside.wheels must be ReactionWheels, got {self.wheels!r}")
+        if not isinstance(self.other, MagneticCoils | Torque):
+            raise ValueError(f"Beside.other must be MagneticCoils or Torque, got {self.other!r}")
+
     @property
     def uses_limits(self) -> bool:  # type: ignore[override]
         return self.other.uses_limits
 
     def record(self, setting: Setting, line: Any) -> "WheelsBeside":
         wheels, other = (one.record(setting, line) for one in (self.wheels, self.other))
+        if not (isinstance(wheels, Wheels) and isinstance(other, Coils | Torques)):
+            raise ValueError(
+                "actuator must have wheels, and coils or torque beside them, with the records of "
+                f"rbgym, got {type(wheels).__name__} and {type(other).__name__}"
+            )
         return WheelsBeside(line, wheels, other)
 
     def shown(self, setting: Setting) -> Array:
@@ -49,6 +61,10 @@ class Beside(Effector):
 
     def largest(self, setting: Setting) -> Array:
         return self.wheels.largest(setting) + np.asarray(self.other.largest(setting))
+
+    @property
+    def kind(self) -> str:
+        return f"{self.wheels.kind} and {self.other.kind}"
 
     @property
     def main(self) -> Effector:

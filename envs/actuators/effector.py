@@ -101,15 +101,20 @@ class Effector(Element):
         if self.needs not in found.supports:
             able = [name for name in names() if self.needs in get(name).supports]
             raise ValueError(
-                f"integrator must support {self.needs!r} for the {type(self).__name__} of the "
+                f"integrator must support {self.needs!r} for the {self.kind} of the "
                 f"actuator, got {found.name!r}, which supports {found.supports}; it works with "
                 f"{able}"
             )
         return found
 
+    @property
+    def kind(self) -> str:
+        """What errors call it."""
+        return type(self).__name__
+
     def refuse_unused(self, torque_limit: Any, randomization: Any) -> None:
         """ValueError for arguments that such an effector has no use for."""
-        kind = type(self).__name__
+        kind = self.kind
         if torque_limit is not None and not self.uses_limits:
             raise ValueError(
                 f"torque_limit must be left out with {kind}, which has its own, "

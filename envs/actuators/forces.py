@@ -55,15 +55,6 @@ class Torques(Driven):
         full = vector(buffer, i, physics.actuator.own_row(physics))
         return self.mounted(physics, buffer, i, times(full, c))
 
-    def move_on(self, buffer, i, row, h):
-        """Nothing moves."""
-
-    def begin_at(self, buffer, i, row, a, b):
-        """Nothing is anywhere."""
-
-    def show_in(self, physics, buffer, i, row, shown):
-        """Nothing is shown."""
-
     def exert(self, physics, buffer, i, c, h):
         torque = self.torque_of(physics, buffer, i, 0, (c[0], c[1], c[2]), h)
         put_vector(buffer, i, self.acting_row(physics), torque)

@@ -1,11 +1,11 @@
 """Gyros and a star tracker as their data sheets describe them, and the choice of a sensor."""
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from rbgym.arguments import unit
 from rbgym.compiled.record import constant
 from rbgym.engine.rows import (
     put_quaternion,
@@ -111,22 +111,28 @@ class Instruments(Sensor):
         return vector(buffer, i, rows.sensor_row() + _RATE)
 
     def suited(self, dt: float, rate_limit: float) -> "Instruments":
+        numbers = {
+            name: in_range(f"sensor[{instrument!r}][{name!r}]", getattr(self, name), 0.0, largest)
+            for instrument, most in (("gyro", _GYRO), ("star_tracker", _TRACKER))
+            for name, largest in most.items()
+        }
+        unit("sensor['star_tracker']['boresight']", self.boresight, 3, 1e-6)
         if rate_limit * dt > _MOST_TURN:
             raise ValueError(
-                f"sensor['gyro'] must not turn by more than {_MOST_TURN:g} rad in a control period "
-                f"at the rate limit of {rate_limit:g} rad/s, got dt {dt!r}"
+                f"sensor must be of a body that turns by at most {_MOST_TURN:g} rad in a control "
+                f"period, got one with a rate limit of {rate_limit:g} rad/s and dt {dt!r}"
             )
-        return self._replace(dt=dt)
+        return self._replace(**numbers, dt=dt)
 
     def refuse(self, angle: float, rate: float) -> None:
-        for name, value, limit, unit in (
+        for name, value, limit, units in (
             ("star_tracker']['across_boresight", self.across_boresight, angle, "rad"),
             ("star_tracker']['about_boresight", self.about_boresight, angle, "rad"),
             ("gyro']['angle_walk", self.angle_walk, rate * math.sqrt(self.dt), "rad/sqrt(s)"),
         ):
             if value >= limit:
                 raise ValueError(
-                    f"sensor['{name}'] must be below {limit:.4g} {unit}, the success threshold, "
+                    f"sensor['{name}'] must be below {limit:.4g} {units}, the success threshold, "
                     f"got {value!r}"
                 )
 
@@ -146,23 +152,12 @@ def chosen_sensor(value: Any, default: Sensor, dt: float, rate_limit: float) -> 
             f"sensor must have keys out of {list(both)} or out of {list(Noisy._fields)}, "
             f"got {list(given)}"
         )
-    gyro, tracker = given.get("gyro", {}), given.get("star_tracker", {})
-    fields = _numbers("sensor['gyro']", gyro, _GYRO)
-    fields |= _numbers("sensor['star_tracker']", tracker, _TRACKER, "boresight")
+    gyro = keys("sensor['gyro']", given.get("gyro", {}), _GYRO)
+    name = "sensor['star_tracker']"
+    tracker = keys(name, given.get("star_tracker", {}), (*_TRACKER, "boresight"))
     if "boresight" in tracker:
-        name = "sensor['star_tracker']['boresight']"
-        axis = triple(name, tracker["boresight"])
+        axis = triple(f"{name}['boresight']", tracker["boresight"])
         if not math.isfinite(length := float(np.linalg.norm(axis))) or length < 1e-100:
-            raise ValueError(f"{name} must be a vector other than 0, got {tracker['boresight']!r}")
-        fields["boresight"] = triple(name, [x / length for x in axis])
-    return Instruments(**fields).suited(dt, rate_limit)
-
-
-def _numbers(argument: str, value: Any, most: Mapping[str, float], *others: str) -> dict[str, Any]:
-    """The numbers of an instrument; others: keys that hold something else."""
-    given = keys(argument, value, (*most, *others))
-    return {
-        name: in_range(f"{argument}[{name!r}]", given[name], 0.0, largest)
-        for name, largest in most.items()
-        if name in given
-    }
+            raise ValueError(f"{name}['boresight'] must be a vector other than 0, got {axis!r}")
+        tracker["boresight"] = triple(name, [x / length for x in axis])
+    return Instruments(**gyro, **tracker).suited(dt, rate_limit)

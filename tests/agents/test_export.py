@@ -112,6 +112,25 @@ def test_a_self_test_notices_another_weight(tmp_path):
 # --- the contract -------------------------------------------------------------------------------
 
 
+def test_a_self_test_notices_what_is_no_number(tmp_path):
+    env = make(SLEW)
+    export_c(tmp_path, Network.random((7, 3), 0), env)
+    text = (tmp_path / "policy.c").read_text()
+    answer = re.search(r"ANSWERS\[VECTORS\]\[ACTIONS\] = \{\s*\{?([^,}]+),", text)[1]
+    (tmp_path / "other.c").write_text(text.replace(answer, "NAN", 1))
+    with pytest.raises(AssertionError, match="16 vectors, largest difference"):
+        answers(tmp_path, "float", np.zeros((1, 7)), "other")
+
+
+def test_a_law_without_a_period_has_no_memory_in_c_either(tmp_path):
+    env = make("AttitudeTracking-v0")
+    limits = {"rate_limit": env.rate_limit, "dt": 0.0, "moving": True}
+    law = controllers.AttitudePD(env.body, env.torque_limit, **limits)
+    export_c(tmp_path, law, env)
+    seen = flown(env, controllers.make("pd", env))[0]
+    assert furthest(answers(tmp_path, "double", seen), law.predict(seen)[0]) <= 1.0
+
+
 def spread(entries, name):
     """One number for each column."""
     return np.array([x for one in entries for x in one[name]])

@@ -185,6 +185,9 @@ def test_wrong_observations_and_policies_are_refused():
     _, memory = filtering.predict(np.ones((3, 7)))
     with pytest.raises(ValueError, match="state must be of 2 lanes, got 3"):
         filtering.predict(np.ones((2, 7)), memory)
+    for wrong in (3, (), (None, None)):
+        with pytest.raises(ValueError, match="state must be what the last call returned"):
+            filtering.predict(np.ones((3, 7)), wrong)
     with pytest.raises(ValueError, match="policy must have predict"):
         Estimating(None, Instruments(), rate_limit=2.0)
     with pytest.raises(ValueError, match="env must be an environment of rbgym"):

@@ -36,13 +36,13 @@ def test_thrusters_take_away_the_same_part_of_the_momentum_in_each_period():
     assert (np.abs(info["applied_torque"]) < env.torque_limit).all()  # nothing was cut
     decay = (1.0 - law.rate * env.dt) ** 100
     np.testing.assert_allclose(sizes[-1] / sizes[-101], decay, rtol=0.01)
-    assert np.degrees(info["attitude_error"]).max() < 0.5
+    assert np.degrees(info["attitude_error"]).max() < 0.02  # the wheels know what the others do
 
 
 def test_coils_take_it_away_in_an_orbit_and_the_body_points_meanwhile():
     env, _law, sizes, info = flown(MagneticCoils(dipole=0.4), 11_400, lanes=6)
     assert (sizes[-1] < 0.05 * sizes[0]).all()
-    assert np.degrees(info["attitude_error"]).max() < 1.0
+    assert np.degrees(info["attitude_error"]).max() < 0.1
     assert np.abs(env.state["wheel_momentum"]).max() < 0.05 * SMOOTH.momentum
 
 
@@ -67,3 +67,14 @@ def test_a_law_has_the_torque_of_the_wheels_whatever_thrusters_have():
         controllers.Unloading(law.law, Torque(), law.most, rate=-1.0)
     with pytest.raises(ValueError, match="observation must have at least 11 columns"):
         law.predict(np.zeros(10))
+    for most in (-1.0, [1.0, 2.0], np.nan, "x"):
+        with pytest.raises(ValueError, match="most must"):
+            controllers.Unloading(law.law, Torque(), most)
+
+
+def test_about_an_axis_without_thrusters_nothing_is_commanded():
+    env = gym.make("AttitudeSlew-v0", actuator=[SMOOTH, Torque()], torque_limit=[0.05, 0.05, 0.0])
+    seen, _ = env.reset(seed=0)
+    action, _ = controllers.make("pd", env).predict(seen)
+    assert np.isfinite(action).all()
+    assert action[6] == 0.0

@@ -1,11 +1,15 @@
 """Wheels with coils or thrusters beside them: the books of both at once, each as if alone."""
 
+from dataclasses import dataclass
+from typing import Any
+
 import gymnasium as gym
 import numpy as np
 import pytest
 
 from family import SLEW, at, discrete_work, half_way, make, many
-from rbgym.envs.actuators import MagneticCoils, ReactionWheels, Thrusters, Torque
+from rbgym.envs.actuators import Beside, MagneticCoils, ReactionWheels, Thrusters, Torque
+from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.checks import check_vector_env
 from rbgym.quaternion import rotate
 
@@ -111,9 +115,27 @@ def test_single_and_vectorised_are_the_same():
     check_vector_env(SLEW, env_kwargs=kwargs, check_pickle=True)
 
 
+@dataclass(frozen=True)
+class OwnTorque(Torque):
+    """One whose record is its own."""
+
+    def record(self, setting, line):
+        return OwnTorques(line)
+
+
+class OwnTorques(Driven):
+    line: Any
+
+
 def test_only_what_can_stand_beside_wheels_does():
     for actuator in (["wheels", "pyramid"], ["magnetorquers", "torque"]):
         with pytest.raises(ValueError, match="one Effector at most"):
             gym.make(SLEW, actuator=actuator)
-    with pytest.raises(ValueError, match="torque_limit must be left out"):
+    with pytest.raises(ValueError, match="must be left out with ReactionWheels and MagneticCoils"):
         gym.make(SLEW, actuator=["wheels", "magnetorquers"], torque_limit=0.1)
+    with pytest.raises(ValueError, match="must have wheels, and coils or torque beside them"):
+        gym.make(SLEW, actuator=["wheels", OwnTorque()])
+    with pytest.raises(ValueError, match=r"Beside\.wheels must be ReactionWheels, got MagneticC"):
+        Beside(MagneticCoils(), Torque())
+    with pytest.raises(ValueError, match=r"Beside\.other must be MagneticCoils or Torque, got 4"):
+        Beside(ReactionWheels(), 4)

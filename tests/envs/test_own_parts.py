@@ -180,6 +180,12 @@ def test_its_page_is_made_of_what_the_parts_say():
     assert "any of drift 0.1, roll 1" in " ".join(page.split())
 
 
+def test_a_difficulty_leaves_the_task_itself_to_its_arguments():
+    task = replace(RollEnv.task, difficulty={"hard": {"rate_limit": 9.0}})
+    with pytest.raises(ValueError, match=r"difficulty of a task must not say \['rate_limit'\]"):
+        task.chosen({"difficulty": "hard"})
+
+
 def test_randomisation_and_difficulty_take_it_up():
     env = gym.make_vec("Roll-v0", num_envs=64, randomization={"inertia": 0.2}, difficulty="hard")
     env.reset(seed=1)

@@ -7,6 +7,7 @@ import pytest
 
 from family import SLEW, at, make, many
 from rbgym.envs.checks import check_vector_env
+from rbgym.envs.parts.sensors import Instruments
 from rbgym.quaternion import conjugate, from_rotation_vector, multiply
 
 GYRO = {"angle_walk": 1e-3, "rate_walk": 2e-3, "bias": 5e-3}
@@ -152,6 +153,8 @@ def test_without_an_error_instruments_show_what_is_there():
         ({"star_tracker": {"slew_rate": -1}}, r"\['slew_rate'\] must be in"),
         ({"gyro": {}, "attitude": 1e-3}, "sensor must have keys out of"),
         ({"gyros": {}}, "did you mean 'gyro'"),
+        (Instruments(boresight=(0.0, 0.0, 2.0)), r"\['boresight'\] must have unit length"),
+        (Instruments(angle_walk="x"), r"\['angle_walk'\] must be in"),
     ],
 )
 def test_wrong_numbers_of_instruments_are_refused(sensor, message):
@@ -160,5 +163,5 @@ def test_wrong_numbers_of_instruments_are_refused(sensor, message):
 
 
 def test_gyros_are_refused_where_a_control_period_may_be_half_a_turn():
-    with pytest.raises(ValueError, match="must not turn by more than 3 rad"):
+    with pytest.raises(ValueError, match="turns by at most 3 rad in a control"):
         make("Detumble-v0", sensor={"gyro": {}}, dt=0.7)
