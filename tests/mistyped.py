@@ -18,12 +18,12 @@ train RigidTop-v0 --set gamma
 train RigidTop-v0 --runners 2
 train RigidTop-v0 --hyperparameters nowhere.yml
 tune RigidTop-v0 --trials 0
-evaluate pid
+evaluate pdd
 evaluate RigidTop-v0
 evaluate RigidTop-v0 Detumble-v0 pd
 evaluate RigidTop-v7 --policy pd
 evaluate pd --episodes 300
-card RigidTop-v0 --policy pid
+card RigidTop-v0 --policy pdd
 view --env RigidTip-v0
 view --speed 3
 view --port 70000

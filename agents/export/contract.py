@@ -2,6 +2,7 @@
 hand to it, and to make of its answer."""
 
 import inspect
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -54,10 +55,14 @@ def contract(
     env: AttitudeEnv, policy: Any, bounds: Any, about: Mapping[str, Any] | None
 ) -> dict[str, Any]:
     """The contract as data for JSON. bounds: lowest and highest of what it reads, two rows.
-    about: what else is to be told, the policy's name and such."""
+    about: what else is to be told, the policy's name and such; ValueError for what JSON has not."""
+    try:
+        more = json.loads(json.dumps(dict(about or {}), allow_nan=False))
+    except (TypeError, ValueError, RecursionError):
+        raise ValueError(f"about must be a dict of plain data, got {about!r}") from None
     return {
         "rbgym": __version__,
-        **(about or {}),
+        **more,
         "control_period_s": env.dt,
         "conventions": CONVENTIONS,
         "observation": _placed(_observed(env, policy), bounds),

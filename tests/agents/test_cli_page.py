@@ -114,7 +114,7 @@ def completed(shell: str, line: str) -> list[str]:
         ("rbgym train RigidTop-v0 --algo s", ["sac"]),
         ("rbgym train RigidTop-v0 --engine ", ["sb3", "rllib"]),
         ("rbgym evaluate RigidTop-v0 --policy ", [*controllers.names(), "pretrained"]),
-        ("rbgym evaluate RigidTop-v0 p", ["pd", "pretrained"]),
+        ("rbgym evaluate RigidTop-v0 p", ["pd", "pid", "pretrained"]),
     ],
 )
 def test_the_shell_completes_the_names_of_the_catalogues(

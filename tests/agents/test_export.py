@@ -122,6 +122,13 @@ def test_a_self_test_notices_what_is_no_number(tmp_path):
         answers(tmp_path, "float", np.zeros((1, 7)), "other")
 
 
+@pytest.mark.parametrize("about", [{"policy": np.ones(3)}, 3, {"x": np.nan}])
+def test_what_no_json_can_tell_is_refused(about, tmp_path):
+    with pytest.raises(ValueError, match="about must be a dict of plain data"):
+        export_c(tmp_path, Network.random((7, 3), 0), make(SLEW), about)
+    assert not any(tmp_path.iterdir())
+
+
 def test_a_law_without_a_period_has_no_memory_in_c_either(tmp_path):
     env = make("AttitudeTracking-v0")
     limits = {"rate_limit": env.rate_limit, "dt": 0.0, "moving": True}
