@@ -11,11 +11,14 @@ RBGYM = Path(executable).with_name("rbgym")
 
 
 def test_mistyped_lines(tmp_path):
-    seconds = {}
-    for line in LINES:
-        begun = time.perf_counter()
-        done = subprocess.run([RBGYM, *line.split()], capture_output=True, text=True, cwd=tmp_path)
-        seconds[line] = time.perf_counter() - begun
-        assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-        print(f"{seconds[line]:.2f} s  {line}")
-    print(f"longest {max(seconds.values()):.2f} s of {len(LINES)}")
+    best = dict.fromkeys(LINES, float("inf"))
+    for _ in range(3):
+        for line in LINES:
+            command = [RBGYM, *line.split()]
+            begun = time.perf_counter()
+            done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+            best[line] = min(best[line], time.perf_counter() - begun)
+            assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    for line, seconds in best.items():
+        print(f"{seconds:.2f} s  {line}")
+    print(f"longest {max(best.values()):.2f} s of {len(LINES)}, the best of three each")
