@@ -142,9 +142,8 @@ def known_algorithm(name: str) -> str:
 def check_env_args(env_id: str, env_kwargs: dict[str, Any]) -> None:
     """Raise ValueError for arguments that the environment does not take."""
     given = by_name("env_kwargs", env_kwargs)
-    if (
-        env_id.rpartition(":")[2] in ENVIRONMENTS
-    ):  # names, before anything is imported that computes
+    if env_id.rpartition(":")[2] in ENVIRONMENTS:
+        # Their names, before anything is imported that computes.
         Arguments.check_names(given.keys() - {"max_episode_steps"})
     from rbgym.agents.judge.contenders import observation_space
 

@@ -289,10 +289,9 @@ class GeometricTracking(BodyLaw):
         u = -k_R e_R - k_Omega e_Omega + Omega x J Omega - J (Omega x w - R^T R_d dOmega_d/dt).
 
     e_R is sin(angle) times the axis, 2 q_0 v of the error quaternion (q_0, v): the same for q and
-    -q, and next to nothing near a half turn, from which the law starts slowly. dOmega_d/dt is
-    had from Omega_d now and a period ago, which is the memory of the law; where an episode starts
-    it is taken as zero. What exceeds the limits is shortened, not
-    turned.
+    -q, and next to nothing near a half turn, from which the law starts slowly. dOmega_d/dt comes
+    from Omega_d now and a period ago, which is the memory of the law; where an episode starts it is
+    taken as zero. What exceeds the limits is shortened, not turned.
 
     k_R = n^2 J_max and k_Omega = 2 z n J_max, J_max the largest moment, are numbers, as in the
     paper: about the other axes the law is stiffer and better damped. Gains: frequency n
