@@ -133,7 +133,7 @@ class Building:
         own = checked_part("ends", task.ends, endings.Ending)
         ends = endings.chosen(given.termination, limits, own, goal)
         start = checked_part("start", task.start, Start)
-        shape = checked_part("shape", task.shape, rewards.Shape)
+        shape = task.dense()
         if task.split and not (isinstance(given.reward, str) and given.reward in rewards.NAMED):
             raise ValueError(
                 f"reward must be 'dense' or 'sparse' in this task, got {given.reward!r}"

@@ -82,6 +82,16 @@ class Satellite:
             rates = np.minimum(rates, self.wheels.filling_time / slowness.max(axis=0))
         return np.asarray(rates)
 
+    def flying(self, task: "Task") -> "Task":
+        """The task with this satellite as its own, its tolerances included; for `suit`'s."""
+        suited, own, success = self.suit(task)
+        return replace(
+            suited.succeeding(success, own["dt"]),
+            body=lambda: self.body,
+            dt=own["dt"],
+            actuator=own.get("actuator", task.actuator),
+        )
+
     def suit(self, task: "Task") -> tuple["Task", dict[str, Any], dict[str, float]]:
         """A task for this satellite, with the arguments of its env and the success that the
         satellite stands for.
@@ -138,13 +148,22 @@ def _wheel(torque: float, momentum: float, coulomb: float) -> dict[str, float]:
 
 # A 6U CubeSat, the homogeneous box of AttitudeSlew-v0, with four RWP015 wheels of Blue Canyon
 # Technologies in a pyramid, as Basilisk has them of the maker's data sheet (simIncludeRW,
-# BCT_RWP015). The default satellite of BSK-RL (sim.dyn, setup_spacecraft_hub), a homogeneous box,
+# BCT_RWP015). InnoCube: mass, wheels, coils, control period and orbit of Djebko et al. (2025),
+# LeLaR: the first in-orbit demonstration of an AI-based satellite attitude controller,
+# arXiv:2512.19576; its inertia is not published, and taken to be that of a homogeneous box of 3U;
+# nor are the friction and the largest speed of its wheels. The default satellite of BSK-RL (sim.dyn, setup_spacecraft_hub), a homogeneous box,
 # with three Honeywell HR16 wheels about its axes (Basilisk, simIncludeRW).
 SATELLITES = {
     "cubesat-6u": lambda: Satellite(
         RigidBody.box(12.0, (0.1, 0.2263, 0.366)),
         wheels=ReactionWheels.pyramid(**_wheel(4e-3, 0.015, 5e-5)),
         dt=0.5,
+    ),
+    "innocube-3u": lambda: Satellite(
+        RigidBody.box(4.2, (0.1, 0.1, 0.3405)),
+        wheels=ReactionWheels(**_wheel(2e-3, 0.03, 0.0)),
+        coils=MagneticCoils(0.35, 520e3, math.radians(97.5)),
+        dt=1.0,
     ),
     "microsat-330": lambda: Satellite(
         RigidBody.box(330.0, (1.58, 1.38, 1.04)),

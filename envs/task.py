@@ -17,12 +17,13 @@ from rbgym.envs import satellites
 from rbgym.envs.actuators import Torque
 from rbgym.envs.actuators.effector import Effector
 from rbgym.envs.arguments import Arguments, keys, named
-from rbgym.envs.parts.endings import Docked, Ending, Never, Settled, Success, Tally
+from rbgym.envs.parts.endings import Docked, Ending, Never, Settled, Success, Tally, Unloaded
 from rbgym.envs.parts.goals import Goal, Reference
 from rbgym.envs.parts.observations import Form, More, TargetRate
 from rbgym.envs.parts.rewards import Shape
 from rbgym.envs.parts.starts import Start
 from rbgym.envs.parts.uncertainty import Sensor
+from rbgym.envs.rows import checked_part
 from rbgym.potentials import Potential
 
 GRAVITY = 9.81  # m/s^2
@@ -44,7 +45,8 @@ class Task:
     ranges: of its fields, where they are not its own. goal: what to reach, perhaps a function of
     body and weight moment; success needs the attitude within `angle` [rad] and the rates within
     `rate` [rad/s] of it for `settled_steps` steps, and where there is a dock, the distance [m] and
-    speed [m/s] that `docked` names. gravity: the body hangs on or stands upon its reference point,
+    speed [m/s] that `docked` names,
+    and with `momentum` that of the wheels [kg m^2/s]. gravity: the body hangs on or stands upon its reference point,
     and has weight. rate_limit [rad/s] and lowest (cosine of the largest tilt): beyond them the
     episode ends; ends: what else ends it. tally: what is counted. shape: of the dense reward.
     sensor: what is measured of the state. reference: makes the target's motion, given dt. more:
@@ -73,6 +75,7 @@ class Task:
     shape: Shape
     ends: Ending = field(default_factory=Never)
     docked: tuple[float, float] | None = None
+    momentum: float = math.inf
     tally: Tally = field(default_factory=Tally)
     sensor: Sensor = field(default_factory=Sensor)
     reference: Callable[[float], Reference] = _at_rest
@@ -167,9 +170,15 @@ class Task:
         """What is asked of a body with this weight moment."""
         return self.goal(body, weight) if callable(self.goal) else self.goal
 
+    def dense(self) -> Shape:
+        """The shape of the dense reward, for the task's tolerances."""
+        return checked_part("shape", self.shape, Shape).within(self.angle, self.rate, self.momentum)
+
     def success(self) -> Success:
         """The success region."""
         square = 4.0 * math.sin(self.angle / 2.0) ** 2
+        if self.momentum < math.inf:
+            return Unloaded(square, self.rate, self.momentum)
         if self.docked:
             return Docked(square, self.rate, *self.docked)
         return Settled(square, self.rate)
@@ -219,7 +228,7 @@ class Task:
         return f"Action: Box(-1, 1, (3,)), float32\n{_wrapped(text)}"
 
     def _reward(self, goal: Goal) -> str:
-        size, letters = self.shape.formula(goal)
+        size, letters = self.dense().formula(goal)
         angle = f"a is {goal.angle_off}, " if goal.angle_off else ""
         return (
             f'reward="dense": 1 / ({size}), in (0, 1]; {angle}omega_d the angular velocity wanted '

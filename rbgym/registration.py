@@ -18,6 +18,11 @@ ENVIRONMENTS = {
     "MagneticDetumble-v0": ("rbgym.envs.tasks.satellite", "MagneticDetumble", 5677),
     "ScalableSpin-v0": ("rbgym.envs.tasks.scalable_spin", "ScalableSpin", 200),
     "FreeFlyer-v0": ("rbgym.envs.tasks.free_flyer", "FreeFlyer", 300),
+    "AttitudeSlew-v1": ("rbgym.envs.tasks.cubesat", "CubeSatSlew", 200),
+    "ReactionWheelSlew-v1": ("rbgym.envs.tasks.cubesat", "CubeSatWheelSlew", 200),
+    "Detumble-v1": ("rbgym.envs.tasks.cubesat", "CubeSatDetumble", 100),
+    "InertialPointing-v0": ("rbgym.envs.tasks.cubesat", "InertialPointing", 120),
+    "MomentumDumping-v0": ("rbgym.envs.tasks.cubesat", "MomentumDumping", 2850),
     "SoftWall-v0": ("rbgym.envs.tasks.soft_wall", "SoftWall", 400),
 }
 

@@ -296,7 +296,7 @@ class BodyLaw(Law):
         slowness = np.abs(self.inertia[has]) / self.limits[has, None]
         return float(slowness[:, has].max() ** -0.5)
 
-    def sampled(self, frequency: float, most: float = 0.3) -> float:
+    def sampled(self, frequency: float, most: float = 0.45) -> float:
         """The frequency [rad/s], but at most `most` in a control period."""
         return min(frequency, most / self.dt) if self.dt else frequency
 

@@ -116,7 +116,7 @@ class AttitudePD(BodyLaw):
 
     A small error obeys x'' + 2 z n x' + n^2 x = 0. What exceeds the limits is shortened, not
     turned. Gains: frequency n [rad/s], damping z. By default n = 2.8 sqrt(a), a the least angular
-    acceleration that the limits allow about a body axis, at most 0.3 in a control period: about
+    acceleration that the limits allow about a body axis, at most 0.45 in a control period: about
     there large slews settle soonest, whatever the body. moving: of a target that moves, which asks
     for more: 6.1 sqrt(a), at most 0.2 in a control period. Its acceleration is had from its rates
     now and a period ago, in its own axes (n, 3), which are the memory; where an episode starts, and

@@ -20,7 +20,7 @@ from rbgym.quaternion import Array
 
 # Of Episodes: one value of each episode, and one of each instant and episode.
 _LANES = ("seeds", "category", "returns", "lengths", "success", "least_time")
-_HISTORIES = ("attitude_error", "rate_error", "torque", "actions", "relative")
+_HISTORIES = ("attitude_error", "rate_error", "torque", "actions", "relative", "reached")
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,9 @@ class Episodes:
     Histories (instants, n), the first at the start; nan after a lane's end: attitude_error [rad]
     and rate_error [rad/s] to the goal; torque (instants, n, 3), the mean torque [N m] of each
     control period, body axes, nan at the start; actions (instants, n, channels) likewise;
-    relative (instants, n, 4), attitude relative to the target, nan where the task has none.
-    dt: control period [s]. settled: angle [rad] and rate [rad/s] within which the task is done.
+    relative (instants, n, 4), attitude relative to the target, nan where the task has none;
+    reached, 1.0 where the task is done and 0.0 elsewhere. dt: control period [s]. settled: angle
+    [rad] and rate [rad/s] within which the task is done, if it is for `hold` [s].
     """
 
     seeds: NDArray[np.int64]
@@ -48,8 +49,10 @@ class Episodes:
     torque: Array
     actions: Array
     relative: Array
+    reached: Array
     dt: float
     settled: tuple[float, float]
+    hold: float
 
     @property
     def time(self) -> Array:
@@ -150,7 +153,10 @@ def _first_episodes(player: Player, start: Starts) -> Episodes:
         seen, info = player.observation, player.info
         seen = relative(seen) if isinstance(seen, dict) else seen
         attitude = seen[:, :4] if shows_target else np.full((n, 4), np.nan)
-        found = (info["attitude_error"], info["rate_error"], torque, actions, attitude)
+        found = (
+            *(info["attitude_error"], info["rate_error"], torque, actions, attitude),
+            info["is_success"],
+        )
         for name, values in zip(_HISTORIES, found, strict=True):
             values = np.asarray(values, dtype=np.float64)
             mask = running.reshape(-1, *(1,) * (values.ndim - 1))
@@ -178,6 +184,7 @@ def _first_episodes(player: Player, start: Starts) -> Episodes:
         least_time=_least_time(env, found["relative"][0], found["rate_error"][0]),
         dt=float(env.dt),
         settled=(env.task.angle, env.task.rate),
+        hold=float(env.dt * (env.task.settled_steps - 1)),
         **found,
     )
 

@@ -144,9 +144,8 @@ def _median(values: Array) -> float | None:
 
 def settling(played: Episodes) -> Array:
     """Time [s] at which each episode settled for good, inf where it did not; (n,)."""
-    angle, rate = played.attitude_error, played.rate_error
-    inside = (angle < played.settled[0]) & (rate < played.settled[1])
-    return settling_times(inside | np.isnan(angle), played.dt)
+    done = (played.reached == 1.0) | np.isnan(played.reached)
+    return np.maximum(settling_times(done, played.dt) - played.hold, 0.0)
 
 
 def settling_times(inside: NDArray[np.bool_], dt: float) -> Array:

@@ -6,7 +6,7 @@ from typing import Any
 from rbgym.arguments import unit
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import required
-from rbgym.engine.rows import LANES, vector
+from rbgym.engine.rows import LANES, ROTOR, vector
 from rbgym.envs.arguments import in_range, keys, named, triple
 from rbgym.envs.rows import Part
 from rbgym.quaternion import Vector, add, dot, to_body, to_world, upward
@@ -45,6 +45,22 @@ class Docked(Success):
 
     def described(self) -> str:
         return f", d under {self.distance:g} m and |v| under {self.speed:g} m/s,"
+
+
+class Unloaded(Success):
+    """Also: the momentum of the rotors below `momentum` [kg m^2/s]."""
+
+    square: float
+    rate: float
+    momentum: float
+
+    def is_inside(self, rows, buffer, i, gap):
+        h = vector(buffer, i, ROTOR)
+        empty = dot(h, h) < self.momentum * self.momentum
+        return empty & (gap.square < self.square) & (gap.rate_square < self.rate * self.rate)
+
+    def described(self) -> str:
+        return f", |h|, the momentum of the wheels, under {self.momentum:g} kg m^2/s,"
 
 
 class Ending(Part):

@@ -1,11 +1,12 @@
 """The reward: a sum of named, weighted terms."""
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import required
-from rbgym.engine.rows import LANES
+from rbgym.engine.rows import LANES, ROTOR, vector
 from rbgym.envs.arguments import in_range, keys, named
 from rbgym.envs.parts.endings import flight
 from rbgym.envs.parts.goals import Gap
@@ -60,6 +61,11 @@ class Shape(Reward):
     def terms(self) -> tuple[str, ...]:
         return ("closeness",)
 
+    def within(self, angle: float, rate: float, momentum: float) -> "Shape":
+        """The shape of a task whose success lies within angle [rad], rate [rad/s] and momentum of
+        the rotors [kg m^2/s]."""
+        return self
+
     def formula(self, goal: Any) -> tuple[str, str]:
         """1/P + effort as the task's page writes it; what its letters are besides the goal's."""
         return "1/P + effort", ""
@@ -101,6 +107,39 @@ class Approach(Shape):
         away = f" + (d / {self.distance:g})^2 + {self.speed_weight:g} |v|^2"
         letters = "; d [m] is the distance from the dock, v [m/s] the velocity"
         return _size(self, goal) + away, letters
+
+
+class Miss(Shape):
+    """P = 1 / (1 + steepness (sqrt(1 + s) - 1)), with the miss s counted in tolerances:
+    s^2 = (2 sin(angle / 2) / chord)^2 + (|omega - wanted| / rate)^2 + (|h| / momentum)^2.
+
+    h: the momentum of the rotors [kg m^2/s]. At the edge of success, where s is 1, P is well below
+    1, and half a turn away, where s is some hundreds, there is a slope still: it falls as a
+    straight line, then as the root of the miss. The tolerances are the task's, see `within`.
+    """
+
+    steepness: float = 0.3
+    effort_weight: float = 0.02
+    chord: float = 1.0
+    rate: float = 1.0
+    momentum: float = math.inf
+
+    def nearness(self, rows, buffer, i, gap):
+        h = vector(buffer, i, ROTOR)
+        square = gap.square / (self.chord * self.chord) + gap.rate_square / (self.rate * self.rate)
+        square += dot(h, h) / (self.momentum * self.momentum)
+        return 1.0 / (1.0 + self.steepness * (math.sqrt(1.0 + math.sqrt(square)) - 1.0))
+
+    def within(self, angle, rate, momentum):
+        return self._replace(chord=2.0 * math.sin(0.5 * angle), rate=rate, momentum=momentum)
+
+    def formula(self, goal: Any) -> tuple[str, str]:
+        off = f"(2 sin(a/2) / {self.chord:.3g})^2 + " if goal.angle_off else ""
+        full = self.momentum < math.inf
+        rotors = f" + (|h| / {self.momentum:g})^2" if full else ""
+        size = f"1 + {self.steepness:g} (sqrt(1 + s) - 1) + {self.effort_weight:g} mean(action^2)"
+        miss = f"; s^2 = {off}({goal.rate_off} / {self.rate:.3g})^2{rotors}, the miss in tolerances"
+        return size, f"{miss}; h [kg m^2/s] is the momentum of the wheels" if full else miss
 
 
 def _size(shape: Any, goal: Any) -> str:

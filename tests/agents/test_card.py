@@ -40,8 +40,10 @@ def episodes(angle, *, torque=None, relative=None, success=None):
         actions=np.zeros((instants, n, 3)),
         least_time=np.full(n, np.nan),
         relative=np.full((instants, n, 4), np.nan) if relative is None else relative,
+        reached=np.where(np.isnan(angle), np.nan, angle < SETTLED[0]),
         dt=0.5,
         settled=SETTLED,
+        hold=0.0,
     )
 
 
