@@ -21,18 +21,13 @@ from rbgym.engine.rows import (
     view,
 )
 from rbgym.envs import rows as at
+from rbgym.envs.parts.goals import angle_of
 from rbgym.envs.parts.rewards import Outcome
 from rbgym.envs.random import numbers
 from rbgym.quaternion import add, polished, times, to_world
 
 _NO_TORQUE = (0.0, 0.0, 0.0)
 _ATTEMPTS = 64  # at a start that is not over at once
-# Chebyshev's polynomial of arcsin(sqrt z) / sqrt z for z in [0, 1/2], off by 1e-11 at most.
-_ARCSINE = (
-    0.20080490883347873, -0.3800978569568271, 0.3718252429044575, -0.18557060941638176,
-    0.08190381809097139, 0.002128237218721364, 0.024579737152414304, 0.030181533475688627,
-    0.044653488653867826, 0.07499971094054032, 0.16666666972322858, 0.999999999994685,
-)  # fmt: skip
 
 
 class Judging(NamedTuple):
@@ -65,18 +60,6 @@ class Outputs(NamedTuple):
 NOTHING_SAVED = np.empty((0, 0)), 0  # the last two, where there is to be no `info`
 
 
-@inlined
-def _angle(square):
-    """The angle [rad] of which this is the square of 2 sin(angle / 2)."""
-    y = min(0.25 * square, 1.0)
-    z = min(y, 1.0 - y)
-    value = 0.0
-    for coefficient in _ARCSINE:
-        value = value * z + coefficient
-    value *= 2.0 * math.sqrt(z)
-    return value if y < 0.5 else math.pi - value
-
-
 @lane_body
 def _judge_lane(rows, buffer, i, limit):
     """Observation, reward and flags of one lane, and its clocks; all zero at a beginning."""
@@ -105,7 +88,7 @@ def _judge_lane(rows, buffer, i, limit):
     value = parts.reward.value(rows, buffer, i, Outcome(gap, inside, over, begins))
     parts.disturbance.push(rows, buffer, i)
     parts.tally.watch(rows, buffer, i, q, begins)
-    buffer[k + at.ERROR * LANES] = _angle(gap.square)
+    buffer[k + at.ERROR * LANES] = angle_of(gap.square)
     buffer[k + at.RATE_ERROR * LANES] = math.sqrt(gap.rate_square)
     buffer[k + at.STREAK * LANES] = buffer[k + at.STREAK * LANES] + 1.0 if inside else 0.0
     buffer[k + at.REWARD * LANES] = value

@@ -148,11 +148,12 @@ def _wheel(torque: float, momentum: float, coulomb: float) -> dict[str, float]:
 
 # A 6U CubeSat, the homogeneous box of AttitudeSlew-v0, with four RWP015 wheels of Blue Canyon
 # Technologies in a pyramid, as Basilisk has them of the maker's data sheet (simIncludeRW,
-# BCT_RWP015). InnoCube: mass, wheels, coils, control period and orbit of Djebko et al. (2025),
+# BCT_RWP015). InnoCube: mass, wheels, coils, orbit and control period of Djebko et al. (2025),
 # LeLaR: the first in-orbit demonstration of an AI-based satellite attitude controller,
 # arXiv:2512.19576; its inertia is not published, and taken to be that of a homogeneous box of 3U;
-# nor are the friction and the largest speed of its wheels. The default satellite of BSK-RL (sim.dyn, setup_spacecraft_hub), a homogeneous box,
-# with three Honeywell HR16 wheels about its axes (Basilisk, simIncludeRW).
+# nor are the friction and the largest speed of its wheels. The default satellite of BSK-RL
+# (sim.dyn, setup_spacecraft_hub), a homogeneous box, with three Honeywell HR16 wheels about its
+# axes (Basilisk, simIncludeRW).
 SATELLITES = {
     "cubesat-6u": lambda: Satellite(
         RigidBody.box(12.0, (0.1, 0.2263, 0.366)),

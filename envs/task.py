@@ -45,8 +45,8 @@ class Task:
     ranges: of its fields, where they are not its own. goal: what to reach, perhaps a function of
     body and weight moment; success needs the attitude within `angle` [rad] and the rates within
     `rate` [rad/s] of it for `settled_steps` steps, and where there is a dock, the distance [m] and
-    speed [m/s] that `docked` names,
-    and with `momentum` that of the wheels [kg m^2/s]. gravity: the body hangs on or stands upon its reference point,
+    speed [m/s] that `docked` names; where wheels are to be emptied, their momentum below
+    `momentum` [kg m^2/s]. gravity: the body hangs on or stands upon its reference point,
     and has weight. rate_limit [rad/s] and lowest (cosine of the largest tilt): beyond them the
     episode ends; ends: what else ends it. tally: what is counted. shape: of the dense reward.
     sensor: what is measured of the state. reference: makes the target's motion, given dt. more:

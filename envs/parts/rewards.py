@@ -9,7 +9,7 @@ from rbgym.compiled.record import required
 from rbgym.engine.rows import LANES, ROTOR, vector
 from rbgym.envs.arguments import in_range, keys, named
 from rbgym.envs.parts.endings import flight
-from rbgym.envs.parts.goals import Gap
+from rbgym.envs.parts.goals import Gap, angle_of
 from rbgym.envs.rows import Part
 from rbgym.quaternion import dot, sub
 
@@ -111,30 +111,31 @@ class Approach(Shape):
 
 class Miss(Shape):
     """P = 1 / (1 + steepness (sqrt(1 + s) - 1)), with the miss s counted in tolerances:
-    s^2 = (2 sin(angle / 2) / chord)^2 + (|omega - wanted| / rate)^2 + (|h| / momentum)^2.
+    s^2 = (a / angle)^2 + (|omega - wanted| / rate)^2 + (|h| / momentum)^2.
 
-    h: the momentum of the rotors [kg m^2/s]. At the edge of success, where s is 1, P is well below
-    1, and half a turn away, where s is some hundreds, there is a slope still: it falls as a
-    straight line, then as the root of the miss. The tolerances are the task's, see `within`.
+    a: the angle off [rad]; h: the momentum of the rotors [kg m^2/s]. At the edge of success, where
+    s is 1, P is well below 1, and half a turn away, where s is some hundreds, there is a slope
+    still: it falls as a straight line, then as the root of the miss. The tolerances are the task's,
+    see `within`.
     """
 
     steepness: float = 0.3
     effort_weight: float = 0.02
-    chord: float = 1.0
+    angle: float = 1.0
     rate: float = 1.0
     momentum: float = math.inf
 
     def nearness(self, rows, buffer, i, gap):
-        h = vector(buffer, i, ROTOR)
-        square = gap.square / (self.chord * self.chord) + gap.rate_square / (self.rate * self.rate)
+        a, h = angle_of(gap.square) / self.angle, vector(buffer, i, ROTOR)
+        square = a * a + gap.rate_square / (self.rate * self.rate)
         square += dot(h, h) / (self.momentum * self.momentum)
         return 1.0 / (1.0 + self.steepness * (math.sqrt(1.0 + math.sqrt(square)) - 1.0))
 
     def within(self, angle, rate, momentum):
-        return self._replace(chord=2.0 * math.sin(0.5 * angle), rate=rate, momentum=momentum)
+        return self._replace(angle=angle, rate=rate, momentum=momentum)
 
     def formula(self, goal: Any) -> tuple[str, str]:
-        off = f"(2 sin(a/2) / {self.chord:.3g})^2 + " if goal.angle_off else ""
+        off = f"(a / {self.angle:.3g})^2 + " if goal.angle_off else ""
         full = self.momentum < math.inf
         rotors = f" + (|h| / {self.momentum:g})^2" if full else ""
         size = f"1 + {self.steepness:g} (sqrt(1 + s) - 1) + {self.effort_weight:g} mean(action^2)"

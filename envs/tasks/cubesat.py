@@ -127,11 +127,12 @@ class MomentumDumpingEnv(AttitudeEnv):
     """Empty the wheels of InnoCube by its coils within an orbit, while it points.
 
     ## Physics
-    The satellite of InertialPointing-v0, its wheels without friction, on its orbit at 520 km, inclined by 97.5 degrees: once
-    around in 5694 s. Its wheels begin with up to 0.4 of their momentum, 12 mN m s each, its coils
-    have 0.35 A m^2 about each axis: 17 uN m at most, never along the field, which turns twice
-    around in an orbit. Total angular momentum changes by the impulse of the coils alone. A control
-    period of dt = 2 s is 4 steps of the integrator, `quat_em`.
+    The satellite of InertialPointing-v0, its wheels without friction, on its orbit at 520 km,
+    inclined by 97.5 degrees: once around in 5693 s. Its wheels begin with up to 0.4 of their
+    momentum, 12 mN m s each; its coils have 0.35 A m^2 about each axis: 17 uN m at most, never
+    along the field, which turns twice around in an orbit. The total angular momentum changes by the
+    impulse of the coils alone. A control period of dt = 2 s is 4 steps of the integrator,
+    `quat_em`.
 
     ## Action: Box(-1, 1, (6,)), float32
     Torque of each motor as a fraction of 2 mN m, then magnetic moment about the body axes as a

@@ -1,0 +1,139 @@
+"""Tasks of CubeSats: what their pages say of times and momenta, and the reward in tolerances."""
+
+import math
+
+import numpy as np
+import pytest
+
+from family import make, many
+from rbgym.agents import controllers
+from rbgym.agents.judge import evaluate
+from rbgym.envs.satellites import SATELLITES
+
+IDS = ["AttitudeSlew-v1", "ReactionWheelSlew-v1", "Detumble-v1", "InertialPointing-v0"]
+DUMPING = "MomentumDumping-v0"
+
+
+@pytest.mark.parametrize("env_id", [*IDS, DUMPING])
+def test_the_dense_reward_counts_the_miss_in_tolerances(env_id):
+    env = make(env_id)
+    env.reset(seed=3)
+    rng, task = np.random.default_rng(3), env.task
+    for _ in range(20):
+        action = rng.uniform(-1, 1, env.action_space.shape).astype(np.float32)
+        _, reward, _, _, info = env.step(action)
+        rate = np.linalg.norm(env.state["angular_velocity"])
+        square = (rate / task.rate) ** 2  # the targets are at rest
+        if env_id != "Detumble-v1":
+            q, target = env.state["quaternion"], env.state["target_quaternion"]
+            square += (2 * math.acos(min(abs(q @ target), 1.0)) / task.angle) ** 2
+        if env_id == DUMPING:
+            square += np.sum((env.state["wheel_momentum"] / 1e-3) ** 2)
+        s, effort = math.sqrt(square), 0.02 * np.mean(np.square(action, dtype=float))
+        expected = 1 / (1 + 0.3 * (math.sqrt(1 + s) - 1) + effort)
+        assert reward == pytest.approx(expected, rel=1e-5)
+        assert info["reward_closeness"] == pytest.approx(reward)
+
+
+def at_rest(env, angle):
+    """The reward of a step without a command, turned away from the target by an angle [rad]."""
+    q = (math.cos(angle / 2), math.sin(angle / 2), 0, 0)
+    state = {"quaternion": q, "angular_velocity": (0, 0, 0), "target_quaternion": (1, 0, 0, 0)}
+    env.reset(options={"state": state})
+    return env.step(np.zeros(env.action_space.shape, dtype=np.float32))[1]
+
+
+def test_the_edge_of_success_is_worth_less_than_the_goal_and_half_a_turn_has_a_slope():
+    env = make("AttitudeSlew-v1")
+    tolerance = env.task.angle
+    assert at_rest(env, 0.0) == 1.0
+    assert 0.85 < at_rest(env, tolerance) < 0.9
+    # A policy that comes nearer by a tenth of the way gains, wherever it is.
+    for angle in (math.pi, 1.0, 0.1, 0.02, tolerance):
+        near, far = at_rest(env, 0.9 * angle), at_rest(env, angle)
+        assert near - far > 0.004
+    # The dense reward of v0 gains a hundredth of that half a turn away.
+    old = make("AttitudeSlew-v0")
+    assert at_rest(old, 0.9 * math.pi) - at_rest(old, math.pi) < 1e-3
+
+
+def test_the_wheels_have_room_for_every_tumble_and_little_more():
+    env = many("Detumble-v1", 512)
+    env.reset(seed=5)
+    wheels, state = env.actuator, env.states
+    momentum = np.linalg.norm(state["angular_momentum"], axis=1)
+    # What four wheels hold along a direction is what they can have of torque along it.
+    holds = 1 / np.abs(wheels.envelope @ np.eye(3)[0]).max() * wheels.momentum
+    needed = np.abs((state["angular_momentum"] @ wheels.envelope.T) / wheels.momentum).max(axis=1)
+    assert holds == pytest.approx(0.0245, rel=1e-3)
+    assert 0.6 < needed.max() < 1.0
+    assert momentum.max() > 0.015
+
+
+@pytest.mark.parametrize(
+    ("env_id", "seconds"), [("AttitudeSlew-v1", 19), ("ReactionWheelSlew-v1", 28)]
+)
+def test_half_a_turn_takes_what_the_page_says(env_id, seconds):
+    six = SATELLITES["cubesat-6u"]()
+    slowness = six.body.moments[0] / six.torque_limit()[0]
+    rate = math.sqrt(math.pi / slowness)
+    if env_id == "ReactionWheelSlew-v1":
+        rate = min(rate, six.wheels.filling_time / slowness)
+    # Up to that rate and down again, and on with it in between.
+    least = math.pi / rate + rate * slowness
+    assert least == pytest.approx(seconds, abs=0.5)
+    env = make(env_id)
+    law = controllers.make("bang_bang", env)
+    state = {
+        "quaternion": (0, 1, 0, 0),
+        "angular_velocity": (0, 0, 0),
+        "target_quaternion": (1, 0, 0, 0),
+    }
+    if env_id == "ReactionWheelSlew-v1":
+        state["wheel_momentum"] = np.zeros(4)
+    seen, info = env.reset(options={"state": state})
+    time = 0.0
+    while info["attitude_error"] > 0.1:
+        seen, _, _, _, info = env.step(law.predict(seen)[0])
+        time += env.dt
+    assert 0.8 * least < time < 1.7 * least
+
+
+def test_a_wheel_that_stands_still_holds_against_small_commands():
+    """Stiction: the body is not turned by commands below the friction, and is by larger ones."""
+    env = make("InertialPointing-v0")
+    state = {
+        "quaternion": (1, 0, 0, 0),
+        "angular_velocity": (0, 0, 0),
+        "wheel_momentum": np.zeros(3),
+    }
+    for command, turns in ((0.02, False), (0.03, True)):
+        env.reset(options={"state": state})
+        for _ in range(5):
+            env.step(np.full(3, command, dtype=np.float32))
+        assert (np.abs(env.state["angular_velocity"]).min() > 1e-5) == turns
+    found = {law: evaluate(law, "InertialPointing-v0", 64).success_rate for law in ("pd", "pid")}
+    assert found["pid"] == 1.0
+    assert 0.8 < found["pd"] < 1.0
+
+
+def test_wheels_are_emptied_by_the_coils_alone_and_only_then_is_it_done():
+    env = many(DUMPING, 8, max_episode_steps=2850)
+    law = controllers.make("pd", env)
+    for with_coils in (True, False):
+        seen, info = env.reset(seed=1)
+        begun = np.linalg.norm(env.unwrapped.states["wheel_momentum"], axis=1)
+        state, done = None, np.zeros(8, dtype=bool)
+        for _ in range(2849):
+            action, state = law.predict(seen, state)
+            action[:, 3:] *= with_coils
+            seen, _, _, _, info = env.step(action)
+            done |= info["is_success"]
+            full = np.linalg.norm(env.unwrapped.states["wheel_momentum"], axis=1)
+            assert not (info["is_success"] & (full > 1e-3)).any()
+        assert (done == with_coils).all()
+        assert (np.degrees(info["attitude_error"]) < 0.1).all()
+        if with_coils:
+            assert (full < 0.05 * begun).all()
+        else:  # of a body at rest in inertial space the wheels keep what they have
+            np.testing.assert_allclose(full, begun, rtol=0.05)
