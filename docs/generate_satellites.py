@@ -13,7 +13,7 @@ from typing import Any
 DOCS = Path(__file__).resolve().parent
 PAGE, MEASURED = DOCS / "satellites.md", DOCS / "satellites.json"
 BEGIN, END = "<!-- laws:begin -->", "<!-- laws:end -->"
-TASKS = ("AttitudeSlew-v0", "ReactionWheelSlew-v0")
+TASKS = ("AttitudeSlew-v1", "ReactionWheelSlew-v1", "InertialPointing-v0")
 LAWS = ("bang_bang", "geometric", "hysteretic", "lqr", "pd", "pid", "quaternion_feedback")
 EPISODES = 128
 

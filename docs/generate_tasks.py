@@ -24,6 +24,13 @@ SOLVED, LEARNED, INDEX = DOCS / "solved.json", DOCS / "learning.json", DOCS / "t
 BEGIN, END = "<!-- tasks:begin -->", "<!-- tasks:end -->"
 TRAINING = DOCS / "training.md"
 TIMES, TIMES_END = "<!-- times:begin -->", "<!-- times:end -->"
+SATELLITES = "satellite", "cubesat", "free_flyer"  # modules; the others are of the classroom
+HISTORY = {
+    "v0": "v0: first version.",
+    "v1": "v1: torques, wheels and tolerances of a CubeSat, a reward counted in tolerances, success "
+    "slower than 0.05 degrees/s. v0: first version, with torques that no satellite of this size "
+    "has.",
+}
 HEADINGS = ("task", "what", "doing nothing", "classical controller", "learned")
 
 
@@ -31,6 +38,11 @@ def env_class(env_id: str) -> Any:
     """The class of the single environment."""
     module, name, _ = ENVIRONMENTS[env_id]
     return load_env_creator(f"{module}:{name}Env")
+
+
+def of_satellites(env_id: str) -> bool:
+    """Whether it is a task of a satellite, and not one of the classroom."""
+    return ENVIRONMENTS[env_id][0].rpartition(".")[2] in SATELLITES
 
 
 def page(env_id: str) -> str:
@@ -41,7 +53,8 @@ def page(env_id: str) -> str:
     first, rest = text.strip().split("\n\n", 1)
     shown = f"![A frame of {env_id}](../pictures/envs/{env_id}.png)"
     return (
-        f"{head}{first}\n\n{shown}\n\n{rest}\n\n## Version history\nv0: first version.\n\n"
+        f"{head}{first}\n\n{shown}\n\n{rest}\n\n## Version history\n"
+        f"{HISTORY[env_id.rpartition('-')[2]]}\n\n"
         f"The time limit of `gym.make` is {horizon} steps.\n"
     )
 
@@ -92,8 +105,11 @@ def training() -> str:
 def index() -> str:
     """docs/tasks.md with its table made anew."""
     solved, learned = (json.loads(file.read_text("utf-8")) for file in (SOLVED, LEARNED))
-    rows = [row(env_id, solved[env_id], learned[env_id]) for env_id in ENVIRONMENTS]
-    table = [f"| {' | '.join(HEADINGS)} |", f"|{'---|' * len(HEADINGS)}", *rows]
+    rows = {env_id: row(env_id, solved[env_id], learned[env_id]) for env_id in ENVIRONMENTS}
+    table = []
+    for title, in_space in (("Satellites", True), ("Classroom", False)):
+        table += [f"## {title}", "", f"| {' | '.join(HEADINGS)} |", f"|{'---|' * len(HEADINGS)}"]
+        table += [text for env_id, text in rows.items() if of_satellites(env_id) == in_space] + [""]
     before, rest = INDEX.read_text("utf-8").split(BEGIN)
     return "\n".join([f"{before}{BEGIN}", *table, f"{END}{rest.split(END)[1]}"])
 
