@@ -25,7 +25,7 @@ NO_BENCHMARKS := $(addprefix --ignore=tests/,benchmarks soak browser clients)
 # What an older or newer dependency could break: how Gymnasium, NumPy, Numba and the libraries of the
 # extras are called. The physics itself does not depend on them.
 comma := ,
-EXTRAS_OF_VERSIONS := agents,evolve,test,tune,view
+EXTRAS_OF_VERSIONS := agents,evolve,test,view
 VERSION_TESTS := $(addprefix tests/,test_cache.py test_checks.py test_html.py test_plot.py test_sb3.py \
     test_simulate.py testing/test_plugin.py testing/test_strategies.py agents/view \
     $(addprefix envs/test_,info.py rendering.py reset.py rigid_top.py) \
@@ -84,13 +84,12 @@ docs: .venv/.dev  ## build the documentation site: docs/build/index.html
 	@! grep -rnE '(src=|url\(|<link [^>]*href=)["]?(https?:)?//' docs/build --include=*.html --include=*.css
 
 pytest: .venv/.dev  ## the test suite; PYTEST_ARGS="-k name" picks tests
-	$(BIN)/pytest $(NO_BENCHMARKS) --ignore=tests/rllib --durations=15 $(PYTEST_ARGS)
+	$(BIN)/pytest $(NO_BENCHMARKS) --durations=15 $(PYTEST_ARGS)
 
-pytest-rllib: pytest-ray pytest-gymnasium  ## tests with Ray, and tests of environments with its Gymnasium 1.2
+pytest-rllib: pytest-ray pytest-gymnasium  ## what docs/libraries.md shows of RLlib, and tests with its Gymnasium 1.2
 
-# The tests with Ray share one cluster, and so one process.
 pytest-ray: .venv-rllib/.test
-	.venv-rllib/bin/pytest tests/rllib tests/clients -q --durations=5
+	.venv-rllib/bin/pytest tests/clients -q
 
 # What is compiled of classes of users' is not kept on disk: the tests of a file share a process.
 pytest-gymnasium: .venv-rllib/.test
@@ -227,8 +226,9 @@ clean:  ## remove environments, builds and caches; runs/ stays
 	@touch $@
 
 .venv-rllib/.test: pyproject.toml constraints-rllib.txt | .venv-rllib/.created
-	@echo "installing rbgym[evolve,rllib,test] in .venv-rllib"
-	@.venv-rllib/bin/python -P $(PIP_INSTALL) -c constraints-rllib.txt -e '.[evolve,rllib,test]'
+	@echo "installing rbgym[agents,evolve,test] and RLlib in .venv-rllib"
+	@.venv-rllib/bin/python -P $(PIP_INSTALL) -c constraints-rllib.txt -e '.[agents,evolve,test]' \
+	    'ray[rllib]'
 	@touch $@
 
 .venv-clients/.libraries: pyproject.toml constraints-clients.txt | .venv-clients/.created
@@ -243,9 +243,9 @@ clean:  ## remove environments, builds and caches; runs/ stays
 	@.venv-lowest/bin/python -P -m pip check --disable-pip-version-check
 	@touch $@
 
-.venv-release/.tools: pyproject.toml constraints-rllib.txt | .venv-release/.created
+.venv-release/.tools: pyproject.toml constraints.txt | .venv-release/.created
 	@echo "installing rbgym[all,release] in .venv-release"
-	@.venv-release/bin/python -P $(PIP_INSTALL) -c constraints-rllib.txt -e '.[all,release]'
+	@.venv-release/bin/python -P $(PIP_INSTALL) -c constraints.txt -e '.[all,release]'
 	@touch $@
 
 .venv-bench/.peers: pyproject.toml benchmarks/requirements.txt | .venv-bench/.created

@@ -27,7 +27,6 @@ from hostile_values import HYPERPARAMETERS, LISTS, NUMBERS, PATHS, PLAIN, WORDS
 from rbgym import validation
 from rbgym.agents.commands import bench
 from rbgym.agents.commands.cli import app
-from rbgym.agents.train import tuning
 from rbgym.agents.train.evolution import evolving
 from rbgym.agents.train.sb3 import training
 from rbgym.agents.view import page
@@ -46,7 +45,6 @@ START = {
     "export": ["pd", "--c", "out"],
     "record": ["RigidTop-v0", "--policy", "pd", "--out", "out-v0", "--episodes", "1"],
     "train": ["RigidTop-v0", "--no-progress", "--set", "n_envs=2", "--set", "n_steps=32"],
-    "tune": ["RigidTop-v0"],
     "evaluate": ["pd", "--episodes", "1"],
     "card": ["RigidTop-v0", "--policy", "pd", "--episodes", "1"],
     "validate": ["akw", "--case", "none"],
@@ -167,7 +165,6 @@ def bounded():
             (bench, "many", _end),
             (training, "bar", _end),
             (evolving, "search", _end),
-            (tuning.optuna.Study, "optimize", _end),
             (validation, "_results", _end),
             (page, "Page", _end),
         ):

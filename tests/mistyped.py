@@ -12,12 +12,9 @@ simulate --csv nowhere/x.csv
 train
 train RigidTop
 train RigidTop-v0 --algo pppo
-train RigidTop-v0 --engine sb4
 train RigidTop-v0 --timesteps 0
 train RigidTop-v0 --set gamma
-train RigidTop-v0 --runners 2
 train RigidTop-v0 --hyperparameters nowhere.yml
-tune RigidTop-v0 --trials 0
 evaluate pdd
 evaluate RigidTop-v0
 evaluate RigidTop-v0 Detumble-v0 pd

@@ -1,4 +1,4 @@
-"""The command line: `rbgym list | simulate | train | tune | export | evaluate | card | validate |
+"""The command line: `rbgym list | simulate | train | export | evaluate | card | validate |
 bench | view`."""
 
 import sys

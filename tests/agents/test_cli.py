@@ -185,18 +185,6 @@ def test_train_takes_hyperparameters_and_arguments_of_the_environment(tmp_path):
     assert "config.json" in {file.name for file in out.iterdir()}
 
 
-def test_tune_keeps_its_study_and_goes_on_with_it(tmp_path):
-    pytest.importorskip("optuna")
-    storage = f"sqlite:///{tmp_path}/study.db"
-    search = ("tune", "RigidTop-v0", "--timesteps", 1, "--storage", storage, "--trials", 1)
-    first = run_json(*search)
-    assert first["trial"] == 0
-    assert first["hyperparameters"].keys() >= {"n_steps", "gamma", "learning_rate"}
-    again = run(*search).stdout
-    assert "best of 2 trials" in again
-    assert "--set gamma=" in again
-
-
 def test_validate_exits_with_1_on_a_broken_promise(monkeypatch):
     claim = validation.Claim("akw", "none", "energy", "conserved", 1e-15, 1e-13, True)
     monkeypatch.setattr(validation, "validate", lambda names, **_: [claim])
