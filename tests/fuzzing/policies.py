@@ -32,7 +32,6 @@ from rbgym.agents.controllers import (
     SpinByScale,
     SwingUp,
     UprightLQR,
-    eigenaxis_time,
 )
 from rbgym.agents.export import export_c, export_onnx
 from rbgym.agents.judge import card, evaluation
@@ -41,6 +40,7 @@ from rbgym.agents.train import algorithms
 from rbgym.agents.train.evolution import rollouts
 from rbgym.agents.train.evolution.search import search
 from rbgym.agents.train.sb3.adapter import VectorEnvAdapter, make_sb3_env
+from rbgym.eigenaxis import eigenaxis_time
 from rbgym.envs.actuators import Scaling
 from rbgym.envs.parts.sensors import Instruments
 
@@ -121,7 +121,7 @@ def _made() -> list[Target]:
             _numeric=("observation",), _fine=_actions, _plain=True,
         ))  # fmt: skip
     found.append(target(
-        "rbgym.agents.controllers.eigenaxis_time", eigenaxis_time, angle=1.0, axis=(0, 0, 1.0),
+        "rbgym.eigenaxis.eigenaxis_time", eigenaxis_time, angle=1.0, axis=(0, 0, 1.0),
         inertia=(1.0, 2.0, 2.5), torque_limit=(0.1, 0.1, 0.1), rate_limit=0.5,
         _numeric=("angle", "axis", "inertia"), _plain=True,
         _fine=lambda _: None,
