@@ -16,7 +16,7 @@ PEERS := .venv-bench/bin/python
 PIP_INSTALL := -m pip install -q --disable-pip-version-check --no-input --no-compile
 # What Gymnasium plays a part in, for the environment with Ray's: the physics is the same there, and
 # Numba, NumPy and so the machine code, which is read from disk.
-GYMNASIUM_TESTS := tests/envs $(addprefix tests/,test_checks.py testing/test_plugin.py \
+GYMNASIUM_TESTS := tests/envs $(addprefix tests/,test_checks.py \
     testing/test_environments.py fuzz/test_determinism.py fuzz/test_interleavings.py) \
     $(addprefix --ignore=tests/envs/test_,wheels.py actuators.py bodies.py) \
     --deselect=tests/fuzz/test_determinism.py::test_the_process_that_compiles
@@ -27,7 +27,7 @@ NO_BENCHMARKS := $(addprefix --ignore=tests/,benchmarks soak browser clients)
 comma := ,
 EXTRAS_OF_VERSIONS := agents,evolve,test,view
 VERSION_TESTS := $(addprefix tests/,test_cache.py test_checks.py test_html.py test_plot.py test_sb3.py \
-    test_simulate.py testing/test_plugin.py testing/test_strategies.py agents/view \
+    test_simulate.py testing/test_strategies.py agents/view \
     $(addprefix envs/test_,info.py rendering.py reset.py rigid_top.py) \
     $(addprefix agents/test_,cli.py cli_tables.py policies.py training.py)) \
     'tests/envs/test_family.py::test_gymnasiums_checker_has_nothing_to_say[AttitudeReach-v0]' \
@@ -72,7 +72,7 @@ lint: .venv/.dev
 # links. It runs inside that tree; sed turns rbgym/envs/x.py back into envs/x.py.
 types: .venv/.dev
 	@mkdir -p .mypy-tree/rbgym && find .mypy-tree -type l -delete
-	@cd .mypy-tree/rbgym && ln -sfn ../../rbgym/* ../../envs ../../agents . && ln -sfn ../../pytest_rbgym.py ..
+	@cd .mypy-tree/rbgym && ln -sfn ../../rbgym/* ../../envs ../../agents .
 	cd .mypy-tree && ../$(BIN)/mypy --config-file ../pyproject.toml --cache-dir ../.mypy_cache \
 	    | sed -E 's#^rbgym/(envs|agents)/#\1/#'
 
@@ -145,7 +145,6 @@ test-newest: .venv-newest/.created  ## the same tests with the newest versions t
 # What can be had of the peers is in an environment of its own.
 bench: .venv/.dev .venv-bench/.peers  ## timed tests, and rbgym beside its peers; BENCH_ARGS="--quick single"
 	@if [ -d tests/benchmarks ]; then $(BIN)/pytest tests/benchmarks -s; fi
-	$(BIN)/rbgym bench
 	$(PEERS) -W ignore -m benchmarks $(BENCH_ARGS)
 
 performance: .venv-bench/.peers  ## write docs/performance.md from the last whole `make bench`

@@ -24,7 +24,6 @@ card RigidTop-v0 --policy pdd
 view --env RigidTip-v0
 view --speed 3
 view --port 70000
-bench --rounds 0
 simulate -i akv
 validate akv
 train RigidTop-v0 --env-arg difficulti=1
