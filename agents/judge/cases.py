@@ -22,8 +22,8 @@ TEST_SEEDS = range(1_000_000, 1_000_256)
 PRETRAINED = "pretrained"  # the name of the package's policy for a task
 # What Gymnasium's makers, and functions here that hand arguments on to them, say themselves.
 _TAKEN = {
-    "autoreset_mode", "disable_env_checker", "env_id", "episodes", "id", "info_keywords",
-    "num_envs", "policy", "render_mode", "seed", "vector_kwargs", "vectorization_mode", "wrappers",
+    "autoreset_mode", "disable_env_checker", "env_id", "episodes", "id", "num_envs", "policy",
+    "render_mode", "seed", "vector_kwargs", "vectorization_mode", "wrappers",
 }  # fmt: skip
 
 

@@ -220,10 +220,9 @@ def _adapted() -> list[Target]:
     more: dict[str, Any] = {"_also": _ALSO, "_fine": lambda _: None}
     return [
         target("rbgym.agents.train.make_sb3_env", make_sb3_env, env_id=SLEW, num_envs=2, seed=0,
-               info_keywords=(), _numeric=("num_envs",), **more),
+               _numeric=("num_envs",), **more),
         target("rbgym.agents.train.VectorEnvAdapter", VectorEnvAdapter,
-               vector_env=created(SLEW, True, num_envs=2, autoreset_mode="SameStep"),
-               info_keywords=(), **more),
+               vector_env=created(SLEW, True, num_envs=2, autoreset_mode="SameStep"), **more),
     ]  # fmt: skip
 
 
