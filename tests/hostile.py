@@ -42,7 +42,6 @@ START = {
     "simulate": ["--steps", "3"],
     "view": ["--no-open", "--port", "0"],
     "export": ["pd", "--c", "out"],
-    "record": ["RigidTop-v0", "--policy", "pd", "--out", "out-v0", "--episodes", "1"],
     "train": ["RigidTop-v0", "--no-progress", "--set", "n_envs=2", "--set", "n_steps=32"],
     "evaluate": ["pd", "--episodes", "1"],
     "card": ["RigidTop-v0", "--policy", "pd", "--episodes", "1"],

@@ -27,7 +27,6 @@ _EXTRAS = {
     ),
     "view": ("msgspec", "viser", "websockets"),
     "evolve": ("cma",),
-    "minari": ("h5py", "minari"),
     "mujoco": ("mujoco",),
     "onnx": ("onnx",),
     "render": ("PIL", "imageio_ffmpeg", "pygame"),

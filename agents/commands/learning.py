@@ -1,4 +1,4 @@
-"""`rbgym train` and `rbgym record`."""
+"""`rbgym train`."""
 
 import sys
 from pathlib import Path
@@ -9,7 +9,7 @@ from typer import Option
 
 from rbgym.agents.commands import options
 from rbgym.agents.commands.app import TRAIN, command
-from rbgym.agents.terminal import Counter, bar, plain, print_json
+from rbgym.agents.terminal import plain, print_json
 from rbgym.agents.train.algorithms import train as train_policy
 
 
@@ -100,45 +100,3 @@ def train(
 def _say(message: str) -> None:
     """Print on stderr, above a bar if there is one, which does not catch Click's `echo`."""
     print(plain(message), file=sys.stderr)
-
-
-@command(
-    TRAIN,
-    "rbgym record AttitudeSlew-v0 --policy pd --episodes 1000 --out data/slew-pd-v0",
-    "rbgym record RigidTop-v0 --policy pretrained --out data/top-v0 --json",
-)
-def record(
-    env: options.Env,
-    policy: Annotated[
-        str,
-        Option(
-            help="Controller, 'pretrained' or folder.",
-            autocompletion=options.policies,
-            callback=options.known_policy,
-        ),
-    ],
-    out: Annotated[Path, Option(help="New folder; its name, such as slew-v0, is the identifier.")],
-    episodes: Annotated[int, Option(help="How many.", min=1)] = 1000,
-    seed: Annotated[int, Option(help="Of the first; each has the next.", min=0)] = 0,
-    env_arg: options.EnvArgs = None,
-    unpickle: options.Unpickle = None,
-    as_json: options.Json = False,
-) -> None:
-    """Record a policy's episodes as a Minari data set, for offline learning."""
-    from rbgym.agents.judge import dataset
-
-    with bar() as shown:
-        made = dataset.record(
-            env,
-            policy,
-            episodes=episodes,
-            out=options.folder_to_make(out) or out,
-            seed=seed,
-            unpickle=unpickle,
-            env_kwargs=dict(env_arg or ()),
-            progress=Counter(shown, "episodes", episodes),
-        )
-    if as_json:
-        print_json(made)
-    else:
-        typer.echo(f"recorded {made['episodes']} episodes, {made['steps']} steps: {out}")

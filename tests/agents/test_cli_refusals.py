@@ -84,20 +84,6 @@ WRONG = [
     ("export pd --c out", "--gain", ["frequenzy=2"], "did you mean 'frequency'"),
     ("export pd", "--c", ["file", "file/x"], "must be a folder"),
     ("export pretrained", "--onnx", ["file", "file/x"], "must be a folder"),
-    ("record", "env", ["RigidTop --policy pd --out x-v0"], "did you mean 'RigidTop-v0'?"),
-    ("record RigidTop-v0 --out x-v0", "--policy", ["pdd"], "did you mean 'pd'"),
-    ("record RigidTop-v0 --policy pd", "--out", ["folder"], "out must be a folder that is not"),
-    ("record RigidTop-v0 --policy pd", "--out", ["a+b"], "Malformed dataset ID"),
-    ("record RigidTop-v0 --policy pd --out x-v0", "--episodes", ["0"], "Input should be greater"),
-    ("record RigidTop-v0 --policy pd --out x-v0", "--seed", ["-1"], "Input should be greater"),
-    ("record RigidTop-v0 --policy pd --out x-v0", "--seed", ["999999"], "seed must be at most"),
-    ("record RigidTop-v0 --policy pd --out x-v0", "--env-arg", *TAKEN),
-    (
-        "record RigidTop-v0 --policy folder --out x-v0",
-        "--unpickle",
-        ["ppo"],
-        "'folder/policy.json'",
-    ),
     ("evaluate", "targets", ["pdd"], "did you mean 'pd'"),
     ("evaluate", "targets", ["folder"], "'folder/policy.json' is not there"),
     ("evaluate", "targets", ["RigidTop-v0"], "--policy must name a controller"),
@@ -189,8 +175,6 @@ def assert_refused(message, arguments, tmp_path, monkeypatch):
 def test_a_wrong_value_ends_with_one_line_and_status_2(arguments, message, tmp_path, monkeypatch):
     if arguments[0] == "train":
         pytest.importorskip("stable_baselines3")
-    if arguments[0] == "record":
-        pytest.importorskip("minari")
     assert_refused(message, arguments, tmp_path, monkeypatch)
 
 
