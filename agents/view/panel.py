@@ -29,7 +29,7 @@ def _numbers(simulation: Simulation, k: int) -> str:
         return f"angle to the goal {math.degrees(now.goal_angle):.2f}&deg;, {now.energy:.3g} J"
     energy, momentum = simulation.changes(k)
     which = "vertical momentum" if simulation.vertical else "momentum"
-    return f"changes: energy {energy:.1e}, {which} {momentum:.1e}"
+    return f"changes: energy {energy:.2g}, {which} {momentum:.2g}"
 
 
 def busy(what: str) -> str:

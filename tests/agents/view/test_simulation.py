@@ -113,7 +113,7 @@ def test_the_legend_tells_numbers_of_what_goes_and_the_end_of_what_does_not():
     assert "failed at t = 3" in told
     energy, momentum = simulation.changes(1)
     assert told.count("changes: ") == 1
-    assert f"changes: energy {energy:.1e}, momentum {momentum:.1e}" in told
+    assert f"changes: energy {energy:.2g}, momentum {momentum:.2g}" in told
     task = Simulation([TaskRun("RigidTop-v0", "pd", seed=3)])
     angle = math.degrees(task.runs[0].snapshot().goal_angle)
     assert f"angle to the goal {angle:.2f}&deg;" in legend(task)
