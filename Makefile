@@ -16,7 +16,7 @@ PEERS := .venv-bench/bin/python
 PIP_INSTALL := -m pip install -q --disable-pip-version-check --no-input --no-compile
 # What Gymnasium plays a part in, for the environment with Ray's: the physics is the same there, and
 # Numba, NumPy and so the machine code, which is read from disk.
-GYMNASIUM_TESTS := tests/envs $(addprefix tests/,test_checks.py testing/test_plugin.py \
+GYMNASIUM_TESTS := tests/envs $(addprefix tests/,test_checks.py \
     testing/test_environments.py fuzz/test_determinism.py fuzz/test_interleavings.py) \
     $(addprefix --ignore=tests/envs/test_,wheels.py actuators.py bodies.py) \
     --deselect=tests/fuzz/test_determinism.py::test_the_process_that_compiles
@@ -25,9 +25,9 @@ NO_BENCHMARKS := $(addprefix --ignore=tests/,benchmarks soak browser clients)
 # What an older or newer dependency could break: how Gymnasium, NumPy, Numba and the libraries of the
 # extras are called. The physics itself does not depend on them.
 comma := ,
-EXTRAS_OF_VERSIONS := agents,evolve,test,tune,view
+EXTRAS_OF_VERSIONS := agents,evolve,test,view
 VERSION_TESTS := $(addprefix tests/,test_cache.py test_checks.py test_html.py test_plot.py test_sb3.py \
-    test_simulate.py testing/test_plugin.py testing/test_strategies.py agents/view \
+    test_simulate.py testing/test_strategies.py agents/view \
     $(addprefix envs/test_,info.py rendering.py reset.py rigid_top.py) \
     $(addprefix agents/test_,cli.py cli_tables.py policies.py training.py)) \
     'tests/envs/test_family.py::test_gymnasiums_checker_has_nothing_to_say[AttitudeReach-v0]' \
@@ -72,7 +72,7 @@ lint: .venv/.dev
 # links. It runs inside that tree; sed turns rbgym/envs/x.py back into envs/x.py.
 types: .venv/.dev
 	@mkdir -p .mypy-tree/rbgym && find .mypy-tree -type l -delete
-	@cd .mypy-tree/rbgym && ln -sfn ../../rbgym/* ../../envs ../../agents . && ln -sfn ../../pytest_rbgym.py ..
+	@cd .mypy-tree/rbgym && ln -sfn ../../rbgym/* ../../envs ../../agents .
 	cd .mypy-tree && ../$(BIN)/mypy --config-file ../pyproject.toml --cache-dir ../.mypy_cache \
 	    | sed -E 's#^rbgym/(envs|agents)/#\1/#'
 
@@ -84,13 +84,12 @@ docs: .venv/.dev  ## build the documentation site: docs/build/index.html
 	@! grep -rnE '(src=|url\(|<link [^>]*href=)["]?(https?:)?//' docs/build --include=*.html --include=*.css
 
 pytest: .venv/.dev  ## the test suite; PYTEST_ARGS="-k name" picks tests
-	$(BIN)/pytest $(NO_BENCHMARKS) --ignore=tests/rllib --durations=15 $(PYTEST_ARGS)
+	$(BIN)/pytest $(NO_BENCHMARKS) --durations=15 $(PYTEST_ARGS)
 
-pytest-rllib: pytest-ray pytest-gymnasium  ## tests with Ray, and tests of environments with its Gymnasium 1.2
+pytest-rllib: pytest-ray pytest-gymnasium  ## what docs/libraries.md shows of RLlib, and tests with its Gymnasium 1.2
 
-# The tests with Ray share one cluster, and so one process.
 pytest-ray: .venv-rllib/.test
-	.venv-rllib/bin/pytest tests/rllib tests/clients -q --durations=5
+	.venv-rllib/bin/pytest tests/clients -q
 
 # What is compiled of classes of users' is not kept on disk: the tests of a file share a process.
 pytest-gymnasium: .venv-rllib/.test
@@ -146,7 +145,6 @@ test-newest: .venv-newest/.created  ## the same tests with the newest versions t
 # What can be had of the peers is in an environment of its own.
 bench: .venv/.dev .venv-bench/.peers  ## timed tests, and rbgym beside its peers; BENCH_ARGS="--quick single"
 	@if [ -d tests/benchmarks ]; then $(BIN)/pytest tests/benchmarks -s; fi
-	$(BIN)/rbgym bench
 	$(PEERS) -W ignore -m benchmarks $(BENCH_ARGS)
 
 performance: .venv-bench/.peers  ## write docs/performance.md from the last whole `make bench`
@@ -227,8 +225,9 @@ clean:  ## remove environments, builds and caches; runs/ stays
 	@touch $@
 
 .venv-rllib/.test: pyproject.toml constraints-rllib.txt | .venv-rllib/.created
-	@echo "installing rbgym[evolve,rllib,test] in .venv-rllib"
-	@.venv-rllib/bin/python -P $(PIP_INSTALL) -c constraints-rllib.txt -e '.[evolve,rllib,test]'
+	@echo "installing rbgym[agents,evolve,test] and RLlib in .venv-rllib"
+	@.venv-rllib/bin/python -P $(PIP_INSTALL) -c constraints-rllib.txt -e '.[agents,evolve,test]' \
+	    'ray[rllib]'
 	@touch $@
 
 .venv-clients/.libraries: pyproject.toml constraints-clients.txt | .venv-clients/.created
@@ -243,9 +242,9 @@ clean:  ## remove environments, builds and caches; runs/ stays
 	@.venv-lowest/bin/python -P -m pip check --disable-pip-version-check
 	@touch $@
 
-.venv-release/.tools: pyproject.toml constraints-rllib.txt | .venv-release/.created
+.venv-release/.tools: pyproject.toml constraints.txt | .venv-release/.created
 	@echo "installing rbgym[all,release] in .venv-release"
-	@.venv-release/bin/python -P $(PIP_INSTALL) -c constraints-rllib.txt -e '.[all,release]'
+	@.venv-release/bin/python -P $(PIP_INSTALL) -c constraints.txt -e '.[all,release]'
 	@touch $@
 
 .venv-bench/.peers: pyproject.toml benchmarks/requirements.txt | .venv-bench/.created

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 # What makes two runs the same: the rest of config.json tells how and with what it was made.
-IDENTITY = ("engine", "env_id", "algo", "seed", "timesteps", "threads", "hyperparameters",
+IDENTITY = ("env_id", "algo", "seed", "timesteps", "threads", "hyperparameters",
             "env_kwargs")  # fmt: skip
 # What a run writes beside the log; results.json, which says that it is finished, goes first.
 SEARCH = "search.pkl"  # of an evolution

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from rbgym import integrators
 from rbgym.arguments import count, finite, is_number, positive, quietly, real
 from rbgym.body import RigidBody
+from rbgym.eigenaxis import eigenaxis_time, slowness
 from rbgym.engine.batch import Batch
 from rbgym.envs.actuators import Beside, ReactionWheels, Setting, Torque, assemble
 from rbgym.envs.arguments import Arguments, made, named, triple
@@ -207,11 +208,10 @@ class Building:
         fits = isinstance(effector, Torque | ReactionWheels) and limits.all()
         if not (turns and angle and fits):
             return 0.0
-        slowness = (np.abs(self.body.inertia) / limits[:, None]).max(axis=0)  # s^2/rad
-        rate = np.minimum(self.task.rate_limit, np.sqrt(angle / slowness))
+        turned, rate = (np.eye(3), self.body.inertia, limits), np.asarray(self.task.rate_limit)
         if isinstance(effector, ReactionWheels):  # of which none may be full
-            rate = np.minimum(rate, effector.filling_time / self.strength / slowness)
-        return float((angle / rate + rate * slowness).max())
+            rate = np.minimum(rate, effector.filling_time / self.strength / slowness(*turned))
+        return float(eigenaxis_time(angle, *turned, rate).max())
 
     def _make_batch(self) -> None:
         """The bodies, as they are before their first episode, and the space of what they show."""

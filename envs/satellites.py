@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from rbgym.arguments import finite, positive
 from rbgym.body import RigidBody
+from rbgym.eigenaxis import slowness
 from rbgym.envs.actuators import MagneticCoils, ReactionWheels, Torque
 from rbgym.envs.arguments import made, named
 from rbgym.envs.parts.goals import Rest, Target
@@ -76,10 +77,10 @@ class Satellite:
     def fastest(self, wheels: bool = False) -> Array:
         """Rate [rad/s] in the middle of half a turn about each body axis from rest to rest, by the
         same torque, or that at which the wheels, at rest before, are full, (3,)."""
-        slowness = np.abs(self.body.inertia) / self.torque_limit(wheels)[:, None]
-        rates = np.sqrt(math.pi / slowness.max(axis=0))
+        slow = slowness(np.eye(3), self.body.inertia, self.torque_limit(wheels))
+        rates = np.sqrt(math.pi / slow)
         if wheels or self.torque is None:
-            rates = np.minimum(rates, self.wheels.filling_time / slowness.max(axis=0))
+            rates = np.minimum(rates, self.wheels.filling_time / slow)
         return np.asarray(rates)
 
     def flying(self, task: "Task") -> "Task":

@@ -25,9 +25,7 @@ from typer.testing import CliRunner
 import rbgym
 from hostile_values import HYPERPARAMETERS, LISTS, NUMBERS, PATHS, PLAIN, WORDS
 from rbgym import validation
-from rbgym.agents.commands import bench
 from rbgym.agents.commands.cli import app
-from rbgym.agents.train import tuning
 from rbgym.agents.train.evolution import evolving
 from rbgym.agents.train.sb3 import training
 from rbgym.agents.view import page
@@ -44,13 +42,10 @@ START = {
     "simulate": ["--steps", "3"],
     "view": ["--no-open", "--port", "0"],
     "export": ["pd", "--c", "out"],
-    "record": ["RigidTop-v0", "--policy", "pd", "--out", "out-v0", "--episodes", "1"],
     "train": ["RigidTop-v0", "--no-progress", "--set", "n_envs=2", "--set", "n_steps=32"],
-    "tune": ["RigidTop-v0"],
     "evaluate": ["pd", "--episodes", "1"],
     "card": ["RigidTop-v0", "--policy", "pd", "--episodes", "1"],
     "validate": ["akw", "--case", "none"],
-    "bench": [],
 }
 
 
@@ -164,10 +159,8 @@ def bounded():
     with contextlib.ExitStack() as stack:
         for owner, name, made in (
             (rbgym, "simulate", _small(rbgym.simulate, "steps", 1000)),
-            (bench, "many", _end),
             (training, "bar", _end),
             (evolving, "search", _end),
-            (tuning.optuna.Study, "optimize", _end),
             (validation, "_results", _end),
             (page, "Page", _end),
         ):

@@ -12,12 +12,9 @@ simulate --csv nowhere/x.csv
 train
 train RigidTop
 train RigidTop-v0 --algo pppo
-train RigidTop-v0 --engine sb4
 train RigidTop-v0 --timesteps 0
 train RigidTop-v0 --set gamma
-train RigidTop-v0 --runners 2
 train RigidTop-v0 --hyperparameters nowhere.yml
-tune RigidTop-v0 --trials 0
 evaluate pdd
 evaluate RigidTop-v0
 evaluate RigidTop-v0 Detumble-v0 pd
@@ -27,7 +24,6 @@ card RigidTop-v0 --policy pdd
 view --env RigidTip-v0
 view --speed 3
 view --port 70000
-bench --rounds 0
 simulate -i akv
 validate akv
 train RigidTop-v0 --env-arg difficulti=1

@@ -28,7 +28,7 @@ EXTRAS = tomllib.loads((pages.ROOT / "pyproject.toml").read_text("utf-8"))["proj
     "optional-dependencies"
 ]
 # What is neither ours nor pip's.
-OTHERS = {"export", "gcc", "git", "grep", "pip-audit", "pytest", "ray", "source", "twine"}
+OTHERS = {"export", "gcc", "git", "grep", "pip-audit", "pytest", "source", "twine"}
 QUICK = {"list", "simulate"}
 
 

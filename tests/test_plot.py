@@ -71,7 +71,7 @@ def test_no_line_is_too_faint_on_white():
 
 def test_drawing_changes_no_setting():
     before = mpl.rcParams.copy()
-    drawn(rbgym.plot.drift(top()))
+    drawn(rbgym.plot.summary(top()))
     assert mpl.rcParams.copy() == before
 
 
@@ -81,14 +81,14 @@ def test_plots_need_no_pyplot():
 
 
 def test_a_notebook_gets_a_png():
-    assert rbgym.plot.drift(top())._repr_png_().startswith(b"\x89PNG")
+    assert rbgym.plot.summary(top())._repr_png_().startswith(b"\x89PNG")
 
 
 def test_the_same_figure_is_the_same_file(tmp_path):
     files = []
     for name in ("one.svg", "two.svg"):
         with style.context():
-            rbgym.plot.motion(top()).savefig(tmp_path / name, metadata={"Date": None})
+            rbgym.plot.summary(top()).savefig(tmp_path / name, metadata={"Date": None})
         files.append((tmp_path / name).read_bytes())
     assert files[0] == files[1]
 
@@ -111,8 +111,8 @@ def test_the_gallery_shows_every_plot_in_a_small_file():
 # --- motion and invariants --------------------------------------------------------------------
 
 
-def test_motion_shows_every_component_at_every_instant():
-    attitude, rates = rbgym.plot.motion(top()).axes
+def test_a_summary_shows_every_component_at_every_instant():
+    attitude, rates = rbgym.plot.summary(top()).axes[:2]
     shown = [line.get_ydata() for line in attitude.get_lines()]
     np.testing.assert_array_equal(shown, top().quaternion.T)
     shown = [line.get_ydata() for line in rates.get_lines()]
@@ -131,7 +131,7 @@ def test_a_motion_of_an_unknown_body_needs_one_for_its_polhode():
 @pytest.mark.parametrize("motion", [flip, top])
 def test_a_line_of_drift_ends_at_the_largest_error_and_its_marker_at_the_final_one(motion):
     run = motion()
-    (ax,) = rbgym.plot.drift(run).axes
+    ax = rbgym.plot.summary(run).axes[-1]
     lines = [line for line in ax.get_lines() if line.get_label().count(":")]
     markers = [line for line in ax.get_lines() if line.get_linestyle() == "None"]
     for line, marker, name in zip(lines, markers, run.conserved, strict=True):
@@ -146,7 +146,7 @@ def test_a_line_of_drift_ends_at_the_largest_error_and_its_marker_at_the_final_o
 
 
 def test_drift_marks_the_unit_round_off_of_float64():
-    (ax,) = rbgym.plot.drift(flip()).axes
+    ax = rbgym.plot.summary(flip()).axes[-1]
     assert any(set(line.get_ydata()) == {np.finfo(float).eps / 2} for line in ax.get_lines())
 
 
@@ -160,14 +160,6 @@ def test_drifts_of_several_motions_share_their_axis():
     worst = labelled(momentum)["top"].get_ydata()[-1]
     assert worst == max(top().drift()["vertical_momentum"]["max"], 1e-18)
     assert rbgym.plot.drifts({"free": flip()}).axes[1].get_title() == "angular momentum"
-
-
-def test_round_off_is_no_feature_of_the_invariants():
-    energy, momentum = rbgym.plot.invariants(flip()).axes
-    low, high = energy.get_ylim()
-    assert high - low >= 0.1 * flip().energy[0]
-    np.testing.assert_array_equal(labelled(momentum)["$L_y$"].get_ydata(),
-                                  flip().angular_momentum[:, 1])  # fmt: skip
 
 
 # --- polhodes ---------------------------------------------------------------------------------
@@ -307,29 +299,9 @@ def test_a_card_of_rates_alone_shows_rates():
     assert "[rad/s]" in left.get_ylabel()
 
 
-def test_the_band_of_a_learning_curve_is_that_of_numpy():
-    rng = np.random.default_rng(5)
-    steps, values = np.arange(1, 6) * 100, rng.standard_normal((7, 5))
-    shared, quartiles = results.spread([(steps, one) for one in values])
-    np.testing.assert_array_equal(shared, steps)
-    for found, percent in zip(quartiles, (25, 50, 75), strict=True):
-        np.testing.assert_allclose(found, np.percentile(values, percent, axis=0))
-    (ax,) = drawn(rbgym.plot.learning({"ppo": [(steps, one) for one in values]})).axes
-    np.testing.assert_array_equal(ax.get_lines()[0].get_ydata(), quartiles[1])
-    assert ax.get_legend_handles_labels()[1] == ["ppo, 7 seeds"]
-
-
-def test_curves_with_other_steps_are_compared_where_all_are_known():
-    curves = [([0, 10, 20], [0.0, 1.0, 2.0]), ([5, 15], [0.5, 1.5])]
-    steps, (low, median, high) = results.spread(curves)
-    np.testing.assert_array_equal(steps, [5, 10, 15])
-    np.testing.assert_allclose(median, [0.5, 1.0, 1.5])
-    np.testing.assert_allclose(high, low)
-
-
-def test_work_and_precision_are_logarithmic_and_gaps_are_left_out():
-    given = {"akw": (np.array([1.0, 2.0, 4.0]), np.array([1.0, NAN, 0.06]))}
-    (ax,) = rbgym.plot.work_precision(given).axes
+def test_points_that_logarithmic_axes_cannot_show_are_left_out():
+    lines = [Line("akw", np.array([1.0, 2.0, 0.0, 4.0]), np.array([1.0, NAN, 1.0, 0.06]))]
+    (ax,) = rbgym.plot.panels([Panel("x", "y", lines, log=True)]).axes
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
     np.testing.assert_array_equal(labelled(ax)["akw"].get_data(), [[1.0, 4.0], [1.0, 0.06]])
 
@@ -350,12 +322,6 @@ def test_many_curves_share_one_legend_beside_the_panels(curves, legends):
         (lambda: rbgym.plot.pointing({}), "runs must hold one"),
         (lambda: rbgym.plot.card({}, (0.1, 0.1)), "rows must hold one"),
         (lambda: rbgym.plot.panels([]), "panels must hold one"),
-        (lambda: rbgym.plot.work_precision({}), "curves must hold one"),
-        (lambda: rbgym.plot.learning({}), "curves must hold one name"),
-        (lambda: rbgym.plot.learning({"a": []}), "curves must hold one curve"),
-        (lambda: results.spread([([0, 0], [1, 2])]), "steps .*, rising"),
-        (lambda: results.spread([([0, 1], [1, 2, 3])]), r"shapes \(2,\) and \(3,\)"),
-        (lambda: results.spread([([0, 1], [1, 2]), ([2, 3], [1, 2])]), "steps in common"),
     ],
 )
 def test_bad_data_is_a_value_error_that_names_it(call, message):

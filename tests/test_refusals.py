@@ -105,11 +105,7 @@ REFUSED = {
     "form": [lambda: strategies.inertias(np.ones(3))],
     "names": [lambda: validation.validate(3.0), lambda: validation.validate_endurance("quat_em")],
     "cases": [lambda: validation.validate([], cases=3.0)],
-    "trajectory": [lambda: rbgym.plot.drift(3.0)],
-    "curves": [
-        lambda: rbgym.plot.learning({"a": [3.0]}),
-        lambda: rbgym.plot.work_precision({"a": ([1], [1], [1])}),
-    ],
+    "trajectory": [lambda: rbgym.plot.summary(3.0)],
     "runs": [lambda: rbgym.plot.pointing({"a": 3.0})],
     "rate_limit": [lambda: AttitudePD(BODY, np.ones(3), rate_limit=np.nan, dt=0.1)],
     "damping": [lambda: AttitudePD(BODY, **LAW, damping="1")],
@@ -184,9 +180,3 @@ def test_motions_beyond_the_largest_float_are_an_integration_error():
         flight(**fast)
     with pytest.raises(rbgym.IntegrationError):
         rbgym.simulate_scalable(BODY, dt=0.1, steps=1, velocity=(1e200, 0.0, 0.0))
-
-
-def test_points_that_logarithmic_axes_cannot_show_are_left_out():
-    figure = rbgym.plot.work_precision({"a": ([0.0, 1.0, 2.0], [1.0, 0.0, 3.0])})
-    (line,) = figure.axes[0].get_lines()
-    assert line.get_xdata().tolist() == [2.0]

@@ -100,14 +100,6 @@ def test_infos_of_unfinished_lanes_are_not_computed_and_not_shared():
     assert LazyInfo.reads == {"final_obs": 1, "final_info": 1}
 
 
-def test_info_keywords_reach_every_lane_with_the_values_before_the_reset():
-    env = VectorEnvAdapter(GoalLine(3), info_keywords=("x",))
-    env.reset()
-    for _ in range(3):
-        infos = env.step(np.full((3, 1), 0.5))[3]
-    assert [info["x"] for info in infos] == [1.5, 1.6, 1.7]
-
-
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED])
 def test_an_env_that_does_not_reset_within_the_step_is_refused_with_the_way_out(mode):
     with pytest.raises(ValueError, match=rf"{mode}.*autoreset_mode=AutoresetMode\.SAME_STEP"):
@@ -182,7 +174,7 @@ def test_ppo_runs_an_environment_that_it_is_given_by_name():
 
 
 def test_sac_learns_with_hindsight_on_a_native_env(goal_line):
-    env = make_sb3_env(goal_line, 3, info_keywords=("x",))
+    env = make_sb3_env(goal_line, 3)
     assert isinstance(env.unwrapped.vector_env, GoalLine)
     model = SAC(
         "MultiInputPolicy",
@@ -193,6 +185,6 @@ def test_sac_learns_with_hindsight_on_a_native_env(goal_line):
         device="cpu",
     )
     model.learn(60)
-    assert {"r", "l", "x"} <= model.ep_info_buffer[-1].keys()
+    assert {"r", "l"} <= model.ep_info_buffer[-1].keys()
     assert len(model.ep_success_buffer) > 0
     assert env.unwrapped.vector_env.reward_calls > 0

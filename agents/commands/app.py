@@ -27,16 +27,12 @@ _EXTRAS = {
     ),
     "view": ("msgspec", "viser", "websockets"),
     "evolve": ("cma",),
-    "tune": ("optuna",),
-    "rllib": ("ray",),
-    "minari": ("h5py", "minari"),
     "mujoco": ("mujoco",),
     "onnx": ("onnx",),
     "render": ("PIL", "imageio_ffmpeg", "pygame"),
 }  # fmt: skip
 # Of Click, which Typer may carry within itself: what its parser raises.
 _UsageError: Any = typer.BadParameter.__mro__[1]
-_RESUMABLE = ("train", "tune")
 _LONGEST = 2000  # characters of a message
 
 
@@ -89,7 +85,7 @@ def _clean_errors(ctx: Any) -> Iterator[None]:
         install = f"; this command needs pip install 'rbgym[{extra}]'" if extra else ""
         _fail(f"{error}{install}", 2)
     except KeyboardInterrupt:
-        resumes = ctx.invoked_subcommand in _RESUMABLE
+        resumes = ctx.invoked_subcommand == "train"
         goes_on = "; the same command goes on from the last checkpoint" if resumes else ""
         _fail(f"interrupted{goes_on}", 130)
     except MemoryError:

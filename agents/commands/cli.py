@@ -1,5 +1,5 @@
-"""The command line: `rbgym list | simulate | train | tune | export | evaluate | card | validate |
-bench | view`."""
+"""The command line: `rbgym list | simulate | train | export | evaluate | card | validate |
+view`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""`rbgym train` and `rbgym tune`."""
+"""`rbgym train`."""
 
 import sys
 from pathlib import Path
@@ -9,14 +9,8 @@ from typer import Option
 
 from rbgym.agents.commands import options
 from rbgym.agents.commands.app import TRAIN, command
-from rbgym.agents.terminal import Counter, bar, plain, print_json
-from rbgym.agents.train import engines
-from rbgym.envs.arguments import named
-
-
-def _known_engine(name: str) -> str:
-    named("engine", name, engines.ENGINES)
-    return name
+from rbgym.agents.terminal import plain, print_json
+from rbgym.agents.train.algorithms import train as train_policy
 
 
 @command(
@@ -28,14 +22,6 @@ def _known_engine(name: str) -> str:
 def train(
     env: options.Env,
     algo: options.Algorithm = "ppo",
-    engine: Annotated[
-        str,
-        Option(
-            help="sb3, or rllib for many machines.",
-            autocompletion=lambda: [*engines.ENGINES],
-            callback=_known_engine,
-        ),
-    ] = "sb3",
     out: Annotated[
         Path | None,
         Option(
@@ -69,12 +55,6 @@ def train(
     ] = None,
     threads: Annotated[int | None, Option(help="Of torch; default 1.", min=1)] = None,
     overwrite: Annotated[bool, Option(help="Start anew; lose what OUT holds.")] = False,
-    ray: Annotated[
-        str | None, Option(help="rllib: the Ray cluster, host:port or auto; default local.")
-    ] = None,
-    runners: Annotated[
-        int | None, Option(help="rllib: processes that step lanes; default 2.", min=1)
-    ] = None,
     progress: Annotated[
         bool | None, Option("--progress/--no-progress", help="Show a progress bar.")
     ] = None,
@@ -86,12 +66,10 @@ def train(
     """
     if env_arg:  # before a learning library is imported, which takes seconds
         options.check_env_args(env, dict(env_arg))
-    name = algo if engine == "sb3" else f"{engine}-{algo}"
-    done = engines.train(
+    done = train_policy(
         env,
         algo,
-        engine,
-        out=out or Path("runs") / f"{env.rpartition(':')[2]}-{name}-{seed}",
+        out=out or Path("runs") / f"{env.rpartition(':')[2]}-{algo}-{seed}",
         seed=seed,
         hyperparameters=hyperparameters,
         changes=dict(change or ()),
@@ -103,8 +81,6 @@ def train(
         evaluate_every=evaluate_every,
         threads=threads,
         progress=progress,
-        address=ray,
-        runners=runners,
     )
     if as_json:
         print_json(done.results)
@@ -124,93 +100,3 @@ def train(
 def _say(message: str) -> None:
     """Print on stderr, above a bar if there is one, which does not catch Click's `echo`."""
     print(plain(message), file=sys.stderr)
-
-
-@command(
-    TRAIN,
-    "rbgym tune RigidTop-v0 --trials 20",
-    "rbgym tune AttitudeSlew-v0 --algo sac --timesteps 50000",
-    "rbgym tune AttitudeSlew-v0 --storage sqlite:///slew.db --json",
-)
-def tune(
-    env: options.Env,
-    algo: options.Algorithm = "ppo",
-    trials: Annotated[int, Option(help="How many trainings more.", min=1)] = 20,
-    timesteps: Annotated[int, Option(help="Env steps of each.", min=1)] = 100_000,
-    storage: Annotated[
-        str | None, Option(help="URL of the study; default sqlite:///runs/tune.db.")
-    ] = None,
-    seed: Annotated[int, Option(help="Of the search and of each training.", min=0)] = 0,
-    as_json: options.Json = False,
-) -> None:
-    """Search for hyperparameters with Optuna.
-
-    The same command goes on with the study, with as many trials more.
-    """
-    from rbgym.agents.train import tuning
-
-    with bar() as shown:
-        study = tuning.tune(
-            env,
-            algo,
-            trials=trials,
-            timesteps=timesteps,
-            storage=storage,
-            seed=seed,
-            report=_say,
-            progress=Counter(shown, "trials"),
-        )
-    if not any(trial.value is not None for trial in study.trials):
-        raise ValueError(f"none of {len(study.trials)} trials could be trained to its end")
-    best: dict[str, Any] = {
-        "trial": study.best_trial.number,
-        "return": study.best_value,
-        "hyperparameters": tuning.hyperparameters(study.best_params),
-    }
-    if as_json:
-        print_json(best)
-        return
-    typer.echo(f"best of {len(study.trials)} trials: {best['trial']}, return {best['return']:.1f}")
-    typer.echo(plain(" ".join(f"--set {k}={v}" for k, v in best["hyperparameters"].items())))
-
-
-@command(
-    TRAIN,
-    "rbgym record AttitudeSlew-v0 --policy pd --episodes 1000 --out data/slew-pd-v0",
-    "rbgym record RigidTop-v0 --policy pretrained --out data/top-v0 --json",
-)
-def record(
-    env: options.Env,
-    policy: Annotated[
-        str,
-        Option(
-            help="Controller, 'pretrained' or folder.",
-            autocompletion=options.policies,
-            callback=options.known_policy,
-        ),
-    ],
-    out: Annotated[Path, Option(help="New folder; its name, such as slew-v0, is the identifier.")],
-    episodes: Annotated[int, Option(help="How many.", min=1)] = 1000,
-    seed: Annotated[int, Option(help="Of the first; each has the next.", min=0)] = 0,
-    env_arg: options.EnvArgs = None,
-    unpickle: options.Unpickle = None,
-    as_json: options.Json = False,
-) -> None:
-    """Record a policy's episodes as a Minari data set, for offline learning."""
-    from rbgym.agents.judge import dataset
-
-    with bar() as shown:
-        made = dataset.record(
-            env,
-            policy,
-            episodes=episodes,
-            out=options.folder_to_make(out) or out,
-            seed=seed,
-            unpickle=unpickle,
-            env_kwargs=dict(env_arg or ()),
-            progress=Counter(shown, "episodes", episodes),
-        )
-    if as_json:
-        print_json(made)
-    else:
-        typer.echo(f"recorded {made['episodes']} episodes, {made['steps']} steps: {out}")

@@ -107,7 +107,7 @@ def environments() -> list[str]:
 def algorithms() -> list[str]:
     """Names of the algorithms: of the files of their hyperparameters, which import nothing."""
     files = (resources.files("rbgym.agents") / "hyperparameters").iterdir()
-    return sorted(Path(f.name).stem for f in files if not f.name.startswith("rllib_"))
+    return sorted(Path(file.name).stem for file in files)
 
 
 def policies() -> list[str]:
@@ -202,7 +202,7 @@ Policies = Annotated[
 Algorithm = Annotated[
     str,
     Option(
-        help="ppo, sac, td3, tqc or recurrent_ppo; train takes cma_es, too.",
+        help="ppo, sac, td3, tqc, recurrent_ppo or cma_es.",
         autocompletion=algorithms,
         callback=known_algorithm,
     ),

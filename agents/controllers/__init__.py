@@ -18,7 +18,6 @@ if TYPE_CHECKING:
         GeometricTracking,
         Hysteretic,
         QuaternionFeedback,
-        eigenaxis_time,
     )
     from rbgym.agents.controllers.base import Controller, Idle, Law
     from rbgym.agents.controllers.filtering import Estimating
@@ -52,7 +51,6 @@ __all__ = [
     "SwingUp",
     "Unloading",
     "UprightLQR",
-    "eigenaxis_time",
     "for_env",
     "make",
     "names",
@@ -65,7 +63,6 @@ _MODULES = {
     ),
     "attitude": (
         "AttitudePID", "BangBang", "GeometricTracking", "Hysteretic", "QuaternionFeedback",
-        "eigenaxis_time",
     ),
     "base": ("Controller", "Idle", "Law"),
     "filtering": ("Estimating",),

@@ -20,22 +20,43 @@ def damping_rate(coils: MagneticCoils) -> float:
     return float(2.0 * coils.orbital_rate * (1.0 + np.sin(coils.inclination)))
 
 
-def _field_damping(plant: Plant) -> float:
-    """2 w (1 + sin i) J_min [kg m^2/s]; ValueError for an env without coils."""
-    if plant.coils is None:
-        raise ValueError(
-            f"env must have magnetorquers alone for this controller, got {plant.actuator!r}"
-        )
-    return damping_rate(plant.coils) * float(plant.body.moments.min())
-
-
 def _square(field: Array) -> Array:
     """|B|^2 (n, 1), above zero."""
     return np.asarray(np.maximum(np.sum(field * field, axis=1, keepdims=True), 1e-18))
 
 
 @dataclass(eq=False)
-class MagneticRate(Controller):
+class _FieldDamping(Controller):
+    """What takes rates away by coils, with k = 2 w (1 + sin i) J_min [kg m^2/s]."""
+
+    gain: float
+    _: KW_ONLY
+    dipole: float
+    field: float
+    width: int = 7
+    factor: float = 3.0
+    must = "show the field, got shape"
+
+    def __post_init__(self) -> None:
+        self.refuse_gains("gain", "dipole", "field", "factor")
+        self.least = count("width", self.width) + 3
+
+    @classmethod
+    def arguments(cls, plant: Plant) -> dict[str, Any]:
+        if plant.coils is None:
+            raise ValueError(
+                f"env must have magnetorquers alone for this controller, got {plant.actuator!r}"
+            )
+        gain = damping_rate(plant.coils) * float(plant.body.moments.min())
+        return {**super().arguments(plant), "gain": gain}
+
+    def seen(self, rows: Array) -> Array:
+        """The field (n, 3) [T] that observations show."""
+        return rows[:, self.width : self.least] * self.field
+
+
+@dataclass(eq=False)
+class MagneticRate(_FieldDamping):
     """Cross-product rate damping: the moment m = -(k / |B|^2) B x omega, of gyros and magnetometer.
 
     Its torque, m x B, damps the rates across B with k, which is k = 2 w (1 + sin i) J_min: w and i
@@ -48,32 +69,21 @@ class MagneticRate(Controller):
     35(4).
     """
 
-    gain: float
     _: KW_ONLY
-    dipole: float
-    field: float
     rate_limit: float
-    width: int = 7
-    factor: float = 3.0
-    must = "show the field, got shape"
 
     def __post_init__(self) -> None:
-        self.refuse_gains("gain", "dipole", "field", "rate_limit", "factor")
-        self.least = count("width", self.width) + 3
-
-    @classmethod
-    def arguments(cls, plant: Plant) -> dict[str, Any]:
-        return {**super().arguments(plant), "gain": _field_damping(plant)}
+        super().__post_init__()
+        self.refuse_gains("rate_limit")
 
     def commands(self, rows: Array) -> Array:
         """Commands (n, 3) for observations (n, 10): quaternion, rates, field."""
-        omega = rows[:, 4:7] * self.rate_limit
-        B = rows[:, self.width : self.width + 3] * self.field
+        omega, B = rows[:, 4:7] * self.rate_limit, self.seen(rows)
         return shortened(self.factor * self.gain * np.cross(omega, B) / _square(B) / self.dipole)
 
 
 @dataclass(eq=False)
-class BDot(Controller):
+class BDot(_FieldDamping):
     """The moment against the change of the field that a magnetometer sees: no gyro is read.
 
         m = -(k / |B|^2) dB/dt,   each axis cut at its limit m_max, or
@@ -95,28 +105,18 @@ class BDot(Controller):
     13(5); with |B|^2 and k as Avanzini & Giulietti (2012), see `MagneticRate`.
     """
 
-    gain: float
     _: KW_ONLY
-    dipole: float
-    field: float
     dt: float
-    width: int = 7
-    factor: float = 3.0
     bang_bang: bool = False
-    must = "show the field, got shape"
 
     def __post_init__(self) -> None:
-        self.refuse_gains("gain", "dipole", "field", "dt", "factor")
+        super().__post_init__()
+        self.refuse_gains("dt")
         flag("bang_bang", self.bang_bang)
-        self.least = count("width", self.width) + 3
-
-    @classmethod
-    def arguments(cls, plant: Plant) -> dict[str, Any]:
-        return {**super().arguments(plant), "gain": _field_damping(plant)}
 
     def act(self, rows: Array, state: Any, episode_start: Any) -> tuple[Array, Any]:
         """Commands (n, 3) for observations (n, 10), of which the field is read, and that field."""
-        B = rows[:, self.width : self.least] * self.field
+        B = self.seen(rows)
         begins = fresh(len(rows), state, episode_start)[:, None]
         change = np.where(begins, 0.0, B - (B if state is None else state))
         if self.bang_bang:

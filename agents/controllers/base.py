@@ -68,8 +68,8 @@ class Plant:
             "channels": actions.shape[0],
             "width": base.width,
         }
-        if self.unloads is not None and self.wheels is not None:
-            self.given["torque_limit"] = self.strength * self.wheels.torque * self.wheels.shares
+        if self.unloads is not None:
+            self.given["torque_limit"] = self.strength * main.torque * main.shares
             coils = self.unloads if isinstance(self.unloads, MagneticCoils) else None
             self.unloads_by = self.strength * coils.dipole if coils else base.torque_limit
         if self.has_forces and isinstance(more, Offset):

@@ -19,13 +19,11 @@ if TYPE_CHECKING:  # it imports what compiles, and names are checked without
 # Start states are drawn from the lane's own seed: these never meet those of a training run. A
 # quarter of them is for each category of the task. The set's version is the env's.
 TEST_SEEDS = range(1_000_000, 1_000_256)
-# Nor do these, by which hyperparameters are chosen.
-TUNING_SEEDS = range(2_000_000, 2_000_064)
 PRETRAINED = "pretrained"  # the name of the package's policy for a task
 # What Gymnasium's makers, and functions here that hand arguments on to them, say themselves.
 _TAKEN = {
-    "autoreset_mode", "disable_env_checker", "env_id", "episodes", "id", "info_keywords",
-    "num_envs", "policy", "render_mode", "seed", "vector_kwargs", "vectorization_mode", "wrappers",
+    "autoreset_mode", "disable_env_checker", "env_id", "episodes", "id", "num_envs", "policy",
+    "render_mode", "seed", "vector_kwargs", "vectorization_mode", "wrappers",
 }  # fmt: skip
 
 

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbgym.agents import controllers
-from rbgym.agents.controllers import Policy, eigenaxis_time
+from rbgym.agents.controllers import Policy
 from rbgym.agents.controllers.base import relative
 from rbgym.agents.judge.cases import PRETRAINED, Starts, starts_of
 from rbgym.agents.judge.contenders import load, own_kwargs
 from rbgym.agents.policies.trained import TrainedPolicy
+from rbgym.eigenaxis import eigenaxis_time
 from rbgym.envs.parts.goals import Target
 from rbgym.envs.parts.observations import FORMS
 from rbgym.quaternion import Array

@@ -1,4 +1,4 @@
-"""What makes policies: Stable-Baselines3, evolution and RLlib, each into a folder of its own.
+"""What makes policies: Stable-Baselines3 and evolution, each into a folder of its own.
 
 Public is what is listed here; each is imported when it is first used, as it may need an extra.
 """
@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rbgym.agents.train.engines import train as train
+    from rbgym.agents.train.algorithms import train as train
     from rbgym.agents.train.evolution.rollouts import Rollout as Rollout
     from rbgym.agents.train.evolution.rollouts import rollout as rollout
     from rbgym.agents.train.evolution.rollouts import rollout_test_set as rollout_test_set
@@ -16,15 +16,13 @@ if TYPE_CHECKING:
     from rbgym.agents.train.run import load_policy as load_policy
     from rbgym.agents.train.sb3.adapter import VectorEnvAdapter as VectorEnvAdapter
     from rbgym.agents.train.sb3.adapter import make_sb3_env as make_sb3_env
-    from rbgym.agents.train.tuning import tune as tune
 
 _MODULES = {
-    "engines": ("train",),
+    "algorithms": ("train",),
     "evolution.rollouts": ("Rollout", "rollout", "rollout_test_set"),
     "evolution.search": ("Search", "search"),
     "run": ("load_policy",),
     "sb3.adapter": ("VectorEnvAdapter", "make_sb3_env"),
-    "tuning": ("tune",),
 }
 
 

@@ -20,7 +20,7 @@ from rbgym.agents.run_folder import IDENTITY, RunFolder, Training, write_json
 
 # Success rate from which a task counts as learned.
 THRESHOLD = 0.95
-_PACKAGES = ("rbgym", "gymnasium", "stable-baselines3", "sb3-contrib", "ray", "torch", "numpy",
+_PACKAGES = ("rbgym", "gymnasium", "stable-baselines3", "sb3-contrib", "torch", "numpy",
              "numba")  # fmt: skip
 
 
@@ -34,7 +34,7 @@ def config_of(
 ) -> dict[str, Any]:
     """What config.json holds; ValueError for what JSON cannot hold.
 
-    more: timesteps, threads, engine, where they play a part.
+    more: timesteps, threads, where they play a part.
     """
     content = {
         "env_id": env_id,

@@ -10,7 +10,6 @@ import viser
 
 from rbgym import integrators
 from rbgym.agents.view import Speed
-from rbgym.agents.view.panel import CHANGES, GOAL, VALUES
 from rbgym.agents.view.scenario import BODIES, MOST_RUNS, OWN, Scenario, Triple
 from rbgym.agents.view.simulation import IDLE
 from rbgym.quaternion import Array
@@ -34,7 +33,6 @@ class Playback(NamedTuple):
 
     paused: bool
     speed: float
-    curves: str
     repeats: bool
 
 
@@ -104,8 +102,6 @@ class Controls:
             self._dropdown(f"policy {k}", f"Acts {k + 1}", (IDLE,), policies[k])
         self._slider("dt", "Step [ms]", 0.5, 250.0, 0.5, 1000 * scenario.dt)
         self._slider("substeps", "Substeps", 0, 32, 1, scenario.substeps)
-        curves = CHANGES if scenario.env_id is None else GOAL
-        self._dropdown("curves", "Curves", (CHANGES, VALUES, GOAL), curves)
         self._add("repeats", self._gui.add_checkbox("Next episode by itself", True))
 
     def _start(self, scenario: Scenario) -> None:
@@ -144,7 +140,6 @@ class Controls:
         return Playback(
             paused=self._value("paused"),
             speed=float(numerator) / float(denominator or 1),
-            curves=self._value("curves"),
             repeats=self._value("repeats"),
         )
 
@@ -204,7 +199,6 @@ class Controls:
         for k in range(MOST_RUNS):
             self._handles[f"scheme {k}"].value = schemes[k]
             self._handles[f"policy {k}"].value = actors[0] if actors else IDLE
-        self._handles["curves"].value = GOAL if env_id else CHANGES
         self._handles["speed"].value = "1"
 
     def next_seed(self) -> None:

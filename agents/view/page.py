@@ -12,15 +12,14 @@ import viser
 
 from rbgym.agents.view import Speed
 from rbgym.agents.view.controls import Controls, Playback
-from rbgym.agents.view.panel import Curves, busy, legend
+from rbgym.agents.view.panel import busy, legend
 from rbgym.agents.view.scenario import Scenario, actors
 from rbgym.agents.view.scene import Scene
 from rbgym.engine.batch import IntegrationError
 
 _LOG = logging.getLogger(__name__)
 _FRAME = 1 / 30  # s between two updates of the bodies
-_SLOW = 5  # frames between two updates of traces and legend,
-_SLOWER = 10  # and of curves, which cost a browser without a graphics card the most
+_SLOW = 5  # frames between two updates of traces and legend
 _IDLE = 0.25  # s between two looks at the controls while nothing moves
 _WORK = 0.6 * _FRAME  # s of each frame that physics may take
 _REST = 1.5  # s from the end of an episode to the next
@@ -50,7 +49,6 @@ class Page:
         gui.main_panel.dock_right()
         gui.main_panel.set_width(318)
         self._legend = gui.add_html(busy("Starting"))
-        self._curves = Curves(gui)
         self.controls = Controls(gui, scenario, self._pressed.put, speed)
         self.controls.fit(scenario.env_id, actors(scenario.env_id))
         server.on_client_connect(self._welcome)
@@ -122,8 +120,6 @@ class Page:
     def _show(self, playback: Playback, at_once: bool) -> None:
         slow = at_once or self._frames % _SLOW == 0
         self._scene.update(self.simulation, traced=slow)
-        if at_once or self._frames % _SLOWER == 0:
-            self._curves.update(self.simulation, playback.curves)
         if slow:
             late = " · slower than asked" if self._late else ""
             note = " · paused" if playback.paused else late

@@ -13,14 +13,13 @@ from rbgym.envs.rendering.solids import Mesh, solid_of
 from rbgym.potentials import HeavyTop
 from rbgym.quaternion import rotate
 
-# Of the runs, in bodies' names, plates and curves: Okabe and Ito (2008).
+# Of the runs, in bodies' names and plates: Okabe and Ito (2008).
 RUNS: tuple[colors.Color, ...] = ((230, 159, 0), (86, 180, 233), (0, 158, 115))
 FAILED: colors.Color = (213, 60, 50)
 _FIELD = np.radians(36.0)  # of view, from below to above
 _APART = 2.5  # between two runs, in radii of a body
 _ARROW = 1.35  # length of the longest arrows
 _LEAST_ARROW = 0.08  # of one that is shown
-_TRACE = 80  # records
 
 
 class Scene:
@@ -54,7 +53,7 @@ class Scene:
                     continue
                 body.show(run.snapshot())
                 if traced:
-                    body.trace([record.snapshot for record in simulation.records(k)[-_TRACE:]])
+                    body.trace(simulation.trails[k])
                 if run.failed:
                     body.fail()
 

@@ -3,9 +3,9 @@ advance together from the same start."""
 
 import math
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -22,7 +22,7 @@ from rbgym.potentials import HeavyTop, NoPotential, Potential
 from rbgym.quaternion import Array
 
 IDLE = "idle"  # the controller whose commands are zero
-CAPACITY = 2400  # instants that are recorded: 30 s and more
+TRAIL = 80  # instants that are kept of a run
 _INTERVAL = 0.02  # least time between two of them [s]
 
 
@@ -182,22 +182,8 @@ class TaskRun(_Run):
 Run = FreeRun | TaskRun
 
 
-class Record(NamedTuple):
-    """A run at a recorded instant.
-
-    momentum: |L| [kg m^2/s], or the vertical component where only that is conserved. Changes since
-    the start, or since the end of the last push, relative where there is something to relate to.
-    """
-
-    snapshot: Snapshot
-    momentum: float
-    energy_change: float
-    momentum_change: float
-
-
 class Simulation:
-    """Runs of equal dt. `recorded`: the last instants, by the number of the interval, and the
-    record of each run at each; None where a run had ended."""
+    """Runs of equal dt. trails: the last instants of each run, at even times as long as it goes."""
 
     def __init__(self, runs: Sequence[Run]) -> None:
         steps = {run.dt for run in runs}
@@ -205,12 +191,10 @@ class Simulation:
             raise ValueError(f"runs must share one dt, got {sorted(steps)}")
         self.runs, self.dt, self.steps = list(runs), steps.pop(), 0
         self.vertical = isinstance(runs[0].potential, HeavyTop)
+        self.trails = [deque([run.snapshot()], TRAIL) for run in runs]
         self._stride = max(1, round(_INTERVAL / self.dt))
-        self.interval = self._stride * self.dt
-        self.recorded = deque[tuple[int, list[Record | None]]](maxlen=CAPACITY)
         self._torque = np.zeros(3)
         self._references = [run.snapshot() for run in runs]
-        self._record(self.runs)
 
     @property
     def time(self) -> float:
@@ -236,52 +220,26 @@ class Simulation:
         last = self.steps + steps
         while self.steps < last:
             part = min(last - self.steps, self._stride - self.steps % self._stride)
-            going = [run for run in self.runs if not run.ended]
-            for run in going:
-                run.advance(part)
+            going = [k for k, run in enumerate(self.runs) if not run.ended]
+            for k in going:
+                self.runs[k].advance(part)
             self.steps += part
             if self._torque.any():
                 self._references = [run.snapshot() for run in self.runs]
             if self.steps % self._stride == 0:
-                self._record([run for run in going if not run.failed])
+                for k in going:
+                    if not self.runs[k].failed:
+                        self.trails[k].append(self.runs[k].snapshot())
 
-    def _record(self, going: Sequence[Run]) -> None:
-        records: list[Record | None] = [None] * len(self.runs)
-        for k, (run, before) in enumerate(zip(self.runs, self._references, strict=True)):
-            if run in going:
-                now = run.snapshot()
-                conserved = slice(2, 3) if self.vertical else slice(0, 3)
-                L, L_0 = now.angular_momentum[conserved], before.angular_momentum[conserved]
-                momentum = float(L[0] if self.vertical else np.linalg.norm(L))
-                gained = abs(now.energy - before.energy) / (abs(before.energy) or 1.0)
-                scale = np.linalg.norm(before.angular_momentum) or 1.0
-                turned = float(np.linalg.norm(L - L_0) / scale)
-                records[k] = Record(now, momentum, energy_change=gained, momentum_change=turned)
-        self.recorded.append((self.steps // self._stride, records))
+    def changes(self, k: int) -> tuple[float, float]:
+        """Changes of a run's energy and momentum since the start, or since the end of the last
+        push, relative where there is something to relate to.
 
-    def records(self, k: int) -> list[Record]:
-        """The records of one run."""
-        return [found for _, records in self.recorded if (found := records[k]) is not None]
-
-    def curves(
-        self, value: Callable[[Record], float], window: float, points: int
-    ) -> tuple[Array, list[Array]]:
-        """Times [s] (n,) in the last `window` seconds, about `points` of them, and the value there,
-        (n,) for each run; nan where a run had ended.
-
-        The same instants are shown while time goes on, so that a curve does not flicker.
+        Of the momentum, the vertical component where only that is conserved.
         """
-        last = self.recorded[-1][0]
-        first = max(self.recorded[0][0], last - int(window / self.interval))
-        stride = 1 << ((last - first) // points).bit_length()
-        shown = [
-            (number, records)
-            for number, records in self.recorded
-            if number >= first and (number % stride == 0 or number == last)
-        ]
-        times = np.array([number * self.interval for number, _ in shown])
-        lines = [
-            np.array([np.nan if one is None else value(one) for one in column])
-            for column in zip(*(records for _, records in shown), strict=True)
-        ]
-        return times, lines
+        now, before = self.runs[k].snapshot(), self._references[k]
+        conserved = slice(2, 3) if self.vertical else slice(0, 3)
+        turned = (now.angular_momentum - before.angular_momentum)[conserved]
+        scale = np.linalg.norm(before.angular_momentum) or 1.0
+        gained = abs(now.energy - before.energy) / (abs(before.energy) or 1.0)
+        return gained, float(np.linalg.norm(turned) / scale)

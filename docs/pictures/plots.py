@@ -1,9 +1,6 @@
 """Draw the gallery of docs/plots.md: small pictures of what `rbgym.plot` offers.
 
 python docs/pictures/plots.py [NAME ...]
-
-Six short trainings, kept in runs/gallery, take some minutes the first time; the rest takes one. The
-timings are those of the machine at hand.
 """
 
 import io
@@ -19,10 +16,8 @@ from rbgym.agents.judge import plots
 from rbgym.agents.judge.episodes import play
 from rbgym.agents.judge.evaluation import summary
 from rbgym.agents.run_folder import replacing
-from rbgym.agents.train import train
 
 HERE = Path(__file__).resolve().parent
-RUNS = Path("runs") / "gallery"
 WIDTH = 900  # pixels that a picture has at most
 BODY = rbgym.RigidBody([6.0, 8.0, 3.0])
 SCHEMES = ("quat_em", "imid", "rkn4")
@@ -34,31 +29,9 @@ def flip() -> rbgym.Trajectory:
     return rbgym.simulate(BODY, dt=0.01, steps=2000, angular_velocity=start)
 
 
-def motion() -> Figure:
-    """Quaternion and rates."""
-    return rbgym.plot.motion(flip())
-
-
 def polhode() -> Figure:
     """The turns of the unstable axis."""
     return rbgym.plot.polhode(flip())
-
-
-def invariants() -> Figure:
-    """Of a heavy top: the vertical momentum stays, the horizontal does not."""
-    top = rbgym.simulate(
-        BODY,
-        dt=0.01,
-        steps=600,
-        angular_velocity=(1.0, 2.0, 20.0),
-        potential=rbgym.HeavyTop(20.0),
-    )
-    return rbgym.plot.invariants(top)
-
-
-def drift() -> Figure:
-    """The four errors of one motion."""
-    return rbgym.plot.drift(flip())
 
 
 def drifts() -> Figure:
@@ -90,45 +63,17 @@ def card() -> Figure:
     return plots.card("AttitudeSlew-v0", {law: play(law, "AttitudeSlew-v0", 64) for law in laws})
 
 
-def learning() -> Figure:
-    """PPO from three seeds each, with two sizes of its network; runs that are there are taken."""
-    sizes = {"two layers of 64": [64, 64], "two layers of 4": [4, 4]}
-    runs: dict[str, list[Path]] = {}
-    for name, layers in sizes.items():
-        changes = {"policy_kwargs": {"net_arch": layers}}
-        for seed in range(3):
-            out = RUNS / f"{name.replace(' ', '-')}-{seed}"
-            train("RigidTop-v0", out=out, seed=seed, changes=changes, timesteps=300_000,
-                  evaluate_every=30_000, progress=False)  # fmt: skip
-            runs.setdefault(name, []).append(out)
-    return plots.learning(runs, title="RigidTop-v0")
-
-
-def work_precision() -> Figure:
-    """A free body under a held torque."""
-    from work_precision import measured
-
-    panel = measured(["quat_em", "imidm", "pdmv", "mkrk_rk4", "rkn4"])[0]
-    curves = {line.label: (line.x, line.y) for line in panel.lines}
-    return rbgym.plot.work_precision(curves, work=panel.x, error="attitude error [rad]")
-
-
 def whole() -> Figure:
     """What `rbgym simulate --plot` writes."""
     return rbgym.plot.summary(flip(), "quat_em, dt = 0.01 s")
 
 
 PICTURES: dict[str, Callable[[], Figure]] = {
-    "motion": motion,
     "polhode": polhode,
-    "invariants": invariants,
-    "drift": drift,
     "drifts": drifts,
     "leaving": leaving,
     "pointing": pointing,
     "card": card,
-    "learning": learning,
-    "work_precision": work_precision,
     "summary": whole,
 }
 

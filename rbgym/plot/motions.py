@@ -29,56 +29,13 @@ _LABEL = {"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.8}
 
 
 @style.context()
-def motion(trajectory: Trajectory, title: str = "") -> Figure:
-    """Quaternion, body to world, and angular velocity [rad/s, body] over time [s]."""
-    style.known("trajectory", trajectory, Trajectory)
-    figure = style.picture(7.0, 4.6, title)
-    _draw_motion(style.rows(figure, 2), trajectory)
-    return figure
-
-
-@style.context()
-def invariants(trajectory: Trajectory, title: str = "") -> Figure:
-    """Energy [J] and world angular momentum [kg m^2/s] over time [s]; `drift` shows their errors.
-
-    An axis spans a tenth of its quantity at least, so that round-off is no feature.
-    """
-    style.known("trajectory", trajectory, Trajectory)
-    figure = style.picture(7.0, 4.6, title)
-    above, below = style.rows(figure, 2)
-    above.plot(trajectory.time, trajectory.energy, **style.line(0))
-    _widen(above, float(np.abs(trajectory.energy).max()))
-    above.set_ylabel("energy [J]")
-    L = trajectory.angular_momentum
-    size = np.linalg.norm(L, axis=1)
-    for k, name in enumerate("xyz"):
-        below.plot(trajectory.time, L[:, k], label=f"$L_{name}$", **style.line(k))
-    below.plot(trajectory.time, size, label="$|L|$", **style.line(3))
-    _widen(below, float(size.max()))
-    below.set_ylabel("angular momentum,\nworld [kg m²/s]")
-    below.set_xlabel("time [s]")
-    below.legend(ncols=4)
-    return figure
-
-
-@style.context()
-def drift(trajectory: Trajectory, title: str = "") -> Figure:
-    """Largest error so far of what is conserved, over time [s]; it ends at the max of `drift()`.
-
-    The errors are those of `Trajectory.drift`, relative where there is something to relate to. The
-    marker at the end is its final error. An error of exactly zero is drawn at the bottom.
-    """
-    style.known("trajectory", trajectory, Trajectory)
-    figure = style.picture(7.0, 3.6, title)
-    _draw_drift(figure.subplots(), trajectory)
-    return figure
-
-
-@style.context()
 def drifts(trajectories: Mapping[str, Trajectory], title: str = "") -> Figure:
-    """As `drift`, of several motions by name: one panel for energy, one for momentum.
+    """Largest error so far of what is conserved over time [s], of motions by name: one panel for
+    energy, one for momentum, the whole if all of them conserve it, else its vertical part.
 
-    That is the whole momentum if all of them conserve it, else its vertical part.
+    The errors are those of `Trajectory.errors`, relative where there is something to relate to; a
+    line ends at the max of `drift()`, the marker is its final error. An error of exactly zero is
+    drawn at the bottom.
     """
     style.named("trajectories", trajectories, Trajectory)
     figure = style.picture(9.0, 3.6, title)
@@ -145,13 +102,6 @@ def _draw_motion(axes: list[Axes], run: Trajectory) -> None:
     below.set_xlabel("time [s]")
     for ax in axes:
         ax.legend(ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.0), borderaxespad=0.1)
-
-
-def _widen(ax: Axes, scale: float) -> None:
-    low, high = ax.get_ylim()
-    middle, half = (low + high) / 2, max((high - low) / 2, 0.05 * scale)
-    ax.set_ylim(middle - half, middle + half)
-    ax.ticklabel_format(useOffset=False)
 
 
 def _draw_drift(ax: Axes, run: Trajectory) -> None:

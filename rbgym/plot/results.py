@@ -1,4 +1,4 @@
-"""Results: work and precision, learning curves, and how far bodies are from their goal."""
+"""Results: curves of any kind, and how far bodies are from their goal."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -6,8 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter, NullFormatter
-from numpy.typing import ArrayLike
+from matplotlib.ticker import NullFormatter
 
 from rbgym.arguments import Array, finite, real
 from rbgym.plot import style
@@ -59,27 +58,6 @@ def panels(given: Sequence[Panel], title: str = "") -> Figure:
     return figure
 
 
-@style.context()
-def work_precision(
-    curves: Mapping[str, tuple[Array, Array]],
-    *,
-    work: str = "time per simulated second [us]",
-    error: str = "attitude error [rad]",
-    title: str = "",
-) -> Figure:
-    """Error against work, both logarithmic: (work (n,), error (n,)) by name. Further down and to
-    the left is better; a scheme of order p falls by p decades a decade of work.
-
-    work, error: what the axes are called. Raises ValueError for no curve.
-    """
-    style.named("curves", curves, list | tuple)
-    for name, curve in curves.items():
-        if len(curve) != 2:
-            raise ValueError(f"curves[{name!r}] must be (work, error), got {curve!r}")
-    lines = [Line(name, *curve) for name, curve in curves.items()]
-    return panels([Panel(work, error, lines, log=True)], title)
-
-
 def _draw(ax: Axes, panel: Panel) -> None:
     for k, line in enumerate(panel.lines):
         look = style.marked(k) if panel.log else style.line(k)
@@ -99,67 +77,6 @@ def _draw(ax: Axes, panel: Panel) -> None:
     ax.set_ylabel(panel.y)
     if panel.lines and panel.lines[0].label and len(panel.lines) <= _CROWD:
         ax.legend()
-
-
-# --- learning curves ---------------------------------------------------------------------------
-
-Curve = tuple[ArrayLike, ArrayLike]  # steps (m,), rising, and values (m,), of one seed
-
-
-def spread(curves: Sequence[Curve]) -> tuple[Array, Array]:
-    """Steps (m,), every one that some curve has and all of them cover; and at these the lower
-    quartile, the median and the upper quartile of the curves, (3, m).
-
-    Between its own steps a curve is a straight line. Raises ValueError for no curve, one whose
-    steps do not rise, and curves that share no step.
-    """
-    pairs = []
-    for given in curves:
-        if not isinstance(given, list | tuple) or len(given) != 2:
-            raise ValueError(f"curves must be pairs (steps, values), got {given!r}")
-        x, y = (real("curves", each) for each in given)
-        if x.ndim != 1 or x.shape != y.shape or not np.all(np.diff(x) > 0):
-            raise ValueError(
-                "curves must be steps (m,), rising, and values (m,), got shapes "
-                f"{x.shape} and {y.shape}, steps {x.tolist()}"
-            )
-        pairs.append((x, y))
-    if not pairs:
-        raise ValueError("curves must hold one curve at least, got none")
-    first, last = max(x[0] for x, _ in pairs), min(x[-1] for x, _ in pairs)
-    steps = np.unique(np.concatenate([x for x, _ in pairs]))
-    steps = steps[(steps >= first) & (steps <= last)]
-    if not len(steps):
-        raise ValueError("curves must have steps in common, got none from "
-                         f"{[(x[0], x[-1]) for x, _ in pairs]}")  # fmt: skip
-    values = np.array([np.interp(steps, x, y) for x, y in pairs])
-    return steps, np.percentile(values, [25.0, 50.0, 75.0], axis=0)
-
-
-@style.context()
-def learning(
-    curves: Mapping[str, Sequence[Curve]], quantity: str = "mean return", title: str = ""
-) -> Figure:
-    """Learning curves by name: the median over the seeds, with the band between the quartiles.
-
-    curves: of each name one curve (environment steps, values) a seed, see `spread`. quantity: what
-    the values are, with its unit if it has one. Raises ValueError for no name and bad curves.
-    """
-    style.named("curves", curves, list | tuple)
-    figure = style.picture(6.4, 3.8, title)
-    ax = figure.subplots()
-    for k, (name, runs) in enumerate(curves.items()):
-        steps, (low, median, high) = spread(runs)
-        seeds = f", {len(runs)} seeds" if len(runs) > 1 else ""
-        ax.plot(steps, median, label=f"{name}{seeds}", **style.marked(k))
-        if len(runs) > 1:
-            style.band(ax, k, steps, low, high)
-    many = any(len(runs) > 1 for runs in curves.values())
-    ax.set_ylabel(f"{quantity}\n(median and quartiles)" if many else quantity)
-    ax.set_xlabel("environment steps")
-    ax.xaxis.set_major_formatter(EngFormatter(sep=""))
-    ax.legend()
-    return figure
 
 
 # --- errors of controlled bodies ----------------------------------------------------------------

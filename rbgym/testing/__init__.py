@@ -4,8 +4,7 @@ A subject is a step function (quaternion, angular_velocity, dt) -> (quaternion, 
 a body with known inertia, or a Gymnasium environment under zero actions. Conventions are rbgym's:
 quaternions scalar first and body to world, rates in body axes, momentum in world axes, SI units.
 
-`rbgym.testing.strategies` (needs hypothesis) draws attitudes, inertias and rates. The pytest plugin
-is documented in `rbgym.testing.plugin`.
+`rbgym.testing.strategies` (needs hypothesis) draws attitudes, inertias and rates.
 """
 
 from rbgym.fidelity.motion import Drift

@@ -17,7 +17,6 @@ from typer.testing import CliRunner
 import rbgym
 import rbgym.agents
 from rbgym import integrators, validation
-from rbgym.agents.commands import bench as bench_module
 from rbgym.agents.commands.cli import app
 from rbgym.agents.judge.evaluation import evaluate
 from rbgym.registration import ENVIRONMENTS
@@ -185,18 +184,6 @@ def test_train_takes_hyperparameters_and_arguments_of_the_environment(tmp_path):
     assert "config.json" in {file.name for file in out.iterdir()}
 
 
-def test_tune_keeps_its_study_and_goes_on_with_it(tmp_path):
-    pytest.importorskip("optuna")
-    storage = f"sqlite:///{tmp_path}/study.db"
-    search = ("tune", "RigidTop-v0", "--timesteps", 1, "--storage", storage, "--trials", 1)
-    first = run_json(*search)
-    assert first["trial"] == 0
-    assert first["hyperparameters"].keys() >= {"n_steps", "gamma", "learning_rate"}
-    again = run(*search).stdout
-    assert "best of 2 trials" in again
-    assert "--set gamma=" in again
-
-
 def test_validate_exits_with_1_on_a_broken_promise(monkeypatch):
     claim = validation.Claim("akw", "none", "energy", "conserved", 1e-15, 1e-13, True)
     monkeypatch.setattr(validation, "validate", lambda names, **_: [claim])
@@ -249,13 +236,6 @@ def test_a_quick_validation_measures_short_runs_in_gravity(monkeypatch):
     monkeypatch.setattr(validation, "validate", lambda names, **given: asked.update(given) or [])
     run("validate", "--quick")
     assert (asked["cases"], asked["steps"]) == (["heavy_top"], 2000)
-
-
-def test_bench_compares_with_cartpole():
-    content = run_json("bench", "--rounds", 1, "--seconds", 0.001)
-    assert content["vector"]["CartPole-v1"]["ratio"] == 1
-    assert content["single"].keys() == content["vector"].keys() == bench_module.CASES.keys()
-    assert "ratio" in run("bench", "--rounds", 1, "--seconds", 0.001).stdout
 
 
 @pytest.mark.parametrize("command", ["list", "simulate --steps 2", "evaluate pd --episodes 1"])

@@ -2,7 +2,6 @@
 
 import pytest
 
-pytest.importorskip("optuna")
 pytest.importorskip("stable_baselines3")
 pytest.importorskip("viser")
 

@@ -112,7 +112,6 @@ def completed(shell: str, line: str) -> list[str]:
         ("rbgym validate quat_em r", ["rrr", "rkn4"]),
         ("rbgym validate --case s", ["soft_wall"]),
         ("rbgym train RigidTop-v0 --algo s", ["sac"]),
-        ("rbgym train RigidTop-v0 --engine ", ["sb3", "rllib"]),
         ("rbgym evaluate RigidTop-v0 --policy ", [*controllers.names(), "pretrained"]),
         ("rbgym evaluate RigidTop-v0 p", ["pd", "pid", "pretrained"]),
     ],

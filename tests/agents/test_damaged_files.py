@@ -4,7 +4,6 @@ import json
 import pickle
 import random
 import shutil
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -178,22 +177,3 @@ def test_a_tensorboard_folder_of_garbage_is_left_alone_and_added_to(runs, tmp_pa
     damaged_runs.trained(cut)
     assert old.read_bytes() == b"\xff" * 100
     assert len(list((cut / "tb").glob("events.*"))) == 2
-
-
-def test_a_damaged_study_is_refused(tmp_path, monkeypatch):
-    pytest.importorskip("optuna")
-    from rbgym.agents.train import tuning
-
-    monkeypatch.setattr(tuning, "train", lambda *args, **others: None)
-    monkeypatch.setattr(tuning, "load_policy", lambda folder: None)
-    played = SimpleNamespace(returns=np.ones(1))
-    monkeypatch.setattr(tuning, "play_from", lambda *args: played)
-    file = tmp_path / "study.db"
-    asked = {"trials": 1, "timesteps": 64, "storage": f"sqlite:///{file}"}
-    assert tuning.tune("RigidTop-v0", **asked).best_value == 1.0
-    for content in (file.read_bytes()[:5000], b"no database at all", payload(tmp_path / "made")):
-        file.write_bytes(content)
-        with pytest.raises(ValueError, match="storage must be a URL of a database"):
-            tuning.tune("RigidTop-v0", **asked)
-        assert file.read_bytes() == content
-    assert not (tmp_path / "made").exists()

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 from rbgym.agents import controllers
-from rbgym.agents.controllers import BangBang, eigenaxis_time
+from rbgym.agents.controllers import BangBang
 from rbgym.agents.judge.evaluation import settling_times
+from rbgym.eigenaxis import eigenaxis_time
 from rbgym.envs.tasks.satellite import satellite
 from rbgym.quaternion import from_rotation_vector
 

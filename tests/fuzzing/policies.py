@@ -32,15 +32,15 @@ from rbgym.agents.controllers import (
     SpinByScale,
     SwingUp,
     UprightLQR,
-    eigenaxis_time,
 )
 from rbgym.agents.export import export_c, export_onnx
 from rbgym.agents.judge import card, evaluation
 from rbgym.agents.policies import Network, shelf
-from rbgym.agents.train import engines
+from rbgym.agents.train import algorithms
 from rbgym.agents.train.evolution import rollouts
 from rbgym.agents.train.evolution.search import search
 from rbgym.agents.train.sb3.adapter import VectorEnvAdapter, make_sb3_env
+from rbgym.eigenaxis import eigenaxis_time
 from rbgym.envs.actuators import Scaling
 from rbgym.envs.parts.sensors import Instruments
 
@@ -121,7 +121,7 @@ def _made() -> list[Target]:
             _numeric=("observation",), _fine=_actions, _plain=True,
         ))  # fmt: skip
     found.append(target(
-        "rbgym.agents.controllers.eigenaxis_time", eigenaxis_time, angle=1.0, axis=(0, 0, 1.0),
+        "rbgym.eigenaxis.eigenaxis_time", eigenaxis_time, angle=1.0, axis=(0, 0, 1.0),
         inertia=(1.0, 2.0, 2.5), torque_limit=(0.1, 0.1, 0.1), rate_limit=0.5,
         _numeric=("angle", "axis", "inertia"), _plain=True,
         _fine=lambda _: None,
@@ -196,9 +196,9 @@ def _works() -> list[Target]:
                env_kwargs={"max_episode_steps": 2}, _also=_ALSO, _spoken=env_id,
                _numeric=("sigma", "generations", "population", "episodes", "seed"),
                _fine=lambda _: None),
-        target("rbgym.agents.train.train", engines.train, env_id="No-v0", algo="ppo",
-               engine="sb3", out="/nowhere", seed=0, timesteps=8, _also=_ALSO,
-               _attacked=("engine", "algo"), _spoken={"algo": ("env_id",)}),
+        target("rbgym.agents.train.train", algorithms.train, env_id="No-v0", algo="ppo",
+               out="/nowhere", seed=0, timesteps=8, _also=_ALSO,
+               _attacked=("algo",), _spoken={"algo": ("env_id",)}),
     ]  # fmt: skip
 
 
@@ -220,10 +220,9 @@ def _adapted() -> list[Target]:
     more: dict[str, Any] = {"_also": _ALSO, "_fine": lambda _: None}
     return [
         target("rbgym.agents.train.make_sb3_env", make_sb3_env, env_id=SLEW, num_envs=2, seed=0,
-               info_keywords=(), _numeric=("num_envs",), **more),
+               _numeric=("num_envs",), **more),
         target("rbgym.agents.train.VectorEnvAdapter", VectorEnvAdapter,
-               vector_env=created(SLEW, True, num_envs=2, autoreset_mode="SameStep"),
-               info_keywords=(), **more),
+               vector_env=created(SLEW, True, num_envs=2, autoreset_mode="SameStep"), **more),
     ]  # fmt: skip
 
 

@@ -20,10 +20,7 @@ NOT_ATTACKED = {
             "testing.Drift", "testing.Fidelity", "testing.Order", "testing.Verdict",
             "validation.Claim", "validation.Claims", "validation.declared", "validation.table",
         )], _RECORD),
-    **dict.fromkeys(
-        [f"rbgym.agents.{name}" for name in (
-            "train.sb3.training.train", "train.tune",
-        )], _LONG),
+    "rbgym.agents.train.sb3.training.train": _LONG,
     **dict.fromkeys(
         [f"rbgym.{name}" for name in (
             "envs.task.Task", "envs.base.vectorised", "envs.parts.goals.Axis",

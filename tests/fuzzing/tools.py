@@ -115,15 +115,10 @@ def _plots() -> list[Target]:
     errors = P.Errors(t, x, x)
     settled = P.Settled(errors, np.array([0.5, np.inf]))
     given: dict[str, tuple[Any, dict[str, Any]]] = {
-        "motion": (P.motion, {"trajectory": run, "title": "a"}),
-        "invariants": (P.invariants, {"trajectory": run, "title": "a"}),
-        "drift": (P.drift, {"trajectory": run, "title": "a"}),
         "summary": (P.summary, {"trajectory": run, "title": "a"}),
         "drifts": (P.drifts, {"trajectories": {"a": run}, "title": "a"}),
         "polhode": (P.polhode, {"trajectory": run, "body": BODY, "title": "a"}),
         "panels": (P.panels, {"given": [P.Panel("x", "y", [P.Line("a", t, x)])], "title": "a"}),
-        "work_precision": (P.work_precision, {"curves": {"a": (x, x)}, "title": "a"}),
-        "learning": (P.learning, {"curves": {"a": [(t, x)]}, "quantity": "b", "title": "a"}),
         "pointing": (P.pointing, {"runs": {"a": errors}, "settled": (0.1, 0.1), "title": "a"}),
         "card": (P.card, {"rows": {"a": settled}, "settled": (0.1, 0.1), "title": "a"}),
     }

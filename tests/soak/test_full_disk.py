@@ -9,9 +9,6 @@ import sys
 import zipfile
 
 import pytest
-
-pytest.importorskip("optuna")
-
 from safetensors.numpy import load_file
 
 from disks import disk, enlarge
@@ -60,33 +57,5 @@ def test_a_training_on_a_disk_that_fills_up_goes_on_each_time_there_is_more_room
         )
         assert failures > 2
         assert all((value == other[name]).all() for name, value in whole.items())
-    finally:
-        mounted.__exit__(None, None, None)
-
-
-def test_a_study_on_a_full_disk_says_so_and_goes_on_later(tmp_path):
-    try:
-        mounted = disk(tmp_path / "disk", 200 * 1024)
-        folder = mounted.__enter__()
-    except PermissionError as error:
-        pytest.skip(str(error))
-    study = ["tune", "RigidTop-v0", "--timesteps", "1", "--trials", "1"]
-    study += ["--storage", f"sqlite:///{folder}/study.db"]
-    try:
-        assert run(*study).returncode == 0
-        (folder / "filler").write_bytes(b"\0" * 4096)
-        with (folder / "filler").open("ab", buffering=0) as file:
-            try:
-                while True:
-                    file.write(b"\0" * 512)
-            except OSError:
-                pass
-        done = run(*study)
-        assert done.returncode == 2, done.stderr
-        assert "study.db" in done.stderr
-        assert len(done.stderr.splitlines()) == 1, done.stderr
-        (folder / "filler").unlink()
-        done = run(*study)
-        assert done.returncode == 0, done.stderr
     finally:
         mounted.__exit__(None, None, None)

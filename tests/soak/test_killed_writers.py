@@ -4,8 +4,6 @@ import multiprocessing
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from multiprocessing import forkserver
 from pathlib import Path
@@ -13,7 +11,6 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("cma")
-pytest.importorskip("optuna")
 
 import damaged_runs
 import writers
@@ -96,20 +93,3 @@ def test_a_search_killed_at_any_moment_ends_as_one_that_ran_through(tmp_path, co
     assert done.resumed_from == 1
     for name in ("policy.safetensors",):
         assert (done.folder.path / name).read_bytes() == (whole.folder.path / name).read_bytes()
-
-
-def test_a_study_killed_at_any_moment_goes_on(tmp_path):
-    draw, start = random.Random(2), "from rbgym.agents.commands.cli import main; main()"
-    command = [sys.executable, "-P", "-c", start, "tune", "RigidTop-v0", "--timesteps", "1"]
-    command += ["--storage", f"sqlite:///{tmp_path}/study.db"]
-    for _ in range(4):
-        with subprocess.Popen(
-            [*command, "--trials", "1000"], stderr=subprocess.PIPE, text=True, cwd=tmp_path
-        ) as child:
-            if draw.random() < 0.7:
-                child.stderr.readline()  # of a trial that has ended
-            time.sleep(draw.uniform(0.0, 1.5))
-            child.kill()
-    done = subprocess.run([*command, "--trials", "1"], capture_output=True, text=True, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "best of " in done.stdout

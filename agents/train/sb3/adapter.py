@@ -27,20 +27,14 @@ class VectorEnvAdapter(VecEnv):
 
     A finished lane's info holds its final info, `terminal_observation` (a private copy) and
     `TimeLimit.truncated` (truncated and not terminated); every other lane's info is an empty dict
-    of its own, plus the vector-info arrays named in `info_keywords`. `reset_infos` holds what the
-    last full `reset` returned, and is emptied for a lane that is reset on the way.
+    of its own. `reset_infos` holds what the last full `reset` returned, and is emptied for a lane
+    that is reset on the way.
 
     vector_env: one whose lanes share everything: an attribute or a method is that of all.
-    info_keywords: names of vector-info arrays, (n, ...), to hand to every lane at every step.
     Raises ValueError if `vector_env` is none, or resets at another time.
     """
 
-    def __init__(
-        self, vector_env: VectorEnv[Any, Any, Any], info_keywords: Sequence[str] = ()
-    ) -> None:
-        keywords = info_keywords if isinstance(info_keywords, list | tuple) else [info_keywords]
-        if not all(isinstance(name, str) for name in keywords):
-            raise ValueError(f"info_keywords must be names, got {info_keywords!r}")
+    def __init__(self, vector_env: VectorEnv[Any, Any, Any]) -> None:
         if not isinstance(vector_env, VectorEnv):
             raise ValueError(f"vector_env must be a gymnasium.vector.VectorEnv, got {vector_env!r}")
         mode = vector_env.metadata.get("autoreset_mode")
@@ -50,7 +44,6 @@ class VectorEnvAdapter(VecEnv):
                 "lane within the step that ends it: pass autoreset_mode=AutoresetMode.SAME_STEP"
             )
         self.vector_env = vector_env  # before super().__init__, which asks for render_mode
-        self.info_keywords = tuple(keywords)
         self._actions: Any = None
         super().__init__(
             vector_env.num_envs, vector_env.single_observation_space, vector_env.single_action_space
@@ -80,10 +73,6 @@ class VectorEnvAdapter(VecEnv):
         obs, rewards, terminated, truncated, infos = self.vector_env.step(self._actions)
         dones = np.logical_or(terminated, truncated)
         lane_infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
-        for name in self.info_keywords:
-            if name in infos:
-                for lane_info, value in zip(lane_infos, infos[name], strict=True):
-                    lane_info[name] = value
         if dones.any():
             last, final_info = infos["final_obs"], infos["final_info"]
             for lane in np.flatnonzero(dones).tolist():
@@ -140,7 +129,6 @@ def make_sb3_env(
     num_envs: int,
     seed: int | None = None,
     *,
-    info_keywords: Sequence[str] = (),
     render_mode: str | None = None,
     **kwargs: Any,
 ) -> VecMonitor:
@@ -148,7 +136,6 @@ def make_sb3_env(
 
     env_id: e.g. "RigidTop-v0", or "module:Env-v0", of an env that has a native vector env.
     seed: lane i starts from seed + i at the first reset; None for fresh entropy.
-    info_keywords: vector-info arrays to hand to every lane, and to VecMonitor's episode records.
     render_mode, kwargs: arguments of the env.
     """
     if seed is not None:
@@ -166,10 +153,10 @@ def make_sb3_env(
         render_mode=render_mode,
         **by_name("kwargs", kwargs),
     )
-    adapter = VectorEnvAdapter(vector_env, info_keywords)
+    adapter = VectorEnvAdapter(vector_env)
     if seed is not None:
         adapter.seed(seed)
-    return VecMonitor(adapter, info_keywords=adapter.info_keywords)
+    return VecMonitor(adapter)
 
 
 def _row(obs: Any, lane: int) -> Any:
