@@ -145,6 +145,7 @@ test-newest: .venv-newest/.created  ## the same tests with the newest versions t
 # What can be had of the peers is in an environment of its own.
 bench: .venv/.dev .venv-bench/.peers  ## timed tests, and rbgym beside its peers; BENCH_ARGS="--quick single"
 	@if [ -d tests/benchmarks ]; then $(BIN)/pytest tests/benchmarks -s; fi
+	$(BIN)/rbgym bench
 	$(PEERS) -W ignore -m benchmarks $(BENCH_ARGS)
 
 performance: .venv-bench/.peers  ## write docs/performance.md from the last whole `make bench`

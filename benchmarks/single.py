@@ -6,7 +6,7 @@ from typing import Any
 
 from benchmarks import peers
 from benchmarks.record import Told, main, present, spread
-from benchmarks.timing import Timed, interleaved, one
+from rbgym.agents.commands.bench import Timed, interleaved, one
 
 _AKW: dict[str, Any] = {"integrator": "akw", "substeps": 1}
 _ONE: dict[str, Any] = {"substeps": 1}

@@ -24,6 +24,10 @@ card RigidTop-v0 --policy pdd
 view --env RigidTip-v0
 view --speed 3
 view --port 70000
+bench --rounds 0
+validate akw --jobs 0
+evaluate pd --env Detumble-v7
+simulate -i exact:4 --potential heavytop
 simulate -i akv
 validate akv
 train RigidTop-v0 --env-arg difficulti=1

@@ -111,3 +111,14 @@ def print_claims(title: str, claims: Iterable[Claim], otherwise: str = "BROKEN")
         for c in claims
     )
     print_table(title, columns, rows, optional=("bound", "case"))
+
+
+def print_bench(result: Mapping[str, Any]) -> None:
+    """Write what `rbgym.agents.commands.bench.bench` returns."""
+    for title, cases, heading, figure, unit in (
+        (f"{result['lanes']} lanes, one thread", result["vector"], "speed [million env-steps/s]",
+         "steps_per_second", 1e6),
+        ("One env.step, unwrapped", result["single"], "time [us]", "microseconds", 1.0),
+    ):  # fmt: skip
+        rows = [(k, f"{v[figure] / unit:.2f}", f"{v['ratio']:.2f}") for k, v in cases.items()]
+        print_table(title, ("name", heading, "ratio to CartPole"), rows)

@@ -140,6 +140,8 @@ WRONG = [
     ("validate akw", "--steps", ["0", "-2"], "'--steps': Input should be greater"),
     ("validate akw", "--jobs", ["0", "-1"], "'--jobs': Input should be greater"),
     ("validate akw", "--html", ["folder", "nowhere/x.html"], "must be a file"),
+    ("bench", "--rounds", ["0", "-1"], "'--rounds': Input should be greater"),
+    ("bench", "--seconds", ["0", "-1", "nan", "inf"], "rounds and seconds must be positive"),
 ]
 CASES = [
     (f"{start} {'' if name[0] != '-' else name} {value}".split(), message)
@@ -217,7 +219,7 @@ NUMBERS = [
 
 @pytest.mark.parametrize(("name", "option"), NUMBERS)
 def test_a_word_is_no_number(name, option, tmp_path, monkeypatch):
-    given = [name, "RigidTop-v0", option, "x"] if name not in ("simulate", "view") else [
+    given = [name, "RigidTop-v0", option, "x"] if name not in ("simulate", "bench", "view") else [
         name, option, "x"]  # fmt: skip
     message = f"Invalid value for '{option}'"
     assert_refused(message, given, tmp_path, monkeypatch)
