@@ -105,8 +105,9 @@ def assemble(value: Any, default: Any, setting: Setting) -> Assembly:
         records.get(Lag, Following()),
         spread or Alike(),
         disturbance,
+        setting.faults,
     )
-    is_direct = not (spread or found) and type(effector) is Torque
+    is_direct = not (spread or found or setting.faults.may_fail()) and type(effector) is Torque
     record = Direct(disturbance) if is_direct else effector.record(setting, line)
     if missing := missing_methods(type(record)):
         raise ValueError(

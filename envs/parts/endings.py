@@ -3,13 +3,15 @@
 import math
 from typing import Any
 
+import numpy as np
+
 from rbgym.arguments import unit
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import required
 from rbgym.engine.rows import LANES, vector
 from rbgym.envs.arguments import in_range, keys, named, triple
 from rbgym.envs.rows import Part
-from rbgym.quaternion import Vector, add, dot, to_body, to_world, upward
+from rbgym.quaternion import Vector, add, dot, rotate, to_body, to_world, upward
 
 
 class Success(Part):
@@ -85,7 +87,8 @@ class KeepOut(Ending):
         return dot(to_body(target, to_world(q, self.axis)), self.direction) > self.cos_angle
 
     def sketch(self, instant):
-        yield from instant.keep_out(self.axis, self.direction, math.acos(self.cos_angle))
+        direction = rotate(instant.state["target_quaternion"], np.array(self.direction))
+        yield from instant.keep_out(self.axis, direction, math.acos(self.cos_angle))
 
 
 class Berth(Ending):
