@@ -101,7 +101,6 @@ class Building:
             given.randomization, self.body, self.weight, self.torque_limit
         )
         self.disturbance, orbit = uncertainty.chosen_disturbance(given.disturbance)
-        self.faults = chosen_faults(given.faults, self.dt)
         setting = Setting(
             body=self.body,
             dt=self.dt,
@@ -111,7 +110,7 @@ class Building:
             scale=self.strength,
             rate=task.rate_limit,
             spread=spread,
-            faults=self.faults,
+            faults=chosen_faults(given.faults, self.dt),
             disturbed=bool(callable(given.disturbance) or self.disturbance.largest_torque().any()),
         )
         self.actuator = assemble(given.actuator, task.actuator, setting)
@@ -132,7 +131,8 @@ class Building:
         goal = checked_part("goal", task.goal_of(self.body, self.weight), Goal)
         sensor = chosen_sensor(given.sensor, task.sensor, self.dt, task.rate_limit)
         sensor.refuse(task.angle if goal.angle_off else math.inf, task.rate)
-        sensor = Failing(sensor) if self.faults.may_blind() else sensor
+        if self.actuator.faults and self.actuator.faults.may_blind():
+            sensor = Failing(sensor)
         limits = endings.Limits(task.rate_limit, task.lowest)
         own = checked_part("ends", task.ends, endings.Ending)
         ends = endings.chosen(given.termination, limits, own, goal)

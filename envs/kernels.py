@@ -248,8 +248,7 @@ def _begin_lane(rows, buffer, i):
     more = numbers(seed, episode, np.uint64(11)), numbers(seed, episode, np.uint64(12))
     placed = buffer[k + at.BEGINNING * LANES] == at.PLACED
     actuator.begin(physics, buffer, i, placed, mass, own[0], own[1] + more[0], more[1])
-    if actuator.may_fail():
-        actuator.strike(physics, buffer, i, numbers(seed, episode, np.uint64(13)))
+    actuator.strike(physics, buffer, i, seed, episode)
     Pi = add(times(vector(buffer, i, J), omega), vector(buffer, i, ROTOR))
     put_vector(buffer, i, L, to_world(q, Pi))
     start_lane(physics, buffer, i)

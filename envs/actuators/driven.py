@@ -148,14 +148,8 @@ class Driven(Actuator):
         self.line.delay.set_delay(physics, buffer, i, self.line.mounting.delay_factor(w))
         self.ready(physics, buffer, i, placed, mass, u)
 
-    def may_fail(self):
-        return self.line.faults.may_fail()
-
-    def strike(self, physics, buffer, i, u):
-        self.line.faults.strike(physics, buffer, i, u)
-
-    def told(self, physics):
-        return self.line.faults.told_from(self.fault_row(physics))
+    def strike(self, physics, buffer, i, seed, episode):
+        self.line.faults.strike(physics, buffer, i, seed, episode)
 
 
 @inlined

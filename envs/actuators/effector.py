@@ -12,7 +12,7 @@ from rbgym.body import RigidBody
 from rbgym.compiled.record import required
 from rbgym.engine.batch import Batch
 from rbgym.engine.rows import Physics
-from rbgym.envs.actuators.faults import Sound
+from rbgym.envs.actuators.faults import Faults
 from rbgym.envs.actuators.mounting import Differing
 from rbgym.integrators import Integrator, get, names
 from rbgym.quaternion import Array
@@ -36,7 +36,7 @@ class Setting:
     rate: float
     spread: Differing | None = None
     disturbed: bool = False
-    faults: Sound = Sound()
+    faults: Faults | None = None
 
 
 class Key(NamedTuple):

@@ -3,10 +3,13 @@
 import math
 from typing import Any
 
+import numpy as np
+
 from rbgym.arguments import finite
 from rbgym.compiled.record import Record, constant
 from rbgym.engine.rows import LANES
 from rbgym.envs.arguments import in_range, keys, named
+from rbgym.envs.random import numbers
 
 KINDS = ("stuck", "weak", "runaway", "sensor")  # in `info` by their number, from 1 on
 _STUCK, _WEAK, _RUNAWAY, _SENSOR = 1.0, 2.0, 3.0, 4.0
@@ -19,10 +22,9 @@ class Sound(Record):
     """Nothing fails."""
 
     fault_rows = constant(0, "Number of rows.")
-    may_fail = constant(False, "Whether something may; known while compiling.")
 
-    def strike(self, physics, buffer, i, u):
-        """Draw what fails in the episode that begins, and when, of four uniform numbers."""
+    def strike(self, physics, buffer, i, seed, episode):
+        """Draw what fails in the episode that begins, and when."""
 
     def count_period(self, physics, buffer, i):
         """A control period begins."""
@@ -30,14 +32,6 @@ class Sound(Record):
     def suffered(self, physics, buffer, i, n, c):
         """What the effector gets of the command n, of which c arrives."""
         return c
-
-    def may_blind(self) -> bool:
-        """Whether the sensors may die."""
-        return False
-
-    def told_from(self, row: int) -> dict[str, int]:
-        """Rows that `info` has, by name; row: the first of all."""
-        return {}
 
 
 class Faults(Sound):
@@ -58,9 +52,9 @@ class Faults(Sound):
     last: float
     dt: float
     fault_rows = constant(6)
-    may_fail = constant(True)
 
-    def strike(self, physics, buffer, i, u):
+    def strike(self, physics, buffer, i, seed, episode):
+        u = numbers(seed, episode, np.uint64(13))
         k, channels = i + physics.actuator.fault_row(physics) * LANES, physics.actuator.channels()
         share = self.several * u[1]
         which = math.floor(share)
@@ -95,16 +89,19 @@ class Faults(Sound):
         return late & (buffer[k + _KIND * LANES] == _SENSOR)
 
     def may_blind(self) -> bool:
+        """Whether sensors may die."""
         return _SENSOR in self.kinds
 
-    def told_from(self, row: int) -> dict[str, int]:
-        return {"fault": row + _KIND, "fault_channel": row + _CHANNEL, "fault_time": row + _TIME}
+    def entries(self, physics):
+        """Row and width of what `info` has, by name."""
+        names, row = ("fault", "fault_channel", "fault_time"), physics.actuator.fault_row(physics)
+        return {name: (row + n, 1) for n, name in enumerate(names)}
 
 
-def chosen_faults(value: Any, dt: float) -> Sound:
+def chosen_faults(value: Any, dt: float) -> Faults | None:
     """What the argument stands for; dt: control period [s]."""
     if value is None:
-        return Sound()
+        return None
     given = keys("faults", value, ("time", "kinds", "probability", "strength"))
     if "time" not in given:
         raise ValueError(f"faults must have time, first and last onset [s], got {value!r}")
@@ -120,9 +117,9 @@ def chosen_faults(value: Any, dt: float) -> Sound:
     for kind in kinds:
         named("faults['kinds']", kind, KINDS)
     # Filled up to four, so that nothing is compiled anew for fewer.
-    numbers = tuple(1.0 + KINDS.index(kind) for kind in (*kinds, *kinds[:1] * 3)[:4])
+    codes: Any = tuple(1.0 + KINDS.index(kind) for kind in (*kinds, *[kinds[0]] * 3)[:4])
     probability, strength = (
         in_range(f"faults[{name!r}]", given.get(name, usual), 0.0, 1.0)
         for name, usual in (("probability", 1.0), ("strength", 0.5))
     )
-    return Faults(probability, len(kinds), numbers, strength, first, last, dt)
+    return Faults(probability, len(kinds), codes, strength, first, last, dt)

@@ -1,15 +1,14 @@
 """Constraints: what a body is not to do, told as costs beside the reward."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from rbgym.arguments import flag, unit
-from rbgym.compiled.record import constant
+from rbgym.arguments import flag
 from rbgym.engine.rows import LANES, put_vector, vector, vector_if
 from rbgym.envs.actuators import Beside, Effector, ReactionWheels
-from rbgym.envs.arguments import in_range, keys, named, triple
+from rbgym.envs.arguments import in_range, keys
+from rbgym.envs.parts.endings import cone
 from rbgym.envs.parts.goals import Goal
 from rbgym.envs.parts.observations import More
 from rbgym.envs.parts.starts import Start
@@ -17,12 +16,11 @@ from rbgym.quaternion import Vector, canonical, dot, qconj, qmul, to_body, to_wo
 
 _MOST_CONES = 8
 _LIMITS = ("rate", "command", "momentum")
-_TO_BE_DRAWN = (0.0, 0.0, 0.0)
-_NO_CONE = (_TO_BE_DRAWN, _TO_BE_DRAWN, 2.0)
+_BETWEEN = (0.0, 0.0, 0.0)  # in place of a direction
 
 
 class Constraints(More):
-    """What is not to be, and what of it is shown: here nothing."""
+    """What is not to be, and what is shown of it: here nothing."""
 
     def entries(self, row: int) -> dict[str, tuple[int, int]]:
         """First row and width of what `info` has, by name; row: the first of all."""
@@ -38,22 +36,21 @@ class Constraints(More):
 
 
 class Limited(Constraints):
-    """A cost of 1 for each constraint that the state, or the command, violates.
+    """A cost of 1 for each constraint that state or command violate at the end of a step.
 
-    cones: of each the boresight in body axes, the direction in world axes that is to be further
-    from it, zero for one half-way on the straight turn from start to target, and the cosine of
-    the half angle. rate: of |omega| [rad/s]. command: of a command's size. fullest: of the momentum
-    of each wheel [kg m^2/s]. ends: whether a violated one ends the episode. Behind the last of
-    `cones` and of `fullest` there is an empty place, as compiled code knows no empty tuples.
-    Shown: the directions in body axes, of the attitude as it is measured.
+    cones: of each the boresight, body axes; the direction that it is to keep away from, world axes,
+    or _BETWEEN: half-way on the straight turn from start to target; cosine of the half angle.
+    The last is an empty place, as compiled code knows no empty tuples. rate: largest |omega|
+    [rad/s]; command: size of a command that is too large; momentum: of a wheel [kg m^2/s]. ends:
+    whether a violation ends the episode. Shown: the directions from the body as it is measured.
 
-    Rows: the cost; its terms: of each cone, then those of `_LIMITS`; the directions, world axes.
+    Rows: the cost; those of the cones, then of `_LIMITS`; the directions, world axes.
     """
 
     cones: tuple[tuple[Vector, Vector, float], ...]
     rate: float
     command: float
-    fullest: tuple[float, ...]
+    momentum: float
     ends: bool
 
     def cone_count(self):
@@ -63,17 +60,16 @@ class Limited(Constraints):
     def rows_needed(self, physics):
         return 4 + 4 * self.cone_count()
 
-    def direction_row(self, rows, n):
-        """Of the direction of cone n."""
-        return rows.constraint_row() + 4 + self.cone_count() + 3 * n
+    def direction(self, rows, buffer, i, n):
+        """Of cone n, world axes."""
+        return vector(buffer, i, rows.constraint_row() + 4 + self.cone_count() + 3 * n)
 
     def width(self):
         return 3 * self.cone_count()
 
     def write_more(self, rows, buffer, i, k, q, wanted):
         for n in range(self.cone_count()):
-            direction = vector(buffer, i, self.direction_row(rows, n))
-            put_vector(buffer, k, 3 * n, to_body(q, direction))
+            put_vector(buffer, k, 3 * n, to_body(q, self.direction(rows, buffer, i, n)))
 
     def obstructs(self, rows, buffer, i, q):
         goal, bad = rows.parts.goal, False
@@ -82,47 +78,47 @@ class Limited(Constraints):
         size = 1.0 / math.sqrt(2.0 + 2.0 * w)
         half_way = qmul(target, (size * (1.0 + w), size * x, size * y, size * z))
         for n in range(self.cone_count()):
-            axis, direction, cosine = self.cones[n]
-            drawn = dot(direction, direction) == 0.0
-            direction = vector_if(drawn, to_world(half_way, axis), direction)
-            put_vector(buffer, i, self.direction_row(rows, n), direction)
+            axis, wanted, cosine = self.cones[n]
+            fixed = dot(wanted, wanted) > 0.0
+            direction = vector_if(fixed, wanted, to_world(half_way, axis))
+            row = rows.constraint_row() + 4 + self.cone_count() + 3 * n
+            put_vector(buffer, i, row, direction)
             bad |= dot(to_world(q, axis), direction) > cosine
             bad |= goal.has_target() & (dot(to_world(target, axis), direction) > cosine)
         return bad
 
     def charge(self, rows, buffer, i, q, omega, begins):
-        physics, row, cones = rows.physics, rows.constraint_row(), self.cone_count()
+        actuator, cones = rows.physics.actuator, self.cone_count()
+        k, total, largest, fullest = i + rows.constraint_row() * LANES, 0.0, 0.0, 0.0
         for n in range(cones):
             axis, _, cosine = self.cones[n]
-            seen = to_body(q, vector(buffer, i, self.direction_row(rows, n)))
-            buffer[i + (row + 1 + n) * LANES] = 1.0 if dot(axis, seen) > cosine else 0.0
-        command, full = 0.0, False
-        for n in range(physics.actuator.channels()):
-            c = buffer[i + (physics.actuator.command_row(physics) + n) * LANES]
-            command = max(command, abs(c))
-        for n in range(len(self.fullest) - 1):
-            h = buffer[i + (physics.actuator.state_row(physics) + n) * LANES]
-            full |= abs(h) >= self.fullest[n]
-        k, total = i + (row + 1 + cones) * LANES, 0.0
-        buffer[k] = 1.0 if dot(omega, omega) > self.rate * self.rate else 0.0
-        buffer[k + LANES] = 1.0 if command >= self.command else 0.0
-        buffer[k + 2 * LANES] = 1.0 if full else 0.0
+            off = dot(to_world(q, axis), self.direction(rows, buffer, i, n))
+            buffer[k + (1 + n) * LANES] = 1.0 if off > cosine else 0.0
+        for n in range(actuator.channels()):
+            c = buffer[i + (actuator.command_row(rows.physics) + n) * LANES]
+            largest = max(largest, abs(c))
+        for n in range(4):  # places for wheels; what else stands there is below infinity
+            h = buffer[i + (actuator.state_row(rows.physics) + n) * LANES]
+            fullest = max(fullest, abs(h))
+        buffer[k + (1 + cones) * LANES] = 1.0 if dot(omega, omega) > self.rate**2 else 0.0
+        buffer[k + (2 + cones) * LANES] = 1.0 if largest >= self.command else 0.0
+        buffer[k + (3 + cones) * LANES] = 1.0 if fullest >= self.momentum else 0.0
         for n in range(1, 4 + cones):
-            cost = 0.0 if begins else buffer[i + (row + n) * LANES]
-            buffer[i + (row + n) * LANES] = cost
+            cost = 0.0 if begins else buffer[k + n * LANES]
+            buffer[k + n * LANES] = cost
             total += cost
-        buffer[i + row * LANES] = total
+        buffer[k] = total
         return self.ends & (total > 0.0)
 
     def entries(self, row: int) -> dict[str, tuple[int, int]]:
-        cones = self.cone_count()
-        used = math.isfinite(self.rate), math.isfinite(self.command), len(self.fullest) > 1
-        limits = [n for n, one in enumerate(used) if one]
+        cones, limits = self.cone_count(), (self.rate, self.command, self.momentum)
+        names = [f"keep_out_{n}" for n in range(cones)]
+        costs = [*names, *(n for n, most in zip(_LIMITS, limits, strict=True) if most < math.inf)]
+        rows = {name: row + 1 + n for n, name in enumerate([*names, *_LIMITS])}
         return {
             "cost": (row, 1),
-            **{f"cost_keep_out_{n}": (row + 1 + n, 1) for n in range(cones)},
-            **{f"cost_{_LIMITS[n]}": (row + 1 + cones + n, 1) for n in limits},
-            **{f"keep_out_{n}": (row + 4 + cones + 3 * n, 3) for n in range(cones)},
+            **{f"cost_{name}": (rows[name], 1) for name in costs},
+            **{name: (row + 4 + cones + 3 * n, 3) for n, name in enumerate(names)},
         }
 
     def sketch(self, instant):
@@ -131,27 +127,18 @@ class Limited(Constraints):
 
 
 def _cone(label: str, value: Any, goal: Goal, start: Start) -> tuple[Vector, Vector, float]:
-    entries = ("axis", "direction", "half_angle")
-    given = keys(label, value, entries)
-    if len(given) < len(entries):
-        raise ValueError(f"{label} must have axis, direction and half_angle, got {value!r}")
-    axis = unit(f"{label}['axis']", given["axis"], 3, 1e-9)
-    half = in_range(f"{label}['half_angle']", given["half_angle"], 0.0, math.pi)
-    numbers, direction = start._asdict(), np.zeros(3)
-    if isinstance(given["direction"], str):
-        named(f"{label}['direction']", given["direction"], ["between"], " or a unit vector")
-        if not (goal.has_target() and 2.0 * half < numbers.get("angle", 0.0)):
-            raise ValueError(
-                f"{label}['direction'] must be a vector where there is no target, or none that "
-                f"episodes begin further from than twice the half_angle of {half:.4g} rad"
-            )
-    else:
-        direction = unit(f"{label}['direction']", given["direction"], 3, 1e-9)
-        if not numbers.get("target_angle") and goal.reaches(axis, direction, half):
-            raise ValueError(
-                f"{label} must leave the goal free, but the cone of {half:.4g} rad lies over it"
-            )
-    return triple("axis", axis), triple("direction", direction), math.cos(half)
+    numbers = start._asdict()
+    if not isinstance(value, Mapping) or value.get("direction") != "between":
+        stays = not numbers.get("target_angle")
+        axis, direction, half = cone(label, value, goal if stays else None)
+        return axis, direction, math.cos(half)
+    axis, _, half = cone(label, {**value, "direction": (0.0, 0.0, 1.0)})
+    if not goal.has_target() or 2.0 * half >= numbers.get("angle", 0.0):
+        raise ValueError(
+            f"{label}['direction'] must be a unit vector where there is no target, or none further "
+            f"from the start than twice the half_angle of {half:.4g} rad, got 'between'"
+        )
+    return axis, _BETWEEN, math.cos(half)
 
 
 def chosen(
@@ -168,27 +155,16 @@ def chosen(
         raise ValueError(
             f"constraints['keep_out'] must be a list of at most {_MOST_CONES} dicts, got {cones!r}"
         )
-    found = [
-        _cone(f"constraints['keep_out'][{n}]", one, goal, start) for n, one in enumerate(cones)
-    ]
-    most = {"rate": rate_limit, "command": 1.0, "momentum": 1.0}
-    numbers = {
-        name: in_range(f"constraints[{name!r}]", given[name], 1e-9, most[name])
-        for name in _LIMITS
-        if name in given
-    }
-    fullest: tuple[float, ...] = ()
-    if "momentum" in numbers:
-        wheels = effector.wheels if isinstance(effector, Beside) else effector
-        if not isinstance(wheels, ReactionWheels):
-            raise ValueError(
-                f"constraints['momentum'] must be left out without wheels, got {given['momentum']!r}"
-            )
-        fullest = (numbers["momentum"] * wheels.momentum,) * wheels.matrix.shape[1]
-    return Limited(
-        (*found, _NO_CONE),
-        numbers.get("rate", math.inf),
-        numbers.get("command", math.inf),
-        (*fullest, math.inf),
-        flag("constraints['ends']", given.get("ends", False)),
-    )
+    label = "constraints['keep_out'][{}]".format
+    found = [_cone(label(n), one, goal, start) for n, one in enumerate(cones)]
+    limits = {"rate": math.inf, "command": math.inf, "momentum": math.inf}
+    for name, most in zip(_LIMITS, (rate_limit, 1.0, 1.0), strict=True):
+        if name in given:
+            limits[name] = in_range(f"constraints[{name!r}]", given[name], 1e-9, most)
+    wheels = effector.wheels if isinstance(effector, Beside) else effector
+    if isinstance(wheels, ReactionWheels):
+        limits["momentum"] *= wheels.momentum
+    elif "momentum" in given:
+        raise ValueError(f"constraints must have no momentum without wheels, got {value!r}")
+    ends = flag("constraints['ends']", given.get("ends", False))
+    return Limited((*found, (_BETWEEN, _BETWEEN, 2.0)), *limits.values(), ends)

@@ -210,15 +210,20 @@ def chosen(value: Any, limits: Limits, own: Ending, goal: Any) -> Ends:
         limits = limits._replace(rate=rate)
     if "keep_out" not in given:
         return Ends(limits, Never(), own)
-    label, entries = "termination['keep_out']", ("axis", "direction", "half_angle")
-    given = keys(label, given["keep_out"], entries)
+    axis, direction, half = cone("termination['keep_out']", given["keep_out"], goal)
+    return Ends(limits, KeepOut(axis, direction, math.cos(half)), own)
+
+
+def cone(label: str, value: Any, goal: Any = None) -> tuple[Vector, Vector, float]:
+    """Axis, direction and half angle [rad] of a dict; ValueError if it lies over a goal."""
+    entries = ("axis", "direction", "half_angle")
+    given = keys(label, value, entries)
     if len(given) < len(entries):
         raise ValueError(f"{label} must have axis, direction and half_angle, got {value!r}")
     axis, direction = (unit(f"{label}[{n!r}]", given[n], 3, 1e-9) for n in entries[:2])
     half = in_range(f"{label}['half_angle']", given["half_angle"], 0.0, math.pi)
-    if goal.reaches(axis, direction, half):
+    if goal is not None and goal.reaches(axis, direction, half):
         raise ValueError(
             f"{label} must leave the goal free, but the cone of {half:.4g} rad lies over it"
         )
-    cone = KeepOut(triple("axis", axis), triple("direction", direction), math.cos(half))
-    return Ends(limits, cone, own)
+    return triple("axis", axis), triple("direction", direction), half

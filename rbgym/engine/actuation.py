@@ -60,14 +60,8 @@ class Actuator(Record):
         """Begin an episode: nothing is under way. placed: the state rows were set and stay. mass:
         factor of the body's mass. u, v, w: four, eight and four uniform numbers."""
 
-    may_fail = constant(False, "Whether something may fail in an episode.")
-
-    def strike(self, physics, buffer, i, u):
-        """Draw what fails in the episode that begins, and when, of four uniform numbers."""
-
-    def told(self, physics):
-        """Rows that `info` has of what fails, by name."""
-        return {}
+    def strike(self, physics, buffer, i, seed, episode):
+        """Draw what fails in the episode that begins, and when."""
 
     def present(self, physics, buffer, i):
         """Write the rows that are shown, unless they are always there."""
