@@ -60,7 +60,7 @@ class Limited(Constraints):
     def rows_needed(self, physics):
         return 4 + 4 * self.cone_count()
 
-    def direction(self, rows, buffer, i, n):
+    def direction_of(self, rows, buffer, i, n):
         """Of cone n, world axes."""
         return vector(buffer, i, rows.constraint_row() + 4 + self.cone_count() + 3 * n)
 
@@ -69,7 +69,7 @@ class Limited(Constraints):
 
     def write_more(self, rows, buffer, i, k, q, wanted):
         for n in range(self.cone_count()):
-            put_vector(buffer, k, 3 * n, to_body(q, self.direction(rows, buffer, i, n)))
+            put_vector(buffer, k, 3 * n, to_body(q, self.direction_of(rows, buffer, i, n)))
 
     def obstructs(self, rows, buffer, i, q):
         goal, bad = rows.parts.goal, False
@@ -92,7 +92,7 @@ class Limited(Constraints):
         k, total, largest, fullest = i + rows.constraint_row() * LANES, 0.0, 0.0, 0.0
         for n in range(cones):
             axis, _, cosine = self.cones[n]
-            off = dot(to_world(q, axis), self.direction(rows, buffer, i, n))
+            off = dot(to_world(q, axis), self.direction_of(rows, buffer, i, n))
             buffer[k + (1 + n) * LANES] = 1.0 if off > cosine else 0.0
         for n in range(actuator.channels()):
             c = buffer[i + (actuator.command_row(rows.physics) + n) * LANES]

@@ -1,5 +1,7 @@
 """Faults that set in: what fails, exactly when, what reaches the body then, and what is told."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -44,7 +46,9 @@ def test_a_command_is_its_own_until_the_onset_and_what_the_fault_leaves_of_it_fr
     # Which side it is stays, and is either.
     ran = np.abs(sides).any(axis=0)
     assert (np.abs(np.sum(sides, axis=0)) == np.sum(np.abs(sides), axis=0)).all()
-    assert {*np.sum(sides, axis=0)[ran] > 0} == {True, False}
+    either = np.sum(sides, axis=0)[ran] > 0
+    assert either.any()
+    assert not either.all()
 
 
 def test_draws_are_uniform_and_differ_from_episode_to_episode_and_the_starts_do_not_see_them():
@@ -86,7 +90,7 @@ def test_a_fault_strikes_what_comes_out_of_delay_and_lag():
 @pytest.fixture(scope="module")
 def flown():
     """Wheels with faults but of sensors, as they go on for so long that some fill; states."""
-    faults = {"time": (0.0, 20.0), "kinds": ["stuck", "runaway", "weak"], "strength": 0.3}
+    faults = {"time": (0.0, 10.0), "kinds": ["stuck", "runaway", "weak"], "strength": 0.3}
     env, rng = many(WHEELS, substeps=1, faults=faults), np.random.default_rng(1)
     info, states, energy, told = env.reset(seed=3)[1], [env.state], [env.invariants()], []
     for _ in range(60):
@@ -101,7 +105,7 @@ def test_momentum_stays_to_the_bit_and_energy_changes_by_the_work_of_motors_and_
     env, _, states, energy, _ = flown
     axes, inertia = env.actuator.matrix, env.actuator.inertia
     booked = 0.0
-    for before, after in zip(states, states[1:], strict=False):
+    for before, after in itertools.pairwise(states):
         np.testing.assert_array_equal(after["angular_momentum"], states[0]["angular_momentum"])
         change = after["wheel_momentum"] - before["wheel_momentum"]
         mean = 0.5 * (after["wheel_momentum"] + before["wheel_momentum"])
