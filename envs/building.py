@@ -18,7 +18,7 @@ from rbgym.envs.arguments import Arguments, made, named, triple
 from rbgym.envs.episodes import Setup, checked_hook, state_of
 from rbgym.envs.parts import constraints, endings, rewards, uncertainty
 from rbgym.envs.parts.goals import Goal, Reference
-from rbgym.envs.parts.observations import FORMS, Shown
+from rbgym.envs.parts.observations import FORMS, More, Shown
 from rbgym.envs.parts.sensors import Failing, chosen_sensor
 from rbgym.envs.parts.starts import Start
 from rbgym.envs.rows import Parts, TaskRows, checked_part
@@ -147,7 +147,7 @@ class Building:
                 f"reward must be 'dense' or 'sparse' in this task, got {given.reward!r}"
             )
         self.parts = Parts(
-            observation=self._observation()._replace(also=limited),
+            observation=self._observation()._replace(also=limited or More()),
             sensor=sensor,
             goal=goal,
             reference=checked_part("reference", task.reference(self.dt), Reference),
@@ -158,7 +158,7 @@ class Building:
             randomization=self.randomization,
             disturbance=self.disturbance,
             tally=checked_part("tally", task.tally, endings.Tally),
-            constraints=limited,
+            constraints=limited or endings.Constraints(),
         )
 
     def _observation(self) -> Shown:

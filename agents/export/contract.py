@@ -14,7 +14,7 @@ from rbgym.agents.policies import Network
 from rbgym.agents.policies.network import joined
 from rbgym.envs.actuators import Beside, Forces, MagneticCoils, ReactionWheels, Scaling
 from rbgym.envs.base import AttitudeEnv
-from rbgym.envs.parts.constraints import Constraints
+from rbgym.envs.parts.constraints import Limited
 from rbgym.envs.parts.observations import (
     FORMS,
     Offset,
@@ -121,7 +121,7 @@ def _beside(more: Any) -> list[Entry]:
         case Offset():
             position = _entry("position", 3, "m", _BODY, more.distance, "from the dock")
             return [position, _entry("velocity", 3, "m/s", _BODY, more.speed)]
-        case Constraints():
+        case Limited():
             what = "direction of each cone to be kept out of"
             return [_entry("keep_out", more.width(), "1", _BODY, what=what)] * bool(more.width())
         case WantedSpin():

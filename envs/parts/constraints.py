@@ -8,7 +8,7 @@ from rbgym.arguments import flag
 from rbgym.engine.rows import LANES, put_vector, vector, vector_if
 from rbgym.envs.actuators import Beside, Effector, ReactionWheels
 from rbgym.envs.arguments import in_range, keys
-from rbgym.envs.parts.endings import cone
+from rbgym.envs.parts.endings import Constraints, cone
 from rbgym.envs.parts.goals import Goal
 from rbgym.envs.parts.observations import More
 from rbgym.envs.parts.starts import Start
@@ -19,23 +19,7 @@ _LIMITS = ("rate", "command", "momentum")
 _BETWEEN = (0.0, 0.0, 0.0)  # in place of a direction
 
 
-class Constraints(More):
-    """What is not to be, and what is shown of it: here nothing."""
-
-    def entries(self, row: int) -> dict[str, tuple[int, int]]:
-        """First row and width of what `info` has, by name; row: the first of all."""
-        return {}
-
-    def obstructs(self, rows, buffer, i, q):
-        """Lay out an episode that begins at q; whether it cannot begin, or end, there."""
-        return False
-
-    def charge(self, rows, buffer, i, q, omega, begins):
-        """Write the costs of a step, zero at a beginning; whether they end the episode."""
-        return False
-
-
-class Limited(Constraints):
+class Limited(Constraints, More):
     """A cost of 1 for each constraint that state or command violate at the end of a step.
 
     cones: of each the boresight, body axes; the direction that it is to keep away from, world axes,
@@ -143,10 +127,10 @@ def _cone(label: str, value: Any, goal: Goal, start: Start) -> tuple[Vector, Vec
 
 def chosen(
     value: Any, goal: Goal, start: Start, rate_limit: float, effector: Effector
-) -> Constraints:
+) -> Limited | None:
     """What the argument stands for."""
     if value is None:
-        return Constraints()
+        return None
     given = keys("constraints", value, ("keep_out", *_LIMITS, "ends"))
     if not given.keys() - {"ends"}:
         raise ValueError(f"constraints must have any of {['keep_out', *_LIMITS]}, got {value!r}")
@@ -167,4 +151,4 @@ def chosen(
     elif "momentum" in given:
         raise ValueError(f"constraints must have no momentum without wheels, got {value!r}")
     ends = flag("constraints['ends']", given.get("ends", False))
-    return Limited((*found, (_BETWEEN, _BETWEEN, 2.0)), *limits.values(), ends)
+    return Limited((*found, (_BETWEEN, _BETWEEN, 2.0)), **limits, ends=ends)

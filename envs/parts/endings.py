@@ -1,4 +1,4 @@
-"""Success, the end of an episode, and what is counted in it."""
+"""Success, the end of an episode, and what is counted and charged in it."""
 
 import math
 from typing import Any
@@ -187,6 +187,22 @@ class Contacts(Tally):
     def sketch(self, instant):
         count = int(instant.info["contacts"])
         yield f"{count} contact{'' if count == 1 else 's'}"
+
+
+class Constraints(Part):
+    """What is charged: here nothing."""
+
+    def entries(self, row: int) -> dict[str, tuple[int, int]]:
+        """First row and width of what `info` has, by name; row: the first of all."""
+        return {}
+
+    def obstructs(self, rows, buffer, i, q):
+        """Lay out an episode that begins at q; whether it cannot begin, or end, there."""
+        return False
+
+    def charge(self, rows, buffer, i, q, omega, begins):
+        """Write the costs of a step, zero at a beginning; whether they end the episode."""
+        return False
 
 
 @inlined
