@@ -135,7 +135,7 @@ def test_a_stuck_wheel_has_friction_alone_and_one_that_runs_away_fills(flown):
                 stuck += 1
         full = abs(states[-1]["wheel_momentum"][lane, n]) == wheel.momentum
         fills += kind == RUNAWAY and full
-    assert stuck > 100
+    assert stuck > 50
     assert fills > 5
 
 
