@@ -43,8 +43,10 @@ class Arguments:
     observation: str | Callable[..., ArrayLike] = "quaternion"
     sensor: Mapping[str, Any] | Sensor | None = None
     termination: str | Mapping[str, Any] | Callable[..., ArrayLike] | None = None
+    constraints: Mapping[str, Any] | None = None
     disturbance: Mapping[str, Any] | Callable[..., ArrayLike] | None = None
     randomization: Mapping[str, float] | None = None
+    faults: Mapping[str, Any] | None = None
     initial: str | Mapping[str, float] | None = None
     preview: float | None = None
     projection: bool = True

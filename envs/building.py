@@ -14,12 +14,13 @@ from rbgym.body import RigidBody
 from rbgym.eigenaxis import eigenaxis_time, slowness
 from rbgym.engine.batch import Batch
 from rbgym.envs.actuators import Beside, ReactionWheels, Setting, Torque, assemble
+from rbgym.envs.actuators.faults import chosen_faults
 from rbgym.envs.arguments import Arguments, made, named, triple
 from rbgym.envs.episodes import Setup, checked_hook, state_of
-from rbgym.envs.parts import endings, rewards, uncertainty
+from rbgym.envs.parts import constraints, endings, rewards, uncertainty
 from rbgym.envs.parts.goals import Goal, Reference
-from rbgym.envs.parts.observations import FORMS, Shown
-from rbgym.envs.parts.sensors import chosen_sensor
+from rbgym.envs.parts.observations import FORMS, More, Shown
+from rbgym.envs.parts.sensors import Failing, chosen_sensor
 from rbgym.envs.parts.starts import Start
 from rbgym.envs.rows import Parts, TaskRows, checked_part
 from rbgym.potentials import HeavyTop, NoPotential, Potential, SoftWall
@@ -110,6 +111,7 @@ class Building:
             scale=self.strength,
             rate=task.rate_limit,
             spread=spread,
+            faults=chosen_faults(given.faults, self.dt),
             disturbed=bool(callable(given.disturbance) or self.disturbance.largest_torque().any()),
         )
         self.actuator = assemble(given.actuator, task.actuator, setting)
@@ -130,27 +132,34 @@ class Building:
         goal = checked_part("goal", task.goal_of(self.body, self.weight), Goal)
         sensor = chosen_sensor(given.sensor, task.sensor, self.dt, task.rate_limit)
         sensor.refuse(task.angle if goal.angle_off else math.inf, task.rate)
+        if self.actuator.faults and self.actuator.faults.may_blind():
+            sensor = Failing(sensor)
         limits = endings.Limits(task.rate_limit, task.lowest)
         own = checked_part("ends", task.ends, endings.Ending)
         ends = endings.chosen(given.termination, limits, own, goal)
         start = checked_part("start", task.start, Start)
+        start = start.chosen(given.initial, ends.limits, goal, task.ranges)
+        limited = constraints.chosen(
+            given.constraints, goal, start, task.rate_limit, self.actuator.effector
+        )
         shape = task.dense()
         if task.split and not (isinstance(given.reward, str) and given.reward in rewards.NAMED):
             raise ValueError(
                 f"reward must be 'dense' or 'sparse' in this task, got {given.reward!r}"
             )
         self.parts = Parts(
-            observation=self._observation(),
+            observation=self._observation()._replace(also=limited or More()),
             sensor=sensor,
             goal=goal,
             reference=checked_part("reference", task.reference(self.dt), Reference),
             reward=rewards.chosen(given.reward, shape, task.rate_limit),
             success=task.success(),
             ends=ends,
-            start=start.chosen(given.initial, ends.limits, goal, task.ranges),
+            start=start,
             randomization=self.randomization,
             disturbance=self.disturbance,
             tally=checked_part("tally", task.tally, endings.Tally),
+            constraints=limited or endings.Constraints(),
         )
 
     def _observation(self) -> Shown:

@@ -33,6 +33,8 @@ class Entries:
             **setup.actuator.effector.places(physics),
             **{n: (goal + key.first, key.width) for n, key in parts.goal.state_keys().items()},
             **{name: (rows.tally_row() + n, 1) for n, name in enumerate(counted)},
+            **(setup.actuator.faults.entries(physics) if setup.actuator.faults else {}),
+            **parts.constraints.entries(rows.constraint_row()),
         }
         self._least = {"integration_failed": 1.0, "is_success": float(setup.settled_steps)}
         places |= {"integration_failed": (FAILED, 1), "is_success": (first + at.STREAK, 1)}

@@ -72,7 +72,8 @@ def _judge_lane(rows, buffer, i, limit):
     q, omega = view(physics, buffer, i)
     gap = parts.goal.compare(rows, buffer, i, q, omega)
     inside = parts.success.is_inside(rows, buffer, i, gap) & (not begins)
-    over = parts.ends.is_over(rows, buffer, i, q, omega) & (not begins)
+    over = parts.ends.is_over(rows, buffer, i, q, omega)
+    over = (over | parts.constraints.charge(rows, buffer, i, q, omega, begins)) & (not begins)
     late = ((elapsed >= limit) | (buffer[i + FAILED * LANES] > 0.0)) & (not begins)
     parts.sensor.sense(rows, buffer, i, q, omega)
     parts.observation.observe(
@@ -215,12 +216,14 @@ def _begin_lane(rows, buffer, i):
     if buffer[k + at.BEGINNING * LANES] == at.DRAWN:
         q, omega = parts.start.draw(rows, buffer, i, a, b, c)
         for attempt in range(1, _ATTEMPTS):
-            if not parts.ends.is_over(rows, buffer, i, q, omega):
+            over = parts.ends.is_over(rows, buffer, i, q, omega)
+            if not (over | parts.constraints.obstructs(rows, buffer, i, q)):
                 break
             block = np.uint64(16 + 4 * attempt)
             a, b = numbers(seed, episode, block), numbers(seed, episode, block + np.uint64(1))
             c = numbers(seed, episode, block + np.uint64(2))
             q, omega = parts.start.draw(rows, buffer, i, a, b, c)
+    parts.constraints.obstructs(rows, buffer, i, q)
     q, omega = physics.frame.in_principal_axes(physics, buffer, i, q, omega)
     q = polished(q)
     put_quaternion(buffer, i, Q, q)
@@ -228,6 +231,7 @@ def _begin_lane(rows, buffer, i):
     more = numbers(seed, episode, np.uint64(11)), numbers(seed, episode, np.uint64(12))
     placed = buffer[k + at.BEGINNING * LANES] == at.PLACED
     actuator.begin(physics, buffer, i, placed, mass, own[0], own[1] + more[0], more[1])
+    actuator.strike(physics, buffer, i, seed, episode)
     Pi = add(times(vector(buffer, i, J), omega), vector(buffer, i, ROTOR))
     put_vector(buffer, i, L, to_world(q, Pi))
     start_lane(physics, buffer, i)

@@ -73,6 +73,7 @@ class Parts(NamedTuple):
     randomization: Any
     disturbance: Any
     tally: Any
+    constraints: Any
 
 
 class TaskRows(Record):
@@ -103,9 +104,12 @@ class TaskRows(Record):
     def tally_row(self):
         return self.reward_row() + self.parts.reward.rows_needed(self.physics)
 
+    def constraint_row(self):
+        return self.tally_row() + self.parts.tally.rows_needed(self.physics)
+
     def noise_row(self):
         """Key of the episode's noise, an integer below 2**53, if a part takes any."""
-        return self.tally_row() + self.parts.tally.rows_needed(self.physics)
+        return self.constraint_row() + self.parts.constraints.rows_needed(self.physics)
 
     def is_noisy(self):
         return self.parts.sensor.is_noisy() or self.parts.disturbance.is_noisy()

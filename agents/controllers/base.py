@@ -52,10 +52,10 @@ class Plant:
         self.axis = base.goal if isinstance(base.goal, Axis) else None
         self.moves = self.target and bool(base.task.reference(base.dt).moves())
         self.columns = 10 if isinstance(more, TargetRate) else 7
-        shown = 7 + more.width()
+        shown = 7 + more.width() + base.episodes.setup.parts.observation.also.width()
         self.readable = (shown, shown + 4) if self.columns == 10 else (shown,)  # 4: of a preview
         # Of goals and a state apart, the law makes an observation of its own.
-        self.first = 7 if base.task.split else base.width
+        self.first = base.width - (more.width() if base.task.split else 0)
         actions: Any = getattr(base, "single_action_space", base.action_space)
         self.given: dict[str, Any] = {
             "body": base.body,

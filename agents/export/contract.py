@@ -14,6 +14,7 @@ from rbgym.agents.policies import Network
 from rbgym.agents.policies.network import joined
 from rbgym.envs.actuators import Beside, Forces, MagneticCoils, ReactionWheels, Scaling
 from rbgym.envs.base import AttitudeEnv
+from rbgym.envs.parts.constraints import Limited
 from rbgym.envs.parts.observations import (
     FORMS,
     Offset,
@@ -91,7 +92,7 @@ def _observed(env: AttitudeEnv, policy: Any) -> list[Entry]:
     setup = env.episodes.setup
     shown, has_target = setup.parts.observation, setup.parts.goal.has_target()
     rates = _entry("angular_velocity", 3, "rad/s", _BODY, shown.scale)
-    beside = _of_actuator(env)
+    beside = [*_beside(shown.also), *_of_actuator(env)]
     if env.task.split:
         if isinstance(policy, Network):  # in the order of the names
             goals = (_entry(f"{name}_goal", 4, "1", _WORLD) for name in ("achieved", "desired"))
@@ -120,6 +121,9 @@ def _beside(more: Any) -> list[Entry]:
         case Offset():
             position = _entry("position", 3, "m", _BODY, more.distance, "from the dock")
             return [position, _entry("velocity", 3, "m/s", _BODY, more.speed)]
+        case Limited():
+            what = "direction of each cone to be kept out of"
+            return [_entry("keep_out", more.width(), "1", _BODY, what=what)] * bool(more.width())
         case WantedSpin():
             return [_entry("wanted_spin", 1, "rad/s", "body z axis", more.scale)]
     # A part that others wrote tells of itself on its page.

@@ -17,6 +17,7 @@ from rbgym.envs.actuators.beside import Beside
 from rbgym.envs.actuators.coils import MagneticCoils
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Element, Setting
+from rbgym.envs.actuators.faults import Faults, Sound
 from rbgym.envs.actuators.forces import Forces, Torque
 from rbgym.envs.actuators.line import Continuous, Delay, Following, Instant, Lag, Line, Thrusters
 from rbgym.envs.actuators.mounting import Alike
@@ -60,7 +61,7 @@ class Assembly:
 
     record: `rbgym.engine.actuation.Actuator`, for compiled code. shown: bounds of the rows that
     observations end with, (2, k). largest: torque about each body axis that may act [N m], (3,),
-    whatever an episode draws; limits: that it can have about each alone.
+    whatever an episode draws; limits: that it can have about each alone; faults: what may fail.
     """
 
     effector: Effector
@@ -68,6 +69,7 @@ class Assembly:
     shown: Array
     largest: Array
     limits: Array
+    faults: Faults | None
 
 
 def assemble(value: Any, default: Any, setting: Setting) -> Assembly:
@@ -105,8 +107,9 @@ def assemble(value: Any, default: Any, setting: Setting) -> Assembly:
         records.get(Lag, Following()),
         spread or Alike(),
         disturbance,
+        setting.faults or Sound(),
     )
-    is_direct = not (spread or found) and type(effector) is Torque
+    is_direct = not (spread or found or setting.faults) and type(effector) is Torque
     record = Direct(disturbance) if is_direct else effector.record(setting, line)
     if missing := missing_methods(type(record)):
         raise ValueError(
@@ -121,7 +124,8 @@ def assemble(value: Any, default: Any, setting: Setting) -> Assembly:
         largest = largest * (1.0 + spread.scale)
         if spread.misalignment:
             largest = np.full(3, np.linalg.norm(largest))
-    return Assembly(effector, record, shown, largest, effector.limits(setting))
+    limits = effector.limits(setting)
+    return Assembly(effector, record, shown, largest, limits, setting.faults)
 
 
 def _paired(elements: list[Element]) -> list[Element]:

@@ -16,8 +16,8 @@ class Driven(Actuator):
 
     Own rows: the torque of a full command, 3, if it has limits; the effector's, its state first;
     what acts on the body in the step, body axes, torque [N m] first, and its means of the period;
-    those of the mounting; what is shown, of the effector, the lag and the delay; what else the
-    delay has.
+    those of the mounting and of faults; what is shown, of the effector, the lag and the delay; what
+    else the delay has.
     """
 
     if TYPE_CHECKING:
@@ -73,8 +73,11 @@ class Driven(Actuator):
     def mounting_row(self, physics):
         return self.applied_row(physics) + self.acting_rows()
 
-    def shown_row(self, physics):
+    def fault_row(self, physics):
         return self.mounting_row(physics) + self.line.mounting.mounting_rows(self.channels())
+
+    def shown_row(self, physics):
+        return self.fault_row(physics) + self.line.faults.fault_rows()
 
     def lag_row(self, physics):
         return self.shown_row(physics) + self.effector_shows()
@@ -86,7 +89,8 @@ class Driven(Actuator):
         line, count = self.line, self.channels()
         shown = self.effector_shows() + line.lag.lag_rows(count) + line.delay.delay_rows(count)
         rows = 2 * self.acting_rows() + line.mounting.mounting_rows(count) + shown
-        return (3 if self.has_limits() else 0) + self.effector_rows() + rows
+        rows += line.faults.fault_rows() + self.effector_rows()
+        return (3 if self.has_limits() else 0) + rows
 
     def shown_rows(self):
         count, line = self.channels(), self.line
@@ -99,14 +103,17 @@ class Driven(Actuator):
         if self.acting_rows() > 3:
             put_vector(buffer, i, self.applied_row(physics) + 3, _ZERO)
         self.line.delay.queue(physics, buffer, i)
+        self.line.faults.count_period(physics, buffer, i)
 
     def arriving(self, physics, buffer, i, n, start, h, dt):
-        """What arrives of command n, on average in the step; none arrives that there is not."""
+        """What the effector gets of command n, on average in the step; nothing of one that there is
+        not."""
         if n >= self.channels():
             return 0.0
         c = self.line.delay.signal(physics, buffer, i, n, start, h, dt)
         c = self.line.lag.respond(buffer, i + (self.lag_row(physics) + n) * LANES, c)
-        return self.line.mounting.gain(physics, buffer, i, n) * c
+        c = self.line.mounting.gain(physics, buffer, i, n) * c
+        return self.line.faults.suffered(physics, buffer, i, n, c)
 
     def drive(self, physics, buffer, i, start, h, dt):
         c = (
@@ -140,6 +147,9 @@ class Driven(Actuator):
         self.line.mounting.mount(physics, buffer, i, v, w)
         self.line.delay.set_delay(physics, buffer, i, self.line.mounting.delay_factor(w))
         self.ready(physics, buffer, i, placed, mass, u)
+
+    def strike(self, physics, buffer, i, seed, episode):
+        self.line.faults.strike(physics, buffer, i, seed, episode)
 
 
 @inlined

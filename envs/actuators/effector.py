@@ -12,6 +12,7 @@ from rbgym.body import RigidBody
 from rbgym.compiled.record import required
 from rbgym.engine.batch import Batch
 from rbgym.engine.rows import Physics
+from rbgym.envs.actuators.faults import Faults
 from rbgym.envs.actuators.mounting import Differing
 from rbgym.integrators import Integrator, get, names
 from rbgym.quaternion import Array
@@ -24,7 +25,7 @@ class Setting:
     """What an actuator is put into. dt, h: control period and step [s]; horizon: periods of an
     episode; limits: torque of a full command [N m]; scale: `torque_scale`; rate: limit of the
     body's rates [rad/s]; spread: how it differs from episode to episode, if it does; disturbed:
-    whether a torque acts beside the commanded one."""
+    whether a torque acts beside the commanded one; faults: what may fail."""
 
     body: RigidBody
     dt: float
@@ -35,6 +36,7 @@ class Setting:
     rate: float
     spread: Differing | None = None
     disturbed: bool = False
+    faults: Faults | None = None
 
 
 class Key(NamedTuple):

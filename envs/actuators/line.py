@@ -14,7 +14,7 @@ from rbgym.envs.actuators.effector import Element, Setting
 
 
 class Line(Record):
-    """A composed one: of the three kinds below, and of `mounting`; disturbance: of
+    """A composed one: of the three kinds below, of `mounting` and of `faults`; disturbance: of
     `rbgym.engine.actuation`."""
 
     pulses: Any
@@ -22,6 +22,7 @@ class Line(Record):
     lag: Any
     mounting: Any
     disturbance: Any
+    faults: Any
 
 
 # --- pulses ---------------------------------------------------------------------------------

@@ -1,7 +1,9 @@
-"""Success, the end of an episode, and what is counted in it."""
+"""Success, the end of an episode, and what is counted and charged in it."""
 
 import math
 from typing import Any
+
+import numpy as np
 
 from rbgym.arguments import unit
 from rbgym.compiled.jit import inlined
@@ -9,7 +11,7 @@ from rbgym.compiled.record import required
 from rbgym.engine.rows import LANES, ROTOR, vector
 from rbgym.envs.arguments import in_range, keys, named, triple
 from rbgym.envs.rows import Part
-from rbgym.quaternion import Vector, add, dot, to_body, to_world, upward
+from rbgym.quaternion import Vector, add, dot, rotate, to_body, to_world, upward
 
 
 class Success(Part):
@@ -101,7 +103,8 @@ class KeepOut(Ending):
         return dot(to_body(target, to_world(q, self.axis)), self.direction) > self.cos_angle
 
     def sketch(self, instant):
-        yield from instant.keep_out(self.axis, self.direction, math.acos(self.cos_angle))
+        direction = rotate(instant.state["target_quaternion"], np.array(self.direction))
+        yield from instant.keep_out(self.axis, direction, math.acos(self.cos_angle))
 
 
 class Berth(Ending):
@@ -202,6 +205,22 @@ class Contacts(Tally):
         yield f"{count} contact{'' if count == 1 else 's'}"
 
 
+class Constraints(Part):
+    """What is charged: here nothing."""
+
+    def entries(self, row: int) -> dict[str, tuple[int, int]]:
+        """First row and width of what `info` has, by name; row: the first of all."""
+        return {}
+
+    def obstructs(self, rows, buffer, i, q):
+        """Lay out an episode that begins at q; whether it cannot begin, or end, there."""
+        return False
+
+    def charge(self, rows, buffer, i, q, omega, begins):
+        """Write the costs of a step, zero at a beginning; whether they end the episode."""
+        return False
+
+
 @inlined
 def flight(rows, buffer, i):
     """Position and velocity of the centre of mass of a body that flies [m, m/s]."""
@@ -223,15 +242,20 @@ def chosen(value: Any, limits: Limits, own: Ending, goal: Any) -> Ends:
         limits = limits._replace(rate=rate)
     if "keep_out" not in given:
         return Ends(limits, Never(), own)
-    label, entries = "termination['keep_out']", ("axis", "direction", "half_angle")
-    given = keys(label, given["keep_out"], entries)
+    axis, direction, half = cone("termination['keep_out']", given["keep_out"], goal)
+    return Ends(limits, KeepOut(axis, direction, math.cos(half)), own)
+
+
+def cone(label: str, value: Any, goal: Any = None) -> tuple[Vector, Vector, float]:
+    """Axis, direction and half angle [rad] of a dict; ValueError if it lies over a goal."""
+    entries = ("axis", "direction", "half_angle")
+    given = keys(label, value, entries)
     if len(given) < len(entries):
         raise ValueError(f"{label} must have axis, direction and half_angle, got {value!r}")
     axis, direction = (unit(f"{label}[{n!r}]", given[n], 3, 1e-9) for n in entries[:2])
     half = in_range(f"{label}['half_angle']", given["half_angle"], 0.0, math.pi)
-    if goal.reaches(axis, direction, half):
+    if goal is not None and goal.reaches(axis, direction, half):
         raise ValueError(
             f"{label} must leave the goal free, but the cone of {half:.4g} rad lies over it"
         )
-    cone = KeepOut(triple("axis", axis), triple("direction", direction), math.cos(half))
-    return Ends(limits, cone, own)
+    return triple("axis", axis), triple("direction", direction), half

@@ -238,16 +238,17 @@ class WantedSpin(More):
 
 
 class Shown(Part):
-    """form: of the attitude; the rates / scale, never beyond +-most; more: what else."""
+    """form: of the attitude; the rates / scale, never beyond +-most; more, also: what else."""
 
     form: Any
     scale: float
     most: Vector
     more: Any
+    also: Any = More()
 
     def width(self):
         """Number of columns, but for the actuator's."""
-        return self.form.width() + 3 + self.more.width()
+        return self.form.width() + 3 + self.more.width() + self.also.width()
 
     def observe(self, rows, buffer, i, q, relative, omega, wanted):
         """Write the observation of the lane at i; attitudes and omega as measured."""
@@ -256,13 +257,15 @@ class Shown(Part):
         k += self.form.width() * LANES
         for n in range(3):
             buffer[k + n * LANES] = _within(omega[n] / self.scale, self.most[n])
-        self.more.write_more(rows, buffer, i, k + 3 * LANES, q, wanted)
+        k += 3 * LANES
+        self.more.write_more(rows, buffer, i, k, q, wanted)
+        self.also.write_more(rows, buffer, i, k + self.more.width() * LANES, q, wanted)
 
     def space(self, of_actuator: Array) -> spaces.Box:
         """The space of the columns; of_actuator: bounds of those that an actuator adds, (2, k)."""
-        form, more = self.form.bounds(), self.more.bounds()
-        low = [*form[0], *(-most for most in self.most), *more[0], *of_actuator[0]]
-        high = [*form[1], *self.most, *more[1], *of_actuator[1]]
+        form, more, also = self.form.bounds(), self.more.bounds(), self.also.bounds()
+        low = [*form[0], *(-most for most in self.most), *more[0], *also[0], *of_actuator[0]]
+        high = [*form[1], *self.most, *more[1], *also[1], *of_actuator[1]]
         return spaces.Box(np.array(low, np.float32), np.array(high, np.float32))
 
 

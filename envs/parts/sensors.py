@@ -137,6 +137,43 @@ class Instruments(Sensor):
                 )
 
 
+class Failing(Sensor):
+    """A sensor that may die: what it measures stays then as it was, in the world."""
+
+    sensor: Any
+
+    def is_noisy(self):
+        return self.sensor.is_noisy()
+
+    def rows_needed(self, physics):
+        return self.sensor.rows_needed(physics) + 11  # attitude now; attitude and rates measured
+
+    def _row(self, rows):
+        return rows.sensor_row() + self.sensor.rows_needed(rows.physics)
+
+    def calibrate(self, rows, buffer, i):
+        self.sensor.calibrate(rows, buffer, i)
+
+    def sense(self, rows, buffer, i, q, omega):
+        self.sensor.sense(rows, buffer, i, q, omega)
+        row, physics = self._row(rows), rows.physics
+        dead = physics.actuator.line.faults.blinds(physics, buffer, i)
+        attitude = self.sensor.measured_attitude(rows, buffer, i, q)
+        rate = self.sensor.measured_rate(rows, buffer, i, omega)
+        attitude = quaternion_if(dead, quaternion(buffer, i, row + 4), attitude)
+        rate = vector_if(dead, vector(buffer, i, row + 8), rate)
+        put_quaternion(buffer, i, row, q)
+        put_quaternion(buffer, i, row + 4, attitude)
+        put_vector(buffer, i, row + 8, rate)
+
+    def measured_attitude(self, rows, buffer, i, q):
+        frame = qmul(q, qconj(quaternion(buffer, i, self._row(rows))))
+        return qmul(frame, quaternion(buffer, i, self._row(rows) + 4))
+
+    def measured_rate(self, rows, buffer, i, omega):
+        return vector(buffer, i, self._row(rows) + 8)
+
+
 def chosen_sensor(value: Any, default: Sensor, dt: float, rate_limit: float) -> Sensor:
     """What the argument stands for: standard deviations, instruments, or a sensor of one's own."""
     found: Sensor

@@ -117,7 +117,7 @@ class Instant:
                 yield from self._stand(hangs=self.task.lowest < -1)
             case SoftWall(_, axis):
                 yield from self._wall(np.array(axis))
-        for noun in (parts.goal, parts.ends, env.actuator, parts.tally):
+        for noun in (parts.goal, parts.ends, env.actuator, parts.tally, parts.constraints):
             yield from noun.sketch(self)
 
     def _trace(self) -> Iterator[Curve]:
@@ -173,11 +173,10 @@ class Instant:
         return Curve("goal", line, colors.GOAL, dashed=True)
 
     def keep_out(self, axis: ArrayLike, direction: ArrayLike, angle: float) -> list[Curve]:
-        """The rim of a cone of half `angle` [rad] about a direction (3,) of the target's frame, and
-        the body axis (3,) that is to stay out of it."""
+        """The rim of a cone of half `angle` [rad] about a direction (3,) of the world, and the body
+        axis (3,) that is to stay out of it."""
         start, reach = self.body.position, 1.3 * self.reach
-        about = rotate(self.state["target_quaternion"], np.asarray(direction))
-        rim = start + reach * circle(angle, about)
+        rim = start + reach * circle(angle, np.asarray(direction))
         spokes = [np.array([start, rim[k]]) for k in (0, 18, 36, 54)]
         end = start + reach * rotate(self.body.quaternion, np.asarray(axis))
         return [

@@ -60,6 +60,9 @@ class Actuator(Record):
         """Begin an episode: nothing is under way. placed: the state rows were set and stay. mass:
         factor of the body's mass. u, v, w: four, eight and four uniform numbers."""
 
+    def strike(self, physics, buffer, i, seed, episode):
+        """Draw what fails in the episode that begins, and when."""
+
     def present(self, physics, buffer, i):
         """Write the rows that are shown, unless they are always there."""
 

@@ -29,6 +29,13 @@ HOOKS: dict[str, Any] = {
     },
     "disturbance": {"constant": (1e-3, 0, 0), "white_noise": 1e-4, "gravity_gradient": 1e-3},
     "randomization": {"inertia": 0.1, "mass": 0.1, "torque": 0.1, "gravity": 0.1},
+    "faults": {"time": (0.1, 0.5), "kinds": ["stuck", "sensor"], "probability": 0.5},
+    "constraints": {
+        "keep_out": [{"axis": (0, 0, 1), "direction": (1, 0, 0), "half_angle": 0.1}],
+        "rate": 0.1,
+        "command": 0.9,
+        "ends": False,
+    },
     "difficulty": "medium",
     "satellite": {"body": rbgym.RigidBody([2e-3, 3e-3, 4e-3]), "torque": 0.01, "dt": 0.1},
     "success": {"angle": 0.1, "rate": 0.01, "seconds": 1.0},

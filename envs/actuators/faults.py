@@ -1,0 +1,125 @@
+"""Faults that set in during an episode: of one command, or of the sensors."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from rbgym.arguments import finite
+from rbgym.compiled.record import Record, constant
+from rbgym.engine.rows import LANES
+from rbgym.envs.arguments import in_range, keys, named
+from rbgym.envs.random import numbers
+
+KINDS = ("stuck", "weak", "runaway", "sensor")  # in `info` by their number, from 1 on
+_STUCK, _WEAK, _RUNAWAY, _SENSOR = 1.0, 2.0, 3.0, 4.0
+# Rows: the first three are told; periods begun; what becomes of the command, factor and summand.
+_KIND, _CHANNEL, _TIME, _BEGUN, _FACTOR, _SUMMAND = range(6)
+_LATEST = 1e9  # s
+
+
+class Sound(Record):
+    """Nothing fails."""
+
+    fault_rows = constant(0, "Number of rows.")
+
+    def strike(self, physics, buffer, i, seed, episode):
+        """Draw what fails in the episode that begins, and when."""
+
+    def count_period(self, physics, buffer, i):
+        """A control period begins."""
+
+    def suffered(self, physics, buffer, i, n, c):
+        """What the effector gets of the command n, of which c arrives."""
+        return c
+
+
+class Faults(Sound):
+    """One fault with a probability, in each episode anew, of one of the first `several` kinds
+    (their numbers), at a time uniform in [first, last] s: it sets in with the control period that
+    begins then or next.
+
+    stuck: the command has no effect; weak: `strength` of it has; runaway: full command, of either
+    sign, whatever is asked. Each is of one command, drawn among all, as it leaves delay, lag and
+    mounting. sensor: what is measured stays as it was a control period before. dt: of those [s].
+    """
+
+    probability: float
+    several: int
+    kinds: tuple[float, float, float, float]
+    strength: float
+    first: float
+    last: float
+    dt: float
+    fault_rows = constant(6)
+
+    def strike(self, physics, buffer, i, seed, episode):
+        u = numbers(seed, episode, np.uint64(13))
+        k, channels = i + physics.actuator.fault_row(physics) * LANES, physics.actuator.channels()
+        share = self.several * u[1]
+        which = math.floor(share)
+        fails = u[0] < self.probability
+        kind = self.kinds[int(which)] if fails else 0.0
+        # The digits behind those that decide of what kind it is.
+        sign = 1.0 if share - which < 0.5 else -1.0
+        strikes = fails & (kind != _SENSOR)
+        buffer[k + _KIND * LANES] = kind
+        buffer[k + _CHANNEL * LANES] = float(math.floor(channels * u[2])) if strikes else -1.0
+        time = self.first + (self.last - self.first) * u[3]
+        buffer[k + _TIME * LANES] = time if fails else -1.0
+        buffer[k + _BEGUN * LANES] = 0.0
+        buffer[k + _FACTOR * LANES] = self.strength if kind == _WEAK else 0.0
+        buffer[k + _SUMMAND * LANES] = sign if kind == _RUNAWAY else 0.0
+
+    def count_period(self, physics, buffer, i):
+        buffer[i + (physics.actuator.fault_row(physics) + _BEGUN) * LANES] += 1.0
+
+    def suffered(self, physics, buffer, i, n, c):
+        k = i + physics.actuator.fault_row(physics) * LANES
+        now = self.dt * (buffer[k + _BEGUN * LANES] - 1.0)
+        struck = (buffer[k + _CHANNEL * LANES] == n) & (now >= buffer[k + _TIME * LANES])
+        left = buffer[k + _FACTOR * LANES] * c + buffer[k + _SUMMAND * LANES]
+        return left if struck else c
+
+    def blinds(self, physics, buffer, i):
+        """Whether the sensors are dead after the control periods so far, at least one."""
+        k = i + physics.actuator.fault_row(physics) * LANES
+        begun = buffer[k + _BEGUN * LANES]
+        late = (self.dt * begun >= buffer[k + _TIME * LANES]) & (begun > 0.0)
+        return late & (buffer[k + _KIND * LANES] == _SENSOR)
+
+    def may_blind(self) -> bool:
+        """Whether sensors may die."""
+        return _SENSOR in self.kinds
+
+    def entries(self, physics):
+        """Row and width of what `info` has, by name."""
+        names, row = ("fault", "fault_channel", "fault_time"), physics.actuator.fault_row(physics)
+        return {name: (row + n, 1) for n, name in enumerate(names)}
+
+
+def chosen_faults(value: Any, dt: float) -> Faults | None:
+    """What the argument stands for; dt: control period [s]."""
+    if value is None:
+        return None
+    given = keys("faults", value, ("time", "kinds", "probability", "strength"))
+    if "time" not in given:
+        raise ValueError(f"faults must have time, first and last onset [s], got {value!r}")
+    first, last = finite("faults['time']", given["time"], (2,)).tolist()
+    if not 0.0 <= first <= last <= _LATEST:
+        raise ValueError(
+            f"faults['time'] must be first and last onset in [0, {_LATEST:g}] s, "
+            f"got {given['time']!r}"
+        )
+    kinds = given.get("kinds", KINDS)
+    if not isinstance(kinds, list | tuple) or not 0 < len(kinds) <= len(KINDS):
+        raise ValueError(f"faults['kinds'] must be a list out of {list(KINDS)}, got {kinds!r}")
+    for kind in kinds:
+        named("faults['kinds']", kind, KINDS)
+    # Filled up to four, so that nothing is compiled anew for fewer.
+    codes: Any = tuple(1.0 + KINDS.index(kind) for kind in (*kinds, *[kinds[0]] * 3)[:4])
+    probability, strength = (
+        in_range(f"faults[{name!r}]", given.get(name, usual), 0.0, 1.0)
+        for name, usual in (("probability", 1.0), ("strength", 0.5))
+    )
+    return Faults(probability, len(kinds), codes, strength, first, last, dt)

@@ -1,0 +1,154 @@
+"""Constraints: what a body is not to do, told as costs beside the reward."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from rbgym.arguments import flag
+from rbgym.engine.rows import LANES, put_vector, vector, vector_if
+from rbgym.envs.actuators import Beside, Effector, ReactionWheels
+from rbgym.envs.arguments import in_range, keys
+from rbgym.envs.parts.endings import Constraints, cone
+from rbgym.envs.parts.goals import Goal
+from rbgym.envs.parts.observations import More
+from rbgym.envs.parts.starts import Start
+from rbgym.quaternion import Vector, canonical, dot, qconj, qmul, to_body, to_world
+
+_MOST_CONES = 8
+_LIMITS = ("rate", "command", "momentum")
+_BETWEEN = (0.0, 0.0, 0.0)  # in place of a direction
+
+
+class Limited(Constraints, More):
+    """A cost of 1 for each constraint that state or command violate at the end of a step.
+
+    cones: of each the boresight, body axes; the direction that it is to keep away from, world axes,
+    or _BETWEEN: half-way on the straight turn from start to target; cosine of the half angle.
+    The last is an empty place, as compiled code knows no empty tuples. rate: largest |omega|
+    [rad/s]; command: size of a command that is too large; momentum: of a wheel [kg m^2/s]. ends:
+    whether a violation ends the episode. Shown: the directions from the body as it is measured.
+
+    Rows: the cost; those of the cones, then of `_LIMITS`; the directions, world axes.
+    """
+
+    cones: tuple[tuple[Vector, Vector, float], ...]
+    rate: float
+    command: float
+    momentum: float
+    ends: bool
+
+    def cone_count(self):
+        """Known while compiling."""
+        return len(self.cones) - 1
+
+    def rows_needed(self, physics):
+        return 4 + 4 * self.cone_count()
+
+    def direction_of(self, rows, buffer, i, n):
+        """Of cone n, world axes."""
+        return vector(buffer, i, rows.constraint_row() + 4 + self.cone_count() + 3 * n)
+
+    def width(self):
+        return 3 * self.cone_count()
+
+    def write_more(self, rows, buffer, i, k, q, wanted):
+        for n in range(self.cone_count()):
+            put_vector(buffer, k, 3 * n, to_body(q, self.direction_of(rows, buffer, i, n)))
+
+    def obstructs(self, rows, buffer, i, q):
+        goal, bad = rows.parts.goal, False
+        target = goal.target(rows, buffer, i)
+        w, x, y, z = canonical(qmul(qconj(target), q))
+        size = 1.0 / math.sqrt(2.0 + 2.0 * w)
+        half_way = qmul(target, (size * (1.0 + w), size * x, size * y, size * z))
+        for n in range(self.cone_count()):
+            axis, wanted, cosine = self.cones[n]
+            fixed = dot(wanted, wanted) > 0.0
+            direction = vector_if(fixed, wanted, to_world(half_way, axis))
+            row = rows.constraint_row() + 4 + self.cone_count() + 3 * n
+            put_vector(buffer, i, row, direction)
+            bad |= dot(to_world(q, axis), direction) > cosine
+            bad |= goal.has_target() & (dot(to_world(target, axis), direction) > cosine)
+        return bad
+
+    def charge(self, rows, buffer, i, q, omega, begins):
+        actuator, cones = rows.physics.actuator, self.cone_count()
+        k, total, largest, fullest = i + rows.constraint_row() * LANES, 0.0, 0.0, 0.0
+        for n in range(cones):
+            axis, _, cosine = self.cones[n]
+            off = dot(to_world(q, axis), self.direction_of(rows, buffer, i, n))
+            buffer[k + (1 + n) * LANES] = 1.0 if off > cosine else 0.0
+        for n in range(actuator.channels()):
+            c = buffer[i + (actuator.command_row(rows.physics) + n) * LANES]
+            largest = max(largest, abs(c))
+        for n in range(4):  # places for wheels; what else stands there is below infinity
+            h = buffer[i + (actuator.state_row(rows.physics) + n) * LANES]
+            fullest = max(fullest, abs(h))
+        buffer[k + (1 + cones) * LANES] = 1.0 if dot(omega, omega) > self.rate**2 else 0.0
+        buffer[k + (2 + cones) * LANES] = 1.0 if largest >= self.command else 0.0
+        buffer[k + (3 + cones) * LANES] = 1.0 if fullest >= self.momentum else 0.0
+        for n in range(1, 4 + cones):
+            cost = 0.0 if begins else buffer[k + n * LANES]
+            buffer[k + n * LANES] = cost
+            total += cost
+        buffer[k] = total
+        return self.ends & (total > 0.0)
+
+    def entries(self, row: int) -> dict[str, tuple[int, int]]:
+        cones, limits = self.cone_count(), (self.rate, self.command, self.momentum)
+        names = [f"keep_out_{n}" for n in range(cones)]
+        costs = [*names, *(n for n, most in zip(_LIMITS, limits, strict=True) if most < math.inf)]
+        rows = {name: row + 1 + n for n, name in enumerate([*names, *_LIMITS])}
+        return {
+            "cost": (row, 1),
+            **{f"cost_{name}": (rows[name], 1) for name in costs},
+            **{name: (row + 4 + cones + 3 * n, 3) for n, name in enumerate(names)},
+        }
+
+    def sketch(self, instant):
+        for n, (axis, _, cosine) in enumerate(self.cones[:-1]):
+            yield from instant.keep_out(axis, instant.info[f"keep_out_{n}"], math.acos(cosine))
+
+
+def _cone(label: str, value: Any, goal: Goal, start: Start) -> tuple[Vector, Vector, float]:
+    numbers = start._asdict()
+    if not isinstance(value, Mapping) or value.get("direction") != "between":
+        stays = not numbers.get("target_angle")
+        axis, direction, half = cone(label, value, goal if stays else None)
+        return axis, direction, math.cos(half)
+    axis, _, half = cone(label, {**value, "direction": (0.0, 0.0, 1.0)})
+    if not goal.has_target() or 2.0 * half >= numbers.get("angle", 0.0):
+        raise ValueError(
+            f"{label}['direction'] must be a unit vector where there is no target, or none further "
+            f"from the start than twice the half_angle of {half:.4g} rad, got 'between'"
+        )
+    return axis, _BETWEEN, math.cos(half)
+
+
+def chosen(
+    value: Any, goal: Goal, start: Start, rate_limit: float, effector: Effector
+) -> Limited | None:
+    """What the argument stands for."""
+    if value is None:
+        return None
+    given = keys("constraints", value, ("keep_out", *_LIMITS, "ends"))
+    if not given.keys() - {"ends"}:
+        raise ValueError(f"constraints must have any of {['keep_out', *_LIMITS]}, got {value!r}")
+    cones = given.get("keep_out", [])
+    if not isinstance(cones, list | tuple) or len(cones) > _MOST_CONES:
+        raise ValueError(
+            f"constraints['keep_out'] must be a list of at most {_MOST_CONES} dicts, got {cones!r}"
+        )
+    label = "constraints['keep_out'][{}]".format
+    found = [_cone(label(n), one, goal, start) for n, one in enumerate(cones)]
+    limits = {"rate": math.inf, "command": math.inf, "momentum": math.inf}
+    for name, most in zip(_LIMITS, (rate_limit, 1.0, 1.0), strict=True):
+        if name in given:
+            limits[name] = in_range(f"constraints[{name!r}]", given[name], 1e-9, most)
+    wheels = effector.wheels if isinstance(effector, Beside) else effector
+    if isinstance(wheels, ReactionWheels):
+        limits["momentum"] *= wheels.momentum
+    elif "momentum" in given:
+        raise ValueError(f"constraints must have no momentum without wheels, got {value!r}")
+    ends = flag("constraints['ends']", given.get("ends", False))
+    return Limited((*found, (_BETWEEN, _BETWEEN, 2.0)), **limits, ends=ends)
