@@ -20,6 +20,7 @@ ENVIRONMENTS = {
     "FreeFlyer-v0": ("rbgym.envs.tasks.free_flyer", "FreeFlyer", 300),
     "AttitudeSlew-v1": ("rbgym.envs.tasks.cubesat", "CubeSatSlew", 200),
     "ReactionWheelSlew-v1": ("rbgym.envs.tasks.cubesat", "CubeSatWheelSlew", 200),
+    "KeepOutSlew-v0": ("rbgym.envs.tasks.cubesat", "KeepOutSlew", 200),
     "Detumble-v1": ("rbgym.envs.tasks.cubesat", "CubeSatDetumble", 100),
     "InertialPointing-v0": ("rbgym.envs.tasks.cubesat", "InertialPointing", 120),
     "MomentumDumping-v0": ("rbgym.envs.tasks.cubesat", "MomentumDumping", 2850),

@@ -55,6 +55,46 @@ class CubeSatWheelSlewEnv(AttitudeEnv):
 CubeSatWheelSlewVectorEnv = vectorised(CubeSatWheelSlewEnv)
 
 
+def _keeping_out(half_angle: float, ends: bool = True) -> dict[str, object]:
+    """The body z axis kept out of a cone of this half angle [rad] in the way of the turn."""
+    cone = {"axis": (0.0, 0.0, 1.0), "direction": "between", "half_angle": half_angle}
+    return {"constraints": {"keep_out": [cone], "ends": ends}}
+
+
+class KeepOutSlewEnv(AttitudeEnv):
+    """Turn a 6U CubeSat from rest to rest without pointing its camera at the Sun on the way.
+
+    ## Physics
+    The satellite and the torques of AttitudeSlew-v1. The camera looks along the body z axis. In
+    every episode there is a bright direction, fixed in the world, half-way on the straight turn of
+    that axis to where it is to look; within 0.3 rad of it the episode ends. Who turns straight is
+    sure to fail. The direction is observed, in body axes, behind the rates.
+
+    ## Action: Box(-1, 1, (3,)), float32
+    Torque about the body axes as a fraction of what there is, held over the period. Beyond +-1 is
+    clipped.
+    """
+
+    task = replace(
+        CubeSatSlewEnv.task,
+        start=Turned(least_angle=1.0, target_angle=math.pi),
+        difficulty={
+            "easy": _keeping_out(0.3, ends=False),
+            "medium": _keeping_out(0.3),
+            "hard": _keeping_out(0.5),
+        },
+        categories={
+            "medium angle": {"least_angle": 1.0, "angle": 1.5},
+            "large angle": {"least_angle": 1.5, "angle": 2.6},
+            "near half turn": {"least_angle": 3.05},
+            "any": {},
+        },
+    )
+
+
+KeepOutSlewVectorEnv = vectorised(KeepOutSlewEnv)
+
+
 class CubeSatDetumbleEnv(AttitudeEnv):
     """Bring a 6U CubeSat to rest with its wheels, which can just take up what it holds.
 
