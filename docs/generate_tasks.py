@@ -65,7 +65,7 @@ def rank(found: dict[str, Any]) -> tuple[float, float]:
     return found["success"], -math.inf if settling is None else -settling
 
 
-def row(env_id: str, solved: dict[str, Any], learned: dict[str, Any]) -> str:
+def row(env_id: str, solved: dict[str, Any], learned: dict[str, Any] | None) -> str:
     """The cells of one task."""
     first = inspect.cleandoc(env_class(env_id).__doc__).split("\n")[0].rstrip(".")
     best = max((name for name in solved if name != "idle"), key=lambda n: rank(solved[n]))
@@ -77,7 +77,9 @@ def row(env_id: str, solved: dict[str, Any], learned: dict[str, Any]) -> str:
         f"`{best}` {100 * solved[best]['success']:.1f} %, {settled}",
         f"{_algorithm(learned)} {100 * learned['success']:.1f} %, "
         f"{learned['steps'] / 1e6:g} M steps; "
-        f"return {learned['return']:.0f}, doing nothing {learned['idle_return']:.0f}",
+        f"return {learned['return']:.0f}, doing nothing {learned['idle_return']:.0f}"
+        if learned
+        else "no policy yet",
     )
     return f"| {' | '.join(cells)} |"
 
@@ -93,8 +95,7 @@ def training() -> str:
         "| task | algorithm | steps | seconds | seconds to 95 % success |",
         "|---|---|---|---|---|",
     ]
-    for env_id in ENVIRONMENTS:
-        one = learned[env_id]
+    for env_id, one in learned.items():
         reached = one["seconds_to_threshold"]
         cells = (env_id, _algorithm(one), f"{one['steps']:,}", f"{one['seconds']:.0f}")
         rows.append(f"| {' | '.join(cells)} | {'-' if reached is None else f'{reached:.1f}'} |")
@@ -105,7 +106,7 @@ def training() -> str:
 def index() -> str:
     """docs/tasks.md with its table made anew."""
     solved, learned = (json.loads(file.read_text("utf-8")) for file in (SOLVED, LEARNED))
-    rows = {env_id: row(env_id, solved[env_id], learned[env_id]) for env_id in ENVIRONMENTS}
+    rows = {env_id: row(env_id, solved[env_id], learned.get(env_id)) for env_id in ENVIRONMENTS}
     table = []
     for title, in_space in (("Satellites", True), ("Classroom", False)):
         table += [f"## {title}", "", f"| {' | '.join(HEADINGS)} |", f"|{'---|' * len(HEADINGS)}"]

@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 
+from rbgym.envs.actuators import Beside
 from rbgym.envs.base import AttitudeEnv, vectorised
 from rbgym.envs.parts.goals import Rest
 from rbgym.envs.parts.rewards import Miss
@@ -68,7 +69,15 @@ class KeepOutSlewEnv(AttitudeEnv):
     The satellite and the torques of AttitudeSlew-v1. The camera looks along the body z axis. In
     every episode there is a bright direction, fixed in the world, half-way on the straight turn of
     that axis to where it is to look; within 0.3 rad of it the episode ends. Who turns straight is
-    sure to fail. The direction is observed, in body axes, behind the rates.
+    sure to fail.
+
+    ## Observation: Box, float32
+    | index | what | bounds |
+    |---|---|---|
+    | 0 | w of the quaternion, body to target; of q and -q the one with w >= 0 | [0, 1] |
+    | 1-3 | x, y, z of it | [-1, 1] |
+    | 4-6 | angular velocity in body axes / (1.13 rad/s) | a little over the rate limit |
+    | 7-9 | the bright direction in body axes | [-1, 1] |
 
     ## Action: Box(-1, 1, (3,)), float32
     Torque about the body axes as a fraction of what there is, held over the period. Beyond +-1 is
@@ -181,15 +190,15 @@ class MomentumDumpingEnv(AttitudeEnv):
 
     task = replace(
         InertialPointingEnv.task,
-        actuator=[replace(_THREE.wheels, start=0.4), _THREE.coils],
+        actuator=Beside(replace(_THREE.wheels, start=0.4), _THREE.coils),
         dt=2.0,
         start=Turned(angle=0.1, target_angle=math.pi),
         momentum=1e-3,
         settled_steps=30,
         difficulty={
-            "easy": {"actuator": [replace(_THREE.wheels, start=0.2), _THREE.coils]},
+            "easy": {"actuator": Beside(replace(_THREE.wheels, start=0.2), _THREE.coils)},
             "hard": {
-                "actuator": [replace(_THREE.wheels, start=0.6), _THREE.coils],
+                "actuator": Beside(replace(_THREE.wheels, start=0.6), _THREE.coils),
                 "randomization": {"inertia": 0.2, "actuator_scale": 0.1, "misalignment": 0.05},
             },
         },

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+import rbgym
 from family import make, many
 from rbgym.agents import controllers
 from rbgym.agents.judge import evaluate
@@ -137,3 +138,22 @@ def test_wheels_are_emptied_by_the_coils_alone_and_only_then_is_it_done():
             assert (full < 0.05 * begun).all()
         else:  # of a body at rest in inertial space the wheels keep what they have
             np.testing.assert_allclose(full, begun, rtol=0.05)
+
+
+def test_who_turns_straight_meets_the_cone_and_ends_there():
+    straight = evaluate("pd", "KeepOutSlew-v0", 64)
+    assert straight.success_rate == 0.0
+    # Ended, not out of time: a few seconds after the start.
+    assert straight.length < 40
+    # The cone costs, but does not end the episode; the slew is that of AttitudeSlew-v1.
+    charged = evaluate("pd", "KeepOutSlew-v0", 64, difficulty="easy")
+    assert charged.success_rate == 1.0
+    env = make("KeepOutSlew-v0", difficulty="easy")
+    law = controllers.make("pd", env)
+    seen, info = env.reset(seed=4)
+    for _ in range(60):
+        seen, _, _, _, info = env.step(law.predict(seen)[0])
+        bright, q = info["keep_out_0"], env.state["quaternion"]
+        boresight = rbgym.quaternion.rotate(q, np.array([0.0, 0.0, 1.0]))
+        assert info["cost"] == (boresight @ bright > math.cos(0.3))
+        np.testing.assert_allclose(seen[7:], rbgym.quaternion.rotate_inverse(q, bright), atol=1e-6)
