@@ -15,13 +15,14 @@ from rbgym.engine.batch import Batch
 from rbgym.envs.actuators import Beside, ReactionWheels, Setting, Torque, assemble
 from rbgym.envs.arguments import Arguments, made, named, triple
 from rbgym.envs.episodes import Setup, checked_hook, state_of
+from rbgym.envs.orbit import chosen_orbit
 from rbgym.envs.parts import endings, rewards, uncertainty
 from rbgym.envs.parts.goals import Goal, Reference
 from rbgym.envs.parts.observations import FORMS, Shown
 from rbgym.envs.parts.sensors import chosen_sensor
 from rbgym.envs.parts.starts import Start
 from rbgym.envs.rows import Parts, TaskRows, checked_part
-from rbgym.potentials import HeavyTop, NoPotential, Potential, SoftWall
+from rbgym.potentials import CircularOrbit, HeavyTop, NoPotential, Potential, SoftWall
 from rbgym.quaternion import Array
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class Building:
         """The bodies, the episodes and the observation space."""
         self._choose_body()
         self._choose_actuator()
+        self._choose_potential()
         self._choose_parts()
         self._make_batch()
         hooks = self._tried_hooks()
@@ -94,12 +96,13 @@ class Building:
         self.torque_limit = self.strength * np.broadcast_to(full, (3,))
 
     def _choose_actuator(self) -> None:
-        """What differs from episode to episode; what disturbs; actuator, scheme and potential."""
+        """What differs from episode to episode; what disturbs; orbit, actuator and scheme."""
         task, given = self.task, self.given
         self.randomization, spread = uncertainty.chosen_randomization(
             given.randomization, self.body, self.weight, self.torque_limit
         )
-        self.disturbance, orbit = uncertainty.chosen_disturbance(given.disturbance)
+        self.disturbance, self.pull = uncertainty.chosen_disturbance(given.disturbance)
+        self.orbit = chosen_orbit(given.orbit)
         setting = Setting(
             body=self.body,
             dt=self.dt,
@@ -110,25 +113,50 @@ class Building:
             rate=task.rate_limit,
             spread=spread,
             disturbed=bool(callable(given.disturbance) or self.disturbance.largest_torque().any()),
+            orbit=self.orbit,
         )
         self.actuator = assemble(given.actuator, task.actuator, setting)
         effector = self.actuator.effector
         self.scheme = effector.scheme(_or(given.integrator, task.integrator))
         effector.refuse_unused(given.torque_limit, given.randomization)
+
+    def _choose_potential(self) -> None:
+        """Sensor, and motion of a target; weight, or the orbit, one for all that needs it."""
+        task, effector, pull = self.task, self.actuator.effector, self.pull
+        self.sensor = chosen_sensor(self.given.sensor, task.sensor, self.dt, task.rate_limit)
+        self.reference = checked_part("reference", task.reference(self.dt), Reference)
         own = HeavyTop(self.weight) if self.weight > 0 else task.potential
-        if orbit is not None and (own is not None or effector.needs == "scale"):
+        gradient = "disturbance['gravity_gradient']"
+        uses = {
+            gradient: pull is True,
+            "actuator with coils": effector.around is not None,
+            "reference 'nadir'": self.reference.is_on_orbit(),
+            "sensor of the Sun": self.sensor.sees_sun(),
+        }
+        needed = [name for name, does in uses.items() if does]
+        if (needed or pull) and (own is not None or effector.needs == "scale"):
             raise ValueError(
-                "disturbance['gravity_gradient'] must be left out for a body with weight, for one "
+                f"{(needed or [gradient])[0]} must be left out for a body with weight, for one "
                 "that scales, and where there is another potential"
             )
-        self.potential: Potential = own or orbit or NoPotential()
+        orbit = effector.around or self.orbit
+        if bool(needed) != (orbit is not None):
+            must = f"given with {needed[0]}" if needed else f"left out without any of {[*uses]}"
+            raise ValueError(f"orbit must be {must}, got {orbit!r}")
+        potential = own
+        if isinstance(pull, CircularOrbit):
+            if orbit:
+                raise ValueError(f"{gradient} must be True on an orbit, got {pull.rate!r}")
+            potential = pull
+        elif orbit:
+            potential = orbit.record(pull is True, self.sensor.sees_sun())
+        self.potential: Potential = potential or NoPotential()
 
     def _choose_parts(self) -> None:
         """What is asked for, where episodes begin and end, what is seen and rewarded."""
         task, given = self.task, self.given
         goal = checked_part("goal", task.goal_of(self.body, self.weight), Goal)
-        sensor = chosen_sensor(given.sensor, task.sensor, self.dt, task.rate_limit)
-        sensor.refuse(task.angle if goal.angle_off else math.inf, task.rate)
+        self.sensor.refuse(task.angle if goal.angle_off else math.inf, task.rate)
         limits = endings.Limits(task.rate_limit, task.lowest)
         own = checked_part("ends", task.ends, endings.Ending)
         ends = endings.chosen(given.termination, limits, own, goal)
@@ -140,9 +168,9 @@ class Building:
             )
         self.parts = Parts(
             observation=self._observation(),
-            sensor=sensor,
+            sensor=self.sensor,
             goal=goal,
-            reference=checked_part("reference", task.reference(self.dt), Reference),
+            reference=self.reference,
             reward=rewards.chosen(given.reward, shape, task.rate_limit),
             success=task.success(),
             ends=ends,

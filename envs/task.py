@@ -18,7 +18,7 @@ from rbgym.envs.actuators import Torque
 from rbgym.envs.actuators.effector import Effector
 from rbgym.envs.arguments import Arguments, keys, named
 from rbgym.envs.parts.endings import Docked, Ending, Never, Settled, Success, Tally
-from rbgym.envs.parts.goals import Goal, Reference
+from rbgym.envs.parts.goals import Goal, Reference, Target, nadir
 from rbgym.envs.parts.observations import Form, More, TargetRate
 from rbgym.envs.parts.rewards import Shape
 from rbgym.envs.parts.starts import Start
@@ -26,7 +26,14 @@ from rbgym.envs.parts.uncertainty import Sensor
 from rbgym.potentials import Potential
 
 GRAVITY = 9.81  # m/s^2
-_OF_TASK = {"difficulty", "satellite", "rate_limit", "success"}  # what changes the task itself
+_FASTEST = 2e-3  # rad/s; a little over that of any orbit about the Earth
+_OF_TASK = {
+    "difficulty",
+    "satellite",
+    "rate_limit",
+    "success",
+    "reference",
+}  # what changes the task itself
 
 
 def _at_rest(dt: float) -> Reference:
@@ -91,6 +98,8 @@ class Task:
             task, own, region = satellites.chosen(wanted.satellite).suit(self)
         if wanted.rate_limit is not None:
             task = task.limited(positive("rate_limit", wanted.rate_limit))
+        if wanted.reference is not None:
+            task = task.following(wanted.reference)
         presets: dict[str, Any] = {"easy": {}, "medium": {}, "hard": {}, **task.difficulty}
         named("difficulty", wanted.difficulty, presets)
         preset = presets[wanted.difficulty]
@@ -123,6 +132,19 @@ class Task:
         if isinstance(more, TargetRate):  # laws read all rates in one scale
             more = TargetRate(rate, more.bound * more.scale / rate)
         return replace(self, rate_limit=rate, more=more)
+
+    def following(self, reference: Any) -> "Task":
+        """The task with a target that moves in another way, and shows its rates."""
+        named("reference", reference, ("nadir",))
+        more = TargetRate(self.rate_limit, _FASTEST / self.rate_limit)
+        if type(self.more) is not More:
+            more = self.more
+        if not (isinstance(self.goal, Target) and isinstance(more, TargetRate)):
+            raise ValueError(
+                "reference must be left out in a task without a target, and where more is shown "
+                f"than its rates, got {reference!r}"
+            )
+        return replace(self, reference=nadir, more=more)
 
     def success_keys(self) -> tuple[str, ...]:
         """What `success` may set."""

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from rbgym.compiled.record import required
 from rbgym.engine.batch import Batch
 from rbgym.engine.rows import Physics
 from rbgym.envs.actuators.mounting import Differing
+from rbgym.envs.rows import Key
 from rbgym.integrators import Integrator, get, names
 from rbgym.quaternion import Array
 
@@ -24,7 +25,8 @@ class Setting:
     """What an actuator is put into. dt, h: control period and step [s]; horizon: periods of an
     episode; limits: torque of a full command [N m]; scale: `torque_scale`; rate: limit of the
     body's rates [rad/s]; spread: how it differs from episode to episode, if it does; disturbed:
-    whether a torque acts beside the commanded one."""
+    whether a torque acts beside the commanded one; orbit: the `rbgym.envs.orbit.Orbit`, if the env
+    has one of its own."""
 
     body: RigidBody
     dt: float
@@ -35,17 +37,7 @@ class Setting:
     rate: float
     spread: Differing | None = None
     disturbed: bool = False
-
-
-class Key(NamedTuple):
-    """Rows of something: the first, counted from the effector's state, and how many; where it
-    starts if nothing is said, and the least and the most that a start may be given."""
-
-    first: int
-    width: int
-    rest: float = 0.0
-    low: float = -math.inf
-    high: float = math.inf
+    orbit: Any = None
 
 
 @dataclass(frozen=True)
@@ -94,6 +86,15 @@ class Effector(Element):
     def shown(self, setting: Setting) -> Array:
         """Bounds of the rows that it shows, (2, k)."""
         return np.zeros((2, 0))
+
+    @property
+    def around(self) -> Any:
+        """The `rbgym.envs.orbit.Orbit` that it needs, if it does."""
+        return None
+
+    def on(self, orbit: Any) -> "Effector":
+        """The same on another orbit."""
+        return self
 
     def scheme(self, integrator: str | Integrator) -> Integrator:
         """The scheme that steps a body with this effector; ValueError unless it supports that."""
