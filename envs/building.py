@@ -125,6 +125,8 @@ class Building:
         task, effector, pull = self.task, self.actuator.effector, self.pull
         self.sensor = chosen_sensor(self.given.sensor, task.sensor, self.dt, task.rate_limit)
         self.reference = checked_part("reference", task.reference(self.dt), Reference)
+        if self.sensor.sees_field() and effector.around is None:
+            raise ValueError("sensor must have no magnetometer without coils, which show the field")
         own = HeavyTop(self.weight) if self.weight > 0 else task.potential
         gradient = "disturbance['gravity_gradient']"
         uses = {

@@ -102,6 +102,7 @@ def _judge_lane(rows, buffer, i, limit):
         gap.wanted,
     )
     physics.actuator.present(physics, buffer, i)
+    parts.sensor.sense_field(rows, buffer, i)
     value = parts.reward.value(rows, buffer, i, Outcome(gap, inside, over, begins))
     parts.disturbance.push(rows, buffer, i)
     parts.tally.watch(rows, buffer, i, q, begins)

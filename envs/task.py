@@ -27,13 +27,8 @@ from rbgym.potentials import Potential
 
 GRAVITY = 9.81  # m/s^2
 _FASTEST = 2e-3  # rad/s; a little over that of any orbit about the Earth
-_OF_TASK = {
-    "difficulty",
-    "satellite",
-    "rate_limit",
-    "success",
-    "reference",
-}  # what changes the task itself
+# What changes the task itself.
+_OF_TASK = {"difficulty", "satellite", "rate_limit", "success", "reference"}
 
 
 def _at_rest(dt: float) -> Reference:

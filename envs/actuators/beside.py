@@ -28,8 +28,8 @@ from rbgym.quaternion import Array, add
 class Beside(Effector):
     """Wheels, and beside them coils or thrusters, whose torque `torque_limit` is.
 
-    Commands and what is shown: of the wheels first. The state is that of the wheels. Made of a list or dict of both:
-    `actuator=[ReactionWheels(), MagneticCoils()]`.
+    Commands and what is shown: of the wheels first. The state is that of the wheels. Made of a list
+    or dict of both: `actuator=[ReactionWheels(), MagneticCoils()]`.
     """
 
     wheels: ReactionWheels
@@ -115,6 +115,10 @@ class WheelsBeside(Driven):
     def effector_shows(self):
         return self.wheels.effector_shows() + self.other.effector_shows()
 
+    def field_row(self, physics):
+        """Where coils show the field."""
+        return self.shown_row(physics) + self.wheels.effector_shows()
+
     def exert(self, physics, buffer, i, c, h):
         n = self.wheels.channels()
         by_wheels = self.wheels.turn(physics, buffer, i, c, h)
@@ -133,5 +137,4 @@ class WheelsBeside(Driven):
 
     def present(self, physics, buffer, i):
         self.wheels.present(physics, buffer, i)
-        shown = self.shown_row(physics) + self.wheels.effector_shows()
-        self.other.show_in(physics, buffer, i, shown)
+        self.other.show_in(physics, buffer, i, self.field_row(physics))

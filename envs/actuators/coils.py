@@ -104,6 +104,10 @@ class Coils(Driven):
     channels = constant(3)
     effector_shows = constant(3)
 
+    def field_row(self, physics):
+        """Where the field is shown."""
+        return self.shown_row(physics)
+
     def torque_of(self, physics, buffer, i, c, h):
         q, omega = view(physics, buffer, i)
         half = scale(0.25 * h, omega)

@@ -42,6 +42,10 @@ class Sensor(Part):
         return omega
 
     sees_sun = constant(False, "Whether it takes an orbit, and a Sun.")
+    sees_field = constant(False, "Whether it takes coils, which show the field.")
+
+    def sense_field(self, rows, buffer, i):
+        """Put what a magnetometer measures in the place of the field that is shown."""
 
     def suited(self, dt: float, rate_limit: float) -> "Sensor":
         """The sensor for a control period [s] and rates [rad/s]; ValueError for too large ones."""

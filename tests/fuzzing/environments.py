@@ -12,6 +12,7 @@ import rbgym
 from fuzzing.contract import Target, all_finite
 from fuzzing.core import target
 from rbgym.envs import actuators, satellites
+from rbgym.envs.orbit import Orbit
 from rbgym.registration import ENVIRONMENTS
 
 IDS = list(ENVIRONMENTS)
@@ -179,6 +180,7 @@ _ACTUATORS: dict[str, tuple[Any, dict[str, Any]]] = {
     "MagneticCoils": (actuators.MagneticCoils, {
         "dipole": 1.0, "altitude": 5e5, "inclination": 1.7,
     }),
+    "MagneticCoils, on an orbit": (actuators.MagneticCoils, {"dipole": 1.0, "orbit": Orbit(5e5)}),
     "Thrusters": (actuators.Thrusters, {"minimum_pulse": 0.01}),
     "Delay": (actuators.Delay, {"seconds": 0.2}),
     "Lag": (actuators.Lag, {"time_constant": 0.05}),
