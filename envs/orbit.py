@@ -92,12 +92,10 @@ class Orbit:
     def record(self, pulls: bool = False, sun: bool = False) -> "OnOrbit":
         """The potential that moves along it; pulls: whether there is a gravity gradient; sun:
         whether there is a Sun."""
-        e, path = self.eccentricity, Circle()
-        if e > 0.0:
-            path = Ellipse(e, self.perigee / math.tau)
+        e = self.eccentricity
         return (Pulled if pulls else Coasting)(
-            path,
-            Sun() if sun else NoSun(),
+            Ellipse(e, self.perigee / math.tau) if e else Circle(),
+            (0.0,) * (4 if sun else 2),
             self.rate / math.tau,
             EARTH_RATE / math.tau,
             math.cos(self.inclination),
@@ -161,32 +159,20 @@ class Ellipse(Record):
         return s * s * s, s * s * math.sqrt(1.0 - e * e)
 
 
-class NoSun(Record):
-    """No row says where the Sun is."""
-
-    sun_rows = constant(0)
-
-
-class Sun(Record):
-    """Two rows do."""
-
-    sun_rows = constant(2)
-
-
 # --- the place on it, rows of the potential -------------------------------------------------------
 
 
 class OnOrbit(Potential):
     """Where a satellite is on an orbit, at which hour of the Earth, and what there is.
 
-    path: `Circle` or `Ellipse`; sun: `Sun` or `NoSun`; turning: mean motion; earth: of the Earth's
-    rotation [turns/s]. cos_inclination, sin_inclination: of the orbit. field: B_e / r^3 at the
-    perigee [T]; cos_tilt, sin_tilt: of the dipole, from the south pole. ground: radius of the Earth
-    over the distance of the perigee.
+    path: `Circle` or `Ellipse`; places: as many numbers as there are rows, four with a Sun;
+    turning: mean motion; earth: of the Earth's rotation [turns/s]. cos_inclination,
+    sin_inclination: of the orbit. field: B_e / r^3 at the perigee [T]; cos_tilt, sin_tilt: of the
+    dipole, from the south pole. ground: radius of the Earth over the distance of the perigee.
     """
 
     path: Any
-    sun: Any
+    places: tuple[float, ...]
     turning: float
     earth: float
     cos_inclination: float
@@ -197,7 +183,7 @@ class OnOrbit(Potential):
     ground: float
 
     def row_count(self):
-        return 2 + self.sun.sun_rows()
+        return len(self.places)
 
     def start_phase(self, physics, buffer, i):
         """It stays where it was put or drawn."""
@@ -221,14 +207,7 @@ class OnOrbit(Potential):
         return self
 
     def rows_for(self, body: RigidBody) -> list[float]:
-        return [0.0] * self.row_count()
-
-    def state_keys(self) -> dict[str, Key]:
-        """Names and rows of the place, which a reset can set."""
-        names = ("orbit_phase", "earth_phase", "season", "node")
-        return {
-            name: Key(row, 1, 0.0, -1.0, 1.0) for row, name in enumerate(names[: self.row_count()])
-        }
+        return [*self.places]
 
     # --- what there is, `ahead` seconds after the lane's state, world axes ---
 
@@ -322,4 +301,6 @@ def chosen_orbit(value: Any) -> Orbit | None:
 
 def places_of(potential: Potential) -> Mapping[str, Key]:
     """Names and rows, counted from the potential's, of the place on an orbit, if there is one."""
-    return potential.state_keys() if isinstance(potential, OnOrbit) else {}
+    names = ("orbit_phase", "earth_phase", "season", "node")
+    count = potential.row_count() if isinstance(potential, OnOrbit) else 0
+    return {name: Key(row, 1, 0.0, -1.0, 1.0) for row, name in enumerate(names[:count])}

@@ -264,6 +264,8 @@ class Task:
         substeps = str(self.substeps)
         if self.substeps != self.substeps_of_others:
             substeps += f", or {self.substeps_of_others} if another integrator is named"
+        follows = isinstance(self.goal, Target) and type(self.more) in (More, TargetRate)
+        reference = "reference ('nadir'), " if follows else ""
         split = 'observation is "quaternion" and reward "dense" or "sparse" here; '
         return (
             f"integrator ({which}), dt ({self.dt:g} s), substeps ({substeps}), body (a "
@@ -271,8 +273,9 @@ class Task:
             f"{'torque_limit [N m], ' if effector.uses_limits else ''}torque_scale, projection, "
             "difficulty (easy, medium or hard), success, rate_limit and, where a body is turned or "
             "stopped, satellite: see docs/satellites.md, actuator: see docs/actuators.md, and the "
-            "hooks reward, observation, sensor, termination, disturbance, randomization: "
-            f"{split if self.split else ''}see docs/hooks.md. render_mode: see docs/rendering.md. "
+            "hooks reward, observation, sensor, termination, disturbance, orbit, "
+            f"{reference}randomization: {split if self.split else ''}see docs/hooks.md. "
+            "render_mode: see docs/rendering.md. "
             f"initial: {', '.join(map(repr, self.categories))}, or a dict with any of {start} "
             f"(angles in rad, rates in rad/s, lengths in m){preview}. Another dt changes neither "
             "max_episode_steps nor, unless success says seconds, the steps that success takes, so "

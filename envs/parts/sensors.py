@@ -131,12 +131,12 @@ class Instruments(Sensor):
     deviations across_boresight and about_boresight [rad]; boresight: a unit vector in body axes. It
     measures where an episode begins, and then every `period` [s], rounded to control periods, if
     the body is not faster than slew_rate [rad/s] and the Sun, unless the Earth hides it, not
-    within sun_exclusion [rad] of the boresight; in between its last attitude is held. What it measures is
-    there after its latency [s], rounded too, at most its period. The magnetometer shows the field
-    as coils do, with white noise of the density field_noise [T sqrt(s)], the deviation of a control
-    period's being field_noise / sqrt(dt), and field_bias [T], the standard deviation of a bias
-    drawn once an episode, about each axis. No number is beyond 3.47 standard deviations. What the
-    env says: dt, the control period [s]; readout, blinding, compass, the records of the rest.
+    within sun_exclusion [rad] of the boresight; in between its last attitude is held. What it
+    measures is there after its latency [s], rounded too, at most its period. The magnetometer adds
+    to the field that coils show white noise of the density field_noise [T sqrt(s)], of a control
+    period's deviation field_noise / sqrt(dt), and a bias with the standard deviation field_bias
+    [T], drawn once an episode, about each axis. No number is beyond 3.47 standard deviations. What
+    the env says: dt, the control period [s]; readout, blinding, compass, the records of the rest.
 
     Source: Farrenkopf (1978), Analytic steady-state accuracy solutions for two common spacecraft
     attitude estimators, J. Guidance and Control 1(4), for the gyros; Crassidis & Junkins,

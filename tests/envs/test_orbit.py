@@ -213,6 +213,7 @@ def test_a_late_star_tracker_tells_where_the_body_was():
     np.testing.assert_allclose(angles, 0.02 * np.array(measured), atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dt", [0.25, 1.0])
 def test_a_magnetometer_has_noise_of_a_density_and_a_bias_of_the_episode(dt):
     n, steps, noise, bias = 1500, 12, 2e-7, 5e-7
@@ -240,6 +241,7 @@ def test_a_magnetometer_has_noise_of_a_density_and_a_bias_of_the_episode(dt):
     assert count > 1000
 
 
+@pytest.mark.slow
 def test_a_law_follows_the_nadir():
     from rbgym.agents import controllers
 
@@ -265,6 +267,7 @@ EVERYTHING = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_all_of_it_is_alike_one_by_one_and_in_a_batch_and_goes_on_from_a_state():
     check_vector_env(SLEW, env_kwargs=EVERYTHING, check_pickle=True)
     env = gym.make(SLEW, **EVERYTHING)

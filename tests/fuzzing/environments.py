@@ -31,6 +31,8 @@ HOOKS: dict[str, Any] = {
     "disturbance": {"constant": (1e-3, 0, 0), "white_noise": 1e-4, "gravity_gradient": 1e-3},
     "randomization": {"inertia": 0.1, "mass": 0.1, "torque": 0.1, "gravity": 0.1},
     "difficulty": "medium",
+    "orbit": {"altitude": 5e5},
+    "reference": "nadir",
     "satellite": {"body": rbgym.RigidBody([2e-3, 3e-3, 4e-3]), "torque": 0.01, "dt": 0.1},
     "success": {"angle": 0.1, "rate": 0.01, "seconds": 1.0},
     "render_mode": "rgb_array",
@@ -216,6 +218,12 @@ def _satellites() -> list[Target]:
     ]  # fmt: skip
 
 
+def _orbits() -> list[Target]:
+    given = {"altitude": 5e5, "inclination": 1.0, "eccentricity": 0.1, "perigee": 0.5,
+             "equator_field": 3e-5, "tilt": 0.16}  # fmt: skip
+    return [target("rbgym.envs.orbit.Orbit", Orbit, **given, _numeric=tuple(given))]
+
+
 def _registered() -> list[Target]:
     """By way of Gymnasium, wrappers and all; and the vector environment of Stable-Baselines3."""
     goals = np.array([1.0, 0.0, 0.0, 0.0])
@@ -236,4 +244,4 @@ def _registered() -> list[Target]:
 def targets(ids: Sequence[str] = IDS) -> list[Target]:
     """All of them, for these tasks."""
     of_ids = [t for env_id in ids for t in (*_makers(env_id), *_episodes(env_id))]
-    return [*_actuators(), *_satellites(), *_registered(), *of_ids]
+    return [*_actuators(), *_satellites(), *_orbits(), *_registered(), *of_ids]
