@@ -131,9 +131,9 @@ class Task:
     def following(self, reference: Any) -> "Task":
         """The task with a target that moves in another way, and shows its rates."""
         named("reference", reference, ("nadir",))
-        more = TargetRate(self.rate_limit, _FASTEST / self.rate_limit)
-        if type(self.more) is not More:
-            more = self.more
+        more = self.more
+        if type(more) is More:
+            more = TargetRate(self.rate_limit, _FASTEST / self.rate_limit)
         if not (isinstance(self.goal, Target) and isinstance(more, TargetRate)):
             raise ValueError(
                 "reference must be left out in a task without a target, and where more is shown "

@@ -92,7 +92,7 @@ class Effector(Element):
         """The `rbgym.envs.orbit.Orbit` that it needs, if it does."""
         return None
 
-    def on(self, orbit: Any) -> "Effector":
+    def on(self, orbit: Any) -> Any:
         """The same on another orbit."""
         return self
 
