@@ -107,6 +107,7 @@ def test_field_attraction_and_target_are_those_of_one_place_that_falls_freely(gi
         observation, *_ = env.step(np.zeros(3))
 
 
+@pytest.mark.slow
 def test_the_dipole_is_off_the_igrf_of_2025_by_as_much_as_the_page_says():
     orbit = Orbit(500e3)
     record = orbit.record()
