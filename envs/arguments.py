@@ -15,6 +15,7 @@ from rbgym.arguments import finite, number
 
 if TYPE_CHECKING:  # they would import numba, and names are checked without
     from rbgym.body import RigidBody
+    from rbgym.envs.orbit import Orbit
     from rbgym.envs.parts.uncertainty import Sensor
     from rbgym.envs.satellites import Satellite
     from rbgym.integrators import Integrator
@@ -49,6 +50,8 @@ class Arguments:
     faults: Mapping[str, Any] | None = None
     initial: str | Mapping[str, float] | None = None
     preview: float | None = None
+    orbit: Orbit | Mapping[str, float] | None = None
+    reference: str | None = None
     projection: bool = True
 
     @classmethod

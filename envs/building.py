@@ -17,13 +17,14 @@ from rbgym.envs.actuators import Beside, ReactionWheels, Setting, Torque, assemb
 from rbgym.envs.actuators.faults import chosen_faults
 from rbgym.envs.arguments import Arguments, made, named, triple
 from rbgym.envs.episodes import Setup, checked_hook, state_of
+from rbgym.envs.orbit import chosen_orbit
 from rbgym.envs.parts import constraints, endings, rewards, uncertainty
 from rbgym.envs.parts.goals import Goal, Reference
 from rbgym.envs.parts.observations import FORMS, More, Shown
 from rbgym.envs.parts.sensors import Failing, chosen_sensor
 from rbgym.envs.parts.starts import Start
 from rbgym.envs.rows import Parts, TaskRows, checked_part
-from rbgym.potentials import HeavyTop, NoPotential, Potential, SoftWall
+from rbgym.potentials import CircularOrbit, HeavyTop, NoPotential, Potential, SoftWall
 from rbgym.quaternion import Array
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class Building:
         """The bodies, the episodes and the observation space."""
         self._choose_body()
         self._choose_actuator()
+        self._choose_potential()
         self._choose_parts()
         self._make_batch()
         hooks = self._tried_hooks()
@@ -96,12 +98,13 @@ class Building:
         self.torque_limit = self.strength * np.broadcast_to(full, (3,))
 
     def _choose_actuator(self) -> None:
-        """What differs from episode to episode; what disturbs; actuator, scheme and potential."""
+        """What differs from episode to episode; what disturbs; orbit, actuator and scheme."""
         task, given = self.task, self.given
         self.randomization, spread = uncertainty.chosen_randomization(
             given.randomization, self.body, self.weight, self.torque_limit
         )
-        self.disturbance, orbit = uncertainty.chosen_disturbance(given.disturbance)
+        self.disturbance, self.pull = uncertainty.chosen_disturbance(given.disturbance)
+        self.orbit = chosen_orbit(given.orbit)
         setting = Setting(
             body=self.body,
             dt=self.dt,
@@ -113,24 +116,52 @@ class Building:
             spread=spread,
             faults=chosen_faults(given.faults, self.dt),
             disturbed=bool(callable(given.disturbance) or self.disturbance.largest_torque().any()),
+            orbit=self.orbit,
         )
         self.actuator = assemble(given.actuator, task.actuator, setting)
         effector = self.actuator.effector
         self.scheme = effector.scheme(_or(given.integrator, task.integrator))
         effector.refuse_unused(given.torque_limit, given.randomization)
+
+    def _choose_potential(self) -> None:
+        """Sensor, and motion of a target; weight, or the orbit, one for all that needs it."""
+        task, effector, pull = self.task, self.actuator.effector, self.pull
+        self.sensor = chosen_sensor(self.given.sensor, task.sensor, self.dt, task.rate_limit)
+        self.reference = checked_part("reference", task.reference(self.dt), Reference)
+        if self.sensor.sees_field() and effector.around is None:
+            raise ValueError("sensor must have no magnetometer without coils, which show the field")
         own = HeavyTop(self.weight) if self.weight > 0 else task.potential
-        if orbit is not None and (own is not None or effector.needs == "scale"):
+        gradient = "disturbance['gravity_gradient']"
+        uses = {
+            gradient: pull is True,
+            "actuator with coils": effector.around is not None,
+            "reference 'nadir'": self.reference.is_on_orbit(),
+            "sensor of the Sun": self.sensor.sees_sun(),
+        }
+        needed = [name for name, does in uses.items() if does]
+        if (needed or pull) and (own is not None or effector.needs == "scale"):
             raise ValueError(
-                "disturbance['gravity_gradient'] must be left out for a body with weight, for one "
+                f"{(needed or [gradient])[0]} must be left out for a body with weight, for one "
                 "that scales, and where there is another potential"
             )
-        self.potential: Potential = own or orbit or NoPotential()
+        orbit = effector.around or self.orbit
+        if bool(needed) != (orbit is not None):
+            must = f"given with {needed[0]}" if needed else f"left out without any of {[*uses]}"
+            raise ValueError(f"orbit must be {must}, got {orbit!r}")
+        potential = own
+        if isinstance(pull, CircularOrbit):
+            if orbit:
+                raise ValueError(f"{gradient} must be True on an orbit, got {pull.rate!r}")
+            potential = pull
+        elif orbit:
+            potential = orbit.record(pull is True, self.sensor.sees_sun())
+        self.potential: Potential = potential or NoPotential()
 
     def _choose_parts(self) -> None:
         """What is asked for, where episodes begin and end, what is seen and rewarded."""
         task, given = self.task, self.given
         goal = checked_part("goal", task.goal_of(self.body, self.weight), Goal)
-        sensor = chosen_sensor(given.sensor, task.sensor, self.dt, task.rate_limit)
+        sensor = self.sensor
         sensor.refuse(task.angle if goal.angle_off else math.inf, task.rate)
         if self.actuator.faults and self.actuator.faults.may_blind():
             sensor = Failing(sensor)
@@ -151,7 +182,7 @@ class Building:
             observation=self._observation()._replace(also=limited or More()),
             sensor=sensor,
             goal=goal,
-            reference=checked_part("reference", task.reference(self.dt), Reference),
+            reference=self.reference,
             reward=rewards.chosen(given.reward, shape, task.rate_limit),
             success=task.success(),
             ends=ends,

@@ -19,6 +19,7 @@ from rbgym.envs import rows as at
 from rbgym.envs.actuators import Assembly
 from rbgym.envs.info import Entries
 from rbgym.envs.kernels import NOTHING_SAVED, Judging, Outputs
+from rbgym.envs.orbit import places_of
 from rbgym.envs.rows import Parts, TaskRows
 from rbgym.quaternion import Array
 
@@ -273,6 +274,8 @@ def state_of(batch: Batch, rows: TaskRows, actuator: Assembly, dt: float) -> Sta
     """See `Episodes.state`."""
     n, physics, parts = batch.size, rows.physics, rows.parts
     state = {**batch.measure(), **actuator.effector.state(physics, batch.rows)}
+    for name, key in places_of(physics.potential).items():
+        state[name] = batch.rows(physics.potential_row() + key.first, key.width)[:, 0]
     for name, key in parts.goal.state_keys().items():
         state[name] = batch.rows(rows.goal_row() + key.first, key.width)[:, 0]
     state["time"] = dt * batch.rows(rows.first_row() + at.ELAPSED, 1)[:, 0]

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from rbgym.engine.rows import FAILED
 from rbgym.envs import rows as at
+from rbgym.envs.orbit import places_of
 from rbgym.quaternion import Array
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ class Entries:
     def __init__(self, rows: at.TaskRows, setup: "Setup") -> None:
         physics, parts, actuator = rows.physics, setup.parts, rows.physics.actuator
         first, goal, counted = rows.first_row(), rows.goal_row(), parts.tally.counted
+        orbit, on_orbit = physics.potential_row(), places_of(physics.potential)
         # A single term is the reward.
         own_terms = parts.reward.rows_needed(physics) > 0
         term = rows.reward_row() if own_terms else first + at.REWARD
@@ -31,6 +33,7 @@ class Entries:
             "applied_torque": (actuator.applied_row(physics), 3),
             **{f"reward_{name}": (term + n, 1) for n, name in enumerate(setup.terms)},
             **setup.actuator.effector.places(physics),
+            **{n: (orbit + key.first, key.width) for n, key in on_orbit.items()},
             **{n: (goal + key.first, key.width) for n, key in parts.goal.state_keys().items()},
             **{name: (rows.tally_row() + n, 1) for n, name in enumerate(counted)},
             **(setup.actuator.faults.entries(physics) if setup.actuator.faults else {}),

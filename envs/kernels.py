@@ -86,6 +86,7 @@ def _judge_lane(rows, buffer, i, limit):
         gap.wanted,
     )
     physics.actuator.present(physics, buffer, i)
+    parts.sensor.sense_field(rows, buffer, i)
     value = parts.reward.value(rows, buffer, i, Outcome(gap, inside, over, begins))
     parts.disturbance.push(rows, buffer, i)
     parts.tally.watch(rows, buffer, i, q, begins)
@@ -213,7 +214,9 @@ def _begin_lane(rows, buffer, i):
     varied = numbers(seed, episode, np.uint64(5)), numbers(seed, episode, np.uint64(6))
     actuator.rebuild(physics, buffer, i)
     mass = parts.randomization.vary(rows, buffer, i, varied[0], varied[1])
+    own = numbers(seed, episode, np.uint64(9)), numbers(seed, episode, np.uint64(10))
     if buffer[k + at.BEGINNING * LANES] == at.DRAWN:
+        physics.potential.draw_phase(physics, buffer, i, own[0])
         q, omega = parts.start.draw(rows, buffer, i, a, b, c)
         for attempt in range(1, _ATTEMPTS):
             over = parts.ends.is_over(rows, buffer, i, q, omega)
@@ -227,7 +230,6 @@ def _begin_lane(rows, buffer, i):
     q, omega = physics.frame.in_principal_axes(physics, buffer, i, q, omega)
     q = polished(q)
     put_quaternion(buffer, i, Q, q)
-    own = numbers(seed, episode, np.uint64(9)), numbers(seed, episode, np.uint64(10))
     more = numbers(seed, episode, np.uint64(11)), numbers(seed, episode, np.uint64(12))
     placed = buffer[k + at.BEGINNING * LANES] == at.PLACED
     actuator.begin(physics, buffer, i, placed, mass, own[0], own[1] + more[0], more[1])

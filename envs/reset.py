@@ -8,6 +8,7 @@ import numpy as np
 from rbgym.arguments import is_number, quietly, real
 from rbgym.engine.rows import J
 from rbgym.envs.episodes import Episodes, Lanes
+from rbgym.envs.orbit import places_of
 from rbgym.quaternion import Array
 
 _EVERY_SEED = 2**64
@@ -67,9 +68,11 @@ def place(episodes: Episodes, lanes: Lanes, options: dict[str, Any] | None) -> b
         return False
     batch, rows, goal = episodes.batch, episodes.rows, episodes.setup.parts.goal
     actuator = rows.physics.actuator.state_row(rows.physics)
+    orbit = rows.physics.potential_row()
     # What moves beside the attitude, or is wanted of it: its row and description.
     keys = {
         **{n: (actuator, k) for n, k in episodes.setup.actuator.effector.state_keys().items()},
+        **{n: (orbit, k) for n, k in places_of(rows.physics.potential).items()},
         **{n: (rows.goal_row(), k) for n, k in goal.state_keys().items()},
     }
     _check_names(state, {*keys, *(("target_quaternion",) if goal.has_target() else ())})

@@ -4,6 +4,7 @@ One buffer for both: with two, the compiler cannot rule out that they overlap, a
 vectorising.
 """
 
+import math
 from typing import Any, NamedTuple
 
 from rbgym.compiled.record import Record, constant, missing_methods
@@ -24,6 +25,17 @@ TRUNCATED = 10
 COMMON = 11
 
 _FREE = CORE - SCRATCH  # rows of the solver, free between steps
+
+
+class Key(NamedTuple):
+    """Rows of something: the first, counted from those of what has it, and how many; where it
+    starts if nothing is said, and the least and the most that a start may be given."""
+
+    first: int
+    width: int
+    rest: float = 0.0
+    low: float = -math.inf
+    high: float = math.inf
 
 
 class Part(Record):

@@ -18,7 +18,7 @@ from rbgym.envs.actuators import Torque
 from rbgym.envs.actuators.effector import Effector
 from rbgym.envs.arguments import Arguments, keys, named
 from rbgym.envs.parts.endings import Docked, Ending, Never, Settled, Success, Tally, Unloaded
-from rbgym.envs.parts.goals import Goal, Reference
+from rbgym.envs.parts.goals import Goal, Reference, Target, nadir
 from rbgym.envs.parts.observations import Form, More, TargetRate
 from rbgym.envs.parts.rewards import Shape
 from rbgym.envs.parts.starts import Start
@@ -27,7 +27,9 @@ from rbgym.envs.rows import checked_part
 from rbgym.potentials import Potential
 
 GRAVITY = 9.81  # m/s^2
-_OF_TASK = {"difficulty", "satellite", "rate_limit", "success"}  # what changes the task itself
+_FASTEST = 2e-3  # rad/s; a little over that of any orbit about the Earth
+# What changes the task itself.
+_OF_TASK = {"difficulty", "satellite", "rate_limit", "success", "reference"}
 
 
 def _at_rest(dt: float) -> Reference:
@@ -94,6 +96,8 @@ class Task:
             task, own, region = satellites.chosen(wanted.satellite).suit(self)
         if wanted.rate_limit is not None:
             task = task.limited(positive("rate_limit", wanted.rate_limit))
+        if wanted.reference is not None:
+            task = task.following(wanted.reference)
         presets: dict[str, Any] = {"easy": {}, "medium": {}, "hard": {}, **task.difficulty}
         named("difficulty", wanted.difficulty, presets)
         preset = presets[wanted.difficulty]
@@ -126,6 +130,19 @@ class Task:
         if isinstance(more, TargetRate):  # laws read all rates in one scale
             more = TargetRate(rate, more.bound * more.scale / rate)
         return replace(self, rate_limit=rate, more=more)
+
+    def following(self, reference: Any) -> "Task":
+        """The task with a target that moves in another way, and shows its rates."""
+        named("reference", reference, ("nadir",))
+        more = self.more
+        if type(more) is More:
+            more = TargetRate(self.rate_limit, _FASTEST / self.rate_limit)
+        if not (isinstance(self.goal, Target) and isinstance(more, TargetRate)):
+            raise ValueError(
+                "reference must be left out in a task without a target, and where more is shown "
+                f"than its rates, got {reference!r}"
+            )
+        return replace(self, reference=nadir, more=more)
 
     def success_keys(self) -> tuple[str, ...]:
         """What `success` may set."""
@@ -256,6 +273,8 @@ class Task:
         substeps = str(self.substeps)
         if self.substeps != self.substeps_of_others:
             substeps += f", or {self.substeps_of_others} if another integrator is named"
+        follows = isinstance(self.goal, Target) and type(self.more) in (More, TargetRate)
+        reference = "reference ('nadir'), " if follows else ""
         split = 'observation is "quaternion" and reward "dense" or "sparse" here; '
         return (
             f"integrator ({which}), dt ({self.dt:g} s), substeps ({substeps}), body (a "
@@ -263,9 +282,9 @@ class Task:
             f"{'torque_limit [N m], ' if effector.uses_limits else ''}torque_scale, projection, "
             "difficulty (easy, medium or hard), success, rate_limit and, where a body is turned or "
             "stopped, satellite: see docs/satellites.md, actuator: see docs/actuators.md, and the "
-            "hooks reward, observation, sensor, termination, constraints, disturbance, "
-            "randomization, faults: "
-            f"{split if self.split else ''}see docs/hooks.md. render_mode: see docs/rendering.md. "
+            "hooks reward, observation, sensor, termination, constraints, disturbance, orbit, "
+            f"{reference}randomization, faults: {split if self.split else ''}see docs/hooks.md. "
+            "render_mode: see docs/rendering.md. "
             f"initial: {', '.join(map(repr, self.categories))}, or a dict with any of {start} "
             f"(angles in rad, rates in rad/s, lengths in m){preview}. Another dt changes neither "
             "max_episode_steps nor, unless success says seconds, the steps that success takes, so "

@@ -265,7 +265,7 @@ OWN: list[tuple[str, dict[str, Any]]] = [
     ("AttitudeTracking-v0", {"sensor": {"attitude": 1e-3}, "preview": 0.3}),
     ("AttitudeReach-v0", {"sensor": {"attitude": 1e-3, "rate": 1e-3}}),
     ("MagneticDetumble-v0", {"actuator": actuators.MagneticCoils(2.0, 600e3, 0.9)}),
-    ("MagneticDetumble-v0", {"disturbance": {"gravity_gradient": 0.001}}),
+    ("MagneticDetumble-v0", {"disturbance": {"gravity_gradient": True}}),
     ("FreeFlyer-v0", {"actuator": [actuators.Forces(0.5), actuators.Lag(0.3)]}),
     ("FreeFlyer-v0", {"actuator": {"thrusters": {"minimum_pulse": 0.05}}}),
     ("FreeFlyer-v0", {"randomization": {"mass": 0.3, "misalignment": 0.1}}),

@@ -17,7 +17,8 @@ from rbgym.trajectory import checked_body
 def damping_rate(coils: MagneticCoils) -> float:
     """2 w (1 + sin i) [1/s]: with this the rates across the field decay about as fast as the field
     turns, seen from the orbit, so that what is along it now is across it later."""
-    return float(2.0 * coils.orbital_rate * (1.0 + np.sin(coils.inclination)))
+    orbit = coils.around
+    return float(2.0 * orbit.rate * (1.0 + np.sin(orbit.inclination)))
 
 
 def _square(field: Array) -> Array:

@@ -80,6 +80,11 @@ class Estimating:
                 "sensor must be that of gyros and a star tracker, sensor={'gyro': ..., "
                 f"'star_tracker': ...}}, for an estimator; got {sensor!r}"
             )
+        if sensor.readout.coming_rows():
+            raise ValueError(
+                "sensor must have a star tracker without latency for an estimator, which would "
+                f"take what is old for new; got latency {sensor.latency!r}"
+            )
         self.policy, self.rate_limit = policy, positive("rate_limit", rate_limit)
         self.moving, self.columns = flag("moving", moving), 10 if moving else 7
         self.dt, one = sensor.dt, np.eye(3)
@@ -96,8 +101,9 @@ class Estimating:
     def for_env(cls, policy: Any, env: Any) -> Self:
         """The estimator for an env, single or vector; policy: a controller's name too.
 
-        Raises ValueError where the env has no gyros and star tracker, shows the attitude otherwise
-        than as a quaternion, has goals apart from the observation, or a preview of the target.
+        Raises ValueError where the env has no gyros and star tracker, or a late one, shows the
+        attitude otherwise than as a quaternion, has goals apart from the observation, or a preview
+        of the target.
         """
         base = getattr(env, "unwrapped", None)
         if not isinstance(base, AttitudeEnv | AttitudeVectorEnv):

@@ -95,6 +95,8 @@ def assemble(value: Any, default: Any, setting: Setting) -> Assembly:
             f"actuator must have {type(own).__name__} as its effector in this task, "
             f"got {type(effector).__name__}"
         )
+    if setting.orbit is not None:
+        effector = effector.on(setting.orbit)
     spread, disturbance = setting.spread, Disturbed() if setting.disturbed else Undisturbed()
     if spread is not None and spread.delay > 0 and Delay not in found:
         raise ValueError("randomization['delay'] must be left out without a Delay in the actuator")

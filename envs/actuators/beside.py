@@ -5,22 +5,22 @@ from outside, the world momentum L changes by the impulse of T alone, and the en
 T and of motors and friction.
 """
 
-import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import constant
 from rbgym.engine.actuation import act
 from rbgym.engine.rows import put_vector
 from rbgym.envs.actuators.coils import Coils, MagneticCoils
 from rbgym.envs.actuators.driven import Driven
-from rbgym.envs.actuators.effector import Effector, Key, Setting
+from rbgym.envs.actuators.effector import Effector, Setting
 from rbgym.envs.actuators.forces import Torque, Torques
-from rbgym.envs.actuators.wheels import ROWS, ReactionWheels, Wheels
+from rbgym.envs.actuators.wheels import ReactionWheels, Wheels
+from rbgym.envs.orbit import Orbit
+from rbgym.envs.rows import Key
 from rbgym.quaternion import Array, add
 
 
@@ -28,8 +28,8 @@ from rbgym.quaternion import Array, add
 class Beside(Effector):
     """Wheels, and beside them coils or thrusters, whose torque `torque_limit` is.
 
-    Commands, what is shown and the state: of the wheels first. Made of a list or dict of both:
-    `actuator=[ReactionWheels(), MagneticCoils()]`.
+    Commands and what is shown: of the wheels first. The state is that of the wheels. Made of a list
+    or dict of both: `actuator=[ReactionWheels(), MagneticCoils()]`.
     """
 
     wheels: ReactionWheels
@@ -75,9 +75,14 @@ class Beside(Effector):
         return np.asarray(self.main.limits(setting))
 
     def state_keys(self) -> Mapping[str, Key]:
-        others = self.other.state_keys()
-        moved = {name: key._replace(first=ROWS + key.first) for name, key in others.items()}
-        return {**self.wheels.state_keys(), **moved}
+        return self.wheels.state_keys()
+
+    @property
+    def around(self) -> Orbit | None:
+        return self.other.around
+
+    def on(self, orbit: Orbit) -> "Beside":
+        return replace(self, other=self.other.on(orbit))
 
     def columns(self, first: int) -> str:
         count = len(self.wheels.matrix.T)
@@ -91,7 +96,7 @@ class Beside(Effector):
 
 
 class WheelsBeside(Driven):
-    """wheels: `Wheels`; other: `Coils` or `Torques`. The rows of the wheels stand first."""
+    """wheels: `Wheels`; other: `Coils` or `Torques`, which has no rows."""
 
     line: Any
     wheels: Any
@@ -105,41 +110,31 @@ class WheelsBeside(Driven):
         return self.other.has_limits()
 
     def effector_rows(self):
-        return self.wheels.effector_rows() + self.other.effector_rows()
+        return self.wheels.effector_rows()
 
     def effector_shows(self):
         return self.wheels.effector_shows() + self.other.effector_shows()
 
-    def other_row(self, physics):
-        """The first of the rows of what is beside the wheels."""
-        return self.state_row(physics) + self.wheels.effector_rows()
+    def field_row(self, physics):
+        """Where coils show the field."""
+        return self.shown_row(physics) + self.wheels.effector_shows()
 
     def exert(self, physics, buffer, i, c, h):
-        n, row = self.wheels.channels(), self.other_row(physics)
+        n = self.wheels.channels()
         by_wheels = self.wheels.turn(physics, buffer, i, c, h)
-        torque = self.other.torque_of(physics, buffer, i, row, (c[n], c[n + 1], c[n + 2]), h)
+        torque = self.other.torque_of(physics, buffer, i, (c[n], c[n + 1], c[n + 2]), h)
         put_vector(buffer, i, self.acting_row(physics), add(by_wheels, torque))
         act(physics, buffer, i, torque)
 
     def book(self, physics, buffer, i, h):
         self.wheels.book(physics, buffer, i, h)
-        self.other.move_on(buffer, i, self.other_row(physics), h)
 
     def more_energy(self, physics, buffer, i):
         return self.wheels.more_energy(physics, buffer, i)
 
     def ready(self, physics, buffer, i, placed, mass, u):
         self.wheels.ready(physics, buffer, i, placed, mass, u)
-        if not placed:  # of the digits behind those that decide where the wheels begin
-            a, b = _behind(u[0]), _behind(u[1])
-            self.other.begin_at(buffer, i, self.other_row(physics), a, b)
 
     def present(self, physics, buffer, i):
         self.wheels.present(physics, buffer, i)
-        shown = self.shown_row(physics) + self.wheels.effector_shows()
-        self.other.show_in(physics, buffer, i, self.other_row(physics), shown)
-
-
-@inlined
-def _behind(u):
-    return 1024.0 * u - math.floor(1024.0 * u)
+        self.other.show_in(physics, buffer, i, self.field_row(physics))

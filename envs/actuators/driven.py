@@ -39,19 +39,13 @@ class Driven(Actuator):
         """Begin an episode: draw or, if placed, leave the state. mass: factor of the body's mass.
         u: four uniform numbers. J and J_INV are those of the episode."""
 
-    # --- of what can stand beside wheels: its rows begin at `row`, what it shows at `shown` ---
+    # --- of what can stand beside wheels ---
 
-    def torque_of(self, physics, buffer, i, row, c, h):
+    def torque_of(self, physics, buffer, i, c, h):
         """Torque [N m] in body axes of three mean commands, in the step of h seconds."""
 
-    def move_on(self, buffer, i, row, h):
-        """Go on for h seconds."""
-
-    def begin_at(self, buffer, i, row, u, v):
-        """Begin an episode; u, v: uniform numbers."""
-
-    def show_in(self, physics, buffer, i, row, shown):
-        """Write the rows that are shown."""
+    def show_in(self, physics, buffer, i, shown):
+        """Write the rows that are shown, from row `shown` on."""
 
     def is_disturbed(self):
         return self.line.disturbance.exists()

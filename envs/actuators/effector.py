@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from rbgym.engine.batch import Batch
 from rbgym.engine.rows import Physics
 from rbgym.envs.actuators.faults import Faults
 from rbgym.envs.actuators.mounting import Differing
+from rbgym.envs.rows import Key
 from rbgym.integrators import Integrator, get, names
 from rbgym.quaternion import Array
 
@@ -25,7 +26,8 @@ class Setting:
     """What an actuator is put into. dt, h: control period and step [s]; horizon: periods of an
     episode; limits: torque of a full command [N m]; scale: `torque_scale`; rate: limit of the
     body's rates [rad/s]; spread: how it differs from episode to episode, if it does; disturbed:
-    whether a torque acts beside the commanded one; faults: what may fail."""
+    whether a torque acts beside the commanded one; faults: what may fail; orbit: the
+    `rbgym.envs.orbit.Orbit`, if the env has one of its own."""
 
     body: RigidBody
     dt: float
@@ -37,17 +39,7 @@ class Setting:
     spread: Differing | None = None
     disturbed: bool = False
     faults: Faults | None = None
-
-
-class Key(NamedTuple):
-    """Rows of something: the first, counted from the effector's state, and how many; where it
-    starts if nothing is said, and the least and the most that a start may be given."""
-
-    first: int
-    width: int
-    rest: float = 0.0
-    low: float = -math.inf
-    high: float = math.inf
+    orbit: Any = None
 
 
 @dataclass(frozen=True)
@@ -96,6 +88,15 @@ class Effector(Element):
     def shown(self, setting: Setting) -> Array:
         """Bounds of the rows that it shows, (2, k)."""
         return np.zeros((2, 0))
+
+    @property
+    def around(self) -> Any:
+        """The `rbgym.envs.orbit.Orbit` that it needs, if it does."""
+        return None
+
+    def on(self, orbit: Any) -> Any:
+        """The same on another orbit."""
+        return self
 
     def scheme(self, integrator: str | Integrator) -> Integrator:
         """The scheme that steps a body with this effector; ValueError unless it supports that."""

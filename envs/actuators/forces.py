@@ -20,7 +20,8 @@ from rbgym.compiled.record import constant
 from rbgym.engine.actuation import act
 from rbgym.engine.rows import FAILED, LANES, put_quaternion, put_vector, quaternion, vector, view
 from rbgym.envs.actuators.driven import Driven
-from rbgym.envs.actuators.effector import Effector, Key, Setting
+from rbgym.envs.actuators.effector import Effector, Setting
+from rbgym.envs.rows import Key
 from rbgym.quaternion import Array, add, dot, rotate, scale, times, to_world
 
 # Rows, from the first of the state on.
@@ -50,13 +51,13 @@ class Torques(Driven):
     channels = constant(3)
     has_limits = constant(True)
 
-    def torque_of(self, physics, buffer, i, row, c, h):
+    def torque_of(self, physics, buffer, i, c, h):
         """Torque [N m] in body axes of three mean commands."""
         full = vector(buffer, i, physics.actuator.own_row(physics))
         return self.mounted(physics, buffer, i, times(full, c))
 
     def exert(self, physics, buffer, i, c, h):
-        torque = self.torque_of(physics, buffer, i, 0, (c[0], c[1], c[2]), h)
+        torque = self.torque_of(physics, buffer, i, (c[0], c[1], c[2]), h)
         put_vector(buffer, i, self.acting_row(physics), torque)
         act(physics, buffer, i, torque)
 

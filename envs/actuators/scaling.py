@@ -16,7 +16,8 @@ from rbgym.engine.actuation import act
 from rbgym.engine.batch import Batch
 from rbgym.engine.rows import J_INV, LANES, J, Physics, put_vector, vector
 from rbgym.envs.actuators.driven import Driven
-from rbgym.envs.actuators.effector import Effector, Key, Setting
+from rbgym.envs.actuators.effector import Effector, Setting
+from rbgym.envs.rows import Key
 from rbgym.integrators import Integrator
 from rbgym.integrators.free_scale import FORCE, REFERENCE, SCALE, SCALING, FreeScale
 from rbgym.quaternion import Array

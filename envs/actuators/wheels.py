@@ -30,8 +30,9 @@ from rbgym.compiled.record import constant
 from rbgym.engine.actuation import act
 from rbgym.engine.rows import FAILED, LANES, ROTOR, put_vector, view
 from rbgym.envs.actuators.driven import Driven
-from rbgym.envs.actuators.effector import Effector, Key, Setting
+from rbgym.envs.actuators.effector import Effector, Setting
 from rbgym.envs.arguments import in_range
+from rbgym.envs.rows import Key
 from rbgym.quaternion import Array, Vector, add, dot, scale
 
 ROWS = 8

@@ -8,8 +8,7 @@ import numpy as np
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import constant, required
 from rbgym.engine.rows import LANES, put_quaternion, put_vector, quaternion, vector
-from rbgym.envs.actuators.effector import Key
-from rbgym.envs.rows import Part
+from rbgym.envs.rows import Key, Part
 from rbgym.quaternion import (
     Array,
     Quaternion,
@@ -248,6 +247,11 @@ class Reference(Part):
     """How a target moves: this one stays where it is."""
 
     moves = constant(False)
+    is_on_orbit = constant(False, "Whether it takes an orbit.")
+
+    def starting(self, rows, buffer, i, q):
+        """Where the target begins, of what was drawn for it."""
+        return q
 
     def set_out(self, rows, buffer, i, a, b):
         """Draw the motion of the lane's target, whose attitude is set, of eight uniform numbers."""
@@ -259,6 +263,38 @@ class Reference(Part):
     def ahead(self, rows, buffer, i, seconds):
         """The target's attitude some time from now."""
         return rows.parts.goal.target(rows, buffer, i)
+
+
+class Nadir(Reference):
+    """The target's z axis points to the Earth, its x axis along the motion around it, see
+    rbgym.envs.orbit; what is drawn or given for it is of no account."""
+
+    moves = constant(True)
+    is_on_orbit = constant(True)
+
+    def starting(self, rows, buffer, i, q):
+        return self.ahead(rows, buffer, i, 0.0)
+
+    def set_out(self, rows, buffer, i, a, b):
+        """The orbit says where."""
+
+    def follow(self, rows, buffer, i):
+        physics, goal = rows.physics, rows.parts.goal
+        q, rate = physics.potential.nadir_frame(physics, buffer, i, 0.0)
+        last = goal.target(rows, buffer, i)
+        # Of q and -q the one without a jump.
+        sign = -1.0 if q[0] * last[0] + dot(q[1:], last[1:]) < 0.0 else 1.0
+        goal.put_target(rows, buffer, i, (sign * q[0], sign * q[1], sign * q[2], sign * q[3]))
+        goal.put_target_rate(rows, buffer, i, rate)
+
+    def ahead(self, rows, buffer, i, seconds):
+        q, _ = rows.physics.potential.nadir_frame(rows.physics, buffer, i, seconds)
+        return q
+
+
+def nadir(dt: float) -> Nadir:
+    """The motion of a target that points to the Earth."""
+    return Nadir()
 
 
 class Wandering(Reference):

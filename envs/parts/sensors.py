@@ -1,4 +1,5 @@
-"""Gyros and a star tracker as their data sheets describe them, and the choice of a sensor."""
+"""Gyros, a star tracker and a magnetometer as their data sheets describe them, and the choice of a
+sensor."""
 
 import math
 from typing import Any
@@ -6,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from rbgym.arguments import unit
-from rbgym.compiled.record import constant
+from rbgym.compiled.record import Record, constant
 from rbgym.engine.rows import (
+    LANES,
     put_quaternion,
     put_vector,
     quaternion,
@@ -20,10 +22,11 @@ from rbgym.envs.parts.observations import rotation_vector
 from rbgym.envs.parts.uncertainty import Noisy, Sensor
 from rbgym.envs.random import normals
 from rbgym.envs.rows import checked_part
-from rbgym.quaternion import Vector, add, dot, qconj, qmul, scale
+from rbgym.quaternion import Vector, add, dot, qconj, qmul, scale, to_body
 
-_BY_TRACKER, _BY_GYRO, _BY_BIAS = 0, 3, 9  # first uses of the noise's numbers
-_BIAS, _LAST, _SEEN, _RATE = 0, 3, 7, 11  # rows, counted from that of the sensor
+_BY_TRACKER, _BY_GYRO, _BY_BIAS, _BY_FIELD = 0, 3, 9, 12  # first uses of the noise's numbers
+_BIAS, _LAST, _SEEN, _RATE, _COMING = 0, 3, 7, 11, 14  # rows, counted from that of the sensor
+_NO_STEP = 2.0**40  # in the place of a step: what is drawn once an episode
 _MOST_TURN = 3.0  # rad in a control period; from half a turn on, the way of it is not known
 # What may be given of each instrument, and its largest value.
 _GYRO = {"angle_walk": 1.0, "rate_walk": 1.0, "bias": 1.0}
@@ -32,11 +35,89 @@ _TRACKER = {
     "about_boresight": 1.0,
     "period": 1e6,
     "slew_rate": math.inf,
+    "latency": 1e6,
+    "sun_exclusion": math.pi,
 }
+_MAGNETOMETER = {"noise": 1.0, "bias": 1.0}
+
+
+class Prompt(Record):
+    """What a star tracker measures is there at once."""
+
+    coming_rows = constant(0)
+
+    def delivered(self, buffer, i, row, step, taken, new):
+        """Whether there is a measurement now, and which; row: the first of its own. taken, new:
+        whether one is taken, and which."""
+        return taken, new
+
+
+class Late(Record):
+    """It is there so many control periods later, and one is under way at a time."""
+
+    periods: float
+    coming_rows = constant(5)  # the attitude that is under way, the step in which it is there
+
+    def delivered(self, buffer, i, row, step, taken, new):
+        k, coming = i + (row + 4) * LANES, quaternion(buffer, i, row)
+        arrives = (buffer[k] == step) & (step > 0.0)
+        put_quaternion(buffer, i, row, quaternion_if(taken, new, coming))
+        buffer[k] = step + self.periods if taken else buffer[k]
+        # What is measured where an episode begins is known there.
+        return arrives | (step == 0.0), quaternion_if(step > 0.0, coming, new)
+
+
+class Shaded(Record):
+    """A star tracker that no Sun blinds."""
+
+    is_open = constant(False)
+
+    def is_blind(self, rows, buffer, i, q, boresight):
+        """Whether the Sun is too near to the boresight."""
+        return False
+
+
+class Open(Record):
+    """One that the Sun blinds within an angle of this cosine, unless the Earth hides it."""
+
+    cosine: float
+    is_open = constant(True)
+
+    def is_blind(self, rows, buffer, i, q, boresight):
+        physics = rows.physics
+        to_sun = physics.potential.sunwards(physics, buffer, i)
+        near = dot(to_body(q, to_sun), boresight) > self.cosine
+        return near & physics.potential.is_lit(physics, buffer, i)
+
+
+class Unmeasured(Record):
+    """The field is shown as it is."""
+
+    is_there = constant(False)
+
+    def mark(self, rows, buffer, i):
+        """Put what is measured of the field in its place."""
+
+
+class Magnetometer(Record):
+    """Standard deviations about each axis [T]: noise, of one measurement; bias, of an episode's."""
+
+    noise: float
+    bias: float
+    is_there = constant(True)
+
+    def mark(self, rows, buffer, i):
+        physics, key = rows.physics, rows.noise_key(buffer, i)
+        row, share = physics.actuator.field_row(physics), 0.5 / physics.potential.field
+        noise = scale(self.noise * share, normals(key, rows.elapsed(buffer, i), _BY_FIELD))
+        bias = scale(self.bias * share, normals(key, _NO_STEP, _BY_FIELD))
+        seen = add(vector(buffer, i, row), add(noise, bias))
+        x, y, z = min(max(seen[0], -1.0), 1.0), min(max(seen[1], -1.0), 1.0), seen[2]
+        put_vector(buffer, i, row, (x, y, min(max(z, -1.0), 1.0)))
 
 
 class Instruments(Sensor):
-    """Rate-integrating gyros and a star tracker.
+    """Rate-integrating gyros, a star tracker, and a magnetometer beside coils.
 
     The gyros give the mean rate of the control period, the turn in it / dt: angle_walk
     [rad/sqrt(s)], the density of their white noise; rate_walk [rad/s^1.5], of the walk of their
@@ -49,8 +130,13 @@ class Instruments(Sensor):
     angle and bias have the same variance whatever dt is. The star tracker has the standard
     deviations across_boresight and about_boresight [rad]; boresight: a unit vector in body axes. It
     measures where an episode begins, and then every `period` [s], rounded to control periods, if
-    the body is not faster than slew_rate [rad/s]; in between its last attitude is held. No number
-    is beyond 3.47 standard deviations. dt: control period [s], which the env says.
+    the body is not faster than slew_rate [rad/s] and the Sun, unless the Earth hides it, not
+    within sun_exclusion [rad] of the boresight; in between its last attitude is held. What it
+    measures is there after its latency [s], rounded too, at most its period. The magnetometer adds
+    to the field that coils show white noise of the density field_noise [T sqrt(s)], of a control
+    period's deviation field_noise / sqrt(dt), and a bias with the standard deviation field_bias
+    [T], drawn once an episode, about each axis. No number is beyond 3.47 standard deviations. What
+    the env says: dt, the control period [s]; readout, blinding, compass, the records of the rest.
 
     Source: Farrenkopf (1978), Analytic steady-state accuracy solutions for two common spacecraft
     attitude estimators, J. Guidance and Control 1(4), for the gyros; Crassidis & Junkins,
@@ -65,11 +151,28 @@ class Instruments(Sensor):
     boresight: Vector = (0.0, 0.0, 1.0)
     period: float = 0.0
     slew_rate: float = math.inf
+    latency: float = 0.0
+    sun_exclusion: float = 0.0
+    field_noise: float = 0.0
+    field_bias: float = 0.0
     dt: float = 1.0
+    readout: Any = Prompt()
+    blinding: Any = Shaded()
+    compass: Any = Unmeasured()
     is_noisy = constant(True)
 
     def rows_needed(self, physics):
-        return 14  # bias, attitude now, attitude as the tracker says it, rates as the gyros do
+        # Bias, attitude now, attitude as the tracker says it, rates as the gyros do.
+        return _COMING + self.readout.coming_rows()
+
+    def sees_sun(self):
+        return self.blinding.is_open()
+
+    def sees_field(self):
+        return self.compass.is_there()
+
+    def sense_field(self, rows, buffer, i):
+        self.compass.mark(rows, buffer, i)
 
     def calibrate(self, rows, buffer, i):
         n = normals(rows.noise_key(buffer, i), 0.0, _BY_BIAS)
@@ -98,7 +201,9 @@ class Instruments(Sensor):
         every = max(math.floor(self.period / self.dt + 0.5), 1.0)
         due = step - every * math.floor(step / every) == 0.0
         slow = dot(omega, omega) <= self.slew_rate * self.slew_rate
-        fresh = (due & slow) | (step == 0.0)
+        blind = self.blinding.is_blind(rows, buffer, i, q, self.boresight)
+        taken = (due & slow & (not blind)) | (step == 0.0)
+        fresh, new = self.readout.delivered(buffer, i, row + _COMING, step, taken, new)
         put_quaternion(buffer, i, row + _SEEN, quaternion_if(fresh, new, held))
 
     def measured_attitude(self, rows, buffer, i, q):
@@ -116,13 +221,32 @@ class Instruments(Sensor):
             for instrument, most in (("gyro", _GYRO), ("star_tracker", _TRACKER))
             for name, largest in most.items()
         }
+        for name, most in _MAGNETOMETER.items():
+            field = f"field_{name}"
+            value = in_range(f"sensor['magnetometer'][{name!r}]", getattr(self, field), 0.0, most)
+            numbers[field] = value
         unit("sensor['star_tracker']['boresight']", self.boresight, 3, 1e-6)
         if rate_limit * dt > _MOST_TURN:
             raise ValueError(
                 f"sensor must be of a body that turns by at most {_MOST_TURN:g} rad in a control "
                 f"period, got one with a rate limit of {rate_limit:g} rad/s and dt {dt!r}"
             )
-        return self._replace(**numbers, dt=dt)
+        late = math.floor(self.latency / dt + 0.5)
+        if late > max(math.floor(self.period / dt + 0.5), 1):
+            raise ValueError(
+                "sensor['star_tracker']['latency'] must be at most the period between two "
+                f"measurements, {max(self.period, dt):g} s, got {self.latency!r}"
+            )
+        compass: Any = self.compass
+        if compass.is_there() or self.field_noise or self.field_bias:
+            compass = Magnetometer(self.field_noise / math.sqrt(dt), self.field_bias)
+        return self._replace(
+            **numbers,
+            dt=dt,
+            readout=Late(float(late)) if late else Prompt(),
+            blinding=Open(math.cos(self.sun_exclusion)) if self.sun_exclusion else Shaded(),
+            compass=compass,
+        )
 
     def refuse(self, angle: float, rate: float) -> None:
         for name, value, limit, units in (
@@ -144,6 +268,15 @@ class Failing(Sensor):
 
     def is_noisy(self):
         return self.sensor.is_noisy()
+
+    def sees_sun(self):
+        return self.sensor.sees_sun()
+
+    def sees_field(self):
+        return self.sensor.sees_field()
+
+    def sense_field(self, rows, buffer, i):
+        self.sensor.sense_field(rows, buffer, i)
 
     def rows_needed(self, physics):
         return self.sensor.rows_needed(physics) + 11  # attitude now; attitude and rates measured
@@ -180,13 +313,13 @@ def chosen_sensor(value: Any, default: Sensor, dt: float, rate_limit: float) -> 
     if value is None or isinstance(value, Sensor):
         found = checked_part("sensor", default if value is None else value, Sensor)
         return found.suited(dt, rate_limit)
-    both = ("gyro", "star_tracker")
-    given = keys("sensor", value, (*Noisy._fields, *both))
-    if not given.keys() & {*both}:
+    one_each = ("gyro", "star_tracker", "magnetometer")
+    given = keys("sensor", value, (*Noisy._fields, *one_each))
+    if not given.keys() & {*one_each}:
         return Noisy(**{n: in_range(f"sensor[{n!r}]", v, 0.0, 1.0) for n, v in given.items()})
-    if given.keys() - {*both}:
+    if given.keys() - {*one_each}:
         raise ValueError(
-            f"sensor must have keys out of {list(both)} or out of {list(Noisy._fields)}, "
+            f"sensor must have keys out of {list(one_each)} or out of {list(Noisy._fields)}, "
             f"got {list(given)}"
         )
     gyro = keys("sensor['gyro']", given.get("gyro", {}), _GYRO)
@@ -197,4 +330,8 @@ def chosen_sensor(value: Any, default: Sensor, dt: float, rate_limit: float) -> 
         if not math.isfinite(length := float(np.linalg.norm(axis))) or length < 1e-100:
             raise ValueError(f"{name}['boresight'] must be a vector other than 0, got {axis!r}")
         tracker["boresight"] = triple(name, [x / length for x in axis])
-    return Instruments(**gyro, **tracker).suited(dt, rate_limit)
+    compass = keys("sensor['magnetometer']", given.get("magnetometer", {}), _MAGNETOMETER)
+    field: dict[str, Any] = {f"field_{name}": number for name, number in compass.items()}
+    if "magnetometer" in given:
+        field["compass"] = Magnetometer(0.0, 0.0)
+    return Instruments(**gyro, **tracker, **field).suited(dt, rate_limit)

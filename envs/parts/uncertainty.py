@@ -41,6 +41,12 @@ class Sensor(Part):
         """The angular velocity as it is measured."""
         return omega
 
+    sees_sun = constant(False, "Whether it takes an orbit, and a Sun.")
+    sees_field = constant(False, "Whether it takes coils, which show the field.")
+
+    def sense_field(self, rows, buffer, i):
+        """Put what a magnetometer measures in the place of the field that is shown."""
+
     def suited(self, dt: float, rate_limit: float) -> "Sensor":
         """The sensor for a control period [s] and rates [rad/s]; ValueError for too large ones."""
         return self
@@ -123,21 +129,21 @@ class Pushed(Disturbance):
         return np.abs(self.steady) + LARGEST_NORMAL * np.array(self.noise)
 
 
-def chosen_disturbance(value: Any) -> tuple[Disturbance, CircularOrbit | None]:
-    """What the argument stands for: a torque, and an orbit."""
+def chosen_disturbance(value: Any) -> tuple[Disturbance, CircularOrbit | bool | None]:
+    """What the argument stands for: a torque, and a gravity gradient, True for that of the env's
+    orbit."""
     if value is None or callable(value):
         return Disturbance(), None
     given = keys("disturbance", value, ("constant", "white_noise", "gravity_gradient"))
-    orbit = None
-    if "gravity_gradient" in given:
-        name = "disturbance['gravity_gradient']"
-        orbit = CircularOrbit(in_range(name, given["gravity_gradient"], 0.0, 1.0))
+    pull: CircularOrbit | bool | None = given.get("gravity_gradient")
+    if "gravity_gradient" in given and pull is not True:
+        pull = CircularOrbit(in_range("disturbance['gravity_gradient']", pull, 0.0, 1.0))
     constant = triple("disturbance['constant']", given.get("constant", (0, 0, 0)))
     noise = given.get("white_noise", 0.0)
     noise = triple("disturbance['white_noise']", [noise] * 3 if is_number(noise) else noise)
     if min(noise) < 0:
         raise ValueError(f"disturbance['white_noise'] must not be negative, got {[*noise]}")
-    return Pushed(constant, noise) if any((*constant, *noise)) else Disturbance(), orbit
+    return Pushed(constant, noise) if any((*constant, *noise)) else Disturbance(), pull
 
 
 # --- randomisation --------------------------------------------------------------------------

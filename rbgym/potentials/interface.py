@@ -144,6 +144,9 @@ class Potential(Record):
     def start_phase(self, physics, buffer, i):
         """Put a direction that moves where it starts."""
 
+    def draw_phase(self, physics, buffer, i, u):
+        """Put it where an episode begins, drawn of four uniform numbers."""
+
     def advance_phase(self, physics, buffer, i, h, good):
         """Move it on by h seconds, unless the step was not good."""
 

@@ -167,6 +167,7 @@ def test_the_jacobian_is_that_of_the_rotation_vector():
     [
         (SLEW, {"sensor": None}, "sensor must be that of gyros and a star tracker"),
         (SLEW, {"sensor": {"rate": 1e-3}}, "sensor must be that of gyros"),
+        (SLEW, {"sensor": {"star_tracker": {"period": 1.0, "latency": 0.5}}}, "without latency"),
         (SLEW, {"observation": "mrp"}, "env must show the attitude as a quaternion"),
         ("AttitudeReach-v0", {}, "no goals apart"),
         ("AttitudeTracking-v0", {"preview": 0.5}, "by its rates alone"),

@@ -286,7 +286,7 @@ def test_a_body_carries_only_the_rows_that_its_actuator_uses():
     assert rows(Lag(0.1)) == 3 + 6 + 3
     assert rows(Delay(0.2)) == 3 + 6 + 3 * 3 + 1
     assert rows(None, setting=spread) == 3 + 6 + 6
-    assert rows("magnetorquers") == 2 + 6 + 3
+    assert rows("magnetorquers") == 6 + 3  # the place on the orbit is the potential's
     assert rows("pyramid") == 8 + 6 + 4
     assert rows(None, Forces()) == 3 + 11 + 12
 

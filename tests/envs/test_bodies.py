@@ -17,8 +17,8 @@ TILTED = (0.8, 0.36, -0.48, 0.0)
 
 def field(orbit, earth, coils):
     """B in the world [T]: a dipole at the Earth's centre, by its textbook formula."""
-    place = np.array([np.cos(orbit), np.cos(coils.inclination) * np.sin(orbit),
-                      np.sin(coils.inclination) * np.sin(orbit)])  # fmt: skip
+    tilt = coils.around.inclination
+    place = np.array([np.cos(orbit), np.cos(tilt) * np.sin(orbit), np.sin(tilt) * np.sin(orbit)])
     tilt = np.radians(9.6)
     moment = [np.sin(tilt) * np.cos(earth), np.sin(tilt) * np.sin(earth), -np.cos(tilt)]
     return coils.field * (3.0 * (place @ moment) * place - moment)
@@ -37,8 +37,8 @@ def test_the_field_is_that_of_a_dipole_seen_from_the_body_along_the_orbit():
         np.testing.assert_allclose(observation[7:], seen, rtol=0, atol=2e-7)
         observation, *_ = env.step(np.zeros(3))
         orbit, earth = (20.0 * (n + 1) * rate + start for rate, start in (
-            (env.actuator.orbital_rate, 0.3), (7.2921159e-5, -0.7)))  # fmt: skip
-    assert 2 * np.pi / env.actuator.orbital_rate == pytest.approx(5668, abs=1)
+            (env.actuator.around.rate, 0.3), (7.2921159e-5, -0.7)))  # fmt: skip
+    assert 2 * np.pi / env.actuator.around.rate == pytest.approx(5668, abs=1)
 
 
 def test_the_torque_of_coils_is_across_the_field_and_the_books_close():
@@ -51,7 +51,7 @@ def test_the_torque_of_coils_is_across_the_field_and_the_books_close():
         info = env.step(action)[4]
         after, torque = env.state, info["applied_torque"]
         middle = [before[k] + 0.5 * env.dt * rate / (2 * np.pi) for k, rate in (
-            ("orbit_phase", env.actuator.orbital_rate), ("earth_phase", 7.2921159e-5))]  # fmt: skip
+            ("orbit_phase", env.actuator.around.rate), ("earth_phase", 7.2921159e-5))]  # fmt: skip
         B = field(*(2 * np.pi * np.array(middle)), env.actuator)
         # The attitude half-way is foretold to the order of the scheme.
         wanted = np.cross(action, rotate_inverse(half_way(before, after), B))

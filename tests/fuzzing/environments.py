@@ -12,6 +12,7 @@ import rbgym
 from fuzzing.contract import Target, all_finite
 from fuzzing.core import target
 from rbgym.envs import actuators, satellites
+from rbgym.envs.orbit import Orbit
 from rbgym.registration import ENVIRONMENTS
 
 IDS = list(ENVIRONMENTS)
@@ -37,6 +38,8 @@ HOOKS: dict[str, Any] = {
         "ends": False,
     },
     "difficulty": "medium",
+    "orbit": {"altitude": 5e5},
+    "reference": "nadir",
     "satellite": {"body": rbgym.RigidBody([2e-3, 3e-3, 4e-3]), "torque": 0.01, "dt": 0.1},
     "success": {"angle": 0.1, "rate": 0.01, "seconds": 1.0},
     "render_mode": "rgb_array",
@@ -186,6 +189,7 @@ _ACTUATORS: dict[str, tuple[Any, dict[str, Any]]] = {
     "MagneticCoils": (actuators.MagneticCoils, {
         "dipole": 1.0, "altitude": 5e5, "inclination": 1.7,
     }),
+    "MagneticCoils, on an orbit": (actuators.MagneticCoils, {"dipole": 1.0, "orbit": Orbit(5e5)}),
     "Thrusters": (actuators.Thrusters, {"minimum_pulse": 0.01}),
     "Delay": (actuators.Delay, {"seconds": 0.2}),
     "Lag": (actuators.Lag, {"time_constant": 0.05}),
@@ -221,6 +225,12 @@ def _satellites() -> list[Target]:
     ]  # fmt: skip
 
 
+def _orbits() -> list[Target]:
+    given = {"altitude": 5e5, "inclination": 1.0, "eccentricity": 0.1, "perigee": 0.5,
+             "equator_field": 3e-5, "tilt": 0.16}  # fmt: skip
+    return [target("rbgym.envs.orbit.Orbit", Orbit, **given, _numeric=tuple(given))]
+
+
 def _registered() -> list[Target]:
     """By way of Gymnasium, wrappers and all; and the vector environment of Stable-Baselines3."""
     goals = np.array([1.0, 0.0, 0.0, 0.0])
@@ -241,4 +251,4 @@ def _registered() -> list[Target]:
 def targets(ids: Sequence[str] = IDS) -> list[Target]:
     """All of them, for these tasks."""
     of_ids = [t for env_id in ids for t in (*_makers(env_id), *_episodes(env_id))]
-    return [*_actuators(), *_satellites(), *_registered(), *of_ids]
+    return [*_actuators(), *_satellites(), *_orbits(), *_registered(), *of_ids]

@@ -1,0 +1,306 @@
+"""An orbit about the Earth, and what there is on it: gravity gradient, magnetic field, Sun.
+
+World axes are inertial, the third that of the Earth; the orbit has its ascending node on the first.
+The field is that of a dipole at the Earth's centre, tilted against the axis of rotation:
+
+    B = (B_e / r^3) (3 (d . u) u - d),
+
+u the unit vector from the centre to the satellite, r its distance in Earth radii, d the direction
+of the dipole's magnetic moment, which turns with the Earth, B_e the field at the magnetic equator
+on the ground. The Sun is at an infinite distance, and the shadow of the Earth a cylinder. Nothing
+changes the orbit.
+
+Sources: Wertz (1978), Spacecraft Attitude Determination and Control, appendix H, for the field;
+Hughes (1986), Spacecraft Attitude Dynamics, section 8.1, for the gravity gradient.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rbgym.body import RigidBody
+from rbgym.compiled.jit import inlined
+from rbgym.compiled.record import Record, constant
+from rbgym.engine.rows import LANES, J, vector
+from rbgym.envs.arguments import in_range, made
+from rbgym.envs.rows import Key
+from rbgym.potentials import NoPotential, Potential
+from rbgym.potentials.gravity_gradient import Attraction, eccentric_anomaly
+from rbgym.quaternion import cos_sin, dot, qmul, scale, sub
+
+EARTH_RADIUS = 6371.2e3  # m, of the reference sphere of the field
+EARTH_GRAVITY = 3.986004418e14  # m^3/s^2
+EARTH_RATE = 7.2921159e-5  # rad/s, sidereal
+# Of the Earth's dipole in 2025: IGRF-14, g10, g11 and h11 [T].
+_G10, _G11, _H11 = -29350.0e-9, -1410.3e-9, 4545.5e-9
+EQUATOR_FIELD = math.hypot(_G10, _G11, _H11)  # T, at the magnetic equator on the ground
+DIPOLE_TILT = math.atan2(math.hypot(_G11, _H11), -_G10)
+_OBLIQUITY = math.radians(23.44)  # of the ecliptic
+_SLIMMEST = 0.95  # eccentricity up to which Kepler's equation is solved
+
+# Rows, in turns: the mean place on the orbit from its node, the dipole's moment around the axis of
+# the Earth, the Sun around the ecliptic from the March equinox, and the orbit's node from there.
+_ORBIT, _EARTH, _SEASON, _NODE = range(4)
+
+
+@dataclass(frozen=True)
+class Orbit:
+    """An orbit about the Earth.
+
+    altitude: of the perigee [m], above 6371.2 km. inclination [rad]. eccentricity, up to 0.95, and
+    perigee: its angle from the ascending node [rad]. equator_field [T], tilt [rad]: of the Earth's
+    dipole at its equator on the ground and against the axis, by default that of IGRF-14 in 2025.
+
+    Raises ValueError for numbers out of range: of an orbit inside the Earth, or an open one.
+    """
+
+    altitude: float
+    inclination: float = math.radians(97.4)
+    eccentricity: float = 0.0
+    perigee: float = 0.0
+    equator_field: float = EQUATOR_FIELD
+    tilt: float = DIPOLE_TILT
+
+    def __post_init__(self) -> None:
+        for name, low, high in (
+            ("altitude", 1.0, 1e9),
+            ("inclination", 0.0, math.pi),
+            ("eccentricity", 0.0, _SLIMMEST),
+            ("perigee", -math.tau, math.tau),
+            ("equator_field", 1e-9, 1.0),
+            ("tilt", 0.0, math.pi),
+        ):
+            in_range(f"Orbit.{name}", getattr(self, name), low, high)
+
+    @property
+    def radius(self) -> float:
+        """Distance of the perigee from the centre of the Earth [m]."""
+        return EARTH_RADIUS + self.altitude
+
+    @property
+    def rate(self) -> float:
+        """Mean motion [rad/s]."""
+        return math.sqrt(EARTH_GRAVITY / (self.radius / (1.0 - self.eccentricity)) ** 3)
+
+    @property
+    def field(self) -> float:
+        """Field [T] above the dipole's equator at the height of the perigee; above its poles, where
+        no field of the orbit is larger, it is twice."""
+        return self.equator_field * (EARTH_RADIUS / self.radius) ** 3
+
+    def record(self, pulls: bool = False, sun: bool = False) -> "OnOrbit":
+        """The potential that moves along it; pulls: whether there is a gravity gradient; sun:
+        whether there is a Sun."""
+        e = self.eccentricity
+        return (Pulled if pulls else Coasting)(
+            Ellipse(e, self.perigee / math.tau) if e else Circle(),
+            (0.0,) * (4 if sun else 2),
+            self.rate / math.tau,
+            EARTH_RATE / math.tau,
+            math.cos(self.inclination),
+            math.sin(self.inclination),
+            self.field,
+            math.cos(self.tilt),
+            math.sin(self.tilt),
+            EARTH_RADIUS / self.radius,
+        )
+
+
+# --- the shape of the orbit: place, in turns from the node, is the mean argument of latitude ------
+
+
+class Circle(Record):
+    """An orbit at one distance."""
+
+    is_round = constant(True)
+
+    def polar(self, place):
+        """Cosine and sine of the angle from the node, and distance of the perigee / distance."""
+        cos, sin = cos_sin(math.tau * place)
+        return cos, sin, 1.0
+
+    def half(self, place):
+        """Cosine and sine of half that angle, and the same ratio."""
+        cos, sin = cos_sin(math.pi * place)
+        return cos, sin, 1.0
+
+    def quickness(self, nearness):
+        """(Semi-major axis / distance)^3 and angular velocity / mean motion; nearness: the
+        ratio."""
+        return 1.0, 1.0
+
+
+class Ellipse(Record):
+    """eccentricity; perigee: its angle from the node, in turns."""
+
+    eccentricity: float
+    perigee: float
+    is_round = constant(False)
+
+    def polar(self, place):
+        cos, sin, nearness = self.half(place)
+        return cos * cos - sin * sin, 2.0 * sin * cos, nearness
+
+    def half(self, place):
+        e = self.eccentricity
+        E = eccentric_anomaly(math.tau * wrapped(place - self.perigee), e)
+        cos, sin = cos_sin(0.5 * E)
+        # Distance over the semi-major axis, 1 - e cos E.
+        size = (1.0 - e) * cos * cos + (1.0 + e) * sin * sin
+        cos = math.sqrt((1.0 - e) / size) * cos
+        sin = math.sqrt((1.0 + e) / size) * sin
+        cos_p, sin_p = cos_sin(math.pi * wrapped(self.perigee))
+        return cos_p * cos - sin_p * sin, sin_p * cos + cos_p * sin, (1.0 - e) / size
+
+    def quickness(self, nearness):
+        e = self.eccentricity
+        s = nearness / (1.0 - e)
+        return s * s * s, s * s * math.sqrt(1.0 - e * e)
+
+
+# --- the place on it, rows of the potential -------------------------------------------------------
+
+
+class OnOrbit(Potential):
+    """Where a satellite is on an orbit, at which hour of the Earth, and what there is.
+
+    path: `Circle` or `Ellipse`; places: as many numbers as there are rows, four with a Sun;
+    turning: mean motion; earth: of the Earth's rotation [turns/s]. cos_inclination,
+    sin_inclination: of the orbit. field: B_e / r^3 at the perigee [T]; cos_tilt, sin_tilt: of the
+    dipole, from the south pole. ground: radius of the Earth over the distance of the perigee.
+    """
+
+    path: Any
+    places: tuple[float, ...]
+    turning: float
+    earth: float
+    cos_inclination: float
+    sin_inclination: float
+    field: float
+    cos_tilt: float
+    sin_tilt: float
+    ground: float
+
+    def row_count(self):
+        return len(self.places)
+
+    def start_phase(self, physics, buffer, i):
+        """It stays where it was put or drawn."""
+
+    def draw_phase(self, physics, buffer, i, u):
+        k = i + physics.potential_row() * LANES
+        for row in range(self.row_count()):
+            # Of what begins with the leading digits where there are wheels, the digits behind.
+            fine = 1024.0 * u[row]
+            drawn = fine - math.floor(fine) if physics.actuator.turns_rotors() else u[row]
+            buffer[k + row * LANES] = drawn - 0.5
+
+    def advance_phase(self, physics, buffer, i, h, good):
+        k = i + physics.potential_row() * LANES
+        place = wrapped(buffer[k + _ORBIT * LANES] + self.turning * h)
+        earth = wrapped(buffer[k + _EARTH * LANES] + self.earth * h)
+        buffer[k + _ORBIT * LANES] = place if good else buffer[k + _ORBIT * LANES]
+        buffer[k + _EARTH * LANES] = earth if good else buffer[k + _EARTH * LANES]
+
+    def checked(self):
+        return self
+
+    def rows_for(self, body: RigidBody) -> list[float]:
+        return [*self.places]
+
+    # --- what there is, `ahead` seconds after the lane's state, world axes ---
+
+    def place(self, physics, buffer, i, ahead):
+        """The place on the orbit, in turns."""
+        k = i + physics.potential_row() * LANES
+        return wrapped(buffer[k + _ORBIT * LANES] + self.turning * ahead)
+
+    def upwards(self, place):
+        """Unit vector from the centre of the Earth, and distance of the perigee / distance."""
+        cos, sin, nearness = self.path.polar(place)
+        return (cos, self.cos_inclination * sin, self.sin_inclination * sin), nearness
+
+    def field_at(self, place, earth):
+        """B [T]; place, earth: on the orbit and of the Earth, in turns."""
+        up, nearness = self.upwards(place)
+        cos, sin = cos_sin(math.tau * earth)
+        d = (self.sin_tilt * cos, self.sin_tilt * sin, -self.cos_tilt)
+        B = scale(self.field, sub(scale(3.0 * dot(d, up), up), d))
+        return scale(nearness * nearness * nearness, B)
+
+    def field_ahead(self, physics, buffer, i, ahead):
+        """B [T]."""
+        k = i + physics.potential_row() * LANES
+        earth = wrapped(buffer[k + _EARTH * LANES] + self.earth * ahead)
+        return self.field_at(self.place(physics, buffer, i, ahead), earth)
+
+    def nadir_frame(self, physics, buffer, i, ahead):
+        """Attitude of the frame whose z axis points to the Earth and whose x axis lies along the
+        motion around it, and its angular velocity in its own axes [rad/s]."""
+        cos, sin, nearness = self.path.half(self.place(physics, buffer, i, ahead))
+        # cos and sin of half the inclination, which is at most half a turn
+        c = math.sqrt(0.5 * (1.0 + self.cos_inclination))
+        s = math.sqrt(max(0.5 * (1.0 - self.cos_inclination), 0.0))
+        q = qmul((c, s, 0.0, 0.0), qmul((cos, 0.0, 0.0, sin), (0.5, -0.5, -0.5, 0.5)))
+        _, speed = self.path.quickness(nearness)
+        return q, (0.0, -math.tau * self.turning * speed, 0.0)
+
+    def sunwards(self, physics, buffer, i):
+        """Unit vector to the Sun."""
+        k = i + physics.potential_row() * LANES
+        cos, sin = cos_sin(math.tau * wrapped(buffer[k + _SEASON * LANES]))
+        cos_n, sin_n = cos_sin(math.tau * wrapped(buffer[k + _NODE * LANES]))
+        y = math.cos(_OBLIQUITY) * sin
+        return (cos_n * cos + sin_n * y, cos_n * y - sin_n * cos, math.sin(_OBLIQUITY) * sin)
+
+    def is_lit(self, physics, buffer, i):
+        """Whether the satellite is outside the cylinder of the Earth's shadow."""
+        up, nearness = self.upwards(self.place(physics, buffer, i, 0.0))
+        along, ground = dot(up, self.sunwards(physics, buffer, i)), self.ground * nearness
+        return (along >= 0.0) | (1.0 - along * along >= ground * ground)
+
+
+class Coasting(OnOrbit, NoPotential):
+    """One that nothing turns by."""
+
+
+class Pulled(OnOrbit):
+    """One with a gravity gradient: V = 1.5 (mu/r^3) c . J c, c = R^T u.
+
+    On a circle Jacobi's integral is reported in the place of the energy, on an ellipse kinetic
+    energy plus V, which nothing conserves; see `rbgym.CircularOrbit` and `rbgym.KeplerOrbit`.
+    """
+
+    moves = constant(True)
+
+    def of_lane(self, physics, buffer, i, ahead):
+        up, nearness = self.upwards(self.place(physics, buffer, i, ahead))
+        n = math.tau * self.turning
+        cube, _ = self.path.quickness(nearness)
+        stiffness = scale(3.0 * n * n * cube, vector(buffer, i, J))
+        n = n if self.path.is_round() else 0.0
+        rate = (0.0, -self.sin_inclination * n, self.cos_inclination * n)
+        return Attraction(stiffness, up, rate)
+
+
+@inlined
+def wrapped(turns):
+    """The same place, within half a turn of zero."""
+    return turns - math.floor(turns + 0.5)
+
+
+def chosen_orbit(value: Any) -> Orbit | None:
+    """What the argument `orbit` stands for."""
+    if isinstance(value, Mapping):
+        return made("orbit", Orbit, value)
+    if not isinstance(value, Orbit | None):
+        raise ValueError(f"orbit must be an Orbit or a dict of its arguments, got {value!r}")
+    return value
+
+
+def places_of(potential: Potential) -> Mapping[str, Key]:
+    """Names and rows, counted from the potential's, of the place on an orbit, if there is one."""
+    names = ("orbit_phase", "earth_phase", "season", "node")
+    count = potential.row_count() if isinstance(potential, OnOrbit) else 0
+    return {name: Key(row, 1, 0.0, -1.0, 1.0) for row, name in enumerate(names[:count])}

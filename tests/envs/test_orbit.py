@@ -1,0 +1,312 @@
+"""One orbit for all that needs it: against Newton's equation and formulas in other frames."""
+
+import math
+from datetime import datetime
+from types import SimpleNamespace
+
+import gymnasium as gym
+import numpy as np
+import ppigrf
+import pytest
+from scipy.integrate import solve_ivp
+
+from family import SLEW, at, make, many
+from rbgym import RigidBody
+from rbgym.engine.rows import LANES
+from rbgym.envs.actuators import MagneticCoils, ReactionWheels
+from rbgym.envs.checks import check_vector_env
+from rbgym.envs.orbit import DIPOLE_TILT, EARTH_GRAVITY, EARTH_RADIUS, EARTH_RATE, Orbit
+from rbgym.quaternion import rotate_inverse, to_matrix
+
+COILS, TRACKING = "MagneticDetumble-v0", "AttitudeTracking-v0"
+TILTED = (0.8, 0.36, -0.48, 0.0)
+ROUND = {"altitude": 400e3, "inclination": 0.9}
+OVAL = {**ROUND, "eccentricity": 0.3, "perigee": 1.1}
+PULL = {"gravity_gradient": True}
+FREELY = {"max_episode_steps": -1}
+
+
+def start(orbit):
+    """Position [m] and velocity [m/s] at the perigee, world axes, by the textbook's elements."""
+    a = (EARTH_RADIUS + orbit.altitude) / (1 - orbit.eccentricity)
+    rp, e, i, w = (
+        EARTH_RADIUS + orbit.altitude,
+        orbit.eccentricity,
+        orbit.inclination,
+        orbit.perigee,
+    )
+    out = np.array([np.cos(w), np.sin(w) * np.cos(i), np.sin(w) * np.sin(i)])
+    on = np.array([-np.sin(w), np.cos(w) * np.cos(i), np.cos(w) * np.sin(i)])
+    return rp * out, math.sqrt(EARTH_GRAVITY * (1 + e) / (1 - e) / a) * on
+
+
+def flight(orbit, seconds):
+    """Positions and velocities (n, 6) so many seconds after the perigee, by Newton's equation."""
+
+    def fall(_t, y):
+        return [*y[3:], *(-EARTH_GRAVITY * y[:3] / np.linalg.norm(y[:3]) ** 3)]
+
+    found = solve_ivp(
+        fall, (0, max(seconds)), np.concatenate(start(orbit)), "DOP853", seconds,
+        rtol=1e-12, atol=1e-6,
+    )  # fmt: skip
+    return found.y.T
+
+
+def dipole(position, hour):
+    """B [T] of the Earth's dipole in 2025: the gradient of its potential, by differences."""
+    g = 1e-9 * np.array([-1410.3, 4545.5, -29350.0])  # IGRF-14: g11, h11, g10, axes of the Earth
+    moment = np.array([
+        np.hypot(g[0], g[1]) * np.cos(hour), np.hypot(g[0], g[1]) * np.sin(hour), g[2]
+    ])  # fmt: skip
+
+    def potential(r):
+        return EARTH_RADIUS**3 * (moment @ r) / np.linalg.norm(r) ** 3
+
+    h = 100.0
+    return -np.array([
+        (potential(position + h * d) - potential(position - h * d)) / (2 * h) for d in np.eye(3)
+    ])  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("given", [ROUND, OVAL])
+def test_field_attraction_and_target_are_those_of_one_place_that_falls_freely(given):
+    orbit = Orbit(**given)
+    body = RigidBody([0.18, 0.14, 0.06])
+    env = make(
+        SLEW, orbit=given, actuator="magnetorquers", disturbance=PULL, reference="nadir",
+        body=body, dt=10.0, **FREELY,
+    )  # fmt: skip
+    hour = 0.7
+    observation, _ = at(
+        env, TILTED, (1e-3, -2e-3, 1e-3), orbit_phase=orbit.perigee / math.tau,
+        earth_phase=hour / math.tau,
+    )  # fmt: skip
+    times = 10.0 * np.arange(300)
+    for time, y in zip(times, flight(orbit, times), strict=True):
+        r, v, q = y[:3], y[3:], env.state["quaternion"]
+        B = rotate_inverse(q, dipole(r, hour + EARTH_RATE * time)) / (2 * env.actuator.field)
+        np.testing.assert_allclose(observation[10:13], B, rtol=0, atol=3e-7)
+        # The potential energy is what the energy has beside the kinetic one, or Jacobi's integral.
+        c, omega = rotate_inverse(q, r / np.linalg.norm(r)), env.state["angular_velocity"]
+        V = 1.5 * EARTH_GRAVITY / np.linalg.norm(r) ** 3 * (c @ body.inertia @ c)
+        energy = 0.5 * omega @ body.inertia @ omega + V
+        if not orbit.eccentricity:
+            momentum = env.state["angular_momentum"]
+            energy -= orbit.rate * np.cross(r, v) / np.linalg.norm(np.cross(r, v)) @ momentum
+        assert env.invariants()["energy"] == pytest.approx(energy, rel=1e-9)
+        x, y_axis, z = to_matrix(env.state["target_quaternion"]).T
+        np.testing.assert_allclose(z, -r / np.linalg.norm(r), rtol=0, atol=1e-9)
+        across = np.cross(r, v) / np.linalg.norm(np.cross(r, v))
+        np.testing.assert_allclose(y_axis, -across, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(x, np.cross(y_axis, z), rtol=0, atol=1e-9)
+        rate = np.linalg.norm(np.cross(r, v)) / (r @ r)
+        seen = env.state["target_angular_velocity"]
+        np.testing.assert_allclose(seen, [0, -rate, 0], rtol=0, atol=1e-11)
+        observation, *_ = env.step(np.zeros(3))
+
+
+@pytest.mark.slow
+def test_the_dipole_is_off_the_igrf_of_2025_by_as_much_as_the_page_says():
+    orbit = Orbit(500e3)
+    record = orbit.record()
+    greenwich = -math.atan2(4545.5, -1410.3)  # of which the dipole's moment lies to the east
+    off, turned = [], []
+    for hour in np.arange(24) / 24 - 0.5:
+        for place in np.arange(90) / 90 - 0.5:
+            x, y, z = record.upwards(place)[0]
+            theta, phi = math.acos(z), math.atan2(y, x)
+            east = math.degrees(phi - greenwich - math.tau * hour)
+            parts = ppigrf.igrf_gc(
+                orbit.radius / 1e3, math.degrees(theta), east, datetime(2025, 1, 1)
+            )
+            south = [math.cos(theta) * math.cos(phi), math.cos(theta) * math.sin(phi)]
+            axes = [[x, y, z], [*south, -math.sin(theta)], [-math.sin(phi), math.cos(phi), 0]]
+            B = 1e-9 * np.ravel(parts) @ axes
+            mine, size = np.array(record.field_at(place, hour)), np.linalg.norm(B)
+            off.append(np.linalg.norm(mine - B) / size)
+            turned.append(mine @ B / size / np.linalg.norm(mine))
+    assert np.mean(off) == pytest.approx(0.229, abs=0.002)
+    assert np.max(off) == pytest.approx(0.735, abs=0.005)
+    assert np.degrees(np.mean(np.arccos(turned))) == pytest.approx(8.6, abs=0.1)
+    assert np.degrees(np.max(np.arccos(turned))) == pytest.approx(35.0, abs=0.3)
+
+
+def test_the_dipole_is_that_of_igrf_14_in_2025():
+    assert np.degrees(DIPOLE_TILT) == pytest.approx(9.21, abs=0.005)
+    old = MagneticCoils().around  # that of what is trained
+    assert (old.altitude, old.equator_field, old.tilt) == (500e3, 3e-5, math.radians(9.6))
+
+
+def sun(season, node):
+    """Unit vector to the Sun in axes of which the first is the node, by turns of the axes."""
+    tilt = math.radians(23.44)
+    about_x = np.array([
+        [1, 0, 0], [0, math.cos(tilt), -math.sin(tilt)], [0, math.sin(tilt), math.cos(tilt)]
+    ])  # fmt: skip
+    about_z = np.array([
+        [math.cos(node), math.sin(node), 0], [-math.sin(node), math.cos(node), 0], [0, 0, 1]
+    ])  # fmt: skip
+    return about_z @ about_x @ [math.cos(season), math.sin(season), 0]
+
+
+def test_sun_and_shadow_are_where_the_calendar_and_a_cylinder_say():
+    orbit = Orbit(**OVAL)
+    record = orbit.record(sun=True)
+    physics, buffer = SimpleNamespace(potential_row=lambda: 0), np.zeros(4 * LANES)
+    times = np.linspace(0, math.tau / orbit.rate, 200)
+    places, dark = flight(orbit, times)[:, :3], []
+    for season, node in ((0.3, -2.0), (2.2, 0.7), (-1.0, 1.2)):
+        towards = sun(season, node)
+        for time, r in zip(times, places, strict=True):
+            phase = orbit.perigee / math.tau + orbit.rate * time / math.tau
+            buffer[::LANES] = phase, 0.0, season / math.tau, node / math.tau
+            found = record.sunwards(physics, buffer, 0)
+            np.testing.assert_allclose(found, towards, rtol=0, atol=1e-12)
+            behind = r @ towards < 0
+            dark.append(behind and np.linalg.norm(np.cross(r, towards)) < EARTH_RADIUS)
+            assert record.is_lit(physics, buffer, 0) != dark[-1]
+    assert 0.05 < np.mean(dark) < 0.5
+
+
+BLINDED = {"across_boresight": 1e-3, "boresight": (1, 0, 0), "sun_exclusion": 0.5}
+
+
+def test_the_sun_blinds_a_star_tracker_near_its_boresight_unless_the_earth_hides_it():
+    env = many(SLEW, 4, orbit=ROUND, reference="nadir", sensor={"star_tracker": BLINDED})
+    season, node = 0.4, -1.3
+    towards = sun(season, node)
+    aside = np.cross(towards, [0, 0, 1]) / np.linalg.norm(np.cross(towards, [0, 0, 1]))
+
+    def facing(angle):
+        """An attitude whose x axis is so far from the Sun."""
+        x = math.cos(angle) * towards + math.sin(angle) * aside
+        half = np.array([1 + x[0], 0, -x[2], x[1]])  # from the first axis to x
+        return half / np.linalg.norm(half)
+
+    up = np.array([np.cos(a := np.linspace(-np.pi, np.pi, 721)), np.cos(0.9) * np.sin(a),
+                   np.sin(0.9) * np.sin(a)]).T  # fmt: skip
+    noon, midnight = a[np.argmax(up @ towards)], a[np.argmin(up @ towards)]
+    at(
+        env, [facing(0.0), facing(0.48), facing(0.52), facing(0.0)],
+        orbit_phase=np.array([noon, noon, noon, midnight]) / math.tau,
+        season=season / math.tau, node=node / math.tau,
+    )  # fmt: skip
+    held = env.episodes.batch.rows(env.episodes.rows.sensor_row() + 7, 4)
+    for _ in range(5):
+        env.step(np.zeros((4, 3)))
+        last, held = held, env.episodes.batch.rows(env.episodes.rows.sensor_row() + 7, 4)
+        assert (held != last).any(axis=1).tolist() == [False, False, True, True]
+
+
+def test_a_late_star_tracker_tells_where_the_body_was():
+    late = {"period": 0.5, "latency": 0.3}
+    env = make(SLEW, sensor={"star_tracker": late})
+    seen, _ = at(env, (1, 0, 0, 0), (0, 0, 0.2))
+    angles = [2 * math.atan2(seen[3], seen[0])]
+    for _ in range(20):
+        seen = env.step(np.zeros(3))[0]
+        angles.append(2 * math.atan2(seen[3], seen[0]))
+    # Five control periods between two measurements, which take three.
+    measured = [5 * max((n - 3) // 5, 0) for n in range(21)]
+    np.testing.assert_allclose(angles, 0.02 * np.array(measured), atol=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dt", [0.25, 1.0])
+def test_a_magnetometer_has_noise_of_a_density_and_a_bias_of_the_episode(dt):
+    n, steps, noise, bias = 1500, 12, 2e-7, 5e-7
+    env = many(
+        COILS, n, dt=dt, actuator=[ReactionWheels(), {"magnetorquers": {}}], integrator="quat_em",
+        sensor={"magnetometer": {"noise": noise, "bias": bias}},
+    )  # fmt: skip
+    env.reset(seed=2)
+    scale, off = 2 * env.actuator.other.field, []
+    record = env.actuator.around.record()
+    for _ in range(steps):
+        seen = env.step(np.zeros(env.action_space.shape))[0][:, 10:13]
+        state = env.episodes.state()
+        phases = zip(state["orbit_phase"], state["earth_phase"], strict=True)
+        B = np.array([record.field_at(*both) for both in phases])
+        B = rotate_inverse(state["quaternion"], B) / scale
+        inside = np.abs(B).max(axis=1) < 0.9  # no number is shown beyond one
+        off.append(np.where(inside[:, None], scale * (seen - B), np.nan))
+    off = np.array(off)[:, np.isfinite(off).all(axis=(0, 2))]
+    count = off.shape[1]
+    found = np.mean(np.var(off, axis=0, ddof=1))
+    assert found == pytest.approx(noise**2 / dt, rel=4 * math.sqrt(2 / (3 * count * (steps - 1))))
+    mean = np.mean(off.mean(axis=0) ** 2) - found / steps
+    assert mean == pytest.approx(bias**2, rel=6 * math.sqrt(2 / (3 * count)))
+    assert count > 1000
+
+
+@pytest.mark.slow
+def test_a_law_follows_the_nadir():
+    from rbgym.agents import controllers
+
+    never = {"star_tracker": {"sun_exclusion": 1e-9}}
+    env = make(SLEW, orbit=ROUND, reference="nadir", sensor=never, **FREELY)
+    law = controllers.make("pd", env)
+    seen, memory = env.reset(seed=1)[0], None
+    for _ in range(600):
+        action, memory = law.predict(seen, memory)
+        seen, _, _, _, info = env.step(action)
+    assert info["is_success"]
+    assert info["attitude_error"] < 1e-3
+    assert np.linalg.norm(env.state["angular_velocity"]) == pytest.approx(1.13e-3, rel=0.01)
+
+
+EVERYTHING = {
+    "orbit": OVAL, "reference": "nadir", "disturbance": PULL, "integrator": "quat_em",
+    "actuator": ["wheels", "magnetorquers"],
+    "sensor": {
+        "gyro": {"angle_walk": 1e-4, "bias": 1e-4},
+        "star_tracker": {**BLINDED, "period": 0.5, "latency": 0.3},
+        "magnetometer": {"noise": 1e-7, "bias": 1e-7},
+    },
+}  # fmt: skip
+
+
+@pytest.mark.slow
+def test_all_of_it_is_alike_one_by_one_and_in_a_batch_and_goes_on_from_a_state():
+    check_vector_env(SLEW, env_kwargs=EVERYTHING, check_pickle=True)
+    env = gym.make(SLEW, **EVERYTHING)
+    assert gym.make(gym.envs.registration.EnvSpec.from_json(env.spec.to_json())).unwrapped
+    env.reset(seed=3)
+    state = env.unwrapped.state
+    names = ("orbit_phase", "earth_phase", "season", "node")
+    assert all(-0.5 <= state[name] <= 0.5 for name in names)
+
+
+@pytest.mark.parametrize(
+    ("env_id", "kwargs", "message"),
+    [
+        (SLEW, {"orbit": {"altitude": -1e5}}, r"Orbit\.altitude must be in \[1, 1e\+09\]"),
+        (SLEW, {"orbit": {"altitude": 5e5, "eccentricity": 1.0}}, r"eccentricity must be in \[0"),
+        (SLEW, {"orbit": {"altitude": 5e5, "inclination": 97.4}}, "inclination must be in"),
+        (SLEW, {"orbit": {"hight": 5e5}}, "orbit must have keys out of"),
+        (SLEW, {"orbit": {}}, "orbit must have altitude"),
+        (SLEW, {"orbit": 5e5}, "orbit must be an Orbit or a dict"),
+        (SLEW, {"orbit": ROUND}, "orbit must be left out without any of"),
+        (SLEW, {"disturbance": PULL}, "orbit must be given with disturbance"),
+        (SLEW, {"reference": "nadir"}, "orbit must be given with reference"),
+        (SLEW, {"reference": "nadr"}, "did you mean 'nadir'"),
+        ("Detumble-v0", {"reference": "nadir", "orbit": ROUND}, "without a target"),
+        (SLEW, {"orbit": ROUND, "reference": "nadir", "disturbance": {"gravity_gradient": 1e-3}},
+         "must be True on an orbit, got 0.001"),
+        (COILS, {"disturbance": {"gravity_gradient": 1e-3}}, "must be True on an orbit"),
+        (COILS, {"orbit": ROUND, "actuator": MagneticCoils(altitude=4e5)},
+         r"MagneticCoils must say no \['altitude'\] where there is an orbit"),
+        ("RigidTop-v0", {"actuator": "magnetorquers"}, "coils must be left out for a body with w"),
+        ("RigidTop-v0", {"disturbance": PULL, "orbit": ROUND}, "must be left out for a body with"),
+        (SLEW, {"sensor": {"magnetometer": {}}}, "no magnetometer without coils"),
+        (SLEW, {"sensor": {"magnetometer": {"nois": 1}}}, "did you mean 'noise'"),
+        (COILS, {"sensor": {"magnetometer": {"noise": -1}}}, r"\['noise'\] must be in \[0, 1\]"),
+        (SLEW, {"sensor": {"star_tracker": {"sun_exclusion": 0.5}}}, "given with sensor of the S"),
+        (SLEW, {"sensor": {"star_tracker": {"latency": 0.5}}}, r"latency'\] must be at most the p"),
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_is_refused(env_id, kwargs, message):
+    with pytest.raises(ValueError, match=message):
+        make(env_id, **kwargs)
