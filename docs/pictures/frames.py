@@ -8,9 +8,9 @@ from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
+from PIL import Image
 
 import rbgym.agents.controllers as controllers
-from rbgym.agents.judge.videos import few_colors
 from rbgym.registration import ENVIRONMENTS
 
 FOLDER = Path(__file__).with_name("envs")
@@ -29,6 +29,12 @@ MOMENTS = {
     "MagneticDetumble-v0": ("magnetic_rate", 300.0),
     "ScalableSpin-v0": ("scale", 0.6),
     "FreeFlyer-v0": ("pd", 7.0),
+    "AttitudeSlew-v1": ("bang_bang", 8.0),
+    "ReactionWheelSlew-v1": ("bang_bang", 12.0),
+    "KeepOutSlew-v0": ("pd", 3.0),
+    "Detumble-v1": ("pd", 2.0),
+    "InertialPointing-v0": ("pd", 9.0),
+    "MomentumDumping-v0": ("pd", 400.0),
     "SoftWall-v0": ("pd", 1.2),
 }
 
@@ -52,7 +58,8 @@ def main(ids: list[str]) -> None:
     FOLDER.mkdir(exist_ok=True)
     for env_id in ids or ENVIRONMENTS:
         file = FOLDER / f"{env_id}.png"
-        few_colors(picture(env_id)).save(file, optimize=True)
+        few = Image.fromarray(picture(env_id)).quantize(dither=Image.Dither.NONE)
+        few.save(file, optimize=True)
         print(f"{file.name}: {file.stat().st_size / 1e3:.0f} kB")
 
 
