@@ -69,7 +69,8 @@ def row(env_id: str, solved: dict[str, Any], learned: dict[str, Any] | None) -> 
     """The cells of one task."""
     first = inspect.cleandoc(env_class(env_id).__doc__).split("\n")[0].rstrip(".")
     best = max((name for name in solved if name != "idle"), key=lambda n: rank(solved[n]))
-    settled = f"settled after {solved[best]['settling']:.2g} s"
+    time = solved[best]["settling"]
+    settled = "none settles" if time is None else f"settled after {time:.2g} s"
     cells = (
         f"[{env_id}](tasks/{env_id}.md)",
         first,

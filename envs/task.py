@@ -227,7 +227,7 @@ class Task:
             "| index | what | bounds |\n|---|---|---|",
             f"| 0 | w of the quaternion, {goal.attitude_shown}; of q and -q the one with w >= 0 "
             "| [0, 1] |\n| 1-3 | x, y, z of it | [-1, 1] |",
-            f"| 4-6 | angular velocity in body axes / ({self.rate_limit:g} rad/s) "
+            f"| 4-6 | angular velocity in body axes / ({self.rate_limit:.4g} rad/s) "
             "| a little over the rate limit |",
             self.more.columns(7),
             effector.columns(width),
@@ -257,9 +257,9 @@ class Task:
         angle = f"a under {math.degrees(self.angle):g} degrees and " if goal.angle_off else ""
         fallen = " or the z axis falls below the horizontal" if self.lowest > -1.0 else ""
         return (
-            f"Success: {angle}{goal.rate_off} under {self.rate:g} rad/s"
+            f"Success: {angle}{goal.rate_off} under {self.rate:.3g} rad/s"
             f"{self.success().described()} in the last {self.settled_steps} steps "
-            f'(`info["is_success"]`). Terminates when |omega| exceeds {self.rate_limit:g} rad/s'
+            f'(`info["is_success"]`). Terminates when |omega| exceeds {self.rate_limit:.4g} rad/s'
             f"{fallen}; truncated at the time limit, or if a step cannot be solved "
             f'(`info["integration_failed"]`). {self.ends.described()}{self.tally.described()}'
         )

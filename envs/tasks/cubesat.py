@@ -76,7 +76,7 @@ class KeepOutSlewEnv(AttitudeEnv):
     |---|---|---|
     | 0 | w of the quaternion, body to target; of q and -q the one with w >= 0 | [0, 1] |
     | 1-3 | x, y, z of it | [-1, 1] |
-    | 4-6 | angular velocity in body axes / (1.13 rad/s) | a little over the rate limit |
+    | 4-6 | angular velocity in body axes / (1.132 rad/s) | a little over the rate limit |
     | 7-9 | the bright direction in body axes | [-1, 1] |
 
     ## Action: Box(-1, 1, (3,)), float32
@@ -138,8 +138,7 @@ CubeSatDetumbleVectorEnv = vectorised(CubeSatDetumbleEnv)
 
 
 class InertialPointingEnv(AttitudeEnv):
-    """Point InnoCube, a 3U CubeSat, at an inertial attitude with three wheels at one command a
-    second.
+    """Point InnoCube, a 3U CubeSat, by three wheels that stick, at one command a second.
 
     ## Physics
     The satellite `innocube-3u`: 4.2 kg, taken to be a homogeneous box with moments 0.0441 and
