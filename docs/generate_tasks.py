@@ -27,9 +27,9 @@ TIMES, TIMES_END = "<!-- times:begin -->", "<!-- times:end -->"
 SATELLITES = "satellite", "cubesat", "free_flyer"  # modules; the others are of the classroom
 HISTORY = {
     "v0": "v0: first version.",
-    "v1": "v1: torques, wheels and tolerances of a CubeSat, a reward counted in tolerances, success "
-    "slower than 0.05 degrees/s. v0: first version, with torques that no satellite of this size "
-    "has.",
+    "v1": "v1: torques, wheels and tolerances of a CubeSat, a reward counted in tolerances, "
+    "success slower than 0.05 degrees/s. v0: first version, with torques that no satellite of this "
+    "size has.",
 }
 HEADINGS = ("task", "what", "doing nothing", "classical controller", "learned")
 
