@@ -45,6 +45,8 @@ def verdict(card: dict[str, Any]) -> str:
     rows = card["rows"].items()
     laws = [(name, row["merits"]["all"]) for name, row in rows if not row["origin"]]
     trained = [(name, row["merits"]["all"]) for name, row in rows if row["origin"]]
+    if laws and laws[0][1]["success_rate"] == 0.0 and not trained:
+        return "No law succeeds here, and there is no trained policy."
     if not laws or not trained:
         return "There is no trained policy here." if laws else "There is no law here."
     (law, best), (name, learned) = laws[0], trained[0]
@@ -67,6 +69,8 @@ def cost(card: dict[str, Any]) -> str:
         return ""
     name, other = next(one for one in known if one in behind), next(iter(behind))
     merits = card["rows"][name]["merits"]["all"], card["rows"][name]["estimated"]
+    if merits[0]["success_rate"] == 0.0:
+        return ""
     figures = " instead of ".join(_figures(one) for one in reversed(merits))
     figures += f", and its torque varies {_restlessness(card['rows'][name])} as much"
     order = ", ".join(f"`{one}`" for one in behind)
@@ -120,7 +124,7 @@ def results(cards: dict[str, dict[str, Any]]) -> str:
         best = min(laws, key=lambda name: behind.get(name, math.inf))
         for name in dict.fromkeys([*laws[:1], best, *trained[:1]]):
             row, cells = card["rows"][name], [f"`{env_id}`", f"`{name}`"]
-            if name not in behind:
+            if name not in behind or not row["merits"]["all"]["success_rate"]:
                 continue
             for place, one in ((known, row["merits"]["all"]), (behind, row["estimated"])):
                 rate, error = _percent(one["success_rate"]), f"{one['final_error']:.3f} deg"
