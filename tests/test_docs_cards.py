@@ -40,10 +40,11 @@ def test_a_card_says_where_learning_loses():
     for env_id, card in cards.items():
         rows = [row["merits"]["all"] for row in card["rows"].values() if not row["origin"]]
         best = max(rows, key=lambda merits: merits["success_rate"])
-        learned = max(
+        trained = [
             row["merits"]["all"]["success_rate"] for row in card["rows"].values() if row["origin"]
-        )
-        loses = learned < best["success_interval"][0]
+        ]
+        assert ("there is no trained policy" in said[env_id].lower()) == (not trained)
+        loses = bool(trained) and max(trained) < best["success_interval"][0]
         assert ("Learning loses here" in said[env_id]) == loses
 
 
@@ -75,7 +76,8 @@ def test_the_table_of_results_in_the_readme_is_that_of_the_cards():
     found = {env_id for env_id, card in cards.items() if generate.ranks(card, "estimated")}
     assert found == {
         "AttitudeSlew-v0", "AttitudeTracking-v0", "Detumble-v0", "ReactionWheelSlew-v0",
-        "MagneticDetumble-v0",
+        "MagneticDetumble-v0", "AttitudeSlew-v1", "ReactionWheelSlew-v1", "KeepOutSlew-v0",
+        "Detumble-v1", "InertialPointing-v0",
     }  # fmt: skip
-    for env_id in found:
+    for env_id in found - {"KeepOutSlew-v0"}:  # where no law succeeds
         assert "Behind sensors and an estimator" in generate.section(env_id, cards[env_id])
