@@ -199,10 +199,11 @@ class Building:
         if task.form is not None and name != "quaternion":
             raise ValueError(f"observation must be 'quaternion' in this task, got {name!r}")
         if callable(name):
-            if given.sensor is not None or given.preview is not None:
+            blinded = self.actuator.faults and self.actuator.faults.may_blind()
+            if given.sensor is not None or given.preview is not None or blinded:
                 raise ValueError(
-                    "observation must be named with sensor or preview: a callable sees the true "
-                    "state"
+                    "observation must be named with sensor, faults of it, or preview: a callable "
+                    "sees the true state"
                 )
             name = "quaternion"  # of which nothing is shown
         named("observation", name, FORMS, " or a callable")

@@ -13,6 +13,7 @@ from rbgym.body import RigidBody
 from rbgym.eigenaxis import slowness
 from rbgym.envs.actuators import MagneticCoils, ReactionWheels, Torque
 from rbgym.envs.arguments import made, named
+from rbgym.envs.orbit import Orbit
 from rbgym.envs.parts.goals import Rest, Target
 from rbgym.envs.parts.rewards import Closeness
 from rbgym.quaternion import Array
@@ -83,12 +84,21 @@ class Satellite:
             rates = np.minimum(rates, self.wheels.filling_time / slow)
         return np.asarray(rates)
 
+    def own_body(self) -> RigidBody:
+        """Its body, as tasks make theirs."""
+        return self.body
+
+    def taken_up(self) -> float:
+        """Rate [rad/s] about the body axis of the most momentum that its wheels can take up."""
+        momentum = self.wheels.momentum * self.wheels.shares
+        return float(1.0 / (np.abs(self.body.inertia) / momentum[:, None]).max())
+
     def flying(self, task: "Task") -> "Task":
         """The task with this satellite as its own, its tolerances included; for `suit`'s."""
         suited, own, success = self.suit(task)
         return replace(
             suited.succeeding(success, own["dt"]),
-            body=lambda: self.body,
+            body=self.own_body,
             dt=own["dt"],
             actuator=own.get("actuator", task.actuator),
         )
@@ -113,6 +123,10 @@ class Satellite:
                 f"actuator of the task, {type(own).__name__}; got {self!r}"
             )
         limit = _ROOM * float(self.fastest(wheeled).max())
+        if wheeled and isinstance(task.goal, Rest):  # of what tumbles no more than they take up
+            limit = (
+                task.rate_limit * self.taken_up() / Satellite(task.body(), wheels=own).taken_up()
+            )
         k, shape = limit / task.rate_limit, task.shape
         if isinstance(shape, Closeness):
             shape = shape._replace(rate_weight=shape.rate_weight / k**2)
@@ -151,8 +165,8 @@ def _wheel(torque: float, momentum: float, coulomb: float) -> dict[str, float]:
 # Technologies in a pyramid, as Basilisk has them of the maker's data sheet (simIncludeRW,
 # BCT_RWP015). InnoCube: mass, wheels, coils, orbit and control period of Djebko et al. (2025),
 # LeLaR: the first in-orbit demonstration of an AI-based satellite attitude controller,
-# arXiv:2512.19576; its inertia is not published, and taken to be that of a homogeneous box of 3U;
-# nor are the friction and the largest speed of its wheels. The default satellite of BSK-RL
+# arXiv:2512.19576; its inertia is not published, and taken to be that of a homogeneous box of 3U,
+# nor are friction and largest speed of its wheels, and taken to be those of an RWP015. The default satellite of BSK-RL
 # (sim.dyn, setup_spacecraft_hub), a homogeneous box, with three Honeywell HR16 wheels about its
 # axes (Basilisk, simIncludeRW).
 SATELLITES = {
@@ -163,8 +177,11 @@ SATELLITES = {
     ),
     "innocube-3u": lambda: Satellite(
         RigidBody.box(4.2, (0.1, 0.1, 0.3405)),
-        wheels=ReactionWheels(**_wheel(2e-3, 0.03, 0.0)),
-        coils=MagneticCoils(0.35, 520e3, math.radians(97.5)),
+        wheels=ReactionWheels(**_wheel(2e-3, 0.03, 5e-5)),
+        coils=MagneticCoils(
+            0.35,
+            orbit=Orbit(520e3, math.radians(97.5), equator_field=3.0e-5, tilt=math.radians(9.6)),
+        ),
         dt=1.0,
     ),
     "microsat-330": lambda: Satellite(

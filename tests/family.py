@@ -1,7 +1,10 @@
 """Every registered task, made bare, and put where a test wants it."""
 
+from dataclasses import replace
+
 import gymnasium as gym
 import numpy as np
+from gymnasium.envs.registration import load_env_creator
 
 from rbgym.quaternion import conjugate, multiply
 from rbgym.registration import ENVIRONMENTS
@@ -9,6 +12,14 @@ from rbgym.registration import ENVIRONMENTS
 IDS = list(ENVIRONMENTS)
 FREE = ["AttitudeSlew-v0", "AttitudeTracking-v0", "Detumble-v0", "AttitudeReach-v0"]
 SLEW = "AttitudeSlew-v0"
+# Wheels without friction, which is no fault of the integrator.
+SMOOTH = {
+    env_id: {"actuator": replace(load_env_creator(f"{module}:{name}Env").task.actuator,
+                                 viscous=0.0, coulomb=0.0)}
+    for env_id, (module, name, _) in ENVIRONMENTS.items()
+    if env_id in ("ReactionWheelSlew-v0", "ReactionWheelSlew-v1", "Detumble-v1",
+                  "InertialPointing-v0")
+}  # fmt: skip
 
 
 def make(env_id, **kwargs):

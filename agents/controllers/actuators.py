@@ -300,7 +300,7 @@ class SpinByScale(Controller):
 
         S = -s omega.J omega - T (n^2 (s - d) + 2 z n s').
 
-    body: at s = 1. Gains: frequency n [rad/s], damping z.
+    body: at s = 1. width: columns before s and s'. Gains: frequency n [rad/s], damping z.
 
     Source: the equations of motion (93) of Moller & Glocker (2012).
     """
@@ -311,10 +311,9 @@ class SpinByScale(Controller):
     _: KW_ONLY
     rate_limit: float
     spin_scale: float
+    width: int = 8
     frequency: float = 4.0
     damping: float = 1.0
-    least = 10
-    must = "have shape (n, 10) or (10,), got"
 
     def __post_init__(self) -> None:
         if not isinstance(self.scaling, Scaling):
@@ -322,6 +321,8 @@ class SpinByScale(Controller):
                 f"scaling must be an rbgym.envs.actuators.Scaling, got {self.scaling!r}"
             )
         self.refuse_gains("strength", "rate_limit", "spin_scale", "frequency", "damping")
+        self.least = count("width", self.width) + 2
+        self.must = f"have shape (n, {self.least}) or ({self.least},), got"
         self.inertia = np.asarray(checked_body(self.body).inertia)
         self.half_trace = 0.5 * float(np.trace(self.inertia))
 
@@ -334,7 +335,7 @@ class SpinByScale(Controller):
     def commands(self, rows: Array) -> Array:
         """Commands (n, 1) for observations (n, 10): quaternion, rates, spin wanted, s and s'."""
         omega, spin = rows[:, 4:7] * self.rate_limit, rows[:, 7] * self.spin_scale
-        s, rate = rows[:, 8], rows[:, 9] * self.scaling.rate
+        s, rate = rows[:, self.width], rows[:, self.width + 1] * self.scaling.rate
         spin = np.where(np.abs(spin) > 1e-6, spin, 1e-6)
         wanted = s * np.sqrt(np.maximum(omega[:, 2] / spin, 0.0))
         pull = self.frequency**2 * (s - wanted) + 2 * self.damping * self.frequency * rate

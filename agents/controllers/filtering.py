@@ -10,7 +10,7 @@ from rbgym.agents.controllers.base import fresh
 from rbgym.arguments import flag, positive, real
 from rbgym.envs.base import AttitudeEnv, AttitudeVectorEnv
 from rbgym.envs.parts.observations import Quaternion, TargetRate
-from rbgym.envs.parts.sensors import Instruments
+from rbgym.envs.parts.sensors import Failing, Instruments
 from rbgym.quaternion import (
     Array,
     canonicalized,
@@ -121,7 +121,8 @@ class Estimating:
                 f"{parts.observation.more!r}"
             )
         law = controllers.make(policy, env) if isinstance(policy, str) else policy
-        return cls(law, parts.sensor, rate_limit=base.rate_limit, moving=moving)
+        sensor = parts.sensor.sensor if isinstance(parts.sensor, Failing) else parts.sensor
+        return cls(law, sensor, rate_limit=base.rate_limit, moving=moving)
 
     def predict(
         self,

@@ -173,7 +173,7 @@ class TaskRun(_Run):
             energy=float(state["energy"][0]),
             torque=np.asarray(info["applied_torque"]) + self._torque,
             position=state["position"][0] if "position" in state else np.zeros(3),
-            goal_angle=float(info["attitude_error"]),
+            goal_angle=float(info["attitude_error"]) if base.goal.angle_off else math.nan,
             target=state["target_quaternion"][0] if isinstance(base.goal, Target) else None,
             scale=float(state["scale"][0]) if "scale" in state else 1.0,
         )

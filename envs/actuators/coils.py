@@ -17,6 +17,7 @@ from rbgym.engine.actuation import act
 from rbgym.engine.rows import put_vector, view
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Setting
+from rbgym.envs.arguments import in_range
 from rbgym.envs.orbit import Orbit
 from rbgym.quaternion import Array, cross, dot, qmul, scale, to_body
 
@@ -48,7 +49,9 @@ class MagneticCoils(Effector):
             raise ValueError(f"MagneticCoils.orbit must be an Orbit, got {self.orbit!r}")
         if self.altitude is not None:
             positive("MagneticCoils.altitude", self.altitude)
-        assert self.around
+        if self.inclination is not None:
+            in_range("MagneticCoils.inclination", self.inclination, 0.0, math.pi)
+        _ = self.around  # which refuses what contradicts it
 
     @property
     def around(self) -> Orbit:

@@ -57,7 +57,7 @@ class Limited(Constraints, More):
 
     def obstructs(self, rows, buffer, i, q):
         goal, bad = rows.parts.goal, False
-        target = goal.target(rows, buffer, i)
+        target = rows.parts.reference.starting(rows, buffer, i, goal.target(rows, buffer, i))
         w, x, y, z = canonical(qmul(qconj(target), q))
         size = 1.0 / math.sqrt(2.0 + 2.0 * w)
         half_way = qmul(target, (size * (1.0 + w), size * x, size * y, size * z))

@@ -222,8 +222,11 @@ def _six(physics, buffer, k):
 @inlined
 def mean_square(physics, buffer, i):
     """Of the commands."""
-    c = _six(physics, buffer, i + physics.actuator.command_row(physics) * LANES)
-    return (dot(c[0], c[0]) + dot(c[1], c[1])) / physics.actuator.channels()
+    k, more = i + physics.actuator.command_row(physics) * LANES, 0.0
+    c = _six(physics, buffer, k)
+    for n in range(6, physics.actuator.channels()):
+        more += buffer[k + n * LANES] * buffer[k + n * LANES]
+    return (dot(c[0], c[0]) + dot(c[1], c[1]) + more) / physics.actuator.channels()
 
 
 @inlined
@@ -231,10 +234,12 @@ def _mean_change(physics, buffer, i, k):
     """Mean square of the change of the commands since those at k, whose place they take."""
     command = i + physics.actuator.command_row(physics) * LANES
     now, last = _six(physics, buffer, command), _six(physics, buffer, k)
-    one, other = sub(now[0], last[0]), sub(now[1], last[1])
+    one, other, more = sub(now[0], last[0]), sub(now[1], last[1]), 0.0
+    for n in range(6, physics.actuator.channels()):
+        more += (buffer[command + n * LANES] - buffer[k + n * LANES]) ** 2
     for n in range(physics.actuator.channels()):
         buffer[k + n * LANES] = buffer[command + n * LANES]
-    return (dot(one, one) + dot(other, other)) / physics.actuator.channels()
+    return (dot(one, one) + dot(other, other) + more) / physics.actuator.channels()
 
 
 def chosen(

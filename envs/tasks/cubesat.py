@@ -12,6 +12,7 @@ from rbgym.envs.satellites import SATELLITES
 from rbgym.envs.tasks.satellite import AttitudeSlewEnv, ReactionWheelSlewEnv
 
 _SIX, _THREE = SATELLITES["cubesat-6u"](), SATELLITES["innocube-3u"]()
+_SMOOTH = replace(_THREE.wheels, coulomb=0.0)
 
 
 class CubeSatSlewEnv(AttitudeEnv):
@@ -155,11 +156,11 @@ class InertialPointingEnv(AttitudeEnv):
 
     task = replace(
         _THREE.flying(ReactionWheelSlewEnv.task),
-        actuator=replace(_THREE.wheels, coulomb=5e-5),
         shape=Miss(),
         substeps=4,
+        substeps_of_others=4,
         difficulty={
-            "easy": {"initial": {"angle": 1.0}, "actuator": _THREE.wheels},
+            "easy": {"initial": {"angle": 1.0}, "actuator": _SMOOTH},
             "hard": {
                 "actuator": replace(_THREE.wheels, coulomb=1e-4),
                 "randomization": {"inertia": 0.2, "actuator_scale": 0.1, "misalignment": 0.05},
@@ -189,15 +190,15 @@ class MomentumDumpingEnv(AttitudeEnv):
 
     task = replace(
         InertialPointingEnv.task,
-        actuator=Beside(replace(_THREE.wheels, start=0.4), _THREE.coils),
+        actuator=Beside(replace(_SMOOTH, start=0.4), _THREE.coils),
         dt=2.0,
         start=Turned(angle=0.1, target_angle=math.pi),
         momentum=1e-3,
         settled_steps=30,
         difficulty={
-            "easy": {"actuator": Beside(replace(_THREE.wheels, start=0.2), _THREE.coils)},
+            "easy": {"actuator": Beside(replace(_SMOOTH, start=0.2), _THREE.coils)},
             "hard": {
-                "actuator": Beside(replace(_THREE.wheels, start=0.6), _THREE.coils),
+                "actuator": Beside(replace(_SMOOTH, start=0.6), _THREE.coils),
                 "randomization": {"inertia": 0.2, "actuator_scale": 0.1, "misalignment": 0.05},
             },
         },

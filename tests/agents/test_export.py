@@ -16,12 +16,13 @@ from rbgym.agents import controllers, load
 from rbgym.agents.commands.cli import app
 from rbgym.agents.export import export_c, export_onnx
 from rbgym.agents.export.contract import row
-from rbgym.agents.policies import Network, Normalizer, RecurrentNetwork
+from rbgym.agents.policies import Network, Normalizer, RecurrentNetwork, shelf
 
 STEPS = 300
 STRICT = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", "-DRBGYM_SELF_TEST")
 BUILDS = {"float": (), "double": ("-DRBGYM_DOUBLE",), "without fma": ("-DRBGYM_NO_FMA",)}
-LAWS = {env_id: ("pd",) for env_id in IDS if env_id != "ScalableSpin-v0"}
+# Of a body that scales there is no PD law, and one that empties wheels is not exported.
+LAWS = {i: ("pd",) for i in IDS if i not in ("ScalableSpin-v0", "MomentumDumping-v0")}
 for env_id in (SLEW, "AttitudeReach-v0", "ReactionWheelSlew-v0", "RigidTop-v0", "TopSwingUp-v0",
                "SteadyPrecession-v0"):  # fmt: skip
     LAWS[env_id] = ("pd", "lqr")
@@ -61,7 +62,7 @@ def furthest(found, expected):
     return (np.abs(found.astype(float) - expected) / np.spacing(np.abs(expected))).max()
 
 
-@pytest.mark.parametrize("env_id", IDS)
+@pytest.mark.parametrize("env_id", shelf.names())
 def test_the_shipped_policy_answers_in_c_as_in_python(env_id, tmp_path):
     env, policy = make(env_id), load(env_id).network
     export_c(tmp_path, load(env_id), env)
@@ -144,7 +145,7 @@ def spread(entries, name):
     return np.array([x for one in entries for x in one[name]])
 
 
-@pytest.mark.parametrize("env_id", IDS)
+@pytest.mark.parametrize("env_id", shelf.names())
 def test_the_contract_is_read_back(env_id, tmp_path):
     """Its quantities, scales and bounds make the observation and the torque of the env."""
     env = make(env_id)
@@ -239,7 +240,7 @@ def onnx_answers(folder, seen):
     return session.run(["action"], {"observation": seen})[0]
 
 
-@pytest.mark.parametrize("env_id", IDS)
+@pytest.mark.parametrize("env_id", shelf.names())
 def test_the_shipped_policy_answers_in_onnx_as_in_python(env_id, tmp_path):
     env, policy = make(env_id), load(env_id)
     told = export_onnx(tmp_path, policy, env)

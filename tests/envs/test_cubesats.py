@@ -61,7 +61,7 @@ def test_the_edge_of_success_is_worth_less_than_the_goal_and_half_a_turn_has_a_s
 def test_the_wheels_have_room_for_every_tumble_and_little_more():
     env = many("Detumble-v1", 512)
     env.reset(seed=5)
-    wheels, state = env.actuator, env.states
+    wheels, state = env.actuator, env.state
     momentum = np.linalg.norm(state["angular_momentum"], axis=1)
     # What four wheels hold along a direction is what they can have of torque along it.
     holds = 1 / np.abs(wheels.envelope @ np.eye(3)[0]).max() * wheels.momentum
@@ -123,14 +123,14 @@ def test_wheels_are_emptied_by_the_coils_alone_and_only_then_is_it_done():
     law = controllers.make("pd", env)
     for with_coils in (True, False):
         seen, info = env.reset(seed=1)
-        begun = np.linalg.norm(env.unwrapped.states["wheel_momentum"], axis=1)
+        begun = np.linalg.norm(env.unwrapped.state["wheel_momentum"], axis=1)
         state, done = None, np.zeros(8, dtype=bool)
         for _ in range(2849):
             action, state = law.predict(seen, state)
             action[:, 3:] *= with_coils
             seen, _, _, _, info = env.step(action)
             done |= info["is_success"]
-            full = np.linalg.norm(env.unwrapped.states["wheel_momentum"], axis=1)
+            full = np.linalg.norm(env.unwrapped.state["wheel_momentum"], axis=1)
             assert not (info["is_success"] & (full > 1e-3)).any()
         assert (done == with_coils).all()
         assert (np.degrees(info["attitude_error"]) < 0.1).all()

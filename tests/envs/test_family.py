@@ -36,8 +36,7 @@ ROUND_OFF = {"SoftWall-v0": 5.0, "ScalableSpin-v0": 5.0}
 @pytest.mark.parametrize("env_id", IDS)
 def test_zero_actions_keep_what_the_physics_keeps(env_id):
     # Friction is no invariant; tests/envs/test_wheels.py books it.
-    smooth = {"actuator": {"pyramid": {"viscous": 0.0, "coulomb": 0.0}}}
-    kwargs = smooth if env_id == "ReactionWheelSlew-v0" else {}
+    kwargs = SMOOTH.get(env_id, {})
     env = many(env_id, autoreset_mode=AutoresetMode.DISABLED, **kwargs)
     env.reset(seed=4)
     start, still = env.invariants(), np.zeros(env.action_space.shape)

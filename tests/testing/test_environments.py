@@ -62,12 +62,6 @@ def foreign(step=steps.exact, **options):
 # --- rbgym's own -------------------------------------------------------------------------------
 
 
-# The friction of bearings is no fault of the integrator.
-SMOOTH = {
-    "ReactionWheelSlew-v0": {"actuator": {"pyramid": {"viscous": 0.0, "coulomb": 0.0}}},
-}
-
-
 @pytest.mark.parametrize("env_id", ENVIRONMENTS)
 @pytest.mark.parametrize("options", [None, TUMBLING], ids=["drawn", "tumbling"])
 def test_every_registered_environment_keeps_its_invariants_under_zero_action(env_id, options):
