@@ -86,7 +86,8 @@ class Satellite:
 
     def own_body(self) -> RigidBody:
         """Its body, as tasks make theirs."""
-        return self.body
+        body: RigidBody = self.body
+        return body
 
     def taken_up(self) -> float:
         """Rate [rad/s] about the body axis of the most momentum that its wheels can take up."""
@@ -166,9 +167,9 @@ def _wheel(torque: float, momentum: float, coulomb: float) -> dict[str, float]:
 # BCT_RWP015). InnoCube: mass, wheels, coils, orbit and control period of Djebko et al. (2025),
 # LeLaR: the first in-orbit demonstration of an AI-based satellite attitude controller,
 # arXiv:2512.19576; its inertia is not published, and taken to be that of a homogeneous box of 3U,
-# nor are friction and largest speed of its wheels, and taken to be those of an RWP015. The default satellite of BSK-RL
-# (sim.dyn, setup_spacecraft_hub), a homogeneous box, with three Honeywell HR16 wheels about its
-# axes (Basilisk, simIncludeRW).
+# nor are friction and largest speed of its wheels, and taken to be those of an RWP015. The default
+# satellite of BSK-RL (sim.dyn, setup_spacecraft_hub), a homogeneous box, with three Honeywell HR16
+# wheels about its axes (Basilisk, simIncludeRW).
 SATELLITES = {
     "cubesat-6u": lambda: Satellite(
         RigidBody.box(12.0, (0.1, 0.2263, 0.366)),

@@ -189,7 +189,8 @@ class Task:
 
     def dense(self) -> Shape:
         """The shape of the dense reward, for the task's tolerances."""
-        return checked_part("shape", self.shape, Shape).within(self.angle, self.rate, self.momentum)
+        shape: Shape = checked_part("shape", self.shape, Shape)
+        return shape.within(self.angle, self.rate, self.momentum)
 
     def success(self) -> Success:
         """The success region."""

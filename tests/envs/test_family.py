@@ -10,7 +10,7 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 from scipy.integrate import solve_ivp
 
-from family import FREE, IDS, at, discrete_work, half_way, make, many
+from family import FREE, IDS, SMOOTH, at, discrete_work, half_way, make, many
 from rbgym.envs.actuators import Delay, Lag, Thrusters, Torque
 from rbgym.envs.checks import check_vector_env
 from rbgym.envs.parts.goals import Target

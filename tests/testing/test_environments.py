@@ -7,6 +7,7 @@ from gymnasium.spaces import Box, Discrete
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import step_functions as steps
+from family import SMOOTH
 from rbgym import GravityGradient, HeavyTop, NoPotential, SoftWall
 from rbgym.quaternion import normalized, rotate
 from rbgym.registration import ENVIRONMENTS
