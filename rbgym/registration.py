@@ -25,6 +25,7 @@ ENVIRONMENTS = {
     "InertialPointing-v0": ("rbgym.envs.tasks.cubesat", "InertialPointing", 120),
     "MomentumDumping-v0": ("rbgym.envs.tasks.cubesat", "MomentumDumping", 2850),
     "SoftWall-v0": ("rbgym.envs.tasks.soft_wall", "SoftWall", 400),
+    "NutationDamping-v0": ("rbgym.envs.tasks.nutation", "NutationDamping", 600),
 }
 
 

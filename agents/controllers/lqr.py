@@ -22,6 +22,8 @@ def for_env(env: Any, **gains: Any) -> Law:
     plant = Plant(env)
     if plant.target:
         return AttitudeLQR.for_env(env, **gains)
+    if plant.axis is not None and plant.potential.is_free():
+        return SpinLQR.for_env(env, **gains)
     return (UprightLQR if plant.goal == Axis() else PrecessionLQR).for_env(env, **gains)
 
 
@@ -153,13 +155,66 @@ class UprightLQR(UprightLaw):
         self.gain = held_gain(A, B, self.dt, weights, self.limits)
 
     def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
-        up = rotate_inverse(quaternion, np.array([0.0, 0.0, 1.0]))
-        p = _turned(np.stack([up[:, 1], -up[:, 0]], axis=-1), up[:, 2:])
-        u = -np.concatenate([p, angular_velocity], axis=-1) @ self.gain.T
-        along = np.clip(u[:, 2:], -self.limits[2], self.limits[2])
-        limited = self.limited(np.concatenate([u[:, :2], np.zeros_like(along)], axis=-1))
-        limited[:, 2:] = along
-        return limited
+        return _upright(self, quaternion, angular_velocity)
+
+
+def _upright(law: Any, quaternion: Array, rates: Array) -> Array:
+    """-K (tilt, rates) (n, 3) [N m], within the limits."""
+    up = rotate_inverse(quaternion, np.array([0.0, 0.0, 1.0]))
+    p = _turned(np.stack([up[:, 1], -up[:, 0]], axis=-1), up[:, 2:])
+    u = -np.concatenate([p, rates], axis=-1) @ law.gain.T
+    along = np.clip(u[:, 2:], -law.limits[2], law.limits[2])
+    limited: Array = law.limited(np.concatenate([u[:, :2], np.zeros_like(along)], axis=-1))
+    limited[:, 2:] = along
+    return limited
+
+
+@dataclass(eq=False)
+class SpinLQR(BodyLaw):
+    """Holds the spin of a free body about its z axis, a principal one, and the axis upright.
+
+    With s the spin wanted, e the axis, o the upward vertical in body axes,
+    p = (angle / sin angle) o x e the tilt and w = omega - s e, a small motion obeys
+
+        p' = w - (w . e) e + s p x e,   J w' = s (J e x w - e x J w) + u,
+
+    where the rates across the axis turn of themselves, which is the nutation. With the torque held
+    over a control period, exactly (zero-order hold), u = -K (p, w) minimises the sum of
+    (p / angle)^2 + (w / rate)^2 + (u / limits)^2 over the periods; limits as in `UprightLQR`.
+
+    tolerances: angle [rad], rates across and along the axis [rad/s].
+
+    Source: as for `AttitudeLQR`.
+    """
+
+    torque_limit: ArrayLike
+    goal: Axis
+    _: KW_ONLY
+    tolerances: tuple[float, float, float] = (3.0, 0.3, 0.3)
+    every_axis = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        weights, goal = positives("tolerances", self.tolerances, (3,)), self.goal
+        if not isinstance(goal, Axis) or goal.sin_nutation != 0.0:
+            raise ValueError(f"goal must be an upright rbgym.envs.parts.goals.Axis, got {goal!r}")
+        self.wanted = np.array([0.0, 0.0, goal.precession + goal.spin])
+        inverse = np.linalg.inv(self.inertia)
+        # As matrices: turn @ v is wanted x v, push @ v is (J wanted) x v.
+        turn, push = (np.cross(np.eye(3), v) for v in (self.wanted, self.inertia @ self.wanted))
+        A, B = np.zeros((5, 5)), np.zeros((5, 3))
+        A[:2, :2], A[:2, 2:4], B[2:] = -turn[:2, :2], np.eye(2), inverse
+        A[2:, 2:] = inverse @ (push - turn @ self.inertia)
+        self.gain = held_gain(A, B, self.dt, weights[[0, 0, 1, 1, 2]], self.limits)
+
+    @classmethod
+    def arguments(cls, plant: Plant) -> dict[str, Any]:
+        if plant.goal.sin_nutation != 0.0:
+            raise ValueError(f"env must want its axis upright, its goal is {plant.goal!r}")
+        return super().arguments(plant)
+
+    def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
+        return _upright(self, quaternion, angular_velocity - self.wanted)
 
 
 @dataclass(eq=False)
