@@ -18,7 +18,6 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from gymnasium.vector import AutoresetMode
 
 from rbgym.agents.judge import plots
 from rbgym.agents.judge.evaluation import evaluate
@@ -118,8 +117,8 @@ def physics(scheme: str, turn: float, torque: float, hold: int) -> dict[str, Any
     }
 
 
-def truth(turn: float, torque: float, hold: int) -> dict[str, Any]:
-    """The same control periods on the truth."""
+def truth(scheme: str, turn: float, torque: float, hold: int) -> dict[str, Any]:
+    """The same control periods on the truth, whatever the scheme."""
     fine = hold * max(1, math.ceil(turn / FINE))
     return {**physics("exact", turn, torque, hold), "substeps": fine}
 
@@ -154,24 +153,21 @@ def judged(network: Network, kwargs: dict[str, Any]) -> dict[str, float]:
 
 
 def unseen(network: Network, own: dict[str, Any], real: dict[str, Any]) -> dict[str, float]:
-    """The commands that a law gives on its own physics, carried out on the truth without a look."""
-    plan, there = (
-        gym.make_vec(TASK, num_envs=len(JUDGED), autoreset_mode=AutoresetMode.DISABLED, **kwargs)
-        for kwargs in (own, real)
-    )
+    """The commands that a law gives on its own physics, carried out on the truth without a look;
+    none, where its own physics ends the episode before the time."""
+    n, steps = len(JUDGED), own["max_episode_steps"]
+    plan, there = (gym.make_vec(TASK, num_envs=n, **kwargs) for kwargs in (own, real))
     seen, _ = plan.reset(seed=list(JUDGED))
     there.reset(seed=list(JUDGED))
-    total, alive = np.zeros(len(JUDGED)), np.ones(len(JUDGED), bool)
-    success, over = np.zeros(len(JUDGED), bool), np.zeros(len(JUDGED), bool)
-    steps = own["max_episode_steps"]
+    total, success, planned, alive = np.zeros(n), np.zeros(n), np.ones(n), np.ones(n)
     for _ in range(steps):
-        commands = network.predict(seen)[0]
-        seen = plan.step(commands)[0]
+        commands = network.predict(seen)[0] * planned[:, None]
+        seen, _, fallen, _, _ = plan.step(commands)
         _, reward, terminated, truncated, info = there.step(commands)
-        total += np.where(alive, reward, 0.0)
-        over = alive & (terminated | truncated)
-        success[over] = np.asarray(info["is_success"], bool)[over]
-        alive &= ~over
+        total += alive * reward
+        success += alive * (terminated | truncated) * info["is_success"]
+        planned *= ~fallen
+        alive *= ~(terminated | truncated)
     return {"success": float(success.mean()), "reward": float(total.mean()) / steps}
 
 
@@ -182,16 +178,10 @@ def cells() -> None:
             name = f"{scheme} {turn:g} {torque:g} {how}"
             if name in found()["cells"]:
                 continue
-            own, real = physics(scheme, turn, torque, hold or 1), truth(turn, torque, hold or 1)
-            if hold:
-                network = tuned(own)
-                both = {"own": judged(network, own), "truth": judged(network, real)}
-                if hold == 1:
-                    every = network
-            else:
-                beside = found()["cells"][f"{scheme} {turn:g} {torque:g} every step"]["own"]
-                both = {"own": beside, "truth": unseen(every, own, real)}
-            note("cells", name, both)
+            own, real = (where(scheme, turn, torque, hold or 1) for where in (physics, truth))
+            network = tuned(own)
+            carried = judged(network, real) if hold else unseen(network, own, real)
+            note("cells", name, {"own": judged(network, own), "truth": carried})
 
 
 if __name__ == "__main__":

@@ -1,0 +1,107 @@
+"""The task NutationDamping-v0 in MuJoCo: `python -m benchmarks.nutation`.
+
+What MuJoCo makes of a satellite that nutates freely, and what is learned there: the observations,
+rewards and ends are rbgym's, the body is MuJoCo's. A policy is then judged on the truth. Writes
+nutation.json; a run that was interrupted goes on.
+"""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from benchmarks.bodies import mujoco_quiet
+from benchmarks.record import MEASURED, Told, main
+from rbgym.agents.judge.evaluation import evaluate
+from rbgym.agents.run_folder import RunFolder
+from rbgym.agents.train import load_policy, train
+from rbgym.envs.tasks.nutation import NutationDampingEnv, NutationDampingVectorEnv
+from rbgym.registration import register
+
+TASK = "NutationDamping-v0"
+TRUTH = {"integrator": "exact", "substeps": 32}
+INTEGRATORS = ("Euler", "implicitfast", "RK4")
+PERIODS = (0.002, 0.01, 0.02, 0.05, 0.1)  # of the integrator [s]; the control period has 0.1 s
+LEARNED = (("Euler", 0.002), ("implicitfast", 0.02), ("implicitfast", 0.1), ("RK4", 0.02))
+SEEDS = 0, 1, 2
+_BODY = '<body><freejoint/><inertial pos="0 0 0" mass="1" diaginertia="{} {} {}"/></body>'
+_MJCF = """<mujoco><option gravity="0 0 0" timestep="{dt!r}" integrator="{integrator}">
+<flag contact="disable" autoreset="disable"/></option><worldbody>{bodies}</worldbody></mujoco>"""
+
+
+class InMuJoCoVectorEnv(NutationDampingVectorEnv):  # type: ignore[misc, valid-type]
+    """The task with MuJoCo's motion: bodies on free joints, the torque held in body axes."""
+
+    def __init__(self, *, engine: str, period: float, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.mujoco, self.periods = mujoco_quiet(), round(self.dt / period)
+        bodies = _BODY.format(*self.body.moments) * self.num_envs
+        text = _MJCF.format(dt=period, integrator=engine, bodies=bodies)
+        self.model = self.mujoco.MjModel.from_xml_string(text)
+        self.data = self.mujoco.MjData(self.model)
+        self.episodes.advance = partial(self._advance, self.episodes.advance)  # type: ignore
+
+    def _advance(self, ours: Any, buffer: Any, commands: Any) -> int:
+        """One control period: of the clocks by rbgym, of the bodies by MuJoCo."""
+        batch, data = self.episodes.batch, self.data
+        found, n = batch.measure(), self.num_envs
+        places, speeds = (np.zeros((n, k)) for k in (7, 6))
+        places[:, 3:], speeds[:, 3:] = found["quaternion"], found["angular_velocity"]
+        data.qpos[:], data.qvel[:] = places.ravel(), speeds.ravel()
+        pushed = np.zeros((n, 6))
+        pushed[:, 3:] = self.torque_limit * np.clip(commands, -1.0, 1.0)
+        data.qfrc_applied[:] = pushed.ravel()
+        refused = ours(buffer, commands)
+        self.mujoco.mj_step(self.model, data, nstep=self.periods)
+        q, omega = data.qpos.reshape(n, 7)[:, 3:], data.qvel.reshape(n, 6)[:, 3:]
+        fine = np.flatnonzero(np.isfinite(omega).all(axis=1) & (np.abs(omega) < 1e6).all(axis=1))
+        q = q[fine] / np.linalg.norm(q[fine], axis=1, keepdims=True)
+        batch.set_state(q, omega[fine], lanes=fine)
+        return int(refused)
+
+
+class InMuJoCoEnv(NutationDampingEnv):
+    """Only the vector env is stepped by MuJoCo; this one lends its spaces."""
+
+    def __init__(self, *, engine: str, period: float, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+
+
+NAME = "NutationInMuJoCo-v0"
+register(NAME, __name__ if __name__ != "__main__" else "benchmarks.nutation", "InMuJoCo", 600)
+
+
+def figures(policy: Any, env_id: str, **physics: Any) -> dict[str, Any]:
+    """Success and return on the test set, and the rate across the axis that is left [rad/s]."""
+    one = evaluate(policy, env_id, **physics)
+    return {
+        "success": one.success_rate,
+        "return": one.mean_return,
+        "rate": float(np.nanmean(one.rate_error[-1])),
+    }
+
+
+def measure(quick: bool, told: Told) -> dict[str, Any]:
+    """Doing nothing under each integrator and period; then what is learned."""
+    found: dict[str, Any] = {"free": {}, "learned": {}}
+    found["free"]["exact"] = figures("idle", TASK, **TRUTH)
+    for engine in INTEGRATORS:
+        for period in PERIODS[2:3] if quick else PERIODS:
+            told(f"{engine} {period}")
+            here = {"engine": engine, "period": period}
+            found["free"][f"{engine} {period:g}"] = figures("idle", NAME, **here)
+    for seed in () if quick else SEEDS:
+        for engine, period in LEARNED:
+            here, name = {"engine": engine, "period": period}, f"{engine} {period:g} {seed}"
+            told(f"PPO in MuJoCo, {name}")
+            out = MEASURED.parent / "fidelity_map" / f"mujoco-{name.replace(' ', '-')}"
+            train(NAME, out=out, seed=seed, timesteps=1_000_000, env_kwargs=here,
+                  evaluate_every=0, progress=False)  # fmt: skip
+            policy = load_policy(RunFolder(out))
+            both = {"own": figures(policy, NAME, **here), "truth": figures(policy, TASK, **TRUTH)}
+            found["learned"][name] = both
+    return found
+
+
+if __name__ == "__main__":
+    main("nutation", measure)
