@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from gymnasium.vector import AutoresetMode
 
 from benchmarks.bodies import mujoco_quiet
 from benchmarks.record import MEASURED, Told, main
@@ -32,8 +33,15 @@ _MJCF = """<mujoco><option gravity="0 0 0" timestep="{dt!r}" integrator="{integr
 class InMuJoCoVectorEnv(NutationDampingVectorEnv):  # type: ignore[misc, valid-type]
     """The task with MuJoCo's motion: bodies on free joints, the torque held in body axes."""
 
-    def __init__(self, *, engine: str, period: float, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
+    def __init__(
+        self,
+        *,
+        engine: str,
+        period: float,
+        autoreset_mode: Any = AutoresetMode.NEXT_STEP,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(autoreset_mode=autoreset_mode, **kwargs)
         self.mujoco, self.periods = mujoco_quiet(), round(self.dt / period)
         bodies = _BODY.format(*self.body.moments) * self.num_envs
         text = _MJCF.format(dt=period, integrator=engine, bodies=bodies)

@@ -32,7 +32,12 @@ LAWS: dict[str, tuple[type, ...]] = {
     "quaternion_feedback": (controllers.QuaternionFeedback,),
     "hysteretic": (controllers.Hysteretic,),
     "geometric": (controllers.GeometricTracking,),
-    "lqr": (controllers.AttitudeLQR, controllers.UprightLQR, controllers.PrecessionLQR),
+    "lqr": (
+        controllers.AttitudeLQR,
+        controllers.UprightLQR,
+        controllers.SpinLQR,
+        controllers.PrecessionLQR,
+    ),
     "bang_bang": (controllers.BangBang,),
     "swing_up": (controllers.SwingUp,),
     "magnetic_rate": (controllers.MagneticRate,),

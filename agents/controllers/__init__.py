@@ -22,7 +22,13 @@ if TYPE_CHECKING:
     from rbgym.agents.controllers.base import Controller, Idle, Law
     from rbgym.agents.controllers.filtering import Estimating
     from rbgym.agents.controllers.fitting import for_env, make
-    from rbgym.agents.controllers.lqr import AttitudeLQR, PrecessionLQR, SwingUp, UprightLQR
+    from rbgym.agents.controllers.lqr import (
+        AttitudeLQR,
+        PrecessionLQR,
+        SpinLQR,
+        SwingUp,
+        UprightLQR,
+    )
     from rbgym.agents.controllers.pd import AttitudePD, AxisPD, PosePD, RateDamping
 
 __all__ = [
@@ -48,6 +54,7 @@ __all__ = [
     "QuaternionFeedback",
     "RateDamping",
     "SpinByScale",
+    "SpinLQR",
     "SwingUp",
     "Unloading",
     "UprightLQR",
@@ -67,7 +74,7 @@ _MODULES = {
     "base": ("Controller", "Idle", "Law"),
     "filtering": ("Estimating",),
     "fitting": ("for_env", "make"),
-    "lqr": ("AttitudeLQR", "PrecessionLQR", "SwingUp", "UprightLQR"),
+    "lqr": ("AttitudeLQR", "PrecessionLQR", "SpinLQR", "SwingUp", "UprightLQR"),
     "pd": ("AttitudePD", "AxisPD", "PosePD", "RateDamping"),
 }  # fmt: skip
 

@@ -1,5 +1,5 @@
-"""Linear-quadratic control: about rest of an attitude or a top upright, about precession; and the
-swing-up that ends in it."""
+"""Linear-quadratic control: about rest of an attitude or a top upright, about a spin, about
+precession; and the swing-up that ends in it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -190,7 +190,7 @@ class SpinLQR(BodyLaw):
     torque_limit: ArrayLike
     goal: Axis
     _: KW_ONLY
-    tolerances: tuple[float, float, float] = (3.0, 0.3, 0.3)
+    tolerances: tuple[float, float, float] = (0.3, 0.3, 0.3)
     every_axis = True
 
     def __post_init__(self) -> None:

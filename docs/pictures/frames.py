@@ -36,6 +36,7 @@ MOMENTS = {
     "InertialPointing-v0": ("pd", 9.0),
     "MomentumDumping-v0": ("pd", 400.0),
     "SoftWall-v0": ("pd", 1.2),
+    "NutationDamping-v0": ("lqr", 3.0),
 }
 
 

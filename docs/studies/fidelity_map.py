@@ -18,6 +18,7 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from matplotlib.patches import Rectangle
 
 from rbgym.agents.judge import plots
 from rbgym.agents.judge.evaluation import evaluate
@@ -184,9 +185,126 @@ def cells() -> None:
             note("cells", name, {"own": judged(network, own), "truth": carried})
 
 
-if __name__ == "__main__":
-    wanted = sys.argv[1:] or ["policies", "map"]
+# --- the page ---
+
+
+def percent(values: list[float]) -> str:
+    """Mean and, where they differ, range."""
+    shown = [f"{100 * value:.0f}" for value in (np.mean(values), min(values), max(values))]
+    return f"{shown[0]} %" + (f" ({shown[1]} to {shown[2]})" if shown[1] != shown[2] else "")
+
+
+def table(heads: list[str], rows: list[list[str]]) -> str:
+    """In Markdown."""
+    return "\n".join(f"| {' | '.join(row)} |" for row in (heads, ["---"] * len(heads), *rows))
+
+
+def both(runs: list[dict[str, Any]]) -> list[str]:
+    """Success there and on the truth, return there and on the truth, over runs."""
+    places = "own", "truth"
+    success = [percent([run[place]["success"] for run in runs]) for place in places]
+    returns = [f"{np.mean([run[place]['return'] for run in runs]):.0f}" for place in places]
+    return success + returns
+
+
+def of_policies(every: dict[str, Any]) -> str:
+    """The policies of all seeds, then the law and doing nothing."""
+    rows = []
+    for scheme in LEARNED_ON:
+        runs = [every["policies"][f"{scheme} {seed}"] for seed in SEEDS]
+        rows.append([f"PPO, trained on `{scheme}`", *both(runs)])
+    for name, what in (("lqr", "`lqr`, not trained,"), ("idle", "doing nothing,")):
+        rows += [[f"{what} on `{s}`", *both([every["idle"][f"{name} {s}"]])] for s in LEARNED_ON]
+    return table(["", "success there", "success, exact", "return there", "return, exact"], rows)
+
+
+def of_map(every: dict[str, Any], torque: float = TORQUES[0]) -> str:
+    """Success there and on the truth, with one torque."""
+    rows = []
+    for how, scheme in itertools.product(FEEDBACK, SCHEMES):
+        found_there = [every["cells"][f"{scheme} {turn:g} {torque:g} {how}"] for turn in TURNS]
+        rates = [[100 * cell[at]["success"] for at in ("own", "truth")] for cell in found_there]
+        cells = [f"{own:.0f} → {real:.0f}" for own, real in rates]
+        cells = [f"**{c}**" if o - r >= 50 else c for c, (o, r) in zip(cells, rates, strict=True)]
+        rows.append([how, f"`{scheme}`", *cells])
+    return table(["acts", "made on", *(f"{turn:g} rad" for turn in TURNS)], rows)
+
+
+def of_engine(measured: dict[str, Any]) -> str:
+    """MuJoCo: doing nothing in each way, and what was learned in some."""
+    rows = []
+    for name, free in measured["free"].items():
+        engine, _, period = name.partition(" ")
+        runs = [run for key, run in measured["learned"].items() if key.startswith(f"{name} ")]
+        learning = both(runs)[:2] if runs else ["", ""]
+        step = f"{1000 * float(period):g} ms" if period else ""
+        row = [engine, step, f"{free['rate']:.2f}", f"{100 * free['success']:.0f} %"]
+        rows.append([*row, *learning])
+    heads = ["integrator", "step", "left after 60 s [rad/s]", "doing nothing succeeds"]
+    return table([*heads, "PPO: success there", "success, exact"], rows)
+
+
+def page(text: str, every: dict[str, Any], measured: dict[str, Any]) -> str:
+    """The page with its tables made anew."""
+    made = {"policies": of_policies(every), "map": of_map(every), "engine": of_engine(measured)}
+    for name, content in made.items():
+        begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
+        before, rest = text.split(begin)
+        text = f"{before}{begin}\n{content}\n{end}{rest.split(end)[1]}"
+    return text
+
+
+@style.context()
+def draw(every: dict[str, Any]) -> None:
+    """A row of panels for each feedback, a column for each scheme; success on the truth."""
+    figure = style.picture(11.5, 5.4)
+    axes = figure.subplots(len(FEEDBACK), len(SCHEMES), sharex=True, sharey=True)
+    image = None
+    for (i, how), (j, scheme) in itertools.product(enumerate(FEEDBACK), enumerate(SCHEMES)):
+        ax = axes[i, j]
+        cells = [[every["cells"][f"{scheme} {turn:g} {torque:g} {how}"] for turn in TURNS]
+                 for torque in TORQUES]  # fmt: skip
+        own, real = (
+            100 * np.array([[cell[at]["success"] for cell in row] for row in cells])
+            for at in ("own", "truth")
+        )
+        image = ax.imshow(real, cmap="RdYlBu", vmin=0, vmax=100, origin="lower", aspect="auto")
+        for y, x in np.ndindex(real.shape):
+            dark = real[y, x] < 15 or real[y, x] > 85
+            fell = own[y, x] - real[y, x] >= 50
+            mark = "" if own[y, x] >= 50 else "*"
+            ax.text(x, y, f"{real[y, x]:.0f}{mark}", ha="center", va="center", fontsize=7.5,
+                    color="white" if dark else "black",
+                    fontweight="bold" if fell else "normal")  # fmt: skip
+            if fell:
+                box = (x - 0.46, y - 0.44), 0.92, 0.88
+                ax.add_patch(Rectangle(*box, fill=False, edgecolor="black", linewidth=1.3))
+        ax.grid(visible=False)
+        ax.tick_params(length=0)
+        ax.set_xticks(range(len(TURNS)), [f"{turn:g}" for turn in TURNS])
+        ax.set_yticks(range(len(TORQUES)), [f"{t / MOMENTUM / SPIN:g}" for t in TORQUES])
+        if i == 0:
+            ax.set_title(f"made on {scheme}")
+        if j == 0:
+            ax.set_ylabel(how, fontsize="medium")
+    figure.supxlabel("spin in a step of the integrator [rad]")
+    figure.supylabel("torque / (spin x its momentum)", fontsize="medium")
+    figure.colorbar(image, ax=axes, label="success on exact physics [%]", shrink=0.7)
+    plots.save(figure, PICTURE)
+
+
+def main() -> None:
+    """Measure what is missing of what is asked for, then write the page and the picture."""
+    wanted = sys.argv[1:] or ["policies", "map", "draw"]
     if "policies" in wanted:
         policies()
     if "map" in wanted:
         cells()
+    if "draw" in wanted:
+        every, measured = found(), json.loads(ENGINE.read_text("utf-8"))
+        PAGE.write_text(page(PAGE.read_text("utf-8"), every, measured), "utf-8")
+        draw(every)
+
+
+if __name__ == "__main__":
+    main()

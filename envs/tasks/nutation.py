@@ -1,6 +1,5 @@
 """NutationDamping-v0: take the wobble out of a satellite that spins."""
 
-import math
 from functools import partial
 
 from rbgym.body import RigidBody

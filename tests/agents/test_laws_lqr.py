@@ -3,12 +3,14 @@
 import gymnasium as gym
 import numpy as np
 import pytest
+from scipy.linalg import expm
 
 from laws import BODY, J
 from rbgym import RigidBody
 from rbgym.agents import controllers
-from rbgym.agents.controllers import AttitudeLQR, PrecessionLQR, UprightLQR
+from rbgym.agents.controllers import AttitudeLQR, PrecessionLQR, SpinLQR, UprightLQR
 from rbgym.agents.controllers.lqr import held_gain
+from rbgym.envs.parts.goals import Axis
 from rbgym.potentials import HeavyTop
 from rbgym.quaternion import from_rotation_vector
 
@@ -76,6 +78,32 @@ def test_the_chosen_lqr_is_that_of_the_goal():
         "AttitudeSlew-v0": AttitudeLQR,
         "RigidTop-v0": UprightLQR,
         "SteadyPrecession-v0": PrecessionLQR,
+        "NutationDamping-v0": SpinLQR,
     }
     for env_id, cls in chosen.items():
         assert type(controllers.make("lqr", gym.make(env_id))) is cls
+
+
+def test_about_a_spin_the_gain_is_that_of_eulers_equations_linearised_by_differences():
+    law = controllers.make("lqr", gym.make("NutationDamping-v0"))
+    J, spin = law.inertia, law.wanted
+
+    def motion(x):
+        up, omega = np.array([-x[1], x[0], 1.0]), x[2:] + spin
+        turning = np.cross(up, omega)  # of the vertical, seen from the body
+        pulled = np.linalg.solve(J, np.cross(J @ omega, omega))
+        return np.array([turning[1], -turning[0], *pulled])
+
+    A = np.array([motion(1e-4 * e) - motion(-1e-4 * e) for e in np.eye(5)]).T / 2e-4
+    B = np.vstack([np.zeros((2, 3)), np.linalg.inv(J)])
+    whole = expm(law.dt * np.block([[A, B], [np.zeros((3, 8))]]))
+    Q, R = np.diag([0.3**-2.0] * 5), np.diag(law.limits**-2.0)
+    K = riccati(whole[:5, :5], whole[:5, 5:], Q, R)
+    np.testing.assert_allclose(law.gain, K, rtol=1e-6, atol=1e-9)
+
+
+def test_a_spin_that_is_not_upright_is_refused():
+    env = gym.make("IntermediateAxis-v0")
+    tilted = Axis.at(0.3, 0.0, 5.0)
+    with pytest.raises(ValueError, match="goal must be an upright"):
+        SpinLQR(env.unwrapped.body, [1, 1, 1], tilted, rate_limit=1.0, dt=0.1)

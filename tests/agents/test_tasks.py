@@ -23,6 +23,7 @@ SOLVED_BY = {
     "MagneticDetumble-v0": "magnetic_rate",
     "ScalableSpin-v0": "scale",
     "InertialPointing-v0": "pid",
+    "NutationDamping-v0": "lqr",
 }
 # Drawn down by more than its torque, a body may bounce past the goal until time is over.
 LEAST = {"SoftWall-v0": 0.9, "InertialPointing-v0": 0.99}  # and where wheels stick
@@ -98,6 +99,7 @@ TEST_SETS = {
     "Detumble-v1": 0.4607411027,
     "InertialPointing-v0": 16.3564836854,
     "MomentumDumping-v0": 3.7941606060,
+    "NutationDamping-v0": 7.8853768285,
 }
 # Of what the actuators have, over eight starts: the sum of sizes.
 BEYOND = {

@@ -30,6 +30,7 @@ from rbgym.agents.controllers import (
     QuaternionFeedback,
     RateDamping,
     SpinByScale,
+    SpinLQR,
     SwingUp,
     UprightLQR,
 )
@@ -59,7 +60,7 @@ def _obeyed(cls: Any, columns: int, **given: Any) -> Any:
 
 
 def _laws() -> list[Target]:
-    precessing = created("SteadyPrecession-v0").goal
+    precessing, spinning = (created(i).goal for i in ("SteadyPrecession-v0", "IntermediateAxis-v0"))
     pose = {"force_limit": 1.0, "distance": 0.1, "speed": 0.1, "approach": 0.4, "near": 0.35,
             "creep": 0.1}  # fmt: skip
     given: list[tuple[Any, int, dict[str, Any]]] = [
@@ -72,6 +73,7 @@ def _laws() -> list[Target]:
         (GeometricTracking, 10, {**_CASE, **_GAINS}),
         (AttitudeLQR, 7, {**_CASE, "tolerances": (0.2, 0.1)}),
         (UprightLQR, 7, {**_CASE, "potential": _TOP, "tolerances": (0.03, 1.0, 1.0)}),
+        (SpinLQR, 7, {**_CASE, "goal": spinning, "tolerances": (0.3, 0.3, 0.3)}),
         (PrecessionLQR, 7, {**_CASE, "body": rbgym.RigidBody([2.0, 2.0, 1.5]), "goal": precessing,
                             "tolerances": (0.1, 1.0, 1.0, 5.0)}),
         (BangBang, 7, {**_CASE, "layer": 0.1, "braking": 0.9, "slew_rate": 0.5}),
