@@ -49,7 +49,7 @@ STAGES := '.venv/.browser|.venv-rllib/.test' 'check,docs|wheel-test' pytest 'tes
 
 .PHONY: help demo test check lint types docs pytest pytest-rllib wheel-test bench performance validate
 .PHONY: pytest-ray pytest-gymnasium
-.PHONY: mutations digests format clean soak test-browser test-clients train-all cards learning-study pictures
+.PHONY: mutations digests format clean soak test-browser test-clients train-all cards learning-study fidelity-map pictures
 .PHONY: test-lowest test-newest lowest-pins dist wheel-policies licences
 
 help:  ## list the targets
@@ -177,6 +177,10 @@ cards: .venv/.dev  ## measure the benchmark cards of all tasks: docs/cards.md
 
 learning-study: .venv/.dev  ## train on three integrators and judge on exact physics
 	$(BIN)/python docs/studies/integrators_and_learning.py
+
+fidelity-map: .venv/.dev .venv-bench/.peers  ## where the physics decides what is learned: docs/learning_study.md
+	$(PEERS) -m benchmarks.nutation --out benchmarks/results
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python docs/studies/fidelity_map.py
 
 pictures: .venv/.dev  ## draw the pictures of the README and the documentation anew
 	for name in energy tumble frames conventions work_precision plots; do $(BIN)/python docs/pictures/$$name.py; done

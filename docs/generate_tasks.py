@@ -24,7 +24,12 @@ SOLVED, LEARNED, INDEX = DOCS / "solved.json", DOCS / "learning.json", DOCS / "t
 BEGIN, END = "<!-- tasks:begin -->", "<!-- tasks:end -->"
 TRAINING = DOCS / "training.md"
 TIMES, TIMES_END = "<!-- times:begin -->", "<!-- times:end -->"
-SATELLITES = "satellite", "cubesat", "free_flyer"  # modules; the others are of the classroom
+SATELLITES = (
+    "satellite",
+    "cubesat",
+    "free_flyer",
+    "nutation",
+)  # modules; the others are of the classroom
 HISTORY = {
     "v0": "v0: first version.",
     "v1": "v1: torques, wheels and tolerances of a CubeSat, a reward counted in tolerances, "

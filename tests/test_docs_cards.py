@@ -1,4 +1,4 @@
-"""The pages of the cards and of the study are those of their figures."""
+"""The pages of the cards and of the studies are those of their figures."""
 
 import importlib.util
 import itertools
@@ -61,9 +61,31 @@ def test_rows_are_ranked_by_success_then_settling_then_effort():
 
 
 def test_the_table_of_the_study_is_that_of_its_results():
-    study = loaded(DOCS / "studies" / "integrators_and_learning.py")
-    found = json.loads(study.RESULTS.read_text("utf-8"))
-    assert study.table(found) in study.PAGE.read_text("utf-8")
+    study = loaded(DOCS / "studies" / "fidelity_map.py")
+    measured = json.loads(study.ENGINE.read_text("utf-8"))
+    for file in (study.PAGE, study.README):
+        told = file.read_text("utf-8")
+        assert told == study.page(told, study.found(), measured)
+
+
+def test_the_study_shows_where_the_physics_decides_and_where_not():
+    study = loaded(DOCS / "studies" / "fidelity_map.py")
+    every = study.found()
+    fell = {
+        scheme: min(
+            every["policies"][f"{scheme} {seed}"]["own"]["success"]
+            - every["policies"][f"{scheme} {seed}"]["truth"]["success"]
+            for seed in study.SEEDS
+        )
+        for scheme in study.LEARNED_ON
+    }
+    assert fell["backward_euler"] > 0.9
+    assert all(abs(fell[scheme]) < 0.03 for scheme in ("rkn4", "exact:4"))
+    strong = [cell for name, cell in every["cells"].items() if name.endswith(" 1 every step")]
+    assert all(cell["truth"]["success"] == 1.0 for cell in strong)
+    old = loaded(DOCS / "studies" / "integrators_and_learning.py")
+    runs = json.loads(old.RESULTS.read_text("utf-8")).values()
+    assert [run["truth"]["success"] for run in runs] == [1.0] * 27
 
 
 def test_the_table_of_results_in_the_readme_is_that_of_the_cards():

@@ -31,6 +31,7 @@ from rbgym.quaternion import Array
 
 DOCS = Path(__file__).resolve().parents[1]
 RESULTS, PAGE = DOCS / "fidelity_map.json", DOCS / "learning_study.md"
+README = DOCS.parent / "README.md"
 ENGINE = DOCS.parent / "benchmarks" / "results" / "nutation.json"
 PICTURE = DOCS / "pictures" / "fidelity_map.svg"
 RUNS = Path("runs") / "fidelity_map"
@@ -244,10 +245,24 @@ def of_engine(measured: dict[str, Any]) -> str:
     return table([*heads, "PPO: success there", "success, exact"], rows)
 
 
+def in_short(every: dict[str, Any]) -> str:
+    """For the README: success of the policies alone."""
+    runs = {s: [every["policies"][f"{s} {seed}"] for seed in SEEDS] for s in LEARNED_ON}
+    rows = [[f"`{scheme}`", *both(found_there)[:2]] for scheme, found_there in runs.items()]
+    return table(["trained on", "success there", "success on exact physics"], rows)
+
+
 def page(text: str, every: dict[str, Any], measured: dict[str, Any]) -> str:
-    """The page with its tables made anew."""
-    made = {"policies": of_policies(every), "map": of_map(every), "engine": of_engine(measured)}
+    """A page with those of the tables that it has made anew."""
+    made = {
+        "policies": of_policies(every),
+        "map": of_map(every),
+        "engine": of_engine(measured),
+        "learned": in_short(every),
+    }
     for name, content in made.items():
+        if f"<!-- {name}:begin -->" not in text:
+            continue
         begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
         before, rest = text.split(begin)
         text = f"{before}{begin}\n{content}\n{end}{rest.split(end)[1]}"
@@ -302,7 +317,8 @@ def main() -> None:
         cells()
     if "draw" in wanted:
         every, measured = found(), json.loads(ENGINE.read_text("utf-8"))
-        PAGE.write_text(page(PAGE.read_text("utf-8"), every, measured), "utf-8")
+        for file in (PAGE, README):
+            file.write_text(page(file.read_text("utf-8"), every, measured), "utf-8")
         draw(every)
 
 

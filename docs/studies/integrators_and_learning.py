@@ -1,11 +1,12 @@
-"""Does the integrator change what is learned? The table and picture in docs/learning_study.md.
+"""Where feedback is frequent and torque strong, does the integrator change what is learned?
 
-python docs/studies/integrators_and_learning.py [--draw]
+python docs/studies/integrators_and_learning.py [--print]
 
 PPO learns each task on physics of one step a control period by Euler's forward scheme, by a
 Runge-Kutta-Nystroem scheme of order 4, and by the conserving `quat_em`; three seeds of each. Every
 policy is then judged on the physics that it learned on, and on what comes closest to the truth:
-`exact`, 32 steps a control period. An interrupted study goes on; --draw only draws again.
+`exact`, 32 steps a control period. Prints the table that docs/learning_study.md tells of.
+An interrupted study goes on; --print only prints.
 """
 
 import json
@@ -15,16 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from rbgym.agents.judge import plots
 from rbgym.agents.judge.evaluation import evaluate
 from rbgym.agents.run_folder import RunFolder, write_json
 from rbgym.agents.train import load_policy, train
-from rbgym.plot import style
 
 DOCS = Path(__file__).resolve().parents[1]
-RESULTS, PAGE = DOCS / "learning_study.json", DOCS / "learning_study.md"
-PICTURE = DOCS / "pictures" / "learning_study.svg"
-BEGIN, END = "<!-- study:begin -->", "<!-- study:end -->"
+RESULTS = DOCS / "learning_study.json"
 RUNS = Path("runs") / "integrators"
 TASKS = ("RigidTop-v0", "IntermediateAxis-v0", "Detumble-v0")
 SCHEMES = ("forward_euler", "rkn4", "quat_em")
@@ -69,41 +66,18 @@ def _range(values: list[float], factor: float) -> str:
     return f"{scaled.mean():.1f}{unit} ({scaled.min():.1f} to {scaled.max():.1f})"
 
 
-@style.context()
-def draw(found: dict[str, Any]) -> None:
-    """Return of each policy on its own physics against that on the truth."""
-    figure = style.picture(10.5, 3.4)
-    axes = figure.subplots(1, len(TASKS))
-    for ax, task in zip(axes, TASKS, strict=True):
-        for k, scheme in enumerate(SCHEMES):
-            runs = [found[f"{task} {scheme} {seed}"] for seed in SEEDS]
-            own, truth = ([run[where]["return"] for run in runs] for where in ("own", "truth"))
-            look = style.marked(k) | {"linestyle": "none", "markersize": 7.0, "alpha": 0.8}
-            ax.plot(own, truth, label=scheme, **look)
-        low, high = ax.get_xlim()
-        ax.axline((low, low), (high, high), color="black", linewidth=0.6)
-        ax.set_title(task)
-        ax.set_xlabel("return on the physics of the training")
-    axes[0].set_ylabel("return on exact physics")
-    axes[0].legend()
-    plots.save(figure, PICTURE)
-
-
 def main() -> None:
-    """Run what is missing, then write the table and the picture."""
+    """Run what is missing, then print the table."""
     found = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
     for task in TASKS:
         for scheme in SCHEMES:
             for seed in SEEDS:
                 name = f"{task} {scheme} {seed}"
-                if name not in found and "--draw" not in sys.argv:
+                if name not in found and "--print" not in sys.argv:
                     found[name] = study(task, scheme, seed)
                     print(name, found[name], flush=True)
                     write_json(RESULTS, found)
-    before, rest = PAGE.read_text("utf-8").split(BEGIN)
-    page = f"{before}{BEGIN}\n{table(found)}\n{END}{rest.split(END)[1]}"
-    PAGE.write_text(page, "utf-8")
-    draw(found)
+    print(table(found))
 
 
 if __name__ == "__main__":
