@@ -23,7 +23,7 @@ TASK = "NutationDamping-v0"
 TRUTH = {"integrator": "exact", "substeps": 32}
 INTEGRATORS = ("Euler", "implicitfast", "RK4")
 PERIODS = (0.002, 0.01, 0.02, 0.05, 0.1)  # of the integrator [s]; the control period has 0.1 s
-LEARNED = (("Euler", 0.002), ("implicitfast", 0.02), ("implicitfast", 0.1), ("RK4", 0.02))
+LEARNED = (("implicitfast", 0.02), ("implicitfast", 0.1), ("Euler", 0.01))
 SEEDS = 0, 1, 2
 _BODY = '<body><freejoint/><inertial pos="0 0 0" mass="1" diaginertia="{} {} {}"/></body>'
 _MJCF = """<mujoco><option gravity="0 0 0" timestep="{dt!r}" integrator="{integrator}">
@@ -79,9 +79,9 @@ NAME = "NutationInMuJoCo-v0"
 register(NAME, __name__ if __name__ != "__main__" else "benchmarks.nutation", "InMuJoCo", 600)
 
 
-def figures(policy: Any, env_id: str, **physics: Any) -> dict[str, Any]:
+def figures(policy: Any, env_id: str, episodes: int = 256, **physics: Any) -> dict[str, Any]:
     """Success and return on the test set, and the rate across the axis that is left [rad/s]."""
-    one = evaluate(policy, env_id, **physics)
+    one = evaluate(policy, env_id, episodes, **physics)
     return {
         "success": one.success_rate,
         "return": one.mean_return,
@@ -92,12 +92,12 @@ def figures(policy: Any, env_id: str, **physics: Any) -> dict[str, Any]:
 def measure(quick: bool, told: Told) -> dict[str, Any]:
     """Doing nothing under each integrator and period; then what is learned."""
     found: dict[str, Any] = {"free": {}, "learned": {}}
-    found["free"]["exact"] = figures("idle", TASK, **TRUTH)
+    found["free"]["exact"] = figures("idle", TASK, 64, **TRUTH)
     for engine in INTEGRATORS:
         for period in PERIODS[2:3] if quick else PERIODS:
             told(f"{engine} {period}")
             here = {"engine": engine, "period": period}
-            found["free"][f"{engine} {period:g}"] = figures("idle", NAME, **here)
+            found["free"][f"{engine} {period:g}"] = figures("idle", NAME, 64, **here)
     for seed in () if quick else SEEDS:
         for engine, period in LEARNED:
             here, name = {"engine": engine, "period": period}, f"{engine} {period:g} {seed}"
