@@ -15,7 +15,7 @@ from rbgym.agents.train import load_policy
 FILE = Path(__file__).with_name("nutation.png")
 RUN = Path("runs") / "fidelity_map" / "backward_euler-0"
 MOMENTS = 20, 100, 300, 590  # control periods of 0.1 s
-CUT = slice(0, 330), slice(0, 400)  # without the legend
+CUT = slice(0, 330), slice(0, 390)  # without the legend
 START = {"quaternion": (1, 0, 0, 0), "angular_velocity": (1.0, 0.5, 5.0)}
 
 
