@@ -5,7 +5,6 @@ rewards and ends are rbgym's, the body is MuJoCo's. A policy is then judged on t
 nutation.json; a run that was interrupted goes on.
 """
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from benchmarks.record import MEASURED, Told, main
 from rbgym.agents.judge.evaluation import evaluate
 from rbgym.agents.run_folder import RunFolder
 from rbgym.agents.train import load_policy, train
+from rbgym.envs.episodes import Episodes
 from rbgym.envs.tasks.nutation import NutationDampingEnv, NutationDampingVectorEnv
 from rbgym.registration import register
 
@@ -42,14 +42,14 @@ class InMuJoCoVectorEnv(NutationDampingVectorEnv):  # type: ignore[misc, valid-t
         **kwargs: Any,
     ) -> None:
         super().__init__(autoreset_mode=autoreset_mode, **kwargs)
-        self.mujoco, self.periods = mujoco_quiet(), round(self.dt / period)
+        mujoco, self.periods = mujoco_quiet(), round(self.dt / period)
         bodies = _BODY.format(*self.body.moments) * self.num_envs
         text = _MJCF.format(dt=period, integrator=engine, bodies=bodies)
-        self.model = self.mujoco.MjModel.from_xml_string(text)
-        self.data = self.mujoco.MjData(self.model)
-        self.episodes.advance = partial(self._advance, self.episodes.advance)  # type: ignore
+        self.model = mujoco.MjModel.from_xml_string(text)
+        self.data = mujoco.MjData(self.model)
+        self.episodes.advance = self._advance  # type: ignore
 
-    def _advance(self, ours: Any, buffer: Any, commands: Any) -> int:
+    def _advance(self, buffer: Any, commands: Any) -> int:
         """One control period: of the clocks by rbgym, of the bodies by MuJoCo."""
         batch, data = self.episodes.batch, self.data
         found, n = batch.measure(), self.num_envs
@@ -59,8 +59,8 @@ class InMuJoCoVectorEnv(NutationDampingVectorEnv):  # type: ignore[misc, valid-t
         pushed = np.zeros((n, 6))
         pushed[:, 3:] = self.torque_limit * np.clip(commands, -1.0, 1.0)
         data.qfrc_applied[:] = pushed.ravel()
-        refused = ours(buffer, commands)
-        self.mujoco.mj_step(self.model, data, nstep=self.periods)
+        refused = Episodes.advance(self.episodes, buffer, commands)
+        mujoco_quiet().mj_step(self.model, data, nstep=self.periods)
         q, omega = data.qpos.reshape(n, 7)[:, 3:], data.qvel.reshape(n, 6)[:, 3:]
         fine = np.flatnonzero(np.isfinite(omega).all(axis=1) & (np.abs(omega) < 1e6).all(axis=1))
         q = q[fine] / np.linalg.norm(q[fine], axis=1, keepdims=True)

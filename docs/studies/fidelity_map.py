@@ -239,7 +239,8 @@ def of_engine(measured: dict[str, Any]) -> str:
         runs = [run for key, run in measured["learned"].items() if key.startswith(f"{name} ")]
         learning = both(runs)[:2] if runs else ["", ""]
         step = f"{1000 * float(period):g} ms" if period else ""
-        row = [engine, step, f"{free['rate']:.2f}", f"{100 * free['success']:.0f} %"]
+        left = "none lasts" if math.isnan(free["rate"]) else f"{free['rate']:.2f}"
+        row = [engine, step, left, f"{100 * free['success']:.0f} %"]
         rows.append([*row, *learning])
     heads = ["integrator", "step", "left after 60 s [rad/s]", "doing nothing succeeds"]
     return table([*heads, "PPO: success there", "success, exact"], rows)
