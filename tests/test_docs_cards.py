@@ -80,7 +80,7 @@ def test_the_study_shows_where_the_physics_decides_and_where_not():
         for scheme in study.LEARNED_ON
     }
     assert fell["backward_euler"] > 0.9
-    assert all(abs(fell[scheme]) < 0.03 for scheme in ("rkn4", "exact:4"))
+    assert all(abs(fell[scheme]) < 0.05 for scheme in ("rkn4", "exact:4"))
     strong = [cell for name, cell in every["cells"].items() if name.endswith(" 1 every step")]
     assert all(cell["truth"]["success"] == 1.0 for cell in strong)
     old = loaded(DOCS / "studies" / "integrators_and_learning.py")
