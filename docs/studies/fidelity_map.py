@@ -231,13 +231,20 @@ def of_map(every: dict[str, Any], torque: float = TORQUES[0]) -> str:
     return table(["acts", "made on", *(f"{turn:g} rad" for turn in TURNS)], rows)
 
 
+def by_engine(measured: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """The runs of what was learned in MuJoCo, by integrator and step."""
+    runs: dict[str, list[dict[str, Any]]] = {}
+    for name, run in measured["learned"].items():
+        runs.setdefault(name.rpartition(" ")[0], []).append(run)
+    return runs
+
+
 def of_engine(measured: dict[str, Any]) -> str:
     """MuJoCo: doing nothing in each way, and what was learned in some."""
-    rows = []
+    rows, runs = [], by_engine(measured)
     for name, free in measured["free"].items():
         engine, _, period = name.partition(" ")
-        runs = [run for key, run in measured["learned"].items() if key.startswith(f"{name} ")]
-        learning = both(runs)[:2] if runs else ["", ""]
+        learning = both(runs[name])[:2] if name in runs else ["", ""]
         step = f"{1000 * float(period):g} ms" if period else ""
         left = "none lasts" if math.isnan(free["rate"]) else f"{free['rate']:.2f}"
         row = [engine, step, left, f"{100 * free['success']:.0f} %"]
@@ -246,11 +253,16 @@ def of_engine(measured: dict[str, Any]) -> str:
     return table([*heads, "PPO: success there", "success, exact"], rows)
 
 
-def in_short(every: dict[str, Any]) -> str:
+def in_short(every: dict[str, Any], measured: dict[str, Any]) -> str:
     """For the README: success of the policies alone."""
-    runs = {s: [every["policies"][f"{s} {seed}"] for seed in SEEDS] for s in LEARNED_ON}
-    rows = [[f"`{scheme}`", *both(found_there)[:2]] for scheme, found_there in runs.items()]
-    return table(["trained on", "success there", "success on exact physics"], rows)
+    rows = []
+    for name, runs in by_engine(measured).items():
+        engine, _, period = name.partition(" ")
+        rows.append([f"MuJoCo, `{engine}`, {1000 * float(period):g} ms", *both(runs)[:2]])
+    for scheme in LEARNED_ON:
+        runs = [every["policies"][f"{scheme} {seed}"] for seed in SEEDS]
+        rows.append([f"`{scheme}`, 100 ms", *both(runs)[:2]])
+    return table(["trained on, steps of", "success there", "success on exact physics"], rows)
 
 
 def page(text: str, every: dict[str, Any], measured: dict[str, Any]) -> str:
@@ -259,7 +271,7 @@ def page(text: str, every: dict[str, Any], measured: dict[str, Any]) -> str:
         "policies": of_policies(every),
         "map": of_map(every),
         "engine": of_engine(measured),
-        "learned": in_short(every),
+        "learned": in_short(every, measured),
     }
     for name, content in made.items():
         if f"<!-- {name}:begin -->" not in text:
