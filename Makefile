@@ -57,7 +57,7 @@ help:  ## list the targets
 
 demo: .venv/.agents  ## train a policy on RigidTop-v0 and compare it with a PD law
 	$(BIN)/rbgym train RigidTop-v0 --algo ppo --out $(RUN)
-	$(BIN)/rbgym evaluate $(RUN) --compare pd --plot $(RUN)/comparison.png
+	$(BIN)/rbgym evaluate RigidTop-v0 --policy $(RUN) --policy pd --plot $(RUN)/comparison.png
 
 test:  ## everything CI runs, and what each step took
 	+@$(PYTHON) tests/in_lanes.py "$(MAKE)" $(STAGES)
