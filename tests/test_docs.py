@@ -4,6 +4,7 @@ import re
 import runpy
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import pages
 import rbgym
 from rbgym import integrators, potentials
+from rbgym.envs.arguments import Arguments
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -61,10 +63,20 @@ def test_every_integrator_has_equations_and_says_when_to_use_it():
         assert said.partition("## When to use it")[2].strip()
 
 
+def test_the_version_to_cite_is_that_of_the_package():
+    assert f"version: {rbgym.__version__}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
+
+
 def test_the_reference_has_all_public_names():
     reference = "".join(file.read_text("utf-8") for file in (ROOT / "docs" / "api").iterdir())
     for name in set(rbgym.__all__) - set(potentials.__all__):
         assert re.search(rf"rbgym\.{name}\b", reference), name
+
+
+def test_one_table_names_every_argument_of_a_task():
+    rows = re.findall(r"^\| (`[^|]*`) \|", pages.text(pages.DOCS / "hooks.md"), re.MULTILINE)
+    told = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    assert {field.name for field in fields(Arguments)} <= told
 
 
 @pytest.mark.parametrize("page", pages.PAGES, ids=pages.name)

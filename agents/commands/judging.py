@@ -103,8 +103,8 @@ def card(
 ) -> None:
     """Compare controllers and policies on a task, by many figures of merit.
 
-    Without --policy, all that fit. --env-arg holds for every row; otherwise a trained policy keeps the
-    arguments of its training.
+    Without --policy, all that fit. --env-arg holds for every row; otherwise a trained policy keeps
+    the arguments of its training.
     """
     from rbgym.agents.judge import tables
     from rbgym.agents.judge.card import make_card
