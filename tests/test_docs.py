@@ -48,9 +48,15 @@ def test_the_readme_has_an_example_with_its_output():
 
 
 @pytest.mark.parametrize(
-    ("script", "check"), [("integrators", True), ("satellites", True), ("validation", ["--check"])]
+    ("script", "check"),
+    [
+        ("integrators", True),
+        ("satellites", True),
+        ("validation", ["--check"]),
+        ("notebooks", ["--check"]),
+    ],
 )
-def test_the_pages_of_the_integrators_and_of_the_validation_are_current(script, check, capsys):
+def test_the_pages_that_scripts_write_are_current(script, check, capsys):
     generate = runpy.run_path(str(ROOT / "docs" / f"generate_{script}.py"))
     assert generate["main"](check) == 0, capsys.readouterr().out
 
