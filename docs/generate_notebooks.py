@@ -5,9 +5,9 @@ python docs/generate_notebooks.py --check  # exit 1 if one of them is not curren
 python docs/generate_notebooks.py --run [NAME ...]  # run these scripts, or all, for what they print
                                                     # and draw, then write
 
-A script is in cells: `# %%` begins one of code, `# %% [markdown]` one of text. What it prints is kept
-in docs/notebooks/printed.json, its figures in docs/pictures/notebooks. tests/agents/test_examples.py
-runs the scripts.
+A script is in cells: `# %%` begins one of code, `# %% [markdown]` one of text. What it prints is
+kept in docs/notebooks/printed.json, its figures in docs/pictures/notebooks. The scripts are run by
+tests/agents/test_examples.py.
 """
 
 import contextlib
@@ -69,7 +69,7 @@ def run(script: str) -> list[str]:
 
 
 def page(script: str, printed: list[str]) -> str:
-    """The notebook as Markdown; `py`, for tests run Python blocks, and these are tested as scripts."""
+    """The notebook as Markdown. The blocks are `py`: tests run those of `python`, and the script."""
     parts = [f"<!-- made by docs/generate_notebooks.py from examples/{script} -->"]
     for (is_code, body), out in zip(cells(script), printed, strict=True):
         if not is_code:
