@@ -69,7 +69,7 @@ def run(script: str) -> list[str]:
 
 
 def page(script: str, printed: list[str]) -> str:
-    """The notebook as Markdown. The blocks are `py`: tests run those of `python`, and the script."""
+    """The notebook as Markdown. Blocks are `py`: tests run those of `python`, and the script."""
     parts = [f"<!-- made by docs/generate_notebooks.py from examples/{script} -->"]
     for (is_code, body), out in zip(cells(script), printed, strict=True):
         if not is_code:
