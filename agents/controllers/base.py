@@ -54,7 +54,7 @@ class Plant:
         self.columns = 10 if isinstance(more, TargetRate) else 7
         shown = 7 + more.width() + base.episodes.setup.parts.observation.also.width()
         self.readable = (shown, shown + 4) if self.columns == 10 else (shown,)  # 4: of a preview
-        # Of goals and a state apart, the law makes an observation of its own.
+        # Of goals and a state apart, the law makes its own observation.
         self.first = base.width - (more.width() if base.task.split else 0)
         actions: Any = getattr(base, "single_action_space", base.action_space)
         self.given: dict[str, Any] = {
@@ -169,7 +169,7 @@ class Law(Controller):
     torque_limit: (3,) [N m], body axes. rate_limit: rate [rad/s] that observations show as 1.
     dt: control period [s], 0 for none. width: columns of an observation that are attitude, rates
     and perhaps the target's rates, all of them by default. envelope: (k, 3) [1/(N m)], the torques
-    u that can be had, as |envelope u| <= 1.
+    u that the actuator can give, as |envelope u| <= 1.
     """
 
     must = "have shape (n, 7) or (7,), or 10 columns, got"
