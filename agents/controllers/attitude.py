@@ -91,7 +91,7 @@ class BangBang(BodyLaw):
     whose time `eigenaxis_time` tells, with a layer of width h about it; near the end the law is
     linear, critically damped with the frequency 1 / h, so that it does not chatter with the control
     period. f is the curve of a body that brakes with a (1 - c rate^2), what is left beside the
-    gyroscopic torque; which counts up to half of the limits.
+    gyroscopic torque, which counts up to half of the limits.
 
     Gains: layer h [s], by default five control periods: behind delays and lags give at least twice
     what they add up to; braking below 1 for what is not known of the body; slew_rate
