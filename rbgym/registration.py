@@ -26,7 +26,7 @@ ENVIRONMENTS = {
     "MomentumDumping-v0": ("rbgym.envs.tasks.innocube", "MomentumDumping", 2850),
     "AttitudeTracking-v1": ("rbgym.envs.tasks.cubesat", "CubeSatTracking", 400),
     "MagneticDetumble-v1": ("rbgym.envs.tasks.innocube", "InnoCubeMagneticDetumble", 5693),
-    "MagneticPointing-v0": ("rbgym.envs.tasks.innocube", "MagneticPointing", 4270),
+    "MagneticPointing-v0": ("rbgym.envs.tasks.innocube", "MagneticPointing", 1708),
     "SoftWall-v0": ("rbgym.envs.tasks.soft_wall", "SoftWall", 400),
 }
 

@@ -97,11 +97,11 @@ class InnoCubeMagneticDetumbleEnv(AttitudeEnv):
 
     ## Physics
     The satellite `innocube-3u`: 4.2 kg, moments 0.0441 and 0.007 kg m^2, on its orbit at 520 km,
-    inclined by 97.5 degrees: once around in 5693 s. Its coils have 0.35 A m^2 about each axis; their
-    torque is m x B, at most 17 uN m and never along the field B, which turns, seen from the
+    inclined by 97.5 degrees: once around in 5693 s. Its coils have 0.35 A m^2 about each axis;
+    their torque is m x B, at most 17 uN m and never along the field B, which turns, seen from the
     orbit, twice around. It tumbles with up to 0.17 rad/s, 10 degrees/s, as one does that has left
-    its dispenser. A control period of dt = 1 s is 2 steps of the integrator, over each of which
-    the field is held.
+    its dispenser. A control period of dt = 1 s is 2 steps of the integrator, over each of which the
+    field is held.
 
     ## Action: Box(-1, 1, (3,)), float32
     Magnetic moment about the body axes as a fraction of 0.35 A m^2, held over the period. Beyond
@@ -145,10 +145,10 @@ class MagneticPointingEnv(AttitudeEnv):
     ## Physics
     The satellite and the orbit of MagneticDetumble-v1. The target's z axis points to the Earth, its
     x axis along the motion around it. The gravity gradient, 0.07 uN m at most, holds the long axis
-    upright but does not tell one end from the other, nor turn the body about it; the coils give
-    at most 17 uN m, never along the field, so that at no moment all three axes are controlled: what
-    lies along the field now lies across it a quarter of an orbit later. A control period of dt = 4 s
-    is 2 steps of the integrator.
+    upright but does not tell one end from the other, nor turn the body about it; the coils give at
+    most 17 uN m, never along the field, so that at no moment all three axes are controlled: what
+    lies along the field now lies across it a quarter of an orbit later. A control period of dt = 4
+    s is 2 steps of the integrator.
 
     ## Action: Box(-1, 1, (3,)), float32
     Magnetic moment about the body axes as a fraction of 0.35 A m^2, held over the period. Beyond
@@ -160,12 +160,12 @@ class MagneticPointingEnv(AttitudeEnv):
         goal=Target(),
         reference=nadir,
         start=Turned(angle=0.5, rate=0.002, target_angle=math.pi),
-        dt=4.0,
+        dt=10.0,
         rate_limit=0.1,
         more=TargetRate(0.1, 0.02),
         angle=math.radians(5.0),
         rate=math.radians(0.1),
-        settled_steps=75,
+        settled_steps=30,
         difficulty={
             "easy": _pulled({"initial": {"angle": 0.1, "rate": 0.001}}),
             "medium": _pulled({}),
