@@ -147,8 +147,8 @@ class MagneticPointingEnv(AttitudeEnv):
     x axis along the motion around it. The gravity gradient, 0.07 uN m at most, holds the long axis
     upright but does not tell one end from the other, nor turn the body about it; the coils give at
     most 17 uN m, never along the field, so that at no moment all three axes are controlled: what
-    lies along the field now lies across it a quarter of an orbit later. A control period of dt = 4
-    s is 2 steps of the integrator.
+    lies along the field now lies across it a quarter of an orbit later. A control period of
+    dt = 10 s is 2 steps of the integrator.
 
     ## Action: Box(-1, 1, (3,)), float32
     Magnetic moment about the body axes as a fraction of 0.35 A m^2, held over the period. Beyond
