@@ -39,7 +39,7 @@ HEADINGS = (
     "source",
 )
 # What the README shows: the schemes that most people need, and some of the columns.
-MOST_NEEDED = "exact:4", "quat_em", "akw", "exact", "pdmv", "rkn4"
+MOST_NEEDED = "exact:4", "quat_em", "rkn4"
 ALL = (*integrators.names(), *integrators.KICKED)
 LARGEST = "largest angle, free / top"
 LEFT_OUT = "measured", "momentum drift", "error at equal cost", LARGEST, "source"
