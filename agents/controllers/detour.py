@@ -7,6 +7,8 @@ import numpy as np
 
 from rbgym.agents.controllers.base import Plant, nearer
 from rbgym.agents.controllers.pd import AttitudePD
+from rbgym.arguments import count, unit
+from rbgym.envs.arguments import in_range
 from rbgym.quaternion import Array, from_rotation_vector, rotate
 
 _PLACES = np.arange(1, 17) / 16.0  # of a turn, at which it is looked at
@@ -41,13 +43,25 @@ class Detour(AttitudePD):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.refuse_gains("margin")
-        self.least = self.column + 3 * len(self.cones)
+        kinds = list | tuple
+        if not isinstance(self.cones, kinds) or not all(
+            isinstance(one, kinds) and len(one) == 2 for one in self.cones
+        ):
+            raise ValueError(f"cones must be pairs of an axis and an angle, got {self.cones!r}")
+        for n, (axis, half) in enumerate(self.cones):
+            unit(f"cones[{n}][0]", axis, 3, 1e-6)
+            in_range(f"cones[{n}][1]", half, 0.0, np.pi)
+        self.least = count("column", self.column) + 3 * len(self.cones)
+        self.must = f"show the cones, in at least {self.least} columns, got"
 
     @classmethod
     def arguments(cls, plant: Plant) -> dict[str, Any]:
         if not plant.given["cones"]:
             raise ValueError("env must have constraints with 'keep_out' for this controller")
         return super().arguments(plant)
+
+    def fits(self, columns: int) -> bool:
+        return columns >= self.least
 
     def answer(self, rows: Array, state: Any, episode_start: Any) -> tuple[Array, Any]:
         q, omega = rows[:, :4], rows[:, 4:7] * self.rate_limit
