@@ -137,6 +137,7 @@ def measure(env_ids: list[str]) -> None:
                 "final_error": round(result.final_error, 4),
                 "by_category": result.by_category,
             }
+    found = {env_id: found[env_id] for env_id in ENVIRONMENTS}
     SOLVED.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
 
 

@@ -43,9 +43,8 @@ class Detour(AttitudePD):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.refuse_gains("margin")
-        kinds = list | tuple
-        if not isinstance(self.cones, kinds) or not all(
-            isinstance(one, kinds) and len(one) == 2 for one in self.cones
+        if not isinstance(self.cones, list | tuple) or not all(
+            isinstance(one, list | tuple) and len(one) == 2 for one in self.cones
         ):
             raise ValueError(f"cones must be pairs of an axis and an angle, got {self.cones!r}")
         for n, (axis, half) in enumerate(self.cones):
