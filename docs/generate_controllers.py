@@ -36,13 +36,14 @@ LAWS: dict[str, tuple[type, ...]] = {
     "geometric": (controllers.GeometricTracking,),
     "lqr": (controllers.AttitudeLQR, controllers.UprightLQR, controllers.PrecessionLQR),
     "bang_bang": (controllers.BangBang,),
+    "detour": (controllers.Detour,),
     "swing_up": (controllers.SwingUp,),
     "magnetic_rate": (controllers.MagneticRate,),
     "b_dot": (controllers.BDot,),
     "scale": (controllers.SpinByScale,),
     "idle": (controllers.Idle,),
 }
-FROM_ENV = ("goal", "moving", "width", "first")  # no gains
+FROM_ENV = ("goal", "moving", "width", "first", "cones", "column")  # no gains
 ALLOCATIONS = (controllers.Allocated, controllers.MagneticAllocation, controllers.Unloading)
 
 

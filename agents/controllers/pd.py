@@ -142,6 +142,12 @@ class AttitudePD(BodyLaw):
         self.refuse_gains("frequency", "damping")
         self.stiffness, self.drag = 2 * self.frequency**2, 2 * self.damping * self.frequency
 
+    @classmethod
+    def usual_gains(cls, plant: Plant) -> dict[str, Any]:
+        if plant.coils is None:
+            return {}
+        return {"frequency": 2.0 * plant.coils.around.rate, "damping": 1.7}
+
     def feedback(self, seen: Seen, state: Any, episode_start: Any) -> tuple[Array, Any]:
         if not self.moving:
             return self.torque(*seen), None

@@ -31,10 +31,13 @@ MOMENTS = {
     "FreeFlyer-v0": ("pd", 7.0),
     "AttitudeSlew-v1": ("bang_bang", 8.0),
     "ReactionWheelSlew-v1": ("bang_bang", 12.0),
-    "KeepOutSlew-v0": ("pd", 3.0),
+    "KeepOutSlew-v0": ("detour", 8.0),
     "Detumble-v1": ("pd", 2.0),
     "InertialPointing-v0": ("pd", 9.0),
     "MomentumDumping-v0": ("pd", 400.0),
+    "AttitudeTracking-v1": ("pd", 5.0),
+    "MagneticDetumble-v1": ("magnetic_rate", 300.0),
+    "MagneticPointing-v0": ("pd", 400.0),
     "SoftWall-v0": ("pd", 1.2),
 }
 
