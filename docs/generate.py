@@ -44,7 +44,13 @@ ALL = (*integrators.names(), *integrators.KICKED)
 LARGEST = "largest angle, free / top"
 LEFT_OUT = "measured", "momentum drift", "error at equal cost", LARGEST, "source"
 # Columns that are aligned to the right, where no line is broken.
-NUMBERS = "measured", "energy drift", "momentum drift", "ns per step, bare top", "error at equal cost"
+NUMBERS = (
+    "measured",
+    "energy drift",
+    "momentum drift",
+    "ns per step, bare top",
+    "error at equal cost",
+)
 CIRCLE = 6.28  # rad; steps that turn a body further are not tried
 
 
