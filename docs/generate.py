@@ -28,7 +28,6 @@ HEADINGS = (
     "name",
     "scheme",
     "order",
-    "measured",
     "conserves, free",
     "conserves, heavy top",
     "energy drift",
@@ -36,16 +35,14 @@ HEADINGS = (
     "ns per step, bare top",
     "error at equal cost",
     "largest angle, free / top",
-    "source",
 )
 # What the README shows: the schemes that most people need, and some of the columns.
 MOST_NEEDED = "exact:4", "quat_em", "rkn4"
 ALL = (*integrators.names(), *integrators.KICKED)
 LARGEST = "largest angle, free / top"
-LEFT_OUT = "measured", "momentum drift", "error at equal cost", LARGEST, "source"
+LEFT_OUT = "momentum drift", "error at equal cost", LARGEST
 # Columns that are aligned to the right, where no line is broken.
 NUMBERS = (
-    "measured",
     "energy drift",
     "momentum drift",
     "ns per step, bare top",
@@ -62,7 +59,6 @@ def row(record: Integrator, measured: dict[str, float | None], folder: str) -> t
         f"[`{record.name}`]({folder}/{record.name.partition(':')[0]}.md){default}",
         record.title,
         order(record),
-        f"{measured['order']:.2f}",
         kept(record, "none"),
         kept(record, "heavy_top"),
         f"{measured['energy']:.1e}",
@@ -70,7 +66,6 @@ def row(record: Integrator, measured: dict[str, float | None], folder: str) -> t
         f"{measured['nanoseconds']:.0f}",
         "no solution" if error is None else f"{error:.1e}",
         " / ".join(angle_in_words(measured[key]) for key in ("angle_free", "angle_top")),
-        record.source,
     )
 
 
