@@ -57,16 +57,17 @@ help:  ## list the targets
 
 demo: .venv/.agents  ## train a policy on RigidTop-v0 and compare it with a PD law
 	$(BIN)/rbgym train RigidTop-v0 --algo ppo --out $(RUN)
-	$(BIN)/rbgym evaluate $(RUN) --compare pd --plot $(RUN)/comparison.png
+	$(BIN)/rbgym evaluate RigidTop-v0 --policy $(RUN) --policy pd --plot $(RUN)/comparison.png
 
 test:  ## everything CI runs, and what each step took
 	+@$(PYTHON) tests/in_lanes.py "$(MAKE)" $(STAGES)
 
-check: lint types  ## lint, formatting and types
+check: lint types  ## lint, formatting, spelling and types
 
 lint: .venv/.dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/codespell
 
 # mypy cannot follow setuptools' package-dir mapping, so it gets the tree as it is installed, made of
 # links. It runs inside that tree; sed turns rbgym/envs/x.py back into envs/x.py.
@@ -76,7 +77,8 @@ types: .venv/.dev
 	cd .mypy-tree && ../$(BIN)/mypy --config-file ../pyproject.toml --cache-dir ../.mypy_cache \
 	    | sed -E 's#^rbgym/(envs|agents)/#\1/#'
 
-# Every warning is an error: a link or an anchor that leads nowhere, a docstring that cannot be read.
+# Every warning is an error: a link or an anchor that leads nowhere, a page that no other leads to, a
+# docstring that cannot be read. So Sphinx is the link checker; what is on other servers is not asked.
 # The pages are read from files, without a network: nothing may be loaded from elsewhere.
 docs: .venv/.dev  ## build the documentation site: docs/build/index.html
 	@rm -rf docs/build

@@ -1,8 +1,8 @@
-"""Write the measured parts of docs/performance.md, and its pictures.
+"""Write the measured parts of docs/performance.md and of its record, and the pictures.
 
 python -m benchmarks.page runs/bench  # take the JSON files of a run over, then write
 python -m benchmarks.page             # write
-python -m benchmarks.page --check     # exit 1 if the page is not current
+python -m benchmarks.page --check     # exit 1 if a page is not current
 """
 
 import json
@@ -16,6 +16,7 @@ from benchmarks.targets import Results
 
 FOLDER = ROOT / "benchmarks" / "results"
 PAGE = ROOT / "docs" / "performance.md"
+RECORD = ROOT / "docs" / "records" / "performance.md"
 NAMES = (
     "single", "throughput", "startup", "memory", "training", "fidelity", "work_precision",
     "roofline",
@@ -30,10 +31,10 @@ def results(folder: Path = FOLDER) -> Results:
     }
 
 
-def current(found: Results) -> str:
-    """The page with all its parts made anew."""
-    page = PAGE.read_text("utf-8")
-    for name, made in tables.PARTS.items():
+def current(file: Path, parts: dict[str, tables.Part], found: Results) -> str:
+    """A page with its parts made anew."""
+    page = file.read_text("utf-8")
+    for name, made in parts.items():
         begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
         before, rest = page.split(begin)
         page = f"{before}{begin}\n{made(found)}\n{end}{rest.split(end)[1]}"
@@ -63,15 +64,17 @@ def main(arguments: list[str]) -> int:
     if folders:
         adopt(folders[0])
     found = results()
-    text = current(found)
+    pages = {PAGE: tables.SHORT, RECORD: tables.PARTS}
+    texts = {file: current(file, parts, found) for file, parts in pages.items()}
     if "--check" in arguments:
-        stale = text != PAGE.read_text("utf-8")
+        stale = [file.name for file, text in texts.items() if text != file.read_text("utf-8")]
         if stale:
-            print(f"{PAGE.name} is not current: run python -m benchmarks.page")
-        return int(stale)
+            print(f"{', '.join(stale)} not current: run python -m benchmarks.page")
+        return int(bool(stale))
     from benchmarks import pictures
 
-    PAGE.write_text(text, "utf-8")
+    for file, text in texts.items():
+        file.write_text(text, "utf-8")
     pictures.draw(found)
     return 0
 

@@ -1,4 +1,4 @@
-"""The measured parts of docs/performance.md, as Markdown; each takes all results."""
+"""The measured parts of docs/performance.md and its record, as Markdown; each takes all results."""
 
 from collections.abc import Callable
 
@@ -67,6 +67,8 @@ PARTS: dict[str, Part] = {
     "roofline": tables_speed.roofline,
     "skipped": skipped,
 }
+# Of docs/performance.md, which readers meet.
+SHORT: dict[str, Part] = {"machine": machine, "summary": tables_speed.summary}
 # Of them, what `make bench` prints.
 PRINTED = (
     "machine", "targets", "single", "lanes", "threads", "startup", "memory", "budgets", "cheapest",

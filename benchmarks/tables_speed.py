@@ -1,9 +1,38 @@
 """What steps, starts and trainings cost, as Markdown; each takes all results."""
 
 from benchmarks.markdown import NOT_MEASURED, number, spread, table
-from benchmarks.targets import AKW, Results, two_threads
+from benchmarks.targets import AKW, QUAT_EM, Results, two_threads
 
 MILLION = 1e6
+# Rows of the short table: what they are called there, and in the results of one step and of many.
+BESIDE = {
+    "rbgym `RigidTop-v0`, `akw`": ("RigidTop-v0, akw, 1 substep", AKW),
+    "rbgym `RigidTop-v0`, `quat_em`": ("RigidTop-v0, quat_em, 1 substep", QUAT_EM),
+    "Gymnasium CartPole, NumPy": ("Gymnasium CartPole-v1", "Gymnasium CartPoleVectorEnv"),
+    "CartPole in C, float32": ("C CartPole", "C CartPole"),
+    "gymnax CartPole, 16 steps a call": ("", "gymnax CartPole-v1, 16 steps a call"),
+    "EnvPool Pendulum": ("EnvPool Pendulum-v1", "EnvPool Pendulum-v1"),
+    "MuJoCo, bare free body, Euler": (
+        "MuJoCo free body, Euler",
+        "mujoco.rollout, free body, Euler",
+    ),
+    "Basilisk, bare hub, RK4": ("Basilisk hub, RK4", "Basilisk hub, RK4, 1000 steps a call"),
+}
+
+
+def summary(found: Results) -> str:
+    """One step alone, and one of 1,024, beside others."""
+    one = found.get("single", {}).get("microseconds")
+    many = found.get("throughput", {}).get("by_count")
+    if not one or not many:
+        return NOT_MEASURED
+    rows = []
+    for name, (alone, batch) in BESIDE.items():
+        steps = many[batch].get("1024", many[batch]["1"])["median"]
+        cells = [number(one[alone]["median"]) if alone else "", number(steps / MILLION)]
+        rows.append([name, *cells, number(1e9 / steps)])
+    head = ["one core", "one env: us a step", "1,024 envs: M steps/s", "ns a step"]
+    return table(head, rows)
 
 
 def single(found: Results) -> str:

@@ -3,6 +3,9 @@
 import sys
 from pathlib import Path
 
+from docutils import nodes
+from sphinx.application import Sphinx
+
 import rbgym
 
 DOCS = Path(__file__).resolve().parent
@@ -46,3 +49,17 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
+
+# Pages without a place in the navigation: records of measurements, and long lists.
+OUTSIDE = "records/", "cards", "licences"
+
+
+def leave_outside(app: Sphinx, doctree: nodes.document) -> None:
+    """Say of a page that no list of contents has to name it."""
+    if app.env.docname.startswith(OUTSIDE):
+        app.env.metadata[app.env.docname]["orphan"] = "yes"
+
+
+def setup(app: Sphinx) -> None:
+    """Called by Sphinx."""
+    app.connect("doctree-read", leave_outside)

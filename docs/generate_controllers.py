@@ -1,7 +1,7 @@
-"""Write the laws, from their docstrings, and their results into docs/controllers.md.
+"""Write the results of the laws into docs/controllers.md, and their docstrings into docs/laws.md.
 
 python docs/generate_controllers.py          # write
-python docs/generate_controllers.py --check  # exit 1 if the page is not current
+python docs/generate_controllers.py --check  # exit 1 if a page is not current
 
 The results are those of docs/solved.json: python docs/generate_tasks.py --measure runs all
 controllers again.
@@ -11,14 +11,16 @@ import inspect
 import json
 import math
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from rbgym.agents import controllers
 
 DOCS = Path(__file__).resolve().parent
-PAGE, SOLVED = DOCS / "controllers.md", DOCS / "solved.json"
-HEADINGS = ("task", "controller", "success", "settled after", "final error")
+PAGE, EQUATIONS, SOLVED = DOCS / "controllers.md", DOCS / "laws.md", DOCS / "solved.json"
+# Laws that have a column of results; the rest stand in the last one.
+COLUMNS = "pd", "pid", "quaternion_feedback", "hysteretic", "geometric", "lqr", "bang_bang"
 
 # By name, the classes of which one is chosen for an env.
 LAWS: dict[str, tuple[type, ...]] = {
@@ -39,13 +41,14 @@ LAWS: dict[str, tuple[type, ...]] = {
         controllers.PrecessionLQR,
     ),
     "bang_bang": (controllers.BangBang,),
+    "detour": (controllers.Detour,),
     "swing_up": (controllers.SwingUp,),
     "magnetic_rate": (controllers.MagneticRate,),
     "b_dot": (controllers.BDot,),
     "scale": (controllers.SpinByScale,),
     "idle": (controllers.Idle,),
 }
-FROM_ENV = ("goal", "moving", "width", "first")  # no gains
+FROM_ENV = ("goal", "moving", "width", "first", "cones", "column")  # no gains
 ALLOCATIONS = (controllers.Allocated, controllers.MagneticAllocation, controllers.Unloading)
 
 
@@ -66,16 +69,15 @@ def laws() -> str:
     return "\n\n".join(sections)
 
 
-def row(env_id: str, name: str, found: dict[str, Any]) -> tuple[str, ...]:
-    """The cells of one controller in one task."""
-    settling = found["settling"]
-    return (
-        f"[{env_id}](tasks/{env_id}.md)",
-        f"`{name}`",
-        f"{100 * found['success']:.1f} %",
-        "-" if settling is None else f"{digits(settling)} s",
-        f"{digits(found['final_error'])} deg",
-    )
+def cell(found: dict[str, Any] | None) -> str:
+    """The settling time where all episodes succeed; else the success, and the time of those."""
+    if found is None:
+        return ""
+    share, settling = f"{100 * found['success']:.1f} %", found["settling"]
+    if settling is None:
+        return share
+    time = f"{digits(settling)} s"
+    return time if found["success"] == 1.0 else f"{share}, {time}"
 
 
 def digits(value: float) -> str:
@@ -85,34 +87,57 @@ def digits(value: float) -> str:
 
 
 def table() -> str:
-    """The results as a Markdown table."""
+    """The results as a Markdown table, a row for each task."""
     solved = json.loads(SOLVED.read_text("utf-8"))
-    cells = [row(env, name, one) for env, all_ in solved.items() for name, one in all_.items()]
-    rows = [HEADINGS, ("---",) * len(HEADINGS), *cells]
+    headings = ("task", *(f"`{name}`" for name in COLUMNS), "another")
+    rows = [headings, ("---",) * len(headings)]
+    for env_id, found in solved.items():
+        rest = [name for name in found if name not in (*COLUMNS, "idle")]
+        last = ", ".join(f"`{name}` {cell(found[name])}" for name in rest)
+        cells = (cell(found.get(name)) for name in COLUMNS)
+        rows.append((f"[{env_id}](tasks/{env_id}.md)", *cells, last))
     return "\n".join(f"| {' | '.join(one)} |" for one in rows)
 
 
-def current(page: str) -> str:
+def allocations() -> str:
+    """What fits a law to wheels and coils."""
+    return "\n\n".join(described(cls) for cls in ALLOCATIONS)
+
+
+def estimator() -> str:
+    """The filter in front of a law."""
+    return described(controllers.Estimating)
+
+
+def parts() -> dict[Path, dict[str, Callable[[], str]]]:
+    """Of each page, what stands between its markers."""
+    equations = {"laws": laws, "allocations": allocations, "estimator": estimator}
+    return {PAGE: {"results": table}, EQUATIONS: equations}
+
+
+def current(page: str, made: dict[str, Callable[[], str]]) -> str:
     """The page with what stands between its markers made anew."""
-    allocations = "\n\n".join(described(cls) for cls in ALLOCATIONS)
-    made = {"laws": laws(), "allocations": allocations, "results": table()}
-    for name, text in {**made, "estimator": described(controllers.Estimating)}.items():
+    for name, text in made.items():
         begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
         before, rest = page.split(begin)
-        page = f"{before}{begin}\n{text}\n{end}{rest.split(end)[1]}"
+        page = f"{before}{begin}\n{text()}\n{end}{rest.split(end)[1]}"
     return page
 
 
 def main(check: bool) -> int:
-    """Write or check the page; the exit status."""
-    page = PAGE.read_text("utf-8")
-    if page == current(page):
-        return 0
-    if check:
-        print(f"{PAGE.name} is not current: run python docs/generate_controllers.py")
-        return 1
-    PAGE.write_text(current(page), "utf-8")
-    return 0
+    """Write or check the pages; the exit status."""
+    stale = {}
+    for file, made in parts().items():
+        page = file.read_text("utf-8")
+        anew = current(page, made)
+        if anew != page:
+            stale[file] = anew
+    for file, anew in stale.items():
+        if check:
+            print(f"{file.name} is not current: run python docs/generate_controllers.py")
+        else:
+            file.write_text(anew, "utf-8")
+    return int(check and bool(stale))
 
 
 if __name__ == "__main__":

@@ -1,13 +1,14 @@
-"""Write docs/validation.md, the record of one run of `rbgym validate`.
+"""Write the figures of docs/validation.md and its record, of one run of `rbgym validate`.
 
 rbgym validate --json > claims.json; python docs/generate_validation.py claims.json   # a new record
 rbgym validate --external --json > ends.json; python docs/generate_validation.py ends.json
 python docs/generate_validation.py                                                    # write
-python docs/generate_validation.py --check   # exit 1 if the page is not current
+python docs/generate_validation.py --check   # exit 1 if a page is not current
 """
 
 import json
 import sys
+from collections.abc import Callable
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
@@ -17,14 +18,23 @@ from rbgym.validation.external import EXTERNAL
 
 DOCS = Path(__file__).resolve().parent
 RECORD, PAGE = DOCS / "validation.json", DOCS / "validation.md"
-BEGIN, END = "<!-- record:begin -->", "<!-- record:end -->"
-PAPERS, PAPERS_END = "<!-- papers:begin -->", "<!-- papers:end -->"
-ENDS, ENDS_END = "<!-- ends:begin -->", "<!-- ends:end -->"
+WHOLE = DOCS / "records" / "validation.md"
 KINDS = (
     "| quantity | declared | claims | least | largest | bound | kept |",
     f"|---|---|{'---:|' * 5}",
 )
 SAID = "| scheme | of | quantity | said | measured | bound | |", "|---|---|---|---|---:|---|---|"
+# Rows of the short table: title, what is declared of it, what the quantity's name holds, and
+# whether the largest figure is told.
+SHORT = (
+    ("every step is solved", ("none",), "unsolved", False),
+    ("a conserved invariant stays", ("conserved",), "", True),
+    ("an invariant that is not declared drifts", ("drifts",), "", False),
+    ("the order of convergence is the declared one", ("1", "2", "4", "6", "exact"), "", False),
+    ("symmetric schemes return when time runs back, others miss", ("returns", "misses"), "", False),
+    ("a turned world sees the turned motion", ("same motion",), "", True),
+    ("momentum has no trend in 10,000,000 steps", ("the same bits", "none"), "000", True),
+)
 # The motions of rbgym/validation/cases.py, in words.
 OF = {
     "betsch_free": "free body (6, 8, 3)",
@@ -134,33 +144,77 @@ def by_order(claim: Claim) -> bool:
     return claim["declared"].startswith("order")
 
 
-def current() -> str:
-    """The page with its parts made anew."""
-    kept, page = json.loads(RECORD.read_text("utf-8")), PAGE.read_text("utf-8")
-    for begin, end, text in (
-        (BEGIN, END, kinds(kept)),
-        (ENDS, ENDS_END, ends(kept)),
-        (PAPERS, PAPERS_END, papers(kept)),
-    ):
+def summary(kept: dict[str, Any]) -> str:
+    """What was declared, claimed and published, and how much of it holds: a row each."""
+    lines = []
+    for title, declared, quantity, is_told in SHORT:
+        rows = [
+            row
+            for row in kept["kinds"]
+            if row["declared"] in declared and quantity in row["quantity"]
+        ]
+        claims, good = (sum(row[key] for row in rows) for key in ("claims", "kept"))
+        worst = f"{max(row['largest'] for row in rows):.1e}" if is_told else ""
+        lines.append(f"| {title} | {claims} | {good} | {worst} |")
+    papers, ends = kept["papers"], kept["external"]
+    whole = sum(all(claim["passed"] for claim in paper["claims"]) for paper in papers)
+    passed = sum(claim["passed"] for claim in ends)
+    lines += [
+        f"| what the five papers claim | {len(papers)} | {whole} | |",
+        f"| motions whose ends others published, all schemes | {len(ends)} | {passed} | |",
+    ]
+    head = "| what is claimed | claims | hold | worst, relative |", "|---|---:|---:|---:|"
+    told = f"Version {kept['version']}, {kept['date']}."
+    return "\n".join([told, "", *head, *lines])
+
+
+def published(kept: dict[str, Any]) -> str:
+    """Errors of the default at the ends that others published, beside their own spread."""
+    lines = ["| motion | error of | `exact:4` | spread, or what is asked |", "|---|---|---:|---:|"]
+    for claim in kept["external"]:
+        if claim["integrator"] == "exact:4" and by_order(claim):
+            truth, quantity = EXTERNAL[claim["case"]], claim["quantity"]
+            spread = truth.spread[quantity.split()[0]]
+            source = truth.source.split(";")[0].split(": ")[0]
+            lines.append(
+                f"| {source} | {quantity.replace(' error', '')} | {claim['measured']:.1e} "
+                f"| {spread:.1e} |"
+            )
+    return "\n".join(lines)
+
+
+def current(file: Path) -> str:
+    """A page with its parts made anew."""
+    kept, page = json.loads(RECORD.read_text("utf-8")), file.read_text("utf-8")
+    for name, made in PAGES[file].items():
+        begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
         before, rest = page.split(begin)
-        page = f"{before}{begin}\n{text}\n{end}{rest.split(end)[1]}"
+        page = f"{before}{begin}\n{made(kept)}\n{end}{rest.split(end)[1]}"
     return page
 
 
+PAGES: dict[Path, dict[str, Callable[[dict[str, Any]], str]]] = {
+    PAGE: {"summary": summary, "published": published},
+    WHOLE: {"record": kinds, "ends": ends, "papers": papers},
+}
+
+
 def main(arguments: list[str]) -> int:
-    """Write or check the page; the exit status."""
+    """Write or check the pages; the exit status."""
     check = "--check" in arguments
     for file in arguments:
         if file != "--check":
             before = json.loads(RECORD.read_text("utf-8"))
             kept = record(json.loads(Path(file).read_text("utf-8")), before)
             RECORD.write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
-    stale = current() != PAGE.read_text("utf-8")
-    if stale and check:
-        print(f"{PAGE.name} is not current: run python docs/generate_validation.py")
-    elif stale:
-        PAGE.write_text(current(), "utf-8")
-    return int(check and stale)
+    stale = [file for file in PAGES if current(file) != file.read_text("utf-8")]
+    for file in stale:
+        if check:
+            name = file.relative_to(DOCS)
+            print(f"{name} is not current: run python docs/generate_validation.py")
+        else:
+            file.write_text(current(file), "utf-8")
+    return int(check and bool(stale))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 # %% [markdown]
-# # Train a policy and judge it
+# # First policy: train it and judge it
 #
-# PPO learns to bring a heavy top upright. What it has learned is measured on the fixed test set,
-# beside a PD law and the policy that the package ships. This needs `rbgym[agents]`, leaves a run
+# PPO learns to bring a heavy top upright. It is evaluated on the fixed test set, beside a PD
+# law and the policy that the package ships. This needs `rbgym[agents]`, leaves a run
 # folder, run/, and writes judged.png. With run/ there it trains no further.
 
 # %%
@@ -22,10 +22,10 @@ torch.set_num_threads(1)  # in networks this small, threads wait for each other
 done = train(
     "RigidTop-v0", out="run", timesteps=STEPS, evaluate_every=max(STEPS // 8, 1), report=print
 )
-print(f"{done.results['timesteps']} steps in {done.results['wall_time']:.0f} s")
+print(f"{done.results['timesteps']} steps")
 
 # %% [markdown]
-# The mean return on the test set while it was learned.
+# The mean return on the test set during the training.
 
 # %%
 for look in done.results["judgements"]:

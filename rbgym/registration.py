@@ -22,8 +22,11 @@ ENVIRONMENTS = {
     "ReactionWheelSlew-v1": ("rbgym.envs.tasks.cubesat", "CubeSatWheelSlew", 200),
     "KeepOutSlew-v0": ("rbgym.envs.tasks.cubesat", "KeepOutSlew", 200),
     "Detumble-v1": ("rbgym.envs.tasks.cubesat", "CubeSatDetumble", 100),
-    "InertialPointing-v0": ("rbgym.envs.tasks.cubesat", "InertialPointing", 120),
-    "MomentumDumping-v0": ("rbgym.envs.tasks.cubesat", "MomentumDumping", 2850),
+    "InertialPointing-v0": ("rbgym.envs.tasks.innocube", "InertialPointing", 120),
+    "MomentumDumping-v0": ("rbgym.envs.tasks.innocube", "MomentumDumping", 2850),
+    "AttitudeTracking-v1": ("rbgym.envs.tasks.cubesat", "CubeSatTracking", 400),
+    "MagneticDetumble-v1": ("rbgym.envs.tasks.innocube", "InnoCubeMagneticDetumble", 5693),
+    "MagneticPointing-v0": ("rbgym.envs.tasks.innocube", "MagneticPointing", 1708),
     "SoftWall-v0": ("rbgym.envs.tasks.soft_wall", "SoftWall", 400),
     "NutationDamping-v0": ("rbgym.envs.tasks.nutation", "NutationDamping", 600),
 }

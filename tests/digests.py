@@ -345,7 +345,10 @@ def judged(policy: Any, env_id: str, episodes: int) -> list[Any]:
     found = judge.evaluate(policy, env_id, episodes)
     numbers = (found.mean_return, found.std_return, found.success_rate, found.final_error)
     histories = {k: getattr(found, k) for k in ("time", "attitude_error", "rate_error", "settled")}
-    more = "overshoot", "effort", "torque_variation", "unwound", "eigenaxis_share", "played"
+    more = (
+        "overshoot", "effort", "torque_variation", "wheel_turns", "unwound", "eigenaxis_share",
+        "played",
+    )  # fmt: skip
     own = {name: value for name, value in vars(found).items() if name not in more}
     return digest(own | histories, *numbers, found.length)
 

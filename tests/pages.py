@@ -21,6 +21,7 @@ _PARTS = DOCS / "equations", DOCS / "build"
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
+    ROOT / "SECURITY.md",
     *sorted(page for page in DOCS.rglob("*.md") if not set(_PARTS) & set(page.parents)),
 ]
 

@@ -4,6 +4,7 @@ import re
 import runpy
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import pages
 import rbgym
 from rbgym import integrators, potentials
+from rbgym.envs.arguments import Arguments
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -46,9 +48,15 @@ def test_the_readme_has_an_example_with_its_output():
 
 
 @pytest.mark.parametrize(
-    ("script", "check"), [("integrators", True), ("satellites", True), ("validation", ["--check"])]
+    ("script", "check"),
+    [
+        ("integrators", True),
+        ("satellites", True),
+        ("validation", ["--check"]),
+        ("notebooks", ["--check"]),
+    ],
 )
-def test_the_pages_of_the_integrators_and_of_the_validation_are_current(script, check, capsys):
+def test_the_pages_that_scripts_write_are_current(script, check, capsys):
     generate = runpy.run_path(str(ROOT / "docs" / f"generate_{script}.py"))
     assert generate["main"](check) == 0, capsys.readouterr().out
 
@@ -61,10 +69,20 @@ def test_every_integrator_has_equations_and_says_when_to_use_it():
         assert said.partition("## When to use it")[2].strip()
 
 
+def test_the_version_to_cite_is_that_of_the_package():
+    assert f"version: {rbgym.__version__}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
+
+
 def test_the_reference_has_all_public_names():
     reference = "".join(file.read_text("utf-8") for file in (ROOT / "docs" / "api").iterdir())
     for name in set(rbgym.__all__) - set(potentials.__all__):
         assert re.search(rf"rbgym\.{name}\b", reference), name
+
+
+def test_one_table_names_every_argument_of_a_task():
+    rows = re.findall(r"^\| (`[^|]*`) \|", pages.text(pages.DOCS / "hooks.md"), re.MULTILINE)
+    told = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    assert {field.name for field in fields(Arguments)} <= told
 
 
 @pytest.mark.parametrize("page", pages.PAGES, ids=pages.name)

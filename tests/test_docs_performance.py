@@ -27,16 +27,26 @@ def page():
     return page
 
 
-def test_the_page_is_that_of_the_results(page, capsys):
+def test_the_pages_are_those_of_the_results(page, capsys):
     assert page.main(["--check"]) == 0, capsys.readouterr().out
-    assert "Not measured" not in page.PAGE.read_text("utf-8")
+    assert "Not measured" not in page.PAGE.read_text("utf-8") + page.RECORD.read_text("utf-8")
 
 
-def test_a_page_with_another_figure_fails_the_check(page, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "figure", "other"),
+    [
+        ("RECORD", "| at least 50 M env-steps/s |", "| at least 5 M env-steps/s |"),
+        ("PAGE", "| CartPole in C, float32 | 0.471 |", "| CartPole in C, float32 | 4.71 |"),
+    ],
+)
+def test_a_page_with_another_figure_fails_the_check(
+    page, name, figure, other, tmp_path, monkeypatch
+):
     copy = tmp_path / "performance.md"
-    text = page.PAGE.read_text("utf-8")
-    copy.write_text(text.replace("| at least 50 M env-steps/s |", "| at least 5 M env-steps/s |"))
-    monkeypatch.setattr(page, "PAGE", copy)
+    text = getattr(page, name).read_text("utf-8")
+    assert figure in text
+    copy.write_text(text.replace(figure, other), "utf-8")
+    monkeypatch.setattr(page, name, copy)
     assert page.main(["--check"]) == 1
 
 

@@ -14,8 +14,8 @@ from rbgym.agents.terminal import Counter, bar, print_json
 @command(
     JUDGE,
     "rbgym evaluate AttitudeSlew-v0 --policy pretrained --policy pd",
-    "rbgym evaluate pd lqr --env AttitudeTracking-v0 --episodes 64",
-    "rbgym evaluate runs/first --compare pd --plot comparison.png",
+    "rbgym evaluate AttitudeTracking-v0 --policy pd --policy pid --episodes 64",
+    "rbgym evaluate RigidTop-v0 --policy runs/first --policy pd --plot comparison.png",
 )
 def evaluate(
     targets: Annotated[
@@ -54,8 +54,8 @@ def evaluate(
     """Measure policies and controllers on the same fixed start states.
 
     The environment is the one named, else the first run's, else RigidTop-v0. --env-arg holds for
-    all of them; beneath, a trained policy has the arguments of its training, and a controller those
-    of the runs beside it if they agree and --env is not given.
+    all of them. Otherwise a trained policy keeps the arguments of its training; a controller takes
+    those of the runs beside it, if they agree and no environment is named.
     """
     env, targets = _env_among(targets, env)
     names = [*(options.known_policies(targets) or ()), *(policy or [])]
@@ -103,8 +103,8 @@ def card(
 ) -> None:
     """Compare controllers and policies on a task, by many figures of merit.
 
-    Without --policy, all that fit. --env-arg holds for every row; beneath, a trained policy has the
-    arguments of its training.
+    Without --policy, all that fit. --env-arg holds for every row; otherwise a trained policy keeps
+    the arguments of its training.
     """
     from rbgym.agents.judge import tables
     from rbgym.agents.judge.card import make_card

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         QuaternionFeedback,
     )
     from rbgym.agents.controllers.base import Controller, Idle, Law
+    from rbgym.agents.controllers.detour import Detour
     from rbgym.agents.controllers.filtering import Estimating
     from rbgym.agents.controllers.fitting import for_env, make
     from rbgym.agents.controllers.lqr import (
@@ -41,6 +42,7 @@ __all__ = [
     "BDot",
     "BangBang",
     "Controller",
+    "Detour",
     "Estimating",
     "GeometricTracking",
     "Hysteretic",
@@ -72,6 +74,7 @@ _MODULES = {
         "AttitudePID", "BangBang", "GeometricTracking", "Hysteretic", "QuaternionFeedback",
     ),
     "base": ("Controller", "Idle", "Law"),
+    "detour": ("Detour",),
     "filtering": ("Estimating",),
     "fitting": ("for_env", "make"),
     "lqr": ("AttitudeLQR", "PrecessionLQR", "SpinLQR", "SwingUp", "UprightLQR"),
@@ -88,6 +91,7 @@ CONTROLLERS = {
     "geometric": "GeometricTracking",
     "lqr": "lqr",
     "bang_bang": "BangBang",
+    "detour": "Detour",
     "swing_up": "SwingUp",
     "magnetic_rate": "MagneticRate",
     "b_dot": "BDot",

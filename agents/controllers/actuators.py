@@ -163,7 +163,7 @@ class MagneticAllocation(Controller):
 
 @dataclass(eq=False)
 class Allocated(Controller):
-    """A law's torque u, had from wheels with the axes A as columns and the momenta h.
+    """A law's torque u by wheels with the axes A as columns and the momenta h.
 
         c = A^+ (u + omega x A h) + N t,   N the null space of A, and t the nearest to k N^T h
                                            that keeps each c within its limit c_max.

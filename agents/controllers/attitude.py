@@ -16,7 +16,7 @@ from rbgym.quaternion import Array, from_rotation_vector, multiply
 class QuaternionFeedback(AttitudePD):
     """Turns about the eigenaxis, never faster than it can brake.
 
-    `AttitudePD` with the error in a limiter of its own, and the gyroscopic torque apart:
+    `AttitudePD` with a limiter for the error, and the gyroscopic torque apart:
 
         u = s J (-2 n^2 sat(v) - 2 z n g + omega_t x omega) + omega x J omega,
 
@@ -91,7 +91,7 @@ class BangBang(BodyLaw):
     whose time `eigenaxis_time` tells, with a layer of width h about it; near the end the law is
     linear, critically damped with the frequency 1 / h, so that it does not chatter with the control
     period. f is the curve of a body that brakes with a (1 - c rate^2), what is left beside the
-    gyroscopic torque; that is had whole up to half of the limits.
+    gyroscopic torque, which counts up to half of the limits.
 
     Gains: layer h [s], by default five control periods: behind delays and lags give at least twice
     what they add up to; braking below 1 for what is not known of the body; slew_rate
@@ -185,7 +185,7 @@ class Hysteretic(AttitudePD):
 
 @dataclass(eq=False)
 class AttitudePID(AttitudePD):
-    """`AttitudePD` with the integral s of its error, for torques that nobody tells it of.
+    """`AttitudePD` with the integral s of its error, against torques that are not known.
 
         u = J (-2 n^2 (v + s / T) - 2 z n g + omega_t x omega + a) + omega x J omega,   s' = v
 

@@ -12,6 +12,7 @@ from rbgym.arguments import count, finite, number, positive, real
 from rbgym.body import RigidBody
 from rbgym.envs.actuators import Beside, Forces, MagneticCoils, ReactionWheels, Scaling
 from rbgym.envs.base import AttitudeEnv, AttitudeVectorEnv
+from rbgym.envs.parts.constraints import Limited
 from rbgym.envs.parts.goals import Axis, Rest, Target
 from rbgym.envs.parts.observations import Offset, TargetRate, WantedSpin
 from rbgym.quaternion import Array, conjugate, multiply, rotate, rotate_inverse
@@ -54,8 +55,9 @@ class Plant:
         self.columns = 10 if isinstance(more, TargetRate) else 7
         shown = 7 + more.width() + base.episodes.setup.parts.observation.also.width()
         self.readable = (shown, shown + 4) if self.columns == 10 else (shown,)  # 4: of a preview
-        # Of goals and a state apart, the law makes an observation of its own.
+        # Of goals and a state apart, the law makes its own observation.
         self.first = base.width - (more.width() if base.task.split else 0)
+        limited: Any = base.episodes.setup.parts.constraints
         actions: Any = getattr(base, "single_action_space", base.action_space)
         self.given: dict[str, Any] = {
             "body": base.body,
@@ -67,6 +69,8 @@ class Plant:
             "goal": self.axis,
             "channels": actions.shape[0],
             "width": base.width,
+            "cones": limited.angles() if isinstance(limited, Limited) else [],
+            "column": base.width - limited.width() if isinstance(limited, Limited) else 0,
         }
         if self.unloads is not None:
             self.given["torque_limit"] = self.strength * main.torque * main.shares
@@ -169,7 +173,7 @@ class Law(Controller):
     torque_limit: (3,) [N m], body axes. rate_limit: rate [rad/s] that observations show as 1.
     dt: control period [s], 0 for none. width: columns of an observation that are attitude, rates
     and perhaps the target's rates, all of them by default. envelope: (k, 3) [1/(N m)], the torques
-    u that can be had, as |envelope u| <= 1.
+    u that the actuator can give, as |envelope u| <= 1.
     """
 
     must = "have shape (n, 7) or (7,), or 10 columns, got"

@@ -118,7 +118,7 @@ class AttitudePD(BodyLaw):
     turned. Gains: frequency n [rad/s], damping z. By default n = 2.8 sqrt(a), a the least angular
     acceleration that the limits allow about a body axis, at most 0.45 in a control period: about
     there large slews settle soonest, whatever the body. moving: of a target that moves, which asks
-    for more: 6.1 sqrt(a), at most 0.2 in a control period. Its acceleration is had from its rates
+    for more: 6.1 sqrt(a), at most 0.2 in a control period. Its acceleration follows from its rates
     now and a period ago, in its own axes (n, 3), which are the memory; where an episode starts, and
     without `moving`, it is taken as zero, which leaves an error x = a / n^2.
 
@@ -142,6 +142,12 @@ class AttitudePD(BodyLaw):
         self.refuse_gains("frequency", "damping")
         self.stiffness, self.drag = 2 * self.frequency**2, 2 * self.damping * self.frequency
 
+    @classmethod
+    def usual_gains(cls, plant: Plant) -> dict[str, Any]:
+        if plant.coils is None:
+            return {}
+        return {"frequency": 2.0 * plant.coils.around.rate, "damping": 1.7}
+
     def feedback(self, seen: Seen, state: Any, episode_start: Any) -> tuple[Array, Any]:
         if not self.moving:
             return self.torque(*seen), None
@@ -163,7 +169,7 @@ class AttitudePD(BodyLaw):
 
 @dataclass(eq=False)
 class PosePD(AttitudePD):
-    """Docks: `AttitudePD` for the attitude, and a velocity that is to be had at each distance.
+    """Docks: `AttitudePD` for the attitude, and a velocity for each distance.
 
     With p and v the position from the dock and the velocity, in body axes, and r = |p|,
 

@@ -15,13 +15,16 @@ from rbgym.agents.judge.cases import PRETRAINED, Starts, starts_of
 from rbgym.agents.judge.contenders import load, own_kwargs
 from rbgym.agents.policies.trained import TrainedPolicy
 from rbgym.eigenaxis import eigenaxis_time
+from rbgym.envs.actuators import Beside, ReactionWheels
 from rbgym.envs.parts.goals import Target
 from rbgym.envs.parts.observations import FORMS
 from rbgym.quaternion import Array
 
 # Of Episodes: one value of each episode, and one of each instant and episode.
 _LANES = ("seeds", "category", "returns", "lengths", "success", "least_time")
-_HISTORIES = ("attitude_error", "rate_error", "torque", "actions", "relative", "reached")
+_HISTORIES = (
+    "attitude_error", "rate_error", "torque", "actions", "wheel_speed", "relative", "reached",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,7 @@ class Episodes:
     Histories (instants, n), the first at the start; nan after a lane's end: attitude_error [rad]
     and rate_error [rad/s] to the goal; torque (instants, n, 3), the mean torque [N m] of each
     control period, body axes, nan at the start; actions (instants, n, channels) likewise;
+    wheel_speed (instants, n, wheels), of each wheel against the body [rad/s];
     relative (instants, n, 4), attitude relative to the target, nan where the task has none;
     reached, 1.0 where the task is done and 0.0 elsewhere. dt: control period [s]. settled: angle
     [rad] and rate [rad/s] within which the task is done, if it is for `hold` [s].
@@ -49,6 +53,7 @@ class Episodes:
     rate_error: Array
     torque: Array
     actions: Array
+    wheel_speed: Array
     relative: Array
     reached: Array
     dt: float
@@ -149,14 +154,22 @@ def _first_episodes(player: Player, start: Starts) -> Episodes:
     returns, lengths = np.zeros(n), np.zeros(n, dtype=np.int64)
     histories: dict[str, list[Array]] = {name: [] for name in _HISTORIES}
     shows_target = isinstance(env.goal, Target) and _shows_quaternion(player.env)
+    wheels = env.actuator.wheels if isinstance(env.actuator, Beside) else env.actuator
+
+    def speeds() -> Array:
+        if not isinstance(wheels, ReactionWheels):
+            return np.empty((n, 0))
+        state = env.state
+        along = state["angular_velocity"] @ wheels.matrix
+        return np.asarray(state["wheel_momentum"] / wheels.inertia - along)
 
     def record(actions: Any, torque: Any) -> None:
         seen, info = player.observation, player.info
         seen = relative(seen) if isinstance(seen, dict) else seen
         attitude = seen[:, :4] if shows_target else np.full((n, 4), np.nan)
         found = (
-            *(info["attitude_error"], info["rate_error"], torque, actions, attitude),
-            info["is_success"],
+            *(info["attitude_error"], info["rate_error"], torque, actions, speeds()),
+            *(attitude, info["is_success"]),
         )
         for name, values in zip(_HISTORIES, found, strict=True):
             values = np.asarray(values, dtype=np.float64)

@@ -22,8 +22,9 @@ class Evaluation:
     of the task's categories. length: mean [steps]. unwound: successes that came to the target by
     the long way round. Of the rest the medians, None where there is nothing to tell:
     final_error, overshoot: attitude [deg]; settling_time [s], over the successes; effort [N m s];
-    torque_variation [N m]; eigenaxis_share: settling time over the least time of a turn about the
-    eigenaxis, of starts at rest. played: the episodes themselves.
+    torque_variation [N m]; wheel_turns: revolutions of a wheel, by which it wears; eigenaxis_share:
+    settling time over the least time of a turn about the eigenaxis, of starts at rest. played: the
+    episodes themselves.
     """
 
     episodes: int
@@ -38,6 +39,7 @@ class Evaluation:
     overshoot: float | None
     effort: float
     torque_variation: float
+    wheel_turns: float | None
     unwound: int | None
     eigenaxis_share: float | None
     played: Episodes = field(repr=False)
@@ -130,6 +132,7 @@ def summary(played: Episodes) -> Evaluation:
         overshoot=_median(np.degrees(overshoot(played))),
         effort=float(np.median(effort(played))),
         torque_variation=float(np.median(torque_variation(played))),
+        wheel_turns=_median(wheel_turns(played)),
         unwound=None if long_way is None else int(long_way.sum()),
         eigenaxis_share=_median(reached / played.least_time),
         played=played,
@@ -182,6 +185,13 @@ def torque_variation(played: Episodes) -> Array:
     """Sum of the sizes of the torque's changes from period to period [N m], (n,)."""
     changes = np.linalg.norm(np.diff(played.torque[1:], axis=0), axis=-1)
     return np.asarray(np.nansum(changes, axis=0))
+
+
+def wheel_turns(played: Episodes) -> Array:
+    """Revolutions of a wheel against the body, the mean of all wheels; nan without any, (n,)."""
+    speed = np.abs(played.wheel_speed[1:])
+    turned = np.nansum(speed, axis=0) * played.dt / (2.0 * math.pi)
+    return np.asarray(turned.mean(axis=-1) if turned.shape[-1] else np.full(len(turned), np.nan))
 
 
 def unwound(played: Episodes) -> NDArray[np.bool_] | None:

@@ -16,7 +16,7 @@ ALL = "all"  # the episodes of a card, beside those of each category
 
 def _figure(name: str, form: str, factor: float = 1.0) -> Callable[[Mapping[str, Any]], str]:
     """A cell of a figure, or a dash where there is none."""
-    return lambda merits: "-" if merits[name] is None else f"{factor * merits[name]:{form}}"
+    return lambda merits: "-" if merits.get(name) is None else f"{factor * merits[name]:{form}}"
 
 
 # The cell of each column, from what `Evaluation.as_dict` returns.
@@ -32,6 +32,7 @@ _COLUMNS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "overshoot [deg]": _figure("overshoot", ".2f"),
     "effort [N m s]": _figure("effort", ".3g"),
     "torque variation [N m]": _figure("torque_variation", ".3g"),
+    "wheel turns": _figure("wheel_turns", ".0f"),
     "unwound": _figure("unwound", ""),
     "of eigenaxis bound [%]": _figure("eigenaxis_share", ".0f", 100),
 }

@@ -103,7 +103,7 @@ def panel(axes: Axes, h: float) -> None:
     """One step size: our curve below, the general schemes and engines above."""
     measured, case = json.loads(RESULTS.read_text("utf-8"))["rows"], f"betsch_free, {h}"
     curves = (
-        ("rbgym (quat_em, the default)", ours(h)),
+        ("rbgym (exact:4, the default)", ours(h)),
         ("semi-implicit Euler", general(semi_implicit_euler, h)),
         ("classical RK4", general(runge_kutta_4, h)),
     )

@@ -94,6 +94,10 @@ class Limited(Constraints, More):
         buffer[k] = total
         return self.ends & (total > 0.0)
 
+    def angles(self) -> list[tuple[Vector, float]]:
+        """Of each cone the boresight, body axes, and the half angle [rad]."""
+        return [(axis, math.acos(cosine)) for axis, _, cosine in self.cones[:-1]]
+
     def entries(self, row: int) -> dict[str, tuple[int, int]]:
         cones, limits = self.cone_count(), (self.rate, self.command, self.momentum)
         names = [f"keep_out_{n}" for n in range(cones)]

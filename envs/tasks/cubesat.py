@@ -1,18 +1,21 @@
-"""Tasks of CubeSats, with the numbers of their data sheets and the tolerances of their missions."""
+"""Tasks of a 6U CubeSat, with the numbers of its wheels' data sheet and tolerances of missions."""
 
 import math
 from dataclasses import replace
 
-from rbgym.envs.actuators import Beside
 from rbgym.envs.base import AttitudeEnv, vectorised
-from rbgym.envs.parts.goals import Rest
+from rbgym.envs.parts.goals import Rest, Wandering
+from rbgym.envs.parts.observations import TargetRate
 from rbgym.envs.parts.rewards import Miss
 from rbgym.envs.parts.starts import Turned
 from rbgym.envs.satellites import SATELLITES
-from rbgym.envs.tasks.satellite import AttitudeSlewEnv, ReactionWheelSlewEnv
+from rbgym.envs.tasks.satellite import (
+    AttitudeSlewEnv,
+    AttitudeTrackingEnv,
+    ReactionWheelSlewEnv,
+)
 
-_SIX, _THREE = SATELLITES["cubesat-6u"](), SATELLITES["innocube-3u"]()
-_SMOOTH = replace(_THREE.wheels, coulomb=0.0)
+_SIX = SATELLITES["cubesat-6u"]()
 
 
 class CubeSatSlewEnv(AttitudeEnv):
@@ -105,6 +108,53 @@ class KeepOutSlewEnv(AttitudeEnv):
 KeepOutSlewVectorEnv = vectorised(KeepOutSlewEnv)
 
 
+def roaming(dt: float) -> Wandering:
+    """The motion of the target of AttitudeTracking-v1."""
+    return Wandering(amplitude=0.8, slow=0.03, fast=0.1, dt=dt)
+
+
+class CubeSatTrackingEnv(AttitudeEnv):
+    """Follow a smooth random motion of the target with a 6U CubeSat, within half a degree.
+
+    ## Physics
+    The satellite and the torques of AttitudeSlew-v1. From a Haar-uniform attitude the target turns
+    by R_z(a) R_y(b) R_x(c); each angle swings as 0.8 rad (sin(w t + p) - sin p) with a frequency w
+    uniform in [0.03, 0.1] rad/s and a uniform phase p of its own. To follow it takes about half
+    the torque at most.
+    """
+
+    task = replace(
+        AttitudeTrackingEnv.task,
+        body=_SIX.own_body,
+        torque=_SIX.torque_limit(),
+        dt=_SIX.dt,
+        start=Turned(angle=0.5, rate=0.03, target_angle=math.pi),
+        reference=roaming,
+        rate_limit=CubeSatSlewEnv.task.rate_limit,
+        more=TargetRate(
+            CubeSatSlewEnv.task.rate_limit,
+            roaming(_SIX.dt).largest_rate() / CubeSatSlewEnv.task.rate_limit,
+        ),
+        angle=_SIX.angle,
+        rate=_SIX.rate,
+        settled_steps=40,
+        shape=Miss(),
+        difficulty={
+            "easy": {"initial": {"angle": 0.1}},
+            "hard": {"initial": {"angle": math.pi, "rate": 0.1}},
+        },
+        categories={
+            "small angle": {"angle": 0.1},
+            "large angle": {"least_angle": 0.4},
+            "high rate": {"least_rate": 0.025},
+            "any": {},
+        },
+    )
+
+
+CubeSatTrackingVectorEnv = vectorised(CubeSatTrackingEnv)
+
+
 class CubeSatDetumbleEnv(AttitudeEnv):
     """Bring a 6U CubeSat to rest with its wheels, which can just take up what it holds.
 
@@ -136,79 +186,3 @@ class CubeSatDetumbleEnv(AttitudeEnv):
 
 
 CubeSatDetumbleVectorEnv = vectorised(CubeSatDetumbleEnv)
-
-
-class InertialPointingEnv(AttitudeEnv):
-    """Point InnoCube, a 3U CubeSat, by three wheels that stick, at one command a second.
-
-    ## Physics
-    The satellite `innocube-3u`: 4.2 kg, taken to be a homogeneous box with moments 0.0441 and
-    0.007 kg m^2, with three wheels about its axes: 2 mN m, 30 mN m s. The friction of its wheels is
-    not published; here it is that of a wheel of this size, 0.05 mN m, which holds a wheel that
-    stands still against all smaller commands. A control period of dt = 1 s is 4 steps of the
-    integrator, `quat_em`: in it full torque turns the body by up to 8 degrees about its z axis, so
-    that the command is to be chosen for the whole second ahead.
-
-    ## Action: Box(-1, 1, (3,)), float32
-    Torque of each motor as a fraction of 2 mN m, held over the period; positive: on the body, along
-    the wheel's axis. Beyond +-1 is clipped. A wheel at its largest momentum takes no more.
-    """
-
-    task = replace(
-        _THREE.flying(ReactionWheelSlewEnv.task),
-        shape=Miss(),
-        substeps=4,
-        substeps_of_others=4,
-        difficulty={
-            "easy": {"initial": {"angle": 1.0}, "actuator": _SMOOTH},
-            "hard": {
-                "actuator": replace(_THREE.wheels, coulomb=1e-4),
-                "randomization": {"inertia": 0.2, "actuator_scale": 0.1, "misalignment": 0.05},
-            },
-        },
-    )
-
-
-InertialPointingVectorEnv = vectorised(InertialPointingEnv)
-
-
-class MomentumDumpingEnv(AttitudeEnv):
-    """Empty the wheels of InnoCube by its coils within an orbit, while it points.
-
-    ## Physics
-    The satellite of InertialPointing-v0, its wheels without friction, on its orbit at 520 km,
-    inclined by 97.5 degrees: once around in 5693 s. Its wheels begin with up to 0.4 of their
-    momentum, 12 mN m s each; its coils have 0.35 A m^2 about each axis: 17 uN m at most, never
-    along the field, which turns twice around in an orbit. The total angular momentum changes by the
-    impulse of the coils alone. A control period of dt = 2 s is 4 steps of the integrator,
-    `quat_em`.
-
-    ## Action: Box(-1, 1, (6,)), float32
-    Torque of each motor as a fraction of 2 mN m, then magnetic moment about the body axes as a
-    fraction of 0.35 A m^2, held over the period. Beyond +-1 is clipped.
-    """
-
-    task = replace(
-        InertialPointingEnv.task,
-        actuator=Beside(replace(_SMOOTH, start=0.4), _THREE.coils),
-        dt=2.0,
-        start=Turned(angle=0.1, target_angle=math.pi),
-        momentum=1e-3,
-        settled_steps=30,
-        difficulty={
-            "easy": {"actuator": Beside(replace(_SMOOTH, start=0.2), _THREE.coils)},
-            "hard": {
-                "actuator": Beside(replace(_SMOOTH, start=0.6), _THREE.coils),
-                "randomization": {"inertia": 0.2, "actuator_scale": 0.1, "misalignment": 0.05},
-            },
-        },
-        categories={
-            "pointed": {"angle": 0.01},
-            "near": {"angle": 0.1},
-            "turned away": {"least_angle": 1.0, "angle": 2.0},
-            "any": {},
-        },
-    )
-
-
-MomentumDumpingVectorEnv = vectorised(MomentumDumpingEnv)

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,15 +16,17 @@ import rbgym.agents
 from rbgym import RigidBody
 from rbgym.agents.judge import evaluation, tables
 from rbgym.agents.judge.card import ALL, SENSORS, make_card
+from rbgym.agents.judge.cases import starts_of
 from rbgym.agents.judge.episodes import Episodes, play
 from rbgym.agents.judge.evaluation import evaluate
+from rbgym.envs.actuators import ReactionWheels
 
 SETTLED = (0.1, 0.1)
 SHELF = Path(__file__).resolve().parents[2] / "agents" / "pretrained"
 SMALL = {"policy_kwargs": {"net_arch": [64, 64]}, "learning_rate": 1e-4}
 
 
-def episodes(angle, *, torque=None, relative=None, success=None):
+def episodes(angle, *, torque=None, wheel_speed=None, relative=None, success=None):
     """Histories of lanes, each a row of `angle` with nan after its end; dt 0.5 s."""
     angle = np.array(angle, dtype=float).T
     instants, n = angle.shape
@@ -38,6 +41,7 @@ def episodes(angle, *, torque=None, relative=None, success=None):
         rate_error=np.where(np.isnan(angle), np.nan, 0.0),
         torque=np.full((instants, n, 3), np.nan) if torque is None else torque,
         actions=np.zeros((instants, n, 3)),
+        wheel_speed=np.empty((instants, n, 0)) if wheel_speed is None else wheel_speed,
         least_time=np.full(n, np.nan),
         relative=np.full((instants, n, 4), np.nan) if relative is None else relative,
         reached=np.where(np.isnan(angle), np.nan, angle < SETTLED[0]),
@@ -67,6 +71,20 @@ def test_effort_and_variation_are_sums_over_the_episode_alone():
     played = episodes([[1.0, 0.5, 0.2, np.nan]], torque=torque)
     assert evaluation.effort(played) == pytest.approx(0.5 * 5.0)
     assert evaluation.torque_variation(played) == pytest.approx(5.0)
+
+
+def test_wheels_of_a_body_at_rest_turn_as_their_momenta_say():
+    wheels = ReactionWheels.pyramid(viscous=0.0, coulomb=0.0)
+    played = play("idle", "ReactionWheelSlew-v0", 4, actuator=wheels)
+    # Nothing is commanded, so that body and wheels stay as they begin, for 500 steps of 0.1 s.
+    with closing(starts_of("ReactionWheelSlew-v0", 4)[0].env("ReactionWheelSlew-v0", {})) as env:
+        env.reset(seed=int(played.seeds[0]))
+        momenta = env.unwrapped.state["wheel_momentum"][0]
+    turns = np.abs(momenta / wheels.inertia).mean() * 50.0 / (2.0 * np.pi)
+    assert evaluation.wheel_turns(played)[0] == pytest.approx(turns, rel=1e-9)
+    still = episodes([[1.0, 0.5]], wheel_speed=np.full((2, 1, 4), -4.0 * np.pi))
+    assert evaluation.wheel_turns(still) == pytest.approx(0.5 * 2.0)
+    assert np.isnan(evaluation.wheel_turns(episodes([[1.0, 0.5]]))).all()
 
 
 def turned(angles):

@@ -37,6 +37,7 @@ FIT = {
     "ScalableSpin-v0": ["scale", "idle"],
     "FreeFlyer-v0": ["pd", "idle"],
     "SoftWall-v0": ["pd", "idle"],
+    "KeepOutSlew-v0": [*STILL[:-1], "detour", "idle"],
 }
 
 
@@ -73,6 +74,7 @@ def test_the_laws_that_fit_answer_one_observation_like_a_batch_of_one(env_id):
         ("swing_up", "AttitudeSlew-v0", "must be a top to be brought upright"),
         ("b_dot", "AttitudeSlew-v0", "must have magnetorquers alone for this"),
         ("magnetic_rate", "Detumble-v0", "must have magnetorquers alone for this"),
+        ("detour", "AttitudeSlew-v0", "must have constraints with 'keep_out'"),
         ("scale", "AttitudeSlew-v0", "must have a body that scales"),
         ("pd", "ScalableSpin-v0", "must have a goal that a PD law is known for"),
     ],
@@ -170,6 +172,7 @@ def test_a_preview_of_the_target_changes_nothing(name):
         ("b_dot", "MagneticDetumble-v0", (9,), r"show the field, got shape \(9,\)"),
         ("pd", "MagneticDetumble-v0", (9,), r"show the field, got shape \(9,\)"),
         ("pd", "ReactionWheelSlew-v0", (10,), r"have at least 11 columns, got \(10,\)"),
+        ("detour", "KeepOutSlew-v0", (9,), r"show the cones, .* 10 columns, got \(9,\)"),
         ("pd", "AttitudeSlew-v0", (2, 2, 7), r"got \(2, 2, 7\)"),
     ],
 )

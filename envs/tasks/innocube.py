@@ -1,0 +1,188 @@
+"""Tasks of InnoCube, a 3U CubeSat with wheels and coils, on its orbit."""
+
+import math
+from dataclasses import replace
+
+from rbgym.envs.actuators import Beside
+from rbgym.envs.base import AttitudeEnv, vectorised
+from rbgym.envs.parts.goals import Target, nadir
+from rbgym.envs.parts.observations import TargetRate
+from rbgym.envs.parts.rewards import Miss
+from rbgym.envs.parts.starts import Turned
+from rbgym.envs.satellites import SATELLITES
+from rbgym.envs.tasks.satellite import MagneticDetumbleEnv, ReactionWheelSlewEnv
+
+_THREE = SATELLITES["innocube-3u"]()
+_SMOOTH = replace(_THREE.wheels, coulomb=0.0)
+
+
+class InertialPointingEnv(AttitudeEnv):
+    """Point InnoCube, a 3U CubeSat, by three wheels that stick, at one command a second.
+
+    ## Physics
+    The satellite `innocube-3u`: 4.2 kg, taken to be a homogeneous box with moments 0.0441 and
+    0.007 kg m^2, with three wheels about its axes: 2 mN m, 30 mN m s. The friction of its wheels is
+    not published; here it is that of a wheel of this size, 0.05 mN m, which holds a wheel that
+    stands still against all smaller commands. A control period of dt = 1 s is 4 steps of the
+    integrator, `quat_em`: in it full torque turns the body by up to 8 degrees about its z axis, so
+    that the command is to be chosen for the whole second ahead.
+
+    ## Action: Box(-1, 1, (3,)), float32
+    Torque of each motor as a fraction of 2 mN m, held over the period; positive: on the body, along
+    the wheel's axis. Beyond +-1 is clipped. A wheel at its largest momentum takes no more.
+    """
+
+    task = replace(
+        _THREE.flying(ReactionWheelSlewEnv.task),
+        shape=Miss(),
+        substeps=4,
+        substeps_of_others=4,
+        difficulty={
+            "easy": {"initial": {"angle": 1.0}, "actuator": _SMOOTH},
+            "hard": {
+                "actuator": replace(_THREE.wheels, coulomb=1e-4),
+                "randomization": {"inertia": 0.2, "actuator_scale": 0.1, "misalignment": 0.05},
+            },
+        },
+    )
+
+
+InertialPointingVectorEnv = vectorised(InertialPointingEnv)
+
+
+class MomentumDumpingEnv(AttitudeEnv):
+    """Empty the wheels of InnoCube by its coils within an orbit, while it points.
+
+    ## Physics
+    The satellite of InertialPointing-v0, its wheels without friction, on its orbit at 520 km,
+    inclined by 97.5 degrees: once around in 5693 s. Its wheels begin with up to 0.4 of their
+    momentum, 12 mN m s each; its coils have 0.35 A m^2 about each axis: 17 uN m at most, never
+    along the field, which turns twice around in an orbit. The total angular momentum changes by the
+    impulse of the coils alone. A control period of dt = 2 s is 4 steps of the integrator,
+    `quat_em`.
+
+    ## Action: Box(-1, 1, (6,)), float32
+    Torque of each motor as a fraction of 2 mN m, then magnetic moment about the body axes as a
+    fraction of 0.35 A m^2, held over the period. Beyond +-1 is clipped.
+    """
+
+    task = replace(
+        InertialPointingEnv.task,
+        actuator=Beside(replace(_SMOOTH, start=0.4), _THREE.coils),
+        dt=2.0,
+        start=Turned(angle=0.1, target_angle=math.pi),
+        momentum=1e-3,
+        settled_steps=30,
+        difficulty={
+            "easy": {"actuator": Beside(replace(_SMOOTH, start=0.2), _THREE.coils)},
+            "hard": {
+                "actuator": Beside(replace(_SMOOTH, start=0.6), _THREE.coils),
+                "randomization": {"inertia": 0.2, "actuator_scale": 0.1, "misalignment": 0.05},
+            },
+        },
+        categories={
+            "pointed": {"angle": 0.01},
+            "near": {"angle": 0.1},
+            "turned away": {"least_angle": 1.0, "angle": 2.0},
+            "any": {},
+        },
+    )
+
+
+MomentumDumpingVectorEnv = vectorised(MomentumDumpingEnv)
+
+
+class InnoCubeMagneticDetumbleEnv(AttitudeEnv):
+    """Bring InnoCube from a tumble to rest with its coils, in little over an orbit.
+
+    ## Physics
+    The satellite `innocube-3u`: 4.2 kg, moments 0.0441 and 0.007 kg m^2, on its orbit at 520 km,
+    inclined by 97.5 degrees: once around in 5693 s. Its coils have 0.35 A m^2 about each axis;
+    their torque is m x B, at most 17 uN m and never along the field B, which turns, seen from the
+    orbit, twice around. It tumbles with up to 0.17 rad/s, 10 degrees/s, as one does that has left
+    its dispenser. A control period of dt = 1 s is 2 steps of the integrator, over each of which the
+    field is held.
+
+    ## Action: Box(-1, 1, (3,)), float32
+    Magnetic moment about the body axes as a fraction of 0.35 A m^2, held over the period. Beyond
+    +-1 is clipped.
+    """
+
+    task = replace(
+        MagneticDetumbleEnv.task,
+        body=_THREE.own_body,
+        actuator=_THREE.coils,
+        start=Turned(least_rate=0.03, rate=0.17),
+        shape=Miss(),
+        rate_limit=0.4,
+        difficulty={
+            "easy": {"initial": {"least_rate": 0.01, "rate": 0.05}},
+            "hard": {
+                "initial": {"least_rate": 0.15, "rate": 0.25},
+                "randomization": {"inertia": 0.2, "actuator_scale": 0.2, "misalignment": 0.1},
+            },
+        },
+        categories={
+            "slow": {"least_rate": 0.01, "rate": 0.05},
+            "medium": {"least_rate": 0.05, "rate": 0.1},
+            "fast": {"least_rate": 0.1, "rate": 0.17},
+            "any": {},
+        },
+    )
+
+
+InnoCubeMagneticDetumbleVectorEnv = vectorised(InnoCubeMagneticDetumbleEnv)
+
+
+def _pulled(preset: dict[str, object]) -> dict[str, object]:
+    """The preset of a difficulty, with a gravity gradient."""
+    return {"disturbance": {"gravity_gradient": True}, **preset}
+
+
+class MagneticPointingEnv(AttitudeEnv):
+    """Point a 3U CubeSat at the Earth by three coils and the gravity gradient alone.
+
+    ## Physics
+    The satellite and the orbit of MagneticDetumble-v1. The target's z axis points to the Earth, its
+    x axis along the motion around it. The gravity gradient, 0.07 uN m at most, holds the long axis
+    upright but does not tell one end from the other, nor turn the body about it; the coils give at
+    most 17 uN m, never along the field, so that at no moment all three axes are controlled: what
+    lies along the field now lies across it a quarter of an orbit later. A control period of
+    dt = 10 s is 2 steps of the integrator.
+
+    ## Action: Box(-1, 1, (3,)), float32
+    Magnetic moment about the body axes as a fraction of 0.35 A m^2, held over the period. Beyond
+    +-1 is clipped.
+    """
+
+    task = replace(
+        InnoCubeMagneticDetumbleEnv.task,
+        goal=Target(),
+        reference=nadir,
+        start=Turned(angle=0.5, rate=0.002, target_angle=math.pi),
+        dt=10.0,
+        rate_limit=0.1,
+        more=TargetRate(0.1, 0.02),
+        angle=math.radians(5.0),
+        rate=math.radians(0.1),
+        settled_steps=30,
+        difficulty={
+            "easy": _pulled({"initial": {"angle": 0.1, "rate": 0.001}}),
+            "medium": _pulled({}),
+            "hard": _pulled(
+                {
+                    "initial": {"angle": math.pi, "rate": 0.005},
+                    "randomization": {"inertia": 0.2, "actuator_scale": 0.1, "misalignment": 0.05},
+                }
+            ),
+        },
+        categories={
+            "small angle": {"angle": 0.1, "rate": 0.001},
+            "large angle": {"least_angle": 0.4, "rate": 0.001},
+            "high rate": {"least_rate": 0.0015},
+            "any": {},
+        },
+    )
+
+
+MagneticPointingVectorEnv = vectorised(MagneticPointingEnv)

@@ -1,0 +1,55 @@
+"""The figures that pages say in sentences are those of the files that hold them."""
+
+import json
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text("utf-8")
+PERFORMANCE = (ROOT / "docs" / "performance.md").read_text("utf-8")
+
+
+def benchmark(name):
+    return json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text("utf-8"))
+
+
+def said(pattern, text):
+    """The number that a sentence says."""
+    (found,) = re.findall(pattern, " ".join(text.split()))
+    return float(found)
+
+
+def test_the_claims_of_the_readme_are_those_that_were_measured():
+    kept = json.loads((ROOT / "docs" / "validation.json").read_text("utf-8"))
+    assert said(r"(\d+) claims are \[measured\]", README) == sum(r["claims"] for r in kept["kinds"])
+    assert all(row["claims"] == row["kept"] for row in kept["kinds"])
+    ends = [c["measured"] for c in kept["external"] if c["integrator"] == "exact:4"]
+    assert max(ends) < 1.5 * said(r"published to ([\de-]+) rad", README)
+
+
+def test_the_speed_that_pages_say_was_measured():
+    lanes = benchmark("throughput")["by_count"]
+    slowest = min(
+        lanes[f"rbgym RigidTop-v0, {name}, 1 substep"]["1024"]["median"]
+        for name in ("akw", "quat_em")
+    )
+    assert said(r"One core steps (\d+) million heavy tops", README) <= slowest / 1e6
+    assert "some twenty million heavy tops" in PERFORMANCE
+    learned = json.loads((ROOT / "docs" / "learning.json").read_text("utf-8"))["RigidTop-v0"]
+    told = said(r"learns `RigidTop-v0` in (\d+) seconds", README)
+    assert told == round(learned["seconds_to_threshold"])
+    seconds = benchmark("training")["seconds_to_threshold"]
+    assert said(r"95 % success after (\d+) s", PERFORMANCE) == round(seconds)
+    start = benchmark("startup")
+    warm = start["warm"]["rbgym RigidTop-v0"]["first_step"]["median"]
+    cold = start["cold"]["rbgym RigidTop-v0"]["first_step"]["median"]
+    assert said(r"import and first step take ([\d.]+) s", PERFORMANCE) == round(warm, 1)
+    assert said(r"nothing compiled, (\d+) s", PERFORMANCE) == round(cold)
+
+
+def test_the_controllers_of_the_readme_are_counted():
+    from rbgym.agents import controllers
+
+    laws = [name for name in controllers.names() if name != "idle"]
+    words = {11: "Eleven", 12: "Twelve", 13: "Thirteen"}
+    assert f"{words[len(laws)]} classical laws" in README
