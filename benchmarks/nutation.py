@@ -23,7 +23,7 @@ TASK = "NutationDamping-v0"
 TRUTH = {"integrator": "exact", "substeps": 32}
 INTEGRATORS = ("Euler", "implicitfast", "RK4")
 PERIODS = (0.002, 0.01, 0.02, 0.05, 0.1)  # of the integrator [s]; the control period has 0.1 s
-LEARNED = (("implicitfast", 0.02), ("implicitfast", 0.01))
+LEARNED = (("implicitfast", 0.02), ("implicitfast", 0.01), ("Euler", 0.002))
 SEEDS = 0, 1, 2
 _BODY = '<body><freejoint/><inertial pos="0 0 0" mass="1" diaginertia="{} {} {}"/></body>'
 _MJCF = """<mujoco><option gravity="0 0 0" timestep="{dt!r}" integrator="{integrator}">
