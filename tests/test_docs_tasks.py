@@ -41,8 +41,8 @@ def test_the_table_of_the_observation_is_the_space(env_id):
             np.testing.assert_allclose(high, float(match[1]), rtol=5e-3)
             np.testing.assert_array_equal(low, -high)
         else:
-            assert bounds == "a little over the rate limit"
-            assert ((high > 1) & (high < 3.0)).all()
+            assert bounds == "over the rate limit by what a period can add"
+            assert (high > 1).all()
     assert covered == space.shape[0]
     assert "{" not in text.replace('{"', "")
     assert f"{ENVIRONMENTS[env_id][2]} steps" in text

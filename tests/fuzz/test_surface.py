@@ -7,7 +7,7 @@ from fuzzing.attack import PARTS, attack
 from fuzzing.surface import NOT_ATTACKED, documented
 
 TASKS = ["RigidTop-v0", "AttitudeReach-v0", "ReactionWheelSlew-v0"]
-EXAMPLES = {"physics": 5, "environments": 4, "policies": 3, "tools": 2}
+EXAMPLES = {"physics": 5, "environments": 4, "policies": 3, "tools": 3}
 
 
 @pytest.mark.parametrize("part", EXAMPLES)

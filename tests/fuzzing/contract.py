@@ -173,6 +173,8 @@ def _strictly(action: str) -> Iterator[None]:
             warnings.simplefilter(action)  # type: ignore[arg-type]
             # Documented, of a slender top; which moments and steps make one, is drawn here.
             warnings.filterwarnings("ignore", ".* loses the spin of a body", UserWarning)
+            # Gymnasium's, of tasks that have a newer version.
+            warnings.filterwarnings("ignore", ".*is out of date.*", DeprecationWarning)
             yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
