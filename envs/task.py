@@ -229,7 +229,7 @@ class Task:
             f"| 0 | w of the quaternion, {goal.attitude_shown}; of q and -q the one with w >= 0 "
             "| [0, 1] |\n| 1-3 | x, y, z of it | [-1, 1] |",
             f"| 4-6 | angular velocity in body axes / ({self.rate_limit:.4g} rad/s) "
-            "| over the rate limit by what a period can add |",
+            "| rate limit plus what one period adds |",
             self.more.columns(7),
             effector.columns(width),
         )

@@ -41,7 +41,7 @@ def test_the_table_of_the_observation_is_the_space(env_id):
             np.testing.assert_allclose(high, float(match[1]), rtol=5e-3)
             np.testing.assert_array_equal(low, -high)
         else:
-            assert bounds == "over the rate limit by what a period can add"
+            assert bounds == "rate limit plus what one period adds"
             assert (high > 1).all()
     assert covered == space.shape[0]
     assert "{" not in text.replace('{"', "")

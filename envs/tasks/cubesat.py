@@ -80,7 +80,7 @@ class KeepOutSlewEnv(AttitudeEnv):
     |---|---|---|
     | 0 | w of the quaternion, body to target; of q and -q the one with w >= 0 | [0, 1] |
     | 1-3 | x, y, z of it | [-1, 1] |
-    | 4-6 | angular velocity in body axes / (1.132 rad/s) | over the rate limit by what a period can add |
+    | 4-6 | angular velocity in body axes / (1.132 rad/s) | rate limit plus what one period adds |
     | 7-9 | the bright direction in body axes | [-1, 1] |
 
     ## Action: Box(-1, 1, (3,)), float32
