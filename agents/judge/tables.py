@@ -92,13 +92,19 @@ def _arguments(env_kwargs: Mapping[str, Any]) -> str:
 def _tables(card: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Rows]]:
     """Headings and rows of a card's two tables: merits of all episodes, success by category."""
     merits = {name: row["merits"] for name, row in card["rows"].items()}
-    cells = _rows({name: found[ALL] for name, found in merits.items()}, _OF_CARD)
+    found = [one[ALL] for one in merits.values()]
+    columns = [  # of wheels, and of turns: only where there is one
+        c
+        for c in _OF_CARD
+        if c not in _OF_CARD[-3:] or any(_COLUMNS[c](one) != "-" for one in found)
+    ]
+    cells = _rows(dict(zip(merits, found, strict=True)), columns)
     behind = [row.get("estimated") for row in card["rows"].values()]
     if any(behind):
         dashes = ("-",) * len(_ESTIMATED)
         more = [_rows({"": one}, _OF_ESTIMATED)[0][1:] if one else dashes for one in behind]
         cells = [(*one, *other) for one, other in zip(cells, more, strict=True)]
-    yield ("", *_OF_CARD, *(_ESTIMATED if any(behind) else ())), cells
+    yield ("", *columns, *(_ESTIMATED if any(behind) else ())), cells
     categories = [name for name in next(iter(merits.values())) if name != ALL]
     success = _COLUMNS["success [%]"]
     rates = [(name, *(success(found[c]) for c in categories)) for name, found in merits.items()]
