@@ -4,9 +4,12 @@ Start states depend on nothing else, so test sets, checkpoints and batches of an
 Philox 4x64-10 of Salmon et al. (2011), the same stream as numpy.random.Philox(key=(seed, episode)).
 """
 
+import math
+
 import numpy as np
 
 from rbgym.compiled.jit import inlined
+from rbgym.quaternion import cos_sin
 
 _M0 = np.uint64(0xD2E7470EE14C6C93)
 _M1 = np.uint64(0xCA5A826395121157)
@@ -50,6 +53,20 @@ def numbers(seed, episode, block):
     """Four numbers uniform in [0, 1), of a block that nothing else takes, from 1 on; all uint64."""
     x = _philox(block, seed, episode)
     return (_unit(x[0]), _unit(x[1]), _unit(x[2]), _unit(x[3]))
+
+
+@inlined
+def on_circle(u):
+    """A uniform direction in the plane, from a uniform number."""
+    return cos_sin(math.tau * u - math.pi)
+
+
+@inlined
+def on_sphere(u, v):
+    """A uniform direction in space, from two uniform numbers."""
+    z, around = 2.0 * u - 1.0, on_circle(v)
+    across = math.sqrt(max(1.0 - z * z, 0.0))
+    return (across * around[0], across * around[1], z)
 
 
 # --- noise: a number for each use of each step, from a key that the episode has ----------------

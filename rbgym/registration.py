@@ -27,6 +27,7 @@ ENVIRONMENTS = {
     "AttitudeTracking-v1": ("rbgym.envs.tasks.cubesat", "CubeSatTracking", 400),
     "MagneticDetumble-v1": ("rbgym.envs.tasks.innocube", "InnoCubeMagneticDetumble", 5693),
     "MagneticPointing-v0": ("rbgym.envs.tasks.innocube", "MagneticPointing", 1708),
+    "TumblingCapture-v0": ("rbgym.envs.tasks.free_flyer", "TumblingCapture", 300),
     "SoftWall-v0": ("rbgym.envs.tasks.soft_wall", "SoftWall", 400),
     "NutationDamping-v0": ("rbgym.envs.tasks.nutation", "NutationDamping", 600),
 }

@@ -8,7 +8,7 @@ from gymnasium.error import Error as GymnasiumError
 from stable_baselines3.common.callbacks import BaseCallback
 
 from damage import DAMAGES, twisted
-from rbgym.agents.judge import contenders, plots
+from rbgym.agents.judge import contenders
 from rbgym.agents.policies import shelf
 from rbgym.agents.train import train
 from rbgym.agents.train.evolution.evolving import evolve
@@ -66,17 +66,12 @@ def unpickled(folder):
     shelf.load(folder / "model.zip", unpickle="ppo")
 
 
-def drawn(folder):
-    plots.learning([folder])
-
-
 # Run, file of it, and what reads the file.
 READ = [
     ("done", "policy.json", judged),
     ("done", "policy.safetensors", judged),
     ("evolved", "policy.json", judged),
     ("evolved", "policy.safetensors", judged),
-    ("done", "results.json", drawn),
     ("done", "results.json", trained),
     ("done", "config.json", trained),
     ("done", "model.zip", unpickled),

@@ -20,6 +20,8 @@ SMOOTH = {
     if env_id in ("ReactionWheelSlew-v0", "ReactionWheelSlew-v1", "Detumble-v1",
                   "InertialPointing-v0")
 }  # fmt: skip
+# And no gravity gradient, which exerts a torque; one of zero is a disturbance as well.
+SMOOTH["MagneticPointing-v0"] = {"disturbance": {"constant": (0.0, 0.0, 0.0)}}
 
 
 def make(env_id, **kwargs):

@@ -14,7 +14,7 @@ from rbgym.envs.actuators import Beside, Forces, MagneticCoils, ReactionWheels, 
 from rbgym.envs.base import AttitudeEnv, AttitudeVectorEnv
 from rbgym.envs.parts.constraints import Limited
 from rbgym.envs.parts.goals import Axis, Rest, Target
-from rbgym.envs.parts.observations import Offset, TargetRate, WantedSpin
+from rbgym.envs.parts.observations import Both, Offset, TargetRate, WantedSpin
 from rbgym.quaternion import Array, conjugate, multiply, rotate, rotate_inverse
 from rbgym.trajectory import checked_body
 
@@ -76,9 +76,11 @@ class Plant:
             self.given["torque_limit"] = self.strength * main.torque * main.shares
             coils = self.unloads if isinstance(self.unloads, MagneticCoils) else None
             self.unloads_by = self.strength * coils.dipole if coils else base.torque_limit
-        if self.has_forces and isinstance(more, Offset):
+        offset = more.one if isinstance(more, Both) else more
+        if self.has_forces and isinstance(offset, Offset):
             force = self.strength * actuator.force
-            self.given |= {"force_limit": force, "distance": more.distance, "speed": more.speed}
+            self.given |= {"force_limit": force, "dock": base.goal.dock()}
+            self.given |= {"distance": offset.distance, "speed": offset.speed}
         if self.coils is not None:
             dipole = self.strength * self.coils.dipole
             self.given |= {"dipole": dipole, "field": 2.0 * self.coils.field}

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from rbgym.agents.controllers.actuators import damping_rate
 from rbgym.agents.controllers.base import BodyLaw, Law, Plant, Seen, fresh, nearer
+from rbgym.arguments import finite
 from rbgym.envs.parts.goals import Axis
 from rbgym.potentials import HeavyTop, SoftWall, checked
 from rbgym.quaternion import Array, from_rotation_vector, multiply, rotate_inverse
@@ -176,9 +177,10 @@ class PosePD(AttitudePD):
         F = m 2 z k (v_d - v),   v_d = -(p / r) min(k r / (2 z), c(r)),
 
     so that near the dock p'' + 2 z k p' + k^2 p = 0. c is the speed from which half the force
-    brakes to `creep` [m/s] on the way to the distance `near` [m], and `creep` from there on. F is
-    shortened, not turned, at its limit. Gains: n, z of the attitude (frequency, damping);
-    k (approach).
+    brakes to `creep` [m/s] on the way to the distance `near` [m], and `creep` from there on. Where
+    the target moves, v is relative to the dock, and m times the acceleration of that is added; dock
+    (3,): its place in the target's frame [m]. F is shortened, not turned, at its limit. Gains: n, z
+    of the attitude (frequency, damping); k (approach).
 
     Source: ours, but for the attitude, see `AttitudePD`.
     """
@@ -191,33 +193,45 @@ class PosePD(AttitudePD):
     approach: float = 0.4
     near: float = 0.35
     creep: float = 0.1
-    must = "have shape (n, 13) or (13,), got"
+    dock: ArrayLike = (0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.refuse_gains("force_limit", "distance", "speed", "approach", "near", "creep")
         self.pace = self.approach / (2 * self.damping)
         self.pull = 2 * self.damping * self.approach
+        self.arm = finite("dock", self.dock, (3,))
+        self.columns = 16 if self.moving else 13
+        self.must = f"have shape (n, {self.columns}) or ({self.columns},), got"
 
-    def force(self, position: Array, velocity: Array) -> Array:
-        """Force (n, 3) [N, body] within the limit; position, velocity (n, 3) [m, m/s, body]."""
+    def force(self, position: Array, velocity: Array, swing: Array | float = 0.0) -> Array:
+        """Force (n, 3) [N, body] within the limit; position and velocity from the dock, and its
+        acceleration (n, 3) [m, m/s, m/s^2, body]."""
         r = np.linalg.norm(position, axis=-1, keepdims=True)
         braking = 0.5 * self.force_limit / self.body.mass * np.maximum(r - self.near, 0.0)
         cap = np.sqrt(self.creep**2 + 2.0 * braking)
         wanted = -position / np.maximum(r, 1e-9) * np.minimum(self.pace * r, cap)
-        F = self.body.mass * self.pull * (wanted - velocity)
+        F = self.body.mass * (self.pull * (wanted - velocity) + swing)
         excess = np.max(np.abs(F), axis=-1, keepdims=True) / self.force_limit
         return F / np.maximum(excess, 1.0)
 
     def act(self, rows: Array, state: Any, episode_start: Any) -> tuple[Array, Any]:
-        """Commands (n, 6), forces and torques, for observations (n, 13) and what comes after."""
-        rates = rows[:, 4:7] * self.rate_limit
-        turn = self.in_limits(self.torque(rows[:, :4], rates, np.zeros_like(rates)))
-        push = self.force(rows[:, 7:10] * self.distance, rows[:, 10:13] * self.speed)
-        return np.concatenate([push / self.force_limit, turn], axis=1), None
+        """Commands (n, 6), forces and torques, for observations (n, 13) and what comes after, or
+        (n, 16) where the target moves."""
+        q, rates = rows[:, :4], rows[:, 4:7] * self.rate_limit
+        wanted, a, swing = np.zeros_like(rates), np.zeros_like(rates), np.zeros_like(rates)
+        if self.moving:
+            wanted = rows[:, 13:16] * self.rate_limit
+            begins = fresh(len(rows), state, episode_start)
+            a, state = self.target_turning((q, rates, wanted), state, begins)
+            arm = rotate_inverse(q, self.arm)
+            swing = np.cross(wanted, np.cross(wanted, arm)) + np.cross(a, arm)
+        turn = self.in_limits(self.torque(q, rates, wanted, a))
+        push = self.force(rows[:, 7:10] * self.distance, rows[:, 10:13] * self.speed, swing)
+        return np.concatenate([push / self.force_limit, turn], axis=1), state
 
     def fits(self, columns: int) -> bool:
-        return columns >= 13
+        return columns >= self.columns
 
 
 @dataclass(eq=False)

@@ -17,6 +17,7 @@ from rbgym.envs.base import AttitudeEnv
 from rbgym.envs.parts.constraints import Limited
 from rbgym.envs.parts.observations import (
     FORMS,
+    Both,
     Offset,
     Preview,
     TargetQuaternion,
@@ -116,6 +117,8 @@ def _beside(more: Any) -> list[Entry]:
             what = f"where the target is {more.seconds:g} s from now"
             ahead = _entry("quaternion_ahead", 4, "1", "body to target", what=what)
             return [*_beside(more.rate), ahead]
+        case Both():
+            return [*_beside(more.one), *_beside(more.other)]
         case TargetQuaternion():
             return [_entry("target_quaternion", 4, "1", "target to world")]
         case Offset():

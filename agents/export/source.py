@@ -40,7 +40,7 @@ _GOAL = ("sin_nutation", "cos_nutation", "precession", "spin")
 _LAWS: dict[type, tuple[str, ...]] = {
     AttitudePD: ("attitude_pd", "stiffness", "drag"),
     PosePD: ("attitude_pd", "stiffness", "drag", "force_limit", "distance", "speed", "near",
-             "creep", "pace", "pull"),
+             "creep", "pace", "pull", "arm"),
     RateDamping: ("rate_damping", "time"),
     AxisPD: ("axis_pd", "axis", "stiffness", "drag"),
     AttitudeLQR: ("attitude_lqr", "gain"),
@@ -142,8 +142,10 @@ def _parts(policy: Any) -> tuple[list[str], dict[str, Any], str]:
         )
     piece, *names = _LAWS[type(law)]
     numbers |= _of_law(law, names)
-    remembered = ["moving_target"] if isinstance(law, AttitudePD) and law.moving and law.dt else []
-    return [*remembered, piece, "law", out], numbers, "double"
+    moves = isinstance(law, AttitudePD) and law.moving and law.dt
+    before = ["moving_target"] if moves else []
+    dock = ["dock"] if moves and out == "pose" else []
+    return [*before, piece, "law", *dock, out], numbers, "double"
 
 
 def _of_network(network: Network) -> dict[str, Any]:
@@ -164,6 +166,8 @@ def _of_law(law: Law, names: list[str]) -> dict[str, Any]:
         "limits": law.limits, "inertia": known.inertia, "rate_limit": law.rate_limit,
         "dt": law.dt, "columns": 10 if law.width == 10 else 7, "mass": known.body.mass,
     }  # fmt: skip
+    if isinstance(law, PosePD) and law.moving:
+        numbers["columns"] = law.columns
     numbers |= {name: getattr(law, name) for name in names}
     if isinstance(law, AxisPD | PrecessionLQR):
         numbers |= {name: getattr(law.goal, name) for name in _GOAL}

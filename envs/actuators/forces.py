@@ -90,12 +90,16 @@ class Forces(Effector):
         place, state = instant.body.position, instant.state
         force = instant.info["applied_force"] * (instant.time > 0)
         yield instant.vector("force", force, "N", self.force * instant.env.torque_scale)
-        away, speed = (float(np.linalg.norm(v)) for v in (place, state["velocity"]))
+        target, arm = state["target_quaternion"], np.array(instant.task.goal.dock())
+        dock = rotate(target, arm)
+        drift = rotate(target, np.cross(state["target_angular_velocity"], arm))
+        gaps = place - dock, state["velocity"] - drift
+        away, speed = (float(np.linalg.norm(v)) for v in gaps)
         yield f"{away:.2f} m from the dock at {speed:.2f} m/s"
         # From where the station does not hide the dock.
-        x, y, z = rotate(state["target_quaternion"], np.array([1.0, 0.0, 0.0])).tolist()
+        x, y, z = rotate(target, np.array([1.0, 0.0, 0.0])).tolist()
         seen_from = math.atan2(y, x) + math.radians(65.0), math.radians(20.0 if z > -0.3 else -20.0)
-        yield instant.framing(0.5 * place, 0.5 * away + 2.5 * instant.reach, seen_from)
+        yield instant.framing(0.5 * (place + dock), 0.5 * away + 2.5 * instant.reach, seen_from)
 
 
 class BodyForces(Driven):

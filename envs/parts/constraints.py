@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rbgym.arguments import flag
+from rbgym.compiled.jit import inlined
 from rbgym.engine.rows import LANES, put_vector, vector, vector_if
 from rbgym.envs.actuators import Beside, Effector, ReactionWheels
 from rbgym.envs.arguments import in_range, keys
@@ -12,11 +13,28 @@ from rbgym.envs.parts.endings import Constraints, cone
 from rbgym.envs.parts.goals import Goal
 from rbgym.envs.parts.observations import More
 from rbgym.envs.parts.starts import Start
-from rbgym.quaternion import Vector, canonical, dot, qconj, qmul, to_body, to_world
+from rbgym.quaternion import (
+    Quaternion,
+    Vector,
+    canonical,
+    dot,
+    qconj,
+    qmul,
+    to_body,
+    to_world,
+)
 
 _MOST_CONES = 8
 _LIMITS = ("rate", "command", "momentum")
 _BETWEEN = (0.0, 0.0, 0.0)  # in place of a direction
+
+
+@inlined
+def _half_way(p: Quaternion, q: Quaternion) -> Quaternion:
+    """The attitude in the middle of the shortest turn between two."""
+    w, x, y, z = canonical(qmul(qconj(p), q))
+    size = 1.0 / math.sqrt(2.0 + 2.0 * w)
+    return qmul(p, (size * (1.0 + w), size * x, size * y, size * z))
 
 
 class Limited(Constraints, More):
@@ -58,13 +76,11 @@ class Limited(Constraints, More):
     def obstructs(self, rows, buffer, i, q):
         goal, bad = rows.parts.goal, False
         target = rows.parts.reference.starting(rows, buffer, i, goal.target(rows, buffer, i))
-        w, x, y, z = canonical(qmul(qconj(target), q))
-        size = 1.0 / math.sqrt(2.0 + 2.0 * w)
-        half_way = qmul(target, (size * (1.0 + w), size * x, size * y, size * z))
+        middle = _half_way(target, q)
         for n in range(self.cone_count()):
             axis, wanted, cosine = self.cones[n]
             fixed = dot(wanted, wanted) > 0.0
-            direction = vector_if(fixed, wanted, to_world(half_way, axis))
+            direction = vector_if(fixed, wanted, to_world(middle, axis))
             row = rows.constraint_row() + 4 + self.cone_count() + 3 * n
             put_vector(buffer, i, row, direction)
             bad |= dot(to_world(q, axis), direction) > cosine

@@ -108,7 +108,7 @@ class KeepOut(Ending):
 
 
 class Berth(Ending):
-    """What a dock at the world's origin forbids.
+    """What a dock forbids.
 
     far [m], fast [m/s]: largest distance and speed. The station is a sphere of `radius` [m] whose
     centre is at -behind [m] on the target's x axis: keep out. Within `near` [m] of the dock: no
@@ -223,9 +223,10 @@ class Constraints(Part):
 
 @inlined
 def flight(rows, buffer, i):
-    """Position and velocity of the centre of mass of a body that flies [m, m/s]."""
+    """Position and velocity of the centre of mass of a body that flies, from the dock [m, m/s]."""
     row = rows.physics.actuator.state_row(rows.physics)
-    return vector(buffer, i, row), vector(buffer, i, row + 3)
+    p, v = vector(buffer, i, row), vector(buffer, i, row + 3)
+    return rows.parts.goal.from_dock(rows, buffer, i, p, v)
 
 
 def chosen(value: Any, limits: Limits, own: Ending, goal: Any) -> Ends:

@@ -8,6 +8,7 @@ import numpy as np
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import constant, required
 from rbgym.engine.rows import LANES, put_quaternion, put_vector, quaternion, vector
+from rbgym.envs.random import on_sphere
 from rbgym.envs.rows import Key, Part
 from rbgym.quaternion import (
     Array,
@@ -15,16 +16,19 @@ from rbgym.quaternion import (
     Vector,
     add,
     cos_sin,
+    cross,
     dot,
     qconj,
     qmul,
+    rotate,
     scale,
     sub,
     to_body,
+    to_world,
     upward,
 )
 
-_WORLD = (1.0, 0.0, 0.0, 0.0)
+_WORLD, _NOWHERE = (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
 # Chebyshev's polynomial of arcsin(sqrt z) / sqrt z for z in [0, 1/2], off by 1e-11 at most.
 _ARCSINE = (
     0.20080490883347873, -0.3800978569568271, 0.3718252429044575, -0.18557060941638176,
@@ -88,6 +92,14 @@ class Goal(Part):
 
     def put_spin(self, rows, buffer, i, spin):
         """Take a spin to be wanted [rad/s], if one is asked for."""
+
+    def dock(self):
+        """Where a flyer docks, a point of the target's frame [m]; at the world's origin."""
+        return _NOWHERE
+
+    def from_dock(self, rows, buffer, i, p, v):
+        """Position and velocity [m, m/s] relative to the dock, world axes."""
+        return p, v
 
     # --- outside the kernel ---
 
@@ -183,6 +195,23 @@ class Target(Goal):
 
     def sketch(self, instant):
         yield instant.ghost(instant.state["target_quaternion"])
+
+
+class Port(Target):
+    """A target that turns about the world's origin, with a dock at `arm` [m] of its frame."""
+
+    arm: Vector
+
+    def dock(self):
+        return self.arm
+
+    def from_dock(self, rows, buffer, i, p, v):
+        target, rate = self.target(rows, buffer, i), vector(buffer, i, rows.goal_row() + 4)
+        return sub(p, to_world(target, self.arm)), sub(v, to_world(target, cross(rate, self.arm)))
+
+    def sketch(self, instant):
+        q = instant.state["target_quaternion"]
+        yield instant.ghost(q, rotate(q, np.array(self.arm)))
 
 
 class Rest(Goal):
@@ -333,6 +362,64 @@ class Wandering(Reference):
     def ahead(self, rows, buffer, i, seconds):
         q, _ = _at(self, rows, buffer, i, self.dt * rows.elapsed(buffer, i) + seconds)
         return q
+
+
+class Tumbling(Reference):
+    """The target tumbles freely, as a body of revolution about its z axis.
+
+    Its momentum stays in the world, and its rates are constant but for a turn about its own axis:
+    with p = (w_x, w_y, ratio w_z), the momentum over J_1, of the rates w at the start,
+
+        R(t) = R(0) exp(p t) R_z((1 - ratio) w_z t).
+
+    ratio: J_3 / J_1. The rates at the start are uniform in direction, and in size within
+    [least, rate] rad/s. dt: control period [s].
+
+    Source: Goldstein, Classical Mechanics, sec. 5.6.
+    """
+
+    ratio: float
+    least: float
+    rate: float
+    dt: float
+    moves = constant(True)
+
+    def rows_needed(self, physics):
+        return 7  # attitude and rates at the beginning
+
+    def set_out(self, rows, buffer, i, a, b):
+        size = self.least + (self.rate - self.least) * a[2]
+        put_vector(buffer, i, rows.reference_row() + 4, scale(size, on_sphere(a[0], a[1])))
+        put_quaternion(buffer, i, rows.reference_row(), rows.parts.goal.target(rows, buffer, i))
+
+    def follow(self, rows, buffer, i):
+        q, rate = _tumbled(self, rows, buffer, i, self.dt * rows.elapsed(buffer, i))
+        rows.parts.goal.put_target(rows, buffer, i, q)
+        rows.parts.goal.put_target_rate(rows, buffer, i, rate)
+
+    def ahead(self, rows, buffer, i, seconds):
+        q, _ = _tumbled(self, rows, buffer, i, self.dt * rows.elapsed(buffer, i) + seconds)
+        return q
+
+
+@inlined
+def _tumbled(reference, rows, buffer, i, t):
+    """Attitude and angular velocity (target frame) at the time t [s]."""
+    x, y, z = vector(buffer, i, rows.reference_row() + 4)
+    precession, spin = (x, y, reference.ratio * z), (0.0, 0.0, (1.0 - reference.ratio) * z)
+    about_axis = _turned(spin, t)
+    q = qmul(quaternion(buffer, i, rows.reference_row()), _turned(precession, t))
+    return qmul(q, about_axis), add(to_body(about_axis, precession), spin)
+
+
+@inlined
+def _turned(rate, t):
+    """The rotation at a constant rate [rad/s] for the time t [s]."""
+    speed = math.sqrt(dot(rate, rate))
+    turns = 0.5 * speed * t / math.tau
+    cos, sin = cos_sin(math.tau * (turns - math.floor(turns + 0.5)))
+    x, y, z = scale(sin / max(speed, 1e-300), rate)
+    return (cos, x, y, z)
 
 
 @inlined

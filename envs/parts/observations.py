@@ -221,6 +221,27 @@ class Offset(More):
         )
 
 
+class Both(More):
+    """What one part shows, then what another does."""
+
+    one: Any
+    other: Any
+
+    def width(self):
+        return self.one.width() + self.other.width()
+
+    def write_more(self, rows, buffer, i, k, q, wanted):
+        self.one.write_more(rows, buffer, i, k, q, wanted)
+        self.other.write_more(rows, buffer, i, k + self.one.width() * LANES, q, wanted)
+
+    def bounds(self) -> Bounds:
+        (low, high), (more_low, more_high) = self.one.bounds(), self.other.bounds()
+        return (*low, *more_low), (*high, *more_high)
+
+    def columns(self, first: int) -> str:
+        return f"{self.one.columns(first)}\n{self.other.columns(first + self.one.width())}"
+
+
 class WantedSpin(More):
     """The spin wanted / scale, within +-1."""
 

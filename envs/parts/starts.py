@@ -8,6 +8,7 @@ from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import required
 from rbgym.engine.rows import LANES, put_vector
 from rbgym.envs.arguments import in_range, keys
+from rbgym.envs.random import on_circle, on_sphere
 from rbgym.envs.rows import Part
 from rbgym.quaternion import add, cos_sin, qmul, scale, to_world, upward
 
@@ -154,7 +155,7 @@ class Turned(_Aimed):
 
 
 class Adrift(_Aimed):
-    """Turned, as in `Turned`, and away from a dock at the world's origin.
+    """Turned, as in `Turned`, and away from a dock.
 
     The centre of mass is at a distance uniform in [least_distance, distance] m, in a direction
     uniform within `cone_angle` [rad] of the target's x axis; its velocity is uniform in size up to
@@ -186,7 +187,8 @@ class Adrift(_Aimed):
         share = c[2]
         away = self.least_distance + (self.distance - self.least_distance) * share
         position = rows.physics.actuator.state_row(rows.physics)
-        put_vector(buffer, i, position, scale(away, towards))
+        there = to_world(target, rows.parts.goal.dock())
+        put_vector(buffer, i, position, add(there, scale(away, towards)))
         fine, turned = 1024.0 * c[3], 1024.0 * share
         towards = on_sphere(fine - math.floor(fine), turned - math.floor(turned))
         velocity = scale(self.speed * math.floor(fine) / 1023.0, towards)
@@ -244,20 +246,6 @@ class Spun(Start):
 
 def _range(low: float, high: float) -> str:
     return f"[{low:.4g}, {high:.4g}]"
-
-
-@inlined
-def on_circle(u):
-    """A uniform direction in the plane, from a uniform number."""
-    return cos_sin(math.tau * u - math.pi)
-
-
-@inlined
-def on_sphere(u, v):
-    """A uniform direction in space, from two uniform numbers."""
-    z, around = 2.0 * u - 1.0, on_circle(v)
-    across = math.sqrt(max(1.0 - z * z, 0.0))
-    return (across * around[0], across * around[1], z)
 
 
 @inlined

@@ -210,7 +210,8 @@ class Instant:
         radius = behind - self.body.mesh.exit_of((-1.0, 0.0, 0.0))[0]
         if radius > 0:
             q = self.state["target_quaternion"]
-            yield Part("station", sphere(radius), rotate(q, np.array([-behind, 0.0, 0.0])), q)
+            centre = np.array(self.task.goal.dock()) - (behind, 0.0, 0.0)
+            yield Part("station", sphere(radius), rotate(q, centre), q)
 
     def framing(self, center: Array, radius: float, seen_from: tuple[float, float]) -> Framing:
         """What is to be seen: a sphere, from this azimuth and elevation [rad]."""

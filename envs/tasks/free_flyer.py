@@ -1,14 +1,15 @@
-"""FreeFlyer-v0: dock to a pose, in six degrees of freedom."""
+"""Docking in six degrees of freedom: to a pose, and to a target that tumbles."""
 
 import math
+from dataclasses import replace
 from functools import partial
 
 from rbgym.body import RigidBody
 from rbgym.envs.actuators import Forces
 from rbgym.envs.base import AttitudeEnv, vectorised
 from rbgym.envs.parts.endings import Berth
-from rbgym.envs.parts.goals import Target
-from rbgym.envs.parts.observations import Offset
+from rbgym.envs.parts.goals import Port, Target, Tumbling
+from rbgym.envs.parts.observations import Both, Offset, TargetRate
 from rbgym.envs.parts.rewards import Approach
 from rbgym.envs.parts.starts import Adrift
 from rbgym.envs.task import Task
@@ -67,3 +68,38 @@ class FreeFlyerEnv(AttitudeEnv):
 
 
 FreeFlyerVectorEnv = vectorised(FreeFlyerEnv)
+
+
+ARM, FASTEST = 0.6, 0.1  # m, rad/s
+
+
+def tumbling(dt: float) -> Tumbling:
+    """The motion of the target of TumblingCapture-v0."""
+    return Tumbling(ratio=0.4, least=0.03, rate=FASTEST, dt=dt)
+
+
+class TumblingCaptureEnv(AttitudeEnv):
+    """Dock a free flyer to a satellite that tumbles: meet its port, and turn with it.
+
+    ## Physics
+    The flyer of FreeFlyer-v0. The target is a body of revolution about its z axis, its axial moment
+    0.4 of the other; it tumbles freely about the world's origin with 0.03 to 0.1 rad/s, up to 6
+    degrees/s, so that its axis goes round its momentum. The dock is 0.6 m from its centre on its x
+    axis, turns with it at up to 6 cm/s, and pulls with up to a seventh of the force that there is;
+    behind it the target is a sphere of 0.5 m radius. A control period of dt = 0.2 s is one step of
+    the integrator.
+
+    ## Action: Box(-1, 1, (6,)), float32
+    Force along the body axes as a fraction of 0.4 N, then torque about them as a fraction of
+    0.03 N m, held over the period. Beyond +-1 is clipped.
+    """
+
+    task = replace(
+        FreeFlyerEnv.task,
+        goal=Port((ARM, 0.0, 0.0)),
+        reference=tumbling,
+        more=Both(Offset(FAR, FAST), TargetRate(2.0, FASTEST / 2.0)),
+    )
+
+
+TumblingCaptureVectorEnv = vectorised(TumblingCaptureEnv)

@@ -36,6 +36,7 @@ FIT = {
     "MagneticDetumble-v0": ["pd", "magnetic_rate", "b_dot", "idle"],
     "ScalableSpin-v0": ["scale", "idle"],
     "FreeFlyer-v0": ["pd", "idle"],
+    "TumblingCapture-v0": ["pd", "idle"],
     "SoftWall-v0": ["pd", "idle"],
     "KeepOutSlew-v0": [*STILL[:-1], "detour", "idle"],
 }

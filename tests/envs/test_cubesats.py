@@ -72,7 +72,7 @@ def test_the_wheels_have_room_for_every_tumble_and_little_more():
 
 
 @pytest.mark.parametrize(
-    ("env_id", "seconds"), [("AttitudeSlew-v1", 19), ("ReactionWheelSlew-v1", 28)]
+    ("env_id", "seconds"), [("AttitudeSlew-v1", 19), ("ReactionWheelSlew-v1", 27.5)]
 )
 def test_half_a_turn_takes_what_the_page_says(env_id, seconds):
     six = SATELLITES["cubesat-6u"]()
@@ -82,7 +82,7 @@ def test_half_a_turn_takes_what_the_page_says(env_id, seconds):
         rate = min(rate, six.wheels.filling_time / slowness)
     # Up to that rate and down again, and on with it in between.
     least = math.pi / rate + rate * slowness
-    assert least == pytest.approx(seconds, abs=0.5)
+    assert least == pytest.approx(seconds, abs=0.2)
     env = make(env_id)
     law = controllers.make("bang_bang", env)
     state = {
@@ -133,10 +133,11 @@ def test_wheels_are_emptied_by_the_coils_alone_and_only_then_is_it_done():
             full = np.linalg.norm(env.unwrapped.state["wheel_momentum"], axis=1)
             assert not (info["is_success"] & (full > 1e-3)).any()
         assert (done == with_coils).all()
-        assert (np.degrees(info["attitude_error"]) < 0.1).all()
         if with_coils:
+            assert (np.degrees(info["attitude_error"]) < 0.1).all()
             assert (full < 0.05 * begun).all()
-        else:  # of a body at rest in inertial space the wheels keep what they have
+        else:  # near rest in inertial space, though the wheels answer to coils that do not act
+            assert (np.degrees(info["attitude_error"]) < 5).all()
             np.testing.assert_allclose(full, begun, rtol=0.05)
 
 

@@ -5,8 +5,8 @@ static void law(const real *observation, real u[3])
     int i;
     for (i = 0; i < 3; i++) {
         omega[i] = observation[4 + i] * RATE_LIMIT;
-#if COLUMNS == 10
-        wanted[i] = observation[7 + i] * RATE_LIMIT;
+#if COLUMNS > 7
+        wanted[i] = observation[COLUMNS - 3 + i] * RATE_LIMIT;
 #endif
     }
     torque(observation, omega, wanted, u);

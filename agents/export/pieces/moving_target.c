@@ -1,5 +1,5 @@
 #define MOVING
-static real target_rate[3];
+static real target_rate[3], target_acceleration[3];
 static int begun;
 
 /* To be called where an episode starts: forgets the target's rate of the last period. */
@@ -14,7 +14,7 @@ void rbgym_begin(void)
    since the last call, which is a control period ago. */
 static void add_acceleration(const real q[4], const real wanted[3], real turn[3])
 {
-    real rate[3], change[3], a[3];
+    real rate[3], change[3];
     int i;
     rotate(q, 1, wanted, rate);
     for (i = 0; i < 3; i++) {
@@ -22,7 +22,7 @@ static void add_acceleration(const real q[4], const real wanted[3], real turn[3]
         target_rate[i] = rate[i];
     }
     begun = 1;
-    rotate(q, -1, change, a);
+    rotate(q, -1, change, target_acceleration);
     for (i = 0; i < 3; i++)
-        turn[i] += a[i];
+        turn[i] += target_acceleration[i];
 }

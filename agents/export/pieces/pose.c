@@ -8,8 +8,12 @@ void rbgym_act(const real observation[OBSERVATIONS], real action[ACTIONS])
     r = DISTANCE * sqrt(dot(p, p));
     speed = sqrt(CREEP * CREEP + FORCE_LIMIT / MASS * fmax(r - NEAR, (real)0));
     speed = fmin(PACE * r, speed);
-    for (i = 0; i < 3; i++) {
+    for (i = 0; i < 3; i++)
         F[i] = MASS * PULL * (-DISTANCE * p[i] / fmax(r, (real)1e-9) * speed - SPEED * v[i]);
+#ifdef MOVING
+    add_swing(observation, F);
+#endif
+    for (i = 0; i < 3; i++) {
         commands[i] = F[i] / FORCE_LIMIT;
         action[3 + i] = LIMITS[i] > 0 ? u[i] / LIMITS[i] : 0;
     }
