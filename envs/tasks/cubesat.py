@@ -44,10 +44,10 @@ class CubeSatWheelSlewEnv(AttitudeEnv):
     ## Physics
     The satellite `cubesat-6u`: a homogeneous box of 12 kg, moments 0.185, 0.144 and 0.0612 kg m^2,
     with four RWP015 wheels in a pyramid: 4 mN m each, 15 mN m s, reached at 6000 rpm and within
-    4 s, friction 0.05 mN m. Half a turn about the x axis takes 27.5 s at least, most of it
-    with full wheels. The wheels are integrated with the body: the total angular momentum is
-    conserved to the last bit. A control period of dt = 0.5 s is 2 steps of the integrator, `quat_em`. At the start
-    each wheel's momentum is uniform in +-0.1 of its largest.
+    4 s, friction 0.05 mN m. Half a turn about the x axis takes 27.5 s at least, most of it with
+    full wheels. The wheels are integrated with the body: the total angular momentum is conserved
+    to the last bit. A control period of dt = 0.5 s is 2 steps of the integrator, `quat_em`. At the
+    start each wheel's momentum is uniform in +-0.1 of its largest.
 
     ## Action: Box(-1, 1, (4,)), float32
     Torque of each motor as a fraction of 4 mN m, held over the period; positive: on the body, along
