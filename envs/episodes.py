@@ -81,7 +81,7 @@ class Episodes:
         saved = len(self.entries.rows), batch.blocks * LANES
         self._shapes = (self._shown, setup.width), saved
         self._advance, self._judge = Entry(engine.advance), Entry(kernels.judge)
-        self._stepping = batch.stepping(float(setup.dt / setup.substeps), setup.substeps)
+        self.stepping = batch.stepping(float(setup.dt / setup.substeps), setup.substeps)
         self._judging = Judging(setup.limit, resets_itself, False, self.entries.rows)
         self._beginning = Judging(setup.limit, False, True, self.entries.rows)
         self._outcome = self._new_outcome() if reuses else None
@@ -175,7 +175,7 @@ class Episodes:
         and the first whose command is not finite."""
         batch = self.batch
         return self._advance.call(  # type: ignore[no-any-return]
-            batch.physics, buffer, batch.block_rows, commands, self._stepping
+            batch.physics, buffer, batch.block_rows, commands, self.stepping
         )
 
     def judge(

@@ -61,7 +61,7 @@ NOTHING_SAVED = np.empty((0, 0)), 0  # the last two, where there is to be no `in
 
 
 @lane_body
-def _judge_lane(rows, buffer, i, limit):
+def judge_lane(rows, buffer, i, limit):
     """Observation, reward and flags of one lane, and its clocks; all zero at a beginning."""
     physics, parts, k = rows.physics, rows.parts, i + rows.first_row() * LANES
     begins = buffer[k + at.BEGINNING * LANES] > 0.0
@@ -127,12 +127,12 @@ def judge(rows, buffer, judging, outputs):
             for lane in range(lanes):
                 i = start + index(lane)
                 if buffer[first + index(lane) + at.BEGINNING * LANES] > 0.0:
-                    _judge_lane(rows, buffer, i, judging.limit)
+                    judge_lane(rows, buffer, i, judging.limit)
                     if shows:
                         _show(rows, buffer, i, outputs.observations, k + index(lane))
             continue
         for lane in range(LANES):
-            _judge_lane(rows, buffer, block * block_size + lane, judging.limit)
+            judge_lane(rows, buffer, block * block_size + lane, judging.limit)
         # A row is one wide move.
         for row in range(saved_rows):
             since = start + index(judging.saved[row]) * LANES

@@ -3,7 +3,7 @@
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,9 @@ from rbgym.integrators.composition import in_use
 from rbgym.integrators.interface import SPIN, TOP, AnyScheme
 from rbgym.potentials import HeavyTop, Potential
 from rbgym.quaternion import Array, multiply, rotate, rotate_inverse
+
+if TYPE_CHECKING:
+    from rbgym.engine.derivatives import Jacobian
 
 _DIRECT = Direct()
 _STATE = layout.CORRECTION  # rows of every body that its motion depends on
@@ -78,7 +81,7 @@ class Batch:
         self.channels = actuator.channels()
         self.blocks = -(-size // LANES)
         self.block_rows = self.physics.row_count() + (task_rows(self.physics) if task_rows else 0)
-        self._view = _aligned_zeros(self.blocks, self.block_rows, LANES)
+        self._view = aligned_zeros(self.blocks, self.block_rows, LANES)
         self.buffer = self._view.reshape(-1)
         self._no_commands = np.zeros((0, self.channels))
         self._advance = Entry(kernels.advance)
@@ -114,7 +117,7 @@ class Batch:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         # A copy and what came with a pickle need not begin a cache line, nor be there for writing.
-        self._view = _aligned_zeros(*self._view.shape)
+        self._view = aligned_zeros(*self._view.shape)
         self._view[...] = state["_view"]
         self.buffer = self._view.reshape(-1)
 
@@ -270,6 +273,29 @@ class Batch:
         else:
             work(0, self.blocks)
 
+    def jacobian(
+        self,
+        h: float,
+        steps: int = 1,
+        *,
+        of: tuple[str, ...] = ("state", "torque"),
+        coordinates: str = "rates",
+    ) -> "Jacobian":
+        """Derivatives of `advance(h, steps)` from the state as it is, which stays.
+
+        of: of "state", "torque", "inertia", "mgl", those along which; always the state.
+        coordinates: of an error, at both ends: a rotation vector in body axes [rad] and "rates",
+        the angular velocity in body axes, or "momentum", the angular momentum in world axes. They
+        are derivatives of the step itself, exact to round-off, projections included; of a scheme
+        with memory, from the memory that belongs to attitude and rates.
+
+        Raises ValueError for bad arguments, IntegrationError where a step cannot be solved.
+        """
+        # Not before it is used: what it compiles takes a while.
+        from rbgym.engine.derivatives import jacobian
+
+        return jacobian(self, h, steps, of, coordinates)
+
     def stepping(self, h: float, substeps: int) -> kernels.Stepping:
         """How the kernel steps this batch: so many steps of length h [s]."""
         projection = 1.0 if self.projection else 0.0
@@ -323,7 +349,7 @@ class Batch:
         return np.sqrt(self.rows(layout.CORRECTION, 1)[:, 0])
 
 
-def _aligned_zeros(*shape: int) -> Array:
+def aligned_zeros(*shape: int) -> Array:
     """Zeros that begin a cache line, so that no row of a block lies across two."""
     size = math.prod(shape)
     spare = np.zeros(size + 8)

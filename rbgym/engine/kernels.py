@@ -32,7 +32,7 @@ from rbgym.quaternion import sub, times, to_body
 _GROUP = 4  # blocks that are stepped side by side
 _RELAXATIONS = 4
 _PASSES = 12
-_PROJECTIONS = 4
+PROJECTIONS = 4
 
 
 class Stepping(NamedTuple):
@@ -111,7 +111,7 @@ def advance(physics, buffer, rows, commands, stepping):
                     for lane in range(LANES):
                         i = index((first + k) * block_size) + lane
                         _drive(physics, buffer, i, h * (stage // stages), h, h * substeps)
-            _step(physics, buffer, first, count, block_size, length, kicks, stepping.projection)
+            take_step(physics, buffer, first, count, block_size, length, kicks, stepping.projection)
             last = stage % stages == stages - 1
             if (
                 physics.scheme.is_projected(physics.potential)
@@ -123,7 +123,7 @@ def advance(physics, buffer, rows, commands, stepping):
                     for lane in range(LANES):
                         i = index((first + k) * block_size) + lane
                         lacking += keep_level(physics, buffer, i)
-                for _ in range(_PROJECTIONS):
+                for _ in range(PROJECTIONS):
                     if lacking == 0:
                         break
                     lacking = 0
@@ -141,7 +141,7 @@ def advance(physics, buffer, rows, commands, stepping):
 
 
 @lane_body
-def _step(physics, buffer, first, count, block_size, h, kicks, projection):
+def take_step(physics, buffer, first, count, block_size, h, kicks, projection):
     """One stage of so many blocks."""
     for k in range(count):
         for lane in range(LANES):

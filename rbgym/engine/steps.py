@@ -319,3 +319,10 @@ def redo(scheme_class):
     if issubclass(scheme_class, Implicit):
         return _solve_in_stages
     return _take_more_time if issubclass(scheme_class, Hasty) else _give_up
+
+
+@chosen_by_class(OUTLINED)
+def more_time(scheme_class):
+    """more_time(scheme, physics, buffer, i, h, kicks, projection): the same where an unknown's
+    value is known already, so that only a hasty scheme has anything to try."""
+    return _take_more_time if issubclass(scheme_class, Hasty) else _give_up

@@ -1,0 +1,231 @@
+"""Derivatives of a control period of an env: of its state, and of what it shows and earns."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rbgym.arguments import real
+from rbgym.compiled.dual import ITEM, as_duals, value
+from rbgym.compiled.jit import compiled
+from rbgym.engine.derivatives import (
+    Columns,
+    Workspace,
+    advance_block,
+    corrections_of,
+    differentiate,
+    hold_commands,
+    in_passes,
+    refuse,
+    seed_lane,
+    show_lane,
+)
+from rbgym.engine.rows import FAILED, LANES, index
+from rbgym.envs import rows as at
+from rbgym.envs.actuators.driven import Driven
+from rbgym.envs.actuators.line import Following, Instant, Pulsed
+from rbgym.envs.episodes import Episodes
+from rbgym.envs.kernels import judge_lane
+from rbgym.envs.planning import checked_state
+from rbgym.quaternion import Array
+
+_AWAY = -99
+_COORDINATES = (*(f"theta_{x}" for x in "xyz"), *(f"omega_{x}" for x in "xyz"))
+
+
+class Linear(NamedTuple):
+    """x_1 = A x + B u + ..., of one control period, about a state and an action.
+
+    x are errors of the state, in the order of `names`: the rotation vector theta in body axes by
+    which the attitude is off [rad]; the angular velocity, body axes [rad/s]; then what the actuator
+    has, as momenta of wheels or, behind a lag, responses, in the units of the env's state. u are
+    errors of the action. A (s, s), B (s, m); of a vector env (n, s, s) and (n, s, m).
+    """
+
+    A: Array
+    B: Array
+    names: tuple[str, ...]
+
+
+class StepDerivatives(NamedTuple):
+    """Derivatives of what a step of n envs makes, along errors of the state (s columns), then of
+    the action (m): state (n, s, s + m), see `Linear`; observation (n, w, s + m); reward
+    (n, s + m)."""
+
+    state: Array
+    observation: Array
+    reward: Array
+
+
+@compiled
+def differentiate_step(
+    task, physics, buffer, rows, commands, stepping, corrections, columns, more, limit, scratch, out
+):
+    """As `rbgym.engine.derivatives.differentiate`, judged: behind the coordinates of the end come
+    the observation and the reward."""
+    size = index(rows) * LANES
+    first, shows = task.observation_row(), task.parts.observation.width()
+    actuator, refused = physics.actuator, -1
+    shown, own = actuator.shown_row(physics), actuator.shown_rows()
+    width = 6 + len(more) + shows + own + 1
+    d, f, ends = as_duals(scratch), scratch[size * ITEM : size * (ITEM + 1)], as_duals(out)
+    for block in range(len(buffer) // size):
+        start, body = block * size, block * LANES
+        f[:] = buffer[start : start + size]
+        for i in range(LANES):
+            seed_lane(physics, d, buffer, start, rows, i, stepping, columns, more)
+            hold_commands(physics, d, f, commands, min(body + i, len(commands) - 1), i, columns)
+        failed = advance_block(physics, d, f, True, stepping, corrections)
+        for i in range(LANES):
+            k = (body + i) * width
+            show_lane(physics, d, i, columns, more, ends, k)
+            k += 6 + len(more)
+            judge_lane(task, d, i, limit)
+            for n in range(shows):
+                ends[k + n] = d[i + (first + n) * LANES]
+            for n in range(own):
+                ends[k + shows + n] = d[i + (shown + n) * LANES]
+            ends[k + shows + own] = d[i + (task.first_row() + at.REWARD) * LANES]
+            if failed > 0.0 and refused < 0:
+                bad = f[i + FAILED * LANES] + value(d[i + FAILED * LANES])
+                refused = body + i if bad > 0.0 else refused
+    return refused
+
+
+def linearize(
+    env: Any, state: dict[str, Any] | None = None, action: ArrayLike | None = None
+) -> Linear:
+    """Derivatives of one control period of an env with respect to its state and the action.
+
+    env: single or vector, in wrappers perhaps, which play no part. state: as of its `get_state`, by
+    default the state that it is in; it stays. action: of the action space's shape, by default zero;
+    beyond +-1 it is cut, and has no derivative. The step is that of the env's integrator, so the
+    derivatives are exact to round-off, and none of them is of a continuous equation. A disturbance
+    stands still in a control period.
+
+    Raises ValueError for bad arguments, and where a part has no derivative: a disturbance that is a
+    callable, a delay, pulses. IntegrationError where the step cannot be solved.
+    """
+    episodes, shape = _checked(env, ("disturbance",))
+    rows = _rows(env, state)
+    given = np.zeros(shape) if action is None else real("action", action)
+    if given.shape != shape or not np.isfinite(given).all():
+        raise ValueError(f"action must be finite numbers of shape {shape}, got {action!r}")
+    names, more = _more(episodes)
+    batch, stepping = episodes.batch, episodes.stepping
+    commands = np.ascontiguousarray(given, dtype=float).reshape(batch.size, -1)
+    width = 6 + len(more)
+    space = Workspace.of(batch.block_rows, batch.blocks * LANES, width)
+    buffer = batch.buffer if rows is None else _laid_out(batch, rows)
+
+    def run(first: int) -> Array:
+        columns = _columns(first, len(more))
+        refuse(
+            differentiate(
+                batch.physics, buffer, batch.block_rows, commands, stepping,
+                corrections_of(batch.potential), columns, more, *space,
+            ),
+            batch.size,
+        )  # fmt: skip
+        return space.derivatives(batch.size).copy()
+
+    A, B = in_passes([width, batch.channels], run)
+    lead = shape[:-1]
+    return Linear(A.reshape(*lead, width, -1), B.reshape(*lead, width, -1), names)
+
+
+class Differentiation:
+    """Derivatives of steps of one env, whose state is that before the step; it is not stepped.
+
+    names: the coordinates, see `Linear`. Raises ValueError where a part has no derivative: hooks
+    that are callables, noise of sensors and disturbances, a delay, pulses.
+    """
+
+    def __init__(self, env: Any) -> None:
+        self.episodes, _ = _checked(env, ("disturbance", "observation", "reward"))
+        parts, batch = self.episodes.setup.parts, self.episodes.batch
+        for name, part in (("observation", parts.sensor), ("disturbance", parts.disturbance)):
+            if part.is_noisy():
+                raise ValueError(f"{name} must be without noise to have a derivative, got {part!r}")
+        self.names, self._more = _more(self.episodes)
+        self._width = len(self.names) + self.episodes.setup.width + 1
+        self._space = Workspace.of(batch.block_rows, batch.blocks * LANES, self._width)
+
+    def of_step(self, actions: Array) -> StepDerivatives:
+        """Of a step under these actions (n, m). IntegrationError where it cannot be solved."""
+        episodes, s = self.episodes, len(self.names)
+        batch, commands = episodes.batch, np.ascontiguousarray(actions, dtype=float)
+
+        def run(first: int) -> Array:
+            refuse(
+                differentiate_step(
+                    episodes.rows, batch.physics, batch.buffer, batch.block_rows, commands,
+                    episodes.stepping, corrections_of(batch.potential),
+                    _columns(first, len(self._more)), self._more, episodes.setup.limit,
+                    *self._space,
+                ),
+                batch.size,
+            )  # fmt: skip
+            return self._space.derivatives(batch.size).copy()
+
+        (whole,) = in_passes([s + batch.channels], run)
+        return StepDerivatives(whole[:, :s], whole[:, s:-1], whole[:, -1])
+
+
+def _columns(first: int, more: int) -> Columns:
+    return Columns(-first, 6 - first, 6 + more - first, _AWAY, _AWAY, _AWAY, False)
+
+
+def _checked(env: Any, hooks: tuple[str, ...]) -> tuple[Episodes, tuple[int, ...]]:
+    """Episodes of an env, and the shape of its actions; ValueError where something has no
+    derivative."""
+    base: Any = getattr(env, "unwrapped", None)
+    episodes = getattr(base, "episodes", None)
+    if not isinstance(episodes, Episodes):
+        raise ValueError(f"env must be an environment of rbgym, got {env!r}")
+    for name in hooks:
+        if name in episodes.setup.hooks:
+            hook = episodes.setup.hooks[name]
+            raise ValueError(f"{name} must be given by name to have a derivative, got {hook!r}")
+    actuator = episodes.batch.physics.actuator
+    if isinstance(actuator, Driven):
+        jumps = [actuator.line.delay] if not isinstance(actuator.line.delay, Instant) else []
+        jumps += [actuator.line.pulses] if isinstance(actuator.line.pulses, Pulsed) else []
+        if jumps:
+            raise ValueError(
+                f"actuator must be without delay and pulses to have a derivative, got {jumps[0]!r}"
+            )
+    return episodes, base.action_space.shape
+
+
+def _more(episodes: Episodes) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    """Names of all coordinates; rows of those beside attitude and rates."""
+    physics, effector = episodes.batch.physics, episodes.setup.actuator.effector
+    names, rows = list(_COORDINATES), []
+    places = effector.places(physics)
+    for name in effector.state_keys():
+        first, width = places[name]
+        names += [f"{name}_{n}" for n in range(width)] if width > 1 else [name]
+        rows += range(first, first + width)
+    actuator = physics.actuator
+    if isinstance(actuator, Driven) and not isinstance(actuator.line.lag, Following):
+        count, first = actuator.channels(), actuator.lag_row(physics)
+        names += [f"response_{n}" for n in range(count)]
+        rows += range(first, first + count)
+    return tuple(names), np.array(rows, np.int64)
+
+
+def _rows(env: Any, state: dict[str, Any] | None) -> Array | None:
+    """The rows of a state; None for that of the env."""
+    if state is None:
+        env.unwrapped.get_state()  # which raises before a reset
+        return None
+    episodes = env.unwrapped.episodes
+    return checked_state(episodes, state, episodes.size)[0]
+
+
+def _laid_out(batch: Any, rows: Array) -> Array:
+    """A buffer with these rows (size, r); lanes beyond the last body repeat it."""
+    lanes = np.minimum(np.arange(batch.blocks * LANES), batch.size - 1)
+    shaped = rows[lanes].reshape(batch.blocks, LANES, -1).transpose(0, 2, 1)
+    return np.ascontiguousarray(shaped).reshape(-1)

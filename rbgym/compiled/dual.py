@@ -1,0 +1,362 @@
+"""Dual numbers in compiled code: a number, and its derivatives along eight directions.
+
+The kernels are written for numbers of any kind. Of an array of duals (`as_duals`) they read duals,
+and the same machine-independent code then carries the derivatives along: forward differentiation,
+exact to round-off. What is decided by comparison is decided by the values.
+"""
+
+import math
+import operator
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.typeconv import Conversion
+from numba.extending import (
+    NativeValue,
+    intrinsic,
+    lower_builtin,
+    lower_cast,
+    models,
+    overload,
+    register_model,
+    type_callable,
+)
+
+WIDTH = 8
+_VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
+ITEM = 2 * WIDTH  # float64 numbers that a dual takes in memory: its vector is aligned
+
+
+class Dual(types.Type):
+    """Numba's type of a dual number."""
+
+    def __init__(self):
+        super().__init__(name="dual")
+
+    def unify(self, typingctx, other):
+        return self if isinstance(other, types.Number | types.Boolean) else None
+
+    def can_convert_from(self, typingctx, other):
+        if isinstance(other, types.Float | types.Integer):
+            return Conversion.safe
+        return None
+
+
+class _Tangent(types.Type):
+    def __init__(self):
+        super().__init__(name="tangent")
+
+
+DUAL, _TANGENT = Dual(), _Tangent()
+
+
+@register_model(_Tangent)
+class _TangentModel(models.PrimitiveModel):
+    def __init__(self, manager, kind):
+        super().__init__(manager, kind, _VECTOR)
+
+
+@register_model(Dual)
+class _DualModel(models.StructModel):
+    def __init__(self, manager, kind):
+        super().__init__(manager, kind, [("value", types.float64), ("tangent", _TANGENT)])
+
+
+def _splat(builder, x):
+    zero = ir.Constant(ir.IntType(32), 0)
+    one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), x, zero)
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [0] * WIDTH)
+    return builder.shuffle_vector(one, ir.Constant(_VECTOR, ir.Undefined), mask)
+
+
+def _parts(context, builder, kind, x):
+    """Value and tangent (None: it is a constant)."""
+    if isinstance(kind, Dual):
+        pair = cgutils.create_struct_proxy(DUAL)(context, builder, value=x)
+        return pair.value, pair.tangent
+    return context.cast(builder, x, kind, types.float64), None
+
+
+def _made(context, builder, value, tangent):
+    pair = cgutils.create_struct_proxy(DUAL)(context, builder)
+    pair.value = value
+    pair.tangent = ir.Constant(_VECTOR, [0.0] * WIDTH) if tangent is None else tangent
+    return pair._getvalue()
+
+
+def _add(builder, a, da, b, db):
+    if da is None or db is None:
+        return builder.fadd(a, b), db if da is None else da
+    return builder.fadd(a, b), builder.fadd(da, db)
+
+
+def _sub(builder, a, da, b, db):
+    if db is None:
+        return builder.fsub(a, b), da
+    return builder.fsub(a, b), builder.fneg(db) if da is None else builder.fsub(da, db)
+
+
+def _mul(builder, a, da, b, db):
+    left = None if da is None else builder.fmul(da, _splat(builder, b))
+    right = None if db is None else builder.fmul(db, _splat(builder, a))
+    if left is None or right is None:
+        return builder.fmul(a, b), right if left is None else left
+    return builder.fmul(a, b), builder.fadd(left, right)
+
+
+def _div(builder, a, da, b, db):
+    one = ir.Constant(ir.DoubleType(), 1.0)
+    value, r = builder.fdiv(a, b), builder.fdiv(one, b)
+    if db is None:
+        return value, builder.fmul(da, _splat(builder, r))
+    change = builder.fmul(db, _splat(builder, value))
+    change = builder.fneg(change) if da is None else builder.fsub(da, change)
+    return value, builder.fmul(change, _splat(builder, r))
+
+
+_OPERATIONS = {
+    operator.add: _add,
+    operator.sub: _sub,
+    operator.mul: _mul,
+    operator.truediv: _div,
+}
+_COMPARISONS = {
+    operator.lt: "<",
+    operator.le: "<=",
+    operator.gt: ">",
+    operator.ge: ">=",
+    operator.eq: "==",
+    operator.ne: "!=",
+}
+
+
+def _is_number(kind):
+    return isinstance(kind, Dual | types.Float | types.Integer)
+
+
+def _binary(operation, rule, result):
+    def typer_of(context):
+        def typer(a, b):
+            duals = isinstance(a, Dual) or isinstance(b, Dual)
+            return result if duals and _is_number(a) and _is_number(b) else None
+
+        return typer
+
+    type_callable(operation)(typer_of)
+
+    def lower(context, builder, sig, args):
+        a, da = _parts(context, builder, sig.args[0], args[0])
+        b, db = _parts(context, builder, sig.args[1], args[1])
+        return rule(context, builder, a, da, b, db)
+
+    for kinds in ((Dual, Dual), (Dual, types.Number), (types.Number, Dual)):
+        lower_builtin(operation, *kinds)(lower)
+
+
+def _arithmetic(rule):
+    return lambda context, builder, a, da, b, db: _made(
+        context, builder, *rule(builder, a, da, b, db)
+    )
+
+
+def _comparison(sign):
+    def rule(context, builder, a, da, b, db):
+        if sign == "!=":
+            return builder.fcmp_unordered(sign, a, b)
+        return builder.fcmp_ordered(sign, a, b)
+
+    return rule
+
+
+for _operation, _rule in _OPERATIONS.items():
+    _binary(_operation, _arithmetic(_rule), DUAL)
+for _operation, _sign in _COMPARISONS.items():
+    _binary(_operation, _comparison(_sign), types.boolean)
+for _inplace, _operation in (
+    (operator.iadd, operator.add),
+    (operator.isub, operator.sub),
+    (operator.imul, operator.mul),
+    (operator.itruediv, operator.truediv),
+):
+    _binary(_inplace, _arithmetic(_OPERATIONS[_operation]), DUAL)
+
+
+@type_callable(operator.neg)
+def _type_neg(context):
+    return lambda a: a if isinstance(a, Dual) else None
+
+
+@lower_builtin(operator.neg, Dual)
+def _lower_neg(context, builder, sig, args):
+    value, tangent = _parts(context, builder, DUAL, args[0])
+    return _made(context, builder, builder.fneg(value), builder.fneg(tangent))
+
+
+@type_callable(operator.pos)
+def _type_pos(context):
+    return lambda a: a if isinstance(a, Dual) else None
+
+
+@lower_builtin(operator.pos, Dual)
+def _lower_pos(context, builder, sig, args):
+    return args[0]
+
+
+@lower_cast(types.Float, Dual)
+@lower_cast(types.Integer, Dual)
+@lower_cast(types.Boolean, Dual)
+def _from_number(context, builder, kind, target, x):
+    return _made(context, builder, context.cast(builder, x, kind, types.float64), None)
+
+
+@intrinsic
+def value(typingctx, x):
+    """The value of a dual, or of a number itself."""
+
+    def lower(context, builder, sig, args):
+        return _parts(context, builder, sig.args[0], args[0])[0]
+
+    return types.float64(x), lower
+
+
+@intrinsic
+def joined(typingctx, a, x):
+    """The dual of value a with the derivatives of x."""
+
+    def lower(context, builder, sig, args):
+        a, _ = _parts(context, builder, sig.args[0], args[0])
+        _, tangent = _parts(context, builder, sig.args[1], args[1])
+        return _made(context, builder, a, tangent)
+
+    return DUAL(a, x), lower
+
+
+@intrinsic
+def _steeper(typingctx, a, slope, x):
+    """The dual of value a and slope times the derivatives of x."""
+
+    def lower(context, builder, sig, args):
+        _, tangent = _parts(context, builder, sig.args[2], args[2])
+        tangent = builder.fmul(tangent, _splat(builder, args[1]))
+        return _made(context, builder, args[0], tangent)
+
+    return DUAL(a, slope, x), lower
+
+
+@intrinsic
+def unit(typingctx, column):
+    """The dual of value 0 whose derivative along one direction is 1; column -1: along none."""
+
+    def lower(context, builder, sig, args):
+        k = context.cast(builder, args[0], sig.args[0], types.int32)
+        tangent = ir.Constant(_VECTOR, [0.0] * WIDTH)
+        for n in range(WIDTH):
+            same = builder.icmp_signed("==", k, ir.Constant(ir.IntType(32), n))
+            x = builder.select(same, *(ir.Constant(ir.DoubleType(), y) for y in (1.0, 0.0)))
+            tangent = builder.insert_element(tangent, x, ir.Constant(ir.IntType(32), n))
+        return _made(context, builder, ir.Constant(ir.DoubleType(), 0.0), tangent)
+
+    return DUAL(column), lower
+
+
+@intrinsic
+def as_duals(typingctx, numbers):
+    """An array of duals in the memory of a float64 array of one dimension, which begins a cache
+    line: ITEM numbers each, of which the first is the value and the last WIDTH the derivatives."""
+    duals = types.Array(DUAL, 1, "C")
+
+    def lower(context, builder, sig, args):
+        given = context.make_array(sig.args[0])(context, builder, args[0])
+        made = context.make_array(duals)(context, builder)
+        size = context.get_abi_sizeof(context.get_data_type(DUAL))
+        assert size == 8 * ITEM
+        count = builder.udiv(given.nitems, ir.Constant(given.nitems.type, ITEM))
+        context.populate_array(
+            made,
+            data=builder.bitcast(given.data, made.data.type),
+            shape=[count],
+            strides=[ir.Constant(count.type, size)],
+            itemsize=ir.Constant(count.type, size),
+            meminfo=None,
+        )
+        return made._getvalue()
+
+    return duals(numbers), lower
+
+
+@overload(math.sqrt)
+def _sqrt(x):
+    if isinstance(x, Dual):
+
+        def root(x):
+            y = math.sqrt(value(x))
+            # At zero there is none; a length has the slope zero there, from all sides.
+            return _steeper(y, 0.5 / y if y > 0.0 else 0.0, x)
+
+        return root
+    return None
+
+
+@overload(abs)
+def _abs(x):
+    if isinstance(x, Dual):
+        return lambda x: -x if x < 0.0 else x
+    return None
+
+
+@overload(math.isfinite)
+def _isfinite(x):
+    if isinstance(x, Dual):
+        return lambda x: math.isfinite(value(x))
+    return None
+
+
+@overload(min)
+def _min(a, b):
+    if isinstance(a, Dual) or isinstance(b, Dual):
+        return lambda a, b: b if b < a else a
+    return None
+
+
+@overload(max)
+def _max(a, b):
+    if isinstance(a, Dual) or isinstance(b, Dual):
+        return lambda a, b: b if b > a else a
+    return None
+
+
+@overload(np.floor)
+def _floor(x):
+    if isinstance(x, Dual):
+        return lambda x: np.floor(value(x))
+    return None
+
+
+@overload(math.copysign)
+def _copysign(x, y):
+    if isinstance(x, Dual) or isinstance(y, Dual):
+        return lambda x, y: abs(x) if math.copysign(1.0, value(y)) > 0.0 else -abs(x)
+    return None
+
+
+@overload(math.sin)
+def _sin(x):
+    if isinstance(x, Dual):
+        return lambda x: _steeper(math.sin(value(x)), math.cos(value(x)), x)
+    return None
+
+
+@overload(math.cos)
+def _cos(x):
+    if isinstance(x, Dual):
+        return lambda x: _steeper(math.cos(value(x)), -math.sin(value(x)), x)
+    return None
+
+
+@overload(max)
+def _max_of_four(a, b, c, d):
+    if isinstance(a, Dual):
+        return lambda a, b, c, d: max(max(a, b), max(c, d))
+    return None

@@ -1,0 +1,339 @@
+"""Derivatives of steps, exact to round-off, by dual numbers in the kernels that take the steps.
+
+A step is taken twice: on numbers, which solves its equation, and on duals from that solution. There
+one Newton correction gives the derivatives of the unknowns: that is the theorem of implicit
+functions. What follows, projections and actuators too, carries the derivatives along. So every
+scheme, potential and actuator has the derivative of the very map that steps the body.
+
+Coordinates of an error, at the start and at the end: the rotation vector in body axes by which the
+attitude is off, q = q_0 (1, theta/2) to first order; the angular velocity in body axes, or the
+angular momentum in world axes; then rows of the actuator's state.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rbgym.arguments import count, finite
+from rbgym.compiled.dual import ITEM, WIDTH, as_duals, joined, unit, value
+from rbgym.compiled.jit import compiled, inlined
+from rbgym.engine.batch import Batch, IntegrationError, aligned_zeros
+from rbgym.engine.kernels import PROJECTIONS, start_lane, take_step
+from rbgym.engine.projection import keep_level, project
+from rbgym.engine.rows import (
+    FAILED,
+    J_INV,
+    LANES,
+    ROTOR,
+    SOLVED,
+    TORQUE,
+    X_SIZE,
+    J,
+    L,
+    Q,
+    X,
+    index,
+    put_quaternion,
+    put_vector,
+    quaternion,
+    vector,
+    view,
+)
+from rbgym.engine.steps import correct, finish, more_time, predict
+from rbgym.integrators.composition import COUNTS, STAGES
+from rbgym.integrators.interface import Kicks
+from rbgym.potentials import HeavyTop, Potential
+from rbgym.quaternion import Array, add, qconj, qmul, sub, times, to_body, to_world
+
+_AWAY = -99  # a column that is not among those of a pass
+
+
+class Columns(NamedTuple):
+    """The columns of derivatives in which each input begins, counted from the first of the pass;
+    those outside of it are left out. of_momentum: whether the coordinates have the momentum."""
+
+    at_state: int
+    at_more: int
+    at_commands: int
+    at_torque: int
+    at_inertia: int
+    at_mgl: int
+    of_momentum: bool
+
+
+@inlined
+def _three(column):
+    return unit(column), unit(column + 1), unit(column + 2)
+
+
+@inlined
+def _restart(d, numbers, start, rows, i):
+    """The lane at i as it is, without derivatives."""
+    for row in range(rows):
+        k = i + row * LANES
+        d[k] = numbers[start + k]
+
+
+@inlined
+def seed_lane(physics, d, numbers, start, rows, i, stepping, columns, more):
+    """The lane at i with the derivatives of its rows along the columns of the pass."""
+    _restart(d, numbers, start, rows, i)
+    rotor = vector(d, i, ROTOR)
+    if physics.actuator.turns_rotors():
+        # That of wheels follows from the rows of the actuator, which an actuator that turns tells.
+        _seed_rows(d, i, columns, more)
+        h = stepping.h
+        physics.actuator.drive(physics, d, i, 0.0, h, h * stepping.substeps)
+        rotor = vector(d, i, ROTOR)
+        _restart(d, numbers, start, rows, i)
+    _seed_rows(d, i, columns, more)
+    q, momentum = quaternion(d, i, Q), vector(d, i, L)
+    body_q, omega = view(physics, d, i)
+    put_vector(d, i, ROTOR, rotor)
+    moments = add(vector(d, i, J), _three(columns.at_inertia))
+    put_vector(d, i, J, moments)
+    one = joined(1.0, 1.0)
+    put_vector(d, i, J_INV, (one / moments[0], one / moments[1], one / moments[2]))
+    theta = _three(columns.at_state)
+    turn = (one, 0.5 * theta[0], 0.5 * theta[1], 0.5 * theta[2])
+    change = _three(columns.at_state + 3)
+    q, omega = physics.frame.in_principal_axes(
+        physics, d, i, qmul(body_q, turn), add(omega, change)
+    )
+    put_quaternion(d, i, Q, q)
+    if columns.of_momentum:
+        put_vector(d, i, L, add(momentum, change))
+    else:
+        put_vector(d, i, L, to_world(q, add(times(moments, omega), rotor)))
+    torque = physics.frame.to_principal(physics, d, i, _three(columns.at_torque))
+    put_vector(d, i, TORQUE, add(vector(d, i, TORQUE), torque))
+    if physics.potential.row_count() > 0:
+        k = i + physics.potential_row() * LANES
+        d[k] += unit(columns.at_mgl)
+    # Level and memory follow from attitude and rates, as at a start; the values stay.
+    start_lane(physics, d, i)
+    for row in range(rows):
+        k = i + row * LANES
+        d[k] = joined(numbers[start + k], d[k])
+
+
+@inlined
+def _seed_rows(d, i, columns, more):
+    for n in range(len(more)):
+        d[i + more[n] * LANES] += unit(columns.at_more + n)
+
+
+@inlined
+def hold_commands(physics, d, f, commands, body, i, columns):
+    """Give the commands of a body, and their derivatives, to the lane at i."""
+    actuator = physics.actuator
+    row = actuator.command_row(physics)
+    for n in range(actuator.channels()):
+        c = commands[body, n]
+        f[i + (row + n) * LANES] = min(max(c, -1.0), 1.0)
+        d[i + (row + n) * LANES] = min(max(c + unit(columns.at_commands + n), -1.0), 1.0)
+    actuator.hold(physics, f, i)
+    actuator.hold(physics, d, i)
+
+
+@inlined
+def advance_block(physics, d, f, commanded, stepping, corrections):
+    """A control period of one block, of numbers f and of duals d; 0.0, or more where a step could
+    not be solved."""
+    substeps, h, failed, actuator = stepping.substeps, stepping.h, 0.0, physics.actuator
+    stages = COUNTS[index(stepping.composition)]
+    for stage in range(substeps * stages):
+        part = STAGES[index(stepping.composition), index(stage % stages)]
+        length, kicks = h * part[0], Kicks(h * part[1], h * part[2], h * h * part[3])
+        driven = commanded and (not actuator.is_steady())
+        if driven and stage % stages == 0:
+            begins = h * (stage // stages)
+            for i in range(LANES):
+                actuator.drive(physics, f, i, begins, h, h * substeps)
+                actuator.drive(physics, d, i, begins, h, h * substeps)
+        take_step(physics, f, 0, 1, len(f), length, kicks, stepping.projection)
+        last = stage % stages == stages - 1
+        for i in range(LANES):
+            failed += f[i + FAILED * LANES]
+            predict(physics, d, i, length)
+            if not physics.scheme.is_explicit():
+                for _ in range(corrections):
+                    for row in range(X, X_SIZE + 1):
+                        x = d[i + row * LANES] if row < X_SIZE else joined(0.0, 0.0)
+                        d[i + row * LANES] = joined(f[i + row * LANES], x)
+                    d[i + SOLVED * LANES] = 0.0
+                    correct(physics, d, i, length)
+            bad = finish(physics, physics.scheme, d, i, length, kicks, stepping.projection)
+            if bad > 0:
+                more_time(physics.scheme, physics, d, i, length, kicks, stepping.projection)
+            failed += value(d[i + FAILED * LANES])
+            projected = physics.scheme.is_projected(physics.potential)
+            if projected and last and stepping.projection > 0.0:
+                lacking = keep_level(physics, d, i)
+                for _ in range(PROJECTIONS):
+                    if lacking == 0:
+                        break
+                    lacking = project(physics, d, i)
+        if driven and last:
+            for i in range(LANES):
+                actuator.settle(physics, f, i, h, h * substeps)
+                actuator.settle(physics, d, i, h, h * substeps)
+    return failed
+
+
+@inlined
+def show_lane(physics, d, i, columns, more, out, k):
+    """The coordinates of the lane's end, and their derivatives, from number k of `out` on."""
+    q, omega = view(physics, d, i)
+    apart = qmul(qconj((value(q[0]), value(q[1]), value(q[2]), value(q[3]))), q)
+    last = vector(d, i, L) if columns.of_momentum else omega
+    for n in range(3):
+        out[k + n], out[k + 3 + n] = 2.0 * apart[1 + n], last[n]
+    for n in range(len(more)):
+        out[k + 6 + n] = d[i + more[n] * LANES]
+
+
+@compiled
+def differentiate(
+    physics, buffer, rows, commands, stepping, corrections, columns, more, scratch, out
+):
+    """Derivatives of what a control period makes of the bodies of a buffer, which stays as it is.
+
+    commands: (bodies, channels), or (0, channels) for the torque that is held. corrections: of the
+    unknowns' derivatives. more: rows that are coordinates besides. scratch: for `rows` rows of a
+    block, of duals and of numbers, see `Workspace`. out: for 6 + len(more) duals of each body.
+    Returns the first body with a step that could not be solved, or -1.
+    """
+    size, width, refused = index(rows) * LANES, 6 + len(more), -1
+    d, f, ends = as_duals(scratch), scratch[size * ITEM : size * (ITEM + 1)], as_duals(out)
+    for block in range(len(buffer) // size):
+        start, body = block * size, block * LANES
+        f[:] = buffer[start : start + size]
+        for i in range(LANES):
+            seed_lane(physics, d, buffer, start, rows, i, stepping, columns, more)
+            if len(commands) > 0:
+                hold_commands(physics, d, f, commands, min(body + i, len(commands) - 1), i, columns)
+        failed = advance_block(physics, d, f, len(commands) > 0, stepping, corrections)
+        for i in range(LANES):
+            show_lane(physics, d, i, columns, more, ends, (body + i) * width)
+            if failed > 0.0 and refused < 0:
+                bad = f[i + FAILED * LANES] + value(d[i + FAILED * LANES])
+                refused = body + i if bad > 0.0 else refused
+    return refused
+
+
+class Workspace(NamedTuple):
+    """Memory of `differentiate`: of one block of duals and numbers, and of the ends of bodies."""
+
+    scratch: Array
+    ends: Array
+
+    @classmethod
+    def of(cls, rows: int, bodies: int, width: int) -> "Workspace":
+        """For blocks of so many rows; and so many bodies, each with so many ends."""
+        return cls(aligned_zeros(rows * LANES * (ITEM + 1)), aligned_zeros(bodies, width, ITEM))
+
+    def derivatives(self, bodies: int) -> Array:
+        """Of the ends of the bodies, (bodies, width, WIDTH)."""
+        return self.ends[:bodies, :, ITEM - WIDTH :]
+
+
+def in_passes(widths: list[int], run: Any) -> list[Array]:
+    """Derivatives along inputs of so many columns each, as many at a time as a dual carries.
+
+    run(first): derivatives (n, ends, WIDTH) along the columns from there on. Returns the parts that
+    belong to each input.
+    """
+    passes = [run(first) for first in range(0, sum(widths), WIDTH)]
+    whole = np.concatenate(passes, axis=2)
+    parts: list[Array] = np.split(whole, np.cumsum(widths), axis=2)[:-1]
+    return parts
+
+
+def corrections_of(potential: Potential) -> int:
+    """How many Newton corrections make derivatives exact: a potential of a user's has its second
+    derivatives from differences, good to ten digits, and the second correction squares that."""
+    kind = type(potential)
+    exact = kind.hessian is not Potential.hessian
+    exact = exact and kind.discrete_hessian is not Potential.discrete_hessian
+    return 1 if exact or potential.is_uniform() else 2
+
+
+class Jacobian(NamedTuple):
+    """Derivatives of what steps make of n bodies; see `rbgym.Batch.jacobian`.
+
+    Rows: rotation vector [rad], body axes; then angular velocity [rad/s], body axes, or angular
+    momentum [kg m^2/s], world axes. state: (n, 6, 6), along the same at the start. torque:
+    (n, 6, 3), along the held torque [N m], body axes. inertia: (n, 6, 3), along the principal
+    moments [kg m^2], in the order of `RigidBody.moments`. mgl: (n, 6, 1), along that of a
+    `HeavyTop` [N m]. None for what was not asked for.
+    """
+
+    state: Array
+    torque: Array | None = None
+    inertia: Array | None = None
+    mgl: Array | None = None
+
+    def jvp(self, state: Array, torque: Array | None = None) -> Array:
+        """The change at the end (n, 6) for changes (n, 6) of the start and (n, 3) of the torque."""
+        change = np.einsum("nij,nj->ni", self.state, state)
+        if torque is not None:
+            change += np.einsum("nij,nj->ni", self._of_torque(), torque)
+        return change
+
+    def vjp(self, gradient: Array) -> tuple[Array, Array | None]:
+        """Gradients (n, 6) and (n, 3), with respect to start and torque, of what has this gradient
+        (n, 6) with respect to the end."""
+        of_torque = self.torque if self.torque is None else self._of_torque()
+        along = None if of_torque is None else np.einsum("nij,ni->nj", of_torque, gradient)
+        return np.einsum("nij,ni->nj", self.state, gradient), along
+
+    def _of_torque(self) -> Array:
+        if self.torque is None:
+            raise ValueError('torque must be among what the Jacobian is of: of=("state", "torque")')
+        return self.torque
+
+
+_WIDTHS = {"state": 6, "torque": 3, "inertia": 3, "mgl": 1}
+_NONE = np.empty(0, np.int64)
+
+
+def jacobian(batch: Batch, h: float, steps: int, of: tuple[str, ...], coordinates: str) -> Jacobian:
+    """See `rbgym.Batch.jacobian`."""
+    given = [of] if isinstance(of, str) else list(of)
+    if not set(given) <= set(_WIDTHS):
+        raise ValueError(f"of must be among {list(_WIDTHS)}, got {of!r}")
+    if "mgl" in given and not isinstance(batch.potential, HeavyTop):
+        raise ValueError(f"of must leave out 'mgl' unless the potential is a HeavyTop, got {of!r}")
+    if coordinates not in ("rates", "momentum"):
+        raise ValueError(f"coordinates must be 'rates' or 'momentum', got {coordinates!r}")
+    names = [name for name in _WIDTHS if name in given or name == "state"]
+    firsts = dict(zip(names, np.cumsum([0, *(_WIDTHS[n] for n in names)]).tolist(), strict=False))
+    stepping = batch.stepping(float(finite("h", h, ())), count("steps", steps))
+    space = Workspace.of(batch.block_rows, batch.blocks * LANES, 6)
+    no_commands = np.empty((0, batch.channels))
+
+    def run(first: int) -> Array:
+        at = [firsts.get(name, _AWAY) - first for name in _WIDTHS]
+        columns = Columns(at[0], _AWAY, _AWAY, *at[1:], coordinates == "momentum")
+        refuse(
+            differentiate(
+                batch.physics, batch.buffer, batch.block_rows, no_commands, stepping,
+                corrections_of(batch.potential), columns, _NONE, *space,
+            ),
+            batch.size,
+        )  # fmt: skip
+        return space.derivatives(batch.size).copy()
+
+    parts = in_passes([_WIDTHS[name] for name in names], run)
+    return Jacobian(**dict(zip(names, parts, strict=True)))
+
+
+def refuse(body: int, size: int) -> None:
+    """IntegrationError if a body's step could not be solved, -1 being none."""
+    if body >= 0:
+        where = f" of body {body}" if size > 1 else ""
+        raise IntegrationError(
+            f"the step{where} cannot be solved, so it has no derivative: shorten it"
+        )
