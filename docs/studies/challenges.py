@@ -54,7 +54,25 @@ class Challenge:
     tuned: str = "pd"
 
 
-CHALLENGES: dict[str, Challenge] = {}
+SEARCH = {"net_arch": [8], "generations": 200, "population": 24, "episodes": 24}
+CHALLENGES = {
+    "a weak third axis": Challenge(
+        "Detumble-v0",
+        {"torque_limit": [0.02, 0.02, 0.0003]},
+        "A tumbling satellite whose thrusters about the z axis have a seventieth of their torque: "
+        "in forty seconds that takes an eighth of the largest momentum there. But the other two "
+        "axes can lead it away, by the gyroscopic torque of unequal moments.",
+        changes=SEARCH,
+        tuned="",
+    ),
+    "two axes only": Challenge(
+        "Detumble-v0",
+        {"torque_limit": [0.02, 0.02, 0.0]},
+        "The same without any torque about the z axis: what turns there can only be led away.",
+        changes=SEARCH,
+        tuned="",
+    ),
+}
 
 
 def measured(played: Episodes) -> dict[str, list[float | None]]:
