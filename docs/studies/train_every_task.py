@@ -60,10 +60,10 @@ REWARDS = {"SteadyPrecession-v0": {"closeness": 1.0, "success": 1.0}}
 # Generations of the search after the training, and how wide it begins.
 POLISHED = {
     "SteadyPrecession-v0": (110, 0.2),
-    "TopSwingUp-v0": (100, 0.03),
+    "TopSwingUp-v0": (30, 0.03),
     "AttitudeTracking-v0": (20, 0.1),
     "FreeFlyer-v0": (30, 0.1),
-    "Detumble-v1": (40, 0.1),
+    "Detumble-v1": (40, 0.05),
     "TumblingCapture-v0": (20, 0.1),
     "SoftWall-v0": (40, 0.1),
 }
