@@ -107,8 +107,9 @@ def training() -> str:
         rates = [100 * rate for rate, _ in seeds.values()]
         spread = f"{len(rates)}: {min(rates):.1f} to {max(rates):.1f} %" if len(rates) > 1 else "1"
         (own, fresh), (law, law_fresh) = one["compared"]["policy"], one["compared"]["law_success"]
+        after = f" + {one['polishing']['seconds']:.0f}" if "polishing" in one else ""
         cells = (
-            *(env_id, _algorithm(one), f"{one['steps']:,}", f"{one['seconds']:.0f}"),
+            *(env_id, _algorithm(one), f"{one['steps']:,}", f"{one['seconds']:.0f}{after}"),
             "-" if reached is None else f"{reached:.1f}",
             *(spread, f"{100 * own:.1f} %", f"`{one['compared']['law']}` {100 * law:.1f} %"),
             f"{100 * fresh:.1f} %, law {100 * law_fresh:.1f} %",

@@ -3,12 +3,11 @@
 python docs/studies/challenges.py [NAME ...]   # measure these, or all, and write the page
 python docs/studies/challenges.py draw         # write docs/challenges.md from docs/challenges.json
 
-A challenge is a task with other arguments. On it every law that fits is judged as it is, and the
-first of them with gains searched on starts of its own; and a learner with five seeds. All play
-the test set of the task. The runs go to runs/challenges; what is finished is not done again.
+A challenge is a task with other arguments. On it every law that fits is judged, with its own
+gains, and a learner with five seeds. All play the test set of the task. The runs go to
+runs/challenges; what is finished is not trained again.
 """
 
-import itertools
 import json
 import sys
 from collections.abc import Callable, Mapping
@@ -22,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbgym.agents import controllers
-from rbgym.agents.judge.cases import shared, starts_of
+from rbgym.agents.judge.cases import starts_of
 from rbgym.agents.judge.episodes import Episodes, play_from
-from rbgym.agents.judge.evaluation import effort, settling, summary
+from rbgym.agents.judge.evaluation import effort, settling
 from rbgym.agents.run_folder import RunFolder, write_json
 from rbgym.agents.train import load_policy, train
 from rbgym.agents.train.evolution.evolving import evolve
@@ -33,25 +32,19 @@ DOCS = Path(__file__).resolve().parents[1]
 RESULTS, PAGE, RUNS = DOCS / "challenges.json", DOCS / "challenges.md", Path("runs") / "challenges"
 BEGIN, END = "<!-- challenges:begin -->", "<!-- challenges:end -->"
 SEEDS = range(5)
-SEARCHED = range(2_000_000, 2_000_064)  # starts on which gains are chosen: none of the test set
 RESAMPLES = 2000
-FACTORS = (0.35, 0.5, 0.7, 1.0, 1.4)  # of a law's frequency
 Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Challenge:
-    """A task with arguments; what learns there, with changes of its hyperparameters.
-
-    tuned: a law with a frequency and a damping, whose gains are searched as well.
-    """
+    """A task with arguments; what learns there, with changes of its hyperparameters."""
 
     env_id: str
     kwargs: Mapping[str, Any]
     why: str
     algo: str = "cma_es"
     changes: Mapping[str, Any] = field(default_factory=dict)
-    tuned: str = "pd"
 
 
 SEARCH = {"net_arch": [8], "generations": 200, "population": 24, "episodes": 24}
@@ -63,14 +56,12 @@ CHALLENGES = {
         "in forty seconds that takes an eighth of the largest momentum there. But the other two "
         "axes can lead it away, by the gyroscopic torque of unequal moments.",
         changes=SEARCH,
-        tuned="",
     ),
     "two axes only": Challenge(
         "Detumble-v0",
         {"torque_limit": [0.02, 0.02, 0.0]},
         "The same without any torque about the z axis: what turns there can only be led away.",
         changes=SEARCH,
-        tuned="",
     ),
 }
 
@@ -85,32 +76,13 @@ def measured(played: Episodes) -> dict[str, list[float | None]]:
     }
 
 
-def gains(one: Challenge) -> dict[str, float]:
-    """Frequency and damping that are the best on SEARCHED, around the law's own."""
-    env: Any = gym.make(one.env_id, **one.kwargs)
-    own: Any = controllers.make(one.tuned, env)
-    while not hasattr(own, "frequency"):  # behind what drives its actuator
-        own = own.law
-    starts, best = shared(one.env_id, SEARCHED), {}
-    for factor, damping in itertools.product(FACTORS, (0.7, 1.0, 1.5)):
-        found = {"frequency": float(f"{factor * own.frequency:.4g}"), "damping": damping}
-        law = controllers.make(one.tuned, env, **found)
-        worth = summary(play_from(starts, law, one.env_id, one.kwargs)).rank
-        best[worth] = found
-    return best[min(best)]
-
-
 def policies(name: str) -> dict[str, list[Callable[[], Any]]]:
-    """What is judged: laws, the tuned one, and the learned of each seed."""
+    """What is judged: laws, and the learned of each seed."""
     one = CHALLENGES[name]
     env = gym.make(one.env_id, **one.kwargs)
     rows: dict[str, list[Callable[[], Any]]] = {
         law: [partial(controllers.make, law, env)] for law in controllers.for_env(env)
     }
-    if one.tuned in rows:
-        found = gains(one)
-        said = ", ".join(f"{gain} {value:g}" for gain, value in found.items())
-        rows[f"{one.tuned}, {said}"] = [partial(controllers.make, one.tuned, env, **found)]
     rows[one.algo] = [partial(learned, name, seed) for seed in SEEDS]
     return rows
 
