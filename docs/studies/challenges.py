@@ -57,12 +57,6 @@ CHALLENGES = {
         "axes can lead it away, by the gyroscopic torque of unequal moments.",
         changes=SEARCH,
     ),
-    "two axes only": Challenge(
-        "Detumble-v0",
-        {"torque_limit": [0.02, 0.02, 0.0]},
-        "The same without any torque about the z axis: what turns there can only be led away.",
-        changes=SEARCH,
-    ),
 }
 
 
