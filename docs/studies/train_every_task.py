@@ -240,8 +240,8 @@ hyperparameters. Neither holds anything that is executed on loading.
 @style.context()
 def draw(learned: dict[str, dict[str, object]]) -> None:
     """One panel for each task; the dashed line is doing nothing."""
-    figure = style.picture(12.0, 9.5)
-    axes = figure.subplots(4, 5)
+    figure = style.picture(12.0, 7.2)
+    axes = figure.subplots(3, 5)
     for ax in axes.flat:
         ax.set_visible(False)
     for ax, (env_id, one) in zip(axes.flat, learned.items(), strict=False):
