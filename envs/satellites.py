@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rbgym.envs.task import Task
 
 _ROOM = 2.0  # of the rate limit, over the rate of the fastest turn
+_LEAST_ROOM = 1.2  # over that of torque alone, in tasks that know of no wheels that fill up
 # Fields of starts that are angular velocities.
 RATES = "rate", "least_rate", "spin", "least_spin", "mean_spin", "transverse", "precession"
 
@@ -85,11 +86,15 @@ class Satellite:
     def fastest(self, wheels: bool = False) -> Array:
         """Rate [rad/s] in the middle of half a turn about each body axis from rest to rest, by the
         same torque, or that at which the wheels, at rest before, are full, (3,)."""
-        slow = slowness(np.eye(3), self.body.inertia, self.torque_limit(wheels))
+        slow = self._slowness(wheels)
         rates = np.sqrt(math.pi / slow)
         if wheels or self.torque is None:
             rates = np.minimum(rates, self.wheels.filling_time / slow)
         return np.asarray(rates)
+
+    def _slowness(self, wheels: bool) -> Array:
+        """One over the largest angular acceleration about each body axis [s^2/rad], (3,)."""
+        return slowness(np.eye(3), self.body.inertia, self.torque_limit(wheels))
 
     def own_body(self) -> RigidBody:
         """Its body, as tasks make theirs."""
@@ -115,7 +120,8 @@ class Satellite:
         """A task for this satellite, with the arguments of its env and the success that the
         satellite stands for.
 
-        The rate limit becomes twice the fastest turn, and every rate that the task declares, those
+        The rate limit becomes twice the fastest turn, or a fifth over it if no wheels fill up in the
+        task where that is more, and every rate that the task declares, those
         of starts, of the reward and of a target that swings too, goes with it. A task of coils
         keeps all but the body and the coils, as torque is what the field gives. Raises ValueError
         where the task is none for a satellite, or needs what this one has not.
@@ -140,6 +146,9 @@ class Satellite:
                 f"actuator of the task, {type(own).__name__}; got {self!r}"
             )
         limit = _ROOM * float(self.fastest(wheeled).max())
+        if not wheeled:
+            free = np.sqrt(math.pi / self._slowness(wheeled)).max()
+            limit = max(limit, _LEAST_ROOM * float(free))
         if wheeled and isinstance(task.goal, Rest):  # of what tumbles no more than they take up
             limit = (
                 task.rate_limit * self.taken_up() / Satellite(task.body(), wheels=own).taken_up()
@@ -235,6 +244,7 @@ SATELLITES = {
         RigidBody([11.5] * 3, mass=100.0),
         wheels=ReactionWheels(**{**_wheel(0.02, 0.41, 0.0), "inertia": 6.52e-4}),
         force=1.0,
+        dt=1.0,
     ),
 }
 
