@@ -45,7 +45,9 @@ def measured() -> list[dict[str, Any]]:
 
 def table(rows: list[dict[str, Any]]) -> str:
     """The rows, those of a task and a satellite by success and then by time."""
-    lines = ["| task | satellite | law | success | settled after | of the half turn | of the turn |"]
+    lines = [
+        "| task | satellite | law | success | settled after | of the half turn | of the turn |"
+    ]
     lines.append("|---|---|---|---:|---:|---:|---:|")
     places = list(dict.fromkeys((row["task"], row["satellite"]) for row in rows))
     for place in places:

@@ -1,7 +1,7 @@
 """Satellites: what a task takes from one, and some whose numbers are published."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -120,11 +120,11 @@ class Satellite:
         """A task for this satellite, with the arguments of its env and the success that the
         satellite stands for.
 
-        The rate limit becomes twice the fastest turn, or a fifth over it if no wheels fill up in the
-        task where that is more, and every rate that the task declares, those
-        of starts, of the reward and of a target that swings too, goes with it. A task of coils
-        keeps all but the body and the coils, as torque is what the field gives. Raises ValueError
-        where the task is none for a satellite, or needs what this one has not.
+        The rate limit becomes twice the fastest turn, or, if more, a fifth over it where no wheels
+        fill up, and every rate that the task declares, those of starts, of the reward and of a
+        target that swings too, goes with it. A task of coils keeps all but the body and the coils,
+        as torque is what the field gives. Raises ValueError where the task is none for a satellite,
+        or needs what this one has not.
         """
         own, reference = task.actuator, task.reference(task.dt)
         seen = {} if self.sensor is None else {"sensor": self.sensor}
@@ -162,7 +162,7 @@ class Satellite:
             for name, preset in task.difficulty.items()
         }  # fmt: skip
         more = task.more
-        if reference.moves():
+        if isinstance(reference, Wandering):
             swings = partial(_swinging, slow=k * reference.slow, fast=k * reference.fast)
             task = replace(task, reference=partial(swings, reference.amplitude))
             more = more._replace(scale=limit)
@@ -219,7 +219,7 @@ def _astrobee() -> Satellite:
 # mass and moments with four batteries, measured in 2019, and what torque and force give the largest
 # accelerations of its nominal flight mode (astrobee/config/worlds/iss.config of its flight
 # software): 0.1745 rad/s^2 about each axis and 0.0175 m/s^2.
-SATELLITES = {
+SATELLITES: dict[str, Callable[[], Satellite]] = {
     "cubesat-6u": lambda: Satellite(
         RigidBody.box(12.0, (0.1, 0.2263, 0.366)),
         wheels=ReactionWheels.pyramid(**_wheel(4e-3, 0.015, 5e-5)),

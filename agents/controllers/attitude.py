@@ -213,14 +213,16 @@ class AttitudePID(AttitudePD):
         if self.integral_time is None:
             self.integral_time = 2.0 / float(self.frequency or 1.0)
         self.refuse_gains("integral_time", "dt")
+        self.summing = 1.0 / self.integral_time
         self.inverse = np.linalg.inv(self.inertia)
 
     def feedback(self, seen: Seen, state: Any, episode_start: Any) -> tuple[Array, Any]:
         q, omega, wanted = seen
         begins = fresh(len(q), state, episode_start)
         e, last, had, rate = (0.0 * omega, omega, omega, None) if state is None else state
-        e = e + (omega - last - self.dt * (had + e)) / self.integral_time
-        e = np.where(begins[:, None], 0.0, 0.5 * self.limited(2.0 * e @ self.inertia) @ self.inverse)
+        e = e + self.summing * (omega - last - self.dt * (had + e))
+        e = 0.5 * self.limited(2.0 * e @ self.inertia) @ self.inverse
+        e = np.where(begins[:, None], 0.0, e)
         a, rate = self.target_turning(seen, rate if self.moving else None, begins)
         gyroscopic = self.gyroscopic_torque(omega)
         u = self.limited(self.turning(nearer(q), omega, wanted, a - e) + gyroscopic)

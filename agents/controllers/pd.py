@@ -119,9 +119,10 @@ class AttitudePD(BodyLaw):
     turned. Gains: frequency n [rad/s], damping z. By default n = 2.4 sqrt(a), a the least angular
     acceleration that the limits allow about a body axis, at most 0.45 in a control period, and z =
     0.85, which goes beyond the target by 0.6 % of the turn: about there large slews settle soonest,
-    whatever the body. moving: of a target that moves, which asks for more: 6.1 sqrt(a), at most 0.2 in a control period. Its acceleration follows from its rates
-    now and a period ago, in its own axes (n, 3), which are the memory; where an episode starts, and
-    without `moving`, it is taken as zero, which leaves an error x = a / n^2.
+    whatever the body. moving: of a target that moves, which asks for more: 6.1 sqrt(a), at most 0.2
+    in a control period. Its acceleration follows from its rates now and a period ago, in its own
+    axes (n, 3), which are the memory; where an episode starts, and without `moving`, it is taken as
+    zero, which leaves an error x = a / n^2.
 
     Source: Wie, Weiss & Arapostathis (1989), as for `AxisPD`; of q and -q the nearer is taken.
     """

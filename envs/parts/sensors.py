@@ -1,5 +1,5 @@
-"""Gyros, a star tracker, a Sun sensor and a magnetometer as their data sheets describe them, and the
-choice of a sensor."""
+"""Gyros, a star tracker, a Sun sensor and a magnetometer as their data sheets describe them, and
+the choice of a sensor."""
 
 import math
 from typing import Any

@@ -4,7 +4,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from laws import BODY, FREE, J, drawn, law_of
+from laws import BODY, J, drawn, law_of
 from rbgym.agents import controllers
 from rbgym.agents.controllers import AttitudePD, AttitudePID
 from rbgym.quaternion import from_rotation_vector
