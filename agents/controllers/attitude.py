@@ -194,7 +194,7 @@ class AttitudePID(AttitudePD):
     the integral of a PID law, n^2 / T of it, beside a stiffness and a damping that are larger by
     2 z n / T and 1 / T: a small error has the roots of s^2 + 2 z n s + n^2, and -1 / T. Under a
     steady torque d `AttitudePD` stays off by |J^-1 d| / n^2; here e is J^-1 d in the end. What the
-    actuator does not give is taken for such a torque too: J e is at most half of the limits.
+    actuator does not give is taken for such a torque too: J e is at most an eighth of the limits.
 
     The memory is (e (n, 3), rates (n, 3) and angular acceleration (n, 3) of the last period, the
     target's rate in its own axes (n, 3)); where an episode starts, e is zero. Gains: frequency n
@@ -221,7 +221,7 @@ class AttitudePID(AttitudePD):
         begins = fresh(len(q), state, episode_start)
         e, last, had, rate = (0.0 * omega, omega, omega, None) if state is None else state
         e = e + self.summing * (omega - last - self.dt * (had + e))
-        e = 0.5 * self.limited(2.0 * e @ self.inertia) @ self.inverse
+        e = 0.125 * self.limited(8.0 * e @ self.inertia) @ self.inverse
         e = np.where(begins[:, None], 0.0, e)
         a, rate = self.target_turning(seen, rate if self.moving else None, begins)
         gyroscopic = self.gyroscopic_torque(omega)

@@ -56,14 +56,14 @@ def test_within_its_limits_it_is_the_integral_of_error_and_rate():
         total = total + law.dt * proportional
 
 
-def test_an_episode_starts_as_pd_and_the_estimate_is_at_most_half_of_the_limits():
+def test_an_episode_starts_as_pd_and_the_estimate_is_at_most_an_eighth_of_the_limits():
     q, omega = drawn(40)
     pid, pd = (law_of(cls, (0.5, 0.4, 0.3), frequency=0.5) for cls in (AttitudePID, AttitudePD))
     seen = q, 0.1 * omega, 0 * omega
     wound = np.full((40, 3), 9.0), omega, omega, None
     np.testing.assert_array_equal(pid.feedback(seen, wound, np.ones(40, bool))[0], pd.torque(*seen))
     e = pid.feedback(seen, wound, np.zeros(40, bool))[1][0]
-    assert np.abs(e @ J / pid.limits).max(axis=1) == pytest.approx(0.5)
+    assert np.abs(e @ J / pid.limits).max(axis=1) == pytest.approx(0.125)
 
 
 @pytest.mark.parametrize("angle", [1.0, 2.0, 3.0])
