@@ -93,7 +93,7 @@ class BangBang(BodyLaw):
     period. f is the curve of a body that brakes with a (1 - c rate^2), what is left beside the
     gyroscopic torque, which counts up to half of the limits.
 
-    Gains: layer h [s], by default 1.5 control periods: behind delays and lags give at least twice
+    Gains: layer h [s], by default 1.25 control periods: behind delays and lags give at least twice
     what they add up to; braking below 1 for what is not known of the body; slew_rate
     [rad/s].
 
@@ -113,7 +113,7 @@ class BangBang(BodyLaw):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.h = 1.5 * self.dt if self.layer is None else self.layer
+        self.h = 1.25 * self.dt if self.layer is None else self.layer
         self.fastest = 0.9 * self.rate_limit if self.slew_rate is None else self.slew_rate
         self.refuse_gains("braking", layer=self.h, slew_rate=self.fastest)
 
