@@ -17,6 +17,7 @@ from numba import njit, typeof
 from numba.extending import overload
 
 from rbgym.compiled import cache
+from rbgym.compiled.pipeline import Compiler
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -27,8 +28,9 @@ FAST: Any = {
     "fastmath": {"contract", "reassoc", "arcp", "nsz"},
     "error_model": "numpy",
     "nogil": True,
+    "pipeline_class": Compiler,
 }
-OUTLINED: Any = {"error_model": "numpy", "nogil": True}
+OUTLINED: Any = {"error_model": "numpy", "nogil": True, "pipeline_class": Compiler}
 # What is inlined is never called: no time is spent on wrappers for Python and C.
 INLINED: Any = {
     **FAST,
