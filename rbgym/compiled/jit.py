@@ -21,16 +21,14 @@ from rbgym.compiled.pipeline import Compiler
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+OUTLINED: Any = {"error_model": "numpy", "nogil": True, "pipeline_class": Compiler}
 # Contraction, reassociation and reciprocals change the last bit only, `nsz` the sign of a zero.
 # `nnan` and `ninf` would let the compiler delete the tests that notice a state which is no longer
 # finite.
 FAST: Any = {
     "fastmath": {"contract", "reassoc", "arcp", "nsz"},
-    "error_model": "numpy",
-    "nogil": True,
-    "pipeline_class": Compiler,
+    **OUTLINED,
 }
-OUTLINED: Any = {"error_model": "numpy", "nogil": True, "pipeline_class": Compiler}
 # What is inlined is never called: no time is spent on wrappers for Python and C.
 INLINED: Any = {
     **FAST,

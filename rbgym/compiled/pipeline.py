@@ -120,7 +120,16 @@ class Compiler(CompilerBase):  # type: ignore[misc]
     """Numba's compiler with this pass before branches are cut off."""
 
     def define_pipelines(self) -> list[Any]:
-        manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        state = self.state
+        if state.flags.forceinline:
+            # Its callers take it as it is before machine code is made: that nobody would call.
+            library = state.targetctx.codegen().create_library(state.func_id.func_qualname)
+            library.enable_object_caching()
+            library._finalize_final_module = lambda: setattr(library, "_finalized", True)
+            state.library = library
+            # In its place stands a built-in function, another each time: numba knows code by it.
+            state.targetctx.get_executable = lambda *_: library._ensure_finalized() or [].copy
+        manager = DefaultPassBuilder.define_nopython_pipeline(state)
         manager.add_pass_after(KnownByClass, InlineInlinables)
         manager.finalize()
         return [manager]
