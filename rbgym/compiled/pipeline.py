@@ -15,7 +15,7 @@ from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.consts import ConstantInference
 from numba.core.ir_utils import build_definitions
-from numba.core.untyped_passes import InlineInlinables
+from numba.core.untyped_passes import DeadBranchPrune, InlineInlinables, MakeFunctionToJitFunction
 
 _FOLDED = bool, int, float, type(None)
 _COMPARED = {operator.gt, operator.lt, operator.ge, operator.le, operator.eq, operator.ne}
@@ -130,6 +130,9 @@ class Compiler(CompilerBase):  # type: ignore[misc]
             # In its place stands a built-in function, another each time: numba knows code by it.
             state.targetctx.get_executable = lambda *_: library._ensure_finalized() or [].copy
         manager = DefaultPassBuilder.define_nopython_pipeline(state)
+        # Before lane bodies are copied in, so that those not reached are not, and again in them.
+        manager.add_pass_after(DeadBranchPrune, MakeFunctionToJitFunction)
+        manager.add_pass_after(KnownByClass, MakeFunctionToJitFunction)
         manager.add_pass_after(KnownByClass, InlineInlinables)
         manager.finalize()
         return [manager]

@@ -143,9 +143,31 @@ def advance(physics, buffer, rows, commands, stepping):
                         for lane in range(LANES):
                             i = index((first + k) * block_size) + lane
                             _drive(physics, buffer, i, h * (stage // stages), h, h * substeps)
-                bad = _step(
-                    physics, buffer, first, count, block_size, length, kicks, stepping.projection
-                )
+                for k in range(count):
+                    for lane in range(LANES):
+                        i = index((first + k) * block_size) + lane
+                        predict(physics, buffer, i, length)
+                if physics.scheme.fraction() > 0.0:
+                    for _ in range(_RELAXATIONS):
+                        for k in range(count):
+                            for lane in range(LANES):
+                                i = index((first + k) * block_size) + lane
+                                relax(physics.potential, physics, buffer, i, length)
+                    for _ in range(_PASSES):
+                        unsolved = 0
+                        for k in range(count):
+                            for lane in range(LANES):
+                                i = index((first + k) * block_size) + lane
+                                unsolved += correct(physics, buffer, i, length)
+                        if unsolved == 0:
+                            break
+                bad = 0
+                for k in range(count):
+                    for lane in range(LANES):
+                        i = index((first + k) * block_size) + lane
+                        bad += finish(
+                            physics, physics.scheme, buffer, i, length, kicks, stepping.projection
+                        )
                 if bad > 0:
                     return -2 - (group * total + stage)
             last = stage % stages == stages - 1
@@ -174,33 +196,6 @@ def advance(physics, buffer, rows, commands, stepping):
                         i = index((first + k) * block_size) + lane
                         _settle(physics, buffer, i, h, h * substeps)
     return -1
-
-
-@lane_body
-def _step(physics, buffer, first, count, block_size, h, kicks, projection):
-    """One stage of so many blocks; returns how many lanes are to be redone."""
-    for k in range(count):
-        for lane in range(LANES):
-            predict(physics, buffer, index((first + k) * block_size) + lane, h)
-    if physics.scheme.fraction() > 0.0:
-        for _ in range(_RELAXATIONS):
-            for k in range(count):
-                for lane in range(LANES):
-                    i = index((first + k) * block_size) + lane
-                    relax(physics.potential, physics, buffer, i, h)
-        for _ in range(_PASSES):
-            unsolved = 0
-            for k in range(count):
-                for lane in range(LANES):
-                    unsolved += correct(physics, buffer, index((first + k) * block_size) + lane, h)
-            if unsolved == 0:
-                break
-    bad = 0
-    for k in range(count):
-        for lane in range(LANES):
-            i = index((first + k) * block_size) + lane
-            bad += finish(physics, physics.scheme, buffer, i, h, kicks, projection)
-    return bad
 
 
 @compiled
