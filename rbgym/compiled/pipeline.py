@@ -1,4 +1,4 @@
-"""How numba's compiler is led: what is known by class is not compiled.
+"""How numba's compiler is led past what costs most of its time.
 
 Most of the time of a compilation goes into many small functions, not into the machine code of the
 large ones. What a method of a record returns is often known by class: the number of a row, whether
@@ -7,6 +7,7 @@ that are then never taken are cut off before anything in them is compiled.
 """
 
 import operator
+from collections.abc import Callable
 from types import MethodType
 from typing import Any
 
@@ -15,6 +16,11 @@ from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.consts import ConstantInference
 from numba.core.ir_utils import build_definitions
+from numba.core.typing.templates import (
+    AttributeTemplate,
+    infer_getattr,
+    make_overload_method_template,
+)
 from numba.core.untyped_passes import DeadBranchPrune, InlineInlinables, MakeFunctionToJitFunction
 
 _FOLDED = bool, int, float, type(None)
@@ -33,13 +39,13 @@ _UNKNOWN = _Unknown()
 
 def _stand_in(kind: Any) -> Any:
     """An instance of the class that a type says, and in it of the classes of its fields."""
-    if isinstance(kind, types.BaseNamedTuple):
-        return tuple.__new__(kind.instance_class, map(_stand_in, kind))  # type: ignore[call-overload]
+    if issubclass(type(kind), types.BaseNamedTuple):
+        return tuple.__new__(kind.instance_class, map(_stand_in, kind))
     return _UNKNOWN
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
-class KnownByClass(FunctionPass):  # type: ignore[misc]
+class KnownByClass(FunctionPass):
     """Puts what methods of records return by class in the place of the calls."""
 
     _name = "known_by_class"
@@ -93,7 +99,7 @@ class KnownByClass(FunctionPass):  # type: ignore[misc]
                 return of(e.value)[e.index]
             return _UNKNOWN
 
-        called = set()
+        called, changed = set(), False
         for block in blocks.values():
             for statement in block.find_insts(ir.Assign):
                 e = statement.value
@@ -102,21 +108,20 @@ class KnownByClass(FunctionPass):  # type: ignore[misc]
                 value = of_name(statement.target.name)
                 # A branch is cut off where its test is seen to be `bool` of a constant.
                 if type(value) in _FOLDED and not (e.op == "call" and of(e.func) is bool):
-                    statement.value = ir.Const(value, e.loc)
-                    if e.op == "call":
+                    statement.value, changed = ir.Const(value, e.loc), True
+                    if e.op == "call" and e.func.name.startswith("$"):  # used once
                         called.add(e.func.name)
-        if not called:
-            return False
         for block in blocks.values():  # nobody asks for these methods any more
             for statement in block.find_insts(ir.Assign):
                 if statement.target.name in called:
                     statement.value = ir.Const(None, statement.loc)
-        state.func_ir._definitions = build_definitions(blocks)
-        state.func_ir._consts = ConstantInference(state.func_ir)
-        return True
+        if changed:
+            state.func_ir._definitions = build_definitions(blocks)
+            state.func_ir._consts = ConstantInference(state.func_ir)
+        return changed
 
 
-class Compiler(CompilerBase):  # type: ignore[misc]
+class Compiler(CompilerBase):
     """Numba's compiler with this pass before branches are cut off."""
 
     def define_pipelines(self) -> list[Any]:
@@ -136,3 +141,30 @@ class Compiler(CompilerBase):  # type: ignore[misc]
         manager.add_pass_after(KnownByClass, InlineInlinables)
         manager.finalize()
         return [manager]
+
+
+# --- methods of records -------------------------------------------------------------------------
+
+_TEMPLATES: dict[str, Any] = {}
+
+
+def find_method(name: str, chosen: Callable[..., Any]) -> None:
+    """Let compiled code find the methods of this name, which `chosen` overloads."""
+    template = make_overload_method_template(types.BaseNamedTuple, name, chosen, "never")
+    _TEMPLATES[name] = template
+
+
+@infer_getattr
+class _Methods(AttributeTemplate):
+    """Looks a method up; `overload_method` would have numba ask the templates of all names."""
+
+    key = types.BaseNamedTuple
+
+    def __init__(self, context: Any) -> None:
+        super().__init__(context)
+        self.made: dict[str, Any] = {}
+
+    def generic_resolve(self, kind: Any, name: str) -> Any:  # type: ignore[override]
+        if name not in self.made and name in _TEMPLATES:
+            self.made[name] = _TEMPLATES[name](self.context)
+        return self.made[name].resolve(kind, name) if name in self.made else None

@@ -17,23 +17,17 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
-from numba import types
-from numba.core.typing.templates import (
-    AttributeTemplate,
-    infer_getattr,
-    make_overload_method_template,
-)
 from numba.extending import overload
 
 from rbgym.compiled.cache import remember_class
 from rbgym.compiled.jit import INLINED
+from rbgym.compiled.pipeline import find_method
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Methods by name. Numba keeps one signature for all classes, hence the rule in `_compile_calls`.
 _METHODS: dict[str, inspect.Signature] = {}
 _FIELDS: set[str] = set()
-_TEMPLATES: dict[str, Any] = {}
 _OVERLOADED: Any = {"jit_options": INLINED, "strict": False}
 _FROM_NAMEDTUPLE = (
     "__new__", "__repr__", "__getnewargs__", "__match_args__",
@@ -147,20 +141,4 @@ def _compile_calls(cls: type, name: str, signature: inspect.Signature) -> None:
 
     chosen.__signature__ = signature  # type: ignore[attr-defined]
     overload(chosen, **_OVERLOADED)(chosen)
-    _TEMPLATES[name] = make_overload_method_template(types.BaseNamedTuple, name, chosen, "never")
-
-
-@infer_getattr
-class _Methods(AttributeTemplate):  # type: ignore[misc]
-    """Finds a method by its name: `overload_method` would have numba ask those of all names."""
-
-    key = types.BaseNamedTuple
-
-    def __init__(self, context: Any) -> None:
-        super().__init__(context)
-        self.made: dict[str, Any] = {}
-
-    def generic_resolve(self, kind: Any, name: str) -> Any:
-        if name not in self.made and name in _TEMPLATES:
-            self.made[name] = _TEMPLATES[name](self.context)
-        return self.made[name].resolve(kind, name) if name in self.made else None
+    find_method(name, chosen)
