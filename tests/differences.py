@@ -1,6 +1,7 @@
 """Differences of the eighth order, to compare derivatives with."""
 
 import numpy as np
+
 from rbgym.quaternion import from_rotation_vector, multiply
 
 _WEIGHTS = (4 / 5, -1 / 5, 4 / 105, -1 / 280)  # Fornberg (1988)

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+
 import rbgym
 from differences import errors_off, slope, turned_by
 

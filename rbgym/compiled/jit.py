@@ -18,18 +18,18 @@ from numba.cpython.unsafe.tuple import tuple_setitem
 from numba.extending import intrinsic, overload
 
 from rbgym.compiled import cache
+from rbgym.compiled.pipeline import Compiler
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+OUTLINED: Any = {"error_model": "numpy", "nogil": True, "pipeline_class": Compiler}
 # Contraction, reassociation and reciprocals change the last bit only, `nsz` the sign of a zero.
 # `nnan` and `ninf` would let the compiler delete the tests that notice a state which is no longer
 # finite.
 FAST: Any = {
     "fastmath": {"contract", "reassoc", "arcp", "nsz"},
-    "error_model": "numpy",
-    "nogil": True,
+    **OUTLINED,
 }
-OUTLINED: Any = {"error_model": "numpy", "nogil": True}
 # What is inlined is never called: no time is spent on wrappers for Python and C.
 INLINED: Any = {
     **FAST,

@@ -39,7 +39,7 @@ from rbgym.engine.rows import (
     vector,
     view,
 )
-from rbgym.engine.steps import correct, finish, more_time, predict
+from rbgym.engine.steps import correct, finish, more_time, predict, redo
 from rbgym.integrators.composition import COUNTS, STAGES
 from rbgym.integrators.interface import Kicks
 from rbgym.potentials import HeavyTop, Potential
@@ -151,7 +151,11 @@ def advance_block(physics, d, f, commanded, stepping, corrections):
             for i in range(LANES):
                 actuator.drive(physics, f, i, begins, h, h * substeps)
                 actuator.drive(physics, d, i, begins, h, h * substeps)
-        take_step(physics, f, 0, 1, len(f), length, kicks, stepping.projection)
+        left = take_step(physics, f, 0, 1, len(f), length, kicks, stepping.projection)
+        if left > 0:
+            for i in range(LANES):
+                if f[i + SOLVED * LANES] < 0.0:
+                    redo(physics.scheme, physics, f, i, length, kicks, stepping.projection)
         last = stage % stages == stages - 1
         for i in range(LANES):
             failed += f[i + FAILED * LANES]
