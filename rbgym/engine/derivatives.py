@@ -10,6 +10,7 @@ attitude is off, q = q_0 (1, theta/2) to first order; the angular velocity in bo
 angular momentum in world axes; then rows of the actuator's state.
 """
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -264,7 +265,8 @@ def corrections_of(potential: Potential) -> int:
     return 1 if exact or potential.is_uniform() else 2
 
 
-class Jacobian(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Jacobian:
     """Derivatives of what steps make of n bodies; see `rbgym.Batch.jacobian`.
 
     Rows: rotation vector [rad], body axes; then angular velocity [rad/s], body axes, or angular

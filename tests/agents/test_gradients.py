@@ -1,0 +1,62 @@
+"""Steps of an environment as operations of PyTorch."""
+
+import gymnasium as gym
+import pytest
+import torch
+
+from rbgym.agents.train import DifferentiableEnv
+
+STEPS = 100
+
+
+def policy_of(env):
+    torch.manual_seed(0)
+    width = env.env.single_observation_space.shape[0]
+    layers = torch.nn.Linear(width, 8), torch.nn.Tanh(), torch.nn.Linear(8, 3)
+    return torch.nn.Sequential(*layers).double()
+
+
+def earned(env, policy):
+    """The mean reward of an episode, each step of which depends on all before it."""
+    observation, total = env.reset(seed=0).double(), 0.0
+    for _ in range(STEPS):
+        stepped = env.step(policy(observation))
+        observation, total = stepped.observation, total + stepped.reward.mean()
+    return total / STEPS
+
+
+@pytest.mark.slow
+def test_the_gradient_through_a_hundred_steps_is_that_of_differences():
+    env = DifferentiableEnv(gym.make_vec("RigidTop-v0", num_envs=4))
+    policy = policy_of(env)
+    earned(env, policy).backward()
+    assert not env.ended.any()  # the differences would jump
+    for parameter in (policy[0].weight, policy[2].bias):
+        direction = torch.sign(parameter.grad)
+        along, step = float((parameter.grad * direction).sum()), 1e-4
+        ends = []
+        for e in (step, -step, 2 * step, -2 * step):
+            with torch.no_grad():
+                parameter += e * direction
+                ends.append(float(earned(env, policy)))
+                parameter -= e * direction
+        near, far = (ends[0] - ends[1]) / (2 * step), (ends[2] - ends[3]) / (4 * step)
+        assert along == pytest.approx((4 * near - far) / 3, rel=1e-6)
+
+
+def test_an_ended_episode_passes_no_gradient_on():
+    env = DifferentiableEnv(gym.make_vec("RigidTop-v0", num_envs=2, max_episode_steps=2))
+    observation = env.reset(seed=0)
+    actions = [torch.zeros(2, 3, requires_grad=True) for _ in range(4)]
+    stepped = [env.step(action) for action in actions]
+    assert [bool(step.ended.all()) for step in stepped] == [False, True, False, False]
+    stepped[3].reward.sum().backward()  # the third step began the next episode
+    assert actions[0].grad is None or not actions[0].grad.any()
+    assert actions[1].grad is None or not actions[1].grad.any()
+    assert actions[3].grad.any()
+    assert observation.dtype == torch.float32
+
+
+def test_noise_has_no_derivative():
+    with pytest.raises(ValueError, match="noise"):
+        DifferentiableEnv(gym.make_vec("RigidTop-v0", num_envs=2, sensor_noise=0.1))

@@ -1,0 +1,139 @@
+"""Derivatives of a control period of an env, against differences of steps of the env itself."""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import rbgym
+from differences import errors_off, slope, turned_by
+from rbgym.engine.rows import ROTOR, L, Q
+from rbgym.envs.actuators import Delay, Thrusters
+from rbgym.envs.derivatives import Differentiation, linearize
+from rbgym.quaternion import rotate
+
+LANES = 3
+
+
+def under_way(env_id, **kwargs):
+    """A vector env some steps into its episodes, and commands."""
+    env = gym.make_vec(env_id, num_envs=LANES, **kwargs)
+    env.reset(seed=3)
+    rng = np.random.default_rng(1)
+    shape = env.action_space.shape
+    for _ in range(3):
+        env.step(rng.uniform(-0.5, 0.5, shape).astype(np.float32))
+    return env, rng.uniform(-0.6, 0.6, shape)
+
+
+def outcomes(env, names, actions):
+    """A function of a change of the state and of the actions: what a step then comes to, as the
+    state (attitude, rates and wheels), and as observation and reward."""
+    start, state, episodes = env.get_state(), env.state, env.unwrapped.episodes
+    batch = episodes.batch
+    moments = batch.bodies[0].moments
+    first, width = 0, len(names) - 6
+    if width:
+        first, _ = episodes.setup.actuator.effector.places(batch.physics)["wheel_momentum"]
+
+    def after(dx, du):
+        env.set_state(start)
+        q = turned_by(state["quaternion"], dx[:3])
+        omega, rotor = state["angular_velocity"] + dx[3:6], batch.rows(ROTOR, 3)
+        if width:
+            batch.put_rows(first, batch.rows(first, width) + dx[6:])
+            rotor = rotor + dx[6:] @ np.array(env.unwrapped.actuator.axes)
+        batch.put_rows(Q, q)
+        batch.put_rows(ROTOR, rotor)
+        batch.put_rows(L, rotate(q, moments * omega + rotor))
+        batch._start(np.arange(LANES))
+        _, reward, *_ = env.step(actions + du)
+        found, part = env.state, episodes.setup.parts.observation
+        seen = batch.rows(episodes.rows.observation_row(), part.width())
+        wheels = batch.rows(first, width) if width else np.empty((LANES, 0))
+        moved = found["quaternion"], np.hstack([found["angular_velocity"], wheels])
+        return moved, np.hstack([seen, reward[:, None]])
+
+    return after
+
+
+def by_differences(env, names, actions, sizes):
+    """Derivatives of the state, and of observation and reward, along state and actions."""
+    after, m = outcomes(env, names, actions), actions.shape[1]
+    here = np.zeros(len(names)), np.zeros(m)
+    there = after(*here)[0]
+    of_state, of_outcome = [], []
+    for column, size in enumerate(sizes):
+        change = np.zeros(len(sizes))
+        change[column] = 1.0
+        dx, du = change[: len(names)], change[len(names) :]
+
+        def both(e, dx=dx, du=du):
+            moved, outcome = after(e * dx, e * du)
+            return np.hstack([errors_off(there, moved), outcome])
+
+        whole = slope(both, size)
+        of_state.append(whole[:, : len(names)])
+        of_outcome.append(whole[:, len(names) :])
+    return np.stack(of_state, axis=2), np.stack(of_outcome, axis=2)
+
+
+@pytest.mark.slow
+def test_a_step_of_a_top_has_the_derivatives_of_its_differences():
+    env, actions = under_way("RigidTop-v0")
+    start = env.get_state()
+    linear, found = linearize(env, action=actions), Differentiation(env).of_step(actions)
+    assert (env.get_state()["rows"] == start["rows"]).all()
+    state, outcome = by_differences(env, linear.names, actions, [5e-3] * 9)
+    whole = np.concatenate([linear.A, linear.B], axis=2)
+    assert np.abs(whole - state).max() < 2e-11
+    assert np.abs(found.state - state).max() < 2e-11
+    seen = np.concatenate([found.observation, found.reward[:, None]], axis=1)
+    assert np.abs(seen - outcome).max() < 1e-9
+
+
+@pytest.mark.slow
+def test_momenta_of_wheels_are_coordinates():
+    env, actions = under_way("ReactionWheelSlew-v0", initial={"max_rate": 0.1})
+    linear = linearize(env, action=actions)
+    assert linear.names[6:] == tuple(f"wheel_momentum_{n}" for n in range(4))
+    sizes = [5e-3] * 6 + [1e-5] * 4 + [5e-3] * 4
+    state, _ = by_differences(env, linear.names, actions, sizes)
+    whole = np.concatenate([linear.A, linear.B], axis=2)
+    assert np.abs(whole - state).max() < 1e-9
+
+
+def test_a_single_env_has_one_matrix_each_and_beyond_its_bounds_no_derivative():
+    env = gym.make("RigidTop-v0")
+    env.reset(seed=0)
+    linear = rbgym.linearize(env, action=[2.0, 0.0, -2.0])
+    assert linear.A.shape == (6, 6)
+    assert (linear.B[:, [0, 2]] == 0.0).all()
+    assert (linear.B[:, 1] != 0.0).any()
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "names"),
+    [
+        ({"disturbance": lambda state: np.zeros((1, 3))}, "disturbance"),
+        ({"actuator": [Delay(0.03)]}, "delay"),
+        ({"actuator": [Thrusters()]}, "pulses"),
+    ],
+)
+def test_what_has_no_derivative_is_named(kwargs, names):
+    env = gym.make("AttitudeSlew-v1", **kwargs)
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match=names):
+        linearize(env)
+
+
+def test_bad_arguments_are_named():
+    env = gym.make("RigidTop-v0")
+    with pytest.raises(gym.error.ResetNeeded):
+        linearize(env)
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match="action must be finite numbers of shape"):
+        linearize(env, action=[1.0])
+    with pytest.raises(ValueError, match="env must be an environment of rbgym"):
+        linearize(gym.make("CartPole-v1"))
+    with pytest.raises(ValueError, match="state must be"):
+        linearize(env, state={})
