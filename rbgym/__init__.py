@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .body import Part, RigidBody, compound  # noqa: TID252
     from .engine.batch import Batch, IntegrationError  # noqa: TID252
     from .envs.planning import rollout_actions  # noqa: TID252
+    from .identification import Identified, identify  # noqa: TID252
     from .potentials import (  # noqa: TID252
         CircularOrbit,
         GravityGradient,
@@ -35,6 +36,7 @@ __all__ = [
     "CircularOrbit",
     "GravityGradient",
     "HeavyTop",
+    "Identified",
     "IntegrationError",
     "KeplerOrbit",
     "NoPotential",
@@ -46,6 +48,7 @@ __all__ = [
     "Trajectory",
     "compound",
     "get_num_threads",
+    "identify",
     "integrators",
     "potentials",
     "rollout_actions",
@@ -62,6 +65,7 @@ _HOMES = {
     "body": ("Part", "RigidBody", "compound"),
     "engine.batch": ("Batch", "IntegrationError"),
     "envs.planning": ("rollout_actions",),
+    "identification": ("Identified", "identify"),
     "potentials": (
         "CircularOrbit", "GravityGradient", "HeavyTop", "KeplerOrbit", "NoPotential", "SoftWall"
     ),
