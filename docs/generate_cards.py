@@ -1,6 +1,7 @@
 """Measure the benchmark card of every task: docs/cards.md with its pictures, a table of README.md.
 
 python docs/generate_cards.py [ID ...]   # measure these tasks, or all, and write both
+python docs/generate_cards.py --policies [ID ...]   # the trained policies; laws as they were
 python docs/generate_cards.py --check    # exit 1 if one of them is not what docs/cards.json says
 """
 
@@ -165,6 +166,28 @@ def measure(wanted: list[str], cards: dict[str, dict[str, Any]]) -> None:
         print(env_id, flush=True)
 
 
+def measure_policies(wanted: list[str], cards: dict[str, dict[str, Any]]) -> None:
+    """The same where only what is shipped has changed: figures of laws stay, pictures are new."""
+    from rbgym.agents.judge import plots
+    from rbgym.agents.judge.card import ALL, make_card
+    from rbgym.agents.judge.evaluation import evaluate
+    from rbgym.agents.policies import shelf
+
+    for env_id in wanted:
+        rows = {n: row for n, row in cards[env_id]["rows"].items() if not row["origin"]}
+        whole = {name: evaluate(name, env_id) for name in rows}
+        if env_id in shelf.names():
+            card = make_card(env_id, ["pretrained"])
+            rows |= json.loads(json.dumps(card.as_dict()))["rows"]
+            whole |= {name: row.merits[ALL] for name, row in card.rows.items()}
+        cards[env_id]["rows"] = rows
+        order = ranks(cards[env_id])
+        cards[env_id]["rows"] = {name: rows[name] for name in order}
+        plots.save(plots.card(env_id, {n: whole[n] for n in order}), PICTURES / f"{env_id}.png")
+        CARDS.write_text(json.dumps(cards, indent=1) + "\n", "utf-8")
+        print(env_id, flush=True)
+
+
 def main() -> int:
     """Write or check the page; the exit status."""
     arguments = sys.argv[1:]
@@ -175,7 +198,8 @@ def main() -> int:
         if old:
             print(f"{', '.join(old)} not current: run python docs/generate_cards.py")
         return int(bool(old))
-    measure(arguments or list(ENVIRONMENTS), cards)
+    wanted = [one for one in arguments if one in ENVIRONMENTS] or list(ENVIRONMENTS)
+    (measure_policies if "--policies" in arguments else measure)(wanted, cards)
     PAGE.write_text(page(cards), "utf-8")
     README.write_text(readme(cards), "utf-8")
     return 0

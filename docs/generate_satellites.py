@@ -5,6 +5,7 @@ python docs/generate_satellites.py --check    # exit 1 if the page is not curren
 python docs/generate_satellites.py --measure  # run the laws again, then write
 """
 
+import itertools
 import json
 import sys
 from pathlib import Path
@@ -13,43 +14,52 @@ from typing import Any
 DOCS = Path(__file__).resolve().parent
 PAGE, MEASURED = DOCS / "satellites.md", DOCS / "satellites.json"
 BEGIN, END = "<!-- laws:begin -->", "<!-- laws:end -->"
-TASKS = ("AttitudeSlew-v1", "ReactionWheelSlew-v1", "InertialPointing-v0")
-LAWS = ("bang_bang", "geometric", "hysteretic", "lqr", "pd", "pid", "quaternion_feedback")
+TASKS = "AttitudeSlew-v1", "ReactionWheelSlew-v1", "InertialPointing-v0", "AttitudeTracking-v1"
 EPISODES = 128
 
 
 def measured() -> list[dict[str, Any]]:
-    """A row for each task, satellite and law."""
+    """A row for each task, satellite and law that fit."""
+    import gymnasium as gym
+
+    from rbgym.agents import controllers
     from rbgym.agents.judge import evaluate
     from rbgym.envs.satellites import SATELLITES
 
     rows = []
-    for env_id in TASKS:
-        for satellite in SATELLITES:
-            for law in LAWS:
-                found = evaluate(law, env_id, EPISODES, satellite=satellite)
-                rows.append({
-                    "task": env_id, "satellite": satellite, "law": law,
-                    "success": found.success_rate, "settled": found.settling_time,
-                    "share": found.eigenaxis_share,
-                })  # fmt: skip
-                print(rows[-1], flush=True)
+    for env_id, satellite in itertools.product(TASKS, SATELLITES):
+        try:
+            env: Any = gym.make(env_id, satellite=satellite).unwrapped
+        except ValueError:  # without wheels
+            continue
+        for law in sorted(set(controllers.for_env(env)) - {"idle"}):
+            found = evaluate(law, env_id, EPISODES, satellite=satellite)
+            rows.append({
+                "task": env_id, "satellite": satellite, "law": law,
+                "success": found.success_rate, "settled": found.settling_time,
+                "share": found.eigenaxis_share, "half_turn": env.episodes.setup.turn_time,
+            })  # fmt: skip
+            print(rows[-1], flush=True)
     return rows
 
 
 def table(rows: list[dict[str, Any]]) -> str:
     """The rows, those of a task and a satellite by success and then by time."""
-    lines = ["| task | satellite | law | success | settled after | eigenaxis turns |"]
-    lines.append("|---|---|---|---:|---:|---:|")
+    lines = [
+        "| task | satellite | law | success | settled after | of the half turn | of the turn |"
+    ]
+    lines.append("|---|---|---|---:|---:|---:|---:|")
     places = list(dict.fromkeys((row["task"], row["satellite"]) for row in rows))
     for place in places:
         here = [row for row in rows if (row["task"], row["satellite"]) == place]
         for row in sorted(here, key=lambda r: (-r["success"], r["settled"] or 1e9)):
             settled = "-" if row["settled"] is None else f"{row['settled']:.1f} s"
-            share = "-" if row["share"] is None else f"{row['share']:.2f}"
+            bound = row["settled"] and row["half_turn"]
+            half = f"{100 * row['settled'] / row['half_turn']:.0f} %" if bound else "-"
+            share = "-" if row["share"] is None else f"{100 * row['share']:.0f} %"
             lines.append(
                 f"| {row['task']} | {row['satellite']} | `{row['law']}` "
-                f"| {100 * row['success']:.0f} % | {settled} | {share} |"
+                f"| {100 * row['success']:.0f} % | {settled} | {half} | {share} |"
             )
     return "\n".join(lines)
 

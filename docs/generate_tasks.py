@@ -96,16 +96,25 @@ def _algorithm(learned: dict[str, Any]) -> str:
 
 
 def training() -> str:
-    """docs/training.md with its table of times made anew."""
+    """docs/training.md with its table of times, and of what came of it, made anew."""
     learned = json.loads(LEARNED.read_text("utf-8"))
     rows = [
-        "| task | algorithm | steps | seconds | seconds to 95 % success |",
-        "|---|---|---|---|---|",
+        "| task | algorithm | steps | seconds | to 95 % | seeds | success | law | fresh starts |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     for env_id, one in learned.items():
-        reached = one["seconds_to_threshold"]
-        cells = (env_id, _algorithm(one), f"{one['steps']:,}", f"{one['seconds']:.0f}")
-        rows.append(f"| {' | '.join(cells)} | {'-' if reached is None else f'{reached:.1f}'} |")
+        reached, seeds = one["seconds_to_threshold"], one.get("seeds", {})
+        rates = [100 * rate for rate, _ in seeds.values()]
+        spread = f"{len(rates)}: {min(rates):.1f} to {max(rates):.1f} %" if len(rates) > 1 else "1"
+        (own, fresh), (law, law_fresh) = one["compared"]["policy"], one["compared"]["law_success"]
+        after = f" + {one['polishing']['seconds']:.0f}" if "polishing" in one else ""
+        cells = (
+            *(env_id, _algorithm(one), f"{one['steps']:,}", f"{one['seconds']:.0f}{after}"),
+            "-" if reached is None else f"{reached:.1f}",
+            *(spread, f"{100 * own:.1f} %", f"`{one['compared']['law']}` {100 * law:.1f} %"),
+            f"{100 * fresh:.1f} %, law {100 * law_fresh:.1f} %",
+        )
+        rows.append(f"| {' | '.join(cells)} |")
     before, rest = TRAINING.read_text("utf-8").split(TIMES)
     return "\n".join([f"{before}{TIMES}", *rows, f"{TIMES_END}{rest.split(TIMES_END)[1]}"])
 

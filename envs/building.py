@@ -20,8 +20,8 @@ from rbgym.envs.episodes import Setup, checked_hook, state_of
 from rbgym.envs.orbit import chosen_orbit
 from rbgym.envs.parts import constraints, endings, rewards, uncertainty
 from rbgym.envs.parts.goals import Goal, Reference
-from rbgym.envs.parts.observations import FORMS, More, Shown
-from rbgym.envs.parts.sensors import Failing, chosen_sensor
+from rbgym.envs.parts.observations import FORMS, Both, More, Shown
+from rbgym.envs.parts.sensors import Failing, Instruments, chosen_sensor
 from rbgym.envs.parts.starts import Start
 from rbgym.envs.rows import Parts, TaskRows, checked_part
 from rbgym.potentials import CircularOrbit, HeavyTop, NoPotential, Potential, SoftWall
@@ -173,13 +173,16 @@ class Building:
         limited = constraints.chosen(
             given.constraints, goal, start, task.rate_limit, self.actuator.effector
         )
+        also: Any = limited or More()
+        if isinstance(self.sensor, Instruments) and self.sensor.eye.width():
+            also = Both(self.sensor.eye, also)
         shape = task.dense()
         if task.split and not (isinstance(given.reward, str) and given.reward in rewards.NAMED):
             raise ValueError(
                 f"reward must be 'dense' or 'sparse' in this task, got {given.reward!r}"
             )
         self.parts = Parts(
-            observation=self._observation()._replace(also=limited or More()),
+            observation=self._observation()._replace(also=also),
             sensor=sensor,
             goal=goal,
             reference=self.reference,

@@ -50,11 +50,12 @@ class Linear(NamedTuple):
 class StepDerivatives(NamedTuple):
     """Derivatives of what a step of n envs makes, along errors of the state (s columns), then of
     the action (m): state (n, s, s + m), see `Linear`; observation (n, w, s + m); reward
-    (n, s + m)."""
+    (n, s + m). shown: the observations themselves (n, w), in float64."""
 
     state: Array
     observation: Array
     reward: Array
+    shown: Array
 
 
 @compiled
@@ -169,7 +170,8 @@ class Differentiation:
             return self._space.derivatives(batch.size).copy()
 
         (whole,) = in_passes([s + batch.channels], run)
-        return StepDerivatives(whole[:, :s], whole[:, s:-1], whole[:, -1])
+        shown = self._space.ends[: batch.size, s:-1, 0].copy()
+        return StepDerivatives(whole[:, :s], whole[:, s:-1], whole[:, -1], shown)
 
 
 def _columns(first: int, more: int) -> Columns:
@@ -201,7 +203,7 @@ def _checked(env: Any, hooks: tuple[str, ...]) -> tuple[Episodes, tuple[int, ...
 def _more(episodes: Episodes) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     """Names of all coordinates; rows of those beside attitude and rates."""
     physics, effector = episodes.batch.physics, episodes.setup.actuator.effector
-    names, rows = list(_COORDINATES), []
+    names, rows = list(_COORDINATES), list[int]()
     places = effector.places(physics)
     for name in effector.state_keys():
         first, width = places[name]

@@ -80,7 +80,7 @@ class Episodes:
         self.entries = Entries(self.rows, setup)
         saved = len(self.entries.rows), batch.blocks * LANES
         self._shapes = (self._shown, setup.width), saved
-        self._advance, self._judge = Entry(engine.advance), Entry(kernels.judge)
+        self._advance, self._judge = engine.Advance(), Entry(kernels.judge)
         self.stepping = batch.stepping(float(setup.dt / setup.substeps), setup.substeps)
         self._judging = Judging(setup.limit, resets_itself, False, self.entries.rows)
         self._beginning = Judging(setup.limit, False, True, self.entries.rows)
@@ -174,7 +174,7 @@ class Episodes:
         """Advance the bodies of the buffer, all or a part, by a control period; -1, or nothing done
         and the first whose command is not finite."""
         batch = self.batch
-        return self._advance.call(  # type: ignore[no-any-return]
+        return self._advance.all_of(
             batch.physics, buffer, batch.block_rows, commands, self.stepping
         )
 

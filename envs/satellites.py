@@ -1,8 +1,9 @@
-"""Satellites: what a task takes from one, and two whose numbers are published."""
+"""Satellites: what a task takes from one, and some whose numbers are published."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,10 +12,10 @@ from numpy.typing import ArrayLike
 from rbgym.arguments import finite, positive
 from rbgym.body import RigidBody
 from rbgym.eigenaxis import slowness
-from rbgym.envs.actuators import MagneticCoils, ReactionWheels, Torque
+from rbgym.envs.actuators import Beside, Forces, MagneticCoils, ReactionWheels, Torque
 from rbgym.envs.arguments import made, named
 from rbgym.envs.orbit import Orbit
-from rbgym.envs.parts.goals import Rest, Target
+from rbgym.envs.parts.goals import Rest, Target, Wandering
 from rbgym.envs.parts.rewards import Closeness
 from rbgym.quaternion import Array
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from rbgym.envs.task import Task
 
 _ROOM = 2.0  # of the rate limit, over the rate of the fastest turn
+_LEAST_ROOM = 1.2  # over that of torque alone, in tasks that know of no wheels that fill up
 # Fields of starts that are angular velocities.
 RATES = "rate", "least_rate", "spin", "least_spin", "mean_spin", "transverse", "precession"
 
@@ -32,8 +34,10 @@ class Satellite:
 
     body: RigidBody, or a dict of its arguments. wheels: ReactionWheels; coils: MagneticCoils; or
     dicts of their arguments, or None. torque: of a full command about the body axes [N m], () or
-    (3,), in tasks that command torque; by default what the wheels can give. dt: control period [s].
-    It points where it is within `angle` [rad] and slower than `rate` [rad/s] for so many `seconds`.
+    (3,), in tasks that command torque, of thrusters perhaps; by default what the wheels can give.
+    force: of thrusters along each body axis [N], where it flies. sensor: what the argument of that
+    name takes, its instruments. dt: control period [s]. It points where it is within `angle` [rad]
+    and slower than `rate` [rad/s] for so many `seconds`.
 
     Raises ValueError for numbers out of range, and for one with neither wheels, coils nor torque.
     """
@@ -43,6 +47,8 @@ class Satellite:
     wheels: Any = None
     coils: Any = None
     torque: ArrayLike | None = None
+    force: float | None = None
+    sensor: Any = None
     dt: float = 0.5
     angle: float = math.radians(0.5)
     rate: float = math.radians(0.05)
@@ -59,6 +65,8 @@ class Satellite:
                 raise ValueError(f"Satellite.{name} must be {allowed}, got {value!r}")
         for name in ("dt", "angle", "rate", "seconds"):
             object.__setattr__(self, name, positive(f"Satellite.{name}", getattr(self, name)))
+        if self.force is not None:
+            positive("Satellite.force", self.force)
         if self.torque is not None:
             torque = finite("Satellite.torque", self.torque, (), (3,))
             if np.any(torque <= 0):
@@ -78,11 +86,15 @@ class Satellite:
     def fastest(self, wheels: bool = False) -> Array:
         """Rate [rad/s] in the middle of half a turn about each body axis from rest to rest, by the
         same torque, or that at which the wheels, at rest before, are full, (3,)."""
-        slow = slowness(np.eye(3), self.body.inertia, self.torque_limit(wheels))
+        slow = self._slowness(wheels)
         rates = np.sqrt(math.pi / slow)
         if wheels or self.torque is None:
             rates = np.minimum(rates, self.wheels.filling_time / slow)
         return np.asarray(rates)
+
+    def _slowness(self, wheels: bool) -> Array:
+        """One over the largest angular acceleration about each body axis [s^2/rad], (3,)."""
+        return slowness(np.eye(3), self.body.inertia, self.torque_limit(wheels))
 
     def own_body(self) -> RigidBody:
         """Its body, as tasks make theirs."""
@@ -108,22 +120,35 @@ class Satellite:
         """A task for this satellite, with the arguments of its env and the success that the
         satellite stands for.
 
-        The rate limit becomes twice the fastest turn, and every rate that the task declares, those
-        of starts and of the reward too, goes with it. A task of coils keeps all but the body and
-        the coils, as torque is what the field gives. Raises ValueError where the task is none for a
-        satellite.
+        The rate limit becomes twice the fastest turn, or, if more, a fifth over it where no wheels
+        fill up, and every rate that the task declares, those of starts, of the reward and of a
+        target that swings too, goes with it. A task of coils keeps all but the body and the coils,
+        as torque is what the field gives. Raises ValueError where the task is none for a satellite,
+        or needs what this one has not.
         """
-        own: Any = task.actuator
+        own, reference = task.actuator, task.reference(task.dt)
+        seen = {} if self.sensor is None else {"sensor": self.sensor}
         if isinstance(own, MagneticCoils) and self.coils is not None:
-            return task, {"body": self.body, "actuator": self.coils}, {}
-        wheeled = isinstance(own, ReactionWheels)
-        turns = isinstance(task.goal, Target | Rest) and not task.reference(task.dt).moves()
-        if not turns or not (isinstance(own, Torque) or (wheeled and self.wheels)):
+            return task, {"body": self.body, "actuator": self.coils, **seen}, {}
+        turns = isinstance(task.goal, Target | Rest)
+        turns &= isinstance(reference, Wandering) or not reference.moves()
+        wheeled, lacks = isinstance(own, ReactionWheels | Beside), not isinstance(own, Torque)
+        actuator: Any = None
+        if isinstance(own, ReactionWheels) and self.wheels:
+            actuator = self.wheels
+        elif isinstance(own, Beside) and self.wheels and self.coils:
+            actuator = Beside(replace(self.wheels, start=own.wheels.start), self.coils)
+        elif isinstance(own, Forces) and self.force is not None:
+            actuator = Forces(self.force)
+        if not turns or (lacks and actuator is None):
             raise ValueError(
                 "satellite must be left out where nothing is turned or stopped, and must have the "
                 f"actuator of the task, {type(own).__name__}; got {self!r}"
             )
         limit = _ROOM * float(self.fastest(wheeled).max())
+        if not wheeled:
+            free = np.sqrt(math.pi / self._slowness(wheeled)).max()
+            limit = max(limit, _LEAST_ROOM * float(free))
         if wheeled and isinstance(task.goal, Rest):  # of what tumbles no more than they take up
             limit = (
                 task.rate_limit * self.taken_up() / Satellite(task.body(), wheels=own).taken_up()
@@ -136,18 +161,32 @@ class Satellite:
                    for key, value in preset.items() if key != "actuator"}
             for name, preset in task.difficulty.items()
         }  # fmt: skip
+        more = task.more
+        if isinstance(reference, Wandering):
+            swings = partial(_swinging, slow=k * reference.slow, fast=k * reference.fast)
+            task = replace(task, reference=partial(swings, reference.amplitude))
+            more = more._replace(scale=limit)
+        if isinstance(own, Beside):
+            share = self.wheels.momentum / own.wheels.momentum
+            task = replace(task, momentum=share * task.momentum)
         suited = replace(
             task,
             torque=task.torque if wheeled else self.torque_limit(),
             rate_limit=limit,
+            more=more,
             start=task.start._replace(**_slowed(task.start._asdict(), k)),
             shape=shape,
             categories={name: _slowed(one, k) for name, one in task.categories.items()},
             difficulty=harder,
         )
         success = {name: getattr(self, name) for name in suited.success_keys()}
-        wheels = {"actuator": self.wheels} if wheeled else {}
-        return suited, {"body": self.body, "dt": self.dt, **wheels}, success
+        acts = {} if actuator is None else {"actuator": actuator}
+        return suited, {"body": self.body, "dt": self.dt, **acts, **seen}, success
+
+
+def _swinging(amplitude: float, dt: float, *, slow: float, fast: float) -> Wandering:
+    """The motion of a target."""
+    return Wandering(amplitude=amplitude, slow=slow, fast=fast, dt=dt)
 
 
 def _slowed(given: Mapping[str, float], k: float) -> dict[str, float]:
@@ -162,6 +201,11 @@ def _wheel(torque: float, momentum: float, coulomb: float) -> dict[str, float]:
             "coulomb": coulomb, "start": 0.1}  # fmt: skip
 
 
+def _astrobee() -> Satellite:
+    body = RigidBody([0.153427995, 0.14271405, 0.162302759], mass=9.583788668)
+    return Satellite(body, torque=0.1745 * body.moments, force=0.0175 * body.mass, dt=0.2)
+
+
 # A 6U CubeSat, the homogeneous box of AttitudeSlew-v0, with four RWP015 wheels of Blue Canyon
 # Technologies in a pyramid, as Basilisk has them of the maker's data sheet (simIncludeRW,
 # BCT_RWP015). InnoCube: mass, wheels, coils, orbit and control period of Djebko et al. (2025),
@@ -169,13 +213,19 @@ def _wheel(torque: float, momentum: float, coulomb: float) -> dict[str, float]:
 # arXiv:2512.19576; its inertia is not published, and taken to be that of a homogeneous box of 3U,
 # nor are friction and largest speed of its wheels, and taken to be those of an RWP015. The default
 # satellite of BSK-RL (sim.dyn, setup_spacecraft_hub), a homogeneous box, with three Honeywell HR16
-# wheels about its axes (Basilisk, simIncludeRW).
-SATELLITES = {
+# wheels about its axes (Basilisk, simIncludeRW). The servicer of table 3 of Coupled position and
+# attitude control of a servicer spacecraft in rendezvous with an orbiting target (2023), Scientific
+# Reports 13, s41598-023-30687-9, friction of its wheels left out. Astrobee, NASA's free flyer:
+# mass and moments with four batteries, measured in 2019, and what torque and force give the largest
+# accelerations of its nominal flight mode (astrobee/config/worlds/iss.config of its flight
+# software): 0.1745 rad/s^2 about each axis and 0.0175 m/s^2.
+SATELLITES: dict[str, Callable[[], Satellite]] = {
     "cubesat-6u": lambda: Satellite(
         RigidBody.box(12.0, (0.1, 0.2263, 0.366)),
         wheels=ReactionWheels.pyramid(**_wheel(4e-3, 0.015, 5e-5)),
         dt=0.5,
     ),
+    "astrobee": _astrobee,
     "innocube-3u": lambda: Satellite(
         RigidBody.box(4.2, (0.1, 0.1, 0.3405)),
         wheels=ReactionWheels(**_wheel(2e-3, 0.03, 5e-5)),
@@ -188,6 +238,12 @@ SATELLITES = {
     "microsat-330": lambda: Satellite(
         RigidBody.box(330.0, (1.58, 1.38, 1.04)),
         wheels=ReactionWheels(**_wheel(0.2, 50.0, 5e-4)),
+        dt=1.0,
+    ),
+    "servicer-100": lambda: Satellite(
+        RigidBody([11.5] * 3, mass=100.0),
+        wheels=ReactionWheels(**{**_wheel(0.02, 0.41, 0.0), "inertia": 6.52e-4}),
+        force=1.0,
         dt=1.0,
     ),
 }

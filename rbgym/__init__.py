@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from . import potentials as potentials  # noqa: TID252
     from .body import Part, RigidBody, compound  # noqa: TID252
     from .engine.batch import Batch, IntegrationError  # noqa: TID252
+    from .envs.derivatives import linearize  # noqa: TID252
     from .envs.planning import rollout_actions  # noqa: TID252
     from .identification import Identified, identify  # noqa: TID252
     from .potentials import (  # noqa: TID252
@@ -50,6 +51,7 @@ __all__ = [
     "get_num_threads",
     "identify",
     "integrators",
+    "linearize",
     "potentials",
     "rollout_actions",
     "set_num_threads",
@@ -64,6 +66,7 @@ register_environments()
 _HOMES = {
     "body": ("Part", "RigidBody", "compound"),
     "engine.batch": ("Batch", "IntegrationError"),
+    "envs.derivatives": ("linearize",),
     "envs.planning": ("rollout_actions",),
     "identification": ("Identified", "identify"),
     "potentials": (

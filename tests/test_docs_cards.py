@@ -48,6 +48,23 @@ def test_a_card_says_where_learning_loses():
         assert ("Learning loses here" in said[env_id]) == loses
 
 
+def test_no_shipped_policy_succeeds_less_often_than_the_best_law():
+    learned = json.loads((DOCS / "learning.json").read_text("utf-8"))
+    cards = json.loads((DOCS / "cards.json").read_text("utf-8"))
+    assert sorted(learned) == shelf.names()
+    for env_id, one in learned.items():
+        rows = cards[env_id]["rows"].values()
+        own, law = (
+            max(r["merits"]["all"]["success_rate"] for r in rows if bool(r["origin"]) == trained)
+            for trained in (True, False)
+        )
+        assert own == one["success"] >= law
+        for policy, best in zip(
+            *(one["compared"][k] for k in ("policy", "law_success")), strict=True
+        ):
+            assert policy >= best
+
+
 def test_rows_are_ranked_by_success_then_settling_then_effort():
     generate = loaded(DOCS / "generate_cards.py")
     for card in json.loads(generate.CARDS.read_text("utf-8")).values():
@@ -66,6 +83,12 @@ def test_the_table_of_the_study_is_that_of_its_results():
     for file in (study.PAGE, study.README):
         told = file.read_text("utf-8")
         assert told == study.page(told, study.found(), measured)
+
+
+def test_the_page_of_the_challenges_is_that_of_its_results():
+    study = loaded(DOCS / "studies" / "challenges.py")
+    every = json.loads(study.RESULTS.read_text("utf-8"))
+    assert study.PAGE.read_text("utf-8") == study.page(every)
 
 
 def test_the_study_shows_where_the_physics_decides_and_where_not():

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import rbgym
+from rbgym.compiled.jit import outlined
+from rbgym.compiled.record import Record, constant
 from rbgym.integrators import Explicit, Implicit, Integrator
 from rbgym.integrators.cayley import AKW
 from rbgym.potentials import HeavyTop, Potential
@@ -23,6 +25,23 @@ class OwnTop(Potential):
 
     def gradient(self, o):
         return (self.mgl * self.axis[0], self.mgl * self.axis[1], self.mgl * self.axis[2])
+
+
+class Sealed(Record):
+    """Has no method `contents`."""
+
+    weight: float
+    is_open = constant(False)
+
+    def is_empty(self):
+        return not self.is_open()
+
+
+@outlined
+def unsealed(record):
+    if record.is_empty():
+        return 2.0 * record.weight
+    return record.contents()
 
 
 class Halfway(Potential):
@@ -93,3 +112,7 @@ def test_a_subclass_of_an_implicit_scheme_is_solved_like_it():
 def test_an_own_scheme_says_which_method_it_lacks(scheme, said):
     with pytest.raises(ValueError, match=f"scheme must .*{said}"):
         own(scheme)
+
+
+def test_what_is_not_reached_by_class_is_not_compiled():
+    assert unsealed(Sealed(3.0)) == 6.0

@@ -29,7 +29,7 @@ class QuaternionFeedback(AttitudePD):
     as the linear law brakes by at most n r p. gyroscopic=False leaves omega x J omega out, as the
     simpler of the published laws does.
 
-    Gains: frequency n [rad/s], by default 3.5 sqrt(a) as for `AttitudePD`, damping z, slew_rate
+    Gains: frequency n [rad/s], by default 2.8 sqrt(a) as for `AttitudePD`, damping z, slew_rate
     [rad/s].
 
     Source: Wie, Weiss & Arapostathis (1989), Quaternion feedback regulator for spacecraft
@@ -41,7 +41,7 @@ class QuaternionFeedback(AttitudePD):
     _: KW_ONLY
     slew_rate: float | None = None
     gyroscopic: bool = True
-    swift = 3.5
+    swift = 2.8
     slews = "quaternion feedback"
     every_axis = True
 
@@ -93,7 +93,7 @@ class BangBang(BodyLaw):
     period. f is the curve of a body that brakes with a (1 - c rate^2), what is left beside the
     gyroscopic torque, which counts up to half of the limits.
 
-    Gains: layer h [s], by default five control periods: behind delays and lags give at least twice
+    Gains: layer h [s], by default 1.25 control periods: behind delays and lags give at least twice
     what they add up to; braking below 1 for what is not known of the body; slew_rate
     [rad/s].
 
@@ -113,7 +113,7 @@ class BangBang(BodyLaw):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.h = 5.0 * self.dt if self.layer is None else self.layer
+        self.h = 1.25 * self.dt if self.layer is None else self.layer
         self.fastest = 0.9 * self.rate_limit if self.slew_rate is None else self.slew_rate
         self.refuse_gains("braking", layer=self.h, slew_rate=self.fastest)
 
@@ -185,20 +185,23 @@ class Hysteretic(AttitudePD):
 
 @dataclass(eq=False)
 class AttitudePID(AttitudePD):
-    """`AttitudePD` with the integral s of its error, against torques that are not known.
+    """`AttitudePD` less an estimate J e of a torque that is not known, in the place of an integral.
 
-        u = J (-2 n^2 (v + s / T) - 2 z n g + omega_t x omega + a) + omega x J omega,   s' = v
+        u = J (-2 n^2 v - 2 z n g + omega_t x omega + a - e) + omega x J omega,
+        e' = (omega' - J^-1 (u - omega x J omega) - e) / T,
 
-    A small error obeys x''' + 2 z n x'' + n^2 x' + (n^2 / T) x = 0, so that T has to be beyond
-    1 / (2 z n). Under a steady torque d `AttitudePD` stays off by |J^-1 d| / n^2; here s / T takes
-    its part. Against windup s waits while u, or its part of v alone, is beyond the limits.
+    u as it is after its limits, so that a large slew does not wind e up. Within the limits J e is
+    the integral of a PID law, n^2 / T of it, beside a stiffness and a damping that are larger by
+    2 z n / T and 1 / T: a small error has the roots of s^2 + 2 z n s + n^2, and -1 / T. Under a
+    steady torque d `AttitudePD` stays off by |J^-1 d| / n^2; here e is J^-1 d in the end. What the
+    actuator does not give is taken for such a torque too: J e is at most an eighth of the limits.
 
-    The memory is (s (n, 3), the target's rate in its own axes (n, 3)); where an episode starts, s
-    is zero. Gains: frequency n [rad/s], damping z, integral_time T [s], by default 27 / (4 n): with
-    z = 1 the least without oscillation, its slower two roots both n / 3.
+    The memory is (e (n, 3), rates (n, 3) and angular acceleration (n, 3) of the last period, the
+    target's rate in its own axes (n, 3)); where an episode starts, e is zero. Gains: frequency n
+    [rad/s], damping z, integral_time T [s], by default 2 / n.
 
-    Source: Astrom & Hagglund (2006), Advanced PID Control, for conditional integration; the part
-    of v, and T, are ours.
+    Source: Ohnishi, Shibata & Murakami (1996), Motion control for advanced mechatronics,
+    IEEE/ASME Trans. Mechatronics 1(1), for the observer of a disturbance.
     """
 
     _: KW_ONLY
@@ -208,69 +211,51 @@ class AttitudePID(AttitudePD):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.integral_time is None:
-            self.integral_time = 6.75 / float(self.frequency or 1.0)
+            self.integral_time = 2.0 / float(self.frequency or 1.0)
         self.refuse_gains("integral_time", "dt")
         self.summing = 1.0 / self.integral_time
+        self.inverse = np.linalg.inv(self.inertia)
 
     def feedback(self, seen: Seen, state: Any, episode_start: Any) -> tuple[Array, Any]:
         q, omega, wanted = seen
         begins = fresh(len(q), state, episode_start)
-        s, rate = (np.zeros_like(omega), None) if state is None else state
-        s = np.where(begins[:, None], 0.0, s)
+        e, last, had, rate = (0.0 * omega, omega, omega, None) if state is None else state
+        e = e + self.summing * (omega - last - self.dt * (had + e))
+        e = 0.125 * self.limited(8.0 * e @ self.inertia) @ self.inverse
+        e = np.where(begins[:, None], 0.0, e)
         a, rate = self.target_turning(seen, rate if self.moving else None, begins)
-        v = nearer(q)
-        turn = self.turning(v + s * self.summing, omega, wanted, a)
-        u = turn + self.gyroscopic_torque(omega)
-        asked = np.stack([u, self.stiffness * v @ self.inertia]) @ self.envelope.T
-        inside = np.max(np.abs(asked), axis=(0, 2), initial=0.0) <= 1.0
-        return self.limited(u), (s + self.dt * np.where(inside[:, None], v, 0.0), rate)
+        gyroscopic = self.gyroscopic_torque(omega)
+        u = self.limited(self.turning(nearer(q), omega, wanted, a - e) + gyroscopic)
+        return u, (e, omega, (u - gyroscopic) @ self.inverse, rate)
 
 
 @dataclass(eq=False)
-class GeometricTracking(BodyLaw):
+class GeometricTracking(AttitudePD):
     """Follows a target by errors of rotation matrices.
 
     With R and R_d the attitudes of body and target, body to world, and w = R^T R_d Omega_d the
     target's angular velocity in body axes, which is observed,
 
         e_R = 1/2 (R_d^T R - R^T R_d)^vee,    e_Omega = Omega - w,
-        u = -k_R e_R - k_Omega e_Omega + Omega x J Omega - J (Omega x w - R^T R_d dOmega_d/dt).
+        u = -J (k_R e_R + k_Omega e_Omega + Omega x w - R^T R_d dOmega_d/dt) + Omega x J Omega.
 
     e_R is sin(angle) times the axis, 2 q_0 v of the error quaternion (q_0, v): the same for q and
-    -q, and next to nothing near a half turn, from which the law starts slowly. dOmega_d/dt comes
-    from Omega_d now and a period ago, which is the memory of the law; where an episode starts it is
-    taken as zero. What exceeds the limits is shortened, not turned.
-
-    k_R = n^2 J_max and k_Omega = 2 z n J_max, J_max the largest moment, are numbers, as in the
-    paper: about the other axes the law is stiffer and better damped. Gains: frequency n
-    [rad/s], by default 3.3 sqrt(a) as for `AttitudePD`, for a target that moves (moving) 6.1
-    sqrt(a), at most 0.9 J_min / J_max in a control period; damping z.
+    -q, and next to nothing near a half turn, from which the law starts slowly. The rest, memory
+    and gains are those of `AttitudePD`: k_R = n^2 and k_Omega = 2 z n. In the paper they are
+    torques, the same about all axes, and a slender body is stiffest about its smallest moment; as
+    they go with J here, e_Omega' = -k_R e_R - k_Omega e_Omega whatever the body. The frequency n is
+    2.8 sqrt(a) by default.
 
     Source: Lee, Leok & McClamroch (2010), Geometric tracking control of a quadrotor UAV on SE(3),
-    49th IEEE Conference on Decision and Control, eqs. (10), (11) and (16).
+    49th IEEE Conference on Decision and Control, eqs. (10), (11) and (16); gains with J are ours.
     """
 
-    torque_limit: ArrayLike
-    _: KW_ONLY
-    frequency: float | None = None
-    damping: float = 1.0
-    moving: bool = False
+    swift = 2.8
     slews = "geometric tracking"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        least, largest = (float(x) for x in (self.body.moments.min(), self.body.moments.max()))
-        if self.frequency is None:
-            swift = 6.1 if self.moving else 3.3
-            self.frequency = self.sampled(swift * self.agility(), 0.9 * least / largest)
-        self.refuse_gains("frequency", "damping")
-        self.k_R = self.frequency**2 * largest
-        self.k_Omega = 2 * self.damping * self.frequency * largest
-
-    def feedback(self, seen: Seen, state: Any, episode_start: Any) -> tuple[Array, Any]:
-        q, Omega, w = seen
-        a, rate = self.target_turning(seen, state, fresh(len(q), state, episode_start))
-        e_R, e_Omega = 2.0 * q[:, :1] * q[:, 1:], Omega - w
-        feedback = -self.k_R * e_R - self.k_Omega * e_Omega
-        u = feedback + self.gyroscopic_torque(Omega) + (a - np.cross(Omega, w)) @ self.inertia
-        return self.limited(u), rate
+    def torque(
+        self, quaternion: Array, angular_velocity: Array, wanted: Array, a: Array | float = 0.0
+    ) -> Array:
+        half_sine, omega = quaternion[:, :1] * quaternion[:, 1:], angular_velocity
+        turn = self.turning(half_sine, omega, wanted, a)
+        return self.limited(turn + self.gyroscopic_torque(omega))

@@ -46,10 +46,11 @@ SENSORS: dict[str, Any] = {
 class Row:
     """One controller or algorithm: its evaluation by category and of "all"; success of each seed.
 
-    of_seeds: by the seed of training, for policies trained with several; else empty. origin: what
-    made a trained policy: algorithm, seed, timesteps, wall_time; empty for a controller. estimated:
-    the evaluation of "all" where gyros and a star tracker, SENSORS, measure the state and an
-    estimator stands in front of the policy; None for a task that has them not.
+    of_seeds: by the seed of training, for policies trained with several, of which the package's is
+    the median; else empty. origin: what made a trained policy: algorithm, seed, timesteps,
+    wall_time; empty for a controller. estimated: the evaluation of "all" where gyros and a star
+    tracker, SENSORS, measure the state and an estimator stands in front of the policy; None for a
+    task that has them not.
     """
 
     merits: Mapping[str, Evaluation]
@@ -197,4 +198,6 @@ def _row(members: list[Played]) -> Row:
         merits[str(category)] = summary(played.chosen(played.category == category))
     behind = [one.estimated for one in members if one.estimated is not None]
     estimated = summary(joined(behind)) if len(behind) == len(members) else None
-    return Row(merits, rates if len(runs) > 1 else {}, origin, estimated)
+    told = training.get("of_seeds", {})  # those that a shipped policy is the median of
+    rates = rates if len(runs) > 1 else {int(seed): float(rate) for seed, rate in told.items()}
+    return Row(merits, rates, origin, estimated)

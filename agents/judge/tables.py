@@ -154,5 +154,6 @@ def _origin(name: str, row: Mapping[str, Any]) -> str:
         text += f" in {made['wall_time']:.0f} s"
     if row["of_seeds"]:
         each = ", ".join(f"{seed}: {100 * rate:.1f} %" for seed, rate in row["of_seeds"].items())
-        return f"{text}; success by seed of training {each}."
+        median = f", seed {made.get('seed', '-')}, the median" if name.endswith("shipped") else ""
+        return f"{text}{median}; success by seed of training {each}."
     return f"{text}, seed {made.get('seed', '-')}."

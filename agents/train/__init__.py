@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rbgym.agents.train.evolution.rollouts import rollout_test_set as rollout_test_set
     from rbgym.agents.train.evolution.search import Search as Search
     from rbgym.agents.train.evolution.search import search as search
+    from rbgym.agents.train.gradients import DifferentiableEnv as DifferentiableEnv
     from rbgym.agents.train.run import load_policy as load_policy
     from rbgym.agents.train.sb3.adapter import VectorEnvAdapter as VectorEnvAdapter
     from rbgym.agents.train.sb3.adapter import make_sb3_env as make_sb3_env
@@ -21,6 +22,7 @@ _MODULES = {
     "algorithms": ("train",),
     "evolution.rollouts": ("Rollout", "rollout", "rollout_test_set"),
     "evolution.search": ("Search", "search"),
+    "gradients": ("DifferentiableEnv",),
     "run": ("load_policy",),
     "sb3.adapter": ("VectorEnvAdapter", "make_sb3_env"),
 }

@@ -1,5 +1,5 @@
-"""Gyros, a star tracker and a magnetometer as their data sheets describe them, and the choice of a
-sensor."""
+"""Gyros, a star tracker, a Sun sensor and a magnetometer as their data sheets describe them, and
+the choice of a sensor."""
 
 import math
 from typing import Any
@@ -16,9 +16,10 @@ from rbgym.engine.rows import (
     quaternion_if,
     vector,
     vector_if,
+    view,
 )
 from rbgym.envs.arguments import in_range, keys, triple
-from rbgym.envs.parts.observations import rotation_vector
+from rbgym.envs.parts.observations import More, rotation_vector
 from rbgym.envs.parts.uncertainty import Noisy, Sensor
 from rbgym.envs.random import normals
 from rbgym.envs.rows import checked_part
@@ -27,6 +28,7 @@ from rbgym.quaternion import Vector, add, dot, qconj, qmul, scale, to_body
 _BY_TRACKER, _BY_GYRO, _BY_BIAS, _BY_FIELD = 0, 3, 9, 12  # first uses of the noise's numbers
 _BIAS, _LAST, _SEEN, _RATE, _COMING = 0, 3, 7, 11, 14  # rows, counted from that of the sensor
 _NO_STEP = 2.0**40  # in the place of a step: what is drawn once an episode
+_OF_SUN = 2.0**41  # beyond all steps
 _MOST_TURN = 3.0  # rad in a control period; from half a turn on, the way of it is not known
 # What may be given of each instrument, and its largest value.
 _GYRO = {"angle_walk": 1.0, "rate_walk": 1.0, "bias": 1.0}
@@ -38,7 +40,7 @@ _TRACKER = {
     "latency": 1e6,
     "sun_exclusion": math.pi,
 }
-_MAGNETOMETER = {"noise": 1.0, "bias": 1.0}
+_VECTOR = {"noise": 1.0, "bias": 1.0}  # of what is in these units: field, Sun
 
 
 class Prompt(Record):
@@ -116,8 +118,31 @@ class Magnetometer(Record):
         put_vector(buffer, i, row, (x, y, min(max(z, -1.0), 1.0)))
 
 
+class SunSensor(More):
+    """The direction of the Sun as it is measured, body axes; zero in the shadow of the Earth.
+
+    Standard deviations about each body axis across it [rad]: noise, of one measurement; bias, of an
+    episode's.
+    """
+
+    noise: float
+    bias: float
+    width = constant(3)
+
+    def write_more(self, rows, buffer, i, k, q, wanted):
+        physics, key, step = rows.physics, rows.noise_key(buffer, i), rows.elapsed(buffer, i)
+        truth, _ = view(physics, buffer, i)
+        noise = scale(self.noise, normals(key, step + _OF_SUN, 0))
+        error = add(noise, scale(self.bias, normals(key, _NO_STEP, 0)))
+        seen = add(to_body(truth, physics.potential.sunwards(physics, buffer, i)), error)
+        size = 1.0 / math.sqrt(dot(seen, seen))
+        size = size if physics.potential.is_lit(physics, buffer, i) else 0.0
+        for n in range(3):
+            buffer[k + n * LANES] = min(max(size * seen[n], -1.0), 1.0)
+
+
 class Instruments(Sensor):
-    """Rate-integrating gyros, a star tracker, and a magnetometer beside coils.
+    """Rate-integrating gyros, a star tracker, a Sun sensor, and a magnetometer beside coils.
 
     The gyros give the mean rate of the control period, the turn in it / dt: angle_walk
     [rad/sqrt(s)], the density of their white noise; rate_walk [rad/s^1.5], of the walk of their
@@ -135,8 +160,10 @@ class Instruments(Sensor):
     measures is there after its latency [s], rounded too, at most its period. The magnetometer adds
     to the field that coils show white noise of the density field_noise [T sqrt(s)], of a control
     period's deviation field_noise / sqrt(dt), and a bias with the standard deviation field_bias
-    [T], drawn once an episode, about each axis. No number is beyond 3.47 standard deviations. What
-    the env says: dt, the control period [s]; readout, blinding, compass, the records of the rest.
+    [T], drawn once an episode, about each axis. The Sun sensor adds sun_noise [rad sqrt(s)] and
+    sun_bias [rad] to the direction of the Sun in the same way, and shows it. No number is beyond
+    3.47 standard deviations. What the env says: dt, the control period [s]; readout, blinding,
+    compass, eye, the records of the rest.
 
     Source: Farrenkopf (1978), Analytic steady-state accuracy solutions for two common spacecraft
     attitude estimators, J. Guidance and Control 1(4), for the gyros; Crassidis & Junkins,
@@ -155,10 +182,13 @@ class Instruments(Sensor):
     sun_exclusion: float = 0.0
     field_noise: float = 0.0
     field_bias: float = 0.0
+    sun_noise: float = 0.0
+    sun_bias: float = 0.0
     dt: float = 1.0
     readout: Any = Prompt()
     blinding: Any = Shaded()
     compass: Any = Unmeasured()
+    eye: Any = More()
     is_noisy = constant(True)
 
     def rows_needed(self, physics):
@@ -166,7 +196,7 @@ class Instruments(Sensor):
         return _COMING + self.readout.coming_rows()
 
     def sees_sun(self):
-        return self.blinding.is_open()
+        return self.blinding.is_open() or self.eye.width() > 0
 
     def sees_field(self):
         return self.compass.is_there()
@@ -221,10 +251,10 @@ class Instruments(Sensor):
             for instrument, most in (("gyro", _GYRO), ("star_tracker", _TRACKER))
             for name, largest in most.items()
         }
-        for name, most in _MAGNETOMETER.items():
-            field = f"field_{name}"
-            value = in_range(f"sensor['magnetometer'][{name!r}]", getattr(self, field), 0.0, most)
-            numbers[field] = value
+        for instrument, of in (("magnetometer", "field"), ("sun_sensor", "sun")):
+            for name, most in _VECTOR.items():
+                field, label = f"{of}_{name}", f"sensor[{instrument!r}][{name!r}]"
+                numbers[field] = in_range(label, getattr(self, field), 0.0, most)
         unit("sensor['star_tracker']['boresight']", self.boresight, 3, 1e-6)
         if rate_limit * dt > _MOST_TURN:
             raise ValueError(
@@ -240,12 +270,16 @@ class Instruments(Sensor):
         compass: Any = self.compass
         if compass.is_there() or self.field_noise or self.field_bias:
             compass = Magnetometer(self.field_noise / math.sqrt(dt), self.field_bias)
+        eye: Any = self.eye
+        if eye.width() or self.sun_noise or self.sun_bias:
+            eye = SunSensor(self.sun_noise / math.sqrt(dt), self.sun_bias)
         return self._replace(
             **numbers,
             dt=dt,
             readout=Late(float(late)) if late else Prompt(),
             blinding=Open(math.cos(self.sun_exclusion)) if self.sun_exclusion else Shaded(),
             compass=compass,
+            eye=eye,
         )
 
     def refuse(self, angle: float, rate: float) -> None:
@@ -313,7 +347,7 @@ def chosen_sensor(value: Any, default: Sensor, dt: float, rate_limit: float) -> 
     if value is None or isinstance(value, Sensor):
         found = checked_part("sensor", default if value is None else value, Sensor)
         return found.suited(dt, rate_limit)
-    one_each = ("gyro", "star_tracker", "magnetometer")
+    one_each = ("gyro", "star_tracker", "sun_sensor", "magnetometer")
     given = keys("sensor", value, (*Noisy._fields, *one_each))
     if not given.keys() & {*one_each}:
         return Noisy(**{n: in_range(f"sensor[{n!r}]", v, 0.0, 1.0) for n, v in given.items()})
@@ -330,8 +364,12 @@ def chosen_sensor(value: Any, default: Sensor, dt: float, rate_limit: float) -> 
         if not math.isfinite(length := float(np.linalg.norm(axis))) or length < 1e-100:
             raise ValueError(f"{name}['boresight'] must be a vector other than 0, got {axis!r}")
         tracker["boresight"] = triple(name, [x / length for x in axis])
-    compass = keys("sensor['magnetometer']", given.get("magnetometer", {}), _MAGNETOMETER)
-    field: dict[str, Any] = {f"field_{name}": number for name, number in compass.items()}
+    vectors: dict[str, Any] = {}
+    for instrument, of in (("magnetometer", "field"), ("sun_sensor", "sun")):
+        numbers = keys(f"sensor[{instrument!r}]", given.get(instrument, {}), _VECTOR)
+        vectors |= {f"{of}_{name}": number for name, number in numbers.items()}
     if "magnetometer" in given:
-        field["compass"] = Magnetometer(0.0, 0.0)
-    return Instruments(**gyro, **tracker, **field).suited(dt, rate_limit)
+        vectors["compass"] = Magnetometer(0.0, 0.0)
+    if "sun_sensor" in given:
+        vectors["eye"] = SunSensor(0.0, 0.0)
+    return Instruments(**gyro, **tracker, **vectors).suited(dt, rate_limit)

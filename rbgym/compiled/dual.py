@@ -1,21 +1,23 @@
 """Dual numbers in compiled code: a number, and its derivatives along eight directions.
 
 The kernels are written for numbers of any kind. Of an array of duals (`as_duals`) they read duals,
-and the same machine-independent code then carries the derivatives along: forward differentiation,
-exact to round-off. What is decided by comparison is decided by the values.
+and the same sources then carry the derivatives along: forward differentiation, exact to round-off.
+What is decided by comparison is decided by the values.
 """
 
 import math
 import operator
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.core.typeconv import Conversion
+from numba.core.typeconv.castgraph import Conversion
 from numba.extending import (
-    NativeValue,
-    intrinsic,
+    intrinsic as _intrinsic,
+)
+from numba.extending import (
     lower_builtin,
     lower_cast,
     models,
@@ -24,6 +26,7 @@ from numba.extending import (
     type_callable,
 )
 
+intrinsic: Any = _intrinsic  # whose own type lacks that it takes one argument less
 WIDTH = 8
 _VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
 ITEM = 2 * WIDTH  # float64 numbers that a dual takes in memory: its vector is aligned

@@ -13,22 +13,23 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from numba import njit, typeof
-from numba.extending import overload
+from numba import njit, typeof, types
+from numba.cpython.unsafe.tuple import tuple_setitem
+from numba.extending import intrinsic, overload
 
 from rbgym.compiled import cache
+from rbgym.compiled.pipeline import Compiler
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+OUTLINED: Any = {"error_model": "numpy", "nogil": True, "pipeline_class": Compiler}
 # Contraction, reassociation and reciprocals change the last bit only, `nsz` the sign of a zero.
 # `nnan` and `ninf` would let the compiler delete the tests that notice a state which is no longer
 # finite.
 FAST: Any = {
     "fastmath": {"contract", "reassoc", "arcp", "nsz"},
-    "error_model": "numpy",
-    "nogil": True,
+    **OUTLINED,
 }
-OUTLINED: Any = {"error_model": "numpy", "nogil": True}
 # What is inlined is never called: no time is spent on wrappers for Python and C.
 INLINED: Any = {
     **FAST,
@@ -86,6 +87,40 @@ def chosen_by_class(options: Any) -> Callable[..., Any]:
         return chosen
 
     return decorate
+
+
+# Tuples that a loop fills: unlike an array's, their items may be of any kind.
+
+
+def one_each(values: tuple[Any, ...], item: Any) -> tuple[Any, ...]:
+    """A tuple as long as `values`, of one item."""
+    return (item,) * len(values)
+
+
+def with_item(values: tuple[Any, ...], k: int, item: Any) -> tuple[Any, ...]:
+    """The tuple with another item k."""
+    return (*values[:k], item, *values[k + 1 :])
+
+
+@intrinsic
+def _fill(typingctx, values, item):  # type: ignore[no-untyped-def]
+    def lower(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        return context.make_tuple(builder, signature.return_type, [args[1]] * len(values))
+
+    filled: Any = types.UniTuple  # it is a class that numba gives no types
+    return filled(item, len(values))(values, item), lower
+
+
+def _filled(values, item):  # type: ignore[no-untyped-def]
+    return lambda values, item: _fill(values, item)  # type: ignore[call-arg]
+
+
+def _changed(values, k, item):  # type: ignore[no-untyped-def]
+    return lambda values, k, item: tuple_setitem(values, k, item)  # type: ignore[call-arg]
+
+
+overload(one_each, jit_options=INLINED)(_filled)
+overload(with_item, jit_options=INLINED)(_changed)
 
 
 def compiled(function: F) -> F:

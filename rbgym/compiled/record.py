@@ -17,11 +17,11 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
-from numba import types
-from numba.extending import overload_method
+from numba.extending import overload
 
 from rbgym.compiled.cache import remember_class
 from rbgym.compiled.jit import INLINED
+from rbgym.compiled.pipeline import find_method
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -140,4 +140,5 @@ def _compile_calls(cls: type, name: str, signature: inspect.Signature) -> None:
         return method
 
     chosen.__signature__ = signature  # type: ignore[attr-defined]
-    overload_method(types.BaseNamedTuple, name, **_OVERLOADED)(chosen)
+    overload(chosen, **_OVERLOADED)(chosen)
+    find_method(name, chosen)

@@ -10,7 +10,6 @@ attitude is off, q = q_0 (1, theta/2) to first order; the angular velocity in bo
 angular momentum in world axes; then rows of the actuator's state.
 """
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,11 +39,11 @@ from rbgym.engine.rows import (
     vector,
     view,
 )
-from rbgym.engine.steps import correct, finish, more_time, predict
+from rbgym.engine.steps import correct, finish, more_time, predict, redo
 from rbgym.integrators.composition import COUNTS, STAGES
 from rbgym.integrators.interface import Kicks
 from rbgym.potentials import HeavyTop, Potential
-from rbgym.quaternion import Array, add, qconj, qmul, sub, times, to_body, to_world
+from rbgym.quaternion import Array, add, qconj, qmul, times, to_world
 
 _AWAY = -99  # a column that is not among those of a pass
 
@@ -152,12 +151,16 @@ def advance_block(physics, d, f, commanded, stepping, corrections):
             for i in range(LANES):
                 actuator.drive(physics, f, i, begins, h, h * substeps)
                 actuator.drive(physics, d, i, begins, h, h * substeps)
-        take_step(physics, f, 0, 1, len(f), length, kicks, stepping.projection)
+        left = take_step(physics, f, 0, 1, len(f), length, kicks, stepping.projection)
+        if left > 0:
+            for i in range(LANES):
+                if f[i + SOLVED * LANES] < 0.0:
+                    redo(physics.scheme, physics, f, i, length, kicks, stepping.projection)
         last = stage % stages == stages - 1
         for i in range(LANES):
             failed += f[i + FAILED * LANES]
             predict(physics, d, i, length)
-            if not physics.scheme.is_explicit():
+            if physics.scheme.fraction() > 0.0:
                 for _ in range(corrections):
                     for row in range(X, X_SIZE + 1):
                         x = d[i + row * LANES] if row < X_SIZE else joined(0.0, 0.0)
@@ -236,7 +239,8 @@ class Workspace(NamedTuple):
 
     def derivatives(self, bodies: int) -> Array:
         """Of the ends of the bodies, (bodies, width, WIDTH)."""
-        return self.ends[:bodies, :, ITEM - WIDTH :]
+        part: Array = self.ends[:bodies, :, ITEM - WIDTH :]
+        return part
 
 
 def in_passes(widths: list[int], run: Any) -> list[Array]:
@@ -277,7 +281,7 @@ class Jacobian(NamedTuple):
 
     def jvp(self, state: Array, torque: Array | None = None) -> Array:
         """The change at the end (n, 6) for changes (n, 6) of the start and (n, 3) of the torque."""
-        change = np.einsum("nij,nj->ni", self.state, state)
+        change: Array = np.einsum("nij,nj->ni", self.state, state)
         if torque is not None:
             change += np.einsum("nij,nj->ni", self._of_torque(), torque)
         return change
@@ -315,8 +319,9 @@ def jacobian(batch: Batch, h: float, steps: int, of: tuple[str, ...], coordinate
     no_commands = np.empty((0, batch.channels))
 
     def run(first: int) -> Array:
-        at = [firsts.get(name, _AWAY) - first for name in _WIDTHS]
-        columns = Columns(at[0], _AWAY, _AWAY, *at[1:], coordinates == "momentum")
+        state, torque, inertia, mgl = (firsts.get(name, _AWAY) - first for name in _WIDTHS)
+        of_momentum = coordinates == "momentum"
+        columns = Columns(state, _AWAY, _AWAY, torque, inertia, mgl, of_momentum)
         refuse(
             differentiate(
                 batch.physics, batch.buffer, batch.block_rows, no_commands, stepping,

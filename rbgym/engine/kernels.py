@@ -5,9 +5,9 @@ The loops over the lanes of a block compile to vector instructions: their size i
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from rbgym.compiled.jit import compiled, inlined, lane_body, outlined
+from rbgym.compiled.jit import Entry, compiled, inlined, lane_body, outlined
 from rbgym.engine.projection import keep_level, project
 from rbgym.engine.rows import (
     CORRECTION,
@@ -39,13 +39,38 @@ class Stepping(NamedTuple):
     """How a control period is stepped.
 
     substeps: steps in it. h: length of one [s]. composition: row of the table of stages that make a
-    step, see rbgym.integrators.composition. projection: 1.0, or 0.0 for none of the energy.
+    step, see rbgym.integrators.composition. projection: 1.0, or 0.0 for none of the energy. since:
+    0, or the place, as `advance` tells it, from where it is to go on.
     """
 
     substeps: int
     h: float
     composition: int
     projection: float
+    since: int = 0
+
+
+class Advance(Entry):
+    """`advance` as one object calls it. Lanes that it leaves to be redone are seldom: the code for
+    that, as long as all the rest, is compiled when the first is met."""
+
+    __slots__ = ("redo",)
+
+    def __init__(self) -> None:
+        super().__init__(advance)
+        self.redo = Entry(redo_lanes)
+
+    def all_of(self, physics: Any, buffer: Any, rows: int, commands: Any, stepping: Any) -> int:
+        """What `advance` returns, once all is done: -1, or the index of a body."""
+        told: int = self.call(physics, buffer, rows, commands, stepping)
+        while told < -1:
+            stepping = stepping._replace(since=-1 - told)
+            self.redo.call(physics, buffer, rows, stepping)
+            told = self.call(physics, buffer, rows, commands, stepping)
+        return told
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Advance, ()
 
 
 @outlined
@@ -79,39 +104,50 @@ def advance(physics, buffer, rows, commands, stepping):
 
     buffer: flat float64, a whole number of blocks of so many `rows`. commands: (bodies, channels),
     clipped to +-1, for the actuator; none of them, and the torque stays as it is. If one is not
-    finite, nothing is done and the index of its body is returned.
+    finite, nothing is done and the index of its body is returned. Where lanes are left to be
+    redone, it returns -1 less the place for `Stepping.since`, which counts groups and their stages.
     """
-    block_size, actuator = index(rows) * LANES, physics.actuator
-    nothing = 0.0  # NaN, if a command is not finite
-    for k in range(len(commands)):
-        for n in range(actuator.channels()):
-            nothing += 0.0 * commands[k, n]
-    if nothing != 0.0:
-        return _first_not_finite(commands)
-    row = actuator.command_row(physics)
-    for k in range(len(commands)):
-        i = index((k // LANES) * block_size + k % LANES)
-        for n in range(actuator.channels()):
-            buffer[i + (row + n) * LANES] = min(max(commands[k, n], -1.0), 1.0)
+    block_size, actuator, since = index(rows) * LANES, physics.actuator, stepping.since
+    if since == 0:
+        nothing = 0.0  # NaN, if a command is not finite
+        for k in range(len(commands)):
+            for n in range(actuator.channels()):
+                nothing += 0.0 * commands[k, n]
+        if nothing != 0.0:
+            return _first_not_finite(commands)
+        row = actuator.command_row(physics)
+        for k in range(len(commands)):
+            i = index((k // LANES) * block_size + k % LANES)
+            for n in range(actuator.channels()):
+                buffer[i + (row + n) * LANES] = min(max(commands[k, n], -1.0), 1.0)
     substeps, h = stepping.substeps, stepping.h
     blocks, stages = len(buffer) // block_size, COUNTS[index(stepping.composition)]
+    total = index(substeps * stages)
+    begun = max(since - 1, 0) // total
     # A few blocks at a time, so that the processor can work on several at once.
-    for group in range((blocks + _GROUP - 1) // _GROUP):
+    for group in range(begun, (blocks + _GROUP - 1) // _GROUP):
         first = group * _GROUP
         count = min(_GROUP, blocks - first)
-        if len(commands) > 0:
+        goes_on = since > 0 and group == begun
+        if len(commands) > 0 and not goes_on:
             for k in range(count):
                 for lane in range(LANES):
                     _hold(physics, buffer, index((first + k) * block_size) + lane)
-        for stage in range(substeps * stages):
+        stepped = (since - 1) % total if goes_on else -1
+        for stage in range(max(stepped, 0), total):
             part = STAGES[index(stepping.composition), index(stage % stages)]
             length, kicks = h * part[0], Kicks(h * part[1], h * part[2], h * h * part[3])
-            if (not actuator.is_steady()) and stage % stages == 0 and len(commands) > 0:
-                for k in range(count):
-                    for lane in range(LANES):
-                        i = index((first + k) * block_size) + lane
-                        _drive(physics, buffer, i, h * (stage // stages), h, h * substeps)
-            take_step(physics, buffer, first, count, block_size, length, kicks, stepping.projection)
+            if stage != stepped:
+                if (not actuator.is_steady()) and stage % stages == 0 and len(commands) > 0:
+                    for k in range(count):
+                        for lane in range(LANES):
+                            i = index((first + k) * block_size) + lane
+                            _drive(physics, buffer, i, h * (stage // stages), h, h * substeps)
+                bad = take_step(
+                    physics, buffer, first, count, block_size, length, kicks, stepping.projection
+                )
+                if bad > 0:
+                    return -2 - (group * total + stage)
             last = stage % stages == stages - 1
             if (
                 physics.scheme.is_projected(physics.potential)
@@ -142,7 +178,7 @@ def advance(physics, buffer, rows, commands, stepping):
 
 @lane_body
 def take_step(physics, buffer, first, count, block_size, h, kicks, projection):
-    """One stage of so many blocks."""
+    """One stage of so many blocks; how many lanes it left where they were, to be redone."""
     for k in range(count):
         for lane in range(LANES):
             predict(physics, buffer, index((first + k) * block_size) + lane, h)
@@ -164,13 +200,21 @@ def take_step(physics, buffer, first, count, block_size, h, kicks, projection):
         for lane in range(LANES):
             i = index((first + k) * block_size) + lane
             bad += finish(physics, physics.scheme, buffer, i, h, kicks, projection)
-    if bad > 0:
-        # What the vector pass left where it was.
-        for k in range(count):
-            for lane in range(LANES):
-                i = index((first + k) * block_size) + lane
-                if buffer[i + SOLVED * LANES] < 0.0:
-                    redo(physics.scheme, physics, buffer, i, h, kicks, projection)
+    return bad
+
+
+@compiled
+def redo_lanes(physics, buffer, rows, stepping):
+    """Redo the lanes that `advance` has left in a step, at the place that it told."""
+    block_size, stages = index(rows) * LANES, COUNTS[index(stepping.composition)]
+    group, stage = divmod(stepping.since - 1, stepping.substeps * stages)
+    part, h = STAGES[index(stepping.composition), index(stage % stages)], stepping.h
+    length, kicks = h * part[0], Kicks(h * part[1], h * part[2], h * h * part[3])
+    for block in range(group * _GROUP, min((group + 1) * _GROUP, len(buffer) // block_size)):
+        for lane in range(LANES):
+            i = index(block * block_size) + lane
+            if buffer[i + SOLVED * LANES] < 0.0:
+                redo(physics.scheme, physics, buffer, i, length, kicks, stepping.projection)
 
 
 @lane_body

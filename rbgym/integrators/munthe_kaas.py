@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rbgym.arguments import finite, real
-from rbgym.compiled.jit import inlined, outlined
+from rbgym.compiled.jit import inlined, one_each, outlined, with_item
 from rbgym.integrators.interface import CONSERVES_MOMENTUM, Explicit, Integrator
 from rbgym.integrators.rotations import dexp_factors, exponential
 from rbgym.quaternion import (
@@ -120,10 +120,8 @@ def _solve(tableau, potential, body, step):
     a, b, h = tableau.a, tableau.b, step.h
     stages = len(b)
     omega = times(body.J_inv, sub(step.Pi_0, body.rotor))
-    slope, force, last = np.empty((stages, 3)), np.empty((stages, 3)), np.zeros((stages, 3))
-    for k in range(stages):
-        slope[k, 0], slope[k, 1], slope[k, 2] = omega
-        force[k, 0], force[k, 1], force[k, 2] = potential.torque(step.u, step.o_0)
+    slope, last = one_each(b, omega), one_each(b, scale(0.0, omega))
+    force = one_each(b, potential.torque(step.u, step.o_0))
     solved = False
     for _ in range(_SWEEPS):
         change = size = largest = 0.0
@@ -131,15 +129,14 @@ def _solve(tableau, potential, body, step):
             Psi, impulse = _ZERO, _ZERO
             for j in range(stages):
                 s = h * a[k][j]
-                Psi = add(Psi, scale(s, (slope[j, 0], slope[j, 1], slope[j, 2])))
-                impulse = add(impulse, scale(s, (force[j, 0], force[j, 1], force[j, 2])))
-            d = sub(Psi, (last[k, 0], last[k, 1], last[k, 2]))
+                Psi = add(Psi, scale(s, slope[j]))
+                impulse = add(impulse, scale(s, force[j]))
+            d = sub(Psi, last[k])
             change, size = change + dot(d, d), size + dot(Psi, Psi)
             largest = max(largest, dot(Psi, Psi))
-            last[k, 0], last[k, 1], last[k, 2] = Psi
             rate, T = _stage(potential, body, step, Psi, impulse)
-            slope[k, 0], slope[k, 1], slope[k, 2] = rate
-            force[k, 0], force[k, 1], force[k, 2] = T
+            last, slope = with_item(last, k, Psi), with_item(slope, k, rate)
+            force = with_item(force, k, T)
         if not largest <= _REACH:
             break
         if tableau.one_sweep or change <= _LAST_CHANGE * size:
@@ -148,8 +145,8 @@ def _solve(tableau, potential, body, step):
     Psi, impulse = _ZERO, _ZERO
     for j in range(stages):
         s = h * b[j]
-        Psi = add(Psi, scale(s, (slope[j, 0], slope[j, 1], slope[j, 2])))
-        impulse = add(impulse, scale(s, (force[j, 0], force[j, 1], force[j, 2])))
+        Psi = add(Psi, scale(s, slope[j]))
+        impulse = add(impulse, scale(s, force[j]))
     return Psi, impulse, solved and dot(Psi, Psi) <= _REACH
 
 

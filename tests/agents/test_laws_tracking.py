@@ -29,8 +29,7 @@ def rate_of(attitude, t):
 def test_a_body_on_the_path_of_its_target_accelerates_as_that_does(cls):
     """On it there is no error, and all the torque is that of the motion: J dOmega/dt and gyroscopic
     torque, in closed form. The law sees the rates of the periods, dt apart."""
-    known = {} if cls is GeometricTracking else {"moving": True}
-    law = cls(BODY, FREE, rate_limit=2.0, dt=1e-3, frequency=1.0, **known)
+    law = cls(BODY, FREE, rate_limit=2.0, dt=1e-3, frequency=1.0, moving=True)
     memory, t = None, 0.7
     for late in (-law.dt, 0.0):
         Omega = rate_of(target, t + late)[None]

@@ -241,6 +241,39 @@ def test_a_magnetometer_has_noise_of_a_density_and_a_bias_of_the_episode(dt):
     assert count > 1000
 
 
+@pytest.mark.parametrize("dt", [0.25, 1.0])
+def test_a_sun_sensor_has_noise_of_a_density_and_a_bias_and_sees_nothing_in_the_shadow(dt):
+    n, steps, noise, bias = 1200, 12, 1e-3, 4e-3
+    env = many(
+        SLEW, n, dt=dt, orbit=ROUND, sensor={"sun_sensor": {"noise": noise, "bias": bias}},
+        constraints={"keep_out": [{"axis": (1, 0, 0), "direction": (0, 0, 1), "half_angle": 0.1}]},
+    )  # fmt: skip
+    env.reset(seed=2)
+    off = []
+    for _ in range(steps):
+        seen = env.step(np.zeros((n, 3)))[0][:, 7:10].astype(float)
+        state = env.episodes.state()
+        longitude, node = math.tau * state["season"], math.tau * state["node"]
+        towards = np.array([sun(*both) for both in zip(longitude, node, strict=True)])
+        u = math.tau * state["orbit_phase"]
+        i = ROUND["inclination"]
+        up = np.array([np.cos(u), np.cos(i) * np.sin(u), np.sin(i) * np.sin(u)]).T
+        along = np.sum(up * towards, axis=1)
+        radius = EARTH_RADIUS + ROUND["altitude"]
+        dark = (along < 0) & (radius * np.sqrt(1 - along**2) < EARTH_RADIUS)
+        np.testing.assert_array_equal(np.linalg.norm(seen, axis=1) == 0, dark)
+        assert 0.2 < dark.mean() < 0.5
+        error = seen - rotate_inverse(state["quaternion"], towards)
+        off.append(np.where(dark[:, None], np.nan, error))
+    off = np.array(off)[:, np.isfinite(off).all(axis=(0, 2))]
+    # Across the direction there are two of three axes.
+    found = np.var(off, axis=0, ddof=1).sum(axis=1).mean()
+    spread = math.sqrt(2 / (2 * off.shape[1] * (steps - 1)))
+    assert found == pytest.approx(2 * noise**2 / dt, rel=4 * spread)
+    mean = np.mean(np.sum(off.mean(axis=0) ** 2, axis=1)) - found / steps
+    assert mean == pytest.approx(2 * bias**2, rel=5 * math.sqrt(1 / off.shape[1]))
+
+
 @pytest.mark.slow
 def test_a_law_follows_the_nadir():
     from rbgym.agents import controllers
@@ -264,6 +297,7 @@ EVERYTHING = {
         "gyro": {"angle_walk": 1e-4, "bias": 1e-4},
         "star_tracker": {**BLINDED, "period": 0.5, "latency": 0.3},
         "magnetometer": {"noise": 1e-7, "bias": 1e-7},
+        "sun_sensor": {"noise": 1e-3, "bias": 1e-3},
     },
 }  # fmt: skip
 
@@ -304,6 +338,10 @@ def test_all_of_it_is_alike_one_by_one_and_in_a_batch_and_goes_on_from_a_state()
         (SLEW, {"sensor": {"magnetometer": {"nois": 1}}}, "did you mean 'noise'"),
         (COILS, {"sensor": {"magnetometer": {"noise": -1}}}, r"\['noise'\] must be in \[0, 1\]"),
         (SLEW, {"sensor": {"star_tracker": {"sun_exclusion": 0.5}}}, "given with sensor of the S"),
+        (SLEW, {"sensor": {"sun_sensor": {}}}, "orbit must be given with sensor of the Sun"),
+        (SLEW, {"orbit": ROUND, "sensor": {"sun_sensor": {"bias": 2}}},
+         r"sensor\['sun_sensor'\]\['bias'\] must be in \[0, 1\]"),
+        (SLEW, {"sensor": {"sun_senser": {}}}, "did you mean 'sun_sensor'"),
         (SLEW, {"sensor": {"star_tracker": {"latency": 0.5}}}, r"latency'\] must be at most the p"),
     ],
 )  # fmt: skip

@@ -1,0 +1,152 @@
+"""Derivatives of steps: against differences of steps, and against what a scheme's structure says."""
+
+import math
+
+import numpy as np
+import pytest
+
+import rbgym
+from differences import errors_off, slope, turned_by
+
+SIZE, H = 4, 0.05
+TOP = rbgym.HeavyTop(3.0)
+TORQUE = np.array([1.0, -2.0, 0.5])
+
+
+def random_state():
+    rng = np.random.default_rng(5)
+    q = rng.normal(size=(SIZE, 4))
+    return q / np.linalg.norm(q, axis=1, keepdims=True), 3.0 * rng.normal(size=(SIZE, 3))
+
+
+def made(scheme, potential, q, omega, torque=TORQUE, moments=(6.0, 8.0, 3.0)):
+    body = rbgym.RigidBody(list(moments))
+    batch = rbgym.Batch(body, scheme, potential, size=SIZE)
+    batch.set_state(q, omega)
+    batch.set_torque(torque)
+    return batch
+
+
+def by_differences(scheme, potential, steps):
+    """The Jacobian along state, torque, moments and mgl, in that order, from steps themselves."""
+    q, omega = random_state()
+
+    def end(*args, **kwargs):
+        batch = made(scheme, kwargs.pop("potential", potential), *args, **kwargs)
+        batch.advance(H, steps)
+        found = batch.measure()
+        return found["quaternion"], found["angular_velocity"]
+
+    there = end(q, omega)
+    eye, moments = np.eye(3), np.array([6.0, 8.0, 3.0])
+    moves = [lambda e, c=c: end(turned_by(q, e * eye[c]), omega) for c in range(3)]
+    moves += [lambda e, c=c: end(q, omega + e * eye[c]) for c in range(3)]
+    moves += [lambda e, c=c: end(q, omega, TORQUE + e * eye[c]) for c in range(3)]
+    moves += [lambda e, c=c: end(q, omega, TORQUE, moments + e * eye[c]) for c in range(3)]
+    if potential is not None:
+        moves += [lambda e: end(q, omega, potential=rbgym.HeavyTop(potential.mgl + e))]
+    return np.stack([slope(lambda e, m=m: errors_off(there, m(e))) for m in moves], axis=2)
+
+
+# akw: implicit; exact:4: kicks between closed forms, and the energy by projection.
+@pytest.mark.slow
+@pytest.mark.parametrize(("scheme", "potential"), [("akw", None), ("exact:4", TOP)])
+def test_the_jacobian_is_that_of_the_steps(scheme, potential):
+    of = ("state", "torque", "inertia", *(("mgl",) if potential else ()))
+    found = made(scheme, potential, *random_state()).jacobian(H, 3, of=of)
+    whole = np.concatenate([part for part in found if part is not None], axis=2)
+    assert np.abs(whole - by_differences(scheme, potential, 3)).max() < 5e-11
+
+
+def test_a_free_body_keeps_every_change_of_its_momentum_to_the_bit():
+    batch = made("akw", None, *random_state(), torque=np.zeros(3))
+    found = batch.jacobian(H, 5, of=("state",), coordinates="momentum").state
+    assert (found[:, 3:, 3:] == np.eye(3)).all()
+    assert (found[:, 3:, :3] == 0.0).all()
+
+
+def symplectic_form(Pi):
+    """Of the errors (theta, Pi), both in body axes, at the body momentum Pi (Marsden & Ratiu 1999,
+    13.7): w(a, b) = a_theta . b_Pi - b_theta . a_Pi + Pi . (a_theta x b_theta)."""
+    n = len(Pi)
+    form = np.zeros((n, 6, 6))
+    form[:, :3, 3:], form[:, 3:, :3] = np.eye(3), -np.eye(3)
+    form[:, :3, :3] = [[[0, z, -y], [-z, 0, x], [y, -x, 0]] for x, y, z in Pi]
+    return form
+
+
+def test_kicks_between_exact_motions_are_symplectic_and_akw_is_not():
+    moments = np.array([6.0, 8.0, 3.0])
+
+    def lack(scheme, potential):
+        batch = made(scheme, potential, *random_state(), torque=np.zeros(3))
+        batch.projection = False
+        found = batch.jacobian(H, of=("state",)).state
+        before = batch.measure()["angular_velocity"] * moments
+        batch.advance(H)
+        after = batch.measure()["angular_velocity"] * moments
+        scale = np.ones(6)
+        scale[3:] = moments
+        map_ = scale[:, None] * found / scale  # of body momenta instead of rates
+        moved = map_.transpose(0, 2, 1) @ symplectic_form(after) @ map_
+        return np.abs(moved - symplectic_form(before)).max()
+
+    assert lack("exact:4", TOP) < 1e-12
+    assert lack("akw", None) > 1e-6
+
+
+def test_the_gradient_of_the_energy_is_kept_by_a_scheme_that_keeps_the_energy():
+    q, omega = random_state()
+    batch = made("exact:4", TOP, q, omega, torque=np.zeros(3))
+    moments, up = np.array([6.0, 8.0, 3.0]), np.array([0.0, 0.0, 1.0])
+
+    def gradient(state):
+        """Of the energy, along errors: theta turns o by o x theta, and V is mgl o_z."""
+        o = rbgym.quaternion.rotate_inverse(state["quaternion"], up)
+        pull = 3.0 * np.cross(up, o)
+        return np.concatenate([pull, moments * state["angular_velocity"]], axis=1)
+
+    found, before = batch.jacobian(H, of=("state",)).state, gradient(batch.measure())
+    batch.advance(H)
+    after = gradient(batch.measure())
+    carried = np.einsum("ni,nij->nj", after, found)
+    assert np.abs(carried - before).max() < 1e-11 * np.abs(before).max()
+
+
+def test_products_are_those_with_the_jacobian():
+    found = made("akw", None, *random_state()).jacobian(H)
+    rng = np.random.default_rng(1)
+    x, u, g = rng.normal(size=(SIZE, 6)), rng.normal(size=(SIZE, 3)), rng.normal(size=(SIZE, 6))
+    of_state, of_torque = found.vjp(g)
+    along = np.sum(of_state * x, axis=1) + np.sum(of_torque * u, axis=1)
+    assert along == pytest.approx(np.sum(g * found.jvp(x, u), axis=1), rel=1e-12)
+
+
+def test_the_state_stays():
+    batch = made("akw", None, *random_state())
+    before = batch.full_state()
+    batch.jacobian(H)
+    assert (batch.full_state() == before).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        ({"of": ("rates",)}, "of must be"),
+        ({"of": ("mgl",)}, "HeavyTop"),
+        ({"coordinates": "body"}, "coordinates must be"),
+        ({"steps": 0}, "steps must be"),
+        ({"h": math.nan}, "h must be"),
+    ],
+)
+def test_bad_arguments_are_named(arguments, names):
+    batch = made("akw", None, *random_state())
+    with pytest.raises(ValueError, match=names):
+        batch.jacobian(**{"h": H, **arguments})
+
+
+def test_a_step_that_is_refused_has_no_derivative():
+    q, omega = random_state()
+    batch = made("akw", None, q, 1e4 * omega)
+    with pytest.raises(rbgym.IntegrationError, match="has no derivative"):
+        batch.jacobian(H)
