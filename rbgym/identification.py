@@ -53,7 +53,7 @@ class Identified(NamedTuple):
     inertia: (3, 3) [kg m^2], body axes. covariance: (6, 6) of its xx, yy, zz, xy, xz, yz.
     rate_bias: (3,) [rad/s], body axes, what the rates show too much. residual: (2,), the noise of
     attitudes [rad] and rates [rad/s], each axis, that is left. consistent: whether what is left is
-    white and no larger than the noise that was given, and linear in what was found; where not, clock,
+    white, no larger than the noise that was given, and linear in what was found; where not, clock,
     torques or model are wrong, or the record is too long, and the intervals mean nothing.
     """
 

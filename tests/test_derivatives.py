@@ -1,4 +1,4 @@
-"""Derivatives of steps: against differences of steps, and against what a scheme's structure says."""
+"""Derivatives of steps: against differences of steps, and what a scheme's structure says."""
 
 import math
 

@@ -69,6 +69,21 @@ def test_dropped_samples_are_no_loss_but_of_themselves():
     assert np.abs(off).max() < 4.0
 
 
+def test_a_record_too_long_to_be_linear_in_the_tensor_is_noticed():
+    """A motion of 400 rad whose fit ends in a valley beside the best one."""
+    draw = np.random.default_rng(4)
+    u = np.repeat(draw.normal(size=(41, 3)) * 0.3, 10, axis=0)[:400]
+    run = rbgym.simulate(
+        rbgym.RigidBody(J), dt=0.125, steps=1600, record_every=4,
+        angular_velocity=(1.0, 0.2, -0.5), torque=np.repeat(u, 4, axis=0),
+    )  # fmt: skip
+    q = multiply(run.quaternion, from_rotation_vector(draw.normal(size=(401, 3)) * 1e-3))
+    rates = run.angular_velocity + BIAS + draw.normal(size=(401, 3)) * 1e-2
+    found = rbgym.identify(run.time, q, rates, u)
+    within = np.abs(found.inertia - J)[AT] / np.sqrt(np.diag(found.covariance)) < 4.0
+    assert np.all(within) or not found.consistent
+
+
 def test_when_the_clock_began_is_no_matter():
     t, q, omega, u = samples(3)
     np.testing.assert_allclose(
