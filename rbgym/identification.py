@@ -137,7 +137,8 @@ def identify(
 
 
 def _beginning(data: _Samples, gaps: int) -> _Samples:
-    return _Samples(data.gaps[:gaps], *(one[: gaps + 1] for one in data[1:5]), data.noise)
+    q, rates, torques, rotors = (one[: gaps + 1] for one in data[1:5])
+    return _Samples(data.gaps[:gaps], q, rates, torques, rotors, data.noise)
 
 
 def _fit(data: _Samples, guess: _Guess, rounds: int, enough: float) -> tuple[Any, ...]:

@@ -117,6 +117,7 @@ def test_noise_that_is_larger_than_what_was_given_is_noticed():
     assert not rbgym.identify(t, q, omega, u, rate_noise=RATE / 2).consistent
 
 
+@pytest.mark.slow
 def test_rotors_tell_the_scale_without_torque():
     rotor, draw = np.array([1.0, 0.5, -0.7]), np.random.default_rng(0)
     run = rbgym.simulate(
