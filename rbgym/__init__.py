@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .engine.batch import Batch, IntegrationError  # noqa: TID252
     from .envs.derivatives import linearize  # noqa: TID252
     from .envs.planning import rollout_actions  # noqa: TID252
+    from .identification import Identified, identify  # noqa: TID252
     from .potentials import (  # noqa: TID252
         CircularOrbit,
         GravityGradient,
@@ -36,6 +37,7 @@ __all__ = [
     "CircularOrbit",
     "GravityGradient",
     "HeavyTop",
+    "Identified",
     "IntegrationError",
     "KeplerOrbit",
     "NoPotential",
@@ -47,6 +49,7 @@ __all__ = [
     "Trajectory",
     "compound",
     "get_num_threads",
+    "identify",
     "integrators",
     "linearize",
     "potentials",
@@ -65,6 +68,7 @@ _HOMES = {
     "engine.batch": ("Batch", "IntegrationError"),
     "envs.derivatives": ("linearize",),
     "envs.planning": ("rollout_actions",),
+    "identification": ("Identified", "identify"),
     "potentials": (
         "CircularOrbit", "GravityGradient", "HeavyTop", "KeplerOrbit", "NoPotential", "SoftWall"
     ),

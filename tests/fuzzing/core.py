@@ -71,6 +71,14 @@ def _part(**given: Any) -> Any:
     return rbgym.compound([rbgym.Part(**given)])
 
 
+def _samples() -> dict[str, Any]:
+    t = np.arange(12) / 4.0
+    torques = np.stack([np.sin(t), np.cos(2.0 * t), np.sin(3.0 * t)], axis=1)
+    run = rbgym.simulate(BODY, dt=0.25, steps=11, angular_velocity=W, torque=torques[:11])
+    return {"times": run.time, "quaternions": run.quaternion, "rates": run.angular_velocity,
+            "torques": torques, "rotor_momentum": np.zeros((12, 3))}  # fmt: skip
+
+
 def _simulations() -> list[Target]:
     start = {"quaternion": Q, "angular_velocity": W}
     common = ("dt", "steps", *start, "record_every")
@@ -88,6 +96,11 @@ def _simulations() -> list[Target]:
                record_every=1, force=(0.1, 0.0, 0.0), torque=(0.1, 0.0, 0.2),
                _numeric=(*common, "position", "velocity", "force", "torque"),
                _laws=("force", "torque"), _optional=("position", "velocity", "force", "torque")),
+        target("rbgym.identify", rbgym.identify, **_samples(), attitude_noise=1e-3, rate_noise=1e-3,
+               _numeric=(*_samples(), "attitude_noise", "rate_noise"),
+               _optional=("torques", "rotor_momentum", "attitude_noise", "rate_noise"),
+               _spoken={"torques": ("rates", "rotor_momentum"), "rotor_momentum": ("rates",),
+                        "quaternions": ("rates",), "times": ("rates",), "rates": ("times",)}),
         target("rbgym.simulate_scalable", rbgym.simulate_scalable, body=BODY, dt=0.01, steps=2,
                **start, scale=1.2, scale_rate=0.1, position=(0.0, 0.0, 1.0),
                velocity=(1.0, 0.0, 0.0), force=(0.1, 0.0, 0.0), scaling_force=0.1,

@@ -14,7 +14,7 @@ _BASE = "a base class: what is made of it is attacked"
 NOT_ATTACKED = {
     **dict.fromkeys(
         [f"rbgym.{name}" for name in (
-            "ScalableState", "ScalableTrajectory", "Trajectory",
+            "Identified", "ScalableState", "ScalableTrajectory", "Trajectory",
             "agents.judge.Card", "agents.judge.Evaluation", "agents.train.Rollout",
             "agents.train.Search", "agents.policies.TrainedPolicy", "integrators.Integrator",
             "testing.Drift", "testing.Fidelity", "testing.Order", "testing.Verdict",

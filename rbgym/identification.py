@@ -1,0 +1,319 @@
+"""Inertia of a rigid body from samples of its motion, with intervals that hold.
+
+The momentum balance in world axes, R (J omega + h) = L_0 + integral of R u dt, is linear in the six
+numbers of J and gives the first guess; noise biases it, for J multiplies rates and attitudes. So
+the motion that the step of rbgym predicts from a start, a tensor and a bias of the rates is fitted
+to all samples by damped Gauss-Newton, each kind weighted by its noise: the method of output errors
+(Maine and Iliff 1985, NASA RP-1138, sections 3 to 5). The inverse of its information matrix is the
+covariance. Derivatives are differences of motions that are stepped side by side, which needs no
+kernel besides that of `rbgym.simulate`.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rbgym.arguments import finite, positive, quietly, real
+from rbgym.body import RigidBody
+from rbgym.engine.batch import Batch
+from rbgym.quaternion import (
+    Array,
+    conjugate,
+    from_rotation_vector,
+    multiply,
+    normalized,
+    rotate,
+    to_matrix,
+)
+
+_AT = ((0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2))  # where xx, yy, zz, xy, xz, yz stand
+_ONES = np.zeros((6, 3, 3))  # the tensors that are 1 there
+_ONES[range(6), _AT[0], _AT[1]] = _ONES[range(6), _AT[1], _AT[0]] = 1.0
+_LOWER = np.tril_indices(3)
+_UNIT = 1e-6  # how far from unit length a quaternion may be
+_LEAST = 1e-7  # noise below this, of a radian and of the rates, is not told from round-off
+_EDGE = 1e-6  # least second moment of mass, relative to the largest: no plate is thinner
+_STEP = 1e-6  # of differences: an angle, and relative to rates and tensor
+_TOLD = 1e-14  # information of the worst told numbers, of what each alone would have
+_SHORT = 20.0  # turn of the first beginning that is fitted [rad]
+_BENT = 0.5  # of the change by a standard deviation, what may not be linear in it
+_RARE = 3.09  # deviations that chance exceeds once in a thousand
+_ROUNDS, _TURN, _LAGS = 60, 0.1, 4  # of the fit; longest substep [rad]; correlations looked at
+
+_UNTOLD = (
+    "rates must be of a body that turns about more than one axis, by torques or rotors that tell "
+    "its tensor, got {!r}"
+)
+
+
+class Identified(NamedTuple):
+    """An inertia tensor from samples; see `rbgym.identify`.
+
+    inertia: (3, 3) [kg m^2], body axes. covariance: (6, 6) of its xx, yy, zz, xy, xz, yz.
+    rate_bias: (3,) [rad/s], body axes, what the rates show too much. residual: (2,), the noise of
+    attitudes [rad] and rates [rad/s], each axis, that is left. consistent: whether what is left is
+    white, no larger than the noise that was given, and linear in what was found; where not, clock,
+    torques or model are wrong, or the record is too long, and the intervals mean nothing.
+    """
+
+    inertia: Array
+    covariance: Array
+    rate_bias: Array
+    residual: Array
+    consistent: bool
+
+    @property
+    def interval(self) -> Array:
+        """(2, 3, 3) [kg m^2]: least and largest value of each number of the tensor, at 95 %."""
+        wide = np.einsum("k,kij->ij", 1.959964 * np.sqrt(np.diag(self.covariance)), _ONES)
+        return np.stack([self.inertia - wide, self.inertia + wide])
+
+
+class _Samples(NamedTuple):
+    gaps: Array
+    q: Array
+    rates: Array
+    torques: Array
+    rotors: Array
+    noise: tuple[float | None, float | None]
+
+
+class _Guess(NamedTuple):
+    q: Array
+    omega: Array
+    inertia: Array
+    bias: Array
+
+
+@quietly
+def identify(
+    times: ArrayLike,
+    quaternions: ArrayLike,
+    rates: ArrayLike,
+    torques: ArrayLike | None = None,
+    rotor_momentum: ArrayLike | None = None,
+    *,
+    attitude_noise: float | None = None,
+    rate_noise: float | None = None,
+) -> Identified:
+    """The inertia tensor of a free rigid body and a constant bias of its rates, with intervals.
+
+    times: (n,) [s], rising, n at least 8, in gaps of any length. quaternions: (n, 4), body to
+    world. rates: (n, 3) [rad/s], body axes. torques: (n - 1, 3) [N m], body axes, held from each
+    sample to the next, or (n, 3), whose last counts for nothing. rotor_momentum: (n, 3)
+    [kg m^2/s], body axes, of rotors relative to the body, linear in between; the tensor includes
+    the rotors. attitude_noise [rad], rate_noise [rad/s]: standard deviations of each axis; None for
+    what the samples show. Noise is taken as white and normal, torques and rotors as exact.
+
+    Raises ValueError for bad arguments, samples half a turn apart, and where the samples do not
+    tell the tensor: without torque and rotors its scale, in a turn about one axis other numbers.
+    """
+    data = _checked(times, quaternions, rates, torques, rotor_momentum, attitude_noise, rate_noise)
+    guess = _balance(data)
+    # Of a long record the balance need not predict the end: fit longer and longer beginnings.
+    turns = np.cumsum(np.linalg.norm(data.rates[1:], axis=1) * data.gaps)
+    lengths = [len(turns)]
+    while lengths[0] > 32 and turns[lengths[0] - 1] > _SHORT:
+        lengths.insert(0, lengths[0] // 2)
+    for length in lengths[:-1]:
+        guess, _, _, _ = _fit(_beginning(data, length), guess, 5, 1e-2)
+    guess, r, H, gain = _fit(data, guess, _ROUNDS, 1e-4)
+    if not np.linalg.eigvalsh(_information(H, _noise(data, r))[0].sum(axis=0))[0] > _TOLD:
+        raise ValueError(_UNTOLD.format(rates))
+    information, size = _information(H, _noise(data, r))
+    # What the fit took from each kind of samples, of its 15 numbers.
+    spent = np.trace(np.linalg.solve(information.sum(axis=0), information), axis1=1, axis2=2)
+    information, size = _information(H, _noise(data, r, spent))
+    covariance = np.linalg.inv(information.sum(axis=0)) / np.outer(size, size)
+    left = np.sqrt(np.sum(r * r, axis=(0, 2)) / (3 * len(r) - spent))
+    most = [np.inf if s is None else s * (1.0 + _RARE / np.sqrt(6.0 * len(r))) for s in data.noise]
+    values, vectors = np.linalg.eigh(information.sum(axis=0))
+    worst = vectors[:, 0] / np.sqrt(values[0]) / size  # a standard deviation of what is told worst
+    bent = (_errors(data, _moved(guess, worst))[0] - r - H @ worst) / _noise(data, r)[:, None]
+    straight = np.sum(bent**2) < _BENT**2
+    consistent = bool(straight and abs(gain) < 1e-2 and np.all(left < most) and _is_white(data, r))
+    return Identified(guess.inertia, covariance[6:12, 6:12], guess.bias, left, consistent)
+
+
+def _beginning(data: _Samples, gaps: int) -> _Samples:
+    q, rates, torques, rotors = (one[: gaps + 1] for one in data[1:5])
+    return _Samples(data.gaps[:gaps], q, rates, torques, rotors, data.noise)
+
+
+def _fit(data: _Samples, guess: _Guess, rounds: int, enough: float) -> tuple[Any, ...]:
+    """The guess after so many rounds, or until one gains no more; its errors, the last gain."""
+    (r, H), damping, gain = _errors(data, guess), 1e-3, np.inf
+    for _ in range(rounds):
+        information, size = _information(H, _noise(data, r))
+        slope = np.einsum("ntx,ntxc->c", r / _noise(data, r)[:, None] ** 2, H) / size
+        damped = information.sum(axis=0) + damping * np.eye(15)
+        trial = _moved(guess, -np.linalg.solve(damped, slope) / size)
+        new = _errors(data, trial)
+        gain = _cost(data, r) - _cost(data, new[0])
+        damping *= 0.1 if gain >= 0.0 else 10.0
+        if gain >= 0.0:
+            guess, (r, H) = trial, new
+        if abs(gain) < enough or damping > 1e9:
+            break
+    return guess, r, H, gain
+
+
+def _checked(t: Any, q: Any, rates: Any, u: Any, h: Any, *noise: Any) -> _Samples:
+    count = real("times", t).size
+    if count < 8:
+        raise ValueError(f"times must be at least 8 instants, got {t!r}")
+    gaps = np.diff(finite("times", t, (count,)))
+    if not np.all(gaps > 0.0):
+        raise ValueError(f"times must rise from each to the next, got {t!r}")
+    attitudes, omega = finite("quaternions", q, (count, 4)), finite("rates", rates, (count, 3))
+    if not np.all(np.abs(np.linalg.norm(attitudes, axis=1) - 1.0) < _UNIT):
+        raise ValueError(f"quaternions must have unit length, got {q!r}")
+    shapes = (count - 1, 3), (count, 3)
+    torques = np.zeros(shapes[0]) if u is None else finite("torques", u, *shapes)[: count - 1]
+    rotors = np.zeros(shapes[1]) if h is None else finite("rotor_momentum", h, shapes[1])
+    if not (np.any(torques) or np.any(rotors)):
+        raise ValueError(
+            "torques or rotor_momentum must be given and not zero: a free motion does not tell the "
+            f"scale of the tensor, got {u!r} and {h!r}"
+        )
+    speed = np.linalg.norm(omega, axis=1)
+    if not np.all(np.maximum(speed[1:], speed[:-1]) * gaps < np.pi):
+        raise ValueError(f"times must be less than half a turn apart at these rates, got {t!r}")
+    names = "attitude_noise", "rate_noise"
+    a, b = (None if s is None else positive(k, s) for k, s in zip(names, noise, strict=True))
+    return _Samples(gaps, normalized(attitudes), omega, torques, rotors, (a, b))
+
+
+def _balance(data: _Samples) -> _Guess:
+    """The tensor from the momentum balance, linear in it and in the momentum at the start."""
+    turns = _rotation_vector(multiply(conjugate(data.q[:-1]), data.q[1:]))
+    mean = (data.rates[1:] + data.rates[:-1]) / 2.0
+    bias = np.sum(mean * data.gaps[:, None] - turns, axis=0) / data.gaps.sum()
+    R, between = to_matrix(data.q), multiply(data.q[:-1], from_rotation_vector(turns / 2.0))
+    kicks = np.cumsum(rotate(between, data.torques * data.gaps[:, None]), axis=0)
+    y = np.concatenate([np.zeros((1, 3)), kicks]) - rotate(data.q, data.rotors)
+    columns = np.einsum("nij,kjl,nl->nik", R, _ONES, data.rates - bias)
+    start = np.broadcast_to(-np.eye(3), (*columns.shape[:2], 3))
+    A = np.concatenate([columns, start], axis=2).reshape(-1, 9)
+    found, _, rank, _ = np.linalg.lstsq(A, y.reshape(-1), rcond=1e-10)
+    if rank < 9:
+        raise ValueError(_UNTOLD.format(data.rates))
+    inertia = _valid(np.einsum("k,kij->ij", found[:6], _ONES), 0.05)
+    return _Guess(data.q[0], data.rates[0] - bias, inertia, bias)
+
+
+def _valid(inertia: Array, edge: float) -> Array:
+    """The tensor, or one near to it that a distribution of mass has: its second moments, of which
+    none may be negative, are at least `edge` of the largest."""
+    values, axes = np.linalg.eigh(np.trace(inertia) / 2.0 * np.eye(3) - inertia)
+    if values[0] > edge * values[2]:
+        return inertia
+    largest = max(values[2], np.abs(values).max() * 1e-3)
+    spread = (axes * np.maximum(values, 1.001 * edge * largest)) @ axes.T
+    return np.asarray(np.trace(spread) * np.eye(3) - spread)
+
+
+def _moved(guess: _Guess, change: Array) -> _Guess:
+    q = multiply(guess.q, from_rotation_vector(change[:3]))
+    inertia = guess.inertia + np.einsum("k,kij->ij", change[6:12], _ONES)
+    return _Guess(q, guess.omega + change[3:6], _valid(inertia, _EDGE), guess.bias + change[12:])
+
+
+def _errors(data: _Samples, guess: _Guess) -> tuple[Array, Array]:
+    """Prediction less samples (n, 2, 3), a rotation vector in body axes [rad] and rates [rad/s],
+    and its derivatives (n, 2, 3, 15) by attitude and rates at the start, tensor and bias.
+
+    The tensor is moved through the Cholesky factor of the second moments of mass: every factor is
+    that of a body. NaN where a motion cannot be predicted.
+    """
+    factor = np.linalg.cholesky(np.trace(guess.inertia) / 2.0 * np.eye(3) - guess.inertia)
+    steps = _STEP * np.repeat(
+        [1.0, np.sqrt(np.mean(data.rates**2)), np.abs(factor).max()], [3, 3, 6]
+    )
+    lanes = np.concatenate([np.zeros((1, 12)), np.diag(steps), -np.diag(steps)])
+    factors = np.tile(factor, (25, 1, 1))
+    factors[:, _LOWER[0], _LOWER[1]] += lanes[:, 6:]
+    spread = factors @ factors.transpose(0, 2, 1)
+    tensors = np.trace(spread, axis1=1, axis2=2)[:, None, None] * np.eye(3) - spread
+    q, omega = _motions(data, tensors, multiply(guess.q, from_rotation_vector(lanes[:, :3])),
+                        guess.omega + lanes[:, 3:6])  # fmt: skip
+    off = _rotation_vector(multiply(conjugate(data.q)[:, None], q))
+    all_errors = np.stack([off, omega + guess.bias - data.rates[:, None]], axis=2)
+    H = np.zeros((len(q), 2, 3, 15))
+    H[..., :12] = np.moveaxis((all_errors[:, 1:13] - all_errors[:, 13:]) / 2.0, 1, 3) / steps
+    moved = (tensors[7:13] - tensors[19:25])[:, _AT[0], _AT[1]].T / 2.0 / steps[6:]
+    H[..., 6:12] = H[..., 6:12] @ np.linalg.inv(moved)
+    H[:, 1, :, 12:] = np.eye(3)
+    return all_errors[:, 0], H
+
+
+def _motions(data: _Samples, tensors: Array, q: Array, omega: Array) -> tuple[Array, Array]:
+    """Attitudes (n, lanes, 4) and rates (n, lanes, 3) of bodies with these tensors and starts."""
+    batch = Batch([RigidBody((J + J.T) / 2.0) for J in tensors], size=len(tensors))
+    rotors, turning = data.rotors, bool(np.any(data.rotors))
+    batch.set_state(q, omega, rotor_momentum=rotors[0])
+    speed = np.linalg.norm(data.rates, axis=1)
+    turns = np.maximum(speed[1:], speed[:-1]) * data.gaps / (_TURN / 4.0 if turning else _TURN)
+    found, held = [batch.measure()], np.zeros(3)
+    for k, (gap, count) in enumerate(zip(data.gaps, np.ceil(turns + 0.5).astype(int), strict=True)):
+        gained = rotors[k + 1] - rotors[k]
+        held, before = data.torques[k] - gained / gap, held
+        if not np.array_equal(held, before):
+            batch.set_torque(held)
+        if turning:
+            for step in range(count):
+                now, middle = batch.measure(), rotors[k] + (step + 0.5) / count * gained
+                batch.set_state(now["quaternion"], now["angular_velocity"],
+                                rotor_momentum=middle)  # fmt: skip
+                batch.advance(gap / count)
+        else:
+            batch.advance(gap / count, int(count))
+        found.append(batch.measure())
+    lost = np.where(batch.failed, np.nan, 0.0)[:, None]
+    names = "quaternion", "angular_velocity"
+    first, second = (np.stack([one[name] for one in found]) + lost for name in names)
+    return first, second
+
+
+def _rotation_vector(q: Array) -> Array:
+    """Of unit quaternions (..., 4), the shorter way round, (..., 3) [rad]."""
+    q = np.where(q[..., :1] < 0.0, -q, q)
+    sine = np.linalg.norm(q[..., 1:], axis=-1, keepdims=True)
+    angle = 2.0 * np.arctan2(sine, q[..., :1])
+    return q[..., 1:] * np.where(sine > 1e-9, angle / np.maximum(sine, 1e-9), 2.0)
+
+
+def _least(data: _Samples) -> Array:
+    return _LEAST * np.array([1.0, np.sqrt(np.mean(data.rates**2))])
+
+
+def _noise(data: _Samples, r: Array, spent: ArrayLike = 0.0) -> Array:
+    """Standard deviations (2,): what is given, or what the errors show."""
+    shown = np.sqrt(np.sum(r * r, axis=(0, 2)) / (3 * len(r) - np.asarray(spent)))
+    given = [np.nan if s is None else s for s in data.noise]
+    return np.where(np.isnan(given), np.maximum(shown, _least(data)), given)
+
+
+def _cost(data: _Samples, r: Array) -> float:
+    """Minus the logarithm of the likelihood, noise that is not given at its likeliest."""
+    squares, sigma = np.sum(r * r, axis=(0, 2)), _noise(data, r)
+    cost = np.sum(squares / sigma**2 / 2.0 + 3 * len(r) * np.log(sigma))
+    return float(cost) if np.isfinite(cost) else np.inf
+
+
+def _information(H: Array, sigma: Array) -> tuple[Array, Array]:
+    """That of each kind of samples (2, 15, 15), of numbers scaled by their `size`: all have 1."""
+    found = np.einsum("ntxi,ntxj->tij", H, H, optimize=True) / sigma[:, None, None] ** 2
+    size = np.maximum(np.sqrt(np.diag(found.sum(axis=0))), 1e-300)
+    return found / np.outer(size, size), size
+
+
+def _is_white(data: _Samples, r: Array) -> bool:
+    """Whether the errors of neighbours are independent (Box and Pierce 1970): a sum of squared
+    correlations, chi-squared within what chance passes once in a thousand."""
+    n, series = len(r), r.reshape(len(r), 6)
+    power = np.maximum(np.sum(series**2, axis=0), n * np.repeat(_least(data) ** 2, 3))
+    found = [np.sum(series[k:] * series[:-k], axis=0) / power for k in range(1, _LAGS + 1)]
+    part = 2.0 / (9.0 * 6 * _LAGS)  # the quantile by Wilson and Hilferty (1931)
+    return bool(n * np.sum(np.square(found)) < 6 * _LAGS * (1.0 - part + _RARE * part**0.5) ** 3)

@@ -1,0 +1,198 @@
+"""Inertia from samples: synthetic motions with a known answer, and what must be refused."""
+
+import numpy as np
+import pytest
+
+import rbgym
+from rbgym.quaternion import from_rotation_vector, multiply
+
+J = np.array([[6.0, 0.4, -0.3], [0.4, 8.0, 0.2], [-0.3, 0.2, 5.0]])
+AT = (0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2)
+BIAS = np.array([2e-3, -1e-3, 3e-3])
+ANGLE, RATE = 1e-3, 5e-3  # noise
+
+
+def motion(seed, n=81, tensor=J):
+    """Times, attitudes, rates and torques, without noise and bias."""
+    u = np.repeat(np.random.default_rng(seed).normal(size=(-(-n // 10), 3)), 10, axis=0)[: n - 1]
+    run = rbgym.simulate(
+        rbgym.RigidBody(tensor), dt=0.1, steps=2 * (n - 1), record_every=2,
+        angular_velocity=(0.3, -0.2, 0.4), torque=np.repeat(u, 2, axis=0),
+    )  # fmt: skip
+    return run.time, run.quaternion, run.angular_velocity, u
+
+
+def noisy(seed, q, omega):
+    draw = np.random.default_rng([1, seed])
+    q = multiply(q, from_rotation_vector(draw.normal(size=omega.shape) * ANGLE))
+    return q, omega + BIAS + draw.normal(size=omega.shape) * RATE
+
+
+def samples(seed, n=81):
+    t, q, omega, u = motion(seed, n)
+    return t, *noisy(seed, q, omega), u
+
+
+@pytest.mark.slow
+def test_the_true_tensor_and_bias_are_within_their_intervals_as_often_as_these_say():
+    t, q, omega, u = motion(0)
+    inside, outside_bias, odd = np.zeros(6), 0, 0
+    for seed in range(100):
+        found = rbgym.identify(t, *noisy(seed, q, omega), u)
+        low, high = found.interval
+        inside += ((low < J) & (high > J))[AT]
+        outside_bias += np.linalg.norm(found.rate_bias - BIAS) > 4 * RATE / np.sqrt(len(t))
+        odd += not found.consistent
+    # Binomial, 100 draws at 0.95: 85 or fewer once in 6,700; the six are not independent.
+    assert np.all(inside >= 86)
+    assert inside.sum() >= 0.91 * 600
+    # Nor may intervals be too wide: 100 of 100 for all would be one in a million.
+    assert inside.sum() <= 0.99 * 600
+    assert outside_bias <= 3
+    assert odd <= 3
+
+
+def test_without_noise_the_tensor_comes_out_to_seven_digits():
+    found = rbgym.identify(*motion(1))
+    np.testing.assert_allclose(found.inertia, J, rtol=0, atol=1e-6)
+    assert found.consistent
+    assert np.linalg.norm(found.rate_bias) < 1e-7
+
+
+def test_dropped_samples_are_no_loss_but_of_themselves():
+    t, q, omega, u = samples(2, 161)
+    draw = np.random.default_rng(0).permutation(161)[:90]
+    kept = np.unique([*range(0, 161, 10), *draw])  # a torque changes at a sample that is there
+    found = rbgym.identify(t[kept], q[kept], omega[kept], u[np.minimum(kept, 159)])
+    off = (found.inertia - J)[AT] / np.sqrt(np.diag(found.covariance))
+    assert found.consistent
+    assert np.abs(off).max() < 4.0
+
+
+def test_a_record_too_long_to_be_linear_in_the_tensor_is_noticed():
+    """A motion of 400 rad whose fit ends in a valley beside the best one."""
+    draw = np.random.default_rng(4)
+    u = np.repeat(draw.normal(size=(41, 3)) * 0.3, 10, axis=0)[:400]
+    run = rbgym.simulate(
+        rbgym.RigidBody(J), dt=0.125, steps=1600, record_every=4,
+        angular_velocity=(1.0, 0.2, -0.5), torque=np.repeat(u, 4, axis=0),
+    )  # fmt: skip
+    q = multiply(run.quaternion, from_rotation_vector(draw.normal(size=(401, 3)) * 1e-3))
+    rates = run.angular_velocity + BIAS + draw.normal(size=(401, 3)) * 1e-2
+    found = rbgym.identify(run.time, q, rates, u)
+    within = np.abs(found.inertia - J)[AT] / np.sqrt(np.diag(found.covariance)) < 4.0
+    assert np.all(within) or not found.consistent
+
+
+def test_when_the_clock_began_is_no_matter():
+    t, q, omega, u = samples(3)
+    np.testing.assert_allclose(
+        rbgym.identify(t + 64.0, q, omega, u).inertia,
+        rbgym.identify(t, q, omega, u).inertia,
+        rtol=1e-8,
+    )
+
+
+@pytest.mark.parametrize("scale", [0.97, 1.03])
+def test_a_clock_that_runs_wrong_is_noticed(scale):
+    t, q, omega, u = samples(4)
+    assert rbgym.identify(t, q, omega, u).consistent
+    found = rbgym.identify(scale * t, q, omega, u, attitude_noise=ANGLE, rate_noise=RATE)
+    assert not found.consistent
+    assert not rbgym.identify(scale * t, q, omega, u).consistent
+
+
+def test_samples_and_torques_that_are_late_are_noticed():
+    t, q, omega, u = samples(5)
+    late_rates = rbgym.identify(t[1:], q[1:], omega[:-1], u[1:])
+    late_torques = rbgym.identify(t[1:], q[1:], omega[1:], u[:-1])
+    assert not late_rates.consistent
+    assert late_rates.residual[1] > 3.0 * RATE
+    assert not late_torques.consistent
+
+
+def test_noise_that_is_larger_than_what_was_given_is_noticed():
+    t, q, omega, u = samples(6)
+    assert rbgym.identify(t, q, omega, u, attitude_noise=ANGLE, rate_noise=RATE).consistent
+    assert not rbgym.identify(t, q, omega, u, rate_noise=RATE / 2).consistent
+
+
+@pytest.mark.slow
+def test_rotors_tell_the_scale_without_torque():
+    rotor, draw = np.array([1.0, 0.5, -0.7]), np.random.default_rng(0)
+    run = rbgym.simulate(
+        rbgym.RigidBody(J), dt=0.2, steps=100, angular_velocity=(0.3, -0.2, 0.4),
+        rotor_momentum=rotor,
+    )  # fmt: skip
+    rates = run.angular_velocity + draw.normal(size=(101, 3)) * RATE
+    rotors = np.tile(rotor, (101, 1))
+    found = rbgym.identify(run.time, run.quaternion, rates, rotor_momentum=rotors)
+    off = (found.inertia - J)[AT] / np.sqrt(np.diag(found.covariance))
+    assert np.abs(off).max() < 4.0
+
+
+def test_wheels_that_turn_a_body_at_rest_as_angular_momentum_says():
+    """Without torque, from rest: the wheels' momentum and the body's cancel, J omega = -h."""
+    t = np.arange(101) * 0.1
+    h = np.stack([np.sin(0.5 * t), 0.7 * np.sin(0.9 * t), 0.8 * np.sin(0.3 * t)], axis=1)
+    between = np.arange(1000) * 0.01 + 0.005  # a kinematic truth: omega = -J^-1 h, total zero
+    fine = np.stack([np.interp(between, t, h[:, k]) for k in range(3)], axis=1)
+    q = np.array([[1.0, 0.0, 0.0, 0.0]])
+    for omega in -np.linalg.solve(J, fine.T).T:
+        q = np.concatenate([q, multiply(q[-1:], from_rotation_vector(omega * 0.01)[None])])
+    omega = -np.linalg.solve(J, h.T).T
+    found = rbgym.identify(t, q[::10], omega, rotor_momentum=h)
+    np.testing.assert_allclose(found.inertia, J, rtol=0, atol=1e-3)
+
+
+@pytest.mark.parametrize("tensor", [np.diag([1.0, 2.0, 3.0]), np.diag([1.0, 1.0, 0.01])])
+def test_a_plate_and_a_needle_come_out_as_bodies(tensor):
+    t, q, omega, u = motion(7, tensor=100.0 * tensor)
+    found = rbgym.identify(t, *noisy(7, q, omega), u)
+    assert rbgym.RigidBody(found.inertia).moments.min() > 0.0
+
+
+def test_a_free_motion_without_rotors_is_refused():
+    t, q, omega, u = motion(8, 21)
+    with pytest.raises(ValueError, match="torques or rotor_momentum must be given and not zero"):
+        rbgym.identify(t, q, omega)
+    with pytest.raises(ValueError, match="torques or rotor_momentum"):
+        rbgym.identify(t, q, omega, 0.0 * u, np.zeros((21, 3)))
+
+
+def test_a_body_that_rests_or_turns_about_one_axis_is_refused():
+    n = 21
+    t, q = 0.1 * np.arange(n), np.tile((1.0, 0.0, 0.0, 0.0), (n, 1))
+    with pytest.raises(ValueError, match="rates must be of a body that turns about more than one"):
+        rbgym.identify(t, q, np.zeros((n, 3)), np.ones((n, 3)))
+    run = rbgym.simulate(rbgym.RigidBody([1, 2, 3]), dt=0.1, steps=n - 1, torque=(0.0, 0.0, 1.0))
+    with pytest.raises(ValueError, match="rates must be of a body that turns about more than one"):
+        rbgym.identify(
+            run.time, run.quaternion, run.angular_velocity, np.tile((0.0, 0.0, 1.0), (n, 1))
+        )
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("times", lambda x: x[::-1]),
+        ("times", lambda x: x[:5]),
+        ("times", lambda x: 100.0 * x),
+        ("times", lambda x: x[:, None]),
+        ("times", lambda x: np.where(x == x[3], np.nan, x)),
+        ("quaternions", lambda x: 2.0 * x),
+        ("quaternions", lambda x: x[:-1]),
+        ("rates", lambda x: x[:, :2]),
+        ("rates", lambda x: np.where(x == x[3], np.inf, x)),
+        ("torques", lambda x: x[:-1]),
+        ("torques", lambda x: "hard"),
+        ("rotor_momentum", lambda x: np.ones((20, 3))),
+        ("rate_noise", lambda x: 0.0),
+        ("attitude_noise", lambda x: -1.0),
+    ],
+)
+def test_what_is_no_record_is_refused_by_name(name, change):
+    given = dict(zip(("times", "quaternions", "rates", "torques"), motion(9, 21), strict=True))
+    given[name] = change(given.get(name))
+    with pytest.raises(ValueError, match=f"^{name} must .* got "):
+        rbgym.identify(**given)
