@@ -7,15 +7,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbgym.arguments import real
 from rbgym.compiled.dual import ITEM, as_duals, value
-from rbgym.compiled.jit import compiled
+from rbgym.compiled.jit import Entry, compiled
 from rbgym.engine.derivatives import (
     Columns,
     Workspace,
     advance_block,
     corrections_of,
-    differentiate,
     hold_commands,
     in_passes,
+    kernel_of,
     refuse,
     seed_lane,
     show_lane,
@@ -117,12 +117,13 @@ def linearize(
     commands = np.ascontiguousarray(given, dtype=float).reshape(batch.size, -1)
     width = 6 + len(more)
     space = Workspace.of(batch.block_rows, batch.blocks * LANES, width)
+    kernel = kernel_of(batch)
     buffer = batch.buffer if rows is None else _laid_out(batch, rows)
 
     def run(first: int) -> Array:
         columns = _columns(first, len(more))
         refuse(
-            differentiate(
+            kernel.call(
                 batch.physics, buffer, batch.block_rows, commands, stepping,
                 corrections_of(batch.potential), columns, more, *space,
             ),
@@ -149,6 +150,7 @@ class Differentiation:
             if part.is_noisy():
                 raise ValueError(f"{name} must be without noise to have a derivative, got {part!r}")
         self.names, self._more = _more(self.episodes)
+        self._kernel = Entry(differentiate_step)
         self._width = len(self.names) + self.episodes.setup.width + 1
         self._space = Workspace.of(batch.block_rows, batch.blocks * LANES, self._width)
 
@@ -159,7 +161,7 @@ class Differentiation:
 
         def run(first: int) -> Array:
             refuse(
-                differentiate_step(
+                self._kernel.call(
                     episodes.rows, batch.physics, batch.buffer, batch.block_rows, commands,
                     episodes.stepping, corrections_of(batch.potential),
                     _columns(first, len(self._more)), self._more, episodes.setup.limit,

@@ -17,7 +17,7 @@ import numpy as np
 
 from rbgym.arguments import count, finite
 from rbgym.compiled.dual import ITEM, WIDTH, as_duals, joined, unit, value
-from rbgym.compiled.jit import compiled, inlined
+from rbgym.compiled.jit import Entry, compiled, inlined
 from rbgym.engine.batch import Batch, IntegrationError, aligned_zeros
 from rbgym.engine.kernels import PROJECTIONS, start_lane, take_step
 from rbgym.engine.projection import keep_level, project
@@ -317,7 +317,7 @@ def jacobian(batch: Batch, h: float, steps: int, of: tuple[str, ...], coordinate
     names = [name for name in _WIDTHS if name in given or name == "state"]
     firsts = dict(zip(names, np.cumsum([0, *(_WIDTHS[n] for n in names)]).tolist(), strict=False))
     stepping = batch.stepping(float(finite("h", h, ())), count("steps", steps))
-    space = Workspace.of(batch.block_rows, batch.blocks * LANES, 6)
+    space, kernel = Workspace.of(batch.block_rows, batch.blocks * LANES, 6), kernel_of(batch)
     no_commands = np.empty((0, batch.channels))
 
     def run(first: int) -> Array:
@@ -325,7 +325,7 @@ def jacobian(batch: Batch, h: float, steps: int, of: tuple[str, ...], coordinate
         of_momentum = coordinates == "momentum"
         columns = Columns(state, _AWAY, _AWAY, torque, inertia, mgl, of_momentum)
         refuse(
-            differentiate(
+            kernel.call(
                 batch.physics, batch.buffer, batch.block_rows, no_commands, stepping,
                 corrections_of(batch.potential), columns, _NONE, *space,
             ),
@@ -335,6 +335,13 @@ def jacobian(batch: Batch, h: float, steps: int, of: tuple[str, ...], coordinate
 
     parts = in_passes([_WIDTHS[name] for name in names], run)
     return Jacobian(**dict(zip(names, parts, strict=True)))
+
+
+def kernel_of(batch: Batch) -> Entry:
+    """`differentiate` as this batch calls it."""
+    if batch.differentiate is None:
+        batch.differentiate = Entry(differentiate)
+    return batch.differentiate
 
 
 def refuse(body: int, size: int) -> None:
