@@ -119,7 +119,7 @@ class AttitudePD(BodyLaw):
     turned. Gains: frequency n [rad/s], damping z. By default n = 2.4 sqrt(a), a the least angular
     acceleration that the limits allow about a body axis, at most 0.45 in a control period, and z =
     0.85, which goes beyond the target by 0.6 % of the turn: about there large slews settle soonest,
-    whatever the body. moving: of a target that moves, which asks for more: 6.1 sqrt(a), at most 0.2
+    whatever the body. moving: of a target that moves, which asks for more: 6.1 sqrt(a), at most 0.3
     in a control period. Its acceleration follows from its rates now and a period ago, in its own
     axes (n, 3), which are the memory; where an episode starts, and without `moving`, it is taken as
     zero, which leaves an error x = a / n^2.
@@ -139,7 +139,7 @@ class AttitudePD(BodyLaw):
         if self.frequency is None:
             n = self.agility()
             self.frequency = (
-                self.sampled(6.1 * n, 0.2) if self.moving else self.sampled(self.swift * n)
+                self.sampled(6.1 * n, 0.3) if self.moving else self.sampled(self.swift * n)
             )
         self.refuse_gains("frequency", "damping")
         self.stiffness, self.drag = 2 * self.frequency**2, 2 * self.damping * self.frequency

@@ -17,6 +17,7 @@ from rbgym.agents.commands.cli import app
 from rbgym.agents.export import export_c, export_onnx
 from rbgym.agents.export.contract import row
 from rbgym.agents.policies import Network, Normalizer, RecurrentNetwork, shelf
+from rbgym.quaternion import rotate
 
 STEPS = 300
 STRICT = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", "-DRBGYM_SELF_TEST")
@@ -179,8 +180,10 @@ def test_the_contract_is_read_back(env_id, tmp_path):
         if name in by_name:
             np.testing.assert_allclose(by_name[name], np.atleast_1d(state[key]), rtol=1e-5)
     if "position" in by_name:
-        size = np.linalg.norm(by_name["position"])
-        assert size == pytest.approx(np.linalg.norm(state["position"]), rel=1e-5)
+        # From the dock, which lies in the target's frame.
+        dock = rotate(state["target_quaternion"], np.array(env.goal.dock()))
+        size = np.linalg.norm(state["position"] - dock)
+        assert np.linalg.norm(by_name["position"]) == pytest.approx(size, rel=1e-5)
 
 
 def test_the_scale_of_a_torque_is_that_of_a_full_command(tmp_path):

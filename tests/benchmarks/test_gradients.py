@@ -5,8 +5,9 @@ import time
 import gymnasium as gym
 import numpy as np
 import pytest
-import rbgym
 import torch
+
+import rbgym
 from rbgym.agents.train import DifferentiableEnv
 
 LANES, STEPS = 256, 64
