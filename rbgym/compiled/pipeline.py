@@ -131,7 +131,7 @@ class Compiler(CompilerBase):
             library = state.targetctx.codegen().create_library(state.func_id.func_qualname)
             library.enable_object_caching()
             library._finalize_final_module = lambda: setattr(library, "_finalized", True)
-            state.library = library
+            state["library"] = library
             # In its place stands a built-in function, another each time: numba knows code by it.
             state.targetctx.get_executable = lambda *_: library._ensure_finalized() or [].copy
         manager = DefaultPassBuilder.define_nopython_pipeline(state)
