@@ -141,7 +141,8 @@ class Estimating:
             raise ValueError(
                 f"observation must have at least {self.columns} columns, got shape {seen.shape}"
             )
-        if not (np.isfinite(seen).all() and seen[..., :4].any(axis=-1).all()):
+        small = np.abs(seen) <= np.finfo(np.float32).max  # and no NaN
+        if not (small.all() and seen[..., :4].any(axis=-1).all()):
             raise ValueError(
                 f"observation must be finite, with a quaternion at first, got {observation!r}"
             )

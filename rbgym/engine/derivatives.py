@@ -307,12 +307,13 @@ _NONE = np.empty(0, np.int64)
 
 def jacobian(batch: Batch, h: float, steps: int, of: tuple[str, ...], coordinates: str) -> Jacobian:
     """See `rbgym.Batch.jacobian`."""
-    given = [of] if isinstance(of, str) else list(of)
-    if not set(given) <= set(_WIDTHS):
+    given = (of,) if isinstance(of, str) else of
+    known = isinstance(given, tuple | list) and all(isinstance(n, str) for n in given)
+    if not known or not set(given) <= set(_WIDTHS):
         raise ValueError(f"of must be among {list(_WIDTHS)}, got {of!r}")
     if "mgl" in given and not isinstance(batch.potential, HeavyTop):
         raise ValueError(f"of must leave out 'mgl' unless the potential is a HeavyTop, got {of!r}")
-    if coordinates not in ("rates", "momentum"):
+    if not isinstance(coordinates, str) or coordinates not in ("rates", "momentum"):
         raise ValueError(f"coordinates must be 'rates' or 'momentum', got {coordinates!r}")
     names = [name for name in _WIDTHS if name in given or name == "state"]
     firsts = dict(zip(names, np.cumsum([0, *(_WIDTHS[n] for n in names)]).tolist(), strict=False))

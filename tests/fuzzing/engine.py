@@ -50,9 +50,6 @@ def _batches() -> list[Target]:
                _numeric=("torque",), _untouched=_untouched),
         target("rbgym.Batch.advance", partial(_stepped, "advance"), h=0.01, steps=2,
                _numeric=("h", "steps"), _untouched=_untouched),
-        target("rbgym.Batch.jacobian", lambda **given: _two().jacobian(**given), h=0.01, steps=2,
-               of=("state", "torque"), coordinates="rates", _numeric=("h", "steps"),
-               _fine=lambda _: None, _untouched=_untouched),
     ]  # fmt: skip
 
 

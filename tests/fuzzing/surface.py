@@ -14,13 +14,16 @@ _BASE = "a base class: what is made of it is attacked"
 NOT_ATTACKED = {
     **dict.fromkeys(
         [f"rbgym.{name}" for name in (
-            "Identified", "ScalableState", "ScalableTrajectory", "Trajectory",
+            "Identified", "engine.derivatives.Jacobian", "envs.derivatives.Linear",
+            "ScalableState", "ScalableTrajectory", "Trajectory",
             "agents.judge.Card", "agents.judge.Evaluation", "agents.train.Rollout",
             "agents.train.Search", "agents.policies.TrainedPolicy", "integrators.Integrator",
             "testing.Drift", "testing.Fidelity", "testing.Order", "testing.Verdict",
             "validation.Claim", "validation.Claims", "validation.declared", "validation.table",
         )], _RECORD),
     "rbgym.agents.train.sb3.training.train": _LONG,
+    "rbgym.agents.train.DifferentiableEnv": "an env that is made already; tests/agents",
+    "rbgym.linearize": "compiles for a minute: its refusals are in tests/envs",
     **dict.fromkeys(
         [f"rbgym.{name}" for name in (
             "envs.task.Task", "envs.base.vectorised", "envs.parts.goals.Axis",
