@@ -176,8 +176,10 @@ class Allocated(Controller):
     common as long as m is at least the smallest largest c of any allocation (L-infinity), which is
     |E u| c_max with the `envelope` E of the wheels. So every torque that the wheels can give is
     given; with t = 0, a pyramid loses 13 % of them on average and a third at worst. A torque beyond
-    is shortened, not turned. Then the friction of the bearings, which the motors have to overcome,
-    is put in. The law knows nothing of a wheel that has failed.
+    is shortened, not turned. Turning wheels that hold momentum takes torque, which braking has to
+    find room beside: as it nears the limits, u no longer speeds the body up. Then the friction of
+    the bearings, which the motors have to overcome, is put in. The law knows nothing of a wheel
+    that has failed.
 
     first: column of an observation from which it shows the wheels' momenta. rate: k [1/s].
 
@@ -210,13 +212,23 @@ class Allocated(Controller):
         momenta = rows[:, self.first : self.least] * self.wheels.momentum
         omega = rows[:, 4:7] * self.law.rate_limit
         u, state = self.law.answer(rows[:, : self.first], state, episode_start)
-        u = u - beside + np.cross(omega, momenta @ self.axes.T)
+        gyroscopic = np.cross(omega, momenta @ self.axes.T)
+        u = self.unhurried(u, omega, gyroscopic) - beside + gyroscopic
         c = self.shared(u, self.rate * momenta / self.motor)
         # The torque of each bearing on the body; near standstill it is not relied upon.
         speed = momenta / self.wheels.inertia - omega @ self.axes
         size = self.wheels.coulomb + self.wheels.viscous * np.abs(speed)
         c = c - size * speed / (np.abs(speed) + 1.0) / self.motor
         return np.clip(c, -1.0, 1.0), state
+
+    def unhurried(self, u: Array, omega: Array, gyroscopic: Array) -> Array:
+        """u (n, 3) less what of it speeds the body up, as far as the wheels' gyroscopic torque
+        (n, 3) at the rate (n, 3) takes more than half of their limits; where it takes all of them,
+        nothing is left of that."""
+        load = np.max(np.abs(gyroscopic @ self.envelope.T), axis=1, keepdims=True)
+        power = np.maximum(np.sum(u * omega, axis=1, keepdims=True), 0.0)
+        square = np.maximum(np.sum(omega * omega, axis=1, keepdims=True), 1e-300)
+        return np.asarray(u - np.clip(2.0 * load - 1.0, 0.0, 1.0) * power / square * omega)
 
     def shared(self, u: Array, relief: Array) -> Array:
         """Commands (n, wheels) within +-1 for torques u (n, 3) [N m]; of the commands `relief` what

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rbgym.agents.controllers.base import BodyLaw, Seen, fresh, nearer
+from rbgym.agents.controllers.base import BodyLaw, Plant, Seen, fresh, nearer
 from rbgym.agents.controllers.pd import AttitudePD
 from rbgym.arguments import flag, number
 from rbgym.quaternion import Array, from_rotation_vector, multiply
@@ -93,9 +93,9 @@ class BangBang(BodyLaw):
     period. f is the curve of a body that brakes with a (1 - c rate^2), what is left beside the
     gyroscopic torque, which counts up to half of the limits.
 
-    Gains: layer h [s], by default 1.25 control periods: behind delays and lags give at least twice
-    what they add up to; braking below 1 for what is not known of the body; slew_rate
-    [rad/s].
+    Gains: layer h [s], by default 1.25 control periods, for an env with sensors 2, as noise makes
+    a narrow layer chatter: behind delays and lags give at least twice what they add up to; braking
+    below 1 for what is not known of the body; slew_rate [rad/s].
 
     Source: Wie (2008), Space Vehicle Dynamics and Control, chapter 7, for eigenaxis slews; Han
     (2009), From PID to active disturbance rejection control, IEEE Trans. Industrial Electronics
@@ -116,6 +116,10 @@ class BangBang(BodyLaw):
         self.h = 1.25 * self.dt if self.layer is None else self.layer
         self.fastest = 0.9 * self.rate_limit if self.slew_rate is None else self.slew_rate
         self.refuse_gains("braking", layer=self.h, slew_rate=self.fastest)
+
+    @classmethod
+    def usual_gains(cls, plant: Plant) -> dict[str, Any]:
+        return {"layer": 2.0 * plant.given["dt"]} if plant.measured else {}
 
     def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
         omega, h = angular_velocity, self.h

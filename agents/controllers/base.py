@@ -15,6 +15,7 @@ from rbgym.envs.base import AttitudeEnv, AttitudeVectorEnv
 from rbgym.envs.parts.constraints import Limited
 from rbgym.envs.parts.goals import Axis, Rest, Target
 from rbgym.envs.parts.observations import Both, Offset, TargetRate, WantedSpin
+from rbgym.envs.parts.uncertainty import Sensor
 from rbgym.quaternion import Array, conjugate, multiply, rotate, rotate_inverse
 from rbgym.trajectory import checked_body
 
@@ -29,10 +30,11 @@ class Plant:
     given: what the classes take of an env, by the names of their arguments. strength: factor of
     all torques. wheels, coils, scaling: the actuator, where it is one of these; unloads: the coils
     or thrusters beside its wheels, and unloads_by: their full command. target, rest, axis:
-    whether the goal is one of these kinds. moves: whether there is a target that moves. Columns of
-    an observation: columns, of attitude, rates and perhaps the target's rates; width, of all but
-    the actuator; readable, what that is where the attitude is a quaternion. first: the column from
-    which an actuator shows itself to a law.
+    whether the goal is one of these kinds. moves: whether there is a target that moves. measured:
+    whether sensors stand between the state and an observation. Columns of an observation: columns,
+    of attitude, rates and perhaps the target's rates; width, of all but the actuator; readable,
+    what that is where the attitude is a quaternion. first: the column from which an actuator shows
+    itself to a law.
     """
 
     def __init__(self, env: Any) -> None:
@@ -51,6 +53,7 @@ class Plant:
         self.has_forces = isinstance(actuator, Forces)
         self.target, self.rest = isinstance(base.goal, Target), isinstance(base.goal, Rest)
         self.axis = base.goal if isinstance(base.goal, Axis) else None
+        self.measured = type(base.episodes.setup.parts.sensor) is not Sensor
         self.moves = self.target and bool(base.task.reference(base.dt).moves())
         self.columns = 10 if isinstance(more, TargetRate) else 7
         shown = 7 + more.width() + base.episodes.setup.parts.observation.also.width()

@@ -10,6 +10,7 @@ import rbgym.agents
 from rbgym.agents import controllers
 from rbgym.agents.controllers import Estimating
 from rbgym.agents.controllers.filtering import _right_jacobian
+from rbgym.agents.judge.card import SENSORS
 from rbgym.envs.parts.sensors import Instruments
 from rbgym.quaternion import conjugate, from_rotation_vector, multiply
 
@@ -110,6 +111,16 @@ def test_a_law_points_better_behind_the_filter_than_behind_the_measurement(law):
             seen, *_, info = env.step(actions)
         at_rest.append(np.sqrt(np.mean(info["attitude_error"] ** 2)))
     assert at_rest[0] < 0.5 * at_rest[1]
+
+
+def test_bang_bang_does_not_chatter_with_the_noise_of_the_estimate():
+    env = many(64, "AttitudeSlew-v1", sensor=SENSORS)
+    policy = Estimating.for_env("bang_bang", env)
+    (seen, _), memory = env.reset(seed=0), None
+    for _ in range(200):
+        actions, memory = policy.predict(seen, memory)
+        seen, *_, info = env.step(actions)
+    assert info["is_success"].all()
 
 
 def test_a_trained_policy_and_a_law_with_a_memory_play_behind_the_filter():
