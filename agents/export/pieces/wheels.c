@@ -1,9 +1,10 @@
-/* c = A^+ (u + omega x A h) + N t, t the nearest to k N^T h that keeps each c within its limit, and
-   the friction of the bearings; see Allocated. */
+/* c = A^+ (u + omega x A h) + N t, u without what speeds the body up as omega x A h nears the
+   limits, t the nearest to k N^T h that keeps each c within its limit, and the friction of the
+   bearings; see Allocated. */
 void rbgym_act(const real observation[OBSERVATIONS], real action[ACTIONS])
 {
-    real u[3], omega[3], body[3] = {0, 0, 0}, h[ACTIONS];
-    real t = 0, most = 1, low = -INFINITY, high = INFINITY;
+    real u[3], omega[3], coupling[3] = {0, 0, 0}, body[3] = {0, 0, 0}, h[ACTIONS];
+    real power, square, load = 0, t = 0, most = 1, low = -INFINITY, high = INFINITY;
     int i, k;
     law(observation, u);
     for (k = 0; k < ACTIONS; k++) {
@@ -13,7 +14,16 @@ void rbgym_act(const real observation[OBSERVATIONS], real action[ACTIONS])
     }
     for (i = 0; i < 3; i++)
         omega[i] = observation[4 + i] * RATE_LIMIT;
-    add_cross(omega, body, u);
+    add_cross(omega, body, coupling);
+    for (i = 0; i < FACETS; i++)
+        load = fmax(load, fabs(dot(ENVELOPE[i], coupling)));
+    power = fmax(dot(u, omega), 0);
+    square = dot(omega, omega);
+    for (i = 0; i < 3; i++) {
+        if (square > 0)
+            u[i] -= fmax(fmin(2 * load - 1, 1), 0) * power / square * omega[i];
+        u[i] += coupling[i];
+    }
     for (k = 0; k < ACTIONS; k++) {
         action[k] = dot(SHARE[k], u) / MOTOR;
         t += NULL_SPACE[k] * (RATE * h[k] / MOTOR);
