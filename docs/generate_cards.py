@@ -113,9 +113,10 @@ def ranks(card: dict[str, Any], which: str = "known") -> dict[str, int]:
 
 def results(cards: dict[str, dict[str, Any]]) -> str:
     """The table of README.md: satellites' best law, with the state known and estimated, and the
-    best trained policy."""
+    best trained policy; of a task with several versions, the last."""
     lines = [HEADINGS, ("---",) * len(HEADINGS)]
-    for env_id in ENVIRONMENTS:
+    last = {env_id.partition("-v")[0]: env_id for env_id in sorted(ENVIRONMENTS)}
+    for env_id in (one for one in ENVIRONMENTS if one in last.values()):
         card = cards.get(env_id, {"rows": {}})
         known, behind = ranks(card), ranks(card, "estimated")
         if not behind:
