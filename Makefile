@@ -80,8 +80,10 @@ types: .venv/.dev
 # Every warning is an error: a link or an anchor that leads nowhere, a page that no other leads to, a
 # docstring that cannot be read. So Sphinx is the link checker; what is on other servers is not asked.
 # The pages are read from files, without a network: nothing may be loaded from elsewhere.
-docs: .venv/.dev  ## build the documentation site: docs/build/index.html
+docs: .venv/.dev  ## build the documentation site, docs/build/index.html: links, spelling, figures
 	@rm -rf docs/build
+	$(BIN)/codespell docs README.md CHANGELOG.md CONTRIBUTING.md
+	$(BIN)/pytest -q -n 0 tests/test_docs_figures.py
 	$(BIN)/sphinx-build -q -W --keep-going docs docs/build
 	@! grep -rnE '(src=|url\(|<link [^>]*href=)["]?(https?:)?//' docs/build --include=*.html --include=*.css
 

@@ -53,3 +53,17 @@ def test_the_controllers_of_the_readme_are_counted():
     laws = [name for name in controllers.names() if name != "idle"]
     words = {11: "Eleven", 12: "Twelve", 13: "Thirteen"}
     assert f"{words[len(laws)]} classical laws" in README
+
+
+def test_what_is_written_by_hand_can_be_read():
+    """At most 22,000 words, without code, and without what scripts write and the records."""
+    docs = ROOT / "docs"
+    written = [docs / folder for folder in ("build", "records", "integrators", "tasks")]
+    words = 0
+    for page in [ROOT / "README.md", *docs.rglob("*.md")]:
+        text = page.read_text("utf-8")
+        if page.name == "laws.md" or any(folder in page.parents for folder in written):
+            continue
+        text = re.sub(r"<!-- ([\w-]+):begin -->.*?<!-- \1:end -->", "", text, flags=re.DOTALL)
+        words += len(re.sub(r"```.*?```", "", text, flags=re.DOTALL).split())
+    assert 10_000 < words <= 22_000

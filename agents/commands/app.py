@@ -82,7 +82,8 @@ def _clean_errors(ctx: Any) -> Iterator[None]:
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
         extra = next((name for name, modules in _EXTRAS.items() if missing in modules), None)
-        install = f"; this command needs pip install 'rbgym[{extra}]'" if extra else ""
+        told = not extra or "pip install" in str(error)
+        install = "" if told else f"; this command needs pip install 'rbgym[{extra}]'"
         _fail(f"{error}{install}", 2)
     except KeyboardInterrupt:
         resumes = ctx.invoked_subcommand == "train"

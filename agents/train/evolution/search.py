@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -210,8 +211,9 @@ def check_settings(
     generations: int, population: int, episodes: int, sigma: float, seed: int
 ) -> None:
     """Raise ValueError for settings that a search refuses, ModuleNotFoundError without pycma."""
-    import cma  # noqa: F401
-
+    if find_spec("cma") is None:
+        why = "No module named 'cma': evolution needs pip install 'rbgym[evolve]'"
+        raise ModuleNotFoundError(why, name="cma")
     count("generations", generations)
     count("episodes", episodes)
     if count("population", population) < 4:
