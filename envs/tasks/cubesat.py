@@ -28,7 +28,7 @@ class CubeSatSlewEnv(AttitudeEnv):
     the integrator.
 
     ## Action: Box(-1, 1, (3,)), float32
-    Torque about the body axes as a fraction of what there is, held over the period. Beyond +-1 is
+    Torque about the body axes as a fraction of the limit, held over the period. Beyond +-1 is
     clipped.
     """
 
@@ -84,7 +84,7 @@ class KeepOutSlewEnv(AttitudeEnv):
     | 7-9 | the bright direction in body axes | [-1, 1] |
 
     ## Action: Box(-1, 1, (3,)), float32
-    Torque about the body axes as a fraction of what there is, held over the period. Beyond +-1 is
+    Torque about the body axes as a fraction of the limit, held over the period. Beyond +-1 is
     clipped.
     """
 
