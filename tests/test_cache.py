@@ -1,11 +1,13 @@
 """Machine code is kept on disk, and never outlives an edit of any source it was made from."""
 
 import importlib.util
+import io
 import json
 import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ import pytest
 import rbgym
 import rbgym.envs
 from disks import room_for
+from rbgym.compiled import cache as cache_module
 from rbgym.compiled.cache import Sources, compiled_modules
 from rbgym.compiled.record import Record
 
@@ -372,3 +375,49 @@ def test_a_relative_folder_is_refused(load, monkeypatch, tmp_path):
         kernel = load()
     assert kernel(7.0) == 21.0
     assert not list((tmp_path / "relative").rglob("*.nbc"))
+
+
+STEPS = """
+import gymnasium as gym, rbgym
+for env in (gym.make("RigidTop-v0", integrator="forward_euler"),
+            gym.make_vec("RigidTop-v0", num_envs=300, integrator="forward_euler")):
+    env.action_space.seed(0)
+    env.reset(seed=0)
+    for _ in range(20):
+        env.step(env.action_space.sample())
+"""
+
+
+def test_what_was_warmed_is_not_compiled_again(tmp_path):
+    pytest.importorskip("typer")
+    warm = ["warm", "RigidTop-v0", "-i", "forward_euler", "--json"]
+    start = "from rbgym.agents.commands.cli import main; main()"
+    kept = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    same = {"env": kept, "check": True, "capture_output": True, "text": True, "timeout": 300}
+    done = subprocess.run([sys.executable, "-P", "-c", start, *warm], **same)
+    (row,) = json.loads(done.stdout)
+    assert (row["env"], row["integrator"]) == ("RigidTop-v0", "forward_euler")
+    assert row["seconds"] > 0
+    written = files(tmp_path)
+    subprocess.run([sys.executable, "-P", "-c", STEPS], **same)
+    assert len(written) > 3
+    assert files(tmp_path) == written
+
+
+@pytest.mark.parametrize("at_terminal", [True, False])
+def test_a_long_compilation_is_spoken_of_once_and_at_a_terminal_alone(monkeypatch, at_terminal):
+    class Stream(io.StringIO):
+        def isatty(self):
+            return at_terminal
+
+    monkeypatch.setattr(sys, "stderr", stream := Stream())
+    monkeypatch.setattr(cache_module, "PATIENCE", 0.01)
+    monkeypatch.setattr(cache_module, "_said", [])
+    with cache_module.said_when_long():
+        pass
+    assert not stream.getvalue()
+    for _ in range(2):
+        with cache_module.said_when_long():
+            time.sleep(0.3)
+    line = "rbgym: compiling; later processes find it on disk\n"
+    assert stream.getvalue() == line * at_terminal

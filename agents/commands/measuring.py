@@ -1,5 +1,6 @@
-"""`rbgym validate` and `rbgym bench`."""
+"""`rbgym validate`, `rbgym bench` and `rbgym warm`."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -99,3 +100,45 @@ def bench(
     with bar() as shown:
         result = measure(rounds, seconds, Counter(shown, "rounds"))
     print_json(result) if as_json else tables.print_bench(result)
+
+
+@command(
+    MEASURE,
+    "rbgym warm RigidTop-v0 AttitudeSlew-v1",
+    "rbgym warm AttitudeSlew-v1 -i quat_em -i rkn4 --jobs 2",
+)
+def warm(
+    ids: Annotated[
+        list[str],
+        Argument(
+            help="Environments, see rbgym list.",
+            autocompletion=options.environments,
+            callback=options.known_environments,
+        ),
+    ],
+    integrator: options.Integrators = None,
+    env_arg: options.EnvArgs = None,
+    jobs: Annotated[int, Option(help="Processes that share the work.", min=1)] = 1,
+    as_json: options.Json = False,
+) -> None:
+    """Compile the physics of environments before it is needed, for instance in an image.
+
+    It is kept where the package stands, or in the folder that NUMBA_CACHE_DIR names.
+    """
+    from rbgym import validation
+    from rbgym.agents.commands import tables
+    from rbgym.agents.commands.warming import first_step
+
+    given = dict(env_arg or ())
+    for env_id in ids:
+        options.check_env_args(env_id, given)
+    schemes = [{"integrator": name} for name in integrator or ()] or [{}]
+    cases = [(env_id, given | scheme) for env_id in ids for scheme in schemes]
+    with bar() as shown:
+        tasks = [partial(first_step, *case) for case in cases]
+        seconds = validation.measured(tasks, jobs, Counter(shown, "compiled"))
+    rows = [
+        {"env": env_id, "integrator": arguments.get("integrator", "default"), "seconds": took}
+        for (env_id, arguments), took in zip(cases, seconds, strict=True)
+    ]
+    print_json(rows) if as_json else tables.print_warm(rows)

@@ -126,6 +126,13 @@ def known_environment(env_id: str | None) -> str | None:
     return env_id
 
 
+def known_environments(ids: list[str]) -> list[str]:
+    """Ids of registered environments."""
+    for env_id in ids:
+        known_environment(env_id)
+    return ids
+
+
 def known_integrators(names: list[str] | None) -> list[str] | None:
     """Names of the catalogue, and of compositions."""
     for name in names or ():

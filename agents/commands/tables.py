@@ -113,6 +113,12 @@ def print_claims(title: str, claims: Iterable[Claim], otherwise: str = "BROKEN")
     print_table(title, columns, rows, optional=("bound", "case"))
 
 
+def print_warm(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write how long each environment took to its first step."""
+    cells = [(row["env"], str(row["integrator"]), f"{row['seconds']:.1f}") for row in rows]
+    print_table("Compiled and kept on disk", ("env", "integrator", "time [s]"), cells)
+
+
 def print_bench(result: Mapping[str, Any]) -> None:
     """Write what `rbgym.agents.commands.bench.bench` returns."""
     for title, cases, heading, figure, unit in (

@@ -16,6 +16,8 @@ import os
 import pickle
 import re
 import stat
+import sys
+import threading
 import uuid
 import warnings
 from collections.abc import Callable, Iterator
@@ -29,6 +31,9 @@ from numba.core import config
 from numba.core.codegen import JITCPUCodegen
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
+
+PATIENCE = 2.0  # s
+_said: list[bool] = []
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _DIGEST = hashlib.sha256().digest_size  # bytes
@@ -289,7 +294,8 @@ def _load_what_was_compiled(dispatcher: Any) -> None:
     compile_here, reduced = compiler.compile, list[Any]()
 
     def compile_and_load(*args: Any) -> Any:
-        made = compile_here(*args)
+        with said_when_long():
+            made = compile_here(*args)
         reduced[:] = [made._reduce()]
         return _loaded(made.target_context, reduced[0])
 
@@ -302,6 +308,27 @@ def _loaded(target_context: Any, parts: tuple[Any, ...]) -> Any:
     separate = copy.copy(target_context)
     separate._internal_codegen = JITCPUCodegen("rbgym")  # type: ignore[no-untyped-call]
     return CompileResult._rebuild(separate, *parts)  # type: ignore[no-untyped-call]
+
+
+@contextlib.contextmanager
+def said_when_long() -> Iterator[None]:
+    """Say what is going on, at a terminal and once in a process, where it takes `PATIENCE`."""
+    if _said or sys.stderr is None or not sys.stderr.isatty():
+        yield
+        return
+    timer = threading.Timer(PATIENCE, _say)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _say() -> None:
+    if not _said:
+        _said.append(True)
+        print("rbgym: compiling; later processes find it on disk", file=sys.stderr, flush=True)
 
 
 def warn(reason: str, advice: str = "NUMBA_CACHE_DIR names another folder") -> None:

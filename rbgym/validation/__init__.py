@@ -7,7 +7,7 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from itertools import chain
 from multiprocessing import get_context
-from typing import Any
+from typing import Any, TypeVar
 
 from rbgym import integrators
 from rbgym.arguments import count
@@ -17,6 +17,7 @@ from rbgym.validation.declarations import ENDURANCE, declared, endurance
 from rbgym.validation.external import EXTERNAL, external_claims, last_places
 from rbgym.validation.papers import PAPER_CLAIMS
 
+T = TypeVar("T")
 Measure = Callable[[], list[Claim]]
 Progress = Callable[[int, int], None]
 
@@ -131,18 +132,18 @@ def _declared(name: str, kind: str, steps: int) -> list[Claim]:
 
 
 def measured(
-    tasks: Sequence[Measure], jobs: int, progress: Progress | None = None
-) -> list[list[Claim]]:
+    tasks: Sequence[Callable[[], T]], jobs: int, progress: Progress | None = None
+) -> list[T]:
     """What each task returns; with several jobs, a task is what processes can import."""
     found = []
-    for claims in _results(tasks, count("jobs", jobs)):
-        found.append(claims)
+    for one in _results(tasks, count("jobs", jobs)):
+        found.append(one)
         if progress:
             progress(len(found), len(tasks))
     return found
 
 
-def _results(tasks: Sequence[Measure], jobs: int) -> Iterator[list[Claim]]:
+def _results(tasks: Sequence[Callable[[], T]], jobs: int) -> Iterator[T]:
     """In the order of the tasks, each as soon as it and those before it are there."""
     if jobs == 1:
         yield from map(operator.call, tasks)

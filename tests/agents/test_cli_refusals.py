@@ -142,6 +142,12 @@ WRONG = [
     ("validate akw", "--html", ["folder", "nowhere/x.html"], "must be a file"),
     ("bench", "--rounds", ["0", "-1"], "'--rounds': Input should be greater"),
     ("bench", "--seconds", ["0", "-1", "nan", "inf"], "rounds and seconds must be positive"),
+    ("warm", "ids", ["RigidTip-v0", "RigidTop-v0 RigidTip-v0"], "did you mean 'RigidTop-v0'?"),
+    ("warm RigidTop-v0", "--integrator", ["akv"], "did you mean 'akw'"),
+    ("warm ScalableSpin-v0", "--integrator", ["akw"], "integrator must support 'scale'"),
+    ("warm RigidTop-v0", "--env-arg", *TAKEN),
+    ("warm RigidTop-v0", "--env-arg", ["difficulti=1"], "did you mean 'difficulty'"),
+    ("warm RigidTop-v0", "--jobs", ["0", "-1"], "'--jobs': Input should be greater"),
 ]
 CASES = [
     (f"{start} {'' if name[0] != '-' else name} {value}".split(), message)
