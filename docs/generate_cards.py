@@ -18,11 +18,7 @@ CARDS, PAGE, PICTURES = DOCS / "cards.json", DOCS / "cards.md", DOCS / "pictures
 BEGIN, END = "<!-- cards:begin -->", "<!-- cards:end -->"
 README = DOCS.parent / "README.md"
 FIRST, LAST = "<!-- results:begin -->", "<!-- results:end -->"
-HEADINGS = (
-    "task", "policy", "rank", "success", "settling", "final error",
-    "rank, estimated", "success, estimated", "settling, estimated", "final error, estimated",
-    "torque varies",
-)  # fmt: skip
+HEADINGS = ("task", "best law", "best law behind sensors", "trained policy")
 Merits = dict[str, Any]
 
 
@@ -92,7 +88,9 @@ def _restlessness(row: dict[str, Any]) -> str:
 
 def _settling(merits: Merits) -> str:
     time = merits["settling_time"]
-    return "-" if time is None else f"{time:.4g} s"
+    if time is None:
+        return "-"
+    return f"{time:.4g} s" if time < 10_000 else f"{time:,.0f} s"
 
 
 def ranks(card: dict[str, Any], which: str = "known") -> dict[str, int]:
@@ -112,27 +110,26 @@ def ranks(card: dict[str, Any], which: str = "known") -> dict[str, int]:
 
 
 def results(cards: dict[str, dict[str, Any]]) -> str:
-    """The table of README.md: satellites' best law, with the state known and estimated, and the
-    best trained policy; of a task with several versions, the last."""
+    """The table of README.md: the best law of tasks with sensors, with the true state and behind
+    them, and the best trained policy; of a task with several versions, the last."""
     lines = [HEADINGS, ("---",) * len(HEADINGS)]
     last = {env_id.partition("-v")[0]: env_id for env_id in sorted(ENVIRONMENTS)}
     for env_id in (one for one in ENVIRONMENTS if one in last.values()):
-        card = cards.get(env_id, {"rows": {}})
-        known, behind = ranks(card), ranks(card, "estimated")
+        rows = cards.get(env_id, {"rows": {}})["rows"]
+        trained = {name: row for name, row in rows.items() if row["origin"]}
+        laws = {"rows": {name: row for name, row in rows.items() if name not in trained}}
+        behind = ranks(laws, "estimated")
         if not behind:
             continue
-        trained = [name for name in known if card["rows"][name]["origin"]]
-        laws = [name for name in known if name not in trained]
-        best = min(laws, key=lambda name: behind.get(name, math.inf))
-        for name in dict.fromkeys([*laws[:1], best, *trained[:1]]):
-            row, cells = card["rows"][name], [f"`{env_id}`", f"`{name}`"]
-            if name not in behind or not row["merits"]["all"]["success_rate"]:
-                continue
-            for place, one in ((known, row["merits"]["all"]), (behind, row["estimated"])):
-                rate, error = _percent(one["success_rate"]), f"{one['final_error']:.3f} deg"
-                cells += [str(place[name]), rate, _settling(one), error]
-            lines.append((*cells, _restlessness(row)))
+        law, best, policy = next(iter(laws["rows"])), next(iter(behind)), next(iter(trained), None)
+        known = _cell(law, rows[law]["merits"]["all"])
+        learned = _cell(policy, rows[policy]["merits"]["all"]) if policy else "-"
+        lines.append((f"`{env_id}`", known, _cell(best, rows[best]["estimated"]), learned))
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _cell(name: str, merits: Merits) -> str:
+    return f"`{name}`: {_percent(merits['success_rate'])}, {_settling(merits)}"
 
 
 def readme(cards: dict[str, dict[str, Any]]) -> str:
