@@ -236,7 +236,8 @@ def test_from_an_archive_nothing_is_kept_on_disk(cache, tree):
 
 
 def test_every_module_that_holds_a_record_is_in_the_key():
-    import rbgym.envs.base  # noqa: F401
+    import rbgym.envs.base
+    import rbgym.integrators.quat_em  # noqa: F401
 
     def descendants(cls):
         return {cls}.union(*map(descendants, cls.__subclasses__()))

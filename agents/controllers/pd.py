@@ -1,5 +1,6 @@
 """Proportional-derivative control: of an axis, an attitude, a pose, of the rates alone."""
 
+import math
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
@@ -132,14 +133,18 @@ class AttitudePD(BodyLaw):
     frequency: float | None = None
     damping: float = 0.85
     moving: bool = False
-    swift: ClassVar[float] = 2.4  # frequency over `agility`, of a target at rest
+    # Frequency over `agility`, of a target at rest and of one that moves.
+    swift: ClassVar[float] = 2.4
+    following: ClassVar[float] = 6.1
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.frequency is None:
             n = self.agility()
             self.frequency = (
-                self.sampled(6.1 * n, 0.3) if self.moving else self.sampled(self.swift * n)
+                self.sampled(self.following * n, 0.3)
+                if self.moving
+                else self.sampled(self.swift * n)
             )
         self.refuse_gains("frequency", "damping")
         self.stiffness, self.drag = 2 * self.frequency**2, 2 * self.damping * self.frequency
@@ -181,24 +186,28 @@ class PosePD(AttitudePD):
     brakes to `creep` [m/s] on the way to the distance `near` [m], and `creep` from there on. Where
     the target moves, v is relative to the dock, and m times the acceleration of that is added; dock
     (3,): its place in the target's frame [m]. F is shortened, not turned, at its limit. Gains: n, z
-    of the attitude (frequency, damping); k (approach).
+    of the attitude (frequency, damping), by default n = 1.35 sqrt(a), as the way takes longer than
+    the turn; k (approach) [1/s], by default 4 sqrt(b), b the acceleration [m/s^2] of the force.
 
     Source: ours, but for the attitude, see `AttitudePD`.
     """
 
     force_limit: float
     _: KW_ONLY
-    frequency: float | None = 0.4
-    damping: float = 1.0
     distance: float
     speed: float
-    approach: float = 0.4
+    approach: float | None = None
     near: float = 0.35
     creep: float = 0.1
     dock: ArrayLike = (0.0, 0.0, 0.0)
+    swift: ClassVar[float] = 1.35
+    following: ClassVar[float] = 1.35
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.approach is None:
+            self.refuse_gains("force_limit")
+            self.approach = self.sampled(4.0 * math.sqrt(self.force_limit / self.body.mass))
         self.refuse_gains("force_limit", "distance", "speed", "approach", "near", "creep")
         self.pace = self.approach / (2 * self.damping)
         self.pull = 2 * self.damping * self.approach
