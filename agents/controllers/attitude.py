@@ -202,8 +202,8 @@ class AttitudePID(AttitudePD):
 
     The memory is (e (n, 3), rates (n, 3) and angular acceleration (n, 3) of the last period, the
     target's rate in its own axes (n, 3)); where an episode starts, e is zero. Gains: frequency n
-    [rad/s], damping z, integral_time T [s], by default 2 / n, and 100 / w in an orbit of rate w with
-    coils, which seldom give all that is asked for.
+    [rad/s], damping z, integral_time T [s], by default 2 / n, with coils in an orbit of rate w 100
+    / w, for they seldom give all that is asked for.
 
     Source: Ohnishi, Shibata & Murakami (1996), Motion control for advanced mechatronics,
     IEEE/ASME Trans. Mechatronics 1(1), for the observer of a disturbance.
