@@ -48,6 +48,7 @@ START = {
     "card": ["RigidTop-v0", "--policy", "pd", "--episodes", "1"],
     "validate": ["akw", "--case", "none"],
     "bench": [],
+    "warm": ["RigidTop-v0"],
 }
 
 
