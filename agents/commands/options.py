@@ -16,6 +16,7 @@ from typer import Argument, Option
 import rbgym
 from rbgym.agents import controllers
 from rbgym.agents.judge.cases import PRETRAINED, TEST_SEEDS, by_name, check_policy, spec_of
+from rbgym.arguments import count
 from rbgym.envs.arguments import Arguments, named
 from rbgym.registration import ENVIRONMENTS
 
@@ -152,6 +153,8 @@ def check_env_args(env_id: str, env_kwargs: dict[str, Any]) -> None:
     if env_id.rpartition(":")[2] in ENVIRONMENTS:
         # Their names, before anything is imported that computes.
         Arguments.check_names(given.keys() - {"max_episode_steps"})
+    if given.get("max_episode_steps") is not None:
+        count("max_episode_steps", given["max_episode_steps"])
     from rbgym.agents.judge.contenders import observation_space
 
     observation_space(env_id, given)

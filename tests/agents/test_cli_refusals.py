@@ -71,6 +71,12 @@ WRONG = [
     ("train RigidTop-v0", "--env-arg", ["dt=-1"], "dt must be a positive finite number"),
     ("train RigidTop-v0", "--env-arg", ["difficulti=1"], "did you mean 'difficulty'"),
     ("train RigidTop-v0", "--env-arg", *TAKEN),
+    (
+        "train RigidTop-v0",
+        "--env-arg",
+        ["max_episode_steps=abc"],
+        "must be a positive integer, got",
+    ),
     ("train RigidTop-v0", "--env-arg", *UNKNOWN),
     ("train RigidTop-v0", "--env-arg", ["body={}"], "body must have inertia, got"),
     ("train RigidTop-v0", "--checkpoint-every", ["-1"], "'--checkpoint-every': Input should be"),
@@ -146,6 +152,7 @@ WRONG = [
     ("warm RigidTop-v0", "--integrator", ["akv"], "did you mean 'akw'"),
     ("warm ScalableSpin-v0", "--integrator", ["akw"], "integrator must support 'scale'"),
     ("warm RigidTop-v0", "--env-arg", *TAKEN),
+    ("warm RigidTop-v0", "--env-arg", ["max_episode_steps=abc"], "must be a positive integer, got"),
     ("warm RigidTop-v0", "--env-arg", ["difficulti=1"], "did you mean 'difficulty'"),
     ("warm RigidTop-v0", "--jobs", ["0", "-1"], "'--jobs': Input should be greater"),
 ]
