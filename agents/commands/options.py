@@ -154,6 +154,7 @@ def check_env_args(env_id: str, env_kwargs: dict[str, Any]) -> None:
         # Their names, before anything is imported that computes.
         Arguments.check_names(given.keys() - {"max_episode_steps"})
     if given.get("max_episode_steps") is not None:
+        # Not Gymnasium's -1 either, for no limit: what a command judges has to end.
         count("max_episode_steps", given["max_episode_steps"])
     from rbgym.agents.judge.contenders import observation_space
 

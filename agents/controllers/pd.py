@@ -187,7 +187,8 @@ class PosePD(AttitudePD):
     the target moves, v is relative to the dock, and m times the acceleration of that is added; dock
     (3,): its place in the target's frame [m]. F is shortened, not turned, at its limit. Gains: n, z
     of the attitude (frequency, damping), by default n = 1.35 sqrt(a), as the way takes longer than
-    the turn; k (approach) [1/s], by default 4 sqrt(b), b the acceleration [m/s^2] of the force.
+    the turn; k (approach) [1/s], by default 4 sqrt(b / d), b the acceleration [m/s^2] of the force,
+    d = 1 m, the order of the way.
 
     Source: ours, but for the attitude, see `AttitudePD`.
     """

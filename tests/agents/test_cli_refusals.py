@@ -74,7 +74,7 @@ WRONG = [
     (
         "train RigidTop-v0",
         "--env-arg",
-        ["max_episode_steps=abc"],
+        ["max_episode_steps=abc", "max_episode_steps=-1"],
         "must be a positive integer, got",
     ),
     ("train RigidTop-v0", "--env-arg", *UNKNOWN),
@@ -152,7 +152,12 @@ WRONG = [
     ("warm RigidTop-v0", "--integrator", ["akv"], "did you mean 'akw'"),
     ("warm ScalableSpin-v0", "--integrator", ["akw"], "integrator must support 'scale'"),
     ("warm RigidTop-v0", "--env-arg", *TAKEN),
-    ("warm RigidTop-v0", "--env-arg", ["max_episode_steps=abc"], "must be a positive integer, got"),
+    (
+        "warm RigidTop-v0",
+        "--env-arg",
+        ["max_episode_steps=abc", "max_episode_steps=-1"],
+        "must be a positive integer, got",
+    ),
     ("warm RigidTop-v0", "--env-arg", ["difficulti=1"], "did you mean 'difficulty'"),
     ("warm RigidTop-v0", "--jobs", ["0", "-1"], "'--jobs': Input should be greater"),
 ]
