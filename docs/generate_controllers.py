@@ -70,13 +70,15 @@ def laws() -> str:
 
 
 def cell(found: dict[str, Any] | None) -> str:
-    """The settling time where all episodes succeed; else the success, and the time of those."""
+    """The settling time where all episodes succeed; else the success, and the time of those.
+
+    A number and its unit stay in one line."""
     if found is None:
         return ""
-    share, settling = f"{100 * found['success']:.1f} %", found["settling"]
+    share, settling = f"{100 * found['success']:.1f}&nbsp;%", found["settling"]
     if settling is None:
         return share
-    time = f"{digits(settling)} s"
+    time = f"{digits(settling)}&nbsp;s"
     return time if found["success"] == 1.0 else f"{share}, {time}"
 
 

@@ -2,6 +2,7 @@
 
 rbgym validate --json > claims.json; python docs/generate_validation.py claims.json   # a new record
 rbgym validate --external --json > ends.json; python docs/generate_validation.py ends.json
+rbgym validate --derivatives --json > slopes.json; python docs/generate_validation.py slopes.json
 python docs/generate_validation.py                                                    # write
 python docs/generate_validation.py --check   # exit 1 if a page is not current
 """
@@ -18,7 +19,7 @@ from rbgym.validation.external import EXTERNAL
 
 DOCS = Path(__file__).resolve().parent
 RECORD, PAGE = DOCS / "validation.json", DOCS / "validation.md"
-WHOLE = DOCS / "records" / "validation.md"
+WHOLE, LINEAR = DOCS / "records" / "validation.md", DOCS / "derivatives.md"
 KINDS = (
     "| quantity | declared | claims | least | largest | bound | kept |",
     f"|---|---|{'---:|' * 5}",
@@ -46,17 +47,21 @@ OF = {
     "krenk_brick": "free brick (13, 5, 10)",
 }
 
+DERIVATIVES = "derivatives"  # what rbgym/validation/derivatives.py claims
 Claim = dict[str, Any]
 
 
 def record(found: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
-    """What is kept of the JSON of a run: one row for each kind of claim, the papers' claims and the
-    known ends; of what was not measured, what was kept before."""
+    """What is kept of the JSON of a run: one row for each kind of claim, the papers' claims, the
+    known ends and the derivatives; of what was not measured, what was kept before."""
     ends = found["external"] or kept.get("external", [])
-    if not found["declared"]:
-        return {**kept, "external": ends}
+    of_steps = [claim for claim in found["declared"] if claim["quantity"] == DERIVATIVES]
+    parts = {"external": ends, DERIVATIVES: of_steps or kept.get(DERIVATIVES, [])}
+    declared = [claim for claim in found["declared"] if claim["quantity"] != DERIVATIVES]
+    if not declared:
+        return {**kept, **parts}
     kinds: dict[tuple[str, str], list[Claim]] = {}
-    for claim in found["declared"]:
+    for claim in declared:
         kinds.setdefault((claim["quantity"], claim["declared"]), []).append(claim)
     rows = [
         {
@@ -71,7 +76,7 @@ def record(found: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
         for (quantity, declared), claims in kinds.items()
     ]
     today = date.today().isoformat()
-    said = {"kinds": rows, "papers": found["papers"], "external": ends}
+    said = {"kinds": rows, "papers": found["papers"], **parts}
     return {"version": version("rbgym"), "date": today, **said}
 
 
@@ -163,6 +168,9 @@ def summary(kept: dict[str, Any]) -> str:
         f"| what the five papers claim | {len(papers)} | {whole} | |",
         f"| motions whose ends others published, all schemes | {len(ends)} | {passed} | |",
     ]
+    of_steps = kept[DERIVATIVES]
+    good, worst = (f([c[key] for c in of_steps]) for f, key in ((sum, "passed"), (max, "measured")))
+    lines.append(f"| derivatives are those of the steps | {len(of_steps)} | {good} | {worst:.1e} |")
     head = "| what is claimed | claims | hold | worst, relative |", "|---|---:|---:|---:|"
     told = f"Version {kept['version']}, {kept['date']}."
     return "\n".join([told, "", *head, *lines])
@@ -183,6 +191,21 @@ def published(kept: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def slopes(kept: dict[str, Any]) -> str:
+    """The error of the Jacobian of each scheme in each potential."""
+    errors = {(c["integrator"], c["case"]): c for c in kept[DERIVATIVES]}
+    cases = list(dict.fromkeys(case for _, case in errors))
+    heads = [{"none": "free"}.get(case, case.replace("_", " ")) for case in cases]
+    lines = [f"| scheme | {' | '.join(heads)} |", f"|---|{'---:|' * len(cases)}"]
+    for name in dict.fromkeys(name for name, _ in errors):
+        found = [errors.get((name, case)) for case in cases]
+        cells = (
+            f"{c['measured']:.0e}{'' if c['passed'] else ' BROKEN'}" if c else "" for c in found
+        )
+        lines.append(f"| `{name}` | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def current(file: Path) -> str:
     """A page with its parts made anew."""
     kept, page = json.loads(RECORD.read_text("utf-8")), file.read_text("utf-8")
@@ -196,6 +219,7 @@ def current(file: Path) -> str:
 PAGES: dict[Path, dict[str, Callable[[dict[str, Any]], str]]] = {
     PAGE: {"summary": summary, "published": published},
     WHOLE: {"record": kinds, "ends": ends, "papers": papers},
+    LINEAR: {"slopes": slopes},
 }
 
 

@@ -65,7 +65,7 @@ class Identified(NamedTuple):
 
     @property
     def interval(self) -> Array:
-        """(2, 3, 3) [kg m^2]: least and largest value of each number of the tensor, at 95 %."""
+        """Least and largest value of each number of the tensor, at 95 %, (2, 3, 3) [kg m^2]."""
         wide = np.einsum("k,kij->ij", 1.959964 * np.sqrt(np.diag(self.covariance)), _ONES)
         return np.stack([self.inertia - wide, self.inertia + wide])
 

@@ -44,6 +44,11 @@ def test_the_table_of_the_observation_is_the_space(env_id):
             assert bounds == "rate limit plus what one period adds"
             assert (high > 1).all()
     assert covered == space.shape[0]
+    (channels,) = gym.make(env_id).action_space.shape
+    assert f"## Action: Box(-1, 1, ({channels},)), float32" in text
+    substeps = gym.make(env_id).unwrapped.task.substeps
+    said = re.findall(r"is (one|\d+) steps? of", " ".join(text.split()))
+    assert set(said) <= {"one" if substeps == 1 else str(substeps)}
     assert "{" not in text.replace('{"', "")
     assert f"{ENVIRONMENTS[env_id][2]} steps" in text
 

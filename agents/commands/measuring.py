@@ -23,6 +23,7 @@ def _cases() -> list[str]:
     MEASURE,
     "rbgym validate quat_em rkn4 --quick",
     "rbgym validate --external",
+    "rbgym validate akw --derivatives",
     "rbgym validate --html report.html",
 )
 def validate(
@@ -48,6 +49,9 @@ def validate(
     external: Annotated[
         bool, Option("--external", help="Only the motions whose ends others published.")
     ] = False,
+    derivatives: Annotated[
+        bool, Option("--derivatives", help="Only the Jacobians of steps, in each potential.")
+    ] = False,
     html: Annotated[
         Path | None,
         Option(help="Write a page with all claims and figures.", callback=options.file_to_write),
@@ -66,21 +70,27 @@ def validate(
     if quick:
         case, steps = case or ["heavy_top"], min(steps, 2000)
     papers: validation_report.PaperClaims = []
+    in_part, whole = external or derivatives, not (names or case or external or derivatives)
     with bar() as shown:
-        claims = truths = validation.Claims()
-        if not external:
-            claims = validation.validate(
+        claims, truths = validation.Claims(), validation.Claims()
+        if not in_part:
+            claims += validation.validate(
                 names, cases=case, steps=steps, jobs=jobs, progress=Counter(shown, "declarations")
             )
-        if external or not (names or case):
+        if derivatives or whole:
+            counter = Counter(shown, "derivatives")
+            claims += validation.validate_derivatives(
+                names or None, cases=case, jobs=jobs, progress=counter
+            )
+        if external or whole:
             counter = Counter(shown, "truth from outside")
-            truths = validation.validate_external(names or None, jobs=jobs, progress=counter)
-        if not (names or case or external):
+            truths += validation.validate_external(names or None, jobs=jobs, progress=counter)
+        if whole:
             claims += validation.validate_endurance(jobs=jobs, progress=Counter(shown, "endurance"))
             papers = validation.validate_papers(jobs=jobs, progress=Counter(shown, "papers"))
         if html is not None:
             shown_names, counter = names or rbgym.integrators.names(), Counter(shown, "figures")
-            figures = [] if external else validation_report.all_figures(shown_names, counter)
+            figures = [] if in_part else validation_report.all_figures(shown_names, counter)
             validation_report.write_report(html, claims, papers, truths, figures)
     tables.print_validation(claims, papers, truths, as_json)
     if not all(claim.passed for claim in (*claims, *truths)):

@@ -66,7 +66,7 @@ class Evaluation:
 
     @property
     def rank(self) -> tuple[float, float, float]:
-        """What is sorted by, the least is best: success, then settling time, then effort."""
+        """Success, then settling time, then effort, each so that the least is best."""
         settled = math.inf if self.settling_time is None else self.settling_time
         return -self.success_rate, settled, self.effort
 

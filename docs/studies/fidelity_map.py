@@ -225,7 +225,7 @@ def of_map(every: dict[str, Any], torque: float = TORQUES[0]) -> str:
     for how, scheme in itertools.product(FEEDBACK, SCHEMES):
         found_there = [every["cells"][f"{scheme} {turn:g} {torque:g} {how}"] for turn in TURNS]
         rates = [[100 * cell[at]["success"] for at in ("own", "truth")] for cell in found_there]
-        cells = [f"{own:.0f} → {real:.0f}" for own, real in rates]
+        cells = [f"{own:.0f}&nbsp;→&nbsp;{real:.0f}" for own, real in rates]
         cells = [f"**{c}**" if o - r >= 50 else c for c, (o, r) in zip(cells, rates, strict=True)]
         rows.append([how, f"`{scheme}`", *cells])
     return table(["acts", "made on", *(f"{turn:g} rad" for turn in TURNS)], rows)

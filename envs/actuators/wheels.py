@@ -109,7 +109,7 @@ class ReactionWheels(Effector):
 
     @property
     def envelope(self) -> Array:
-        """E (k, 3): motors of torque 1 can have the body torques u with |E u| <= 1, and no others.
+        """E (k, 3), where motors of torque 1 can have those body torques u that keep |E u| <= 1.
 
         The facets of that body, a zonotope, are spanned by two wheels each, all others giving what
         they can: along n = a_i x a_j the largest torque is sum_k |n . a_k| (Markley, Reynolds, Liu

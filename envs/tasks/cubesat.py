@@ -121,6 +121,10 @@ class CubeSatTrackingEnv(AttitudeEnv):
     by R_z(a) R_y(b) R_x(c); each angle swings as 0.8 rad (sin(w t + p) - sin p) with a frequency w
     uniform in [0.03, 0.1] rad/s and a uniform phase p of its own. To follow it takes about half
     the torque at most.
+
+    ## Action: Box(-1, 1, (3,)), float32
+    Torque about the body axes as a fraction of the limit, held over the period. Beyond +-1 is
+    clipped.
     """
 
     task = replace(
@@ -162,6 +166,9 @@ class CubeSatDetumbleEnv(AttitudeEnv):
     The satellite of ReactionWheelSlew-v1. It tumbles with up to 0.1 rad/s, 5.7 degrees/s: about
     its x axis that is three quarters of the momentum for which there is room in the wheels, so
     that a law which fills one before the others stops short.
+
+    ## Action: Box(-1, 1, (4,)), float32
+    As in ReactionWheelSlew-v1: torque of each motor as a fraction of 4 mN m.
     """
 
     task = replace(

@@ -25,7 +25,7 @@ class SoftWallEnv(AttitudeEnv):
     a = 1/(1.1 + z), z the height of the body z axis. The axis is drawn down with a torque of 1.12
     N m at the goal and of 1.45 N m at most, and thrown back, ever harder, below z = -0.50. Moments
     2, 3 and 4.5 kg m^2. Without torque the integrator keeps the total energy to round-off through
-    every bounce. A control period of dt = 0.05 s is 4 steps of it. The tilt to be held is 100
+    every bounce. A control period of dt = 0.05 s is one step of it. The tilt to be held is 100
     degrees, any rotation about the vertical allowed for.
     """
 

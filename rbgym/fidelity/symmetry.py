@@ -25,7 +25,7 @@ class Subject(Protocol):
 
     @property
     def placeable(self) -> bool:
-        """Whether it can be: symmetries are measured by other starts."""
+        """Whether it can be placed, since symmetries are measured by other starts."""
         return True
 
     def start(self) -> State:

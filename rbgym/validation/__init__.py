@@ -14,6 +14,7 @@ from rbgym.arguments import count
 from rbgym.validation.cases import applicable
 from rbgym.validation.claims import Claim, Claims, table
 from rbgym.validation.declarations import ENDURANCE, declared, endurance
+from rbgym.validation.derivatives import jacobian_claims
 from rbgym.validation.external import EXTERNAL, external_claims, last_places
 from rbgym.validation.papers import PAPER_CLAIMS
 
@@ -27,6 +28,7 @@ __all__ = [
     "declared",
     "table",
     "validate",
+    "validate_derivatives",
     "validate_endurance",
     "validate_external",
     "validate_papers",
@@ -78,6 +80,27 @@ def validate_endurance(
         for name in _names(names)
         for kind in ("none", "heavy_top")
         if integrators.get(name).conserves.get(kind)
+    ]
+    return Claims(chain.from_iterable(measured(tasks, jobs, progress)))
+
+
+def validate_derivatives(
+    names: Sequence[str] | None = None,
+    *,
+    cases: Sequence[str] | None = None,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> Claims:
+    """Claims that `Batch.jacobian` has the derivatives of the steps themselves, in each potential.
+
+    names, cases, jobs, progress, errors: see `validate`. Compared with differences of the eighth
+    order, relative to the sizes of inputs and outputs. Each pair compiles for half a minute, once.
+    """
+    kinds = _listed("cases", cases)
+    tasks = [
+        partial(jacobian_claims, name, case.kind)
+        for name in _names(names)
+        for case in applicable(integrators.get(name), kinds)
     ]
     return Claims(chain.from_iterable(measured(tasks, jobs, progress)))
 

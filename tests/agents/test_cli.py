@@ -207,6 +207,7 @@ def test_a_paper_that_does_not_reproduce_is_said_but_breaks_no_promise(monkeypat
     said = [("a claim", "somewhere", [differs])]
     monkeypatch.setattr(validation, "validate_papers", lambda **_: said)
     monkeypatch.setattr(validation, "validate_endurance", lambda **_: [])
+    monkeypatch.setattr(validation, "validate_derivatives", lambda *_, **more: [])
     monkeypatch.setattr(validation, "validate_external", lambda *_, **more: [])
     shown = run("validate").stdout
     assert "a claim (somewhere): not reproduced in full" in shown
@@ -219,6 +220,7 @@ def test_known_ends_are_a_part_of_the_validation_and_can_be_had_alone(monkeypatc
     monkeypatch.setattr(validation, "validate_external", lambda names, **_: [claim])
     monkeypatch.setattr(validation, "validate_papers", lambda **_: [])
     monkeypatch.setattr(validation, "validate_endurance", lambda **_: [])
+    monkeypatch.setattr(validation, "validate_derivatives", lambda *_, **more: [])
     monkeypatch.setattr(validation, "validate", lambda names, **_: [])
     shown = run("validate", status=1).stdout
     assert "1 known ends, 1 broken" in shown
@@ -230,6 +232,22 @@ def test_known_ends_are_a_part_of_the_validation_and_can_be_had_alone(monkeypatc
     assert "Truth from outside" in page
     assert "check case 2" in page
     assert "nasa_brick" in page.split("Broken declarations")[1]
+
+
+def test_derivatives_are_a_part_of_the_validation_and_can_be_had_alone(monkeypatch):
+    claim = validation.Claim("akw", "none", "derivatives", "of the steps", 1e-5, 1e-11, False)
+    asked = {}
+    monkeypatch.setattr(
+        validation, "validate_derivatives", lambda names, **given: asked.update(given) or [claim]
+    )
+    monkeypatch.setattr(validation, "validate", None)
+    found = run_json("validate", "akw", "--derivatives", "--case", "none", status=1)
+    assert found == {"declared": [claim._asdict()], "external": [], "papers": []}
+    assert asked["cases"] == ["none"]
+    monkeypatch.setattr(validation, "validate", lambda names, **_: [])
+    for name in ("validate_external", "validate_endurance", "validate_papers"):
+        monkeypatch.setattr(validation, name, lambda *_, **more: [])
+    assert "1 declarations, 1 broken" in run("validate", status=1).stdout
 
 
 def test_a_quick_validation_measures_short_runs_in_gravity(monkeypatch):
