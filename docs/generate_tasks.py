@@ -76,7 +76,7 @@ def row(env_id: str, solved: dict[str, Any], learned: dict[str, Any] | None) -> 
     first = inspect.cleandoc(env_class(env_id).__doc__).split("\n")[0].rstrip(".")
     best = max((name for name in solved if name != "idle"), key=lambda n: rank(solved[n]))
     time = solved[best]["settling"]
-    settled = "none settles" if time is None else f"settled after {time:.2g} s"
+    settled = "none settles" if time is None else f"settled after {float(f'{time:.2g}'):,g} s"
     cells = (
         f"[{env_id}](tasks/{env_id}.md)",
         first,
@@ -99,7 +99,8 @@ def training() -> str:
     """docs/training.md with its table of times, and of what came of it, made anew."""
     learned = json.loads(LEARNED.read_text("utf-8"))
     rows = [
-        "| task | algorithm | steps | seconds | to 95 % | seeds | success | law | fresh starts |",
+        "| task | algorithm | steps | seconds | to 95 % | seeds | success | law "
+        "| fresh starts, law there |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for env_id, one in learned.items():
@@ -112,7 +113,7 @@ def training() -> str:
             *(env_id, _algorithm(one), f"{one['steps']:,}", f"{one['seconds']:.0f}{after}"),
             "-" if reached is None else f"{reached:.1f}",
             *(spread, f"{100 * own:.1f} %", f"`{one['compared']['law']}` {100 * law:.1f} %"),
-            f"{100 * fresh:.1f} %, law {100 * law_fresh:.1f} %",
+            f"{100 * fresh:.1f}&nbsp;%, {100 * law_fresh:.1f}&nbsp;%",
         )
         rows.append(f"| {' | '.join(cells)} |")
     before, rest = TRAINING.read_text("utf-8").split(TIMES)

@@ -176,19 +176,20 @@ class AttitudePD(BodyLaw):
 
 @dataclass(eq=False)
 class PosePD(AttitudePD):
-    """Docks: `AttitudePD` for the attitude, and a velocity for each distance.
+    """Docks by `AttitudePD` for the attitude, and a velocity for each distance.
 
     With p and v the position from the dock and the velocity, in body axes, and r = |p|,
 
         F = m 2 z k (v_d - v),   v_d = -(p / r) min(k r / (2 z), c(r)),
 
     so that near the dock p'' + 2 z k p' + k^2 p = 0. c is the speed from which half the force
-    brakes to `creep` [m/s] on the way to the distance `near` [m], and `creep` from there on. Where
-    the target moves, v is relative to the dock, and m times the acceleration of that is added; dock
+    brakes to `creep` [m/s] on the way to the distance `near` [m], and `creep` from there on, by
+    default sqrt(b near), from which half the force stops at the dock, at most 0.1. Where the target
+    moves, v is relative to the dock, and m times the acceleration of that is added; dock
     (3,): its place in the target's frame [m]. F is shortened, not turned, at its limit. Gains: n, z
     of the attitude (frequency, damping), by default n = 1.35 sqrt(a), as the way takes longer than
-    the turn; k (approach) [1/s], by default 4 sqrt(b / d), b the acceleration [m/s^2] of the force,
-    d = 1 m, the order of the way.
+    the turn; k (approach) [1/s], by default 4 sqrt(b / d), d = 1 m, the order of the way. b is the
+    acceleration [m/s^2] of the force.
 
     Source: ours, but for the attitude, see `AttitudePD`.
     """
@@ -199,19 +200,23 @@ class PosePD(AttitudePD):
     speed: float
     approach: float | None = None
     near: float = 0.35
-    creep: float = 0.1
+    creep: float | None = None
     dock: ArrayLike = (0.0, 0.0, 0.0)
     swift: ClassVar[float] = 1.35
     following: ClassVar[float] = 1.35
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self.refuse_gains("force_limit", "near")
+        acceleration = self.force_limit / self.body.mass
         if self.approach is None:
-            self.refuse_gains("force_limit")
-            self.approach = self.sampled(4.0 * math.sqrt(self.force_limit / self.body.mass))
+            self.approach = self.sampled(4.0 * math.sqrt(acceleration))
+        if self.creep is None:
+            self.creep = min(0.1, math.sqrt(acceleration * self.near))
         self.refuse_gains("force_limit", "distance", "speed", "approach", "near", "creep")
         self.pace = self.approach / (2 * self.damping)
         self.pull = 2 * self.damping * self.approach
+        self.creep_squared = self.creep**2
         self.arm = finite("dock", self.dock, (3,))
         self.columns = 16 if self.moving else 13
         self.must = f"have shape (n, {self.columns}) or ({self.columns},), got"
@@ -221,7 +226,7 @@ class PosePD(AttitudePD):
         acceleration (n, 3) [m, m/s, m/s^2, body]."""
         r = np.linalg.norm(position, axis=-1, keepdims=True)
         braking = 0.5 * self.force_limit / self.body.mass * np.maximum(r - self.near, 0.0)
-        cap = np.sqrt(self.creep**2 + 2.0 * braking)
+        cap = np.sqrt(self.creep_squared + 2.0 * braking)
         wanted = -position / np.maximum(r, 1e-9) * np.minimum(self.pace * r, cap)
         F = self.body.mass * (self.pull * (wanted - velocity) + swing)
         excess = np.max(np.abs(F), axis=-1, keepdims=True) / self.force_limit

@@ -150,7 +150,8 @@ def table(results: dict[str, Any]) -> str:
             numbers = [
                 f"{row[key]:.1e}" for key in ("median", "largest", "largest_rate", "episode")
             ]
-            lines.append(f"| {task} | {name} | {' | '.join(numbers)} | {row['ns']:.0f} |")
+            physics = name.replace(" ", "&nbsp;")
+            lines.append(f"| {task} | {physics} | {' | '.join(numbers)} | {row['ns']:.0f} |")
     return "\n".join(lines)
 
 

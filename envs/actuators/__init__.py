@@ -1,4 +1,4 @@
-"""Actuators: what becomes of an action. See docs/actuators.md.
+"""Actuators, which make torque of an action. See docs/actuators.md.
 
 By name or as objects, alone or composed: `actuator="pyramid"`, `actuator=Lag(0.05)`,
 `actuator=[Delay(0.1), Lag(0.05), ReactionWheels()]`, or in plain data

@@ -224,7 +224,7 @@ class Rest(Goal):
 
     def sketch(self, instant):
         if math.isfinite(instant.task.rate):
-            yield f"goal: below {instant.task.rate:g} rad/s"
+            yield f"goal: below {instant.task.rate:.3g} rad/s"
 
 
 class Spin(Goal):

@@ -1,4 +1,4 @@
-"""Potentials: torques that derive from an energy V.
+"""Potentials, the torques that derive from an energy V.
 
 One of your own is a subclass of `Potential`; see rbgym/potentials/interface.py.
 """

@@ -31,11 +31,12 @@ class GravityGradient(Potential):
 
     k: float
     direction: Vector = (0.0, 0.0, 1.0)
-    row_count = constant(6)
+    row_count = constant(4)  # 3 k, d
 
     def of_lane(self, physics, buffer, i, ahead):
         row = physics.potential_row()
-        return Attraction(vector(buffer, i, row), vector(buffer, i, row + 3), (0.0, 0.0, 0.0))
+        slopes = scale(buffer[i + row * LANES], vector(buffer, i, J))
+        return Attraction(slopes, vector(buffer, i, row + 1), (0.0, 0.0, 0.0))
 
     def checked(self) -> Self:
         return type(self)(number("k", self.k), unit_vector("direction", self.direction))
@@ -45,7 +46,7 @@ class GravityGradient(Potential):
             slopes = 3.0 * self.k * body.moments
         if not np.isfinite(slopes).all():
             raise ValueError(f"k must be so small that 3 k J is finite, got {self.k!r}")
-        return [*slopes, *self.direction]
+        return [3.0 * self.k, *self.direction]
 
 
 class Orbit(Potential):

@@ -50,7 +50,10 @@ def test_no_law_is_beaten_by_itself_with_other_gains(law, env_id, satellite):
     assert not list(beaten(law, env_id, GAINS[law], satellite=satellite))
 
 
-@pytest.mark.parametrize("env_id", ["FreeFlyer-v0", "TumblingCapture-v0"])
-def test_docking_is_not_beaten_by_itself_with_other_gains(env_id):
+@pytest.mark.parametrize(
+    ("env_id", "part"), [("FreeFlyer-v0", 1.0), ("FreeFlyer-v0", 0.2), ("TumblingCapture-v0", 1.0)]
+)
+def test_docking_is_not_beaten_by_itself_with_other_gains(env_id, part):
     names = "frequency", "damping", "approach", "near", "creep"
-    assert not list(beaten("pd", env_id, names))
+    assert settling("pd", env_id, {"torque_scale": part})[0] == 1.0
+    assert not list(beaten("pd", env_id, names, torque_scale=part))
