@@ -26,7 +26,7 @@ def test_the_pages_of_the_controllers_are_current(generate, capsys):
 
 @pytest.mark.parametrize(
     ("name", "old", "new"),
-    [("PAGE", "94.1 %", "94.2 %"), ("EQUATIONS", "frequency=10.0", "frequency=10.5")],
+    [("PAGE", "94.1&nbsp;%", "94.2&nbsp;%"), ("EQUATIONS", "frequency=10.0", "frequency=10.5")],
 )
 def test_a_page_with_another_result_or_law_fails_the_check(
     generate, name, old, new, tmp_path, monkeypatch, capsys
