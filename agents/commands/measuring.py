@@ -22,8 +22,7 @@ def _cases() -> list[str]:
 @command(
     MEASURE,
     "rbgym validate quat_em rkn4 --quick",
-    "rbgym validate --external",
-    "rbgym validate akw --derivatives",
+    "rbgym validate --external --derivatives",
     "rbgym validate --html report.html",
 )
 def validate(
