@@ -1,4 +1,4 @@
-"""Dual numbers in compiled code: a number, and its derivatives along eight directions.
+"""Dual numbers in compiled code: a number, and its derivatives along twelve directions.
 
 The kernels are written for numbers of any kind. Of an array of duals (`as_duals`) they read duals,
 and the same sources then carry the derivatives along: forward differentiation, exact to round-off.
@@ -27,9 +27,13 @@ from numba.extending import (
 )
 
 intrinsic: Any = _intrinsic  # whose own type lacks that it takes one argument less
-WIDTH = 8
-_VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
-ITEM = 2 * WIDTH  # float64 numbers that a dual takes in memory: its vector is aligned
+# State and commands of a body with three of them make nine directions, with wheels twelve. They are
+# kept in vectors of four, as registers have them.
+_LONG, _PARTS = 4, 3
+WIDTH = _LONG * _PARTS
+_VECTOR = ir.VectorType(ir.DoubleType(), _LONG)
+_TANGENT_OF = ir.ArrayType(_VECTOR, _PARTS)
+ITEM = _LONG + WIDTH  # float64 numbers that a dual takes in memory: its vectors are aligned
 
 
 class Dual(types.Type):
@@ -58,7 +62,7 @@ DUAL, _TANGENT = Dual(), _Tangent()
 @register_model(_Tangent)
 class _TangentModel(models.PrimitiveModel):
     def __init__(self, manager, kind):
-        super().__init__(manager, kind, _VECTOR)
+        super().__init__(manager, kind, _TANGENT_OF)
 
 
 @register_model(Dual)
@@ -70,8 +74,22 @@ class _DualModel(models.StructModel):
 def _splat(builder, x):
     zero = ir.Constant(ir.IntType(32), 0)
     one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), x, zero)
-    mask = ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [0] * WIDTH)
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), _LONG), [0] * _LONG)
     return builder.shuffle_vector(one, ir.Constant(_VECTOR, ir.Undefined), mask)
+
+
+def _each(builder, operation, *tangents):
+    """What the operation makes of tangents, vector by vector."""
+    made = ir.Constant(_TANGENT_OF, ir.Undefined)
+    for n in range(_PARTS):
+        part = operation(*(builder.extract_value(tangent, n) for tangent in tangents))
+        made = builder.insert_value(made, part, n)
+    return made
+
+
+def _scaled(builder, tangent, x):
+    factor = _splat(builder, x)
+    return _each(builder, lambda part: builder.fmul(part, factor), tangent)
 
 
 def _parts(context, builder, kind, x):
@@ -85,38 +103,45 @@ def _parts(context, builder, kind, x):
 def _made(context, builder, value, tangent):
     pair = cgutils.create_struct_proxy(DUAL)(context, builder)
     pair.value = value
-    pair.tangent = ir.Constant(_VECTOR, [0.0] * WIDTH) if tangent is None else tangent
+    pair.tangent = _none() if tangent is None else tangent
     return pair._getvalue()
+
+
+def _none():
+    return ir.Constant(_TANGENT_OF, [ir.Constant(_VECTOR, [0.0] * _LONG)] * _PARTS)
 
 
 def _add(builder, a, da, b, db):
     if da is None or db is None:
         return builder.fadd(a, b), db if da is None else da
-    return builder.fadd(a, b), builder.fadd(da, db)
+    return builder.fadd(a, b), _each(builder, builder.fadd, da, db)
 
 
 def _sub(builder, a, da, b, db):
     if db is None:
         return builder.fsub(a, b), da
-    return builder.fsub(a, b), builder.fneg(db) if da is None else builder.fsub(da, db)
+    if da is None:
+        return builder.fsub(a, b), _each(builder, builder.fneg, db)
+    return builder.fsub(a, b), _each(builder, builder.fsub, da, db)
 
 
 def _mul(builder, a, da, b, db):
-    left = None if da is None else builder.fmul(da, _splat(builder, b))
-    right = None if db is None else builder.fmul(db, _splat(builder, a))
+    left = None if da is None else _scaled(builder, da, b)
+    right = None if db is None else _scaled(builder, db, a)
     if left is None or right is None:
         return builder.fmul(a, b), right if left is None else left
-    return builder.fmul(a, b), builder.fadd(left, right)
+    return builder.fmul(a, b), _each(builder, builder.fadd, left, right)
 
 
 def _div(builder, a, da, b, db):
     one = ir.Constant(ir.DoubleType(), 1.0)
     value, r = builder.fdiv(a, b), builder.fdiv(one, b)
     if db is None:
-        return value, builder.fmul(da, _splat(builder, r))
-    change = builder.fmul(db, _splat(builder, value))
-    change = builder.fneg(change) if da is None else builder.fsub(da, change)
-    return value, builder.fmul(change, _splat(builder, r))
+        return value, _scaled(builder, da, r)
+    if da is None:
+        return value, _scaled(builder, db, builder.fneg(builder.fmul(value, r)))
+    change = _each(builder, builder.fsub, da, _scaled(builder, db, value))
+    return value, _scaled(builder, change, r)
 
 
 _OPERATIONS = {
@@ -194,7 +219,7 @@ def _type_neg(context):
 @lower_builtin(operator.neg, Dual)
 def _lower_neg(context, builder, sig, args):
     value, tangent = _parts(context, builder, DUAL, args[0])
-    return _made(context, builder, builder.fneg(value), builder.fneg(tangent))
+    return _made(context, builder, builder.fneg(value), _each(builder, builder.fneg, tangent))
 
 
 @type_callable(operator.pos)
@@ -242,8 +267,7 @@ def _steeper(typingctx, a, slope, x):
 
     def lower(context, builder, sig, args):
         _, tangent = _parts(context, builder, sig.args[2], args[2])
-        tangent = builder.fmul(tangent, _splat(builder, args[1]))
-        return _made(context, builder, args[0], tangent)
+        return _made(context, builder, args[0], _scaled(builder, tangent, args[1]))
 
     return DUAL(a, slope, x), lower
 
@@ -254,11 +278,13 @@ def unit(typingctx, column):
 
     def lower(context, builder, sig, args):
         k = context.cast(builder, args[0], sig.args[0], types.int32)
-        tangent = ir.Constant(_VECTOR, [0.0] * WIDTH)
+        tangent = _none()
         for n in range(WIDTH):
             same = builder.icmp_signed("==", k, ir.Constant(ir.IntType(32), n))
             x = builder.select(same, *(ir.Constant(ir.DoubleType(), y) for y in (1.0, 0.0)))
-            tangent = builder.insert_element(tangent, x, ir.Constant(ir.IntType(32), n))
+            part = builder.extract_value(tangent, n // _LONG)
+            part = builder.insert_element(part, x, ir.Constant(ir.IntType(32), n % _LONG))
+            tangent = builder.insert_value(tangent, part, n // _LONG)
         return _made(context, builder, ir.Constant(ir.DoubleType(), 0.0), tangent)
 
     return DUAL(column), lower
