@@ -37,13 +37,15 @@ def test_a_jacobian_beside_a_step(scheme, potential):
         print(f"\n{scheme}, derivatives along {of}: {whole / step:.1f} steps")
 
 
-def test_a_rollout_with_gradients_beside_one_without():
+@pytest.mark.parametrize("task", ["RigidTop-v0", "AttitudeSlew-v1"])
+def test_a_rollout_with_gradients_beside_one_without(task):
     torch.set_num_threads(1)
-    made = gym.make_vec("RigidTop-v0", num_envs=LANES)
+    made = gym.make_vec(task, num_envs=LANES)
     env = DifferentiableEnv(made)
     width = made.single_observation_space.shape[0]
-    layers = torch.nn.Linear(width, 64), torch.nn.Tanh(), torch.nn.Linear(64, 3)
-    policy = torch.nn.Sequential(*layers)
+    # The network that policies of Stable-Baselines3 have by default.
+    hidden = torch.nn.Linear(width, 64), torch.nn.Tanh(), torch.nn.Linear(64, 64), torch.nn.Tanh()
+    policy = torch.nn.Sequential(*hidden, torch.nn.Linear(64, 3))
 
     def plain():
         with torch.no_grad():
@@ -61,5 +63,6 @@ def test_a_rollout_with_gradients_beside_one_without():
     forward().backward()
     without, with_gradients = least(plain), least(lambda: forward().backward())
     print(
-        f"\n{LANES} lanes, {STEPS} steps: {with_gradients / without:.1f} times the rollout without"
+        f"\n{task}, {LANES} lanes, {STEPS} steps: {with_gradients / without:.1f} times the rollout "
+        "without"
     )
