@@ -7,6 +7,7 @@ python docs/generate_cards.py --check    # exit 1 if one of them is not what doc
 
 import json
 import math
+import statistics
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from rbgym.registration import ENVIRONMENTS
 
 DOCS = Path(__file__).resolve().parent
 CARDS, PAGE, PICTURES = DOCS / "cards.json", DOCS / "cards.md", DOCS / "pictures" / "cards"
+OPTIMAL = json.loads((DOCS / "optimal.json").read_text("utf-8"))
 BEGIN, END = "<!-- cards:begin -->", "<!-- cards:end -->"
 README = DOCS.parent / "README.md"
 FIRST, LAST = "<!-- results:begin -->", "<!-- results:end -->"
@@ -26,7 +28,7 @@ def section(env_id: str, content: dict[str, Any]) -> str:
     """One task: where learning stands, the tables, the picture."""
     from rbgym.agents.judge.tables import markdown
 
-    said = f"{verdict(content)}{cost(content)}"
+    said = f"{verdict(content)}{cost(content)}{optimum(env_id)}"
     return (
         f"## {env_id}\n\n{said}\n\n{markdown(content)}\n"
         f"![errors and settling on {env_id}](pictures/cards/{env_id}.png)\n"
@@ -74,6 +76,22 @@ def cost(card: dict[str, Any]) -> str:
     same = "the ranking stays" if list(known) == list(behind) else f"the ranking is {order}"
     ahead = "" if name == other else f"; `{other}` is then the best"
     return f" Behind sensors and an estimator `{name}` has {figures}{ahead}; {same}."
+
+
+def optimum(env_id: str) -> str:
+    """How near contenders come to the least time, where docs/studies/optimal_slews.py has it."""
+    if env_id not in OPTIMAL:
+        return ""
+    one = OPTIMAL[env_id]
+    shares = {
+        name: [least / time for least, time in zip(one["least"], times, strict=True) if time]
+        for name, times in one["settled"].items()
+    }
+    medians = {name: statistics.median(found) for name, found in shares.items() if found}
+    best, *others = sorted(medians, key=lambda name: -medians[name])
+    figures = [f"`{best}` has {100 * medians[best]:.0f} % of the [optimal speed](optimal.md)"]
+    figures += [f"`{name}` {100 * medians[name]:.0f} %" for name in others]
+    return f" On the first {len(one['least'])} starts {', '.join(figures)}."
 
 
 def _figures(merits: Merits) -> str:
