@@ -48,6 +48,20 @@ def by_differences(scheme, potential, steps):
     return np.stack([slope(lambda e, m=m: errors_off(there, m(e))) for m in moves], axis=2)
 
 
+# Without any torque the energy has a level, with the least of it none: exact:4 knows that by itself
+# of a free body, and by projection in a potential.
+@pytest.mark.slow
+@pytest.mark.parametrize("potential", [None, TOP])
+@pytest.mark.parametrize("rate", [0.05, 1.0])
+def test_the_jacobian_without_a_torque_is_that_next_to_it(potential, rate):
+    q, omega = random_state()
+    none, little = (
+        made("exact:4", potential, q, rate * omega, np.full(3, u)).jacobian(H, 2) for u in (0, 1e-9)
+    )
+    assert np.abs(none.torque - little.torque).max() < 1e-6
+    assert np.abs(none.state - little.state).max() < 1e-5
+
+
 # akw: implicit; exact:4: kicks between closed forms, and the energy by projection.
 @pytest.mark.slow
 @pytest.mark.parametrize(("scheme", "potential"), [("akw", None), ("exact:4", TOP)])

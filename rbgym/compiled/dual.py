@@ -273,6 +273,24 @@ def _steeper(typingctx, a, slope, x):
 
 
 @intrinsic
+def followed(typingctx, x, a, where):
+    """x, with the derivatives of `a` along the directions in which `where` has any."""
+
+    def lower(context, builder, sig, args):
+        (value, kept), (_, other), (_, chosen) = (
+            _parts(context, builder, kind, arg) for kind, arg in zip(sig.args, args, strict=True)
+        )
+        zero = ir.Constant(_VECTOR, [0.0] * _LONG)
+
+        def choose(tangent, old, new):
+            return builder.select(builder.fcmp_unordered("!=", tangent, zero), new, old)
+
+        return _made(context, builder, value, _each(builder, choose, chosen, kept, other))
+
+    return DUAL(x, a, where), lower
+
+
+@intrinsic
 def unit(typingctx, column):
     """The dual of value 0 whose derivative along one direction is 1; column -1: along none."""
 

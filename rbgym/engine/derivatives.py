@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbgym.arguments import count, finite
-from rbgym.compiled.dual import ITEM, WIDTH, as_duals, joined, unit, value
+from rbgym.compiled.dual import ITEM, WIDTH, as_duals, followed, joined, unit, value
 from rbgym.compiled.jit import Entry, compiled, inlined
 from rbgym.engine.batch import Batch, IntegrationError, aligned_zeros
 from rbgym.engine.kernels import PROJECTIONS, start_lane, take_step
@@ -29,6 +29,7 @@ from rbgym.engine.rows import (
     SOLVED,
     TORQUE,
     X_SIZE,
+    E,
     J,
     L,
     Q,
@@ -40,13 +41,23 @@ from rbgym.engine.rows import (
     vector,
     view,
 )
-from rbgym.engine.steps import correct, finish, more_time, predict, redo
+from rbgym.engine.steps import (
+    body_of,
+    correct,
+    finish,
+    more_time,
+    predict,
+    redo,
+    rotor_rate,
+    total_energy,
+)
 from rbgym.integrators.composition import COUNTS, STAGES
 from rbgym.integrators.interface import Kicks
 from rbgym.potentials import HeavyTop, Potential
-from rbgym.quaternion import Array, add, qconj, qmul, times, to_world
+from rbgym.quaternion import Array, add, dot, qconj, qmul, times, to_body, to_world
 
 _AWAY = -99  # a column that is not among those of a pass
+_NEXT_TO_NONE = 1e-150  # N m, whose square is a number still
 
 
 class Columns(NamedTuple):
@@ -168,6 +179,13 @@ def advance_block(physics, d, f, commanded, stepping, corrections):
                         d[i + row * LANES] = joined(f[i + row * LANES], x)
                     d[i + SOLVED * LANES] = 0.0
                     correct(physics, d, i, length)
+            scheme = physics.scheme
+            keeps = scheme.is_explicit() and scheme.conserves_energy(physics.potential)
+            if keeps and not scheme.is_projected(physics.potential):
+                # Of no torque at all such a scheme says that it does no work, without a slope.
+                torque = d[i + TORQUE * LANES]
+                none = dot(vector(d, i, TORQUE), vector(d, i, TORQUE)) <= 0.0
+                d[i + TORQUE * LANES] = joined(_NEXT_TO_NONE, torque) if none else torque
             bad = finish(physics, physics.scheme, d, i, length, kicks, stepping.projection)
             if bad > 0:
                 more_time(physics.scheme, physics, d, i, length, kicks, stepping.projection)
@@ -175,6 +193,7 @@ def advance_block(physics, d, f, commanded, stepping, corrections):
             projected = physics.scheme.is_projected(physics.potential)
             if projected and last and stepping.projection > 0.0:
                 lacking = keep_level(physics, d, i)
+                _let_work(physics, d, i)
                 for _ in range(PROJECTIONS):
                     if lacking == 0:
                         break
@@ -184,6 +203,24 @@ def advance_block(physics, d, f, commanded, stepping, corrections):
                 actuator.settle(physics, f, i, h, h * substeps)
                 actuator.settle(physics, d, i, h, h * substeps)
     return failed
+
+
+@inlined
+def _let_work(physics, d, i):
+    """The level of the energy follows the energy along the directions that give a torque, or a
+    motor's: with any of it no level is kept, however little."""
+    potential, torque = physics.potential.of_lane(physics, d, i, 0.0), vector(d, i, TORQUE)
+    q = quaternion(d, i, Q)
+    Pi = to_body(q, vector(d, i, L))
+    energy = total_energy(potential, body_of(d, i), Pi, potential.seen(q))
+    level = d[i + E * LANES]
+    for n in range(3):
+        level = followed(level, energy, torque[n])
+    if physics.actuator.turns_rotors():
+        rate = rotor_rate(physics, d, i)
+        for n in range(3):
+            level = followed(level, energy, rate[n])
+    d[i + E * LANES] = level
 
 
 @inlined
