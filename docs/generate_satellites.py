@@ -37,31 +37,35 @@ def measured() -> list[dict[str, Any]]:
             rows.append({
                 "task": env_id, "satellite": satellite, "law": law,
                 "success": found.success_rate, "settled": found.settling_time,
-                "share": found.eigenaxis_share, "half_turn": env.episodes.setup.turn_time,
+                "half_turn": env.episodes.setup.turn_time,
             })  # fmt: skip
             print(rows[-1], flush=True)
     return rows
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    """The rows, those of a task and a satellite by success and then by time."""
-    lines = [
-        "| task | satellite | law | success | settled after | of the half turn | of the turn |"
-    ]
-    lines.append("|---|---|---|---:|---:|---:|---:|")
-    places = list(dict.fromkeys((row["task"], row["satellite"]) for row in rows))
-    for place in places:
-        here = [row for row in rows if (row["task"], row["satellite"]) == place]
-        for row in sorted(here, key=lambda r: (-r["success"], r["settled"] or 1e9)):
-            settled = "-" if row["settled"] is None else f"{row['settled']:.1f} s"
-            bound = row["settled"] and row["half_turn"]
-            half = f"{100 * row['settled'] / row['half_turn']:.0f} %" if bound else "-"
-            share = "-" if row["share"] is None else f"{100 * row['share']:.0f} %"
-            lines.append(
-                f"| {row['task']} | {row['satellite']} | `{row['law']}` "
-                f"| {100 * row['success']:.0f} % | {settled} | {half} | {share} |"
-            )
-    return "\n".join(lines)
+    """A line for each task and satellite, a column for each law."""
+    laws = list(dict.fromkeys(row["law"] for row in rows))
+    lines = [["task", "satellite", "half turn", *(f"`{law}`" for law in laws)]]
+    lines.append(["---"] * len(lines[0]))
+    found = {(row["task"], row["satellite"], row["law"]): row for row in rows}
+    for task, satellite in dict.fromkeys((row["task"], row["satellite"]) for row in rows):
+        here = [found.get((task, satellite, law)) for law in laws]
+        half_turn = next(row["half_turn"] for row in here if row)
+        cells = [cell(row) if row else "" for row in here]
+        bound = f"{half_turn:.1f}&nbsp;s" if half_turn else ""
+        lines.append([task, satellite, bound, *cells])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def cell(row: dict[str, Any]) -> str:
+    """When it settled, and in brackets over the half turn; before it the success, if not 100 %."""
+    parts = [] if row["success"] == 1.0 else [f"{100 * row['success']:.0f}&nbsp;%:"]
+    if row["settled"] is not None:
+        parts.append(f"{row['settled']:.1f}&nbsp;s")
+        if row["half_turn"]:
+            parts.append(f"({100 * row['settled'] / row['half_turn']:.0f}&nbsp;%)")
+    return " ".join(parts)
 
 
 def main(check: bool, measure: bool = False) -> int:

@@ -83,7 +83,7 @@ def row(env_id: str, solved: dict[str, Any], learned: dict[str, Any] | None) -> 
         f"{100 * solved['idle']['success']:.1f} %",
         f"`{best}` {100 * solved[best]['success']:.1f} %, {settled}",
         f"{_algorithm(learned)} {100 * learned['success']:.1f} %, "
-        f"{learned['steps'] / 1e6:g} M steps; "
+        f"{learned['steps'] / 1e6:.2g} M steps; "
         f"return {learned['return']:.0f}, doing nothing {learned['idle_return']:.0f}"
         if learned
         else "no policy yet",
