@@ -7,6 +7,7 @@ python docs/generate_cards.py --check    # exit 1 if one of them is not what doc
 
 import json
 import math
+import re
 import statistics
 import sys
 from pathlib import Path
@@ -29,8 +30,9 @@ def section(env_id: str, content: dict[str, Any]) -> str:
     from rbgym.agents.judge.tables import markdown
 
     said = f"{verdict(content)}{cost(content)}{optimum(env_id)}"
+    tables = re.sub(r"(\d) - (\d)", r"\1&nbsp;-&nbsp;\2", markdown(content))  # on one line
     return (
-        f"## {env_id}\n\n{said}\n\n{markdown(content)}\n"
+        f"## {env_id}\n\n{said}\n\n{tables}\n"
         f"![errors and settling on {env_id}](pictures/cards/{env_id}.png)\n"
     )
 

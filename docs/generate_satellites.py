@@ -1,4 +1,4 @@
-"""Write the table of laws on satellites into docs/satellites.md.
+"""Write the tables of laws on satellites into docs/satellites.md.
 
 python docs/generate_satellites.py            # write what docs/satellites.json says
 python docs/generate_satellites.py --check    # exit 1 if the page is not current
@@ -43,18 +43,27 @@ def measured() -> list[dict[str, Any]]:
     return rows
 
 
+def tables(rows: list[dict[str, Any]]) -> str:
+    """A table for each task: a line for each satellite, a column for each law that fits."""
+    return "\n\n".join(
+        f"**{task}**\n\n{table(list(found))}"
+        for task, found in itertools.groupby(rows, key=lambda row: row["task"])
+    )
+
+
 def table(rows: list[dict[str, Any]]) -> str:
-    """A line for each task and satellite, a column for each law."""
+    """Those of one task."""
     laws = list(dict.fromkeys(row["law"] for row in rows))
-    lines = [["task", "satellite", "half turn", *(f"`{law}`" for law in laws)]]
-    lines.append(["---"] * len(lines[0]))
-    found = {(row["task"], row["satellite"], row["law"]): row for row in rows}
-    for task, satellite in dict.fromkeys((row["task"], row["satellite"]) for row in rows):
-        here = [found.get((task, satellite, law)) for law in laws]
-        half_turn = next(row["half_turn"] for row in here if row)
-        cells = [cell(row) if row else "" for row in here]
-        bound = f"{half_turn:.1f}&nbsp;s" if half_turn else ""
-        lines.append([task, satellite, bound, *cells])
+    bounded = rows[0]["half_turn"] > 0.0
+    heads = ["satellite", *(["half turn"] if bounded else []), *(f"`{law}`" for law in laws)]
+    lines = [heads, ["---"] * len(heads)]
+    for satellite, found in itertools.groupby(rows, key=lambda row: row["satellite"]):
+        here = {row["law"]: row for row in found}
+        half_turn = next(iter(here.values()))["half_turn"]
+        bound = [f"{half_turn:.1f}&nbsp;s"] if bounded else []
+        lines.append(
+            [satellite.replace("-", "&#8209;"), *bound, *(cell(here[law]) for law in laws)]
+        )
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -73,7 +82,7 @@ def main(check: bool, measure: bool = False) -> int:
         MEASURED.write_text(json.dumps(measured(), indent=1) + "\n")
     page = PAGE.read_text("utf-8")
     before, _, rest = page.partition(BEGIN)
-    made = table(json.loads(MEASURED.read_text()))
+    made = tables(json.loads(MEASURED.read_text()))
     new = f"{before}{BEGIN}\n{made}\n{END}{rest.partition(END)[2]}"
     if check and new != page:
         print("docs/satellites.md is not current: python docs/generate_satellites.py")

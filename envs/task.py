@@ -255,7 +255,7 @@ class Task:
         )
 
     def _ends(self, goal: Goal) -> str:
-        angle = f"a under {math.degrees(self.angle):g} degrees and " if goal.angle_off else ""
+        angle = f"a under {math.degrees(self.angle):.3g} degrees and " if goal.angle_off else ""
         fallen = " or the z axis falls below the horizontal" if self.lowest > -1.0 else ""
         return (
             f"Success: {angle}{goal.rate_off} under {self.rate:.3g} rad/s"
