@@ -6,17 +6,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbgym.arguments import real
-from rbgym.compiled.dual import ITEM, as_duals, value
+from rbgym.compiled.dual import ITEM, WIDTH, as_duals, value
 from rbgym.compiled.jit import Entry, compiled
 from rbgym.engine.derivatives import (
     Columns,
-    Workspace,
+    Derivatives,
     advance_block,
     corrections_of,
     hold_commands,
-    in_passes,
     kernel_of,
-    refuse,
+    lane_of,
     seed_lane,
     show_lane,
 )
@@ -49,13 +48,26 @@ class Linear(NamedTuple):
 
 class StepDerivatives(NamedTuple):
     """Derivatives of what a step of n envs makes, along errors of the state (s columns), then of
-    the action (m): state (n, s, s + m), see `Linear`; observation (n, w, s + m); reward
-    (n, s + m). shown: the observations themselves (n, w), in float64."""
+    the action (m). whole: (n, s + w + 1, s + m), of the state, see `Linear`, of the observation and
+    of the reward. shown: the observations themselves (n, w), in float64."""
 
-    state: Array
-    observation: Array
-    reward: Array
+    whole: Array
     shown: Array
+
+    @property
+    def state(self) -> Array:
+        """(n, s, s + m)."""
+        return self.whole[:, : -self.shown.shape[1] - 1]
+
+    @property
+    def observation(self) -> Array:
+        """(n, w, s + m)."""
+        return self.whole[:, -self.shown.shape[1] - 1 : -1]
+
+    @property
+    def reward(self) -> Array:
+        """(n, s + m)."""
+        return self.whole[:, -1]
 
 
 @compiled
@@ -69,26 +81,27 @@ def differentiate_step(
     actuator, refused = physics.actuator, -1
     shown, own = actuator.shown_row(physics), actuator.shown_rows()
     width = 6 + len(more) + shows + own + 1
-    d, f, ends = as_duals(scratch), scratch[size * ITEM : size * (ITEM + 1)], as_duals(out)
+    f, ends = scratch[size * ITEM : size * (ITEM + 1)], as_duals(out, 0, 1)
     for block in range(len(buffer) // size):
         start, body = block * size, block * LANES
         f[:] = buffer[start : start + size]
         for i in range(LANES):
-            seed_lane(physics, d, buffer, start, rows, i, stepping, columns, more)
+            d = lane_of(scratch, rows, i)
+            seed_lane(physics, d, buffer, start + i, rows, stepping, columns, more)
             hold_commands(physics, d, f, commands, min(body + i, len(commands) - 1), i, columns)
-        failed = advance_block(physics, d, f, True, stepping, corrections)
+        failed = advance_block(physics, scratch, f, rows, True, stepping, corrections)
         for i in range(LANES):
-            k = (body + i) * width
-            show_lane(physics, d, i, columns, more, ends, k)
+            d, k = lane_of(scratch, rows, i), (body + i) * width
+            show_lane(physics, d, columns, more, ends, k)
             k += 6 + len(more)
-            judge_lane(task, d, i, limit)
+            judge_lane(task, d, 0, limit)
             for n in range(shows):
-                ends[k + n] = d[i + (first + n) * LANES]
+                ends[k + n] = d[(first + n) * LANES]
             for n in range(own):
-                ends[k + shows + n] = d[i + (shown + n) * LANES]
-            ends[k + shows + own] = d[i + (task.first_row() + at.REWARD) * LANES]
+                ends[k + shows + n] = d[(shown + n) * LANES]
+            ends[k + shows + own] = d[(task.first_row() + at.REWARD) * LANES]
             if failed > 0.0 and refused < 0:
-                bad = f[i + FAILED * LANES] + value(d[i + FAILED * LANES])
+                bad = f[i + FAILED * LANES] + value(d[FAILED * LANES])
                 refused = body + i if bad > 0.0 else refused
     return refused
 
@@ -115,23 +128,17 @@ def linearize(
     names, more = _more(episodes)
     batch, stepping = episodes.batch, episodes.stepping
     commands = np.ascontiguousarray(given, dtype=float).reshape(batch.size, -1)
-    width = 6 + len(more)
-    space = Workspace.of(batch.block_rows, batch.blocks * LANES, width)
-    kernel = kernel_of(batch)
+    width, kernel = 6 + len(more), kernel_of(batch)
     buffer = batch.buffer if rows is None else _laid_out(batch, rows)
 
-    def run(first: int) -> Array:
-        columns = _columns(first, len(more))
-        refuse(
-            kernel.call(
-                batch.physics, buffer, batch.block_rows, commands, stepping,
-                corrections_of(batch.potential), columns, more, *space,
-            ),
-            batch.size,
+    def run(first: int, numbers: slice, lanes: slice, *space: Array) -> int:
+        return kernel.call(  # type: ignore[no-any-return]
+            batch.physics, buffer[numbers], batch.block_rows, commands[lanes], stepping,
+            corrections_of(batch.potential), _columns(first, len(more)), more, *space,
         )  # fmt: skip
-        return space.derivatives(batch.size).copy()
 
-    A, B = in_passes([width, batch.channels], run)
+    whole = Derivatives(batch, width).along(width + batch.channels, run)
+    A, B = np.split(whole, [width], axis=2)
     lead = shape[:-1]
     return Linear(A.reshape(*lead, width, -1), B.reshape(*lead, width, -1), names)
 
@@ -151,29 +158,22 @@ class Differentiation:
                 raise ValueError(f"{name} must be without noise to have a derivative, got {part!r}")
         self.names, self._more = _more(self.episodes)
         self._kernel = Entry(differentiate_step)
-        self._width = len(self.names) + self.episodes.setup.width + 1
-        self._space = Workspace.of(batch.block_rows, batch.blocks * LANES, self._width)
+        self._found = Derivatives(batch, len(self.names) + self.episodes.setup.width + 1)
 
     def of_step(self, actions: Array) -> StepDerivatives:
         """Of a step under these actions (n, m). IntegrationError where it cannot be solved."""
         episodes, s = self.episodes, len(self.names)
         batch, commands = episodes.batch, np.ascontiguousarray(actions, dtype=float)
 
-        def run(first: int) -> Array:
-            refuse(
-                self._kernel.call(
-                    episodes.rows, batch.physics, batch.buffer, batch.block_rows, commands,
-                    episodes.stepping, corrections_of(batch.potential),
-                    _columns(first, len(self._more)), self._more, episodes.setup.limit,
-                    *self._space,
-                ),
-                batch.size,
+        def run(first: int, numbers: slice, lanes: slice, *space: Array) -> int:
+            return self._kernel.call(  # type: ignore[no-any-return]
+                episodes.rows, batch.physics, batch.buffer[numbers], batch.block_rows,
+                commands[lanes], episodes.stepping, corrections_of(batch.potential),
+                _columns(first, len(self._more)), self._more, episodes.setup.limit, *space,
             )  # fmt: skip
-            return self._space.derivatives(batch.size).copy()
 
-        (whole,) = in_passes([s + batch.channels], run)
-        shown = self._space.ends[: batch.size, s:-1, 0].copy()
-        return StepDerivatives(whole[:, :s], whole[:, s:-1], whole[:, -1], shown)
+        whole = self._found.along(s + batch.channels, run)
+        return StepDerivatives(whole, self._found.ends[: batch.size, s:-1, WIDTH])
 
 
 def _columns(first: int, more: int) -> Columns:

@@ -48,6 +48,26 @@ def by_differences(scheme, potential, steps):
     return np.stack([slope(lambda e, m=m: errors_off(there, m(e))) for m in moves], axis=2)
 
 
+def test_the_jacobian_of_a_range_is_that_of_the_whole_batch():
+    rng = np.random.default_rng(6)
+    size = 83  # eleven blocks, the last of them not full
+    q, found = rng.normal(size=(size, 4)), []
+    omega = rng.normal(size=(size, 3))
+    for threads in (1, 2):
+        batch = rbgym.Batch(rbgym.RigidBody([6.0, 8.0, 3.0]), "exact:4", TOP, size=size)
+        batch.set_state(q / np.linalg.norm(q, axis=1, keepdims=True), omega)
+        batch.set_torque(TORQUE)
+        rbgym.set_num_threads(threads)
+        try:
+            found.append(batch.jacobian(H, 2, of=("state", "torque", "inertia", "mgl")))
+        finally:
+            rbgym.set_num_threads(1)
+    for name in ("state", "torque", "inertia", "mgl"):
+        one, two = (getattr(jacobian, name) for jacobian in found)
+        assert len(one) == size
+        assert (one == two).all()
+
+
 # Without any torque the energy has a level, with the least of it none: exact:4 knows that by itself
 # of a free body, and by projection in a potential.
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from torch.autograd.function import once_differentiable
 
 from rbgym.envs.derivatives import Differentiation
 
@@ -25,26 +26,22 @@ class _Step(torch.autograd.Function):
     def forward(ctx: Any, error: Any, actions: Any, env: Any) -> Any:
         given = actions.detach().numpy()
         found = env.differentiation.of_step(given)
-        resets = env.ended.numpy()[:, None]
+        resets = env.ended.numpy()
         observation, reward, terminated, truncated, _ = env.env.step(given)
         env.ended = torch.from_numpy(terminated | truncated)
-        observation = np.where(resets, observation, found.shown)  # not rounded to float32
-        parts = (found.state, found.observation, found.reward[:, None])
-        whole = np.concatenate(parts, axis=1)
-        ctx.save_for_backward(torch.from_numpy(whole).to(actions.dtype))
-        ctx.errors = error.shape[1]
-        return (
-            torch.zeros_like(error),
-            torch.from_numpy(observation).to(actions.dtype),
-            torch.from_numpy(reward).to(actions.dtype),
-        )
+        shown = np.where(resets[:, None], observation, found.shown)  # not rounded to float32
+        tensor, ctx.errors = torch.zeros_like(error), error.shape[1]
+        dtype = tensor.numpy().dtype
+        ctx.whole = found.whole.astype(dtype)
+        ctx.whole[resets] = 0.0  # where an episode begins there is nothing to differentiate
+        return tensor, torch.from_numpy(shown.astype(dtype)), torch.from_numpy(reward.astype(dtype))
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *gradients: Any) -> Any:
-        (whole,) = ctx.saved_tensors
-        error, observation, reward = gradients
-        along = torch.cat([error, observation, reward[:, None]], dim=1)
-        found = torch.einsum("nij,ni->nj", whole, along)
+        error, observation, reward = (gradient.numpy() for gradient in gradients)
+        along = np.concatenate([error, observation, reward[:, None]], axis=1)
+        found = torch.from_numpy(np.matmul(along[:, None], ctx.whole)[:, 0])
         return found[:, : ctx.errors], found[:, ctx.errors :], None
 
 
@@ -84,13 +81,8 @@ class DifferentiableEnv:
         if self._error is None:
             size = self.env.num_envs, len(self.differentiation.names)
             self._error = torch.zeros(size, dtype=actions.dtype)
-        error = torch.where(self.ended[:, None], self._error.detach(), self._error)
-        resets = self.ended
-        error, observation, reward = _Step.apply(error, actions, self)  # type: ignore[no-untyped-call]
-        # Where an episode began instead of a step there is nothing to differentiate.
-        self._error = torch.where(resets[:, None], error.detach(), error)
-        observation = torch.where(resets[:, None], observation.detach(), observation)
-        return Stepped(observation, torch.where(resets, reward.detach(), reward), self.ended)
+        self._error, observation, reward = _Step.apply(self._error, actions, self)  # type: ignore[no-untyped-call]
+        return Stepped(observation, reward, self.ended)
 
     def detach(self) -> None:
         """Let no gradient pass from later steps to earlier ones."""

@@ -28,12 +28,14 @@ from numba.extending import (
 
 intrinsic: Any = _intrinsic  # whose own type lacks that it takes one argument less
 # State and commands of a body with three of them make nine directions, with wheels twelve. They are
-# kept in vectors of four, as registers have them.
-_LONG, _PARTS = 4, 3
-WIDTH = _LONG * _PARTS
-_VECTOR = ir.VectorType(ir.DoubleType(), _LONG)
-_TANGENT_OF = ir.ArrayType(_VECTOR, _PARTS)
-ITEM = _LONG + WIDTH  # float64 numbers that a dual takes in memory: its vectors are aligned
+# kept in two vectors, as registers have them: what these long kernels wait for is instructions.
+_LONG = 8, 4
+_VECTORS = [ir.VectorType(ir.DoubleType(), long) for long in _LONG]
+_NAMES = [f"along_{long}" for long in _LONG]
+WIDTH = sum(_LONG)
+ITEM = 16  # float64 numbers that a dual takes in memory: its vectors are aligned
+# Of derivatives, as of all that the package computes: a product and a sum in one operation.
+_FAST = ("contract",)
 
 
 class Dual(types.Type):
@@ -51,78 +53,90 @@ class Dual(types.Type):
         return None
 
 
-class _Tangent(types.Type):
-    def __init__(self):
-        super().__init__(name="tangent")
+class _Vector(types.Type):
+    """Some of the derivatives of a dual, the n-th of its vectors."""
+
+    def __init__(self, n):
+        super().__init__(name=_NAMES[n])
+        self.n = n
 
 
-DUAL, _TANGENT = Dual(), _Tangent()
+DUAL = Dual()
 
 
-@register_model(_Tangent)
-class _TangentModel(models.PrimitiveModel):
+@register_model(_Vector)
+class _VectorModel(models.PrimitiveModel):
     def __init__(self, manager, kind):
-        super().__init__(manager, kind, _TANGENT_OF)
+        super().__init__(manager, kind, _VECTORS[kind.n])
 
 
 @register_model(Dual)
 class _DualModel(models.StructModel):
     def __init__(self, manager, kind):
-        super().__init__(manager, kind, [("value", types.float64), ("tangent", _TANGENT)])
+        vectors = [(name, _Vector(n)) for n, name in enumerate(_NAMES)]
+        super().__init__(manager, kind, [*vectors, ("value", types.float64)])
 
 
-def _splat(builder, x):
+# While code is made, the tangent of a dual is the list of its vectors.
+
+
+def _splat(builder, x, kind):
     zero = ir.Constant(ir.IntType(32), 0)
-    one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), x, zero)
-    mask = ir.Constant(ir.VectorType(ir.IntType(32), _LONG), [0] * _LONG)
-    return builder.shuffle_vector(one, ir.Constant(_VECTOR, ir.Undefined), mask)
+    one = builder.insert_element(ir.Constant(kind, ir.Undefined), x, zero)
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), kind.count), [0] * kind.count)
+    return builder.shuffle_vector(one, ir.Constant(kind, ir.Undefined), mask)
 
 
-def _each(builder, operation, *tangents):
+def _each(operation, *tangents):
     """What the operation makes of tangents, vector by vector."""
-    made = ir.Constant(_TANGENT_OF, ir.Undefined)
-    for n in range(_PARTS):
-        part = operation(*(builder.extract_value(tangent, n) for tangent in tangents))
-        made = builder.insert_value(made, part, n)
-    return made
+    return [operation(*parts) for parts in zip(*tangents, strict=True)]
 
 
 def _scaled(builder, tangent, x):
-    factor = _splat(builder, x)
-    return _each(builder, lambda part: builder.fmul(part, factor), tangent)
+    factors = [_splat(builder, x, kind) for kind in _VECTORS]
+    return _each(lambda part, factor: builder.fmul(part, factor, flags=_FAST), tangent, factors)
+
+
+def _sum(builder, a, b):
+    return _each(lambda x, y: builder.fadd(x, y, flags=_FAST), a, b)
+
+
+def _difference(builder, a, b):
+    return _each(lambda x, y: builder.fsub(x, y, flags=_FAST), a, b)
 
 
 def _parts(context, builder, kind, x):
     """Value and tangent (None: it is a constant)."""
     if isinstance(kind, Dual):
-        pair = cgutils.create_struct_proxy(DUAL)(context, builder, value=x)
-        return pair.value, pair.tangent
+        dual = cgutils.create_struct_proxy(DUAL)(context, builder, value=x)
+        return dual.value, [getattr(dual, name) for name in _NAMES]
     return context.cast(builder, x, kind, types.float64), None
 
 
 def _made(context, builder, value, tangent):
-    pair = cgutils.create_struct_proxy(DUAL)(context, builder)
-    pair.value = value
-    pair.tangent = _none() if tangent is None else tangent
-    return pair._getvalue()
+    dual = cgutils.create_struct_proxy(DUAL)(context, builder)
+    dual.value = value
+    for name, part in zip(_NAMES, _none() if tangent is None else tangent, strict=True):
+        setattr(dual, name, part)
+    return dual._getvalue()
 
 
 def _none():
-    return ir.Constant(_TANGENT_OF, [ir.Constant(_VECTOR, [0.0] * _LONG)] * _PARTS)
+    return [ir.Constant(kind, [0.0] * kind.count) for kind in _VECTORS]
 
 
 def _add(builder, a, da, b, db):
     if da is None or db is None:
         return builder.fadd(a, b), db if da is None else da
-    return builder.fadd(a, b), _each(builder, builder.fadd, da, db)
+    return builder.fadd(a, b), _sum(builder, da, db)
 
 
 def _sub(builder, a, da, b, db):
     if db is None:
         return builder.fsub(a, b), da
     if da is None:
-        return builder.fsub(a, b), _each(builder, builder.fneg, db)
-    return builder.fsub(a, b), _each(builder, builder.fsub, da, db)
+        return builder.fsub(a, b), _each(builder.fneg, db)
+    return builder.fsub(a, b), _difference(builder, da, db)
 
 
 def _mul(builder, a, da, b, db):
@@ -130,7 +144,7 @@ def _mul(builder, a, da, b, db):
     right = None if db is None else _scaled(builder, db, a)
     if left is None or right is None:
         return builder.fmul(a, b), right if left is None else left
-    return builder.fmul(a, b), _each(builder, builder.fadd, left, right)
+    return builder.fmul(a, b), _sum(builder, left, right)
 
 
 def _div(builder, a, da, b, db):
@@ -140,7 +154,7 @@ def _div(builder, a, da, b, db):
         return value, _scaled(builder, da, r)
     if da is None:
         return value, _scaled(builder, db, builder.fneg(builder.fmul(value, r)))
-    change = _each(builder, builder.fsub, da, _scaled(builder, db, value))
+    change = _difference(builder, da, _scaled(builder, db, value))
     return value, _scaled(builder, change, r)
 
 
@@ -219,7 +233,7 @@ def _type_neg(context):
 @lower_builtin(operator.neg, Dual)
 def _lower_neg(context, builder, sig, args):
     value, tangent = _parts(context, builder, DUAL, args[0])
-    return _made(context, builder, builder.fneg(value), _each(builder, builder.fneg, tangent))
+    return _made(context, builder, builder.fneg(value), _each(builder.fneg, tangent))
 
 
 @type_callable(operator.pos)
@@ -280,12 +294,12 @@ def followed(typingctx, x, a, where):
         (value, kept), (_, other), (_, chosen) = (
             _parts(context, builder, kind, arg) for kind, arg in zip(sig.args, args, strict=True)
         )
-        zero = ir.Constant(_VECTOR, [0.0] * _LONG)
 
         def choose(tangent, old, new):
+            zero = ir.Constant(tangent.type, [0.0] * tangent.type.count)
             return builder.select(builder.fcmp_unordered("!=", tangent, zero), new, old)
 
-        return _made(context, builder, value, _each(builder, choose, chosen, kept, other))
+        return _made(context, builder, value, _each(choose, chosen, kept, other))
 
     return DUAL(x, a, where), lower
 
@@ -296,41 +310,49 @@ def unit(typingctx, column):
 
     def lower(context, builder, sig, args):
         k = context.cast(builder, args[0], sig.args[0], types.int32)
-        tangent = _none()
-        for n in range(WIDTH):
-            same = builder.icmp_signed("==", k, ir.Constant(ir.IntType(32), n))
-            x = builder.select(same, *(ir.Constant(ir.DoubleType(), y) for y in (1.0, 0.0)))
-            part = builder.extract_value(tangent, n // _LONG)
-            part = builder.insert_element(part, x, ir.Constant(ir.IntType(32), n % _LONG))
-            tangent = builder.insert_value(tangent, part, n // _LONG)
+        tangent, first = [], 0
+        for kind in _VECTORS:
+            whole = ir.VectorType(ir.IntType(32), kind.count)
+            columns = ir.Constant(whole, list(range(first, first + kind.count)))
+            same = builder.icmp_signed("==", _splat(builder, k, whole), columns)
+            one, none = (ir.Constant(kind, [x] * kind.count) for x in (1.0, 0.0))
+            tangent.append(builder.select(same, one, none))
+            first += kind.count
         return _made(context, builder, ir.Constant(ir.DoubleType(), 0.0), tangent)
 
     return DUAL(column), lower
 
 
 @intrinsic
-def as_duals(typingctx, numbers):
+def as_duals(typingctx, numbers, first, apart):
     """An array of duals in the memory of a float64 array of one dimension, which begins a cache
-    line: ITEM numbers each, of which the first is the value and the last WIDTH the derivatives."""
-    duals = types.Array(DUAL, 1, "C")
+    line, from its number `first` on: ITEM numbers each, of which the first WIDTH are derivatives
+    and the next is the value. apart: the index of one is so many beyond that of the one before;
+    no other may be used."""
+    duals = types.Array(DUAL, 1, "A")
 
     def lower(context, builder, sig, args):
         given = context.make_array(sig.args[0])(context, builder, args[0])
         made = context.make_array(duals)(context, builder)
         size = context.get_abi_sizeof(context.get_data_type(DUAL))
         assert size == 8 * ITEM
-        count = builder.udiv(given.nitems, ir.Constant(given.nitems.type, ITEM))
+        count = given.nitems.type
+        first, apart = (
+            context.cast(builder, x, kind, types.intp)
+            for x, kind in zip(args[1:], sig.args[1:], strict=True)
+        )
+        left = builder.sub(given.nitems, first)
         context.populate_array(
             made,
-            data=builder.bitcast(given.data, made.data.type),
-            shape=[count],
-            strides=[ir.Constant(count.type, size)],
-            itemsize=ir.Constant(count.type, size),
+            data=builder.bitcast(builder.gep(given.data, [first]), made.data.type),
+            shape=[builder.mul(builder.udiv(left, ir.Constant(count, ITEM)), apart)],
+            strides=[builder.udiv(ir.Constant(count, size), apart)],
+            itemsize=ir.Constant(count, size),
             meminfo=None,
         )
         return made._getvalue()
 
-    return duals(numbers), lower
+    return duals(numbers, first, apart), lower
 
 
 @overload(math.sqrt)

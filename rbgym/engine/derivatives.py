@@ -10,11 +10,14 @@ attitude is off, q = q_0 (1, theta/2) to first order; the angular velocity in bo
 angular momentum in world axes; then rows of the actuator's state.
 """
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from rbgym import threads
 from rbgym.arguments import count, finite
 from rbgym.compiled.dual import ITEM, WIDTH, as_duals, followed, joined, unit, value
 from rbgym.compiled.jit import Entry, compiled, inlined
@@ -79,17 +82,25 @@ def _three(column):
 
 
 @inlined
-def _restart(d, numbers, start, rows, i):
-    """The lane at i as it is, without derivatives."""
-    for row in range(rows):
-        k = i + row * LANES
-        d[k] = numbers[start + k]
+def lane_of(scratch, rows, i):
+    """The duals of lane i of a block, as a buffer of this lane alone, where it is lane 0: its rows
+    are next to each other in memory, and so stay in the cache."""
+    return as_duals(scratch, i * rows * ITEM, LANES)
 
 
 @inlined
-def seed_lane(physics, d, numbers, start, rows, i, stepping, columns, more):
-    """The lane at i with the derivatives of its rows along the columns of the pass."""
-    _restart(d, numbers, start, rows, i)
+def _restart(d, numbers, start, rows):
+    """The lane as it is, without derivatives."""
+    for row in range(rows):
+        d[row * LANES] = numbers[start + row * LANES]
+
+
+@inlined
+def seed_lane(physics, d, numbers, start, rows, stepping, columns, more):
+    """The lane whose numbers begin at `start`, with the derivatives of its rows along the columns
+    of the pass."""
+    i = 0
+    _restart(d, numbers, start, rows)
     rotor = vector(d, i, ROTOR)
     if physics.actuator.turns_rotors():
         # That of wheels follows from the rows of the actuator, which an actuator that turns tells.
@@ -97,7 +108,7 @@ def seed_lane(physics, d, numbers, start, rows, i, stepping, columns, more):
         h = stepping.h
         physics.actuator.drive(physics, d, i, 0.0, h, h * stepping.substeps)
         rotor = vector(d, i, ROTOR)
-        _restart(d, numbers, start, rows, i)
+        _restart(d, numbers, start, rows)
     _seed_rows(d, i, columns, more)
     q, momentum = quaternion(d, i, Q), vector(d, i, L)
     body_q, omega = view(physics, d, i)
@@ -125,7 +136,7 @@ def seed_lane(physics, d, numbers, start, rows, i, stepping, columns, more):
     # Level and memory follow from attitude and rates, as at a start; the values stay.
     start_lane(physics, d, i)
     for row in range(rows):
-        k = i + row * LANES
+        k = row * LANES
         d[k] = joined(numbers[start + k], d[k])
 
 
@@ -137,72 +148,92 @@ def _seed_rows(d, i, columns, more):
 
 @inlined
 def hold_commands(physics, d, f, commands, body, i, columns):
-    """Give the commands of a body, and their derivatives, to the lane at i."""
+    """Give the commands of a body, and their derivatives, to lane i of the numbers and to its
+    duals."""
     actuator = physics.actuator
     row = actuator.command_row(physics)
     for n in range(actuator.channels()):
         c = commands[body, n]
         f[i + (row + n) * LANES] = min(max(c, -1.0), 1.0)
-        d[i + (row + n) * LANES] = min(max(c + unit(columns.at_commands + n), -1.0), 1.0)
+        d[(row + n) * LANES] = min(max(c + unit(columns.at_commands + n), -1.0), 1.0)
     actuator.hold(physics, f, i)
-    actuator.hold(physics, d, i)
+    actuator.hold(physics, d, 0)
 
 
 @inlined
-def advance_block(physics, d, f, commanded, stepping, corrections):
-    """A control period of one block, of numbers f and of duals d; 0.0, or more where a step could
-    not be solved."""
+def advance_block(physics, scratch, f, rows, commanded, stepping, corrections):
+    """A control period of one block, of its duals and, where a scheme has unknowns, of numbers f;
+    0.0, or more where a step could not be solved."""
     substeps, h, failed, actuator = stepping.substeps, stepping.h, 0.0, physics.actuator
     stages = COUNTS[index(stepping.composition)]
+    driven = commanded and (not actuator.is_steady())
+    if physics.scheme.is_explicit():
+        for i in range(LANES):
+            for stage in range(substeps * stages):
+                failed += _advance_lane(
+                    physics, lane_of(scratch, rows, i), f, i, driven, stepping, stage, corrections
+                )
+        return failed
     for stage in range(substeps * stages):
         part = STAGES[index(stepping.composition), index(stage % stages)]
         length, kicks = h * part[0], Kicks(h * part[1], h * part[2], h * h * part[3])
-        driven = commanded and (not actuator.is_steady())
         if driven and stage % stages == 0:
             begins = h * (stage // stages)
             for i in range(LANES):
                 actuator.drive(physics, f, i, begins, h, h * substeps)
-                actuator.drive(physics, d, i, begins, h, h * substeps)
         left = take_step(physics, f, 0, 1, len(f), length, kicks, stepping.projection)
         if left > 0:
             for i in range(LANES):
                 if f[i + SOLVED * LANES] < 0.0:
                     redo(physics.scheme, physics, f, i, length, kicks, stepping.projection)
-        last = stage % stages == stages - 1
         for i in range(LANES):
             failed += f[i + FAILED * LANES]
-            predict(physics, d, i, length)
-            if physics.scheme.fraction() > 0.0:
-                for _ in range(corrections):
-                    for row in range(X, X_SIZE + 1):
-                        x = d[i + row * LANES] if row < X_SIZE else joined(0.0, 0.0)
-                        d[i + row * LANES] = joined(f[i + row * LANES], x)
-                    d[i + SOLVED * LANES] = 0.0
-                    correct(physics, d, i, length)
-            scheme = physics.scheme
-            keeps = scheme.is_explicit() and scheme.conserves_energy(physics.potential)
-            if keeps and not scheme.is_projected(physics.potential):
-                # Of no torque at all such a scheme says that it does no work, without a slope.
-                torque = d[i + TORQUE * LANES]
-                none = dot(vector(d, i, TORQUE), vector(d, i, TORQUE)) <= 0.0
-                d[i + TORQUE * LANES] = joined(_NEXT_TO_NONE, torque) if none else torque
-            bad = finish(physics, physics.scheme, d, i, length, kicks, stepping.projection)
-            if bad > 0:
-                more_time(physics.scheme, physics, d, i, length, kicks, stepping.projection)
-            failed += value(d[i + FAILED * LANES])
-            projected = physics.scheme.is_projected(physics.potential)
-            if projected and last and stepping.projection > 0.0:
-                lacking = keep_level(physics, d, i)
-                _let_work(physics, d, i)
-                for _ in range(PROJECTIONS):
-                    if lacking == 0:
-                        break
-                    lacking = project(physics, d, i)
-        if driven and last:
+            failed += _advance_lane(
+                physics, lane_of(scratch, rows, i), f, i, driven, stepping, stage, corrections
+            )
+        if driven and stage % stages == stages - 1:
             for i in range(LANES):
                 actuator.settle(physics, f, i, h, h * substeps)
-                actuator.settle(physics, d, i, h, h * substeps)
     return failed
+
+
+@inlined
+def _advance_lane(physics, d, f, i, driven, stepping, stage, corrections):
+    """A stage of the duals d of lane i, whose unknowns are those of the numbers f; 0.0, or more
+    where it could not be solved."""
+    substeps, h, actuator = stepping.substeps, stepping.h, physics.actuator
+    stages = COUNTS[index(stepping.composition)]
+    part = STAGES[index(stepping.composition), index(stage % stages)]
+    length, kicks = h * part[0], Kicks(h * part[1], h * part[2], h * h * part[3])
+    last, scheme = stage % stages == stages - 1, physics.scheme
+    if driven and stage % stages == 0:
+        actuator.drive(physics, d, 0, h * (stage // stages), h, h * substeps)
+    predict(physics, d, 0, length)
+    if scheme.fraction() > 0.0:
+        for _ in range(corrections):
+            for row in range(X, X_SIZE + 1):
+                x = d[row * LANES] if row < X_SIZE else joined(0.0, 0.0)
+                d[row * LANES] = joined(f[i + row * LANES], x)
+            d[SOLVED * LANES] = 0.0
+            correct(physics, d, 0, length)
+    keeps = scheme.is_explicit() and scheme.conserves_energy(physics.potential)
+    if keeps and not scheme.is_projected(physics.potential):
+        # Of no torque at all such a scheme says that it does no work, without a slope.
+        torque = d[TORQUE * LANES]
+        none = dot(vector(d, 0, TORQUE), vector(d, 0, TORQUE)) <= 0.0
+        d[TORQUE * LANES] = joined(_NEXT_TO_NONE, torque) if none else torque
+    if finish(physics, scheme, d, 0, length, kicks, stepping.projection) > 0:
+        more_time(scheme, physics, d, 0, length, kicks, stepping.projection)
+    if scheme.is_projected(physics.potential) and last and stepping.projection > 0.0:
+        lacking = keep_level(physics, d, 0)
+        _let_work(physics, d, 0)
+        for _ in range(PROJECTIONS):
+            if lacking == 0:
+                break
+            lacking = project(physics, d, 0)
+    if driven and last:
+        actuator.settle(physics, d, 0, h, h * substeps)
+    return value(d[FAILED * LANES])
 
 
 @inlined
@@ -224,8 +255,9 @@ def _let_work(physics, d, i):
 
 
 @inlined
-def show_lane(physics, d, i, columns, more, out, k):
+def show_lane(physics, d, columns, more, out, k):
     """The coordinates of the lane's end, and their derivatives, from number k of `out` on."""
+    i = 0
     q, omega = view(physics, d, i)
     apart = qmul(qconj((value(q[0]), value(q[1]), value(q[2]), value(q[3]))), q)
     last = vector(d, i, L) if columns.of_momentum else omega
@@ -243,54 +275,68 @@ def differentiate(
 
     commands: (bodies, channels), or (0, channels) for the torque that is held. corrections: of the
     unknowns' derivatives. more: rows that are coordinates besides. scratch: for `rows` rows of a
-    block, of duals and of numbers, see `Workspace`. out: for 6 + len(more) duals of each body.
+    block, of duals and of numbers. out: for 6 + len(more) duals of each body.
     Returns the first body with a step that could not be solved, or -1.
     """
     size, width, refused = index(rows) * LANES, 6 + len(more), -1
-    d, f, ends = as_duals(scratch), scratch[size * ITEM : size * (ITEM + 1)], as_duals(out)
+    f, ends = scratch[size * ITEM : size * (ITEM + 1)], as_duals(out, 0, 1)
     for block in range(len(buffer) // size):
         start, body = block * size, block * LANES
         f[:] = buffer[start : start + size]
         for i in range(LANES):
-            seed_lane(physics, d, buffer, start, rows, i, stepping, columns, more)
+            d = lane_of(scratch, rows, i)
+            seed_lane(physics, d, buffer, start + i, rows, stepping, columns, more)
             if len(commands) > 0:
                 hold_commands(physics, d, f, commands, min(body + i, len(commands) - 1), i, columns)
-        failed = advance_block(physics, d, f, len(commands) > 0, stepping, corrections)
+        failed = advance_block(physics, scratch, f, rows, len(commands) > 0, stepping, corrections)
         for i in range(LANES):
-            show_lane(physics, d, i, columns, more, ends, (body + i) * width)
+            d = lane_of(scratch, rows, i)
+            show_lane(physics, d, columns, more, ends, (body + i) * width)
             if failed > 0.0 and refused < 0:
-                bad = f[i + FAILED * LANES] + value(d[i + FAILED * LANES])
+                bad = f[i + FAILED * LANES] + value(d[FAILED * LANES])
                 refused = body + i if bad > 0.0 else refused
     return refused
 
 
-class Workspace(NamedTuple):
-    """Memory of `differentiate`: of one block of duals and numbers, and of the ends of bodies."""
-
-    scratch: Array
-    ends: Array
-
-    @classmethod
-    def of(cls, rows: int, bodies: int, width: int) -> "Workspace":
-        """For blocks of so many rows; and so many bodies, each with so many ends."""
-        return cls(aligned_zeros(rows * LANES * (ITEM + 1)), aligned_zeros(bodies, width, ITEM))
-
-    def derivatives(self, bodies: int) -> Array:
-        """Of the ends of the bodies, (bodies, width, WIDTH)."""
-        part: Array = self.ends[:bodies, :, ITEM - WIDTH :]
-        return part
+_BLOCKS_PER_RANGE = 4  # at least: some hundred microseconds, worth handing to a thread
 
 
-def in_passes(widths: list[int], run: Any) -> list[Array]:
-    """Derivatives along inputs of so many columns each, as many at a time as a dual carries.
+class Derivatives:
+    """Derivatives of what a period makes of a batch, in as many threads as there are.
 
-    run(first): derivatives (n, ends, WIDTH) along the columns from there on. Returns the parts that
-    belong to each input.
+    width: how many ends a body has. ends: their duals, (bodies, width, ITEM).
     """
-    passes = [run(first) for first in range(0, sum(widths), WIDTH)]
-    whole = np.concatenate(passes, axis=2)
-    parts: list[Array] = np.split(whole, np.cumsum(widths), axis=2)[:-1]
-    return parts
+
+    def __init__(self, batch: Batch, width: int) -> None:
+        self.batch = batch
+        self.ends = aligned_zeros(batch.blocks * LANES, width, ITEM)
+        self._scratch: dict[int, Array] = {}  # of each range, by its first block
+
+    def along(self, columns: int, run: Callable[..., int]) -> Array:
+        """Derivatives of the ends along inputs of so many columns, (size, width, columns); the next
+        call may write over them.
+
+        run(first, numbers, lanes, scratch, ends): what `differentiate` returns, along the columns
+        from `first` on, of a range of blocks: the slices of the buffer and of the bodies. Raises
+        IntegrationError where a step could not be solved.
+        """
+        batch, passes = self.batch, []
+        block = batch.block_rows * LANES
+        largest = max(_BLOCKS_PER_RANGE, math.ceil(batch.blocks / threads.get_num_threads()))
+        for at in range(0, columns, WIDTH):
+
+            def work(first: int, last: int, at: int = at) -> int:
+                numbers, lanes = (slice(first * n, last * n) for n in (block, LANES))
+                if first not in self._scratch:
+                    self._scratch[first] = aligned_zeros(block * (ITEM + 1))
+                told = run(at, numbers, lanes, self._scratch[first], self.ends[lanes])
+                return told if told < 0 else told + lanes.start
+
+            for body in threads.over_ranges(batch.blocks, work, largest):
+                refuse(body, batch.size)
+            found = self.ends[: batch.size, :, : min(WIDTH, columns - at)]
+            passes.append(found if columns <= WIDTH else found.copy())
+        return passes[0] if columns <= WIDTH else np.concatenate(passes, axis=2)
 
 
 def corrections_of(potential: Potential) -> int:
@@ -355,24 +401,21 @@ def jacobian(batch: Batch, h: float, steps: int, of: tuple[str, ...], coordinate
     names = [name for name in _WIDTHS if name in given or name == "state"]
     firsts = dict(zip(names, np.cumsum([0, *(_WIDTHS[n] for n in names)]).tolist(), strict=False))
     stepping = batch.stepping(float(finite("h", h, ())), count("steps", steps))
-    space, kernel = Workspace.of(batch.block_rows, batch.blocks * LANES, 6), kernel_of(batch)
-    no_commands = np.empty((0, batch.channels))
+    kernel, no_commands = kernel_of(batch), np.empty((0, batch.channels))
 
-    def run(first: int) -> Array:
+    def run(first: int, numbers: slice, _: slice, *space: Array) -> int:
         state, torque, inertia, mgl = (firsts.get(name, _AWAY) - first for name in _WIDTHS)
         of_momentum = coordinates == "momentum"
         columns = Columns(state, _AWAY, _AWAY, torque, inertia, mgl, of_momentum)
-        refuse(
-            kernel.call(
-                batch.physics, batch.buffer, batch.block_rows, no_commands, stepping,
-                corrections_of(batch.potential), columns, _NONE, *space,
-            ),
-            batch.size,
+        return kernel.call(  # type: ignore[no-any-return]
+            batch.physics, batch.buffer[numbers], batch.block_rows, no_commands, stepping,
+            corrections_of(batch.potential), columns, _NONE, *space,
         )  # fmt: skip
-        return space.derivatives(batch.size).copy()
 
-    parts = in_passes([_WIDTHS[name] for name in names], run)
-    return Jacobian(**dict(zip(names, parts, strict=True)))
+    widths = [_WIDTHS[name] for name in names]
+    whole = Derivatives(batch, 6).along(sum(widths), run)
+    parts = np.split(whole, np.cumsum(widths), axis=2)
+    return Jacobian(**{n: part.copy() for n, part in zip(names, parts, strict=False)})
 
 
 def kernel_of(batch: Batch) -> Entry:

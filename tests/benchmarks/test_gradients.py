@@ -37,9 +37,11 @@ def test_a_jacobian_beside_a_step(scheme, potential):
         print(f"\n{scheme}, derivatives along {of}: {whole / step:.1f} steps")
 
 
+@pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("task", ["RigidTop-v0", "AttitudeSlew-v1"])
-def test_a_rollout_with_gradients_beside_one_without(task):
+def test_a_rollout_with_gradients_beside_one_without(task, threads):
     torch.set_num_threads(1)
+    rbgym.set_num_threads(threads)
     made = gym.make_vec(task, num_envs=LANES)
     env = DifferentiableEnv(made)
     width = made.single_observation_space.shape[0]
@@ -60,9 +62,12 @@ def test_a_rollout_with_gradients_beside_one_without(task):
             observation, total = stepped.observation, total + stepped.reward.mean()
         return total
 
-    forward().backward()
-    without, with_gradients = least(plain), least(lambda: forward().backward())
+    try:
+        forward().backward()
+        without, with_gradients = least(plain), least(lambda: forward().backward())
+    finally:
+        rbgym.set_num_threads(1)
     print(
-        f"\n{task}, {LANES} lanes, {STEPS} steps: {with_gradients / without:.1f} times the rollout "
-        "without"
+        f"\n{task}, {LANES} lanes, {STEPS} steps, threads: {threads}: "
+        f"{with_gradients / without:.1f} times the rollout without"
     )
