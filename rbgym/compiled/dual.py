@@ -396,6 +396,13 @@ def _max(a, b):
     return None
 
 
+@overload(math.floor)
+def _whole(x):
+    if isinstance(x, Dual):
+        return lambda x: math.floor(value(x))
+    return None
+
+
 @overload(np.floor)
 def _floor(x):
     if isinstance(x, Dual):
