@@ -41,6 +41,8 @@ LAWS: dict[str, tuple[type, ...]] = {
         controllers.PrecessionLQR,
     ),
     "bang_bang": (controllers.BangBang,),
+    "mpc": (controllers.predictive.Planner, controllers.ModelPredictive),
+    "ilqr": (controllers.PlannedSlew,),
     "detour": (controllers.Detour,),
     "swing_up": (controllers.SwingUp,),
     "magnetic_rate": (controllers.MagneticRate,),

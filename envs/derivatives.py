@@ -120,7 +120,7 @@ def linearize(
     Raises ValueError for bad arguments, and where a part has no derivative: a disturbance that is a
     callable, a delay, pulses. IntegrationError where the step cannot be solved.
     """
-    episodes, shape = _checked(env, ("disturbance",))
+    episodes, shape = checked(env, ("disturbance",))
     rows = _rows(env, state)
     given = np.zeros(shape) if action is None else real("action", action)
     if given.shape != shape or not np.isfinite(given).all():
@@ -151,7 +151,7 @@ class Differentiation:
     """
 
     def __init__(self, env: Any) -> None:
-        self.episodes, _ = _checked(env, ("disturbance", "observation", "reward"))
+        self.episodes, _ = checked(env, ("disturbance", "observation", "reward"))
         parts, batch = self.episodes.setup.parts, self.episodes.batch
         for name, part in (("observation", parts.sensor), ("disturbance", parts.disturbance)):
             if part.is_noisy():
@@ -180,7 +180,7 @@ def _columns(first: int, more: int) -> Columns:
     return Columns(-first, 6 - first, 6 + more - first, _AWAY, _AWAY, _AWAY, False)
 
 
-def _checked(env: Any, hooks: tuple[str, ...]) -> tuple[Episodes, tuple[int, ...]]:
+def checked(env: Any, hooks: tuple[str, ...]) -> tuple[Episodes, tuple[int, ...]]:
     """Episodes of an env, and the shape of its actions; ValueError where something has no
     derivative."""
     base: Any = getattr(env, "unwrapped", None)

@@ -50,9 +50,11 @@ def test_the_speed_that_pages_say_was_measured():
 def test_the_controllers_of_the_readme_are_counted():
     from rbgym.agents import controllers
 
-    laws = [name for name in controllers.names() if name != "idle"]
+    laws = set(controllers.names()) - controllers.PLANNERS - {"idle"}
     words = {11: "Eleven", 12: "Twelve", 13: "Thirteen"}
     assert f"{words[len(laws)]} classical laws" in README
+    assert len(controllers.PLANNERS) == 2
+    assert "two that plan slews" in README
 
 
 def test_what_is_written_by_hand_can_be_read():

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         UprightLQR,
     )
     from rbgym.agents.controllers.pd import AttitudePD, AxisPD, PosePD, RateDamping
+    from rbgym.agents.controllers.predictive import ModelPredictive, PlannedSlew
 
 __all__ = [
     "CONTROLLERS",
@@ -50,6 +51,8 @@ __all__ = [
     "Law",
     "MagneticAllocation",
     "MagneticRate",
+    "ModelPredictive",
+    "PlannedSlew",
     "Policy",
     "PosePD",
     "PrecessionLQR",
@@ -79,6 +82,7 @@ _MODULES = {
     "fitting": ("for_env", "make"),
     "lqr": ("AttitudeLQR", "PrecessionLQR", "SpinLQR", "SwingUp", "UprightLQR"),
     "pd": ("AttitudePD", "AxisPD", "PosePD", "RateDamping"),
+    "predictive": ("ModelPredictive", "PlannedSlew"),
 }  # fmt: skip
 
 # Name -> the law's class, or the module that chooses among its own. `for_env` of either, of an env,
@@ -91,6 +95,8 @@ CONTROLLERS = {
     "geometric": "GeometricTracking",
     "lqr": "lqr",
     "bang_bang": "BangBang",
+    "mpc": "ModelPredictive",
+    "ilqr": "PlannedSlew",
     "detour": "Detour",
     "swing_up": "SwingUp",
     "magnetic_rate": "MagneticRate",
@@ -98,6 +104,8 @@ CONTROLLERS = {
     "scale": "SpinByScale",
     "idle": "Idle",
 }
+# They plan for milliseconds in each period, or seconds at the start, so nobody gets them unasked.
+PLANNERS = {"mpc", "ilqr"}
 
 
 def __getattr__(name: str) -> Any:

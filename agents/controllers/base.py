@@ -43,6 +43,7 @@ class Plant:
             raise ValueError(f"env must be an environment of rbgym, got {env!r}")
         actuator: Any = base.actuator
         more: Any = base.task.more  # what is observed beside attitude and rates
+        self.env = base
         self.body, self.potential, self.goal = base.body, base.potential, base.goal
         self.actuator, self.strength, self.width = actuator, base.torque_scale, base.width
         self.unloads: Any = actuator.other if isinstance(actuator, Beside) else None
@@ -64,7 +65,10 @@ class Plant:
         actions: Any = getattr(base, "single_action_space", base.action_space)
         self.given: dict[str, Any] = {
             "body": base.body,
+            "integrator": base.integrator,
+            "substeps": base.episodes.setup.substeps,
             "torque_limit": base.torque_limit,
+            "mixing": np.diag(base.torque_limit),
             "rate_limit": base.rate_limit,
             "dt": base.dt,
             "moving": self.moves,
@@ -75,6 +79,8 @@ class Plant:
             "cones": limited.angles() if isinstance(limited, Limited) else [],
             "column": base.width - limited.width() if isinstance(limited, Limited) else 0,
         }
+        if self.wheels is not None:
+            self.given["mixing"] = self.strength * self.wheels.torque * self.wheels.matrix
         if self.unloads is not None:
             self.given["torque_limit"] = self.strength * main.torque * main.shares
             coils = self.unloads if isinstance(self.unloads, MagneticCoils) else None
@@ -323,8 +329,8 @@ def shortened(commands: Array) -> Array:
 
 
 def nearer(quaternion: Array) -> Array:
-    """The vector part (n, 3) of that of q and -q whose scalar part is not negative."""
-    return np.where(quaternion[:, :1] < 0, -1.0, 1.0) * quaternion[:, 1:]
+    """The vector part (..., 3) of that of q and -q whose scalar part is not negative."""
+    return np.where(quaternion[..., :1] < 0, -1.0, 1.0) * quaternion[..., 1:]
 
 
 def fresh(lanes: int, state: Any, episode_start: Any) -> Flags:

@@ -47,11 +47,15 @@ def _gains(name: str, env: Any) -> list[str]:
 def for_env(env: Any) -> list[str]:
     """Names of the controllers that fit an env, single or vector; "idle" fits each.
 
+    Those that plan, `PLANNERS`, are left out; `make` makes them.
+
     Raises ValueError for what is no env of rbgym.
     """
     Plant(env)
     found = []
     for name in controllers.names():
+        if name in controllers.PLANNERS:
+            continue
         with suppress(ValueError):
             make(name, env)
             found.append(name)

@@ -95,14 +95,17 @@ class AttitudeLQR(BodyLaw):
         self.gain = held_gain(A, B, self.dt, np.repeat(weights, 3), self.limits)
 
     def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
-        v = nearer(quaternion)
-        p = 2.0 * _turned(v, np.abs(quaternion[:, :1]))
-        x = np.concatenate([p, angular_velocity], axis=-1)
+        x = np.concatenate([rotation_vector(quaternion), angular_velocity], axis=-1)
         return self.limited(-x @ self.gain.T)
 
 
+def rotation_vector(quaternion: Array) -> Array:
+    """Rotation vectors (..., 3) [rad], of at most half a turn, of unit quaternions (..., 4)."""
+    return np.asarray(2.0 * _turned(nearer(quaternion), np.abs(quaternion[..., :1])))
+
+
 def _turned(v: Array, cosine: Array) -> Array:
-    """v (n, k) of length sin a, made as long as the angle a; cosine: that of a, (n, 1)."""
+    """v (..., k) of length sin a, made as long as the angle a; cosine: that of a, (..., 1)."""
     sine = np.linalg.norm(v, axis=-1, keepdims=True)
     angle = np.arctan2(sine, cosine)
     return np.asarray(v * np.where(sine > 1e-9, angle / np.maximum(sine, 1e-9), 1.0))

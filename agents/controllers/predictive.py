@@ -1,0 +1,382 @@
+"""Slews that are planned with the derivatives of the steps: in every period, or once at the start.
+
+Both plan by iterative LQR with limits on the commands, `Planner`.
+"""
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rbgym.agents.controllers.base import BodyLaw, Flags, Plant, Seen, fresh
+from rbgym.agents.controllers.lqr import rotation_vector, solvable
+from rbgym.arguments import count, finite, positive, positives
+from rbgym.eigenaxis import eigenaxis_time
+from rbgym.engine.batch import Batch
+from rbgym.envs.derivatives import checked
+from rbgym.quaternion import Array, conjugate, multiply, normalized
+
+_MOST = 1000  # steps of a plan, and control periods in each
+_PARTS = 0.5 ** np.arange(8)  # of a step, that a line search tries
+_SAVED = 1e-9  # of the cost, by which a sweep is worth it
+_TINY = 1e-12  # of a command's limit, within which it is at the limit
+_NEWTON = 20  # steps of `box_minimum`: three unknowns take 6 at most, four 8
+
+
+class Flight(NamedTuple):
+    """n bodies at the instants of a plan, the commands between these, and what it costs.
+
+    quaternion: (steps + 1, n, 4), relative to the target. angular_velocity: (steps + 1, n, 3)
+    [rad/s, body]. commands: (steps, n, m), within +-1. cost: (n,).
+    """
+
+    quaternion: Array
+    angular_velocity: Array
+    commands: Array
+    cost: Array
+
+
+def _times(matrix: Array, vector: Array) -> Array:
+    """Products (..., i) of (..., i, j) and (..., j), whose bits do not depend on how many."""
+    return np.asarray((matrix @ vector[..., None])[..., 0])
+
+
+def _quadratic(weight: Array, x: Array) -> Array:
+    """x' W x (...), of x (..., s)."""
+    return np.asarray(np.sum(x * _times(weight, x), axis=-1))
+
+
+def _transposed(matrix: Array) -> Array:
+    return np.swapaxes(matrix, -1, -2)
+
+
+def box_minimum(H: Array, g: Array, low: Array, high: Array) -> tuple[Array, NDArray[np.bool_]]:
+    """x (n, m) with the least x' H x / 2 + g' x within low <= x <= high; and where it is free.
+
+    H: (n, m, m), positive definite. g, low, high: (n, m), low <= 0 <= high. Each step is Newton's
+    for what is not held at a limit: cut at the limits, or, where that is no better, straight on to
+    the least or the first limit, which always is. The last step is exact.
+
+    Source: Bertsekas (1982), Projected Newton methods for optimization problems with simple
+    constraints, SIAM J. Control and Optimization 20(2).
+    """
+    x, free = np.zeros_like(g), np.ones(g.shape, np.bool_)
+    for _ in range(_NEWTON):
+        slope, at_low, at_high = g + _times(H, x), x <= low + _TINY, x >= high - _TINY
+        free = ~((at_low & (slope > 0)) | (at_high & (slope < 0)))
+        step = -_times_inverse(H, free, slope[..., None])[..., 0]
+        d = np.where((at_low & (step < 0)) | (at_high & (step > 0)), 0.0, step)
+        room = np.where(d > 0, high - x, np.where(d < 0, x - low, np.inf))
+        room /= np.maximum(np.abs(d), 1e-300)
+        least = -np.sum(slope * d, axis=-1) / np.maximum(_quadratic(H, d), 1e-300)
+        far = np.minimum(least, room.min(axis=-1))[:, None]
+        cut, straight = (np.clip(x + one, low, high) for one in (step, far * d))
+        rises = [
+            np.sum((y - x) * (slope + 0.5 * _times(H, y - x)), axis=-1) for y in (cut, straight)
+        ]
+        y = np.where((rises[0] <= rises[1])[:, None], cut, straight)
+        better = (np.minimum(*rises) < 0.0) & (np.abs(y - x).max(axis=-1) > _TINY)
+        if not better.any():
+            break
+        x = np.where(better[:, None], y, x)
+    return x, free
+
+
+def _times_inverse(H: Array, free: Flags, right: Array) -> Array:
+    """H^-1 (n, m, k) times what is right of it (n, m, k), of the free rows and columns (n, m); zero
+    elsewhere."""
+    both = free[:, :, None] & free[:, None, :]
+    held = np.where(both, H, np.eye(H.shape[-1]))
+    return np.asarray(np.linalg.solve(held, np.where(free[:, :, None], right, 0.0)))
+
+
+def _error(q: Array, omega: Array) -> Array:
+    """x (..., 6): the rotation vector from target to body, body axes [rad], and the rates."""
+    return np.concatenate([rotation_vector(q), omega], axis=-1)
+
+
+def _difference(q: Array, omega: Array, q_0: Array, omega_0: Array) -> Array:
+    """dx (..., 6) of states against others, of which q = q_0 exp(theta)."""
+    return _error(multiply(conjugate(q_0), q), omega - omega_0)
+
+
+@dataclass(eq=False)
+class Planner(BodyLaw):
+    """Iterative LQR with limits on the commands, of many slews side by side.
+
+    With x = (p, omega), p the rotation vector from target to body, and commands v, each within +-1,
+    it minimises the sum over the steps of the horizon of
+
+        1/2 log(1 + (|p| / angle)^2 + (|omega| / rate)^2) + 1/2 |v|^2,   and 1/2 log(1 + x' P x)
+
+    at its end. Within the tolerances that is the cost of a linear-quadratic regulator, P what it
+    costs from there on. Beyond them it grows so slowly that what counts is for how long; a plain
+    quadratic brakes late, and goes beyond the target. The steps are those of the env, by its
+    integrator and its substeps. A sweep goes backward and forward:
+
+    Backward, A and B are the derivatives of the steps, `Batch.jacobian`, along dx = (theta, domega)
+    of q exp(theta), body axes. For log(1 + s) / 2, s = x' W x now, stands x' W x / (1 + s) / 2 with
+    the curvature D' W D / (1 + s), D = dx / d(theta, domega) (Gauss-Newton): the slope is the same,
+    and it is nowhere below by more than a constant (reweighted least squares). So no matrix is
+    indefinite, and none needs to be regularised. k is the change of v with the least Q within the
+    limits, `box_minimum`, and K = -Q_uu^-1 Q_ux the gain of what is not at a limit; of the rest it
+    is 0.
+
+    Forward, v + a k + K dx is cut at the limits and flown, for a = 1, 1/2, ... 1/128 side by side.
+    The cheapest is taken where it costs less than before, so that the cost never rises.
+
+    A rate counts as sqrt(a angle / 2) at least, a the least angular acceleration about a body axis:
+    with that the regulator at the target is critically damped, with less it would creep.
+
+    The first flight is that of the linear law with its commands cut. mixing: (3, m) torques of full
+    commands, body axes [N m]: of wheels it is theirs that are limited. A plan does not know what an
+    observation does not show, nor that wheels fill up.
+
+    Source: Tassa, Mansard & Todorov (2014), Control-limited differential dynamic programming, IEEE
+    Int. Conf. Robotics and Automation; cost and weights are ours.
+    """
+
+    torque_limit: ArrayLike
+    mixing: ArrayLike
+    integrator: str
+    substeps: int
+    _: KW_ONLY
+    horizon: float | None = None
+    steps: int = 40
+    sweeps: int = 40
+    tolerances: tuple[float, float] = (0.035, 0.02)
+    slews = "planned slews"
+    still = True
+    every_axis = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.refuse_gains("dt")
+        for name in ("substeps", "steps", "sweeps"):
+            if count(name, getattr(self, name)) > _MOST:
+                raise ValueError(f"{name} must be at most {_MOST}, got {getattr(self, name)!r}")
+        if self.horizon is None:
+            half_turns = eigenaxis_time(np.pi, np.eye(3), self.inertia, self.limits)
+            self.horizon = min(float(half_turns.max()), _MOST * self.steps * self.dt)
+        if positive("horizon", self.horizon) > _MOST * self.steps * self.dt:
+            raise ValueError(
+                f"horizon must be at most {_MOST * self.steps * self.dt:g} s with {self.steps} "
+                f"steps, got {self.horizon!r}"
+            )
+        # Control periods in a step of the plan, and how many such steps.
+        self.held = int(np.ceil(self.horizon / (self.steps * self.dt) - 1e-9))
+        self.count = int(np.ceil(self.horizon / (self.held * self.dt) - 1e-9))
+        self.mix = finite("mixing", self.mixing, (3, 3), (3, 4))
+        tolerances = positives("tolerances", self.tolerances, (2,))
+        with solvable(tolerances, self.dt, self.limits):
+            critical = self.agility() * np.sqrt(0.5 * tolerances[0])
+            tolerances[1] = max(tolerances[1], critical)
+            weight = np.diag(np.repeat(tolerances**-2.0, 3))
+            P, self.gain = self._riccati(weight)
+        self.weights = np.stack([*[weight] * self.count, P])[:, None]  # of all lanes
+        self._batches: dict[int, Batch] = {}
+
+    @classmethod
+    def arguments(cls, plant: Plant) -> dict[str, Any]:
+        known = super().arguments(plant)
+        if plant.coils is not None or not plant.potential.is_free():
+            part = plant.coils if plant.coils is not None else plant.potential
+            raise ValueError(
+                f"env must have torque, and none but that, for {cls.slews}, got {part!r}"
+            )
+        checked(plant.env, ("disturbance",))
+        return known
+
+    @classmethod
+    def usual_gains(cls, plant: Plant) -> dict[str, Any]:
+        return {"tolerances": (plant.env.task.angle, plant.env.task.rate)}
+
+    def _riccati(self, weight: Array) -> tuple[Array, Array]:
+        """P (6, 6) and K (m, 6) of v = -K x at rest at the target, where the motion is linear."""
+        from scipy.linalg import solve_discrete_are
+
+        T, m = self.held * self.dt, self.mix.shape[1]
+        A, push = np.eye(6), np.linalg.inv(self.inertia) @ self.mix
+        A[:3, 3:] = T * np.eye(3)
+        B = np.concatenate([0.5 * T * T * push, T * push])
+        P = solve_discrete_are(A, B, weight, np.eye(m))
+        return P, np.linalg.solve(np.eye(m) + B.T @ P @ B, B.T @ P @ A)
+
+    def plan(self, q: Array, omega: Array, sweeps: int) -> Flight:
+        """The flight from attitudes q (n, 4), relative to the target, and rates omega (n, 3)."""
+        flight = self.fly(q, omega, lambda t, *state: -_times(self.gain, _error(*state)))
+        for _ in range(sweeps):
+            before, flight = flight, self.sweep(flight)
+            if flight is before:
+                break
+        return flight
+
+    def fly(self, q: Array, omega: Array, law: Callable[[int, Array, Array], Array]) -> Flight:
+        """The flight from there under the commands law(step, q, omega) (n, m), which are cut."""
+        batch, h = self._batch(len(q)), self.dt / self.substeps
+        batch.set_state(q, omega)
+        seen, given = [(q, omega)], []
+        for t in range(self.count):
+            given.append(np.clip(law(t, *seen[-1]), -1.0, 1.0))
+            batch.set_torque(_times(self.mix, given[-1]))
+            batch.advance(h, self.substeps * self.held)
+            found = batch.measure()
+            seen.append((found["quaternion"], found["angular_velocity"]))
+        qs, omegas = (np.stack(one) for one in zip(*seen, strict=True))
+        v = np.stack(given)
+        costs = np.log1p(_quadratic(self.weights, _error(qs, omegas)))
+        costs[:-1] += np.sum(v * v, axis=-1)
+        # A sum of numpy's would depend on how many lanes there are; one by one it does not.
+        return Flight(qs, omegas, v, 0.5 * np.cumsum(costs, axis=0)[-1])
+
+    def sweep(self, flight: Flight) -> Flight:
+        """A flight that costs less, in each lane where one is found; the same if in none."""
+        k, K = self.backward(flight)
+        n, parts = len(flight.cost), len(_PARTS)
+
+        def law(t: int, q: Array, omega: Array) -> Array:
+            before = (flight.quaternion[t][:, None], flight.angular_velocity[t][:, None])
+            dx = _difference(q.reshape(n, parts, 4), omega.reshape(n, parts, 3), *before)
+            v = flight.commands[t][:, None] + _PARTS[:, None] * k[t][:, None]
+            return np.asarray((v + _times(K[t][:, None], dx)).reshape(n * parts, -1))
+
+        q, omega = flight.quaternion[0], flight.angular_velocity[0]
+        tried = self.fly(np.repeat(q, parts, axis=0), np.repeat(omega, parts, axis=0), law)
+        best = parts * np.arange(n) + np.argmin(tried.cost.reshape(n, parts), axis=1)
+        better = tried.cost[best] < (1.0 - _SAVED) * flight.cost
+        if not better.any():
+            return flight
+        qs, omegas, v = (
+            np.where(better[:, None], new[:, best], old)
+            for new, old in zip(tried[:3], flight[:3], strict=True)
+        )
+        return Flight(qs, omegas, v, np.where(better, tried.cost[best], flight.cost))
+
+    def backward(self, flight: Flight) -> tuple[Array, Array]:
+        """Changes k (steps, n, m) of the commands, and gains K (steps, n, m, 6)."""
+        A, B = self.linearised(flight)
+        slopes, curvatures = self.expansion(flight)
+        v, m = flight.commands, self.mix.shape[1]
+        k, K = np.empty(v.shape), np.empty((*v.shape, 6))
+        V_x, V_xx = slopes[-1], curvatures[-1]
+        for t in range(len(v) - 1, -1, -1):
+            VA, VB, A_T, B_T = V_xx @ A[t], V_xx @ B[t], _transposed(A[t]), _transposed(B[t])
+            Q_x, Q_u = slopes[t] + _times(A_T, V_x), v[t] + _times(B_T, V_x)
+            Q_xx, Q_uu, Q_ux = curvatures[t] + A_T @ VA, np.eye(m) + B_T @ VB, B_T @ VA
+            k[t], free = box_minimum(Q_uu, Q_u, -1.0 - v[t], 1.0 - v[t])
+            K[t] = -_times_inverse(Q_uu, free, Q_ux)
+            # What is free has no slope left, and what is not has no gain.
+            V_x, V_xx = Q_x + _times(_transposed(Q_ux), k[t]), Q_xx + _transposed(Q_ux) @ K[t]
+            V_xx = 0.5 * (V_xx + _transposed(V_xx))
+        return k, K
+
+    def linearised(self, flight: Flight) -> tuple[Array, Array]:
+        """A (steps, n, 6, 6) and B (steps, n, 6, m) of the steps of a flight."""
+        shape = flight.commands.shape[:2]
+        batch = self._batch(shape[0] * shape[1])
+        batch.set_state(
+            flight.quaternion[:-1].reshape(-1, 4), flight.angular_velocity[:-1].reshape(-1, 3)
+        )
+        batch.set_torque(_times(self.mix, flight.commands).reshape(-1, 3))
+        of: Any = batch.jacobian(self.dt / self.substeps, self.substeps * self.held)
+        return of.state.reshape(*shape, 6, 6), (of.torque @ self.mix).reshape(*shape, 6, -1)
+
+    def expansion(self, flight: Flight) -> tuple[Array, Array]:
+        """Slopes (steps + 1, n, 6) and curvatures (steps + 1, n, 6, 6) of the cost, along dx."""
+        x = _error(flight.quaternion, flight.angular_velocity)
+        p = x[..., :3]
+        half = np.maximum(0.5 * np.linalg.norm(p, axis=-1), 1e-5)[..., None, None]
+        # d log(q exp(theta)) / d theta = 1 + [p] / 2 + c [p]^2, where [p] v = p x v.
+        turn = np.cross(np.eye(3), p[..., None, :])
+        c = (1.0 - half / np.tan(half)) / (4.0 * half * half)
+        D = np.broadcast_to(np.eye(6), (*x.shape, 6)).copy()
+        D[..., :3, :3] += 0.5 * turn + c * (turn @ turn)
+        W = self.weights / (1.0 + _quadratic(self.weights, x))[..., None, None]
+        return _times(_transposed(D), _times(W, x)), _transposed(D) @ W @ D
+
+    def _batch(self, size: int) -> Batch:
+        """Bodies to be stepped; those of the last sizes are kept, as they take a while to make."""
+        if size not in self._batches:
+            if len(self._batches) == 12:
+                self._batches.clear()
+            self._batches[size] = Batch(self.body, self.integrator, size=size)
+        return self._batches[size]
+
+
+@dataclass(eq=False)
+class ModelPredictive(Planner):
+    """Plans the rest of the slew in every control period, and gives the first command of the plan.
+
+    The plan is made as `Planner` says, by a few sweeps from that of the last period, where an
+    episode starts by 20. Where its steps are several control periods long, the commands of the last
+    plan are handed on as their means over the new steps, which begin a period later.
+
+    The memory is the commands of the plan, (steps, n, m). Gains: horizon [s], by default the time
+    of half a turn about the slowest body axis; steps in it, at most; sweeps in each period;
+    tolerances: angle [rad] and rate [rad/s], of an env those of its task.
+
+    Source: Tassa, Erez & Todorov (2012), Synthesis and stabilization of complex behaviors through
+    online trajectory optimization, IEEE/RSJ Int. Conf. Intelligent Robots and Systems; `Planner`.
+    """
+
+    _: KW_ONLY
+    sweeps: int = 2
+    first: ClassVar[int] = 20
+
+    def feedback(self, seen: Seen, state: Any, episode_start: Any) -> tuple[Array, Any]:
+        q, omega, begins = normalized(seen[0]), seen[1], fresh(len(seen[0]), state, episode_start)
+        v = np.zeros((self.count, len(q), self.mix.shape[1])) if state is None else state.copy()
+        v[:-1] += (v[1:] - v[:-1]) / self.held
+        if begins.any():
+            v[:, begins] = self.plan(q[begins], omega[begins], self.first).commands
+        flight = self.fly(q, omega, lambda t, *_: v[t])
+        for _ in range(self.sweeps):
+            flight = self.sweep(flight)
+        return _times(self.mix, flight.commands[0]), flight.commands
+
+
+@dataclass(eq=False)
+class PlannedSlew(Planner):
+    """Plans the slew where an episode starts, and flies the plan by its feedback.
+
+    With v_i the commands and K_i the gains of step i of the plan, see `Planner`, and dx the error
+    against it, v = v_i + K_i dx, cut at the limits: what the plan has at a limit stays there.
+    Beyond the end of the plan it is the linear law.
+
+    The memory is the plan, q, omega, v and K, (steps + 1, n, ...) each, and the periods since its
+    start, (n,). Gains as of `ModelPredictive`, but sweeps are at most so many: they end where none
+    lowers the cost.
+
+    Source: as `Planner`.
+    """
+
+    _: KW_ONLY
+    steps: int = 200
+
+    def feedback(self, seen: Seen, state: Any, episode_start: Any) -> tuple[Array, Any]:
+        q, omega, begins = normalized(seen[0]), seen[1], fresh(len(seen[0]), state, episode_start)
+        n, m = len(q), self.mix.shape[1]
+        if state is None:
+            shapes = (4,), (3,), (m,), (m, 6)
+            state = *(np.zeros((self.count + 1, n, *one)) for one in shapes), np.zeros(n, int)
+        *plan, age = (one.copy() for one in state)
+        if begins.any():
+            for one, new in zip(plan, self.reference(q[begins], omega[begins]), strict=True):
+                one[:, begins] = new
+        age = np.where(begins, 0, age)
+        step, lanes = np.minimum(age // self.held, self.count), np.arange(n)
+        q_0, omega_0, v, K = (one[step, lanes] for one in plan)
+        v = v + _times(K, _difference(q, omega, q_0, omega_0))
+        return _times(self.mix, np.clip(v, -1.0, 1.0)), (*plan, age + 1)
+
+    def reference(self, q: Array, omega: Array) -> tuple[Array, Array, Array, Array]:
+        """States, commands and gains of a plan, and behind its end those of rest at the target."""
+        flight = self.plan(q, omega, self.sweeps)
+        _, K = self.backward(flight)
+        last = np.broadcast_to(-self.gain, (1, *K.shape[1:]))
+        qs, omegas = flight.quaternion.copy(), flight.angular_velocity.copy()
+        qs[-1], omegas[-1] = (1.0, 0.0, 0.0, 0.0), 0.0
+        v = np.concatenate([flight.commands, np.zeros((1, *flight.commands.shape[1:]))])
+        return qs, omegas, v, np.concatenate([K, last])
