@@ -213,7 +213,7 @@ Policies = Annotated[
 Algorithm = Annotated[
     str,
     Option(
-        help="ppo, sac, td3, tqc, recurrent_ppo or cma_es.",
+        help="ppo, sac, td3, tqc, recurrent_ppo, apg or cma_es.",
         autocompletion=algorithms,
         callback=known_algorithm,
     ),

@@ -29,6 +29,7 @@ class _Step(torch.autograd.Function):
         resets = env.ended.numpy()
         observation, reward, terminated, truncated, _ = env.env.step(given)
         env.ended = torch.from_numpy(terminated | truncated)
+        env.terminated = torch.from_numpy(terminated)
         shown = np.where(resets[:, None], observation, found.shown)  # not rounded to float32
         tensor, ctx.errors = torch.zeros_like(error), error.shape[1]
         dtype = tensor.numpy().dtype
@@ -56,6 +57,7 @@ class DifferentiableEnv:
     The state itself is in the env; what carries its gradient from step to step is an error of it,
     always zero, see `rbgym.envs.derivatives.Linear`. `detach` cuts the gradient. A lane whose
     episode has ended passes none on: reset it, or let the env do so (NEXT_STEP, its default mode).
+    ended, terminated: which of them did in the last step, (n,) bool.
     Observations, rewards and derivatives are of the actions' type, computed in float64.
 
     Raises ValueError where a part of the env has no derivative: hooks that are callables, noise, a
@@ -66,12 +68,14 @@ class DifferentiableEnv:
         self.env = env
         self.differentiation = Differentiation(env)
         self.ended = torch.zeros(env.num_envs, dtype=torch.bool)
+        self.terminated = self.ended.clone()
         self._error: torch.Tensor | None = None
 
     def reset(self, *, seed: int | None = None) -> torch.Tensor:
         """Begin episodes; returns the observations (n, w), float32, without gradient."""
         observation, _ = self.env.reset(seed=seed)
-        self.ended[:] = False
+        self.ended, self.terminated = self.ended.clone(), self.terminated.clone()
+        self.ended[:] = self.terminated[:] = False
         self._error = None
         return torch.from_numpy(observation)
 

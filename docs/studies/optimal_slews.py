@@ -14,7 +14,7 @@ Source: Betts, Practical Methods for Optimal Control Using Nonlinear Programming
 import json
 import math
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -268,6 +268,10 @@ def settled(task: str) -> dict[str, list[float | None]]:
     """When each law that fits, and the policy of the package, settle [s]; None without success."""
     with closing(gym.make(task)) as env:
         names = [name for name in controllers.for_env(env) if name != "idle"]
+        for name in sorted(controllers.PLANNERS):
+            with suppress(ValueError):  # it is no slew
+                controllers.make(name, env)
+                names.append(name)
     found = {}
     for name in [*names, *([PRETRAINED] if task in shelf.names() else [])]:
         played = play(name, task, EPISODES)

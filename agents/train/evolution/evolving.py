@@ -4,10 +4,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import gymnasium as gym
-import numpy as np
-
-from rbgym.agents.policies.network import Network, Normalizer
 from rbgym.agents.run_folder import SEARCH, RunFolder, Training
 from rbgym.agents.terminal import Counter, bar
 from rbgym.agents.train import presets, run
@@ -17,13 +13,11 @@ from rbgym.agents.train.evolution.search import (
     return_with_success,
     search,
 )
-from rbgym.envs.arguments import named
-from rbgym.envs.parts.observations import FORMS
+from rbgym.agents.train.networks import first_network
 
 ALGORITHM = "cma_es"
 _SETTINGS = ("generations", "population", "episodes", "sigma")
 _KEYS = (*_SETTINGS, "net_arch", "rates")
-Spaces = tuple[gym.spaces.Box, gym.spaces.Box]
 
 
 def evolve(
@@ -49,7 +43,7 @@ def evolve(
     check_settings(**settings)
     config = run.config_of(env_id, ALGORITHM, seed, chosen, env_kwargs)
     folder, file = RunFolder(Path(out)), Path(out) / SEARCH
-    network, spaces = _first(env_id, chosen, seed, config["env_kwargs"])
+    network, spaces = first_network(env_id, ALGORITHM, chosen, seed, config["env_kwargs"])
     if (finished := folder.claim(config, resume)) is not None:
         return Training(folder, finished, None)
     resumed = file.exists()
@@ -88,27 +82,3 @@ def evolve(
         "judgements": judgements,
     }
     return run.finish(folder, config, results, found.network, spaces, int(resumed))
-
-
-def _first(
-    env_id: str, chosen: Mapping[str, Any], seed: int, kwargs: dict[str, Any]
-) -> tuple[Network, Spaces]:
-    """Random weights, behind a normaliser that shows rates larger; and the env's spaces."""
-    hidden, rates = chosen["net_arch"], chosen["rates"]
-    if not isinstance(hidden, list) or not all(isinstance(n, int) and n > 0 for n in hidden):
-        raise ValueError(f"net_arch must be a list of positive integers, got {hidden!r}")
-    if not isinstance(rates, int | float) or not rates > 0:
-        raise ValueError(f"rates must be a positive number, got {rates!r}")
-    form = kwargs.get("observation", "quaternion")
-    named("observation", form, FORMS, f" for {ALGORITHM}")
-    env = gym.make(env_id, **kwargs)
-    env.close()
-    seen, done = env.observation_space, env.action_space
-    if not (isinstance(seen, gym.spaces.Box) and isinstance(done, gym.spaces.Box)):
-        raise ValueError(f"env_id must be a task whose observations are a box, got {env_id!r}")
-    first = FORMS[form].width()
-    variance = np.ones(seen.shape[0])
-    variance[first : first + 3] = rates**-2.0
-    sizes = (seen.shape[0], *hidden, done.shape[0])
-    normalizer = Normalizer(np.zeros(len(variance)), variance)
-    return Network.random(sizes, seed, normalizer=normalizer), (seen, done)

@@ -1,0 +1,299 @@
+"""Training by the gradient of the reward itself, through the derivatives of the physics.
+
+The policy acts in many lanes for a short horizon; what it earned there, and what a second network
+expects beyond, is a function of its weights whose gradient PyTorch and the steps' own derivatives
+give. The second network, the critic, learns that expectation by TD(lambda), and is asked by way of
+a copy that follows it slowly.
+
+Source: Xu et al. (2022), Accelerated policy learning with parallel differentiable simulation, Int.
+Conf. Learning Representations (SHAC).
+"""
+
+import itertools
+import pickle
+import time
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import gymnasium as gym
+import torch
+from torch import Tensor, nn
+
+from rbgym.agents.judge.cases import TEST_SEEDS, has_test_set
+from rbgym.agents.judge.evaluation import evaluate
+from rbgym.agents.policies.network import Network, Normalizer
+from rbgym.agents.run_folder import RunFolder, Training, replacing
+from rbgym.agents.terminal import Counter, bar
+from rbgym.agents.train import presets, run
+from rbgym.agents.train.gradients import DifferentiableEnv
+from rbgym.agents.train.networks import first_network
+from rbgym.arguments import count, positive
+from rbgym.envs.arguments import in_range
+
+ALGORITHM = "apg"
+_WHOLE = ("n_envs", "horizon", "iterations")
+_SHARES = ("gamma", "gae_lambda")
+_KEYS = (*_WHOLE, *_SHARES, "learning_rate", "net_arch", "rates")
+# Of the critic: learning rate, passes over what was seen, parts of a pass, pace of its copy.
+_CRITIC_RATE, _PASSES, _PARTS, _FOLLOWS = 3e-3, 4, 4, 0.2
+_LARGEST_GRADIENT = 1.0
+_SMALL = 0.1  # factor of the last layer's first weights, so that it begins near to doing nothing
+_CHECKPOINTS, _JUDGEMENTS = 10, 20  # in a training
+
+
+def learn(
+    env_id: str,
+    *,
+    out: str | Path,
+    seed: int = 0,
+    hyperparameters: str | Path | None = None,
+    changes: Mapping[str, Any] | None = None,
+    resume: bool = True,
+    env_kwargs: dict[str, Any] | None = None,
+    report: Callable[[str], None] = lambda message: None,
+    progress: bool = True,
+) -> Training:
+    """Train a small network into the folder `out`, see `rbgym.agents.train.sb3.training.train`.
+
+    Called again after an interruption, it goes on from the last checkpoint, to the same weights.
+    progress: show a bar at a terminal. Raises ValueError for bad arguments, for an env whose steps
+    have no derivative, and if `out` holds another run.
+    """
+    chosen = presets.read(ALGORITHM, env_id, hyperparameters, changes, known=_KEYS, needed=_KEYS)
+    for key in _WHOLE:
+        count(key, chosen[key])
+    for key in _SHARES:
+        in_range(key, chosen[key], 0, 1)
+    positive("learning_rate", chosen["learning_rate"])
+    last = TEST_SEEDS.start - chosen["n_envs"]
+    if not 0 <= seed <= last:
+        raise ValueError(
+            f"seed must be from 0 to {last}, got {seed!r}: the seeds beyond belong to the test set"
+        )
+    config = run.config_of(env_id, ALGORITHM, seed, chosen, env_kwargs)
+    network, spaces = first_network(env_id, ALGORITHM, chosen, seed, config["env_kwargs"])
+    lanes = gym.make_vec(env_id, num_envs=chosen["n_envs"], **config["env_kwargs"])
+    learner = Learner(DifferentiableEnv(lanes), replace(network, output="tanh"), chosen, seed)
+    folder, threads = RunFolder(Path(out)), torch.get_num_threads()
+    if (finished := folder.claim(config, resume)) is not None:
+        return Training(folder, finished, None)
+    if folder.checkpoint.exists():
+        learner.restore(folder.checkpoint)
+        report(f"resuming {folder.path} from step {learner.steps}")
+    start, total = learner.steps, chosen["iterations"]
+    every, judge_every = max(total // _CHECKPOINTS, 1), max(total // _JUDGEMENTS, 1)
+    try:
+        torch.set_num_threads(1)
+        with bar(hidden=not progress) as shown:
+            show = Counter(shown, "training", total * learner.steps_each)
+            while learner.iteration < total:
+                learner.iterate()
+                done = learner.iteration
+                show(learner.steps, total * learner.steps_each)
+                if has_test_set(env_id) and (done % judge_every == 0 or done == total):
+                    learner.judge(env_id, config["env_kwargs"])
+                if done % every == 0:
+                    learner.save(folder.checkpoint)
+    finally:
+        torch.set_num_threads(threads)
+        lanes.close()
+    results = {
+        "timesteps": learner.steps,
+        "wall_time": learner.seconds,
+        "replay_buffer_bytes": 0,
+        "judgements": learner.judgements,
+    }
+    return run.finish(folder, config, results, learner.network, spaces, start)
+
+
+class _Seen(NamedTuple):
+    """Of each step: what was observed before it, (n, w), the reward, whether the episode ended, and
+    terminated, and whether it began an episode instead, (n,) each."""
+
+    observation: Tensor
+    reward: Tensor
+    ended: Tensor
+    terminated: Tensor
+    begins: Tensor
+
+
+class Learner:
+    """A training as it stands: policy, critic, their optimisers, and the lanes.
+
+    iteration: how many are done. seconds: what they took. judgements: of the test set.
+    """
+
+    def __init__(
+        self, env: DifferentiableEnv, network: Network, chosen: Mapping[str, Any], seed: int
+    ) -> None:
+        self.env, self.chosen, self.iteration, self.seconds = env, chosen, 0, 0.0
+        self.judgements: list[dict[str, Any]] = []
+        self._network = network
+        normalizer = cast(Normalizer, network.normalizer)
+        self._scale = torch.tensor(normalizer.scale, dtype=torch.float32)
+        self._clip = normalizer.clip
+        self._actor = _as_modules(network)
+        with torch.no_grad():
+            cast(nn.Linear, self._actor[-1]).weight.mul_(_SMALL)
+        other = Network.random((*network.sizes[:-1], 1), seed + 1)
+        self._critic = _as_modules(other)
+        self._slow = deepcopy(self._critic)
+        self._optimisers = (
+            torch.optim.Adam(self._actor.parameters(), lr=chosen["learning_rate"]),
+            torch.optim.Adam(self._critic.parameters(), lr=_CRITIC_RATE),
+        )
+        self._shuffling = torch.Generator().manual_seed(seed)
+        self._observation = env.reset(seed=seed)
+
+    @property
+    def steps_each(self) -> int:
+        """Steps of the env in an iteration, of all lanes together."""
+        return int(self.chosen["n_envs"] * self.chosen["horizon"])
+
+    @property
+    def steps(self) -> int:
+        """Steps of the env so far."""
+        return self.iteration * self.steps_each
+
+    @property
+    def network(self) -> Network:
+        """The policy as it is now."""
+        parts = [p.detach().numpy().ravel() for p in self._actor.parameters()]
+        return self._network.with_parameters([x for part in parts for x in part])
+
+    def iterate(self) -> None:
+        """One step of the policy, after one horizon in every lane; then some of the critic."""
+        begun = time.perf_counter()
+        actor, critic = self._optimisers
+        left = 1.0 - self.iteration / self.chosen["iterations"]
+        actor.param_groups[0]["lr"] = self.chosen["learning_rate"] * left
+        gain, seen = self._fly()
+        actor.zero_grad()
+        (-gain / self.steps_each).backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(self._actor.parameters(), _LARGEST_GRADIENT)
+        actor.step()
+        inputs, targets = self._targets(seen)
+        for _ in range(_PASSES):
+            order = torch.randperm(len(inputs), generator=self._shuffling)
+            for part in order.chunk(_PARTS):
+                critic.zero_grad()
+                off = self._critic(inputs[part])[:, 0] - targets[part]
+                off.square().mean().backward()
+                critic.step()
+        with torch.no_grad():
+            for slow, fast in zip(self._slow.parameters(), self._critic.parameters(), strict=True):
+                slow.lerp_(fast, _FOLLOWS)
+        self.iteration += 1
+        self.seconds += time.perf_counter() - begun
+
+    def _shown(self, observation: Tensor) -> Tensor:
+        """As the networks see it."""
+        return (observation * self._scale).clamp(-self._clip, self._clip)
+
+    def _fly(self) -> tuple[Tensor, list[_Seen]]:
+        """What all lanes earn within the horizon and are expected to earn beyond; and the steps."""
+        env, gamma, horizon = self.env, self.chosen["gamma"], self.chosen["horizon"]
+        env.detach()
+        observation, gain = self._observation, torch.zeros(())
+        weight, seen = torch.ones(len(observation)), []
+        for step in range(horizon):
+            shown, begins = self._shown(observation), env.ended
+            stepped = env.step(torch.tanh(self._actor(shown)))
+            observation, ended = stepped.observation, stepped.ended
+            gain = gain + (weight * stepped.reward).sum()
+            weight = weight * gamma
+            last = step == horizon - 1
+            if last or ended.any():  # what is expected beyond, of what did not fail
+                worth = self._slow(self._shown(observation))[:, 0]
+                counts = (ended | last) & ~env.terminated & ~begins
+                gain = gain + (weight * worth * counts).sum()
+            weight = torch.where(ended | begins, 1.0, weight)
+            seen.append(
+                _Seen(shown.detach(), stepped.reward.detach(), ended, env.terminated, begins)
+            )
+        self._observation = observation.detach()
+        return gain, seen
+
+    @torch.no_grad()  # type: ignore[untyped-decorator]
+    def _targets(self, seen: list[_Seen]) -> tuple[Tensor, Tensor]:
+        """What the critic saw, and TD(lambda)'s estimates of what came of it."""
+        gamma, share = self.chosen["gamma"], self.chosen["gae_lambda"]
+        every = [*(one.observation for one in seen), self._shown(self._observation)]
+        values = self._slow(torch.cat(every))[:, 0].view(len(every), -1)
+        worth, targets = values[-1], torch.empty(len(seen), len(values[0]))
+        for t in range(len(seen) - 1, -1, -1):
+            mixed = torch.where(
+                seen[t].ended, values[t + 1], torch.lerp(values[t + 1], worth, share)
+            )
+            worth = seen[t].reward + gamma * torch.where(seen[t].terminated, 0.0, mixed)
+            targets[t] = worth
+        steps = ~torch.stack([one.begins for one in seen])
+        return torch.stack(every[:-1])[steps], targets[steps]
+
+    def judge(self, env_id: str, env_kwargs: dict[str, Any]) -> None:
+        """Play the test set; its time is not counted."""
+        found = evaluate(self.network, env_id, **env_kwargs)
+        self.judgements.append({
+            "timesteps": self.steps,
+            "seconds": self.seconds,
+            "success_rate": found.success_rate,
+            "mean_return": found.mean_return,
+        })  # fmt: skip
+
+    # --- interruptions ---
+
+    def _parts(self) -> list[Any]:
+        return [self._actor, self._critic, self._slow, *self._optimisers]
+
+    def save(self, path: Path) -> None:
+        """Write all that `restore` needs, whole or not at all."""
+        state = self.env.env.unwrapped.get_state()
+        held = {
+            "parts": [part.state_dict() for part in self._parts()],
+            "rows": torch.from_numpy(state["rows"]),
+            "generator": [int(x) for x in state["generator"]],
+            "observation": self._observation,
+            "ended": self.env.ended,
+            "shuffling": self._shuffling.get_state(),
+            "iteration": self.iteration,
+            "seconds": self.seconds,
+            "judgements": self.judgements,
+        }
+        with replacing(path) as temporary:
+            torch.save(held, temporary)
+
+    def restore(self, path: Path) -> None:
+        """Go on from what `save` wrote; nothing in the file is executed. ValueError if it is
+        damaged."""
+        try:
+            held = torch.load(path, weights_only=True)
+            state = self.env.env.unwrapped.get_state()
+            state["rows"][:] = held["rows"].numpy()
+            state["generator"][:] = held["generator"]
+            self.env.env.unwrapped.set_state(state)
+            for part, content in zip(self._parts(), held["parts"], strict=True):
+                part.load_state_dict(content)
+            self._shuffling.set_state(held["shuffling"])
+        except (OSError, RuntimeError, ValueError, LookupError, pickle.UnpicklingError) as error:
+            raise ValueError(f"{str(path)!r} holds no training, or a damaged one") from error
+        self._observation, self.env.ended = held["observation"], held["ended"]
+        self.iteration, self.seconds = held["iteration"], held["seconds"]
+        self.judgements = held["judgements"]
+
+
+def _as_modules(network: Network) -> nn.Sequential:
+    """The layers of a network with tanh between them, to be trained."""
+    modules: list[nn.Module] = []
+    for (inputs, outputs), (weight, bias) in zip(
+        itertools.pairwise(network.sizes), network.layers, strict=True
+    ):
+        # Made without weights: those that it would draw are of PyTorch's global generator.
+        layer = nn.utils.skip_init(nn.Linear, inputs, outputs)  # type: ignore[no-untyped-call]
+        with torch.no_grad():
+            layer.weight.copy_(torch.tensor(weight))
+            layer.bias.copy_(torch.tensor(bias))
+        modules += [layer, nn.Tanh()]
+    return nn.Sequential(*modules[:-1])
