@@ -217,7 +217,7 @@ class Learner:
         self._observation = observation.detach()
         return gain, seen
 
-    @torch.no_grad()  # type: ignore[untyped-decorator]
+    @torch.no_grad()
     def _targets(self, seen: list[_Seen]) -> tuple[Tensor, Tensor]:
         """What the critic saw, and TD(lambda)'s estimates of what came of it."""
         gamma, share = self.chosen["gamma"], self.chosen["gae_lambda"]
