@@ -12,6 +12,7 @@ from rbgym.engine.derivatives import (
     Columns,
     Derivatives,
     advance_block,
+    columns_for,
     corrections_of,
     hold_commands,
     kernel_of,
@@ -86,12 +87,12 @@ def differentiate_step(
         start, body = block * size, block * LANES
         f[:] = buffer[start : start + size]
         for i in range(LANES):
-            d = lane_of(scratch, rows, i)
+            d = lane_of(columns, scratch, rows, i)
             seed_lane(physics, d, buffer, start + i, rows, stepping, columns, more)
             hold_commands(physics, d, f, commands, min(body + i, len(commands) - 1), i, columns)
-        failed = advance_block(physics, scratch, f, rows, True, stepping, corrections)
+        failed = advance_block(physics, scratch, f, rows, True, stepping, corrections, columns)
         for i in range(LANES):
-            d, k = lane_of(scratch, rows, i), (body + i) * width
+            d, k = lane_of(columns, scratch, rows, i), (body + i) * width
             show_lane(physics, d, columns, more, ends, k)
             k += 6 + len(more)
             judge_lane(task, d, 0, limit)
@@ -128,13 +129,14 @@ def linearize(
     names, more = _more(episodes)
     batch, stepping = episodes.batch, episodes.stepping
     commands = np.ascontiguousarray(given, dtype=float).reshape(batch.size, -1)
-    width, kernel = 6 + len(more), kernel_of(batch)
+    kind = columns_for(batch)
+    width, kernel = 6 + len(more), kernel_of(batch, kind)
     buffer = batch.buffer if rows is None else _laid_out(batch, rows)
 
     def run(first: int, numbers: slice, lanes: slice, *space: Array) -> int:
         return kernel.call(  # type: ignore[no-any-return]
             batch.physics, buffer[numbers], batch.block_rows, commands[lanes], stepping,
-            corrections_of(batch.potential), _columns(first, len(more)), more, *space,
+            corrections_of(batch.potential), _columns(kind, first, len(more)), more, *space,
         )  # fmt: skip
 
     whole = Derivatives(batch, width).along(width + batch.channels, run)
@@ -157,7 +159,7 @@ class Differentiation:
             if part.is_noisy():
                 raise ValueError(f"{name} must be without noise to have a derivative, got {part!r}")
         self.names, self._more = _more(self.episodes)
-        self._kernel = Entry(differentiate_step)
+        self._kernel, self._kind = Entry(differentiate_step), columns_for(batch)
         self._found = Derivatives(batch, len(self.names) + self.episodes.setup.width + 1)
 
     def of_step(self, actions: Array) -> StepDerivatives:
@@ -169,15 +171,16 @@ class Differentiation:
             return self._kernel.call(  # type: ignore[no-any-return]
                 episodes.rows, batch.physics, batch.buffer[numbers], batch.block_rows,
                 commands[lanes], episodes.stepping, corrections_of(batch.potential),
-                _columns(first, len(self._more)), self._more, episodes.setup.limit, *space,
+                _columns(self._kind, first, len(self._more)), self._more,
+                episodes.setup.limit, *space,
             )  # fmt: skip
 
         whole = self._found.along(s + batch.channels, run)
         return StepDerivatives(whole, self._found.ends[: batch.size, s:-1, WIDTH])
 
 
-def _columns(first: int, more: int) -> Columns:
-    return Columns(-first, 6 - first, 6 + more - first, _AWAY, _AWAY, _AWAY, False)
+def _columns(kind: type[Columns], first: int, more: int) -> Columns:
+    return kind(-first, 6 - first, 6 + more - first, _AWAY, _AWAY, _AWAY, False)
 
 
 def checked(env: Any, hooks: tuple[str, ...]) -> tuple[Episodes, tuple[int, ...]]:

@@ -64,6 +64,22 @@ class _Vector(types.Type):
 DUAL = Dual()
 
 
+class Duals(types.Array):
+    """Numba's type of an array of duals. steady: what is read as a `parameter` is a number, without
+    derivatives."""
+
+    def __init__(self, steady):
+        self.steady = steady
+        super().__init__(DUAL, 1, "A", name=f"duals(steady={steady})")
+
+    @property
+    def key(self):
+        return (*super().key, self.steady)
+
+
+register_model(Duals)(models.ArrayModel)
+
+
 @register_model(_Vector)
 class _VectorModel(models.PrimitiveModel):
     def __init__(self, manager, kind):
@@ -323,36 +339,55 @@ def unit(typingctx, column):
     return DUAL(column), lower
 
 
-@intrinsic
-def as_duals(typingctx, numbers, first, apart):
-    """An array of duals in the memory of a float64 array of one dimension, which begins a cache
-    line, from its number `first` on: ITEM numbers each, of which the first WIDTH are derivatives
-    and the next is the value. apart: the index of one is so many beyond that of the one before;
-    no other may be used."""
-    duals = types.Array(DUAL, 1, "A")
+def _view(steady):
+    """The intrinsic `as_duals`, of steady duals or not."""
+    duals = Duals(steady)
 
-    def lower(context, builder, sig, args):
-        given = context.make_array(sig.args[0])(context, builder, args[0])
-        made = context.make_array(duals)(context, builder)
-        size = context.get_abi_sizeof(context.get_data_type(DUAL))
-        assert size == 8 * ITEM
-        count = given.nitems.type
-        first, apart = (
-            context.cast(builder, x, kind, types.intp)
-            for x, kind in zip(args[1:], sig.args[1:], strict=True)
-        )
-        left = builder.sub(given.nitems, first)
-        context.populate_array(
-            made,
-            data=builder.bitcast(builder.gep(given.data, [first]), made.data.type),
-            shape=[builder.mul(builder.udiv(left, ir.Constant(count, ITEM)), apart)],
-            strides=[builder.udiv(ir.Constant(count, size), apart)],
-            itemsize=ir.Constant(count, size),
-            meminfo=None,
-        )
-        return made._getvalue()
+    def as_duals(typingctx, numbers, first, apart):
+        """An array of duals in the memory of a float64 array of one dimension, which begins a cache
+        line, from its number `first` on: ITEM numbers each, of which the first WIDTH are
+        derivatives and the next is the value. apart: the index of one is so many beyond that of the
+        one before; no other may be used."""
 
-    return duals(numbers, first, apart), lower
+        def lower(context, builder, sig, args):
+            given = context.make_array(sig.args[0])(context, builder, args[0])
+            made = context.make_array(duals)(context, builder)
+            size = context.get_abi_sizeof(context.get_data_type(DUAL))
+            assert size == 8 * ITEM
+            count = given.nitems.type
+            first, apart = (
+                context.cast(builder, x, kind, types.intp)
+                for x, kind in zip(args[1:], sig.args[1:], strict=True)
+            )
+            left = builder.sub(given.nitems, first)
+            context.populate_array(
+                made,
+                data=builder.bitcast(builder.gep(given.data, [first]), made.data.type),
+                shape=[builder.mul(builder.udiv(left, ir.Constant(count, ITEM)), apart)],
+                strides=[builder.udiv(ir.Constant(count, size), apart)],
+                itemsize=ir.Constant(count, size),
+                meminfo=None,
+            )
+            return made._getvalue()
+
+        return duals(numbers, first, apart), lower
+
+    return intrinsic(as_duals)
+
+
+as_duals, as_steady_duals = _view(False), _view(True)
+
+
+def parameter(buffer, k):
+    """Number k of a buffer, one that no step changes."""
+    return buffer[k]
+
+
+@overload(parameter, jit_options={"forceinline": True})
+def _parameter(buffer, k):
+    if isinstance(buffer, Duals) and buffer.steady:
+        return lambda buffer, k: value(buffer[k])
+    return lambda buffer, k: buffer[k]
 
 
 @overload(math.sqrt)

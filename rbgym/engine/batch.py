@@ -85,7 +85,7 @@ class Batch:
         self.buffer = self._view.reshape(-1)
         self._no_commands = np.zeros((0, self.channels))
         self._advance = kernels.Advance()
-        self.differentiate: Entry | None = None  # once it is asked for
+        self.differentiate: dict[Any, Entry] = {}  # by kind of columns, once it is asked for
         self._fill(fields)
 
     def _fill(self, fields: list[Potential]) -> None:
@@ -110,7 +110,7 @@ class Batch:
             self._has_rotors = True
             scheme, _ = in_use(self.integrator, self.potential, rotors=True)
             self.physics = self.physics._replace(scheme=scheme)
-            self._advance, self.differentiate = kernels.Advance(), None
+            self._advance, self.differentiate = kernels.Advance(), {}
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "buffer"}

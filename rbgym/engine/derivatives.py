@@ -19,8 +19,17 @@ import numpy as np
 
 from rbgym import threads
 from rbgym.arguments import count, finite
-from rbgym.compiled.dual import ITEM, WIDTH, as_duals, followed, joined, unit, value
-from rbgym.compiled.jit import Entry, compiled, inlined
+from rbgym.compiled.dual import (
+    ITEM,
+    WIDTH,
+    as_duals,
+    as_steady_duals,
+    followed,
+    joined,
+    unit,
+    value,
+)
+from rbgym.compiled.jit import INLINED, Entry, chosen_by_class, compiled, inlined
 from rbgym.engine.batch import Batch, IntegrationError, aligned_zeros
 from rbgym.engine.kernels import PROJECTIONS, start_lane, take_step
 from rbgym.engine.projection import keep_level, project
@@ -55,6 +64,7 @@ from rbgym.engine.steps import (
     total_energy,
 )
 from rbgym.integrators.composition import COUNTS, STAGES
+from rbgym.integrators.free_scale import FreeScaleFar
 from rbgym.integrators.interface import Kicks
 from rbgym.potentials import HeavyTop, Potential
 from rbgym.quaternion import Array, add, dot, qconj, qmul, times, to_body, to_world
@@ -76,16 +86,30 @@ class Columns(NamedTuple):
     of_momentum: bool
 
 
+class SteadyColumns(Columns):
+    """Columns among which there are none of inertia and mgl, of bodies whose inertia stays."""
+
+
 @inlined
 def _three(column):
     return unit(column), unit(column + 1), unit(column + 2)
 
 
 @inlined
-def lane_of(scratch, rows, i):
-    """The duals of lane i of a block, as a buffer of this lane alone, where it is lane 0: its rows
-    are next to each other in memory, and so stay in the cache."""
+def _lane(columns, scratch, rows, i):
     return as_duals(scratch, i * rows * ITEM, LANES)
+
+
+@inlined
+def _steady_lane(columns, scratch, rows, i):
+    return as_steady_duals(scratch, i * rows * ITEM, LANES)
+
+
+@chosen_by_class(INLINED)
+def lane_of(columns_class):
+    """lane_of(columns, scratch, rows, i): the duals of lane i of a block, as a buffer of this lane
+    alone, where it is lane 0: its rows are next to each other, and so stay in the cache."""
+    return _steady_lane if issubclass(columns_class, SteadyColumns) else _lane
 
 
 @inlined
@@ -161,7 +185,7 @@ def hold_commands(physics, d, f, commands, body, i, columns):
 
 
 @inlined
-def advance_block(physics, scratch, f, rows, commanded, stepping, corrections):
+def advance_block(physics, scratch, f, rows, commanded, stepping, corrections, columns):
     """A control period of one block, of its duals and, where a scheme has unknowns, of numbers f;
     0.0, or more where a step could not be solved."""
     substeps, h, failed, actuator = stepping.substeps, stepping.h, 0.0, physics.actuator
@@ -170,9 +194,8 @@ def advance_block(physics, scratch, f, rows, commanded, stepping, corrections):
     if physics.scheme.is_explicit():
         for i in range(LANES):
             for stage in range(substeps * stages):
-                failed += _advance_lane(
-                    physics, lane_of(scratch, rows, i), f, i, driven, stepping, stage, corrections
-                )
+                d = lane_of(columns, scratch, rows, i)
+                failed += _advance_lane(physics, d, f, i, driven, stepping, stage, corrections)
         return failed
     for stage in range(substeps * stages):
         part = STAGES[index(stepping.composition), index(stage % stages)]
@@ -188,9 +211,8 @@ def advance_block(physics, scratch, f, rows, commanded, stepping, corrections):
                     redo(physics.scheme, physics, f, i, length, kicks, stepping.projection)
         for i in range(LANES):
             failed += f[i + FAILED * LANES]
-            failed += _advance_lane(
-                physics, lane_of(scratch, rows, i), f, i, driven, stepping, stage, corrections
-            )
+            d = lane_of(columns, scratch, rows, i)
+            failed += _advance_lane(physics, d, f, i, driven, stepping, stage, corrections)
         if driven and stage % stages == stages - 1:
             for i in range(LANES):
                 actuator.settle(physics, f, i, h, h * substeps)
@@ -284,13 +306,15 @@ def differentiate(
         start, body = block * size, block * LANES
         f[:] = buffer[start : start + size]
         for i in range(LANES):
-            d = lane_of(scratch, rows, i)
+            d = lane_of(columns, scratch, rows, i)
             seed_lane(physics, d, buffer, start + i, rows, stepping, columns, more)
             if len(commands) > 0:
                 hold_commands(physics, d, f, commands, min(body + i, len(commands) - 1), i, columns)
-        failed = advance_block(physics, scratch, f, rows, len(commands) > 0, stepping, corrections)
+        failed = advance_block(
+            physics, scratch, f, rows, len(commands) > 0, stepping, corrections, columns
+        )
         for i in range(LANES):
-            d = lane_of(scratch, rows, i)
+            d = lane_of(columns, scratch, rows, i)
             show_lane(physics, d, columns, more, ends, (body + i) * width)
             if failed > 0.0 and refused < 0:
                 bad = f[i + FAILED * LANES] + value(d[FAILED * LANES])
@@ -401,12 +425,13 @@ def jacobian(batch: Batch, h: float, steps: int, of: tuple[str, ...], coordinate
     names = [name for name in _WIDTHS if name in given or name == "state"]
     firsts = dict(zip(names, np.cumsum([0, *(_WIDTHS[n] for n in names)]).tolist(), strict=False))
     stepping = batch.stepping(float(finite("h", h, ())), count("steps", steps))
-    kernel, no_commands = kernel_of(batch), np.empty((0, batch.channels))
+    kind = Columns if {"inertia", "mgl"} & set(names) else columns_for(batch)
+    kernel, no_commands = kernel_of(batch, kind), np.empty((0, batch.channels))
 
     def run(first: int, numbers: slice, _: slice, *space: Array) -> int:
         state, torque, inertia, mgl = (firsts.get(name, _AWAY) - first for name in _WIDTHS)
         of_momentum = coordinates == "momentum"
-        columns = Columns(state, _AWAY, _AWAY, torque, inertia, mgl, of_momentum)
+        columns = kind(state, _AWAY, _AWAY, torque, inertia, mgl, of_momentum)
         return kernel.call(  # type: ignore[no-any-return]
             batch.physics, batch.buffer[numbers], batch.block_rows, no_commands, stepping,
             corrections_of(batch.potential), columns, _NONE, *space,
@@ -418,11 +443,16 @@ def jacobian(batch: Batch, h: float, steps: int, of: tuple[str, ...], coordinate
     return Jacobian(**{n: part.copy() for n, part in zip(names, parts, strict=False)})
 
 
-def kernel_of(batch: Batch) -> Entry:
-    """`differentiate` as this batch calls it."""
-    if batch.differentiate is None:
-        batch.differentiate = Entry(differentiate)
-    return batch.differentiate
+def columns_for(batch: Batch) -> type[Columns]:
+    """The class of columns without inertia and mgl, for these bodies."""
+    return Columns if isinstance(batch.physics.scheme, FreeScaleFar) else SteadyColumns
+
+
+def kernel_of(batch: Batch, kind: type[Columns]) -> Entry:
+    """`differentiate` as this batch calls it, with columns of this class."""
+    if kind not in batch.differentiate:
+        batch.differentiate[kind] = Entry(differentiate)
+    return batch.differentiate[kind]
 
 
 def refuse(body: int, size: int) -> None:

@@ -10,6 +10,7 @@ actuator and the task in use declare; their places are worked out while compilin
 
 from typing import Any
 
+from rbgym.compiled.dual import parameter
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import Record, constant, required
 from rbgym.quaternion import qconj, qmul, sub, times, to_body, to_world
@@ -86,6 +87,17 @@ def index(i: int) -> int:
 def vector(buffer, i, row):
     k = i + row * LANES
     return (buffer[k], buffer[k + LANES], buffer[k + 2 * LANES])
+
+
+@inlined
+def parameters(buffer, i, row):
+    """A vector that no step changes."""
+    k = i + row * LANES
+    return (
+        parameter(buffer, k),
+        parameter(buffer, k + LANES),
+        parameter(buffer, k + 2 * LANES),
+    )
 
 
 @inlined
@@ -190,5 +202,5 @@ def view(physics, buffer, i):
     """Attitude and angular velocity of one lane in the body frame."""
     q = quaternion(buffer, i, Q)
     Pi = to_body(q, vector(buffer, i, L))
-    omega = times(vector(buffer, i, J_INV), sub(Pi, vector(buffer, i, ROTOR)))
+    omega = times(parameters(buffer, i, J_INV), sub(Pi, vector(buffer, i, ROTOR)))
     return physics.frame.in_body_frame(physics, buffer, i, q, omega)

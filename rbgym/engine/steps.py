@@ -35,6 +35,7 @@ from rbgym.engine.rows import (
     L,
     Q,
     X,
+    parameters,
     put_quaternion,
     put_vector,
     quaternion,
@@ -60,7 +61,8 @@ _NOT_KICKED = Kicks(0.0, 0.0, 0.0)
 
 @inlined
 def body_of(buffer, i):
-    return Body(vector(buffer, i, J), vector(buffer, i, J_INV), vector(buffer, i, ROTOR))
+    J_of, J_inv = parameters(buffer, i, J), parameters(buffer, i, J_INV)
+    return Body(J_of, J_inv, vector(buffer, i, ROTOR))
 
 
 @inlined

@@ -16,9 +16,10 @@ import numpy as np
 
 from rbgym.arguments import finite, unit
 from rbgym.body import RigidBody
+from rbgym.compiled.dual import parameter
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import Record, constant, missing_methods, required
-from rbgym.engine.rows import LANES, quaternion, vector
+from rbgym.engine.rows import LANES, parameters, quaternion
 from rbgym.matrix import crossed, multiple, plus, product
 from rbgym.quaternion import (
     Quaternion,
@@ -216,7 +217,7 @@ class HeavyTop(Potential):
 
     def of_lane(self, physics, buffer, i, ahead):
         row = physics.potential_row()
-        return HeavyTop(buffer[i + row * LANES], vector(buffer, i, row + 1))
+        return HeavyTop(parameter(buffer, i + row * LANES), parameters(buffer, i, row + 1))
 
     def energy(self, o):
         return self.mgl * dot(self.axis, o)

@@ -12,9 +12,10 @@ import numpy as np
 
 from rbgym.arguments import is_number
 from rbgym.body import RigidBody
+from rbgym.compiled.dual import parameter
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import constant
-from rbgym.engine.rows import LANES, vector
+from rbgym.engine.rows import LANES, parameters
 from rbgym.matrix import multiple, outer
 from rbgym.potentials.interface import Potential, unit_vector
 from rbgym.quaternion import Array, Vector, dot, scale
@@ -47,7 +48,7 @@ class SoftWall(Potential):
 
     def of_lane(self, physics, buffer, i, ahead):
         row = physics.potential_row()
-        return SoftWall(buffer[i + row * LANES], vector(buffer, i, row + 1))
+        return SoftWall(parameter(buffer, i + row * LANES), parameters(buffer, i, row + 1))
 
     def energy(self, o):
         a = _inverse(self, o)
