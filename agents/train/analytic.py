@@ -12,6 +12,7 @@ Conf. Learning Representations (SHAC).
 import itertools
 import pickle
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import replace
@@ -42,6 +43,9 @@ _CRITIC_RATE, _PASSES, _PARTS, _FOLLOWS = 3e-3, 4, 4, 0.2
 _LARGEST_GRADIENT = 1.0
 _SMALL = 0.1  # factor of the last layer's first weights, so that it begins near to doing nothing
 _CHECKPOINTS, _JUDGEMENTS = 10, 20  # in a training
+# What reading a file that holds something else may raise.
+_DAMAGES = (OSError, EOFError, RuntimeError, ValueError, TypeError, LookupError,
+            pickle.UnpicklingError)  # fmt: skip
 
 
 def learn(
@@ -269,7 +273,8 @@ class Learner:
         """Go on from what `save` wrote; nothing in the file is executed. ValueError if it is
         damaged."""
         try:
-            held = torch.load(path, weights_only=True)
+            with warnings.catch_warnings(action="ignore"):
+                held = torch.load(path, weights_only=True)
             state = self.env.env.unwrapped.get_state()
             state["rows"][:] = held["rows"].numpy()
             state["generator"][:] = held["generator"]
@@ -277,7 +282,7 @@ class Learner:
             for part, content in zip(self._parts(), held["parts"], strict=True):
                 part.load_state_dict(content)
             self._shuffling.set_state(held["shuffling"])
-        except (OSError, RuntimeError, ValueError, LookupError, pickle.UnpicklingError) as error:
+        except _DAMAGES as error:
             raise ValueError(f"{str(path)!r} holds no training, or a damaged one") from error
         self._observation, self.env.ended = held["observation"], held["ended"]
         self.iteration, self.seconds = held["iteration"], held["seconds"]

@@ -456,8 +456,9 @@ def kernel_of(batch: Batch, kind: type[Columns]) -> Entry:
 
 
 def refuse(body: int, size: int) -> None:
-    """IntegrationError if a body's step could not be solved, -1 being none."""
-    if body >= 0:
+    """IntegrationError if a body's step could not be solved, -1 being none. Lanes beyond the last
+    body do not count."""
+    if 0 <= body < size:
         where = f" of body {body}" if size > 1 else ""
         raise IntegrationError(
             f"the step{where} cannot be solved, so it has no derivative: shorten it"

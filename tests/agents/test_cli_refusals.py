@@ -83,6 +83,7 @@ WRONG = [
     ("train RigidTop-v0", "--evaluate-every", ["-1"], "'--evaluate-every': Input should be"),
     ("train RigidTop-v0", "--threads", ["0"], "'--threads': Input should be greater"),
     ("train RigidTop-v0 --algo cma_es", "--threads", ["2"], "threads plays no part with cma_es"),
+    ("train RigidTop-v0 --algo apg", "--timesteps", ["100"], "timesteps plays no part with apg"),
     ("export --c out", "policy", ["pdd"], "did you mean 'pd'"),
     ("export", "policy", ["pd"], "--c or --onnx must name a folder"),
     ("export pd --c out", "--env", ["RigidTip-v0"], "did you mean 'RigidTop-v0'?"),

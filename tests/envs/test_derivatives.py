@@ -102,6 +102,36 @@ def test_momenta_of_wheels_are_coordinates():
     assert np.abs(whole - state).max() < 1e-9
 
 
+# The first changes its inertia, the target of the second swings.
+@pytest.mark.slow
+@pytest.mark.parametrize("env_id", ["ScalableSpin-v0", "AttitudeTracking-v0"])
+def test_commands_move_the_state_and_what_is_seen_as_their_derivatives_say(env_id):
+    env, actions = under_way(env_id)
+    start, episodes = env.get_state(), env.unwrapped.episodes
+    found, batch = Differentiation(env).of_step(actions), episodes.batch
+    m, part = actions.shape[1], episodes.setup.parts.observation
+
+    def after(du):
+        env.set_state(start)
+        _, reward, *_ = env.step(actions + du)
+        seen = batch.rows(episodes.rows.observation_row(), part.width())
+        moved = env.state["quaternion"], env.state["angular_velocity"]
+        return moved, np.hstack([seen, reward[:, None]])
+
+    there = after(np.zeros(m))[0]
+    for n, du in enumerate(np.eye(m)):
+
+        def both(e, du=du):
+            moved, outcome = after(e * du)
+            return np.hstack([errors_off(there, moved), outcome])
+
+        whole = slope(both, 5e-3)
+        assert np.abs(found.state[:, :6, n - m] - whole[:, :6]).max() < 1e-9
+        seen = found.observation[:, : part.width(), n - m]
+        assert np.abs(seen - whole[:, 6:-1]).max() < 1e-9
+        assert np.abs(found.reward[:, n - m] - whole[:, -1]).max() < 1e-9
+
+
 def test_a_single_env_has_one_matrix_each_and_beyond_its_bounds_no_derivative():
     env = gym.make("RigidTop-v0")
     env.reset(seed=0)

@@ -1,0 +1,86 @@
+"""Training by gradients through the physics, as a training among others."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("stable_baselines3")
+
+import torch
+from safetensors.numpy import load_file
+
+import rbgym.agents
+from rbgym.agents.train import analytic
+
+SMALL = {"iterations": 12, "n_envs": 8, "horizon": 4, "net_arch": [8]}
+
+
+@pytest.mark.slow
+def test_a_top_is_learned_in_a_hundred_iterations(tmp_path):
+    numbers = torch.get_rng_state()
+    done = analytic.learn("RigidTop-v0", out=tmp_path)
+    assert done.results["judgements"][-1]["success_rate"] > 0.95
+    assert done.results["timesteps"] == 100 * 64 * 32
+    policy = rbgym.agents.load(tmp_path)
+    assert policy.config["algo"] == "apg"
+    assert (policy.network.sizes, policy.network.output) == ((7, 64, 64, 3), "tanh")
+    # No global random numbers were drawn.
+    assert (torch.get_rng_state() == numbers).all()
+
+
+@pytest.mark.slow
+def test_an_interrupted_training_ends_as_one_that_ran_through(tmp_path, monkeypatch):
+    whole = analytic.learn("RigidTop-v0", out=tmp_path / "whole", changes=SMALL)
+    iterate = analytic.Learner.iterate
+
+    def interrupted(learner):
+        if learner.iteration == 7:
+            raise KeyboardInterrupt
+        iterate(learner)
+
+    monkeypatch.setattr(analytic.Learner, "iterate", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        analytic.learn("RigidTop-v0", out=tmp_path / "cut", changes=SMALL)
+    monkeypatch.undo()
+    said: list[str] = []
+    resumed = analytic.learn("RigidTop-v0", out=tmp_path / "cut", changes=SMALL, report=said.append)
+    assert resumed.resumed_from == 7 * 8 * 4
+    assert "from step 224" in said[0]
+    one, other = (load_file(tmp_path / n / "policy.safetensors") for n in ("whole", "cut"))
+    assert one.keys() == other.keys()
+    for name, value in one.items():
+        np.testing.assert_array_equal(value, other[name], err_msg=name)
+    assert resumed.results["timesteps"] == whole.results["timesteps"]
+    assert analytic.learn("RigidTop-v0", out=tmp_path / "cut", changes=SMALL).resumed_from is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 torn", b"\x80\x04cos\nsystem\n."])
+def test_a_damaged_checkpoint_is_refused_and_kept(tmp_path, content):
+    short = SMALL | {"iterations": 1}
+    analytic.learn("RigidTop-v0", out=tmp_path, changes=short)
+    (tmp_path / "results.json").unlink()
+    (tmp_path / "checkpoint.zip").write_bytes(content)
+    with pytest.raises(ValueError, match="holds no training, or a damaged one"):
+        analytic.learn("RigidTop-v0", out=tmp_path, changes=short)
+    assert (tmp_path / "checkpoint.zip").read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"changes": {"horizons": 3}}, "did you mean 'horizon'"),
+        ({"changes": {"n_envs": 0}}, "n_envs must be"),
+        ({"changes": {"gamma": 1.5}}, "gamma must be"),
+        ({"changes": {"learning_rate": -1.0}}, "learning_rate must be a positive finite number"),
+        ({"changes": {"net_arch": 16}}, "net_arch must be a list of positive integers, got 16"),
+        ({"env_kwargs": {"observation": "worlds"}}, "observation must be one of"),
+        ({"env_kwargs": {"actuator": {"delay": {"seconds": 0.1}}}}, "without delay"),
+        ({"env_kwargs": {"sensor": {"rate": 0.1}}}, "without noise"),
+        ({"seed": -1}, "seed must be from 0"),
+    ],
+)
+def test_bad_arguments_are_refused_before_a_run_is_overwritten(tmp_path, arguments, message):
+    (tmp_path / "results.json").write_text("{}")
+    with pytest.raises(ValueError, match=message):
+        analytic.learn("RigidTop-v0", out=tmp_path, resume=False, **arguments)
+    assert (tmp_path / "results.json").read_text() == "{}"
