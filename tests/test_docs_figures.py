@@ -2,7 +2,12 @@
 
 import json
 import re
+import statistics
 from pathlib import Path
+
+import pytest
+
+from test_docs_cards import loaded
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -45,6 +50,25 @@ def test_the_speed_that_pages_say_was_measured():
     cold = start["cold"]["rbgym RigidTop-v0"]["first_step"]["median"]
     assert said(r"import and first step take ([\d.]+) s", PERFORMANCE) == round(warm, 1)
     assert said(r"nothing compiled, (\d+) s", PERFORMANCE) == round(cold)
+
+
+def test_what_gradients_through_the_physics_learn_is_that_of_its_figures():
+    pytest.importorskip("stable_baselines3")
+    study = loaded(ROOT / "docs" / "studies" / "gradients_through_physics.py")
+    found = json.loads(study.RESULTS.read_text("utf-8"))
+    assert study.PAGE.read_text("utf-8") == study.current(found)
+    times = {
+        task: [
+            statistics.median(run["time_to_threshold"] for run in found[task][algo])
+            for algo in ("ppo", "apg")
+        ]
+        for task in found
+    }
+    assert all(ppo > 2.0 * apg for ppo, apg in times.values())
+    assert all(run["success"] > 0.99 for task in found for run in found[task]["apg"])
+    assert "learn-through-the-physics) five times as fast" in README
+    ppo, apg = times["RigidTop-v0"]
+    assert ppo > 4.8 * apg
 
 
 def test_the_controllers_of_the_readme_are_counted():
