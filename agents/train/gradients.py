@@ -30,12 +30,12 @@ class _Step(torch.autograd.Function):
         observation, reward, terminated, truncated, _ = env.env.step(given)
         env.ended = torch.from_numpy(terminated | truncated)
         env.terminated = torch.from_numpy(terminated)
-        shown = np.where(resets[:, None], observation, found.shown)  # not rounded to float32
         tensor, ctx.errors = torch.zeros_like(error), error.shape[1]
         dtype = tensor.numpy().dtype
-        ctx.whole = found.whole.astype(dtype)
-        ctx.whole[resets] = 0.0  # where an episode begins there is nothing to differentiate
-        return tensor, torch.from_numpy(shown.astype(dtype)), torch.from_numpy(reward.astype(dtype))
+        ctx.whole, shown = found.whole.astype(dtype), found.shown.astype(dtype)
+        if resets.any():  # where an episode begins there is nothing to differentiate
+            ctx.whole[resets], shown[resets] = 0.0, observation[resets]
+        return tensor, torch.from_numpy(shown), torch.from_numpy(reward.astype(dtype))
 
     @staticmethod
     @once_differentiable

@@ -34,8 +34,6 @@ _VECTORS = [ir.VectorType(ir.DoubleType(), long) for long in _LONG]
 _NAMES = [f"along_{long}" for long in _LONG]
 WIDTH = sum(_LONG)
 ITEM = 16  # float64 numbers that a dual takes in memory: its vectors are aligned
-# Of derivatives, as of all that the package computes: a product and a sum in one operation.
-_FAST = ("contract",)
 
 
 class Dual(types.Type):
@@ -110,15 +108,7 @@ def _each(operation, *tangents):
 
 def _scaled(builder, tangent, x):
     factors = [_splat(builder, x, kind) for kind in _VECTORS]
-    return _each(lambda part, factor: builder.fmul(part, factor, flags=_FAST), tangent, factors)
-
-
-def _sum(builder, a, b):
-    return _each(lambda x, y: builder.fadd(x, y, flags=_FAST), a, b)
-
-
-def _difference(builder, a, b):
-    return _each(lambda x, y: builder.fsub(x, y, flags=_FAST), a, b)
+    return _each(builder.fmul, tangent, factors)
 
 
 def _parts(context, builder, kind, x):
@@ -144,7 +134,7 @@ def _none():
 def _add(builder, a, da, b, db):
     if da is None or db is None:
         return builder.fadd(a, b), db if da is None else da
-    return builder.fadd(a, b), _sum(builder, da, db)
+    return builder.fadd(a, b), _each(builder.fadd, da, db)
 
 
 def _sub(builder, a, da, b, db):
@@ -152,7 +142,7 @@ def _sub(builder, a, da, b, db):
         return builder.fsub(a, b), da
     if da is None:
         return builder.fsub(a, b), _each(builder.fneg, db)
-    return builder.fsub(a, b), _difference(builder, da, db)
+    return builder.fsub(a, b), _each(builder.fsub, da, db)
 
 
 def _mul(builder, a, da, b, db):
@@ -160,7 +150,7 @@ def _mul(builder, a, da, b, db):
     right = None if db is None else _scaled(builder, db, a)
     if left is None or right is None:
         return builder.fmul(a, b), right if left is None else left
-    return builder.fmul(a, b), _sum(builder, left, right)
+    return builder.fmul(a, b), _each(builder.fadd, left, right)
 
 
 def _div(builder, a, da, b, db):
@@ -170,7 +160,7 @@ def _div(builder, a, da, b, db):
         return value, _scaled(builder, da, r)
     if da is None:
         return value, _scaled(builder, db, builder.fneg(builder.fmul(value, r)))
-    change = _difference(builder, da, _scaled(builder, db, value))
+    change = _each(builder.fsub, da, _scaled(builder, db, value))
     return value, _scaled(builder, change, r)
 
 

@@ -159,7 +159,7 @@ def seed_lane(physics, d, numbers, start, rows, stepping, columns, more):
         d[k] += unit(columns.at_mgl)
     # Level and memory follow from attitude and rates, as at a start; the values stay.
     start_lane(physics, d, i)
-    for row in range(rows):
+    for row in range(physics.actuator_row()):
         k = row * LANES
         d[k] = joined(numbers[start + k], d[k])
 
@@ -248,7 +248,8 @@ def _advance_lane(physics, d, f, i, driven, stepping, stage, corrections):
         more_time(scheme, physics, d, 0, length, kicks, stepping.projection)
     if scheme.is_projected(physics.potential) and last and stepping.projection > 0.0:
         lacking = keep_level(physics, d, 0)
-        _let_work(physics, d, 0)
+        if lacking > 0:
+            _let_work(physics, d, 0)
         for _ in range(PROJECTIONS):
             if lacking == 0:
                 break
