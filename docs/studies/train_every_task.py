@@ -38,7 +38,6 @@ from rbgym.agents.judge.episodes import play_from
 from rbgym.agents.judge.evaluation import Evaluation, evaluate
 from rbgym.agents.policies.trained import TrainedPolicy, write
 from rbgym.agents.train import load_policy, train
-from rbgym.agents.train.evolution.evolving import evolve
 from rbgym.plot import style
 from rbgym.registration import ENVIRONMENTS
 
@@ -52,11 +51,15 @@ ALGORITHM = {
     "TopSwingUp-v0": "cma_es",
     "MagneticDetumble-v0": "cma_es",
     "ScalableSpin-v0": "sac",
+    "AttitudeSlew-v1": "apg",
+    "ReactionWheelSlew-v1": "apg",
+    "Detumble-v1": "apg",
 }
 # Trained with so many seeds, where it takes under a minute; the others with one.
 SEEDS = dict.fromkeys(
     ("RigidTop-v0", "AttitudeSlew-v0", "AttitudeTracking-v0", "Detumble-v0", "IntermediateAxis-v0",
-     "AttitudeReach-v0", "ReactionWheelSlew-v0", "FreeFlyer-v0", "SoftWall-v0"), 5,
+     "AttitudeReach-v0", "ReactionWheelSlew-v0", "FreeFlyer-v0", "SoftWall-v0",
+     "AttitudeSlew-v1", "ReactionWheelSlew-v1", "Detumble-v1"), 5,
 )  # fmt: skip
 
 
@@ -68,7 +71,6 @@ POLISHED = {
     "TopSwingUp-v0": (30, 0.03),
     "AttitudeTracking-v0": (20, 0.1),
     "FreeFlyer-v0": (30, 0.1),
-    "Detumble-v1": (40, 0.05),
     "TumblingCapture-v0": (20, 0.1),
     "SoftWall-v0": (40, 0.1),
 }
@@ -79,11 +81,8 @@ def learn(env_id: str) -> dict[str, Any]:
     algo, policies, results = ALGORITHM.get(env_id, "ppo"), {}, {}
     for seed in range(SEEDS.get(env_id, 1)):
         out = RUNS / f"{env_id}-{seed}"
-        if algo == "cma_es":
-            done = evolve(env_id, out=out, seed=seed, report=print)
-        else:
-            more = {"reward": REWARDS[env_id]} if env_id in REWARDS else {}
-            done = train(env_id, algo, out=out, seed=seed, env_kwargs=more, report=print)
+        more = {"reward": REWARDS[env_id]} if env_id in REWARDS else {}
+        done = train(env_id, algo, out=out, seed=seed, env_kwargs=more, report=print)
         policy = load_policy(done.folder)
         policy = replace(policy, config={**policy.config, "env_kwargs": {}})
         policies[seed], results[seed] = made_surer(policy), done.results
