@@ -135,7 +135,7 @@ def seed_lane(physics, d, numbers, start, rows, stepping, columns, more):
         _restart(d, numbers, start, rows)
     _seed_rows(d, i, columns, more)
     q, momentum = quaternion(d, i, Q), vector(d, i, L)
-    body_q, omega = view(physics, d, i)
+    body_q, omega = view(physics, numbers, start)  # nothing of it has a derivative yet
     put_vector(d, i, ROTOR, rotor)
     moments = add(vector(d, i, J), _three(columns.at_inertia))
     put_vector(d, i, J, moments)
@@ -246,7 +246,11 @@ def _advance_lane(physics, d, f, i, driven, stepping, stage, corrections):
         d[TORQUE * LANES] = joined(_NEXT_TO_NONE, torque) if none else torque
     if finish(physics, scheme, d, 0, length, kicks, stepping.projection) > 0:
         more_time(scheme, physics, d, 0, length, kicks, stepping.projection)
-    if scheme.is_projected(physics.potential) and last and stepping.projection > 0.0:
+    # Behind the last step nobody asks for the level, unless it is kept, as without a torque.
+    ends = stage == substeps * stages - 1 and (not actuator.turns_rotors())
+    works = ends and dot(vector(d, 0, TORQUE), vector(d, 0, TORQUE)) > 0.0
+    held = last and (not works) and stepping.projection > 0.0
+    if scheme.is_projected(physics.potential) and held:
         lacking = keep_level(physics, d, 0)
         if lacking > 0:
             _let_work(physics, d, 0)
