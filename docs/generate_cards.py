@@ -30,7 +30,7 @@ def section(env_id: str, content: dict[str, Any]) -> str:
     from rbgym.agents.judge.tables import markdown
 
     said = f"{verdict(content)}{cost(content)}{optimum(env_id)}"
-    tables = re.sub(r"(\d) - (\d)", r"\1&nbsp;-&nbsp;\2", markdown(content))  # on one line
+    tables = re.sub(r"(\d) - (\d)", r"\1&nbsp;&#8209;&nbsp;\2", markdown(content))  # on one line
     return (
         f"## {env_id}\n\n{said}\n\n{tables}\n"
         f"![errors and settling on {env_id}](pictures/cards/{env_id}.png)\n"

@@ -106,7 +106,10 @@ def training() -> str:
     for env_id, one in learned.items():
         reached, seeds = one["seconds_to_threshold"], one.get("seeds", {})
         rates = [100 * rate for rate, _ in seeds.values()]
-        spread = f"{len(rates)}: {min(rates):.1f} to {max(rates):.1f} %" if len(rates) > 1 else "1"
+        least = f"&nbsp;{min(rates):.1f}&nbsp;%" if len(rates) > 1 else ""
+        spread = (
+            f"{len(rates)},{least}{' or more' if len(set(rates)) > 1 else ''}" if least else "1"
+        )
         (own, fresh), (law, law_fresh) = one["compared"]["policy"], one["compared"]["law_success"]
         after = f" + {one['polishing']['seconds']:.0f}" if "polishing" in one else ""
         cells = (
