@@ -50,7 +50,8 @@ class Linear(NamedTuple):
 class StepDerivatives(NamedTuple):
     """Derivatives of what a step of n envs makes, along errors of the state (s columns), then of
     the action (m). whole: (n, s + w + 1, s + m), of the state, see `Linear`, of the observation and
-    of the reward. shown: the observations themselves (n, w), in float64."""
+    of the reward. shown: the observations themselves (n, w), in float64. The next step that is
+    differentiated writes over both."""
 
     whole: Array
     shown: Array

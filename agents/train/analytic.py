@@ -20,10 +20,11 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import gymnasium as gym
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from rbgym.agents.judge.cases import TEST_SEEDS, has_test_set
+from rbgym.agents.judge.cases import has_test_set
 from rbgym.agents.judge.evaluation import evaluate
 from rbgym.agents.policies.network import Network, Normalizer
 from rbgym.agents.run_folder import RunFolder, Training, replacing
@@ -72,11 +73,7 @@ def learn(
     for key in _SHARES:
         in_range(key, chosen[key], 0, 1)
     positive("learning_rate", chosen["learning_rate"])
-    last = TEST_SEEDS.start - chosen["n_envs"]
-    if not 0 <= seed <= last:
-        raise ValueError(
-            f"seed must be from 0 to {last}, got {seed!r}: the seeds beyond belong to the test set"
-        )
+    run.check_seed(seed, chosen["n_envs"])
     config = run.config_of(env_id, ALGORITHM, seed, chosen, env_kwargs)
     network, spaces = first_network(env_id, ALGORITHM, chosen, seed, config["env_kwargs"])
     lanes = gym.make_vec(env_id, num_envs=chosen["n_envs"], **config["env_kwargs"])
@@ -166,7 +163,7 @@ class Learner:
     def network(self) -> Network:
         """The policy as it is now."""
         parts = [p.detach().numpy().ravel() for p in self._actor.parameters()]
-        return self._network.with_parameters([x for part in parts for x in part])
+        return self._network.with_parameters(np.concatenate(parts))
 
     def iterate(self) -> None:
         """One step of the policy, after one horizon in every lane; then some of the critic."""

@@ -67,15 +67,13 @@ class DifferentiableEnv:
     def __init__(self, env: Any) -> None:
         self.env = env
         self.differentiation = Differentiation(env)
-        self.ended = torch.zeros(env.num_envs, dtype=torch.bool)
-        self.terminated = self.ended.clone()
+        self.ended = self.terminated = torch.zeros(env.num_envs, dtype=torch.bool)
         self._error: torch.Tensor | None = None
 
     def reset(self, *, seed: int | None = None) -> torch.Tensor:
         """Begin episodes; returns the observations (n, w), float32, without gradient."""
         observation, _ = self.env.reset(seed=seed)
-        self.ended, self.terminated = self.ended.clone(), self.terminated.clone()
-        self.ended[:] = self.terminated[:] = False
+        self.ended = self.terminated = torch.zeros(self.env.num_envs, dtype=torch.bool)
         self._error = None
         return torch.from_numpy(observation)
 

@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from rbgym.agents.judge.cases import by_name
+from rbgym.agents.judge.cases import TEST_SEEDS, by_name
 from rbgym.agents.policies import trained
 from rbgym.agents.policies.network import Network
 from rbgym.agents.policies.recurrent import RecurrentNetwork
@@ -54,6 +54,15 @@ def config_of(
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"env_kwargs and hyperparameters must be plain data: {error}") from None
     return plain
+
+
+def check_seed(seed: int, lanes: int) -> None:
+    """ValueError for a seed whose lanes, numbered from it on, reach into the test set's seeds."""
+    last = TEST_SEEDS.start - lanes
+    if not 0 <= seed <= last:
+        raise ValueError(
+            f"seed must be from 0 to {last}, got {seed!r}: the seeds beyond belong to the test set"
+        )
 
 
 def finish(

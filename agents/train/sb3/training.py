@@ -14,7 +14,7 @@ from stable_baselines3.common.noise import NormalActionNoise, OrnsteinUhlenbeckA
 from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor, VecNormalize
 
-from rbgym.agents.judge.cases import TEST_SEEDS, has_test_set, spec_of
+from rbgym.agents.judge.cases import has_test_set, spec_of
 from rbgym.agents.policies.sb3 import (
     ACTIVATIONS,
     SCHEDULED,
@@ -127,11 +127,8 @@ def config_of(
         changes = {**(changes or {}), "n_timesteps": count("timesteps", timesteps)}
     chosen = presets.of_sb3(algo, env_id, hyperparameters, changes)
     spec_of(env_id)  # raises, with a near name, before a folder is made
-    steps, last = chosen.pop("n_timesteps"), TEST_SEEDS.start - chosen["n_envs"]
-    if not 0 <= seed <= last:
-        raise ValueError(
-            f"seed must be from 0 to {last}, got {seed!r}: the seeds beyond belong to the test set"
-        )
+    steps = chosen.pop("n_timesteps")
+    run.check_seed(seed, chosen["n_envs"])
     threads = count("threads", threads)
     return run.config_of(env_id, algo, seed, chosen, env_kwargs, timesteps=steps, threads=threads)
 
