@@ -1,27 +1,34 @@
 """How many threads step a batch. The result does not depend on it: bodies are independent."""
 
-import contextlib
+import atexit
 import itertools
 import math
 import os
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from typing import TypeVar
+from functools import partial
+from queue import SimpleQueue
+from typing import Any, TypeVar
+
+import numpy as np
 
 from rbgym.arguments import count
+from rbgym.compiled.waiting import watch
 
 T = TypeVar("T")
 
 _MOST = 1024
 _threads = 1
-_pool: ThreadPoolExecutor | None = None
+_pool: "_Pool | None" = None
 _choosing = threading.Lock()  # guards the two above
 
 # A large batch is stepped range by range, each through all kernels of a step: what these touch of
-# so many blocks fits in the cache of a core. It also takes long enough, some forty microseconds and
+# so many blocks fits in the cache of a core. It also takes long enough, some twenty microseconds and
 # more, to be worth handing to a thread.
 BLOCKS_PER_RANGE = 128
+# So often a thread looks whether there is something to do, some tenths of a millisecond, before it
+# sleeps: waking it takes longer than many a step.
+_LOOKS = 500_000
 
 
 def set_num_threads(threads: int) -> None:
@@ -36,7 +43,7 @@ def set_num_threads(threads: int) -> None:
     with _choosing:
         old, _threads, _pool = _pool, wanted, None
     if old is not None:
-        old.shutdown(wait=False)  # after what is under way
+        old.dismiss()
 
 
 def get_num_threads() -> int:
@@ -66,26 +73,101 @@ def over_ranges(blocks: int, work: Callable[[int, int], T], largest: int | None 
     def each(share: list[tuple[int, int]]) -> list[T]:
         return [work(first, last) for first, last in share]
 
-    if pool is None or threads == 1:
+    if pool is None or threads == 1 or not pool.claim():
         return each(ranges)
-    others: list[Future[list[T]]] = []
     try:
-        # It takes none once the number of threads is another, or at the end of the process.
-        with contextlib.suppress(RuntimeError):
-            for share in shares[1:]:
-                others.append(pool.submit(each, share))
-        done = each(shares[0])
-        left = [each(share) for share in shares[1 + len(others) :]]
+        return list(itertools.chain(*pool.all_of([partial(each, share) for share in shares])))
     finally:
-        wait(others)  # whatever happens, nobody steps the batch when this returns
-    return list(itertools.chain(done, *(other.result() for other in others), *left))
+        pool.release()
 
 
-def _workers() -> tuple[int, ThreadPoolExecutor | None]:
+class _Box:
+    """A queue with one reader, who looks for a while before he sleeps, and one writer."""
+
+    def __init__(self, looks: int) -> None:
+        self._items: SimpleQueue[Any] = SimpleQueue()
+        self._looks, self._written, self._read = looks, np.zeros(1, np.int64), 0
+
+    def put(self, item: Any) -> None:
+        self._items.put(item)
+        self._written[0] += 1
+
+    def get(self) -> Any:
+        watch(self._written, self._read, self._looks)
+        item = self._items.get()
+        self._read += 1
+        return item
+
+
+class _Worker(threading.Thread):
+    """A thread that takes pairs out of `tasks`, of what to do and of the box for what came of it: a
+    value and an error, of which one is None. It ends when it is given None."""
+
+    def __init__(self, looks: int) -> None:
+        super().__init__(name="rbgym", daemon=True)
+        self.tasks = _Box(looks)
+        self.start()
+
+    def run(self) -> None:
+        while (given := self.tasks.get()) is not None:
+            task, answer = given
+            try:
+                result = task(), None
+            except BaseException as error:
+                result = None, error
+            answer.put(result)
+            del given, task, answer, result  # and what they hold, while this thread waits
+
+
+class _Pool:
+    """Threads beside the one that asks; one at a time may claim them."""
+
+    def __init__(self, threads: int) -> None:
+        self._looks = _LOOKS if threads <= (os.cpu_count() or 1) else 0  # else they hinder each other
+        self._workers = [_Worker(self._looks) for _ in range(threads - 1)]
+        self._claimed, self._dismissed = threading.Lock(), False
+
+    def claim(self) -> bool:
+        """Whether these threads are free, and now belong to the caller until he releases them."""
+        if not self._claimed.acquire(blocking=False):
+            return False
+        if self._dismissed:
+            self._claimed.release()
+        return not self._dismissed
+
+    def release(self) -> None:
+        self._claimed.release()
+
+    def dismiss(self) -> None:
+        """End the threads, after what is under way."""
+        with self._claimed:
+            self._dismissed = True
+            for worker in self._workers:
+                worker.tasks.put(None)
+
+    def all_of(self, tasks: list[Callable[[], T]]) -> list[T]:
+        """What all tasks return; this thread takes the first. When it returns or raises, all have
+        ended."""
+        answers = []
+        try:
+            for worker, task in zip(self._workers, tasks[1:], strict=False):
+                answers.append(_Box(self._looks))
+                worker.tasks.put((task, answers[-1]))
+            done = [tasks[0]()]
+        finally:
+            found = [answer.get() for answer in answers]
+        for value, error in found:
+            if error is not None:
+                raise error
+            done.append(value)
+        return done
+
+
+def _workers() -> tuple[int, _Pool | None]:
     global _pool
     with _choosing:
         if _pool is None and _threads > 1:
-            _pool = ThreadPoolExecutor(_threads, thread_name_prefix="rbgym")
+            _pool = _Pool(_threads)
         return _threads, _pool
 
 
@@ -95,5 +177,6 @@ def _forget_pool() -> None:
     _pool, _choosing = None, threading.Lock()
 
 
+atexit.register(set_num_threads, 1)  # later the threads could not run any more
 if hasattr(os, "register_at_fork"):  # not where processes cannot fork
     os.register_at_fork(after_in_child=_forget_pool)

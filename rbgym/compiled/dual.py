@@ -3,6 +3,9 @@
 The kernels are written for numbers of any kind. Of an array of duals (`as_duals`) they read duals,
 and the same sources then carry the derivatives along: forward differentiation, exact to round-off.
 What is decided by comparison is decided by the values.
+
+A long formula of three numbers is cheaper along these three than along twelve directions: what
+`narrowed` makes of them and `widened` of the result is the chain rule.
 """
 
 import math
@@ -29,18 +32,17 @@ from numba.extending import (
 intrinsic: Any = _intrinsic  # whose own type lacks that it takes one argument less
 # State and commands of a body with three of them make nine directions, with wheels twelve. They are
 # kept in two vectors, as registers have them: what these long kernels wait for is instructions.
-_LONG = 8, 4
-_VECTORS = [ir.VectorType(ir.DoubleType(), long) for long in _LONG]
-_NAMES = [f"along_{long}" for long in _LONG]
+_LONG, _SHORT = (8, 4), (4,)
 WIDTH = sum(_LONG)
 ITEM = 16  # float64 numbers that a dual takes in memory: its vectors are aligned
 
 
 class Dual(types.Type):
-    """Numba's type of a dual number."""
+    """Numba's type of a dual number, whose derivatives are in vectors of these lengths."""
 
-    def __init__(self):
-        super().__init__(name="dual")
+    def __init__(self, lengths):
+        super().__init__(name=f"dual{lengths}")
+        self.lengths = lengths
 
     def unify(self, typingctx, other):
         return self if isinstance(other, types.Number | types.Boolean) else None
@@ -52,14 +54,14 @@ class Dual(types.Type):
 
 
 class _Vector(types.Type):
-    """Some of the derivatives of a dual, the n-th of its vectors."""
+    """So many of the derivatives of a dual."""
 
-    def __init__(self, n):
-        super().__init__(name=_NAMES[n])
-        self.n = n
+    def __init__(self, length):
+        super().__init__(name=f"along_{length}")
+        self.vector = ir.VectorType(ir.DoubleType(), length)
 
 
-DUAL = Dual()
+DUAL, _NARROW = Dual(_LONG), Dual(_SHORT)
 
 
 class Duals(types.Array):
@@ -81,13 +83,13 @@ register_model(Duals)(models.ArrayModel)
 @register_model(_Vector)
 class _VectorModel(models.PrimitiveModel):
     def __init__(self, manager, kind):
-        super().__init__(manager, kind, _VECTORS[kind.n])
+        super().__init__(manager, kind, kind.vector)
 
 
 @register_model(Dual)
 class _DualModel(models.StructModel):
     def __init__(self, manager, kind):
-        vectors = [(name, _Vector(n)) for n, name in enumerate(_NAMES)]
+        vectors = [(f"along_{n}", _Vector(length)) for n, length in enumerate(kind.lengths)]
         super().__init__(manager, kind, [*vectors, ("value", types.float64)])
 
 
@@ -107,28 +109,29 @@ def _each(operation, *tangents):
 
 
 def _scaled(builder, tangent, x):
-    factors = [_splat(builder, x, kind) for kind in _VECTORS]
+    factors = [_splat(builder, x, part.type) for part in tangent]
     return _each(builder.fmul, tangent, factors)
 
 
 def _parts(context, builder, kind, x):
     """Value and tangent (None: it is a constant)."""
     if isinstance(kind, Dual):
-        dual = cgutils.create_struct_proxy(DUAL)(context, builder, value=x)
-        return dual.value, [getattr(dual, name) for name in _NAMES]
+        dual = cgutils.create_struct_proxy(kind)(context, builder, value=x)
+        return dual.value, [getattr(dual, f"along_{n}") for n in range(len(kind.lengths))]
     return context.cast(builder, x, kind, types.float64), None
 
 
-def _made(context, builder, value, tangent):
-    dual = cgutils.create_struct_proxy(DUAL)(context, builder)
+def _made(context, builder, kind, value, tangent):
+    dual = cgutils.create_struct_proxy(kind)(context, builder)
     dual.value = value
-    for name, part in zip(_NAMES, _none() if tangent is None else tangent, strict=True):
-        setattr(dual, name, part)
+    for n, part in enumerate(_none(kind) if tangent is None else tangent):
+        setattr(dual, f"along_{n}", part)
     return dual._getvalue()
 
 
-def _none():
-    return [ir.Constant(kind, [0.0] * kind.count) for kind in _VECTORS]
+def _none(kind):
+    vectors = [_Vector(length).vector for length in kind.lengths]
+    return [ir.Constant(vector, [0.0] * vector.count) for vector in vectors]
 
 
 def _add(builder, a, da, b, db):
@@ -187,8 +190,10 @@ def _is_number(kind):
 def _binary(operation, rule, result):
     def typer_of(context):
         def typer(a, b):
-            duals = isinstance(a, Dual) or isinstance(b, Dual)
-            return result if duals and _is_number(a) and _is_number(b) else None
+            duals = {kind for kind in (a, b) if isinstance(kind, Dual)}
+            if len(duals) != 1 or not (_is_number(a) and _is_number(b)):
+                return None
+            return result or duals.pop()
 
         return typer
 
@@ -197,20 +202,20 @@ def _binary(operation, rule, result):
     def lower(context, builder, sig, args):
         a, da = _parts(context, builder, sig.args[0], args[0])
         b, db = _parts(context, builder, sig.args[1], args[1])
-        return rule(context, builder, a, da, b, db)
+        return rule(context, builder, sig.return_type, a, da, b, db)
 
     for kinds in ((Dual, Dual), (Dual, types.Number), (types.Number, Dual)):
         lower_builtin(operation, *kinds)(lower)
 
 
 def _arithmetic(rule):
-    return lambda context, builder, a, da, b, db: _made(
-        context, builder, *rule(builder, a, da, b, db)
+    return lambda context, builder, kind, *parts: _made(
+        context, builder, kind, *rule(builder, *parts)
     )
 
 
 def _comparison(sign):
-    def rule(context, builder, a, da, b, db):
+    def rule(context, builder, kind, a, da, b, db):
         if sign == "!=":
             return builder.fcmp_unordered(sign, a, b)
         return builder.fcmp_ordered(sign, a, b)
@@ -219,7 +224,7 @@ def _comparison(sign):
 
 
 for _operation, _rule in _OPERATIONS.items():
-    _binary(_operation, _arithmetic(_rule), DUAL)
+    _binary(_operation, _arithmetic(_rule), None)
 for _operation, _sign in _COMPARISONS.items():
     _binary(_operation, _comparison(_sign), types.boolean)
 for _inplace, _operation in (
@@ -228,7 +233,7 @@ for _inplace, _operation in (
     (operator.imul, operator.mul),
     (operator.itruediv, operator.truediv),
 ):
-    _binary(_inplace, _arithmetic(_OPERATIONS[_operation]), DUAL)
+    _binary(_inplace, _arithmetic(_OPERATIONS[_operation]), None)
 
 
 @type_callable(operator.neg)
@@ -238,8 +243,9 @@ def _type_neg(context):
 
 @lower_builtin(operator.neg, Dual)
 def _lower_neg(context, builder, sig, args):
-    value, tangent = _parts(context, builder, DUAL, args[0])
-    return _made(context, builder, builder.fneg(value), _each(builder.fneg, tangent))
+    kind = sig.return_type
+    value, tangent = _parts(context, builder, kind, args[0])
+    return _made(context, builder, kind, builder.fneg(value), _each(builder.fneg, tangent))
 
 
 @type_callable(operator.pos)
@@ -256,7 +262,7 @@ def _lower_pos(context, builder, sig, args):
 @lower_cast(types.Integer, Dual)
 @lower_cast(types.Boolean, Dual)
 def _from_number(context, builder, kind, target, x):
-    return _made(context, builder, context.cast(builder, x, kind, types.float64), None)
+    return _made(context, builder, target, context.cast(builder, x, kind, types.float64), None)
 
 
 @intrinsic
@@ -276,7 +282,7 @@ def joined(typingctx, a, x):
     def lower(context, builder, sig, args):
         a, _ = _parts(context, builder, sig.args[0], args[0])
         _, tangent = _parts(context, builder, sig.args[1], args[1])
-        return _made(context, builder, a, tangent)
+        return _made(context, builder, DUAL, a, tangent)
 
     return DUAL(a, x), lower
 
@@ -287,9 +293,9 @@ def _steeper(typingctx, a, slope, x):
 
     def lower(context, builder, sig, args):
         _, tangent = _parts(context, builder, sig.args[2], args[2])
-        return _made(context, builder, args[0], _scaled(builder, tangent, args[1]))
+        return _made(context, builder, x, args[0], _scaled(builder, tangent, args[1]))
 
-    return DUAL(a, slope, x), lower
+    return x(a, slope, x), lower
 
 
 @intrinsic
@@ -305,7 +311,7 @@ def followed(typingctx, x, a, where):
             zero = ir.Constant(tangent.type, [0.0] * tangent.type.count)
             return builder.select(builder.fcmp_unordered("!=", tangent, zero), new, old)
 
-        return _made(context, builder, value, _each(choose, chosen, kept, other))
+        return _made(context, builder, DUAL, value, _each(choose, chosen, kept, other))
 
     return DUAL(x, a, where), lower
 
@@ -317,16 +323,78 @@ def unit(typingctx, column):
     def lower(context, builder, sig, args):
         k = context.cast(builder, args[0], sig.args[0], types.int32)
         tangent, first = [], 0
-        for kind in _VECTORS:
-            whole = ir.VectorType(ir.IntType(32), kind.count)
-            columns = ir.Constant(whole, list(range(first, first + kind.count)))
+        for none in _none(DUAL):
+            length = none.type.count
+            whole = ir.VectorType(ir.IntType(32), length)
+            columns = ir.Constant(whole, list(range(first, first + length)))
             same = builder.icmp_signed("==", _splat(builder, k, whole), columns)
-            one, none = (ir.Constant(kind, [x] * kind.count) for x in (1.0, 0.0))
+            one = ir.Constant(none.type, [1.0] * length)
             tangent.append(builder.select(same, one, none))
-            first += kind.count
-        return _made(context, builder, ir.Constant(ir.DoubleType(), 0.0), tangent)
+            first += length
+        return _made(context, builder, DUAL, ir.Constant(ir.DoubleType(), 0.0), tangent)
 
     return DUAL(column), lower
+
+
+@intrinsic
+def _narrowed(typingctx, v):
+    def lower(context, builder, sig, args):
+        made = []
+        for n, x in enumerate(cgutils.unpack_tuple(builder, args[0])):
+            (none,) = _none(_NARROW)
+            along = [1.0 if k == n else 0.0 for k in range(none.type.count)]
+            tangent = [ir.Constant(none.type, along)]
+            made.append(
+                _made(context, builder, _NARROW, _parts(context, builder, DUAL, x)[0], tangent)
+            )
+        return context.make_tuple(builder, sig.return_type, made)
+
+    return types.UniTuple(_NARROW, 3)(v), lower
+
+
+@intrinsic
+def _widened(typingctx, values, v):
+    def lower(context, builder, sig, args):
+        given = [
+            _parts(context, builder, DUAL, x)[1] for x in cgutils.unpack_tuple(builder, args[1])
+        ]
+        made = []
+        for x in cgutils.unpack_tuple(builder, args[0]):
+            a, (slopes,) = _parts(context, builder, _NARROW, x)
+            terms = [
+                _scaled(builder, along, builder.extract_element(slopes, ir.Constant(ir.IntType(32), n)))
+                for n, along in enumerate(given)
+            ]
+            total = _each(builder.fadd, _each(builder.fadd, *terms[:2]), terms[2])
+            made.append(_made(context, builder, DUAL, a, total))
+        return context.make_tuple(builder, sig.return_type, made)
+
+    return types.UniTuple(DUAL, len(values))(values, v), lower
+
+
+def narrowed(v, others):
+    """Three numbers v, of what `others` have no derivatives: derivatives along v itself, for
+    `widened`. Where there are no derivatives, or others have some too: v."""
+    return v
+
+
+def widened(values, v):
+    """What was computed of `narrowed` numbers v, with the derivatives of v."""
+    return values
+
+
+@overload(narrowed, jit_options={"forceinline": True})
+def _narrow(v, others):
+    if v.dtype == DUAL and others.dtype != DUAL:
+        return lambda v, others: _narrowed(v)
+    return lambda v, others: v
+
+
+@overload(widened, jit_options={"forceinline": True})
+def _widen(values, v):
+    if values.dtype == _NARROW:
+        return lambda values, v: _widened(values, v)
+    return lambda values, v: values
 
 
 def _view(steady):

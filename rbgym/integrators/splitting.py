@@ -21,6 +21,7 @@ an axis that stays where it is, half before the free motion and half after it.
 
 import math
 
+from rbgym.compiled.dual import narrowed, widened
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import constant
 from rbgym.integrators.elliptic import free_rotation, near_rotation
@@ -168,7 +169,8 @@ class Exact(Hasty):
 
     def motion(self, body, Pi, h):
         """Quaternion by which a body turns in a time h, and whether h was short enough."""
-        return near_rotation(body.J, Pi, h)
+        turn, near = near_rotation(body.J, narrowed(Pi, body.J), h)
+        return widened(turn, Pi), near
 
     def finish(self, potential, body, step, x):
         turn, near = self.motion(body, _kicked(potential, body, step), step.h)
