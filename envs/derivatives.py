@@ -7,8 +7,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbgym.arguments import real
 from rbgym.compiled.dual import ITEM, WIDTH, as_duals, value
-from rbgym.compiled.jit import Entry, compiled
+from rbgym.compiled.jit import compiled
 from rbgym.engine.derivatives import (
+    FEWEST_BLOCKS,
     Columns,
     Derivatives,
     advance_block,
@@ -28,6 +29,7 @@ from rbgym.envs.episodes import Episodes
 from rbgym.envs.kernels import judge_lane
 from rbgym.envs.planning import checked_state
 from rbgym.quaternion import Array
+from rbgym.threads import Spread
 
 _AWAY = -99
 _COORDINATES = (*(f"theta_{x}" for x in "xyz"), *(f"omega_{x}" for x in "xyz"))
@@ -74,8 +76,9 @@ class StepDerivatives(NamedTuple):
 
 @compiled
 def differentiate_step(
-    task, physics, buffer, rows, commands, stepping, corrections, columns, more, limit, scratch, out
-):
+    task, physics, buffer, rows, commands, stepping, corrections, columns, more, limit, space, out,
+    since, last, part,
+):  # fmt: skip
     """As `rbgym.engine.derivatives.differentiate`, judged: behind the coordinates of the end come
     the observation and the reward."""
     size = index(rows) * LANES
@@ -83,8 +86,9 @@ def differentiate_step(
     actuator, refused = physics.actuator, -1
     shown, own = actuator.shown_row(physics), actuator.shown_rows()
     width = 6 + len(more) + shows + own + 1
+    scratch = space[part]
     f, ends = scratch[size * ITEM : size * (ITEM + 1)], as_duals(out, 0, 1)
-    for block in range(len(buffer) // size):
+    for block in range(since, last):
         start, body = block * size, block * LANES
         f[:] = buffer[start : start + size]
         for i in range(LANES):
@@ -105,7 +109,7 @@ def differentiate_step(
             if failed > 0.0 and refused < 0:
                 bad = f[i + FAILED * LANES] + value(d[FAILED * LANES])
                 refused = body + i if bad > 0.0 else refused
-    return refused
+    return float(refused), 0.0, 0.0, 0.0
 
 
 def linearize(
@@ -134,13 +138,13 @@ def linearize(
     width, kernel = 6 + len(more), kernel_of(batch, kind)
     buffer = batch.buffer if rows is None else _laid_out(batch, rows)
 
-    def run(first: int, numbers: slice, lanes: slice, *space: Array) -> int:
-        return kernel.call(  # type: ignore[no-any-return]
-            batch.physics, buffer[numbers], batch.block_rows, commands[lanes], stepping,
-            corrections_of(batch.potential), _columns(kind, first, len(more)), more, *space,
+    def args_of(first: int) -> tuple[Any, ...]:
+        return (
+            batch.physics, buffer, batch.block_rows, commands, stepping,
+            corrections_of(batch.potential), _columns(kind, first, len(more)), more,
         )  # fmt: skip
 
-    whole = Derivatives(batch, width).along(width + batch.channels, run)
+    whole = Derivatives(batch, width).along(width + batch.channels, kernel, args_of)
     A, B = np.split(whole, [width], axis=2)
     lead = shape[:-1]
     return Linear(A.reshape(*lead, width, -1), B.reshape(*lead, width, -1), names)
@@ -160,7 +164,8 @@ class Differentiation:
             if part.is_noisy():
                 raise ValueError(f"{name} must be without noise to have a derivative, got {part!r}")
         self.names, self._more = _more(self.episodes)
-        self._kernel, self._kind = Entry(differentiate_step), columns_for(batch)
+        self._kernel = Spread(differentiate_step, FEWEST_BLOCKS)
+        self._kind = columns_for(batch)
         self._found = Derivatives(batch, len(self.names) + self.episodes.setup.width + 1)
 
     def of_step(self, actions: Array) -> StepDerivatives:
@@ -168,15 +173,14 @@ class Differentiation:
         episodes, s = self.episodes, len(self.names)
         batch, commands = episodes.batch, np.ascontiguousarray(actions, dtype=float)
 
-        def run(first: int, numbers: slice, lanes: slice, *space: Array) -> int:
-            return self._kernel.call(  # type: ignore[no-any-return]
-                episodes.rows, batch.physics, batch.buffer[numbers], batch.block_rows,
-                commands[lanes], episodes.stepping, corrections_of(batch.potential),
-                _columns(self._kind, first, len(self._more)), self._more,
-                episodes.setup.limit, *space,
+        def args_of(first: int) -> tuple[Any, ...]:
+            return (
+                episodes.rows, batch.physics, batch.buffer, batch.block_rows, commands,
+                episodes.stepping, corrections_of(batch.potential),
+                _columns(self._kind, first, len(self._more)), self._more, episodes.setup.limit,
             )  # fmt: skip
 
-        whole = self._found.along(s + batch.channels, run)
+        whole = self._found.along(s + batch.channels, self._kernel, args_of)
         return StepDerivatives(whole, self._found.ends[: batch.size, s:-1, WIDTH])
 
 

@@ -81,6 +81,7 @@ class Episodes:
         saved = len(self.entries.rows), batch.blocks * LANES
         self._shapes = (self._shown, setup.width), saved
         self._advance, self._judge = engine.Advance(), Entry(kernels.judge)
+        self._ranges = kernels.JudgedRanges()
         self.stepping = batch.stepping(float(setup.dt / setup.substeps), setup.substeps)
         self._judging = Judging(setup.limit, resets_itself, False, self.entries.rows)
         self._beginning = Judging(setup.limit, False, True, self.entries.rows)
@@ -190,17 +191,12 @@ class Episodes:
         """A control period of all, range by range; -1, or nothing done and the first body whose
         command is not finite."""
         batch, commands = self.batch, self.commands
-        if not np.isfinite(commands).all():
+        if not np.isfinite(commands).all():  # before any thread begins
             return int(np.argmin(np.isfinite(commands).all(axis=1)))
-
-        def work(first: int, last: int) -> tuple[float, float]:
-            part, lanes = batch.part(first, last), slice(first * LANES, last * LANES)
-            self.advance(part, commands[lanes])
-            of_bodies = [one[lanes] for one in outputs[:4]]
-            return self.judge(part, Outputs._make([*of_bodies, outputs.saved, first * LANES]))
-
-        counts = threads.over_ranges(batch.blocks, work)
-        self.ended, self.failed = map(sum, zip(*counts, strict=True))
+        self.ended, self.failed = self._ranges.all_of(
+            batch.physics, batch.buffer, batch.block_rows, commands, self.stepping,
+            self.rows, self._judging, outputs,
+        )  # fmt: skip
         return -1
 
     def observations(self) -> NDArray[np.float32]:

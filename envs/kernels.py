@@ -4,9 +4,11 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import types
 
-from rbgym.compiled.jit import compiled, inlined, lane_body, outlined
-from rbgym.engine.kernels import start_lane
+from rbgym.compiled.jit import address_of, compiled, inlined, lane_body, outlined
+from rbgym.compiled.posts import caller
+from rbgym.engine.kernels import Ranges, Stepping, advance_at, start_lane
 from rbgym.engine.rows import (
     FAILED,
     LANES,
@@ -28,6 +30,7 @@ from rbgym.quaternion import add, polished, times, to_world
 
 _NO_TORQUE = (0.0, 0.0, 0.0)
 _ATTEMPTS = 64  # at a start that is not over at once
+_CHUNK = 64  # blocks, whole groups of `advance`: what a step touches of them fits in the cache
 
 
 class Judging(NamedTuple):
@@ -150,6 +153,60 @@ def judge(rows, buffer, judging, outputs):
             _calm(rows.physics, buffer, start, lanes)
         ended, failed = ended + more[0], failed + more[1]
     return ended, failed
+
+
+_judge_at = caller(types.UniTuple(types.float64, 2))
+
+
+@compiled
+def step(
+    addresses, physics, buffer, rows, commands, stepping, task, judging, outputs, first, last, part
+):
+    """Advance and judge the blocks from `first` to before `last`, a few at a time.
+
+    addresses: of `advance` and `judge`. commands: finite. Returns what `advance` does; how many
+    episodes ended, and how many bodies failed; the block where that advance began which told where
+    it is to go on.
+    """
+    size, bodies, since = index(rows) * LANES, len(outputs.rewards), stepping.since
+    ended, failed = 0.0, 0.0
+    for block in range(first, last, _CHUNK):
+        end = min(block + _CHUNK, last)
+        a, b = block * LANES, min(end * LANES, bodies)
+        chunk = buffer[block * size : end * size]
+        now = Stepping(
+            stepping.substeps, stepping.h, stepping.composition, stepping.projection, since
+        )
+        told = advance_at(addresses[0], (physics, chunk, rows, commands[a:b], now))
+        if told < -1:
+            return float(told), ended, failed, float(block)
+        seen = outputs.observations
+        chosen = Outputs(
+            seen[a:b] if len(seen) > 0 else seen,
+            outputs.rewards[a:b],
+            outputs.terminated[a:b],
+            outputs.truncated[a:b],
+            outputs.saved,
+            outputs.first + a,
+        )
+        more = _judge_at(addresses[1], (task, chunk, judging, chosen))
+        ended, failed, since = ended + more[0], failed + more[1], 0
+    return -1.0, ended, failed, 0.0
+
+
+class JudgedRanges(Ranges):
+    """Advances and judges all blocks, range by range."""
+
+    __slots__ = ()
+
+    def kernel(self) -> Any:
+        return step
+
+    def addresses_for(self, *args: Any) -> Any:
+        physics, buffer, rows, commands, stepping, *judged = args
+        own = super().addresses_for(physics, buffer, rows, commands, stepping)
+        task, judging, outputs = judged
+        return own, address_of(judge, task, buffer, judging, outputs)
 
 
 @inlined

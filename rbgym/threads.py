@@ -5,7 +5,8 @@ import itertools
 import math
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from queue import SimpleQueue
 from typing import Any, TypeVar
@@ -13,28 +14,32 @@ from typing import Any, TypeVar
 import numpy as np
 
 from rbgym.arguments import count
-from rbgym.compiled.waiting import watch
+from rbgym.compiled import posts
+from rbgym.compiled.jit import Entry, address_of
 
 T = TypeVar("T")
+Result = tuple[float, float, float, float]
 
 _MOST = 1024
 _threads = 1
 _pool: "_Pool | None" = None
 _choosing = threading.Lock()  # guards the two above
 
-# A large batch is stepped range by range, each through all kernels of a step: what these touch of
-# so many blocks fits in the cache of a core. It also takes long enough, some twenty microseconds and
-# more, to be worth handing to a thread.
+# What is worth handing to a thread: some ten microseconds and more.
+FEWEST_BLOCKS = 32
+# A range that goes through several kernels, one after the other: what they touch of so many blocks
+# fits in the cache of a core.
 BLOCKS_PER_RANGE = 128
-# So often a thread looks whether there is something to do, some tenths of a millisecond, before it
+# So often a thread looks whether there is something to do, for about a millisecond, before it
 # sleeps: waking it takes longer than many a step.
-_LOOKS = 500_000
+_LOOKS = 1_000_000
 
 
 def set_num_threads(threads: int) -> None:
     """Use this many threads for large batches, from now on and for every batch of the process.
 
-    Raises ValueError unless 1 <= threads <= 1024.
+    A thread that has done its part waits for the next one for a millisecond, and uses its core
+    meanwhile. Raises ValueError unless 1 <= threads <= 1024.
     """
     global _threads, _pool
     wanted = count("threads", threads)
@@ -52,88 +57,125 @@ def get_num_threads() -> int:
 
 
 def is_large(blocks: int) -> bool:
-    """Whether a batch of this many blocks is to be stepped with `over_ranges`."""
-    return blocks > BLOCKS_PER_RANGE
+    """Whether a batch of this many blocks is to be stepped with a `Spread`."""
+    return blocks >= 2 * FEWEST_BLOCKS
+
+
+class Spread:
+    """A kernel that takes ranges of blocks, see `rbgym.compiled.posts`, in as many threads as there
+    are; it is always called with arguments of the same types."""
+
+    __slots__ = ("_address", "_entry", "_fewest", "_kernel")
+
+    def __init__(self, kernel: Any, fewest: int | None = None) -> None:
+        """fewest: blocks that are worth handing to a thread, default FEWEST_BLOCKS."""
+        self._kernel, self._fewest = kernel, fewest
+        self._address, self._entry = None, Entry(posts.spread)
+
+    def over(self, args: tuple[Any, ...], blocks: int) -> list[Result]:
+        """What the kernel returns of all blocks, range by range, in order."""
+        if _threads == 1:
+            return [self.over_one(args, 0, blocks)]
+        with _claimed(blocks // (self._fewest or FEWEST_BLOCKS)) as pool:
+            if pool is None:
+                return [self.over_one(args, 0, blocks)]
+            first = self._called(pool.posts, args, 0, blocks)
+            return [first, *pool.found()]
+
+    def over_one(self, args: tuple[Any, ...], first: int, last: int) -> Result:
+        """The same of one range, in this thread."""
+        return self._called(_NO_POSTS, args, first, last)
+
+    def _called(self, at: Any, args: tuple[Any, ...], first: int, last: int) -> Result:
+        if self._address is None:
+            self._address = address_of(self._kernel, *args, 0, 0, 0)
+        return self._entry.call(at, self._address, args, first, last)  # type: ignore[no-any-return]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _spread, (Entry(self._kernel), self._fewest)
+
+
+def _spread(entry: Entry, fewest: int | None) -> Spread:
+    return Spread(entry.kernel, fewest)
 
 
 def over_ranges(blocks: int, work: Callable[[int, int], T], largest: int | None = None) -> list[T]:
     """What work(first, last) returns of each range; the ranges cover all blocks, in order.
 
     largest: blocks of a range, default BLOCKS_PER_RANGE. In as many threads as there are, this one
-    among them.
+    among them; for work in Python, of which each thread does a part at a time.
     """
-    threads, pool = _workers()
     number = math.ceil(blocks / (largest or BLOCKS_PER_RANGE))
-    threads = min(threads, number)
-    each_has = math.ceil(number / threads)
-    number = threads * each_has
-    ranges = list(itertools.pairwise(blocks * part // number for part in range(number + 1)))
-    shares = [ranges[k : k + each_has] for k in range(0, number, each_has)]
+    with _claimed(number) as pool:
+        threads = min(pool.size, number) if pool else 1
+        each_has = math.ceil(number / threads)
+        number = threads * each_has
+        ranges = list(itertools.pairwise(blocks * part // number for part in range(number + 1)))
+        shares = [ranges[k : k + each_has] for k in range(0, number, each_has)]
 
-    def each(share: list[tuple[int, int]]) -> list[T]:
-        return [work(first, last) for first, last in share]
+        def each(share: list[tuple[int, int]]) -> list[T]:
+            return [work(first, last) for first, last in share]
 
-    if pool is None or threads == 1 or not pool.claim():
-        return each(ranges)
-    try:
+        if pool is None:
+            return each(ranges)
         return list(itertools.chain(*pool.all_of([partial(each, share) for share in shares])))
-    finally:
-        pool.release()
-
-
-class _Box:
-    """A queue with one reader, who looks for a while before he sleeps, and one writer."""
-
-    def __init__(self, looks: int) -> None:
-        self._items: SimpleQueue[Any] = SimpleQueue()
-        self._looks, self._written, self._read = looks, np.zeros(1, np.int64), 0
-
-    def put(self, item: Any) -> None:
-        self._items.put(item)
-        self._written[0] += 1
-
-    def get(self) -> Any:
-        watch(self._written, self._read, self._looks)
-        item = self._items.get()
-        self._read += 1
-        return item
 
 
 class _Worker(threading.Thread):
-    """A thread that takes pairs out of `tasks`, of what to do and of the box for what came of it: a
-    value and an error, of which one is None. It ends when it is given None."""
+    """A thread at a post. `calls` are for it to do in Python, and None to look at its post."""
 
-    def __init__(self, looks: int) -> None:
+    def __init__(self, post: Any, looks: int) -> None:
         super().__init__(name="rbgym", daemon=True)
-        self.tasks = _Box(looks)
+        self.post, self.looks, self.dismissed = post, looks, False
+        self.calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self.asleep = False
         self.start()
 
     def run(self) -> None:
-        while (given := self.tasks.get()) is not None:
-            task, answer = given
-            try:
-                result = task(), None
-            except BaseException as error:
-                result = None, error
-            answer.put(result)
-            del given, task, answer, result  # and what they hold, while this thread waits
+        while not self.dismissed:
+            posts.serve(self.post, self.looks)
+            self.asleep = True
+            call = self.calls.get()
+            self.asleep = False
+            if call is not None:
+                self.post[0] = posts.IDLE
+                call()
+            del call  # and what it holds, while this thread waits
+
+    def tell(self, call: Callable[[], None] | None) -> None:
+        """Give it a call, or wake it."""
+        self.asleep = False
+        if call is not None:
+            self.post[0] = posts.CALLED
+        self.calls.put(call)
 
 
 class _Pool:
-    """Threads beside the one that asks; one at a time may claim them."""
+    """Threads beside the one that asks; one at a time may claim them. size: with that one."""
 
     def __init__(self, threads: int) -> None:
-        self._looks = _LOOKS if threads <= (os.cpu_count() or 1) else 0  # else they hinder each other
-        self._workers = [_Worker(self._looks) for _ in range(threads - 1)]
+        self.size, whole = threads, np.zeros((threads + 1, posts.WIDTH), np.int64)
+        since = -whole.ctypes.data // 8 % posts.WIDTH  # each post begins a cache line
+        self._posts = whole.reshape(-1)[since:][: threads * posts.WIDTH].reshape(threads, -1)
+        self.posts = self._posts
+        # More of them than there are cores would hinder each other.
+        looks = _LOOKS if threads <= (os.cpu_count() or 1) else 1
+        self._workers = [_Worker(post, looks) for post in self._posts[1:]]
         self._claimed, self._dismissed = threading.Lock(), False
 
-    def claim(self) -> bool:
-        """Whether these threads are free, and now belong to the caller until he releases them."""
+    def claim(self, most: int) -> bool:
+        """Whether these threads are free, and now belong to the caller until he releases them; he
+        uses the first so many."""
         if not self._claimed.acquire(blocking=False):
             return False
         if self._dismissed:
             self._claimed.release()
-        return not self._dismissed
+            return False
+        self.posts = self._posts[:most]
+        for worker in self._workers[: most - 1]:
+            if worker.asleep:
+                worker.tell(None)
+        return True
 
     def release(self) -> None:
         self._claimed.release()
@@ -143,32 +185,64 @@ class _Pool:
         with self._claimed:
             self._dismissed = True
             for worker in self._workers:
-                worker.tasks.put(None)
+                worker.dismissed = True
+                worker.tell(None)
 
-    def all_of(self, tasks: list[Callable[[], T]]) -> list[T]:
-        """What all tasks return; this thread takes the first. When it returns or raises, all have
+    def found(self) -> list[Result]:
+        """What the other threads found, in order."""
+        return list(map(tuple, self.posts[1:].view(np.float64)[:, posts.FOUND].tolist()))
+
+    def all_of(self, calls: list[Callable[[], T]]) -> list[T]:
+        """What all return; this thread takes the first. When it returns or raises, all have
         ended."""
-        answers = []
+        answers: SimpleQueue[int] = SimpleQueue()
+        found: list[Any] = [None] * len(calls)
+
+        def answer(k: int) -> None:
+            try:
+                found[k] = calls[k](), None
+            except BaseException as error:
+                found[k] = None, error
+            answers.put(k)
+
+        given = list(zip(self._workers, range(1, len(calls)), strict=False))
         try:
-            for worker, task in zip(self._workers, tasks[1:], strict=False):
-                answers.append(_Box(self._looks))
-                worker.tasks.put((task, answers[-1]))
-            done = [tasks[0]()]
+            for worker, k in given:
+                worker.tell(partial(answer, k))
+            done = [calls[0]()]
         finally:
-            found = [answer.get() for answer in answers]
-        for value, error in found:
+            for _ in given:
+                answers.get()
+        for value, error in found[1:]:
             if error is not None:
                 raise error
             done.append(value)
         return done
 
 
-def _workers() -> tuple[int, _Pool | None]:
+_NO_POSTS = np.zeros((0, posts.WIDTH), np.int64)
+_COMPILED = hasattr(posts.spread, "compile")  # not with NUMBA_DISABLE_JIT
+
+
+@contextmanager
+def _claimed(most: int) -> Iterator[_Pool | None]:
+    """The pool, so many of its threads at most; None where there is none, or it is in use."""
+    pool = _made() if _threads > 1 and most > 1 and _COMPILED else None
+    if pool is None or not pool.claim(most):
+        yield None
+        return
+    try:
+        yield pool
+    finally:
+        pool.release()
+
+
+def _made() -> _Pool | None:
     global _pool
     with _choosing:
         if _pool is None and _threads > 1:
             _pool = _Pool(_threads)
-        return _threads, _pool
+        return _pool
 
 
 def _forget_pool() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 import rbgym
 from rbgym import threads
+from rbgym.compiled.jit import compiled
 
 
 @pytest.fixture(autouse=True)
@@ -84,6 +85,63 @@ def test_an_error_in_one_range_comes_when_all_others_have_ended():
     with pytest.raises(KeyboardInterrupt):
         threads.over_ranges(12, work, largest=3)
     assert running == []
+
+
+@compiled
+def mark(taken, slow, first, last, part):
+    """How often each block was taken, and by which part; the parts of odd numbers take longer."""
+    total = 0.0
+    for _ in range(slow * (part % 2)):
+        total += 1.0 / (1.0 + total)
+    for block in range(first, last):
+        taken[block] += 1.0
+    return float(part), float(first), float(last), total
+
+
+@pytest.mark.parametrize("wanted", [1, 2, 3, 5])
+@pytest.mark.parametrize("pause", [0.0, 0.05], ids=["awake", "asleep"])
+def test_a_kernel_takes_each_block_once_whether_threads_are_awake_or_asleep(wanted, pause):
+    rbgym.set_num_threads(wanted)
+    spread, taken = threads.Spread(mark, 4), np.zeros(41)
+    for turn in range(1, 30):
+        time.sleep(pause * (turn % 10 == 0))
+        found = spread.over((taken, 20_000 * (turn % 3)), 41)
+        assert (taken == turn).all()
+        assert [part for part, *_ in found] == list(range(min(wanted, 41 // 4)))
+        edges = [found[0][1], *(last for _, _, last, _ in found)]
+        assert edges == [41 * k // len(found) for k in range(len(found) + 1)]
+
+
+def test_a_kernel_is_no_slower_to_end_where_no_thread_ever_comes(monkeypatch):
+    """What is left at a post that nobody serves is done by the thread that left it."""
+    monkeypatch.setattr(threads.posts, "serve", lambda post, looks: None)
+    rbgym.set_num_threads(3)
+    taken = np.zeros(40)
+    threads.Spread(mark, 4).over((taken, 0), 40)
+    assert (taken == 1).all()
+
+
+def test_kernels_of_several_threads_of_the_user_share_the_pool():
+    rbgym.set_num_threads(2)
+    spread, wrong = threads.Spread(mark, 4), []
+    spread.over((np.zeros(40), 0), 40)
+
+    def step():
+        taken = np.zeros(40)
+        for turn in range(1, 300):
+            spread.over((taken, 5_000), 40)
+            if not (taken == turn).all():
+                wrong.append(taken.copy())
+
+    steppers = [threading.Thread(target=step) for _ in range(3)]
+    for one in steppers:
+        one.start()
+    for number in [3, 2] * 50:
+        rbgym.set_num_threads(number)
+        time.sleep(0.001)
+    for one in steppers:
+        one.join()
+    assert wrong == []
 
 
 def test_a_thread_may_go_on_after_the_main_one_has_ended():

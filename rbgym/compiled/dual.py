@@ -339,14 +339,11 @@ def unit(typingctx, column):
 @intrinsic
 def _narrowed(typingctx, v):
     def lower(context, builder, sig, args):
-        made = []
+        made, ((length,), kind) = [], (_SHORT, _Vector(*_SHORT).vector)
         for n, x in enumerate(cgutils.unpack_tuple(builder, args[0])):
-            (none,) = _none(_NARROW)
-            along = [1.0 if k == n else 0.0 for k in range(none.type.count)]
-            tangent = [ir.Constant(none.type, along)]
-            made.append(
-                _made(context, builder, _NARROW, _parts(context, builder, DUAL, x)[0], tangent)
-            )
+            a, _ = _parts(context, builder, DUAL, x)
+            along = ir.Constant(kind, [1.0 if k == n else 0.0 for k in range(length)])
+            made.append(_made(context, builder, _NARROW, a, [along]))
         return context.make_tuple(builder, sig.return_type, made)
 
     return types.UniTuple(_NARROW, 3)(v), lower
@@ -355,17 +352,14 @@ def _narrowed(typingctx, v):
 @intrinsic
 def _widened(typingctx, values, v):
     def lower(context, builder, sig, args):
-        given = [
-            _parts(context, builder, DUAL, x)[1] for x in cgutils.unpack_tuple(builder, args[1])
-        ]
-        made = []
-        for x in cgutils.unpack_tuple(builder, args[0]):
+        every, of = (cgutils.unpack_tuple(builder, arg) for arg in args)
+        given, made = [_parts(context, builder, DUAL, x)[1] for x in of], []
+        for x in every:
             a, (slopes,) = _parts(context, builder, _NARROW, x)
-            terms = [
-                _scaled(builder, along, builder.extract_element(slopes, ir.Constant(ir.IntType(32), n)))
-                for n, along in enumerate(given)
-            ]
-            total = _each(builder.fadd, _each(builder.fadd, *terms[:2]), terms[2])
+            total = _none(DUAL)
+            for n, along in enumerate(given):
+                slope = builder.extract_element(slopes, ir.Constant(ir.IntType(32), n))
+                total = _each(builder.fadd, total, _scaled(builder, along, slope))
             made.append(_made(context, builder, DUAL, a, total))
         return context.make_tuple(builder, sig.return_type, made)
 

@@ -162,6 +162,18 @@ def entry_point(kernel: Any, *args: Any) -> Callable[..., Any]:
     return entry
 
 
+def address_of(kernel: Any, *args: Any) -> Any:
+    """Where the machine code of a `compiled` kernel for arguments of these types is, as other
+    kernels call it, see `rbgym.compiled.posts`."""
+    if not hasattr(kernel, "compile"):  # with NUMBA_DISABLE_JIT
+        return kernel
+    signature = tuple(typeof(arg) for arg in args)  # type: ignore[no-untyped-call]
+    with _no_collection():
+        kernel.compile(signature)
+    made = kernel.overloads[signature]
+    return made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
+
+
 @contextmanager
 def _no_collection() -> Iterator[None]:
     """Without the search for cyclic garbage: the many objects of a compilation, nearly all of which

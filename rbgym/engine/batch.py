@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from rbgym import integrators, potentials, threads
 from rbgym.arguments import count, finite, flag, quietly, real
 from rbgym.body import RigidBody
-from rbgym.compiled.jit import Entry
 from rbgym.engine import kernels
 from rbgym.engine import rows as layout
 from rbgym.engine.actuation import Actuator, Direct
@@ -84,8 +83,9 @@ class Batch:
         self._view = aligned_zeros(self.blocks, self.block_rows, LANES)
         self.buffer = self._view.reshape(-1)
         self._no_commands = np.zeros((0, self.channels))
-        self._advance = kernels.Advance()
-        self.differentiate: dict[Any, Entry] = {}  # by kind of columns, once it is asked for
+        self._advance, self._ranges = kernels.Advance(), kernels.Ranges()
+        # By kind of columns, once it is asked for.
+        self.differentiate: dict[Any, threads.Spread] = {}
         self._fill(fields)
 
     def _fill(self, fields: list[Potential]) -> None:
@@ -110,7 +110,8 @@ class Batch:
             self._has_rotors = True
             scheme, _ = in_use(self.integrator, self.potential, rotors=True)
             self.physics = self.physics._replace(scheme=scheme)
-            self._advance, self.differentiate = kernels.Advance(), {}
+            self._advance, self._ranges = kernels.Advance(), kernels.Ranges()
+            self.differentiate = {}
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "buffer"}
@@ -266,13 +267,11 @@ class Batch:
         # Without commands the frame plays no part, and all bodies share a kernel.
         physics, rows = self.physics._replace(frame=layout.Principal()), self.block_rows
 
-        def work(first: int, last: int) -> None:
-            self._advance.all_of(physics, self.part(first, last), rows, self._no_commands, stepping)
-
+        args = physics, self.buffer, rows, self._no_commands, stepping
         if threads.is_large(self.blocks):
-            threads.over_ranges(self.blocks, work)
+            self._ranges.all_of(*args)
         else:
-            work(0, self.blocks)
+            self._advance.all_of(*args)
 
     def jacobian(
         self,

@@ -10,14 +10,12 @@ attitude is off, q = q_0 (1, theta/2) to first order; the angular velocity in bo
 angular momentum in world axes; then rows of the actuator's state.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbgym import threads
 from rbgym.arguments import count, finite
 from rbgym.compiled.dual import (
     ITEM,
@@ -29,7 +27,7 @@ from rbgym.compiled.dual import (
     unit,
     value,
 )
-from rbgym.compiled.jit import INLINED, Entry, chosen_by_class, compiled, inlined
+from rbgym.compiled.jit import INLINED, chosen_by_class, compiled, inlined
 from rbgym.engine.batch import Batch, IntegrationError, aligned_zeros
 from rbgym.engine.kernels import PROJECTIONS, start_lane, take_step
 from rbgym.engine.projection import keep_level, project
@@ -68,6 +66,7 @@ from rbgym.integrators.free_scale import FreeScaleFar
 from rbgym.integrators.interface import Kicks
 from rbgym.potentials import HeavyTop, Potential
 from rbgym.quaternion import Array, add, dot, qconj, qmul, times, to_body, to_world
+from rbgym.threads import Spread, get_num_threads
 
 _AWAY = -99  # a column that is not among those of a pass
 _NEXT_TO_NONE = 1e-150  # N m, whose square is a number still
@@ -296,18 +295,20 @@ def show_lane(physics, d, columns, more, out, k):
 
 @compiled
 def differentiate(
-    physics, buffer, rows, commands, stepping, corrections, columns, more, scratch, out
-):
-    """Derivatives of what a control period makes of the bodies of a buffer, which stays as it is.
+    physics, buffer, rows, commands, stepping, corrections, columns, more, space, out,
+    first, last, part,
+):  # fmt: skip
+    """Derivatives of what a control period makes of the bodies of the blocks from `first` to before
+    `last`; the buffer stays as it is.
 
     commands: (bodies, channels), or (0, channels) for the torque that is held. corrections: of the
-    unknowns' derivatives. more: rows that are coordinates besides. scratch: for `rows` rows of a
-    block, of duals and of numbers. out: for 6 + len(more) duals of each body.
-    Returns the first body with a step that could not be solved, or -1.
+    unknowns' derivatives. more: rows that are coordinates besides. space: of each part, for `rows`
+    rows of a block, of duals and of numbers. out: for 6 + len(more) duals of each body.
+    Returns the first body with a step that could not be solved, or -1; and nothing else.
     """
-    size, width, refused = index(rows) * LANES, 6 + len(more), -1
+    size, width, refused, scratch = index(rows) * LANES, 6 + len(more), -1, space[part]
     f, ends = scratch[size * ITEM : size * (ITEM + 1)], as_duals(out, 0, 1)
-    for block in range(len(buffer) // size):
+    for block in range(first, last):
         start, body = block * size, block * LANES
         f[:] = buffer[start : start + size]
         for i in range(LANES):
@@ -324,10 +325,10 @@ def differentiate(
             if failed > 0.0 and refused < 0:
                 bad = f[i + FAILED * LANES] + value(d[FAILED * LANES])
                 refused = body + i if bad > 0.0 else refused
-    return refused
+    return float(refused), 0.0, 0.0, 0.0
 
 
-_BLOCKS_PER_RANGE = 4  # at least: some hundred microseconds, worth handing to a thread
+FEWEST_BLOCKS = 2  # worth handing to a thread: some ten microseconds
 
 
 class Derivatives:
@@ -339,30 +340,25 @@ class Derivatives:
     def __init__(self, batch: Batch, width: int) -> None:
         self.batch = batch
         self.ends = aligned_zeros(batch.blocks * LANES, width, ITEM)
-        self._scratch: dict[int, Array] = {}  # of each range, by its first block
+        self._out, self._space = self.ends.reshape(-1), aligned_zeros(0, 0)
 
-    def along(self, columns: int, run: Callable[..., int]) -> Array:
+    def along(
+        self, columns: int, kernel: Spread, args_of: Callable[[int], tuple[Any, ...]]
+    ) -> Array:
         """Derivatives of the ends along inputs of so many columns, (size, width, columns); the next
         call may write over them.
 
-        run(first, numbers, lanes, scratch, ends): what `differentiate` returns, along the columns
-        from `first` on, of a range of blocks: the slices of the buffer and of the bodies. Raises
-        IntegrationError where a step could not be solved.
+        kernel: `differentiate`, or one that takes the same last arguments. args_of(first): those
+        before them, along the columns from `first` on. Raises IntegrationError where a step could
+        not be solved.
         """
         batch, passes = self.batch, []
-        block = batch.block_rows * LANES
-        largest = max(_BLOCKS_PER_RANGE, math.ceil(batch.blocks / threads.get_num_threads()))
+        if len(self._space) < get_num_threads():
+            rows = batch.block_rows * LANES
+            self._space = aligned_zeros(get_num_threads(), rows * (ITEM + 1))
         for at in range(0, columns, WIDTH):
-
-            def work(first: int, last: int, at: int = at) -> int:
-                numbers, lanes = (slice(first * n, last * n) for n in (block, LANES))
-                if first not in self._scratch:
-                    self._scratch[first] = aligned_zeros(block * (ITEM + 1))
-                told = run(at, numbers, lanes, self._scratch[first], self.ends[lanes])
-                return told if told < 0 else told + lanes.start
-
-            for body in threads.over_ranges(batch.blocks, work, largest):
-                refuse(body, batch.size)
+            for told in kernel.over((*args_of(at), self._space, self._out), batch.blocks):
+                refuse(int(told[0]), batch.size)
             found = self.ends[: batch.size, :, : min(WIDTH, columns - at)]
             passes.append(found if columns <= WIDTH else found.copy())
         return passes[0] if columns <= WIDTH else np.concatenate(passes, axis=2)
@@ -433,17 +429,17 @@ def jacobian(batch: Batch, h: float, steps: int, of: tuple[str, ...], coordinate
     kind = Columns if {"inertia", "mgl"} & set(names) else columns_for(batch)
     kernel, no_commands = kernel_of(batch, kind), np.empty((0, batch.channels))
 
-    def run(first: int, numbers: slice, _: slice, *space: Array) -> int:
+    def args_of(first: int) -> tuple[Any, ...]:
         state, torque, inertia, mgl = (firsts.get(name, _AWAY) - first for name in _WIDTHS)
         of_momentum = coordinates == "momentum"
         columns = kind(state, _AWAY, _AWAY, torque, inertia, mgl, of_momentum)
-        return kernel.call(  # type: ignore[no-any-return]
-            batch.physics, batch.buffer[numbers], batch.block_rows, no_commands, stepping,
-            corrections_of(batch.potential), columns, _NONE, *space,
+        return (
+            batch.physics, batch.buffer, batch.block_rows, no_commands, stepping,
+            corrections_of(batch.potential), columns, _NONE,
         )  # fmt: skip
 
     widths = [_WIDTHS[name] for name in names]
-    whole = Derivatives(batch, 6).along(sum(widths), run)
+    whole = Derivatives(batch, 6).along(sum(widths), kernel, args_of)
     parts = np.split(whole, np.cumsum(widths), axis=2)
     return Jacobian(**{n: part.copy() for n, part in zip(names, parts, strict=False)})
 
@@ -453,10 +449,10 @@ def columns_for(batch: Batch) -> type[Columns]:
     return Columns if isinstance(batch.physics.scheme, FreeScaleFar) else SteadyColumns
 
 
-def kernel_of(batch: Batch, kind: type[Columns]) -> Entry:
+def kernel_of(batch: Batch, kind: type[Columns]) -> Spread:
     """`differentiate` as this batch calls it, with columns of this class."""
     if kind not in batch.differentiate:
-        batch.differentiate[kind] = Entry(differentiate)
+        batch.differentiate[kind] = Spread(differentiate, FEWEST_BLOCKS)
     return batch.differentiate[kind]
 
 

@@ -7,7 +7,10 @@ The loops over the lanes of a block compile to vector instructions: their size i
 import math
 from typing import Any, NamedTuple
 
-from rbgym.compiled.jit import Entry, compiled, inlined, lane_body, outlined
+from numba import types
+
+from rbgym.compiled.jit import Entry, address_of, compiled, inlined, lane_body, outlined
+from rbgym.compiled.posts import caller
 from rbgym.engine.projection import keep_level, project
 from rbgym.engine.rows import (
     CORRECTION,
@@ -28,6 +31,7 @@ from rbgym.engine.steps import body_of, correct, finish, predict, redo, relax, t
 from rbgym.integrators.composition import COUNTS, STAGES
 from rbgym.integrators.interface import Kicks
 from rbgym.quaternion import sub, times, to_body
+from rbgym.threads import Spread
 
 _GROUP = 4  # blocks that are stepped side by side
 _RELAXATIONS = 4
@@ -71,6 +75,49 @@ class Advance(Entry):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Advance, ()
+
+
+class Ranges:
+    """Advances all blocks of a large batch, range by range, in as many threads as there are."""
+
+    __slots__ = ("addresses", "redo", "spread")
+
+    def __init__(self) -> None:
+        self.spread, self.redo = Spread(self.kernel()), Entry(redo_lanes)
+        self.addresses: Any = None
+
+    def kernel(self) -> Any:
+        """What steps a range."""
+        return advance_range
+
+    def addresses_for(self, *args: Any) -> Any:
+        """Addresses of what that kernel calls, given the arguments of `all_of`."""
+        return address_of(advance, *args)
+
+    def all_of(
+        self, physics: Any, buffer: Any, rows: int, commands: Any, stepping: Stepping, *more: Any
+    ) -> tuple[float, float]:
+        """The sums of two numbers that the kernel returns of each range, once all is done."""
+        if self.addresses is None:
+            self.addresses = self.addresses_for(physics, buffer, rows, commands, stepping, *more)
+        before, size = (self.addresses, physics, buffer, rows, commands), rows * LANES
+        blocks = len(buffer) // size
+        found = self.spread.over((*before, stepping, *more), blocks)
+        counts = []
+        for part, (told, *counted, first) in enumerate(found):
+            counts.append(counted)
+            end = blocks * (part + 1) // len(found)
+            while told < -1.0:
+                left = stepping._replace(since=-1 - int(told))
+                self.redo.call(physics, buffer[int(first) * size : end * size], rows, left)
+                again = (*before, left, *more)
+                told, *counted, first = self.spread.over_one(again, int(first), end)
+                counts.append(counted)
+        ended, failed = map(sum, zip(*counts, strict=True))
+        return ended, failed
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), ()
 
 
 @outlined
@@ -174,6 +221,20 @@ def advance(physics, buffer, rows, commands, stepping):
                         i = index((first + k) * block_size) + lane
                         _settle(physics, buffer, i, h, h * substeps)
     return -1
+
+
+advance_at = caller(types.int64)
+
+
+@compiled
+def advance_range(address, physics, buffer, rows, commands, stepping, first, last, part):
+    """Advance the blocks from `first` to before `last` by the `advance` at this address, without
+    commands. Returns what that does, 0, 0, and `first`: where it is to go on."""
+    size = index(rows) * LANES
+    told = advance_at(
+        address, (physics, buffer[first * size : last * size], rows, commands, stepping)
+    )
+    return float(told), 0.0, 0.0, float(first)
 
 
 @lane_body

@@ -21,7 +21,7 @@ def digest(env_id: str, steps: int, threads: int = 1, lanes: int = LANES, **kwar
     rbgym.set_num_threads(threads)
     try:
         # One thread takes all at once, as it does with so few lanes.
-        with patch.object(rbgym.threads, "BLOCKS_PER_RANGE", lanes if threads == 1 else BLOCKS):
+        with patch.object(rbgym.threads, "FEWEST_BLOCKS", lanes if threads == 1 else BLOCKS):
             return _digest(env_id, steps, lanes, kwargs)
     finally:
         rbgym.set_num_threads(kept)

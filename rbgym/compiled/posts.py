@@ -1,0 +1,200 @@
+"""Kernels over ranges of blocks, each range in a thread of its own, and none of them in Python.
+
+A kernel that takes ranges ends its arguments with `first, last, part`: blocks from `first` to
+before `last`, and which of the ranges this is. It returns RESULT. `spread` leaves each range but
+the first at the post of a thread, takes the first itself, and then every one that nobody has begun:
+so it is no slower where a thread sleeps. Posts are rows of int64, each of two cache lines:
+
+    state; address of the task, and of its arguments; first, last, part; RESULT as float64
+
+Kernels are called by their addresses: what is compiled once serves all callers, with the same
+round-off in every thread.
+"""
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic as _intrinsic
+from numba.extending import overload
+
+from rbgym.compiled.jit import INLINED, compiled
+
+intrinsic: Any = _intrinsic  # whose own type lacks that it takes one argument less
+RESULT = types.UniTuple(types.float64, 4)
+WIDTH = 16  # of a post
+FOUND = slice(6, 6 + RESULT.count)  # in it
+_STATE, _TASK, _ARGUMENTS, _RANGE = 0, 1, 2, 3
+IDLE, OFFERED, TAKEN, DONE, CALLED = range(5)
+
+_INT, _BYTES = ir.IntType(64), ir.IntType(8).as_pointer()
+_RESULT = ir.ArrayType(ir.DoubleType(), RESULT.count).as_pointer()
+_TASK_TYPE = ir.FunctionType(ir.VoidType(), [_BYTES, _INT, _INT, _INT, _RESULT])
+
+
+# --- calls by address ---------------------------------------------------------------------------
+
+
+def _called(context, builder, returns, address, kinds, values):
+    """What the kernel returns; it raises nothing."""
+    kind = context.call_conv.get_function_type(returns, kinds)
+    result, error = (cgutils.alloca_once(builder, arg.pointee) for arg in kind.args[:2])
+    given = context.get_arg_packer(kinds).as_arguments(builder, values)
+    builder.call(builder.inttoptr(address, kind.as_pointer()), [result, error, *given])
+    return context.data_model_manager[returns].from_return(builder, builder.load(result))
+
+
+def _items(builder, kind, values):
+    return [builder.extract_value(values, k) for k in range(len(kind))]
+
+
+def caller(returns: Any) -> Any:
+    """call(address, args): what the kernel returns that is at this address, see `address_of`."""
+
+    @intrinsic
+    def compiled_call(typingctx, address, args):
+        def lower(context, builder, signature, values):
+            kind = signature.args[1]
+            items = _items(builder, kind, values[1])
+            return _called(context, builder, returns, values[0], kind.types, items)
+
+        return returns(address, args), lower
+
+    def call(address, args):
+        return address(*args)  # where nothing is compiled
+
+    overload(call, jit_options=INLINED)(
+        lambda address, args: lambda address, args: compiled_call(address, args)
+    )
+    return call
+
+
+_call_range = caller(RESULT)
+
+
+# --- posts --------------------------------------------------------------------------------------
+
+
+def _place(context, builder, kind, post, k):
+    data = context.make_array(kind)(context, builder, post).data
+    return builder.gep(data, [ir.Constant(_INT, k)])
+
+
+@intrinsic
+def _state(typingctx, post):
+    """The state of a post as it is at this moment."""
+
+    def lower(context, builder, signature, args):
+        place = _place(context, builder, signature.args[0], args[0], _STATE)
+        return builder.load_atomic(place, "acquire", 8)
+
+    return types.int64(post), lower
+
+
+@intrinsic
+def _set_state(typingctx, post, state):
+    """Change the state, after all that was written before."""
+
+    def lower(context, builder, signature, args):
+        place = _place(context, builder, signature.args[0], args[0], _STATE)
+        builder.store_atomic(args[1], place, "release", 8)
+        return context.get_dummy_value()
+
+    return types.void(post, types.int64), lower
+
+
+@intrinsic
+def _take(typingctx, post):
+    """Take what is offered at a post, unless somebody else has; whether it was taken."""
+
+    def lower(context, builder, signature, args):
+        place = _place(context, builder, signature.args[0], args[0], _STATE)
+        old, new = (ir.Constant(_INT, state) for state in (OFFERED, TAKEN))
+        swapped = builder.cmpxchg(place, old, new, "acq_rel", "monotonic")
+        return builder.extract_value(swapped, 1)
+
+    return types.boolean(post), lower
+
+
+@intrinsic
+def _task_of(typingctx, address, args):
+    """Addresses of a task, and of its arguments: a kernel and what it is called with, but for the
+    range. They last until the caller returns."""
+
+    def lower(context, builder, signature, values):
+        kind = signature.args[1]
+        both = cgutils.pack_struct(builder, values)
+        kept = cgutils.alloca_once_value(builder, both)
+        name = builder.module.get_unique_name("task")
+        function = ir.Function(builder.module, _TASK_TYPE, name)
+        function.linkage = "internal"
+        data, first, last, part, found = function.args
+        inside = ir.IRBuilder(function.append_basic_block())
+        known, given = _items(inside, values, inside.load(inside.bitcast(data, kept.type)))
+        kinds = (*kind.types, *[types.int64] * 3)
+        items = [*_items(inside, kind, given), first, last, part]
+        result = _called(context, inside, RESULT, known, kinds, items)
+        inside.store(result, found)
+        inside.ret_void()
+        return cgutils.pack_array(builder, [builder.ptrtoint(x, _INT) for x in (function, kept)])
+
+    return types.UniTuple(types.int64, 2)(address, args), lower
+
+
+@intrinsic
+def _do(typingctx, post):
+    """Do the task at a post."""
+
+    def lower(context, builder, signature, args):
+        places = [_place(context, builder, signature.args[0], args[0], k) for k in range(7)]
+        task, data, *numbers = (builder.load(place) for place in places[_TASK:-1])
+        function = builder.inttoptr(task, _TASK_TYPE.as_pointer())
+        found = builder.bitcast(places[FOUND.start], _RESULT)
+        builder.call(function, [builder.inttoptr(data, _BYTES), *numbers, found])
+        return context.get_dummy_value()
+
+    return types.void(post), lower
+
+
+@compiled
+def serve(post, looks):
+    """Do what is left at a post, until nothing has come for so many looks, or a call in Python."""
+    idle = 0
+    while idle < looks:
+        state = _state(post)
+        if state == CALLED:
+            return
+        idle += 1
+        if state == OFFERED and _take(post):
+            _do(post)
+            _set_state(post, DONE)
+            idle = 0
+
+
+@compiled
+def spread(posts, address, args, first, last):
+    """Call a kernel for all blocks from `first` to before `last`, one range for each post, the
+    first of which is that of this thread; of no post, for all at once. Returns RESULT of the first;
+    those of others are at their posts."""
+    parts, blocks = len(posts), last - first
+    if parts < 2:
+        return _call_range(address, (*args, first, last, 0))
+    task, data = _task_of(address, args)
+    for k in range(1, parts):
+        post = posts[k]
+        post[_TASK], post[_ARGUMENTS] = task, data
+        post[_RANGE] = first + blocks * k // parts
+        post[_RANGE + 1] = first + blocks * (k + 1) // parts
+        post[_RANGE + 2] = k
+        _set_state(post, OFFERED)
+    result = _call_range(address, (*args, first, first + blocks // parts, 0))
+    for k in range(1, parts):
+        post = posts[k]
+        if _take(post):
+            _do(post)
+        else:
+            while _state(post) != DONE:
+                pass
+        _set_state(post, IDLE)
+    return result
