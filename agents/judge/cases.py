@@ -1,9 +1,11 @@
 """The tasks that can be judged, the arguments of their envs, and their fixed start states."""
 
 import importlib
+import math
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import gymnasium as gym
 from gymnasium.envs.registration import load_env_creator
@@ -19,6 +21,7 @@ if TYPE_CHECKING:  # it imports what compiles, and names are checked without
 # Start states are drawn from the lane's own seed: these never meet those of a training run. A
 # quarter of them is for each category of the task. The set's version is the env's.
 TEST_SEEDS = range(1_000_000, 1_000_256)
+_HALF_TURNS = 2.0  # that an episode on a satellite lasts
 PRETRAINED = "pretrained"  # the name of the package's policy for a task
 # What Gymnasium's makers, and functions here that hand arguments on to them, say themselves.
 _TAKEN = {
@@ -95,9 +98,22 @@ class Starts(NamedTuple):
 
     def env(self, env_id: str, env_kwargs: Mapping[str, Any]) -> Any:
         """A vector env with a lane for each, which leaves resets to the caller."""
-        kwargs: dict[str, Any] = {**env_kwargs, "initial": self.category}
+        kwargs = in_time(env_id, {**env_kwargs, "initial": self.category})
         mode = AutoresetMode.DISABLED
         return gym.make_vec(env_id, len(self.seeds), autoreset_mode=mode, **kwargs)
+
+
+def in_time(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of an env that is judged: with a `satellite`, an episode lasts no longer than twice
+    its half turn and what success takes besides, unless `max_episode_steps` is among them."""
+    kwargs = dict(env_kwargs)
+    if kwargs.get("satellite") is not None and "max_episode_steps" not in kwargs:
+        with closing(gym.make_vec(env_id, 1, **kwargs)) as env:
+            setup = cast(Any, env.unwrapped).episodes.setup
+        steps = math.ceil(_HALF_TURNS * setup.turn_time / setup.dt) + setup.settled_steps
+        if setup.turn_time > 0.0 and steps < setup.limit:
+            kwargs["max_episode_steps"] = steps
+    return kwargs
 
 
 def starts_of(env_id: str, episodes: int = len(TEST_SEEDS)) -> list[Starts]:

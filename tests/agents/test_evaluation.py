@@ -2,13 +2,17 @@
 
 import json
 
+import gymnasium as gym
 import numpy as np
 import pytest
 from scipy.stats import binomtest
 
 import rbgym.agents
 from rbgym.agents.judge.cases import TEST_SEEDS
+from rbgym.agents.judge.episodes import play
 from rbgym.agents.judge.evaluation import evaluate, settling_times, wilson_interval
+from rbgym.agents.policies.network import Network
+from rbgym.agents.train.evolution.rollouts import rollout_test_set
 
 
 @pytest.mark.parametrize(("k", "n"), [(0, 10), (10, 10), (3, 7), (250, 256), (1, 1)])
@@ -80,3 +84,20 @@ def test_the_test_set_is_the_same_every_time_and_for_every_size():
 def test_more_episodes_than_the_test_set_has_are_refused(episodes):
     with pytest.raises(ValueError, match="episodes must be from 1 to 256"):
         evaluate("pd", episodes=episodes)
+
+
+def test_an_episode_on_a_satellite_lasts_twice_its_half_turn():
+    """Of a 6U CubeSat in steps of 0.5 s; and the 20 steps for which success is held."""
+    found = evaluate("idle", "AttitudeSlew-v1", 8, satellite="cubesat-6u")
+    env = gym.make("AttitudeSlew-v1", satellite="cubesat-6u").unwrapped
+    half_turn = max(2.0 * np.sqrt(np.pi * env.body.moments / env.torque_limit))
+    assert 4 * half_turn == pytest.approx(75.5, abs=0.5)
+    assert max(found.played.lengths) == 76 + 20
+    longer = evaluate("idle", "AttitudeSlew-v1", 8, satellite="cubesat-6u", max_episode_steps=150)
+    assert max(longer.played.lengths) == 150
+    network = Network.random((7, 3), 0)
+    played = play(network, "AttitudeSlew-v1", 8, satellite="cubesat-6u")
+    rolled = rollout_test_set(
+        network, "AttitudeSlew-v1", episodes=8, env_kwargs={"satellite": "cubesat-6u"}
+    )
+    np.testing.assert_array_equal(rolled.lengths[0], played.lengths)

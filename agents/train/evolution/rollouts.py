@@ -17,7 +17,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from rbgym import threads
-from rbgym.agents.judge.cases import by_name, starts_of, task_of
+from rbgym.agents.judge.cases import by_name, in_time, starts_of, task_of
 from rbgym.agents.policies.forward import Stack
 from rbgym.agents.policies.network import Network, joined
 from rbgym.arguments import count
@@ -124,7 +124,8 @@ def rollout_test_set(
 ) -> Rollout:
     """The same from the first `episodes` states of the task's fixed test set, in its order: the
     episodes of `rbgym.agents.judge.evaluate`. `initial` plays no part."""
-    cases, env_kwargs = starts_of(env_id, episodes), by_name("env_kwargs", env_kwargs)
+    cases = starts_of(env_id, episodes)
+    env_kwargs = in_time(env_id, by_name("env_kwargs", env_kwargs))
     parts = [
         rollout(
             networks, env_id, seeds=one.seeds, env_kwargs={**env_kwargs, "initial": one.category}
