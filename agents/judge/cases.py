@@ -98,7 +98,7 @@ class Starts(NamedTuple):
 
     def env(self, env_id: str, env_kwargs: Mapping[str, Any]) -> Any:
         """A vector env with a lane for each, which leaves resets to the caller."""
-        kwargs = in_time(env_id, {**env_kwargs, "initial": self.category})
+        kwargs = {**in_time(env_id, env_kwargs), "initial": self.category}
         mode = AutoresetMode.DISABLED
         return gym.make_vec(env_id, len(self.seeds), autoreset_mode=mode, **kwargs)
 
@@ -108,7 +108,8 @@ def in_time(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
     its half turn and what success takes besides, unless `max_episode_steps` is among them."""
     kwargs = dict(env_kwargs)
     if kwargs.get("satellite") is not None and "max_episode_steps" not in kwargs:
-        with closing(gym.make_vec(env_id, 1, **kwargs)) as env:
+        of_any = {name: value for name, value in kwargs.items() if name != "initial"}
+        with closing(gym.make_vec(env_id, 1, **of_any)) as env:
             setup = cast(Any, env.unwrapped).episodes.setup
         steps = math.ceil(_HALF_TURNS * setup.turn_time / setup.dt) + setup.settled_steps
         if setup.turn_time > 0.0 and steps < setup.limit:
