@@ -18,7 +18,7 @@ FOLDER = ROOT / "benchmarks" / "results"
 PAGE = ROOT / "docs" / "performance.md"
 RECORD = ROOT / "docs" / "records" / "performance.md"
 NAMES = (
-    "single", "throughput", "startup", "memory", "training", "fidelity", "work_precision",
+    "single", "throughput", "before", "startup", "memory", "training", "fidelity", "work_precision",
     "roofline",
 )  # fmt: skip
 

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import gymnasium as gym
+
 from benchmarks import peers
 from benchmarks.record import Told, main, present, spread
 from rbgym.agents.commands.bench import Timed, interleaved, one
@@ -33,6 +35,23 @@ OTHERS: dict[str, Callable[[], Timed]] = {
 }
 
 
+def cloned(env_id: str, **options: Any) -> Timed:
+    """Steps of one env, each from the same state, and then what was reached is read."""
+    env: Any = gym.make(env_id, **options).unwrapped
+    env.reset(seed=0)
+    state, action = env.get_state(), env.action_space.sample()
+
+    def run(steps: int) -> float:
+        begun = peers.CLOCK()
+        for _ in range(steps):
+            env.set_state(state)
+            env.step(action)
+            env.get_state()
+        return peers.CLOCK() - begun
+
+    return run
+
+
 def measure(quick: bool, told: Told) -> dict[str, Any]:
     """Spread of the time of a step [us] by case, resets of environments left out."""
     skipped: dict[str, str] = {}
@@ -40,6 +59,7 @@ def measure(quick: bool, told: Told) -> dict[str, Any]:
     for name, (env_id, options) in ENVIRONMENTS.items():
         cases[name] = one(env_id, peers.CLOCK, **options)
         cases[f"{name}, wrapped"] = one(env_id, peers.CLOCK, wrapped=True, **options)
+    cases["RigidTop-v0, akw, 1 substep, cloned before"] = cloned("RigidTop-v0", **_AKW)
     cases |= present(OTHERS, skipped)
     told(f"{len(cases)} cases of one step")
     times = interleaved(cases, 3 if quick else 15, 0.01 if quick else 0.06, lambda: None)

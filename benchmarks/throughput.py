@@ -110,7 +110,7 @@ def on_threads(threads: int, step: Timed) -> Timed:
 def of_threads(quick: bool, told: Told) -> dict[str, dict[str, Found]]:
     """One and two threads, by wall time: steps per second by case, lanes and threads."""
     found: dict[str, dict[str, Found]] = {}
-    for lanes in (1024,) if quick else (1024, 4096, 16384, 65536):
+    for lanes in (1024,) if quick else (1024, 2048, 4096, 16384, 65536):
         told(f"one and two threads, {lanes} lanes")
         cases = {}
         for name, options in THREADED.items():

@@ -281,9 +281,11 @@ class Building:
 
     def _tried_hooks(self) -> dict[str, Callable[..., ArrayLike]]:
         """The callables, tried on the bodies before their first episode."""
-        n, state = self.batch.size, state_of(self.batch, self.rows, self.actuator, self.dt)
         given = {name: getattr(self.given, name) for name in _HOOKS}
         hooks = {name: hook for name, hook in given.items() if callable(hook)}
+        if not hooks:
+            return hooks
+        n, state = self.batch.size, state_of(self.batch, self.rows, self.actuator, self.dt)
         for name, hook in hooks.items():
             if name == "observation":
                 allowed = f"a function that returns numbers ({n}, k)"
