@@ -312,7 +312,7 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
 
     def _info(self, saved: Array) -> dict[str, Any]:
         # Of its own, and in one piece.
-        return self._episodes.entries.read(saved[:, 0].copy())
+        return self._episodes.entries.of_one(saved[:, 0].copy())
 
     def render(self) -> Any:
         """The picture, (480, 480, 3) uint8, with render_mode="rgb_array"; with "human" None, and a

@@ -130,7 +130,7 @@ class Episodes:
         """
         batch = self.batch
         self._put(at.BEGINNING, at.DRAWN if drawn else at.PLACED, lanes)
-        outputs = Outputs(out[: self._shown], *self._new_outcome(), *NOTHING_SAVED)
+        outputs = Outputs(out[: self._shown], *self._new_outcome()[:3], *NOTHING_SAVED)
         self._judge.call(self.rows, batch.buffer, self._beginning, outputs)
         self.ended = self.failed = 0.0
         if len(lanes) < self.size:
@@ -140,8 +140,10 @@ class Episodes:
         self._in_ranges = threads.is_large(batch.blocks)
         self.started = self.ready = True
 
-    def _new_outcome(self) -> tuple[Array, Flags, Flags]:
-        return np.empty(self.size), np.empty(self.size, bool), np.empty(self.size, bool)
+    def _new_outcome(self) -> tuple[Array, Flags, Flags, Array, int]:
+        """What a step writes, but for observations."""
+        n, saved = self.size, np.empty(self._shapes[1])
+        return np.empty(n), np.empty(n, bool), np.empty(n, bool), saved, 0
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -219,8 +221,8 @@ class Episodes:
         if "disturbance" in hooks:
             row = batch.physics.actuator.disturbance_row(batch.physics)
             batch.put_rows(row, self._hooked("disturbance", (3,)))
-        observations, saved = np.empty(self._shapes[0], np.float32), np.empty(self._shapes[1])
-        outputs = _quickly((observations, *(self._outcome or self._new_outcome()), saved, 0))
+        observations = np.empty(self._shapes[0], np.float32)
+        outputs = _quickly((observations, *(self._outcome or self._new_outcome())))
         self.ready = False
         if self._in_ranges:
             bad = self._step_ranges(outputs)

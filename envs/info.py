@@ -53,8 +53,17 @@ class Entries:
         )
         self._masks = [f"_{name}" for name in order]
 
+    def of_one(self, saved: Array) -> dict[str, Any]:
+        """The entries of one body, from a copy of its rows, (rows,), of which vectors are parts."""
+        found: dict[str, Any] = dict(zip(self._numbers, saved.tolist(), strict=False))
+        for name, least in self._least.items():
+            found[name] = found[name] >= least
+        for name, rows in self._vectors:
+            found[name] = saved[rows]
+        return found
+
     def read(self, saved: Array) -> dict[str, Any]:
-        """The entries, from copies of the rows: (rows,) of one body, or (rows, n)."""
+        """The entries of n bodies, from copies of the rows, (rows, n)."""
         found: dict[str, Any] = dict(zip(self._numbers, saved, strict=False))
         for name, least in self._least.items():
             found[name] = found[name] >= least

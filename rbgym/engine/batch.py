@@ -334,11 +334,6 @@ class Batch:
             stacklevel=3,
         )
 
-    def part(self, first: int, last: int) -> Array:
-        """The blocks from `first` to before `last`, not copied, as the kernels take them."""
-        stride = self.block_rows * LANES
-        return self.buffer[first * stride : last * stride]
-
     @property
     def failed(self) -> NDArray[np.bool_]:
         """Which bodies stand still because a step of theirs could not be solved, (size,)."""

@@ -26,7 +26,7 @@ def test_a_single_env_tells_numbers_and_vectors(env_id):
     assert type(info) is dict
     assert info.keys() >= COMMON
     for name, value in info.items():
-        assert isinstance(value, np.float64 | np.bool_ | np.ndarray), name
+        assert isinstance(value, float | bool | np.ndarray), name
         assert np.shape(value) == () or value.flags.c_contiguous
 
 
