@@ -18,8 +18,8 @@ FOLDER = ROOT / "benchmarks" / "results"
 PAGE = ROOT / "docs" / "performance.md"
 RECORD = ROOT / "docs" / "records" / "performance.md"
 NAMES = (
-    "single", "throughput", "before", "startup", "memory", "training", "fidelity", "work_precision",
-    "roofline",
+    "single", "throughput", "parts", "before", "startup", "memory", "training", "fidelity",
+    "work_precision", "roofline",
 )  # fmt: skip
 
 

@@ -11,11 +11,11 @@ from benchmarks.record import Told, main, present, spread
 from rbgym.agents.commands.bench import Timed, interleaved, one
 
 _AKW: dict[str, Any] = {"integrator": "akw", "substeps": 1}
-_ONE: dict[str, Any] = {"substeps": 1}
+_QUAT_EM: dict[str, Any] = {"integrator": "quat_em", "substeps": 1}
 # Each as (unwrapped, with Gymnasium's default wrappers).
 ENVIRONMENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "RigidTop-v0, akw, 1 substep": ("RigidTop-v0", _AKW),
-    "RigidTop-v0, quat_em, 1 substep": ("RigidTop-v0", _ONE),
+    "RigidTop-v0, quat_em, 1 substep": ("RigidTop-v0", _QUAT_EM),
     "RigidTop-v0": ("RigidTop-v0", {}),
     "AttitudeSlew-v0": ("AttitudeSlew-v0", {}),
     "Gymnasium CartPole-v1": ("CartPole-v1", {}),

@@ -53,6 +53,8 @@ PARTS: dict[str, Part] = {
     "schemes": tables_speed.schemes,
     "tasks": tables_speed.tasks,
     "threads": tables_speed.threads,
+    "parts": tables_speed.parts,
+    "before": tables_speed.before,
     "startup": tables_speed.startup,
     "memory": tables_speed.memory,
     "training": tables_speed.training,
@@ -71,6 +73,6 @@ PARTS: dict[str, Part] = {
 SHORT: dict[str, Part] = {"machine": machine, "summary": tables_speed.summary}
 # Of them, what `make bench` prints.
 PRINTED = (
-    "machine", "targets", "single", "lanes", "threads", "startup", "memory", "budgets", "cheapest",
-    "family", "skipped",
+    "machine", "targets", "single", "lanes", "threads", "parts", "before", "startup", "memory",
+    "budgets", "cheapest", "family", "skipped",
 )  # fmt: skip

@@ -101,6 +101,38 @@ def threads(found: Results) -> str:
     return table(["two threads to one, environments:", *(f"{n:,}" for n in counts)], rows)
 
 
+def parts(found: Results) -> str:
+    """What a step of many is made of."""
+    cases = found.get("parts", {}).get("nanoseconds")
+    if not cases:
+        return NOT_MEASURED
+    rows = []
+    for name, by_count in cases.items():
+        for lanes, row in by_count.items():
+            rest = row["all"] - row["physics"] - row["judging"]
+            cells = [row["physics"], row["judging"], rest, row["all"]]
+            rows.append([name, f"{int(lanes):,}", *map(number, cells)])
+    head = ["ns of a step", "environments", "physics", "judging", "the rest", "all"]
+    return table(head, rows)
+
+
+def before(found: Results) -> str:
+    """Beside an older commit."""
+    told = found.get("before")
+    if not told:
+        return NOT_MEASURED
+    rows = [
+        [f"`{env}`, M steps per CPU-second", *(number(row[k]["median"] / MILLION) for k in row)]
+        for env, row in told["steps"].items()
+    ]
+    first, trained = told["first_step"], told["training"]
+    rows.append(["first step, nothing compiled [s]", *(number(first[k]["median"]) for k in first)])
+    for name, label in (("new", "by PPO"), ("apg", "by PPO, and by `apg`")):
+        cells = [number(trained[key]["median"]) for key in ("old", name)]
+        rows.append([f"`RigidTop-v0` to 95 % success, {label} [s]", *cells])
+    return table(["its defaults", f"at {told['commit']}", "now"], rows)
+
+
 def startup(found: Results) -> str:
     """Seconds to the first step."""
     both = found.get("startup")

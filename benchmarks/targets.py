@@ -9,17 +9,18 @@ QUAT_EM = "rbgym RigidTop-v0, quat_em, 1 substep"
 # Why a target was missed, by its key, in words for the page; shown only while it is missed.
 _FOLLOWS = "It follows from the first."
 REASONS: dict[str, str] = {
-    "cartpole": "A step of `akw` takes some forty nanoseconds: eighteen of physics, of which the "
-    "core's arithmetic allows nine, see the last table; some fifteen of judging "
-    "(observation, reward, ends, what `info` keeps, and the beginning of the one episode "
-    "in fourteen that random actions end at each step); ten of Python and of arrays that "
-    "every step returns anew. What was aimed at leaves eighteen for all of them.",
+    "cartpole": "The aim leaves eighteen nanoseconds for a step. The physics of `akw` alone takes "
+    "sixteen, of which the core's arithmetic allows nine; judging (observation, reward, ends, and "
+    "the beginning of the one episode in fourteen that random actions end at each step) takes "
+    "thirteen, and Python with the arrays that every step returns anew as much again: see what a "
+    "step is made of, and the last table.",
     "cartpole_65536": "The rows of 65,536 bodies, 31 MB, lie in no cache, and each step reads and "
     "writes most of the 59 of a body: memory takes half of the time. CartPoleVectorEnv keeps four "
     "numbers of a body.",
-    "top": "`exact:4`, the default now, takes three stages where `quat_em` took four substeps, "
-    "and has a small part of its error. The aim was set for the scheme of that day.",
-    "slew": "As above: `exact:4` in the place of one step of `quat_em`.",
+    "top": "`exact:4`, the default now, is in error by a small part of what `quat_em` was, see "
+    "[accuracy](accuracy.md), and takes as long as its four substeps. The aim was set for the "
+    "scheme of that day.",
+    "slew": "As above, in the place of one step of `quat_em`; and `info` tells more.",
     "envpool": _FOLLOWS,
     "gymnax": _FOLLOWS,
     "mujoco": _FOLLOWS,
@@ -28,8 +29,8 @@ REASONS: dict[str, str] = {
     "own.",
     "threads_2048": "What Python does before and after a step is done by one thread.",
     "threads_16384": "As above; and both threads share the way to memory.",
-    "single": "What is left is two calls of compiled code with two dozen arguments, and the arrays "
-    "and the `info` that every step returns anew.",
+    "single": "Compiled code takes one microsecond of four. The rest is Python: the action is "
+    "checked, and arrays and `info` are made anew by every step.",
     "clone": "A state is checked as a whole before it is put back.",
     "first": "Nearly all of it is Python: Numba infers the types of some three hundred small "
     "functions, LLVM takes a sixth. Another process could compile one kernel beside the "

@@ -20,7 +20,7 @@ MANY: dict[str, Callable[[int], Timed]] = {
         many, "RigidTop-v0", clock=peers.CLOCK, integrator="akw", substeps=1
     ),
     "rbgym RigidTop-v0, quat_em, 1 substep": partial(
-        many, "RigidTop-v0", clock=peers.CLOCK, substeps=1
+        many, "RigidTop-v0", clock=peers.CLOCK, integrator="quat_em", substeps=1
     ),
     "rbgym RigidTop-v0": partial(many, "RigidTop-v0", clock=peers.CLOCK),
     "Gymnasium CartPoleVectorEnv": partial(many, "CartPole-v1", clock=peers.CLOCK),
