@@ -73,7 +73,7 @@ class Episodes:
         self.rows = TaskRows(batch.observed, setup.parts)
         self._first_row = self.rows.first_row()
         self.commands = np.zeros((batch.size, batch.channels))
-        self.started = self.ready = self._in_ranges = False
+        self.started = self.ready = False
         self.ended = self.failed = 0.0
         # The kernels write observations unless a Python hook does.
         self._shown = 0 if "observation" in setup.hooks else batch.size
@@ -137,7 +137,6 @@ class Episodes:
             self.ended, self.failed = int(self.done.sum()), int(batch.failed.sum())
         if self._shown == 0:
             out[lanes] = self._hooked("observation", (self.setup.width,))[lanes]
-        self._in_ranges = threads.is_large(batch.blocks)
         self.started = self.ready = True
 
     def _new_outcome(self) -> tuple[Array, Flags, Flags, Array, int]:
@@ -163,7 +162,6 @@ class Episodes:
         self.batch.put_rows(0, rows)
         self.ended = int(np.count_nonzero(self.is_over(rows)))
         self.failed = int(np.count_nonzero(rows[:, FAILED]))
-        self._in_ranges = threads.is_large(self.batch.blocks)
         self.started = True
 
     def is_over(self, rows: Array) -> Flags:
@@ -224,7 +222,7 @@ class Episodes:
         observations = np.empty(self._shapes[0], np.float32)
         outputs = _quickly((observations, *(self._outcome or self._new_outcome())))
         self.ready = False
-        if self._in_ranges:
+        if threads.is_large(batch.blocks):
             bad = self._step_ranges(outputs)
         else:
             bad = self.advance(batch.buffer, commands)

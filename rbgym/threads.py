@@ -58,7 +58,7 @@ def get_num_threads() -> int:
 
 def is_large(blocks: int) -> bool:
     """Whether a batch of this many blocks is to be stepped with a `Spread`."""
-    return blocks >= 2 * FEWEST_BLOCKS
+    return blocks > BLOCKS_PER_RANGE or (_threads > 1 and blocks >= 2 * FEWEST_BLOCKS)
 
 
 class Spread:
