@@ -222,7 +222,7 @@ class Episodes:
         observations = np.empty(self._shapes[0], np.float32)
         outputs = _quickly((observations, *(self._outcome or self._new_outcome())))
         self.ready = False
-        if threads.is_large(batch.blocks):
+        if batch.blocks > threads.at_once:
             bad = self._step_ranges(outputs)
         else:
             bad = self.advance(batch.buffer, commands)

@@ -30,6 +30,8 @@ FEWEST_BLOCKS = 32
 # A range that goes through several kernels, one after the other: what they touch of so many blocks
 # fits in the cache of a core.
 BLOCKS_PER_RANGE = 128
+# Up to so many blocks are stepped at once, by one thread; more with a `Spread`.
+at_once = BLOCKS_PER_RANGE
 # So often a thread looks whether there is something to do, for about a millisecond, before it
 # sleeps: waking it takes longer than many a step.
 _LOOKS = 1_000_000
@@ -41,12 +43,13 @@ def set_num_threads(threads: int) -> None:
     A thread that has done its part waits for the next one for a millisecond, and uses its core
     meanwhile. Raises ValueError unless 1 <= threads <= 1024.
     """
-    global _threads, _pool
+    global _threads, _pool, at_once
     wanted = count("threads", threads)
     if wanted > _MOST:
         raise ValueError(f"threads must be an integer from 1 to {_MOST}, got {threads!r}")
     with _choosing:
         old, _threads, _pool = _pool, wanted, None
+        at_once = BLOCKS_PER_RANGE if wanted == 1 else 2 * FEWEST_BLOCKS - 1
     if old is not None:
         old.dismiss()
 
@@ -54,11 +57,6 @@ def set_num_threads(threads: int) -> None:
 def get_num_threads() -> int:
     """Number of threads that step a large batch; 1 unless set otherwise."""
     return _threads
-
-
-def is_large(blocks: int) -> bool:
-    """Whether a batch of this many blocks is to be stepped with a `Spread`."""
-    return blocks > BLOCKS_PER_RANGE or (_threads > 1 and blocks >= 2 * FEWEST_BLOCKS)
 
 
 class Spread:

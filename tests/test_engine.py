@@ -74,7 +74,8 @@ def test_result_does_not_depend_on_the_number_of_threads(name, monkeypatch):
             rbgym.set_num_threads(number)
             batch = batch_of(name, list(range(200)), *everyone)
             batch.advance(0.05, 20)
-            monkeypatch.setattr(threads, "FEWEST_BLOCKS", 4)  # all at once only the first time
+            # All at once only the first time.
+            monkeypatch.setattr(threads, "FEWEST_BLOCKS", 4)
             states.append(batch.full_state())
     finally:
         rbgym.set_num_threads(1)

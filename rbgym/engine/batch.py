@@ -274,7 +274,7 @@ class Batch:
         physics, rows = self.physics._replace(frame=layout.Principal()), self.block_rows
 
         args = physics, self.buffer, rows, self._no_commands, stepping
-        if threads.is_large(self.blocks):
+        if self.blocks > threads.at_once:
             self._ranges.all_of(*args)
         else:
             self._advance.all_of(*args)

@@ -31,7 +31,8 @@ def test_lanes_stepped_range_by_range_in_any_number_of_threads_are_the_same_bit_
     whole = gym.make_vec(ID, num_envs=101, max_episode_steps=9)
     actions = np.random.default_rng(4).uniform(-1, 1, (30, 101, 3)).astype(np.float32)
     expected = [whole.reset(seed=1), *(whole.step(a) for a in actions)]
-    monkeypatch.setattr(rbgym.threads, "FEWEST_BLOCKS", 2)
+    for name in ("FEWEST_BLOCKS", "BLOCKS_PER_RANGE"):
+        monkeypatch.setattr(rbgym.threads, name, 2)
     divided = gym.make_vec(ID, num_envs=101, max_episode_steps=9)
     rbgym.set_num_threads(number)
     try:

@@ -18,10 +18,10 @@ BLOCKS = 4  # of a range, so that these make enough of them for five threads
 def digest(env_id: str, steps: int, threads: int = 1, lanes: int = LANES, **kwargs: Any) -> str:
     """Of all that the steps of a vector environment return, with random actions."""
     kept = rbgym.get_num_threads()
-    rbgym.set_num_threads(threads)
     try:
         # One thread takes all at once, as it does with so few lanes.
-        with patch.object(rbgym.threads, "FEWEST_BLOCKS", lanes if threads == 1 else BLOCKS):
+        with patch.object(rbgym.threads, "FEWEST_BLOCKS", BLOCKS):
+            rbgym.set_num_threads(threads)
             return _digest(env_id, steps, lanes, kwargs)
     finally:
         rbgym.set_num_threads(kept)
