@@ -34,7 +34,7 @@ BLOCKS_PER_RANGE = 128
 at_once = BLOCKS_PER_RANGE
 # So often a thread looks whether there is something to do, for about a millisecond, before it
 # sleeps: waking it takes longer than many a step.
-_LOOKS = 1_000_000
+_LOOKS = 4_000_000
 
 
 def set_num_threads(threads: int) -> None:
