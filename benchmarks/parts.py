@@ -18,8 +18,9 @@ COUNTS = 1, 1024, 65536
 
 
 def parts(env_id: str, lanes: int, rounds: int, **options: Any) -> dict[str, float]:
-    """Nanoseconds of CPU time an env-step: of the physics, of judging it, beginnings included, and
-    of all; medians. Each part walks over all bodies by itself, and copies nothing for `info`."""
+    """Nanoseconds of CPU time an env-step: of the physics, of judging it, beginnings included but
+    for one env, and of all; medians. Each part walks over all bodies by itself, and copies nothing
+    for `info`."""
     env: Any = gym.make_vec(env_id, num_envs=lanes, **options).unwrapped
     env.reset(seed=0)
     env.action_space.seed(0)

@@ -15,7 +15,7 @@ import numpy as np
 
 from rbgym.arguments import count
 from rbgym.compiled import posts
-from rbgym.compiled.jit import Entry, address_of
+from rbgym.compiled.jit import Entry, address_of, entry_point
 
 T = TypeVar("T")
 Result = tuple[float, float, float, float]
@@ -40,8 +40,9 @@ _LOOKS = 4_000_000
 def set_num_threads(threads: int) -> None:
     """Use this many threads for large batches, from now on and for every batch of the process.
 
-    A thread that has done its part waits for the next one for a millisecond, and uses its core
-    meanwhile. Raises ValueError unless 1 <= threads <= 1024.
+    A thread that has done its part waits for the next one for a millisecond and uses its core
+    meanwhile, unless there are fewer cores than threads. This waits for steps that are under way,
+    so that none may call it. Raises ValueError unless 1 <= threads <= 1024.
     """
     global _threads, _pool, at_once
     wanted = count("threads", threads)
@@ -70,11 +71,13 @@ class Spread:
         self._kernel, self._fewest = kernel, fewest
         self._address, self._entry = None, Entry(posts.spread)
 
-    def over(self, args: tuple[Any, ...], blocks: int) -> list[Result]:
-        """What the kernel returns of all blocks, range by range, in order."""
+    def over(self, args: tuple[Any, ...], blocks: int, most: int | None = None) -> list[Result]:
+        """What the kernel returns of all blocks, range by range, in order. most: ranges, default as
+        many as there are threads."""
         if _threads == 1:
             return [self.over_one(args, 0, blocks)]
-        with _claimed(blocks // (self._fewest or FEWEST_BLOCKS)) as pool:
+        number = blocks // (self._fewest or FEWEST_BLOCKS)
+        with _claimed(number if most is None else min(number, most)) as pool:
             if pool is None:
                 return [self.over_one(args, 0, blocks)]
             first = self._called(pool.posts, args, 0, blocks)
@@ -122,16 +125,16 @@ def over_ranges(blocks: int, work: Callable[[int, int], T], largest: int | None 
 class _Worker(threading.Thread):
     """A thread at a post. `calls` are for it to do in Python, and None to look at its post."""
 
-    def __init__(self, post: Any, looks: int) -> None:
+    def __init__(self, post: Any, serve: Callable[[Any, int], None], looks: int) -> None:
         super().__init__(name="rbgym", daemon=True)
-        self.post, self.looks, self.dismissed = post, looks, False
+        self.post, self.serve, self.looks, self.dismissed = post, serve, looks, False
         self.calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self.asleep = False
         self.start()
 
     def run(self) -> None:
         while not self.dismissed:
-            posts.serve(self.post, self.looks)
+            self.serve(self.post, self.looks)
             self.asleep = True
             call = self.calls.get()
             self.asleep = False
@@ -157,8 +160,10 @@ class _Pool:
         self._posts = whole.reshape(-1)[since:][: threads * posts.WIDTH].reshape(threads, -1)
         self.posts = self._posts
         # More of them than there are cores would hinder each other.
-        looks = _LOOKS if threads <= (os.cpu_count() or 1) else 1
-        self._workers = [_Worker(post, looks) for post in self._posts[1:]]
+        looks = _LOOKS if threads <= _cores() else 1
+        # Compiled here: a thread that compiles while this one forks would leave the child a lock.
+        serve = entry_point(posts.serve, self._posts[0], looks)
+        self._workers = [_Worker(post, serve, looks) for post in self._posts[1:]]
         self._claimed, self._dismissed = threading.Lock(), False
 
     def claim(self, most: int) -> bool:
@@ -166,25 +171,30 @@ class _Pool:
         uses the first so many."""
         if not self._claimed.acquire(blocking=False):
             return False
+        try:
+            self.posts = self._posts[:most]
+            for worker in self._workers[: most - 1]:
+                if worker.asleep and not self._dismissed:
+                    worker.tell(None)
+        except BaseException:
+            self._claimed.release()
+            raise
         if self._dismissed:
             self._claimed.release()
-            return False
-        self.posts = self._posts[:most]
-        for worker in self._workers[: most - 1]:
-            if worker.asleep:
-                worker.tell(None)
-        return True
+        return not self._dismissed
 
     def release(self) -> None:
         self._claimed.release()
 
-    def dismiss(self) -> None:
-        """End the threads, after what is under way."""
-        with self._claimed:
-            self._dismissed = True
-            for worker in self._workers:
-                worker.dismissed = True
-                worker.tell(None)
+    def dismiss(self, patience: float = -1.0) -> None:
+        """End the threads, after what is under way; patience: seconds to wait for that, or -1."""
+        if not self._claimed.acquire(timeout=patience):
+            return
+        self._dismissed = True
+        for worker in self._workers:
+            worker.dismissed = True
+            worker.tell(None)
+        self._claimed.release()
 
     def found(self) -> list[Result]:
         """What the other threads found, in order."""
@@ -203,13 +213,14 @@ class _Pool:
                 found[k] = None, error
             answers.put(k)
 
-        given = list(zip(self._workers, range(1, len(calls)), strict=False))
+        told = 0
         try:
-            for worker, k in given:
+            for worker, k in zip(self._workers, range(1, len(calls)), strict=False):
                 worker.tell(partial(answer, k))
+                told += 1
             done = [calls[0]()]
         finally:
-            for _ in given:
+            for _ in range(told):
                 answers.get()
         for value, error in found[1:]:
             if error is not None:
@@ -226,13 +237,13 @@ _COMPILED = hasattr(posts.spread, "compile")  # not with NUMBA_DISABLE_JIT
 def _claimed(most: int) -> Iterator[_Pool | None]:
     """The pool, so many of its threads at most; None where there is none, or it is in use."""
     pool = _made() if _threads > 1 and most > 1 and _COMPILED else None
-    if pool is None or not pool.claim(most):
-        yield None
-        return
+    mine = False
     try:
-        yield pool
+        mine = pool is not None and pool.claim(most)
+        yield pool if mine else None
     finally:
-        pool.release()
+        if pool is not None and mine:
+            pool.release()
 
 
 def _made() -> _Pool | None:
@@ -243,12 +254,27 @@ def _made() -> _Pool | None:
         return _pool
 
 
+def _cores() -> int:
+    """That this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _end() -> None:
+    # Later the threads could not run any more.
+    global _threads, _pool
+    old, _threads, _pool = _pool, 1, None
+    if old is not None:
+        old.dismiss(patience=1.0)
+
+
 def _forget_pool() -> None:
     # A forked child inherits the pool without its threads, and perhaps a lock that nobody holds.
     global _pool, _choosing
     _pool, _choosing = None, threading.Lock()
 
 
-atexit.register(set_num_threads, 1)  # later the threads could not run any more
+atexit.register(_end)
 if hasattr(os, "register_at_fork"):  # not where processes cannot fork
     os.register_at_fork(after_in_child=_forget_pool)

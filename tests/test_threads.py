@@ -158,3 +158,29 @@ threading.Thread(target=train).start()
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("[(0, 6), (6, 12)]\n", "")
+
+
+def test_at_most_so_many_ranges_are_made_as_the_caller_has_room_for():
+    rbgym.set_num_threads(5)
+    spread, taken = threads.Spread(mark, 4), np.zeros(40)
+    assert len(spread.over((taken, 0), 40, most=2)) == 2
+    assert (taken == 1).all()
+
+
+def test_threads_that_are_claimed_for_good_hold_up_neither_steps_nor_the_end():
+    """As after an interruption at the wrong moment."""
+    code = """
+import numpy as np, rbgym
+from rbgym import RigidBody, Batch, threads
+rbgym.set_num_threads(2)
+batch = Batch(RigidBody([6, 8, 3]), "akw", size=1024)
+batch.set_state((1, 0, 0, 0), (1, 2, 3))
+batch.advance(0.01)
+assert threads._pool.claim(2)
+batch.advance(0.01)
+print(batch.failed.any())
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert (done.stdout, done.stderr) == ("False\n", "")

@@ -342,6 +342,10 @@ class Derivatives:
         self.ends = aligned_zeros(batch.blocks * LANES, width, ITEM)
         self._out, self._space = self.ends.reshape(-1), aligned_zeros(0, 0)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A copy of an array need not begin a cache line, nor share its memory with another.
+        return Derivatives, (self.batch, self.ends.shape[1])
+
     def along(
         self, columns: int, kernel: Spread, args_of: Callable[[int], tuple[Any, ...]]
     ) -> Array:
@@ -357,7 +361,8 @@ class Derivatives:
             rows = batch.block_rows * LANES
             self._space = aligned_zeros(get_num_threads(), rows * (ITEM + 1))
         for at in range(0, columns, WIDTH):
-            for told in kernel.over((*args_of(at), self._space, self._out), batch.blocks):
+            args = *args_of(at), self._space, self._out
+            for told in kernel.over(args, batch.blocks, most=len(self._space)):
                 refuse(int(told[0]), batch.size)
             found = self.ends[: batch.size, :, : min(WIDTH, columns - at)]
             passes.append(found if columns <= WIDTH else found.copy())

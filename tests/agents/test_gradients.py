@@ -1,5 +1,7 @@
 """Steps of an environment as operations of PyTorch."""
 
+import copy
+
 import gymnasium as gym
 import pytest
 import torch
@@ -60,3 +62,18 @@ def test_an_ended_episode_passes_no_gradient_on():
 def test_noise_has_no_derivative():
     with pytest.raises(ValueError, match="noise"):
         DifferentiableEnv(gym.make_vec("RigidTop-v0", num_envs=2, sensor_noise=0.1))
+
+
+def test_a_copy_differentiates_as_the_original_does():
+    env = DifferentiableEnv(gym.make_vec("RigidTop-v0", num_envs=4))
+    env.reset(seed=0)
+    env.step(torch.zeros(4, 3))
+    copied, actions = copy.deepcopy(env), torch.full((4, 3), 0.3)
+    env.step(actions)  # not what the copy is to find
+    again, found = copy.deepcopy(copied), []
+    for one in (copied, again):
+        given = actions.clone().requires_grad_()
+        one.step(given).observation.sum().backward()
+        found.append(given.grad)
+    assert found[0].abs().min() > 0
+    assert torch.equal(*found)
