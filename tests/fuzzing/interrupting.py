@@ -2,6 +2,7 @@
 on."""
 
 import copy
+import gc
 import pickle
 import sys
 from collections import Counter
@@ -139,7 +140,7 @@ def attempt(call: Callable[[], Any]) -> None:
 
 def instructions(call: Callable[[], Any], at: int) -> int:
     """Call it, and break it off at the instruction number `at`; or how many there were."""
-    count, before = 0, sys.gettrace()
+    count, before, collects = 0, sys.gettrace(), gc.isenabled()
 
     def trace(frame: Any, event: str, arg: Any) -> Any:
         nonlocal count
@@ -149,6 +150,7 @@ def instructions(call: Callable[[], Any], at: int) -> int:
             raise KeyboardInterrupt
         return trace
 
+    gc.disable()  # what other calls have left behind is no part of this one
     sys.settrace(trace)
     try:
         call()
@@ -156,4 +158,6 @@ def instructions(call: Callable[[], Any], at: int) -> int:
         pass
     finally:
         sys.settrace(before)
+        if collects:
+            gc.enable()
     return count
