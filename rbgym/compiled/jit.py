@@ -170,8 +170,8 @@ def address_of(kernel: Any, *args: Any) -> Any:
     signature = tuple(typeof(arg) for arg in args)  # type: ignore[no-untyped-call]
     with _no_collection():
         kernel.compile(signature)
-    made = kernel.overloads[signature]
-    return made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
+    made = kernel.overloads[signature]._asdict()
+    return made["library"].get_pointer_to_function(made["fndesc"].llvm_func_name)
 
 
 @contextmanager
