@@ -300,8 +300,8 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Hold the commands of `action` for one control period."""
         episodes = self._hold(action)
-        observations, rewards, terminated, truncated, saved = episodes.step()
-        info, seen, reward = self._info(saved), observations[0], rewards.item()
+        observations, rewards, terminated, truncated, saved, _ = episodes.step()
+        info, seen, reward = self._info(saved), observations[0].copy(), rewards.item()
         if self.task.split:
             seen = self.task.split(seen)
             reward = self.compute_reward(seen["achieved_goal"], seen["desired_goal"], info)
@@ -311,8 +311,7 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         return seen, reward, terminated.item(), truncated.item(), info
 
     def _info(self, saved: Array) -> dict[str, Any]:
-        # Of its own, and in one piece.
-        return self._episodes.entries.of_one(saved[:, 0].copy())
+        return self._episodes.entries.of_one(saved)
 
     def render(self) -> Any:
         """The picture, (480, 480, 3) uint8, with render_mode="rgb_array"; with "human" None, and a
@@ -398,7 +397,7 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
                 f"lane {int(np.argmax(episodes.done))} has ended: reset it with "
                 'reset(options={"reset_mask": mask}) before the next step'
             )
-        observations, rewards, terminated, truncated, saved = episodes.step()
+        observations, rewards, terminated, truncated, saved, _ = episodes.step()
         if self.task.split:
             seen = self._presented(observations)
             rewards = self.compute_reward(seen["achieved_goal"], seen["desired_goal"], {})
@@ -421,7 +420,7 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         return self._presented(observations), rewards, terminated, truncated, info
 
     def _info(self, saved: Array, mask: Flags) -> dict[str, Any]:
-        return self._episodes.entries.masked(saved[:, : self.num_envs], mask)
+        return self._episodes.entries.masked(saved, mask)
 
     def render(self) -> tuple[Any, ...] | None:
         """A picture of each lane, (height, width, 3) uint8, with render_mode="rgb_array"; with

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbgym import threads
 from rbgym.arguments import real
+from rbgym.compiled.calls import Repeated
 from rbgym.compiled.jit import Entry
 from rbgym.engine import kernels as engine
 from rbgym.engine.batch import Batch
@@ -24,7 +25,7 @@ from rbgym.envs.rows import Parts, TaskRows
 from rbgym.quaternion import Array
 
 # One is made at each step, and a named tuple takes its time.
-_quickly = partial(tuple.__new__, Outputs)
+_quickly: Callable[[Any], Outputs] = partial(tuple.__new__, Outputs)
 Flags = NDArray[np.bool_]
 Lanes = NDArray[np.intp]
 State = dict[str, Array]
@@ -59,7 +60,7 @@ class Episodes:
     """A batch of bodies with their clocks, seeds and outcomes.
 
     resets_itself: where an episode has ended, the next step begins the seed's next one. reuses:
-    what a step returns, but for the observations, is written over by the next one.
+    what a step returns is written over by the next one.
     commands: (size, channels), to be set before each step. started: whether there are episodes.
     ready: whether a step may follow; not while one is under way, so that one which was interrupted,
     or whose hook has raised, is followed by a reset, and that by another. ended, failed: how many
@@ -78,14 +79,16 @@ class Episodes:
         # The kernels write observations unless a Python hook does.
         self._shown = 0 if "observation" in setup.hooks else batch.size
         self.entries = Entries(self.rows, setup)
-        saved = len(self.entries.rows), batch.blocks * LANES
+        saved = len(self.entries.copied) * batch.blocks * LANES
         self._shapes = (self._shown, setup.width), saved
         self._advance, self._judge = engine.Advance(), Entry(kernels.judge)
         self._ranges = kernels.JudgedRanges()
         self.stepping = batch.stepping(float(setup.dt / setup.substeps), setup.substeps)
-        self._judging = Judging(setup.limit, resets_itself, False, self.entries.rows)
-        self._beginning = Judging(setup.limit, False, True, self.entries.rows)
+        self._judging = Judging(setup.limit, resets_itself, False, self.entries.copied)
+        self._beginning = Judging(setup.limit, False, True, self.entries.copied)
         self._outcome = self._new_outcome() if reuses else None
+        # Of a small batch whose outcome is written over: all that a step calls.
+        self._repeated: Repeated | None = None
 
     # --- rows -------------------------------------------------------------------------------
 
@@ -130,7 +133,7 @@ class Episodes:
         """
         batch = self.batch
         self._put(at.BEGINNING, at.DRAWN if drawn else at.PLACED, lanes)
-        outputs = Outputs(out[: self._shown], *self._new_outcome()[:3], *NOTHING_SAVED)
+        outputs = Outputs(out[: self._shown], *self._new_outcome()[1:4], *NOTHING_SAVED)
         self._judge.call(self.rows, batch.buffer, self._beginning, outputs)
         self.ended = self.failed = 0.0
         if len(lanes) < self.size:
@@ -139,16 +142,20 @@ class Episodes:
             out[lanes] = self._hooked("observation", (self.setup.width,))[lanes]
         self.started = self.ready = True
 
-    def _new_outcome(self) -> tuple[Array, Flags, Flags, Array, int]:
-        """What a step writes, but for observations."""
-        n, saved = self.size, np.empty(self._shapes[1])
-        return np.empty(n), np.empty(n, bool), np.empty(n, bool), saved, 0
+    def _new_outcome(self) -> Outputs:
+        """What a step writes."""
+        shown, saved = self._shapes
+        rewards, flags = np.empty(self.size), (np.empty(self.size, bool), np.empty(self.size, bool))
+        return _quickly((np.empty(shown, np.float32), rewards, *flags, np.empty(saved), 0))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         # What came with a pickle may be for reading only.
         self.commands = self.commands.copy()
         self._outcome = self._outcome and self._new_outcome()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_repeated": None}  # machine code stays with the process
 
     # --- all that goes on -------------------------------------------------------------------
 
@@ -208,33 +215,49 @@ class Episodes:
         more = batch.rows(actuator.shown_row(physics), actuator.shown_rows())
         return np.concatenate([own, more], axis=1).astype(np.float32)
 
-    def step(self) -> tuple[NDArray[np.float32], Array, Flags, Flags, Array]:
+    def step(self) -> Outputs:
         """Advance all by one control period, under `commands`.
 
-        Returns observations, rewards, terminated, truncated, and what `saved` returns. Raises
-        ValueError, nothing done, if a command is not finite. The caller sets `ready` again, once
-        all is done.
+        Raises ValueError, nothing done, if a command is not finite. The caller sets `ready` again,
+        once all is done.
         """
-        batch, hooks, commands = self.batch, self.setup.hooks, self.commands
+        batch, hooks, repeated = self.batch, self.setup.hooks, self._repeated
         if "disturbance" in hooks:
             row = batch.physics.actuator.disturbance_row(batch.physics)
             batch.put_rows(row, self._hooked("disturbance", (3,)))
-        observations = np.empty(self._shapes[0], np.float32)
-        outputs = _quickly((observations, *(self._outcome or self._new_outcome())))
+        outputs = self._outcome or self._new_outcome()
         self.ready = False
-        if batch.blocks > threads.at_once:
+        if repeated is not None:
+            bad, self.ended, self.failed = repeated.call()
+            if bad < -1:
+                bad = self._step_at_once(outputs, int(bad))
+        elif batch.blocks > threads.at_once:
             bad = self._step_ranges(outputs)
         else:
-            bad = self.advance(batch.buffer, commands)
-            if bad < 0:
-                self.ended, self.failed = self.judge(batch.buffer, outputs)
+            bad = self._step_at_once(outputs)
         if bad >= 0:
             self.ready = True
-            where = f" in lane {bad}" if self.size > 1 else ""
-            raise ValueError(f"action must be finite, got {commands[bad].tolist()}{where}")
-        if hooks:
-            outputs = self._apply_hooks(outputs)
-        return outputs[:5]
+            where = f" in lane {int(bad)}" if self.size > 1 else ""
+            raise ValueError(
+                f"action must be finite, got {self.commands[int(bad)].tolist()}{where}"
+            )
+        return self._apply_hooks(outputs) if hooks else outputs
+
+    def _step_at_once(self, outputs: Outputs, told: int | None = None) -> int:
+        """A control period of all, in this thread; -1, or nothing done and the first body whose
+        command is not finite. told: by `advance`, if it has been called."""
+        batch = self.batch
+        args = batch.physics, batch.buffer, batch.block_rows, self.commands, self.stepping
+        if told is None:
+            bad = self._advance.all_of(*args)
+        else:
+            bad = self._advance.rest_of(told, *args)
+        if bad < 0:
+            self.ended, self.failed = self.judge(batch.buffer, outputs)
+            if outputs is self._outcome and told is None:
+                judged = self.rows, batch.buffer, self._judging, outputs
+                self._repeated = Repeated((engine.advance, args), (kernels.judge, judged))
+        return bad
 
     def _apply_hooks(self, outputs: Outputs) -> Outputs:
         """The outcome of a step as the user's functions make it."""
@@ -261,9 +284,8 @@ class Episodes:
         return checked_hook(name, self.setup.hooks[name], (self.size, *shape), self.state(), *args)
 
     def saved(self) -> Array:
-        """Rows that `info` is made of as they are now, copied, (rows, lanes)."""
-        rows: Array = self.batch.block_view().transpose(1, 0, 2)[self.entries.rows]
-        return rows.reshape(len(rows), -1)
+        """What `info` is made of as it is now, see `Entries`."""
+        return self.entries.copy_of(self.batch.block_view())
 
 
 def state_of(batch: Batch, rows: TaskRows, actuator: Assembly, dt: float) -> State:

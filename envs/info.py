@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rbgym.engine.rows import FAILED
+from rbgym.engine.rows import FAILED, LANES
 from rbgym.envs import rows as at
 from rbgym.envs.orbit import places_of
 from rbgym.quaternion import Array
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 class Entries:
     """What `info` tells, and of which rows of a body it is made.
 
-    rows: their numbers; the kernel `judge` copies them at each step.
+    copied: for each of these rows (r, i, j, step), integers: the kernel `judge` copies, at each
+    step, the number in row r of lane k of n to the place i n + j + step k of a flat array. So the
+    numbers of all lanes lie side by side, and so do those of a vector, lane after lane.
     """
 
     def __init__(self, rows: at.TaskRows, setup: "Setup") -> None:
@@ -39,38 +41,51 @@ class Entries:
             **(setup.actuator.faults.entries(physics) if setup.actuator.faults else {}),
             **parts.constraints.entries(rows.constraint_row()),
         }
-        self._least = {"integration_failed": 1.0, "is_success": float(setup.settled_steps)}
+        self._settled = float(setup.settled_steps)
         places |= {"integration_failed": (FAILED, 1), "is_success": (first + at.STREAK, 1)}
-        # Numbers and flags stand first, one row each.
+        # Numbers stand first, one row each, then the two flags.
         order = sorted(places, key=lambda name: places[name][1] > 1)
         self._numbers = [name for name in order if places[name][1] == 1]
-        self._vectors, end = [], len(self._numbers)
-        for name in order[end:]:
-            self._vectors.append((name, slice(end, end + places[name][1])))
-            end += places[name][1]
-        self.rows = np.concatenate(
-            [np.arange(row, row + n) for row, n in map(places.__getitem__, order)]
-        )
+        self._of_one = slice(0, len(self._numbers) * LANES, LANES)
+        self._vectors: list[tuple[str, int, int]] = []
+        copied = []
+        for name in order:
+            (row, width), i = places[name], len(copied)
+            copied += [(row + j, i, j, width) for j in range(width)]
+            if width > 1:
+                self._vectors.append((name, i, width))
+        self.copied = np.array(copied)
         self._masks = [f"_{name}" for name in order]
 
-    def of_one(self, saved: Array) -> dict[str, Any]:
-        """The entries of one body, from a copy of its rows, (rows,), of which vectors are parts."""
-        found: dict[str, Any] = dict(zip(self._numbers, saved.tolist(), strict=False))
-        for name, least in self._least.items():
-            found[name] = found[name] >= least
-        for name, rows in self._vectors:
-            found[name] = saved[rows]
+    def copy_of(self, view: Array) -> Array:
+        """What `judge` would copy now; view: the bodies, (blocks, rows, lanes)."""
+        n = len(view) * LANES
+        found = np.empty(len(self.copied) * n)
+        for row, i, j, step in self.copied.tolist():
+            found[i * n + j :: step][:n] = view[:, row].reshape(n)
         return found
 
-    def read(self, saved: Array) -> dict[str, Any]:
-        """The entries of n bodies, from copies of the rows, (rows, n)."""
-        found: dict[str, Any] = dict(zip(self._numbers, saved, strict=False))
-        for name, least in self._least.items():
-            found[name] = found[name] >= least
-        for name, rows in self._vectors:
-            found[name] = np.ascontiguousarray(saved[rows].T)
+    def of_one(self, saved: Array) -> dict[str, Any]:
+        """The entries of the first body of a single block, of what was copied."""
+        numbers: list[Any] = saved[self._of_one].tolist()
+        numbers[-2], numbers[-1] = numbers[-2] >= 1.0, numbers[-1] >= self._settled
+        found = dict(zip(self._numbers, numbers))  # noqa: B905 (as long; to check takes as long)
+        for name, i, width in self._vectors:
+            found[name] = saved[i * LANES : i * LANES + width].copy()
+        return found
+
+    def read(self, saved: Array, bodies: int) -> dict[str, Any]:
+        """The entries of so many bodies, of what was copied; parts of that."""
+        n = len(saved) // len(self.copied)
+        found: dict[str, Any] = {}
+        for i, name in enumerate(self._numbers):
+            found[name] = saved[i * n : i * n + bodies]
+        found["integration_failed"] = found["integration_failed"] >= 1.0
+        found["is_success"] = found["is_success"] >= self._settled
+        for name, i, width in self._vectors:
+            found[name] = saved[i * n : (i + width) * n].reshape(n, width)[:bodies]
         return found
 
     def masked(self, saved: Array, mask: NDArray[np.bool_]) -> dict[str, Any]:
         """Those of a vector env, each with its `_name` mask of the lanes that it speaks of."""
-        return dict.fromkeys(self._masks, mask) | self.read(saved)
+        return dict.fromkeys(self._masks, mask) | self.read(saved, len(mask))

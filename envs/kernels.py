@@ -4,10 +4,10 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
 
 from rbgym.compiled.jit import address_of, compiled, inlined, lane_body, outlined
-from rbgym.compiled.posts import caller
+from rbgym.compiled.calls import SECOND, caller
+from rbgym.compiled.wide import copy_lanes, flag_lanes, lanes_above
 from rbgym.engine.kernels import Ranges, Stepping, advance_at, start_lane
 from rbgym.engine.rows import (
     FAILED,
@@ -38,19 +38,19 @@ class Judging(NamedTuple):
 
     limit: steps after which an episode is truncated, or inf. restarts: where an episode had already
     ended, begin the next one instead of judging a step. only_beginnings: begin those episodes whose
-    rows say so, and look at no other lanes. saved: numbers of the rows to be copied.
+    rows say so, and look at no other lanes. copied: see `rbgym.envs.info.Entries`.
     """
 
     limit: float
     restarts: bool
     only_beginnings: bool
-    saved: Any
+    copied: Any
 
 
 class Outputs(NamedTuple):
     """What is written for each body: observations (bodies, width), or (0, width) to leave them to a
-    hook; rewards and flags (bodies,); saved: copies of rows, (rows, lanes of the batch), of the
-    first so many of `Judging.saved`; first: where in them the bodies begin."""
+    hook; rewards and flags (bodies,); saved: what is copied as `Judging` says, flat, of all lanes
+    of the batch, or (0,) for nothing; first: which of them the bodies begin with."""
 
     observations: Any
     rewards: Any
@@ -60,7 +60,7 @@ class Outputs(NamedTuple):
     first: int
 
 
-NOTHING_SAVED = np.empty((0, 0)), 0  # the last two, where there is to be no `info`
+NOTHING_SAVED = np.empty(0), 0  # the last two, where there is to be no `info`
 
 
 @lane_body
@@ -108,7 +108,6 @@ def judge(rows, buffer, judging, outputs):
     rows: `rbgym.envs.rows.TaskRows`. buffer: a whole number of blocks.
     """
     block_size = (rows.first_row() + rows.row_count()) * LANES
-    saved, saved_rows, column = outputs.saved, len(outputs.saved), index(outputs.first)
     bodies, shows = len(outputs.rewards), len(outputs.observations) > 0
     ended, failed = 0.0, 0.0
     # Block by block from beginning to report, so that each is read from memory once.
@@ -117,7 +116,7 @@ def judge(rows, buffer, judging, outputs):
         # Lanes beyond the last body are at rest, and never begin.
         lanes = min(LANES, bodies - k)
         first = start + rows.first_row() * LANES
-        if judging.only_beginnings or (judging.restarts and _ended(buffer, first) > 0.0):
+        if judging.only_beginnings or (judging.restarts and _ended(buffer, first) > 0):
             # The one place where episodes begin: two would be compiled to other round-off.
             for lane in range(lanes):
                 j = first + index(lane)
@@ -136,26 +135,24 @@ def judge(rows, buffer, judging, outputs):
             continue
         for lane in range(LANES):
             judge_lane(rows, buffer, block * block_size + lane, judging.limit)
-        # A row is one wide move.
-        for row in range(saved_rows):
-            since = start + index(judging.saved[row]) * LANES
-            for lane in range(LANES):
-                saved[index(row), column + k + lane] = buffer[since + lane]
+        if len(outputs.saved) > 0:
+            _save(buffer, start, judging.copied, outputs.saved, index(outputs.first) + k)
         if shows:
             for lane in range(lanes):
                 i, j = start + index(lane), k + index(lane)
                 _show(rows, buffer, i, outputs.observations, j)
-        # A constant number of lanes makes wide moves of the loops.
-        if lanes == LANES:
-            more = _report(buffer, start, first, LANES, k, outputs)
-        else:
-            more = _report(buffer, start, first, lanes, k, outputs)
+        failed += _report(buffer, start, first, lanes, k, outputs)
+        if lanes < LANES:
             _calm(rows.physics, buffer, start, lanes)
-        ended, failed = ended + more[0], failed + more[1]
+        if _ended(buffer, first) > 0:
+            for lane in range(lanes):
+                j = first + index(lane)
+                over = buffer[j + at.TERMINATED * LANES] + buffer[j + at.TRUNCATED * LANES]
+                ended += min(over, 1.0)
     return ended, failed
 
 
-_judge_at = caller(types.UniTuple(types.float64, 2))
+_judge_at = caller(SECOND)
 
 
 @compiled
@@ -212,28 +209,42 @@ class JudgedRanges(Ranges):
 @inlined
 def _ended(buffer, first):
     """Above zero where an episode of the block has ended."""
-    ended = 0.0
-    for lane in range(LANES):
-        j = first + lane
-        ended += buffer[j + at.TERMINATED * LANES] + buffer[j + at.TRUNCATED * LANES]
-    return ended
+    terminated = lanes_above(buffer, first + at.TERMINATED * LANES)
+    return terminated + lanes_above(buffer, first + at.TRUNCATED * LANES)
+
+
+@inlined
+def _save(buffer, start, copied, saved, k):
+    """Copy what is told of the lanes of a block, of which the first is number k."""
+    number = len(saved) // len(copied)
+    for row in range(len(copied)):
+        r, i = copied[index(row), 0], copied[index(row), 1]
+        j, step = copied[index(row), 2], copied[index(row), 3]
+        since, to = start + index(r) * LANES, index(i * number + j + step * k)
+        if step == 1:
+            copy_lanes(saved, to, buffer, since)
+        else:
+            for lane in range(LANES):
+                saved[to + index(lane * step)] = buffer[since + lane]
 
 
 @inlined
 def _report(buffer, start, first, lanes, k, outputs):
-    """Outcome of the first lanes of the block; returns how many ended, and failed."""
-    ended, failed = 0.0, 0.0
+    """Outcome of the first lanes of the block; returns how many failed."""
+    reward, over = first + at.REWARD * LANES, first + at.TERMINATED * LANES
+    late = first + at.TRUNCATED * LANES
+    if lanes == LANES:
+        copy_lanes(outputs.rewards, k, buffer, reward)
+        flag_lanes(outputs.terminated, k, buffer, over)
+        flag_lanes(outputs.truncated, k, buffer, late)
+        return lanes_above(buffer, start + FAILED * LANES)
+    failed = 0
     for lane in range(lanes):
-        outputs.rewards[k + lane] = buffer[first + lane + at.REWARD * LANES]
-    for lane in range(lanes):
-        outputs.terminated[k + lane] = buffer[first + lane + at.TERMINATED * LANES] > 0.0
-    for lane in range(lanes):
-        outputs.truncated[k + lane] = buffer[first + lane + at.TRUNCATED * LANES] > 0.0
-    for lane in range(lanes):
-        terminated = buffer[first + lane + at.TERMINATED * LANES]
-        ended += max(terminated, buffer[first + lane + at.TRUNCATED * LANES])
-        failed += buffer[start + lane + FAILED * LANES]
-    return ended, failed
+        outputs.rewards[k + lane] = buffer[reward + lane]
+        outputs.terminated[k + lane] = buffer[over + lane] > 0.0
+        outputs.truncated[k + lane] = buffer[late + lane] > 0.0
+        failed += int(buffer[start + lane + FAILED * LANES])
+    return failed
 
 
 @inlined

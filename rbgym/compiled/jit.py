@@ -15,12 +15,14 @@ from typing import Any, TypeVar
 
 from numba import njit, typeof, types
 from numba.cpython.unsafe.tuple import tuple_setitem
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic as _intrinsic
+from numba.extending import overload
 
 from rbgym.compiled import cache
 from rbgym.compiled.pipeline import Compiler
 
 F = TypeVar("F", bound=Callable[..., Any])
+intrinsic: Any = _intrinsic  # whose own type lacks that it takes one argument less
 
 OUTLINED: Any = {"error_model": "numpy", "nogil": True, "pipeline_class": Compiler}
 # Contraction, reassociation and reciprocals change the last bit only, `nsz` the sign of a zero.
@@ -164,7 +166,7 @@ def entry_point(kernel: Any, *args: Any) -> Callable[..., Any]:
 
 def address_of(kernel: Any, *args: Any) -> Any:
     """Where the machine code of a `compiled` kernel for arguments of these types is, as other
-    kernels call it, see `rbgym.compiled.posts`."""
+    kernels call it, see `rbgym.compiled.calls`."""
     if not hasattr(kernel, "compile"):  # with NUMBA_DISABLE_JIT
         return kernel
     signature = tuple(typeof(arg) for arg in args)  # type: ignore[no-untyped-call]

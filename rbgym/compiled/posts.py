@@ -6,22 +6,15 @@ the first at the post of a thread, takes the first itself, and then every one th
 so it is no slower where a thread sleeps. Posts are rows of int64, each of two cache lines:
 
     state; address of the task, and of its arguments; first, last, part; RESULT as float64
-
-Kernels are called by their addresses: what is compiled once serves all callers, with the same
-round-off in every thread.
 """
-
-from typing import Any
 
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic as _intrinsic
-from numba.extending import overload
 
-from rbgym.compiled.jit import INLINED, compiled
+from rbgym.compiled.calls import called, caller, items_of
+from rbgym.compiled.jit import compiled, intrinsic
 
-intrinsic: Any = _intrinsic  # whose own type lacks that it takes one argument less
 RESULT = types.UniTuple(types.float64, 4)
 WIDTH = 16  # of a post
 FOUND = slice(6, 6 + RESULT.count)  # in it
@@ -31,47 +24,7 @@ IDLE, OFFERED, TAKEN, DONE, CALLED = range(5)
 _INT, _BYTES = ir.IntType(64), ir.IntType(8).as_pointer()
 _RESULT = ir.ArrayType(ir.DoubleType(), RESULT.count).as_pointer()
 _TASK_TYPE = ir.FunctionType(ir.VoidType(), [_BYTES, _INT, _INT, _INT, _RESULT])
-
-
-# --- calls by address ---------------------------------------------------------------------------
-
-
-def _called(context, builder, returns, address, kinds, values):
-    """What the kernel returns; it raises nothing."""
-    kind = context.call_conv.get_function_type(returns, kinds)
-    result, error = (cgutils.alloca_once(builder, arg.pointee) for arg in kind.args[:2])
-    given = context.get_arg_packer(kinds).as_arguments(builder, values)
-    builder.call(builder.inttoptr(address, kind.as_pointer()), [result, error, *given])
-    return context.data_model_manager[returns].from_return(builder, builder.load(result))
-
-
-def _items(builder, kind, values):
-    return [builder.extract_value(values, k) for k in range(len(kind))]
-
-
-def caller(returns: Any) -> Any:
-    """call(address, args): what the kernel returns that is at this address, see `address_of`."""
-
-    @intrinsic
-    def compiled_call(typingctx, address, args):
-        def lower(context, builder, signature, values):
-            kind = signature.args[1]
-            items = _items(builder, kind, values[1])
-            return _called(context, builder, returns, values[0], kind.types, items)
-
-        return returns(address, args), lower
-
-    def call(address, args):
-        return address(*args)  # where nothing is compiled
-
-    overload(call, jit_options=INLINED)(
-        lambda address, args: lambda address, args: compiled_call(address, args)
-    )
-    return call
-
-
 _call_range = caller(RESULT)
-
 
 # --- posts --------------------------------------------------------------------------------------
 
@@ -131,10 +84,10 @@ def _task_of(typingctx, address, args):
         function.linkage = "internal"
         data, first, last, part, found = function.args
         inside = ir.IRBuilder(function.append_basic_block())
-        known, given = _items(inside, values, inside.load(inside.bitcast(data, kept.type)))
+        known, given = items_of(inside, values, inside.load(inside.bitcast(data, kept.type)))
         kinds = (*kind.types, *[types.int64] * 3)
-        items = [*_items(inside, kind, given), first, last, part]
-        result = _called(context, inside, RESULT, known, kinds, items)
+        items = [*items_of(inside, kind, given), first, last, part]
+        result = called(context, inside, RESULT, known, kinds, items)
         inside.store(result, found)
         inside.ret_void()
         return cgutils.pack_array(builder, [builder.ptrtoint(x, _INT) for x in (function, kept)])

@@ -203,7 +203,7 @@ def advance_block(physics, scratch, f, rows, commanded, stepping, corrections, c
             begins = h * (stage // stages)
             for i in range(LANES):
                 actuator.drive(physics, f, i, begins, h, h * substeps)
-        left = take_step(physics, f, 0, 1, len(f), length, kicks, stepping.projection)
+        left = take_step(physics, f, 0, 1, len(f), length, kicks, stepping.projection, False)
         if left > 0:
             for i in range(LANES):
                 if f[i + SOLVED * LANES] < 0.0:
@@ -243,8 +243,8 @@ def _advance_lane(physics, d, f, i, driven, stepping, stage, corrections):
         torque = d[TORQUE * LANES]
         none = dot(vector(d, 0, TORQUE), vector(d, 0, TORQUE)) <= 0.0
         d[TORQUE * LANES] = joined(_NEXT_TO_NONE, torque) if none else torque
-    if finish(physics, scheme, d, 0, length, kicks, stepping.projection) > 0:
-        more_time(scheme, physics, d, 0, length, kicks, stepping.projection)
+    if finish(physics, scheme, d, 0, length, kicks, stepping.projection, False) > 0:
+        more_time(scheme, physics, d, 0, length, kicks, stepping.projection, False)
     # Behind the last step nobody asks for the level, unless it is kept, as without a torque.
     ends = stage == substeps * stages - 1 and (not actuator.turns_rotors())
     works = ends and dot(vector(d, 0, TORQUE), vector(d, 0, TORQUE)) > 0.0

@@ -7,10 +7,10 @@ The loops over the lanes of a block compile to vector instructions: their size i
 import math
 from typing import Any, NamedTuple
 
-from numba import types
 
 from rbgym.compiled.jit import Entry, address_of, compiled, inlined, lane_body, outlined
-from rbgym.compiled.posts import caller
+from rbgym.compiled.calls import FIRST, caller
+from rbgym.compiled.wide import clip_lanes
 from rbgym.engine.projection import keep_level, project
 from rbgym.engine.rows import (
     CORRECTION,
@@ -67,6 +67,12 @@ class Advance(Entry):
     def all_of(self, physics: Any, buffer: Any, rows: int, commands: Any, stepping: Any) -> int:
         """What `advance` returns, once all is done: -1, or the index of a body."""
         told: int = self.call(physics, buffer, rows, commands, stepping)
+        return self.rest_of(told, physics, buffer, rows, commands, stepping)
+
+    def rest_of(
+        self, told: int, physics: Any, buffer: Any, rows: int, commands: Any, stepping: Any
+    ) -> int:
+        """The same where `advance` has been called, and has told this."""
         while told < -1:
             stepping = stepping._replace(since=-1 - told)
             self.redo.call(physics, buffer, rows, stepping)
@@ -130,6 +136,23 @@ def _first_not_finite(commands):
     return -1
 
 
+@inlined
+def _put_commands(physics, buffer, start, commands, block):
+    """Clip the commands of the bodies of a block, and write them where the actuator looks;
+    commands: of all bodies, one after the other."""
+    since = start + physics.actuator.command_row(physics) * LANES
+    channels = physics.actuator.channels()
+    first = index(block * LANES * channels)
+    if first + LANES * channels <= len(commands):
+        for n in range(channels):
+            clip_lanes(buffer, since + n * LANES, commands, first + n, channels)
+    else:
+        for k in range(len(commands) - first):
+            lane, n = k // channels, k % channels
+            command = commands[first + index(k)]
+            buffer[since + index(n * LANES + lane)] = min(max(command, -1.0), 1.0)
+
+
 @lane_body
 def _hold(physics, buffer, i):
     physics.actuator.hold(physics, buffer, i)
@@ -155,18 +178,12 @@ def advance(physics, buffer, rows, commands, stepping):
     redone, it returns -1 less the place for `Stepping.since`, which counts groups and their stages.
     """
     block_size, actuator, since = index(rows) * LANES, physics.actuator, stepping.since
-    if since == 0:
-        nothing = 0.0  # NaN, if a command is not finite
-        for k in range(len(commands)):
-            for n in range(actuator.channels()):
-                nothing += 0.0 * commands[k, n]
+    numbers, nothing = commands.reshape(commands.size), 0.0
+    if since == 0:  # nothing becomes NaN, if a command is not finite
+        for k in range(len(numbers)):
+            nothing += 0.0 * numbers[k]
         if nothing != 0.0:
             return _first_not_finite(commands)
-        row = actuator.command_row(physics)
-        for k in range(len(commands)):
-            i = index((k // LANES) * block_size + k % LANES)
-            for n in range(actuator.channels()):
-                buffer[i + (row + n) * LANES] = min(max(commands[k, n], -1.0), 1.0)
     substeps, h = stepping.substeps, stepping.h
     blocks, stages = len(buffer) // block_size, COUNTS[index(stepping.composition)]
     total = index(substeps * stages)
@@ -178,8 +195,11 @@ def advance(physics, buffer, rows, commands, stepping):
         goes_on = since > 0 and group == begun
         if len(commands) > 0 and not goes_on:
             for k in range(count):
-                for lane in range(LANES):
-                    _hold(physics, buffer, index((first + k) * block_size) + lane)
+                _put_commands(physics, buffer, index((first + k) * block_size), numbers, first + k)
+            if not actuator.is_steady():
+                for k in range(count):
+                    for lane in range(LANES):
+                        _hold(physics, buffer, index((first + k) * block_size) + lane)
         stepped = (since - 1) % total if goes_on else -1
         for stage in range(max(stepped, 0), total):
             part = STAGES[index(stepping.composition), index(stage % stages)]
@@ -190,8 +210,9 @@ def advance(physics, buffer, rows, commands, stepping):
                         for lane in range(LANES):
                             i = index((first + k) * block_size) + lane
                             _drive(physics, buffer, i, h * (stage // stages), h, h * substeps)
+                held = actuator.is_steady() and stage == 0 and len(commands) > 0
                 bad = take_step(
-                    physics, buffer, first, count, block_size, length, kicks, stepping.projection
+                    physics, buffer, first, count, block_size, length, kicks, stepping.projection, held
                 )
                 if bad > 0:
                     return -2 - (group * total + stage)
@@ -223,7 +244,7 @@ def advance(physics, buffer, rows, commands, stepping):
     return -1
 
 
-advance_at = caller(types.int64)
+advance_at = caller(FIRST)
 
 
 @compiled
@@ -238,11 +259,14 @@ def advance_range(address, physics, buffer, rows, commands, stepping, first, las
 
 
 @lane_body
-def take_step(physics, buffer, first, count, block_size, h, kicks, projection):
+def take_step(physics, buffer, first, count, block_size, h, kicks, projection, held):
     """One stage of so many blocks; how many lanes it left where they were, to be redone."""
     for k in range(count):
         for lane in range(LANES):
-            predict(physics, buffer, index((first + k) * block_size) + lane, h)
+            i = index((first + k) * block_size) + lane
+            if held:
+                _hold(physics, buffer, i)
+            predict(physics, buffer, i, h)
     if physics.scheme.fraction() > 0.0:
         for _ in range(_RELAXATIONS):
             for k in range(count):
