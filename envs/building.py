@@ -12,6 +12,7 @@ from rbgym import integrators
 from rbgym.arguments import count, finite, is_number, positive, quietly, real
 from rbgym.body import RigidBody
 from rbgym.eigenaxis import eigenaxis_time, slowness
+from rbgym.engine.actuation import Actuator
 from rbgym.engine.batch import Batch
 from rbgym.envs.actuators import Beside, ReactionWheels, Setting, Torque, assemble
 from rbgym.envs.actuators.faults import chosen_faults
@@ -259,19 +260,22 @@ class Building:
 
     def _make_batch(self) -> None:
         """The bodies, as they are before their first episode, and the space of what they show."""
+        record = self.actuator.record
+        own = type(self.randomization).vary, type(record).rebuild
         self.batch = batch = Batch(
             self.body,
             self.scheme,
             self.potential,
             size=self.size,
             projection=self.given.projection,
-            actuator=self.actuator.record,
+            actuator=record,
             task_rows=lambda physics: TaskRows(physics, self.parts).row_count(),
+            varies=own != (uncertainty.Randomization.vary, Actuator.rebuild),
         )
         batch.warn_of_spin(self.dt / self.substeps)
         self.actuator.effector.rest(batch)
         self.rows = TaskRows(batch.observed, self.parts)
-        actuator: Any = self.actuator.record
+        actuator: Any = record
         if actuator.has_limits():
             row = actuator.own_row(batch.physics)
             batch.put_rows(row, np.tile(self.torque_limit, (batch.size, 1)))

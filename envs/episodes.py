@@ -19,7 +19,7 @@ from rbgym.envs import kernels
 from rbgym.envs import rows as at
 from rbgym.envs.actuators import Assembly
 from rbgym.envs.info import Entries
-from rbgym.envs.kernels import NOTHING_SAVED, Judging, Outputs
+from rbgym.envs.kernels import NOTHING_SAVED, JudgedRanges, Judging, Outputs
 from rbgym.envs.orbit import places_of
 from rbgym.envs.rows import Parts, TaskRows
 from rbgym.quaternion import Array
@@ -82,7 +82,7 @@ class Episodes:
         saved = len(self.entries.copied) * batch.blocks * LANES
         self._shapes = (self._shown, setup.width), saved
         self._advance, self._judge = engine.Advance(), Entry(kernels.judge)
-        self._ranges = kernels.JudgedRanges()
+        self._ranges, self._first_not_finite = JudgedRanges(), Entry(engine.first_not_finite)
         self.stepping = batch.stepping(float(setup.dt / setup.substeps), setup.substeps)
         self._judging = Judging(setup.limit, resets_itself, False, self.entries.copied)
         self._beginning = Judging(setup.limit, False, True, self.entries.copied)
@@ -198,8 +198,9 @@ class Episodes:
         """A control period of all, range by range; -1, or nothing done and the first body whose
         command is not finite."""
         batch, commands = self.batch, self.commands
-        if not np.isfinite(commands).all():  # before any thread begins
-            return int(np.argmin(np.isfinite(commands).all(axis=1)))
+        bad: int = self._first_not_finite.call(commands)
+        if bad >= 0:
+            return bad
         self.ended, self.failed = self._ranges.all_of(
             batch.physics, batch.buffer, batch.block_rows, commands, self.stepping,
             self.rows, self._judging, outputs,

@@ -48,6 +48,23 @@ def by_differences(scheme, potential, steps):
     return np.stack([slope(lambda e, m=m: errors_off(there, m(e))) for m in moves], axis=2)
 
 
+def test_the_derivatives_along_the_moments_of_a_symmetric_body():
+    q, omega = random_state()
+    moments, eye = np.array([6.0, 6.0, 3.0]), np.eye(3)
+
+    def end(moments):
+        batch = made("exact:4", TOP, q, omega, moments=moments)
+        batch.advance(H, 2)
+        found = batch.measure()
+        return found["quaternion"], found["angular_velocity"]
+
+    there = end(moments)
+    moves = [lambda e, c=c: errors_off(there, end(moments + e * eye[c])) for c in range(3)]
+    found = made("exact:4", TOP, q, omega, moments=moments).jacobian(H, 2, of=("state", "inertia"))
+    wanted = np.stack([slope(move) for move in moves], axis=2)
+    np.testing.assert_allclose(found.inertia, wanted, rtol=1e-6, atol=1e-8)
+
+
 def test_the_jacobian_of_a_range_is_that_of_the_whole_batch():
     rng = np.random.default_rng(6)
     size = 83  # eleven blocks, the last of them not full

@@ -8,7 +8,7 @@ import pytest
 
 from rbgym import Batch, GravityGradient, HeavyTop, RigidBody, integrators, simulate
 from rbgym.integrators import compose
-from rbgym.integrators.splitting import Exact
+from rbgym.integrators.splitting import Exact, ExactWhenSymmetric
 from rbgym.quaternion import angle_between, normalized
 from textbook_splitting import exact_step
 
@@ -165,3 +165,36 @@ def test_the_spin_of_a_rod_is_kept_from_any_start():
     batch.advance(0.01, 500)
     assert not batch.failed.any()
     assert np.abs(batch.measure()["angular_velocity"][:, 2]).max() < 1e-6
+
+
+@pytest.mark.parametrize("moments", [(0.5, 0.5, 0.3), (0.3, 0.3, 0.5), (0.4, 0.4, 0.4)])
+@pytest.mark.parametrize(("h", "steps"), [(0.002, 50), (0.02, 20), (0.5, 2)])
+@pytest.mark.parametrize("potential", [None, WEIGHT, GravityGradient(0.3, (0.6, 0.0, 0.8))])
+def test_symmetric_bodies_move_as_they_do_by_the_formulas_for_all(moments, h, steps, potential):
+    body, size = RigidBody(moments), 64
+    rng = np.random.default_rng(2)
+    q, omega = normalized(rng.normal(size=(size, 4))), rng.normal(size=(size, 3)) * (1, 2, 5)
+    torque = rng.normal(size=(size, 3))
+    own, general = (Batch(body, "exact", potential, size=size, varies=v) for v in (False, True))
+    assert type(own.physics.scheme) is not type(general.physics.scheme)
+    for batch in (own, general):
+        batch.set_state(q, omega)
+        batch.set_torque(torque)
+        batch.advance(h, steps)
+    one, other = own.measure(), general.measure()
+    scale = np.linalg.norm(other["angular_velocity"], axis=1).max()
+    for name in ("angular_velocity", "angular_momentum", "energy"):
+        np.testing.assert_allclose(one[name], other[name], rtol=1e-11, atol=1e-11 * scale)
+    assert angle_between(one["quaternion"], other["quaternion"]).max() < 1e-11 * scale
+
+
+def test_a_body_whose_inertia_may_change_is_stepped_by_the_formulas_for_all():
+    import gymnasium as gym
+
+    import rbgym.envs  # noqa: F401
+
+    def scheme(**kwargs):
+        return gym.make("RigidTop-v0", **kwargs).unwrapped.episodes.batch.physics.scheme
+
+    assert isinstance(scheme(), ExactWhenSymmetric)
+    assert not isinstance(scheme(randomization={"inertia": 0.1}), ExactWhenSymmetric)

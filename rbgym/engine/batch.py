@@ -41,6 +41,7 @@ class Batch:
     same class for each. projection: undo the round-off drift of the energy at each step, for
     schemes that conserve it. actuator: what makes torque of commands, see `rbgym.engine.actuation`.
     task_rows: of what the kernels are compiled for, the number of rows that a task needs besides.
+    varies: whether the inertia of a body may change by and by.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Batch:
         projection: bool = True,
         actuator: Actuator = _DIRECT,
         task_rows: Callable[[Physics], int] | None = None,
+        varies: bool = False,
     ) -> None:
         self.integrator = integrators.get(integrator)
         self.size, self.projection = count("size", size), flag("projection", projection)
@@ -69,7 +71,9 @@ class Batch:
         turned = bool(np.any(self._turns != (1.0, 0.0, 0.0, 0.0)))
         frame = layout.Turned() if turned else layout.Principal()
         # What the kernels are compiled for: those that step, and those that look at the state.
-        scheme, _ = in_use(self.integrator, self.potential, rotors=False)
+        moments = [b.moments for b in (each[:1] if one else each)]
+        symmetric = not varies and all(J[0] == J[1] for J in moments)
+        scheme, _ = in_use(self.integrator, self.potential, rotors=False, symmetric=symmetric)
         self.physics = Physics(scheme, self.potential, frame, actuator)
         self.observed = self.physics
         if not self.integrator.memory:
@@ -118,6 +122,11 @@ class Batch:
             self.physics = self.physics._replace(scheme=scheme)
             self._advance, self._ranges = kernels.Advance(), kernels.Ranges()
             self.differentiate = {}
+
+    def of_any_inertia(self) -> Physics:
+        """What the kernels are compiled for, where they are not to be for these moments alone."""
+        scheme, _ = in_use(self.integrator, self.potential, self._has_rotors)
+        return self.physics._replace(scheme=scheme)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "buffer"}

@@ -243,8 +243,8 @@ def _advance_lane(physics, d, f, i, driven, stepping, stage, corrections):
         torque = d[TORQUE * LANES]
         none = dot(vector(d, 0, TORQUE), vector(d, 0, TORQUE)) <= 0.0
         d[TORQUE * LANES] = joined(_NEXT_TO_NONE, torque) if none else torque
-    if finish(physics, scheme, d, 0, length, kicks, stepping.projection, False) > 0:
-        more_time(scheme, physics, d, 0, length, kicks, stepping.projection, False)
+    if finish(physics, scheme, d, 0, length, kicks, stepping.projection) > 0:
+        more_time(scheme, physics, d, 0, length, kicks, stepping.projection)
     # Behind the last step nobody asks for the level, unless it is kept, as without a torque.
     ends = stage == substeps * stages - 1 and (not actuator.turns_rotors())
     works = ends and dot(vector(d, 0, TORQUE), vector(d, 0, TORQUE)) > 0.0
@@ -433,13 +433,14 @@ def jacobian(batch: Batch, h: float, steps: int, of: tuple[str, ...], coordinate
     stepping = batch.stepping(float(finite("h", h, ())), count("steps", steps))
     kind = Columns if {"inertia", "mgl"} & set(names) else columns_for(batch)
     kernel, no_commands = kernel_of(batch, kind), np.empty((0, batch.channels))
+    physics = batch.physics if kind is SteadyColumns else batch.of_any_inertia()
 
     def args_of(first: int) -> tuple[Any, ...]:
         state, torque, inertia, mgl = (firsts.get(name, _AWAY) - first for name in _WIDTHS)
         of_momentum = coordinates == "momentum"
         columns = kind(state, _AWAY, _AWAY, torque, inertia, mgl, of_momentum)
         return (
-            batch.physics, batch.buffer, batch.block_rows, no_commands, stepping,
+            physics, batch.buffer, batch.block_rows, no_commands, stepping,
             corrections_of(batch.potential), columns, _NONE,
         )  # fmt: skip
 

@@ -129,11 +129,23 @@ class Ranges:
 @outlined
 def _first_not_finite(commands):
     """Index of the first row that is not finite, or -1."""
+    numbers, bad = commands.reshape(commands.size), 0
+    for k in range(len(numbers)):
+        bad += 0 if numbers[k] - numbers[k] == 0.0 else 1
+    if bad == 0:
+        return -1
     for k in range(len(commands)):
         for column in range(commands.shape[1]):
             if not math.isfinite(commands[k, column]):
                 return k
     return -1
+
+
+@compiled
+def first_not_finite(commands):
+    """Index of the first body whose command is not finite, or -1; of a batch that is advanced range
+    by range, before the first is begun."""
+    return _first_not_finite(commands)
 
 
 @inlined
@@ -178,12 +190,11 @@ def advance(physics, buffer, rows, commands, stepping):
     redone, it returns -1 less the place for `Stepping.since`, which counts groups and their stages.
     """
     block_size, actuator, since = index(rows) * LANES, physics.actuator, stepping.since
-    numbers, nothing = commands.reshape(commands.size), 0.0
-    if since == 0:  # nothing becomes NaN, if a command is not finite
-        for k in range(len(numbers)):
-            nothing += 0.0 * numbers[k]
-        if nothing != 0.0:
-            return _first_not_finite(commands)
+    numbers = commands.reshape(commands.size)
+    if since == 0:
+        bad = _first_not_finite(commands)
+        if bad >= 0:
+            return bad
     substeps, h = stepping.substeps, stepping.h
     blocks, stages = len(buffer) // block_size, COUNTS[index(stepping.composition)]
     total = index(substeps * stages)

@@ -100,8 +100,11 @@ _NONE = Stage(0.0, 0.0)
 STAGES = np.array([row + [_NONE] * (COUNTS.max() - len(row)) for row in _ROWS])
 
 
-def in_use(record: Integrator, potential: Potential, rotors: bool) -> tuple[Scheme, int]:
-    """The scheme, and the row of its stages, that steps bodies in this potential."""
+def in_use(
+    record: Integrator, potential: Potential, rotors: bool, symmetric: bool = False
+) -> tuple[Scheme, int]:
+    """The scheme, and the row of its stages, that steps bodies in this potential; symmetric:
+    whether the first two moments of each are equal, and stay so."""
     if rotors and record.by_kicks:  # the motion is not exact, and kicks would lose their order
         return record.scheme.with_rotors(), 1 + list(_BY_STEPS).index((2, record.order))
     if rotors:
@@ -109,7 +112,7 @@ def in_use(record: Integrator, potential: Potential, rotors: bool) -> tuple[Sche
     when_free = record.scheme.when_free()
     if when_free and record.by_kicks and record.order == 4 and potential.is_free():
         return when_free, 0
-    return record.scheme, record.composition
+    return record.scheme.when_symmetric() if symmetric else record.scheme, record.composition
 
 
 def compose(base: Integrator, order: int) -> Integrator:

@@ -69,6 +69,11 @@ class Scheme(Record):
         """The scheme for bodies with rotors, if it is another: a constant, of equal memory."""
         return self
 
+    def when_symmetric(self):
+        """The scheme for bodies whose first two moments are equal, if it is another: a constant, of
+        equal memory."""
+        return self
+
     def when_free(self):
         """Of a kicked scheme: the one, if any, of order four and equal memory that takes the place
         of its composition where there is no potential and no rotor; a constant."""

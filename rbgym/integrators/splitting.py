@@ -184,6 +184,9 @@ class Exact(Hasty):
     def with_rotors(self):
         return _EXACT_WITH_ROTORS
 
+    def when_symmetric(self):
+        return _EXACT_WHEN_SYMMETRIC
+
     def when_free(self):
         return _EXACT_WHEN_FREE if type(self) is Exact else None
 
@@ -202,6 +205,24 @@ class ExactFar(Exact):
 
 
 _EXACT_FAR = ExactFar()
+
+
+class ExactWhenSymmetric(Exact):
+    """The exact free motion of bodies whose first two moments are equal: a turn about the momentum,
+    and one about the third axis."""
+
+    def motion(self, body, Pi, h):
+        half = scale(0.5 * h * body.J_inv[0], Pi)
+        angle = 0.5 * h * (body.J_inv[2] - body.J_inv[0]) * Pi[2]
+        square = dot(half, half)
+        w, sinc = even_odd(square)
+        x, y, z = scale(sinc, half)
+        cos, sin = cos_sin(angle)
+        turn = (cos * w - sin * z, cos * x + sin * y, cos * y - sin * x, cos * z + sin * w)
+        return turn, (square <= 1.0) & (abs(angle) <= _REACH)
+
+
+_EXACT_WHEN_SYMMETRIC = ExactWhenSymmetric()
 
 
 class ExactWithRotors(Exact):
