@@ -229,8 +229,10 @@ class Episodes:
         outputs = self._outcome or self._new_outcome()
         self.ready = False
         if repeated is not None:
-            bad, self.ended, self.failed = repeated.call()
-            if bad < -1:
+            bad, ended, failed = repeated.call()
+            if bad == -1:
+                self.ended, self.failed = ended, failed
+            elif bad < -1:
                 bad = self._step_at_once(outputs, int(bad))
         elif batch.blocks > threads.at_once:
             bad = self._step_ranges(outputs)
@@ -244,18 +246,15 @@ class Episodes:
             )
         return self._apply_hooks(outputs) if hooks else outputs
 
-    def _step_at_once(self, outputs: Outputs, told: int | None = None) -> int:
+    def _step_at_once(self, outputs: Outputs, told: int = 0) -> int:
         """A control period of all, in this thread; -1, or nothing done and the first body whose
-        command is not finite. told: by `advance`, if it has been called."""
+        command is not finite. told: see `Advance.all_of`."""
         batch = self.batch
         args = batch.physics, batch.buffer, batch.block_rows, self.commands, self.stepping
-        if told is None:
-            bad = self._advance.all_of(*args)
-        else:
-            bad = self._advance.rest_of(told, *args)
+        bad = self._advance.all_of(*args, told)
         if bad < 0:
             self.ended, self.failed = self.judge(batch.buffer, outputs)
-            if outputs is self._outcome and told is None:
+            if outputs is self._outcome and not self._repeated:
                 judged = self.rows, batch.buffer, self._judging, outputs
                 self._repeated = Repeated((engine.advance, args), (kernels.judge, judged))
         return bad

@@ -48,7 +48,7 @@ class Entries:
         self._numbers = [name for name in order if places[name][1] == 1]
         self._of_one = slice(0, len(self._numbers) * LANES, LANES)
         self._vectors: list[tuple[str, int, int]] = []
-        copied = []
+        copied: list[tuple[int, ...]] = []
         for name in order:
             (row, width), i = places[name], len(copied)
             copied += [(row + j, i, j, width) for j in range(width)]

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbgym.compiled.jit import address_of, compiled, inlined, lane_body, outlined
 from rbgym.compiled.calls import SECOND, caller
+from rbgym.compiled.jit import address_of, compiled, inlined, lane_body, outlined
 from rbgym.compiled.wide import copy_lanes, flag_lanes, lanes_above
 from rbgym.engine.kernels import Ranges, Stepping, advance_at, start_lane
 from rbgym.engine.rows import (

@@ -63,11 +63,13 @@ def _borrowed(context, builder, kind, value):
     """The same value, of whose arrays nobody counts the references: the caller has them."""
     if isinstance(kind, types.Array):
         array = context.make_array(kind)(context, builder, value)
-        array.meminfo, array.parent = (pointer.type(None) for pointer in (array.meminfo, array.parent))
+        array.meminfo, array.parent = (
+            pointer.type(None) for pointer in (array.meminfo, array.parent)
+        )
         return array._getvalue()
     if isinstance(kind, types.BaseTuple):
         for k, item in enumerate(items_of(builder, kind, value)):
-            item = _borrowed(context, builder, kind[k], item)
+            item = _borrowed(context, builder, kind.types[k], item)
             value = builder.insert_value(value, item, k)
     return value
 

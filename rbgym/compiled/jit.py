@@ -114,7 +114,7 @@ def _fill(typingctx, values, item):  # type: ignore[no-untyped-def]
 
 
 def _filled(values, item):  # type: ignore[no-untyped-def]
-    return lambda values, item: _fill(values, item)  # type: ignore[call-arg]
+    return lambda values, item: _fill(values, item)
 
 
 def _changed(values, k, item):  # type: ignore[no-untyped-def]

@@ -111,11 +111,15 @@ def _clip(typingctx, target, j, source, k, stride):
     return types.void(target, integer, source, integer, integer), lower
 
 
-overload(copy_lanes, jit_options=INLINED)(lambda target, j, source, k: (
-    lambda target, j, source, k: _copy(target, j, source, k)))
-overload(flag_lanes, jit_options=INLINED)(lambda flags, j, source, k: (
-    lambda flags, j, source, k: _flag(flags, j, source, k)))
-overload(lanes_above, jit_options=INLINED)(lambda source, k: (
-    lambda source, k: _count(source, k)))
-overload(clip_lanes, jit_options=INLINED)(lambda target, j, source, k, stride: (
-    lambda target, j, source, k, stride: _clip(target, j, source, k, stride)))
+overload(copy_lanes, jit_options=INLINED)(
+    lambda target, j, source, k: lambda target, j, source, k: _copy(target, j, source, k)
+)
+overload(flag_lanes, jit_options=INLINED)(
+    lambda flags, j, source, k: lambda flags, j, source, k: _flag(flags, j, source, k)
+)
+overload(lanes_above, jit_options=INLINED)(lambda source, k: lambda source, k: _count(source, k))
+overload(clip_lanes, jit_options=INLINED)(
+    lambda target, j, source, k, stride: (
+        lambda target, j, source, k, stride: _clip(target, j, source, k, stride)
+    )
+)

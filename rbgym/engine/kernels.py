@@ -7,9 +7,8 @@ The loops over the lanes of a block compile to vector instructions: their size i
 import math
 from typing import Any, NamedTuple
 
-
-from rbgym.compiled.jit import Entry, address_of, compiled, inlined, lane_body, outlined
 from rbgym.compiled.calls import FIRST, caller
+from rbgym.compiled.jit import Entry, address_of, compiled, inlined, lane_body, outlined
 from rbgym.compiled.wide import clip_lanes
 from rbgym.engine.projection import keep_level, project
 from rbgym.engine.rows import (
@@ -64,15 +63,12 @@ class Advance(Entry):
         super().__init__(advance)
         self.redo = Entry(redo_lanes)
 
-    def all_of(self, physics: Any, buffer: Any, rows: int, commands: Any, stepping: Any) -> int:
-        """What `advance` returns, once all is done: -1, or the index of a body."""
-        told: int = self.call(physics, buffer, rows, commands, stepping)
-        return self.rest_of(told, physics, buffer, rows, commands, stepping)
-
-    def rest_of(
-        self, told: int, physics: Any, buffer: Any, rows: int, commands: Any, stepping: Any
+    def all_of(
+        self, physics: Any, buffer: Any, rows: int, commands: Any, stepping: Any, told: int = 0
     ) -> int:
-        """The same where `advance` has been called, and has told this."""
+        """What `advance` returns, once all is done: -1, or the index of a body. told: below -1, if
+        it has been called and has told this."""
+        told = told or self.call(physics, buffer, rows, commands, stepping)
         while told < -1:
             stepping = stepping._replace(since=-1 - told)
             self.redo.call(physics, buffer, rows, stepping)
@@ -223,8 +219,9 @@ def advance(physics, buffer, rows, commands, stepping):
                             _drive(physics, buffer, i, h * (stage // stages), h, h * substeps)
                 held = actuator.is_steady() and stage == 0 and len(commands) > 0
                 bad = take_step(
-                    physics, buffer, first, count, block_size, length, kicks, stepping.projection, held
-                )
+                    physics, buffer, first, count, block_size, length, kicks,
+                    stepping.projection, held,
+                )  # fmt: skip
                 if bad > 0:
                     return -2 - (group * total + stage)
             last = stage % stages == stages - 1
@@ -271,7 +268,8 @@ def advance_range(address, physics, buffer, rows, commands, stepping, first, las
 
 @lane_body
 def take_step(physics, buffer, first, count, block_size, h, kicks, projection, held):
-    """One stage of so many blocks; how many lanes it left where they were, to be redone."""
+    """One stage of so many blocks; how many lanes it left where they were, to be redone. held:
+    whether a period of a steady actuator begins with it."""
     for k in range(count):
         for lane in range(LANES):
             i = index((first + k) * block_size) + lane

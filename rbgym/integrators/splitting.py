@@ -15,6 +15,9 @@ the same kind: with a = J^-1 T,
 
     (1/2) [B, [A, B]]:  u <- u + bend a x u,  g <- g + bend (a x g + dg (o x a)).
 
+A body whose first two moments are equal needs no elliptic functions: it turns about its momentum
+and about its third axis, each at a constant rate.
+
 The energy of a body in a potential is kept by `rbgym.engine.projection`. Rotors turn the body about
 an axis that stays where it is, half before the free motion and half after it.
 """
