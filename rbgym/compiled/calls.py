@@ -68,8 +68,8 @@ def _borrowed(context, builder, kind, value):
         )
         return array._getvalue()
     if isinstance(kind, types.BaseTuple):
-        for k, item in enumerate(items_of(builder, kind, value)):
-            item = _borrowed(context, builder, kind.types[k], item)
+        items = map(partial(_borrowed, context, builder), kind, items_of(builder, kind, value))
+        for k, item in enumerate(items):
             value = builder.insert_value(value, item, k)
     return value
 
