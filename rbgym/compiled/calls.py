@@ -68,8 +68,9 @@ def _borrowed(context, builder, kind, value):
         )
         return array._getvalue()
     if isinstance(kind, types.BaseTuple):
-        items = map(partial(_borrowed, context, builder), kind, items_of(builder, kind, value))
-        for k, item in enumerate(items):
+        kinds: Any = kind
+        for k, item in enumerate(items_of(builder, kind, value)):
+            item = _borrowed(context, builder, kinds[k], item)
             value = builder.insert_value(value, item, k)
     return value
 
