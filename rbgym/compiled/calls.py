@@ -142,7 +142,7 @@ class Repeated:
     same arguments.
 
     To take these out of Python's objects takes as long as stepping a body: they are kept in memory,
-    as compiled code has them. call(): what the first returns, and then the two numbers of the
+    as compiled code has them. call(), while this lives: what the first returns, and then the two numbers of the
     second, or zeros where it was not called, as the first did not return -1.
     """
 

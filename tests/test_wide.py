@@ -1,0 +1,87 @@
+"""Eight lanes at once, and calls kept in memory: compiled, as they are in Python."""
+
+import copy
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from numba import njit
+
+import rbgym.envs  # noqa: F401
+from rbgym.compiled import wide
+from rbgym.compiled.calls import Repeated
+from rbgym.compiled.jit import compiled
+
+SOURCE = np.array([0.0, -0.0, 1e-300, -3.0, 0.5, 1.0, 2.0, np.nan, 4.0, -9.0] * 4)
+
+
+@njit
+def copies(target, source):
+    wide.copy_lanes(target, 2, source, 3)
+
+
+@njit
+def flags(target, source):
+    wide.flag_lanes(target, 1, source, 2)
+
+
+@njit
+def clips(target, source):
+    wide.clip_lanes(target, 1, source, 2, 3)
+
+
+@njit
+def above(source):
+    return wide.lanes_above(source, 1)
+
+
+@pytest.mark.parametrize(("kernel", "kind"), [(copies, float), (flags, bool), (clips, float)])
+def test_lanes_are_moved_as_in_python(kernel, kind):
+    made, wanted = np.zeros(12, kind), np.zeros(12, kind)
+    kernel(made, SOURCE)
+    kernel.py_func(wanted, SOURCE)
+    np.testing.assert_array_equal(made, wanted)
+    assert made.any()
+
+
+def test_lanes_are_counted_as_in_python():
+    assert above(SOURCE) == above.py_func(SOURCE) == 5
+
+
+@compiled
+def refuse_negative(numbers):
+    return -1 if numbers[0] >= 0.0 else 7
+
+
+@compiled
+def add_up(numbers, factor):
+    numbers[1] += factor
+    return numbers[0], numbers[1]
+
+
+def test_calls_that_are_repeated_see_what_their_arrays_hold_now():
+    numbers = np.array([1.0, 0.0])
+    repeated = Repeated((refuse_negative, (numbers,)), (add_up, (numbers, 0.5)))
+    assert [repeated.call() for _ in range(3)] == [(-1, 1, 0.5), (-1, 1, 1.0), (-1, 1, 1.5)]
+    numbers[0] = -1.0
+    assert repeated.call() == (7, 0, 0)
+    assert numbers[1] == 1.5
+
+
+@pytest.mark.parametrize("how", [copy.deepcopy, copy.copy])
+def test_a_copy_of_an_env_that_has_been_stepped_has_calls_of_its_own(how):
+    env = gym.make("RigidTop-v0").unwrapped
+    env.reset(seed=3)
+    action = np.array([0.3, -0.2, 0.1], np.float32)
+    for _ in range(3):
+        env.step(action)
+    state = env.get_state()
+    other = how(env)
+    seen = [env.step(action)[0] for _ in range(4)]
+    other.set_state(state)
+    np.testing.assert_array_equal(seen, [other.step(action)[0] for _ in range(4)])
+    if how is copy.deepcopy:
+        env.reset(seed=4)
+        kept = other.get_state()["rows"]
+        env.step(action)
+        np.testing.assert_array_equal(kept, other.get_state()["rows"])
