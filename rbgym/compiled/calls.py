@@ -142,8 +142,8 @@ class Repeated:
     same arguments.
 
     To take these out of Python's objects takes as long as stepping a body: they are kept in memory,
-    as compiled code has them. call(), while this lives: what the first returns, and then the two numbers of the
-    second, or zeros where it was not called, as the first did not return -1.
+    as compiled code has them. call(), while this lives: what the first returns, and then the two
+    numbers of the second, or zeros where it was not called, as the first did not return -1.
     """
 
     def __init__(self, *calls: tuple[Any, tuple[Any, ...]]) -> None:
