@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbgym import threads
 from rbgym.arguments import real
+from rbgym.compiled.beside import compile_both
 from rbgym.compiled.calls import Repeated
 from rbgym.compiled.jit import Entry
 from rbgym.engine import kernels as engine
@@ -134,7 +135,11 @@ class Episodes:
         batch = self.batch
         self._put(at.BEGINNING, at.DRAWN if drawn else at.PLACED, lanes)
         outputs = Outputs(out[: self._shown], *self._new_outcome()[1:4], *NOTHING_SAVED)
-        self._judge.call(self.rows, batch.buffer, self._beginning, outputs)
+        judged = self.rows, batch.buffer, self._beginning, outputs
+        if not self._judge.was_called:
+            args = batch.physics, batch.buffer, batch.block_rows, self.commands, self.stepping
+            compile_both((kernels.judge, judged), (engine.advance, args))
+        self._judge.call(*judged)
         self.ended = self.failed = 0.0
         if len(lanes) < self.size:
             self.ended, self.failed = int(self.done.sum()), int(batch.failed.sum())

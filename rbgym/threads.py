@@ -160,7 +160,7 @@ class _Pool:
         self._posts = whole.reshape(-1)[since:][: threads * posts.WIDTH].reshape(threads, -1)
         self.posts = self._posts
         # More of them than there are cores would hinder each other.
-        looks = _LOOKS if threads <= _cores() else 1
+        looks = _LOOKS if threads <= cores() else 1
         # Compiled here: a thread that compiles while this one forks would leave the child a lock.
         serve = entry_point(posts.serve, self._posts[0], looks)
         self._workers = [_Worker(post, serve, looks) for post in self._posts[1:]]
@@ -254,7 +254,7 @@ def _made() -> _Pool | None:
         return _pool
 
 
-def _cores() -> int:
+def cores() -> int:
     """That this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))

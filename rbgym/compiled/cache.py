@@ -269,13 +269,28 @@ def keep_on_disk(dispatcher: Any) -> None:
 
     def save_own(signature: Any, result: Any) -> None:
         # An edit of a user's class would go unnoticed. A disk that is full costs a warning.
-        if not any(map(_is_foreign, result.signature.args)):
+        if is_kept(result.signature.args):
             try:
                 save(signature, result)
             except OSError as error:
                 warn(error.strerror or str(error))
 
     cache.save_overload = save_own
+
+
+def is_kept(signature: tuple[Any, ...]) -> bool:
+    """Whether code for arguments of these types may be on disk."""
+    return not any(map(_is_foreign, signature))
+
+
+def is_lacking(kernel: Any, signature: tuple[Any, ...]) -> bool:
+    """Whether a kernel which is kept on disk would have to be compiled for these types."""
+    cache: Any = getattr(kernel, "_cache", None)
+    files = getattr(cache, "_cache_file", None)
+    if not isinstance(files, CodeFiles) or signature in kernel.overloads:
+        return False
+    key = cache._index_key(signature, kernel.targetctx.codegen())
+    return files.is_current() and files.load(key) is None
 
 
 def _is_foreign(numba_type: Any) -> bool:

@@ -157,10 +157,7 @@ def entry_point(kernel: Any, *args: Any) -> Callable[..., Any]:
     """
     if not hasattr(kernel, "compile"):  # with NUMBA_DISABLE_JIT
         return kernel  # type: ignore[no-any-return]
-    signature = tuple(typeof(arg) for arg in args)  # type: ignore[no-untyped-call]
-    with _no_collection():
-        kernel.compile(signature)
-    entry: Callable[..., Any] = kernel.overloads[signature].entry_point
+    entry: Callable[..., Any] = compile_for(kernel, types_of(args)).entry_point
     return entry
 
 
@@ -169,11 +166,20 @@ def address_of(kernel: Any, *args: Any) -> Any:
     kernels call it, see `rbgym.compiled.calls`."""
     if not hasattr(kernel, "compile"):  # with NUMBA_DISABLE_JIT
         return kernel
-    signature = tuple(typeof(arg) for arg in args)  # type: ignore[no-untyped-call]
+    made = compile_for(kernel, types_of(args))._asdict()
+    return made["library"].get_pointer_to_function(made["fndesc"].llvm_func_name)
+
+
+def types_of(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What a `compiled` kernel is compiled for, given such arguments."""
+    return tuple(typeof(arg) for arg in args)  # type: ignore[no-untyped-call]
+
+
+def compile_for(kernel: Any, signature: tuple[Any, ...]) -> Any:
+    """What numba keeps of a kernel for these types: from memory, from disk or compiled now."""
     with _no_collection():
         kernel.compile(signature)
-    made = kernel.overloads[signature]._asdict()
-    return made["library"].get_pointer_to_function(made["fndesc"].llvm_func_name)
+    return kernel.overloads[signature]
 
 
 @contextmanager
@@ -200,6 +206,10 @@ class Entry:
     def __init__(self, kernel: Any) -> None:
         self.kernel = kernel
         self.call: Callable[..., Any] = self._first
+
+    @property
+    def was_called(self) -> bool:
+        return self.call != self._first
 
     def _first(self, *args: Any) -> Any:
         self.call = entry_point(self.kernel, *args)
