@@ -254,12 +254,13 @@ class Episodes:
     def _step_at_once(self, outputs: Outputs, told: int = 0) -> int:
         """A control period of all, in this thread; -1, or nothing done and the first body whose
         command is not finite. told: see `Advance.all_of`."""
-        batch = self.batch
+        batch, goes_on = self.batch, self._advance.was_called
         args = batch.physics, batch.buffer, batch.block_rows, self.commands, self.stepping
         bad = self._advance.all_of(*args, told)
         if bad < 0:
             self.ended, self.failed = self.judge(batch.buffer, outputs)
-            if outputs is self._outcome and not self._repeated:
+            # After the first step: nobody is to wait for that longer.
+            if goes_on and outputs is self._outcome and not self._repeated:
                 judged = self.rows, batch.buffer, self._judging, outputs
                 self._repeated = Repeated((engine.advance, args), (kernels.judge, judged))
         return bad
