@@ -295,13 +295,13 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
             self._warn_of_time(usual, ", unless max_episode_steps was given")
         seeds = [None if seed is None else checked_seed(seed)]
         out = self._begin(np.zeros(1, np.intp), seeds, options, super().reset)
-        return self._presented(out[0]), self._info(self._episodes.saved())
+        return self._presented(out[0]), self._info(*self._episodes.saved())
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Hold the commands of `action` for one control period."""
         episodes = self._hold(action)
-        observations, rewards, terminated, truncated, saved, _ = episodes.step()
-        info, seen, reward = self._info(saved), observations[0].copy(), rewards.item()
+        observations, rewards, terminated, truncated, saved, flags, _ = episodes.step()
+        info, seen, reward = self._info(saved, flags), observations[0].copy(), rewards.item()
         if self.task.split:
             seen = self.task.split(seen)
             reward = self.compute_reward(seen["achieved_goal"], seen["desired_goal"], info)
@@ -310,8 +310,8 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
             self._frames()
         return seen, reward, terminated.item(), truncated.item(), info
 
-    def _info(self, saved: Array) -> dict[str, Any]:
-        return self._episodes.entries.of_one(saved)
+    def _info(self, saved: Array, flags: Flags) -> dict[str, Any]:
+        return self._episodes.entries.of_one(saved, flags)
 
     def render(self) -> Any:
         """The picture, (480, 480, 3) uint8, with render_mode="rgb_array"; with "human" None, and a
@@ -387,7 +387,7 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         out = self._begin(lanes, seeds, options, super().reset)
         mask = np.zeros(self.num_envs, dtype=bool)
         mask[lanes] = True
-        return self._presented(out), self._info(self._episodes.saved(), mask)
+        return self._presented(out), self._info(*self._episodes.saved(), mask)
 
     def step(self, actions: Any) -> tuple[Observation, Array, Flags, Flags, dict[str, Any]]:
         """Hold the commands of `actions` (n, channels) for one control period."""
@@ -397,7 +397,7 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
                 f"lane {int(np.argmax(episodes.done))} has ended: reset it with "
                 'reset(options={"reset_mask": mask}) before the next step'
             )
-        observations, rewards, terminated, truncated, saved, _ = episodes.step()
+        observations, rewards, terminated, truncated, saved, flags, _ = episodes.step()
         if self.task.split:
             seen = self._presented(observations)
             rewards = self.compute_reward(seen["achieved_goal"], seen["desired_goal"], {})
@@ -407,20 +407,20 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
             ended = terminated | truncated
             final = {
                 "final_obs": _final(ended, self._presented(observations)),
-                "final_info": self._info(saved, ended),
+                "final_info": self._info(saved, flags, ended),
                 **{name: ended.copy() for name in ("_final_obs", "_final_info")},
             }
             episodes.restart(np.flatnonzero(ended), observations)
-            saved = episodes.saved()
+            saved, flags = episodes.saved()
         episodes.ready = True
-        info = self._info(saved, self._every.copy())
+        info = self._info(saved, flags, self._every.copy())
         info.update(final)
         if self.render_mode == "human":
             self._frames()
         return self._presented(observations), rewards, terminated, truncated, info
 
-    def _info(self, saved: Array, mask: Flags) -> dict[str, Any]:
-        return self._episodes.entries.masked(saved, mask)
+    def _info(self, saved: Array, flags: Flags, mask: Flags) -> dict[str, Any]:
+        return self._episodes.entries.masked(saved, flags, mask)
 
     def render(self) -> tuple[Any, ...] | None:
         """A picture of each lane, (height, width, 3) uint8, with render_mode="rgb_array"; with

@@ -80,13 +80,14 @@ class Episodes:
         # The kernels write observations unless a Python hook does.
         self._shown = 0 if "observation" in setup.hooks else batch.size
         self.entries = Entries(self.rows, setup)
-        saved = len(self.entries.copied) * batch.blocks * LANES
-        self._shapes = (self._shown, setup.width), saved
+        self._lanes = batch.blocks * LANES
+        self._shapes = (self._shown, setup.width), len(self.entries.copied) * self._lanes
         self._advance, self._judge = engine.Advance(), Entry(kernels.judge)
         self._ranges, self._first_not_finite = JudgedRanges(), Entry(engine.first_not_finite)
         self.stepping = batch.stepping(float(setup.dt / setup.substeps), setup.substeps)
-        self._judging = Judging(setup.limit, resets_itself, False, self.entries.copied)
-        self._beginning = Judging(setup.limit, False, True, self.entries.copied)
+        told = self.entries.copied, self.entries.settled
+        self._judging = Judging(setup.limit, resets_itself, False, *told)
+        self._beginning = Judging(setup.limit, False, True, *told)
         self._outcome = self._new_outcome() if reuses else None
         # Of a small batch whose outcome is written over: all that a step calls.
         self._repeated: Repeated | None = None
@@ -149,9 +150,10 @@ class Episodes:
 
     def _new_outcome(self) -> Outputs:
         """What a step writes."""
-        shown, saved = self._shapes
-        rewards, flags = np.empty(self.size), (np.empty(self.size, bool), np.empty(self.size, bool))
-        return _quickly((np.empty(shown, np.float32), rewards, *flags, np.empty(saved), 0))
+        (shown, saved), n = self._shapes, self.size
+        one, other, both = np.empty(n, bool), np.empty(n, bool), np.empty(2 * self._lanes, bool)
+        seen = np.empty(shown, np.float32)
+        return _quickly((seen, np.empty(n), one, other, np.empty(saved), both, 0))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -289,7 +291,7 @@ class Episodes:
         """What a hook returns for every lane, or ValueError if its shape is another."""
         return checked_hook(name, self.setup.hooks[name], (self.size, *shape), self.state(), *args)
 
-    def saved(self) -> Array:
+    def saved(self) -> tuple[Array, Flags]:
         """What `info` is made of as it is now, see `Entries`."""
         return self.entries.copy_of(self.batch.block_view())
 

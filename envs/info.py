@@ -14,12 +14,16 @@ if TYPE_CHECKING:
     from rbgym.envs.episodes import Setup
 
 
+_FLAGS = "integration_failed", "is_success"
+
+
 class Entries:
     """What `info` tells, and of which rows of a body it is made.
 
     copied: for each of these rows (r, i, j, step), integers: the kernel `judge` copies, at each
     step, the number in row r of lane k of n to the place i n + j + step k of a flat array. So the
-    numbers of all lanes lie side by side, and so do those of a vector, lane after lane.
+    numbers of all lanes lie side by side, and so do those of a vector, lane after lane. Beside them
+    it writes two flags.
     """
 
     def __init__(self, rows: at.TaskRows, setup: "Setup") -> None:
@@ -41,9 +45,7 @@ class Entries:
             **(setup.actuator.faults.entries(physics) if setup.actuator.faults else {}),
             **parts.constraints.entries(rows.constraint_row()),
         }
-        self._settled = float(setup.settled_steps)
-        places |= {"integration_failed": (FAILED, 1), "is_success": (first + at.STREAK, 1)}
-        # Numbers stand first, one row each, then the two flags.
+        # Numbers stand first, one row each.
         order = sorted(places, key=lambda name: places[name][1] > 1)
         self._numbers = [name for name in order if places[name][1] == 1]
         self._of_one = slice(0, len(self._numbers) * LANES, LANES)
@@ -55,37 +57,40 @@ class Entries:
             if width > 1:
                 self._vectors.append((name, i, width))
         self.copied = np.array(copied)
-        self._masks = [f"_{name}" for name in order]
+        self._masks = [f"_{name}" for name in (*order, *_FLAGS)]
+        self._streak, self.settled = first + at.STREAK, float(setup.settled_steps)
 
-    def copy_of(self, view: Array) -> Array:
+    def copy_of(self, view: Array) -> tuple[Array, NDArray[np.bool_]]:
         """What `judge` would copy now; view: the bodies, (blocks, rows, lanes)."""
         n = len(view) * LANES
-        found = np.empty(len(self.copied) * n)
+        saved = np.empty(len(self.copied) * n)
         for row, i, j, step in self.copied.tolist():
-            found[i * n + j :: step][:n] = view[:, row].reshape(n)
-        return found
+            saved[i * n + j :: step][:n] = view[:, row].reshape(n)
+        flags = view[:, FAILED] > 0.0, view[:, self._streak] >= self.settled
+        return saved, np.concatenate([flag.reshape(n) for flag in flags])
 
-    def of_one(self, saved: Array) -> dict[str, Any]:
+    def of_one(self, saved: Array, flags: NDArray[np.bool_]) -> dict[str, Any]:
         """The entries of the first body of a single block, of what was copied."""
         numbers: list[Any] = saved[self._of_one].tolist()
-        numbers[-2], numbers[-1] = numbers[-2] >= 1.0, numbers[-1] >= self._settled
         found = dict(zip(self._numbers, numbers))  # noqa: B905 (as long; to check takes as long)
         for name, i, width in self._vectors:
             found[name] = saved[i * LANES : i * LANES + width].copy()
+        found["integration_failed"], found["is_success"] = flags[::LANES].tolist()
         return found
 
-    def read(self, saved: Array, bodies: int) -> dict[str, Any]:
+    def read(self, saved: Array, flags: NDArray[np.bool_], bodies: int) -> dict[str, Any]:
         """The entries of so many bodies, of what was copied; parts of that."""
-        n = len(saved) // len(self.copied)
+        n = len(flags) // 2
         found: dict[str, Any] = {}
         for i, name in enumerate(self._numbers):
             found[name] = saved[i * n : i * n + bodies]
-        found["integration_failed"] = found["integration_failed"] >= 1.0
-        found["is_success"] = found["is_success"] >= self._settled
         for name, i, width in self._vectors:
             found[name] = saved[i * n : (i + width) * n].reshape(n, width)[:bodies]
+        found["integration_failed"], found["is_success"] = flags[:bodies], flags[n : n + bodies]
         return found
 
-    def masked(self, saved: Array, mask: NDArray[np.bool_]) -> dict[str, Any]:
+    def masked(
+        self, saved: Array, flags: NDArray[np.bool_], mask: NDArray[np.bool_]
+    ) -> dict[str, Any]:
         """Those of a vector env, each with its `_name` mask of the lanes that it speaks of."""
-        return dict.fromkeys(self._masks, mask) | self.read(saved, len(mask))
+        return dict.fromkeys(self._masks, mask) | self.read(saved, flags, len(mask))

@@ -38,29 +38,36 @@ class Judging(NamedTuple):
 
     limit: steps after which an episode is truncated, or inf. restarts: where an episode had already
     ended, begin the next one instead of judging a step. only_beginnings: begin those episodes whose
-    rows say so, and look at no other lanes. copied: see `rbgym.envs.info.Entries`.
+    rows say so, and look at no other lanes. copied: see `rbgym.envs.info.Entries`. settled: steps in
+    a row inside the success region that make a success.
     """
 
     limit: float
     restarts: bool
     only_beginnings: bool
     copied: Any
+    settled: float
 
 
 class Outputs(NamedTuple):
-    """What is written for each body: observations (bodies, width), or (0, width) to leave them to a
-    hook; rewards and flags (bodies,); saved: what is copied as `Judging` says, flat, of all lanes
-    of the batch, or (0,) for nothing; first: which of them the bodies begin with."""
+    """What is written for each body.
+
+    observations: (bodies, width), or (0, width) to leave them to a hook; rewards and flags of the
+    end: (bodies,). Of all lanes of the batch, flat, or (0,) for nothing: saved, what is copied as
+    `Judging` says; flags, whether they failed, and behind those whether they have succeeded. first:
+    the lane that the bodies begin with.
+    """
 
     observations: Any
     rewards: Any
     terminated: Any
     truncated: Any
     saved: Any
+    flags: Any
     first: int
 
 
-NOTHING_SAVED = np.empty(0), 0  # the last two, where there is to be no `info`
+NOTHING_SAVED = np.empty(0), np.empty(0, bool), 0  # the last ones, where there is to be no `info`
 
 
 @lane_body
@@ -136,7 +143,7 @@ def judge(rows, buffer, judging, outputs):
         for lane in range(LANES):
             judge_lane(rows, buffer, block * block_size + lane, judging.limit)
         if len(outputs.saved) > 0:
-            _save(buffer, start, judging.copied, outputs.saved, index(outputs.first) + k)
+            _save(buffer, start, first, judging, outputs, index(outputs.first) + k)
         if shows:
             for lane in range(lanes):
                 i, j = start + index(lane), k + index(lane)
@@ -184,6 +191,7 @@ def step(
             outputs.terminated[a:b],
             outputs.truncated[a:b],
             outputs.saved,
+            outputs.flags,
             outputs.first + a,
         )
         more = _judge_at(addresses[1], (task, chunk, judging, chosen))
@@ -214,9 +222,12 @@ def _ended(buffer, first):
 
 
 @inlined
-def _save(buffer, start, copied, saved, k):
+def _save(buffer, start, first, judging, outputs, k):
     """Copy what is told of the lanes of a block, of which the first is number k."""
-    number = len(saved) // len(copied)
+    copied, saved, number = judging.copied, outputs.saved, len(outputs.flags) // 2
+    flag_lanes(outputs.flags, k, buffer, start + FAILED * LANES, 0.0)
+    streak, least = first + at.STREAK * LANES, judging.settled - 0.5
+    flag_lanes(outputs.flags, number + k, buffer, streak, least)
     for row in range(len(copied)):
         r, i = copied[index(row), 0], copied[index(row), 1]
         j, step = copied[index(row), 2], copied[index(row), 3]
@@ -235,8 +246,8 @@ def _report(buffer, start, first, lanes, k, outputs):
     late = first + at.TRUNCATED * LANES
     if lanes == LANES:
         copy_lanes(outputs.rewards, k, buffer, reward)
-        flag_lanes(outputs.terminated, k, buffer, over)
-        flag_lanes(outputs.truncated, k, buffer, late)
+        flag_lanes(outputs.terminated, k, buffer, over, 0.0)
+        flag_lanes(outputs.truncated, k, buffer, late, 0.0)
         return lanes_above(buffer, start + FAILED * LANES)
     failed = 0
     for lane in range(lanes):

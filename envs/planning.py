@@ -87,7 +87,8 @@ def rollout_actions(
     rows, generator = checked_state(episodes, state, k)
     commands = np.ascontiguousarray(given.transpose(1, 0, 2))
     rewards, last = np.zeros((horizon, k)), np.empty(rows.shape)
-    judging = Judging(episodes.setup.limit, False, False, episodes.entries.copied)
+    told = episodes.entries.copied, episodes.entries.settled
+    judging = Judging(episodes.setup.limit, False, False, *told)
     split = base.task.split
 
     def run(first: int, end: int) -> None:

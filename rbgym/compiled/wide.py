@@ -20,9 +20,9 @@ def copy_lanes(target, j, source, k):
     target[j : j + LANES] = source[k : k + LANES]
 
 
-def flag_lanes(flags, j, source, k):
-    """Whether each of the numbers is above zero."""
-    flags[j : j + LANES] = source[k : k + LANES] > 0.0
+def flag_lanes(flags, j, source, k, least):
+    """Whether each of the numbers is above the least."""
+    flags[j : j + LANES] = source[k : k + LANES] > least
 
 
 def lanes_above(source, k):
@@ -49,9 +49,11 @@ def _eight(context, builder, kind, array, k):
     return builder.load(_place(context, builder, kind, array, k, _NUMBERS), align=8)
 
 
-def _above(context, builder, kind, array, k):
-    nothing = ir.Constant(_NUMBERS, [0.0] * LANES)
-    return builder.fcmp_ordered(">", _eight(context, builder, kind, array, k), nothing)
+def _above(context, builder, kind, array, k, least):
+    every = ir.Constant(_NUMBERS, ir.Undefined)
+    for lane in range(LANES):
+        every = builder.insert_element(every, least, ir.Constant(ir.IntType(32), lane))
+    return builder.fcmp_ordered(">", _eight(context, builder, kind, array, k), every)
 
 
 @intrinsic
@@ -68,21 +70,22 @@ def _copy(typingctx, target, j, source, k):
 
 
 @intrinsic
-def _flag(typingctx, flags, j, source, k):
+def _flag(typingctx, flags, j, source, k, least):
     def lower(context, builder, signature, args):
-        flags, j, source, k = args
-        above = _above(context, builder, signature.args[2], source, k)
+        flags, j, source, k, least = args
+        above = _above(context, builder, signature.args[2], source, k, least)
         place = _place(context, builder, signature.args[0], flags, j, _FLAGS)
         builder.store(builder.zext(above, _FLAGS), place, align=1)
         return context.get_dummy_value()
 
-    return types.void(flags, types.int64, source, types.int64), lower
+    return types.void(flags, types.int64, source, types.int64, types.float64), lower
 
 
 @intrinsic
 def _count(typingctx, source, k):
     def lower(context, builder, signature, args):
-        above = _above(context, builder, signature.args[0], *args)
+        nothing = ir.Constant(ir.DoubleType(), 0.0)
+        above = _above(context, builder, signature.args[0], *args, nothing)
         number = builder.ctpop(builder.bitcast(above, ir.IntType(LANES)))
         return builder.zext(number, ir.IntType(64))
 
@@ -115,7 +118,9 @@ overload(copy_lanes, jit_options=INLINED)(
     lambda target, j, source, k: lambda target, j, source, k: _copy(target, j, source, k)
 )
 overload(flag_lanes, jit_options=INLINED)(
-    lambda flags, j, source, k: lambda flags, j, source, k: _flag(flags, j, source, k)
+    lambda flags, j, source, k, least: (
+        lambda flags, j, source, k, least: _flag(flags, j, source, k, least)
+    )
 )
 overload(lanes_above, jit_options=INLINED)(lambda source, k: lambda source, k: _count(source, k))
 overload(clip_lanes, jit_options=INLINED)(
