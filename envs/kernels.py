@@ -7,7 +7,7 @@ import numpy as np
 
 from rbgym.compiled.calls import SECOND, caller
 from rbgym.compiled.jit import address_of, compiled, inlined, lane_body, outlined
-from rbgym.compiled.wide import copy_lanes, flag_lanes, lanes_above
+from rbgym.compiled.wide import copy_lanes, flag_lanes, lanes_above, spread_lanes
 from rbgym.engine.kernels import Ranges, Stepping, advance_at, start_lane
 from rbgym.engine.rows import (
     FAILED,
@@ -38,8 +38,8 @@ class Judging(NamedTuple):
 
     limit: steps after which an episode is truncated, or inf. restarts: where an episode had already
     ended, begin the next one instead of judging a step. only_beginnings: begin those episodes whose
-    rows say so, and look at no other lanes. copied: see `rbgym.envs.info.Entries`. settled: steps in
-    a row inside the success region that make a success.
+    rows say so, and look at no other lanes. copied: see `rbgym.envs.info.Entries`. settled: steps
+    in a row inside the success region that make a success.
     """
 
     limit: float
@@ -116,6 +116,7 @@ def judge(rows, buffer, judging, outputs):
     """
     block_size = (rows.first_row() + rows.row_count()) * LANES
     bodies, shows = len(outputs.rewards), len(outputs.observations) > 0
+    seen = outputs.observations.reshape(outputs.observations.size)
     ended, failed = 0.0, 0.0
     # Block by block from beginning to report, so that each is read from memory once.
     for block in range(len(buffer) // block_size):
@@ -145,9 +146,12 @@ def judge(rows, buffer, judging, outputs):
         if len(outputs.saved) > 0:
             _save(buffer, start, first, judging, outputs, index(outputs.first) + k)
         if shows:
-            for lane in range(lanes):
-                i, j = start + index(lane), k + index(lane)
-                _show(rows, buffer, i, outputs.observations, j)
+            if lanes == LANES:
+                _show_all(rows, buffer, start, seen, k)
+            else:
+                for lane in range(lanes):
+                    i, j = start + index(lane), k + index(lane)
+                    _show(rows, buffer, i, outputs.observations, j)
         failed += _report(buffer, start, first, lanes, k, outputs)
         if lanes < LANES:
             _calm(rows.physics, buffer, start, lanes)
@@ -235,8 +239,7 @@ def _save(buffer, start, first, judging, outputs, k):
         if step == 1:
             copy_lanes(saved, to, buffer, since)
         else:
-            for lane in range(LANES):
-                saved[to + index(lane * step)] = buffer[since + lane]
+            spread_lanes(saved, to, step, buffer, since)
 
 
 @inlined
@@ -265,6 +268,21 @@ def _calm(physics, buffer, start, lanes):
         for lane in range(lanes, LANES):
             i = start + index(lane)
             put_vector(buffer, i, physics.actuator.disturbance_row(physics), _NO_TORQUE)
+
+
+@inlined
+def _show_all(rows, buffer, start, observations, k):
+    """As `_show`, of a whole block, whose first lane is number k; observations: flat."""
+    columns, actuator = rows.parts.observation.width(), rows.physics.actuator
+    width = columns + actuator.shown_rows()
+    since = start + rows.observation_row() * LANES
+    for column in range(columns):
+        to = index(k * width + column)
+        spread_lanes(observations, to, width, buffer, since + index(column) * LANES)
+    since = start + actuator.shown_row(rows.physics) * LANES
+    for column in range(actuator.shown_rows()):
+        to = index(k * width + columns + column)
+        spread_lanes(observations, to, width, buffer, since + index(column) * LANES)
 
 
 @inlined

@@ -26,6 +26,11 @@ def flags(target, source):
 
 
 @njit
+def spreads(target, source):
+    wide.spread_lanes(target, 1, 2, source, 2)
+
+
+@njit
 def clips(target, source):
     wide.clip_lanes(target, 1, source, 2, 3)
 
@@ -35,9 +40,12 @@ def above(source):
     return wide.lanes_above(source, 1)
 
 
-@pytest.mark.parametrize(("kernel", "kind"), [(copies, float), (flags, bool), (clips, float)])
+@pytest.mark.parametrize(
+    ("kernel", "kind"),
+    [(copies, float), (flags, bool), (spreads, float), (spreads, np.float32), (clips, float)],
+)
 def test_lanes_are_moved_as_in_python(kernel, kind):
-    made, wanted = np.zeros(12, kind), np.zeros(12, kind)
+    made, wanted = np.zeros(20, kind), np.zeros(20, kind)
     kernel(made, SOURCE)
     kernel.py_func(wanted, SOURCE)
     np.testing.assert_array_equal(made, wanted)

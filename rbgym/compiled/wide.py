@@ -30,6 +30,11 @@ def lanes_above(source, k):
     return int((source[k : k + LANES] > 0.0).sum())
 
 
+def spread_lanes(target, j, stride, source, k):
+    """The numbers, to places that lie a stride apart, and to their kind."""
+    target[j : j + LANES * stride : stride] = source[k : k + LANES]
+
+
 def clip_lanes(target, j, source, k, stride):
     """Numbers that lie a stride apart, clipped to +-1."""
     target[j : j + LANES] = source[k : k + LANES * stride : stride].clip(-1.0, 1.0)
@@ -67,6 +72,24 @@ def _copy(typingctx, target, j, source, k):
         return context.get_dummy_value()
 
     return types.void(target, types.int64, source, types.int64), lower
+
+
+@intrinsic
+def _spread(typingctx, target, j, stride, source, k):
+    def lower(context, builder, signature, args):
+        target, j, stride, source, k = args
+        kind = context.get_data_type(signature.args[0].dtype)
+        numbers = _eight(context, builder, signature.args[3], source, k)
+        if kind != ir.DoubleType():
+            numbers = builder.fptrunc(numbers, ir.VectorType(kind, LANES))
+        for lane in range(LANES):
+            number = builder.extract_element(numbers, ir.Constant(ir.IntType(32), lane))
+            at = builder.add(j, builder.mul(stride, ir.Constant(j.type, lane)))
+            builder.store(number, _place(context, builder, signature.args[0], target, at))
+        return context.get_dummy_value()
+
+    integer = types.int64
+    return types.void(target, integer, integer, source, integer), lower
 
 
 @intrinsic
@@ -116,6 +139,11 @@ def _clip(typingctx, target, j, source, k, stride):
 
 overload(copy_lanes, jit_options=INLINED)(
     lambda target, j, source, k: lambda target, j, source, k: _copy(target, j, source, k)
+)
+overload(spread_lanes, jit_options=INLINED)(
+    lambda target, j, stride, source, k: (
+        lambda target, j, stride, source, k: _spread(target, j, stride, source, k)
+    )
 )
 overload(flag_lanes, jit_options=INLINED)(
     lambda flags, j, source, k, least: (
