@@ -107,8 +107,8 @@ def _flag(typingctx, flags, j, source, k, least):
 @intrinsic
 def _count(typingctx, source, k):
     def lower(context, builder, signature, args):
-        nothing = ir.Constant(ir.DoubleType(), 0.0)
-        above = _above(context, builder, signature.args[0], *args, nothing)
+        (source, k), nothing = args, ir.Constant(ir.DoubleType(), 0.0)
+        above = _above(context, builder, signature.args[0], source, k, nothing)
         number = builder.ctpop(builder.bitcast(above, ir.IntType(LANES)))
         return builder.zext(number, ir.IntType(64))
 
