@@ -15,7 +15,7 @@ from rbgym.compiled.calls import Repeated
 from rbgym.compiled.jit import Entry
 from rbgym.engine import kernels as engine
 from rbgym.engine.batch import Batch
-from rbgym.engine.rows import FAILED, LANES
+from rbgym.engine.rows import FAILED, LANES, J
 from rbgym.envs import kernels
 from rbgym.envs import rows as at
 from rbgym.envs.actuators import Assembly
@@ -62,7 +62,7 @@ class Episodes:
 
     resets_itself: where an episode has ended, the next step begins the seed's next one. reuses:
     what a step returns is written over by the next one.
-    commands: (size, channels), to be set before each step. started: whether there are episodes.
+    commands: (size, channels), to be written before each step. started: whether there are episodes.
     ready: whether a step may follow; not while one is under way, so that one which was interrupted,
     or whose hook has raised, is followed by a reset, and that by another. ended, failed: how many
     episodes ended, and bodies failed, in the last step. entries: of `info`.
@@ -85,9 +85,9 @@ class Episodes:
         self._advance, self._judge = engine.Advance(), Entry(kernels.judge)
         self._ranges, self._first_not_finite = JudgedRanges(), Entry(engine.first_not_finite)
         self.stepping = batch.stepping(float(setup.dt / setup.substeps), setup.substeps)
-        told = self.entries.copied, self.entries.settled
-        self._judging = Judging(setup.limit, resets_itself, False, *told)
-        self._beginning = Judging(setup.limit, False, True, *told)
+        copies = self.entries.copied, self.entries.settled
+        self._judging = Judging(setup.limit, resets_itself, False, *copies)
+        self._beginning = Judging(setup.limit, False, True, *copies)
         self._outcome = self._new_outcome() if reuses else None
         # Of a small batch whose outcome is written over: all that a step calls.
         self._repeated: Repeated | None = None
@@ -135,7 +135,9 @@ class Episodes:
         """
         batch = self.batch
         self._put(at.BEGINNING, at.DRAWN if drawn else at.PLACED, lanes)
-        outputs = Outputs(out[: self._shown], *self._new_outcome()[1:4], *NOTHING_SAVED)
+        n, shown = self.size, out[: self._shown]
+        ends = np.empty(n), np.empty(n, bool), np.empty(n, bool)
+        outputs = Outputs(shown, *ends, *NOTHING_SAVED)
         judged = self.rows, batch.buffer, self._beginning, outputs
         if not self._judge.was_called:
             args = batch.physics, batch.buffer, batch.block_rows, self.commands, self.stepping
@@ -170,9 +172,15 @@ class Episodes:
         """Every row of every body, its clocks and seeds among them, (size, r)."""
         return self.batch.rows(0, self.batch.block_rows)
 
+    def follow(self, rows: Array) -> None:
+        """Get ready to step bodies of these rows, as `whole_state` gives them."""
+        if self.batch.follow(rows[:, J : J + 3]):
+            self._advance, self._ranges, self._repeated = engine.Advance(), JudgedRanges(), None
+
     def put_whole_state(self, rows: Array) -> None:
         """Go on from what `whole_state` gave."""
         self.ready = False
+        self.follow(rows)
         self.batch.put_rows(0, rows)
         self.ended = int(np.count_nonzero(self.is_over(rows)))
         self.failed = int(np.count_nonzero(rows[:, FAILED]))

@@ -20,10 +20,10 @@ _FLAGS = "integration_failed", "is_success"
 class Entries:
     """What `info` tells, and of which rows of a body it is made.
 
-    copied: for each of these rows (r, i, j, step), integers: the kernel `judge` copies, at each
-    step, the number in row r of lane k of n to the place i n + j + step k of a flat array. So the
-    numbers of all lanes lie side by side, and so do those of a vector, lane after lane. Beside them
-    it writes two flags.
+    copied: for each of these rows (row, place, offset, stride), integers: at each step the kernel
+    `judge` copies the number of lane k of n to `place n + offset + stride k` of a flat array. So
+    the numbers of all lanes lie side by side, and so do those of a vector, lane after lane. Beside
+    them it writes two flags: which lanes have failed, then which have `settled`.
     """
 
     def __init__(self, rows: at.TaskRows, setup: "Setup") -> None:
@@ -52,10 +52,10 @@ class Entries:
         self._vectors: list[tuple[str, int, int]] = []
         copied: list[tuple[int, ...]] = []
         for name in order:
-            (row, width), i = places[name], len(copied)
-            copied += [(row + j, i, j, width) for j in range(width)]
+            (row, width), place = places[name], len(copied)
+            copied += [(row + offset, place, offset, width) for offset in range(width)]
             if width > 1:
-                self._vectors.append((name, i, width))
+                self._vectors.append((name, place, width))
         self.copied = np.array(copied)
         self._masks = [f"_{name}" for name in (*order, *_FLAGS)]
         self._streak, self.settled = first + at.STREAK, float(setup.settled_steps)
@@ -64,8 +64,8 @@ class Entries:
         """What `judge` would copy now; view: the bodies, (blocks, rows, lanes)."""
         n = len(view) * LANES
         saved = np.empty(len(self.copied) * n)
-        for row, i, j, step in self.copied.tolist():
-            saved[i * n + j :: step][:n] = view[:, row].reshape(n)
+        for row, place, offset, stride in self.copied.tolist():
+            saved[place * n + offset :: stride][:n] = view[:, row].reshape(n)
         flags = view[:, FAILED] > 0.0, view[:, self._streak] >= self.settled
         return saved, np.concatenate([flag.reshape(n) for flag in flags])
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbgym.compiled.calls import SECOND, caller
+from rbgym.compiled.calls import COUNTS, caller
 from rbgym.compiled.jit import address_of, compiled, inlined, lane_body, outlined
 from rbgym.compiled.wide import copy_lanes, flag_lanes, lanes_above, spread_lanes
 from rbgym.engine.kernels import Ranges, Stepping, advance_at, start_lane
@@ -163,7 +163,7 @@ def judge(rows, buffer, judging, outputs):
     return ended, failed
 
 
-_judge_at = caller(SECOND)
+_judge_at = caller(COUNTS)
 
 
 @compiled
@@ -229,17 +229,16 @@ def _ended(buffer, first):
 def _save(buffer, start, first, judging, outputs, k):
     """Copy what is told of the lanes of a block, of which the first is number k."""
     copied, saved, number = judging.copied, outputs.saved, len(outputs.flags) // 2
-    flag_lanes(outputs.flags, k, buffer, start + FAILED * LANES, 0.0)
-    streak, least = first + at.STREAK * LANES, judging.settled - 0.5
-    flag_lanes(outputs.flags, number + k, buffer, streak, least)
+    flag_lanes(outputs.flags, k, buffer, start + FAILED * LANES, 1.0)
+    flag_lanes(outputs.flags, number + k, buffer, first + at.STREAK * LANES, judging.settled)
     for row in range(len(copied)):
-        r, i = copied[index(row), 0], copied[index(row), 1]
-        j, step = copied[index(row), 2], copied[index(row), 3]
-        since, to = start + index(r) * LANES, index(i * number + j + step * k)
-        if step == 1:
+        r, place = copied[index(row), 0], copied[index(row), 1]
+        offset, stride = copied[index(row), 2], copied[index(row), 3]
+        since, to = start + index(r) * LANES, index(place * number + offset + stride * k)
+        if stride == 1:
             copy_lanes(saved, to, buffer, since)
         else:
-            spread_lanes(saved, to, step, buffer, since)
+            spread_lanes(saved, to, stride, buffer, since)
 
 
 @inlined
@@ -249,8 +248,8 @@ def _report(buffer, start, first, lanes, k, outputs):
     late = first + at.TRUNCATED * LANES
     if lanes == LANES:
         copy_lanes(outputs.rewards, k, buffer, reward)
-        flag_lanes(outputs.terminated, k, buffer, over, 0.0)
-        flag_lanes(outputs.truncated, k, buffer, late, 0.0)
+        flag_lanes(outputs.terminated, k, buffer, over, 1.0)
+        flag_lanes(outputs.truncated, k, buffer, late, 1.0)
         return lanes_above(buffer, start + FAILED * LANES)
     failed = 0
     for lane in range(lanes):

@@ -85,10 +85,11 @@ def rollout_actions(
         raise ValueError(f"actions must be finite, got {actions!r}")
     k, horizon, _ = given.shape
     rows, generator = checked_state(episodes, state, k)
+    episodes.follow(rows)
     commands = np.ascontiguousarray(given.transpose(1, 0, 2))
     rewards, last = np.zeros((horizon, k)), np.empty(rows.shape)
-    told = episodes.entries.copied, episodes.entries.settled
-    judging = Judging(episodes.setup.limit, False, False, *told)
+    copies = episodes.entries.copied, episodes.entries.settled
+    judging = Judging(episodes.setup.limit, False, False, *copies)
     split = base.task.split
 
     def run(first: int, end: int) -> None:

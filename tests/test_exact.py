@@ -8,6 +8,8 @@ import pytest
 
 from rbgym import Batch, GravityGradient, HeavyTop, RigidBody, integrators, simulate
 from rbgym.integrators import compose
+from rbgym.integrators.elliptic import free_rotation
+from rbgym.integrators.interface import Body
 from rbgym.integrators.splitting import Exact, ExactWhenSymmetric
 from rbgym.quaternion import angle_between, normalized
 from textbook_splitting import exact_step
@@ -169,13 +171,24 @@ def test_the_spin_of_a_rod_is_kept_from_any_start():
 
 @pytest.mark.parametrize("moments", [(0.5, 0.5, 0.3), (0.3, 0.3, 0.5), (0.4, 0.4, 0.4)])
 @pytest.mark.parametrize(("h", "steps"), [(0.002, 50), (0.02, 20), (0.5, 2)])
-@pytest.mark.parametrize("potential", [None, WEIGHT, GravityGradient(0.3, (0.6, 0.0, 0.8))])
-def test_symmetric_bodies_move_as_they_do_by_the_formulas_for_all(moments, h, steps, potential):
+@pytest.mark.parametrize(
+    ("name", "potential"),
+    [
+        ("exact", None),
+        ("exact:4", None),
+        ("exact", WEIGHT),
+        ("exact:4", WEIGHT),
+        ("exact:4", GravityGradient(0.3, (0.6, 0.0, 0.8))),
+    ],
+)
+def test_symmetric_bodies_move_as_they_do_by_the_formulas_for_all(
+    moments, h, steps, name, potential
+):
     body, size = RigidBody(moments), 64
     rng = np.random.default_rng(2)
     q, omega = normalized(rng.normal(size=(size, 4))), rng.normal(size=(size, 3)) * (1, 2, 5)
     torque = rng.normal(size=(size, 3))
-    own, general = (Batch(body, "exact", potential, size=size, varies=v) for v in (False, True))
+    own, general = (Batch(body, name, potential, size=size, varies=v) for v in (False, True))
     assert type(own.physics.scheme) is not type(general.physics.scheme)
     for batch in (own, general):
         batch.set_state(q, omega)
@@ -198,3 +211,56 @@ def test_a_body_whose_inertia_may_change_is_stepped_by_the_formulas_for_all():
 
     assert isinstance(scheme(), ExactWhenSymmetric)
     assert not isinstance(scheme(randomization={"inertia": 0.1}), ExactWhenSymmetric)
+
+
+class Own(Exact):
+    """A scheme of a user."""
+
+
+def test_a_scheme_of_a_user_steps_symmetric_bodies_too():
+    own = replace(integrators.get("exact"), scheme=Own())
+    for potential in (None, WEIGHT):
+        assert type(Batch(RigidBody([1, 1, 1.5]), own, potential).physics.scheme) is Own
+
+
+@pytest.mark.parametrize("moments", [(1, 1, 1), (1, 1, 1.98), (1, 1, 0.05)])
+def test_a_symmetric_body_may_turn_by_three_radians_a_step(moments):
+    scheme, rng = ExactWhenSymmetric(), np.random.default_rng(4)
+    J = np.array(moments, float)
+    body = Body(tuple(J), tuple(1.0 / J), (0.0, 0.0, 0.0))
+    for omega in 3.0 * normalized(rng.normal(size=(50, 3))):
+        turn, near = scheme.motion(body, tuple(J * omega), 1.0)
+        assert near
+        exact = free_rotation(tuple(J), tuple(J * omega), 1.0)
+        np.testing.assert_allclose(turn, exact, atol=5e-15)
+
+
+def test_a_batch_of_symmetric_bodies_takes_up_the_state_of_another_body():
+    made, taken = Batch(RigidBody([1, 2, 2.5]), "exact"), Batch(RigidBody([1, 1, 1.5]), "exact")
+    made.set_state(TILTED, OMEGA)
+    taken.restore(made.full_state())
+    for batch in (made, taken):
+        batch.advance(0.05, 100)
+    np.testing.assert_array_equal(made.full_state(), taken.full_state())
+
+
+def test_a_heavy_top_goes_on_from_the_state_of_one_whose_inertia_was_drawn():
+    import gymnasium as gym
+
+    import rbgym
+    import rbgym.envs
+
+    drawn = gym.make("RigidTop-v0", randomization={"inertia": 0.3}).unwrapped
+    plain = gym.make("RigidTop-v0").unwrapped
+    for env in (drawn, plain):
+        env.reset(seed=1)
+        for _ in range(3):
+            env.step(env.action_space.sample())
+    state, actions = drawn.get_state(), np.full((1, 5, 3), 0.1)
+    plain.set_state(state)
+    ends = [rbgym.rollout_actions(env, state, actions)[1]["rows"] for env in (drawn, plain)]
+    np.testing.assert_array_equal(*ends)
+    for _ in range(5):
+        for env in (drawn, plain):
+            env.step(np.full(3, 0.1, np.float32))
+    np.testing.assert_array_equal(plain.get_state()["rows"], ends[0][0])

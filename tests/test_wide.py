@@ -22,7 +22,7 @@ def copies(target, source):
 
 @njit
 def flags(target, source):
-    wide.flag_lanes(target, 1, source, 2, 0.5)
+    wide.flag_lanes(target, 1, source, 2, 1.0)
 
 
 @njit

@@ -136,7 +136,7 @@ def warm(
     """
     from rbgym import validation
     from rbgym.agents.commands import tables
-    from rbgym.agents.commands.warming import first_step
+    from rbgym.agents.commands.warming import first_steps
 
     given = dict(env_arg or ())
     for env_id in ids:
@@ -144,7 +144,7 @@ def warm(
     schemes = [{"integrator": name} for name in integrator or ()] or [{}]
     cases = [(env_id, given | scheme) for env_id in ids for scheme in schemes]
     with bar() as shown:
-        tasks = [partial(first_step, *case) for case in cases]
+        tasks = [partial(first_steps, *case) for case in cases]
         seconds = validation.measured(tasks, jobs, Counter(shown, "compiled"))
     rows = [
         {"env": env_id, "integrator": arguments.get("integrator", "default"), "seconds": took}

@@ -152,8 +152,6 @@ def chosen_disturbance(value: Any) -> tuple[Disturbance, CircularOrbit | bool | 
 class Randomization(Part):
     """What differs from episode to episode: here nothing, body and torque are always the same."""
 
-    varies = constant(False)
-
     def vary(self, rows, buffer, i, a, b):
         """Give the lane its body and torque for the episode, from eight uniform numbers; returns
         the factor of its mass."""
@@ -176,7 +174,6 @@ class Spread(Randomization):
     moments: Vector
     mgl: float
     limits: Vector
-    varies = constant(True)
 
     def vary(self, rows, buffer, i, a, b):
         mass, (x, y, z) = _factor(self.mass, a[3]), self.moments

@@ -9,6 +9,7 @@ import importlib
 import multiprocessing
 import os
 import pickle
+import re
 import subprocess
 import sys
 import time
@@ -52,10 +53,11 @@ def _compile_both(here: tuple[Any, Any], there: tuple[Any, Any]) -> None:
     function, began = there[0].py_func, time.monotonic()
     task = function.__module__, function.__name__, there[1]
     try:
-        told = pickle.dumps(sys.path) + pickle.dumps(task)
-        # -P: until it is told where, it looks for no module in the folder it is in.
+        # Only whole paths: where the others began, it is no longer known.
+        told = pickle.dumps(list(filter(os.path.isabs, sys.path))) + pickle.dumps(task)
+        # -I: until it is told where, it looks for modules where Python has its own.
         child = subprocess.Popen(
-            [sys.executable, "-P", "-c", _CODE],
+            [sys.executable, "-I", "-c", _CODE],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -87,7 +89,8 @@ def _may_start() -> bool:
     that start together the average load tells nothing yet, but what runs now does.
     """
     # Where a program has Python inside, this may be its own name.
-    is_python = Path(sys.executable or "").name.lower().startswith("python")
+    name = Path(sys.executable or "").name.lower()
+    is_python = re.fullmatch(r"python[w\d.]*(\.exe)?", name) and not hasattr(sys, "frozen")
     if not is_python or multiprocessing.parent_process() or threads.cores() < 2:
         return False
     cores = os.cpu_count() or 1  # the load is that of the machine, and this process may be in it

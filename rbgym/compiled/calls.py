@@ -16,7 +16,7 @@ from numba.extending import overload
 from rbgym.compiled.jit import INLINED, address_of, compiled, entry_point, intrinsic
 
 _INT, _NUMBER, _BYTES = ir.IntType(64), ir.DoubleType(), ir.IntType(8).as_pointer()
-FIRST, SECOND = types.int64, types.UniTuple(types.float64, 2)  # what the two of `Repeated` return
+PLACE, COUNTS = types.int64, types.UniTuple(types.float64, 2)  # what the two of `Repeated` return
 _FOUND = ir.ArrayType(_NUMBER, 3)
 _AGAIN = ir.FunctionType(ir.VoidType(), [_BYTES, _FOUND.as_pointer()]).as_pointer()
 
@@ -102,10 +102,10 @@ def _keep(typingctx, memory, calls):
         def call(returns, address, kind, given):
             return called(context, inside, returns, address, kind, items_of(inside, kind, given))
 
-        told = call(FIRST, first, kind[1], with_first)
+        told = call(PLACE, first, kind[1], with_first)
         put(0, inside.sitofp(told, _NUMBER))
         with cgutils.if_likely(inside, inside.icmp_signed("==", told, ir.Constant(_INT, -1))):
-            numbers = call(SECOND, second, kind[3], with_second)
+            numbers = call(COUNTS, second, kind[3], with_second)
             for k in range(2):
                 put(k + 1, inside.extract_value(numbers, k))
         inside.ret_void()
@@ -138,7 +138,7 @@ def again(address, memory):
 
 
 class Repeated:
-    """Two kernels, FIRST and SECOND by what they return, that are called again and again, with the
+    """Two kernels, PLACE and COUNTS by what they return, that are called again and again, with the
     same arguments.
 
     To take these out of Python's objects takes as long as stepping a body: they are kept in memory,

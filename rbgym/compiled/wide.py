@@ -2,7 +2,7 @@
 
 A loop over eight lanes with next to nothing in it is unrolled before it can be vectorised, and then
 stays eight times the work. Arrays are flat; `j` and `k` are where the first of the eight numbers
-lies in them.
+lies in them. Nothing sees to it, in a debug run either, that the others lie in them too.
 """
 
 from llvmlite import ir
@@ -21,8 +21,8 @@ def copy_lanes(target, j, source, k):
 
 
 def flag_lanes(flags, j, source, k, least):
-    """Whether each of the numbers is above the least."""
-    flags[j : j + LANES] = source[k : k + LANES] > least
+    """Whether each of the numbers is the least, or above it."""
+    flags[j : j + LANES] = source[k : k + LANES] >= least
 
 
 def lanes_above(source, k):
@@ -54,11 +54,12 @@ def _eight(context, builder, kind, array, k):
     return builder.load(_place(context, builder, kind, array, k, _NUMBERS), align=8)
 
 
-def _above(context, builder, kind, array, k, least):
+def _compared(context, builder, how, kind, array, k, number):
+    """A bit for each of the eight numbers."""
     every = ir.Constant(_NUMBERS, ir.Undefined)
     for lane in range(LANES):
-        every = builder.insert_element(every, least, ir.Constant(ir.IntType(32), lane))
-    return builder.fcmp_ordered(">", _eight(context, builder, kind, array, k), every)
+        every = builder.insert_element(every, number, ir.Constant(ir.IntType(32), lane))
+    return builder.fcmp_ordered(how, _eight(context, builder, kind, array, k), every)
 
 
 @intrinsic
@@ -96,7 +97,7 @@ def _spread(typingctx, target, j, stride, source, k):
 def _flag(typingctx, flags, j, source, k, least):
     def lower(context, builder, signature, args):
         flags, j, source, k, least = args
-        above = _above(context, builder, signature.args[2], source, k, least)
+        above = _compared(context, builder, ">=", signature.args[2], source, k, least)
         place = _place(context, builder, signature.args[0], flags, j, _FLAGS)
         builder.store(builder.zext(above, _FLAGS), place, align=1)
         return context.get_dummy_value()
@@ -108,7 +109,7 @@ def _flag(typingctx, flags, j, source, k, least):
 def _count(typingctx, source, k):
     def lower(context, builder, signature, args):
         (source, k), nothing = args, ir.Constant(ir.DoubleType(), 0.0)
-        above = _above(context, builder, signature.args[0], source, k, nothing)
+        above = _compared(context, builder, ">", signature.args[0], source, k, nothing)
         number = builder.ctpop(builder.bitcast(above, ir.IntType(LANES)))
         return builder.zext(number, ir.IntType(64))
 

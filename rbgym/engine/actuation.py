@@ -54,7 +54,8 @@ class Actuator(Record):
     # --- what episodes ask ---
 
     def rebuild(self, physics, buffer, i):
-        """Give the lane the inertia that its body has at the beginning of an episode."""
+        """Give the lane the inertia that its body has at the beginning of an episode. An actuator
+        which changes that, here or later, defines this: by it others know."""
 
     def begin(self, physics, buffer, i, placed, mass, u, v, w):
         """Begin an episode: nothing is under way. placed: the state rows were set and stay. mass:

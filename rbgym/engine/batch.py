@@ -41,7 +41,8 @@ class Batch:
     same class for each. projection: undo the round-off drift of the energy at each step, for
     schemes that conserve it. actuator: what makes torque of commands, see `rbgym.engine.actuation`.
     task_rows: of what the kernels are compiled for, the number of rows that a task needs besides.
-    varies: whether the inertia of a body may change by and by.
+    varies: whether the inertia of a body may change by and by. Where it does not, and the first two
+    moments of each are equal, a scheme may have formulas for that.
     """
 
     def __init__(
@@ -118,15 +119,27 @@ class Batch:
     def _give_rotors(self) -> None:
         if not self._has_rotors:
             self._has_rotors = True
-            scheme, _ = in_use(self.integrator, self.potential, rotors=True)
-            self.physics = self.physics._replace(scheme=scheme)
-            self._advance, self._ranges = kernels.Advance(), kernels.Ranges()
-            self.differentiate = {}
+            self._be(self.of_any_inertia())
+
+    def _be(self, physics: Physics) -> None:
+        self.physics = physics
+        self._advance, self._ranges = kernels.Advance(), kernels.Ranges()
+        self.differentiate = {}
 
     def of_any_inertia(self) -> Physics:
         """What the kernels are compiled for, where they are not to be for these moments alone."""
         scheme, _ = in_use(self.integrator, self.potential, self._has_rotors)
         return self.physics._replace(scheme=scheme)
+
+    def follow(self, moments: Array) -> bool:
+        """Step by the formulas for any inertia from now on, if principal moments (n, 3) that bodies
+        are given ask for that; whether this changes `physics`."""
+        physics = self.of_any_inertia()
+        fits = type(physics.scheme) is type(self.physics.scheme)
+        if fits or (moments[:, 0] == moments[:, 1]).all():
+            return False
+        self._be(physics)
+        return True
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "buffer"}
@@ -244,6 +257,7 @@ class Batch:
         """Put back what `full_state` gave: the motion continues bit for bit."""
         if state[:, layout.ROTOR : layout.ROTOR + 3].any():
             self._give_rotors()
+        self.follow(state[:, layout.J : layout.J + 3])
         self.put_rows(0, state[:, :_STATE], lanes)
         self.put_rows(layout.CORE, state[:, _STATE:], lanes)
         self.put_rows(layout.FAILED, np.zeros((len(state), 1)), lanes)

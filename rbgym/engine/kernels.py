@@ -7,7 +7,7 @@ The loops over the lanes of a block compile to vector instructions: their size i
 import math
 from typing import Any, NamedTuple
 
-from rbgym.compiled.calls import FIRST, caller
+from rbgym.compiled.calls import PLACE, caller
 from rbgym.compiled.jit import Entry, address_of, compiled, inlined, lane_body, outlined
 from rbgym.compiled.wide import clip_lanes
 from rbgym.engine.projection import keep_level, project
@@ -252,7 +252,7 @@ def advance(physics, buffer, rows, commands, stepping):
     return -1
 
 
-advance_at = caller(FIRST)
+advance_at = caller(PLACE)
 
 
 @compiled

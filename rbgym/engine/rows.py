@@ -13,9 +13,8 @@ from typing import Any
 from rbgym.compiled.dual import parameter
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import Record, constant, required
+from rbgym.compiled.wide import LANES as LANES
 from rbgym.quaternion import qconj, qmul, sub, times, to_body, to_world
-
-LANES = 8
 
 # The state.
 E = 0  # 1: level of the energy of rotation and potential [J]

@@ -109,10 +109,11 @@ def in_use(
         return record.scheme.with_rotors(), 1 + list(_BY_STEPS).index((2, record.order))
     if rotors:
         return record.scheme.with_rotors(), record.composition
-    when_free = record.scheme.when_free()
+    scheme, composition = record.scheme, record.composition
+    when_free = scheme.when_free()
     if when_free and record.by_kicks and record.order == 4 and potential.is_free():
-        return when_free, 0
-    return record.scheme.when_symmetric() if symmetric else record.scheme, record.composition
+        scheme, composition = when_free, 0
+    return scheme.when_symmetric() if symmetric else scheme, composition
 
 
 def compose(base: Integrator, order: int) -> Integrator:

@@ -29,8 +29,9 @@ step is, up to its length,
 It follows by plane trigonometry from (2) where n2 = 0 half-way. That the factors of D n serve
 every other start holds because the exact flow is a discrete Moser-Veselov step with moments that
 only the constants of the motion and h determine (Hairer & Vilmart 2006). Nothing here divides by
-what may vanish: symmetric bodies, spheres, spins about an axis are no special cases, and the
-signs are those of the quaternion that grows out of 1 as h grows from 0.
+what may vanish: symmetric bodies, spheres, spins about an axis are no special cases (`splitting`
+has less to do for some), and the signs are those of the quaternion that grows out of 1 as h grows
+from 0.
 
 Evaluation. f has a power series at a short time; then the time is doubled. The integral of the
 third kind in (2) is carried as a complex number e of that angle and any length: in Carlson's

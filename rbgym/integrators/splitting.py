@@ -53,7 +53,7 @@ from rbgym.quaternion import (
     to_world,
 )
 
-_REACH = 4.0  # half the angle of a planar rotation, for which the series are at round-off
+_REACH = 4.0  # half the angle of a rotation, for which the series are at round-off
 
 
 @inlined
@@ -188,7 +188,7 @@ class Exact(Hasty):
         return _EXACT_WITH_ROTORS
 
     def when_symmetric(self):
-        return _EXACT_WHEN_SYMMETRIC
+        return _EXACT_WHEN_SYMMETRIC if type(self) is Exact else self
 
     def when_free(self):
         return _EXACT_WHEN_FREE if type(self) is Exact else None
@@ -212,17 +212,20 @@ _EXACT_FAR = ExactFar()
 
 class ExactWhenSymmetric(Exact):
     """The exact free motion of bodies whose first two moments are equal: a turn about the momentum,
-    and one about the third axis."""
+    and one about the third axis; each of up to eight radians a step."""
 
     def motion(self, body, Pi, h):
         half = scale(0.5 * h * body.J_inv[0], Pi)
         angle = 0.5 * h * (body.J_inv[2] - body.J_inv[0]) * Pi[2]
         square = dot(half, half)
-        w, sinc = even_odd(square)
+        # cos and sinc of a quarter of the angle, doubled twice
+        c, sinc = even_odd(square / 16.0)
+        c, sinc = 1.0 - square / 8.0 * sinc * sinc, sinc * c
+        w, sinc = 1.0 - square / 2.0 * sinc * sinc, sinc * c
         x, y, z = scale(sinc, half)
         cos, sin = cos_sin(angle)
         turn = (cos * w - sin * z, cos * x + sin * y, cos * y - sin * x, cos * z + sin * w)
-        return turn, (square <= 1.0) & (abs(angle) <= _REACH)
+        return turn, (square <= _REACH * _REACH) & (abs(angle) <= _REACH)
 
 
 _EXACT_WHEN_SYMMETRIC = ExactWhenSymmetric()
@@ -293,6 +296,9 @@ class ExactWhenFree(Exact):
     def thorough(self):
         return _EXACT_FAR_WHEN_FREE
 
+    def when_symmetric(self):
+        return _EXACT_WHEN_FREE_AND_SYMMETRIC if type(self) is ExactWhenFree else self
+
 
 class ExactFarWhenFree(ExactWhenFree):
     """As `ExactWhenFree`, for steps of any length, one body after the other."""
@@ -302,6 +308,15 @@ class ExactFarWhenFree(ExactWhenFree):
 
 
 _EXACT_WHEN_FREE, _EXACT_FAR_WHEN_FREE = ExactWhenFree(), ExactFarWhenFree()
+
+
+class ExactWhenFreeAndSymmetric(ExactWhenFree):
+    """As `ExactWhenFree`, with the motion of `ExactWhenSymmetric`."""
+
+    motion = ExactWhenSymmetric.motion
+
+
+_EXACT_WHEN_FREE_AND_SYMMETRIC = ExactWhenFreeAndSymmetric()
 
 
 @inlined
