@@ -183,7 +183,12 @@ def step(
         a, b = block * LANES, min(end * LANES, bodies)
         chunk = buffer[block * size : end * size]
         now = Stepping(
-            stepping.substeps, stepping.h, stepping.composition, stepping.projection, since
+            stepping.substeps,
+            stepping.h,
+            stepping.composition,
+            stepping.projection,
+            since,
+            stepping.fetches,
         )
         told = advance_at(addresses[0], (physics, chunk, rows, commands[a:b], now))
         if told < -1:

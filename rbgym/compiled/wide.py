@@ -12,6 +12,7 @@ from numba.extending import overload
 from rbgym.compiled.jit import INLINED, intrinsic
 
 LANES = 8
+_BYTES = ir.IntType(8).as_pointer()
 _NUMBERS, _FLAGS = (ir.VectorType(kind, LANES) for kind in (ir.DoubleType(), ir.IntType(8)))
 
 
@@ -33,6 +34,10 @@ def lanes_above(source, k):
 def spread_lanes(target, j, stride, source, k):
     """The numbers, to places that lie a stride apart, and to their kind."""
     target[j : j + LANES * stride : stride] = source[k : k + LANES]
+
+
+def fetch(source, k):
+    """Ask for the numbers to be brought near, from where they will be read soon."""
 
 
 def clip_lanes(target, j, source, k, stride):
@@ -73,6 +78,22 @@ def _copy(typingctx, target, j, source, k):
         return context.get_dummy_value()
 
     return types.void(target, types.int64, source, types.int64), lower
+
+
+@intrinsic
+def _fetch(typingctx, source, k):
+    def lower(context, builder, signature, args):
+        kind, module = ir.IntType(32), builder.module
+        place = builder.bitcast(_place(context, builder, signature.args[0], *args), _BYTES)
+        name = "llvm.prefetch.p0"
+        function = module.globals.get(name) or ir.Function(
+            module, ir.FunctionType(ir.VoidType(), [_BYTES, kind, kind, kind]), name
+        )
+        to_read, to_the_first_level, numbers = kind(0), kind(3), kind(1)
+        builder.call(function, [place, to_read, to_the_first_level, numbers])
+        return context.get_dummy_value()
+
+    return types.void(source, types.int64), lower
 
 
 @intrinsic
@@ -146,6 +167,7 @@ overload(spread_lanes, jit_options=INLINED)(
         lambda target, j, stride, source, k: _spread(target, j, stride, source, k)
     )
 )
+overload(fetch, jit_options=INLINED)(lambda source, k: lambda source, k: _fetch(source, k))
 overload(flag_lanes, jit_options=INLINED)(
     lambda flags, j, source, k, least: (
         lambda flags, j, source, k, least: _flag(flags, j, source, k, least)

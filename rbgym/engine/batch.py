@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _DIRECT = Direct()
 _STATE = layout.CORRECTION  # rows of every body that its motion depends on
 _SPIN = 4.0  # by how much of the other rates the spin of a slender body may be wrong
+_NEAR = 2**22  # bytes that the caches of a core hold
 _UNIT = 1e-6  # how far from unit length a quaternion given by a user may be
 
 
@@ -329,7 +330,8 @@ class Batch:
         """How the kernel steps this batch: so many steps of length h [s]."""
         projection = 1.0 if self.projection else 0.0
         _, composition = in_use(self.integrator, self.potential, self._has_rotors)
-        return kernels.Stepping(substeps, h, composition, projection)
+        fetches = self._view.nbytes > _NEAR
+        return kernels.Stepping(substeps, h, composition, projection, 0, fetches)
 
     def warn_of_spin(self, h: float) -> None:
         """Warn where steps of length h [s] are too long for the spin of a heavy top so slender.

@@ -203,7 +203,7 @@ def advance_block(physics, scratch, f, rows, commanded, stepping, corrections, c
             begins = h * (stage // stages)
             for i in range(LANES):
                 actuator.drive(physics, f, i, begins, h, h * substeps)
-        left = take_step(physics, f, 0, 1, len(f), length, kicks, stepping.projection, False)
+        left = take_step(physics, f, 0, 1, len(f), length, kicks, stepping, False, False)
         if left > 0:
             for i in range(LANES):
                 if f[i + SOLVED * LANES] < 0.0:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from rbgym.compiled.calls import PLACE, caller
 from rbgym.compiled.jit import Entry, address_of, compiled, inlined, lane_body, outlined
-from rbgym.compiled.wide import clip_lanes
+from rbgym.compiled.wide import clip_lanes, fetch
 from rbgym.engine.projection import keep_level, project
 from rbgym.engine.rows import (
     CORRECTION,
@@ -51,6 +51,7 @@ class Stepping(NamedTuple):
     composition: int
     projection: float
     since: int = 0
+    fetches: bool = False
 
 
 class Advance(Entry):
@@ -219,8 +220,8 @@ def advance(physics, buffer, rows, commands, stepping):
                             _drive(physics, buffer, i, h * (stage // stages), h, h * substeps)
                 held = actuator.is_steady() and stage == 0 and len(commands) > 0
                 bad = take_step(
-                    physics, buffer, first, count, block_size, length, kicks,
-                    stepping.projection, held,
+                    physics, buffer, first, count, block_size, length, kicks, stepping,
+                    stage == 0, held,
                 )  # fmt: skip
                 if bad > 0:
                     return -2 - (group * total + stage)
@@ -267,10 +268,15 @@ def advance_range(address, physics, buffer, rows, commands, stepping, first, las
 
 
 @lane_body
-def take_step(physics, buffer, first, count, block_size, h, kicks, projection, held):
-    """One stage of so many blocks; how many lanes it left where they were, to be redone. held:
-    whether a period of a steady actuator begins with it."""
+def take_step(physics, buffer, first, count, block_size, h, kicks, stepping, begins, held):
+    """One stage of so many blocks; how many lanes it left where they were, to be redone. begins:
+    whether a period does with it; held: and that of a steady actuator with commands."""
     for k in range(count):
+        # Between the sums of the blocks before: all at once they would be waited for.
+        if begins and stepping.fetches:
+            ahead = index((first + k + _GROUP) * block_size)
+            for line in range(ahead, min(ahead + block_size, len(buffer)), LANES):
+                fetch(buffer, index(line))
         for lane in range(LANES):
             i = index((first + k) * block_size) + lane
             if held:
@@ -293,7 +299,7 @@ def take_step(physics, buffer, first, count, block_size, h, kicks, projection, h
     for k in range(count):
         for lane in range(LANES):
             i = index((first + k) * block_size) + lane
-            bad += finish(physics, physics.scheme, buffer, i, h, kicks, projection)
+            bad += finish(physics, physics.scheme, buffer, i, h, kicks, stepping.projection)
     return bad
 
 
