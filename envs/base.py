@@ -295,13 +295,14 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
             self._warn_of_time(usual, ", unless max_episode_steps was given")
         seeds = [None if seed is None else checked_seed(seed)]
         out = self._begin(np.zeros(1, np.intp), seeds, options, super().reset)
-        return self._presented(out[0]), self._info(*self._episodes.saved())
+        return self._presented(out[0]), self._episodes.entries.of_one(*self._episodes.saved())
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Hold the commands of `action` for one control period."""
         episodes = self._hold(action)
         observations, rewards, terminated, truncated, saved, flags, _ = episodes.step()
-        info, seen, reward = self._info(saved, flags), observations[0].copy(), rewards.item()
+        info = episodes.entries.of_one(saved, flags)
+        seen, reward = observations[0].copy(), rewards.item()
         if self.task.split:
             seen = self.task.split(seen)
             reward = self.compute_reward(seen["achieved_goal"], seen["desired_goal"], info)
@@ -309,9 +310,6 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         if self.render_mode == "human":
             self._frames()
         return seen, reward, terminated.item(), truncated.item(), info
-
-    def _info(self, saved: Array, flags: Flags) -> dict[str, Any]:
-        return self._episodes.entries.of_one(saved, flags)
 
     def render(self) -> Any:
         """The picture, (480, 480, 3) uint8, with render_mode="rgb_array"; with "human" None, and a

@@ -48,7 +48,6 @@ class Entries:
         # Numbers stand first, one row each.
         order = sorted(places, key=lambda name: places[name][1] > 1)
         self._numbers = [name for name in order if places[name][1] == 1]
-        self._of_one = slice(0, len(self._numbers) * LANES, LANES)
         self._vectors: list[tuple[str, int, int]] = []
         copied: list[tuple[int, ...]] = []
         for name in order:
@@ -57,6 +56,8 @@ class Entries:
             if width > 1:
                 self._vectors.append((name, place, width))
         self.copied = np.array(copied)
+        self._saved: Array | None = None  # that `of_one` saw last, and its parts
+        self._parts: tuple[Array, list[tuple[str, Array]]]
         self._masks = [f"_{name}" for name in (*order, *_FLAGS)]
         self._streak, self.settled = first + at.STREAK, float(setup.settled_steps)
 
@@ -71,11 +72,17 @@ class Entries:
 
     def of_one(self, saved: Array, flags: NDArray[np.bool_]) -> dict[str, Any]:
         """The entries of the first body of a single block, of what was copied."""
-        numbers: list[Any] = saved[self._of_one].tolist()
-        found = dict(zip(self._numbers, numbers))  # noqa: B905 (as long; to check takes as long)
-        for name, i, width in self._vectors:
-            found[name] = saved[i * LANES : i * LANES + width].copy()
-        found["integration_failed"], found["is_success"] = flags[::LANES].tolist()
+        if saved is not self._saved:  # an env writes to the same ones at each step
+            parts: list[tuple[str, Array]] = []
+            for name, place, width in self._vectors:
+                parts.append((name, saved[place * LANES : place * LANES + width]))
+            self._parts = saved[: len(self._numbers) * LANES : LANES], parts
+            self._saved = saved
+        numbers, vectors = self._parts
+        found = dict(zip(self._numbers, numbers.tolist()))  # noqa: B905 (as many)
+        for name, vector in vectors:
+            found[name] = vector.copy()
+        found["integration_failed"], found["is_success"] = flags.item(0), flags.item(LANES)
         return found
 
     def read(self, saved: Array, flags: NDArray[np.bool_], bodies: int) -> dict[str, Any]:

@@ -77,11 +77,17 @@ class Spread:
         if _threads == 1:
             return [self.over_one(args, 0, blocks)]
         number = blocks // (self._fewest or FEWEST_BLOCKS)
-        with _claimed(number if most is None else min(number, most)) as pool:
-            if pool is None:
+        number, mine = number if most is None else min(number, most), False
+        pool = _pool_for(number)
+        try:  # not by a context manager, which takes as long as many a range
+            mine = pool is not None and pool.claim(number)
+            if pool is None or not mine:
                 return [self.over_one(args, 0, blocks)]
             first = self._called(pool.posts, args, 0, blocks)
             return [first, *pool.found()]
+        finally:
+            if pool is not None and mine:
+                pool.release()
 
     def over_one(self, args: tuple[Any, ...], first: int, last: int) -> Result:
         """The same of one range, in this thread."""
@@ -236,8 +242,7 @@ _COMPILED = hasattr(posts.spread, "compile")  # not with NUMBA_DISABLE_JIT
 @contextmanager
 def _claimed(most: int) -> Iterator[_Pool | None]:
     """The pool, so many of its threads at most; None where there is none, or it is in use."""
-    pool = _made() if _threads > 1 and most > 1 and _COMPILED else None
-    mine = False
+    pool, mine = _pool_for(most), False
     try:
         mine = pool is not None and pool.claim(most)
         yield pool if mine else None
@@ -246,8 +251,11 @@ def _claimed(most: int) -> Iterator[_Pool | None]:
             pool.release()
 
 
-def _made() -> _Pool | None:
+def _pool_for(number: int) -> _Pool | None:
+    """The pool, if there is one, for so many ranges."""
     global _pool
+    if _threads == 1 or number < 2 or not _COMPILED:
+        return None
     with _choosing:
         if _pool is None and _threads > 1:
             _pool = _Pool(_threads)

@@ -140,7 +140,7 @@ def interleaved(
 
 def _steps_within(run: Timed, seconds: float) -> int:
     """How many steps take about that long, after everything has been compiled."""
-    run(1)
+    run(4)
     steps = 1
     while (taken := run(steps)) <= 0.2 * seconds:
         steps *= 2
