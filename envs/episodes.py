@@ -89,7 +89,7 @@ class Episodes:
         self._judging = Judging(setup.limit, resets_itself, False, *copies)
         self._beginning = Judging(setup.limit, False, True, *copies)
         self._outcome = self._new_outcome() if reuses else None
-        # Of a small batch whose outcome is written over: all that a step calls.
+        # Of a small batch without hooks, whose outcome is written over: all that a step calls.
         self._repeated: Repeated | None = None
 
     # --- rows -------------------------------------------------------------------------------
@@ -182,8 +182,9 @@ class Episodes:
         self.ready = False
         self.follow(rows)
         self.batch.put_rows(0, rows)
-        self.ended = int(np.count_nonzero(self.is_over(rows)))
-        self.failed = int(np.count_nonzero(rows[:, FAILED]))
+        first = self._first_row
+        over = rows[:, first + at.TERMINATED] + rows[:, first + at.TRUNCATED]
+        self.ended, self.failed = map(float, map(np.count_nonzero, (over, rows[:, FAILED])))
         self.started = True
 
     def is_over(self, rows: Array) -> Flags:
@@ -237,28 +238,28 @@ class Episodes:
         Raises ValueError, nothing done, if a command is not finite. The caller sets `ready` again,
         once all is done.
         """
-        batch, hooks, repeated = self.batch, self.setup.hooks, self._repeated
+        bad, outputs = 0, self._outcome
+        if self._repeated is not None:
+            self.ready = False
+            told, ended, failed = self._repeated.call()
+            if told == -1:
+                self.ended, self.failed = ended, failed
+                return outputs  # type: ignore[return-value]
+            bad = int(told)
+        batch, hooks = self.batch, self.setup.hooks
         if "disturbance" in hooks:
             row = batch.physics.actuator.disturbance_row(batch.physics)
             batch.put_rows(row, self._hooked("disturbance", (3,)))
-        outputs = self._outcome or self._new_outcome()
+        outputs = outputs or self._new_outcome()
         self.ready = False
-        if repeated is not None:
-            bad, ended, failed = repeated.call()
-            if bad == -1:
-                self.ended, self.failed = ended, failed
-            elif bad < -1:
-                bad = self._step_at_once(outputs, int(bad))
-        elif batch.blocks > threads.at_once:
+        if batch.blocks > threads.at_once:
             bad = self._step_ranges(outputs)
-        else:
-            bad = self._step_at_once(outputs)
+        elif bad < 0 or self._repeated is None:
+            bad = self._step_at_once(outputs, bad)
         if bad >= 0:
             self.ready = True
-            where = f" in lane {int(bad)}" if self.size > 1 else ""
-            raise ValueError(
-                f"action must be finite, got {self.commands[int(bad)].tolist()}{where}"
-            )
+            where = f" in lane {bad}" if self.size > 1 else ""
+            raise ValueError(f"action must be finite, got {self.commands[bad].tolist()}{where}")
         return self._apply_hooks(outputs) if hooks else outputs
 
     def _step_at_once(self, outputs: Outputs, told: int = 0) -> int:
@@ -270,7 +271,7 @@ class Episodes:
         if bad < 0:
             self.ended, self.failed = self.judge(batch.buffer, outputs)
             # After the first step: nobody is to wait for that longer.
-            if goes_on and outputs is self._outcome and not self._repeated:
+            if goes_on and outputs is self._outcome and not (self._repeated or self.setup.hooks):
                 judged = self.rows, batch.buffer, self._judging, outputs
                 self._repeated = Repeated((engine.advance, args), (kernels.judge, judged))
         return bad

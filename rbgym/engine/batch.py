@@ -75,7 +75,9 @@ class Batch:
         # What the kernels are compiled for: those that step, and those that look at the state.
         moments = [b.moments for b in (each[:1] if one else each)]
         symmetric = not varies and all(J[0] == J[1] for J in moments)
+        plain, _ = in_use(self.integrator, self.potential, rotors=False)
         scheme, _ = in_use(self.integrator, self.potential, rotors=False, symmetric=symmetric)
+        self._of_symmetric = type(scheme) is not type(plain)
         self.physics = Physics(scheme, self.potential, frame, actuator)
         self.observed = self.physics
         if not self.integrator.memory:
@@ -123,7 +125,7 @@ class Batch:
             self._be(self.of_any_inertia())
 
     def _be(self, physics: Physics) -> None:
-        self.physics = physics
+        self.physics, self._of_symmetric = physics, False
         self._advance, self._ranges = kernels.Advance(), kernels.Ranges()
         self.differentiate = {}
 
@@ -135,11 +137,9 @@ class Batch:
     def follow(self, moments: Array) -> bool:
         """Step by the formulas for any inertia from now on, if principal moments (n, 3) that bodies
         are given ask for that; whether this changes `physics`."""
-        physics = self.of_any_inertia()
-        fits = type(physics.scheme) is type(self.physics.scheme)
-        if fits or (moments[:, 0] == moments[:, 1]).all():
+        if not self._of_symmetric or (moments[:, 0] == moments[:, 1]).all():
             return False
-        self._be(physics)
+        self._be(self.of_any_inertia())
         return True
 
     def __getstate__(self) -> dict[str, Any]:
@@ -169,8 +169,16 @@ class Batch:
 
     def put_rows(self, row: int, values: Array, lanes: NDArray[np.intp] | None = None) -> None:
         """Write rows of some lanes (default all); values (lanes, count)."""
-        k = np.arange(self.size) if lanes is None else lanes
-        self.block_view()[k // LANES, row : row + values.shape[1], k % LANES] = values
+        view = self.block_view()[:, row : row + values.shape[1]]
+        if lanes is not None:
+            view[lanes // LANES, :, lanes % LANES] = values
+            return
+        whole = self.size // LANES
+        n = whole * LANES
+        if whole > 0:
+            view[:whole].transpose(0, 2, 1)[...] = values[:n].reshape(whole, LANES, -1)
+        if n < self.size:
+            view[whole, :, : self.size - n] = values[n:].T
 
     def put_row(self, row: int, value: ArrayLike, lanes: NDArray[np.intp] | None = None) -> None:
         """Write one row of some lanes (default all); value (lanes,), or one for all of them."""
