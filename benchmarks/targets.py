@@ -10,17 +10,16 @@ QUAT_EM = "rbgym RigidTop-v0, quat_em, 1 substep"
 _FOLLOWS = "It follows from the first."
 REASONS: dict[str, str] = {
     "cartpole": "The aim leaves eighteen nanoseconds for a step. The physics of `akw` alone takes "
-    "sixteen, of which the core's arithmetic allows nine; judging (observation, reward, ends, and "
-    "the beginning of the one episode in fourteen that random actions end at each step) takes "
-    "thirteen, and Python with the arrays that every step returns anew as much again: see what a "
-    "step is made of, and the last table.",
-    "cartpole_65536": "The rows of 65,536 bodies, 31 MB, lie in no cache, and each step reads and "
-    "writes most of the 59 of a body: memory takes half of the time. CartPoleVectorEnv keeps four "
-    "numbers of a body.",
-    "top": "`exact:4`, the default now, is in error by a small part of what `quat_em` was, see "
-    "[accuracy](accuracy.md), and takes as long as its four substeps. The aim was set for the "
-    "scheme of that day.",
-    "slew": "As above, in the place of one step of `quat_em`; and `info` tells more.",
+    "fifteen, of which the core's arithmetic allows nine: each block of eight waits for its own "
+    "chains of sums. Judging (observation, reward, ends) takes seven, the beginning of the one "
+    "episode in thirteen that random actions end at each step eight, Python with the arrays that "
+    "every step returns anew four: see what a step is made of, and the last table.",
+    "cartpole_65536": "As above; and the rows of 65,536 bodies, 31 MB, lie in no cache. They are "
+    "asked for ahead, and yet wait for memory. CartPoleVectorEnv keeps four numbers of a body.",
+    "top": "`exact:4` is in the place of four substeps of `quat_em`.",
+    "slew": "`exact:4`, the default now, has an error that is a small part of that of `quat_em`, "
+    "whose step it replaces, see [accuracy](accuracy.md), and takes elliptic functions; the aim was "
+    "set for the scheme of that day.",
     "envpool": _FOLLOWS,
     "gymnax": _FOLLOWS,
     "mujoco": _FOLLOWS,
@@ -29,13 +28,11 @@ REASONS: dict[str, str] = {
     "own.",
     "threads_2048": "What Python does before and after a step is done by one thread.",
     "threads_16384": "As above; and both threads share the way to memory.",
-    "single": "Compiled code takes one microsecond of four. The rest is Python: the action is "
-    "checked, and arrays and `info` are made anew by every step.",
+    "single": "Compiled code takes half a microsecond of two and a half. The rest is Python: the "
+    "action is checked, and arrays and `info` are made anew by every step.",
     "clone": "A state is checked as a whole before it is put back.",
-    "first": "Nearly all of it is Python: Numba infers the types of some three hundred small "
-    "functions, LLVM takes a sixth. Another process could compile one kernel beside the "
-    "other; a library that starts processes unasked would surprise. `rbgym warm` compiles "
-    "beforehand.",
+    "first": "Nearly all of it is Python: Numba infers the types of some hundred small functions, "
+    "LLVM takes a sixth. Where a core is idle, two processes compile a kernel each.",
     "trained": "The update of the networks in PyTorch takes nine tenths of PPO's time.",
 }
 

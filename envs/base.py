@@ -312,7 +312,8 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         episodes.ready = True
         if self.render_mode == "human":
             self._frames()
-        return seen, reward, terminated.item(), truncated.item(), info
+        over = episodes.ended > 0
+        return seen, reward, over and terminated.item(), over and truncated.item(), info
 
     def render(self) -> Any:
         """The picture, (480, 480, 3) uint8, with render_mode="rgb_array"; with "human" None, and a

@@ -43,7 +43,7 @@ class Batch:
     schemes that conserve it. actuator: what makes torque of commands, see `rbgym.engine.actuation`.
     task_rows: of what the kernels are compiled for, the number of rows that a task needs besides.
     varies: whether the inertia of a body may change by and by. Where it does not, and the first two
-    moments of each are equal, a scheme may have formulas for that.
+    moments are equal, of all bodies, a scheme may have formulas for that.
     """
 
     def __init__(
