@@ -18,7 +18,7 @@ REASONS: dict[str, str] = {
     "asked for ahead, and yet wait for memory. CartPoleVectorEnv keeps four numbers of a body.",
     "top": "`exact:4` is in the place of four substeps of `quat_em`.",
     "slew": "`exact:4`, the default now, has an error that is a small part of that of `quat_em`, "
-    "whose step it replaces, see [accuracy](accuracy.md), and takes elliptic functions; the aim was "
+    "see [accuracy](accuracy.md), and takes elliptic functions; the aim was "
     "set for the scheme of that day.",
     "envpool": _FOLLOWS,
     "gymnax": _FOLLOWS,
