@@ -9,7 +9,7 @@ import pytest
 
 from rbgym import threads
 from rbgym.compiled import beside
-from test_cache import cache, files, tree  # noqa: F401, fixtures
+from test_cache import cache, files, fresh, tree  # noqa: F401, fixtures
 
 # Two small kernels, wanted at once; prints how often each was found on disk, and what they return.
 BOTH = """
@@ -39,15 +39,8 @@ def both(tree, cache):  # noqa: F811
     """What BOTH prints, run in a process with this line before."""
 
     def run(before=""):
-        done = subprocess.run(
-            [sys.executable, "-W", "error", "-c", BOTH.format(tree=str(tree), before=before)],
-            env={**os.environ, "NUMBA_CACHE_DIR": str(cache)},
-            cwd=cache,
-            check=True,
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
+        code = BOTH.format(tree=str(tree), before=before)
+        done = fresh(cache, code, "-W", "error")
         assert not done.stderr
         return done.stdout.strip()
 

@@ -59,11 +59,10 @@ print(json.dumps({
 """
 
 
-def run(cache, tree, before=""):
-    """The report of a fresh process that imports the copy of rbgym in the folder `tree`."""
-    code = f"import sys; sys.path.insert(0, {str(tree)!r})\n{before}\n{CALL}"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
+def fresh(cache, code, *flags):
+    """A fresh process that runs this code, and keeps machine code in the folder `cache`."""
+    return subprocess.run(
+        [sys.executable, *flags, "-c", code],
         env={**os.environ, "NUMBA_CACHE_DIR": str(cache)},
         cwd=cache,
         check=True,
@@ -71,7 +70,12 @@ def run(cache, tree, before=""):
         text=True,
         timeout=300,
     )
-    return json.loads(done.stdout)
+
+
+def run(cache, tree, before=""):
+    """The report of a fresh process that imports the copy of rbgym in the folder `tree`."""
+    code = f"import sys; sys.path.insert(0, {str(tree)!r})\n{before}\n{CALL}"
+    return json.loads(fresh(cache, code).stdout)
 
 
 def files(cache):

@@ -10,16 +10,12 @@ A long formula of three numbers is cheaper along these three than along twelve d
 
 import math
 import operator
-from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.typeconv.castgraph import Conversion
-from numba.extending import (
-    intrinsic as _intrinsic,
-)
 from numba.extending import (
     lower_builtin,
     lower_cast,
@@ -29,7 +25,8 @@ from numba.extending import (
     type_callable,
 )
 
-intrinsic: Any = _intrinsic  # whose own type lacks that it takes one argument less
+from rbgym.compiled.jit import intrinsic
+
 # State and commands of a body with three of them make nine directions, with wheels twelve. They are
 # kept in two vectors, as registers have them: what these long kernels wait for is instructions.
 _LONG, _SHORT = (8, 4), (4,)
