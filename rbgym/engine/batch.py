@@ -67,6 +67,7 @@ class Batch:
                 f"got {len(each)} bodies and {len(fields)} potentials"
             )
         self.bodies, self.potential = each, fields[0]
+        fields = _of_one_class(each, fields)
         one = all(body is each[0] for body in each)
         # Of each body, or of all: the quaternion from principal axes to the body frame.
         self._turns = np.array([b.principal_quaternion for b in (each[:1] if one else each)])
@@ -75,10 +76,10 @@ class Batch:
         # What the kernels are compiled for: those that step, and those that look at the state.
         moments = [b.moments for b in (each[:1] if one else each)]
         symmetric = not varies and all(J[0] == J[1] for J in moments)
-        plain, _ = in_use(self.integrator, self.potential, rotors=False)
-        scheme, _ = in_use(self.integrator, self.potential, rotors=False, symmetric=symmetric)
+        plain, _ = in_use(self.integrator, fields[0], rotors=False)
+        scheme, _ = in_use(self.integrator, fields[0], rotors=False, symmetric=symmetric)
         self._of_symmetric = type(scheme) is not type(plain)
-        self.physics = Physics(scheme, self.potential, frame, actuator)
+        self.physics = Physics(scheme, fields[0], frame, actuator)
         self.observed = self.physics
         if not self.integrator.memory:
             self.observed = self.physics._replace(scheme=AnyScheme())
@@ -131,7 +132,7 @@ class Batch:
 
     def of_any_inertia(self) -> Physics:
         """What the kernels are compiled for, where they are not to be for these moments alone."""
-        scheme, _ = in_use(self.integrator, self.potential, self._has_rotors)
+        scheme, _ = in_use(self.integrator, self.physics.potential, self._has_rotors)
         return self.physics._replace(scheme=scheme)
 
     def follow(self, moments: Array) -> bool:
@@ -337,7 +338,7 @@ class Batch:
     def stepping(self, h: float, substeps: int) -> kernels.Stepping:
         """How the kernel steps this batch: so many steps of length h [s]."""
         projection = 1.0 if self.projection else 0.0
-        _, composition = in_use(self.integrator, self.potential, self._has_rotors)
+        _, composition = in_use(self.integrator, self.physics.potential, self._has_rotors)
         fetches = self._view.nbytes > _NEAR
         return kernels.Stepping(substeps, h, composition, projection, 0, fetches)
 
@@ -417,6 +418,14 @@ def _fields(potential: Any, size: int) -> list[Potential]:
     if type(potential) in (list, tuple):
         return [potentials.checked(one) for one in potential]
     return [potentials.checked(potential)] * size
+
+
+def _of_one_class(bodies: list[RigidBody], fields: list[Potential]) -> list[Potential]:
+    """The potentials, of the class that there is for bodies like these if it is one for all."""
+    pairs = {(id(b), id(f)): f.of_class_for(b) for b, f in zip(bodies, fields, strict=True)}
+    if len({type(one) for one in pairs.values()}) > 1:
+        return fields
+    return [pairs[id(b), id(f)] for b, f in zip(bodies, fields, strict=True)]
 
 
 def _rows(name: str, value: Any, count: int, width: int) -> Array:

@@ -271,18 +271,20 @@ def advance_range(address, physics, buffer, rows, commands, stepping, first, las
 def take_step(physics, buffer, first, count, block_size, h, kicks, stepping, begins, held):
     """One stage of so many blocks; how many lanes it left where they were, to be redone. begins:
     whether a period does with it; held: and that of a steady actuator with commands."""
+    solves = physics.scheme.fraction() > 0.0
     for k in range(count):
         # Between the sums of the blocks before: all at once they would be waited for.
         if begins and stepping.fetches:
             ahead = index((first + k + _GROUP) * block_size)
             for line in range(ahead, min(ahead + block_size, len(buffer)), LANES):
                 fetch(buffer, index(line))
-        for lane in range(LANES):
-            i = index((first + k) * block_size) + lane
-            if held:
-                _hold(physics, buffer, i)
-            predict(physics, buffer, i, h)
-    if physics.scheme.fraction() > 0.0:
+        if solves:
+            for lane in range(LANES):
+                i = index((first + k) * block_size) + lane
+                if held:
+                    _hold(physics, buffer, i)
+                predict(physics, buffer, i, h)
+    if solves:
         for _ in range(_RELAXATIONS):
             for k in range(count):
                 for lane in range(LANES):
@@ -299,6 +301,8 @@ def take_step(physics, buffer, first, count, block_size, h, kicks, stepping, beg
     for k in range(count):
         for lane in range(LANES):
             i = index((first + k) * block_size) + lane
+            if held and not solves:
+                _hold(physics, buffer, i)
             bad += finish(physics, physics.scheme, buffer, i, h, kicks, stepping.projection)
     return bad
 

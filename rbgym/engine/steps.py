@@ -98,12 +98,16 @@ def _potential_of(physics, buffer, i, h):
 
 
 @inlined
-def _step_of(physics, buffer, i, h, kicks, later):
+def _step_of(physics, potential, buffer, i, h, kicks, later):
+    q, momentum = quaternion(buffer, i, Q), vector(buffer, i, L)
+    Pi_0, o_0 = vector(buffer, i, PI_0), vector(buffer, i, O_0)
+    if physics.scheme.is_explicit():
+        Pi_0, o_0 = to_body(q, momentum), potential.seen(q)
     return Step(
-        quaternion(buffer, i, Q),
-        vector(buffer, i, L),
-        vector(buffer, i, PI_0),
-        vector(buffer, i, O_0),
+        q,
+        momentum,
+        Pi_0,
+        o_0,
         vector(buffer, i, TORQUE),
         h,
         physics.scheme.load_memory(buffer, i, _memory_index(physics, i)),
@@ -132,6 +136,8 @@ def _omega_half_way(potential, body, o, omega, u, h, omega_m):
 @lane_body
 def predict(physics, buffer, i, h):
     """Start of the step, and unknowns for the angular velocity expected half-way."""
+    if physics.scheme.is_explicit():
+        return  # there are none
     potential = _potential_of(physics, buffer, i, h)
     body, u = _body_half_way(physics, buffer, i, h), vector(buffer, i, TORQUE)
     q = quaternion(buffer, i, Q)
@@ -139,8 +145,6 @@ def predict(physics, buffer, i, h):
     o = potential.seen(q)
     put_vector(buffer, i, PI_0, Pi)
     put_vector(buffer, i, O_0, o)
-    if physics.scheme.is_explicit():
-        return  # there are no unknowns
     omega = times(body.J_inv, sub(Pi, body.rotor))
     # Twice: a better guess is cheaper than another Newton iteration.
     omega_m = _omega_half_way(potential, body, o, omega, u, h, omega)
@@ -159,7 +163,7 @@ def _stay(potential, physics, buffer, i, h):
 def _relax(potential, physics, buffer, i, h):
     lane_potential = potential.of_lane(physics, buffer, i, 0.5 * h)
     body, x = _body_half_way(physics, buffer, i, h), vector(buffer, i, X)
-    step = _step_of(physics, buffer, i, h, _NOT_KICKED, lane_potential)
+    step = _step_of(physics, lane_potential, buffer, i, h, _NOT_KICKED, lane_potential)
     F, _, _ = physics.scheme.equation(lane_potential, body, step, x)
     x = sub(x, scale(physics.scheme.fraction() * h, times(body.J_inv, F)))
     put_vector(buffer, i, X, x)
@@ -181,7 +185,7 @@ def correct(physics, buffer, i, h):
     """One Newton iteration; returns 1 while the lane still needs another."""
     potential = _potential_of(physics, buffer, i, h)
     body, x = _body_half_way(physics, buffer, i, h), vector(buffer, i, X)
-    step = _step_of(physics, buffer, i, h, _NOT_KICKED, potential)
+    step = _step_of(physics, potential, buffer, i, h, _NOT_KICKED, potential)
     F, dF, terms = physics.scheme.equation(potential, body, step, x)
     pull = h * potential.size(step.o_0)
     frozen = buffer[i + SOLVED * LANES] > 0.0
@@ -220,7 +224,7 @@ def finish(physics, scheme, buffer, i, h, kicks, projection):
     later = potential
     if physics.scheme.is_kicked():
         later = physics.potential.of_lane(physics, buffer, i, h)
-    step = _step_of(physics, buffer, i, h, kicks, later)
+    step = _step_of(physics, potential, buffer, i, h, kicks, later)
     q_1, L_1, work, memory = scheme.finish(potential, body, step, x)
     q_1 = polished(q_1)
     Pi_1, o_1 = to_body(q_1, L_1), potential.seen(q_1)

@@ -113,7 +113,7 @@ def in_use(
     when_free = scheme.when_free()
     if when_free and record.by_kicks and record.order == 4 and potential.is_free():
         scheme, composition = when_free, 0
-    return scheme.when_symmetric() if symmetric else scheme, composition
+    return scheme.when_symmetric(potential) if symmetric else scheme, composition
 
 
 def compose(base: Integrator, order: int) -> Integrator:

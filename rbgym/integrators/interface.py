@@ -69,9 +69,9 @@ class Scheme(Record):
         """The scheme for bodies with rotors, if it is another: a constant, of equal memory."""
         return self
 
-    def when_symmetric(self):
-        """The scheme for bodies whose first two moments are equal, if it is another: a constant, of
-        equal memory."""
+    def when_symmetric(self, potential):
+        """The scheme for bodies in this potential whose first two moments are equal and that have
+        no rotors, if it is another: a constant, of equal memory."""
         return self
 
     def when_free(self):

@@ -187,7 +187,7 @@ class Exact(Hasty):
     def with_rotors(self):
         return _EXACT_WITH_ROTORS
 
-    def when_symmetric(self):
+    def when_symmetric(self, potential):
         return _EXACT_WHEN_SYMMETRIC if type(self) is Exact else self
 
     def when_free(self):
@@ -296,7 +296,7 @@ class ExactWhenFree(Exact):
     def thorough(self):
         return _EXACT_FAR_WHEN_FREE
 
-    def when_symmetric(self):
+    def when_symmetric(self, potential):
         return _EXACT_WHEN_FREE_AND_SYMMETRIC if type(self) is ExactWhenFree else self
 
 

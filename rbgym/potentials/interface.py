@@ -96,6 +96,7 @@ class Potential(Record):
     is_free = constant(False, "Whether there is nothing to compute.")
     is_uniform = constant(False, "Whether the gradient is the same at every attitude.")
     moves = constant(False, "Whether the direction changes with time.")
+    is_axial = constant(False, "Whether it is the weight of a body, on its third principal axis.")
 
     # --- what schemes build on these ---
 
@@ -163,6 +164,10 @@ class Potential(Record):
                 f"potential must be of a class with the methods {', '.join(missing)}, got {self!r}"
             )
         return type(self)(*(_floats(name, value) for name, value in self._asdict().items()))
+
+    def of_class_for(self, body: RigidBody) -> "Potential":
+        """The potential, of a class for bodies like this one if there is one."""
+        return self
 
     def rows_for(self, body: RigidBody) -> list[float]:
         """The lane's rows for this potential on this body, with body vectors in principal axes."""
@@ -239,6 +244,33 @@ class HeavyTop(Potential):
 
     def rows_for(self, body: RigidBody) -> list[float]:
         return [self.mgl, *(body.principal_rotation.T @ self.axis)]
+
+    def of_class_for(self, body: RigidBody) -> Potential:
+        plain = type(self) is HeavyTop and self.rows_for(body)[1:] == [0.0, 0.0, 1.0]
+        return AxialTop(self.mgl, self.axis) if plain else self
+
+
+class AxialTop(HeavyTop):
+    """A heavy top whose centre of mass lies on the third principal axis."""
+
+    is_axial = constant(True)
+    row_count = constant(1)
+
+    def of_lane(self, physics, buffer, i, ahead):
+        mgl = parameter(buffer, i + physics.potential_row() * LANES)
+        return AxialTop(mgl, (0.0, 0.0, 1.0))
+
+    def energy(self, o):
+        return self.mgl * o[2]
+
+    def gradient(self, o):
+        return (0.0, 0.0, self.mgl)
+
+    def torque(self, u, o):
+        return (u[0] + self.mgl * o[1], u[1] - self.mgl * o[0], u[2])
+
+    def rows_for(self, body: RigidBody) -> list[float]:
+        return [self.mgl]
 
 
 class OfBodyFrame(Potential):
