@@ -229,7 +229,7 @@ def _advance_lane(physics, d, f, i, driven, stepping, stage, corrections):
     last, scheme = stage % stages == stages - 1, physics.scheme
     if driven and stage % stages == 0:
         actuator.drive(physics, d, 0, h * (stage // stages), h, h * substeps)
-    predict(physics, d, 0, length)
+    predict(physics, scheme, d, 0, length, kicks)
     if scheme.fraction() > 0.0:
         for _ in range(corrections):
             for row in range(X, X_SIZE + 1):

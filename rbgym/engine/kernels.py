@@ -26,7 +26,17 @@ from rbgym.engine.rows import (
     vector,
     view,
 )
-from rbgym.engine.steps import body_of, correct, finish, predict, redo, relax, total_energy
+from rbgym.engine.steps import (
+    body_of,
+    correct,
+    finish,
+    move,
+    predict,
+    redo,
+    relax,
+    settle,
+    total_energy,
+)
 from rbgym.integrators.composition import COUNTS, STAGES
 from rbgym.integrators.interface import Kicks
 from rbgym.quaternion import sub, times, to_body
@@ -272,18 +282,19 @@ def take_step(physics, buffer, first, count, block_size, h, kicks, stepping, beg
     """One stage of so many blocks; how many lanes it left where they were, to be redone. begins:
     whether a period does with it; held: and that of a steady actuator with commands."""
     solves = physics.scheme.fraction() > 0.0
+    begins_alone = solves or physics.scheme.prepares()
     for k in range(count):
         # Between the sums of the blocks before: all at once they would be waited for.
         if begins and stepping.fetches:
             ahead = index((first + k + _GROUP) * block_size)
             for line in range(ahead, min(ahead + block_size, len(buffer)), LANES):
                 fetch(buffer, index(line))
-        if solves:
+        if begins_alone:
             for lane in range(LANES):
                 i = index((first + k) * block_size) + lane
                 if held:
                     _hold(physics, buffer, i)
-                predict(physics, buffer, i, h)
+                predict(physics, physics.scheme, buffer, i, h, kicks)
     if solves:
         for _ in range(_RELAXATIONS):
             for k in range(count):
@@ -297,13 +308,21 @@ def take_step(physics, buffer, first, count, block_size, h, kicks, stepping, beg
                     unsolved += correct(physics, buffer, index((first + k) * block_size) + lane, h)
             if unsolved == 0:
                 break
-    bad = 0
+    bad, remembers = 0, physics.scheme.memory_size() > 0
     for k in range(count):
         for lane in range(LANES):
             i = index((first + k) * block_size) + lane
-            if held and not solves:
+            if held and not begins_alone:
                 _hold(physics, buffer, i)
-            bad += finish(physics, physics.scheme, buffer, i, h, kicks, stepping.projection)
+            if remembers:
+                bad += finish(physics, physics.scheme, buffer, i, h, kicks, stepping.projection)
+            else:
+                move(physics, buffer, i, h, kicks)
+    if not remembers:
+        for k in range(count):
+            for lane in range(LANES):
+                i = index((first + k) * block_size) + lane
+                bad += settle(physics, buffer, i, h, stepping.projection)
     return bad
 
 

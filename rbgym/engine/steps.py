@@ -43,7 +43,7 @@ from rbgym.engine.rows import (
     vector,
     vector_if,
 )
-from rbgym.integrators.interface import Body, Hasty, Implicit, Kicks, Step
+from rbgym.integrators.interface import Body, Explicit, Hasty, Implicit, Kicks, Step
 from rbgym.matrix import solve
 from rbgym.potentials.interface import Potential
 from rbgym.quaternion import add, cross, dot, polished, qmul, scale, sub, times, to_body
@@ -56,6 +56,8 @@ _TOLERANCE = 1e-28
 _FAR, _NEAR = 4.0, 0.01
 # Largest squared angle [rad^2] of the energy projection.
 _LARGEST_TURN = 1e-24
+# Where `move` puts the new state, behind which nobody asks for the rows of the start any more.
+_Q_1, _L_1, _WORK = PI_0, PI_0 + 4, PI_0 + 7
 _NOT_KICKED = Kicks(0.0, 0.0, 0.0)
 
 
@@ -134,10 +136,18 @@ def _omega_half_way(potential, body, o, omega, u, h, omega_m):
 
 
 @lane_body
-def predict(physics, buffer, i, h):
-    """Start of the step, and unknowns for the angular velocity expected half-way."""
-    if physics.scheme.is_explicit():
-        return  # there are none
+def predict(physics, scheme, buffer, i, h, kicks):
+    """Start of the step, and unknowns for the angular velocity expected half-way; or what an
+    explicit scheme prepares. scheme, kicks: see `finish`."""
+    if scheme.is_explicit():
+        if scheme.prepares():
+            potential, body = _potential_of(physics, buffer, i, h), _body_half_way(physics, buffer, i, h)
+            step = _step_of(physics, potential, buffer, i, h, kicks, potential)
+            first, second, third = scheme.prepare(potential, body, step)
+            put_vector(buffer, i, PI_0, first)
+            put_vector(buffer, i, O_0, second)
+            put_vector(buffer, i, X, third)
+        return
     potential = _potential_of(physics, buffer, i, h)
     body, u = _body_half_way(physics, buffer, i, h), vector(buffer, i, TORQUE)
     q = quaternion(buffer, i, Q)
@@ -212,42 +222,63 @@ def _projection(potential, body, Pi, o, level):
     return scale(lack / (dot(g, g) + 1e-4 * s * s + 1e-300), g)
 
 
-@lane_body
-def finish(physics, scheme, buffer, i, h, kicks, projection):
-    """Write the new state if the lane is solved; returns 1, state untouched, if it is not.
+def _found_now(scheme, buffer, i):
+    return vector(buffer, i, X)
 
-    scheme: that of `physics`, or the thorough one in its place, with the same memory. kicks: of
-    schemes that are kicked.
-    """
+
+def _found_before(scheme, buffer, i):
+    return vector(buffer, i, PI_0), vector(buffer, i, O_0), vector(buffer, i, X)
+
+
+@chosen_by_class(INLINED)
+def _found(scheme_class):
+    """_found(scheme, buffer, i): the unknowns; of explicit schemes, what they have prepared."""
+    explicit = issubclass(scheme_class, Explicit)
+    return _found_before if explicit else _found_now
+
+
+@inlined
+def _moved(physics, scheme, buffer, i, h, kicks):
+    """Attitude and world momentum at the end of the step, not a number where its equation is not
+    solved; the work of the held torque; the memory."""
     potential = _potential_of(physics, buffer, i, h)
-    body, x = _body_half_way(physics, buffer, i, h), vector(buffer, i, X)
+    body, x = _body_half_way(physics, buffer, i, h), _found(scheme, buffer, i)
     later = potential
     if physics.scheme.is_kicked():
         later = physics.potential.of_lane(physics, buffer, i, h)
     step = _step_of(physics, potential, buffer, i, h, kicks, later)
     q_1, L_1, work, memory = scheme.finish(potential, body, step, x)
     q_1 = polished(q_1)
-    Pi_1, o_1 = to_body(q_1, L_1), potential.seen(q_1)
-    lack, terms = scheme.defect(potential, body, step, x, Pi_1, o_1)
-    pull = h * (potential.size(step.o_0) + potential.size(o_1))
-    near = True
     if not scheme.is_explicit():
-        near = dot(x, x) <= _FAR * buffer[i + X_SIZE * LANES] + _NEAR
-        reach = scheme.reach()
-        near = near & (dot(x, x) <= reach) & (buffer[i + X_SIZE * LANES] <= reach)
-    failed = buffer[i + FAILED * LANES] > 0.0
+        Pi_1, o_1 = to_body(q_1, L_1), potential.seen(q_1)
+        lack, terms = scheme.defect(potential, body, step, x, Pi_1, o_1)
+        pull = h * (potential.size(step.o_0) + potential.size(o_1))
+        reach, predicted = scheme.reach(), buffer[i + X_SIZE * LANES]
+        near = dot(x, x) <= _FAR * predicted + _NEAR
+        near = near & (dot(x, x) <= reach) & (predicted <= reach)
+        solved = near & (lack <= _TOLERANCE * (terms + pull * pull))
+        L_1 = scale(1.0 if solved else math.nan, L_1)
+    return q_1, L_1, work, memory
+
+
+@inlined
+def _settled(physics, scheme, buffer, i, h, projection, q_1, L_1, work):
+    """Write the new state if it is one, its energy back on its level; whether it was."""
+    potential, body = _potential_of(physics, buffer, i, h), _body_half_way(physics, buffer, i, h)
+    q, L_0 = quaternion(buffer, i, Q), vector(buffer, i, L)
+    Pi_1, o_1 = to_body(q_1, L_1), potential.seen(q_1)
     level, turn2 = buffer[i + E * LANES] + work, 0.0
     if physics.actuator.turns_rotors():
         rotor_0, change = vector(buffer, i, ROTOR), scale(h, rotor_rate(physics, buffer, i))
         rotor_1 = add(rotor_0, change)
         # Of the motors; exact, because the energy is quadratic in the rotor momentum.
-        omegas = times(body.J_inv, sub(add(step.Pi_0, Pi_1), add(rotor_0, rotor_1)))
+        omegas = times(body.J_inv, sub(add(to_body(q, L_0), Pi_1), add(rotor_0, rotor_1)))
         level -= 0.5 * dot(change, omegas)
         body = Body(body.J, body.J_inv, rotor_1)
     energy = total_energy(potential, body, Pi_1, o_1)
     # The product is NaN if the energy is not finite, as it is not where momentum or rates are not.
-    good = near & (lack <= _TOLERANCE * (terms + pull * pull)) & (0.0 * (energy + level) == 0.0)
-    good = good & (not failed)
+    failed = buffer[i + FAILED * LANES] > 0.0
+    good = (0.0 * (energy + level) == 0.0) & (not failed)
     if physics.actuator.turns_rotors():
         put_vector(buffer, i, ROTOR, vector_if(good, body.rotor, vector(buffer, i, ROTOR)))
     if scheme.conserves_energy(physics.potential) and not physics.potential.moves():
@@ -258,17 +289,49 @@ def finish(physics, scheme, buffer, i, h, kicks, projection):
         level = level if is_round_off else energy
         n = scale(0.5 * projection if is_round_off else 0.0, n)
         q_1, turn2 = qmul(q_1, (1.0, n[0], n[1], n[2])), 4.0 * dot(n, n)
-    q, L_0 = step.q, step.L
     put_vector(buffer, i, L, vector_if(good, L_1, L_0))
     put_quaternion(buffer, i, Q, quaternion_if(good, q_1, q))
     physics.potential.advance_phase(physics, buffer, i, h, good)
     buffer[i + E * LANES] = level if good else buffer[i + E * LANES]
     largest = buffer[i + CORRECTION * LANES]
     buffer[i + CORRECTION * LANES] = turn2 if good & (turn2 > largest) else largest
-    scheme.store_memory(buffer, i, _memory_index(physics, i), memory, not good)
     buffer[i + FRESH * LANES] = 0.0 if good else buffer[i + FRESH * LANES]
     buffer[i + SOLVED * LANES] = 1.0 if good | failed else -1.0
-    return 0 if good | failed else 1
+    return good
+
+
+@lane_body
+def finish(physics, scheme, buffer, i, h, kicks, projection):
+    """Write the new state if the lane is solved; returns 1, state untouched, if it is not.
+
+    scheme: that of `physics`, or the thorough one in its place, with the same memory. kicks: of
+    schemes that are kicked.
+    """
+    q_1, L_1, work, memory = _moved(physics, scheme, buffer, i, h, kicks)
+    good = _settled(physics, scheme, buffer, i, h, projection, q_1, L_1, work)
+    scheme.store_memory(buffer, i, _memory_index(physics, i), memory, not good)
+    return 0 if buffer[i + SOLVED * LANES] > 0.0 else 1
+
+
+# The same in two passes, for schemes without memory: the processor works on several bodies at once
+# as far as it looks ahead, and that is no further than one of these.
+
+
+@lane_body
+def move(physics, buffer, i, h, kicks):
+    """The new state, to where the step is solved."""
+    q_1, L_1, work, _ = _moved(physics, physics.scheme, buffer, i, h, kicks)
+    put_quaternion(buffer, i, _Q_1, q_1)
+    put_vector(buffer, i, _L_1, L_1)
+    buffer[i + _WORK * LANES] = work
+
+
+@lane_body
+def settle(physics, buffer, i, h, projection):
+    """As `finish`, after `move`."""
+    q_1, L_1, work = quaternion(buffer, i, _Q_1), vector(buffer, i, _L_1), buffer[i + _WORK * LANES]
+    _settled(physics, physics.scheme, buffer, i, h, projection, q_1, L_1, work)
+    return 0 if buffer[i + SOLVED * LANES] > 0.0 else 1
 
 
 # --- lanes that the quick passes could not solve ------------------------------------------------
@@ -283,14 +346,14 @@ def _solve_in_stages(scheme, physics, buffer, i, h, kicks, projection):
     """Robust scalar solve: follow the root from a step of no length to the whole step."""
     buffer[i + REDONE * LANES] += 1.0
     buffer[i + FAILED * LANES] = 1.0
-    _predict(physics, buffer, i, h)
+    _predict(physics, scheme, buffer, i, h, kicks)
     size = buffer[i + X_SIZE * LANES]  # that of the root must be like it, whatever led there
     if not size <= scheme.reach():
         return
     buffer[i + FAILED * LANES] = 0.0
     o_0 = vector(buffer, i, O_0)  # of a direction that moves, for the whole step
     for stages in (1, 8, 64):
-        _predict(physics, buffer, i, h / stages)
+        _predict(physics, scheme, buffer, i, h / stages, kicks)
         put_vector(buffer, i, O_0, o_0)
         x = vector(buffer, i, X)
         for stage in range(1, stages + 1):
@@ -310,6 +373,7 @@ def _solve_in_stages(scheme, physics, buffer, i, h, kicks, projection):
 
 
 def _take_more_time(scheme, physics, buffer, i, h, kicks, projection):
+    _predict(physics, scheme.thorough(), buffer, i, h, kicks)
     if _finish(physics, scheme.thorough(), buffer, i, h, kicks, projection) != 0:
         buffer[i + FAILED * LANES] = 1.0
 

@@ -150,7 +150,9 @@ class AKWWhenSymmetric(Hasty):
         r -= change
         return cubic, r, (abs(_slope(cubic, r)) <= 0.1) & (abs(change) <= 1e-13)
 
-    def finish(self, potential, body, step, x):
+    prepares = constant(True)
+
+    def prepare(self, potential, body, step):
         k, r, found = self.found_root(potential, body, step)
         M, N, o, f = k.M, k.N, step.o_0, k.f
         y = o[2] + r
@@ -158,8 +160,12 @@ class AKWWhenSymmetric(Hasty):
         c = (s * (N[0] * real + N[1] * M[1]), s * (N[1] * real - N[0] * M[1]), k.spin)
         v, mgl = (o[0] - c[1] * y, o[1] + c[0] * y), potential.gradient(o)[2] / k.B2
         pull = mgl * (v[1] - v[0] * k.spin), -mgl * (v[0] + v[1] * k.spin), 0.0
-        q_1, L_1 = _turned(step, c, add(step.u, pull))
-        return q_1, _within_reach(c, found, L_1), 2.0 * dot(c, step.u), step.memory
+        return c, add(step.u, pull), (1.0 if found else math.nan, 0.0, 0.0)
+
+    def finish(self, potential, body, step, x):
+        c, T, found = x
+        q_1, L_1 = _turned(step, c, T)
+        return q_1, scale(found[0], _within_reach(c, True, L_1)), 2.0 * dot(c, step.u), step.memory
 
     def thorough(self):
         return _AKW_FAR_WHEN_SYMMETRIC
