@@ -58,6 +58,7 @@ _FAR, _NEAR = 4.0, 0.01
 _LARGEST_TURN = 1e-24
 # Where `move` puts the new state, behind which nobody asks for the rows of the start any more.
 _Q_1, _L_1, _WORK = PI_0, PI_0 + 4, PI_0 + 7
+_PREPARED = PI_0  # 10: what an explicit scheme prepares
 _NOT_KICKED = Kicks(0.0, 0.0, 0.0)
 
 
@@ -141,12 +142,12 @@ def predict(physics, scheme, buffer, i, h, kicks):
     explicit scheme prepares. scheme, kicks: see `finish`."""
     if scheme.is_explicit():
         if scheme.prepares():
-            potential, body = _potential_of(physics, buffer, i, h), _body_half_way(physics, buffer, i, h)
+            potential = _potential_of(physics, buffer, i, h)
             step = _step_of(physics, potential, buffer, i, h, kicks, potential)
-            first, second, third = scheme.prepare(potential, body, step)
-            put_vector(buffer, i, PI_0, first)
-            put_vector(buffer, i, O_0, second)
-            put_vector(buffer, i, X, third)
+            x = scheme.prepare(potential, _body_half_way(physics, buffer, i, h), step)
+            put_quaternion(buffer, i, _PREPARED, x[0])
+            put_vector(buffer, i, _PREPARED + 4, x[1])
+            put_vector(buffer, i, _PREPARED + 7, x[2])
         return
     potential = _potential_of(physics, buffer, i, h)
     body, u = _body_half_way(physics, buffer, i, h), vector(buffer, i, TORQUE)
@@ -226,8 +227,10 @@ def _found_now(scheme, buffer, i):
     return vector(buffer, i, X)
 
 
+@inlined
 def _found_before(scheme, buffer, i):
-    return vector(buffer, i, PI_0), vector(buffer, i, O_0), vector(buffer, i, X)
+    first = quaternion(buffer, i, _PREPARED)
+    return first, vector(buffer, i, _PREPARED + 4), vector(buffer, i, _PREPARED + 7)
 
 
 @chosen_by_class(INLINED)

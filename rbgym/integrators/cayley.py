@@ -160,10 +160,11 @@ class AKWWhenSymmetric(Hasty):
         c = (s * (N[0] * real + N[1] * M[1]), s * (N[1] * real - N[0] * M[1]), k.spin)
         v, mgl = (o[0] - c[1] * y, o[1] + c[0] * y), potential.gradient(o)[2] / k.B2
         pull = mgl * (v[1] - v[0] * k.spin), -mgl * (v[0] + v[1] * k.spin), 0.0
-        return c, add(step.u, pull), (1.0 if found else math.nan, 0.0, 0.0)
+        T = add(step.u, pull)
+        return (1.0 if found else math.nan, 0.0, 0.0, 0.0), c, T
 
     def finish(self, potential, body, step, x):
-        c, T, found = x
+        found, c, T = x
         q_1, L_1 = _turned(step, c, T)
         return q_1, scale(found[0], _within_reach(c, True, L_1)), 2.0 * dot(c, step.u), step.memory
 

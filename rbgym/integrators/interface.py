@@ -117,12 +117,13 @@ class Explicit(Scheme):
 
     is_explicit = constant(True)
     fraction = constant(0.0)
-    prepares = constant(False, "Whether `prepare` is to run before `finish`, for all bodies first.")
+    prepares = constant(False, "Whether `prepare` is called before `finish`, for all bodies first.")
 
     def prepare(self, potential, body, step):
-        """Three vectors that `finish` gets as x. Two short passes are quicker than a long one: the
-        processor works on several bodies at once, as far as it looks ahead."""
-        return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+        """Ten numbers that `finish` gets as x: a quaternion and two vectors. Two short passes are
+        quicker than a long one: a processor works on several bodies at once as far as it looks
+        ahead."""
+        return (0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
 
     def equation(self, potential, body, step, x):
         return (0.0, 0.0, 0.0), ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)), 0.0

@@ -46,6 +46,7 @@ from rbgym.quaternion import (
     even_odd,
     qconj,
     qmul,
+    qscale,
     scale,
     sub,
     times,
@@ -143,16 +144,16 @@ def _pull(potential, body, u, o, bend):
 
 @inlined
 def _kicked(potential, body, step):
-    """Body momentum after the first kick."""
+    """Body momentum after the first kick; torque and gradient that act in it."""
     u, g = _pull(potential, body, step.u, step.o_0, step.kicks.bend)
-    return add(step.Pi_0, scale(step.kicks.before, add(u, cross(step.o_0, g))))
+    return add(step.Pi_0, scale(step.kicks.before, add(u, cross(step.o_0, g)))), u, g
 
 
 @inlined
-def _end_of_step(potential, body, step, turn):
-    """What `finish` returns for a free motion that turns the body by the quaternion `turn`."""
+def _end_of_step(potential, body, step, turn, u, g):
+    """What `finish` returns for a free motion that turns the body by the quaternion `turn`; u, g:
+    of the first kick."""
     q_1, later, kicks = qmul(step.q, turn), step.later, step.kicks
-    u, g = _pull(potential, body, step.u, step.o_0, kicks.bend)
     # In world axes a potential has no torque about its direction, to the last bit.
     T_0 = add(to_world(step.q, u), potential.world_torque(step.q, g))
     g_1 = later.gradient(later.seen(q_1))
@@ -169,17 +170,22 @@ class Exact(Hasty):
     """The exact free motion; steps that are too long for many bodies at once go to `ExactFar`."""
 
     is_kicked = constant(True)
+    prepares = constant(True)
 
     def motion(self, body, Pi, h):
         """Quaternion by which a body turns in a time h, and whether h was short enough."""
         turn, near = near_rotation(body.J, narrowed(Pi, body.J), h)
         return widened(turn, Pi), near
 
-    def finish(self, potential, body, step, x):
-        turn, near = self.motion(body, _kicked(potential, body, step), step.h)
-        q_1, L_1, work, memory = _end_of_step(potential, body, step, turn)
+    def prepare(self, potential, body, step):
+        Pi, u, g = _kicked(potential, body, step)
+        turn, near = self.motion(body, Pi, step.h)
         # What is not finite is refused, and taken up by the other.
-        return q_1, scale(1.0 if near else math.nan, L_1), work, memory
+        return qscale(1.0 if near else math.nan, turn), u, g
+
+    def finish(self, potential, body, step, x):
+        turn, u, g = x
+        return _end_of_step(potential, body, step, turn, u, g)
 
     def thorough(self):
         return _EXACT_FAR
@@ -270,18 +276,19 @@ class ExactWhenFree(Exact):
         phi:  R <- R cay(-s J^-1 u) at constant L, then Pi <- Pi + s (J^-1 Pi) x u.
     """
 
-    def finish(self, potential, body, step, x):
-        h, u, J_inv = step.h, step.u, body.J_inv
-        s, a = h * h / 12.0, times(J_inv, u)
-        kick = scale(0.5 * h, add(u, scale(s, cross(a, u))))
-        n = scale(0.5 * s, a)
-        w = 1.0 / math.sqrt(1.0 + dot(n, n))
-        back = (w, w * n[0], w * n[1], w * n[2])
-        q_0 = qmul(step.q, qconj(back))
+    def prepare(self, potential, body, step):
+        s, u = step.h * step.h / 12.0, step.u
+        _, kick, q_0 = _entered(body, step, s)
         Pi = to_body(q_0, step.L)
-        d_0 = add(kick, scale(s, cross(times(J_inv, Pi), u)))
-        turn, near = self.motion(body, add(Pi, d_0), h)
-        Pi = add(to_body(turn, add(Pi, d_0)), kick)
+        d_0 = add(kick, scale(s, cross(times(body.J_inv, Pi), u)))
+        turn, near = self.motion(body, add(Pi, d_0), step.h)
+        return qscale(1.0 if near else math.nan, turn), add(Pi, d_0), d_0
+
+    def finish(self, potential, body, step, x):
+        s, u, J_inv = step.h * step.h / 12.0, step.u, body.J_inv
+        turn, Pi, d_0 = x
+        back, kick, q_0 = _entered(body, step, s)
+        Pi = add(to_body(turn, Pi), kick)
         shear = turning((1.0, 1.0, 1.0), scale(-s, u), J_inv, (0.0, 0.0, 0.0))
         d_1 = sub(kick, scale(s, cross(times(J_inv, solve(shear, Pi)), u)))
         q_1 = qmul(q_0, turn)
@@ -290,8 +297,7 @@ class ExactWhenFree(Exact):
         Pi_1 = to_body(q_1, L_1)
         gain = 0.5 * dot(sub(Pi_1, step.Pi_0), times(J_inv, add(Pi_1, step.Pi_0)))
         # Without a torque the gain is round-off, and the energy stays on its level.
-        work = gain if dot(u, u) > 0.0 else 0.0
-        return q_1, scale(1.0 if near else math.nan, L_1), work, step.memory
+        return q_1, L_1, gain if dot(u, u) > 0.0 else 0.0, step.memory
 
     def thorough(self):
         return _EXACT_FAR_WHEN_FREE
@@ -300,11 +306,21 @@ class ExactWhenFree(Exact):
         return _EXACT_WHEN_FREE_AND_SYMMETRIC if type(self) is ExactWhenFree else self
 
 
+@inlined
+def _entered(body, step, s):
+    """Of phi: the quaternion of its turn, the kick, and the attitude after it."""
+    a = times(body.J_inv, step.u)
+    kick = scale(0.5 * step.h, add(step.u, scale(s, cross(a, step.u))))
+    n = scale(0.5 * s, a)
+    w = 1.0 / math.sqrt(1.0 + dot(n, n))
+    back = (w, w * n[0], w * n[1], w * n[2])
+    return back, kick, qmul(step.q, qconj(back))
+
+
 class ExactFarWhenFree(ExactWhenFree):
     """As `ExactWhenFree`, for steps of any length, one body after the other."""
 
-    def motion(self, body, Pi, h):
-        return free_rotation(body.J, Pi, h), True
+    motion = ExactFar.motion
 
 
 _EXACT_WHEN_FREE, _EXACT_FAR_WHEN_FREE = ExactWhenFree(), ExactFarWhenFree()
