@@ -43,7 +43,9 @@ class Batch:
     schemes that conserve it. actuator: what makes torque of commands, see `rbgym.engine.actuation`.
     task_rows: of what the kernels are compiled for, the number of rows that a task needs besides.
     varies: whether the inertia of a body may change by and by. Where it does not, and the first two
-    moments are equal, of all bodies, a scheme may have formulas for that.
+    moments are equal, of all bodies, a scheme may have formulas for that. slow: whether hardly any
+    body is going to turn by more than `rbgym.integrators.interface.SLOW` rad in a step; if one does
+    it takes longer, but no harm.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class Batch:
         actuator: Actuator = _DIRECT,
         task_rows: Callable[[Physics], int] | None = None,
         varies: bool = False,
+        slow: bool = False,
     ) -> None:
         self.integrator = integrators.get(integrator)
         self.size, self.projection = count("size", size), flag("projection", projection)
@@ -77,8 +80,10 @@ class Batch:
         moments = [b.moments for b in (each[:1] if one else each)]
         symmetric = not varies and all(J[0] == J[1] for J in moments)
         plain, _ = in_use(self.integrator, fields[0], rotors=False)
-        scheme, _ = in_use(self.integrator, fields[0], rotors=False, symmetric=symmetric)
-        self._of_symmetric = type(scheme) is not type(plain)
+        scheme, _ = in_use(
+            self.integrator, fields[0], rotors=False, symmetric=symmetric, slow=slow
+        )
+        self._of_symmetric = symmetric and type(scheme) is not type(plain)
         self.physics = Physics(scheme, fields[0], frame, actuator)
         self.observed = self.physics
         if not self.integrator.memory:

@@ -33,6 +33,9 @@ what may vanish: symmetric bodies, spheres, spins about an axis are no special c
 has less to do for some), and the signs are those of the quaternion that grows out of 1 as h grows
 from 0.
 
+Other units. Where n is the momentum itself, of length l, and t the time, all of this holds with
+psi' and the tangents of e times l; a complex number C + i l S stands for C + i S then.
+
 Evaluation. f has a power series at a short time; then the time is doubled. The integral of the
 third kind in (2) is carried as a complex number e of that angle and any length: in Carlson's
 duplication (1995) each of its arc tangents has a whole number for a factor.
@@ -50,21 +53,24 @@ from typing import NamedTuple
 import numpy as np
 
 from rbgym.compiled.jit import inlined
-from rbgym.quaternion import Vector, add, cos_sin, qscale
+from rbgym.quaternion import Vector, add, cos_sin, dot, even_odd, qscale, scale
 
 _DOUBLINGS = 5
 _NEAR = 2.56  # the largest (lambda t)^2 that so many doublings of the series reach at round-off
+_SLOW_DOUBLINGS = 1
+_SLOW = _NEAR / 4.0 ** (_DOUBLINGS - _SLOW_DOUBLINGS)
 _STUCK = 200.0  # lambda t at which a motion that only nears the middle axis is there
 
 
 class Motion(NamedTuple):
     """Constants of one motion, on the axes 1, 2, 3 of this file and for momentum of length 1.
 
-    n: direction of the momentum at the start; hand: -1.0 where axes 1, 2, 3 are left-handed;
-    gap: (B_c - B_d)/a13, zero on the separatrix; the others as above.
+    n: momentum at the start, of which `square` is the square; hand: -1.0 where axes 1, 2, 3 are
+    left-handed; gap: (B_c - B_d)/a13, zero on the separatrix; the others as above.
     """
 
     n: Vector
+    square: float
     hand: float
     a1: float
     a12: float
@@ -109,7 +115,7 @@ def _restored(order, v):
 
 
 @inlined
-def _motion(order, J, n):
+def _motion(order, J, n, square):
     J, n = _arranged(order, J), _arranged(order, n)
     xx, yy, zz = n[0] * n[0], n[1] * n[1], n[2] * n[2]
     r = 1.0 / (J[0] * J[1] * J[2])
@@ -118,6 +124,7 @@ def _motion(order, J, n):
     m = a13 * zz + a12 * yy
     return Motion(
         n=n,
+        square=square,
         hand=-1.0 if order[2] else 1.0,
         a1=r * J[1] * J[2],
         a12=a12,
@@ -134,12 +141,13 @@ def _motion(order, J, n):
 
 
 @inlined
-def _series(k, t):
-    """s^2, c^2, d^2, s c d and e at a short time.
+def _series(k, t, doublings):
+    """s^2, c^2, d^2, s c d and e at a time that is to be doubled so often to be t.
 
     f'^2 = 4 f (1 - e1 f)(1 - e2 f)(1 - e3 f), so that f'' = 2 - E1 f + E2 f^2 - E3 f^3, gives the
     terms of f = t^2 (1 + f1 + f2 + ...). In units of t.
     """
+    t = t / 2.0**doublings
     x = t * t
     e1, e2, e3 = x * k.a12 * k.m, x * k.a13 * k.m, x * k.a12 * k.a13
     E1, E2, E3 = 4.0 * (e1 + e2 + e3), 6.0 * (e1 * e2 + e1 * e3 + e2 * e3), 8.0 * e1 * e2 * e3
@@ -153,7 +161,8 @@ def _series(k, t):
     f = 1.0 + (f1 + (f2 + (f3 + (f4 + (f5 + f6)))))
     integral = 1.0 / 3.0 + (f1 / 5.0 + (f2 / 7.0 + (f3 / 9.0 + (f4 / 11.0 + f5 / 13.0))))
     angle = k.a12 * k.a13 * k.m * x * t * integral
-    e = (1.0, -angle * (1.0 + angle * angle / 3.0))  # -tan(angle), which is below 1e-3
+    # -tan(angle), which is below 1e-3
+    e = (1.0, -angle * (1.0 + k.square * angle * angle / 3.0))
     y = f / (1.0 - e1 * f)
     cc, dd = 1.0 - k.B_c * x * y, 1.0 - k.B_d * x * y
     return x * y, cc, dd, t * math.sqrt(y * cc * dd), e
@@ -164,8 +173,8 @@ def _turned(k, y, cc, dd, scd, N, e):
     """(5), with y = s^2."""
     u = N + k.a12 * k.m * y * (cc + dd + cc * dd)
     v = -2.0 * k.a12 * k.a13 * k.m * y * scd
-    p, q = e[0] * e[0] - e[1] * e[1], 2.0 * e[0] * e[1]
-    return p * u - q * v, p * v + q * u
+    p, q = e[0] * e[0] - k.square * e[1] * e[1], 2.0 * e[0] * e[1]
+    return p * u - k.square * q * v, p * v + q * u
 
 
 @inlined
@@ -178,11 +187,11 @@ def _doubled(k, y, cc, dd, scd, e):
 
 
 @inlined
-def _near(k, t):
-    """s, c, d, e for (lambda t)^2 up to _NEAR, without a branch."""
-    y, cc, dd, scd, e = _series(k, t / 2.0**_DOUBLINGS)
+def _near(k, t, doublings):
+    """s, c, d, e for (lambda t)^2 up to _NEAR, or _SLOW, without a branch."""
+    y, cc, dd, scd, e = _series(k, t, doublings)
     s, c, d, e = _doubled(k, y, cc, dd, scd, e)
-    for _ in range(_DOUBLINGS - 1):
+    for _ in range(doublings - 1):
         s, c, d, e = _doubled(k, s * s, c * c, d * d, s * c * d, e)
     return s, c, d, e
 
@@ -242,7 +251,7 @@ def _far(k, t):
     while x > _NEAR and levels < 12:
         x, r = 0.25 * x, 0.5 * r
         levels += 1
-    s, c, d, e = _near(k, r)
+    s, c, d, e = _near(k, r, _DOUBLINGS)
     for _ in range(levels):
         s, c, d, e = _doubled_far(k, s, c, d, e)
     # Half a period reverses s and Jacobi's cn, be it c or d: in (3) as if C and S were reversed.
@@ -257,9 +266,8 @@ def _far(k, t):
 def _prepared(J, Pi, h):
     """Order of the axes, constants of the motion and half of the time."""
     order = _order(J)
-    length = math.sqrt(Pi[0] * Pi[0] + Pi[1] * Pi[1] + Pi[2] * Pi[2] + 1e-300)  # not 0 at rest
-    r = 1.0 / length
-    return order, _motion(order, J, (r * Pi[0], r * Pi[1], r * Pi[2])), 0.5 * h * length
+    length = math.sqrt(dot(Pi, Pi) + 1e-300)  # not 0 at rest
+    return order, _motion(order, J, scale(1.0 / length, Pi), 1.0), 0.5 * h * length
 
 
 @inlined
@@ -289,10 +297,17 @@ def _carried_far(k, s, c, d):
 
 
 @inlined
-def _composed(k, psi, s, c, d, e, D, n):
-    """(3), where psi lacks the angle of e, and n is D n."""
-    C, S = cos_sin(psi - 2.0 * math.pi * np.floor(psi / (2.0 * math.pi) + 0.5))
-    C, S = C * e[0] - S * e[1], C * e[1] + S * e[0]
+def _circled(psi):
+    """cos and sin of any angle."""
+    return cos_sin(psi - 2.0 * math.pi * np.floor(psi / (2.0 * math.pi) + 0.5))
+
+
+@inlined
+def _composed(k, circled, s, c, d, e, D, n):
+    """(3), where psi lacks the angle of e, and n is D n. circled: cos psi, and sin psi by the
+    length of the momentum."""
+    C, S = circled
+    C, S = C * e[0] - k.square * S * e[1], C * e[1] + S * e[0]
     return (
         (C * c + S * k.m * s * d) * D,
         S * (1.0 + k.a12 * k.m * s * s) * n[0],
@@ -303,16 +318,16 @@ def _composed(k, psi, s, c, d, e, D, n):
 
 @inlined
 def _turn_near(k, t):
-    s, c, d, e = _near(k, t)
+    s, c, d, e = _near(k, t, _DOUBLINGS)
     D, first, second = _carried(k, s, c, d)
-    return _composed(k, k.a1 * t, s, c, d, e, D, add(first, second))
+    return _composed(k, _circled(k.a1 * t), s, c, d, e, D, add(first, second))
 
 
 @inlined
 def _turn_far(k, t):
     s, c, d, e, angle = _far(k, t)
     D, n = _carried_far(k, s, c, d)
-    p = _composed(k, k.a1 * t + angle, s, c, d, e, D, n)
+    p = _composed(k, _circled(k.a1 * t + angle), s, c, d, e, D, n)
     # Where c and d are tiny, so is all of p.
     return qscale(1.0 / max(abs(p[0]), abs(p[1]), abs(p[2]), abs(p[3])), p)
 
@@ -332,6 +347,20 @@ def near_rotation(J, Pi, h):
     """
     order, k, t = _prepared(J, Pi, h)
     return _finished(order, _turn_near(k, t)), max(k.B_c, k.B_d) * t * t <= _NEAR
+
+
+@inlined
+def slow_rotation(J, Pi, h):
+    """As `near_rotation`, for steps of up to some 0.2 rad: with few operations."""
+    order, square, t = _order(J), dot(Pi, Pi), 0.5 * h
+    k = _motion(order, J, Pi, square)
+    s, c, d, e = _near(k, t, _SLOW_DOUBLINGS)
+    D, first, second = _carried(k, s, c, d)
+    angle = k.a1 * t
+    cos, sinc = even_odd(angle * angle * square)
+    p = _composed(k, (cos, angle * sinc), s, c, d, e, D, add(first, second))
+    near = (max(k.B_c, k.B_d) * t * t <= _SLOW) & (angle * angle * square <= 1.0)
+    return _finished(order, p), near
 
 
 @inlined

@@ -13,6 +13,9 @@ from rbgym.compiled.record import Record, constant, missing_methods, required
 from rbgym.quaternion import Quaternion, Vector
 
 
+SLOW = 0.2  # rad
+
+
 class Body(NamedTuple):
     """Principal moments J [kg m^2], their reciprocals, rotor momentum [kg m^2/s]."""
 
@@ -72,6 +75,11 @@ class Scheme(Record):
     def when_symmetric(self, potential):
         """The scheme for bodies in this potential whose first two moments are equal and that have
         no rotors, if it is another: a constant, of equal memory."""
+        return self
+
+    def when_slow(self):
+        """The scheme for bodies that hardly turn by more than SLOW rad in a step, if it is another:
+        a constant, of equal memory."""
         return self
 
     def when_free(self):

@@ -27,7 +27,7 @@ import math
 from rbgym.compiled.dual import narrowed, widened
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import constant
-from rbgym.integrators.elliptic import free_rotation, near_rotation
+from rbgym.integrators.elliptic import free_rotation, near_rotation, slow_rotation
 from rbgym.integrators.interface import (
     CONSERVES_ALL,
     CONSERVES_MOMENTUM,
@@ -278,8 +278,10 @@ class ExactWhenFree(Exact):
 
     def prepare(self, potential, body, step):
         s, u = step.h * step.h / 12.0, step.u
-        _, kick, q_0 = _entered(body, step, s)
-        Pi = to_body(q_0, step.L)
+        n, kick = _entered(body, step, s)
+        change = cross(n, step.Pi_0)
+        r = 2.0 / (1.0 + dot(n, n))
+        Pi = add(step.Pi_0, scale(r, add(change, cross(n, change))))
         d_0 = add(kick, scale(s, cross(times(body.J_inv, Pi), u)))
         turn, near = self.motion(body, add(Pi, d_0), step.h)
         return qscale(1.0 if near else math.nan, turn), add(Pi, d_0), d_0
@@ -287,7 +289,10 @@ class ExactWhenFree(Exact):
     def finish(self, potential, body, step, x):
         s, u, J_inv = step.h * step.h / 12.0, step.u, body.J_inv
         turn, Pi, d_0 = x
-        back, kick, q_0 = _entered(body, step, s)
+        n, kick = _entered(body, step, s)
+        w = 1.0 / math.sqrt(1.0 + dot(n, n))
+        back = (w, w * n[0], w * n[1], w * n[2])
+        q_0 = qmul(step.q, qconj(back))
         Pi = add(to_body(turn, Pi), kick)
         shear = turning((1.0, 1.0, 1.0), scale(-s, u), J_inv, (0.0, 0.0, 0.0))
         d_1 = sub(kick, scale(s, cross(times(J_inv, solve(shear, Pi)), u)))
@@ -305,16 +310,15 @@ class ExactWhenFree(Exact):
     def when_symmetric(self, potential):
         return _EXACT_WHEN_FREE_AND_SYMMETRIC if type(self) is ExactWhenFree else self
 
+    def when_slow(self):
+        return _EXACT_WHEN_FREE_AND_SLOW if type(self) is ExactWhenFree else self
+
 
 @inlined
 def _entered(body, step, s):
-    """Of phi: the quaternion of its turn, the kick, and the attitude after it."""
+    """Of phi: the vector n whose quaternion (1, n) turns back; and the kick."""
     a = times(body.J_inv, step.u)
-    kick = scale(0.5 * step.h, add(step.u, scale(s, cross(a, step.u))))
-    n = scale(0.5 * s, a)
-    w = 1.0 / math.sqrt(1.0 + dot(n, n))
-    back = (w, w * n[0], w * n[1], w * n[2])
-    return back, kick, qmul(step.q, qconj(back))
+    return scale(0.5 * s, a), scale(0.5 * step.h, add(step.u, scale(s, cross(a, step.u))))
 
 
 class ExactFarWhenFree(ExactWhenFree):
@@ -324,6 +328,17 @@ class ExactFarWhenFree(ExactWhenFree):
 
 
 _EXACT_WHEN_FREE, _EXACT_FAR_WHEN_FREE = ExactWhenFree(), ExactFarWhenFree()
+
+
+class ExactWhenFreeAndSlow(ExactWhenFree):
+    """As `ExactWhenFree`, for bodies that hardly turn in a step."""
+
+    def motion(self, body, Pi, h):
+        turn, near = slow_rotation(body.J, narrowed(Pi, body.J), h)
+        return widened(turn, Pi), near
+
+
+_EXACT_WHEN_FREE_AND_SLOW = ExactWhenFreeAndSlow()
 
 
 class ExactWhenFreeAndSymmetric(ExactWhenFree):
