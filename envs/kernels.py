@@ -118,21 +118,27 @@ def judge(rows, buffer, judging, outputs):
     bodies, shows = len(outputs.rewards), len(outputs.observations) > 0
     seen = outputs.observations.reshape(outputs.observations.size)
     ended, failed = 0.0, 0.0
-    # Block by block from beginning to report, so that each is read from memory once.
+    # All that begin first: the judge reads eight lanes at once, and would wait for what was written
+    # of one just before.
+    if judging.only_beginnings or judging.restarts:
+        for block in range(len(buffer) // block_size):
+            start = index(block * block_size)
+            first = start + rows.first_row() * LANES
+            if judging.only_beginnings or _ended(buffer, first) > 0:
+                # The one place where episodes begin: two would be compiled to other round-off.
+                for lane in range(min(LANES, bodies - block * LANES)):
+                    j = first + index(lane)
+                    over = buffer[j + at.TERMINATED * LANES] + buffer[j + at.TRUNCATED * LANES]
+                    if judging.restarts and over > 0.0:
+                        buffer[j + at.BEGINNING * LANES] = at.DRAWN
+                    if buffer[j + at.BEGINNING * LANES] > 0.0:
+                        _begin_lane(rows, buffer, start + index(lane))
+    # Block by block from judgement to report, so that each is read from memory once.
     for block in range(len(buffer) // block_size):
         start, k = index(block * block_size), index(block * LANES)
         # Lanes beyond the last body are at rest, and never begin.
         lanes = min(LANES, bodies - k)
         first = start + rows.first_row() * LANES
-        if judging.only_beginnings or (judging.restarts and _ended(buffer, first) > 0):
-            # The one place where episodes begin: two would be compiled to other round-off.
-            for lane in range(lanes):
-                j = first + index(lane)
-                over = buffer[j + at.TERMINATED * LANES] + buffer[j + at.TRUNCATED * LANES]
-                if judging.restarts and over > 0.0:
-                    buffer[j + at.BEGINNING * LANES] = at.DRAWN
-                if buffer[j + at.BEGINNING * LANES] > 0.0:
-                    _begin_lane(rows, buffer, start + index(lane))
         if judging.only_beginnings:
             for lane in range(lanes):
                 i = start + index(lane)
