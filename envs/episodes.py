@@ -81,7 +81,7 @@ class Episodes:
         self._shown = 0 if "observation" in setup.hooks else batch.size
         self.entries = Entries(self.rows, setup)
         self._lanes = batch.blocks * LANES
-        self._shapes = (self._shown, setup.width), len(self.entries.copied) * self._lanes
+        self._shapes = (self._shown, setup.width), self.entries.width * self._lanes
         self._advance, self._judge = engine.Advance(), Entry(kernels.judge)
         self._ranges, self._first_not_finite = JudgedRanges(), Entry(engine.first_not_finite)
         self.stepping = batch.stepping(float(setup.dt / setup.substeps), setup.substeps)

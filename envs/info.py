@@ -20,10 +20,10 @@ _FLAGS = "integration_failed", "is_success"
 class Entries:
     """What `info` tells, and of which rows of a body it is made.
 
-    copied: for each of these rows (row, place, offset, stride), integers: at each step the kernel
-    `judge` copies the number of lane k of n to `place n + offset + stride k` of a flat array. So
-    the numbers of all lanes lie side by side, and so do those of a vector, lane after lane. Beside
-    them it writes two flags: which lanes have failed, then which have `settled`.
+    copied: for each entry (row, place, width), integers: at each step the kernel `judge` copies
+    the rows of lane k of n from that one on to `place n + width k` of a flat array. So the numbers
+    of all lanes lie side by side, and so do those of a vector, lane after lane. Beside them it
+    writes two flags: which lanes have failed, then which have `settled`.
     """
 
     def __init__(self, rows: at.TaskRows, setup: "Setup") -> None:
@@ -49,12 +49,14 @@ class Entries:
         order = sorted(places, key=lambda name: places[name][1] > 1)
         self._numbers = [name for name in order if places[name][1] == 1]
         self._vectors: list[tuple[str, int, int]] = []
-        copied: list[tuple[int, ...]] = []
+        copied: list[tuple[int, int, int]] = []
+        self.width = 0
         for name in order:
-            (row, width), place = places[name], len(copied)
-            copied += [(row + offset, place, offset, width) for offset in range(width)]
+            row, width = places[name]
+            copied.append((row, self.width, width))
             if width > 1:
-                self._vectors.append((name, place, width))
+                self._vectors.append((name, self.width, width))
+            self.width += width
         self.copied = np.array(copied)
         self._saved: Array | None = None  # that `of_one` saw last, and its parts
         self._parts: tuple[Array, list[tuple[str, Array]]]
@@ -64,9 +66,10 @@ class Entries:
     def copy_of(self, view: Array) -> tuple[Array, NDArray[np.bool_]]:
         """What `judge` would copy now; view: the bodies, (blocks, rows, lanes)."""
         n = len(view) * LANES
-        saved = np.empty(len(self.copied) * n)
-        for row, place, offset, stride in self.copied.tolist():
-            saved[place * n + offset :: stride][:n] = view[:, row].reshape(n)
+        saved = np.empty(self.width * n)
+        for row, place, width in self.copied.tolist():
+            to = saved[place * n : (place + width) * n].reshape(len(view), LANES, width)
+            to[:] = view[:, row : row + width].transpose(0, 2, 1)
         flags = view[:, FAILED] > 0.0, view[:, self._streak] >= self.settled
         return saved, np.concatenate([flag.reshape(n) for flag in flags])
 

@@ -7,7 +7,14 @@ import numpy as np
 
 from rbgym.compiled.calls import COUNTS, caller
 from rbgym.compiled.jit import address_of, compiled, inlined, lane_body, outlined
-from rbgym.compiled.wide import copy_lanes, flag_lanes, lanes_above, spread_lanes
+from rbgym.compiled.wide import (
+    copy_lanes,
+    flag_lanes,
+    how_many,
+    lanes_above,
+    lowest,
+    spread_lanes,
+)
 from rbgym.engine.kernels import Ranges, Stepping, advance_at, start_lane
 from rbgym.engine.rows import (
     FAILED,
@@ -124,15 +131,18 @@ def judge(rows, buffer, judging, outputs):
         for block in range(len(buffer) // block_size):
             start = index(block * block_size)
             first = start + rows.first_row() * LANES
-            if judging.only_beginnings or _ended(buffer, first) > 0:
-                # The one place where episodes begin: two would be compiled to other round-off.
-                for lane in range(min(LANES, bodies - block * LANES)):
-                    j = first + index(lane)
-                    over = buffer[j + at.TERMINATED * LANES] + buffer[j + at.TRUNCATED * LANES]
-                    if judging.restarts and over > 0.0:
-                        buffer[j + at.BEGINNING * LANES] = at.DRAWN
-                    if buffer[j + at.BEGINNING * LANES] > 0.0:
-                        _begin_lane(rows, buffer, start + index(lane))
+            if judging.only_beginnings:
+                bits = lanes_above(buffer, first + at.BEGINNING * LANES)
+            else:
+                bits = _ended(buffer, first)
+            bits &= (1 << min(LANES, bodies - block * LANES)) - 1
+            # The one place where episodes begin: two would be compiled to other round-off.
+            while bits != 0:
+                lane = index(lowest(bits))
+                bits &= bits - 1
+                if judging.restarts:
+                    buffer[first + lane + at.BEGINNING * LANES] = at.DRAWN
+                _begin_lane(rows, buffer, start + lane)
     # Block by block from judgement to report, so that each is read from memory once.
     for block in range(len(buffer) // block_size):
         start, k = index(block * block_size), index(block * LANES)
@@ -161,11 +171,7 @@ def judge(rows, buffer, judging, outputs):
         failed += _report(buffer, start, first, lanes, k, outputs)
         if lanes < LANES:
             _calm(rows.physics, buffer, start, lanes)
-        if _ended(buffer, first) > 0:
-            for lane in range(lanes):
-                j = first + index(lane)
-                over = buffer[j + at.TERMINATED * LANES] + buffer[j + at.TRUNCATED * LANES]
-                ended += min(over, 1.0)
+        ended += how_many(_ended(buffer, first) & ((1 << lanes) - 1))
     return ended, failed
 
 
@@ -231,9 +237,9 @@ class JudgedRanges(Ranges):
 
 @inlined
 def _ended(buffer, first):
-    """Above zero where an episode of the block has ended."""
+    """Bits of the lanes of a block whose episodes have ended."""
     terminated = lanes_above(buffer, first + at.TERMINATED * LANES)
-    return terminated + lanes_above(buffer, first + at.TRUNCATED * LANES)
+    return terminated | lanes_above(buffer, first + at.TRUNCATED * LANES)
 
 
 @inlined
@@ -242,14 +248,13 @@ def _save(buffer, start, first, judging, outputs, k):
     copied, saved, number = judging.copied, outputs.saved, len(outputs.flags) // 2
     flag_lanes(outputs.flags, k, buffer, start + FAILED * LANES, 1.0)
     flag_lanes(outputs.flags, number + k, buffer, first + at.STREAK * LANES, judging.settled)
-    for row in range(len(copied)):
-        r, place = copied[index(row), 0], copied[index(row), 1]
-        offset, stride = copied[index(row), 2], copied[index(row), 3]
-        since, to = start + index(r) * LANES, index(place * number + offset + stride * k)
-        if stride == 1:
+    for entry in range(len(copied)):
+        row, place, width = copied[index(entry), 0], copied[index(entry), 1], copied[index(entry), 2]
+        since, to = start + index(row) * LANES, index(place * number + width * k)
+        if width == 1:
             copy_lanes(saved, to, buffer, since)
         else:
-            spread_lanes(saved, to, stride, buffer, since)
+            _spread_all(saved, to, width, buffer, since, width)
 
 
 @inlined
@@ -261,7 +266,7 @@ def _report(buffer, start, first, lanes, k, outputs):
         copy_lanes(outputs.rewards, k, buffer, reward)
         flag_lanes(outputs.terminated, k, buffer, over, 1.0)
         flag_lanes(outputs.truncated, k, buffer, late, 1.0)
-        return lanes_above(buffer, start + FAILED * LANES)
+        return how_many(lanes_above(buffer, start + FAILED * LANES))
     failed = 0
     for lane in range(lanes):
         outputs.rewards[k + lane] = buffer[reward + lane]
@@ -284,15 +289,19 @@ def _calm(physics, buffer, start, lanes):
 def _show_all(rows, buffer, start, observations, k):
     """As `_show`, of a whole block, whose first lane is number k; observations: flat."""
     columns, actuator = rows.parts.observation.width(), rows.physics.actuator
-    width = columns + actuator.shown_rows()
-    since = start + rows.observation_row() * LANES
-    for column in range(columns):
-        to = index(k * width + column)
-        spread_lanes(observations, to, width, buffer, since + index(column) * LANES)
+    more = actuator.shown_rows()
+    width, since = columns + more, start + rows.observation_row() * LANES
+    _spread_all(observations, index(k * width), width, buffer, since, columns)
     since = start + actuator.shown_row(rows.physics) * LANES
-    for column in range(actuator.shown_rows()):
-        to = index(k * width + columns + column)
-        spread_lanes(observations, to, width, buffer, since + index(column) * LANES)
+    _spread_all(observations, index(k * width + columns), width, buffer, since, more)
+
+
+@inlined
+def _spread_all(target, j, stride, source, k, rows):
+    """As `spread_lanes`, of any number of rows."""
+    for row in range(0, rows, LANES):
+        at_row = k + index(row) * LANES
+        spread_lanes(target, j + index(row), stride, source, at_row, min(LANES, rows - row))
 
 
 @inlined

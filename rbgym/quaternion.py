@@ -4,6 +4,8 @@ Convention, here and everywhere: scalar first (w, x, y, z), unit length, mapping
 x_world = q x_body q*. q and -q are the same attitude.
 """
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -13,6 +15,13 @@ from rbgym.compiled.jit import inlined
 Array = NDArray[np.float64]
 Vector = tuple[float, float, float]
 Quaternion = tuple[float, float, float, float]
+
+# Coefficients of cos x and sin(x)/x as series in x^2, the last ones first.
+_LAST, *_REST = (
+    ((-1.0) ** n / math.factorial(2 * n), (-1.0) ** n / math.factorial(2 * n + 1))
+    for n in range(9, -1, -1)
+)
+_TAYLOR = tuple(_REST)
 
 
 # --- kernels: tuples of floats in, tuples of floats out -------------------------------------
@@ -105,24 +114,9 @@ def to_body(q: Quaternion, v: Vector) -> Vector:
 @inlined
 def even_odd(y: float) -> tuple[float, float]:
     """cos x and sin(x)/x for y = x^2 <= 1, to round-off: series, without branch or root."""
-    s = 1.0 - y / 342.0
-    s = 1.0 - y / 272.0 * s
-    s = 1.0 - y / 210.0 * s
-    s = 1.0 - y / 156.0 * s
-    s = 1.0 - y / 110.0 * s
-    s = 1.0 - y / 72.0 * s
-    s = 1.0 - y / 42.0 * s
-    s = 1.0 - y / 20.0 * s
-    s = 1.0 - y / 6.0 * s
-    c = 1.0 - y / 306.0
-    c = 1.0 - y / 240.0 * c
-    c = 1.0 - y / 182.0 * c
-    c = 1.0 - y / 132.0 * c
-    c = 1.0 - y / 90.0 * c
-    c = 1.0 - y / 56.0 * c
-    c = 1.0 - y / 30.0 * c
-    c = 1.0 - y / 12.0 * c
-    c = 1.0 - y / 2.0 * c
+    c, s = _LAST
+    for of_cos, of_sinc in _TAYLOR:
+        c, s = c * y + of_cos, s * y + of_sinc
     return c, s
 
 

@@ -50,12 +50,12 @@ class Shape(Reward):
     """
 
     @required
-    def nearness(self, rows, buffer, i, gap):
-        """P, in (0, 1]: the reward without effort."""
+    def remoteness(self, rows, buffer, i, gap):
+        """1/P, with P in (0, 1] the reward without effort."""
 
     def value(self: Any, rows, buffer, i, outcome):
         effort = self.effort_weight * mean_square(rows.physics, buffer, i)
-        value = 1.0 / (1.0 / self.nearness(rows, buffer, i, outcome.gap) + effort)
+        value = 1.0 / (self.remoteness(rows, buffer, i, outcome.gap) + effort)
         return 0.0 if outcome.begins else value
 
     def terms(self) -> tuple[str, ...]:
@@ -79,9 +79,9 @@ class Closeness(Shape):
     rate_weight: float
     effort_weight: float
 
-    def nearness(self, rows, buffer, i, gap):
+    def remoteness(self, rows, buffer, i, gap):
         off = gap.square / (self.scale * self.scale)
-        return 1.0 / (1.0 + off + self.rate_weight * gap.rate_square)
+        return 1.0 + off + self.rate_weight * gap.rate_square
 
     def formula(self, goal: Any) -> tuple[str, str]:
         return _size(self, goal), ""
@@ -97,11 +97,11 @@ class Approach(Shape):
     distance: float
     speed_weight: float
 
-    def nearness(self, rows, buffer, i, gap):
+    def remoteness(self, rows, buffer, i, gap):
         p, v = flight(rows, buffer, i)
         away = dot(p, p) / (self.distance * self.distance) + self.speed_weight * dot(v, v)
         off = gap.square / (self.scale * self.scale) + self.rate_weight * gap.rate_square
-        return 1.0 / (1.0 + off + away)
+        return 1.0 + off + away
 
     def formula(self, goal: Any) -> tuple[str, str]:
         away = f" + (d / {self.distance:g})^2 + {self.speed_weight:g} |v|^2"
@@ -125,11 +125,11 @@ class Miss(Shape):
     rate: float = 1.0
     momentum: float = math.inf
 
-    def nearness(self, rows, buffer, i, gap):
+    def remoteness(self, rows, buffer, i, gap):
         a, h = angle_of(gap.square) / self.angle, vector(buffer, i, ROTOR)
         square = a * a + gap.rate_square / (self.rate * self.rate)
         square += dot(h, h) / (self.momentum * self.momentum)
-        return 1.0 / (1.0 + self.steepness * (math.sqrt(1.0 + math.sqrt(square)) - 1.0))
+        return 1.0 + self.steepness * (math.sqrt(1.0 + math.sqrt(square)) - 1.0)
 
     def within(self, angle, rate, momentum):
         return self._replace(angle=angle, rate=rate, momentum=momentum)
@@ -179,12 +179,13 @@ class Weighted(Reward):
         shape, w, gap = self.shape, self.weights, outcome.gap
         k = i + rows.reward_row() * LANES
         last = buffer[k + 8 * LANES]
-        P = shape.nearness(rows, buffer, i, gap)
+        away = shape.remoteness(rows, buffer, i, gap)
+        P = 1.0 / away
         change = _mean_change(rows.physics, buffer, i, k + 9 * LANES)
         buffer[k + 8 * LANES] = P
         effort = mean_square(rows.physics, buffer, i)
         terms = (
-            w[0] / (1.0 / P + shape.effort_weight * effort),
+            w[0] / (away + shape.effort_weight * effort),
             w[1] if outcome.inside else 0.0,
             -0.25 * w[2] * gap.square,
             -w[3] * gap.rate_square / (self.rate_limit * self.rate_limit),

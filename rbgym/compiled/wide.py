@@ -27,13 +27,26 @@ def flag_lanes(flags, j, source, k, least):
 
 
 def lanes_above(source, k):
-    """How many of the numbers are above zero."""
-    return int((source[k : k + LANES] > 0.0).sum())
+    """Bits, the lowest for the first: which of the numbers are above zero."""
+    return int((1 << (source[k : k + LANES] > 0.0).nonzero()[0]).sum())
 
 
-def spread_lanes(target, j, stride, source, k):
-    """The numbers, to places that lie a stride apart, and to their kind."""
-    target[j : j + LANES * stride : stride] = source[k : k + LANES]
+def lowest(bits):
+    """Number of the lowest bit that is set; there must be one."""
+    return (bits & -bits).bit_length() - 1
+
+
+def how_many(bits):
+    """How many are set."""
+    return bits.bit_count()
+
+
+def spread_lanes(target, j, stride, source, k, rows):
+    """Of up to eight rows, which lie eight numbers apart, what belongs to a lane side by side, and
+    lanes a stride apart; as numbers of the target's kind."""
+    for lane in range(LANES):
+        first = j + stride * lane
+        target[first : first + rows] = source[k + lane : k + lane + LANES * rows : LANES]
 
 
 def fetch(source, k):
@@ -97,21 +110,44 @@ def _fetch(typingctx, source, k):
 
 
 @intrinsic
-def _spread(typingctx, target, j, stride, source, k):
+def _spread(typingctx, target, j, stride, source, k, rows):
     def lower(context, builder, signature, args):
-        target, j, stride, source, k = args
+        target, j, stride, source, k, rows = args
         kind = context.get_data_type(signature.args[0].dtype)
-        numbers = _eight(context, builder, signature.args[3], source, k)
-        if kind != ir.DoubleType():
-            numbers = builder.fptrunc(numbers, ir.VectorType(kind, LANES))
-        for lane in range(LANES):
-            number = builder.extract_element(numbers, ir.Constant(ir.IntType(32), lane))
-            at = builder.add(j, builder.mul(stride, ir.Constant(j.type, lane)))
-            builder.store(number, _place(context, builder, signature.args[0], target, at))
+        wide, number, size = ir.VectorType(kind, LANES), ir.IntType(32), j.type
+        last, lanes = builder.sub(rows, size(1)), []
+        for row in range(LANES):  # those beyond the last are read like it, and not written
+            least = builder.select(builder.icmp_signed("<", size(row), last), size(row), last)
+            at = builder.add(k, builder.mul(least, size(LANES)))
+            numbers = _eight(context, builder, signature.args[3], source, at)
+            lanes.append(builder.fptrunc(numbers, wide) if kind != ir.DoubleType() else numbers)
+        # Transposed: quarters of one number change places, then of four, then of sixteen.
+        for half in (1, 2, 4):
+            for i in (i for i in range(LANES) if not i & half):
+                one, other = lanes[i], lanes[i + half]
+                picked = [n if not n & half else LANES + (n ^ half) for n in range(LANES)]
+                mask = ir.Constant(ir.VectorType(number, LANES), picked)
+                lanes[i] = builder.shuffle_vector(one, other, mask)
+                picked = [n + half if not n & half else LANES + n for n in range(LANES)]
+                mask = ir.Constant(ir.VectorType(number, LANES), picked)
+                lanes[i + half] = builder.shuffle_vector(one, other, mask)
+        many = ir.Constant(ir.VectorType(size, LANES), ir.Undefined)
+        for row in range(LANES):
+            many = builder.insert_element(many, rows, number(row))
+        written = builder.icmp_signed("<", ir.Constant(many.type, list(range(LANES))), many)
+        suffix = f"v{LANES}f{64 if kind == ir.DoubleType() else 32}"
+        store = builder.module.declare_intrinsic(
+            f"llvm.masked.store.{suffix}.p0",
+            fnty=ir.FunctionType(ir.VoidType(), [wide, wide.as_pointer(), number, written.type]),
+        )
+        for lane, numbers in enumerate(lanes):
+            at = builder.add(j, builder.mul(stride, size(lane)))
+            place = _place(context, builder, signature.args[0], target, at, wide)
+            builder.call(store, [numbers, place, number(1), written])
         return context.get_dummy_value()
 
     integer = types.int64
-    return types.void(target, integer, integer, source, integer), lower
+    return types.void(target, integer, integer, source, integer, integer), lower
 
 
 @intrinsic
@@ -127,14 +163,29 @@ def _flag(typingctx, flags, j, source, k, least):
 
 
 @intrinsic
-def _count(typingctx, source, k):
+def _above(typingctx, source, k):
     def lower(context, builder, signature, args):
         (source, k), nothing = args, ir.Constant(ir.DoubleType(), 0.0)
         above = _compared(context, builder, ">", signature.args[0], source, k, nothing)
-        number = builder.ctpop(builder.bitcast(above, ir.IntType(LANES)))
-        return builder.zext(number, ir.IntType(64))
+        return builder.zext(builder.bitcast(above, ir.IntType(LANES)), ir.IntType(64))
 
     return types.int64(source, types.int64), lower
+
+
+@intrinsic
+def _lowest(typingctx, bits):
+    def lower(context, builder, signature, args):
+        return builder.cttz(args[0], ir.IntType(1)(1))
+
+    return types.int64(types.int64), lower
+
+
+@intrinsic
+def _how_many(typingctx, bits):
+    def lower(context, builder, signature, args):
+        return builder.ctpop(args[0])
+
+    return types.int64(types.int64), lower
 
 
 @intrinsic
@@ -163,8 +214,8 @@ overload(copy_lanes, jit_options=INLINED)(
     lambda target, j, source, k: lambda target, j, source, k: _copy(target, j, source, k)
 )
 overload(spread_lanes, jit_options=INLINED)(
-    lambda target, j, stride, source, k: (
-        lambda target, j, stride, source, k: _spread(target, j, stride, source, k)
+    lambda target, j, stride, source, k, rows: (
+        lambda target, j, stride, source, k, rows: _spread(target, j, stride, source, k, rows)
     )
 )
 overload(fetch, jit_options=INLINED)(lambda source, k: lambda source, k: _fetch(source, k))
@@ -173,7 +224,9 @@ overload(flag_lanes, jit_options=INLINED)(
         lambda flags, j, source, k, least: _flag(flags, j, source, k, least)
     )
 )
-overload(lanes_above, jit_options=INLINED)(lambda source, k: lambda source, k: _count(source, k))
+overload(lanes_above, jit_options=INLINED)(lambda source, k: lambda source, k: _above(source, k))
+overload(lowest, jit_options=INLINED)(lambda bits: lambda bits: _lowest(bits))
+overload(how_many, jit_options=INLINED)(lambda bits: lambda bits: _how_many(bits))
 overload(clip_lanes, jit_options=INLINED)(
     lambda target, j, source, k, stride: (
         lambda target, j, source, k, stride: _clip(target, j, source, k, stride)

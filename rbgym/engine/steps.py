@@ -217,10 +217,11 @@ def _projection(potential, body, Pi, o, level):
     g = cross(omega, Pi)
     if not potential.is_free():
         g = sub(g, cross(o, potential.gradient(o)))
-    s = math.sqrt(dot(omega, omega) * dot(Pi, Pi)) + potential.size(o)
+    size = potential.size(o)
+    s2 = dot(omega, omega) * dot(Pi, Pi) + size * size
     lack = level - total_energy(potential, body, Pi, o)
     # The last term only keeps a body at rest from dividing zero by zero.
-    return scale(lack / (dot(g, g) + 1e-4 * s * s + 1e-300), g)
+    return scale(lack / (dot(g, g) + 1e-4 * s2 + 1e-300), g)
 
 
 def _found_now(scheme, buffer, i):

@@ -89,14 +89,22 @@ def _torque(scheme, potential, step, c):
 @inlined
 def _turned(step, c, T):
     """Attitude and world momentum at the end of the step."""
-    q_1 = qscale(1.0 / math.sqrt(1.0 + dot(c, c)), qmul(step.q, (1.0, c[0], c[1], c[2])))
-    return q_1, add(step.L, to_world(step.q, scale(step.h, _forward(c, T))))
+    r = 1.0 / math.sqrt(1.0 + dot(c, c))
+    q_1 = qscale(r, qmul(step.q, (1.0, c[0], c[1], c[2])))
+    mean = scale(r * r, _forward_times(c, T))
+    return q_1, add(step.L, to_world(step.q, scale(step.h, mean)))
 
 
 @inlined
 def _forward(c, v):
     """(1 - cross c)^-1 v, which is (1 + R)/2 v."""
-    return scale(1.0 / (1.0 + dot(c, c)), add(add(v, cross(c, v)), scale(dot(c, v), c)))
+    return scale(1.0 / (1.0 + dot(c, c)), _forward_times(c, v))
+
+
+@inlined
+def _forward_times(c, v):
+    """1 + c.c times that."""
+    return add(add(v, cross(c, v)), scale(dot(c, v), c))
 
 
 @inlined
@@ -156,9 +164,11 @@ class AKWWhenSymmetric(Hasty):
         k, r, found = self.found_root(potential, body, step)
         M, N, o, f = k.M, k.N, step.o_0, k.f
         y = o[2] + r
-        real, s = M[0] - f * y, 1.0 / (k.M2 + y * (f * f * y - 2.0 * f * M[0]))
+        square = k.M2 + y * (f * f * y - 2.0 * f * M[0])
+        both = 1.0 / (square * k.B2)
+        real, s = M[0] - f * y, both * k.B2
         c = (s * (N[0] * real + N[1] * M[1]), s * (N[1] * real - N[0] * M[1]), k.spin)
-        v, mgl = (o[0] - c[1] * y, o[1] + c[0] * y), potential.gradient(o)[2] / k.B2
+        v, mgl = (o[0] - c[1] * y, o[1] + c[0] * y), potential.gradient(o)[2] * both * square
         pull = mgl * (v[1] - v[0] * k.spin), -mgl * (v[0] + v[1] * k.spin), 0.0
         T = add(step.u, pull)
         return (1.0 if found else math.nan, 0.0, 0.0, 0.0), c, T
