@@ -153,10 +153,9 @@ class AKWWhenSymmetric(Hasty):
         # The first terms of its series; then Newton's method, the slope divided by as a series.
         r = A - A * A * (T + A * (cubic.W - 2.0 * T * T))
         r -= _change(cubic, r)
-        r -= _change(cubic, r)
-        change = _change(cubic, r)
-        r -= change
-        return cubic, r, (abs(_slope(cubic, r)) <= 0.1) & (abs(change) <= 1e-13)
+        change, slope = _change(cubic, r), _slope(cubic, r)
+        # What is left is some slope^3 times the last change.
+        return cubic, r - change, (abs(slope) <= 0.1) & (abs(change) * slope * slope <= 1e-15)
 
     prepares = constant(True)
 
