@@ -35,7 +35,7 @@ from rbgym.envs.parts.rewards import Outcome
 from rbgym.envs.random import numbers
 from rbgym.quaternion import add, polished, times, to_world
 
-_NO_TORQUE = (0.0, 0.0, 0.0)
+_NO_TORQUE, _WORLD = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
 _ATTEMPTS = 64  # at a start that is not over at once
 _CHUNK = 64  # blocks, whole groups of `advance`: what a step touches of them fits in the cache
 
@@ -314,7 +314,7 @@ def _show(rows, buffer, i, observations, k):
         observations[k, columns + n] = buffer[j + n * LANES]
 
 
-@outlined
+@inlined
 def _begin_lane(rows, buffer, i):
     """What the lane's seed and the number of its next episode give it."""
     i, physics, parts = index(i), rows.physics, rows.parts
@@ -326,12 +326,14 @@ def _begin_lane(rows, buffer, i):
     c, key = numbers(seed, episode, np.uint64(3)), numbers(seed, episode, np.uint64(4))
     if rows.is_noisy():
         buffer[i + rows.noise_row() * LANES] = math.floor(key[0] * 9007199254740992.0)
-    q, omega = view(physics, buffer, i)  # where it was put, before its inertia changes
+    drawn, q, omega = buffer[k + at.BEGINNING * LANES] == at.DRAWN, _WORLD, _NO_TORQUE
+    if not drawn:
+        q, omega = view(physics, buffer, i)  # where it was put, before its inertia changes
     varied = numbers(seed, episode, np.uint64(5)), numbers(seed, episode, np.uint64(6))
     actuator.rebuild(physics, buffer, i)
     mass = parts.randomization.vary(rows, buffer, i, varied[0], varied[1])
     own = numbers(seed, episode, np.uint64(9)), numbers(seed, episode, np.uint64(10))
-    if buffer[k + at.BEGINNING * LANES] == at.DRAWN:
+    if drawn:
         physics.potential.draw_phase(physics, buffer, i, own[0])
         q, omega = parts.start.draw(rows, buffer, i, a, b, c)
         for attempt in range(1, _ATTEMPTS):
