@@ -89,7 +89,7 @@ class Episodes:
         self._judging = Judging(setup.limit, resets_itself, False, *copies)
         self._beginning = Judging(setup.limit, False, True, *copies)
         self._outcome = self._new_outcome() if reuses else None
-        # Of a small batch without hooks, whose outcome is written over: all that a step calls.
+        # Of a small batch without hooks: all that a step calls.
         self._repeated: Repeated | None = None
 
     # --- rows -------------------------------------------------------------------------------
@@ -241,10 +241,12 @@ class Episodes:
         bad, outputs = 0, self._outcome
         if self._repeated is not None:
             self.ready = False
-            told, ended, failed = self._repeated.call()
+            fresh = () if outputs else (self._new_outcome(),)
+            told, ended, failed = self._repeated.call(*fresh)
+            outputs = outputs or fresh[0]
             if told == -1:
                 self.ended, self.failed = ended, failed
-                return outputs  # type: ignore[return-value]
+                return outputs
             bad = int(told)
         batch, hooks = self.batch, self.setup.hooks
         if "disturbance" in hooks:
@@ -271,9 +273,11 @@ class Episodes:
         if bad < 0:
             self.ended, self.failed = self.judge(batch.buffer, outputs)
             # After the first step: nobody is to wait for that longer.
-            if goes_on and outputs is self._outcome and not (self._repeated or self.setup.hooks):
+            if goes_on and not (self._repeated or self.setup.hooks):
                 judged = self.rows, batch.buffer, self._judging, outputs
-                self._repeated = Repeated((engine.advance, args), (kernels.judge, judged))
+                self._repeated = Repeated(
+                    (engine.advance, args), (kernels.judge, judged), renews=not self._outcome
+                )
         return bad
 
     def _apply_hooks(self, outputs: Outputs) -> Outputs:
