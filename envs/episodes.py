@@ -241,9 +241,11 @@ class Episodes:
         bad, outputs = 0, self._outcome
         if self._repeated is not None:
             self.ready = False
-            fresh = () if outputs else (self._new_outcome(),)
-            told, ended, failed = self._repeated.call(*fresh)
-            outputs = outputs or fresh[0]
+            if outputs is None:
+                outputs = self._new_outcome()
+                told, ended, failed = self._repeated.call(outputs)
+            else:
+                told, ended, failed = self._repeated.call()
             if told == -1:
                 self.ended, self.failed = ended, failed
                 return outputs

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbgym.compiled.calls import COUNTS, caller
-from rbgym.compiled.jit import address_of, compiled, inlined, lane_body, outlined
+from rbgym.compiled.jit import address_of, compiled, inlined, lane_body
 from rbgym.compiled.wide import (
     copy_lanes,
     flag_lanes,
@@ -249,7 +249,11 @@ def _save(buffer, start, first, judging, outputs, k):
     flag_lanes(outputs.flags, k, buffer, start + FAILED * LANES, 1.0)
     flag_lanes(outputs.flags, number + k, buffer, first + at.STREAK * LANES, judging.settled)
     for entry in range(len(copied)):
-        row, place, width = copied[index(entry), 0], copied[index(entry), 1], copied[index(entry), 2]
+        row, place, width = (
+            copied[index(entry), 0],
+            copied[index(entry), 1],
+            copied[index(entry), 2],
+        )
         since, to = start + index(row) * LANES, index(place * number + width * k)
         if width == 1:
             copy_lanes(saved, to, buffer, since)

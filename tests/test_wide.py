@@ -12,7 +12,7 @@ from rbgym.compiled import wide
 from rbgym.compiled.calls import Repeated
 from rbgym.compiled.jit import compiled
 
-SOURCE = np.array([0.0, -0.0, 1e-300, -3.0, 0.5, 1.0, 2.0, np.nan, 4.0, -9.0] * 4)
+SOURCE = np.array([0.0, -0.0, 1e-300, -3.0, 0.5, 1.0, 2.0, np.nan, 4.0, -9.0] * 7)
 
 
 @njit
@@ -27,7 +27,12 @@ def flags(target, source):
 
 @njit
 def spreads(target, source):
-    wide.spread_lanes(target, 1, 2, source, 2)
+    wide.spread_lanes(target, 1, 3, source, 2, 2)
+
+
+@njit
+def spreads_all(target, source):
+    wide.spread_lanes(target, 2, 8, source, 0, 8)
 
 
 @njit
@@ -42,18 +47,39 @@ def above(source):
 
 @pytest.mark.parametrize(
     ("kernel", "kind"),
-    [(copies, float), (flags, bool), (spreads, float), (spreads, np.float32), (clips, float)],
+    [
+        (copies, float),
+        (flags, bool),
+        (spreads, float),
+        (spreads, np.float32),
+        (spreads_all, float),
+        (spreads_all, np.float32),
+        (clips, float),
+    ],
 )
 def test_lanes_are_moved_as_in_python(kernel, kind):
-    made, wanted = np.zeros(20, kind), np.zeros(20, kind)
+    made, wanted = np.zeros(70, kind), np.zeros(70, kind)
     kernel(made, SOURCE)
     kernel.py_func(wanted, SOURCE)
     np.testing.assert_array_equal(made, wanted)
     assert made.any()
 
 
-def test_lanes_are_counted_as_in_python():
-    assert above(SOURCE) == above.py_func(SOURCE) == 5
+@njit
+def lowest(bits):
+    return wide.lowest(bits)
+
+
+@njit
+def how_many(bits):
+    return wide.how_many(bits)
+
+
+def test_lanes_are_picked_as_in_python():
+    bits = above(SOURCE)
+    assert bits == above.py_func(SOURCE) == 0b10111010
+    assert how_many(bits) == how_many.py_func(bits) == 5
+    assert lowest(bits) == lowest.py_func(bits) == 1
 
 
 @compiled
@@ -67,6 +93,11 @@ def add_up(numbers, factor):
     return numbers[0], numbers[1]
 
 
+@compiled
+def add_both(factor, numbers):
+    return numbers[1], factor * numbers[-1]
+
+
 def test_calls_that_are_repeated_see_what_their_arrays_hold_now():
     numbers = np.array([1.0, 0.0])
     repeated = Repeated((refuse_negative, (numbers,)), (add_up, (numbers, 0.5)))
@@ -74,6 +105,15 @@ def test_calls_that_are_repeated_see_what_their_arrays_hold_now():
     numbers[0] = -1.0
     assert repeated.call() == (7, 0, 0)
     assert numbers[1] == 1.5
+
+
+def test_calls_that_are_repeated_take_another_last_argument():
+    numbers, others = np.array([1.0, 2.0]), np.array([0.0, 5.0, 7.0])
+    repeated = Repeated((refuse_negative, (numbers,)), (add_both, (2.0, numbers)), renews=True)
+    assert repeated.call(others) == (-1, 5.0, 14.0)
+    assert repeated.call(numbers) == (-1, 2.0, 4.0)
+    del others
+    assert repeated.call(numbers) == (-1, 2.0, 4.0)
 
 
 @pytest.mark.parametrize("how", [copy.deepcopy, copy.copy])

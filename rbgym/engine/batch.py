@@ -80,9 +80,7 @@ class Batch:
         moments = [b.moments for b in (each[:1] if one else each)]
         symmetric = not varies and all(J[0] == J[1] for J in moments)
         plain, _ = in_use(self.integrator, fields[0], rotors=False)
-        scheme, _ = in_use(
-            self.integrator, fields[0], rotors=False, symmetric=symmetric, slow=slow
-        )
+        scheme, _ = in_use(self.integrator, fields[0], rotors=False, symmetric=symmetric, slow=slow)
         self._of_symmetric = symmetric and type(scheme) is not type(plain)
         self.physics = Physics(scheme, fields[0], frame, actuator)
         self.observed = self.physics

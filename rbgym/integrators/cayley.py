@@ -31,7 +31,6 @@ from rbgym.integrators.interface import (
 from rbgym.matrix import crossed, multiple, outer, plus, product, skewed, turning
 from rbgym.quaternion import add, cross, dot, qmul, qscale, scale, sub, times, to_world
 
-
 _REACH = 1e4  # the Cayley map reaches every rotation below half a turn
 
 

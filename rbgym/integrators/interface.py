@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from rbgym.compiled.record import Record, constant, missing_methods, required
 from rbgym.quaternion import Quaternion, Vector
 
-
 SLOW = 0.2  # rad
 
 
