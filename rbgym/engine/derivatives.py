@@ -190,7 +190,7 @@ def advance_block(physics, scratch, f, rows, commanded, stepping, corrections, c
     substeps, h, failed, actuator = stepping.substeps, stepping.h, 0.0, physics.actuator
     stages = COUNTS[index(stepping.composition)]
     driven = commanded and (not actuator.is_steady())
-    if physics.scheme.is_explicit():
+    if not physics.scheme.has_unknowns():
         for i in range(LANES):
             for stage in range(substeps * stages):
                 d = lane_of(columns, scratch, rows, i)
@@ -230,14 +230,14 @@ def _advance_lane(physics, d, f, i, driven, stepping, stage, corrections):
     if driven and stage % stages == 0:
         actuator.drive(physics, d, 0, h * (stage // stages), h, h * substeps)
     predict(physics, scheme, d, 0, length, kicks)
-    if scheme.fraction() > 0.0:
+    if scheme.has_unknowns():
         for _ in range(corrections):
             for row in range(X, X_SIZE + 1):
                 x = d[row * LANES] if row < X_SIZE else joined(0.0, 0.0)
                 d[row * LANES] = joined(f[i + row * LANES], x)
             d[SOLVED * LANES] = 0.0
             correct(physics, d, 0, length)
-    keeps = scheme.is_explicit() and scheme.conserves_energy(physics.potential)
+    keeps = (not scheme.has_unknowns()) and scheme.conserves_energy(physics.potential)
     if keeps and not scheme.is_projected(physics.potential):
         # Of no torque at all such a scheme says that it does no work, without a slope.
         torque = d[TORQUE * LANES]

@@ -281,15 +281,15 @@ def advance_range(address, physics, buffer, rows, commands, stepping, first, las
 def take_step(physics, buffer, first, count, block_size, h, kicks, stepping, begins, held):
     """One stage of so many blocks; how many lanes it left where they were, to be redone. begins:
     whether a period does with it; held: and that of a steady actuator with commands."""
-    solves = physics.scheme.fraction() > 0.0
-    begins_alone = solves or physics.scheme.prepares()
+    solves, begins_apart = physics.scheme.has_unknowns(), physics.scheme.begins_apart()
+    ends_apart = physics.scheme.ends_apart()
     for k in range(count):
         # Between the sums of the blocks before: all at once they would be waited for.
         if begins and stepping.fetches:
             ahead = index((first + k + _GROUP) * block_size)
             for line in range(ahead, min(ahead + block_size, len(buffer)), LANES):
                 fetch(buffer, index(line))
-        if begins_alone:
+        if begins_apart:
             for lane in range(LANES):
                 i = index((first + k) * block_size) + lane
                 if held:
@@ -308,17 +308,17 @@ def take_step(physics, buffer, first, count, block_size, h, kicks, stepping, beg
                     unsolved += correct(physics, buffer, index((first + k) * block_size) + lane, h)
             if unsolved == 0:
                 break
-    bad, remembers = 0, physics.scheme.memory_size() > 0
+    bad = 0
     for k in range(count):
         for lane in range(LANES):
             i = index((first + k) * block_size) + lane
-            if held and not begins_alone:
+            if held and (not begins_apart):
                 _hold(physics, buffer, i)
-            if remembers:
-                bad += finish(physics, physics.scheme, buffer, i, h, kicks, stepping.projection)
-            else:
+            if ends_apart:
                 move(physics, buffer, i, h, kicks)
-    if not remembers:
+            else:
+                bad += finish(physics, physics.scheme, buffer, i, h, kicks, stepping.projection)
+    if ends_apart:
         for k in range(count):
             for lane in range(LANES):
                 i = index((first + k) * block_size) + lane

@@ -104,7 +104,7 @@ def _potential_of(physics, buffer, i, h):
 def _step_of(physics, potential, buffer, i, h, kicks, later):
     q, momentum = quaternion(buffer, i, Q), vector(buffer, i, L)
     Pi_0, o_0 = vector(buffer, i, PI_0), vector(buffer, i, O_0)
-    if physics.scheme.is_explicit():
+    if not physics.scheme.has_unknowns():
         Pi_0, o_0 = to_body(q, momentum), potential.seen(q)
     return Step(
         q,
@@ -140,7 +140,7 @@ def _omega_half_way(potential, body, o, omega, u, h, omega_m):
 def predict(physics, scheme, buffer, i, h, kicks):
     """Start of the step, and unknowns for the angular velocity expected half-way; or what an
     explicit scheme prepares. scheme, kicks: see `finish`."""
-    if scheme.is_explicit():
+    if not scheme.has_unknowns():
         if scheme.prepares():
             potential = _potential_of(physics, buffer, i, h)
             step = _step_of(physics, potential, buffer, i, h, kicks, potential)
@@ -253,7 +253,7 @@ def _moved(physics, scheme, buffer, i, h, kicks):
     step = _step_of(physics, potential, buffer, i, h, kicks, later)
     q_1, L_1, work, memory = scheme.finish(potential, body, step, x)
     q_1 = polished(q_1)
-    if not scheme.is_explicit():
+    if scheme.has_unknowns():
         Pi_1, o_1 = to_body(q_1, L_1), potential.seen(q_1)
         lack, terms = scheme.defect(potential, body, step, x, Pi_1, o_1)
         pull = h * (potential.size(step.o_0) + potential.size(o_1))
@@ -317,8 +317,8 @@ def finish(physics, scheme, buffer, i, h, kicks, projection):
     return 0 if buffer[i + SOLVED * LANES] > 0.0 else 1
 
 
-# The same in two passes, for schemes without memory: the processor works on several bodies at once
-# as far as it looks ahead, and that is no further than one of these.
+# The same in two passes, for schemes without unknowns and memory: the processor works on several
+# bodies at once as far as it looks ahead, and that is no further than one of these.
 
 
 @lane_body

@@ -64,6 +64,10 @@ class Scheme(Record):
         """Whether a step takes no solution of equations."""
 
     @required
+    def has_unknowns(self):
+        """Whether the engine solves equations for it; known while compiling."""
+
+    @required
     def finish(self, potential, body, step, x):
         """New attitude q_1, world momentum L_1, discrete work of the torque u, and new memory."""
 
@@ -85,6 +89,7 @@ class Scheme(Record):
         """Of a kicked scheme: the one, if any, of order four and equal memory that takes the place
         of its composition where there is no potential and no rotor; a constant."""
 
+    prepares = constant(False, "Whether `prepare` is called before `finish`, for all bodies first.")
     reach = constant(1.0, "Largest |x|^2 that the scheme's formulas are made for.")
 
     def conserves_energy(self, potential):
@@ -99,6 +104,14 @@ class Scheme(Record):
         return False
 
     memory_size = constant(0, "Number of rows of memory.")
+
+    def begins_apart(self):
+        """Whether something is done for all bodies before their steps are made."""
+        return self.has_unknowns() or self.prepares()
+
+    def ends_apart(self):
+        """Whether all bodies are moved before the energy of any is settled."""
+        return not (self.has_unknowns() or self.memory_size() > 0)
 
     def load_memory(self, buffer, i, m):
         """The memory of the lane, as `step.memory`."""
@@ -123,9 +136,7 @@ class Explicit(Scheme):
     """
 
     is_explicit = constant(True)
-    fraction = constant(0.0)
-    prepares = constant(False, "Whether `prepare` is called before `finish`, for all bodies first.")
-
+    has_unknowns = constant(False)
     def prepare(self, potential, body, step):
         """Ten numbers that `finish` gets as x: a quaternion and two vectors. Two short passes are
         quicker than a long one: a processor works on several bodies at once as far as it looks
@@ -154,7 +165,7 @@ class Implicit(Scheme):
     """
 
     is_explicit = constant(False)
-    prepares = constant(False)
+    has_unknowns = constant(True)
 
     @required
     def fraction(self):
