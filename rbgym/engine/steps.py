@@ -280,6 +280,9 @@ def _settled(physics, scheme, buffer, i, h, projection, q_1, L_1, work):
         level -= 0.5 * dot(change, omegas)
         body = Body(body.J, body.J_inv, rotor_1)
     energy = total_energy(potential, body, Pi_1, o_1)
+    if scheme.level_follows():
+        u = vector(buffer, i, TORQUE)
+        level = energy if dot(u, u) > 0.0 else level
     # The product is NaN if the energy is not finite, as it is not where momentum or rates are not.
     failed = buffer[i + FAILED * LANES] > 0.0
     good = (0.0 * (energy + level) == 0.0) & (not failed)

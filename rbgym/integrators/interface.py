@@ -96,6 +96,7 @@ class Scheme(Record):
         """Whether the total energy is conserved in exact arithmetic; known while compiling."""
         return False
 
+    level_follows = constant(False, "Whether the level is the energy, and no work, under a torque.")
     is_kicked = constant(False, "Whether torques act at the ends of a free motion alone.")
 
     def is_projected(self, potential):

@@ -276,6 +276,8 @@ class ExactWhenFree(Exact):
         phi:  R <- R cay(-s J^-1 u) at constant L, then Pi <- Pi + s (J^-1 Pi) x u.
     """
 
+    level_follows = constant(True)
+
     def prepare(self, potential, body, step):
         s, u = step.h * step.h / 12.0, step.u
         n, kick = _entered(body, step, s)
@@ -298,11 +300,7 @@ class ExactWhenFree(Exact):
         d_1 = sub(kick, scale(s, cross(times(J_inv, solve(shear, Pi)), u)))
         q_1 = qmul(q_0, turn)
         L_1 = add(step.L, add(to_world(q_0, d_0), to_world(q_1, d_1)))
-        q_1 = qmul(q_1, back)
-        Pi_1 = to_body(q_1, L_1)
-        gain = 0.5 * dot(sub(Pi_1, step.Pi_0), times(J_inv, add(Pi_1, step.Pi_0)))
-        # Without a torque the gain is round-off, and the energy stays on its level.
-        return q_1, L_1, gain if dot(u, u) > 0.0 else 0.0, step.memory
+        return qmul(q_1, back), L_1, 0.0, step.memory
 
     def thorough(self):
         return _EXACT_FAR_WHEN_FREE
