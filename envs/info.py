@@ -88,10 +88,16 @@ class Entries:
         found["integration_failed"], found["is_success"] = flags.item(0), flags.item(LANES)
         return found
 
-    def read(self, saved: Array, flags: NDArray[np.bool_], bodies: int) -> dict[str, Any]:
-        """The entries of so many bodies, of what was copied; parts of that."""
+    def read(
+        self,
+        saved: Array,
+        flags: NDArray[np.bool_],
+        bodies: int,
+        others: dict[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """The entries of so many bodies, of what was copied, parts of that; put to the others."""
         n = len(flags) // 2
-        found: dict[str, Any] = {}
+        found: dict[str, Any] = {} if others is None else others
         for i, name in enumerate(self._numbers):
             found[name] = saved[i * n : i * n + bodies]
         for name, i, width in self._vectors:
@@ -103,4 +109,4 @@ class Entries:
         self, saved: Array, flags: NDArray[np.bool_], mask: NDArray[np.bool_]
     ) -> dict[str, Any]:
         """Those of a vector env, each with its `_name` mask of the lanes that it speaks of."""
-        return dict.fromkeys(self._masks, mask) | self.read(saved, flags, len(mask))
+        return self.read(saved, flags, len(mask), dict.fromkeys(self._masks, mask))
