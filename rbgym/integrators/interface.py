@@ -138,6 +138,7 @@ class Explicit(Scheme):
 
     is_explicit = constant(True)
     has_unknowns = constant(False)
+
     def prepare(self, potential, body, step):
         """Ten numbers that `finish` gets as x: a quaternion and two vectors. Two short passes are
         quicker than a long one: a processor works on several bodies at once as far as it looks
