@@ -186,7 +186,7 @@ class Building:
         self.parts = Parts(
             observation=self._observation()._replace(also=also),
             sensor=sensor,
-            goal=goal,
+            goal=goal.simplest(),
             reference=self.reference,
             reward=rewards.chosen(given.reward, shape, task.rate_limit),
             success=task.success(),

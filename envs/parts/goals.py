@@ -103,6 +103,10 @@ class Goal(Part):
 
     # --- outside the kernel ---
 
+    def simplest(self) -> "Goal":
+        """The same goal, of a class with less to compute if there is one."""
+        return self
+
     def state_keys(self) -> dict[str, Key]:
         """What of its rows is a part of the state, as numbers that a reset can set."""
         return {}
@@ -149,6 +153,9 @@ class Axis(Goal):
         # Precession leads the axis all around the vertical.
         return bool(abs(math.acos(np.clip(direction[2], -1, 1)) - nutation) <= half)
 
+    def simplest(self) -> Goal:
+        return Upright(*self) if type(self) is Axis and self == Axis() else self
+
     def nutation(self) -> float:
         """[rad]."""
         return math.atan2(self.sin_nutation, self.cos_nutation)
@@ -162,6 +169,14 @@ class Axis(Goal):
             yield instant.upright()
         if self.spin != 0 and instant.env.potential.is_free():
             yield from instant.polhode()
+
+
+class Upright(Axis):
+    """Upright and at rest."""
+
+    def compare(self, rows, buffer, i, q, omega):
+        off = max(2.0 * (1.0 - upward(q)[2]), 0.0)
+        return Gap(off, dot(omega, omega), _NOWHERE, q)
 
 
 class Target(Goal):
