@@ -149,7 +149,7 @@ def _series(k, t, doublings):
     """
     t = t / 2.0**doublings
     x = t * t
-    e1, e2, e3 = x * k.a12 * k.m, x * k.a13 * k.m, x * k.a12 * k.a13
+    e1, e2, e3 = x * k.a12 * k.m, x * k.a13 * k.m, x * k.a12 * k.a13 * k.square
     E1, E2, E3 = 4.0 * (e1 + e2 + e3), 6.0 * (e1 * e2 + e1 * e3 + e2 * e3), 8.0 * e1 * e2 * e3
     f1 = -E1 / 12.0
     f2 = (E2 - E1 * f1) / 30.0
