@@ -164,7 +164,6 @@ class Differentiation:
             if part.is_noisy():
                 raise ValueError(f"{name} must be without noise to have a derivative, got {part!r}")
         self.names, self._more = _more(self.episodes)
-        self._kernel = Spread(differentiate_step, FEWEST_BLOCKS)
         self._kind = columns_for(batch)
         self._found = Derivatives(batch, len(self.names) + self.episodes.setup.width + 1)
 
@@ -180,7 +179,10 @@ class Differentiation:
                 _columns(self._kind, first, len(self._more)), self._more, episodes.setup.limit,
             )  # fmt: skip
 
-        whole = self._found.along(s + batch.channels, self._kernel, args_of)
+        if differentiate_step not in batch.differentiate:  # with the physics that it has now
+            batch.differentiate[differentiate_step] = Spread(differentiate_step, FEWEST_BLOCKS)
+        kernel = batch.differentiate[differentiate_step]
+        whole = self._found.along(s + batch.channels, kernel, args_of)
         return StepDerivatives(whole, self._found.ends[: batch.size, s:-1, WIDTH])
 
 

@@ -170,7 +170,9 @@ class Episodes:
 
     def whole_state(self) -> Array:
         """Every row of every body, its clocks and seeds among them, (size, r)."""
-        return self.batch.rows(0, self.batch.block_rows)
+        rows = self.batch.rows(0, self.batch.block_rows)
+        rows[:, self.rows.scratch()] = 0.0
+        return rows
 
     def follow(self, rows: Array) -> None:
         """Get ready to step bodies of these rows, as `whole_state` gives them."""
@@ -238,8 +240,8 @@ class Episodes:
         Raises ValueError, nothing done, if a command is not finite. The caller sets `ready` again,
         once all is done.
         """
-        bad, outputs = 0, self._outcome
-        if self._repeated is not None:
+        bad, outputs, large = 0, self._outcome, self.batch.blocks > threads.at_once
+        if self._repeated is not None and not large:
             self.ready = False
             if outputs is None:
                 outputs = self._new_outcome()
@@ -256,7 +258,7 @@ class Episodes:
             batch.put_rows(row, self._hooked("disturbance", (3,)))
         outputs = outputs or self._new_outcome()
         self.ready = False
-        if batch.blocks > threads.at_once:
+        if large:
             bad = self._step_ranges(outputs)
         elif bad < 0 or self._repeated is None:
             bad = self._step_at_once(outputs, bad)

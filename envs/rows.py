@@ -132,6 +132,11 @@ class TaskRows(Record):
             return SCRATCH
         return self.noise_row() + (1 if self.is_noisy() else 0)
 
+    def scratch(self) -> slice:
+        """Rows that between steps hold nothing of use, nor always a number."""
+        shown = self.observation_row() == SCRATCH
+        return slice(SCRATCH + (self.parts.observation.width() if shown else 0), CORE)
+
     def row_count(self):
         """Number of the task's rows."""
         width = self.parts.observation.width()

@@ -2,9 +2,12 @@
 
 from dataclasses import replace
 
+import gymnasium as gym
 import numpy as np
 import pytest
 
+import rbgym
+import rbgym.envs
 from rbgym import Batch, HeavyTop, RigidBody, integrators
 from rbgym.integrators.cayley import AKW, AKWWhenSymmetric, Cayley, WhenFreeAndSymmetric
 from rbgym.integrators.interface import SLOW
@@ -129,3 +132,91 @@ def test_bodies_that_turn_faster_than_was_expected_move_as_they_should():
     own, general = (Batch(body, "exact:4", size=SIZE, slow=slow) for slow in (True, False))
     assert_alike(*moved((own, general), 0.1, 10, (1, 4, 20)), within=1e-11)
     assert not own.failed.any()
+
+
+def test_a_batch_counts_the_steps_whose_root_was_followed():
+    batch = Batch(RigidBody([0.3, 0.3, 0.1]), "akw", HeavyTop(30.0), size=SIZE)
+    moved([batch], 0.2, 3, 0.5)
+    assert np.median(batch.redone) == 3
+    moved([batch], 0.01, 3, 0.5)
+    assert (batch.redone == 0).all()
+
+
+def test_a_top_on_its_third_axis_is_one_only_where_the_body_has_that_axis():
+    for potential in (HeavyTop(2.0, (1.0, 0.0, 0.0)), AxialTop(2.0, (1.0, 0.0, 0.0))):
+        assert type(Batch(RigidBody([1, 2, 1.5]), "akw", potential).physics.potential) is HeavyTop
+
+
+def test_a_state_of_another_kind_of_batch_is_refused():
+    body, aslant = RigidBody([1, 2, 1.5]), HeavyTop(2.0, (1.0, 0.0, 0.0))
+    one, other = Batch(body, "akw", HeavyTop(2.0)), Batch(body, "akw", aslant)
+    for made, taken in ((one, other), (other, one)):
+        kept = taken.full_state()
+        with pytest.raises(ValueError, match="columns"):
+            taken.restore(made.full_state())
+        np.testing.assert_array_equal(taken.full_state(), kept)
+
+
+def test_slow_bodies_go_on_to_the_last_bit_from_the_state_of_one_whose_inertia_was_drawn():
+    args = {"id": "AttitudeSlew-v0", "body": RigidBody([2, 2, 1.5])}
+    drawn = gym.make(**args, randomization={"inertia": 0.3}).unwrapped
+    plain = gym.make(**args).unwrapped
+    for env in (drawn, plain):
+        env.reset(seed=1)
+        env.step(env.action_space.sample())
+    state, actions = drawn.get_state(), np.full((1, 5, 3), 0.125)
+    _, there = rbgym.rollout_actions(plain, state, actions)
+    for action in actions[0]:
+        drawn.step(action)
+    np.testing.assert_array_equal(there["rows"][0], drawn.get_state()["rows"])
+
+
+def test_derivatives_are_those_of_the_body_that_a_state_has_brought():
+    drawn = gym.make("RigidTop-v0", integrator="akw", randomization={"inertia": 0.3}).unwrapped
+    plain = gym.make("RigidTop-v0", integrator="akw").unwrapped
+    drawn.reset(seed=1)
+    plain.reset(seed=1)
+    action = np.full(3, 0.25)
+    before = rbgym.linearize(plain, action=action)
+    plain.set_state(drawn.get_state())
+    after, wanted = (rbgym.linearize(env, action=action) for env in (plain, drawn))
+    np.testing.assert_allclose(after.A, wanted.A, rtol=1e-12, atol=1e-12)
+    assert np.abs(before.A - after.A).max() > 1e-6
+
+
+@pytest.mark.parametrize("integrator", ["akw", "rrr", "mkrk_rk4"])
+@pytest.mark.parametrize("env_id", ["FreeFlyer-v0", "RigidTop-v0"])
+def test_the_state_of_a_body_that_has_failed_can_be_put_back(env_id, integrator):
+    env = gym.make(env_id, integrator=integrator, substeps=1).unwrapped
+    env.reset(seed=1)
+    state = env.get_state()
+    state["rows"][5:8] = 1e6  # momentum, by which the body turns too far in a step
+    env.set_state(state)
+    *_, info = env.step(np.zeros(env.action_space.shape, np.float32))
+    assert info["integration_failed"]
+    kept = env.get_state()
+    assert np.isfinite(kept["rows"]).all()
+    env.set_state(kept)
+    np.testing.assert_array_equal(env.get_state()["rows"], kept["rows"])
+
+
+def test_the_number_of_threads_applies_to_envs_that_have_been_stepped():
+    """Of which a lane is redone."""
+
+    def rows(threads):
+        env = gym.make_vec("AttitudeSlew-v0", 600, vectorization_mode="vector_entry_point")
+        env.reset(seed=1)
+        action = np.full((600, 3), 0.1, np.float32)
+        for _ in range(3):
+            env.step(action)
+        state = env.unwrapped.get_state()
+        state["rows"][400, 5:8] *= 500.0
+        env.unwrapped.set_state(state)
+        rbgym.set_num_threads(threads)
+        try:
+            env.step(action)
+        finally:
+            rbgym.set_num_threads(1)
+        return env.unwrapped.get_state()["rows"]
+
+    np.testing.assert_array_equal(rows(1), rows(2))

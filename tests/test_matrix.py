@@ -73,7 +73,7 @@ POTENTIALS = {
     "gravity gradient": Attraction((9.0, 12.0, 5.0), (0.0, 0.0, 1.0), (0.0, 0.0, 0.0)),
     "a user's": OfBodyFrame(Cubic(20.0), (0.5, 0.1, -0.7, 0.5)),
 }
-IMPLICIT = [n for n in integrators.names() if integrators.get(n).scheme.fraction() > 0]
+IMPLICIT = [n for n in integrators.names() if integrators.get(n).scheme.has_unknowns()]
 
 
 def equation(name, potential, x):

@@ -186,7 +186,9 @@ class Repeated:
         self._memory = np.zeros(size, np.uint8)
         write(self._memory, given)
         bound, last = (address, self._memory), calls[1][1][-1]
-        if renews:
+        if renews:  # nobody asks for that one any more
+            first, (kernel, with_second) = calls
+            self._calls = first, (kernel, with_second[:-1])
             self.call = partial(entry_point(again_with, *bound, offset, last), *bound, offset)
         else:
             self.call = partial(entry_point(again, *bound), *bound)

@@ -86,7 +86,7 @@ class Batch:
         self.observed = self.physics
         if not self.integrator.memory:
             self.observed = self.physics._replace(scheme=AnyScheme())
-        self._has_rotors = False
+        self._has_rotors, self._slow = False, slow
         if actuator.turns_rotors():
             self._give_rotors()
         self.channels = actuator.channels()
@@ -135,7 +135,9 @@ class Batch:
 
     def of_any_inertia(self) -> Physics:
         """What the kernels are compiled for, where they are not to be for these moments alone."""
-        scheme, _ = in_use(self.integrator, self.physics.potential, self._has_rotors)
+        scheme, _ = in_use(
+            self.integrator, self.physics.potential, self._has_rotors, slow=self._slow
+        )
         return self.physics._replace(scheme=scheme)
 
     def follow(self, moments: Array) -> bool:
@@ -267,7 +269,12 @@ class Batch:
         return np.concatenate([self.rows(0, _STATE), self.rows(layout.CORE, beyond)], axis=1)
 
     def restore(self, state: Array, lanes: NDArray[np.intp] | None = None) -> None:
-        """Put back what `full_state` gave: the motion continues bit for bit."""
+        """Put back what `full_state` gave: the motion continues bit for bit.
+
+        Raises ValueError unless it is one of a batch of the same kind.
+        """
+        if state.shape[1] != (width := _STATE + self.physics.row_count() - layout.CORE):
+            raise ValueError(f"state must have {width} columns here, got {state.shape[1]}")
         if state[:, layout.ROTOR : layout.ROTOR + 3].any():
             self._give_rotors()
         self.follow(state[:, layout.J : layout.J + 3])

@@ -239,7 +239,7 @@ def _advance_lane(physics, d, f, i, driven, stepping, stage, corrections):
             correct(physics, d, 0, length)
     keeps = (not scheme.has_unknowns()) and scheme.conserves_energy(physics.potential)
     if keeps and not scheme.is_projected(physics.potential):
-        # Of no torque at all such a scheme says that it does no work, without a slope.
+        # Of no torque at all the level stays where it is, without a slope.
         torque = d[TORQUE * LANES]
         none = dot(vector(d, 0, TORQUE), vector(d, 0, TORQUE)) <= 0.0
         d[TORQUE * LANES] = joined(_NEXT_TO_NONE, torque) if none else torque

@@ -33,7 +33,8 @@ CORRECTION = 21  # 1: largest squared angle of the energy projection so far [rad
 REDONE = 22  # 1: how many steps needed the robust solver
 FAILED = 23  # 1: 1.0 when a step could not be solved
 
-# The step that is being solved. Between steps these rows are free: a task shows observations there.
+# The step that is being solved; of schemes without unknowns what they prepare, then the new state.
+# Between steps these rows are free: a task shows observations there.
 SCRATCH = 24
 PI_0 = 24  # 3: body momentum at its start
 O_0 = 27  # 3: the potential's direction in the body at its start

@@ -1,9 +1,9 @@
-"""One step of one lane, in three short passes of straight-line code.
+"""One step of one lane, in short passes of straight-line code.
 
-Predict, correct (one Newton iteration, repeated until every lane is solved) and finish. A lane that
-is solved is frozen, so that its result does not depend on the bodies that happen to share its
-block. A lane whose equation is not satisfied at the end is left untouched and redone by a robust
-scalar solve.
+Predict, correct (one Newton iteration, repeated until every lane is solved) and finish; of schemes
+without unknowns: prepare, move and settle. A lane that is solved is frozen, so that its result does
+not depend on the bodies that happen to share its block. A lane whose equation is not satisfied at
+the end is left untouched and redone by a robust scalar solve.
 """
 
 import math
@@ -380,6 +380,7 @@ def _solve_in_stages(scheme, physics, buffer, i, h, kicks, projection):
 
 
 def _take_more_time(scheme, physics, buffer, i, h, kicks, projection):
+    buffer[i + REDONE * LANES] += 1.0 if scheme.thorough_solves() else 0.0
     _predict(physics, scheme.thorough(), buffer, i, h, kicks)
     if _finish(physics, scheme.thorough(), buffer, i, h, kicks, projection) != 0:
         buffer[i + FAILED * LANES] = 1.0

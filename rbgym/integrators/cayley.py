@@ -150,13 +150,16 @@ class AKWWhenSymmetric(Hasty):
         cubic = _cubic_of(potential, body, step, step.h)
         A, T = cubic.A, cubic.T
         # The first terms of its series; then Newton's method, the slope divided by as a series.
-        r = A - A * A * (T + A * (cubic.W - 2.0 * T * T))
+        bend = cubic.W - 2.0 * T * T
+        r = A - A * A * (T + A * (bend - 5.0 * A * T * (bend + T * T)))
         r -= _change(cubic, r)
         change, slope = _change(cubic, r), _slope(cubic, r)
         # What is left is some slope^3 times the last change.
-        return cubic, r - change, (abs(slope) <= 0.1) & (abs(change) * slope * slope <= 1e-15)
+        left = abs(change * slope * slope * slope)
+        return cubic, r - change, (abs(slope) <= 0.2) & (left <= 1e-16)
 
     prepares = constant(True)
+    thorough_solves = constant(True)
 
     def prepare(self, potential, body, step):
         k, r, found = self.found_root(potential, body, step)
@@ -184,19 +187,24 @@ class AKWWhenSymmetric(Hasty):
 
 
 class AKWFarWhenSymmetric(AKWWhenSymmetric):
-    """The same for steps of any length, one body after the other: the root is followed."""
+    """The same for steps of any length, one body after the other: the root is followed from a step
+    of no length on, until it is found or ends, where two roots meet."""
 
     def found_root(self, potential, body, step):
-        r, change, stages = 0.0, 0.0, 64
+        r, found, cubic = 0.0, True, _cubic_of(potential, body, step, step.h)
+        stages = 1 if abs(cubic.T) <= 0.1 else 128  # there is no other root nearby
         for stage in range(1, stages + 1):
-            cubic = _cubic_of(potential, body, step, step.h * stage / stages)
+            part = stage / stages
+            cubic = _cubic_of(potential, body, step, step.h * part * part)
+            before, change = r, 1.0
             for _ in range(40):
                 change = _lack(cubic, r) / (1.0 + _slope(cubic, r))
                 r -= change
                 if abs(change) <= 1e-15:
                     break
-        # A direction half-way is no longer than those at the ends.
-        return cubic, r, (abs(change) <= 1e-8) & (abs(step.o_0[2] + r) <= 1.0 + 1e-8)
+            # One that is far away is another root.
+            found = found & (abs(change) <= 1e-13) & ((stages == 1) | (abs(r - before) <= 0.1))
+        return cubic, r, found
 
 
 _WHEN_FREE_AND_SYMMETRIC = WhenFreeAndSymmetric()

@@ -63,10 +63,10 @@ _STUCK = 200.0  # lambda t at which a motion that only nears the middle axis is 
 
 
 class Motion(NamedTuple):
-    """Constants of one motion, on the axes 1, 2, 3 of this file and for momentum of length 1.
+    """Constants of one motion, on the axes 1, 2, 3 of this file.
 
-    n: momentum at the start, of which `square` is the square; hand: -1.0 where axes 1, 2, 3 are
-    left-handed; gap: (B_c - B_d)/a13, zero on the separatrix; the others as above.
+    n: momentum at the start, in some units, and `square` the square of its length; hand: -1.0 where
+    axes 1, 2, 3 are left-handed; gap: (B_c - B_d)/a13, zero on the separatrix; the others as above.
     """
 
     n: Vector

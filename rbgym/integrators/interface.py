@@ -131,9 +131,10 @@ class AnyScheme(Scheme):
 
 
 class Explicit(Scheme):
-    """A scheme without unknowns: everything is done in `finish`.
+    """A scheme without unknowns: everything is done in `finish`, or in `prepare` and `finish`.
 
-    What is not finite is refused: a step beyond the reach of the scheme returns NaN as its L_1.
+    What is not finite is refused: a step beyond the reach of the scheme returns NaN as its L_1. Of
+    such a scheme nobody asks for an `equation`, or its `defect`.
     """
 
     is_explicit = constant(True)
@@ -154,6 +155,8 @@ class Explicit(Scheme):
 
 class Hasty(Explicit):
     """An explicit scheme that leaves some lanes to a slower one."""
+
+    thorough_solves = constant(False, "Whether that one solves equations: then a step is redone.")
 
     @required
     def thorough(self):

@@ -269,6 +269,9 @@ class AxialTop(HeavyTop):
     def torque(self, u, o):
         return (u[0] + self.mgl * o[1], u[1] - self.mgl * o[0], u[2])
 
+    def of_class_for(self, body: RigidBody) -> Potential:
+        return HeavyTop(self.mgl, self.axis).of_class_for(body)
+
     def rows_for(self, body: RigidBody) -> list[float]:
         return [self.mgl]
 
