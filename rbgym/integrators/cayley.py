@@ -128,7 +128,7 @@ class WhenFreeAndSymmetric(Explicit):
         r = 1.0 / (1.0 + k * k)
         c = (r * (b[0] - k * b[1]), r * (b[1] + k * b[0]), spin)
         q_1, L_1 = _turned(step, c, step.u)
-        return q_1, _within_reach(c, True, L_1), 2.0 * dot(c, step.u), step.memory
+        return q_1, _within_reach(c, L_1), 2.0 * dot(c, step.u), step.memory
 
     def conserves_energy(self, potential):
         return True
@@ -145,6 +145,9 @@ class AKWWhenSymmetric(Hasty):
     where the step is short beside the swing of the top, and there is no other root nearby then.
     """
 
+    prepares = constant(True)
+    thorough_solves = constant(True)
+
     def found_root(self, potential, body, step):
         """The cubic, r, and whether it was found."""
         cubic = _cubic_of(potential, body, step, step.h)
@@ -158,9 +161,6 @@ class AKWWhenSymmetric(Hasty):
         left = abs(change * slope * slope * slope)
         return cubic, r - change, (abs(slope) <= 0.2) & (left <= 1e-16)
 
-    prepares = constant(True)
-    thorough_solves = constant(True)
-
     def prepare(self, potential, body, step):
         k, r, found = self.found_root(potential, body, step)
         M, N, o, f = k.M, k.N, step.o_0, k.f
@@ -171,13 +171,12 @@ class AKWWhenSymmetric(Hasty):
         c = (s * (N[0] * real + N[1] * M[1]), s * (N[1] * real - N[0] * M[1]), k.spin)
         v, mgl = (o[0] - c[1] * y, o[1] + c[0] * y), potential.gradient(o)[2] * both * square
         pull = mgl * (v[1] - v[0] * k.spin), -mgl * (v[0] + v[1] * k.spin), 0.0
-        T = add(step.u, pull)
-        return (1.0 if found else math.nan, 0.0, 0.0, 0.0), c, T
+        return (1.0 if found else math.nan, 0.0, 0.0, 0.0), c, add(step.u, pull)
 
     def finish(self, potential, body, step, x):
         found, c, T = x
         q_1, L_1 = _turned(step, c, T)
-        return q_1, scale(found[0], _within_reach(c, True, L_1)), 2.0 * dot(c, step.u), step.memory
+        return q_1, scale(found[0], _within_reach(c, L_1)), 2.0 * dot(c, step.u), step.memory
 
     def thorough(self):
         return _AKW_FAR_WHEN_SYMMETRIC
@@ -272,9 +271,9 @@ def _change(k, r):
 
 
 @inlined
-def _within_reach(c, found, L):
-    """L; or NaN, which is refused, where there is no such step."""
-    return scale(1.0 if found & (dot(c, c) <= _REACH) else math.nan, L)
+def _within_reach(c, L):
+    """L; or NaN, which is refused, where c is too large."""
+    return scale(1.0 if dot(c, c) <= _REACH else math.nan, L)
 
 
 class AKW(Cayley):

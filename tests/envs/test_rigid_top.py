@@ -238,7 +238,7 @@ def test_stepping_an_ended_lane_in_disabled_mode_names_it():
 
 
 def test_a_step_that_cannot_be_solved_truncates_that_lane_alone():
-    how = {"integrator": "akw", "dt": 2.0, "substeps": 1}
+    how = {"integrator": "imid", "dt": 2.0, "substeps": 1}
     vec = gym.make_vec(ID, num_envs=4, autoreset_mode=AutoresetMode.DISABLED, **how)
     spin = np.array([[0, 0, 0.1], [3, 20, 30], [0, 0, 0.1], [0, 0, 0.1]], dtype=float)
     start = {"quaternion": [1.0, 0, 0, 0], "angular_velocity": spin}
