@@ -73,7 +73,7 @@ class Episodes:
     ) -> None:
         self.batch, self.setup, self.size = batch, setup, batch.size
         self.rows = TaskRows(batch.observed, setup.parts)
-        self._first_row = self.rows.first_row()
+        self._first_row, self.scratch = self.rows.first_row(), self.rows.scratch()
         self.commands = np.zeros((batch.size, batch.channels))
         self.started = self.ready = False
         self.ended = self.failed = 0.0
@@ -171,7 +171,8 @@ class Episodes:
     def whole_state(self) -> Array:
         """Every row of every body, its clocks and seeds among them, (size, r)."""
         rows = self.batch.rows(0, self.batch.block_rows)
-        rows[:, self.rows.scratch()] = 0.0
+        if self.failed:  # of such bodies some are not numbers
+            rows[:, self.scratch] = 0.0
         return rows
 
     def follow(self, rows: Array) -> None:

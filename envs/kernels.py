@@ -17,9 +17,11 @@ from rbgym.compiled.wide import (
 )
 from rbgym.engine.kernels import Ranges, Stepping, advance_at, start_lane
 from rbgym.engine.rows import (
+    CORE,
     FAILED,
     LANES,
     ROTOR,
+    SCRATCH,
     J,
     L,
     Q,
@@ -324,6 +326,8 @@ def _begin_lane(rows, buffer, i):
     i, physics, parts = index(i), rows.physics, rows.parts
     k, actuator = i + rows.first_row() * LANES, rows.physics.actuator
     buffer[k + at.EPISODE * LANES] += 1.0
+    for row in range(SCRATCH, CORE):  # of a step that has failed some are not numbers
+        buffer[i + row * LANES] = 0.0
     low, high = np.uint64(buffer[k + at.SEED * LANES]), np.uint64(buffer[k + (at.SEED + 1) * LANES])
     seed, episode = low | (high << np.uint64(32)), np.uint64(buffer[k + at.EPISODE * LANES])
     a, b = numbers(seed, episode, np.uint64(1)), numbers(seed, episode, np.uint64(2))

@@ -198,6 +198,8 @@ def test_the_state_of_a_body_that_has_failed_can_be_put_back(env_id, integrator)
     assert np.isfinite(kept["rows"]).all()
     env.set_state(kept)
     np.testing.assert_array_equal(env.get_state()["rows"], kept["rows"])
+    env.reset()
+    assert np.isfinite(env.get_state()["rows"]).all()
 
 
 def test_the_number_of_threads_applies_to_envs_that_have_been_stepped():
