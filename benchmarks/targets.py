@@ -9,11 +9,10 @@ QUAT_EM = "rbgym RigidTop-v0, quat_em, 1 substep"
 # Why a target was missed, by its key, in words for the page; shown only while it is missed.
 _FOLLOWS = "It follows from the first."
 REASONS: dict[str, str] = {
-    "cartpole": "The aim leaves eighteen nanoseconds for a step. The physics of `akw` alone takes "
-    "fourteen, of which the core's arithmetic allows nine: each block of eight waits for its own "
-    "chains of sums. Judging (observation, reward, ends) takes twelve. The beginning of the one "
-    "episode in thirteen that random actions end at each step, and Python with the arrays that "
-    "every step returns anew, take seven: see what a step is made of, and the last table.",
+    "cartpole": "The aim leaves eighteen nanoseconds for a step. The physics of `akw` takes "
+    "eight; observation, reward, ends and the beginning of the one episode in thirteen that random "
+    "actions end at each step take eight; Python, with `info` and the arrays that every step "
+    "returns anew, takes five: see what a step is made of, and the last table.",
     "cartpole_65536": "As above; and the rows of 65,536 bodies, 31 MB, lie in no cache. They are "
     "asked for ahead, and yet wait for memory. CartPoleVectorEnv keeps four numbers of a body.",
     "top": "`exact:4` is in the place of four substeps of `quat_em`.",
@@ -23,10 +22,10 @@ REASONS: dict[str, str] = {
     "envpool": _FOLLOWS,
     "gymnax": _FOLLOWS,
     "mujoco": _FOLLOWS,
-    "c": "The C loop does some fifty operations in float32, sixteen at once, where `akw` has a "
-    "thousand in float64, eight at once; and it returns neither `info` nor arrays of its "
+    "c": "The C loop does some fifty operations in float32, sixteen at once, where `akw` has "
+    "hundreds in float64, eight at once; and it returns neither `info` nor arrays of its "
     "own.",
-    "threads_2048": "What Python does before and after a step is done by one thread.",
+    "threads_2048": "What Python does before and after a step, a sixth, is done by one thread.",
     "threads_16384": "As above; and both threads share the way to memory.",
     "single": "Compiled code takes half a microsecond of two and a half. The rest is Python: the "
     "action is checked, and arrays and `info` are made anew by every step.",
