@@ -117,5 +117,7 @@ def rollout_actions(
         last[lanes] = view.transpose(0, 2, 1).reshape(-1, rows.shape[1])[:n]
 
     threads.over_ranges(-(-k // LANES), run, BLOCKS)
-    last[:, episodes.scratch] = 0.0
-    return np.ascontiguousarray(rewards.T), {"rows": last, "generator": generator.copy()}
+    return np.ascontiguousarray(rewards.T), {
+        "rows": episodes.without_scratch(last),
+        "generator": generator.copy(),
+    }

@@ -67,7 +67,7 @@ def test_the_laws_that_fit_answer_one_observation_like_a_batch_of_one(env_id):
     [
         ("quaternion_feedback", "Detumble-v0", "must have a target attitude, .*; its goal is Rest"),
         ("pid", "Detumble-v0", "must have a target attitude, .*; its goal is Rest"),
-        ("hysteretic", "RigidTop-v0", "must have a target attitude, .*; its goal is Axis"),
+        ("hysteretic", "RigidTop-v0", "must have a target attitude, .*; its goal is Upright"),
         ("geometric", "FreeFlyer-v0", "must have a target attitude, and none but that"),
         ("bang_bang", "AttitudeTracking-v0", "must have a target at rest for bang-bang slews"),
         ("lqr", "AttitudeTracking-v0", "must have a target at rest for linear-quadratic control"),
