@@ -25,6 +25,8 @@ from rbgym.quaternion import Array
 Observation = NDArray[np.floating[Any]]
 MODES = ("human", "rgb_array")
 _OF_TURNS = {"actuator", "body", "rate_limit", "satellite", "torque_limit", "torque_scale"}
+# By name, as an enum's attributes are slow to get.
+_DISABLED, _SAME_STEP = AutoresetMode.DISABLED, AutoresetMode.SAME_STEP
 SLOWEST, FASTEST = 10, 60  # frames per second that can be watched
 
 
@@ -394,7 +396,7 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
     def step(self, actions: Any) -> tuple[Observation, Array, Flags, Flags, dict[str, Any]]:
         """Hold the commands of `actions` (n, channels) for one control period."""
         episodes = self._hold(actions)
-        if episodes.ended and self.autoreset_mode is AutoresetMode.DISABLED:
+        if episodes.ended and self.autoreset_mode is _DISABLED:
             raise ValueError(
                 f"lane {int(np.argmax(episodes.done))} has ended: reset it with "
                 'reset(options={"reset_mask": mask}) before the next step'
@@ -405,7 +407,7 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
             rewards = self.compute_reward(seen["achieved_goal"], seen["desired_goal"], {})
             rewards[episodes.at_start()] = 0.0
         final: dict[str, Any] = {}
-        if episodes.ended and self.autoreset_mode is AutoresetMode.SAME_STEP:
+        if episodes.ended and self.autoreset_mode is _SAME_STEP:
             ended = terminated | truncated
             final = {
                 "final_obs": _final(ended, self._presented(observations)),
@@ -419,7 +421,9 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         info.update(final)
         if self.render_mode == "human":
             self._frames()
-        return self._presented(observations), rewards, terminated, truncated, info
+        # Views: what is done to their shapes is not to last.
+        seen = self._presented(observations.view())
+        return seen, rewards.view(), terminated.view(), truncated.view(), info
 
     def _info(self, saved: Array, flags: Flags, mask: Flags) -> dict[str, Any]:
         return self._episodes.entries.masked(saved, flags, mask)

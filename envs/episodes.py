@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
@@ -25,8 +25,7 @@ from rbgym.envs.orbit import places_of
 from rbgym.envs.rows import Parts, TaskRows
 from rbgym.quaternion import Array
 
-# One is made at each step, and a named tuple takes its time.
-_quickly: Callable[[Any], Outputs] = partial(tuple.__new__, Outputs)
+_KEPT = 4  # outcomes: of this step, of the one before, and of steps that a learner looks back on
 Flags = NDArray[np.bool_]
 Lanes = NDArray[np.intp]
 State = dict[str, Array]
@@ -57,11 +56,35 @@ class Setup:
     turn_time: float = 0.0
 
 
+class Outcome:
+    """What a step writes, to be written again once nobody holds any of it: memory that was just in
+    use is near, and compiled code keeps its address.
+
+    again: all that a step calls, of a small batch without hooks, once it was written before.
+    """
+
+    __slots__ = ("_alone", "_arrays", "again", "outputs", "was_written")
+
+    def __init__(self, shown: tuple[int, int], saved: int, bodies: int, lanes: int) -> None:
+        self.outputs = Outputs(
+            np.empty(shown, np.float32), np.empty(bodies), np.empty(bodies, bool),
+            np.empty(bodies, bool), np.empty((saved, lanes)), np.empty(2 * lanes, bool), 0,
+        )  # fmt: skip
+        self.again: Repeated | None = None
+        self.was_written = False
+        self._arrays = self.outputs[:-1]
+        self._alone = sum(map(getrefcount, self._arrays))
+
+    def is_free(self) -> bool:
+        """Whether nobody else holds one of the arrays, or a view of one, which holds its base."""
+        return sum(map(getrefcount, self._arrays)) == self._alone
+
+
 class Episodes:
     """A batch of bodies with their clocks, seeds and outcomes.
 
     resets_itself: where an episode has ended, the next step begins the seed's next one. reuses:
-    what a step returns is written over by the next one.
+    what a step returns is written over by the next one, held or not.
     commands: (size, channels), to be written before each step. started: whether there are episodes.
     ready: whether a step may follow; not while one is under way, so that one which was interrupted,
     or whose hook has raised, is followed by a reset, and that by another. ended, failed: how many
@@ -79,18 +102,18 @@ class Episodes:
         self.ended = self.failed = 0.0
         # The kernels write observations unless a Python hook does.
         self._shown = 0 if "observation" in setup.hooks else batch.size
-        self.entries = Entries(self.rows, setup)
+        self.entries = Entries(self.rows, setup, batch.size)
         self._lanes = batch.blocks * LANES
-        self._shapes = (self._shown, setup.width), self.entries.width * self._lanes
+        shown = self._shown, setup.width
+        self._sizes = shown, len(self.entries.copied), batch.size, self._lanes
         self._advance, self._judge = engine.Advance(), Entry(kernels.judge)
         self._ranges, self._first_not_finite = JudgedRanges(), Entry(engine.first_not_finite)
         self.stepping = batch.stepping(float(setup.dt / setup.substeps), setup.substeps)
         copies = self.entries.copied, self.entries.settled
         self._judging = Judging(setup.limit, resets_itself, False, *copies)
         self._beginning = Judging(setup.limit, False, True, *copies)
-        self._outcome = self._new_outcome() if reuses else None
-        # Of a small batch without hooks: all that a step calls.
-        self._repeated: Repeated | None = None
+        self._reuses = reuses
+        self._outcomes: list[Outcome] = []
 
     # --- rows -------------------------------------------------------------------------------
 
@@ -150,21 +173,23 @@ class Episodes:
             out[lanes] = self._hooked("observation", (self.setup.width,))[lanes]
         self.started = self.ready = True
 
-    def _new_outcome(self) -> Outputs:
-        """What a step writes."""
-        (shown, saved), n = self._shapes, self.size
-        one, other, both = np.empty(n, bool), np.empty(n, bool), np.empty(2 * self._lanes, bool)
-        seen = np.empty(shown, np.float32)
-        return _quickly((seen, np.empty(n), one, other, np.empty(saved), both, 0))
+    def _outcome(self) -> Outcome:
+        """What the next step may write."""
+        for outcome in self._outcomes:
+            if self._reuses or outcome.is_free():
+                return outcome
+        outcome = Outcome(*self._sizes)
+        if len(self._outcomes) < _KEPT:
+            self._outcomes.append(outcome)
+        return outcome
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         # What came with a pickle may be for reading only.
         self.commands = self.commands.copy()
-        self._outcome = self._outcome and self._new_outcome()
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_repeated": None}  # machine code stays with the process
+        return self.__dict__ | {"_outcomes": []}  # machine code stays with the process
 
     # --- all that goes on -------------------------------------------------------------------
 
@@ -182,7 +207,7 @@ class Episodes:
     def follow(self, rows: Array) -> None:
         """Get ready to step bodies of these rows, as `whole_state` gives them."""
         if self.batch.follow(rows[:, J : J + 3]):
-            self._advance, self._ranges, self._repeated = engine.Advance(), JudgedRanges(), None
+            self._advance, self._ranges, self._outcomes = engine.Advance(), JudgedRanges(), []
 
     def put_whole_state(self, rows: Array) -> None:
         """Go on from what `whole_state` gave."""
@@ -245,14 +270,11 @@ class Episodes:
         Raises ValueError, nothing done, if a command is not finite. The caller sets `ready` again,
         once all is done.
         """
-        bad, outputs, large = 0, self._outcome, self.batch.blocks > threads.at_once
-        if self._repeated is not None and not large:
+        bad, outcome, large = 0, self._outcome(), self.batch.blocks > threads.at_once
+        outputs = outcome.outputs
+        if outcome.again is not None and not large:
             self.ready = False
-            if outputs is None:
-                outputs = self._new_outcome()
-                told, ended, failed = self._repeated.call(outputs)
-            else:
-                told, ended, failed = self._repeated.call()
+            told, ended, failed = outcome.again.call()
             if told == -1:
                 self.ended, self.failed = ended, failed
                 return outputs
@@ -261,32 +283,30 @@ class Episodes:
         if "disturbance" in hooks:
             row = batch.physics.actuator.disturbance_row(batch.physics)
             batch.put_rows(row, self._hooked("disturbance", (3,)))
-        outputs = outputs or self._new_outcome()
         self.ready = False
         if large:
             bad = self._step_ranges(outputs)
-        elif bad < 0 or self._repeated is None:
-            bad = self._step_at_once(outputs, bad)
+        elif bad < 0 or outcome.again is None:
+            bad = self._step_at_once(outcome, bad)
         if bad >= 0:
             self.ready = True
             where = f" in lane {bad}" if self.size > 1 else ""
             raise ValueError(f"action must be finite, got {self.commands[bad].tolist()}{where}")
         return self._apply_hooks(outputs) if hooks else outputs
 
-    def _step_at_once(self, outputs: Outputs, told: int = 0) -> int:
+    def _step_at_once(self, outcome: Outcome, told: int = 0) -> int:
         """A control period of all, in this thread; -1, or nothing done and the first body whose
         command is not finite. told: see `Advance.all_of`."""
-        batch, goes_on = self.batch, self._advance.was_called
+        batch, outputs = self.batch, outcome.outputs
         args = batch.physics, batch.buffer, batch.block_rows, self.commands, self.stepping
         bad = self._advance.all_of(*args, told)
         if bad < 0:
             self.ended, self.failed = self.judge(batch.buffer, outputs)
             # After the first step: nobody is to wait for that longer.
-            if goes_on and not (self._repeated or self.setup.hooks):
+            if outcome.was_written and not (outcome.again or self.setup.hooks):
                 judged = self.rows, batch.buffer, self._judging, outputs
-                self._repeated = Repeated(
-                    (engine.advance, args), (kernels.judge, judged), renews=not self._outcome
-                )
+                outcome.again = Repeated((engine.advance, args), (kernels.judge, judged))
+            outcome.was_written = True
         return bad
 
     def _apply_hooks(self, outputs: Outputs) -> Outputs:

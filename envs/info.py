@@ -20,13 +20,12 @@ _FLAGS = "integration_failed", "is_success"
 class Entries:
     """What `info` tells, and of which rows of a body it is made.
 
-    copied: for each entry (row, place, width), integers: at each step the kernel `judge` copies
-    the rows of lane k of n from that one on to `place n + width k` of a flat array. So the numbers
-    of all lanes lie side by side, and so do those of a vector, lane after lane. Beside them it
-    writes two flags: which lanes have failed, then which have `settled`.
+    copied: these rows; at each step the kernel `judge` writes them to an array (rows, lanes), so
+    that the numbers of all lanes lie side by side. Beside them it writes two flags: which lanes
+    have failed, then which have `settled`.
     """
 
-    def __init__(self, rows: at.TaskRows, setup: "Setup") -> None:
+    def __init__(self, rows: at.TaskRows, setup: "Setup", bodies: int) -> None:
         physics, parts, actuator = rows.physics, setup.parts, rows.physics.actuator
         first, goal, counted = rows.first_row(), rows.goal_row(), parts.tally.counted
         orbit, on_orbit = physics.potential_row(), places_of(physics.potential)
@@ -45,18 +44,21 @@ class Entries:
             **(setup.actuator.faults.entries(physics) if setup.actuator.faults else {}),
             **parts.constraints.entries(rows.constraint_row()),
         }
-        # Numbers stand first, one row each.
+        # Numbers stand first.
         order = sorted(places, key=lambda name: places[name][1] > 1)
-        self._numbers = [name for name in order if places[name][1] == 1]
-        self._vectors: list[tuple[str, int, int]] = []
-        copied: list[tuple[int, int, int]] = []
-        self.width = 0
+        self._numbers: list[tuple[str, tuple[int, slice]]] = []
+        self._vectors: list[tuple[str, tuple[slice, slice]]] = []
+        copied: list[int] = []
         for name in order:
-            row, width = places[name]
-            copied.append((row, self.width, width))
+            (row, width), k = places[name], len(copied)
+            copied += range(row, row + width)
             if width > 1:
-                self._vectors.append((name, self.width, width))
-            self.width += width
+                self._vectors.append((name, (slice(k, k + width), slice(bodies))))
+            else:
+                self._numbers.append((name, (k, slice(bodies))))
+        n = -(-bodies // LANES) * LANES
+        self._failed, self._succeeded = slice(bodies), slice(n, n + bodies)
+        self._names = [name for name, _ in self._numbers]
         self.copied = np.array(copied)
         self._saved: Array | None = None  # that `of_one` saw last, and its parts
         self._parts: tuple[Array, list[tuple[str, Array]]]
@@ -65,48 +67,40 @@ class Entries:
 
     def copy_of(self, view: Array) -> tuple[Array, NDArray[np.bool_]]:
         """What `judge` would copy now; view: the bodies, (blocks, rows, lanes)."""
-        n = len(view) * LANES
-        saved = np.empty(self.width * n)
-        for row, place, width in self.copied.tolist():
-            to = saved[place * n : (place + width) * n].reshape(len(view), LANES, width)
-            to[:] = view[:, row : row + width].transpose(0, 2, 1)
+        saved = view[:, self.copied].transpose(1, 0, 2).reshape(len(self.copied), -1)
         flags = view[:, FAILED] > 0.0, view[:, self._streak] >= self.settled
-        return saved, np.concatenate([flag.reshape(n) for flag in flags])
+        return saved, np.concatenate([flag.ravel() for flag in flags])
 
     def of_one(self, saved: Array, flags: NDArray[np.bool_]) -> dict[str, Any]:
         """The entries of the first body of a single block, of what was copied."""
         if saved is not self._saved:  # an env writes to the same ones at each step
-            parts: list[tuple[str, Array]] = []
-            for name, place, width in self._vectors:
-                parts.append((name, saved[place * LANES : place * LANES + width]))
-            self._parts = saved[: len(self._numbers) * LANES : LANES], parts
+            vectors = [(name, saved[part[0], 0]) for name, part in self._vectors]
+            self._parts = saved[: len(self._names), 0], vectors
             self._saved = saved
         numbers, vectors = self._parts
-        found = dict(zip(self._numbers, numbers.tolist()))  # noqa: B905 (as many)
+        found = dict(zip(self._names, numbers.tolist()))  # noqa: B905 (as many)
         for name, vector in vectors:
             found[name] = vector.copy()
         found["integration_failed"], found["is_success"] = flags.item(0), flags.item(LANES)
         return found
 
     def read(
-        self,
-        saved: Array,
-        flags: NDArray[np.bool_],
-        bodies: int,
-        others: dict[str, Any] | None = None,
+        self, saved: Array, flags: NDArray[np.bool_], others: dict[str, Any] | None = None
     ) -> dict[str, Any]:
-        """The entries of so many bodies, of what was copied, parts of that; put to the others."""
-        n = len(flags) // 2
+        """The entries of all bodies, parts of what was copied; put to the others."""
         found: dict[str, Any] = {} if others is None else others
-        for i, name in enumerate(self._numbers):
-            found[name] = saved[i * n : i * n + bodies]
-        for name, i, width in self._vectors:
-            found[name] = saved[i * n : (i + width) * n].reshape(n, width)[:bodies]
-        found["integration_failed"], found["is_success"] = flags[:bodies], flags[n : n + bodies]
+        for name, part in self._numbers:
+            found[name] = saved[part]
+        for name, rows in self._vectors:
+            found[name] = saved[rows].T
+        found["integration_failed"], found["is_success"] = (
+            flags[self._failed],
+            flags[self._succeeded],
+        )
         return found
 
     def masked(
         self, saved: Array, flags: NDArray[np.bool_], mask: NDArray[np.bool_]
     ) -> dict[str, Any]:
         """Those of a vector env, each with its `_name` mask of the lanes that it speaks of."""
-        return self.read(saved, flags, len(mask), dict.fromkeys(self._masks, mask))
+        return self.read(saved, flags, dict.fromkeys(self._masks, mask))

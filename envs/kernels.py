@@ -39,6 +39,7 @@ from rbgym.quaternion import add, polished, times, to_world
 
 _NO_TORQUE, _WORLD = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
 _ATTEMPTS = 64  # at a start that is not over at once
+_SAVED = 8  # blocks whose numbers are copied together, while they are in the nearest cache
 _CHUNK = 64  # blocks, whole groups of `advance`: what a step touches of them fits in the cache
 
 
@@ -47,8 +48,8 @@ class Judging(NamedTuple):
 
     limit: steps after which an episode is truncated, or inf. restarts: where an episode had already
     ended, begin the next one instead of judging a step. only_beginnings: begin those episodes whose
-    rows say so, and look at no other lanes. copied: see `rbgym.envs.info.Entries`. settled: steps
-    in a row inside the success region that make a success.
+    rows say so, and look at no other lanes. copied: rows that `info` is made of. settled: steps in
+    a row inside the success region that make a success.
     """
 
     limit: float
@@ -62,9 +63,9 @@ class Outputs(NamedTuple):
     """What is written for each body.
 
     observations: (bodies, width), or (0, width) to leave them to a hook; rewards and flags of the
-    end: (bodies,). Of all lanes of the batch, flat, or (0,) for nothing: saved, what is copied as
-    `Judging` says; flags, whether they failed, and behind those whether they have succeeded. first:
-    the lane that the bodies begin with.
+    end: (bodies,). Of all lanes of the batch, or empty for nothing: saved, (rows, lanes), what is
+    copied as `Judging` says; flags, (2 lanes,), whether they failed, and behind those whether they
+    have succeeded. first: the lane that the bodies begin with.
     """
 
     observations: Any
@@ -76,7 +77,8 @@ class Outputs(NamedTuple):
     first: int
 
 
-NOTHING_SAVED = np.empty(0), np.empty(0, bool), 0  # the last ones, where there is to be no `info`
+# The last ones, where there is to be no `info`.
+NOTHING_SAVED = np.empty((0, 0)), np.empty(0, bool), 0
 
 
 @lane_body
@@ -124,13 +126,17 @@ def judge(rows, buffer, judging, outputs):
     rows: `rbgym.envs.rows.TaskRows`. buffer: a whole number of blocks.
     """
     block_size = (rows.first_row() + rows.row_count()) * LANES
-    bodies, shows = len(outputs.rewards), len(outputs.observations) > 0
+    bodies, blocks = len(outputs.rewards), len(buffer) // block_size
+    shows = len(outputs.observations) > 0
     seen = outputs.observations.reshape(outputs.observations.size)
-    ended, failed = 0.0, 0.0
+    saved = outputs.saved.reshape(outputs.saved.size)
+    # Taken out once: nobody is to count references to them block by block.
+    flags, copied, first_lane = outputs.flags, judging.copied, outputs.first
+    ended, failed = 0, 0
     # All that begin first: the judge reads eight lanes at once, and would wait for what was written
     # of one just before.
     if judging.only_beginnings or judging.restarts:
-        for block in range(len(buffer) // block_size):
+        for block in range(blocks):
             start = index(block * block_size)
             first = start + rows.first_row() * LANES
             if judging.only_beginnings:
@@ -146,7 +152,7 @@ def judge(rows, buffer, judging, outputs):
                     buffer[first + lane + at.BEGINNING * LANES] = at.DRAWN
                 _begin_lane(rows, buffer, start + lane)
     # Block by block from judgement to report, so that each is read from memory once.
-    for block in range(len(buffer) // block_size):
+    for block in range(blocks):
         start, k = index(block * block_size), index(block * LANES)
         # Lanes beyond the last body are at rest, and never begin.
         lanes = min(LANES, bodies - k)
@@ -161,8 +167,6 @@ def judge(rows, buffer, judging, outputs):
             continue
         for lane in range(LANES):
             judge_lane(rows, buffer, block * block_size + lane, judging.limit)
-        if len(outputs.saved) > 0:
-            _save(buffer, start, first, judging, outputs, index(outputs.first) + k)
         if shows:
             if lanes == LANES:
                 _show_all(rows, buffer, start, seen, k)
@@ -174,7 +178,10 @@ def judge(rows, buffer, judging, outputs):
         if lanes < LANES:
             _calm(rows.physics, buffer, start, lanes)
         ended += how_many(_ended(buffer, first) & ((1 << lanes) - 1))
-    return ended, failed
+        if len(saved) > 0 and ((block + 1) % _SAVED == 0 or block + 1 == blocks):
+            since = block // _SAVED * _SAVED
+            _save(rows, buffer, since, block + 1, copied, judging.settled, saved, flags, first_lane)
+    return float(ended), float(failed)
 
 
 _judge_at = caller(COUNTS)
@@ -245,22 +252,19 @@ def _ended(buffer, first):
 
 
 @inlined
-def _save(buffer, start, first, judging, outputs, k):
-    """Copy what is told of the lanes of a block, of which the first is number k."""
-    copied, saved, number = judging.copied, outputs.saved, len(outputs.flags) // 2
-    flag_lanes(outputs.flags, k, buffer, start + FAILED * LANES, 1.0)
-    flag_lanes(outputs.flags, number + k, buffer, first + at.STREAK * LANES, judging.settled)
+def _save(rows, buffer, since, until, copied, settled, saved, flags, first_lane):
+    """Copy what is told of the lanes of some blocks, row by row."""
+    size, first = (rows.first_row() + rows.row_count()) * LANES, rows.first_row()
+    number = len(flags) // 2
+    for block in range(since, until):
+        start, k = index(block * size), index(first_lane + block * LANES)
+        flag_lanes(flags, k, buffer, start + FAILED * LANES, 1.0)
+        streak = start + (first + at.STREAK) * LANES
+        flag_lanes(flags, number + k, buffer, streak, settled)
     for entry in range(len(copied)):
-        row, place, width = (
-            copied[index(entry), 0],
-            copied[index(entry), 1],
-            copied[index(entry), 2],
-        )
-        since, to = start + index(row) * LANES, index(place * number + width * k)
-        if width == 1:
-            copy_lanes(saved, to, buffer, since)
-        else:
-            _spread_all(saved, to, width, buffer, since, width)
+        row, to = copied[index(entry)] * LANES, entry * number + first_lane
+        for block in range(since, until):
+            copy_lanes(saved, index(to + block * LANES), buffer, index(block * size + row))
 
 
 @inlined

@@ -93,11 +93,6 @@ def add_up(numbers, factor):
     return numbers[0], numbers[1]
 
 
-@compiled
-def add_both(factor, numbers):
-    return numbers[1], factor * numbers[-1]
-
-
 def test_calls_that_are_repeated_see_what_their_arrays_hold_now():
     numbers = np.array([1.0, 0.0])
     repeated = Repeated((refuse_negative, (numbers,)), (add_up, (numbers, 0.5)))
@@ -105,15 +100,6 @@ def test_calls_that_are_repeated_see_what_their_arrays_hold_now():
     numbers[0] = -1.0
     assert repeated.call() == (7, 0, 0)
     assert numbers[1] == 1.5
-
-
-def test_calls_that_are_repeated_take_another_last_argument():
-    numbers, others = np.array([1.0, 2.0]), np.array([0.0, 5.0, 7.0])
-    repeated = Repeated((refuse_negative, (numbers,)), (add_both, (2.0, numbers)), renews=True)
-    assert repeated.call(others) == (-1, 5.0, 14.0)
-    assert repeated.call(numbers) == (-1, 2.0, 4.0)
-    del others
-    assert repeated.call(numbers) == (-1, 2.0, 4.0)
 
 
 @pytest.mark.parametrize("how", [copy.deepcopy, copy.copy])

@@ -248,7 +248,7 @@ def scenes_of(env: Any, trails: Mapping[int, Trail]) -> Iterator[Scene]:
     env = env.unwrapped
     state, info = (
         env.episodes.state(),
-        env.episodes.entries.read(*env.episodes.saved(), env.episodes.size),
+        env.episodes.entries.read(*env.episodes.saved()),
     )
     for lane, trail in trails.items():
         one, known = ({k: v[lane] for k, v in values.items()} for values in (state, info))

@@ -78,12 +78,10 @@ def _borrowed(context, builder, kind, value):
 @intrinsic
 def _keep(typingctx, memory, calls):
     """Write two addresses, and what is called at each, to the memory, if it is long enough. Returns
-    the address of what makes these calls, the second if the first returned -1; the bytes; and which
-    of them the last argument begins with."""
+    the address of what makes these calls, the second if the first returned -1, and the bytes."""
 
     def lower(context, builder, signature, args):
         kind, kept = signature.args[1], args[1].type
-        calls_of: Any = kind
         array = context.make_array(signature.args[0])(context, builder, args[0])
         size = ir.Constant(_INT, context.get_abi_sizeof(kept))
         with builder.if_then(builder.icmp_unsigned("<=", size, array.nitems)):
@@ -111,13 +109,10 @@ def _keep(typingctx, memory, calls):
             for k in range(2):
                 put(k + 1, inside.extract_value(numbers, k))
         inside.ret_void()
-        number = ir.IntType(32)
-        last = [number(n) for n in (0, 3, len(calls_of[3]) - 1)]
-        offset = kept.as_pointer()(None).gep(last)
-        address, offset = builder.ptrtoint(function, _INT), builder.ptrtoint(offset, _INT)
-        return cgutils.pack_array(builder, [address, size, offset])
+        address = builder.ptrtoint(function, _INT)
+        return cgutils.pack_array(builder, [address, size])
 
-    return types.UniTuple(types.int64, 3)(memory, calls), lower
+    return types.UniTuple(types.int64, 2)(memory, calls), lower
 
 
 @intrinsic
@@ -129,20 +124,6 @@ def _again(typingctx, address, memory):
         return builder.load(found)
 
     return types.UniTuple(types.float64, 3)(address, memory), lower
-
-
-@intrinsic
-def _renew(typingctx, memory, offset, last):
-    """Put another last argument in the place of the one that was kept."""
-
-    def lower(context, builder, signature, args):
-        data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        value = _borrowed(context, builder, signature.args[2], args[2])
-        place = builder.gep(data, [args[1]])
-        builder.store(value, builder.bitcast(place, value.type.as_pointer()), align=8)
-        return context.get_dummy_value()
-
-    return types.void(memory, offset, last), lower
 
 
 @compiled
@@ -157,44 +138,30 @@ def again(address, memory):
     return _again(address, memory)
 
 
-@compiled
-def again_with(address, memory, offset, last):
-    """See `Repeated`."""
-    _renew(memory, offset, last)
-    return _again(address, memory)
-
-
 class Repeated:
     """Two kernels, PLACE and COUNTS by what they return, that are called again and again, with the
-    same arguments but perhaps the last.
+    same arguments.
 
     To take these out of Python's objects takes as long as stepping a body: they are kept in memory,
-    as compiled code has them. call(), or call(last) if it `renews` the last argument, while this
-    lives: what the first returns, and then the two numbers of the second, or zeros where it was not
-    called, as the first did not return -1.
+    as compiled code has them. call(), while this lives: what the first returns, and then the two
+    numbers of the second, or zeros where it was not called, as the first did not return -1.
     """
 
-    def __init__(self, *calls: tuple[Any, tuple[Any, ...]], renews: bool = False) -> None:
+    def __init__(self, *calls: tuple[Any, tuple[Any, ...]]) -> None:
         self._calls = calls  # and the arrays in them
-        self.call: Callable[..., tuple[float, float, float]] = self._in_python
+        self.call: Callable[[], tuple[float, float, float]] = self._in_python
         if not hasattr(keep, "compile"):  # with NUMBA_DISABLE_JIT
             return
         given = tuple(x for kernel, args in calls for x in (address_of(kernel, *args), args))
         memory = np.zeros(0, np.uint8)
         write = entry_point(keep, memory, given)
-        address, size, offset = write(memory, given)
+        address, size = write(memory, given)
         self._memory = np.zeros(size, np.uint8)
         write(self._memory, given)
-        bound, last = (address, self._memory), calls[1][1][-1]
-        if renews:  # nobody asks for that one any more
-            first, (kernel, with_second) = calls
-            self._calls = first, (kernel, with_second[:-1])
-            self.call = partial(entry_point(again_with, *bound, offset, last), *bound, offset)
-        else:
-            self.call = partial(entry_point(again, *bound), *bound)
+        bound = address, self._memory
+        self.call = partial(entry_point(again, *bound), *bound)
 
-    def _in_python(self, *last: Any) -> tuple[float, float, float]:
+    def _in_python(self) -> tuple[float, float, float]:
         (first, with_first), (second, with_second) = self._calls
         told = first(*with_first)
-        args = (*with_second[:-1], *last) if last else with_second
-        return (told, *second(*args)) if told == -1 else (told, 0.0, 0.0)
+        return (told, *second(*with_second)) if told == -1 else (told, 0.0, 0.0)
