@@ -391,7 +391,7 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         out = self._begin(lanes, seeds, options, super().reset)
         mask = np.zeros(self.num_envs, dtype=bool)
         mask[lanes] = True
-        return self._presented(out), self._info(*self._episodes.saved(), mask)
+        return self._presented(out), self._episodes.entries.masked(*self._episodes.saved(), mask)
 
     def step(self, actions: Any) -> tuple[Observation, Array, Flags, Flags, dict[str, Any]]:
         """Hold the commands of `actions` (n, channels) for one control period."""
@@ -411,22 +411,19 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
             ended = terminated | truncated
             final = {
                 "final_obs": _final(ended, self._presented(observations)),
-                "final_info": self._info(saved, flags, ended),
+                "final_info": episodes.entries.masked(saved, flags, ended),
                 **{name: ended.copy() for name in ("_final_obs", "_final_info")},
             }
             episodes.restart(np.flatnonzero(ended), observations)
             saved, flags = episodes.saved()
         episodes.ready = True
-        info = self._info(saved, flags, self._every.copy())
+        info = episodes.entries.masked(saved, flags, self._every.copy())
         info.update(final)
         if self.render_mode == "human":
             self._frames()
         # Views: what is done to their shapes is not to last.
         seen = self._presented(observations.view())
         return seen, rewards.view(), terminated.view(), truncated.view(), info
-
-    def _info(self, saved: Array, flags: Flags, mask: Flags) -> dict[str, Any]:
-        return self._episodes.entries.masked(saved, flags, mask)
 
     def render(self) -> tuple[Any, ...] | None:
         """A picture of each lane, (height, width, 3) uint8, with render_mode="rgb_array"; with

@@ -115,10 +115,10 @@ def _restored(order, v):
 
 
 @inlined
-def _motion(order, J, n, square):
+def _motion(order, J, r, n, square):
+    """r: 1/(J_1 J_2 J_3)."""
     J, n = _arranged(order, J), _arranged(order, n)
     xx, yy, zz = n[0] * n[0], n[1] * n[1], n[2] * n[2]
-    r = 1.0 / (J[0] * J[1] * J[2])
     # differences of the moments: those of their reciprocals would lose digits
     a12, a13, a23 = r * J[2] * (J[1] - J[0]), r * J[1] * (J[2] - J[0]), r * J[0] * (J[2] - J[1])
     m = a13 * zz + a12 * yy
@@ -142,7 +142,7 @@ def _motion(order, J, n, square):
 
 @inlined
 def _series(k, t, doublings):
-    """s^2, c^2, d^2, s c d and e at a time that is to be doubled so often to be t.
+    """s, c, d and e at a time that is to be doubled so often less once to be t.
 
     f'^2 = 4 f (1 - e1 f)(1 - e2 f)(1 - e3 f), so that f'' = 2 - E1 f + E2 f^2 - E3 f^3, gives the
     terms of f = t^2 (1 + f1 + f2 + ...). In units of t.
@@ -163,23 +163,36 @@ def _series(k, t, doublings):
     angle = k.a12 * k.a13 * k.m * x * t * integral
     # -tan(angle), which is below 1e-3
     e = (1.0, -angle * (1.0 + k.square * angle * angle / 3.0))
-    y = f / (1.0 - e1 * f)
-    cc, dd = 1.0 - k.B_c * x * y, 1.0 - k.B_d * x * y
-    return x * y, cc, dd, t * math.sqrt(y * cc * dd), e
+    # (4) and (5) with s^2 = x f/g and so on, without dividing by g.
+    g, y = 1.0 - e1 * f, x * f
+    cc, dd = g - k.B_c * y, g - k.B_d * y
+    N = g * g - k.B_c * k.B_d * y * y
+    scd = t * math.sqrt(f * g * cc * dd)
+    u = g * N + k.a12 * k.m * y * (g * (cc + dd) + cc * dd)
+    v = -2.0 * k.a12 * k.a13 * k.m * y * scd
+    r = 2.0 / N
+    c, d = 1.0 - k.B_c * y * dd * r, 1.0 - k.B_d * y * cc * r
+    return scd * r, c, d, _squared(k, e, u, v)
 
 
 @inlined
 def _turned(k, y, cc, dd, scd, N, e):
     """(5), with y = s^2."""
     u = N + k.a12 * k.m * y * (cc + dd + cc * dd)
-    v = -2.0 * k.a12 * k.a13 * k.m * y * scd
+    return _squared(k, e, u, -2.0 * k.a12 * k.a13 * k.m * y * scd)
+
+
+@inlined
+def _squared(k, e, u, v):
+    """e^2 (u + i v)."""
     p, q = e[0] * e[0] - k.square * e[1] * e[1], 2.0 * e[0] * e[1]
     return p * u - k.square * q * v, p * v + q * u
 
 
 @inlined
-def _doubled(k, y, cc, dd, scd, e):
+def _doubled(k, s, c, d, e):
     """(4) and (5). No error grows, as c and d enter by what they lack of 1."""
+    y, cc, dd, scd = s * s, c * c, d * d, s * c * d
     N = 1.0 - k.B_c * k.B_d * y * y
     r = 2.0 / N
     e = _turned(k, y, cc, dd, scd, N, e)
@@ -189,10 +202,9 @@ def _doubled(k, y, cc, dd, scd, e):
 @inlined
 def _near(k, t, doublings):
     """s, c, d, e for (lambda t)^2 up to _NEAR, or _SLOW, without a branch."""
-    y, cc, dd, scd, e = _series(k, t, doublings)
-    s, c, d, e = _doubled(k, y, cc, dd, scd, e)
+    s, c, d, e = _series(k, t, doublings)
     for _ in range(doublings - 1):
-        s, c, d, e = _doubled(k, s * s, c * c, d * d, s * c * d, e)
+        s, c, d, e = _doubled(k, s, c, d, e)
     return s, c, d, e
 
 
@@ -265,9 +277,9 @@ def _far(k, t):
 @inlined
 def _prepared(J, Pi, h):
     """Order of the axes, constants of the motion and half of the time."""
-    order = _order(J)
+    order, r = _order(J), 1.0 / (J[0] * J[1] * J[2])
     length = math.sqrt(dot(Pi, Pi) + 1e-300)  # not 0 at rest
-    return order, _motion(order, J, scale(1.0 / length, Pi), 1.0), 0.5 * h * length
+    return order, _motion(order, J, r, scale(1.0 / length, Pi), 1.0), 0.5 * h * length
 
 
 @inlined
@@ -350,10 +362,10 @@ def near_rotation(J, Pi, h):
 
 
 @inlined
-def slow_rotation(J, Pi, h):
+def slow_rotation(J, J_inv, Pi, h):
     """As `near_rotation`, for steps of up to some 0.2 rad: with few operations."""
     order, square, t = _order(J), dot(Pi, Pi), 0.5 * h
-    k = _motion(order, J, Pi, square)
+    k = _motion(order, J, J_inv[0] * J_inv[1] * J_inv[2], Pi, square)
     s, c, d, e = _near(k, t, _SLOW_DOUBLINGS)
     D, first, second = _carried(k, s, c, d)
     angle = k.a1 * t

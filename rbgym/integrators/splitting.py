@@ -332,7 +332,7 @@ class ExactWhenFreeAndSlow(ExactWhenFree):
     """As `ExactWhenFree`, for bodies that hardly turn in a step."""
 
     def motion(self, body, Pi, h):
-        turn, near = slow_rotation(body.J, narrowed(Pi, body.J), h)
+        turn, near = slow_rotation(body.J, body.J_inv, narrowed(Pi, body.J), h)
         return widened(turn, Pi), near
 
 
