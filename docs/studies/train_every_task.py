@@ -69,8 +69,6 @@ REWARDS = {"SteadyPrecession-v0": {"closeness": 1.0, "success": 1.0}}
 POLISHED = {
     "SteadyPrecession-v0": (110, 0.2),
     "TopSwingUp-v0": (30, 0.03),
-    "AttitudeTracking-v0": (20, 0.1),
-    "FreeFlyer-v0": (30, 0.1),
     "TumblingCapture-v0": (20, 0.1),
     "SoftWall-v0": (40, 0.1),
 }
