@@ -114,7 +114,7 @@ def targets(results: Results) -> list[Target]:
     many_lanes, pendulums = f"{pendulum}, 16 steps a call", "EnvPool Pendulum-v1"
     bare, in_c, old = "mujoco.rollout, free body, Euler", "C CartPole", "the old commit"
     top, slew = (to_old("steps", name) for name in ("RigidTop-v0", "AttitudeSlew-v0"))
-    first, trained = to_old("first_step"), to_old("training", new="apg")
+    first, trained = to_old("first_step"), to_old("training")
     one = alone(f"{step}, wrapped", per_step)
     return [
         Target("cartpole", "`akw` to CartPoleVectorEnv", 3.3, beside(cartpole)),
@@ -130,5 +130,5 @@ def targets(results: Results) -> list[Target]:
         Target("single", "one `env.step`, `akw`, to CartPole-v1's", 0.65, one, False),
         Target("clone", "a clone and a step, in steps", 5.0, alone(cloned, step), False),
         Target("first", f"first step, nothing compiled, to {old}", 0.5, first, False),
-        Target("trained", f"seconds to 95 % success, `apg`, to {old}'s PPO", 0.333, trained, False),
+        Target("trained", f"seconds to 95 % success, PPO, to {old}'s", 0.333, trained, False),
     ]

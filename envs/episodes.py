@@ -176,7 +176,7 @@ class Episodes:
     def _outcome(self) -> Outcome:
         """What the next step may write."""
         for outcome in self._outcomes:
-            if self._reuses or outcome.is_free():
+            if outcome.is_free():
                 return outcome
         outcome = Outcome(*self._sizes)
         if len(self._outcomes) < _KEPT:
@@ -270,7 +270,8 @@ class Episodes:
         Raises ValueError, nothing done, if a command is not finite. The caller sets `ready` again,
         once all is done.
         """
-        bad, outcome, large = 0, self._outcome(), self.batch.blocks > threads.at_once
+        bad, kept, large = 0, self._outcomes, self.batch.blocks > threads.at_once
+        outcome = kept[0] if self._reuses and kept else self._outcome()
         outputs = outcome.outputs
         if outcome.again is not None and not large:
             self.ready = False
