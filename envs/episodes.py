@@ -113,6 +113,7 @@ class Episodes:
         self._judging = Judging(setup.limit, resets_itself, False, *copies)
         self._beginning = Judging(setup.limit, False, True, *copies)
         self._reuses = reuses
+        self._only: Outcome | None = None  # of all steps, where they write to the same arrays
         self._outcomes: list[Outcome] = []
 
     # --- rows -------------------------------------------------------------------------------
@@ -179,7 +180,9 @@ class Episodes:
             if outcome.is_free():
                 return outcome
         outcome = Outcome(*self._sizes)
-        if len(self._outcomes) < _KEPT:
+        if self._reuses:
+            self._only = outcome
+        elif len(self._outcomes) < _KEPT:
             self._outcomes.append(outcome)
         return outcome
 
@@ -189,7 +192,8 @@ class Episodes:
         self.commands = self.commands.copy()
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_outcomes": []}  # machine code stays with the process
+        # Machine code stays with the process.
+        return self.__dict__ | {"_only": None, "_outcomes": []}
 
     # --- all that goes on -------------------------------------------------------------------
 
@@ -207,7 +211,8 @@ class Episodes:
     def follow(self, rows: Array) -> None:
         """Get ready to step bodies of these rows, as `whole_state` gives them."""
         if self.batch.follow(rows[:, J : J + 3]):
-            self._advance, self._ranges, self._outcomes = engine.Advance(), JudgedRanges(), []
+            self._advance, self._ranges = engine.Advance(), JudgedRanges()
+            self._only, self._outcomes = None, []
 
     def put_whole_state(self, rows: Array) -> None:
         """Go on from what `whole_state` gave."""
@@ -270,12 +275,11 @@ class Episodes:
         Raises ValueError, nothing done, if a command is not finite. The caller sets `ready` again,
         once all is done.
         """
-        bad, kept, large = 0, self._outcomes, self.batch.blocks > threads.at_once
-        outcome = kept[0] if self._reuses and kept else self._outcome()
-        outputs = outcome.outputs
-        if outcome.again is not None and not large:
+        bad, outcome = 0, self._only or self._outcome()
+        outputs, again, large = outcome.outputs, outcome.again, self.batch.blocks > threads.at_once
+        if again is not None and not large:
             self.ready = False
-            told, ended, failed = outcome.again.call()
+            told, ended, failed = again.call()
             if told == -1:
                 self.ended, self.failed = ended, failed
                 return outputs
@@ -287,7 +291,7 @@ class Episodes:
         self.ready = False
         if large:
             bad = self._step_ranges(outputs)
-        elif bad < 0 or outcome.again is None:
+        elif bad < 0 or again is None:
             bad = self._step_at_once(outcome, bad)
         if bad >= 0:
             self.ready = True
