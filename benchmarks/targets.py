@@ -9,23 +9,23 @@ QUAT_EM = "rbgym RigidTop-v0, quat_em, 1 substep"
 # Why a target was missed, by its key, in words for the page; shown only while it is missed.
 _FOLLOWS = "It follows from the first."
 REASONS: dict[str, str] = {
-    "cartpole": "The aim leaves eighteen nanoseconds for a step. The physics of `akw` takes "
-    "eight; observation, reward, ends and the beginning of the one episode in thirteen that random "
-    "actions end at each step take eight; Python, with `info` and the arrays that every step "
-    "returns anew, takes five: see what a step is made of, and the last table.",
-    "cartpole_65536": "As above; and the rows of 65,536 bodies, 31 MB, lie in no cache. They are "
+    "cartpole": "The aim leaves seventeen nanoseconds for a step. The physics of `akw` takes "
+    "seven; observation, reward, ends and the beginning of the one episode in thirteen that random "
+    "actions end at each step take eight; Python, with `info` and the arrays that it returns, "
+    "takes two or three: see what a step is made of, and the last table.",
+    "cartpole_65536": "As above; and the rows of 65,536 bodies, 29 MB, lie in no cache. They are "
     "asked for ahead, and yet wait for memory. CartPoleVectorEnv keeps four numbers of a body.",
     "top": "`exact:4` is in the place of four substeps of `quat_em`.",
     "slew": "`exact:4`, the default now, has an error that is a small part of that of `quat_em`, "
     "see [accuracy](accuracy.md), and takes elliptic functions; the aim was "
     "set for the scheme of that day.",
     "envpool": _FOLLOWS,
-    "gymnax": _FOLLOWS,
+    "gymnax": f"{_FOLLOWS} Its own figure differs by a third from run to run.",
     "mujoco": _FOLLOWS,
     "c": "The C loop does some fifty operations in float32, sixteen at once, where `akw` has "
     "hundreds in float64, eight at once; and it returns neither `info` nor arrays of its "
     "own.",
-    "threads_2048": "What Python does before and after a step, a sixth, is done by one thread.",
+    "threads_2048": "What Python does before and after a step is done by one thread.",
     "threads_16384": "As above; and both threads share the way to memory.",
     "single": "Compiled code takes half a microsecond of two and a half. The rest is Python: the "
     "action is checked, and arrays and `info` are made anew by every step.",

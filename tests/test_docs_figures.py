@@ -2,7 +2,6 @@
 
 import json
 import re
-import statistics
 from pathlib import Path
 
 import pytest
@@ -57,18 +56,11 @@ def test_what_gradients_through_the_physics_learn_is_that_of_its_figures():
     study = loaded(ROOT / "docs" / "studies" / "gradients_through_physics.py")
     found = json.loads(study.RESULTS.read_text("utf-8"))
     assert study.PAGE.read_text("utf-8") == study.current(found)
-    times = {
-        task: [
-            statistics.median(run["time_to_threshold"] for run in found[task][algo])
-            for algo in ("ppo", "apg")
-        ]
-        for task in found
-    }
-    assert all(ppo > 2.0 * apg for ppo, apg in times.values())
-    assert all(run["success"] > 0.99 for task in found for run in found[task]["apg"])
-    assert "learn-through-the-physics) five times as fast" in README
-    ppo, apg = times["RigidTop-v0"]
-    assert ppo > 4.8 * apg
+    assert "learn-through-the-physics) in fewer steps" in README
+    for runs in found.values():
+        assert max(run["success"] for run in runs["ppo"]) > 0.99
+        assert all(run["success"] > 0.99 for run in runs["apg"])
+        assert runs["apg"][0]["timesteps"] < runs["ppo"][0]["timesteps"]
 
 
 def test_the_controllers_of_the_readme_are_counted():
