@@ -97,6 +97,7 @@ def arrays(thing: Any) -> int:
             pending.extend(one)
         elif type(one).__module__.split(".")[0] in ("rbgym", "gymnasium"):
             pending.extend(getattr(one, "__dict__", {}).values())
+            pending.extend(getattr(one, name) for name in getattr(type(one), "__slots__", ()))
     return sum(seen.values())
 
 

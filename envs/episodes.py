@@ -25,7 +25,7 @@ from rbgym.envs.orbit import places_of
 from rbgym.envs.rows import Parts, TaskRows
 from rbgym.quaternion import Array
 
-_KEPT = 4  # outcomes: of this step, of the one before, and of steps that a learner looks back on
+_KEPT = 3  # outcomes: of this step, of the one before, and one that a learner looks back on
 Flags = NDArray[np.bool_]
 Lanes = NDArray[np.intp]
 State = dict[str, Array]
@@ -182,8 +182,8 @@ class Episodes:
         outcome = Outcome(*self._sizes)
         if self._reuses:
             self._only = outcome
-        elif len(self._outcomes) < _KEPT:
-            self._outcomes.append(outcome)
+        else:  # the oldest goes, which may be held for good
+            self._outcomes = [*self._outcomes[1 - _KEPT :], outcome]
         return outcome
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -272,8 +272,9 @@ class Episodes:
     def step(self) -> Outputs:
         """Advance all by one control period, under `commands`.
 
-        Raises ValueError, nothing done, if a command is not finite. The caller sets `ready` again,
-        once all is done.
+        Who keeps one of the arrays, or a view of it, keeps it as it is; the tuple of them does not
+        count. Raises ValueError, nothing done, if a command is not finite. The caller sets `ready`
+        again, once all is done.
         """
         bad, outcome = 0, self._only or self._outcome()
         outputs, again, large = outcome.outputs, outcome.again, self.batch.blocks > threads.at_once

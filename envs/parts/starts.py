@@ -270,7 +270,7 @@ def haar_angle(least, most, u):
 
 @inlined
 def _sine(x):
-    """sin x and 1 - cos x, for x in [0, pi], to the last digits of each."""
+    """sin x and 1 - cos x, for x in [0, pi], to round-off."""
     small = x < 0.5 * math.pi
     half = 0.5 * (x if small else math.pi - x)
     cos, sin = even_odd(half * half)

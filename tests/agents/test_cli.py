@@ -107,10 +107,10 @@ def test_train_evaluate_and_compare_with_a_plot(tmp_path):
     done, told = run(*train).stdout, json.loads((out / "results.json").read_text())
     last = told["judgements"][-1]
     rate, mean = 100 * last["success_rate"], last["mean_return"]
-    assert done.startswith("trained 16384 steps in ")
+    assert done.startswith("trained 4096 steps in ")
     assert done.endswith(f" s, success {rate:.1f} %, mean return {mean:.1f}: {out}/policy.json\n")
     assert "was finished before" in run(*train).stdout
-    assert run_json(*train)["timesteps"] == 16384
+    assert run_json(*train)["timesteps"] == 4096
     compared = run_json("evaluate", out, "--compare", "pd", "--episodes", 8, "--plot", picture)
     assert list(compared) == [str(out), "pd"]
     assert picture.read_bytes().startswith(PNG)

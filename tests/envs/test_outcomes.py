@@ -4,7 +4,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-import rbgym  # noqa: F401
+import rbgym
 
 NAMES = (
     "seen", "rewards", "terminated", "truncated", "attitude_error", "applied_torque", "is_success",
@@ -12,9 +12,9 @@ NAMES = (
 )  # fmt: skip
 
 
-def stepping(n, **kwargs):
+def stepping(n, task="RigidTop-v0", **kwargs):
     """A function that takes a step of n lanes, and returns all arrays of it by name."""
-    env = gym.make_vec("RigidTop-v0", num_envs=n, **kwargs)
+    env = gym.make_vec(task, num_envs=n, **kwargs)
     env.reset(seed=3)
     rng = np.random.default_rng(5)
 
@@ -27,6 +27,8 @@ def stepping(n, **kwargs):
             "terminated": terminated,
             "truncated": truncated,
             **{name: value for name, value in info.items() if isinstance(value, np.ndarray)},
+            **{f"final {name}": value for name, value in info.get("final_info", {}).items()},
+            "final_obs": list(info.get("final_obs", ())),
         }
 
     return step
@@ -50,13 +52,36 @@ def test_an_array_of_which_a_part_is_held_stays_as_it_is(n, name, part):
     np.testing.assert_array_equal(np.asarray(kept), expected)
 
 
-def test_all_steps_may_be_kept():
-    step, again = stepping(16), stepping(16)
-    kept = [step() for _ in range(12)]
-    for outcome in kept:
-        fresh = again()
-        for name, value in fresh.items():
-            np.testing.assert_array_equal(outcome[name], value, err_msg=name)
+ALWAYS = {"termination": lambda state: state["time"] > 0.1}
+CASES = {
+    "few": (16, {}),
+    "many": (1531, {}),
+    "hooks": (16, ALWAYS | {"observation": lambda state: state["quaternion"]}),
+    "goals": (16, {"task": "AttitudeReach-v0"}),
+    "the same step": (16, {"autoreset_mode": gym.vector.AutoresetMode.SAME_STEP} | ALWAYS),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_all_steps_may_be_kept(case, threads):
+    n, kwargs = CASES[case]
+    rbgym.set_num_threads(threads)
+    try:
+        step, again = stepping(n, **kwargs), stepping(n, **kwargs)
+        kept = [step() for _ in range(12)]
+        for outcome in kept:
+            np.testing.assert_equal(outcome, again())
+    finally:
+        rbgym.set_num_threads(1)
+
+
+def test_memory_is_written_again_though_some_steps_are_kept():
+    step = stepping(16)
+    kept = [step() for _ in range(7)]
+    places = [place(step()["seen"]) for _ in range(9)]
+    assert len(set(places[1:])) == 1
+    assert places[-1] not in {place(outcome["seen"]) for outcome in kept}
 
 
 def test_memory_is_written_again_once_nobody_holds_it():
@@ -75,6 +100,7 @@ def test_what_is_done_to_an_array_itself_does_not_last():
         outcome = step()
         assert outcome["seen"].shape == (16, 7)
         assert outcome["rewards"].shape == outcome["_is_success"].shape == (16,)
+        outcome.pop("final_obs")
         arrays = list({id(value): value for value in outcome.values()}.values())
         assert all(value.flags.writeable for value in arrays)
         for value in arrays:
