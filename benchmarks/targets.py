@@ -20,7 +20,7 @@ REASONS: dict[str, str] = {
     "see [accuracy](accuracy.md), and takes elliptic functions; the aim was "
     "set for the scheme of that day.",
     "envpool": _FOLLOWS,
-    "gymnax": f"{_FOLLOWS} Its own figure differs by a third from run to run.",
+    "gymnax": f"{_FOLLOWS} Its own figure is another in every run.",
     "mujoco": _FOLLOWS,
     "c": "The C loop does some fifty operations in float32, sixteen at once, where `akw` has "
     "hundreds in float64, eight at once; and it returns neither `info` nor arrays of its "
