@@ -103,9 +103,8 @@ class Episodes:
         # The kernels write observations unless a Python hook does.
         self._shown = 0 if "observation" in setup.hooks else batch.size
         self.entries = Entries(self.rows, setup, batch.size)
-        self._lanes = batch.blocks * LANES
-        shown = self._shown, setup.width
-        self._sizes = shown, len(self.entries.copied), batch.size, self._lanes
+        shown, lanes = (self._shown, setup.width), batch.blocks * LANES
+        self._sizes = shown, len(self.entries.copied), batch.size, lanes
         self._advance, self._judge = engine.Advance(), Entry(kernels.judge)
         self._ranges, self._first_not_finite = JudgedRanges(), Entry(engine.first_not_finite)
         self.stepping = batch.stepping(float(setup.dt / setup.substeps), setup.substeps)
