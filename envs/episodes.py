@@ -13,6 +13,7 @@ from rbgym.arguments import real
 from rbgym.compiled.beside import compile_both
 from rbgym.compiled.calls import Repeated
 from rbgym.compiled.jit import Entry
+from rbgym.compiled.posts import Task
 from rbgym.engine import kernels as engine
 from rbgym.engine.batch import Batch
 from rbgym.engine.rows import FAILED, LANES, J
@@ -60,10 +61,11 @@ class Outcome:
     """What a step writes, to be written again once nobody holds any of it: memory that was just in
     use is near, and compiled code keeps its address.
 
-    again: all that a step calls, of a small batch without hooks, once it was written before.
+    What a step calls, once this was written before: again, of a small batch without hooks; task, of
+    a large one.
     """
 
-    __slots__ = ("_alone", "_arrays", "again", "outputs", "was_written")
+    __slots__ = ("_alone", "_arrays", "again", "outputs", "task", "was_written")
 
     def __init__(self, shown: tuple[int, int], saved: int, bodies: int, lanes: int) -> None:
         self.outputs = Outputs(
@@ -71,6 +73,7 @@ class Outcome:
             np.empty(bodies, bool), np.empty((saved, lanes)), np.empty(2 * lanes, bool), 0,
         )  # fmt: skip
         self.again: Repeated | None = None
+        self.task: Task | None = None
         self.was_written = False
         self._arrays = self.outputs[:-1]
         self._alone = sum(map(getrefcount, self._arrays))
@@ -246,17 +249,21 @@ class Episodes:
             self.rows, buffer, judging or self._judging, outputs
         )
 
-    def _step_ranges(self, outputs: Outputs) -> int:
+    def _step_ranges(self, outcome: Outcome) -> int:
         """A control period of all, range by range; -1, or nothing done and the first body whose
         command is not finite."""
         batch, commands = self.batch, self.commands
         bad: int = self._first_not_finite.call(commands)
         if bad >= 0:
             return bad
-        self.ended, self.failed = self._ranges.all_of(
+        args = (
             batch.physics, batch.buffer, batch.block_rows, commands, self.stepping,
-            self.rows, self._judging, outputs,
+            self.rows, self._judging, outcome.outputs,
         )  # fmt: skip
+        if outcome.was_written and outcome.task is None:
+            outcome.task = self._ranges.task(*args)
+        self.ended, self.failed = self._ranges.all_of(*args, task=outcome.task)
+        outcome.was_written = True
         return -1
 
     def observations(self) -> NDArray[np.float32]:
@@ -290,7 +297,7 @@ class Episodes:
             batch.put_rows(row, self._hooked("disturbance", (3,)))
         self.ready = False
         if large:
-            bad = self._step_ranges(outputs)
+            bad = self._step_ranges(outcome)
         elif bad < 0 or again is None:
             bad = self._step_at_once(outcome, bad)
         if bad >= 0:

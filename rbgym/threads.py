@@ -5,7 +5,7 @@ import itertools
 import math
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from queue import SimpleQueue
@@ -18,7 +18,7 @@ from rbgym.compiled import posts
 from rbgym.compiled.jit import Entry, address_of, entry_point
 
 T = TypeVar("T")
-Result = tuple[float, float, float, float]
+Result = Sequence[float]  # of four numbers
 
 _MOST = 1024
 _threads = 1
@@ -64,39 +64,50 @@ class Spread:
     """A kernel that takes ranges of blocks, see `rbgym.compiled.posts`, in as many threads as there
     are; it is always called with arguments of the same types."""
 
-    __slots__ = ("_address", "_entry", "_fewest", "_kernel")
+    __slots__ = ("_address", "_entry", "_fewest", "_keep", "_kernel", "_size")
 
     def __init__(self, kernel: Any, fewest: int | None = None) -> None:
         """fewest: blocks that are worth handing to a thread, default FEWEST_BLOCKS."""
         self._kernel, self._fewest = kernel, fewest
-        self._address, self._entry = None, Entry(posts.spread)
+        self._keep, self._entry = Entry(posts.keep_task), Entry(posts.spread)
+        self._address, self._size = None, 0
 
-    def over(self, args: tuple[Any, ...], blocks: int, most: int | None = None) -> list[Result]:
+    def task(self, *args: Any) -> posts.Task:
+        """What `over` takes, again and again: all arguments but the range."""
+        if not _COMPILED:
+            return posts.Task(0, 0, args)
+        if self._address is None:
+            address = address_of(self._kernel, *args, 0, 0, 0)
+            self._size = self._keep.call(np.empty(0, np.uint8), (address, args))[2]
+            self._address = address
+        memory = np.empty(self._size, np.uint8)
+        address, place, _ = self._keep.call(memory, (self._address, args))
+        return posts.Task(address, place, (memory, args))
+
+    def over(self, task: posts.Task, blocks: int, most: int | None = None) -> list[Result]:
         """What the kernel returns of all blocks, range by range, in order. most: ranges, default as
         many as there are threads."""
         if _threads == 1:
-            return [self.over_one(args, 0, blocks)]
+            return [self.over_one(task, 0, blocks)]
         number = blocks // (self._fewest or FEWEST_BLOCKS)
         number, mine = number if most is None else min(number, most), False
         pool = _pool_for(number)
         try:  # not by a context manager, which takes as long as many a range
             mine = pool is not None and pool.claim(number)
             if pool is None or not mine:
-                return [self.over_one(args, 0, blocks)]
-            first = self._called(pool.posts, args, 0, blocks)
+                return [self.over_one(task, 0, blocks)]
+            first = self._entry.call(pool.posts, task.address, task.place, 0, blocks)
             return [first, *pool.found()]
         finally:
             if pool is not None and mine:
                 pool.release()
 
-    def over_one(self, args: tuple[Any, ...], first: int, last: int) -> Result:
+    def over_one(self, task: posts.Task, first: int, last: int) -> Result:
         """The same of one range, in this thread."""
-        return self._called(_NO_POSTS, args, first, last)
-
-    def _called(self, at: Any, args: tuple[Any, ...], first: int, last: int) -> Result:
-        if self._address is None:
-            self._address = address_of(self._kernel, *args, 0, 0, 0)
-        return self._entry.call(at, self._address, args, first, last)  # type: ignore[no-any-return]
+        if not _COMPILED:
+            return self._kernel(*task.held, first, last, 0)  # type: ignore[no-any-return]
+        found: Result = self._entry.call(_NO_POSTS, task.address, task.place, first, last)
+        return found
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _spread, (Entry(self._kernel), self._fewest)
@@ -165,6 +176,7 @@ class _Pool:
         since = -whole.ctypes.data // 8 % posts.WIDTH  # each post begins a cache line
         self._posts = whole.reshape(-1)[since:][: threads * posts.WIDTH].reshape(threads, -1)
         self.posts = self._posts
+        self._found = self._posts.view(np.float64)[:, posts.FOUND]
         # More of them than there are cores would hinder each other.
         looks = _LOOKS if threads <= cores() else 1
         # Compiled here: a thread that compiles while this one forks would leave the child a lock.
@@ -204,7 +216,7 @@ class _Pool:
 
     def found(self) -> list[Result]:
         """What the other threads found, in order."""
-        return list(map(tuple, self.posts[1:].view(np.float64)[:, posts.FOUND].tolist()))
+        return self._found[1 : len(self.posts)].tolist()  # type: ignore[no-any-return]
 
     def all_of(self, calls: list[Callable[[], T]]) -> list[T]:
         """What all return; this thread takes the first. When it returns or raises, all have

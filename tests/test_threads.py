@@ -105,7 +105,7 @@ def test_a_kernel_takes_each_block_once_whether_threads_are_awake_or_asleep(want
     spread, taken = threads.Spread(mark, 4), np.zeros(41)
     for turn in range(1, 30):
         time.sleep(pause * (turn % 10 == 0))
-        found = spread.over((taken, 20_000 * (turn % 3)), 41)
+        found = spread.over(spread.task(taken, 20_000 * (turn % 3)), 41)
         assert (taken == turn).all()
         assert [part for part, *_ in found] == list(range(min(wanted, 41 // 4)))
         edges = [found[0][1], *(last for _, _, last, _ in found)]
@@ -117,19 +117,20 @@ def test_a_kernel_is_no_slower_to_end_where_no_thread_ever_comes(monkeypatch):
     monkeypatch.setattr(threads.posts, "serve", lambda post, looks: None)
     rbgym.set_num_threads(3)
     taken = np.zeros(40)
-    threads.Spread(mark, 4).over((taken, 0), 40)
+    spread = threads.Spread(mark, 4)
+    spread.over(spread.task(taken, 0), 40)
     assert (taken == 1).all()
 
 
 def test_kernels_of_several_threads_of_the_user_share_the_pool():
     rbgym.set_num_threads(2)
     spread, wrong = threads.Spread(mark, 4), []
-    spread.over((np.zeros(40), 0), 40)
+    spread.over(spread.task(np.zeros(40), 0), 40)
 
     def step():
         taken = np.zeros(40)
         for turn in range(1, 300):
-            spread.over((taken, 5_000), 40)
+            spread.over(spread.task(taken, 5_000), 40)
             if not (taken == turn).all():
                 wrong.append(taken.copy())
 
@@ -163,7 +164,7 @@ threading.Thread(target=train).start()
 def test_at_most_so_many_ranges_are_made_as_the_caller_has_room_for():
     rbgym.set_num_threads(5)
     spread, taken = threads.Spread(mark, 4), np.zeros(40)
-    assert len(spread.over((taken, 0), 40, most=2)) == 2
+    assert len(spread.over(spread.task(taken, 0), 40, most=2)) == 2
     assert (taken == 1).all()
 
 

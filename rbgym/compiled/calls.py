@@ -75,24 +75,31 @@ def _borrowed(context, builder, kind, value):
     return value
 
 
+def kept(context, builder, signature, args):
+    """Write the second of two arguments, whose arrays the caller has, to the first, an array of
+    bytes, if it is long enough; returns how many it takes."""
+    array = context.make_array(signature.args[0])(context, builder, args[0])
+    size = ir.Constant(_INT, context.get_abi_sizeof(args[1].type))
+    with builder.if_then(builder.icmp_unsigned("<=", size, array.nitems)):
+        value = _borrowed(context, builder, signature.args[1], args[1])
+        builder.store(value, builder.bitcast(array.data, args[1].type.as_pointer()), align=8)
+    return size
+
+
 @intrinsic
 def _keep(typingctx, memory, calls):
     """Write two addresses, and what is called at each, to the memory, if it is long enough. Returns
     the address of what makes these calls, the second if the first returned -1, and the bytes."""
 
     def lower(context, builder, signature, args):
-        kind, kept = signature.args[1], args[1].type
-        array = context.make_array(signature.args[0])(context, builder, args[0])
-        size = ir.Constant(_INT, context.get_abi_sizeof(kept))
-        with builder.if_then(builder.icmp_unsigned("<=", size, array.nitems)):
-            calls = _borrowed(context, builder, kind, args[1])
-            builder.store(calls, builder.bitcast(array.data, kept.as_pointer()), align=8)
+        kind, kind_of_kept = signature.args[1], args[1].type
+        size = kept(context, builder, signature, args)
         name = builder.module.get_unique_name("again")
         function = ir.Function(builder.module, _AGAIN.pointee, name)
         function.linkage = "internal"
         data, found = function.args
         inside = ir.IRBuilder(function.append_basic_block())
-        calls = inside.load(inside.bitcast(data, kept.as_pointer()), align=8)
+        calls = inside.load(inside.bitcast(data, kind_of_kept.as_pointer()), align=8)
         first, with_first, second, with_second = items_of(inside, kind, calls)
 
         def put(k, number):

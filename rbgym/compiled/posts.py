@@ -8,11 +8,13 @@ so it is no slower where a thread sleeps. Posts are rows of int64, each of two c
     state; address of the task, and of its arguments; first, last, part; RESULT as float64
 """
 
+from typing import Any, NamedTuple
+
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from rbgym.compiled.calls import called, caller, items_of
+from rbgym.compiled.calls import called, items_of, kept
 from rbgym.compiled.jit import compiled, intrinsic
 
 RESULT = types.UniTuple(types.float64, 4)
@@ -24,7 +26,19 @@ IDLE, OFFERED, TAKEN, DONE, CALLED = range(5)
 _INT, _BYTES = ir.IntType(64), ir.IntType(8).as_pointer()
 _RESULT = ir.ArrayType(ir.DoubleType(), RESULT.count).as_pointer()
 _TASK_TYPE = ir.FunctionType(ir.VoidType(), [_BYTES, _INT, _INT, _INT, _RESULT])
-_call_range = caller(RESULT)
+
+
+class Task(NamedTuple):
+    """A kernel that takes ranges and what it is called with but for the range, kept in memory as
+    compiled code has it: to take that out of Python's objects takes as long as a thousand bodies.
+
+    address: of what does it, given where that lies. held: the memory, and what it leads to.
+    """
+
+    address: int
+    place: int
+    held: tuple[Any, ...]
+
 
 # --- posts --------------------------------------------------------------------------------------
 
@@ -71,40 +85,56 @@ def _take(typingctx, post):
 
 
 @intrinsic
-def _task_of(typingctx, address, args):
-    """Addresses of a task, and of its arguments: a kernel and what it is called with, but for the
-    range. They last until the caller returns."""
+def _keep_task(typingctx, memory, task):
+    """Write a kernel's address, and what it is called with but for the range, to the memory, if it
+    is long enough. Returns the address of what does this, where it lies, and the bytes."""
 
-    def lower(context, builder, signature, values):
-        kind = signature.args[1]
-        both = cgutils.pack_struct(builder, values)
-        kept = cgutils.alloca_once_value(builder, both)
+    def lower(context, builder, signature, args):
+        kind, size = signature.args[1], kept(context, builder, signature, args)
+        place = context.make_array(signature.args[0])(context, builder, args[0]).data
         name = builder.module.get_unique_name("task")
         function = ir.Function(builder.module, _TASK_TYPE, name)
         function.linkage = "internal"
         data, first, last, part, found = function.args
         inside = ir.IRBuilder(function.append_basic_block())
-        known, given = items_of(inside, values, inside.load(inside.bitcast(data, kept.type)))
-        kinds = (*kind.types, *[types.int64] * 3)
-        items = [*items_of(inside, kind, given), first, last, part]
-        result = called(context, inside, RESULT, known, kinds, items)
-        inside.store(result, found)
+        task = inside.load(inside.bitcast(data, args[1].type.as_pointer()), align=8)
+        address, given = items_of(inside, kind, task)
+        kinds = (*kind[1].types, *[types.int64] * 3)
+        items = [*items_of(inside, kind[1], given), first, last, part]
+        inside.store(called(context, inside, RESULT, address, kinds, items), found)
         inside.ret_void()
-        return cgutils.pack_array(builder, [builder.ptrtoint(x, _INT) for x in (function, kept)])
+        both = [builder.ptrtoint(x, _INT) for x in (function, place)]
+        return cgutils.pack_array(builder, [*both, size])
 
-    return types.UniTuple(types.int64, 2)(address, args), lower
+    return types.UniTuple(types.int64, 3)(memory, task), lower
+
+
+def _call(context, builder, task, place, numbers, found):
+    function = builder.inttoptr(task, _TASK_TYPE.as_pointer())
+    builder.call(function, [builder.inttoptr(place, _BYTES), *numbers, found])
 
 
 @intrinsic
-def _do(typingctx, post):
+def _do(typingctx, task, place, first, last):
+    """Do the first part of a task; returns its RESULT."""
+
+    def lower(context, builder, signature, args):
+        found = cgutils.alloca_once(builder, _RESULT.pointee)
+        _call(context, builder, *args[:2], [*args[2:], ir.Constant(_INT, 0)], found)
+        return builder.load(found)
+
+    return RESULT(*[types.int64] * 4), lower
+
+
+@intrinsic
+def _do_posted(typingctx, post):
     """Do the task at a post."""
 
     def lower(context, builder, signature, args):
         places = [_place(context, builder, signature.args[0], args[0], k) for k in range(7)]
-        task, data, *numbers = (builder.load(place) for place in places[_TASK:-1])
-        function = builder.inttoptr(task, _TASK_TYPE.as_pointer())
+        task, place, *numbers = (builder.load(one) for one in places[_TASK:-1])
         found = builder.bitcast(places[FOUND.start], _RESULT)
-        builder.call(function, [builder.inttoptr(data, _BYTES), *numbers, found])
+        _call(context, builder, task, place, numbers, found)
         return context.get_dummy_value()
 
     return types.void(post), lower
@@ -120,32 +150,38 @@ def serve(post, looks):
             return
         idle += 1
         if state == OFFERED and _take(post):
-            _do(post)
+            _do_posted(post)
             _set_state(post, DONE)
             idle = 0
 
 
 @compiled
-def spread(posts, address, args, first, last):
-    """Call a kernel for all blocks from `first` to before `last`, one range for each post, the
-    first of which is that of this thread; of no post, for all at once. Returns RESULT of the first;
-    those of others are at their posts."""
+def keep_task(memory, task):
+    """Two addresses that a `Task` has, and the bytes that it takes; writes it to the memory, if
+    that is long enough."""
+    return _keep_task(memory, task)
+
+
+@compiled
+def spread(posts, task, place, first, last):
+    """Do a `Task` for all blocks from `first` to before `last`, one range for each post, the first
+    of which is that of this thread; of no post, for all at once. Returns RESULT of the first; those
+    of others are at their posts."""
     parts, blocks = len(posts), last - first
     if parts < 2:
-        return _call_range(address, (*args, first, last, 0))
-    task, data = _task_of(address, args)
+        return _do(task, place, first, last)
     for k in range(1, parts):
         post = posts[k]
-        post[_TASK], post[_ARGUMENTS] = task, data
+        post[_TASK], post[_ARGUMENTS] = task, place
         post[_RANGE] = first + blocks * k // parts
         post[_RANGE + 1] = first + blocks * (k + 1) // parts
         post[_RANGE + 2] = k
         _set_state(post, OFFERED)
-    result = _call_range(address, (*args, first, first + blocks // parts, 0))
+    result = _do(task, place, first, first + blocks // parts)
     for k in range(1, parts):
         post = posts[k]
         if _take(post):
-            _do(post)
+            _do_posted(post)
         else:
             while _state(post) != DONE:
                 pass

@@ -362,7 +362,7 @@ class Derivatives:
             self._space = aligned_zeros(get_num_threads(), rows * (ITEM + 1))
         for at in range(0, columns, WIDTH):
             args = *args_of(at), self._space, self._out
-            for told in kernel.over(args, batch.blocks, most=len(self._space)):
+            for told in kernel.over(kernel.task(*args), batch.blocks, most=len(self._space)):
                 refuse(int(told[0]), batch.size)
             found = self.ends[: batch.size, :, : min(WIDTH, columns - at)]
             passes.append(found if columns <= WIDTH else found.copy())

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from rbgym.compiled.calls import PLACE, caller
 from rbgym.compiled.jit import Entry, address_of, compiled, inlined, lane_body, outlined
+from rbgym.compiled.posts import Task
 from rbgym.compiled.wide import clip_lanes, fetch
 from rbgym.engine.projection import keep_level, project
 from rbgym.engine.rows import (
@@ -107,26 +108,38 @@ class Ranges:
         """Addresses of what that kernel calls, given the arguments of `all_of`."""
         return address_of(advance, *args)
 
-    def all_of(
+    def task(
         self, physics: Any, buffer: Any, rows: int, commands: Any, stepping: Stepping, *more: Any
-    ) -> tuple[float, float]:
-        """The sums of two numbers that the kernel returns of each range, once all is done."""
+    ) -> Task:
+        """What `all_of` does, as it is kept to be done again and again."""
         if self.addresses is None:
             self.addresses = self.addresses_for(physics, buffer, rows, commands, stepping, *more)
-        before, size = (self.addresses, physics, buffer, rows, commands), rows * LANES
-        blocks = len(buffer) // size
-        found = self.spread.over((*before, stepping, *more), blocks)
-        counts = []
-        for part, (told, *counted, first) in enumerate(found):
-            counts.append(counted)
+        return self.spread.task(self.addresses, physics, buffer, rows, commands, stepping, *more)
+
+    def all_of(
+        self,
+        physics: Any,
+        buffer: Any,
+        rows: int,
+        commands: Any,
+        stepping: Stepping,
+        *more: Any,
+        task: Task | None = None,
+    ) -> tuple[float, float]:
+        """The sums of two numbers that the kernel returns of each range, once all is done. task: of
+        these arguments."""
+        args, size = (physics, buffer, rows, commands), rows * LANES
+        blocks, ended, failed = len(buffer) // size, 0.0, 0.0
+        found = self.spread.over(task or self.task(*args, stepping, *more), blocks)
+        for part, (told, more_ended, more_failed, first) in enumerate(found):
+            ended, failed = ended + more_ended, failed + more_failed
             end = blocks * (part + 1) // len(found)
             while told < -1.0:
                 left = stepping._replace(since=-1 - int(told))
                 self.redo.call(physics, buffer[int(first) * size : end * size], rows, left)
-                again = (*before, left, *more)
-                told, *counted, first = self.spread.over_one(again, int(first), end)
-                counts.append(counted)
-        ended, failed = map(sum, zip(*counts, strict=True))
+                again = self.task(*args, left, *more)
+                told, more_ended, more_failed, first = self.spread.over_one(again, int(first), end)
+                ended, failed = ended + more_ended, failed + more_failed
         return ended, failed
 
     def __reduce__(self) -> tuple[Any, ...]:
