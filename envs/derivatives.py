@@ -105,7 +105,7 @@ def differentiate_step(
                 ends[k + n] = d[(first + n) * LANES]
             for n in range(own):
                 ends[k + shows + n] = d[(shown + n) * LANES]
-            ends[k + shows + own] = d[(task.first_row() + at.REWARD) * LANES]
+            ends[k + shows + own] = d[(task.told_row() + at.REWARD) * LANES]
             if failed > 0.0 and refused < 0:
                 bad = f[i + FAILED * LANES] + value(d[FAILED * LANES])
                 refused = body + i if bad > 0.0 else refused

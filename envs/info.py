@@ -27,14 +27,14 @@ class Entries:
 
     def __init__(self, rows: at.TaskRows, setup: "Setup", bodies: int) -> None:
         physics, parts, actuator = rows.physics, setup.parts, rows.physics.actuator
-        first, goal, counted = rows.first_row(), rows.goal_row(), parts.tally.counted
+        told, goal, counted = rows.told_row(), rows.goal_row(), parts.tally.counted
         orbit, on_orbit = physics.potential_row(), places_of(physics.potential)
         # A single term is the reward.
         own_terms = parts.reward.rows_needed(physics) > 0
-        term = rows.reward_row() if own_terms else first + at.REWARD
+        term = rows.reward_row() if own_terms else told + at.REWARD
         places = {
-            "attitude_error": (first + at.ERROR, 1),
-            "rate_error": (first + at.RATE_ERROR, 1),
+            "attitude_error": (told + at.ERROR, 1),
+            "rate_error": (told + at.RATE_ERROR, 1),
             "applied_torque": (actuator.applied_row(physics), 3),
             **{f"reward_{name}": (term + n, 1) for n, name in enumerate(setup.terms)},
             **setup.actuator.effector.places(physics),
@@ -63,7 +63,7 @@ class Entries:
         self._saved: Array | None = None  # that `of_one` saw last, and its parts
         self._parts: tuple[Array, list[tuple[str, Array]]]
         self._masks = [f"_{name}" for name in (*order, *_FLAGS)]
-        self._streak, self.settled = first + at.STREAK, float(setup.settled_steps)
+        self._streak, self.settled = rows.first_row() + at.STREAK, float(setup.settled_steps)
 
     def copy_of(self, view: Array) -> tuple[Array, NDArray[np.bool_]]:
         """What `judge` would copy now; view: the bodies, (blocks, rows, lanes)."""

@@ -20,7 +20,6 @@ from rbgym.engine.rows import (
     CORE,
     FAILED,
     LANES,
-    ROTOR,
     SCRATCH,
     J,
     L,
@@ -111,10 +110,11 @@ def judge_lane(rows, buffer, i, limit):
     value = parts.reward.value(rows, buffer, i, Outcome(gap, inside, over, begins))
     parts.disturbance.push(rows, buffer, i)
     parts.tally.watch(rows, buffer, i, q, begins)
-    buffer[k + at.ERROR * LANES] = angle_of(gap.square)
-    buffer[k + at.RATE_ERROR * LANES] = math.sqrt(gap.rate_square)
+    told = i + rows.told_row() * LANES
+    buffer[told + at.ERROR * LANES] = angle_of(gap.square)
+    buffer[told + at.RATE_ERROR * LANES] = math.sqrt(gap.rate_square)
+    buffer[told + at.REWARD * LANES] = value
     buffer[k + at.STREAK * LANES] = buffer[k + at.STREAK * LANES] + 1.0 if inside else 0.0
-    buffer[k + at.REWARD * LANES] = value
     buffer[k + at.TERMINATED * LANES] = 1.0 if over else 0.0
     buffer[k + at.TRUNCATED * LANES] = 1.0 if late else 0.0
 
@@ -174,7 +174,7 @@ def judge(rows, buffer, judging, outputs):
                 for lane in range(lanes):
                     i, j = start + index(lane), k + index(lane)
                     _show(rows, buffer, i, outputs.observations, j)
-        failed += _report(buffer, start, first, lanes, k, outputs)
+        failed += _report(rows, buffer, start, first, lanes, k, outputs)
         if lanes < LANES:
             _calm(rows.physics, buffer, start, lanes)
         ended += how_many(_ended(buffer, first) & ((1 << lanes) - 1))
@@ -268,10 +268,10 @@ def _save(rows, buffer, since, until, copied, settled, saved, flags, first_lane)
 
 
 @inlined
-def _report(buffer, start, first, lanes, k, outputs):
+def _report(rows, buffer, start, first, lanes, k, outputs):
     """Outcome of the first lanes of the block; returns how many failed."""
-    reward, over = first + at.REWARD * LANES, first + at.TERMINATED * LANES
-    late = first + at.TRUNCATED * LANES
+    reward = start + (rows.told_row() + at.REWARD) * LANES
+    over, late = first + at.TERMINATED * LANES, first + at.TRUNCATED * LANES
     if lanes == LANES:
         copy_lanes(outputs.rewards, k, buffer, reward)
         flag_lanes(outputs.terminated, k, buffer, over, 1.0)
@@ -364,7 +364,7 @@ def _begin_lane(rows, buffer, i):
     placed = buffer[k + at.BEGINNING * LANES] == at.PLACED
     actuator.begin(physics, buffer, i, placed, mass, own[0], own[1] + more[0], more[1])
     actuator.strike(physics, buffer, i, seed, episode)
-    Pi = add(times(vector(buffer, i, J), omega), vector(buffer, i, ROTOR))
+    Pi = add(times(vector(buffer, i, J), omega), physics.rotors.rotor_momentum(buffer, i))
     put_vector(buffer, i, L, to_world(q, Pi))
     start_lane(physics, buffer, i)
     a, b = numbers(seed, episode, np.uint64(7)), numbers(seed, episode, np.uint64(8))

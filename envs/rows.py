@@ -17,12 +17,15 @@ SEED = 2  # 2: lower and upper 32 bits of the lane's seed
 BEGINNING = 4  # while an episode begins, how: one of these two; else 0.0
 DRAWN, PLACED = 1.0, 2.0
 STREAK = 5  # steps in a row that ended inside the success region
-ERROR = 6  # angle that the attitude is off [rad]
-RATE_ERROR = 7  # angular velocity that is off [rad/s]
-REWARD = 8
-TERMINATED = 9
-TRUNCATED = 10
-COMMON = 11
+TERMINATED = 6
+TRUNCATED = 7
+COMMON = 8
+
+# What every judgement tells anew, counted from `TaskRows.told_row`.
+ERROR = 0  # angle that the attitude is off [rad]
+RATE_ERROR = 1  # angular velocity that is off [rad/s]
+REWARD = 2
+TOLD = 3
 
 _FREE = CORE - SCRATCH  # rows of the solver, free between steps
 
@@ -126,22 +129,30 @@ class TaskRows(Record):
     def is_noisy(self):
         return self.parts.sensor.is_noisy() or self.parts.disturbance.is_noisy()
 
+    def _last_row(self):
+        """Where that begins which may stand where the solver works, and does not fit."""
+        return self.noise_row() + (1 if self.is_noisy() else 0)
+
     def observation_row(self):
         """Where they fit, observations stand where the solver works."""
-        if self.parts.observation.width() <= _FREE:
-            return SCRATCH
-        return self.noise_row() + (1 if self.is_noisy() else 0)
+        return SCRATCH if self.parts.observation.width() <= _FREE else self._last_row()
+
+    def told_row(self):
+        """So does what is told, where it fits beside them."""
+        beside = _FREE - TOLD < self.parts.observation.width() <= _FREE
+        return self._last_row() if beside else CORE - TOLD
 
     def scratch(self) -> slice:
         """Rows that between steps hold nothing of use, nor always a number."""
-        shown = self.observation_row() == SCRATCH
-        return slice(SCRATCH + (self.parts.observation.width() if shown else 0), CORE)
+        width = self.parts.observation.width()
+        shown, told = self.observation_row() == SCRATCH, self.told_row() == CORE - TOLD
+        return slice(SCRATCH + (width if shown else 0), CORE - (TOLD if told else 0))
 
     def row_count(self):
         """Number of the task's rows."""
         width = self.parts.observation.width()
-        more = (1 if self.is_noisy() else 0) + (width if width > _FREE else 0)
-        return self.noise_row() - self.first_row() + more
+        more = width if width > _FREE else TOLD if width > _FREE - TOLD else 0
+        return self._last_row() - self.first_row() + more
 
     # --- what parts read ---
 

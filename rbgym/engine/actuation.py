@@ -92,10 +92,9 @@ class Actuator(Record):
     def own_row(self, physics):
         return self.rotor_rate_row(physics) + (3 if self.turns_rotors() else 0)
 
-    def row_count(self):
+    def rows_needed(self, physics):
         """Number of all its rows."""
-        shared = self.channels() + (3 if self.is_disturbed() else 0)
-        return shared + (3 if self.turns_rotors() else 0) + self.own_rows()
+        return self.own_row(physics) + self.own_rows() - physics.actuator_row()
 
 
 class Undisturbed(Record):
@@ -111,25 +110,33 @@ class Disturbed(Record):
 
 
 class Direct(Actuator):
-    """A torque about each body axis, at once: the first of its own rows, torque of a full command
-    [N m], times the command; the others are the torque [N m]."""
+    """A torque about each body axis, at once: its own rows, torque of a full command [N m], times
+    the command. Behind them comes this torque [N m], where it is not what `TORQUE` holds."""
 
     disturbance: Any = Undisturbed()
     channels = constant(3)
-    own_rows = constant(6)
+    own_rows = constant(3)
     is_steady = constant(True)
     has_limits = constant(True)
 
     def is_disturbed(self):
         return self.disturbance.exists()
 
+    def is_all(self, physics):
+        """Whether nothing else acts on the body, whose axes are the principal ones."""
+        return physics.frame.is_principal() and not self.disturbance.exists()
+
+    def rows_needed(self, physics):
+        return self.channels() + (6 if self.is_disturbed() else 3) + (0 if self.is_all(physics) else 3)
+
     def applied_row(self, physics):
-        return self.own_row(physics) + 3
+        return TORQUE if self.is_all(physics) else self.own_row(physics) + 3
 
     def hold(self, physics, buffer, i):
         full = vector(buffer, i, self.own_row(physics))
         torque = times(full, vector(buffer, i, self.command_row(physics)))
-        put_vector(buffer, i, self.applied_row(physics), torque)
+        if not self.is_all(physics):
+            put_vector(buffer, i, self.applied_row(physics), torque)
         act(physics, buffer, i, torque)
 
     def begin(self, physics, buffer, i, placed, mass, u, v, w):
@@ -143,4 +150,5 @@ def act(physics, buffer, i, torque):
     if actuator.is_disturbed():
         torque = add(torque, vector(buffer, i, actuator.disturbance_row(physics)))
     put_vector(buffer, i, TORQUE, physics.frame.to_principal(physics, buffer, i, torque))
-    buffer[i + FRESH * LANES] = 1.0
+    if physics.scheme.memory_size() > 0:
+        buffer[i + FRESH * LANES] = 1.0

@@ -82,7 +82,7 @@ class Batch:
         plain, _ = in_use(self.integrator, fields[0], rotors=False)
         scheme, _ = in_use(self.integrator, fields[0], rotors=False, symmetric=symmetric, slow=slow)
         self._of_symmetric = symmetric and type(scheme) is not type(plain)
-        self.physics = Physics(scheme, fields[0], frame, actuator)
+        self.physics = Physics(scheme, fields[0], frame, actuator, layout.NoRotors())
         self.observed = self.physics
         if not self.integrator.memory:
             self.observed = self.physics._replace(scheme=AnyScheme())
@@ -125,8 +125,9 @@ class Batch:
 
     def _give_rotors(self) -> None:
         if not self._has_rotors:
-            self._has_rotors = True
-            self._be(self.of_any_inertia())
+            self._has_rotors, rotors = True, layout.Rotors()
+            self.observed = self.observed._replace(rotors=rotors)
+            self._be(self.of_any_inertia()._replace(rotors=rotors))
 
     def _be(self, physics: Physics) -> None:
         self.physics, self._of_symmetric = physics, False

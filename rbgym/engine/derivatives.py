@@ -124,7 +124,7 @@ def seed_lane(physics, d, numbers, start, rows, stepping, columns, more):
     of the pass."""
     i = 0
     _restart(d, numbers, start, rows)
-    rotor = vector(d, i, ROTOR)
+    rotor = physics.rotors.rotor_momentum(d, i)
     if physics.actuator.turns_rotors():
         # That of wheels follows from the rows of the actuator, which an actuator that turns tells.
         _seed_rows(d, i, columns, more)
@@ -135,7 +135,8 @@ def seed_lane(physics, d, numbers, start, rows, stepping, columns, more):
     _seed_rows(d, i, columns, more)
     q, momentum = quaternion(d, i, Q), vector(d, i, L)
     body_q, omega = view(physics, numbers, start)  # nothing of it has a derivative yet
-    put_vector(d, i, ROTOR, rotor)
+    if physics.rotors.exist():
+        put_vector(d, i, ROTOR, rotor)
     moments = add(vector(d, i, J), _three(columns.at_inertia))
     put_vector(d, i, J, moments)
     one = joined(1.0, 1.0)
@@ -269,7 +270,7 @@ def _let_work(physics, d, i):
     potential, torque = physics.potential.of_lane(physics, d, i, 0.0), vector(d, i, TORQUE)
     q = quaternion(d, i, Q)
     Pi = to_body(q, vector(d, i, L))
-    energy = total_energy(potential, body_of(d, i), Pi, potential.seen(q))
+    energy = total_energy(potential, body_of(physics, d, i), Pi, potential.seen(q))
     level = d[i + E * LANES]
     for n in range(3):
         level = followed(level, energy, torque[n])

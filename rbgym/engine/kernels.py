@@ -356,7 +356,7 @@ def redo_lanes(physics, buffer, rows, stepping):
 @lane_body
 def _measure_lane(physics, buffer, i, out, k):
     potential = physics.potential.of_lane(physics, buffer, i, 0.0)
-    body = body_of(buffer, i)
+    body = body_of(physics, buffer, i)
     q, momentum = quaternion(buffer, i, Q), vector(buffer, i, L)
     Pi, o = to_body(q, momentum), potential.seen(q)
     attitude, omega = view(physics, buffer, i)
@@ -391,7 +391,7 @@ def start(physics, buffer, rows, bodies):
 @inlined
 def start_lane(physics, buffer, i):
     physics.potential.start_phase(physics, buffer, i)
-    potential, body = physics.potential.of_lane(physics, buffer, i, 0.0), body_of(buffer, i)
+    potential, body = physics.potential.of_lane(physics, buffer, i, 0.0), body_of(physics, buffer, i)
     q = quaternion(buffer, i, Q)
     Pi = to_body(q, vector(buffer, i, L))
     o = potential.seen(q)

@@ -91,7 +91,7 @@ def keep_level(physics, buffer, i):
         rate = rotor_rate(physics, buffer, i)
         work += dot(rate, rate)
     Pi = to_body(q, vector(buffer, i, L))
-    energy = total_energy(potential, body_of(buffer, i), Pi, potential.seen(q))
+    energy = total_energy(potential, body_of(physics, buffer, i), Pi, potential.seen(q))
     failed = buffer[i + FAILED * LANES] > 0.0
     buffer[i + E * LANES] = energy if (work > 0.0) & (not failed) else buffer[i + E * LANES]
     done = failed | (work > 0.0)
@@ -106,7 +106,7 @@ def project(physics, buffer, i):
     potential = physics.potential.of_lane(physics, buffer, i, 0.0)
     q_0, L_0 = quaternion(buffer, i, Q), vector(buffer, i, L)
     level, largest = buffer[i + E * LANES], buffer[i + CORRECTION * LANES]
-    q, L_1, energy, size2, lack = _on_the_level(potential, body_of(buffer, i), q_0, L_0, level)
+    q, L_1, energy, size2, lack = _on_the_level(potential, body_of(physics, buffer, i), q_0, L_0, level)
     done, small = buffer[i + SOLVED * LANES] > 0.0, size2 <= _LARGEST
     moved = small & (not done)
     put_quaternion(buffer, i, Q, quaternion_if(moved, q, q_0))

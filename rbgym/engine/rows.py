@@ -48,7 +48,7 @@ class Physics(Record):
     """What the kernels are compiled for: records of the four kinds, and where their rows are.
 
     scheme: `rbgym.integrators.interface.Scheme`. potential: `rbgym.potentials.Potential`. frame:
-    `Frame`. actuator: `rbgym.engine.actuation.Actuator`.
+    `Frame`. actuator: `rbgym.engine.actuation.Actuator`. rotors: `NoRotors`, or `Rotors`.
 
     Rows: those of every body, of the potential, the memory of the scheme, those of the actuator and
     of the frame.
@@ -58,6 +58,7 @@ class Physics(Record):
     potential: Any
     frame: Any
     actuator: Any
+    rotors: Any
     potential_row = constant(CORE)
 
     def memory_row(self):
@@ -67,7 +68,7 @@ class Physics(Record):
         return self.memory_row() + self.scheme.memory_size()
 
     def frame_row(self):
-        return self.actuator_row() + self.actuator.row_count()
+        return self.actuator_row() + self.actuator.rows_needed(self)
 
     def row_count(self):
         """Number of rows; what is behind them is the task's."""
@@ -138,6 +139,28 @@ def quaternion_if(test, a, b):
     )
 
 
+# --- rotors, which bodies mostly have none of: whether one has is known by class as well ----------
+
+
+class NoRotors(Record):
+    """No body has rotors; their rows, all zero, are not looked at."""
+
+    exist = constant(False)
+
+    def rotor_momentum(self, buffer, i):
+        """Of the rotors, principal axes [kg m^2/s]."""
+        return (0.0, 0.0, 0.0)
+
+
+class Rotors(NoRotors):
+    """Bodies may have rotors."""
+
+    exist = constant(True)
+
+    def rotor_momentum(self, buffer, i):
+        return vector(buffer, i, ROTOR)
+
+
 # --- the user's body frame, beside the principal axes in which the engine works -------------------
 
 
@@ -147,6 +170,8 @@ class Frame(Record):
     They are mostly one and the same. Which it is for all bodies of a batch is known by class, so
     that compiled code rotates nothing in vain.
     """
+
+    is_principal = constant(False, "Whether it is that of the principal axes.")
 
     @required
     def row_count(self):
@@ -168,6 +193,7 @@ class Frame(Record):
 class Principal(Frame):
     """The body frame is that of the principal axes."""
 
+    is_principal = constant(True)
     row_count = constant(0)
 
     def to_principal(self, physics, buffer, i, v):
@@ -202,5 +228,5 @@ def view(physics, buffer, i):
     """Attitude and angular velocity of one lane in the body frame."""
     q = quaternion(buffer, i, Q)
     Pi = to_body(q, vector(buffer, i, L))
-    omega = times(parameters(buffer, i, J_INV), sub(Pi, vector(buffer, i, ROTOR)))
+    omega = times(parameters(buffer, i, J_INV), sub(Pi, physics.rotors.rotor_momentum(buffer, i)))
     return physics.frame.in_body_frame(physics, buffer, i, q, omega)

@@ -63,9 +63,9 @@ _NOT_KICKED = Kicks(0.0, 0.0, 0.0)
 
 
 @inlined
-def body_of(buffer, i):
+def body_of(physics, buffer, i):
     J_of, J_inv = parameters(buffer, i, J), parameters(buffer, i, J_INV)
-    return Body(J_of, J_inv, vector(buffer, i, ROTOR))
+    return Body(J_of, J_inv, physics.rotors.rotor_momentum(buffer, i))
 
 
 @inlined
@@ -81,7 +81,7 @@ def _body_half_way(physics, buffer, i, h):
     attitude nor total momentum changed: a symmetric splitting, of order two with every scheme. For
     quat_em it is the discretisation of the gyrostat, e = (h/8) J^-1 (Pi_0 + Pi_1 - h_w0 - h_w1).
     """
-    body = body_of(buffer, i)
+    body = body_of(physics, buffer, i)
     if not physics.actuator.turns_rotors():
         return body
     rotor = add(body.rotor, scale(0.5 * h, rotor_rate(physics, buffer, i)))
@@ -302,7 +302,8 @@ def _settled(physics, scheme, buffer, i, h, projection, q_1, L_1, work):
     buffer[i + E * LANES] = level if good else buffer[i + E * LANES]
     largest = buffer[i + CORRECTION * LANES]
     buffer[i + CORRECTION * LANES] = turn2 if good & (turn2 > largest) else largest
-    buffer[i + FRESH * LANES] = 0.0 if good else buffer[i + FRESH * LANES]
+    if scheme.memory_size() > 0:
+        buffer[i + FRESH * LANES] = 0.0 if good else buffer[i + FRESH * LANES]
     buffer[i + SOLVED * LANES] = 1.0 if good | failed else -1.0
     return good
 

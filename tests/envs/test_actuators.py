@@ -281,7 +281,7 @@ def test_a_body_carries_only_the_rows_that_its_actuator_uses():
     def rows(value, own=Torque(), setting=setting):  # noqa: B008  (immutable)
         return assemble(value, own, setting).record.own_rows()
 
-    assert rows(None) == 3 + 3  # torque of a full command, and its mean that acted
+    assert rows(None) == 3  # torque of a full command
     assert rows(Thrusters()) == 3 + 6  # what acts, and its mean
     assert rows(Lag(0.1)) == 3 + 6 + 3
     assert rows(Delay(0.2)) == 3 + 6 + 3 * 3 + 1

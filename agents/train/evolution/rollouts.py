@@ -213,9 +213,11 @@ class _Range:
         done = self.running & (self.over | self.late)
         if not done.any():
             return
-        found, where, first = self.course.found, self.lanes[done], self.episodes.rows.first_row()
+        found, where, rows = self.course.found, self.lanes[done], self.episodes.rows
+        told = rows.told_row()
         streak, error, rate_error = (
-            self.view[:, first + row].reshape(-1)[done] for row in (STREAK, ERROR, RATE_ERROR)
+            self.view[:, row].reshape(-1)[done]
+            for row in (rows.first_row() + STREAK, told + ERROR, told + RATE_ERROR)
         )
         found.lengths[where], found.returns[where] = steps, self.returns[done]
         found.success[where] = streak >= self.episodes.setup.settled_steps
