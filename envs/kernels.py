@@ -6,20 +6,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbgym.compiled.calls import COUNTS, caller
-from rbgym.compiled.jit import address_of, compiled, inlined, lane_body
+from rbgym.compiled.jit import address_of, compiled, inlined
 from rbgym.compiled.wide import (
     copy_lanes,
     flag_lanes,
     how_many,
     lanes_above,
-    lowest,
+    list_lanes,
+    put_lanes,
     spread_lanes,
+    take_lanes,
 )
 from rbgym.engine.kernels import Ranges, Stepping, advance_at, start_lane
 from rbgym.engine.rows import (
     CORE,
     FAILED,
     LANES,
+    ROTOR,
     SCRATCH,
     J,
     L,
@@ -27,6 +30,7 @@ from rbgym.engine.rows import (
     index,
     put_quaternion,
     put_vector,
+    quaternion,
     vector,
     view,
 )
@@ -36,7 +40,8 @@ from rbgym.envs.parts.rewards import Outcome
 from rbgym.envs.random import numbers
 from rbgym.quaternion import add, polished, times, to_world
 
-_NO_TORQUE, _WORLD = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
+_NO_TORQUE = (0.0, 0.0, 0.0)
+_1, _2 = np.uint64(1), np.uint64(2)
 _ATTEMPTS = 64  # at a start that is not over at once
 _SAVED = 8  # blocks whose numbers are copied together, while they are in the nearest cache
 _CHUNK = 64  # blocks, whole groups of `advance`: what a step touches of them fits in the cache
@@ -80,7 +85,14 @@ class Outputs(NamedTuple):
 NOTHING_SAVED = np.empty((0, 0)), np.empty(0, bool), 0
 
 
-@lane_body
+@inlined
+def _judge_lanes(rows, buffer, start, limit, lanes):
+    # All of them: a number that is known here would have the loop unrolled before it is vectorised.
+    for lane in range(lanes):
+        judge_lane(rows, buffer, start + index(lane), limit)
+
+
+@inlined
 def judge_lane(rows, buffer, i, limit):
     """Observation, reward and flags of one lane, and its clocks; all zero at a beginning."""
     physics, parts, k = rows.physics, rows.parts, i + rows.first_row() * LANES
@@ -128,59 +140,50 @@ def judge(rows, buffer, judging, outputs):
     block_size = (rows.first_row() + rows.row_count()) * LANES
     bodies, blocks = len(outputs.rewards), len(buffer) // block_size
     shows = len(outputs.observations) > 0
-    seen = outputs.observations.reshape(outputs.observations.size)
-    saved = outputs.saved.reshape(outputs.saved.size)
     # Taken out once: nobody is to count references to them block by block.
     flags, copied, first_lane = outputs.flags, judging.copied, outputs.first
+    seen, saved, settled = outputs.observations, outputs.saved, judging.settled
     ended, failed = 0, 0
+    only, begins = judging.only_beginnings, judging.only_beginnings or judging.restarts
+    # A block for eight lanes from anywhere, and behind it the places of those that wait for it.
+    spare = np.empty(block_size + 2 * LANES) if begins else buffer
     # All that begin first: the judge reads eight lanes at once, and would wait for what was written
     # of one just before.
-    if judging.only_beginnings or judging.restarts:
-        for block in range(blocks):
-            start = index(block * block_size)
-            first = start + rows.first_row() * LANES
-            if judging.only_beginnings:
-                bits = lanes_above(buffer, first + at.BEGINNING * LANES)
-            else:
-                bits = _ended(buffer, first)
-            bits &= (1 << min(LANES, bodies - block * LANES)) - 1
-            # The one place where episodes begin: two would be compiled to other round-off.
-            while bits != 0:
-                lane = index(lowest(bits))
-                bits &= bits - 1
-                if judging.restarts:
-                    buffer[first + lane + at.BEGINNING * LANES] = at.DRAWN
-                _begin_lane(rows, buffer, start + lane)
+    if begins:
+        _begin_all(rows, buffer, spare, judging, bodies)
+    judged = spare if only else buffer
     # Block by block from judgement to report, so that each is read from memory once.
     for block in range(blocks):
         start, k = index(block * block_size), index(block * LANES)
         # Lanes beyond the last body are at rest, and never begin.
         lanes = min(LANES, bodies - k)
         first = start + rows.first_row() * LANES
-        if judging.only_beginnings:
-            for lane in range(lanes):
-                i = start + index(lane)
-                if buffer[first + index(lane) + at.BEGINNING * LANES] > 0.0:
-                    judge_lane(rows, buffer, i, judging.limit)
-                    if shows:
-                        _show(rows, buffer, i, outputs.observations, k + index(lane))
-            continue
-        for lane in range(LANES):
-            judge_lane(rows, buffer, block * block_size + lane, judging.limit)
+        some, since = (1 << lanes) - 1, start
+        if only:  # apart from the others; by the same code, for another would round otherwise
+            some, since = lanes_above(buffer, first + at.BEGINNING * LANES), 0
+            if some == 0:
+                continue
+            list_lanes(spare, block_size, start, some)
+            take_lanes(spare, buffer, block_size, how_many(some), 0, block_size // LANES)
+        _judge_lanes(rows, judged, index(since), judging.limit, LANES)
+        if only:
+            put_lanes(buffer, spare, block_size, how_many(some), 0, block_size // LANES)
         if shows:
-            if lanes == LANES:
+            if some == (1 << LANES) - 1:
                 _show_all(rows, buffer, start, seen, k)
             else:
                 for lane in range(lanes):
-                    i, j = start + index(lane), k + index(lane)
-                    _show(rows, buffer, i, outputs.observations, j)
+                    if (some >> lane) & 1 > 0:
+                        _show(rows, buffer, start + index(lane), seen, k + index(lane))
+        if only:
+            continue
         failed += _report(rows, buffer, start, first, lanes, k, outputs)
         if lanes < LANES:
             _calm(rows.physics, buffer, start, lanes)
         ended += how_many(_ended(buffer, first) & ((1 << lanes) - 1))
         if len(saved) > 0 and ((block + 1) % _SAVED == 0 or block + 1 == blocks):
-            since = block // _SAVED * _SAVED
-            _save(rows, buffer, since, block + 1, copied, judging.settled, saved, flags, first_lane)
+            group = block // _SAVED * _SAVED
+            _save(rows, buffer, group, block + 1, copied, settled, saved, flags, first_lane)
     return float(ended), float(failed)
 
 
@@ -282,7 +285,7 @@ def _report(rows, buffer, start, first, lanes, k, outputs):
         outputs.rewards[k + lane] = buffer[reward + lane]
         outputs.terminated[k + lane] = buffer[over + lane] > 0.0
         outputs.truncated[k + lane] = buffer[late + lane] > 0.0
-        failed += int(buffer[start + lane + FAILED * LANES])
+        failed += 1 if buffer[start + lane + FAILED * LANES] > 0.0 else 0
     return failed
 
 
@@ -297,7 +300,7 @@ def _calm(physics, buffer, start, lanes):
 
 @inlined
 def _show_all(rows, buffer, start, observations, k):
-    """As `_show`, of a whole block, whose first lane is number k; observations: flat."""
+    """As `_show`, of a whole block, whose first lane is number k."""
     columns, actuator = rows.parts.observation.width(), rows.physics.actuator
     more = actuator.shown_rows()
     width, since = columns + more, start + rows.observation_row() * LANES
@@ -311,7 +314,7 @@ def _spread_all(target, j, stride, source, k, rows):
     """As `spread_lanes`, of any number of rows."""
     for row in range(0, rows, LANES):
         at_row = k + index(row) * LANES
-        spread_lanes(target, j + index(row), stride, source, at_row, min(LANES, rows - row))
+        spread_lanes(target, j + index(row), stride, source, at_row, rows - row)
 
 
 @inlined
@@ -325,44 +328,134 @@ def _show(rows, buffer, i, observations, k):
 
 
 @inlined
-def _begin_lane(rows, buffer, i):
-    """What the lane's seed and the number of its next episode give it."""
-    i, physics, parts = index(i), rows.physics, rows.parts
-    k, actuator = i + rows.first_row() * LANES, rows.physics.actuator
-    buffer[k + at.EPISODE * LANES] += 1.0
-    for row in range(SCRATCH, CORE):  # of a step that has failed some are not numbers
-        buffer[i + row * LANES] = 0.0
+def _begin_all(rows, buffer, spare, judging, bodies):
+    """Begin the episodes that are due, eight at a time, side by side in the spare block."""
+    size, waiting = (rows.first_row() + rows.row_count()) * LANES, 0
+    blocks, kept = len(buffer) // size, 0
+    for k in range(SCRATCH * LANES, CORE * LANES):
+        spare[k] = 0.0
+    if judging.restarts:  # of all that are drawn, what comes before the moments is made anew
+        kept = ROTOR if rows.physics.rotors.exist() else J
+    for block in range(blocks + 1):
+        if block < blocks:
+            start = index(block * size)
+            first = start + rows.first_row() * LANES
+            if judging.only_beginnings:
+                bits = lanes_above(buffer, first + at.BEGINNING * LANES)
+            else:
+                bits = _ended(buffer, first)
+            if block + 1 == blocks:
+                bits &= (1 << (bodies - block * LANES)) - 1
+            list_lanes(spare, index(size + waiting), start, bits)
+            waiting += how_many(bits)
+            if waiting < LANES:
+                continue
+        elif waiting == 0:
+            break
+        take_lanes(spare, buffer, size, waiting, kept, SCRATCH)
+        take_lanes(spare, buffer, size, waiting, CORE, size // LANES)
+        # What a step that has failed left in the rows of the solver is not all numbers.
+        last = SCRATCH if lanes_above(spare, FAILED * LANES) == 0 else CORE
+        _prepare(rows, spare, judging.restarts, LANES)
+        turn = 1
+        for attempt in range(1, _ATTEMPTS + 1):
+            _draw(rows, spare, np.uint64(turn), LANES)
+            if lanes_above(spare, _UNDRAWN * LANES) == 0:
+                break
+            turn = 16 + 4 * attempt
+        _begin(rows, spare, LANES)
+        put_lanes(buffer, spare, size, waiting, 0, last)
+        put_lanes(buffer, spare, size, waiting, CORE, size // LANES)
+        copy_lanes(spare, size, spare, size + LANES)
+        waiting -= LANES
+
+
+# Rows of the solver, while an episode begins.
+_RATES = SCRATCH  # 3: angular velocity of the start, body frame
+_MASS = SCRATCH + 3  # factor of the mass
+_UNDRAWN = SCRATCH + 4  # 1.0 while the start is to be drawn, for the first time or again
+
+
+@inlined
+def _key(rows, buffer, i):
+    """The lane's seed and the number of its episode."""
+    k = i + rows.first_row() * LANES
     low, high = np.uint64(buffer[k + at.SEED * LANES]), np.uint64(buffer[k + (at.SEED + 1) * LANES])
-    seed, episode = low | (high << np.uint64(32)), np.uint64(buffer[k + at.EPISODE * LANES])
-    a, b = numbers(seed, episode, np.uint64(1)), numbers(seed, episode, np.uint64(2))
-    c, key = numbers(seed, episode, np.uint64(3)), numbers(seed, episode, np.uint64(4))
+    return low | (high << np.uint64(32)), np.uint64(buffer[k + at.EPISODE * LANES])
+
+
+@inlined
+def _prepare(rows, spare, drawn, lanes):
+    # All of them: a number that is known here would have the loop unrolled before it is vectorised.
+    for lane in range(lanes):
+        _prepare_lane(rows, spare, index(lane), drawn)
+
+
+@inlined
+def _draw(rows, spare, block, lanes):
+    for lane in range(lanes):
+        _draw_lane(rows, spare, index(lane), block)
+
+
+@inlined
+def _begin(rows, spare, lanes):
+    for lane in range(lanes):
+        _begin_lane(rows, spare, index(lane))
+
+
+@inlined
+def _prepare_lane(rows, buffer, i, drawn):
+    """The body of the next episode; of one that was put somewhere, where that is."""
+    physics, k = rows.physics, i + rows.first_row() * LANES
+    buffer[k + at.EPISODE * LANES] += 1.0
+    seed, episode = _key(rows, buffer, i)
     if rows.is_noisy():
+        key = numbers(seed, episode, np.uint64(4))
         buffer[i + rows.noise_row() * LANES] = math.floor(key[0] * 9007199254740992.0)
-    drawn, q, omega = buffer[k + at.BEGINNING * LANES] == at.DRAWN, _WORLD, _NO_TORQUE
-    if not drawn:
-        q, omega = view(physics, buffer, i)  # where it was put, before its inertia changes
-    varied = numbers(seed, episode, np.uint64(5)), numbers(seed, episode, np.uint64(6))
-    actuator.rebuild(physics, buffer, i)
-    mass = parts.randomization.vary(rows, buffer, i, varied[0], varied[1])
-    own = numbers(seed, episode, np.uint64(9)), numbers(seed, episode, np.uint64(10))
+    q, omega = view(physics, buffer, i)  # before its inertia changes
+    put_quaternion(buffer, i, Q, q)
+    put_vector(buffer, i, _RATES, omega)
+    a, b = numbers(seed, episode, np.uint64(5)), numbers(seed, episode, np.uint64(6))
+    physics.actuator.rebuild(physics, buffer, i)
+    buffer[i + _MASS * LANES] = rows.parts.randomization.vary(rows, buffer, i, a, b)
+    drawn = drawn | (buffer[k + at.BEGINNING * LANES] == at.DRAWN)
+    buffer[k + at.BEGINNING * LANES] = at.DRAWN if drawn else at.PLACED
+    buffer[i + _UNDRAWN * LANES] = 1.0 if drawn else 0.0
+    own = numbers(seed, episode, np.uint64(9))
     if drawn:
         physics.potential.draw_phase(physics, buffer, i, own[0])
-        q, omega = parts.start.draw(rows, buffer, i, a, b, c)
-        for attempt in range(1, _ATTEMPTS):
-            over = parts.ends.is_over(rows, buffer, i, q, omega)
-            if not (over | parts.constraints.obstructs(rows, buffer, i, q)):
-                break
-            block = np.uint64(16 + 4 * attempt)
-            a, b = numbers(seed, episode, block), numbers(seed, episode, block + np.uint64(1))
-            c = numbers(seed, episode, block + np.uint64(2))
-            q, omega = parts.start.draw(rows, buffer, i, a, b, c)
+
+
+@inlined
+def _draw_lane(rows, buffer, i, block):
+    """Draw the start, from three blocks of random numbers; again, if the episode would be over."""
+    seed, episode = _key(rows, buffer, i)
+    a = numbers(seed, episode, block)
+    b, c = numbers(seed, episode, block + _1), numbers(seed, episode, block + _2)
+    if buffer[i + _UNDRAWN * LANES] > 0.0:
+        q, omega = rows.parts.start.draw(rows, buffer, i, a, b, c)
+        put_quaternion(buffer, i, Q, q)
+        put_vector(buffer, i, _RATES, omega)
+        over = rows.parts.ends.is_over(rows, buffer, i, q, omega)
+        over = over | rows.parts.constraints.obstructs(rows, buffer, i, q)
+        buffer[i + _UNDRAWN * LANES] = 1.0 if over else 0.0
+
+
+@inlined
+def _begin_lane(rows, buffer, i):
+    """All that follows from the start, and what seed and number of the episode give it beside."""
+    physics, parts, actuator = rows.physics, rows.parts, rows.physics.actuator
+    seed, episode = _key(rows, buffer, i)
+    q, omega = quaternion(buffer, i, Q), vector(buffer, i, _RATES)
     parts.constraints.obstructs(rows, buffer, i, q)
     q, omega = physics.frame.in_principal_axes(physics, buffer, i, q, omega)
     q = polished(q)
     put_quaternion(buffer, i, Q, q)
+    a, b = numbers(seed, episode, np.uint64(9)), numbers(seed, episode, np.uint64(10))
     more = numbers(seed, episode, np.uint64(11)), numbers(seed, episode, np.uint64(12))
-    placed = buffer[k + at.BEGINNING * LANES] == at.PLACED
-    actuator.begin(physics, buffer, i, placed, mass, own[0], own[1] + more[0], more[1])
+    placed = buffer[i + (rows.first_row() + at.BEGINNING) * LANES] == at.PLACED
+    mass = buffer[i + _MASS * LANES]
+    actuator.begin(physics, buffer, i, placed, mass, a, b + more[0], more[1])
     actuator.strike(physics, buffer, i, seed, episode)
     Pi = add(times(vector(buffer, i, J), omega), physics.rotors.rotor_momentum(buffer, i))
     put_vector(buffer, i, L, to_world(q, Pi))

@@ -22,12 +22,12 @@ _REST = np.uint64(2**11 - 1)
 
 
 @inlined
-def _high(a, b):
-    """Upper 64 bits of the 128-bit product."""
+def _high(a, low, high):
+    """Upper 64 bits of the product, the other factor in two halves: of two whole ones the compiler
+    would make a product of 128 bits, and those it does not vectorise."""
     a0, a1 = a & _LOW, a >> _32
-    b0, b1 = b & _LOW, b >> _32
-    middle = a1 * b0 + ((a0 * b0) >> _32)
-    return a1 * b1 + (middle >> _32) + (((middle & _LOW) + a0 * b1) >> _32)
+    middle = a1 * low + ((a0 * low) >> _32)
+    return a1 * high + (middle >> _32) + (((middle & _LOW) + a0 * high) >> _32)
 
 
 @inlined
@@ -35,9 +35,9 @@ def _philox(counter, key0, key1):
     c0, c1, c2, c3 = counter, np.uint64(0), np.uint64(0), np.uint64(0)
     for _ in range(10):
         c0, c1, c2, c3 = (
-            _high(_M1, c2) ^ c1 ^ key0,
+            _high(c2, _M1 & _LOW, _M1 >> _32) ^ c1 ^ key0,
             _M1 * c2,
-            _high(_M0, c0) ^ c3 ^ key1,
+            _high(c0, _M0 & _LOW, _M0 >> _32) ^ c3 ^ key1,
             _M0 * c0,
         )
         key0, key1 = key0 + _W0, key1 + _W1

@@ -66,11 +66,6 @@ def test_lanes_are_moved_as_in_python(kernel, kind):
 
 
 @njit
-def lowest(bits):
-    return wide.lowest(bits)
-
-
-@njit
 def how_many(bits):
     return wide.how_many(bits)
 
@@ -79,7 +74,54 @@ def test_lanes_are_picked_as_in_python():
     bits = above(SOURCE)
     assert bits == above.py_func(SOURCE) == 0b10111010
     assert how_many(bits) == how_many.py_func(bits) == 5
-    assert lowest(bits) == lowest.py_func(bits) == 1
+
+
+@njit
+def lists(places):
+    wide.list_lanes(places, 1, 40, 0b10110010)
+
+
+def test_lanes_are_listed_as_in_python():
+    made, wanted = np.full(9, -1.0), np.full(9, -1.0)
+    lists(made)
+    lists.py_func(wanted)
+    np.testing.assert_array_equal(made[:5], wanted[:5])
+    assert made[:5].tolist() == [-1.0, 41.0, 44.0, 45.0, 47.0]
+
+
+@njit
+def takes(block, source, count):
+    wide.take_lanes(block, source, 40, count, 1, 4)
+
+
+@njit
+def puts(target, block, count):
+    wide.put_lanes(target, block, 40, count, 1, 4)
+
+
+@pytest.mark.parametrize("count", [1, 3, 8, 11])
+def test_lanes_from_anywhere_are_put_side_by_side_and_back(count):
+    """Rows 1 to 3 of five; the last lane stands for those that are lacking."""
+    rng = np.random.default_rng(0)
+    source, places = rng.uniform(size=240), rng.permutation(np.arange(16))[:11]
+    places = places // 8 * 120 + places % 8
+    block = np.zeros(56)
+    block[40 : 40 + 11] = places
+    wanted = block.copy()
+    takes(block, source, count)
+    takes.py_func(wanted, source, count)
+    np.testing.assert_array_equal(block, wanted)
+    for lane in range(8):
+        since = places[min(lane, count - 1)]
+        np.testing.assert_array_equal(block[8 + lane : 32 : 8], source[since + 8 : since + 32 : 8])
+    assert (block[:8] == 0).all()
+    assert (block[32:40] == 0).all()
+    block[8:32] = 2.0 * block[8:32]
+    made, wanted = source.copy(), source.copy()
+    puts(made, block, count)
+    puts.py_func(wanted, block, count)
+    np.testing.assert_array_equal(made, wanted)
+    assert (made != source).sum() == 3 * min(count, 8)
 
 
 @compiled

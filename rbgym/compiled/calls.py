@@ -11,9 +11,8 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import overload
 
-from rbgym.compiled.jit import INLINED, address_of, compiled, entry_point, intrinsic
+from rbgym.compiled.jit import address_of, compiled, compiled_for, entry_point, intrinsic
 
 _INT, _NUMBER, _BYTES = ir.IntType(64), ir.DoubleType(), ir.IntType(8).as_pointer()
 PLACE, COUNTS = types.int64, types.UniTuple(types.float64, 2)  # what the two of `Repeated` return
@@ -38,7 +37,10 @@ def items_of(builder, kind, values):
 def caller(returns: Any) -> Any:
     """call(address, args): what the kernel returns that is at this address, see `address_of`."""
 
-    @intrinsic
+    def call(address, args):
+        return address(*args)  # where nothing is compiled
+
+    @compiled_for(call)
     def compiled_call(typingctx, address, args):
         def lower(context, builder, signature, values):
             kind = signature.args[1]
@@ -47,12 +49,6 @@ def caller(returns: Any) -> Any:
 
         return returns(address, args), lower
 
-    def call(address, args):
-        return address(*args)  # where nothing is compiled
-
-    overload(call, jit_options=INLINED)(
-        lambda address, args: lambda address, args: compiled_call(address, args)
-    )
     return call
 
 

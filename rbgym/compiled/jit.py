@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from numba import njit, typeof, types
+from numba.core.typing.templates import infer_global, make_intrinsic_template
 from numba.cpython.unsafe.tuple import tuple_setitem
 from numba.extending import intrinsic as _intrinsic
 from numba.extending import overload
@@ -62,6 +63,18 @@ def lane_body(function: F) -> F:
 def python_function(function: Callable[..., Any]) -> Callable[..., Any]:
     """The Python function that a `lane_body` one was made of."""
     return getattr(function, "py_func", function)
+
+
+def compiled_for(function: Callable[..., Any]) -> Callable[[F], Any]:
+    """Decorates the intrinsic that compiled code takes in the place of a Python function."""
+
+    def decorate(definition: F) -> Any:
+        made = intrinsic(definition)
+        template = make_intrinsic_template(made, definition, function.__name__)  # type: ignore[no-untyped-call]
+        infer_global(function, types.Function(template))  # type: ignore[no-untyped-call]
+        return made
+
+    return decorate
 
 
 def outlined(function: F) -> F:

@@ -120,7 +120,8 @@ def _do(typingctx, task, place, first, last):
 
     def lower(context, builder, signature, args):
         found = cgutils.alloca_once(builder, _RESULT.pointee)
-        _call(context, builder, *args[:2], [*args[2:], ir.Constant(_INT, 0)], found)
+        task, place, *numbers = args
+        _call(context, builder, task, place, [*numbers, ir.Constant(_INT, 0)], found)
         return builder.load(found)
 
     return RESULT(*[types.int64] * 4), lower

@@ -1,15 +1,16 @@
 """What a few lines of a loop over the lanes of a block do, as the instructions they should become.
 
 A loop over eight lanes with next to nothing in it is unrolled before it can be vectorised, and then
-stays eight times the work. Arrays are flat; `j` and `k` are where the first of the eight numbers
-lies in them. Nothing sees to it, in a debug run either, that the others lie in them too.
+stays eight times the work. Arrays are contiguous; `j` and `k` are where the first of the eight
+numbers lies among all of theirs. Nothing sees to it, in a debug run either, that the others lie in
+them too.
 """
 
 from llvmlite import ir
 from numba import types
-from numba.extending import overload
+from numba.core import cgutils
 
-from rbgym.compiled.jit import INLINED, intrinsic
+from rbgym.compiled.jit import compiled_for
 
 LANES = 8
 _BYTES = ir.IntType(8).as_pointer()
@@ -18,7 +19,7 @@ _NUMBERS, _FLAGS = (ir.VectorType(kind, LANES) for kind in (ir.DoubleType(), ir.
 
 def copy_lanes(target, j, source, k):
     """The same numbers in another array."""
-    target[j : j + LANES] = source[k : k + LANES]
+    target.reshape(-1)[j : j + LANES] = source[k : k + LANES]
 
 
 def flag_lanes(flags, j, source, k, least):
@@ -31,22 +32,44 @@ def lanes_above(source, k):
     return int((1 << (source[k : k + LANES] > 0.0).nonzero()[0]).sum())
 
 
-def lowest(bits):
-    """Number of the lowest bit that is set; there must be one."""
-    return (bits & -bits).bit_length() - 1
-
-
 def how_many(bits):
     """How many are set."""
     return bits.bit_count()
 
 
 def spread_lanes(target, j, stride, source, k, rows):
-    """Of up to eight rows, which lie eight numbers apart, what belongs to a lane side by side, and
-    lanes a stride apart; as numbers of the target's kind."""
+    """Of so many rows, or the first eight, which lie eight numbers apart, what belongs to a lane
+    side by side, and lanes a stride apart; as numbers of the target's kind."""
+    rows, target = min(rows, LANES), target.reshape(-1)
     for lane in range(LANES):
         first = j + stride * lane
         target[first : first + rows] = source[k + lane : k + lane + LANES * rows : LANES]
+
+
+def list_lanes(places, j, first, bits):
+    """Write the numbers of the lanes whose bits are set, one after the other, the first lane's
+    being `first`; what stands in the rest of eight is lost."""
+    for lane in range(LANES):
+        places[j] = first + lane
+        j += bits >> lane & 1
+
+
+def take_lanes(block, source, places, count, first, last):
+    """Put so many lanes, or the first eight, side by side, rows from `first` to before `last`; the
+    last one also where eight would have more. Where each begins in the source stands in the block's
+    own array, from `places` on."""
+    for lane in range(LANES):
+        since = int(block[places + min(lane, count - 1)])
+        there = source[since + first * LANES : since + last * LANES : LANES]
+        block[lane + first * LANES : lane + last * LANES : LANES] = there
+
+
+def put_lanes(target, block, places, count, first, last):
+    """The reverse; what the last one was put in besides is to be like it still."""
+    for lane in range(LANES):
+        since = int(block[places + min(lane, count - 1)])
+        here = block[lane + first * LANES : lane + last * LANES : LANES]
+        target[since + first * LANES : since + last * LANES : LANES] = here
 
 
 def fetch(source, k):
@@ -72,15 +95,21 @@ def _eight(context, builder, kind, array, k):
     return builder.load(_place(context, builder, kind, array, k, _NUMBERS), align=8)
 
 
-def _compared(context, builder, how, kind, array, k, number):
-    """A bit for each of the eight numbers."""
+def _every(builder, number):
+    """The number, eight times."""
     every = ir.Constant(_NUMBERS, ir.Undefined)
     for lane in range(LANES):
         every = builder.insert_element(every, number, ir.Constant(ir.IntType(32), lane))
-    return builder.fcmp_ordered(how, _eight(context, builder, kind, array, k), every)
+    return every
 
 
-@intrinsic
+def _compared(context, builder, how, kind, array, k, number):
+    """A bit for each of the eight numbers."""
+    eight = _eight(context, builder, kind, array, k)
+    return builder.fcmp_ordered(how, eight, _every(builder, number))
+
+
+@compiled_for(copy_lanes)
 def _copy(typingctx, target, j, source, k):
     def lower(context, builder, signature, args):
         target, j, source, k = args
@@ -93,7 +122,7 @@ def _copy(typingctx, target, j, source, k):
     return types.void(target, types.int64, source, types.int64), lower
 
 
-@intrinsic
+@compiled_for(fetch)
 def _fetch(typingctx, source, k):
     def lower(context, builder, signature, args):
         kind, module = ir.IntType(32), builder.module
@@ -109,7 +138,7 @@ def _fetch(typingctx, source, k):
     return types.void(source, types.int64), lower
 
 
-@intrinsic
+@compiled_for(spread_lanes)
 def _spread(typingctx, target, j, stride, source, k, rows):
     def lower(context, builder, signature, args):
         target, j, stride, source, k, rows = args
@@ -150,7 +179,7 @@ def _spread(typingctx, target, j, stride, source, k, rows):
     return types.void(target, integer, integer, source, integer, integer), lower
 
 
-@intrinsic
+@compiled_for(flag_lanes)
 def _flag(typingctx, flags, j, source, k, least):
     def lower(context, builder, signature, args):
         flags, j, source, k, least = args
@@ -162,7 +191,7 @@ def _flag(typingctx, flags, j, source, k, least):
     return types.void(flags, types.int64, source, types.int64, types.float64), lower
 
 
-@intrinsic
+@compiled_for(lanes_above)
 def _above(typingctx, source, k):
     def lower(context, builder, signature, args):
         (source, k), nothing = args, ir.Constant(ir.DoubleType(), 0.0)
@@ -172,15 +201,68 @@ def _above(typingctx, source, k):
     return types.int64(source, types.int64), lower
 
 
-@intrinsic
-def _lowest(typingctx, bits):
+@compiled_for(list_lanes)
+def _list(typingctx, places, j, first, bits):
     def lower(context, builder, signature, args):
-        return builder.cttz(args[0], ir.IntType(1)(1))
+        places, j, first, bits = args
+        flags, counted = ir.VectorType(ir.IntType(1), LANES), [float(n) for n in range(LANES)]
+        numbers = _every(builder, builder.sitofp(first, ir.DoubleType()))
+        numbers = builder.fadd(numbers, ir.Constant(_NUMBERS, counted))
+        chosen = builder.bitcast(builder.trunc(bits, ir.IntType(LANES)), flags)
+        compress = builder.module.declare_intrinsic(
+            f"llvm.experimental.vector.compress.v{LANES}f64",
+            fnty=ir.FunctionType(_NUMBERS, [_NUMBERS, flags, _NUMBERS]),
+        )
+        listed = builder.call(compress, [numbers, chosen, ir.Constant(_NUMBERS, ir.Undefined)])
+        builder.store(listed, _place(context, builder, signature.args[0], places, j, _NUMBERS), 8)
+        return context.get_dummy_value()
 
-    return types.int64(types.int64), lower
+    return types.void(places, *[types.int64] * 3), lower
 
 
-@intrinsic
+def _moved(to, source, takes):
+    """Signature and code of both ways between a block and where its lanes come from."""
+
+    def lower(context, builder, signature, args):
+        (here, elsewhere), (block, others) = signature.args[:2], args[:2]
+        if not takes:
+            here, elsewhere, block, others = elsewhere, here, others, block
+        (places, count, first, last), number, since = args[2:], ir.IntType(32), []
+        for lane in range(LANES):
+            lane, most = count.type(lane), builder.sub(count, count.type(1))
+            lane = builder.select(builder.icmp_signed("<", lane, most), lane, most)
+            at = builder.add(places, lane)
+            at = builder.load(_place(context, builder, here, block, at))
+            at = builder.fptosi(at, places.type)
+            since.append(_place(context, builder, elsewhere, others, at))
+        with cgutils.for_range_slice(builder, first, last, ir.Constant(first.type, 1)) as (row, _):
+            k = builder.mul(row, ir.Constant(row.type, LANES))
+            eight = _place(context, builder, here, block, k, _NUMBERS)
+            numbers = ir.Constant(_NUMBERS, ir.Undefined) if takes else builder.load(eight, align=8)
+            for lane, place in enumerate(since):
+                one = builder.gep(place, [k])
+                if takes:
+                    numbers = builder.insert_element(numbers, builder.load(one), number(lane))
+                else:
+                    builder.store(builder.extract_element(numbers, number(lane)), one)
+            if takes:
+                builder.store(numbers, eight, align=8)
+        return context.get_dummy_value()
+
+    return types.void(to, source, *[types.int64] * 4), lower
+
+
+@compiled_for(take_lanes)
+def _take(typingctx, block, source, places, count, first, last):
+    return _moved(block, source, takes=True)
+
+
+@compiled_for(put_lanes)
+def _put(typingctx, target, block, places, count, first, last):
+    return _moved(target, block, takes=False)
+
+
+@compiled_for(how_many)
 def _how_many(typingctx, bits):
     def lower(context, builder, signature, args):
         return builder.ctpop(args[0])
@@ -188,7 +270,7 @@ def _how_many(typingctx, bits):
     return types.int64(types.int64), lower
 
 
-@intrinsic
+@compiled_for(clip_lanes)
 def _clip(typingctx, target, j, source, k, stride):
     def lower(context, builder, signature, args):
         target, j, source, k, stride = args
@@ -208,27 +290,3 @@ def _clip(typingctx, target, j, source, k, stride):
 
     integer = types.int64
     return types.void(target, integer, source, integer, integer), lower
-
-
-overload(copy_lanes, jit_options=INLINED)(
-    lambda target, j, source, k: lambda target, j, source, k: _copy(target, j, source, k)
-)
-overload(spread_lanes, jit_options=INLINED)(
-    lambda target, j, stride, source, k, rows: (
-        lambda target, j, stride, source, k, rows: _spread(target, j, stride, source, k, rows)
-    )
-)
-overload(fetch, jit_options=INLINED)(lambda source, k: lambda source, k: _fetch(source, k))
-overload(flag_lanes, jit_options=INLINED)(
-    lambda flags, j, source, k, least: (
-        lambda flags, j, source, k, least: _flag(flags, j, source, k, least)
-    )
-)
-overload(lanes_above, jit_options=INLINED)(lambda source, k: lambda source, k: _above(source, k))
-overload(lowest, jit_options=INLINED)(lambda bits: lambda bits: _lowest(bits))
-overload(how_many, jit_options=INLINED)(lambda bits: lambda bits: _how_many(bits))
-overload(clip_lanes, jit_options=INLINED)(
-    lambda target, j, source, k, stride: (
-        lambda target, j, source, k, stride: _clip(target, j, source, k, stride)
-    )
-)

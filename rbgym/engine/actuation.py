@@ -127,7 +127,9 @@ class Direct(Actuator):
         return physics.frame.is_principal() and not self.disturbance.exists()
 
     def rows_needed(self, physics):
-        return self.channels() + (6 if self.is_disturbed() else 3) + (0 if self.is_all(physics) else 3)
+        return (
+            self.channels() + (6 if self.is_disturbed() else 3) + (0 if self.is_all(physics) else 3)
+        )
 
     def applied_row(self, physics):
         return TORQUE if self.is_all(physics) else self.own_row(physics) + 3

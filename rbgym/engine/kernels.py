@@ -391,8 +391,8 @@ def start(physics, buffer, rows, bodies):
 @inlined
 def start_lane(physics, buffer, i):
     physics.potential.start_phase(physics, buffer, i)
-    potential, body = physics.potential.of_lane(physics, buffer, i, 0.0), body_of(physics, buffer, i)
-    q = quaternion(buffer, i, Q)
+    potential = physics.potential.of_lane(physics, buffer, i, 0.0)
+    body, q = body_of(physics, buffer, i), quaternion(buffer, i, Q)
     Pi = to_body(q, vector(buffer, i, L))
     o = potential.seen(q)
     buffer[i + E * LANES] = total_energy(potential, body, Pi, o)

@@ -106,7 +106,8 @@ def project(physics, buffer, i):
     potential = physics.potential.of_lane(physics, buffer, i, 0.0)
     q_0, L_0 = quaternion(buffer, i, Q), vector(buffer, i, L)
     level, largest = buffer[i + E * LANES], buffer[i + CORRECTION * LANES]
-    q, L_1, energy, size2, lack = _on_the_level(potential, body_of(physics, buffer, i), q_0, L_0, level)
+    body = body_of(physics, buffer, i)
+    q, L_1, energy, size2, lack = _on_the_level(potential, body, q_0, L_0, level)
     done, small = buffer[i + SOLVED * LANES] > 0.0, size2 <= _LARGEST
     moved = small & (not done)
     put_quaternion(buffer, i, Q, quaternion_if(moved, q, q_0))
