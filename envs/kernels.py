@@ -423,7 +423,7 @@ def _prepare_lane(rows, buffer, i, drawn):
     buffer[i + _UNDRAWN * LANES] = 1.0 if drawn else 0.0
     own = numbers(seed, episode, np.uint64(9))
     if drawn:
-        physics.potential.draw_phase(physics, buffer, i, own[0])
+        physics.potential.draw_phase(physics, buffer, i, own)
 
 
 @inlined

@@ -71,7 +71,7 @@ class Tilted(Start):
 
     def draw(self, rows, buffer, i, a, b, c):
         cos, sin = cos_sin(0.5 * (self.least_tilt + (self.tilt - self.least_tilt) * a[0]))
-        towards, around = on_circle(a[1]), on_circle(a[4])
+        towards, around = on_circle(a[1]), on_circle(b[0])
         q = (cos, -sin * towards[1], sin * towards[0], 0.0)
         across = self.transverse * math.sqrt(a[3])
         spin = self.mean_spin + self.spin * (2.0 * a[2] - 1.0)
