@@ -331,11 +331,8 @@ def _show(rows, buffer, i, observations, k):
 def _begin_all(rows, buffer, spare, judging, bodies):
     """Begin the episodes that are due, eight at a time, side by side in the spare block."""
     size, waiting = (rows.first_row() + rows.row_count()) * LANES, 0
-    blocks, kept = len(buffer) // size, 0
-    for k in range(SCRATCH * LANES, CORE * LANES):
-        spare[k] = 0.0
-    if judging.restarts:  # of all that are drawn, what comes before the moments is made anew
-        kept = ROTOR if rows.physics.rotors.exist() else J
+    # Of those that are all drawn, what comes before the rotors is made anew.
+    blocks, kept = len(buffer) // size, ROTOR if judging.restarts else 0
     for block in range(blocks + 1):
         if block < blocks:
             start = index(block * size)
@@ -354,8 +351,6 @@ def _begin_all(rows, buffer, spare, judging, bodies):
             break
         take_lanes(spare, buffer, size, waiting, kept, SCRATCH)
         take_lanes(spare, buffer, size, waiting, CORE, size // LANES)
-        # What a step that has failed left in the rows of the solver is not all numbers.
-        last = SCRATCH if lanes_above(spare, FAILED * LANES) == 0 else CORE
         _prepare(rows, spare, judging.restarts, LANES)
         turn = 1
         for attempt in range(1, _ATTEMPTS + 1):
@@ -364,7 +359,7 @@ def _begin_all(rows, buffer, spare, judging, bodies):
                 break
             turn = 16 + 4 * attempt
         _begin(rows, spare, LANES)
-        put_lanes(buffer, spare, size, waiting, 0, last)
+        put_lanes(buffer, spare, size, waiting, 0, SCRATCH)
         put_lanes(buffer, spare, size, waiting, CORE, size // LANES)
         copy_lanes(spare, size, spare, size + LANES)
         waiting -= LANES

@@ -96,7 +96,7 @@ class Spread:
             mine = pool is not None and pool.claim(number)
             if pool is None or not mine:
                 return [self.over_one(task, 0, blocks)]
-            first = self._entry.call(pool.posts, task.address, task.place, 0, blocks)
+            first = self._entry.call(pool.posts, task.address, task.data, 0, blocks)
             return [first, *pool.found()]
         finally:
             if pool is not None and mine:
@@ -106,7 +106,7 @@ class Spread:
         """The same of one range, in this thread."""
         if not _COMPILED:
             return self._kernel(*task.held, first, last, 0)  # type: ignore[no-any-return]
-        found: Result = self._entry.call(_NO_POSTS, task.address, task.place, first, last)
+        found: Result = self._entry.call(_NO_POSTS, task.address, task.data, first, last)
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:

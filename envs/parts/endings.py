@@ -8,7 +8,7 @@ import numpy as np
 from rbgym.arguments import unit
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import required
-from rbgym.engine.rows import LANES, ROTOR, vector
+from rbgym.engine.rows import LANES, vector
 from rbgym.envs.arguments import in_range, keys, named, triple
 from rbgym.envs.rows import Part
 from rbgym.quaternion import Vector, add, dot, rotate, to_body, to_world, upward
@@ -57,7 +57,7 @@ class Unloaded(Success):
     momentum: float
 
     def is_inside(self, rows, buffer, i, gap):
-        h = vector(buffer, i, ROTOR)
+        h = rows.physics.rotors.rotor_momentum(buffer, i)
         empty = dot(h, h) < self.momentum * self.momentum
         return empty & (gap.square < self.square) & (gap.rate_square < self.rate * self.rate)
 

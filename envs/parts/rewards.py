@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import required
-from rbgym.engine.rows import LANES, ROTOR, vector
+from rbgym.engine.rows import LANES
 from rbgym.envs.arguments import in_range, keys, named
 from rbgym.envs.parts.endings import flight
 from rbgym.envs.parts.goals import Gap, angle_of
@@ -126,7 +126,7 @@ class Miss(Shape):
     momentum: float = math.inf
 
     def remoteness(self, rows, buffer, i, gap):
-        a, h = angle_of(gap.square) / self.angle, vector(buffer, i, ROTOR)
+        a, h = angle_of(gap.square) / self.angle, rows.physics.rotors.rotor_momentum(buffer, i)
         square = a * a + gap.rate_square / (self.rate * self.rate)
         square += dot(h, h) / (self.momentum * self.momentum)
         return 1.0 + self.steepness * (math.sqrt(1.0 + math.sqrt(square)) - 1.0)

@@ -175,6 +175,8 @@ class Adrift(_Aimed):
     def draw(self, rows, buffer, i, a, b, c):
         target = turn(0.0, self.target_angle, a[0], a[1], a[2])
         rows.parts.goal.put_target(rows, buffer, i, target)
+        # Not that of the episode before: the dock would have a velocity, which may end this one.
+        rows.parts.goal.put_target_rate(rows, buffer, i, (0.0, 0.0, 0.0))
         q = qmul(target, turn(self.least_angle, self.angle, a[3], b[0], b[1]))
         # Two numbers in one: 1024 rates, or speeds, each with many directions.
         fine = 1024.0 * b[2]

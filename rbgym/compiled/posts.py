@@ -36,7 +36,7 @@ class Task(NamedTuple):
     """
 
     address: int
-    place: int
+    data: int
     held: tuple[Any, ...]
 
 

@@ -15,6 +15,11 @@ from rbgym.compiled.jit import compiled_for
 LANES = 8
 _BYTES = ir.IntType(8).as_pointer()
 _NUMBERS, _FLAGS = (ir.VectorType(kind, LANES) for kind in (ir.DoubleType(), ir.IntType(8)))
+# By bits: the lanes whose bits are set, one behind the other, a byte each.
+_LISTED = [
+    int.from_bytes([lane for lane in range(LANES) if bits >> lane & 1], "little")
+    for bits in range(1 << LANES)
+]
 
 
 def copy_lanes(target, j, source, k):
@@ -205,16 +210,12 @@ def _above(typingctx, source, k):
 def _list(typingctx, places, j, first, bits):
     def lower(context, builder, signature, args):
         places, j, first, bits = args
-        flags, counted = ir.VectorType(ir.IntType(1), LANES), [float(n) for n in range(LANES)]
-        numbers = _every(builder, builder.sitofp(first, ir.DoubleType()))
-        numbers = builder.fadd(numbers, ir.Constant(_NUMBERS, counted))
-        chosen = builder.bitcast(builder.trunc(bits, ir.IntType(LANES)), flags)
-        compress = builder.module.declare_intrinsic(
-            f"llvm.experimental.vector.compress.v{LANES}f64",
-            fnty=ir.FunctionType(_NUMBERS, [_NUMBERS, flags, _NUMBERS]),
-        )
-        listed = builder.call(compress, [numbers, chosen, ir.Constant(_NUMBERS, ir.Undefined)])
-        builder.store(listed, _place(context, builder, signature.args[0], places, j, _NUMBERS), 8)
+        table = ir.Constant(ir.ArrayType(bits.type, 1 << LANES), _LISTED)
+        listed = cgutils.global_constant(builder, "listed_lanes", table)
+        listed = builder.load(builder.gep(listed, [bits.type(0), bits]))
+        numbers = builder.uitofp(builder.bitcast(listed, _FLAGS), _NUMBERS)
+        numbers = builder.fadd(numbers, _every(builder, builder.sitofp(first, ir.DoubleType())))
+        builder.store(numbers, _place(context, builder, signature.args[0], places, j, _NUMBERS), 8)
         return context.get_dummy_value()
 
     return types.void(places, *[types.int64] * 3), lower

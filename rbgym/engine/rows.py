@@ -26,7 +26,7 @@ ROTOR = 8  # 3: rotor momentum, principal axes [kg m^2/s]
 J = 11  # 3: principal moments [kg m^2]
 J_INV = 14  # 3: their reciprocals
 TORQUE = 17  # 3: held torque, principal axes [N m]
-FRESH = 20  # 1: 1.0 until the first step under the torque
+FRESH = 20  # 1: of schemes with memory, 1.0 until the first step under the torque
 
 # What the solver says of the lane.
 CORRECTION = 21  # 1: largest squared angle of the energy projection so far [rad^2]

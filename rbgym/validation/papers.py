@@ -114,7 +114,9 @@ def wall_error(name: str) -> float:
     for _ in range(40_000):
         batch.advance(case.dt)
         worst = np.maximum(worst, np.abs(batch.measure()["energy"] / start - 1.0))
-    return math.nan if batch.failed.any() else float(np.median(worst))
+    # One body in some thousand comes to a step of bbtrap that has no solution.
+    worst[batch.failed] = math.inf
+    return float(np.median(worst))
 
 
 # --- what is claimed ------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import rbgym
+from rbgym.engine.rows import ROTOR
 
 ID = "RigidTop-v0"
 
@@ -77,3 +78,31 @@ def test_an_unknown_argument_is_a_type_error_as_python_words_it(make):
 
 def test_a_vector_env_is_gymnasiums_at_first_sight():
     assert gym.vector.VectorEnv in type(vector().unwrapped).__bases__
+
+
+@pytest.mark.parametrize("env_id", ["RigidTop-v0", "TumblingCapture-v0"])
+def test_what_follows_a_seed_does_not_depend_on_what_was_before(env_id):
+    """Of episodes that a reset begins, and of those that begin by themselves: eight at a time,
+    among companions that were others before."""
+    with_past, fresh = (gym.make_vec(env_id, num_envs=21) for _ in range(2))
+    with_past.reset(seed=5)
+    with_past.action_space.seed(0)
+    for _ in range(120):
+        with_past.step(with_past.action_space.sample())
+    starts = [env.reset(seed=9)[0] for env in (with_past, fresh)]
+    np.testing.assert_array_equal(*starts)
+    fresh.action_space.seed(1)
+    ended = 0
+    for _ in range(200):
+        action = fresh.action_space.sample()
+        told = [env.step(action) for env in (with_past, fresh)]
+        for one, other in zip(*(step[:4] for step in told), strict=True):
+            np.testing.assert_array_equal(one, other)
+        ended += int((told[0][2] | told[0][3]).sum())
+    assert ended > 0
+    rows = [env.unwrapped.get_state()["rows"] for env in (with_past, fresh)]
+    assert np.isfinite(rows).all()
+    assert (np.array(rows)[:, :, ROTOR : ROTOR + 3] == 0.0).all()
+    # One lane alone begins the same episode as among others.
+    alone = gym.make_vec(env_id, num_envs=1)
+    np.testing.assert_array_equal(alone.reset(seed=9 + 13)[0][0], starts[0][13])
