@@ -201,11 +201,13 @@ class Episodes:
 
     def whole_state(self) -> Array:
         """Every row of every body, its clocks and seeds among them, (size, r)."""
-        return self.without_scratch(self.batch.rows(0, self.batch.block_rows))
+        rows = self.batch.rows(0, self.batch.block_rows)
+        return self.without_scratch(rows) if self.failed else rows
 
     def without_scratch(self, rows: Array) -> Array:
-        """The rows, with zeros for what is left of a step, of those that have failed no numbers."""
-        rows[:, self.scratch] = 0.0
+        """The rows, with zeros for what bodies that have failed have left of their step: no numbers
+        some of it."""
+        rows[rows[:, FAILED] > 0, self.scratch] = 0.0
         return rows
 
     def follow(self, rows: Array) -> None:

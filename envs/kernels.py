@@ -87,7 +87,7 @@ NOTHING_SAVED = np.empty((0, 0)), np.empty(0, bool), 0
 
 @inlined
 def _judge_lanes(rows, buffer, start, limit, lanes):
-    # All of them: a number that is known here would have the loop unrolled before it is vectorised.
+    # All of them: were their number known here, the loop would be unrolled before it is vectorised.
     for lane in range(lanes):
         judge_lane(rows, buffer, start + index(lane), limit)
 
@@ -150,13 +150,13 @@ def judge(rows, buffer, judging, outputs):
     # All that begin first: the judge reads eight lanes at once, and would wait for what was written
     # of one just before.
     if begins:
-        _begin_all(rows, buffer, spare, judging, bodies)
+        _begin_all(rows, buffer, spare, judging, bodies, LANES)
     judged = spare if only else buffer
     # Block by block from judgement to report, so that each is read from memory once.
     for block in range(blocks):
         start, k = index(block * block_size), index(block * LANES)
         # Lanes beyond the last body are at rest, and never begin.
-        lanes = min(LANES, bodies - k)
+        lanes = LANES if bodies - k > LANES else bodies - k
         first = start + rows.first_row() * LANES
         some, since = (1 << lanes) - 1, start
         if only:  # apart from the others; by the same code, for another would round otherwise
@@ -328,11 +328,14 @@ def _show(rows, buffer, i, observations, k):
 
 
 @inlined
-def _begin_all(rows, buffer, spare, judging, bodies):
-    """Begin the episodes that are due, eight at a time, side by side in the spare block."""
+def _begin_all(rows, buffer, spare, judging, bodies, lanes):
+    """Begin the episodes that are due, eight at a time, side by side in the spare block. lanes: of
+    a block, see `_judge_lanes`."""
     size, waiting = (rows.first_row() + rows.row_count()) * LANES, 0
     # Of those that are all drawn, what comes before the rotors is made anew.
     blocks, kept = len(buffer) // size, ROTOR if judging.restarts else 0
+    for k in range(SCRATCH * LANES, CORE * LANES):  # in a state all is to be a number
+        spare[k] = 0.0
     for block in range(blocks + 1):
         if block < blocks:
             start = index(block * size)
@@ -351,16 +354,18 @@ def _begin_all(rows, buffer, spare, judging, bodies):
             break
         take_lanes(spare, buffer, size, waiting, kept, SCRATCH)
         take_lanes(spare, buffer, size, waiting, CORE, size // LANES)
-        _prepare(rows, spare, judging.restarts, LANES)
-        turn = 1
+        for lane in range(lanes):
+            _prepare_lane(rows, spare, index(lane), judging.restarts)
+        turn = _1
         for attempt in range(1, _ATTEMPTS + 1):
-            _draw(rows, spare, np.uint64(turn), LANES)
+            for lane in range(lanes):
+                _draw_lane(rows, spare, index(lane), turn)
             if lanes_above(spare, _UNDRAWN * LANES) == 0:
                 break
-            turn = 16 + 4 * attempt
-        _begin(rows, spare, LANES)
-        put_lanes(buffer, spare, size, waiting, 0, SCRATCH)
-        put_lanes(buffer, spare, size, waiting, CORE, size // LANES)
+            turn = np.uint64(16 + 4 * attempt)
+        for lane in range(lanes):
+            _begin_lane(rows, spare, index(lane))
+        put_lanes(buffer, spare, size, waiting, 0, size // LANES)
         copy_lanes(spare, size, spare, size + LANES)
         waiting -= LANES
 
@@ -377,25 +382,6 @@ def _key(rows, buffer, i):
     k = i + rows.first_row() * LANES
     low, high = np.uint64(buffer[k + at.SEED * LANES]), np.uint64(buffer[k + (at.SEED + 1) * LANES])
     return low | (high << np.uint64(32)), np.uint64(buffer[k + at.EPISODE * LANES])
-
-
-@inlined
-def _prepare(rows, spare, drawn, lanes):
-    # All of them: a number that is known here would have the loop unrolled before it is vectorised.
-    for lane in range(lanes):
-        _prepare_lane(rows, spare, index(lane), drawn)
-
-
-@inlined
-def _draw(rows, spare, block, lanes):
-    for lane in range(lanes):
-        _draw_lane(rows, spare, index(lane), block)
-
-
-@inlined
-def _begin(rows, spare, lanes):
-    for lane in range(lanes):
-        _begin_lane(rows, spare, index(lane))
 
 
 @inlined
