@@ -13,8 +13,9 @@ REASONS: dict[str, str] = {
     "seven; observation, reward, ends and the beginning of the one episode in thirteen that random "
     "actions end at each step take eight; Python, with `info` and the arrays that it returns, "
     "takes two or three: see what a step is made of, and the last table.",
-    "cartpole_65536": "As above; and the rows of 65,536 bodies, 29 MB, lie in no cache. They are "
-    "asked for ahead, and yet wait for memory. CartPoleVectorEnv keeps four numbers of a body.",
+    "cartpole_65536": "The rows of 65,536 bodies, 26 MB, and what a step returns of them hardly fit "
+    "in the cache that all cores of the machine share: runs differ by a tenth. They are asked for "
+    "ahead, and yet wait for memory. CartPoleVectorEnv keeps four numbers of a body.",
     "top": "`exact:4` is in the place of four substeps of `quat_em`.",
     "slew": "`exact:4`, the default now, has an error that is a small part of that of `quat_em`, "
     "see [accuracy](accuracy.md), and takes elliptic functions; the aim was "
@@ -26,7 +27,8 @@ REASONS: dict[str, str] = {
     "hundreds in float64, eight at once; and it returns neither `info` nor arrays of its "
     "own.",
     "threads_2048": "What Python does before and after a step is done by one thread.",
-    "threads_16384": "As above; and both threads share the way to memory.",
+    "threads_16384": "What Python does before and after a step is done by one thread, and both "
+    "threads share the way to memory.",
     "single": "Compiled code takes half a microsecond of two and a half. The rest is Python: the "
     "action is checked, and arrays and `info` are made anew by every step.",
     "clone": "A state is checked as a whole before it is put back.",
