@@ -13,9 +13,9 @@ REASONS: dict[str, str] = {
     "seven; observation, reward, ends and the beginning of the one episode in thirteen that random "
     "actions end at each step take eight; Python, with `info` and the arrays that it returns, "
     "takes two or three: see what a step is made of, and the last table.",
-    "cartpole_65536": "The rows of 65,536 bodies, 26 MB, and what a step returns of them hardly fit "
-    "in the cache that all cores of the machine share: runs differ by a tenth. They are asked for "
-    "ahead, and yet wait for memory. CartPoleVectorEnv keeps four numbers of a body.",
+    "cartpole_65536": "The rows of 65,536 bodies, 26 MB, and what a step returns of them hardly "
+    "fit in the cache that all cores of the machine share: runs differ by a tenth. They are asked "
+    "for ahead, and yet wait for memory. CartPoleVectorEnv keeps four numbers of a body.",
     "top": "`exact:4` is in the place of four substeps of `quat_em`.",
     "slew": "`exact:4`, the default now, has an error that is a small part of that of `quat_em`, "
     "see [accuracy](accuracy.md), and takes elliptic functions; the aim was "
