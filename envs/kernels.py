@@ -6,14 +6,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbgym.compiled.calls import COUNTS, caller
-from rbgym.compiled.jit import address_of, compiled, inlined
+from rbgym.compiled.jit import address_of, compiled, inlined, kernel_part
 from rbgym.compiled.wide import (
+    EVERY,
     copy_lanes,
     flag_lanes,
     how_many,
     lanes_above,
     list_lanes,
     put_lanes,
+    room,
     spread_lanes,
     take_lanes,
 )
@@ -85,7 +87,7 @@ class Outputs(NamedTuple):
 NOTHING_SAVED = np.empty((0, 0)), np.empty(0, bool), 0
 
 
-@inlined
+@kernel_part
 def _judge_lanes(rows, buffer, start, limit, lanes):
     # All of them: were their number known here, the loop would be unrolled before it is vectorised.
     for lane in range(lanes):
@@ -146,7 +148,7 @@ def judge(rows, buffer, judging, outputs):
     ended, failed = 0, 0
     only, begins = judging.only_beginnings, judging.only_beginnings or judging.restarts
     # A block for eight lanes from anywhere, and behind it the places of those that wait for it.
-    spare = np.empty(block_size + 2 * LANES) if begins else buffer
+    spare = room(block_size + 2 * LANES) if begins else buffer
     # All that begin first: the judge reads eight lanes at once, and would wait for what was written
     # of one just before.
     if begins:
@@ -158,7 +160,7 @@ def judge(rows, buffer, judging, outputs):
         # Lanes beyond the last body are at rest, and never begin.
         lanes = LANES if bodies - k > LANES else bodies - k
         first = start + rows.first_row() * LANES
-        some, since = (1 << lanes) - 1, start
+        some, since = EVERY >> (LANES - lanes), start
         if only:  # apart from the others; by the same code, for another would round otherwise
             some, since = lanes_above(buffer, first + at.BEGINNING * LANES), 0
             if some == 0:
@@ -169,18 +171,13 @@ def judge(rows, buffer, judging, outputs):
         if only:
             put_lanes(buffer, spare, block_size, how_many(some), 0, block_size // LANES)
         if shows:
-            if some == (1 << LANES) - 1:
-                _show_all(rows, buffer, start, seen, k)
-            else:
-                for lane in range(lanes):
-                    if (some >> lane) & 1 > 0:
-                        _show(rows, buffer, start + index(lane), seen, k + index(lane))
+            _show(rows, buffer, start, seen, k, some)
         if only:
             continue
-        failed += _report(rows, buffer, start, first, lanes, k, outputs)
+        failed += _report(rows, buffer, start, first, k, some, outputs)
         if lanes < LANES:
             _calm(rows.physics, buffer, start, lanes)
-        ended += how_many(_ended(buffer, first) & ((1 << lanes) - 1))
+        ended += how_many(_ended(buffer, first) & some)
         if len(saved) > 0 and ((block + 1) % _SAVED == 0 or block + 1 == blocks):
             group = block // _SAVED * _SAVED
             _save(rows, buffer, group, block + 1, copied, settled, saved, flags, first_lane)
@@ -254,42 +251,34 @@ def _ended(buffer, first):
     return terminated | lanes_above(buffer, first + at.TRUNCATED * LANES)
 
 
-@inlined
+@kernel_part
 def _save(rows, buffer, since, until, copied, settled, saved, flags, first_lane):
     """Copy what is told of the lanes of some blocks, row by row."""
     size, first = (rows.first_row() + rows.row_count()) * LANES, rows.first_row()
     number = len(flags) // 2
     for block in range(since, until):
         start, k = index(block * size), index(first_lane + block * LANES)
-        flag_lanes(flags, k, buffer, start + FAILED * LANES, 1.0)
+        flag_lanes(flags, k, buffer, start + FAILED * LANES, 1.0, EVERY)
         streak = start + (first + at.STREAK) * LANES
-        flag_lanes(flags, number + k, buffer, streak, settled)
+        flag_lanes(flags, number + k, buffer, streak, settled, EVERY)
     for entry in range(len(copied)):
         row, to = copied[index(entry)] * LANES, entry * number + first_lane
         for block in range(since, until):
-            copy_lanes(saved, index(to + block * LANES), buffer, index(block * size + row))
+            copy_lanes(saved, index(to + block * LANES), buffer, index(block * size + row), EVERY)
 
 
 @inlined
-def _report(rows, buffer, start, first, lanes, k, outputs):
-    """Outcome of the first lanes of the block; returns how many failed."""
+def _report(rows, buffer, start, first, k, some, outputs):
+    """Outcome of some lanes of the block, the first of which is number k; how many failed."""
     reward = start + (rows.told_row() + at.REWARD) * LANES
     over, late = first + at.TERMINATED * LANES, first + at.TRUNCATED * LANES
-    if lanes == LANES:
-        copy_lanes(outputs.rewards, k, buffer, reward)
-        flag_lanes(outputs.terminated, k, buffer, over, 1.0)
-        flag_lanes(outputs.truncated, k, buffer, late, 1.0)
-        return how_many(lanes_above(buffer, start + FAILED * LANES))
-    failed = 0
-    for lane in range(lanes):
-        outputs.rewards[k + lane] = buffer[reward + lane]
-        outputs.terminated[k + lane] = buffer[over + lane] > 0.0
-        outputs.truncated[k + lane] = buffer[late + lane] > 0.0
-        failed += 1 if buffer[start + lane + FAILED * LANES] > 0.0 else 0
-    return failed
+    copy_lanes(outputs.rewards, k, buffer, reward, some)
+    flag_lanes(outputs.terminated, k, buffer, over, 1.0, some)
+    flag_lanes(outputs.truncated, k, buffer, late, 1.0, some)
+    return how_many(lanes_above(buffer, start + FAILED * LANES) & some)
 
 
-@inlined
+@kernel_part
 def _calm(physics, buffer, start, lanes):
     """Take the disturbance off the lanes beyond the last body."""
     if physics.actuator.is_disturbed():
@@ -299,35 +288,25 @@ def _calm(physics, buffer, start, lanes):
 
 
 @inlined
-def _show_all(rows, buffer, start, observations, k):
-    """As `_show`, of a whole block, whose first lane is number k."""
+def _show(rows, buffer, start, observations, k, some):
+    """What some lanes of the block show, the first of which is number k."""
     columns, actuator = rows.parts.observation.width(), rows.physics.actuator
     more = actuator.shown_rows()
     width, since = columns + more, start + rows.observation_row() * LANES
-    _spread_all(observations, index(k * width), width, buffer, since, columns)
+    _spread(observations, index(k * width), width, buffer, since, columns, some)
     since = start + actuator.shown_row(rows.physics) * LANES
-    _spread_all(observations, index(k * width + columns), width, buffer, since, more)
+    _spread(observations, index(k * width + columns), width, buffer, since, more, some)
 
 
-@inlined
-def _spread_all(target, j, stride, source, k, rows):
+@kernel_part
+def _spread(target, j, stride, source, k, rows, some):
     """As `spread_lanes`, of any number of rows."""
     for row in range(0, rows, LANES):
         at_row = k + index(row) * LANES
-        spread_lanes(target, j + index(row), stride, source, at_row, rows - row)
+        spread_lanes(target, j + index(row), stride, source, at_row, rows - row, some)
 
 
-@inlined
-def _show(rows, buffer, i, observations, k):
-    columns, actuator = rows.parts.observation.width(), rows.physics.actuator
-    for column in range(columns):
-        observations[k, column] = buffer[i + (rows.observation_row() + column) * LANES]
-    j = i + actuator.shown_row(rows.physics) * LANES
-    for n in range(actuator.shown_rows()):
-        observations[k, columns + n] = buffer[j + n * LANES]
-
-
-@inlined
+@kernel_part
 def _begin_all(rows, buffer, spare, judging, bodies, lanes):
     """Begin the episodes that are due, eight at a time, side by side in the spare block. lanes: of
     a block, see `_judge_lanes`."""
@@ -366,7 +345,7 @@ def _begin_all(rows, buffer, spare, judging, bodies, lanes):
         for lane in range(lanes):
             _begin_lane(rows, spare, index(lane))
         put_lanes(buffer, spare, size, waiting, 0, size // LANES)
-        copy_lanes(spare, size, spare, size + LANES)
+        copy_lanes(spare, size, spare, size + LANES, EVERY)
         waiting -= LANES
 
 

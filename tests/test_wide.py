@@ -16,27 +16,27 @@ SOURCE = np.array([0.0, -0.0, 1e-300, -3.0, 0.5, 1.0, 2.0, np.nan, 4.0, -9.0] * 
 
 
 @njit
-def copies(target, source):
-    wide.copy_lanes(target, 2, source, 3)
+def copies(target, source, bits):
+    wide.copy_lanes(target, 2, source, 3, bits)
 
 
 @njit
-def flags(target, source):
-    wide.flag_lanes(target, 1, source, 2, 1.0)
+def flags(target, source, bits):
+    wide.flag_lanes(target, 1, source, 2, 1.0, bits)
 
 
 @njit
-def spreads(target, source):
-    wide.spread_lanes(target, 1, 3, source, 2, 2)
+def spreads(target, source, bits):
+    wide.spread_lanes(target, 1, 3, source, 2, 2, bits)
 
 
 @njit
-def spreads_all(target, source):
-    wide.spread_lanes(target, 2, 8, source, 0, 8)
+def spreads_all(target, source, bits):
+    wide.spread_lanes(target, 2, 8, source, 0, 8, bits)
 
 
 @njit
-def clips(target, source):
+def clips(target, source, bits):
     wide.clip_lanes(target, 1, source, 2, 3)
 
 
@@ -57,10 +57,11 @@ def above(source):
         (clips, float),
     ],
 )
-def test_lanes_are_moved_as_in_python(kernel, kind):
+@pytest.mark.parametrize("bits", [wide.EVERY, 0b01001011])
+def test_lanes_are_moved_as_in_python(kernel, kind, bits):
     made, wanted = np.zeros(70, kind), np.zeros(70, kind)
-    kernel(made, SOURCE)
-    kernel.py_func(wanted, SOURCE)
+    kernel(made, SOURCE, bits)
+    kernel.py_func(wanted, SOURCE, bits)
     np.testing.assert_array_equal(made, wanted)
     assert made.any()
 

@@ -1,6 +1,7 @@
 """How every kernel of the package is compiled.
 
 - `@inlined`: scalar kernels on tuples of floats, inlined into whoever calls them;
+- `@kernel_part`: parts of one of the entry points, inlined there;
 - methods of a `Record` (see rbgym.compiled.record): the same, chosen by the class;
 - `@lane_body`: what stands directly in a loop over lanes;
 - `@outlined`: what is rarely used, and had better stay out of its caller;
@@ -20,12 +21,17 @@ from numba.extending import intrinsic as _intrinsic
 from numba.extending import overload
 
 from rbgym.compiled import cache
-from rbgym.compiled.pipeline import Compiler
+from rbgym.compiled.pipeline import Compiler, PartCompiler
 
 F = TypeVar("F", bound=Callable[..., Any])
 intrinsic: Any = _intrinsic  # whose own type lacks that it takes one argument less
 
-OUTLINED: Any = {"error_model": "numpy", "nogil": True, "pipeline_class": Compiler}
+OUTLINED: Any = {
+    "error_model": "numpy",
+    "nogil": True,
+    "forceinline": False,  # or the caller's
+    "pipeline_class": Compiler,
+}
 # Contraction, reassociation and reciprocals change the last bit only, `nsz` the sign of a zero.
 # `nnan` and `ninf` would let the compiler delete the tests that notice a state which is no longer
 # finite.
@@ -42,11 +48,16 @@ INLINED: Any = {
 }
 
 
-def inlined(function: F) -> F:
+def inlined(function: F, options: Any = INLINED) -> F:
     """Make compiled code inline this scalar kernel; called from Python it stays what it is."""
     cache.remember(function)
-    overload(function, jit_options=INLINED, strict=False)(lambda *args: function)
+    overload(function, jit_options=options, strict=False)(lambda *args: function)
     return function
+
+
+def kernel_part(function: F) -> F:
+    """Make compiled code inline this part of a kernel, in which loops over blocks and lanes are."""
+    return inlined(function, INLINED | {"pipeline_class": PartCompiler})
 
 
 def lane_body(function: F) -> F:

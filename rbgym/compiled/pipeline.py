@@ -12,10 +12,12 @@ from types import MethodType
 from typing import Any
 
 from numba.core import ir, types
+from numba.core.analysis import compute_cfg_from_blocks
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.consts import ConstantInference
 from numba.core.ir_utils import build_definitions
+from numba.core.targetconfig import ConfigStack
 from numba.core.typing.templates import (
     AttributeTemplate,
     infer_getattr,
@@ -122,15 +124,30 @@ class KnownByClass(FunctionPass):
 
 
 class Compiler(CompilerBase):
-    """Numba's compiler with this pass before branches are cut off."""
+    """Numba's compiler with this pass before branches are cut off.
+
+    unrolls: loops of what is inlined are to be gone before those around them are vectorised.
+    """
+
+    unrolls = True
 
     def define_pipelines(self) -> list[Any]:
         state = self.state
+        # Numba compiles what is called anew for other flags of the caller: let it see the same.
+        seen = ConfigStack().top()
+        seen.forceinline = seen.no_cfunc_wrapper = seen.no_cpython_wrapper = True
         if state.flags.forceinline:
             # Its callers take it as it is before machine code is made: that nobody would call.
             library = state.targetctx.codegen().create_library(state.func_id.func_qualname)
             library.enable_object_caching()
             library._finalize_final_module = lambda: setattr(library, "_finalized", True)
+            optimize = library._optimize_final_module
+
+            def unroll() -> None:  # all else is left to the callers' turn
+                if self.unrolls and compute_cfg_from_blocks(state.func_ir.blocks).loops():
+                    optimize()
+
+            library._optimize_final_module = unroll
             state["library"] = library
             # In its place stands a built-in function, another each time: numba knows code by it.
             state.targetctx.get_executable = lambda *_: library._ensure_finalized() or [].copy
@@ -141,6 +158,12 @@ class Compiler(CompilerBase):
         manager.add_pass_after(KnownByClass, InlineInlinables)
         manager.finalize()
         return [manager]
+
+
+class PartCompiler(Compiler):
+    """Of parts of kernels, which have the loops over lanes."""
+
+    unrolls = False
 
 
 # --- methods of records -------------------------------------------------------------------------

@@ -6,6 +6,7 @@ numbers lies among all of theirs. Nothing sees to it, in a debug run either, tha
 them too.
 """
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
@@ -13,6 +14,7 @@ from numba.core import cgutils
 from rbgym.compiled.jit import compiled_for
 
 LANES = 8
+EVERY = (1 << LANES) - 1  # bits of all lanes, the lowest for the first
 _BYTES = ir.IntType(8).as_pointer()
 _NUMBERS, _FLAGS = (ir.VectorType(kind, LANES) for kind in (ir.DoubleType(), ir.IntType(8)))
 # By bits: the lanes whose bits are set, one behind the other, a byte each.
@@ -22,18 +24,24 @@ _LISTED = [
 ]
 
 
-def copy_lanes(target, j, source, k):
-    """The same numbers in another array."""
-    target.reshape(-1)[j : j + LANES] = source[k : k + LANES]
+def _lanes_of(bits):
+    return [lane for lane in range(LANES) if bits >> lane & 1]
 
 
-def flag_lanes(flags, j, source, k, least):
+def copy_lanes(target, j, source, k, bits):
+    """The same numbers in another array; only of the lanes whose bits are set."""
+    for lane in _lanes_of(bits):
+        target.reshape(-1)[j + lane] = source[k + lane]
+
+
+def flag_lanes(flags, j, source, k, least, bits):
     """Whether each of the numbers is the least, or above it."""
-    flags[j : j + LANES] = source[k : k + LANES] >= least
+    for lane in _lanes_of(bits):
+        flags[j + lane] = source[k + lane] >= least
 
 
 def lanes_above(source, k):
-    """Bits, the lowest for the first: which of the numbers are above zero."""
+    """Bits: which of the numbers are above zero."""
     return int((1 << (source[k : k + LANES] > 0.0).nonzero()[0]).sum())
 
 
@@ -42,11 +50,11 @@ def how_many(bits):
     return bits.bit_count()
 
 
-def spread_lanes(target, j, stride, source, k, rows):
+def spread_lanes(target, j, stride, source, k, rows, bits):
     """Of so many rows, or the first eight, which lie eight numbers apart, what belongs to a lane
     side by side, and lanes a stride apart; as numbers of the target's kind."""
     rows, target = min(rows, LANES), target.reshape(-1)
-    for lane in range(LANES):
+    for lane in _lanes_of(bits):
         first = j + stride * lane
         target[first : first + rows] = source[k + lane : k + lane + LANES * rows : LANES]
 
@@ -75,6 +83,11 @@ def put_lanes(target, block, places, count, first, last):
         since = int(block[places + min(lane, count - 1)])
         here = block[lane + first * LANES : lane + last * LANES : LANES]
         target[since + first * LANES : since + last * LANES : LANES] = here
+
+
+def room(count):
+    """So many numbers, of any value, for as long as the kernel runs: on its stack."""
+    return np.zeros(count)
 
 
 def fetch(source, k):
@@ -114,17 +127,59 @@ def _compared(context, builder, how, kind, array, k, number):
     return builder.fcmp_ordered(how, eight, _every(builder, number))
 
 
-@compiled_for(copy_lanes)
-def _copy(typingctx, target, j, source, k):
-    def lower(context, builder, signature, args):
-        target, j, source, k = args
-        numbers = _eight(context, builder, signature.args[2], source, k)
-        builder.store(
-            numbers, _place(context, builder, signature.args[0], target, j, _NUMBERS), align=8
-        )
-        return context.get_dummy_value()
+def _write(builder, bits, all_of_them, one):
+    """Write all lanes, or one after the other those whose bits are set."""
+    every = builder.icmp_unsigned("==", bits, bits.type(EVERY))
+    with builder.if_else(every, likely=True) as (whole, parts):
+        with whole:
+            all_of_them()
+        with parts:
+            for lane in range(LANES):
+                bit = builder.and_(bits, bits.type(1 << lane))
+                with builder.if_then(builder.icmp_unsigned("!=", bit, bits.type(0))):
+                    one(lane)
 
-    return types.void(target, types.int64, source, types.int64), lower
+
+def _store(context, builder, kind, target, j, numbers, bits):
+    size = context.get_abi_sizeof(numbers.type.element)
+
+    def all_of_them():
+        place = _place(context, builder, kind, target, j, numbers.type)
+        builder.store(numbers, place, align=size)
+
+    def one(lane):
+        number = builder.extract_element(numbers, ir.IntType(32)(lane))
+        at = builder.add(j, j.type(lane))
+        builder.store(number, _place(context, builder, kind, target, at))
+
+    _write(builder, bits, all_of_them, one)
+    return context.get_dummy_value()
+
+
+@compiled_for(copy_lanes)
+def _copy(typingctx, target, j, source, k, bits):
+    def lower(context, builder, signature, args):
+        target, j, source, k, bits = args
+        numbers = _eight(context, builder, signature.args[2], source, k)
+        return _store(context, builder, signature.args[0], target, j, numbers, bits)
+
+    return types.void(target, types.int64, source, types.int64, types.int64), lower
+
+
+@compiled_for(room)
+def _room(typingctx, count):
+    kind = types.Array(types.float64, 1, "C")
+
+    def lower(context, builder, signature, args):
+        array, size = context.make_array(kind)(context, builder), ir.IntType(64)(8)
+        data = builder.alloca(ir.DoubleType(), args[0])
+        data.align = 64
+        context.populate_array(
+            array, data=data, shape=[args[0]], strides=[size], itemsize=size, meminfo=None
+        )
+        return array._getvalue()
+
+    return kind(types.int64), lower
 
 
 @compiled_for(fetch)
@@ -144,9 +199,9 @@ def _fetch(typingctx, source, k):
 
 
 @compiled_for(spread_lanes)
-def _spread(typingctx, target, j, stride, source, k, rows):
+def _spread(typingctx, target, j, stride, source, k, rows, bits):
     def lower(context, builder, signature, args):
-        target, j, stride, source, k, rows = args
+        target, j, stride, source, k, rows, bits = args
         kind = context.get_data_type(signature.args[0].dtype)
         wide, number, size = ir.VectorType(kind, LANES), ir.IntType(32), j.type
         last, lanes = builder.sub(rows, size(1)), []
@@ -174,26 +229,29 @@ def _spread(typingctx, target, j, stride, source, k, rows):
             f"llvm.masked.store.{suffix}.p0",
             fnty=ir.FunctionType(ir.VoidType(), [wide, wide.as_pointer(), number, written.type]),
         )
-        for lane, numbers in enumerate(lanes):
+
+        def one(lane):
             at = builder.add(j, builder.mul(stride, size(lane)))
             place = _place(context, builder, signature.args[0], target, at, wide)
-            builder.call(store, [numbers, place, number(1), written])
+            builder.call(store, [lanes[lane], place, number(1), written])
+
+        _write(builder, bits, lambda: [one(lane) for lane in range(LANES)], one)
         return context.get_dummy_value()
 
     integer = types.int64
-    return types.void(target, integer, integer, source, integer, integer), lower
+    return types.void(target, integer, integer, source, *[integer] * 3), lower
 
 
 @compiled_for(flag_lanes)
-def _flag(typingctx, flags, j, source, k, least):
+def _flag(typingctx, flags, j, source, k, least, bits):
     def lower(context, builder, signature, args):
-        flags, j, source, k, least = args
+        flags, j, source, k, least, bits = args
         above = _compared(context, builder, ">=", signature.args[2], source, k, least)
-        place = _place(context, builder, signature.args[0], flags, j, _FLAGS)
-        builder.store(builder.zext(above, _FLAGS), place, align=1)
-        return context.get_dummy_value()
+        above = builder.zext(above, _FLAGS)
+        return _store(context, builder, signature.args[0], flags, j, above, bits)
 
-    return types.void(flags, types.int64, source, types.int64, types.float64), lower
+    integer = types.int64
+    return types.void(flags, integer, source, integer, types.float64, integer), lower
 
 
 @compiled_for(lanes_above)

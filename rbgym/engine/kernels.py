@@ -4,11 +4,18 @@ The loops over the lanes of a block compile to vector instructions: their size i
 `index` tells the compiler that no index counts from the end of the buffer.
 """
 
-import math
 from typing import Any, NamedTuple
 
 from rbgym.compiled.calls import PLACE, caller
-from rbgym.compiled.jit import Entry, address_of, compiled, inlined, lane_body, outlined
+from rbgym.compiled.jit import (
+    Entry,
+    address_of,
+    compiled,
+    inlined,
+    kernel_part,
+    lane_body,
+    outlined,
+)
 from rbgym.compiled.posts import Task
 from rbgym.compiled.wide import clip_lanes, fetch
 from rbgym.engine.projection import keep_level, project
@@ -147,16 +154,14 @@ class Ranges:
 
 
 @outlined
-def _first_not_finite(commands):
-    """Index of the first row that is not finite, or -1."""
-    numbers, bad = commands.reshape(commands.size), 0
+def _first_not_finite(numbers):
+    """Index of the first number that is not finite, or -1."""
+    bad = 0
     for k in range(len(numbers)):
         bad += 0 if numbers[k] - numbers[k] == 0.0 else 1
-    if bad == 0:
-        return -1
-    for k in range(len(commands)):
-        for column in range(commands.shape[1]):
-            if not math.isfinite(commands[k, column]):
+    if bad > 0:
+        for k in range(len(numbers)):
+            if numbers[k] - numbers[k] != 0.0:
                 return k
     return -1
 
@@ -165,10 +170,11 @@ def _first_not_finite(commands):
 def first_not_finite(commands):
     """Index of the first body whose command is not finite, or -1; of a batch that is advanced range
     by range, before the first is begun."""
-    return _first_not_finite(commands)
+    bad = _first_not_finite(commands.reshape(commands.size))
+    return bad // commands.shape[1] if bad > 0 else bad
 
 
-@inlined
+@kernel_part
 def _put_commands(physics, buffer, start, commands, block):
     """Clip the commands of the bodies of a block, and write them where the actuator looks;
     commands: of all bodies, one after the other."""
@@ -212,9 +218,9 @@ def advance(physics, buffer, rows, commands, stepping):
     block_size, actuator, since = index(rows) * LANES, physics.actuator, stepping.since
     numbers = commands.reshape(commands.size)
     if since == 0:
-        bad = _first_not_finite(commands)
+        bad = _first_not_finite(numbers)
         if bad >= 0:
-            return bad
+            return bad // actuator.channels()
     substeps, h = stepping.substeps, stepping.h
     blocks, stages = len(buffer) // block_size, COUNTS[index(stepping.composition)]
     total = index(substeps * stages)
