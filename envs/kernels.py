@@ -311,8 +311,7 @@ def _begin_all(rows, buffer, spare, judging, bodies, lanes):
     """Begin the episodes that are due, eight at a time, side by side in the spare block. lanes: of
     a block, see `_judge_lanes`."""
     size, waiting = (rows.first_row() + rows.row_count()) * LANES, 0
-    # Of those that are all drawn, what comes before the rotors is made anew.
-    blocks, kept = len(buffer) // size, ROTOR if judging.restarts else 0
+    blocks, used_from = len(buffer) // size, rows.physics.rotors.used_from()
     for k in range(SCRATCH * LANES, CORE * LANES):  # in a state all is to be a number
         spare[k] = 0.0
     for block in range(blocks + 1):
@@ -331,7 +330,9 @@ def _begin_all(rows, buffer, spare, judging, bodies, lanes):
                 continue
         elif waiting == 0:
             break
-        take_lanes(spare, buffer, size, waiting, kept, SCRATCH)
+        if not judging.restarts:  # those that restart are all drawn
+            take_lanes(spare, buffer, size, waiting, 0, ROTOR)
+        take_lanes(spare, buffer, size, waiting, used_from, SCRATCH)
         take_lanes(spare, buffer, size, waiting, CORE, size // LANES)
         for lane in range(lanes):
             _prepare_lane(rows, spare, index(lane), judging.restarts)
@@ -344,7 +345,8 @@ def _begin_all(rows, buffer, spare, judging, bodies, lanes):
             turn = np.uint64(16 + 4 * attempt)
         for lane in range(lanes):
             _begin_lane(rows, spare, index(lane))
-        put_lanes(buffer, spare, size, waiting, 0, size // LANES)
+        put_lanes(buffer, spare, size, waiting, 0, ROTOR)
+        put_lanes(buffer, spare, size, waiting, used_from, size // LANES)
         copy_lanes(spare, size, spare, size + LANES, EVERY)
         waiting -= LANES
 

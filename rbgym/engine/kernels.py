@@ -25,6 +25,7 @@ from rbgym.engine.rows import (
     FRESH,
     LANES,
     REDONE,
+    ROTOR,
     SOLVED,
     E,
     L,
@@ -191,6 +192,15 @@ def _put_commands(physics, buffer, start, commands, block):
             buffer[since + index(n * LANES + lane)] = min(max(command, -1.0), 1.0)
 
 
+@kernel_part
+def _fetch_block(physics, buffer, start, end):
+    """Ask for the rows of a block that are in use."""
+    for k in range(start, start + ROTOR * LANES, LANES):
+        fetch(buffer, index(k))
+    for k in range(start + physics.rotors.used_from() * LANES, end, LANES):
+        fetch(buffer, index(k))
+
+
 @lane_body
 def _hold(physics, buffer, i):
     physics.actuator.hold(physics, buffer, i)
@@ -306,8 +316,8 @@ def take_step(physics, buffer, first, count, block_size, h, kicks, stepping, beg
         # Between the sums of the blocks before: all at once they would be waited for.
         if begins and stepping.fetches:
             ahead = index((first + k + _GROUP) * block_size)
-            for line in range(ahead, min(ahead + block_size, len(buffer)), LANES):
-                fetch(buffer, index(line))
+            if ahead < len(buffer):
+                _fetch_block(physics, buffer, ahead, ahead + block_size)
         if begins_apart:
             for lane in range(LANES):
                 i = index((first + k) * block_size) + lane

@@ -146,6 +146,7 @@ class NoRotors(Record):
     """No body has rotors; their rows, all zero, are not looked at."""
 
     exist = constant(False)
+    used_from = constant(J, "The first row in use of those from ROTOR on.")
 
     def rotor_momentum(self, buffer, i):
         """Of the rotors, principal axes [kg m^2/s]."""
@@ -156,6 +157,7 @@ class Rotors(NoRotors):
     """Bodies may have rotors."""
 
     exist = constant(True)
+    used_from = constant(ROTOR)
 
     def rotor_momentum(self, buffer, i):
         return vector(buffer, i, ROTOR)
