@@ -23,6 +23,8 @@ def real(name: str, value: ArrayLike, allowed: str = "real numbers", kinds: str 
         raise ValueError(f"{name} must be {allowed}, got {value!r}") from error
     if array.dtype.kind not in kinds or _is_masked(value):
         raise ValueError(f"{name} must be {allowed}, got {value!r}")
+    if array.dtype == np.float64:
+        return array
     with np.errstate(over="ignore"):  # of a longer float: infinite
         return np.asarray(array, dtype=np.float64)
 

@@ -230,12 +230,12 @@ def _spread(typingctx, target, j, stride, source, k, rows, bits):
             fnty=ir.FunctionType(ir.VoidType(), [wide, wide.as_pointer(), number, written.type]),
         )
 
-        def one(lane):
+        def write(lane):
             at = builder.add(j, builder.mul(stride, size(lane)))
             place = _place(context, builder, signature.args[0], target, at, wide)
             builder.call(store, [lanes[lane], place, number(1), written])
 
-        _write(builder, bits, lambda: [one(lane) for lane in range(LANES)], one)
+        _write(builder, bits, lambda: [write(lane) for lane in range(LANES)], write)
         return context.get_dummy_value()
 
     integer = types.int64
