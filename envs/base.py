@@ -127,7 +127,7 @@ class _Described:
                 f"action must be numbers of shape {self._shape}, got {given.dtype} of shape "
                 f"{given.shape}"
             )
-        episodes.commands[...] = given
+        episodes.take(given)
         return episodes
 
     def _presented(self, rows: Observation) -> Any:

@@ -88,7 +88,7 @@ class Episodes:
 
     resets_itself: where an episode has ended, the next step begins the seed's next one. reuses:
     what a step returns is written over by the next one, held or not.
-    commands: (size, channels), to be written before each step. started: whether there are episodes.
+    commands: (size, channels), of the last step. started: whether there are episodes.
     ready: whether a step may follow; not while one is under way, so that one which was interrupted,
     or whose hook has raised, is followed by a reset, and that by another. ended, failed: how many
     episodes ended, and bodies failed, in the last step. entries: of `info`.
@@ -110,6 +110,9 @@ class Episodes:
         self._sizes = shown, len(self.entries.copied), batch.size, lanes
         self._advance, self._judge = engine.Advance(), Entry(kernels.judge)
         self._ranges, self._first_not_finite = JudgedRanges(), Entry(engine.first_not_finite)
+        self._first_of_singles = Entry(engine.first_not_finite)
+        self._singles: NDArray[np.float32] | None = None
+        self._given = np.zeros(1, np.int64)
         self.stepping = batch.stepping(float(setup.dt / setup.substeps), setup.substeps)
         copies = self.entries.copied, self.entries.settled
         self._judging = Judging(setup.limit, resets_itself, False, *copies)
@@ -191,11 +194,11 @@ class Episodes:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         # What came with a pickle may be for reading only.
-        self.commands = self.commands.copy()
+        self.commands, self._given = self.commands.copy(), self._given.copy()
 
     def __getstate__(self) -> dict[str, Any]:
         # Machine code stays with the process.
-        return self.__dict__ | {"_only": None, "_outcomes": []}
+        return self.__dict__ | {"_only": None, "_outcomes": [], "_singles": None}
 
     # --- all that goes on -------------------------------------------------------------------
 
@@ -252,13 +255,17 @@ class Episodes:
     def _step_ranges(self, outcome: Outcome) -> int:
         """A control period of all, range by range; -1, or nothing done and the first body whose
         command is not finite."""
-        batch, commands = self.batch, self.commands
-        bad: int = self._first_not_finite.call(commands)
+        batch, singles = self.batch, self._singles
+        if singles is None:
+            bad: int = self._first_not_finite.call(self.commands)
+        else:
+            bad = self._first_of_singles.call(singles)
         if bad >= 0:
             return bad
+        self._given[0] = 0 if singles is None else singles.__array_interface__["data"][0]
         args = (
-            batch.physics, batch.buffer, batch.block_rows, commands, self.stepping,
-            self.rows, self._judging, outcome.outputs,
+            batch.physics, batch.buffer, batch.block_rows, self.commands, self.stepping,
+            self.rows, self._judging, outcome.outputs, self._given,
         )  # fmt: skip
         if outcome.was_written and outcome.task is None:
             outcome.task = self._ranges.task(*args)
@@ -275,15 +282,27 @@ class Episodes:
         more = batch.rows(actuator.shown_row(physics), actuator.shown_rows())
         return np.concatenate([own, more], axis=1).astype(np.float32)
 
+    def take(self, commands: NDArray[Any]) -> None:
+        """Hold these commands (size, channels) in the next step, until which they are to stay."""
+        self._singles = None
+        if self._is_large() and commands.dtype == np.float32 and commands.flags.carray:
+            self._singles = commands  # which each thread makes wider for itself
+        else:
+            self.commands[...] = commands
+
+    def _is_large(self) -> bool:
+        """Whether it is stepped range by range."""
+        return self.batch.blocks > threads.at_once
+
     def step(self) -> Outputs:
-        """Advance all by one control period, under `commands`.
+        """Advance all by one control period, under the commands that were taken.
 
         Who keeps one of the arrays, or a view of it, keeps it as it is; the tuple of them does not
         count. Raises ValueError, nothing done, if a command is not finite. The caller sets `ready`
         again, once all is done.
         """
         bad, outcome = 0, self._only or self._outcome()
-        outputs, again, large = outcome.outputs, outcome.again, self.batch.blocks > threads.at_once
+        outputs, again, large = outcome.outputs, outcome.again, self._is_large()
         if again is not None and not large:
             self.ready = False
             told, ended, failed = again.call()
@@ -303,7 +322,8 @@ class Episodes:
         if bad >= 0:
             self.ready = True
             where = f" in lane {bad}" if self.size > 1 else ""
-            raise ValueError(f"action must be finite, got {self.commands[bad].tolist()}{where}")
+            given = self.commands if self._singles is None else self._singles
+            raise ValueError(f"action must be finite, got {given[bad].tolist()}{where}")
         return self._apply_hooks(outputs) if hooks else outputs
 
     def _step_at_once(self, outcome: Outcome, told: int = 0) -> int:

@@ -16,6 +16,7 @@ from rbgym.compiled.wide import (
     list_lanes,
     put_lanes,
     room,
+    singles_at,
     spread_lanes,
     take_lanes,
 )
@@ -189,13 +190,15 @@ _judge_at = caller(COUNTS)
 
 @compiled
 def step(
-    addresses, physics, buffer, rows, commands, stepping, task, judging, outputs, first, last, part
-):
+    addresses, physics, buffer, rows, commands, stepping, task, judging, outputs, given, first,
+    last, part,
+):  # fmt: skip
     """Advance and judge the blocks from `first` to before `last`, a few at a time.
 
-    addresses: of `advance` and `judge`. commands: finite. Returns what `advance` does; how many
-    episodes ended, and how many bodies failed; the block where that advance began which told where
-    it is to go on.
+    addresses: of `advance` and `judge`. commands: finite; written here, if `given`, (1,), is not 0
+    but where the same are in float32: by the thread that reads them. Returns what `advance` does;
+    how many episodes ended, and how many bodies failed; the block where that advance began which
+    told where it is to go on.
     """
     size, bodies, since = index(rows) * LANES, len(outputs.rewards), stepping.since
     ended, failed = 0.0, 0.0
@@ -203,6 +206,8 @@ def step(
         end = min(block + _CHUNK, last)
         a, b = block * LANES, min(end * LANES, bodies)
         chunk = buffer[block * size : end * size]
+        if given[0] != 0:
+            _widen(commands, singles_at(given[0], commands.size), a, b)
         now = Stepping(
             stepping.substeps,
             stepping.h,
@@ -240,8 +245,15 @@ class JudgedRanges(Ranges):
     def addresses_for(self, *args: Any) -> Any:
         physics, buffer, rows, commands, stepping, *judged = args
         own = super().addresses_for(physics, buffer, rows, commands, stepping)
-        task, judging, outputs = judged
+        task, judging, outputs, _ = judged
         return own, address_of(judge, task, buffer, judging, outputs)
+
+
+@kernel_part
+def _widen(commands, given, first, last):
+    numbers, channels = commands.reshape(commands.size), commands.shape[1]
+    for k in range(first * channels, last * channels):
+        numbers[index(k)] = given[index(k)]
 
 
 @inlined

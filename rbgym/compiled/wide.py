@@ -6,6 +6,8 @@ numbers lies among all of theirs. Nothing sees to it, in a debug run either, tha
 them too.
 """
 
+import ctypes
+
 import numpy as np
 from llvmlite import ir
 from numba import types
@@ -90,6 +92,11 @@ def room(count):
     return np.zeros(count)
 
 
+def singles_at(address, count):
+    """So many float32, where they are kept already."""
+    return np.frombuffer((ctypes.c_float * count).from_address(address), np.float32)
+
+
 def fetch(source, k):
     """Ask for the numbers to be brought near, from where they will be read soon."""
 
@@ -166,20 +173,37 @@ def _copy(typingctx, target, j, source, k, bits):
     return types.void(target, types.int64, source, types.int64, types.int64), lower
 
 
+def _array(context, builder, kind, data, count):
+    """Of numbers that others take care of."""
+    array, size = context.make_array(kind)(context, builder), kind.dtype.bitwidth // 8
+    size = count.type(size)
+    context.populate_array(
+        array, data=data, shape=[count], strides=[size], itemsize=size, meminfo=None
+    )
+    return array._getvalue()
+
+
 @compiled_for(room)
 def _room(typingctx, count):
     kind = types.Array(types.float64, 1, "C")
 
     def lower(context, builder, signature, args):
-        array, size = context.make_array(kind)(context, builder), ir.IntType(64)(8)
         data = builder.alloca(ir.DoubleType(), args[0])
         data.align = 64
-        context.populate_array(
-            array, data=data, shape=[args[0]], strides=[size], itemsize=size, meminfo=None
-        )
-        return array._getvalue()
+        return _array(context, builder, kind, data, args[0])
 
     return kind(types.int64), lower
+
+
+@compiled_for(singles_at)
+def _singles(typingctx, address, count):
+    kind = types.Array(types.float32, 1, "C", readonly=True)
+
+    def lower(context, builder, signature, args):
+        data = builder.inttoptr(args[0], ir.FloatType().as_pointer())
+        return _array(context, builder, kind, data, args[1])
+
+    return kind(types.int64, types.int64), lower
 
 
 @compiled_for(fetch)
