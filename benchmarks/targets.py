@@ -26,14 +26,14 @@ REASONS: dict[str, str] = {
     "c": "The C loop does some fifty operations in float32, sixteen at once, where `akw` has "
     "hundreds in float64, eight at once; and it returns neither `info` nor arrays of its "
     "own.",
-    "threads_2048": "What Python does before and after a step is done by one thread.",
-    "threads_16384": "What Python does before and after a step is done by one thread, and both "
-    "threads share the way to memory.",
+    "threads_2048": "What Python does before and after a step is done by one thread, and how soon "
+    "a core sees what the other wrote differs from minute to minute.",
+    "threads_16384": "Both threads share the way to memory, too.",
     "single": "Compiled code takes half a microsecond of two and a half. The rest is Python: the "
     "action is checked, and arrays and `info` are made anew by every step.",
     "clone": "A state is checked as a whole before it is put back.",
-    "first": "Nearly all of it is Python: Numba infers the types of some hundred small functions, "
-    "LLVM takes a sixth. Where a core is idle, two processes compile a kernel each.",
+    "first": "Numba works through many small functions, for the most part in Python. Where a core "
+    "is idle, two processes compile a kernel each.",
     "trained": "The update of the networks in PyTorch takes nine tenths of PPO's time.",
 }
 
