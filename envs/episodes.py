@@ -252,10 +252,10 @@ class Episodes:
             self.rows, buffer, judging or self._judging, outputs
         )
 
-    def _step_ranges(self, outcome: Outcome) -> int:
+    def _step_ranges(self, outcome: Outcome, singles: NDArray[np.float32] | None) -> int:
         """A control period of all, range by range; -1, or nothing done and the first body whose
-        command is not finite."""
-        batch, singles = self.batch, self._singles
+        command is not finite. singles: the commands, where they are not in `commands` yet."""
+        batch = self.batch
         if singles is None:
             bad: int = self._first_not_finite.call(self.commands)
         else:
@@ -283,12 +283,13 @@ class Episodes:
         return np.concatenate([own, more], axis=1).astype(np.float32)
 
     def take(self, commands: NDArray[Any]) -> None:
-        """Hold these commands (size, channels) in the next step, until which they are to stay."""
-        self._singles = None
-        if self._is_large() and commands.dtype == np.float32 and commands.flags.carray:
-            self._singles = commands  # which each thread makes wider for itself
+        """Hold these commands (size, channels) in the next step, to whose end they stay as they
+        are."""
+        single = commands.dtype == np.float32 and commands.flags.carray
+        if single and self._is_large() and not self.setup.hooks:
+            self._singles = commands  # each thread copies those of its own lanes
         else:
-            self.commands[...] = commands
+            self.commands[...], self._singles = commands, None
 
     def _is_large(self) -> bool:
         """Whether it is stepped range by range."""
@@ -303,6 +304,9 @@ class Episodes:
         """
         bad, outcome = 0, self._only or self._outcome()
         outputs, again, large = outcome.outputs, outcome.again, self._is_large()
+        singles, self._singles = self._singles, None
+        if singles is not None and not large:  # by another number of threads since
+            self.commands[...], singles = singles, None
         if again is not None and not large:
             self.ready = False
             told, ended, failed = again.call()
@@ -316,13 +320,13 @@ class Episodes:
             batch.put_rows(row, self._hooked("disturbance", (3,)))
         self.ready = False
         if large:
-            bad = self._step_ranges(outcome)
+            bad = self._step_ranges(outcome, singles)
         elif bad < 0 or again is None:
             bad = self._step_at_once(outcome, bad)
         if bad >= 0:
             self.ready = True
             where = f" in lane {bad}" if self.size > 1 else ""
-            given = self.commands if self._singles is None else self._singles
+            given = self.commands if singles is None else singles
             raise ValueError(f"action must be finite, got {given[bad].tolist()}{where}")
         return self._apply_hooks(outputs) if hooks else outputs
 

@@ -90,7 +90,7 @@ NOTHING_SAVED = np.empty((0, 0)), np.empty(0, bool), 0
 
 @kernel_part
 def _judge_lanes(rows, buffer, start, limit, lanes):
-    # All of them: were their number known here, the loop would be unrolled before it is vectorised.
+    """All lanes of a block. lanes: how many; an argument, so that Numba leaves the loop alone."""
     for lane in range(lanes):
         judge_lane(rows, buffer, start + index(lane), limit)
 
@@ -217,7 +217,7 @@ def step(
             stepping.fetches,
         )
         told = advance_at(addresses[0], (physics, chunk, rows, commands[a:b], now))
-        if told < -1:
+        if told != -1:
             return float(told), ended, failed, float(block)
         seen = outputs.observations
         chosen = Outputs(
@@ -325,6 +325,8 @@ def _begin_all(rows, buffer, spare, judging, bodies, lanes):
     size, waiting = (rows.first_row() + rows.row_count()) * LANES, 0
     blocks, used_from = len(buffer) // size, rows.physics.rotors.used_from()
     for k in range(SCRATCH * LANES, CORE * LANES):  # in a state all is to be a number
+        spare[k] = 0.0
+    for k in range(ROTOR * LANES, used_from * LANES):  # if somebody looks at them
         spare[k] = 0.0
     for block in range(blocks + 1):
         if block < blocks:

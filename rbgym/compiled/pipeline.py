@@ -133,7 +133,8 @@ class Compiler(CompilerBase):
 
     def define_pipelines(self) -> list[Any]:
         state = self.state
-        # Numba compiles what is called anew for other flags of the caller: let it see the same.
+        # Numba compiles what is called once for each set of flags of its callers. In these alone
+        # ours differ, and of what they call only some of Numba's own asks for one, the first.
         seen = ConfigStack().top()
         seen.forceinline = seen.no_cfunc_wrapper = seen.no_cpython_wrapper = True
         if state.flags.forceinline:
@@ -144,6 +145,7 @@ class Compiler(CompilerBase):
             optimize = library._optimize_final_module
 
             def unroll() -> None:  # all else is left to the callers' turn
+                del library._optimize_final_module  # and all that is known of the function
                 if self.unrolls and compute_cfg_from_blocks(state.func_ir.blocks).loops():
                     optimize()
 

@@ -31,13 +31,13 @@ def _lanes_of(bits):
 
 
 def copy_lanes(target, j, source, k, bits):
-    """The same numbers in another array; only of the lanes whose bits are set."""
+    """The same numbers in another array, of the lanes whose bits are set."""
     for lane in _lanes_of(bits):
         target.reshape(-1)[j + lane] = source[k + lane]
 
 
 def flag_lanes(flags, j, source, k, least, bits):
-    """Whether each of the numbers is the least, or above it."""
+    """Whether each of the numbers is the least, or above it; of the lanes whose bits are set."""
     for lane in _lanes_of(bits):
         flags[j + lane] = source[k + lane] >= least
 
@@ -54,7 +54,8 @@ def how_many(bits):
 
 def spread_lanes(target, j, stride, source, k, rows, bits):
     """Of so many rows, or the first eight, which lie eight numbers apart, what belongs to a lane
-    side by side, and lanes a stride apart; as numbers of the target's kind."""
+    side by side, and lanes a stride apart; as numbers of the target's kind, and of the lanes whose
+    bits are set."""
     rows, target = min(rows, LANES), target.reshape(-1)
     for lane in _lanes_of(bits):
         first = j + stride * lane
@@ -88,13 +89,13 @@ def put_lanes(target, block, places, count, first, last):
 
 
 def room(count):
-    """So many numbers, of any value, for as long as the kernel runs: on its stack."""
+    """So many numbers, of any value, until the function that asks returns: on its stack."""
     return np.zeros(count)
 
 
 def singles_at(address, count):
     """So many float32, where they are kept already."""
-    return np.frombuffer((ctypes.c_float * count).from_address(address), np.float32)
+    return np.frombuffer((ctypes.c_float * count).from_address(int(address)), np.float32)
 
 
 def fetch(source, k):

@@ -148,6 +148,8 @@ class Ranges:
                 again = self.task(*args, left, *more)
                 told, more_ended, more_failed, first = self.spread.over_one(again, int(first), end)
                 ended, failed = ended + more_ended, failed + more_failed
+            if told >= 0.0:  # they were finite before
+                raise ValueError("commands must stay as they are while bodies are stepped by them")
         return ended, failed
 
     def __reduce__(self) -> tuple[Any, ...]:
