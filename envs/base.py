@@ -127,7 +127,10 @@ class _Described:
                 f"action must be numbers of shape {self._shape}, got {given.dtype} of shape "
                 f"{given.shape}"
             )
-        episodes.take(given)
+        if episodes.is_many:
+            episodes.take(given)
+        else:
+            episodes.commands[...] = given
         return episodes
 
     def _presented(self, rows: Observation) -> Any:

@@ -88,6 +88,7 @@ class Episodes:
 
     resets_itself: where an episode has ended, the next step begins the seed's next one. reuses:
     what a step returns is written over by the next one, held or not.
+    is_many: whether they may be stepped by several threads, and `take` is to be given the commands.
     commands: (size, channels), of the last step. started: whether there are episodes.
     ready: whether a step may follow; not while one is under way, so that one which was interrupted,
     or whose hook has raised, is followed by a reset, and that by another. ended, failed: how many
@@ -113,6 +114,7 @@ class Episodes:
         self._first_of_singles = Entry(engine.first_not_finite)
         self._singles: NDArray[np.float32] | None = None
         self._given = np.zeros(1, np.int64)
+        self.is_many = batch.blocks >= 2 * threads.FEWEST_BLOCKS
         self.stepping = batch.stepping(float(setup.dt / setup.substeps), setup.substeps)
         copies = self.entries.copied, self.entries.settled
         self._judging = Judging(setup.limit, resets_itself, False, *copies)
@@ -285,15 +287,11 @@ class Episodes:
     def take(self, commands: NDArray[Any]) -> None:
         """Hold these commands (size, channels) in the next step, to whose end they stay as they
         are."""
-        single = commands.dtype == np.float32 and commands.flags.carray
-        if single and self._is_large() and not self.setup.hooks:
+        large = self.batch.blocks > threads.at_once and not self.setup.hooks
+        if large and commands.dtype == np.float32 and commands.flags.carray:
             self._singles = commands  # each thread copies those of its own lanes
         else:
             self.commands[...], self._singles = commands, None
-
-    def _is_large(self) -> bool:
-        """Whether it is stepped range by range."""
-        return self.batch.blocks > threads.at_once
 
     def step(self) -> Outputs:
         """Advance all by one control period, under the commands that were taken.
@@ -303,10 +301,12 @@ class Episodes:
         again, once all is done.
         """
         bad, outcome = 0, self._only or self._outcome()
-        outputs, again, large = outcome.outputs, outcome.again, self._is_large()
-        singles, self._singles = self._singles, None
-        if singles is not None and not large:  # by another number of threads since
-            self.commands[...], singles = singles, None
+        outputs, again, large = outcome.outputs, outcome.again, self.batch.blocks > threads.at_once
+        singles = self._singles
+        if singles is not None:
+            self._singles = None
+            if not large:  # by another number of threads since
+                self.commands[...], singles = singles, None
         if again is not None and not large:
             self.ready = False
             told, ended, failed = again.call()
