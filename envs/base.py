@@ -397,7 +397,8 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         return self._presented(out), self._episodes.entries.masked(*self._episodes.saved(), mask)
 
     def step(self, actions: Any) -> tuple[Observation, Array, Flags, Flags, dict[str, Any]]:
-        """Hold the commands of `actions` (n, channels) for one control period."""
+        """Hold the commands of `actions` (n, channels) for one control period. Of many lanes they
+        are read where they are: nobody is to change them before it returns."""
         episodes = self._hold(actions)
         if episodes.ended and self.autoreset_mode is _DISABLED:
             raise ValueError(
