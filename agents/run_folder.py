@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import shutil
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -104,7 +105,8 @@ def replacing(path: Path) -> Iterator[Path]:
     target = Path(os.path.realpath(path))
     if os.path.lexists(target) and not target.is_file():
         raise OSError(errno.EINVAL, "Not a file that can be replaced", str(path))
-    beginning = f".{target.name[:40]}.{platform.node()[:40]}-"
+    whole = zlib.crc32(os.fsencode(target.name))  # long names may begin alike
+    beginning = f".{target.name[:40]}.{whole:08x}.{platform.node()[:40]}-"
     temporary = target.with_name(f"{beginning}{os.getpid()}.tmp")
     for left in target.parent.glob(f"{glob.escape(beginning)}*.tmp"):
         number = left.name.removeprefix(beginning).removesuffix(".tmp")

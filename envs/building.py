@@ -213,14 +213,16 @@ class Building:
             name = "quaternion"  # of which nothing is shown
         named("observation", name, FORMS, " or a callable")
         rates = self._rate_bounds(self.actuator.largest + self.disturbance.largest_torque())
-        if not np.all(rates < np.finfo(np.float32).max):
+        with np.errstate(over="ignore"):
+            most = rates / task.rate_limit
+        if not np.all(np.maximum(rates, most) < np.finfo(np.float32).max):
             raise ValueError(
-                "body, mgl, torque_limit, torque_scale, disturbance and dt must give rates that a "
-                f"float32 can hold, got up to {rates.max():g} rad/s"
+                "body, mgl, torque_limit, torque_scale, rate_limit, disturbance and dt must give "
+                f"rates that a float32 can hold, got up to {rates.max():g} rad/s, and "
+                f"{most.max():g} times rate_limit"
             )
         more = task.more if given.preview is None else task.more.with_preview(given.preview)
-        most = triple("rates", rates / task.rate_limit)
-        return Shown(_or(task.form, FORMS[name]), task.rate_limit, most, more)
+        return Shown(_or(task.form, FORMS[name]), task.rate_limit, triple("rates", most), more)
 
     def _rate_bounds(self, torque: Array) -> Array:
         """Bounds (3,) [rad/s] of the rates one control period after |omega| was within the limit.

@@ -49,8 +49,8 @@ def checked_state(episodes: Episodes, state: Any, size: int) -> tuple[Array, Gen
         raise ValueError(
             f'state["rows"] must be finite, of shape ({r},) or ({size}, {r}), got {rows!r}'
         )
-    words = np.asarray(state["generator"])
-    fits = words.shape == (6,) and words.dtype == np.uint64
+    words = state["generator"]
+    fits = isinstance(words, np.ndarray) and words.shape == (6,) and words.dtype == np.uint64
     if not fits or not words[2] & 1 or words[4] > 1 or words[5] >> 32:  # as PCG64 has them
         raise ValueError(
             f'state["generator"] must be what get_state gives, (6,) uint64, got {words!r}'

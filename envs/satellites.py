@@ -153,6 +153,10 @@ class Satellite:
             limit = (
                 task.rate_limit * self.taken_up() / Satellite(task.body(), wheels=own).taken_up()
             )
+        if not 1e-100 < limit < 1e100:
+            raise ValueError(
+                f"satellite must turn at 1e-100 to 1e100 rad/s, got {limit:g}: {self!r}"
+            )
         k, shape = limit / task.rate_limit, task.shape
         if isinstance(shape, Closeness):
             shape = shape._replace(rate_weight=shape.rate_weight / k**2)

@@ -15,14 +15,15 @@ def slowness(axis: ArrayLike, inertia: ArrayLike, torque_limit: ArrayLike) -> Ar
     of these ranges.
     """
     e, limits = real("axis", axis), real("torque_limit", torque_limit)
-    size = np.linalg.norm(e, axis=-1, keepdims=True)
-    if e.shape[-1:] != (3,) or not (np.isfinite(size) & (size > 0)).all():
+    size = np.linalg.norm(e, axis=-1, keepdims=True) if e.shape[-1:] == (3,) else np.zeros(1)
+    if not (np.isfinite(size) & (size > 0)).all():
         raise ValueError(f"axis must be vectors (..., 3) other than 0, got {axis!r}")
     if limits.shape not in ((), (3,)) or not (limits >= 0).all():
         raise ValueError(f"torque_limit must be () or (3,), not negative, got {torque_limit!r}")
     momentum = np.abs(e / size @ full_tensor(inertia))
     # The time in which each axis by itself gives the momentum of 1 rad/s.
-    parts = np.divide(momentum, limits, out=np.full_like(momentum, np.inf), where=limits > 0)
+    with np.errstate(over="ignore"):
+        parts = np.divide(momentum, limits, out=np.full_like(momentum, np.inf), where=limits > 0)
     return np.asarray(np.max(np.where(momentum > 1e-12 * momentum.max(), parts, 0.0), axis=-1))
 
 

@@ -32,6 +32,7 @@ _ONES = np.zeros((6, 3, 3))  # the tensors that are 1 there
 _ONES[range(6), _AT[0], _AT[1]] = _ONES[range(6), _AT[1], _AT[0]] = 1.0
 _LOWER = np.tril_indices(3)
 _UNIT = 1e-6  # how far from unit length a quaternion may be
+_NOISE = 1e-30, 1e30  # that may be given: its square divides
 _LEAST = 1e-7  # noise below this, of a radian and of the rates, is not told from round-off
 _EDGE = 1e-6  # least second moment of mass, relative to the largest: no plate is thinner
 _STEP = 1e-6  # of differences: an angle, and relative to rates and tensor
@@ -182,6 +183,9 @@ def _checked(t: Any, q: Any, rates: Any, u: Any, h: Any, *noise: Any) -> _Sample
         raise ValueError(f"times must be less than half a turn apart at these rates, got {t!r}")
     names = "attitude_noise", "rate_noise"
     a, b = (None if s is None else positive(k, s) for k, s in zip(names, noise, strict=True))
+    for name, given in zip(names, (a, b), strict=True):
+        if given is not None and not _NOISE[0] <= given <= _NOISE[1]:
+            raise ValueError(f"{name} must be from {_NOISE[0]:g} to {_NOISE[1]:g}, got {given!r}")
     return _Samples(gaps, normalized(attitudes), omega, torques, rotors, (a, b))
 
 
@@ -252,7 +256,13 @@ def _motions(data: _Samples, tensors: Array, q: Array, omega: Array) -> tuple[Ar
     """Attitudes (n, lanes, 4) and rates (n, lanes, 3) of bodies with these tensors and starts."""
     batch = Batch([RigidBody((J + J.T) / 2.0) for J in tensors], size=len(tensors))
     rotors, turning = data.rotors, bool(np.any(data.rotors))
-    batch.set_state(q, omega, rotor_momentum=rotors[0])
+    try:
+        batch.set_state(q, omega, rotor_momentum=rotors[0])
+    except ValueError as error:
+        raise ValueError(
+            "rates, torques and rotor_momentum must tell a tensor of finite energy, got "
+            f"{data.rates!r}, {data.torques!r} and {rotors!r}"
+        ) from error
     speed = np.linalg.norm(data.rates, axis=1)
     turns = np.maximum(speed[1:], speed[:-1]) * data.gaps / (_TURN / 4.0 if turning else _TURN)
     found, held = [batch.measure()], np.zeros(3)

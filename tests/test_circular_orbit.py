@@ -181,6 +181,7 @@ def test_steps_solved_by_the_robust_way_are_the_same(name):
     ("potential", "words"),
     [
         (CircularOrbit(math.nan), "rate must be finite"),
+        (CircularOrbit(-1e200), "rate must be at most 1e\\+100 in size"),
         (CircularOrbit(0.1, (2.0, 0.0, 0.0)), "direction must have unit length"),
         (CircularOrbit(0.1, (1.0, 0.0, 0.0), (0.6, 0.8, 0.0)), "normal must be at right angles"),
     ],

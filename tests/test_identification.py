@@ -188,6 +188,8 @@ def test_a_body_that_rests_or_turns_about_one_axis_is_refused():
         ("torques", lambda x: "hard"),
         ("rotor_momentum", lambda x: np.ones((20, 3))),
         ("rate_noise", lambda x: 0.0),
+        ("rate_noise", lambda x: 5e-324),
+        ("rate_noise", lambda x: 1e200),
         ("attitude_noise", lambda x: -1.0),
     ],
 )

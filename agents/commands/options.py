@@ -16,7 +16,6 @@ from typer import Argument, Option
 import rbgym
 from rbgym.agents import controllers
 from rbgym.agents.judge.cases import PRETRAINED, TEST_SEEDS, by_name, check_policy, spec_of
-from rbgym.arguments import count
 from rbgym.envs.arguments import Arguments, named
 from rbgym.registration import ENVIRONMENTS
 
@@ -149,13 +148,10 @@ def known_algorithm(name: str) -> str:
 
 def check_env_args(env_id: str, env_kwargs: dict[str, Any]) -> None:
     """Raise ValueError for arguments that the environment does not take."""
-    given = by_name("env_kwargs", env_kwargs)
+    given = by_name("env_kwargs", env_kwargs, must_end=True)
     if env_id.rpartition(":")[2] in ENVIRONMENTS:
         # Their names, before anything is imported that computes.
         Arguments.check_names(given.keys() - {"max_episode_steps"})
-    if given.get("max_episode_steps") is not None:
-        # Not Gymnasium's -1 either, for no limit: what a command judges has to end.
-        count("max_episode_steps", given["max_episode_steps"])
     from rbgym.agents.judge.contenders import observation_space
 
     observation_space(env_id, given)

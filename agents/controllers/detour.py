@@ -51,7 +51,7 @@ class Detour(AttitudePD):
             unit(f"cones[{n}][0]", axis, 3, 1e-6)
             in_range(f"cones[{n}][1]", half, 0.0, np.pi)
         self.least = count("column", self.column) + 3 * len(self.cones)
-        self.must = f"show the cones, in at least {self.least} columns, got"
+        self.must = f"show the cones from column {self.column} on, in {self.least} or more, got"
 
     @classmethod
     def arguments(cls, plant: Plant) -> dict[str, Any]:

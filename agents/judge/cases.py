@@ -12,7 +12,7 @@ from gymnasium.envs.registration import load_env_creator
 from gymnasium.vector import AutoresetMode
 
 from rbgym.agents import controllers
-from rbgym.arguments import is_number
+from rbgym.arguments import count, is_number
 from rbgym.envs.arguments import hint
 
 if TYPE_CHECKING:  # it imports what compiles, and names are checked without
@@ -77,9 +77,12 @@ def check_policy(name: str) -> None:
         )
 
 
-def by_name(argument: str, value: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Arguments of an env by their names, as a dict of its own; ValueError for what is none, and
-    for names that are said elsewhere: which env it is, how many, and what is done with it."""
+def by_name(
+    argument: str, value: Mapping[str, Any] | None, must_end: bool = False
+) -> dict[str, Any]:
+    """Arguments of an env by their names, as a dict of its own; ValueError for what is none, for
+    names that are said elsewhere: which env it is, how many, and what is done with it, and for a
+    bad time limit; Gymnasium's -1, for none, is one where an episode must end."""
     if value is None:
         return {}
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
@@ -87,6 +90,9 @@ def by_name(argument: str, value: Mapping[str, Any] | None) -> dict[str, Any]:
     taken = sorted(_TAKEN & value.keys())
     if taken:
         raise ValueError(f"{argument} must hold arguments of the environment alone, got {taken}")
+    limit = value.get("max_episode_steps")
+    if limit is not None and (must_end or not (is_number(limit) and limit == -1)):
+        count("max_episode_steps", limit)
     return dict(value)
 
 
@@ -120,10 +126,9 @@ def in_time(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
 def starts_of(env_id: str, episodes: int = len(TEST_SEEDS)) -> list[Starts]:
     """The first `episodes` start states of a task's test set, by category; the n-th of each
     category has every n-th seed. Raises ValueError for more than there are."""
-    whole = is_number(episodes) and episodes == int(episodes)
-    if not whole or not 1 <= episodes <= len(TEST_SEEDS):
+    if not (is_number(episodes) and 1 <= episodes <= len(TEST_SEEDS) and episodes % 1 == 0):
         raise ValueError(f"episodes must be from 1 to {len(TEST_SEEDS)}, got {episodes!r}")
-    return shared(env_id, TEST_SEEDS[:episodes])
+    return shared(env_id, TEST_SEEDS[: int(episodes)])
 
 
 def start_of(env_id: str, episode: int) -> Starts:

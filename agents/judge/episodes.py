@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rbgym.agents import controllers
 from rbgym.agents.controllers import Policy
 from rbgym.agents.controllers.base import relative
-from rbgym.agents.judge.cases import PRETRAINED, Starts, starts_of
+from rbgym.agents.judge.cases import PRETRAINED, Starts, by_name, starts_of
 from rbgym.agents.judge.contenders import load, own_kwargs
 from rbgym.agents.policies.trained import TrainedPolicy
 from rbgym.eigenaxis import eigenaxis_time
@@ -99,7 +99,8 @@ def play(
     """
     if isinstance(policy, str) and policy == PRETRAINED:
         policy = load(PRETRAINED, env_id)
-        env_kwargs = own_kwargs(policy, env_id, env_kwargs)
+        given = by_name("env_kwargs", env_kwargs, must_end=True)
+        env_kwargs = own_kwargs(policy, env_id, given)
     return play_from(starts_of(env_id, episodes), policy, env_id, env_kwargs)
 
 
@@ -111,9 +112,9 @@ def play_from(
     estimating: bool = False,
 ) -> Episodes:
     """One episode from each of these start states; estimating: behind an estimator."""
-    parts = []
+    parts, given = [], by_name("env_kwargs", env_kwargs, must_end=True)
     for one in starts:
-        with closing(one.env(env_id, env_kwargs)) as env:
+        with closing(one.env(env_id, given)) as env:
             own = controllers.Estimating.for_env(policy, env) if estimating else policy
             parts.append(_first_episodes(Player(own, env, one.seeds), one))
     return joined(parts)

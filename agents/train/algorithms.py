@@ -19,7 +19,7 @@ def train(env_id: str, algo: str = "ppo", **arguments: Any) -> Training:
     Raises ValueError for an unknown algorithm, and for an argument that it does not take.
     """
     given = {name: value for name, value in arguments.items() if value is not None}
-    if algo in _OTHERS:
+    if isinstance(algo, str) and algo in _OTHERS:
         for name in _OF_SB3:
             if name in given:
                 raise ValueError(f"{name} plays no part with {algo}, got {given[name]!r}")

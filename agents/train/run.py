@@ -43,7 +43,7 @@ def config_of(
         "timesteps": None,
         "threads": None,
         "hyperparameters": dict(hyperparameters),
-        "env_kwargs": by_name("env_kwargs", env_kwargs),
+        "env_kwargs": by_name("env_kwargs", env_kwargs, must_end=True),
         "versions": _versions(),
         "git": _revision(),
         "command": sys.argv,

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from rbgym.arguments import positive
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import constant, required
 from rbgym.engine.rows import LANES
+from rbgym.envs.arguments import in_range
 from rbgym.envs.parts.endings import flight
 from rbgym.envs.rows import Part
 from rbgym.quaternion import Array, Vector, canonical, qconj, qmul, scale, to_body
@@ -166,7 +166,7 @@ class TargetRate(More):
         )
 
     def with_preview(self, seconds: float) -> "More":
-        return Preview(self, positive("preview", seconds))
+        return Preview(self, in_range("preview", seconds, 1e-9, 1e6))
 
 
 class Preview(More):

@@ -17,6 +17,7 @@ from rbgym.potentials.interface import Potential, number, unit_vector
 from rbgym.quaternion import Vector, add, cos_sin, cross, dot, scale, sub, times, to_body, to_world
 
 _RIGHT = 1e-9  # largest cosine of what counts as a right angle
+_FASTEST = 1e100  # rad/s, whose square is a number still
 _SLIMMEST = 0.95  # eccentricity up to which three of Halley's steps solve Kepler's equation
 
 
@@ -110,7 +111,10 @@ class CircularOrbit(Orbit):
         d, n = unit_vector("direction", self.direction), unit_vector("normal", self.normal)
         if not abs(np.dot(n, d)) < _RIGHT:
             raise ValueError(f"potential.normal must be at right angles to {d}, got {n}")
-        return type(self)(number("rate", self.rate), d, n)
+        rate = number("rate", self.rate)
+        if abs(rate) > _FASTEST:
+            raise ValueError(f"potential.rate must be at most {_FASTEST:g} in size, got {rate!r}")
+        return type(self)(rate, d, n)
 
     def rows_for(self, body: RigidBody) -> list[float]:
         return [*self.direction, *(self.rate * np.asarray(self.normal)), 0.0]

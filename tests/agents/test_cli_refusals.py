@@ -22,6 +22,11 @@ COMMANDS = {name: ROOT.get_command(GROUP, name) for name in ROOT.list_commands(G
 
 # Names that others have, and names within the environment: neither is an argument of a task.
 TAKEN = ["id=1", "episodes=3", "num_envs=2", "wrappers=1"], "arguments of the environment alone"
+LIMIT = (
+    ["max_episode_steps=abc", "max_episode_steps=nan", "max_episode_steps=-1"],
+    "max_episode_steps must be a positive integer, got",
+)
+SHOWN_LIMIT = ["max_episode_steps=abc", "max_episode_steps=0"], LIMIT[1]
 UNKNOWN = ["self=nan", "size=2"], "arguments must be out of"
 # Command, argument or option, wrong values and words of the message. `file` and `folder` are there,
 # `nowhere` is not.
@@ -71,12 +76,7 @@ WRONG = [
     ("train RigidTop-v0", "--env-arg", ["dt=-1"], "dt must be a positive finite number"),
     ("train RigidTop-v0", "--env-arg", ["difficulti=1"], "did you mean 'difficulty'"),
     ("train RigidTop-v0", "--env-arg", *TAKEN),
-    (
-        "train RigidTop-v0",
-        "--env-arg",
-        ["max_episode_steps=abc", "max_episode_steps=-1"],
-        "must be a positive integer, got",
-    ),
+    ("train RigidTop-v0", "--env-arg", *LIMIT),
     ("train RigidTop-v0", "--env-arg", *UNKNOWN),
     ("train RigidTop-v0", "--env-arg", ["body={}"], "body must have inertia, got"),
     ("train RigidTop-v0", "--checkpoint-every", ["-1"], "'--checkpoint-every': Input should be"),
@@ -88,6 +88,8 @@ WRONG = [
     ("export", "policy", ["pd"], "--c or --onnx must name a folder"),
     ("export pd --c out", "--env", ["RigidTip-v0"], "did you mean 'RigidTop-v0'?"),
     ("export pd --c out", "--env-arg", *TAKEN),
+    ("export pd --c out", "--env-arg", *SHOWN_LIMIT),
+    ("export pretrained --c out", "--env-arg", *SHOWN_LIMIT),
     ("export pd --c out", "--gain", ["frequenzy=2"], "did you mean 'frequency'"),
     ("export pd", "--c", ["file", "file/x"], "must be a folder"),
     ("export pretrained", "--onnx", ["file", "file/x"], "must be a folder"),
@@ -113,6 +115,8 @@ WRONG = [
     ),
     ("evaluate pd", "--env-arg", *TAKEN),
     ("evaluate pd", "--env-arg", *UNKNOWN),
+    ("evaluate pd", "--env-arg", *LIMIT),
+    ("evaluate pretrained", "--env-arg", *LIMIT),
     ("evaluate pd", "--env-arg", ["integrator=akv"], "did you mean 'akw'"),
     ("evaluate pretrained", "--env-arg", ["observation=mrp"], "policy must be trained for"),
     ("card", "env", ["CartPole-v1"], "env_id must be a task of rbgym"),
@@ -123,6 +127,7 @@ WRONG = [
     ("card RigidTop-v0", "--env-arg", ["render_mode=human"], "arguments of the environment alone"),
     ("card RigidTop-v0", "--env-arg", *TAKEN),
     ("card RigidTop-v0", "--env-arg", *UNKNOWN),
+    ("card RigidTop-v0", "--env-arg", *LIMIT),
     ("card RigidTop-v0", "--env-arg", ["integrator=akv"], "did you mean 'akw'"),
     ("view", "--env", ["CartPole-v7"], "did you mean 'CartPole-v1'?"),
     ("view", "--env", ["RigidTip-v0"], "did you mean 'RigidTop-v0'?"),
@@ -138,6 +143,8 @@ WRONG = [
     ("view --env RigidTop-v0", "--seed", ["-1"], "'--seed': Input should be greater"),
     ("view", "--speed", ["3"], "Invalid value for '--speed'"),
     ("view --env RigidTop-v0", "--env-arg", *TAKEN),
+    ("view --env RigidTop-v0 --policy pretrained", "--env-arg", *SHOWN_LIMIT),
+    ("view --env RigidTop-v0", "--env-arg", *SHOWN_LIMIT),
     ("view --env RigidTop-v0", "--env-arg", ["dt"], "'--env-arg': must be KEY=VALUE"),
     ("view --env RigidTop-v0 --policy folder", "--unpickle", ["ppo"], "'folder/policy.json'"),
     ("view", "--host", ["192.0.2.1"], "host must be an address of this machine"),
@@ -153,12 +160,7 @@ WRONG = [
     ("warm RigidTop-v0", "--integrator", ["akv"], "did you mean 'akw'"),
     ("warm ScalableSpin-v0", "--integrator", ["akw"], "integrator must support 'scale'"),
     ("warm RigidTop-v0", "--env-arg", *TAKEN),
-    (
-        "warm RigidTop-v0",
-        "--env-arg",
-        ["max_episode_steps=abc", "max_episode_steps=-1"],
-        "must be a positive integer, got",
-    ),
+    ("warm RigidTop-v0", "--env-arg", *LIMIT),
     ("warm RigidTop-v0", "--env-arg", ["difficulti=1"], "did you mean 'difficulty'"),
     ("warm RigidTop-v0", "--jobs", ["0", "-1"], "'--jobs': Input should be greater"),
 ]

@@ -1,6 +1,7 @@
 """Figures of merit on the fixed test set."""
 
 import json
+import math
 
 import gymnasium as gym
 import numpy as np
@@ -79,10 +80,17 @@ def test_the_test_set_is_the_same_every_time_and_for_every_size():
     assert whole.as_dict() == evaluate("pd", episodes=20).as_dict()
 
 
-@pytest.mark.parametrize("episodes", [0, 257])
+@pytest.mark.parametrize("episodes", [0, 257, math.nan, math.inf, 7.5, 10**400, "8"])
 def test_more_episodes_than_the_test_set_has_are_refused(episodes):
     with pytest.raises(ValueError, match="episodes must be from 1 to 256"):
         evaluate("pd", episodes=episodes)
+
+
+@pytest.mark.parametrize("limit", [-1, 0, 2.0, "many"])
+def test_an_episode_that_is_judged_ends(limit):
+    for policy in ("pd", "pretrained"):
+        with pytest.raises(ValueError, match="max_episode_steps must be a positive integer"):
+            evaluate(policy, "RigidTop-v0", 8, max_episode_steps=limit)
 
 
 def test_an_episode_on_a_satellite_lasts_twice_its_half_turn():

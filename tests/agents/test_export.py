@@ -133,6 +133,12 @@ def test_what_no_json_can_tell_is_refused(about, tmp_path):
     assert not any(tmp_path.iterdir())
 
 
+def test_lists_of_the_users_are_told_too(tmp_path):
+    told = export_c(tmp_path, Network.random((7, 3), 0), make(SLEW), {"authors": ["A", 2.5]})
+    assert told["authors"] == ["A", 2.5]
+    assert 'authors: ["A", 2.5]' in (tmp_path / "policy.c").read_text()
+
+
 def test_a_law_without_a_period_has_no_memory_in_c_either(tmp_path):
     env = make("AttitudeTracking-v0")
     limits = {"rate_limit": env.rate_limit, "dt": 0.0, "moving": True}

@@ -1,5 +1,7 @@
 """The least time about an eigenaxis, and the slews that come near it."""
 
+import math
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -191,3 +193,9 @@ def test_with_wheels_the_slew_reckons_with_the_torque_that_the_wheels_have():
         null = np.linalg.svd(wheels.matrix)[2][3]
         shifts = np.linspace(-0.01, 0.01, 20_001)[:, None] * null
         assert np.abs(motors + shifts).max(axis=1).min() == pytest.approx(wheels.torque, abs=1e-6)
+
+
+@pytest.mark.parametrize("axis", [math.nan, 1.0, (1.0, 0.0), (0.0, 0.0, 0.0), (0.0, math.inf, 0.0)])
+def test_an_axis_that_is_none_is_refused(axis):
+    with pytest.raises(ValueError, match=r"axis must be vectors \(\.\.\., 3\) other than 0, got"):
+        eigenaxis_time(1.0, axis, (1.0, 2.0, 2.5), 0.1)

@@ -365,6 +365,8 @@ def test_goals_are_rewarded_alike_one_by_one_and_in_a_batch(reward):
         ("Detumble-v0", {"initial": {"target_angle": 1.0}}, "must be 0 without a target"),
         (SLEW, {"preview": 1.0}, "preview must be left out"),
         ("AttitudeTracking-v0", {"preview": -1.0}, "preview must be"),
+        ("MagneticPointing-v0", {"preview": 1e30}, "preview must be"),
+        ("ReactionWheelSlew-v0", {"rate_limit": 1e-203}, "dt must give rates that a float32"),
     ],
 )  # fmt: skip
 def test_bad_hooks_are_named(env_id, kwargs, message):

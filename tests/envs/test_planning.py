@@ -95,6 +95,7 @@ def test_what_is_no_state_is_refused_and_changes_nothing():
         ({"rows": rows, "generator": generator.astype(float)}, "uint64"),
         ({"rows": rows, "generator": generator | np.uint64(1 << 40)}, "generator"),
         ({"rows": rows, "generator": generator & np.uint64(0)}, "generator"),
+        ({"rows": rows, "generator": [[1, 2], [3]]}, "uint64"),
     ):
         with pytest.raises(ValueError, match=message):
             env.set_state(bad)

@@ -153,9 +153,9 @@ def at_the_edge(value: Any) -> bool:
 
 
 def _of_a_class(error: TypeError, arguments: dict[str, Any]) -> bool:
-    """Whether a class that stands for a hook has raised it, of what it was called with: `int`, say,
-    of which there is no frame."""
-    called = traceback.extract_tb(error.__traceback__)[-1].name == "checked_hook"
+    """Whether a class that stands for a hook or a law has raised it, of what it was called with:
+    `int`, say, of which there is no frame."""
+    called = traceback.extract_tb(error.__traceback__)[-1].name in ("checked_hook", "loads")
     return called and any(type(value) is type for value in arguments.values())
 
 
@@ -173,6 +173,8 @@ def _strictly(action: str) -> Iterator[None]:
             warnings.simplefilter(action)  # type: ignore[arg-type]
             # Documented, of a slender top; which moments and steps make one, is drawn here.
             warnings.filterwarnings("ignore", ".* loses the spin of a body", UserWarning)
+            # Documented as well: of both, any may be drawn.
+            warnings.filterwarnings("ignore", "an episode lasts ", UserWarning)
             # Gymnasium's, of tasks that have a newer version.
             warnings.filterwarnings("ignore", ".*is out of date.*", DeprecationWarning)
             yield

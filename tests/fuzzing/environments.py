@@ -59,10 +59,12 @@ NUMBERS: dict[str, Any] = {
 FLAGS: dict[str, Any] = {"initial": {}, "projection": True}
 # Other words for them: an orbit needs no weight, a delay no shorter episode than itself.
 SPOKEN = {
+    "actuator": ("orbit",),
     "body": ("inertia", "mgl", "center_of_mass"),
     "dt": ("seconds", "minimum_pulse", "action", "step"),
     "integrator": ("order",),
     "max_episode_steps": ("Delay",),
+    "orbit": ("Orbit",),
     "satellite": ("Satellite", "success", "dt"),
     "torque_limit": ("torque",),
 }
@@ -160,7 +162,8 @@ def _reset(env: Any, **kwargs: Any) -> None:
 def _put(env: Any, state: Any) -> None:
     env.set_state(state)
     now = env.get_state()
-    assert np.array_equal(now["rows"], np.broadcast_to(state["rows"], now["rows"].shape))
+    rows, put = np.atleast_2d(now["rows"], state["rows"])
+    assert np.array_equal(rows, np.broadcast_to(put, rows.shape))
     assert np.array_equal(now["generator"], state["generator"])
     env.reset(seed=1)
 

@@ -40,7 +40,7 @@ def test_a_training_on_a_disk_that_fills_up_goes_on_each_time_there_is_more_room
         pytest.skip(str(error))
     failures = 0
     try:
-        for size in range(16, 4000, 300):
+        for size in range(16, 4000, 50):
             enlarge(folder, size * 1024)
             done = run(*TRAIN, "--out", folder / "run")
             assert_all_is_whole(folder)

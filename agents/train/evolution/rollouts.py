@@ -76,7 +76,7 @@ def rollout(
     not fit the env, and one whose action is not finite.
     """
     task_of(env_id)  # raises where it is no task
-    env_kwargs = by_name("env_kwargs", env_kwargs)
+    env_kwargs = by_name("env_kwargs", env_kwargs, must_end=True)
     several: list[Any] = list(networks) if isinstance(networks, list | tuple) else [networks]
     for one in several:
         if not isinstance(one, Network):
@@ -125,7 +125,7 @@ def rollout_test_set(
     """The same from the first `episodes` states of the task's fixed test set, in its order: the
     episodes of `rbgym.agents.judge.evaluate`. `initial` plays no part."""
     cases = starts_of(env_id, episodes)
-    env_kwargs = in_time(env_id, by_name("env_kwargs", env_kwargs))
+    env_kwargs = in_time(env_id, by_name("env_kwargs", env_kwargs, must_end=True))
     parts = [
         rollout(
             networks, env_id, seeds=one.seeds, env_kwargs={**env_kwargs, "initial": one.category}

@@ -183,7 +183,7 @@ def search(
     arrays, config = network.to_arrays()
     identity = {
         "env_id": env_id,
-        "env_kwargs": by_name("env_kwargs", env_kwargs),
+        "env_kwargs": by_name("env_kwargs", env_kwargs, must_end=True),
         "network": (network.shape, config, b"".join(part.tobytes() for part in arrays.values())),
         "population": population,
         "episodes": episodes,
