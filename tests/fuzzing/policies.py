@@ -193,7 +193,7 @@ def _works() -> list[Target]:
                env_id=SLEW, episodes=1, max_episode_steps=2, _also=_ALSO,
                _spoken={**env_id, "policy": ("controller",)}, _fine=lambda _: None),
         target("rbgym.agents.judge.make_card", card.make_card, env_id=SLEW, targets=["idle"],
-               **small, _also=_ALSO, _spoken={**env_id, "targets": ("target",)},
+               **small, _also=_ALSO, _spoken={**env_id, "targets": ("target", "policy")},
                _attacked=("env_id", "targets", "episodes"),
                _fine=lambda _: None),
         target("rbgym.agents.train.search", search, env_id=SLEW, network=NETWORK, generations=1,
