@@ -139,6 +139,33 @@ def run(scheme: Any, potential: Any, way: str) -> list[Any]:
     )
 
 
+def spinning(scheme: str, weight: float, h: float) -> list[Any]:
+    """Bodies whose first two moments are equal, free or in gravity; of long steps, some are solved
+    by more than the first attempt."""
+    rng = np.random.default_rng(8)
+    bodies = [rbgym.RigidBody(inertia=(1.0 + n, 1.0 + n, 0.5 + n)) for n in range(LANES)]
+    potential = rbgym.HeavyTop(weight) if weight else None
+    batch = rbgym.Batch(bodies, scheme, potential, size=LANES)
+    q = rng.standard_normal((LANES, 4))
+    batch.set_state(q / np.linalg.norm(q, axis=1, keepdims=True), rng.standard_normal((LANES, 3)))
+    for _ in range(10):
+        batch.set_torque(0.1 * rng.standard_normal((LANES, 3)))
+        batch.advance(h, 20)
+    seen = batch.measure()
+    return digest([seen, batch.redone, batch.failed], *seen["energy"], batch.redone.sum())
+
+
+def slopes(scheme: Any, potential: Any, of: tuple[str, ...]) -> list[Any]:
+    """Derivatives of a few steps."""
+    rng = np.random.default_rng(4)
+    batch = rbgym.Batch(rbgym.RigidBody(inertia=FULL), scheme, potential, size=LANES)
+    q = rng.standard_normal((LANES, 4))
+    batch.set_state(q / np.linalg.norm(q, axis=1, keepdims=True), rng.standard_normal((LANES, 3)))
+    batch.set_torque(0.2 * rng.standard_normal((LANES, 3)))
+    found = vars(batch.jacobian(0.05, 3, of=of))
+    return digest(found, *found["state"][0, 0], *found["torque"][0, 0])
+
+
 def single(scheme: Any, potential: Any) -> list[Any]:
     """`rbgym.simulate` under a feedback."""
     torque = lambda t, q, omega: -0.2 * omega + 0.1 * q[1:] + 0.05 * t  # noqa: E731
@@ -184,13 +211,15 @@ def flight(every: int) -> list[Any]:
     )
 
 
-def crowd() -> list[Any]:
+def crowd(threads: int) -> list[Any]:
     """So many bodies that threads share them."""
+    rbgym.set_num_threads(threads)
     batch, rng = rbgym.Batch(rbgym.RigidBody(inertia=FULL), size=20000), np.random.default_rng(3)
     q, omega = rng.standard_normal((20000, 4)), rng.standard_normal((20000, 3))
     batch.set_state(q / np.linalg.norm(q, axis=1, keepdims=True), omega)
     batch.advance(DT, 100)
     seen = batch.measure()
+    rbgym.set_num_threads(1)
     return digest(seen, *seen["quaternion"][-1], seen["energy"].sum())
 
 
@@ -206,7 +235,15 @@ def physics() -> Iterator[Entry]:
             which = single if way == "simulate" else partial(run, way=way)
             yield f"{name}/{field}/{way}", partial(which, scheme, POTENTIALS[field])
     yield "quat_em/own/full", partial(run, "quat_em", Spring(2.0), "full")
-    yield "quat_em/none/crowd", crowd
+    for threads in (1, 2):
+        yield f"quat_em/none/crowd/{threads}", partial(crowd, threads)
+    for name in ("akw", "akw_dg", "convected", "exact", "exact:4", "quat_em"):
+        for weight, h in itertools.product((0.0, 2.0), (0.01, 0.6)):
+            yield f"{name}/spinning/{weight}/{h}", partial(spinning, name, weight, h)
+    for (name, scheme), field in itertools.product(schemes().items(), ("none", "heavy_top")):
+        if not scheme.composition or name in ("exact:4", "exact:6", "imidm:4"):
+            of = ("state", "torque", "inertia") + (("mgl",) if field == "heavy_top" else ())
+            yield f"{name}/{field}/slopes", partial(slopes, scheme, POTENTIALS[field], of)
     for rigid, how in itertools.product((True, False), ("free", "held", "law")):
         yield f"scalable/{'rigid' if rigid else 'free'}/{how}", partial(scalable, rigid, how)
     for every in (1, 0, 7):
@@ -222,7 +259,7 @@ CONE = {"axis": (0.0, 0.0, 1.0), "direction": (0.6, 0.0, 0.8), "half_angle": 0.6
 PUSH = {"constant": (1e-3, 0.0, -1e-3), "white_noise": (1e-4, 2e-4, 0.0)}
 ASKEW = {"actuator_scale": 0.2, "misalignment": 0.1, "failure": 0.5, "inertia": 0.1}
 LATE = (actuators.Delay(0.03), actuators.Lag(0.04))
-FREE, TOP = "AttitudeSlew-v0", "RigidTop-v0"
+FREE, TOP = "AttitudeSlew-v1", "RigidTop-v0"
 # What is tried on both of these tasks; then on one of them, and on others.
 HOOKS: list[dict[str, Any]] = [
     *({"observation": form} for form in FORMS),
@@ -249,7 +286,8 @@ HOOKS: list[dict[str, Any]] = [
     *({"actuator": name} for name in ("torque", "wheels", "pyramid", "magnetorquers")),
     {"actuator": "thrusters", "dt": 0.05},
     {"actuator": {"lag": {"time_constant": 0.05}}},
-    {"actuator": {"delay": {"seconds": 0.07}}},
+    *({"actuator": {"delay": {"seconds": late}}} for late in (0.07, 0.6, 2.2)),
+    {"randomization": {"delay": 0.3}, "actuator": {"delay": {"seconds": 1.3}}},
     {"actuator": [actuators.Thrusters(0.005), *LATE]},
     {"actuator": actuators.ReactionWheels(start=0.9, coulomb=1e-3), "integrator": "akw"},
     {"actuator": [*LATE, actuators.ReactionWheels.pyramid()], "randomization": ASKEW},
@@ -262,10 +300,10 @@ OWN: list[tuple[str, dict[str, Any]]] = [
     (TOP, {"randomization": {"inertia": 0.1, "mass": 0.2, "gravity": 0.2, "torque": 0.1}}),
     (TOP, {"mgl": 2.0}),
     (TOP, {"initial": {"tilt": 0.6, "spin": 2.0, "precession": 1.0, "transverse": 0.5}}),
-    ("AttitudeTracking-v0", {"sensor": {"attitude": 1e-3}, "preview": 0.3}),
+    ("AttitudeTracking-v1", {"sensor": {"attitude": 1e-3}, "preview": 0.3}),
     ("AttitudeReach-v0", {"sensor": {"attitude": 1e-3, "rate": 1e-3}}),
-    ("MagneticDetumble-v0", {"actuator": actuators.MagneticCoils(2.0, 600e3, 0.9)}),
-    ("MagneticDetumble-v0", {"disturbance": {"gravity_gradient": True}}),
+    ("MagneticDetumble-v1", {"actuator": actuators.MagneticCoils(2.0, 600e3, 0.9)}),
+    ("MagneticDetumble-v1", {"disturbance": {"gravity_gradient": True}}),
     ("FreeFlyer-v0", {"actuator": [actuators.Forces(0.5), actuators.Lag(0.3)]}),
     ("FreeFlyer-v0", {"actuator": {"thrusters": {"minimum_pulse": 0.05}}}),
     ("FreeFlyer-v0", {"randomization": {"mass": 0.3, "misalignment": 0.1}}),
@@ -306,6 +344,38 @@ def play(env_id: str, lanes: int, options: Any = None, **kwargs: Any) -> list[An
     return digest(seen, *q, energy, total, ends)
 
 
+def tried(env_id: str, **kwargs: Any) -> list[Any]:
+    """Sequences of actions from one state, and the derivatives of a period there."""
+    rng = np.random.default_rng(17)
+    env: Any = gym.make(env_id, **kwargs)
+    env.reset(seed=3)
+    for _ in range(4):
+        env.step(rng.uniform(-1.0, 1.0, env.action_space.shape))
+    actions = rng.uniform(-1.0, 1.0, (13, 20, *env.action_space.shape))
+    rewards, states = rbgym.rollout_actions(env, env.unwrapped.get_state(), actions)
+    try:
+        slopes: Any = rbgym.linearize(env, action=actions[0, 0])._asdict()
+    except (ValueError, rbgym.IntegrationError) as error:
+        slopes = ["refused", type(error).__name__]
+    return digest([rewards, states, slopes], *rewards[:, -1])
+
+
+def many(env_id: str, threads: int, **kwargs: Any) -> list[Any]:
+    """So many lanes that threads share them."""
+    rbgym.set_num_threads(threads)
+    try:
+        rng, seen = np.random.default_rng(6), []
+        env: Any = gym.make_vec(env_id, 3000, vectorization_mode="vector_entry_point", **kwargs)
+        env.reset(seed=1)
+        for step in range(60):
+            action = rng.uniform(-1.0, 1.0, env.action_space.shape).astype(np.float32)
+            *result, info = env.step(action)
+            seen.append([result, dict(info) if step % 20 == 19 else None])
+    finally:
+        rbgym.set_num_threads(1)
+    return digest(seen, result[1].sum(), result[2].sum(), env.unwrapped.state["quaternion"][-1, 0])
+
+
 def shown(value: Any) -> str:
     """A name for arguments: as they are written, without addresses and classes."""
     plain = str(value).replace(" ", "").replace("'", "")
@@ -332,6 +402,14 @@ def envs() -> Iterator[Entry]:
     hooks = [(i, hook) for i in (FREE, TOP) for hook in HOOKS] + OWN
     asked += [(i, shown(hook), LANES, hook) for i, hook in hooks]
     asked += [(i, f"{shown(hook)},single", 0, hook) for i, hook in OWN]
+    long = {"dt": 0.4, "integrator": "quat_em", "substeps": 3}  # steps that some lanes cannot solve
+    for i, kwargs in ((TOP, {}), (TOP, long), (FREE, {}), ("ReactionWheelSlew-v1", {})):
+        for threads in (1, 2):
+            yield f"{i}/{shown(kwargs)}/many/{threads}", partial(many, i, threads, **kwargs)
+    for i in sorted(ids):
+        yield f"{i}/tried", partial(tried, i)
+    for i, kwargs in ((TOP, long), (FREE, {"actuator": [*LATE]})):
+        yield f"{i}/{shown(kwargs)}/tried", partial(tried, i, **kwargs)
     for i, name, lanes, kwargs in asked:
         yield f"{i}/{name}", partial(play, i, lanes, **kwargs)
 
@@ -369,7 +447,7 @@ def played() -> Iterator[Entry]:
         yield f"{i}/policy", partial(judged, None, i, 32)
         for law in controllers.for_env(gym.make(i)):
             yield f"{i}/{law}", partial(judged, law, i, 8)
-    for i in (FREE, TOP, "ReactionWheelSlew-v0", "FreeFlyer-v0"):
+    for i in (FREE, TOP, "ReactionWheelSlew-v1", "FreeFlyer-v0"):
         yield f"{i}/rollout", partial(rolled, i)
 
 
