@@ -147,7 +147,7 @@ test-newest: .venv-newest/.created  ## the same tests with the newest versions t
 	.venv-newest/bin/pytest $(PYTEST_ARGS) $(VERSION_TESTS)
 
 # What can be had of the peers is in an environment of its own.
-bench: .venv/.dev .venv-bench/.peers  ## timed tests, and rbgym beside its peers; BENCH_ARGS="--quick single"
+bench: .venv/.dev .venv-bench/.peers  ## timed tests, and rbgym next to its peers; BENCH_ARGS="--quick memory"
 	@if [ -d tests/benchmarks ]; then $(BIN)/pytest tests/benchmarks -s; fi
 	$(BIN)/rbgym bench
 	$(PEERS) -W ignore -m benchmarks $(BENCH_ARGS)

@@ -1,6 +1,6 @@
-"""Speed, memory and fidelity, measured side by side with others in one run.
+"""Speed, memory and fidelity of rbgym and of others, measured in one run.
 
-Not part of the package. `python -m benchmarks --quick` runs every script, `python -m
-benchmarks.single` one; each writes a JSON file. `python -m benchmarks.page FOLDER` takes such files
-over and writes docs/performance.md.
+Not part of the package. `python -m benchmarks` runs every part, `python -m benchmarks.memory` one;
+each writes a JSON file. `python -m benchmarks.page FOLDER` takes such files over and writes
+docs/performance.md. `python -m benchmarks.prices TREE` compares this tree with another one.
 """

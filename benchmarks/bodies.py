@@ -1,4 +1,4 @@
-"""One rigid body in each engine, told the same start in the engine's own conventions.
+"""One rigid body in each engine, with the same start, in the engine's own conventions.
 
 An engine advances by steps of its dt and shows its state in ours: quaternion scalar first, body to
 world; angular velocity in body axes [rad/s].
@@ -106,7 +106,7 @@ _MJCF = """
 
 
 def mujoco_quiet() -> Any:
-    """The module, which writes no file of warnings: what blows up is told by its numbers."""
+    """The module, which writes no file of warnings: its numbers show what blows up."""
     mujoco = module("mujoco")
     mujoco.set_mju_user_warning(lambda message: None)
     return mujoco
@@ -114,7 +114,7 @@ def mujoco_quiet() -> Any:
 
 def mujoco_body(motion: Motion, integrator: str, dt: float) -> tuple[Any, Any]:
     """MuJoCo's model and data of a body on a free joint, or of a top on a ball joint, its inertia
-    told about the centre of mass; quaternions are ours, both joints turn with body rates."""
+    taken about the centre of mass; quaternions are ours, both joints turn with body rates."""
     if not isinstance(motion.potential, HeavyTop | None):
         raise Missing(f"there is no joint in {type(motion.potential).__name__}")
     mujoco, a = mujoco_quiet(), np.array(motion.arm)
@@ -208,7 +208,7 @@ class Basilisk:
         self.base.ExecuteSimulation()
 
     def state(self) -> State:
-        told = self.hub.scStateOutMsg.read()
-        s = np.array(told.sigma_BN)
+        read = self.hub.scStateOutMsg.read()
+        s = np.array(read.sigma_BN)
         q = np.array([1.0 - s @ s, *(2.0 * s)]) / (1.0 + s @ s)
-        return q, np.array(told.omega_BN_B)
+        return q, np.array(read.omega_BN_B)

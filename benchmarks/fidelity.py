@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import engines, tops
+from benchmarks import engines
 from benchmarks.bodies import BETSCH, KRENK, Array, Motion, State
 from benchmarks.engines import Maker
-from benchmarks.record import Missing, Told, main
+from benchmarks.record import Missing, Say, main
 from rbgym import IntegrationError
 from rbgym.quaternion import conjugate, multiply, rotate
 
 STEPS = 100_000
-LOOKS = 200  # at a run, beside every step of its beginning
+LOOKS = 200  # at a run, after every step of its beginning
 BEGINNING = 300
 BLOWN = 100.0  # relative energy error at which a run has blown up
 CASES = (BETSCH, 0.01, 1.0), (BETSCH, 0.05, 1.0), (KRENK, 0.01, 10.0)
@@ -81,25 +81,12 @@ def agreement(make: Maker) -> dict[str, Any]:
     return {"errors": errors, "slope": slope, "agrees": errors[1] < 1e-9 or slope > 0.9}
 
 
-def of_tops(quick: bool) -> dict[str, Any]:
-    """The steady top by engine: its run, and the error of its place at two steps."""
-    found = {}
-    for name, (make, steps) in tops.MAKERS.items():
-        try:
-            row = tops.run(make, 1000 if quick else steps)
-        except Missing:
-            continue
-        errors = [tops.place(make, dt) for dt in (tops.DT, 1e-4)]
-        found[name] = row | {"places": errors}
-    return found
-
-
-def measure(quick: bool, told: Told) -> dict[str, Any]:
+def measure(quick: bool, say: Say) -> dict[str, Any]:
     """Rows by engine: agreement, and one entry for each case."""
     rows: dict[str, Any] = {}
     skipped: dict[str, str] = {}
     for name, make in (engines.OTHERS | engines.ours()).items():
-        told(name)
+        say(name)
         most = 1000 if quick else engines.FEWER.get(name, STEPS)
         try:
             rows[name] = {"agreement": agreement(make)} | {
@@ -109,8 +96,7 @@ def measure(quick: bool, told: Told) -> dict[str, Any]:
             }
         except Missing as error:
             skipped[name] = str(error)
-    told("the top")
-    return {"rows": rows, "top": of_tops(quick), "skipped": skipped}
+    return {"rows": rows, "skipped": skipped}
 
 
 if __name__ == "__main__":

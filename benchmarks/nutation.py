@@ -12,7 +12,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from benchmarks.bodies import mujoco_quiet
-from benchmarks.record import MEASURED, Told, main
+from benchmarks.record import MEASURED, Say, main
 from rbgym.agents.judge.evaluation import evaluate
 from rbgym.agents.run_folder import RunFolder
 from rbgym.agents.train import load_policy, train
@@ -94,19 +94,19 @@ def figures(policy: Any, env_id: str, episodes: int = 256, **physics: Any) -> di
     }
 
 
-def measure(quick: bool, told: Told) -> dict[str, Any]:
+def measure(quick: bool, say: Say) -> dict[str, Any]:
     """Doing nothing under each integrator and period; then what is learned."""
     found: dict[str, Any] = {"free": {}, "learned": {}}
     found["free"]["exact"] = figures("idle", TASK, 64, **TRUTH)
     for engine in INTEGRATORS:
         for period in PERIODS[2:3] if quick else PERIODS:
-            told(f"{engine} {period}")
+            say(f"{engine} {period}")
             here = {"engine": engine, "period": period}
             found["free"][f"{engine} {period:g}"] = figures("idle", NAME, 64, **here)
     for seed in () if quick else SEEDS:
         for engine, period in LEARNED:
             here, name = {"engine": engine, "period": period}, f"{engine} {period:g} {seed}"
-            told(f"PPO in MuJoCo, {name}")
+            say(f"PPO in MuJoCo, {name}")
             out = MEASURED.parent / "fidelity_map" / f"mujoco-{name.replace(' ', '-')}"
             train(NAME, out=out, seed=seed, timesteps=1_000_000, env_kwargs=here,
                   evaluate_every=0, progress=False)  # fmt: skip

@@ -1,4 +1,4 @@
-"""Write the measured parts of docs/performance.md and of its record, and the pictures.
+"""Write the measured parts of docs/performance.md and of its record, and the picture.
 
 python -m benchmarks.page runs/bench  # take the JSON files of a run over, then write
 python -m benchmarks.page             # write
@@ -8,19 +8,14 @@ python -m benchmarks.page --check     # exit 1 if a page is not current
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 from benchmarks import tables
-from benchmarks.record import ROOT
-from benchmarks.targets import Results
+from benchmarks.record import ROOT, Results
 
 FOLDER = ROOT / "benchmarks" / "results"
 PAGE = ROOT / "docs" / "performance.md"
 RECORD = ROOT / "docs" / "records" / "performance.md"
-NAMES = (
-    "single", "throughput", "parts", "before", "startup", "memory", "training", "fidelity",
-    "work_precision", "roofline",
-)  # fmt: skip
+NAMES = "throughput", "startup", "memory", "training", "fidelity", "work_precision"
 
 
 def results(folder: Path = FOLDER) -> Results:
@@ -51,11 +46,8 @@ def adopt(folder: Path) -> None:
         if name not in found or found[name]["quick"]:
             raise ValueError(f"{folder} must have {name}.json of a run without --quick")
     for name in NAMES:
-        (FOLDER / f"{name}.json").write_text(_compact(found[name]), "utf-8")
-
-
-def _compact(content: Any) -> str:
-    return json.dumps(content, indent=1) + "\n"
+        text = json.dumps(found[name], indent=1) + "\n"
+        (FOLDER / f"{name}.json").write_text(text, "utf-8")
 
 
 def main(arguments: list[str]) -> int:
@@ -64,7 +56,7 @@ def main(arguments: list[str]) -> int:
     if folders:
         adopt(folders[0])
     found = results()
-    pages = {PAGE: tables.SHORT, RECORD: tables.PARTS}
+    pages = {PAGE: tables.PARTS, RECORD: tables.RECORD}
     texts = {file: current(file, parts, found) for file, parts in pages.items()}
     if "--check" in arguments:
         stale = [file.name for file, text in texts.items() if text != file.read_text("utf-8")]

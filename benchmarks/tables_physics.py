@@ -6,7 +6,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.markdown import NOT_MEASURED, table
-from benchmarks.targets import Results
+from benchmarks.record import Results
+
+OURS = "rbgym "
+SHOWN = "exact", "quat_em", "akw", "rkn4"
 
 
 def _run(row: dict[str, Any]) -> list[str]:
@@ -20,13 +23,17 @@ def _run(row: dict[str, Any]) -> list[str]:
     return [*cells, "" if angle is None else f"{angle:.1e}"]
 
 
-def fidelity(*cases: str) -> Callable[[Results], str]:
+def fidelity(*cases: str, some: bool = False) -> Callable[[Results], str]:
+    """A part that shows those cases; some: of our schemes only those of SHOWN."""
+
     def part(found: Results) -> str:
         rows = found.get("fidelity", {}).get("rows")
         if not rows:
             return NOT_MEASURED
         made = []
         for name, row in rows.items():
+            if some and name.startswith(OURS) and name.removeprefix(OURS) not in SHOWN:
+                continue
             steps = {row[case].get("steps", 0) for case in cases}
             fewer = f" ({max(steps):,} steps)" if 0 < max(steps) < 100_000 else ""
             cells = [cell for case in cases for cell in _run(row[case])]
@@ -39,20 +46,6 @@ def fidelity(*cases: str) -> Callable[[Results], str]:
         return table(["engine", *head], made)
 
     return part
-
-
-def top(found: Results) -> str:
-    """The steady top in the engines that can hold a point."""
-    rows = found.get("fidelity", {}).get("top")
-    if not rows:
-        return NOT_MEASURED
-    made = []
-    for name, row in rows.items():
-        fewer = f" ({row['steps']:,} steps)" if 0 < row.get("steps", 0) < 100_000 else ""
-        places = ["" if x is None else f"{x:.1e}" for x in row["places"]]
-        made.append([name + fewer, *_run(row | {"attitude": None})[:2], *places])
-    head = ["engine", "energy, dt 0.01", "vertical momentum, dt 0.01", "place at t = 1, dt 0.01"]
-    return table([*head, "dt 0.0001"], made)
 
 
 def agreement(found: Results) -> str:
@@ -77,7 +70,6 @@ def agreement(found: Results) -> str:
 
 BUDGETS = 0.25, 0.5, 1.0, 2.0, 4.0, 8.0  # us a body and horizon
 ERRORS = 1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12  # rad
-FAMILY = "exact", "exact:4", "exact:6"
 
 
 def _curve(points: list[list[float]]) -> tuple[Any, Any]:
@@ -114,8 +106,8 @@ def _shown(x: float | None) -> str:
 def budgets(found: Results) -> str:
     """Error for a fixed cost, of each line that does anything for it."""
     made = []
-    for case, told in _cases(found).items():
-        for name, points in told["lines"].items():
+    for case, measured in _cases(found).items():
+        for name, points in measured["lines"].items():
             errors = [error_at(points, budget) for budget in BUDGETS]
             if any(error is not None for error in errors):
                 made.append([case, f"`{name}`", *map(_shown, errors)])
@@ -126,53 +118,18 @@ def budgets(found: Results) -> str:
 def cheapest(found: Results) -> str:
     """The cheapest line for an error, and that of those which conserve or do not."""
     made = []
-    for case, told in _cases(found).items():
+    for case, measured in _cases(found).items():
         for error in ERRORS:
-            costs = {name: cost_of(points, error) for name, points in told["lines"].items()}
+            costs = {name: cost_of(points, error) for name, points in measured["lines"].items()}
             there = sorted((cost, name) for name, cost in costs.items() if cost is not None)
             if not there:
                 continue
-            others = [(cost, name) for cost, name in there if name not in told["conserving"]]
+            others = [(cost, name) for cost, name in there if name not in measured["conserving"]]
             cells = [f"`{there[0][1]}`", f"{there[0][0]:.3g}"]
-            cells += ["yes" if there[0][1] in told["conserving"] else "no"]
+            cells += ["yes" if there[0][1] in measured["conserving"] else "no"]
             cells += (
                 [f"`{others[0][1]}`", f"{others[0][0] / there[0][0]:.3g}"] if others else ["", ""]
             )
             made.append([case, f"{error:.0e}", *cells])
     head = ["case", "error [rad]", "cheapest", "us", "conserves", "cheapest that does not", "times"]
     return table(head, made, left=2) if made else NOT_MEASURED
-
-
-def lead(found: Results) -> float | None:
-    """The least that `rkn4` errs more than the best of the family on the asymmetric top, with and
-    without torque, at 1, 2, 4 and 8 us; None if it was not measured."""
-    ratios = []
-    for case, told in _cases(found).items():
-        if case.startswith("asymmetric top"):
-            for budget in BUDGETS[2:]:
-                family = [error_at(told["lines"][name], budget) for name in FAMILY]
-                other = error_at(told["lines"]["rkn4"], budget)
-                best = min((x for x in family if x is not None), default=None)
-                if best is not None and other is not None:
-                    ratios.append(other / best)
-    return min(ratios, default=None)
-
-
-def family(found: Results) -> str:
-    """What the family promises on the asymmetric top, and keeps."""
-    far, least = found.get("work_precision", {}).get("kept"), lead(found)
-    if not far or least is None:
-        return NOT_MEASURED
-    worst = {
-        key: max(row[key] for row in far.values()) for key in ("momentum", "vertical", "energy")
-    }
-    good = least >= 10.0 and worst["momentum"] == 0.0
-    good = good and worst["vertical"] <= 1e-13 and worst["energy"] <= 5e-15
-    bits = "the same bits" if worst["momentum"] == 0.0 else f"off by {worst['momentum']:.1e}"
-    return (
-        f"{'Kept' if good else 'Not kept'}: the family of `exact` leads `rkn4` by at least "
-        f"{least:.3g} times in error at 1, 2, 4 and 8 us a body on the asymmetric top (wanted: "
-        f"10); over 1e6 steps the momentum of a free body has {bits}, and under gravity its "
-        f"vertical part is within {worst['vertical']:.1e} (wanted: 1e-13) and the energy within "
-        f"{worst['energy']:.1e} (wanted: 5e-15), relative."
-    )

@@ -1,100 +1,57 @@
-"""Steps per CPU-second of many environments at once: `python -m benchmarks.throughput`."""
+"""Env-steps a second of one and of many environments: `python -m benchmarks.throughput`.
 
-import time
+By the clock on the wall. Cases of one number of environments take turns, round after round; a ratio
+is the median of those of the rounds.
+"""
+
+import statistics
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 import rbgym
 from benchmarks import peers
-from benchmarks.record import Told, main, present, spread
-from rbgym import integrators
-from rbgym.agents.commands.bench import LANES, Timed, interleaved, many
-from rbgym.registration import ENVIRONMENTS
+from benchmarks.record import Say, main, present, rounded, spread
+from rbgym.agents.commands.bench import Timed, interleaved, many, one
 
-COUNTS = 1, 4, 16, 64, 256, 1024, 4096, 16384, 65536
-QUICK = 1, 1024
-SLOW = 1024  # lanes beyond which nobody waits for a peer that steps one after the other
-MANY: dict[str, Callable[[int], Timed]] = {
-    "rbgym RigidTop-v0, akw, 1 substep": partial(
-        many, "RigidTop-v0", clock=peers.CLOCK, integrator="akw", substeps=1
-    ),
-    "rbgym RigidTop-v0, quat_em, 1 substep": partial(
-        many, "RigidTop-v0", clock=peers.CLOCK, integrator="quat_em", substeps=1
-    ),
-    "rbgym RigidTop-v0": partial(many, "RigidTop-v0", clock=peers.CLOCK),
-    "Gymnasium CartPoleVectorEnv": partial(many, "CartPole-v1", clock=peers.CLOCK),
-    "C CartPole": peers.c_cartpole,
-    "EnvPool CartPole-v1": partial(peers.envpool, "CartPole-v1"),
-    "EnvPool Pendulum-v1": partial(peers.envpool, "Pendulum-v1"),
-    "gymnax CartPole-v1": partial(peers.gymnax, "CartPole-v1"),
-    "gymnax Pendulum-v1": partial(peers.gymnax, "Pendulum-v1"),
-    "gymnax CartPole-v1, 16 steps a call": partial(peers.gymnax_scan, "CartPole-v1"),
-    "gymnax Pendulum-v1, 16 steps a call": partial(peers.gymnax_scan, "Pendulum-v1"),
+COUNTS = 1, 64, 1024, 16384
+QUICK = 1, 64
+THREADS = 1, 2
+# What all are compared with: of one env `gym.make("CartPole-v1")`, of many CartPoleVectorEnv.
+CARTPOLE = "Gymnasium CartPole-v1"
+AKW: dict[str, Any] = {"integrator": "akw", "substeps": 1}
+OURS: dict[str, tuple[str, dict[str, Any]]] = {
+    "rbgym RigidTop-v0": ("RigidTop-v0", {}),
+    "rbgym AttitudeSlew-v1": ("AttitudeSlew-v1", {}),
+    "rbgym ReactionWheelSlew-v1": ("ReactionWheelSlew-v1", {}),
+    "rbgym MagneticPointing-v0": ("MagneticPointing-v0", {}),
+    "rbgym RigidTop-v0, `akw`, 1 substep": ("RigidTop-v0", AKW),
 }
-FEW: dict[str, Callable[[int], Timed]] = {
-    "Gymnasium SyncVectorEnv, CartPole-v1": partial(
-        many, "CartPole-v1", clock=peers.CLOCK, mode="sync"
-    ),
-    "Gymnasium SyncVectorEnv, Pendulum-v1": partial(
-        many, "Pendulum-v1", clock=peers.CLOCK, mode="sync"
-    ),
+# Peers by what they are called with: lanes, and threads if they take any.
+ON_ONE: dict[str, Callable[[int], Timed]] = {
+    "gymnax CartPole-v1": peers.gymnax,
+    "gymnax CartPole-v1, 16 steps a call": peers.gymnax_scan,
+}
+ON_MORE: dict[str, Callable[[int, int], Timed]] = {
+    "EnvPool CartPole-v1": peers.envpool,
     "mujoco.rollout, free body, Euler": partial(peers.mujoco_rollout, "Euler"),
     "mujoco.rollout, free body, RK4": partial(peers.mujoco_rollout, "RK4"),
 }
-# What steps one body, however many are wanted.
-ALONE: dict[str, Callable[[], Timed]] = {
-    "Basilisk hub, RK4, 1000 steps a call": peers.basilisk_run,
-    "PyBullet free body": peers.pybullet_step,
-}
-THREADED: dict[str, dict[str, Any]] = {
-    "RigidTop-v0, akw, 1 substep": {"integrator": "akw", "substeps": 1},
-    "RigidTop-v0": {},
-}
+BASILISK = "Basilisk hub, RK4, 1000 steps a call"
 
-Found = dict[str, dict[str, float]]
+Key = tuple[str, int]  # a case, and its number of threads
+Found = dict[str, dict[str, dict[str, dict[str, float]]]]  # by threads, case and lanes
 
 
-def per_second(cases: Mapping[str, Timed], lanes: int, quick: bool) -> Found:
-    """Spread of the env-steps per second of each case."""
-    rounds, seconds = (3, 0.01) if quick else (7, 0.05)
-    times = interleaved(cases, rounds, seconds, lambda: None)
-    return {name: spread(lanes / t for t in values) for name, values in times.items()}
-
-
-def by_count(quick: bool, told: Told, skipped: dict[str, str]) -> dict[str, Found]:
-    """Every peer and our defaults, by the number of lanes."""
-    found: dict[str, Found] = {}
-    for lanes in QUICK if quick else COUNTS:
-        told(f"{lanes} lanes")
-        makers = MANY | (FEW if lanes <= SLOW else {})
-        cases = present({k: partial(make, lanes=lanes) for k, make in makers.items()}, skipped)
-        for name, row in per_second(cases, lanes, quick).items():
-            found.setdefault(name, {})[str(lanes)] = row
-    for name, row in per_second(present(ALONE, skipped), 1, quick).items():
-        found[name] = {"1": row}
-    return found
-
-
-def of_schemes(quick: bool, told: Told) -> Found:
-    """RigidTop-v0 with each scheme, one substep."""
-    names = integrators.names()[:3] if quick else integrators.names()
-    told(f"RigidTop-v0 with {len(names)} schemes; each is compiled if it never was")
-    cases = {
-        name: many("RigidTop-v0", LANES, peers.CLOCK, integrator=name, substeps=1) for name in names
-    }
-    return per_second(cases, LANES, quick)
-
-
-def of_tasks(quick: bool, told: Told) -> Found:
-    """Every environment with its defaults."""
-    names = list(ENVIRONMENTS)[:3] if quick else list(ENVIRONMENTS)
-    told(f"{len(names)} environments; each is compiled if it never was")
-    return per_second({name: many(name, LANES, peers.CLOCK) for name in names}, LANES, quick)
+def gymnasium(env_id: str, lanes: int, **options: Any) -> Timed:
+    """One env as `gym.make` gives it, or a vector env."""
+    if lanes == 1:
+        return one(env_id, wrapped=True, **options)
+    return many(env_id, lanes, **options)
 
 
 def on_threads(threads: int, step: Timed) -> Timed:
-    """The same steps by so many threads; whoever is measured next has one."""
+    """The same steps by so many threads of rbgym; the next case has one again."""
 
     def run(steps: int) -> float:
         rbgym.set_num_threads(threads)
@@ -107,32 +64,53 @@ def on_threads(threads: int, step: Timed) -> Timed:
     return run
 
 
-def of_threads(quick: bool, told: Told) -> dict[str, dict[str, Found]]:
-    """One and two threads, by wall time: steps per second by case, lanes and threads."""
-    found: dict[str, dict[str, Found]] = {}
-    for lanes in (1024,) if quick else (1024, 2048, 4096, 16384, 65536):
-        told(f"one and two threads, {lanes} lanes")
-        cases = {}
-        for name, options in THREADED.items():
-            step = many("RigidTop-v0", lanes, time.perf_counter, **options)
-            cases |= {f"{name}|{n}": on_threads(n, step) for n in (1, 2)}
-        for key, row in per_second(cases, lanes, quick).items():
-            name, _, threads = key.partition("|")
-            found.setdefault(name, {}).setdefault(str(lanes), {})[threads] = row
+def cases(lanes: int, skipped: dict[str, str]) -> dict[Key, Timed]:
+    """All cases of that number of environments; of one env on one thread only."""
+    threads = THREADS if lanes > 1 else THREADS[:1]
+    found = {(CARTPOLE, 1): gymnasium("CartPole-v1", lanes)}
+    for name, (env_id, options) in OURS.items():
+        step = gymnasium(env_id, lanes, **options)
+        found |= {(name, n): on_threads(n, step) if lanes > 1 else step for n in threads}
+    alone = {name: partial(make, lanes) for name, make in ON_ONE.items()}
+    if lanes == 1:
+        alone[BASILISK] = peers.basilisk
+    found |= {(name, 1): step for name, step in present(alone, skipped).items()}
+    for n in threads:
+        makers = {name: partial(make, lanes, n) for name, make in ON_MORE.items()}
+        found |= {(name, n): step for name, step in present(makers, skipped).items()}
     return found
 
 
-def measure(quick: bool, told: Told) -> dict[str, Any]:
-    """All four; env-steps per second, of one thread by CPU time."""
+def timed(steps: Mapping[Key, Timed], lanes: int, quick: bool) -> dict[Key, dict[str, float]]:
+    """Spread of the env-steps a second of each case, its ratio to CartPole's, and of more than one
+    thread the gain over one."""
+    rounds, seconds = (3, 0.01) if quick else (9, 0.1)
+    by_name = {f"{name}|{n}": step for (name, n), step in steps.items()}
+    times = interleaved(by_name, rounds, seconds, lambda: None)
+    base = times[f"{CARTPOLE}|1"]
+    found = {}
+    for name, n in steps:
+        own = times[f"{name}|{n}"]
+        row = spread(lanes / t for t in own) | {"ratio": _times(base, own)}
+        found[name, n] = row if n == 1 else row | {"gain": _times(times[f"{name}|1"], own)}
+    return found
+
+
+def _times(base: list[float], own: list[float]) -> float:
+    """How many times faster, the median of the rounds."""
+    return rounded(statistics.median(b / t for b, t in zip(base, own, strict=True)))
+
+
+def measure(quick: bool, say: Say) -> dict[str, Any]:
+    """Env-steps a second by threads, case and number of environments."""
     rbgym.set_num_threads(1)
     skipped: dict[str, str] = {}
-    return {
-        "by_count": by_count(quick, told, skipped),
-        "schemes": of_schemes(quick, told),
-        "tasks": of_tasks(quick, told),
-        "threads": of_threads(quick, told),
-        "skipped": skipped,
-    }
+    found: Found = {str(n): {} for n in THREADS}
+    for lanes in QUICK if quick else COUNTS:
+        say(f"{lanes} environments")
+        for (name, n), row in timed(cases(lanes, skipped), lanes, quick).items():
+            found[str(n)].setdefault(name, {})[str(lanes)] = row
+    return {"steps_per_second": found, "skipped": skipped}
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ the reference is that of `solvers.reference`, which shares nothing with the sche
 
 import math
 import statistics
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
@@ -13,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import rbgym
-from benchmarks import bodies, peers, solvers
+from benchmarks import bodies, solvers
 from benchmarks.bodies import GRAVITY, Motion
 from benchmarks.engines import Maker
 from benchmarks.fidelity import angle
-from benchmarks.record import Missing, Told, main
+from benchmarks.record import Missing, Say, main, rounded
 from rbgym import HeavyTop, integrators
 from rbgym.integrators.composition import COUNTS
 from rbgym.integrators.interface import SPIN
@@ -86,9 +87,9 @@ class Point(NamedTuple):
         while spent < LEAST:
             if hasattr(self.engine, "start"):
                 self.engine.start()
-            begun = peers.CLOCK()
+            begun = time.process_time()
             self.engine.advance(self.steps)
-            spent, calls = spent + peers.CLOCK() - begun, calls + 1
+            spent, calls = spent + time.process_time() - begun, calls + 1
         return 1e6 * spent / calls / self.size
 
 
@@ -138,43 +139,15 @@ def conserving(kind: str) -> list[str]:
     return [name for name in SCHEMES if len(kept[name] - {SPIN}) == 2]
 
 
-def kept(quick: bool) -> dict[str, dict[str, float]]:
-    """How far the family's invariants go in a million steps, relative: eight bodies, a hundred
-    looks. A zero is the same bits."""
-    found, looks, steps = {}, 100, 10_000 if quick else 1_000_000
-    rng = np.random.default_rng(7)
-    q = rng.normal(size=(8, 4))
-    q /= np.linalg.norm(q, axis=1, keepdims=True)
-    for name in FAMILY:
-        far: dict[str, float] = {}
-        for what, motion in (("momentum", bodies.BETSCH), ("top", TOP)):
-            batch = rbgym.Batch(rbgym.RigidBody(motion.J), name, motion.potential, size=8)
-            batch.set_state(q, motion.omega)
-            rows = [batch.measure()]
-            for _ in range(looks):
-                batch.advance(0.01, steps // looks)
-                rows.append(batch.measure())
-            L = np.array([row["angular_momentum"] for row in rows])
-            E = np.array([row["energy"] for row in rows])
-            size = np.linalg.norm(L[0], axis=-1)
-            if what == "top":
-                far["energy"] = float(np.abs(E / E[0] - 1.0).max())
-                far["vertical"] = float((np.abs(L[..., 2] - L[0, :, 2]) / size).max())
-            else:
-                far["momentum"] = float((np.linalg.norm(L - L[0], axis=-1) / size).max())
-        found[name] = far
-    return found
-
-
-def measure(quick: bool, told: Told) -> dict[str, Any]:
+def measure(quick: bool, say: Say) -> dict[str, Any]:
     """Points [us, rad] by case and line; those that blew up or had no solution are left out."""
     cases: dict[str, Any] = {}
     skipped: dict[str, str] = {}
     for name, case in CASES.items():
-        told(name)
+        say(name)
 
         def skip(line: str, why: str, name: str = name) -> None:
-            skipped[line if "import" in why else f"{line}, {name}"] = why
+            skipped[line if "installed" in why else f"{line}, {name}"] = why
 
         made = points(case, quick, skip)
         times: list[list[float]] = [[] for _ in made]
@@ -183,16 +156,10 @@ def measure(quick: bool, told: Told) -> dict[str, Any]:
                 row.append(point.time())
         lines: dict[str, list[list[float]]] = {}
         for point, row in zip(made, times, strict=True):
-            pair = statistics.median(row), point.error
-            lines.setdefault(point.line, []).append([float(f"{x:.4g}") for x in pair])
+            pair = [rounded(statistics.median(row)), rounded(point.error)]
+            lines.setdefault(point.line, []).append(pair)
         cases[name] = {"lines": lines, "conserving": conserving(case.kind)}
-    told("a million steps")
-    found = {"cases": cases, "kept": kept(quick), "skipped": skipped}
-    from benchmarks import tables_physics
-
-    for part in (tables_physics.budgets, tables_physics.cheapest, tables_physics.family):
-        told(part({"work_precision": found}))
-    return found
+    return {"cases": cases, "skipped": skipped}
 
 
 if __name__ == "__main__":
