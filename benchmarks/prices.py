@@ -1,8 +1,8 @@
 """What this tree costs next to another one: `python -m benchmarks.prices TREE [--quick]`.
 
 TREE is the folder of a checkout (`git worktree add TREE COMMIT`), or one to import rbgym from. Each
-tree has a process that waits while the other one is timed; they take turns in every round. A ratio
-is the median of those of the rounds: below 1, this tree is faster.
+tree has a process, and waits while the other one is timed: all cases of both take turns in every
+round. A ratio is the median of those of the rounds: below 1, the step of this tree is faster.
 """
 
 import argparse
@@ -64,14 +64,22 @@ class Tree:
         return float(self.process.stdout.readline())
 
 
-def per_step(trees: dict[str, Tree], case: Case, rounds: int, seconds: float) -> Pair:
-    """Microseconds of an env-step by tree, in turns."""
-    trees["old"].seconds(case, TRIED)
-    steps = math.ceil(TRIED * seconds / trees["new"].seconds(case, TRIED))
-    found: Pair = {name: [] for name in trees}
+def per_step(
+    trees: dict[str, Tree], cases: list[Case], rounds: int, seconds: float, say: Say
+) -> dict[Case, Pair]:
+    """Microseconds of an env-step by case and tree; all take turns in every round."""
+    counts = {}
+    for case in cases:
+        say("{}, {} environments, {} threads".format(*case))
+        trees["old"].seconds(case, TRIED)
+        counts[case] = math.ceil(TRIED * seconds / trees["new"].seconds(case, TRIED))
+    found: dict[Case, Pair] = {case: {name: [] for name in trees} for case in cases}
     for turn in range(rounds):
-        for name in sorted(trees, reverse=bool(turn % 2)):
-            found[name].append(1e6 * trees[name].seconds(case, steps) / steps / case[1])
+        say(f"round {turn + 1} of {rounds}")
+        for case, steps in counts.items():
+            for name in sorted(trees, reverse=bool(turn % 2)):
+                each = trees[name].seconds(case, steps) / steps / case[1]
+                found[case][name].append(1e6 * each)
     return found
 
 
@@ -93,10 +101,7 @@ def divided(one: Pair, other: Pair) -> Pair:
 def prices(trees: dict[str, Tree], quick: bool, say: Say) -> dict[str, Pair]:
     """All rows of the list."""
     rounds, seconds = (2, 0.01) if quick else (9, 0.1)
-    times: dict[Case, Pair] = {}
-    for case in [CARTPOLE, *CASES, *THREADED]:
-        say(f"{case[0]}, {case[1]} environments, {case[2]} threads")
-        times[case] = per_step(trees, case, rounds, seconds)
+    times = per_step(trees, [CARTPOLE, *CASES, *THREADED], rounds, seconds, say)
     found = {
         f"`{env_id}`, us an env-step of {lanes:,}": row
         for (env_id, lanes, threads), row in times.items()
