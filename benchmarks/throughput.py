@@ -71,7 +71,9 @@ def cases(lanes: int, skipped: dict[str, str]) -> dict[Key, Timed]:
     for name, (env_id, options) in OURS.items():
         step = gymnasium(env_id, lanes, **options)
         found |= {(name, n): on_threads(n, step) if lanes > 1 else step for n in threads}
-    alone = {name: partial(make, lanes) for name, make in ON_ONE.items()}
+    alone: dict[str, Callable[[], Timed]] = {
+        name: partial(make, lanes) for name, make in ON_ONE.items()
+    }
     if lanes == 1:
         alone[BASILISK] = peers.basilisk
     found |= {(name, 1): step for name, step in present(alone, skipped).items()}
