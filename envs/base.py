@@ -116,22 +116,17 @@ class _Described:
             self._frames()
         return out
 
-    def _hold(self, action: Any) -> Episodes:
-        """The episodes, the action taken as their next commands; errors if there can be no step."""
-        episodes = self._episodes
-        if not episodes.ready:
-            raise gym.error.ResetNeeded(episodes.lack())
+    def _commands(self, action: Any) -> Array:
+        """The action as commands (n, channels), a copy; errors if there can be no step."""
+        if not self._episodes.ready:
+            raise gym.error.ResetNeeded(self._episodes.lack())
         given = action if type(action) is np.ndarray else real("action", action)
         if given.shape != self._shape or given.dtype.kind not in "fiu":
             raise ValueError(
                 f"action must be numbers of shape {self._shape}, got {given.dtype} of shape "
                 f"{given.shape}"
             )
-        if episodes.is_many:
-            episodes.take(given)
-        else:
-            episodes.commands[...] = given
-        return episodes
+        return np.array(given, np.float64, order="C", ndmin=2)
 
     def _presented(self, rows: Observation) -> Any:
         """What the user gets of the kernel's rows."""
@@ -280,11 +275,9 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         render_mode: str | None = None,
         **kwargs: Any,
     ) -> None:
-        # Each number of a step is taken out at once.
         self.observation_space, self.action_space = self._make(
-            1, max_episode_steps, render_mode, kwargs, reuses=True
+            1, max_episode_steps, render_mode, kwargs
         )
-        self._written: tuple[Any, Any] = None, None
         self._shape = self.action_space.shape
 
     def reset(
@@ -305,20 +298,16 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Hold the commands of `action` for one control period."""
-        episodes = self._hold(action)
-        observations, rewards, terminated, truncated, saved, flags, _ = episodes.step()
+        episodes, commands = self._episodes, self._commands(action)
+        observations, rewards, terminated, truncated, saved, flags = episodes.step(commands)
         info = episodes.entries.of_one(saved, flags)
-        if observations is not self._written[0]:  # mostly it is the same at each step
-            self._written = observations, observations[0]
-        seen, reward = self._written[1].copy(), rewards.item()
+        seen, reward = self._presented(observations[0]), rewards.item()
         if self.task.split:
-            seen = self.task.split(seen)
             reward = self.compute_reward(seen["achieved_goal"], seen["desired_goal"], info)
         episodes.ready = True
         if self.render_mode == "human":
             self._frames()
-        over = episodes.ended > 0
-        return seen, reward, over and terminated.item(), over and truncated.item(), info
+        return seen, reward, terminated.item(), truncated.item(), info
 
     def render(self) -> Any:
         """The picture, (480, 480, 3) uint8, with render_mode="rgb_array"; with "human" None, and a
@@ -397,15 +386,14 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         return self._presented(out), self._episodes.entries.masked(*self._episodes.saved(), mask)
 
     def step(self, actions: Any) -> tuple[Observation, Array, Flags, Flags, dict[str, Any]]:
-        """Hold the commands of `actions` (n, channels) for one control period. Of many lanes they
-        are read where they are: nobody is to change them before it returns."""
-        episodes = self._hold(actions)
+        """Hold the commands of `actions` (n, channels) for one control period."""
+        episodes, commands = self._episodes, self._commands(actions)
         if episodes.ended and self.autoreset_mode is _DISABLED:
             raise ValueError(
                 f"lane {int(np.argmax(episodes.done))} has ended: reset it with "
                 'reset(options={"reset_mask": mask}) before the next step'
             )
-        observations, rewards, terminated, truncated, saved, flags, _ = episodes.step()
+        observations, rewards, terminated, truncated, saved, flags = episodes.step(commands)
         if self.task.split:
             seen = self._presented(observations)
             rewards = self.compute_reward(seen["achieved_goal"], seen["desired_goal"], {})
@@ -425,9 +413,7 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         info.update(final)
         if self.render_mode == "human":
             self._frames()
-        # Views: what is done to their shapes is not to last.
-        seen = self._presented(observations.view())
-        return seen, rewards.view(), terminated.view(), truncated.view(), info
+        return self._presented(observations), rewards, terminated, truncated, info
 
     def render(self) -> tuple[Any, ...] | None:
         """A picture of each lane, (height, width, 3) uint8, with render_mode="rgb_array"; with

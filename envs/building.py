@@ -25,7 +25,6 @@ from rbgym.envs.parts.observations import FORMS, Both, More, Shown
 from rbgym.envs.parts.sensors import Failing, Instruments, chosen_sensor
 from rbgym.envs.parts.starts import Start
 from rbgym.envs.rows import Parts, TaskRows, checked_part
-from rbgym.integrators.interface import SLOW
 from rbgym.potentials import CircularOrbit, HeavyTop, NoPotential, Potential, SoftWall
 from rbgym.quaternion import Array
 
@@ -274,7 +273,6 @@ class Building:
             actuator=record,
             task_rows=lambda physics: TaskRows(physics, self.parts).row_count(),
             varies=own != (uncertainty.Randomization.vary, Actuator.rebuild),
-            slow=self.task.rate_limit * self.dt / self.substeps <= SLOW,
         )
         batch.warn_of_spin(self.dt / self.substeps)
         self.actuator.effector.rest(batch)

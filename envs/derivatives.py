@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbgym.arguments import real
-from rbgym.compiled.dual import ITEM, WIDTH, as_duals, value
-from rbgym.compiled.jit import compiled
+from rbgym.compiled.dual import ITEM, as_duals, value
+from rbgym.compiled.jit import Entry, compiled
+from rbgym.engine.advance import lay_out
 from rbgym.engine.derivatives import (
-    FEWEST_BLOCKS,
     Columns,
-    Derivatives,
     advance_block,
+    along,
     columns_for,
     corrections_of,
     hold_commands,
@@ -29,7 +29,6 @@ from rbgym.envs.episodes import Episodes
 from rbgym.envs.kernels import judge_lane
 from rbgym.envs.planning import checked_state
 from rbgym.quaternion import Array
-from rbgym.threads import Spread
 
 _AWAY = -99
 _COORDINATES = (*(f"theta_{x}" for x in "xyz"), *(f"omega_{x}" for x in "xyz"))
@@ -52,8 +51,7 @@ class Linear(NamedTuple):
 class StepDerivatives(NamedTuple):
     """Derivatives of what a step of n envs makes, along errors of the state (s columns), then of
     the action (m). whole: (n, s + w + 1, s + m), of the state, see `Linear`, of the observation and
-    of the reward. shown: the observations themselves (n, w), in float64. The next step that is
-    differentiated writes over both."""
+    of the reward. shown: the observations themselves (n, w), in float64."""
 
     whole: Array
     shown: Array
@@ -76,8 +74,8 @@ class StepDerivatives(NamedTuple):
 
 @compiled
 def differentiate_step(
-    task, physics, buffer, rows, commands, stepping, corrections, columns, more, limit, space, out,
-    since, last, part,
+    task, physics, buffer, rows, commands, stepping, corrections, columns, more, limit, out, since,
+    last,
 ):  # fmt: skip
     """As `rbgym.engine.derivatives.differentiate`, judged: behind the coordinates of the end come
     the observation and the reward."""
@@ -86,8 +84,7 @@ def differentiate_step(
     actuator, refused = physics.actuator, -1
     shown, own = actuator.shown_row(physics), actuator.shown_rows()
     width = 6 + len(more) + shows + own + 1
-    scratch = space[part]
-    f, ends = scratch[size * ITEM : size * (ITEM + 1)], as_duals(out, 0, 1)
+    scratch, f, ends = np.empty(size * ITEM), np.empty(size), as_duals(out, 0, 1)
     for block in range(since, last):
         start, body = block * size, block * LANES
         f[:] = buffer[start : start + size]
@@ -109,7 +106,7 @@ def differentiate_step(
             if failed > 0.0 and refused < 0:
                 bad = f[i + FAILED * LANES] + value(d[FAILED * LANES])
                 refused = body + i if bad > 0.0 else refused
-    return float(refused), 0.0, 0.0, 0.0
+    return refused
 
 
 def linearize(
@@ -136,7 +133,7 @@ def linearize(
     commands = np.ascontiguousarray(given, dtype=float).reshape(batch.size, -1)
     kind = columns_for(batch)
     width, kernel = 6 + len(more), kernel_of(batch, kind)
-    buffer = batch.buffer if rows is None else _laid_out(batch, rows)
+    buffer = batch.buffer if rows is None else lay_out(rows)
 
     def args_of(first: int) -> tuple[Any, ...]:
         return (
@@ -144,7 +141,7 @@ def linearize(
             corrections_of(batch.potential), _columns(kind, first, len(more)), more,
         )  # fmt: skip
 
-    whole = Derivatives(batch, width).along(width + batch.channels, kernel, args_of)
+    whole, _ = along(batch, width, width + batch.channels, kernel, args_of)
     A, B = np.split(whole, [width], axis=2)
     lead = shape[:-1]
     return Linear(A.reshape(*lead, width, -1), B.reshape(*lead, width, -1), names)
@@ -165,7 +162,6 @@ class Differentiation:
                 raise ValueError(f"{name} must be without noise to have a derivative, got {part!r}")
         self.names, self._more = _more(self.episodes)
         self._kind = columns_for(batch)
-        self._found = Derivatives(batch, len(self.names) + self.episodes.setup.width + 1)
 
     def of_step(self, actions: Array) -> StepDerivatives:
         """Of a step under these actions (n, m). IntegrationError where it cannot be solved."""
@@ -180,10 +176,10 @@ class Differentiation:
             )  # fmt: skip
 
         if differentiate_step not in batch.differentiate:  # with the physics that it has now
-            batch.differentiate[differentiate_step] = Spread(differentiate_step, FEWEST_BLOCKS)
-        kernel = batch.differentiate[differentiate_step]
-        whole = self._found.along(s + batch.channels, kernel, args_of)
-        return StepDerivatives(whole, self._found.ends[: batch.size, s:-1, WIDTH])
+            batch.differentiate[differentiate_step] = Entry(differentiate_step)
+        kernel, width = batch.differentiate[differentiate_step], s + episodes.setup.width + 1
+        whole, ends = along(batch, width, s + batch.channels, kernel, args_of)
+        return StepDerivatives(whole, ends[:, s:-1])
 
 
 def _columns(kind: type[Columns], first: int, more: int) -> Columns:
@@ -236,10 +232,3 @@ def _rows(env: Any, state: dict[str, Any] | None) -> Array | None:
         return None
     episodes = env.unwrapped.episodes
     return checked_state(episodes, state, episodes.size)[0]
-
-
-def _laid_out(batch: Any, rows: Array) -> Array:
-    """A buffer with these rows (size, r); lanes beyond the last body repeat it."""
-    lanes = np.minimum(np.arange(batch.blocks * LANES), batch.size - 1)
-    shaped = rows[lanes].reshape(batch.blocks, LANES, -1).transpose(0, 2, 1)
-    return np.ascontiguousarray(shaped).reshape(-1)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rbgym.engine.rows import FAILED, LANES
+from rbgym.engine.rows import FAILED
 from rbgym.envs import rows as at
 from rbgym.envs.orbit import places_of
 from rbgym.quaternion import Array
@@ -56,12 +56,8 @@ class Entries:
                 self._vectors.append((name, (slice(k, k + width), slice(bodies))))
             else:
                 self._numbers.append((name, (k, slice(bodies))))
-        n = -(-bodies // LANES) * LANES
-        self._failed, self._succeeded = slice(bodies), slice(n, n + bodies)
-        self._names = [name for name, _ in self._numbers]
+        self._names, self._bodies = [name for name, _ in self._numbers], bodies
         self.copied = np.array(copied)
-        self._saved: Array | None = None  # that `of_one` saw last, and its parts
-        self._parts: tuple[Array, list[tuple[str, Array]]]
         self._masks = [f"_{name}" for name in (*order, *_FLAGS)]
         self._streak, self.settled = rows.first_row() + at.STREAK, float(setup.settled_steps)
 
@@ -69,19 +65,15 @@ class Entries:
         """What `judge` would copy now; view: the bodies, (blocks, rows, lanes)."""
         saved = view[:, self.copied].transpose(1, 0, 2).reshape(len(self.copied), -1)
         flags = view[:, FAILED] > 0.0, view[:, self._streak] >= self.settled
-        return saved, np.concatenate([flag.ravel() for flag in flags])
+        return saved, np.stack([flag.ravel() for flag in flags])
 
     def of_one(self, saved: Array, flags: NDArray[np.bool_]) -> dict[str, Any]:
         """The entries of the first body of a single block, of what was copied."""
-        if saved is not self._saved:  # an env writes to the same ones at each step
-            vectors = [(name, saved[part[0], 0]) for name, part in self._vectors]
-            self._parts = saved[: len(self._names), 0], vectors
-            self._saved = saved
-        numbers, vectors = self._parts
-        found = dict(zip(self._names, numbers.tolist()))  # noqa: B905 (as many)
-        for name, vector in vectors:
-            found[name] = vector.copy()
-        found["integration_failed"], found["is_success"] = flags.item(0), flags.item(LANES)
+        numbers = saved[: len(self._names), 0].tolist()
+        found = dict(zip(self._names, numbers))  # noqa: B905 (as many)
+        for name, (rows, _) in self._vectors:
+            found[name] = saved[rows, 0].copy()
+        found["integration_failed"], found["is_success"] = flags.item(0, 0), flags.item(1, 0)
         return found
 
     def read(
@@ -93,10 +85,7 @@ class Entries:
             found[name] = saved[part]
         for name, rows in self._vectors:
             found[name] = saved[rows].T
-        found["integration_failed"], found["is_success"] = (
-            flags[self._failed],
-            flags[self._succeeded],
-        )
+        found["integration_failed"], found["is_success"] = flags[:, : self._bodies]
         return found
 
     def masked(

@@ -8,9 +8,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbgym import threads
 from rbgym.arguments import real
+from rbgym.engine.advance import by_lane, lay_out
 from rbgym.engine.rows import LANES
 from rbgym.envs.episodes import Episodes
-from rbgym.envs.kernels import NOTHING_SAVED, Judging, Outputs
+from rbgym.envs.kernels import Outputs
 from rbgym.quaternion import Array
 
 Generator = NDArray[np.uint64]
@@ -91,32 +92,24 @@ def rollout_actions(
     episodes.follow(rows)
     commands = np.ascontiguousarray(given.transpose(1, 0, 2))
     rewards, last = np.zeros((horizon, k)), np.empty(rows.shape)
-    copies = episodes.entries.copied, episodes.entries.settled
-    judging = Judging(episodes.setup.limit, False, False, *copies)
     split = base.task.split
 
     def run(first: int, end: int) -> None:
         lanes = slice(first * LANES, min(end * LANES, k))
-        n = lanes.stop - lanes.start
-        # Lanes beyond the last sequence repeat it.
-        padded = rows[lanes][np.minimum(np.arange((end - first) * LANES), n - 1)]
-        view = np.ascontiguousarray(padded.reshape(end - first, LANES, -1).transpose(0, 2, 1))
-        seen = np.empty((n, episodes.setup.width), np.float32)
-        outcome = np.empty(n), np.empty(n, np.bool_), np.empty(n, np.bool_)
-        outputs = Outputs(seen, *outcome, *NOTHING_SAVED)
-        earned, over, late = outcome
+        buffer, n = lay_out(rows[lanes]), lanes.stop - lanes.start
+        outputs = Outputs.new((n, episodes.setup.width), n, 0, 0)
+        earned, over, late = outputs[1:4]
         done = episodes.is_over(rows[lanes])
         for step in range(horizon):
-            episodes.advance(view.reshape(-1), commands[step, lanes])
-            episodes.judge(view.reshape(-1), outputs, judging)
+            episodes.try_out(buffer, commands[step, lanes], outputs)
             if split:
-                goals = split(seen)
+                goals = split(outputs.observations)
                 earned = base.compute_reward(goals["achieved_goal"], goals["desired_goal"], {})
             rewards[step, lanes] = np.where(done, 0.0, earned)
             done |= over | late
-        last[lanes] = view.transpose(0, 2, 1).reshape(-1, rows.shape[1])[:n]
+        last[lanes] = by_lane(buffer, rows.shape[1])[:n]
 
-    threads.over_ranges(-(-k // LANES), run, BLOCKS)
+    threads.over_ranges(-(-k // LANES), run, largest=BLOCKS)
     return np.ascontiguousarray(rewards.T), {
         "rows": episodes.without_scratch(last),
         "generator": generator.copy(),

@@ -236,7 +236,7 @@ def physics() -> Iterator[Entry]:
             yield f"{name}/{field}/{way}", partial(which, scheme, POTENTIALS[field])
     yield "quat_em/own/full", partial(run, "quat_em", Spring(2.0), "full")
     for threads in (1, 2):
-        yield f"quat_em/none/crowd/{threads}", partial(crowd, threads)
+        yield f"default/none/crowd/{threads}", partial(crowd, threads)
     for name in ("akw", "akw_dg", "convected", "exact", "exact:4", "quat_em"):
         for weight, h in itertools.product((0.0, 2.0), (0.01, 0.6)):
             yield f"{name}/spinning/{weight}/{h}", partial(spinning, name, weight, h)

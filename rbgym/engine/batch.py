@@ -3,6 +3,7 @@
 import math
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,9 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from rbgym import integrators, potentials, threads
 from rbgym.arguments import count, finite, flag, quietly, real
 from rbgym.body import RigidBody
+from rbgym.compiled.jit import Entry
 from rbgym.engine import kernels
 from rbgym.engine import rows as layout
 from rbgym.engine.actuation import Actuator, Direct
+from rbgym.engine.advance import Advance
 from rbgym.engine.rows import LANES, Physics
 from rbgym.integrators.composition import in_use
 from rbgym.integrators.interface import SPIN, TOP, AnyScheme
@@ -26,7 +29,6 @@ if TYPE_CHECKING:
 _DIRECT = Direct()
 _STATE = layout.CORRECTION  # rows of every body that its motion depends on
 _SPIN = 4.0  # by how much of the other rates the spin of a slender body may be wrong
-_NEAR = 2**22  # bytes that the caches of a core hold
 _UNIT = 1e-6  # how far from unit length a quaternion given by a user may be
 
 
@@ -43,9 +45,7 @@ class Batch:
     schemes that conserve it. actuator: what makes torque of commands, see `rbgym.engine.actuation`.
     task_rows: of what the kernels are compiled for, the number of rows that a task needs besides.
     varies: whether the inertia of a body may change by and by. Where it does not, and the first two
-    moments are equal, of all bodies, a scheme may have formulas for that. slow: whether hardly any
-    body is going to turn by more than `rbgym.integrators.interface.SLOW` rad in a step; if one does
-    it takes longer, but no harm.
+    moments are equal, of all bodies, a scheme may have formulas for that.
     """
 
     def __init__(
@@ -59,7 +59,6 @@ class Batch:
         actuator: Actuator = _DIRECT,
         task_rows: Callable[[Physics], int] | None = None,
         varies: bool = False,
-        slow: bool = False,
     ) -> None:
         self.integrator = integrators.get(integrator)
         self.size, self.projection = count("size", size), flag("projection", projection)
@@ -80,13 +79,13 @@ class Batch:
         moments = [b.moments for b in (each[:1] if one else each)]
         symmetric = not varies and all(J[0] == J[1] for J in moments)
         plain, _ = in_use(self.integrator, fields[0], rotors=False)
-        scheme, _ = in_use(self.integrator, fields[0], rotors=False, symmetric=symmetric, slow=slow)
+        scheme, _ = in_use(self.integrator, fields[0], rotors=False, symmetric=symmetric)
         self._of_symmetric = symmetric and type(scheme) is not type(plain)
         self.physics = Physics(scheme, fields[0], frame, actuator, layout.NoRotors())
         self.observed = self.physics
         if not self.integrator.memory:
             self.observed = self.physics._replace(scheme=AnyScheme())
-        self._has_rotors, self._slow = False, slow
+        self._has_rotors = False
         if actuator.turns_rotors():
             self._give_rotors()
         self.channels = actuator.channels()
@@ -95,9 +94,9 @@ class Batch:
         self._view = aligned_zeros(self.blocks, self.block_rows, LANES)
         self.buffer = self._view.reshape(-1)
         self._no_commands = np.zeros((0, self.channels))
-        self._advance, self._ranges = kernels.Advance(), kernels.Ranges()
-        # By kind of columns, once it is asked for.
-        self.differentiate: dict[Any, threads.Spread] = {}
+        self._advance = Advance()
+        # Kernels of derivatives, by kind, once they are asked for.
+        self.differentiate: dict[Any, Entry] = {}
         self._fill(fields)
 
     def _fill(self, fields: list[Potential]) -> None:
@@ -131,14 +130,11 @@ class Batch:
 
     def _be(self, physics: Physics) -> None:
         self.physics, self._of_symmetric = physics, False
-        self._advance, self._ranges = kernels.Advance(), kernels.Ranges()
-        self.differentiate = {}
+        self._advance, self.differentiate = Advance(), {}
 
     def of_any_inertia(self) -> Physics:
         """What the kernels are compiled for, where they are not to be for these moments alone."""
-        scheme, _ = in_use(
-            self.integrator, self.physics.potential, self._has_rotors, slow=self._slow
-        )
+        scheme, _ = in_use(self.integrator, self.physics.potential, self._has_rotors)
         return self.physics._replace(scheme=scheme)
 
     def follow(self, moments: Array) -> bool:
@@ -317,12 +313,8 @@ class Batch:
         stepping = self.stepping(float(finite("h", h, ())), count("steps", steps))
         # Without commands the frame plays no part, and all bodies share a kernel.
         physics, rows = self.physics._replace(frame=layout.Principal()), self.block_rows
-
         args = physics, self.buffer, rows, self._no_commands, stepping
-        if self.blocks > threads.at_once:
-            self._ranges.all_of(*args)
-        else:
-            self._advance.all_of(*args)
+        threads.over_ranges(self.blocks, partial(self._advance, *args))
 
     def jacobian(
         self,
@@ -351,8 +343,7 @@ class Batch:
         """How the kernel steps this batch: so many steps of length h [s]."""
         projection = 1.0 if self.projection else 0.0
         _, composition = in_use(self.integrator, self.physics.potential, self._has_rotors)
-        fetches = self._view.nbytes > _NEAR
-        return kernels.Stepping(substeps, h, composition, projection, 0, fetches)
+        return kernels.Stepping(substeps, h, composition, projection)
 
     def warn_of_spin(self, h: float) -> None:
         """Warn where steps of length h [s] are too long for the spin of a heavy top so slender.

@@ -12,6 +12,7 @@ angular momentum in world axes; then rows of the actuator's state.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ from rbgym.compiled.dual import (
     unit,
     value,
 )
-from rbgym.compiled.jit import INLINED, chosen_by_class, compiled, inlined
+from rbgym.compiled.jit import INLINED, Entry, chosen_by_class, compiled, inlined
 from rbgym.engine.batch import Batch, IntegrationError, aligned_zeros
 from rbgym.engine.kernels import PROJECTIONS, start_lane, take_step
 from rbgym.engine.projection import keep_level, project
@@ -66,7 +67,7 @@ from rbgym.integrators.free_scale import FreeScaleFar
 from rbgym.integrators.interface import Kicks
 from rbgym.potentials import HeavyTop, Potential
 from rbgym.quaternion import Array, add, dot, qconj, qmul, times, to_body, to_world
-from rbgym.threads import Spread, get_num_threads
+from rbgym.threads import over_ranges
 
 _AWAY = -99  # a column that is not among those of a pass
 _NEXT_TO_NONE = 1e-150  # N m, whose square is a number still
@@ -204,7 +205,7 @@ def advance_block(physics, scratch, f, rows, commanded, stepping, corrections, c
             begins = h * (stage // stages)
             for i in range(LANES):
                 actuator.drive(physics, f, i, begins, h, h * substeps)
-        left = take_step(physics, f, 0, 1, len(f), length, kicks, stepping, False, False)
+        left = take_step(physics, f, 0, 1, len(f), length, kicks, stepping.projection)
         if left > 0:
             for i in range(LANES):
                 if f[i + SOLVED * LANES] < 0.0:
@@ -296,19 +297,17 @@ def show_lane(physics, d, columns, more, out, k):
 
 @compiled
 def differentiate(
-    physics, buffer, rows, commands, stepping, corrections, columns, more, space, out,
-    first, last, part,
-):  # fmt: skip
+    physics, buffer, rows, commands, stepping, corrections, columns, more, out, first, last
+):
     """Derivatives of what a control period makes of the bodies of the blocks from `first` to before
     `last`; the buffer stays as it is.
 
     commands: (bodies, channels), or (0, channels) for the torque that is held. corrections: of the
-    unknowns' derivatives. more: rows that are coordinates besides. space: of each part, for `rows`
-    rows of a block, of duals and of numbers. out: for 6 + len(more) duals of each body.
-    Returns the first body with a step that could not be solved, or -1; and nothing else.
+    unknowns' derivatives. more: rows that are coordinates besides. out: for 6 + len(more) duals of
+    each body. Returns the first body with a step that could not be solved, or -1.
     """
-    size, width, refused, scratch = index(rows) * LANES, 6 + len(more), -1, space[part]
-    f, ends = scratch[size * ITEM : size * (ITEM + 1)], as_duals(out, 0, 1)
+    size, width, refused = index(rows) * LANES, 6 + len(more), -1
+    scratch, f, ends = np.empty(size * ITEM), np.empty(size), as_duals(out, 0, 1)
     for block in range(first, last):
         start, body = block * size, block * LANES
         f[:] = buffer[start : start + size]
@@ -326,48 +325,34 @@ def differentiate(
             if failed > 0.0 and refused < 0:
                 bad = f[i + FAILED * LANES] + value(d[FAILED * LANES])
                 refused = body + i if bad > 0.0 else refused
-    return float(refused), 0.0, 0.0, 0.0
+    return refused
 
 
-FEWEST_BLOCKS = 2  # worth handing to a thread: some ten microseconds
+_FEWEST_BLOCKS = 2  # worth handing to a thread: some ten microseconds
 
 
-class Derivatives:
-    """Derivatives of what a period makes of a batch, in as many threads as there are.
+def along(
+    batch: Batch,
+    width: int,
+    columns: int,
+    kernel: Entry,
+    args_of: Callable[[int], tuple[Any, ...]],
+) -> tuple[Array, Array]:
+    """Derivatives of what a period makes of a batch, (size, width, columns), along inputs of so
+    many columns; and these ends themselves (size, width).
 
-    width: how many ends a body has. ends: their duals, (bodies, width, ITEM).
+    kernel: `differentiate`, or one that takes the same last arguments. args_of(first): those before
+    them, along the columns from `first` on. Raises IntegrationError where a step could not be
+    solved.
     """
-
-    def __init__(self, batch: Batch, width: int) -> None:
-        self.batch = batch
-        self.ends = aligned_zeros(batch.blocks * LANES, width, ITEM)
-        self._out, self._space = self.ends.reshape(-1), aligned_zeros(0, 0)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # A copy of an array need not begin a cache line, nor share its memory with another.
-        return Derivatives, (self.batch, self.ends.shape[1])
-
-    def along(
-        self, columns: int, kernel: Spread, args_of: Callable[[int], tuple[Any, ...]]
-    ) -> Array:
-        """Derivatives of the ends along inputs of so many columns, (size, width, columns); the next
-        call may write over them.
-
-        kernel: `differentiate`, or one that takes the same last arguments. args_of(first): those
-        before them, along the columns from `first` on. Raises IntegrationError where a step could
-        not be solved.
-        """
-        batch, passes = self.batch, []
-        if len(self._space) < get_num_threads():
-            rows = batch.block_rows * LANES
-            self._space = aligned_zeros(get_num_threads(), rows * (ITEM + 1))
-        for at in range(0, columns, WIDTH):
-            args = *args_of(at), self._space, self._out
-            for told in kernel.over(kernel.task(*args), batch.blocks, most=len(self._space)):
-                refuse(int(told[0]), batch.size)
-            found = self.ends[: batch.size, :, : min(WIDTH, columns - at)]
-            passes.append(found if columns <= WIDTH else found.copy())
-        return passes[0] if columns <= WIDTH else np.concatenate(passes, axis=2)
+    passes, ends = [], np.empty(0)
+    for first in range(0, columns, WIDTH):
+        ends = aligned_zeros(batch.blocks * LANES, width, ITEM)
+        work = partial(kernel.call, *args_of(first), ends.reshape(-1))
+        for refused in over_ranges(batch.blocks, work, fewest=_FEWEST_BLOCKS):
+            refuse(refused, batch.size)
+        passes.append(ends[: batch.size, :, : min(WIDTH, columns - first)])
+    return np.concatenate(passes, axis=2), ends[: batch.size, :, WIDTH]
 
 
 def corrections_of(potential: Potential) -> int:
@@ -446,7 +431,7 @@ def jacobian(batch: Batch, h: float, steps: int, of: tuple[str, ...], coordinate
         )  # fmt: skip
 
     widths = [_WIDTHS[name] for name in names]
-    whole = Derivatives(batch, 6).along(sum(widths), kernel, args_of)
+    whole, _ = along(batch, 6, sum(widths), kernel, args_of)
     parts = np.split(whole, np.cumsum(widths), axis=2)
     return Jacobian(**{n: part.copy() for n, part in zip(names, parts, strict=False)})
 
@@ -456,10 +441,10 @@ def columns_for(batch: Batch) -> type[Columns]:
     return Columns if isinstance(batch.physics.scheme, FreeScaleFar) else SteadyColumns
 
 
-def kernel_of(batch: Batch, kind: type[Columns]) -> Spread:
+def kernel_of(batch: Batch, kind: type[Columns]) -> Entry:
     """`differentiate` as this batch calls it, with columns of this class."""
     if kind not in batch.differentiate:
-        batch.differentiate[kind] = Spread(differentiate, FEWEST_BLOCKS)
+        batch.differentiate[kind] = Entry(differentiate)
     return batch.differentiate[kind]
 
 

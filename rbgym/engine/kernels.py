@@ -4,20 +4,9 @@ The loops over the lanes of a block compile to vector instructions: their size i
 `index` tells the compiler that no index counts from the end of the buffer.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from rbgym.compiled.calls import PLACE, caller
-from rbgym.compiled.jit import (
-    Entry,
-    address_of,
-    compiled,
-    inlined,
-    kernel_part,
-    lane_body,
-    outlined,
-)
-from rbgym.compiled.posts import Task
-from rbgym.compiled.wide import clip_lanes, fetch
+from rbgym.compiled.jit import compiled, inlined, kernel_part, lane_body, outlined
 from rbgym.engine.projection import keep_level, project
 from rbgym.engine.rows import (
     CORRECTION,
@@ -25,8 +14,8 @@ from rbgym.engine.rows import (
     FRESH,
     LANES,
     REDONE,
-    ROTOR,
     SOLVED,
+    WAITING,
     E,
     L,
     Q,
@@ -49,7 +38,6 @@ from rbgym.engine.steps import (
 from rbgym.integrators.composition import COUNTS, STAGES
 from rbgym.integrators.interface import Kicks
 from rbgym.quaternion import sub, times, to_body
-from rbgym.threads import Spread
 
 _GROUP = 4  # blocks that are stepped side by side
 _RELAXATIONS = 4
@@ -61,272 +49,131 @@ class Stepping(NamedTuple):
     """How a control period is stepped.
 
     substeps: steps in it. h: length of one [s]. composition: row of the table of stages that make a
-    step, see rbgym.integrators.composition. projection: 1.0, or 0.0 for none of the energy. since:
-    0, or the place, as `advance` tells it, from where it is to go on.
+    step, see rbgym.integrators.composition. projection: 1.0, or 0.0 for none of the energy.
     """
 
     substeps: int
     h: float
     composition: int
     projection: float
-    since: int = 0
-    fetches: bool = False
 
 
-class Advance(Entry):
-    """`advance` as one object calls it. Lanes that it leaves to be redone are seldom: the code for
-    that, as long as all the rest, is compiled when the first is met."""
-
-    __slots__ = ("redo",)
-
-    def __init__(self) -> None:
-        super().__init__(advance)
-        self.redo = Entry(redo_lanes)
-
-    def all_of(
-        self, physics: Any, buffer: Any, rows: int, commands: Any, stepping: Any, told: int = 0
-    ) -> int:
-        """What `advance` returns, once all is done: -1, or the index of a body. told: below -1, if
-        it has been called and has told this."""
-        told = told or self.call(physics, buffer, rows, commands, stepping)
-        while told < -1:
-            stepping = stepping._replace(since=-1 - told)
-            self.redo.call(physics, buffer, rows, stepping)
-            told = self.call(physics, buffer, rows, commands, stepping)
-        return told
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Advance, ()
+@kernel_part
+def _take_commands(physics, buffer, start, commands, body, lanes):
+    """Clip the commands of the bodies of a block, the first of which is number `body`, and hold
+    them. lanes: of a block, an argument so that Numba leaves the loop alone."""
+    channels, row = physics.actuator.channels(), physics.actuator.command_row(physics)
+    for lane in range(min(lanes, len(commands) - body)):
+        for n in range(channels):
+            command = commands[index(body + lane), index(n)]
+            buffer[start + index((row + n) * LANES + lane)] = min(max(command, -1.0), 1.0)
+    for lane in range(lanes):
+        physics.actuator.hold(physics, buffer, start + index(lane))
 
 
-class Ranges:
-    """Advances all blocks of a large batch, range by range, in as many threads as there are."""
+@kernel_part
+def _drive(physics, buffer, first, count, block_size, begins, h, dt):
+    for k in range(count):
+        for lane in range(LANES):
+            i = index((first + k) * block_size) + lane
+            physics.actuator.drive(physics, buffer, i, begins, h, dt)
 
-    __slots__ = ("addresses", "redo", "spread")
 
-    def __init__(self) -> None:
-        self.spread, self.redo = Spread(self.kernel()), Entry(redo_lanes)
-        self.addresses: Any = None
+@kernel_part
+def _settle(physics, buffer, first, count, block_size, h, dt):
+    for k in range(count):
+        for lane in range(LANES):
+            i = index((first + k) * block_size) + lane
+            physics.actuator.settle(physics, buffer, i, h, dt)
 
-    def kernel(self) -> Any:
-        """What steps a range."""
-        return advance_range
 
-    def addresses_for(self, *args: Any) -> Any:
-        """Addresses of what that kernel calls, given the arguments of `all_of`."""
-        return address_of(advance, *args)
-
-    def task(
-        self, physics: Any, buffer: Any, rows: int, commands: Any, stepping: Stepping, *more: Any
-    ) -> Task:
-        """What `all_of` does, as it is kept to be done again and again."""
-        if self.addresses is None:
-            self.addresses = self.addresses_for(physics, buffer, rows, commands, stepping, *more)
-        return self.spread.task(self.addresses, physics, buffer, rows, commands, stepping, *more)
-
-    def all_of(
-        self,
-        physics: Any,
-        buffer: Any,
-        rows: int,
-        commands: Any,
-        stepping: Stepping,
-        *more: Any,
-        task: Task | None = None,
-    ) -> tuple[float, float]:
-        """The sums of two numbers that the kernel returns of each range, once all is done. task: of
-        these arguments."""
-        args, size = (physics, buffer, rows, commands), rows * LANES
-        blocks, ended, failed = len(buffer) // size, 0.0, 0.0
-        found = self.spread.over(task or self.task(*args, stepping, *more), blocks)
-        for part, (told, more_ended, more_failed, first) in enumerate(found):
-            ended, failed = ended + more_ended, failed + more_failed
-            end = blocks * (part + 1) // len(found)
-            while told < -1.0:
-                left = stepping._replace(since=-1 - int(told))
-                self.redo.call(physics, buffer[int(first) * size : end * size], rows, left)
-                again = self.task(*args, left, *more)
-                told, more_ended, more_failed, first = self.spread.over_one(again, int(first), end)
-                ended, failed = ended + more_ended, failed + more_failed
-            if told >= 0.0:  # they were finite before
-                raise ValueError("commands must stay as they are while bodies are stepped by them")
-        return ended, failed
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), ()
+@kernel_part
+def _keep_levels(physics, buffer, first, count, block_size):
+    """Bring the energy of all lanes back to its level."""
+    lacking = 0
+    for k in range(count):
+        for lane in range(LANES):
+            lacking += keep_level(physics, buffer, index((first + k) * block_size) + lane)
+    for _ in range(PROJECTIONS):
+        if lacking == 0:
+            break
+        lacking = 0
+        for k in range(count):
+            for lane in range(LANES):
+                lacking += project(physics, buffer, index((first + k) * block_size) + lane)
 
 
 @outlined
-def _first_not_finite(numbers):
-    """Index of the first number that is not finite, or -1."""
-    bad = 0
-    for k in range(len(numbers)):
-        bad += 0 if numbers[k] - numbers[k] == 0.0 else 1
-    if bad > 0:
-        for k in range(len(numbers)):
-            if numbers[k] - numbers[k] != 0.0:
-                return k
-    return -1
+def _set_aside(buffer, aside, first, count, block_size, stage):
+    """Copy the lanes whose step was not solved as they are before it; returns how many."""
+    lanes = 0
+    for start in range(first * block_size, (first + count) * block_size, block_size):
+        for i in range(start, start + LANES):
+            if buffer[i + SOLVED * LANES] < 0.0:
+                for k in range(i, i + block_size, LANES):
+                    aside[k] = buffer[k]
+                aside[i + SOLVED * LANES] = -1.0 - stage
+                buffer[i + FAILED * LANES] = WAITING
+                lanes += 1
+    return lanes
 
 
 @compiled
-def first_not_finite(commands):
-    """Index of the first body whose command is not finite, or -1; of a batch that is advanced range
-    by range, before the first is begun."""
-    bad = _first_not_finite(commands.reshape(commands.size))
-    return bad // commands.shape[1] if bad > 0 else bad
+def advance(physics, buffer, rows, commands, stepping, aside, taken, first, last):
+    """Advance the blocks from `first` to before `last` by a control period; returns how many lanes
+    it has set aside.
 
-
-@kernel_part
-def _put_commands(physics, buffer, start, commands, block):
-    """Clip the commands of the bodies of a block, and write them where the actuator looks;
-    commands: of all bodies, one after the other."""
-    since = start + physics.actuator.command_row(physics) * LANES
-    channels = physics.actuator.channels()
-    first = index(block * LANES * channels)
-    if first + LANES * channels <= len(commands):
-        for n in range(channels):
-            clip_lanes(buffer, since + n * LANES, commands, first + n, channels)
-    else:
-        for k in range(len(commands) - first):
-            lane, n = k // channels, k % channels
-            command = commands[first + index(k)]
-            buffer[since + index(n * LANES + lane)] = min(max(command, -1.0), 1.0)
-
-
-@kernel_part
-def _fetch_block(physics, buffer, start, end):
-    """Ask for the rows of a block that are in use."""
-    for k in range(start, start + ROTOR * LANES, LANES):
-        fetch(buffer, index(k))
-    for k in range(start + physics.rotors.used_from() * LANES, end, LANES):
-        fetch(buffer, index(k))
-
-
-@lane_body
-def _hold(physics, buffer, i):
-    physics.actuator.hold(physics, buffer, i)
-
-
-@lane_body
-def _drive(physics, buffer, i, start, h, dt):
-    physics.actuator.drive(physics, buffer, i, start, h, dt)
-
-
-@lane_body
-def _settle(physics, buffer, i, h, dt):
-    physics.actuator.settle(physics, buffer, i, h, dt)
-
-
-@compiled
-def advance(physics, buffer, rows, commands, stepping):
-    """Advance whole blocks by a control period under commands; returns -1.
-
-    buffer: flat float64, a whole number of blocks of so many `rows`. commands: (bodies, channels),
-    clipped to +-1, for the actuator; none of them, and the torque stays as it is. If one is not
-    finite, nothing is done and the index of its body is returned. Where lanes are left to be
-    redone, it returns -1 less the place for `Stepping.since`, which counts groups and their stages.
+    buffer: flat float64, blocks of so many `rows`. commands: (bodies, channels), finite, clipped to
+    +-1, for the actuator; none of them, and the torque stays as it is. aside: as long as the
+    buffer; a lane whose step the quick passes could not solve is copied to it as it was before that
+    step, with the number of the stage, -1 less that, in its row SOLVED. In the buffer it waits, and
+    its numbers are of no use. taken: -1, or a stage that has been taken already: the period goes on
+    behind it.
     """
-    block_size, actuator, since = index(rows) * LANES, physics.actuator, stepping.since
-    numbers = commands.reshape(commands.size)
-    if since == 0:
-        bad = _first_not_finite(numbers)
-        if bad >= 0:
-            return bad // actuator.channels()
-    substeps, h = stepping.substeps, stepping.h
-    blocks, stages = len(buffer) // block_size, COUNTS[index(stepping.composition)]
-    total = index(substeps * stages)
-    begun = max(since - 1, 0) // total
+    block_size, actuator = index(rows) * LANES, physics.actuator
+    substeps, h, left = stepping.substeps, stepping.h, 0
+    stages = COUNTS[index(stepping.composition)]
+    commanded = len(commands) > 0
     # A few blocks at a time, so that the processor can work on several at once.
-    for group in range(begun, (blocks + _GROUP - 1) // _GROUP):
-        first = group * _GROUP
-        count = min(_GROUP, blocks - first)
-        goes_on = since > 0 and group == begun
-        if len(commands) > 0 and not goes_on:
-            for k in range(count):
-                _put_commands(physics, buffer, index((first + k) * block_size), numbers, first + k)
-            if not actuator.is_steady():
-                for k in range(count):
-                    for lane in range(LANES):
-                        _hold(physics, buffer, index((first + k) * block_size) + lane)
-        stepped = (since - 1) % total if goes_on else -1
-        for stage in range(max(stepped, 0), total):
+    for group in range(first, last, _GROUP):
+        count = min(_GROUP, last - group)
+        if commanded and taken < 0:
+            for block in range(group, group + count):
+                start = index(block * block_size)
+                _take_commands(physics, buffer, start, commands, block * LANES, LANES)
+        for stage in range(max(taken, 0), substeps * stages):
             part = STAGES[index(stepping.composition), index(stage % stages)]
             length, kicks = h * part[0], Kicks(h * part[1], h * part[2], h * h * part[3])
-            if stage != stepped:
-                if (not actuator.is_steady()) and stage % stages == 0 and len(commands) > 0:
-                    for k in range(count):
-                        for lane in range(LANES):
-                            i = index((first + k) * block_size) + lane
-                            _drive(physics, buffer, i, h * (stage // stages), h, h * substeps)
-                held = actuator.is_steady() and stage == 0 and len(commands) > 0
+            if stage != taken:
+                if (not actuator.is_steady()) and stage % stages == 0 and commanded:
+                    begins = h * (stage // stages)
+                    _drive(physics, buffer, group, count, block_size, begins, h, h * substeps)
                 bad = take_step(
-                    physics, buffer, first, count, block_size, length, kicks, stepping,
-                    stage == 0, held,
-                )  # fmt: skip
+                    physics, buffer, group, count, block_size, length, kicks, stepping.projection
+                )
                 if bad > 0:
-                    return -2 - (group * total + stage)
-            last = stage % stages == stages - 1
+                    left += _set_aside(buffer, aside, group, count, block_size, stage)
+            last_stage = stage % stages == stages - 1
             if (
                 physics.scheme.is_projected(physics.potential)
-                and last
+                and last_stage
                 and stepping.projection > 0.0
             ):
-                lacking = 0
-                for k in range(count):
-                    for lane in range(LANES):
-                        i = index((first + k) * block_size) + lane
-                        lacking += keep_level(physics, buffer, i)
-                for _ in range(PROJECTIONS):
-                    if lacking == 0:
-                        break
-                    lacking = 0
-                    for k in range(count):
-                        for lane in range(LANES):
-                            lacking += project(
-                                physics, buffer, index((first + k) * block_size) + lane
-                            )
-            if (not actuator.is_steady()) and last and len(commands) > 0:
-                for k in range(count):
-                    for lane in range(LANES):
-                        i = index((first + k) * block_size) + lane
-                        _settle(physics, buffer, i, h, h * substeps)
-    return -1
-
-
-advance_at = caller(PLACE)
-
-
-@compiled
-def advance_range(address, physics, buffer, rows, commands, stepping, first, last, part):
-    """Advance the blocks from `first` to before `last` by the `advance` at this address, without
-    commands. Returns what that does, 0, 0, and `first`: where it is to go on."""
-    size = index(rows) * LANES
-    told = advance_at(
-        address, (physics, buffer[first * size : last * size], rows, commands, stepping)
-    )
-    return float(told), 0.0, 0.0, float(first)
+                _keep_levels(physics, buffer, group, count, block_size)
+            if (not actuator.is_steady()) and last_stage and commanded:
+                _settle(physics, buffer, group, count, block_size, h, h * substeps)
+    return left
 
 
 @lane_body
-def take_step(physics, buffer, first, count, block_size, h, kicks, stepping, begins, held):
-    """One stage of so many blocks; how many lanes it left where they were, to be redone. begins:
-    whether a period does with it; held: and that of a steady actuator with commands."""
-    solves, begins_apart = physics.scheme.has_unknowns(), physics.scheme.begins_apart()
-    ends_apart = physics.scheme.ends_apart()
-    for k in range(count):
-        # Between the sums of the blocks before: all at once they would be waited for.
-        if begins and stepping.fetches:
-            ahead = index((first + k + _GROUP) * block_size)
-            if ahead < len(buffer):
-                _fetch_block(physics, buffer, ahead, ahead + block_size)
-        if begins_apart:
+def take_step(physics, buffer, first, count, block_size, h, kicks, projection):
+    """One stage of so many blocks; returns how many lanes it left where they were."""
+    if physics.scheme.begins_apart():
+        for k in range(count):
             for lane in range(LANES):
                 i = index((first + k) * block_size) + lane
-                if held:
-                    _hold(physics, buffer, i)
                 predict(physics, physics.scheme, buffer, i, h, kicks)
-    if solves:
+    if physics.scheme.has_unknowns():
         for _ in range(_RELAXATIONS):
             for k in range(count):
                 for lane in range(LANES):
@@ -339,34 +186,31 @@ def take_step(physics, buffer, first, count, block_size, h, kicks, stepping, beg
                     unsolved += correct(physics, buffer, index((first + k) * block_size) + lane, h)
             if unsolved == 0:
                 break
-    bad = 0
+    bad, ends_apart = 0, physics.scheme.ends_apart()
     for k in range(count):
         for lane in range(LANES):
             i = index((first + k) * block_size) + lane
-            if held and (not begins_apart):
-                _hold(physics, buffer, i)
             if ends_apart:
                 move(physics, buffer, i, h, kicks)
             else:
-                bad += finish(physics, physics.scheme, buffer, i, h, kicks, stepping.projection)
+                bad += finish(physics, physics.scheme, buffer, i, h, kicks, projection)
     if ends_apart:
         for k in range(count):
             for lane in range(LANES):
                 i = index((first + k) * block_size) + lane
-                bad += settle(physics, buffer, i, h, stepping.projection)
+                bad += settle(physics, buffer, i, h, projection)
     return bad
 
 
 @compiled
-def redo_lanes(physics, buffer, rows, stepping):
-    """Redo the lanes that `advance` has left in a step, at the place that it told."""
+def redo_stage(physics, buffer, rows, stepping, stage):
+    """Take the step of a stage by the thorough code, in all lanes where it was not solved."""
     block_size, stages = index(rows) * LANES, COUNTS[index(stepping.composition)]
-    group, stage = divmod(stepping.since - 1, stepping.substeps * stages)
     part, h = STAGES[index(stepping.composition), index(stage % stages)], stepping.h
     length, kicks = h * part[0], Kicks(h * part[1], h * part[2], h * h * part[3])
-    for block in range(group * _GROUP, min((group + 1) * _GROUP, len(buffer) // block_size)):
+    for start in range(0, len(buffer), block_size):
         for lane in range(LANES):
-            i = index(block * block_size) + lane
+            i = index(start) + lane
             if buffer[i + SOLVED * LANES] < 0.0:
                 redo(physics.scheme, physics, buffer, i, length, kicks, stepping.projection)
 

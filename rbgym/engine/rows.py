@@ -13,8 +13,9 @@ from typing import Any
 from rbgym.compiled.dual import parameter
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import Record, constant, required
-from rbgym.compiled.wide import LANES as LANES
 from rbgym.quaternion import qconj, qmul, sub, times, to_body, to_world
+
+LANES = 8  # of a block
 
 # The state.
 E = 0  # 1: level of the energy of rotation and potential [J]
@@ -31,7 +32,8 @@ FRESH = 20  # 1: of schemes with memory, 1.0 until the first step under the torq
 # What the solver says of the lane.
 CORRECTION = 21  # 1: largest squared angle of the energy projection so far [rad^2]
 REDONE = 22  # 1: how many steps needed the robust solver
-FAILED = 23  # 1: 1.0 when a step could not be solved
+FAILED = 23  # 1: 1.0 when a step could not be solved, or WAITING
+WAITING = 2.0  # until the thorough code finishes the period
 
 # The step that is being solved; of schemes without unknowns what they prepare, then the new state.
 # Between steps these rows are free: a task shows observations there.

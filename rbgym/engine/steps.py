@@ -381,7 +381,6 @@ def _solve_in_stages(scheme, physics, buffer, i, h, kicks, projection):
 
 
 def _take_more_time(scheme, physics, buffer, i, h, kicks, projection):
-    buffer[i + REDONE * LANES] += 1.0 if scheme.thorough_solves() else 0.0
     _predict(physics, scheme.thorough(), buffer, i, h, kicks)
     if _finish(physics, scheme.thorough(), buffer, i, h, kicks, projection) != 0:
         buffer[i + FAILED * LANES] = 1.0

@@ -12,7 +12,6 @@ divided difference of the potential and o_m = (o_0 + o_1)/2.
 """
 
 import math
-from typing import NamedTuple
 
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import constant, required
@@ -21,8 +20,6 @@ from rbgym.integrators.interface import (
     ENERGY,
     MOMENTUM,
     UPRIGHT,
-    Explicit,
-    Hasty,
     Implicit,
     Integrator,
     conserved,
@@ -62,14 +59,6 @@ class Cayley(Implicit):
     def finish(self, potential, body, step, c):
         q_1, L_1 = _turned(step, c, _torque(self, potential, step, c))
         return q_1, L_1, 2.0 * dot(c, step.u), step.memory
-
-    def when_symmetric(self, potential):
-        kind = type(self)
-        if kind in (AKW, AKWdg) and potential.is_axial():
-            return _AKW_WHEN_SYMMETRIC
-        if kind in (AKW, AKWdg, Convected) and potential.is_free():
-            return _WHEN_FREE_AND_SYMMETRIC
-        return self
 
     def defect(self, potential, body, step, c, Pi_1, o_1):
         mean = scale(0.5, add(step.Pi_0, Pi_1))
@@ -117,163 +106,6 @@ def _tilting(c, o_0, o_m):
     """Derivative of o_m, half of that of o_1."""
     change = plus(outer(c, o_0), plus(outer(scale(-2.0, o_m), c), skewed(dot(c, o_0), o_0)))
     return multiple(1.0 / (1.0 + dot(c, c)), change)
-
-
-class WhenFreeAndSymmetric(Explicit):
-    """What all of these are for a free body whose first two moments are equal and that has no
-    rotors: F(c) = 0 is linear, with c_3 known beforehand."""
-
-    def finish(self, potential, body, step, x):
-        spin, k, b = _on_third_axis(body, step, step.h)
-        r = 1.0 / (1.0 + k * k)
-        c = (r * (b[0] - k * b[1]), r * (b[1] + k * b[0]), spin)
-        q_1, L_1 = _turned(step, c, step.u)
-        return q_1, _within_reach(c, L_1), 2.0 * dot(c, step.u), step.memory
-
-    def conserves_energy(self, potential):
-        return True
-
-
-class AKWWhenSymmetric(Hasty):
-    """AKW of a Lagrange top: the first two moments are equal, the weight acts on the third axis.
-
-    With g = c_1 + i c_2, w = o_1 + i o_2, y = o_m,3, and numbers as in `_Cubic`,
-
-        g = N/(M - f y),  B (o_m,1 + i o_m,2) = w + i g y,
-
-    and y = o_3 + r, r that root of the cubic which grows out of 0 as h grows from 0. f is small
-    where the step is short beside the swing of the top, and there is no other root nearby then.
-    """
-
-    prepares = constant(True)
-    thorough_solves = constant(True)
-
-    def found_root(self, potential, body, step):
-        """The cubic, r, and whether it was found."""
-        cubic = _cubic_of(potential, body, step, step.h)
-        A, T = cubic.A, cubic.T
-        # The first terms of its series; then Newton's method, the slope divided by as a series.
-        bend = cubic.W - 2.0 * T * T
-        r = A - A * A * (T + A * (bend - 5.0 * A * T * (bend + T * T)))
-        r -= _change(cubic, r)
-        change, slope = _change(cubic, r), _slope(cubic, r)
-        # What is left is some slope^3 times the last change.
-        left = abs(change * slope * slope * slope)
-        return cubic, r - change, (abs(slope) <= 0.2) & (left <= 1e-16)
-
-    def prepare(self, potential, body, step):
-        k, r, found = self.found_root(potential, body, step)
-        M, N, o, f = k.M, k.N, step.o_0, k.f
-        y = o[2] + r
-        square = k.M2 + y * (f * f * y - 2.0 * f * M[0])
-        both = 1.0 / (square * k.B2)
-        real, s = M[0] - f * y, both * k.B2
-        c = (s * (N[0] * real + N[1] * M[1]), s * (N[1] * real - N[0] * M[1]), k.spin)
-        v, mgl = (o[0] - c[1] * y, o[1] + c[0] * y), potential.gradient(o)[2] * both * square
-        pull = mgl * (v[1] - v[0] * k.spin), -mgl * (v[0] + v[1] * k.spin), 0.0
-        return (1.0 if found else math.nan, 0.0, 0.0, 0.0), c, add(step.u, pull)
-
-    def finish(self, potential, body, step, x):
-        found, c, T = x
-        q_1, L_1 = _turned(step, c, T)
-        return q_1, scale(found[0], _within_reach(c, L_1)), 2.0 * dot(c, step.u), step.memory
-
-    def thorough(self):
-        return _AKW_FAR_WHEN_SYMMETRIC
-
-    def conserves_energy(self, potential):
-        return True
-
-
-class AKWFarWhenSymmetric(AKWWhenSymmetric):
-    """The same for steps of any length, one body after the other: the root is followed from a step
-    of no length on, until it is found or ends, where two roots meet."""
-
-    def found_root(self, potential, body, step):
-        r, found, cubic = 0.0, True, _cubic_of(potential, body, step, step.h)
-        stages = 1 if abs(cubic.T) <= 0.1 else 128  # there is no other root nearby
-        for stage in range(1, stages + 1):
-            part = stage / stages
-            cubic = _cubic_of(potential, body, step, step.h * part * part)
-            before, change = r, 1.0
-            for _ in range(40):
-                change = _lack(cubic, r) / (1.0 + _slope(cubic, r))
-                r -= change
-                if abs(change) <= 1e-15:
-                    break
-            # One that is far away is another root.
-            found = found & (abs(change) <= 1e-13) & ((stages == 1) | (abs(r - before) <= 0.1))
-        return cubic, r, found
-
-
-_WHEN_FREE_AND_SYMMETRIC = WhenFreeAndSymmetric()
-_AKW_WHEN_SYMMETRIC, _AKW_FAR_WHEN_SYMMETRIC = AKWWhenSymmetric(), AKWFarWhenSymmetric()
-
-
-class _Cubic(NamedTuple):
-    """r + T r^2 + W r^3 = A, and of what it is made: complex numbers in two, the squares M2 and B2
-    of M and of B = 1 + i spin."""
-
-    spin: float
-    f: float
-    M: tuple[float, float]
-    N: tuple[float, float]
-    M2: float
-    B2: float
-    A: float
-    T: float
-    W: float
-
-
-@inlined
-def _on_third_axis(body, step, h):
-    """c_3; (J_3/J_1 - 1) c_3; and (Pi_0 + (h/2) u)/D_1."""
-    b = add(step.Pi_0, scale(0.5 * h, step.u))
-    spin = 0.5 * h * b[2] * body.J_inv[2]
-    return spin, (body.J[2] * body.J_inv[0] - 1.0) * spin, scale(0.5 * h * body.J_inv[0], b)
-
-
-@inlined
-def _cubic_of(potential, body, step, h):
-    spin, k, b = _on_third_axis(body, step, h)
-    o = step.o_0
-    f = 0.25 * h * h * body.J_inv[0] * potential.gradient(o)[2]
-    M = 1.0 + k * spin, spin - k
-    N = b[0] - b[1] * spin + f * o[1], b[1] + b[0] * spin - f * o[0]
-    # conj(N) w conj(B)
-    w = o[0] + o[1] * spin, o[1] - o[0] * spin
-    z = N[0] * w[0] + N[1] * w[1], N[0] * w[1] - N[1] * w[0]
-    B2, M2 = 1.0 + spin * spin, (1.0 + spin * spin) * (1.0 + k * k)
-    # B2 r |M - f y|^2 + constant + slope y = 0
-    constant, slope = z[0] * M[1] + z[1] * M[0], N[0] * N[0] + N[1] * N[1] - f * z[1]
-    bend = f * f * o[2] - 2.0 * f * M[0]
-    s = 1.0 / (B2 * (M2 + o[2] * bend) + slope)
-    A, T, W = -s * (constant + slope * o[2]), s * B2 * (bend + f * f * o[2]), s * B2 * f * f
-    return _Cubic(spin, f, M, N, M2, B2, A, T, W)
-
-
-@inlined
-def _lack(k, r):
-    return r - k.A + r * r * (k.T + r * k.W)
-
-
-@inlined
-def _slope(k, r):
-    """That of the cubic at r, less one."""
-    return r * (2.0 * k.T + 3.0 * k.W * r)
-
-
-@inlined
-def _change(k, r):
-    """By how much r is to fall."""
-    slope = _slope(k, r)
-    return _lack(k, r) * (1.0 - slope * (1.0 - slope))
-
-
-@inlined
-def _within_reach(c, L):
-    """L; or NaN, which is refused, where c is too large."""
-    return scale(1.0 if dot(c, c) <= _REACH else math.nan, L)
 
 
 class AKW(Cayley):

@@ -101,15 +101,10 @@ STAGES = np.array([row + [_NONE] * (COUNTS.max() - len(row)) for row in _ROWS])
 
 
 def in_use(
-    record: Integrator,
-    potential: Potential,
-    rotors: bool,
-    symmetric: bool = False,
-    slow: bool = False,
+    record: Integrator, potential: Potential, rotors: bool, symmetric: bool = False
 ) -> tuple[Scheme, int]:
     """The scheme, and the row of its stages, that steps bodies in this potential; symmetric:
-    whether the first two moments of each are equal, and stay so; slow: whether hardly any body
-    turns by more than SLOW rad in a step."""
+    whether the first two moments of each are equal, and stay so."""
     if rotors and record.by_kicks:  # the motion is not exact, and kicks would lose their order
         return record.scheme.with_rotors(), 1 + list(_BY_STEPS).index((2, record.order))
     if rotors:
@@ -118,9 +113,7 @@ def in_use(
     when_free = scheme.when_free()
     if when_free and record.by_kicks and record.order == 4 and potential.is_free():
         scheme, composition = when_free, 0
-    if symmetric:
-        return scheme.when_symmetric(potential), composition
-    return scheme.when_slow() if slow else scheme, composition
+    return scheme.when_symmetric() if symmetric else scheme, composition
 
 
 def compose(base: Integrator, order: int) -> Integrator:

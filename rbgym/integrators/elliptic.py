@@ -53,12 +53,10 @@ from typing import NamedTuple
 import numpy as np
 
 from rbgym.compiled.jit import inlined
-from rbgym.quaternion import Vector, add, cos_sin, dot, even_odd, qscale, scale
+from rbgym.quaternion import Vector, add, cos_sin, dot, qscale, scale
 
 _DOUBLINGS = 5
 _NEAR = 2.56  # the largest (lambda t)^2 that so many doublings of the series reach at round-off
-_SLOW_DOUBLINGS = 1
-_SLOW = _NEAR / 4.0 ** (_DOUBLINGS - _SLOW_DOUBLINGS)
 _STUCK = 200.0  # lambda t at which a motion that only nears the middle axis is there
 
 
@@ -201,7 +199,7 @@ def _doubled(k, s, c, d, e):
 
 @inlined
 def _near(k, t, doublings):
-    """s, c, d, e for (lambda t)^2 up to _NEAR, or _SLOW, without a branch."""
+    """s, c, d, e for (lambda t)^2 up to _NEAR, without a branch."""
     s, c, d, e = _series(k, t, doublings)
     for _ in range(doublings - 1):
         s, c, d, e = _doubled(k, s, c, d, e)
@@ -359,20 +357,6 @@ def near_rotation(J, Pi, h):
     """
     order, k, t = _prepared(J, Pi, h)
     return _finished(order, _turn_near(k, t)), max(k.B_c, k.B_d) * t * t <= _NEAR
-
-
-@inlined
-def slow_rotation(J, J_inv, Pi, h):
-    """As `near_rotation`, for steps of up to some 0.2 rad: with few operations."""
-    order, square, t = _order(J), dot(Pi, Pi), 0.5 * h
-    k = _motion(order, J, J_inv[0] * J_inv[1] * J_inv[2], Pi, square)
-    s, c, d, e = _near(k, t, _SLOW_DOUBLINGS)
-    D, first, second = _carried(k, s, c, d)
-    angle = k.a1 * t
-    cos, sinc = even_odd(angle * angle * square)
-    p = _composed(k, (cos, angle * sinc), s, c, d, e, D, add(first, second))
-    near = (max(k.B_c, k.B_d) * t * t <= _SLOW) & (angle * angle * square <= 1.0)
-    return _finished(order, p), near
 
 
 @inlined

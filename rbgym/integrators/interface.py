@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 from rbgym.compiled.record import Record, constant, missing_methods, required
 from rbgym.quaternion import Quaternion, Vector
 
-SLOW = 0.2  # rad
-
 
 class Body(NamedTuple):
     """Principal moments J [kg m^2], their reciprocals, rotor momentum [kg m^2/s]."""
@@ -75,14 +73,9 @@ class Scheme(Record):
         """The scheme for bodies with rotors, if it is another: a constant, of equal memory."""
         return self
 
-    def when_symmetric(self, potential):
-        """The scheme for bodies in this potential whose first two moments are equal and that have
-        no rotors, if it is another: a constant, of equal memory."""
-        return self
-
-    def when_slow(self):
-        """The scheme for bodies that hardly turn by more than SLOW rad in a step, if it is another:
-        a constant, of equal memory."""
+    def when_symmetric(self):
+        """The scheme for bodies whose first two moments are equal and that have no rotors, if it is
+        another: a constant, of equal memory."""
         return self
 
     def when_free(self):
@@ -155,8 +148,6 @@ class Explicit(Scheme):
 
 class Hasty(Explicit):
     """An explicit scheme that leaves some lanes to a slower one."""
-
-    thorough_solves = constant(False, "Whether that one solves equations: then a step is redone.")
 
     @required
     def thorough(self):

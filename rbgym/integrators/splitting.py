@@ -27,7 +27,7 @@ import math
 from rbgym.compiled.dual import narrowed, widened
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import constant
-from rbgym.integrators.elliptic import free_rotation, near_rotation, slow_rotation
+from rbgym.integrators.elliptic import free_rotation, near_rotation
 from rbgym.integrators.interface import (
     CONSERVES_ALL,
     CONSERVES_MOMENTUM,
@@ -193,7 +193,7 @@ class Exact(Hasty):
     def with_rotors(self):
         return _EXACT_WITH_ROTORS
 
-    def when_symmetric(self, potential):
+    def when_symmetric(self):
         return _EXACT_WHEN_SYMMETRIC if type(self) is Exact else self
 
     def when_free(self):
@@ -305,11 +305,8 @@ class ExactWhenFree(Exact):
     def thorough(self):
         return _EXACT_FAR_WHEN_FREE
 
-    def when_symmetric(self, potential):
+    def when_symmetric(self):
         return _EXACT_WHEN_FREE_AND_SYMMETRIC if type(self) is ExactWhenFree else self
-
-    def when_slow(self):
-        return _EXACT_WHEN_FREE_AND_SLOW if type(self) is ExactWhenFree else self
 
 
 @inlined
@@ -326,17 +323,6 @@ class ExactFarWhenFree(ExactWhenFree):
 
 
 _EXACT_WHEN_FREE, _EXACT_FAR_WHEN_FREE = ExactWhenFree(), ExactFarWhenFree()
-
-
-class ExactWhenFreeAndSlow(ExactWhenFree):
-    """As `ExactWhenFree`, for bodies that hardly turn in a step."""
-
-    def motion(self, body, Pi, h):
-        turn, near = slow_rotation(body.J, body.J_inv, narrowed(Pi, body.J), h)
-        return widened(turn, Pi), near
-
-
-_EXACT_WHEN_FREE_AND_SLOW = ExactWhenFreeAndSlow()
 
 
 class ExactWhenFreeAndSymmetric(ExactWhenFree):

@@ -96,7 +96,6 @@ class Potential(Record):
     is_free = constant(False, "Whether there is nothing to compute.")
     is_uniform = constant(False, "Whether the gradient is the same at every attitude.")
     moves = constant(False, "Whether the direction changes with time.")
-    is_axial = constant(False, "Whether it is the weight of a body, on its third principal axis.")
 
     # --- what schemes build on these ---
 
@@ -253,7 +252,6 @@ class HeavyTop(Potential):
 class AxialTop(HeavyTop):
     """A heavy top whose centre of mass lies on the third principal axis."""
 
-    is_axial = constant(True)
     row_count = constant(1)
 
     def of_lane(self, physics, buffer, i, ahead):

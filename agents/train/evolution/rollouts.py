@@ -22,7 +22,7 @@ from rbgym.agents.policies.forward import Stack
 from rbgym.agents.policies.network import Network, joined
 from rbgym.arguments import count
 from rbgym.engine.rows import LANES
-from rbgym.envs.kernels import NOTHING_SAVED, Outputs
+from rbgym.envs.kernels import Outputs
 from rbgym.envs.reset import checked_seed
 from rbgym.envs.rows import ERROR, RATE_ERROR, STREAK
 from rbgym.quaternion import Array
@@ -108,7 +108,7 @@ def rollout(
             start=env.episodes.observations(),
             found=Rollout(*empty),
         )
-        threads.over_ranges(lanes // LANES, partial(_run, course), BLOCKS)
+        threads.over_ranges(lanes // LANES, partial(_run, course), largest=BLOCKS)
     finally:
         env.close()
     every = (value.reshape(-1, group) for value in vars(course.found).values())
@@ -182,31 +182,28 @@ class _Range:
     def _allocate(self) -> None:
         n = len(self.lanes)
         self.buffer = self.view.reshape(-1)
-        self.observations = np.empty((n, self.episodes.setup.width), np.float32)
         self.actions = np.empty((n, self.episodes.batch.channels))
-        self.rewards = np.empty(n)
-        self.over, self.late = np.empty(n, np.bool_), np.empty(n, np.bool_)
-        seen = self.observations, self.rewards, self.over, self.late
-        self.outputs = Outputs(*seen, *NOTHING_SAVED)
+        self.outputs = Outputs.new((n, self.episodes.setup.width), n, 0, 0)
+        self.observations, self.rewards, self.over, self.late = self.outputs[:4]
 
-    def step(self) -> float:
+    def step(self) -> int:
         """One control period of all lanes; returns how many are at an end."""
         seen = joined(self.split(self.observations)) if self.split else self.observations
         self.course.stack.act(self.owner, seen, self.actions)
-        bad = self.episodes.advance(self.buffer, self.actions)
-        if bad >= 0:
+        if not np.isfinite(self.actions).all():
+            bad = int(np.argmin(np.isfinite(self.actions).all(axis=1)))
             raise ValueError(
                 f"networks must give finite actions, got {self.actions[bad].tolist()} from that "
                 f"at {self.owner[bad // LANES]}"
             )
-        ended, _ = self.episodes.judge(self.buffer, self.outputs)
+        ended, _ = self.episodes.try_out(self.buffer, self.actions, self.outputs)
         if self.split:
             goals = self.split(self.observations)
             self.rewards = self.course.env.compute_reward(
                 goals["achieved_goal"], goals["desired_goal"], {}
             )
         np.add(self.returns, self.rewards, out=self.returns, where=self.running)
-        return float(ended)
+        return ended
 
     def book(self, steps: int) -> None:
         """Note the outcome of lanes whose first episode has just ended, and close up."""

@@ -1,0 +1,81 @@
+"""A control period of a batch: the quick passes for all lanes, the thorough code for those left."""
+
+from typing import Any
+
+import numpy as np
+
+from rbgym.compiled.jit import Entry
+from rbgym.engine import kernels
+from rbgym.engine.rows import FAILED, LANES, SOLVED, WAITING
+from rbgym.quaternion import Array
+
+
+class Advance:
+    """Advances bodies of one kind of physics, always with arguments of the same types.
+
+    Few steps need the thorough code: it is compiled when the first one does.
+    """
+
+    __slots__ = ("quick", "thorough")
+
+    def __init__(self) -> None:
+        self.quick, self.thorough = Entry(kernels.advance), Entry(kernels.redo_stage)
+
+    def __call__(
+        self,
+        physics: Any,
+        buffer: Array,
+        rows: int,
+        commands: Array,
+        stepping: kernels.Stepping,
+        first: int,
+        last: int,
+    ) -> None:
+        """Advance the blocks from `first` to before `last` by a control period, see
+        `kernels.advance`."""
+        aside = np.empty(len(buffer))
+        if self.quick.call(physics, buffer, rows, commands, stepping, aside, -1, first, last):
+            size = rows * LANES
+            blocks = slice(first * size, last * size)
+            self._finish(physics, buffer[blocks], rows, commands, stepping, aside[blocks])
+
+    def _finish(
+        self,
+        physics: Any,
+        buffer: Array,
+        rows: int,
+        commands: Array,
+        stepping: kernels.Stepping,
+        aside: Array,
+    ) -> None:
+        """Finish the period of all lanes that were set aside, those of one stage together."""
+        view, kept = buffer.reshape(-1, rows, LANES), aside.reshape(-1, rows, LANES)
+        block, lane = np.nonzero(view[:, FAILED] == WAITING)
+        while len(block):
+            stages = -1.0 - kept[block, SOLVED, lane]
+            stage = int(stages.min())
+            some = stages == stage
+            where = block[some], slice(None), lane[some]
+            own = lay_out(kept[where])
+            self.thorough.call(physics, own, rows, stepping, stage)
+            again = np.empty(len(own))
+            blocks = len(own) // (rows * LANES)
+            self.quick.call(physics, own, rows, commands, stepping, again, stage, 0, blocks)
+            view[where] = by_lane(own, rows)[: some.sum()]
+            kept[where] = by_lane(again, rows)[: some.sum()]
+            block, lane = np.nonzero(view[:, FAILED] == WAITING)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Advance, ()  # machine code stays with the process
+
+
+def lay_out(rows: Array) -> Array:
+    """Rows of lanes (n, r) as a buffer of whole blocks, whose last lanes repeat the last one."""
+    n, width = rows.shape
+    padded = rows[np.minimum(np.arange(-(-n // LANES) * LANES), n - 1)]
+    return np.ascontiguousarray(padded.reshape(-1, LANES, width).transpose(0, 2, 1)).reshape(-1)
+
+
+def by_lane(buffer: Array, rows: int) -> Array:
+    """The rows of every lane of a buffer, (lanes, rows)."""
+    return buffer.reshape(-1, rows, LANES).transpose(0, 2, 1).reshape(-1, rows)
