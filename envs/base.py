@@ -16,6 +16,7 @@ from rbgym.arguments import count, real
 from rbgym.envs.arguments import named
 from rbgym.envs.building import Building
 from rbgym.envs.episodes import Episodes, Flags, Lanes
+from rbgym.envs.kernels import TERMINATED, TRUNCATED
 from rbgym.envs.parts.rewards import Weighted
 from rbgym.envs.planning import checked_state, packed, unpack
 from rbgym.envs.reset import checked_seed, lane_seeds, masked_lanes, place
@@ -294,20 +295,22 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
             self._warn_of_time(usual, ", unless max_episode_steps was given")
         seeds = [None if seed is None else checked_seed(seed)]
         out = self._begin(np.zeros(1, np.intp), seeds, options, super().reset)
-        return self._presented(out[0]), self._episodes.entries.of_one(*self._episodes.saved())
+        numbers, flags = self._episodes.saved()
+        return self._presented(out[0]), self._episodes.entries.of_one(numbers, flags[:, 0].tolist())
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Hold the commands of `action` for one control period."""
         episodes, commands = self._episodes, self._commands(action)
-        observations, rewards, terminated, truncated, saved, flags = episodes.step(commands)
-        info = episodes.entries.of_one(saved, flags)
-        seen, reward = self._presented(observations[0]), rewards.item()
+        observations, numbers, flags, _ = episodes.step(commands)
+        marks: list[bool] = flags[:, 0].tolist()
+        info = episodes.entries.of_one(numbers, marks)
+        seen, reward = self._presented(observations[0]), numbers.item(0)
         if self.task.split:
             reward = self.compute_reward(seen["achieved_goal"], seen["desired_goal"], info)
         episodes.ready = True
         if self.render_mode == "human":
             self._frames()
-        return seen, reward, terminated.item(), truncated.item(), info
+        return seen, reward, marks[TERMINATED], marks[TRUNCATED], info
 
     def render(self) -> Any:
         """The picture, (480, 480, 3) uint8, with render_mode="rgb_array"; with "human" None, and a
@@ -388,28 +391,30 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
     def step(self, actions: Any) -> tuple[Observation, Array, Flags, Flags, dict[str, Any]]:
         """Hold the commands of `actions` (n, channels) for one control period."""
         episodes, commands = self._episodes, self._commands(actions)
-        if episodes.ended and self.autoreset_mode is _DISABLED:
+        if self.autoreset_mode is _DISABLED and episodes.done.any():
             raise ValueError(
                 f"lane {int(np.argmax(episodes.done))} has ended: reset it with "
                 'reset(options={"reset_mask": mask}) before the next step'
             )
-        observations, rewards, terminated, truncated, saved, flags = episodes.step(commands)
+        outputs = episodes.step(commands)
+        observations, numbers, flags, _ = outputs
+        rewards, terminated, truncated = outputs.rewards, outputs.terminated, outputs.truncated
         if self.task.split:
             seen = self._presented(observations)
             rewards = self.compute_reward(seen["achieved_goal"], seen["desired_goal"], {})
             rewards[episodes.at_start()] = 0.0
         final: dict[str, Any] = {}
-        if episodes.ended and self.autoreset_mode is _SAME_STEP:
-            ended = terminated | truncated
+        ended = terminated | truncated
+        if self.autoreset_mode is _SAME_STEP and ended.any():
             final = {
                 "final_obs": _final(ended, self._presented(observations)),
-                "final_info": episodes.entries.masked(saved, flags, ended),
+                "final_info": episodes.entries.masked(numbers, flags, ended),
                 **{name: ended.copy() for name in ("_final_obs", "_final_info")},
             }
             episodes.restart(np.flatnonzero(ended), observations)
-            saved, flags = episodes.saved()
+            numbers, flags = episodes.saved()
         episodes.ready = True
-        info = episodes.entries.masked(saved, flags, self._every.copy())
+        info = episodes.entries.masked(numbers, flags, self._every.copy())
         info.update(final)
         if self.render_mode == "human":
             self._frames()

@@ -61,8 +61,7 @@ class Episodes:
     resets_itself: where an episode has ended, the next step begins the seed's next one.
     commands: (size, channels), of the last step. started: whether there are episodes.
     ready: whether a step may follow; not while one is under way, so that one which was interrupted,
-    or whose hook has raised, is followed by a reset, and that by another. ended, failed: how many
-    episodes ended, and bodies failed, in the last step. entries: of `info`.
+    or whose hook has raised, is followed by a reset, and that by another. entries: of `info`.
     """
 
     def __init__(self, batch: Batch, setup: Setup, *, resets_itself: bool = False) -> None:
@@ -71,9 +70,7 @@ class Episodes:
         self._first_row, self.scratch = self.rows.first_row(), self.rows.scratch()
         self.commands = np.zeros((batch.size, batch.channels))
         self.started = self.ready = False
-        self.ended = self.failed = 0
-        # The kernels write observations unless a Python hook does.
-        self._shown = 0 if "observation" in setup.hooks else batch.size
+        self._shown = "observation" not in setup.hooks  # by the kernels, and not by a hook
         self.entries = Entries(self.rows, setup, batch.size)
         self._advance, self._judge = Advance(), Entry(kernels.judge)
         self.stepping = batch.stepping(float(setup.dt / setup.substeps), setup.substeps)
@@ -128,27 +125,26 @@ class Episodes:
         if n < self.size:  # the others stay as they are
             buffer = lay_out(batch.block_view()[lanes // LANES, :, lanes % LANES])
             blocks = -(-n // LANES)
-        outputs = Outputs.new((n if self._shown else 0, self.setup.width), n, 0, 0)
+        outputs = self.room(n)
         self._judge.call(self.rows, buffer, self._judging, outputs, 0, blocks)
         if n < self.size:
             batch.put_rows(0, by_lane(buffer, batch.block_rows)[:n], lanes)
-        self.ended, self.failed = int(self.done.sum()), int(batch.failed.sum())
         seen = outputs.observations if self._shown else self.observations()[lanes]
         out[lanes] = seen
         self.started = self.ready = True
 
-    def try_out(self, buffer: Array, commands: Array, outputs: Outputs) -> tuple[int, int]:
+    def try_out(self, buffer: Array, commands: Array, outputs: Outputs) -> None:
         """A control period of other bodies than those of the batch, in a buffer of the same layout:
         see `period`. No episode begins."""
         blocks = len(buffer) // (self.batch.block_rows * LANES)
-        return self.period(buffer, commands, outputs, self._judging_once, 0, blocks)
+        self.period(buffer, commands, outputs, self._judging_once, 0, blocks)
 
     # --- all that goes on -------------------------------------------------------------------
 
     def whole_state(self) -> Array:
         """Every row of every body, its clocks and seeds among them, (size, r)."""
         rows = self.batch.rows(0, self.batch.block_rows)
-        return self.without_scratch(rows) if self.failed else rows
+        return self.without_scratch(rows)
 
     def without_scratch(self, rows: Array) -> Array:
         """The rows, with zeros for what bodies that have failed have left of their step: no numbers
@@ -166,15 +162,16 @@ class Episodes:
         self.ready = False
         self.follow(rows)
         self.batch.put_rows(0, rows)
-        first = self._first_row
-        over = rows[:, first + at.TERMINATED] + rows[:, first + at.TRUNCATED]
-        self.ended, self.failed = map(np.count_nonzero, (over, rows[:, FAILED]))
         self.started = True
 
     def is_over(self, rows: Array) -> Flags:
         """Which episodes have ended, of rows as `whole_state` gives them, (size,)."""
         first = self._first_row
         return rows[:, first + at.TERMINATED] + rows[:, first + at.TRUNCATED] > 0
+
+    def room(self, bodies: int) -> Outputs:
+        """New arrays for what is written of so many bodies."""
+        return self.entries.room(bodies if self._shown else 0, self.setup.width, bodies)
 
     # --- a step -----------------------------------------------------------------------------
 
@@ -186,26 +183,24 @@ class Episodes:
         judging: Judging,
         first: int,
         last: int,
-    ) -> tuple[int, int]:
+    ) -> None:
         """Advance the bodies of the blocks from `first` to before `last` by a control period, and
-        judge them: how many episodes ended, and how many bodies failed.
+        judge them.
 
         buffer: the bodies of the batch, or others of the same layout. commands: (bodies, channels),
         finite. A few blocks at a time, which stay in the cache of a core.
         """
-        batch, ended, failed = self.batch, 0, 0
+        batch = self.batch
         for begin in range(first, last, _CHUNK):
             end = min(begin + _CHUNK, last)
             self._advance(
                 batch.physics, buffer, batch.block_rows, commands, self.stepping, begin, end
             )
-            more = self._judge.call(self.rows, buffer, judging, outputs, begin, end)
-            ended, failed = ended + more[0], failed + more[1]
-        return ended, failed
+            self._judge.call(self.rows, buffer, judging, outputs, begin, end)
 
     def observations(self) -> NDArray[np.float32]:
         """What every body shows now, (size, width)."""
-        if self._shown == 0:
+        if not self._shown:
             return self._hooked("observation", (self.setup.width,)).astype(np.float32)
         batch, physics, actuator = self.batch, self.rows.physics, self.rows.physics.actuator
         own = batch.rows(self.rows.observation_row(), self.setup.parts.observation.width())
@@ -218,7 +213,7 @@ class Episodes:
         Raises ValueError, nothing done, if a command is not finite. The caller sets `ready` again,
         once all is done.
         """
-        if not math.isfinite(np.vdot(commands, commands)) and not np.isfinite(commands).all():
+        if not math.isfinite(commands.sum()) and not np.isfinite(commands).all():
             bad = int(np.argmin(np.isfinite(commands).all(axis=1)))
             where = f" in lane {bad}" if self.size > 1 else ""
             raise ValueError(f"action must be finite, got {commands[bad].tolist()}{where}")
@@ -227,27 +222,24 @@ class Episodes:
             row = batch.physics.actuator.disturbance_row(batch.physics)
             batch.put_rows(row, self._hooked("disturbance", (3,)))
         self.ready = False
-        shown, lanes = (self._shown, self.setup.width), batch.blocks * LANES
-        outputs = Outputs.new(shown, self.size, len(self.entries.copied), lanes)
+        outputs = self.room(self.size)
         args = batch.buffer, commands, outputs, self._judging
-        found = over_ranges(batch.blocks, partial(self.period, *args))
-        self.ended, self.failed = (sum(counts) for counts in zip(*found, strict=True))
+        over_ranges(batch.blocks, partial(self.period, *args))
         return self._apply_hooks(outputs) if hooks else outputs
 
     def _apply_hooks(self, outputs: Outputs) -> Outputs:
         """The outcome of a step as the user's functions make it."""
         hooks = self.setup.hooks
-        observations, rewards, terminated, truncated, *saved = outputs
         if "termination" in hooks:
-            terminated |= self._hooked("termination", ()).astype(bool) & ~self.at_start()
-            self._put(at.TERMINATED, terminated)
-            self.ended = int((terminated | truncated).sum())
-        if "observation" in hooks:
-            observations = self.observations()
+            ends = self._hooked("termination", ()).astype(bool) & ~self.at_start()
+            outputs.terminated[...] |= ends
+            self._put(at.TERMINATED, outputs.terminated)
         if "reward" in hooks:
             rewards = self._hooked("reward", (), np.clip(self.commands, -1.0, 1.0))
-            rewards[self.at_start()] = 0.0
-        return Outputs(observations, rewards, terminated, truncated, *saved)
+            outputs.rewards[...] = np.where(self.at_start(), 0.0, rewards)
+        if "observation" in hooks:
+            return outputs._replace(observations=self.observations())
+        return outputs
 
     def state(self) -> State:
         """quaternion, angular_velocity, angular_momentum, energy, time, target_quaternion and

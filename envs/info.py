@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rbgym.engine.rows import FAILED
+from rbgym.engine.rows import FAILED, LANES
 from rbgym.envs import rows as at
+from rbgym.envs.kernels import HAS_FAILED, HAS_SUCCEEDED, Outputs
 from rbgym.envs.orbit import places_of
 from rbgym.quaternion import Array
 
@@ -15,14 +16,14 @@ if TYPE_CHECKING:
 
 
 _FLAGS = "integration_failed", "is_success"
+Flags = NDArray[np.bool_]
 
 
 class Entries:
     """What `info` tells, and of which rows of a body it is made.
 
-    copied: these rows; at each step the kernel `judge` writes them to an array (rows, lanes), so
-    that the numbers of all lanes lie side by side. Beside them it writes two flags: which lanes
-    have failed, then which have `settled`.
+    copied: the row of the reward, then these rows; at each step the kernel `judge` writes them to
+    `Outputs`, so that the numbers of all lanes lie side by side.
     """
 
     def __init__(self, rows: at.TaskRows, setup: "Setup", bodies: int) -> None:
@@ -48,7 +49,7 @@ class Entries:
         order = sorted(places, key=lambda name: places[name][1] > 1)
         self._numbers: list[tuple[str, tuple[int, slice]]] = []
         self._vectors: list[tuple[str, tuple[slice, slice]]] = []
-        copied: list[int] = []
+        copied = [told + at.REWARD]
         for name in order:
             (row, width), k = places[name], len(copied)
             copied += range(row, row + width)
@@ -57,39 +58,51 @@ class Entries:
             else:
                 self._numbers.append((name, (k, slice(bodies))))
         self._names, self._bodies = [name for name, _ in self._numbers], bodies
+        self._vectors_from = 1 + len(self._names)
         self.copied = np.array(copied)
         self._masks = [f"_{name}" for name in (*order, *_FLAGS)]
-        self._streak, self.settled = rows.first_row() + at.STREAK, float(setup.settled_steps)
+        self._clocks, self.settled = rows.first_row(), float(setup.settled_steps)
 
-    def copy_of(self, view: Array) -> tuple[Array, NDArray[np.bool_]]:
-        """What `judge` would copy now; view: the bodies, (blocks, rows, lanes)."""
-        saved = view[:, self.copied].transpose(1, 0, 2).reshape(len(self.copied), -1)
-        flags = view[:, FAILED] > 0.0, view[:, self._streak] >= self.settled
-        return saved, np.stack([flag.ravel() for flag in flags])
+    def room(self, shown: int, width: int, bodies: int) -> Outputs:
+        """New arrays for what is written of so many bodies, and so many observations."""
+        lanes = -(-bodies // LANES) * LANES
+        return Outputs(
+            np.empty((shown, width), np.float32),
+            np.empty((len(self.copied), lanes)),
+            np.empty((4, lanes), np.bool_),
+            bodies,
+        )
 
-    def of_one(self, saved: Array, flags: NDArray[np.bool_]) -> dict[str, Any]:
-        """The entries of the first body of a single block, of what was copied."""
-        numbers = saved[: len(self._names), 0].tolist()
-        found = dict(zip(self._names, numbers))  # noqa: B905 (as many)
+    def copy_of(self, view: Array) -> tuple[Array, Flags]:
+        """The numbers and flags that `judge` would write now; view: (blocks, rows, lanes)."""
+        clocks = self._clocks
+        numbers = view[:, self.copied].transpose(1, 0, 2).reshape(len(self.copied), -1)
+        flags = view[:, [clocks + at.TERMINATED, clocks + at.TRUNCATED, FAILED]] > 0.0
+        settled = view[:, [clocks + at.STREAK]] >= self.settled
+        every = np.concatenate([flags, settled], axis=1)
+        return numbers, every.transpose(1, 0, 2).reshape(4, -1)
+
+    def of_one(self, numbers: Array, flags: list[bool]) -> dict[str, Any]:
+        """The entries of the first body; flags: its four."""
+        found = dict(zip(self._names, numbers[1 : self._vectors_from, 0].tolist()))  # noqa: B905
         for name, (rows, _) in self._vectors:
-            found[name] = saved[rows, 0].copy()
-        found["integration_failed"], found["is_success"] = flags.item(0, 0), flags.item(1, 0)
+            found[name] = numbers[rows, 0].copy()
+        found["integration_failed"], found["is_success"] = flags[HAS_FAILED], flags[HAS_SUCCEEDED]
         return found
 
     def read(
-        self, saved: Array, flags: NDArray[np.bool_], others: dict[str, Any] | None = None
+        self, numbers: Array, flags: Flags, others: dict[str, Any] | None = None
     ) -> dict[str, Any]:
         """The entries of all bodies, parts of what was copied; put to the others."""
         found: dict[str, Any] = {} if others is None else others
         for name, part in self._numbers:
-            found[name] = saved[part]
+            found[name] = numbers[part]
         for name, rows in self._vectors:
-            found[name] = saved[rows].T
-        found["integration_failed"], found["is_success"] = flags[:, : self._bodies]
+            found[name] = numbers[rows].T
+        found["integration_failed"] = flags[HAS_FAILED, : self._bodies]
+        found["is_success"] = flags[HAS_SUCCEEDED, : self._bodies]
         return found
 
-    def masked(
-        self, saved: Array, flags: NDArray[np.bool_], mask: NDArray[np.bool_]
-    ) -> dict[str, Any]:
+    def masked(self, numbers: Array, flags: Flags, mask: Flags) -> dict[str, Any]:
         """Those of a vector env, each with its `_name` mask of the lanes that it speaks of."""
-        return self.read(saved, flags, dict.fromkeys(self._masks, mask))
+        return self.read(numbers, flags, dict.fromkeys(self._masks, mask))

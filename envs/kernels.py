@@ -33,12 +33,15 @@ _1, _2 = np.uint64(1), np.uint64(2)
 _ATTEMPTS = 64  # at a start that is not over at once
 
 
+TERMINATED, TRUNCATED, HAS_FAILED, HAS_SUCCEEDED = range(4)  # the flags of `Outputs`
+
+
 class Judging(NamedTuple):
     """How lanes are judged.
 
     limit: steps after which an episode is truncated, or inf. restarts: where an episode had already
-    ended, begin the next one instead of judging a step. copied: rows that `info` is made of.
-    settled: steps in a row inside the success region that make a success.
+    ended, begin the next one instead of judging a step. copied: rows of a body that `Outputs` get,
+    that of the reward first. settled: steps in a row inside the success region that make a success.
     """
 
     limit: float
@@ -48,28 +51,28 @@ class Judging(NamedTuple):
 
 
 class Outputs(NamedTuple):
-    """What is written for each body.
+    """What is written of each body.
 
-    observations: (bodies, width), or (0, width) to leave them to a hook; rewards and flags of the
-    end: (bodies,). For `info`, of all lanes of whole blocks: saved, (rows, lanes), what is copied
-    as `Judging` says; flags, (2, lanes), whether they have failed, and whether they have succeeded.
-    Without lanes these two are left alone.
+    observations: (bodies, width), or (0, width) to leave them to a hook. numbers: (copied, lanes of
+    whole blocks), the reward first, then what `info` is made of. flags: (4, lanes), see above.
     """
 
     observations: Any
-    rewards: Any
-    terminated: Any
-    truncated: Any
-    saved: Any
+    numbers: Any
     flags: Any
+    bodies: int
 
-    @classmethod
-    def new(cls, shown: tuple[int, int], bodies: int, copied: int, lanes: int) -> "Outputs":
-        """Room for what is written; shown: shape of the observations."""
-        return cls(
-            np.empty(shown, np.float32), np.empty(bodies), np.empty(bodies, bool),
-            np.empty(bodies, bool), np.empty((copied, lanes)), np.empty((2, lanes), bool),
-        )  # fmt: skip
+    @property
+    def rewards(self) -> Any:
+        return self.numbers[0, : self.bodies]
+
+    @property
+    def terminated(self) -> Any:
+        return self.flags[TERMINATED, : self.bodies]
+
+    @property
+    def truncated(self) -> Any:
+        return self.flags[TRUNCATED, : self.bodies]
 
 
 @inlined
@@ -121,36 +124,23 @@ def _judge_lanes(rows, buffer, start, limit, lanes):
 @compiled
 def judge(rows, buffer, judging, outputs, first, last):
     """Judge the bodies of the blocks from `first` to before `last`, and begin the episodes that are
-    due; returns how many episodes ended, and how many bodies failed.
+    due.
 
     rows: `rbgym.envs.rows.TaskRows`.
     """
     size = (rows.first_row() + rows.row_count()) * LANES
-    # Taken out once: references to them are not to be counted block by block.
-    observations, rewards, terminated, truncated, saved, flags = outputs
-    bodies, limit, shows, ended, failed = len(rewards), judging.limit, len(observations) > 0, 0, 0
+    bodies, limit, shows = outputs.bodies, judging.limit, len(outputs.observations) > 0
     _begin_all(rows, buffer, size, first, last, bodies, judging.restarts)
     for block in range(first, last):
         start, body = index(block * size), index(block * LANES)
+        _judge_lanes(rows, buffer, start, limit, LANES)
         # Lanes beyond the last body are at rest, and never begin.
         lanes = min(LANES, bodies - body)
-        _judge_lanes(rows, buffer, start, limit, LANES)
         if shows:
-            _show(rows, buffer, start, observations, body, lanes)
-        clocks = start + rows.first_row() * LANES
-        reward = start + (rows.told_row() + at.REWARD) * LANES
-        for lane in range(lanes):
-            over = buffer[clocks + index(at.TERMINATED * LANES + lane)] > 0.0
-            late = buffer[clocks + index(at.TRUNCATED * LANES + lane)] > 0.0
-            rewards[body + lane] = buffer[reward + index(lane)]
-            terminated[body + lane], truncated[body + lane] = over, late
-            ended += 1 if over | late else 0
-            failed += 1 if buffer[start + index(FAILED * LANES + lane)] > 0.0 else 0
+            _show(rows, buffer, start, outputs.observations, body, lanes)
         if lanes < LANES and rows.physics.actuator.is_disturbed():
             _calm(rows.physics, buffer, start, lanes)
-    if saved.shape[1] > 0:
-        _save(rows, buffer, size, first, last, judging.copied, judging.settled, saved, flags)
-    return ended, failed
+    _save(rows, buffer, size, first, last, judging, outputs.numbers, outputs.flags)
 
 
 @kernel_part
@@ -168,21 +158,25 @@ def _show(rows, buffer, start, observations, body, lanes):
 
 
 @kernel_part
-def _save(rows, buffer, size, first, last, copied, settled, saved, flags):
-    """Copy what `info` is made of, row by row."""
-    for entry in range(len(copied)):
-        row = copied[index(entry)] * LANES
+def _save(rows, buffer, size, first, last, judging, numbers, flags):
+    """Copy numbers and flags, row by row."""
+    for entry in range(len(judging.copied)):
+        row = judging.copied[index(entry)] * LANES
         for block in range(first, last):
             since = index(block * size + row)
             for lane in range(LANES):
-                saved[index(entry), index(block * LANES + lane)] = buffer[since + index(lane)]
-    streak = (rows.first_row() + at.STREAK) * LANES
+                numbers[index(entry), index(block * LANES + lane)] = buffer[since + index(lane)]
+    since = rows.first_row() * LANES
     for block in range(first, last):
         start = index(block * size)
+        clocks = start + since
         for lane in range(LANES):
             k = index(block * LANES + lane)
-            flags[0, k] = buffer[start + index(FAILED * LANES + lane)] > 0.0
-            flags[1, k] = buffer[start + index(streak + lane)] >= settled
+            flags[TERMINATED, k] = buffer[clocks + index(at.TERMINATED * LANES + lane)] > 0.0
+            flags[TRUNCATED, k] = buffer[clocks + index(at.TRUNCATED * LANES + lane)] > 0.0
+            flags[HAS_FAILED, k] = buffer[start + index(FAILED * LANES + lane)] > 0.0
+            streak = buffer[clocks + index(at.STREAK * LANES + lane)]
+            flags[HAS_SUCCEEDED, k] = streak >= judging.settled
 
 
 @kernel_part

@@ -11,7 +11,6 @@ from rbgym.arguments import real
 from rbgym.engine.advance import by_lane, lay_out
 from rbgym.engine.rows import LANES
 from rbgym.envs.episodes import Episodes
-from rbgym.envs.kernels import Outputs
 from rbgym.quaternion import Array
 
 Generator = NDArray[np.uint64]
@@ -97,8 +96,8 @@ def rollout_actions(
     def run(first: int, end: int) -> None:
         lanes = slice(first * LANES, min(end * LANES, k))
         buffer, n = lay_out(rows[lanes]), lanes.stop - lanes.start
-        outputs = Outputs.new((n, episodes.setup.width), n, 0, 0)
-        earned, over, late = outputs[1:4]
+        outputs = episodes.room(n)
+        earned = outputs.rewards
         done = episodes.is_over(rows[lanes])
         for step in range(horizon):
             episodes.try_out(buffer, commands[step, lanes], outputs)
@@ -106,7 +105,7 @@ def rollout_actions(
                 goals = split(outputs.observations)
                 earned = base.compute_reward(goals["achieved_goal"], goals["desired_goal"], {})
             rewards[step, lanes] = np.where(done, 0.0, earned)
-            done |= over | late
+            done |= outputs.terminated | outputs.truncated
         last[lanes] = by_lane(buffer, rows.shape[1])[:n]
 
     threads.over_ranges(-(-k // LANES), run, largest=BLOCKS)

@@ -54,6 +54,8 @@ def over_ranges(
     This thread takes the first, and from the end on those that no other has begun. When it returns
     or raises, none is under way any more.
     """
+    if _threads == 1 and largest is None:
+        return [work(0, blocks)]
     number = -(-blocks // largest) if largest else min(_threads, blocks // fewest)
     ends = [blocks * part // max(number, 1) for part in range(max(number, 1) + 1)]
     ranges = list(itertools.pairwise(ends))

@@ -98,7 +98,7 @@ class Delay(Element):
                 f"Delay.seconds must be at most {self.most} control periods of {setting.dt:g} s, "
                 f"got {self.seconds!r}"
             )
-        return Delayed(float(self.seconds), (0.0,) * max(periods, 1))
+        return Delayed(float(self.seconds), max(periods, 1))
 
 
 class Instant(Record):
@@ -122,26 +122,26 @@ class Instant(Record):
 
 
 class Delayed(Record):
-    """A delay of some seconds; periods: as many numbers as may begin before it is over.
+    """A delay of some seconds; periods: how many may begin before it is over.
 
     Rows, from `queue_row` on: the commands of this period, of the last one, and so on, the oldest
     not to be shown; the delay of the episode [s].
     """
 
     seconds: float
-    periods: tuple[float, ...]
+    periods: int
 
     def slots(self):
-        """How many commands of a channel are yet to act; known while compiling."""
-        return len(self.periods)
+        """How many commands of a channel are yet to act."""
+        return self.periods
 
     def delay_rows(self, count):
-        """Number of rows for so many channels; known while compiling."""
-        return count * (len(self.periods) + 1) + 1
+        """Number of rows for so many channels."""
+        return count * (self.periods + 1) + 1
 
     def _late_row(self, physics):
         actuator = physics.actuator
-        return actuator.queue_row(physics) + actuator.channels() * (len(self.periods) + 1)
+        return actuator.queue_row(physics) + actuator.channels() * (self.periods + 1)
 
     def set_delay(self, physics, buffer, i, factor):
         """Begin an episode with the delay times a factor."""
@@ -150,7 +150,7 @@ class Delayed(Record):
     def queue(self, physics, buffer, i):
         actuator, count = physics.actuator, physics.actuator.channels()
         k = i + actuator.queue_row(physics) * LANES
-        for n in range(count * len(self.periods) - 1, -1, -1):
+        for n in range(count * self.periods - 1, -1, -1):
             buffer[k + (n + count) * LANES] = buffer[k + n * LANES]
         for n in range(count):
             buffer[k + n * LANES] = buffer[i + (actuator.command_row(physics) + n) * LANES]
@@ -159,7 +159,7 @@ class Delayed(Record):
         """Mean signal of command n in the step from `start` seconds into the period on."""
         actuator, late = physics.actuator, buffer[i + self._late_row(physics) * LANES]
         begin = start - late
-        ago = min(max(-math.floor(begin / dt), 0.0), float(len(self.periods)))  # periods
+        ago = min(max(-math.floor(begin / dt), 0.0), float(self.periods))  # periods
         begin = max(begin + ago * dt, 0.0)
         k, count = i + (actuator.queue_row(physics) + n) * LANES, actuator.channels()
         older = buffer[k + int(ago) * count * LANES]

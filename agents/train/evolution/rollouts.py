@@ -22,7 +22,6 @@ from rbgym.agents.policies.forward import Stack
 from rbgym.agents.policies.network import Network, joined
 from rbgym.arguments import count
 from rbgym.engine.rows import LANES
-from rbgym.envs.kernels import Outputs
 from rbgym.envs.reset import checked_seed
 from rbgym.envs.rows import ERROR, RATE_ERROR, STREAK
 from rbgym.quaternion import Array
@@ -183,11 +182,11 @@ class _Range:
         n = len(self.lanes)
         self.buffer = self.view.reshape(-1)
         self.actions = np.empty((n, self.episodes.batch.channels))
-        self.outputs = Outputs.new((n, self.episodes.setup.width), n, 0, 0)
-        self.observations, self.rewards, self.over, self.late = self.outputs[:4]
+        self.outputs = self.episodes.room(n)
+        self.observations, self.rewards = self.outputs.observations, self.outputs.rewards
 
-    def step(self) -> int:
-        """One control period of all lanes; returns how many are at an end."""
+    def step(self) -> None:
+        """One control period of all lanes."""
         seen = joined(self.split(self.observations)) if self.split else self.observations
         self.course.stack.act(self.owner, seen, self.actions)
         if not np.isfinite(self.actions).all():
@@ -196,18 +195,17 @@ class _Range:
                 f"networks must give finite actions, got {self.actions[bad].tolist()} from that "
                 f"at {self.owner[bad // LANES]}"
             )
-        ended, _ = self.episodes.try_out(self.buffer, self.actions, self.outputs)
+        self.episodes.try_out(self.buffer, self.actions, self.outputs)
         if self.split:
             goals = self.split(self.observations)
             self.rewards = self.course.env.compute_reward(
                 goals["achieved_goal"], goals["desired_goal"], {}
             )
         np.add(self.returns, self.rewards, out=self.returns, where=self.running)
-        return ended
 
     def book(self, steps: int) -> None:
         """Note the outcome of lanes whose first episode has just ended, and close up."""
-        done = self.running & (self.over | self.late)
+        done = self.running & (self.outputs.terminated | self.outputs.truncated)
         if not done.any():
             return
         found, where, rows = self.course.found, self.lanes[done], self.episodes.rows
@@ -238,6 +236,6 @@ def _run(course: _Course, first: int, last: int) -> None:
     """Run the blocks from `first` to before `last`; what comes out is in the course."""
     part, steps = _Range(course, first, last), 0
     while len(part.lanes) and part.running.any():
-        ended, steps = part.step(), steps + 1
-        if ended > 0:
-            part.book(steps)
+        part.step()
+        steps += 1
+        part.book(steps)
