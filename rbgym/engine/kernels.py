@@ -71,7 +71,7 @@ def _take_commands(physics, buffer, start, commands, body, lanes):
         physics.actuator.hold(physics, buffer, start + index(lane))
 
 
-@kernel_part
+@lane_body
 def _drive(physics, buffer, first, count, block_size, begins, h, dt):
     for k in range(count):
         for lane in range(LANES):
@@ -79,7 +79,7 @@ def _drive(physics, buffer, first, count, block_size, begins, h, dt):
             physics.actuator.drive(physics, buffer, i, begins, h, dt)
 
 
-@kernel_part
+@lane_body
 def _settle(physics, buffer, first, count, block_size, h, dt):
     for k in range(count):
         for lane in range(LANES):
@@ -87,7 +87,7 @@ def _settle(physics, buffer, first, count, block_size, h, dt):
             physics.actuator.settle(physics, buffer, i, h, dt)
 
 
-@kernel_part
+@lane_body
 def _keep_levels(physics, buffer, first, count, block_size):
     """Bring the energy of all lanes back to its level."""
     lacking = 0
