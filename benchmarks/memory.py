@@ -18,7 +18,7 @@ print(grown(sys.argv[1], int(sys.argv[2])))
 """
 CASES = (
     "rbgym RigidTop-v0",
-    "rbgym AttitudeSlew-v0",
+    "rbgym AttitudeSlew-v1",
     "Gymnasium CartPoleVectorEnv",
     "EnvPool Pendulum-v1",
 )

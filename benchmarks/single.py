@@ -17,7 +17,7 @@ ENVIRONMENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "RigidTop-v0, akw, 1 substep": ("RigidTop-v0", _AKW),
     "RigidTop-v0, quat_em, 1 substep": ("RigidTop-v0", _QUAT_EM),
     "RigidTop-v0": ("RigidTop-v0", {}),
-    "AttitudeSlew-v0": ("AttitudeSlew-v0", {}),
+    "AttitudeSlew-v1": ("AttitudeSlew-v1", {}),
     "Gymnasium CartPole-v1": ("CartPole-v1", {}),
     "Gymnasium Pendulum-v1": ("Pendulum-v1", {}),
 }

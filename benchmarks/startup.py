@@ -43,7 +43,7 @@ env.reset(); env.step(numpy.zeros((1, 1), numpy.float32))
 CASES = {
     "rbgym RigidTop-v0": (_OURS, _GYM.format(id="RigidTop-v0")),
     "rbgym RigidTop-v0, 1024 at once": (_OURS, _VEC.format(id="RigidTop-v0")),
-    "rbgym AttitudeSlew-v0": (_OURS, _GYM.format(id="AttitudeSlew-v0")),
+    "rbgym AttitudeSlew-v1": (_OURS, _GYM.format(id="AttitudeSlew-v1")),
     "Gymnasium CartPole-v1": ("import gymnasium as gym", _GYM.format(id="CartPole-v1")),
     "EnvPool Pendulum-v1": ("import envpool, numpy", _ENVPOOL),
     "gymnax Pendulum-v1": ("import gymnax, jax", _GYMNAX),

@@ -115,14 +115,14 @@ def targets(results: Results) -> list[Target]:
     cloned, per_step = f"{step}, cloned before", "Gymnasium CartPole-v1, wrapped"
     many_lanes, pendulums = f"{pendulum}, 16 steps a call", "EnvPool Pendulum-v1"
     bare, in_c, old = "mujoco.rollout, free body, Euler", "C CartPole", "the old commit"
-    top, slew = (to_old("steps", name) for name in ("RigidTop-v0", "AttitudeSlew-v0"))
+    top, slew = (to_old("steps", name) for name in ("RigidTop-v0", "AttitudeSlew-v1"))
     first, trained = to_old("first_step"), to_old("training")
     one = alone(f"{step}, wrapped", per_step)
     return [
         Target("cartpole", "`akw` to CartPoleVectorEnv", 3.3, beside(cartpole)),
         Target("cartpole_65536", "the same, 65,536", 1.0, beside(cartpole, lanes="65536")),
         Target("top", f"defaults of RigidTop-v0 to {old}", 1.5, top),
-        Target("slew", f"defaults of AttitudeSlew-v0 to {old}", 1.5, slew),
+        Target("slew", f"defaults of AttitudeSlew-v1 to {old}", 1.5, slew),
         Target("envpool", "`akw` to EnvPool's Pendulum", 40.0, beside(pendulums)),
         Target("gymnax", "the same, gymnax's at its best", 8.0, beside(pendulum, many_lanes)),
         Target("mujoco", "`akw` to mujoco.rollout of a free body, Euler", 60.0, beside(bare)),

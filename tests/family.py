@@ -10,15 +10,14 @@ from rbgym.quaternion import conjugate, multiply
 from rbgym.registration import ENVIRONMENTS
 
 IDS = list(ENVIRONMENTS)
-FREE = ["AttitudeSlew-v0", "AttitudeTracking-v0", "Detumble-v0", "AttitudeReach-v0"]
-SLEW = "AttitudeSlew-v0"
+FREE = ["AttitudeSlew-v1", "AttitudeTracking-v1", "Detumble-v1", "AttitudeReach-v0"]
+SLEW = "AttitudeSlew-v1"
 # Wheels without friction, which is no fault of the integrator.
 SMOOTH = {
     env_id: {"actuator": replace(load_env_creator(f"{module}:{name}Env").task.actuator,
                                  viscous=0.0, coulomb=0.0)}
     for env_id, (module, name, _) in ENVIRONMENTS.items()
-    if env_id in ("ReactionWheelSlew-v0", "ReactionWheelSlew-v1", "Detumble-v1",
-                  "InertialPointing-v0")
+    if env_id in ("ReactionWheelSlew-v1", "Detumble-v1", "InertialPointing-v0")
 }  # fmt: skip
 # And no gravity gradient, which exerts a torque; one of zero is a disturbance as well.
 SMOOTH["MagneticPointing-v0"] = {"disturbance": {"constant": (0.0, 0.0, 0.0)}}

@@ -14,7 +14,7 @@ from rbgym.quaternion import from_rotation_vector, multiply, to_matrix
 def slew(law, vectors, steps=300):
     """Histories of attitudes (steps, n, 4) and rates from rest at rotation vectors (n, 3)."""
     vectors = np.atleast_2d(vectors)
-    env = gym.make_vec("AttitudeSlew-v0", num_envs=len(vectors))
+    env = gym.make_vec("AttitudeSlew-v1", num_envs=len(vectors))
     start = {"quaternion": from_rotation_vector(vectors), "angular_velocity": 0 * vectors}
     seen, _ = env.reset(seed=0, options={"state": start})
     law, memory = controllers.make(law, env) if isinstance(law, str) else law(env), None

@@ -9,7 +9,7 @@ from rbgym.agents import controllers
 from rbgym.agents.judge.evaluation import evaluate
 from rbgym.quaternion import from_rotation_vector, multiply, rotate_inverse
 
-MAGNETIC = "MagneticDetumble-v0"
+MAGNETIC = "MagneticDetumble-v1"
 GOES_ON = np.zeros(20, bool)
 
 

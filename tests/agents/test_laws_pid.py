@@ -9,7 +9,7 @@ from rbgym.agents import controllers
 from rbgym.agents.controllers import AttitudePD, AttitudePID
 from rbgym.quaternion import from_rotation_vector
 
-SLEW = "AttitudeSlew-v0"
+SLEW = "AttitudeSlew-v1"
 
 
 def held(name, disturbance, steps=600, start=None):

@@ -90,7 +90,7 @@ def test_arguments_out_of_range_have_no_least_time(changed, message):
 
 def slew(vectors, steps=200, gains=None):
     """Attitudes (steps+1, n, 4), rates and actions (steps, n, 3) from rest at rotation vectors."""
-    env = gym.make_vec("AttitudeSlew-v0", num_envs=len(vectors))
+    env = gym.make_vec("AttitudeSlew-v1", num_envs=len(vectors))
     start = {"quaternion": from_rotation_vector(vectors), "angular_velocity": 0 * vectors}
     seen, _ = env.reset(seed=0, options={"state": start})
     law = controllers.make("bang_bang", env, **(gains or {}))
@@ -182,7 +182,7 @@ def test_the_switching_curve_is_that_of_constant_braking_beyond_its_layer():
 
 
 def test_with_wheels_the_slew_reckons_with_the_torque_that_the_wheels_have():
-    env = gym.make("ReactionWheelSlew-v0")
+    env = gym.make("ReactionWheelSlew-v1")
     law = controllers.make("bang_bang", env)
     wheels = env.unwrapped.actuator
     rng = np.random.default_rng(0)

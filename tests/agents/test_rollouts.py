@@ -67,9 +67,9 @@ def assert_same(one, other):
     ("env_id", "width", "channels", "kwargs"),
     [
         (TOP, 7, 3, {}),  # tops fall, at different times
-        ("ReactionWheelSlew-v0", 11, 4, SHORT),
+        ("ReactionWheelSlew-v1", 11, 4, SHORT),
         ("AttitudeReach-v0", 15, 3, SHORT),  # observations and rewards by goals
-        ("AttitudeSlew-v0", 9, 3, HOOKS),
+        ("AttitudeSlew-v1", 9, 3, HOOKS),
     ],
     ids=["falling", "wheels", "goals", "hooks"],
 )

@@ -193,7 +193,7 @@ def test_a_misaligned_actuator_turns_its_torque_and_keeps_its_size():
 
 
 def test_wheels_that_are_misaligned_keep_the_momentum_of_the_world():
-    env = many("ReactionWheelSlew-v0", randomization={"misalignment": 0.3, "failure": 0.5})
+    env = many("ReactionWheelSlew-v1", randomization={"misalignment": 0.3, "failure": 0.5})
     env.reset(seed=0)
     start, rng = env.state, np.random.default_rng(0)
     for _ in range(30):
@@ -212,7 +212,7 @@ def test_wheels_that_are_misaligned_keep_the_momentum_of_the_world():
 
 def test_one_wheel_fails_as_often_as_asked_and_each_as_often_as_the_others():
     smooth = {"pyramid": {"viscous": 0.0, "coulomb": 0.0, "start": 0.0}}
-    env = many("ReactionWheelSlew-v0", n=2048, actuator=smooth, randomization={"failure": 0.4})
+    env = many("ReactionWheelSlew-v1", n=2048, actuator=smooth, randomization={"failure": 0.4})
     env.reset(seed=0)
     env.step(np.ones((2048, 4)))
     dead = env.state["wheel_momentum"] == 0.0
@@ -263,7 +263,7 @@ def test_goals_stay_goals_whatever_an_actuator_shows(actuator):
 
 def test_hooks_see_what_an_actuator_has():
     env = many(
-        "ReactionWheelSlew-v0",
+        "ReactionWheelSlew-v1",
         observation=lambda state: state["wheel_momentum"],
         reward=lambda state, action: state["wheel_momentum"][:, 0],
     )
@@ -373,4 +373,4 @@ def test_a_list_that_holds_itself_is_no_actuator():
     endless = []
     endless.append(endless)
     with pytest.raises(ValueError, match="actuator must hold actuators, got a list that holds it"):
-        gym.make("AttitudeSlew-v0", actuator=endless)
+        gym.make("AttitudeSlew-v1", actuator=endless)

@@ -96,7 +96,7 @@ def test_each_form_of_the_observation_is_its_definition_and_that_of_minus_q(form
 
 
 def test_the_continuous_quaternion_never_jumps():
-    env = make("Detumble-v0", observation="quaternion_continuous")
+    env = make("Detumble-v1", observation="quaternion_continuous")
     last, _ = env.reset(seed=0)
     jumps = []
     for _ in range(300):
@@ -142,7 +142,7 @@ def test_products_of_inertia_count():
 
 
 def test_the_targets_rate_is_the_derivative_of_its_attitude():
-    env = make("AttitudeTracking-v0", dt=1e-3, substeps=1)
+    env = make("AttitudeTracking-v1", dt=1e-3, substeps=1)
     env.reset(seed=3)
     states = []
     for _ in range(3):
@@ -154,7 +154,7 @@ def test_the_targets_rate_is_the_derivative_of_its_attitude():
 
 
 def test_a_preview_shows_where_the_target_will_be():
-    env, plain = (make("AttitudeTracking-v0", **k) for k in ({"preview": 1.0}, {}))
+    env, plain = (make("AttitudeTracking-v1", **k) for k in ({"preview": 1.0}, {}))
     seen, _ = env.reset(seed=6)
     plain.reset(seed=6)
     assert seen.shape == (14,)

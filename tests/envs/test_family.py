@@ -90,7 +90,7 @@ def test_momentum_changes_by_the_impulse_of_the_torque(env_id):
         np.testing.assert_allclose(change, impulse, rtol=0, atol=2e-16)
 
 
-@pytest.mark.parametrize(("env_id", "error"), [("AttitudeSlew-v0", 2e-7), ("RigidTop-v0", 1e-4)])
+@pytest.mark.parametrize(("env_id", "error"), [("AttitudeSlew-v1", 2e-7), ("RigidTop-v0", 1e-4)])
 def test_the_default_is_on_time(env_id, error):
     """Against Euler's equations for the rates, and the quaternion's, solved by a library."""
     env = make(env_id, termination="none")
@@ -140,7 +140,7 @@ def test_energy_changes_by_the_work_of_the_torque(env_id):
 @pytest.mark.parametrize("actuator", [Lag(0.05), Delay(0.17), Thrusters(0.03)])
 def test_books_close_behind_a_line_too(actuator):
     how = {"integrator": "quat_em", "substeps": 1, "projection": False}
-    env = make("AttitudeSlew-v0", actuator=actuator, **how)
+    env = make("AttitudeSlew-v1", actuator=actuator, **how)
     env.reset(seed=1)
     rng = np.random.default_rng(1)
     for _ in range(50):

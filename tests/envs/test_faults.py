@@ -11,7 +11,7 @@ from rbgym.envs.actuators.faults import KINDS
 from rbgym.envs.checks import check_vector_env
 from rbgym.quaternion import rotate
 
-WHEELS = "ReactionWheelSlew-v0"
+WHEELS = "ReactionWheelSlew-v1"
 STUCK, WEAK, RUNAWAY, SENSOR = range(1, 5)
 FAULTS = {"time": (0.25, 1.8), "probability": 0.8, "strength": 0.3}
 STEPS = 25

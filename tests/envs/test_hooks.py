@@ -218,7 +218,7 @@ def test_a_preset_and_ones_own_start_are_joined():
 
 def test_detumbles_keep_out_cone_stands_in_the_world():
     cone = {"axis": [0, 0, 1], "direction": [0, 0, 1], "half_angle": 1.0}
-    env = many("Detumble-v0", n=2000, termination={"keep_out": cone})
+    env = many("Detumble-v1", n=2000, termination={"keep_out": cone})
     env.reset(seed=0)
     assert rotate(env.state["quaternion"], (0.0, 0.0, 1.0))[:, 2].max() <= math.cos(1.0)
 
@@ -243,7 +243,7 @@ def test_lanes_beyond_the_last_body_stay_at_rest():
 
 
 def test_the_targets_rate_never_exceeds_what_is_shown_of_it():
-    env = many("AttitudeTracking-v0", n=2000)
+    env = many("AttitudeTracking-v1", n=2000)
     env.reset(seed=0)
     bound = env.task.reference(env.dt).largest_rate()
     largest = 0.0
@@ -361,12 +361,12 @@ def test_goals_are_rewarded_alike_one_by_one_and_in_a_batch(reward):
         (SLEW, {"initial": []}, "initial must be a dict"),
         (SLEW, {"termination": {"rate_limit": 0.0}}, "rate_limit"),
         ("RigidTop-v0", {"initial": {"least_tilt": 2.0, "tilt": 3.0}}, "the episode is over"),
-        ("Detumble-v0", {"termination": {"rate_limit": 0.1}}, r"initial\['least_rate'\] must be"),
-        ("Detumble-v0", {"initial": {"target_angle": 1.0}}, "must be 0 without a target"),
+        ("Detumble-v1", {"termination": {"rate_limit": 0.1}}, r"initial\['least_rate'\] must be"),
+        ("Detumble-v1", {"initial": {"target_angle": 1.0}}, "must be 0 without a target"),
         (SLEW, {"preview": 1.0}, "preview must be left out"),
-        ("AttitudeTracking-v0", {"preview": -1.0}, "preview must be"),
+        ("AttitudeTracking-v1", {"preview": -1.0}, "preview must be"),
         ("MagneticPointing-v0", {"preview": 1e30}, "preview must be"),
-        ("ReactionWheelSlew-v0", {"rate_limit": 1e-203}, "dt must give rates that a float32"),
+        ("ReactionWheelSlew-v1", {"rate_limit": 1e-203}, "dt must give rates that a float32"),
     ],
 )  # fmt: skip
 def test_bad_hooks_are_named(env_id, kwargs, message):

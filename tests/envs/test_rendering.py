@@ -223,7 +223,7 @@ def started(env_id, **kwargs):
 
 
 def test_the_field_that_is_drawn_is_the_one_that_the_observation_shows():
-    env = make("MagneticDetumble-v0")
+    env = make("MagneticDetumble-v1")
     observation, _ = env.reset(seed=4)
     (field,) = [v for v in scene_of(env).vectors if v.name == "magnetic field"]
     shown = 2e6 * env.actuator.field * observation[7:].astype(float)  # microtesla, body axes
@@ -231,7 +231,7 @@ def test_the_field_that_is_drawn_is_the_one_that_the_observation_shows():
 
 
 def test_wheels_stand_outside_the_body_and_turn_with_their_momentum():
-    env = make("ReactionWheelSlew-v0")
+    env = make("ReactionWheelSlew-v1")
     at(env, (1, 0, 0, 0), wheel_momentum=(0.02, -0.02, 0.0, 0.01))
     trail = Trail()
     before = scene_of(env, 0, trail)

@@ -110,7 +110,7 @@ def test_the_sensors_of_a_satellite_are_those_of_its_env():
 
 @pytest.mark.parametrize("name", WHEELED)
 @pytest.mark.parametrize(
-    "env_id", [SLEW, "ReactionWheelSlew-v0", "AttitudeReach-v0", "Detumble-v0"]
+    "env_id", [SLEW, "ReactionWheelSlew-v1", "AttitudeReach-v0", "Detumble-v1"]
 )
 def test_rates_of_a_task_go_as_its_rate_limit(env_id, name):
     own, env = make(env_id), make(env_id, satellite=name)
@@ -133,16 +133,16 @@ def test_rates_of_a_task_go_as_its_rate_limit(env_id, name):
 
 def test_coils_of_a_satellite_act_in_the_task_of_coils():
     satellite = Satellite(BODY, coils={"dipole": 0.4}, torque=0.1)
-    env = make("MagneticDetumble-v0", satellite=satellite)
+    env = make("MagneticDetumble-v1", satellite=satellite)
     assert env.actuator == MagneticCoils(dipole=0.4)
-    assert env.rate_limit == make("MagneticDetumble-v0").rate_limit
-    assert make("MagneticDetumble-v0", satellite=satellite, dt=2.0).dt == 2.0
+    assert env.rate_limit == make("MagneticDetumble-v1").rate_limit
+    assert make("MagneticDetumble-v1", satellite=satellite, dt=2.0).dt == 2.0
 
 
 def test_the_wheels_act_where_the_task_has_wheels_and_torque_elsewhere():
     both = Satellite(BODY, wheels={"torque": 0.1, "momentum": 4.0}, torque=0.5)
     alone = Satellite(BODY, wheels={"torque": 0.1, "momentum": 4.0})
-    limits = [make("ReactionWheelSlew-v0", satellite=one).rate_limit for one in (both, alone)]
+    limits = [make("ReactionWheelSlew-v1", satellite=one).rate_limit for one in (both, alone)]
     assert limits[0] == limits[1]
     env = make(SLEW, satellite=both)
     assert (env.torque_limit == 0.5).all()
@@ -160,16 +160,16 @@ def test_success_lasts_as_long_as_the_satellite_says_whatever_the_period():
 @pytest.mark.parametrize("law", ["pd", "geometric"])
 @pytest.mark.parametrize("kwargs", [{"rate_limit": 1.0}, {"rate_limit": 4.0}, {}])
 def test_a_law_follows_a_target_whatever_the_scale_of_the_rates(law, kwargs):
-    assert evaluate(law, "AttitudeTracking-v0", 16, **kwargs).success_rate == 1.0
+    assert evaluate(law, "AttitudeTracking-v1", 16, **kwargs).success_rate == 1.0
 
 
 def test_laws_follow_with_a_short_period_and_on_a_slender_body():
-    short = evaluate("pd", "AttitudeTracking-v0", 8, dt=0.02, max_episode_steps=3000)
+    short = evaluate("pd", "AttitudeTracking-v1", 8, dt=0.02, max_episode_steps=3000)
     assert short.success_rate == 1.0
     assert short.settling_time < 5.0
     assert short.overshoot == 0.0
     slender = {"inertia": [0.2, 0.2, 0.015]}
-    assert evaluate("geometric", "AttitudeTracking-v0", 8, body=slender).success_rate == 1.0
+    assert evaluate("geometric", "AttitudeTracking-v1", 8, body=slender).success_rate == 1.0
 
 
 def test_an_argument_beside_it_counts_more_than_the_satellite():
@@ -252,7 +252,7 @@ def test_what_no_episode_has_the_time_for_is_told():
             gym.make("ReactionWheelSlew-v1", satellite=name).reset()
     full = ReactionWheels(momentum=1e-3)
     with pytest.warns(UserWarning, match="takes 5"):  # at the rate at which they are full
-        many("ReactionWheelSlew-v0", 2, max_episode_steps=400, actuator=full)
+        many("ReactionWheelSlew-v1", 2, max_episode_steps=400, actuator=full)
     with pytest.warns(UserWarning, match="takes 16.9 .* and success 30 s more"):
         many(SLEW, 2, max_episode_steps=400, rate_limit=0.21, success={"seconds": 30})
 
@@ -294,13 +294,13 @@ def test_an_env_of_a_satellite_can_be_copied_to_other_processes():
         (SLEW, {"satellite": {"body": BODY, "torque": 1.0, "force": 0.0}}, "Satellite.force must"),
         (SLEW, {"satellite": {"body": BODY, "torque": 1.0, "sensor": {"gyros": {}}}},
          "did you mean 'gyro'"),
-        ("MagneticDetumble-v0", {"satellite": "cubesat-6u"}, "must have the actuator of the task"),
+        ("MagneticDetumble-v1", {"satellite": "cubesat-6u"}, "must have the actuator of the task"),
         (SLEW, {"success": {"angel": 1.0}}, "did you mean 'angle'"),
         (SLEW, {"success": {"angle": 4.0}}, r"success\['angle'\] must be in \(0, 3.14"),
         (SLEW, {"success": {"rate": 2.1}}, r"success\['rate'\] must be in \(0, 2\]"),
         (SLEW, {"success": {"seconds": math.inf}}, r"success\['seconds'\] must be in"),
         (SLEW, {"success": 3}, "success must be a dict"),
-        ("Detumble-v0", {"success": {"angle": 0.1}}, "success must have keys out of"),
+        ("Detumble-v1", {"success": {"angle": 0.1}}, "success must have keys out of"),
         (SLEW, {"rate_limit": 0.0}, "rate_limit must be a positive finite number"),
         (SLEW, {"initial": "larg angle"}, "did you mean 'large angle'"),
     ],
