@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.record import ROOT, Missing, Told, main, spread
 
 COMMIT = "f46330a"  # of 2026-11-22, before bodies carried what they use
-ENVS = "RigidTop-v0", "AttitudeSlew-v1"
+ENVS = "RigidTop-v0", "IntermediateAxis-v0"  # of both versions
 LANES = 1024
 _STEPS = """
 import json, time

@@ -88,7 +88,7 @@ def evaluate(
     JUDGE,
     "rbgym card RigidTop-v0 --policy pd --policy lqr --episodes 64",
     "rbgym card AttitudeSlew-v1 --out cards/slew",
-    "rbgym card Detumble-v1 --env-arg integrator=akw --json",
+    "rbgym card RigidTop-v0 --env-arg integrator=akw --json",
 )
 def card(
     env: options.Env,
