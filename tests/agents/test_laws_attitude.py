@@ -104,7 +104,9 @@ def test_a_slew_stays_on_its_eigenaxis_only_with_the_gyroscopic_torque():
 
 def test_a_slew_coasts_with_its_slew_rate_and_brakes_without_passing_the_target():
     axes = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.6, 0.0, 0.8]])
-    law = QuaternionFeedback(SATELLITES["cubesat-6u"]().body, [0.02] * 3, rate_limit=2.0, dt=0.1, damping=1.0)
+    law = QuaternionFeedback(
+        SATELLITES["cubesat-6u"]().body, [0.02] * 3, rate_limit=2.0, dt=0.1, damping=1.0
+    )
     attitudes, rates = slew(
         lambda env: controllers.make("quaternion_feedback", env, damping=1.0), 3.0 * axes
     )
