@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import rbgym.agents
+from family import SLEW, quick
 from rbgym.agents import controllers
 from rbgym.agents.controllers import Estimating
 from rbgym.agents.controllers.filtering import _right_jacobian
@@ -14,7 +15,6 @@ from rbgym.agents.judge.card import SENSORS
 from rbgym.envs.parts.sensors import Instruments
 from rbgym.quaternion import conjugate, from_rotation_vector, multiply
 
-SLEW = "AttitudeSlew-v1"
 # Noise that decides where the body points, measured twice a second, and not in a fast slew.
 SENSOR = {
     "gyro": {"angle_walk": 1e-3, "rate_walk": 1e-4, "bias": 1e-2},
@@ -30,8 +30,8 @@ LANES = 500
 
 
 def many(n=LANES, env_id=SLEW, **kwargs):
-    kwargs = {"sensor": SENSOR, **kwargs}
-    return gym.make_vec(env_id, num_envs=n, max_episode_steps=-1, **kwargs).unwrapped
+    kwargs = quick(env_id, **{"sensor": SENSOR, "max_episode_steps": -1, **kwargs})
+    return gym.make_vec(env_id, num_envs=n, **kwargs).unwrapped
 
 
 def errors(env, belief):

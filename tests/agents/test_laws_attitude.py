@@ -4,6 +4,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
+from family import QUICK, SLEW
 from laws import J, drawn, law_of, vee
 from rbgym.agents import controllers
 from rbgym.agents.controllers import AttitudePD, QuaternionFeedback
@@ -14,7 +15,7 @@ from rbgym.quaternion import from_rotation_vector, multiply, to_matrix
 def slew(law, vectors, steps=300):
     """Histories of attitudes (steps, n, 4) and rates from rest at rotation vectors (n, 3)."""
     vectors = np.atleast_2d(vectors)
-    env = gym.make_vec("AttitudeSlew-v1", num_envs=len(vectors))
+    env = gym.make_vec(SLEW, num_envs=len(vectors), **QUICK[SLEW])
     start = {"quaternion": from_rotation_vector(vectors), "angular_velocity": 0 * vectors}
     seen, _ = env.reset(seed=0, options={"state": start})
     law, memory = controllers.make(law, env) if isinstance(law, str) else law(env), None

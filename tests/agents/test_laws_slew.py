@@ -6,6 +6,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
+from family import QUICK, SLEW
 from rbgym.agents import controllers
 from rbgym.agents.controllers import BangBang
 from rbgym.agents.judge.evaluation import settling_times
@@ -91,7 +92,7 @@ def test_arguments_out_of_range_have_no_least_time(changed, message):
 
 def slew(vectors, steps=200, gains=None):
     """Attitudes (steps+1, n, 4), rates and actions (steps, n, 3) from rest at rotation vectors."""
-    env = gym.make_vec("AttitudeSlew-v1", num_envs=len(vectors))
+    env = gym.make_vec(SLEW, num_envs=len(vectors), **QUICK[SLEW])
     start = {"quaternion": from_rotation_vector(vectors), "angular_velocity": 0 * vectors}
     seen, _ = env.reset(seed=0, options={"state": start})
     law = controllers.make("bang_bang", env, **(gains or {}))

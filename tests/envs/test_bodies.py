@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from family import at, discrete_work, half_way, make, many
+from family import at, discrete_work, half_way
+from family import quick_make as make
+from family import quick_many as many
 from rbgym import simulate_scalable
 from rbgym.quaternion import conjugate, multiply, rotate, rotate_inverse
 

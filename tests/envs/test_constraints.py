@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from family import SLEW, at, make, many
+from family import SLEW, at
+from family import quick_make as make
+from family import quick_many as many
 from rbgym.agents import controllers
 from rbgym.envs.checks import check_vector_env
 from rbgym.envs.rendering import scene_of

@@ -10,7 +10,7 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 from scipy.integrate import solve_ivp
 
-from family import FREE, IDS, SMOOTH, at, discrete_work, half_way, make, many
+from family import FREE, IDS, SMOOTH, at, discrete_work, half_way, make, many, quick_make
 from rbgym.envs.actuators import Delay, Lag, Thrusters, Torque
 from rbgym.envs.checks import check_vector_env
 from rbgym.envs.parts.goals import Target
@@ -93,7 +93,7 @@ def test_momentum_changes_by_the_impulse_of_the_torque(env_id):
 @pytest.mark.parametrize(("env_id", "error"), [("AttitudeSlew-v1", 2e-7), ("RigidTop-v0", 1e-4)])
 def test_the_default_is_on_time(env_id, error):
     """Against Euler's equations for the rates, and the quaternion's, solved by a library."""
-    env = make(env_id, termination="none")
+    env = quick_make(env_id, termination="none")
     env.reset(seed=1)
     J, weight = env.body.inertia, getattr(env.potential, "mgl", 0.0)
     rng, now = np.random.default_rng(1), env.state

@@ -5,7 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from family import SLEW, make, many
+from family import SLEW
+from family import quick_make as make
+from family import quick_many as many
 from rbgym.envs.actuators import Delay, Lag
 from rbgym.envs.actuators.faults import KINDS
 from rbgym.envs.checks import check_vector_env

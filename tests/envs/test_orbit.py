@@ -10,7 +10,9 @@ import ppigrf
 import pytest
 from scipy.integrate import solve_ivp
 
-from family import SLEW, at, make, many
+from family import SLEW, at
+from family import quick_make as make
+from family import quick_many as many
 from rbgym import RigidBody
 from rbgym.engine.rows import LANES
 from rbgym.envs.actuators import MagneticCoils, ReactionWheels
