@@ -11,8 +11,6 @@ from rbgym.agents.judge.evaluation import evaluate
 from rbgym.quaternion import from_rotation_vector, multiply, rotate_inverse
 
 MAGNETIC = "MagneticDetumble-v1"
-# Coils of 1 A m^2, in the test set of the task.
-STRONG = {name: QUICK[MAGNETIC][name] for name in ("body", "actuator")}
 GOES_ON = np.zeros(20, bool)
 
 
@@ -77,9 +75,9 @@ def test_an_episode_starts_without_a_command_and_forgets_the_field_of_the_last()
 
 @pytest.mark.slow
 def test_strong_coils_bring_all_to_rest_in_proportion_and_few_by_full_moments():
-    proportional, full = (
-        evaluate(b_dot(bang_bang=b), MAGNETIC, 32, **STRONG) for b in (False, True)
-    )
+    env = gym.make(MAGNETIC)
+    laws = (controllers.make("b_dot", env, bang_bang=b) for b in (False, True))
+    proportional, full = (evaluate(law, MAGNETIC, 32) for law in laws)
     assert proportional.success_rate == 1.0
     assert full.success_rate < 0.4
     # What is left turns about the field, where there is no torque: it follows that, and no more.

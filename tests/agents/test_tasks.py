@@ -109,6 +109,8 @@ BEYOND = {
     "KeepOutSlew-v0": ("keep_out_0", 12.249067844345),
     "InertialPointing-v0": ("wheel_momentum", 0.0378931355745),
     "MomentumDumping-v0": ("wheel_momentum", 0.1515725422981),
+    "MagneticDetumble-v1": ("orbit_phase", 1.815210926886),
+    "MagneticPointing-v0": ("orbit_phase", 1.815210926886),
 }
 
 
