@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import rbgym.agents
+from family import QUICK
 from rbgym import RigidBody
 from rbgym.agents import controllers
 from rbgym.agents.controllers import (
@@ -192,7 +193,7 @@ def test_a_wrong_observation_is_refused_with_its_shape(name, env_id, shape, mess
 
 def test_coils_have_the_part_of_a_torque_across_the_field_from_the_smallest_moment():
     rng = np.random.default_rng(0)
-    env = gym.make("MagneticDetumble-v1")
+    env = gym.make("MagneticDetumble-v1", **QUICK["MagneticDetumble-v1"])
     law, coils = controllers.make("pd", env), MagneticCoils()
     rows = rng.uniform(-0.5, 0.5, (40, 10))
     rows[:, 4:7] *= 0.02  # slow enough for the coils
@@ -222,7 +223,7 @@ def test_a_moment_beyond_the_limits_is_shortened_and_not_turned():
 
 
 def test_rates_damped_by_coils_only_lose_momentum():
-    env = gym.make_vec("MagneticDetumble-v1", num_envs=16)
+    env = gym.make_vec("MagneticDetumble-v1", num_envs=16, **QUICK["MagneticDetumble-v1"])
     law = controllers.make("pd", env)
     seen, _ = env.reset(seed=0)
     momenta = [env.unwrapped.state["angular_momentum"]]
