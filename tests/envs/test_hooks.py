@@ -99,8 +99,10 @@ def test_rewards_are_the_sum_of_their_reported_terms():
     last = np.zeros(3)
 
     def nearness(info):
-        off = (2 * math.sin(info["attitude_error"] / 2) / shape.scale) ** 2
-        return 1 / (1 + off + shape.rate_weight * info["rate_error"] ** 2)
+        miss = math.hypot(
+            info["attitude_error"] / env.task.angle, info["rate_error"] / env.task.rate
+        )
+        return 1 / (1 + shape.steepness * (math.sqrt(1 + miss) - 1))
 
     before = nearness(info)
     for action in ([0.5, -1.0, 0.2], [0.1, 0.9, -0.4]):
