@@ -230,7 +230,8 @@ def test_detumbles_keep_out_cone_stands_in_the_world():
 def test_a_state_that_ends_the_episode_has_no_progress_to_come():
     env = make(SLEW, reward={"progress": 1.0}, termination={"rate_limit": 0.3})
     at(env, [1, 0, 0, 0], [0.299, 0, 0])
-    before = 1 / (1 + env.task.shape.rate_weight * 0.299**2)
+    miss = 0.299 / env.task.rate
+    before = 1 / (1 + env.task.shape.steepness * (math.sqrt(1 + miss) - 1))
     _, reward, over, *_ = env.step(np.array([1.0, 0, 0]))
     assert over
     assert reward == pytest.approx(-before, rel=1e-12)
@@ -261,7 +262,7 @@ def test_the_targets_rate_never_exceeds_what_is_shown_of_it():
 def test_named_hooks_together_keep_single_and_vector_alike():
     kwargs = {
         "observation": "rotation_6d",
-        "sensor": {"attitude": 0.001, "rate": 0.001, "rate_bias": 0.001},
+        "sensor": {"attitude": 0.001, "rate": 5e-4, "rate_bias": 0.001},
         "reward": {"closeness": 1.0, "change": 0.1},
         "termination": {"rate_limit": 1.0},
         "disturbance": {"constant": [0.001, 0, 0], "white_noise": 0.001},
@@ -370,7 +371,8 @@ def test_goals_are_rewarded_alike_one_by_one_and_in_a_batch(reward):
         (SLEW, {"preview": 1.0}, "preview must be left out"),
         ("AttitudeTracking-v1", {"preview": -1.0}, "preview must be"),
         ("MagneticPointing-v0", {"preview": 1e30}, "preview must be"),
-        ("ReactionWheelSlew-v1", {"rate_limit": 1e-203}, "dt must give rates that a float32"),
+        ("ReactionWheelSlew-v1", {"rate_limit": 1e-203, "success": {"angle": 0.01}},
+         "dt must give rates that a float32"),
     ],
 )  # fmt: skip
 def test_bad_hooks_are_named(env_id, kwargs, message):

@@ -170,7 +170,7 @@ def test_a_law_follows_a_target_whatever_the_scale_of_the_rates(law, kwargs):
 def test_laws_follow_with_a_short_period_and_on_a_slender_body():
     short = evaluate("pd", "AttitudeTracking-v1", 8, dt=0.02, max_episode_steps=3000)
     assert short.success_rate == 1.0
-    assert short.settling_time < 5.0
+    assert short.settling_time < 14.0
     assert short.overshoot == 0.0
     slender = {"inertia": [0.2, 0.2, 0.015]}
     assert evaluate("geometric", "AttitudeTracking-v1", 8, body=slender).success_rate == 1.0
@@ -257,7 +257,7 @@ def test_what_no_episode_has_the_time_for_is_told():
     full = ReactionWheels(momentum=1e-3)
     with pytest.warns(UserWarning, match="takes 5"):  # at the rate at which they are full
         many("ReactionWheelSlew-v1", 2, max_episode_steps=400, actuator=full)
-    with pytest.warns(UserWarning, match="takes 20.9 .* and success 30 s more"):
+    with pytest.warns(UserWarning, match="takes 20.91 s .* and success 30 s more"):
         many(SLEW, 2, max_episode_steps=80, rate_limit=0.21, success={"seconds": 30})
 
 
@@ -301,7 +301,7 @@ def test_an_env_of_a_satellite_can_be_copied_to_other_processes():
         ("MagneticDetumble-v1", {"satellite": "cubesat-6u"}, "must have the actuator of the task"),
         (SLEW, {"success": {"angel": 1.0}}, "did you mean 'angle'"),
         (SLEW, {"success": {"angle": 4.0}}, r"success\['angle'\] must be in \(0, 3.14"),
-        (SLEW, {"success": {"rate": 2.1}}, r"success\['rate'\] must be in \(0, 2\]"),
+        (SLEW, {"success": {"rate": 2.1}}, r"success\['rate'\] must be in \(0, 1.13184\]"),
         (SLEW, {"success": {"seconds": math.inf}}, r"success\['seconds'\] must be in"),
         (SLEW, {"success": 3}, "success must be a dict"),
         ("Detumble-v1", {"success": {"angle": 0.1}}, "success must have keys out of"),
