@@ -18,7 +18,7 @@ SHORT = {"max_episode_steps": 60}
 # Those of tests/envs/test_hooks.py, so that nothing else has to be compiled.
 HOOKS = {
     "observation": "rotation_6d",
-    "sensor": {"attitude": 0.001, "rate": 0.001, "rate_bias": 0.001},
+    "sensor": {"attitude": 0.001, "rate": 5e-4, "rate_bias": 0.001},
     "reward": {"closeness": 1.0, "change": 0.1},
     "termination": {"rate_limit": 1.0},
     "disturbance": {"constant": [0.001, 0, 0], "white_noise": 0.001},
