@@ -25,8 +25,8 @@ BEGIN, END = "<!-- tasks:begin -->", "<!-- tasks:end -->"
 TRAINING = DOCS / "training.md"
 TIMES, TIMES_END = "<!-- times:begin -->", "<!-- times:end -->"
 SATELLITES = (
-    "satellite",
     "cubesat",
+    "reach",
     "innocube",
     "free_flyer",
     "nutation",
@@ -34,8 +34,8 @@ SATELLITES = (
 HISTORY = {
     "v0": "v0: first version.",
     "v1": "v1: torques, wheels and tolerances of a CubeSat, a reward counted in tolerances, "
-    "success slower than 0.05 degrees/s. v0: first version, with torques that no satellite of this "
-    "size has.",
+    "success slower than 0.05 degrees/s. v0, with torques that no satellite of this size has, is "
+    "gone.",
 }
 HEADINGS = ("task", "what", "doing nothing", "classical controller", "learned")
 

@@ -106,15 +106,14 @@ class Satellite:
         momentum = self.wheels.momentum * self.wheels.shares
         return float(1.0 / (np.abs(self.body.inertia) / momentum[:, None]).max())
 
-    def flying(self, task: "Task") -> "Task":
-        """The task with this satellite as its own, its tolerances included; for `suit`'s."""
-        suited, own, success = self.suit(task)
-        return replace(
-            suited.succeeding(success, own["dt"]),
-            body=self.own_body,
-            dt=own["dt"],
-            actuator=own.get("actuator", task.actuator),
-        )
+    def rate_limit(self, wheels: bool = False) -> float:
+        """Rate [rad/s] beyond which a task of turning ends: twice that of the fastest turn. Where
+        no wheels fill up, at least a fifth over it."""
+        limit = _ROOM * float(self.fastest(wheels).max())
+        if not wheels:
+            free = np.sqrt(math.pi / self._slowness(wheels)).max()
+            limit = max(limit, _LEAST_ROOM * float(free))
+        return limit
 
     def suit(self, task: "Task") -> tuple["Task", dict[str, Any], dict[str, float]]:
         """A task for this satellite, with the arguments of its env and the success that the
@@ -145,10 +144,7 @@ class Satellite:
                 "satellite must be left out where nothing is turned or stopped, and must have the "
                 f"actuator of the task, {type(own).__name__}; got {self!r}"
             )
-        limit = _ROOM * float(self.fastest(wheeled).max())
-        if not wheeled:
-            free = np.sqrt(math.pi / self._slowness(wheeled)).max()
-            limit = max(limit, _LEAST_ROOM * float(free))
+        limit = self.rate_limit(wheeled)
         if wheeled and isinstance(task.goal, Rest):  # of what tumbles no more than they take up
             limit = (
                 task.rate_limit * self.taken_up() / Satellite(task.body(), wheels=own).taken_up()
@@ -210,7 +206,7 @@ def _astrobee() -> Satellite:
     return Satellite(body, torque=0.1745 * body.moments, force=0.0175 * body.mass, dt=0.2)
 
 
-# A 6U CubeSat, the homogeneous box of AttitudeSlew-v0, with four RWP015 wheels of Blue Canyon
+# A 6U CubeSat, a homogeneous box, with four RWP015 wheels of Blue Canyon
 # Technologies in a pyramid, as Basilisk has them of the maker's data sheet (simIncludeRW,
 # BCT_RWP015). InnoCube: mass, wheels, coils, orbit and control period of Djebko et al. (2025),
 # LeLaR: the first in-orbit demonstration of an AI-based satellite attitude controller,

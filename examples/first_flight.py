@@ -15,7 +15,7 @@ from rbgym.agents import controllers
 # An environment, and a law that fits it. The law has the interface of a learned policy.
 
 # %%
-env = gym.make("AttitudeSlew-v0")
+env = gym.make("AttitudeSlew-v1")
 law = controllers.make("pd", env)
 
 # %% [markdown]

@@ -21,7 +21,7 @@ WORDS = _each("""
     null %s%n {} {0.__class__} $(touch${IFS}pwned) `touch${IFS}pwned` ../../.. - -- --- -h
     --help --json os antigravity.nowhere os.system .. .x x..y pd pretrained akw RigidTop-v0 RigidTop
     -v0 nowhere:RigidTop-v0 :RigidTop-v0 rbgym:RigidTop-v0 a:b:RigidTop-v0 ALE/Pong-v5 CartPole-v1
-    Detumble-v0 AttitudeSlew-v0 [red] [/] [bold quat_em:4 akw:2 akw:nan imidm:999999 exact
+    Detumble-v1 AttitudeSlew-v1 [red] [/] [bold quat_em:4 akw:2 akw:nan imidm:999999 exact
     sqlite:// sqlite:///:memory: mysql://x http://[ :// journal:x 0.0.0.0 ::1 [::1] 999.9.9.9
     cma_es sac td3 ppo none heavy_top 1/10 auto
     """)

@@ -17,7 +17,7 @@ train RigidTop-v0 --set gamma
 train RigidTop-v0 --hyperparameters nowhere.yml
 evaluate pdd
 evaluate RigidTop-v0
-evaluate RigidTop-v0 Detumble-v0 pd
+evaluate RigidTop-v0 Detumble-v1 pd
 evaluate RigidTop-v7 --policy pd
 evaluate pd --episodes 300
 card RigidTop-v0 --policy pdd

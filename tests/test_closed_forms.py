@@ -158,7 +158,7 @@ def test_a_state_of_another_kind_of_batch_is_refused():
 
 
 def test_slow_bodies_go_on_to_the_last_bit_from_the_state_of_one_whose_inertia_was_drawn():
-    args = {"id": "AttitudeSlew-v0", "body": RigidBody([2, 2, 1.5])}
+    args = {"id": "AttitudeSlew-v1", "body": RigidBody([2, 2, 1.5])}
     drawn = gym.make(**args, randomization={"inertia": 0.3}).unwrapped
     plain = gym.make(**args).unwrapped
     for env in (drawn, plain):
@@ -206,7 +206,7 @@ def test_the_number_of_threads_applies_to_envs_that_have_been_stepped():
     """Of which a lane is redone."""
 
     def rows(threads):
-        env = gym.make_vec("AttitudeSlew-v0", 600, vectorization_mode="vector_entry_point")
+        env = gym.make_vec("AttitudeSlew-v1", 600, vectorization_mode="vector_entry_point")
         env.reset(seed=1)
         action = np.full((600, 3), 0.1, np.float32)
         for _ in range(3):

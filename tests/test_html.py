@@ -91,7 +91,7 @@ def test_a_card_shows_the_cells_of_its_markdown():
     from rbgym.agents.judge.card import Card
 
     cards = json.loads((Path(__file__).parents[1] / "docs" / "cards.json").read_text("utf-8"))
-    content = cards["AttitudeSlew-v0"]
+    content = cards["AttitudeSlew-v1"]
     shown = Card._repr_html_(SimpleNamespace(as_dict=lambda: content))
     lines = [x for x in tables.markdown(content).splitlines() if x.startswith("|")]
     cells = [[c.strip() for c in line[1:-1].split(" | ")] for line in lines if "---" not in line]

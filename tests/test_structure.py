@@ -161,7 +161,7 @@ from pathlib import Path
 import gymnasium as gym
 import rbgym, rbgym.envs
 FOLDERS = {"rbgym": Path(rbgym.__file__).parent, "envs": Path(rbgym.envs.__file__).parent}
-env = gym.make("AttitudeSlew-v0").unwrapped
+env = gym.make("AttitudeSlew-v1").unwrapped
 env.reset(seed=0)
 action = env.action_space.sample()
 env.step(action)

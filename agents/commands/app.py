@@ -132,7 +132,7 @@ def _print_version(wanted: bool) -> None:
     invoke_without_command=True,
     epilog=_epilog(
         "rbgym simulate -i quat_em -i rkn4 -i trap --dt 0.05 --steps 10000",
-        "rbgym evaluate AttitudeSlew-v0 --policy pretrained --policy pd",
+        "rbgym evaluate AttitudeSlew-v1 --policy pretrained --policy pd",
         "rbgym train RigidTop-v0 --timesteps 100000 --out runs/first",
     ),
 )

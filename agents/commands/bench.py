@@ -31,8 +31,8 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "akw, 1 substep": ("RigidTop-v0", {"integrator": "akw", "substeps": 1}),
     "defaults": ("RigidTop-v0", {}),
     "defaults, hooks": ("RigidTop-v0", HOOKS),
-    "slew by torque": ("AttitudeSlew-v0", {}),
-    "slew by wheels": ("ReactionWheelSlew-v0", {}),
+    "slew by torque": ("AttitudeSlew-v1", {}),
+    "slew by wheels": ("ReactionWheelSlew-v1", {}),
     "CartPole-v1": ("CartPole-v1", {}),
 }
 

@@ -13,7 +13,7 @@ from rbgym.agents.terminal import print_json
 
 @command(
     TRAIN,
-    "rbgym export pretrained --env AttitudeSlew-v0 --c flight",
+    "rbgym export pretrained --env AttitudeSlew-v1 --c flight",
     "rbgym export runs/first --c flight --onnx flight",
     "rbgym export pd --env RigidTop-v0 --gain frequency=8 --c flight",
 )

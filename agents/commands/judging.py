@@ -13,8 +13,8 @@ from rbgym.agents.terminal import Counter, bar, print_json
 
 @command(
     JUDGE,
-    "rbgym evaluate AttitudeSlew-v0 --policy pretrained --policy pd",
-    "rbgym evaluate AttitudeTracking-v0 --policy pd --policy pid --episodes 64",
+    "rbgym evaluate AttitudeSlew-v1 --policy pretrained --policy pd",
+    "rbgym evaluate AttitudeTracking-v1 --policy pd --policy pid --episodes 64",
     "rbgym evaluate RigidTop-v0 --policy runs/first --policy pd --plot comparison.png",
 )
 def evaluate(
@@ -87,8 +87,8 @@ def evaluate(
 @command(
     JUDGE,
     "rbgym card RigidTop-v0 --policy pd --policy lqr --episodes 64",
-    "rbgym card AttitudeSlew-v0 --out cards/slew",
-    "rbgym card Detumble-v0 --env-arg integrator=akw --json",
+    "rbgym card AttitudeSlew-v1 --out cards/slew",
+    "rbgym card RigidTop-v0 --env-arg integrator=akw --json",
 )
 def card(
     env: options.Env,

@@ -17,7 +17,7 @@ from rbgym.agents.train.algorithms import train as train_policy
     TRAIN,
     "rbgym train RigidTop-v0 --timesteps 100000 --out runs/first",
     "rbgym train TopSwingUp-v0 --algo cma_es",
-    "rbgym train AttitudeSlew-v0 --set learning_rate=1e-3 --env-arg integrator=akw",
+    "rbgym train AttitudeSlew-v1 --set learning_rate=1e-3 --env-arg integrator=akw",
 )
 def train(
     env: options.Env,

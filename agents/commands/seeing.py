@@ -135,7 +135,7 @@ def _simulate(names: list[str], **arguments: Any) -> tuple[dict[str, Any], list[
 @command(
     SEE,
     "rbgym view -i forward_euler -i imidm -i quat_em",
-    "rbgym view --env AttitudeSlew-v0 --policy pd --policy pretrained --policy bang_bang",
+    "rbgym view --env AttitudeSlew-v1 --policy pd --policy pretrained --policy bang_bang",
     "rbgym view --mgl 20 --omega 0,0,50 --tilt 30",
 )
 def view(

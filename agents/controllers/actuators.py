@@ -98,7 +98,7 @@ class BDot(_FieldDamping):
 
     Bang-bang slows a fast tumble soonest at first. Coils that are strong for their body then keep
     the spin axis along the field, about which there is no torque: of the test set of
-    MagneticDetumble-v0 14 % come to rest, by the proportional law all.
+    MagneticDetumble-v1 5 % come to rest, by the proportional law all.
 
     Gains: factor, of the k of `MagneticRate`, by default 3; bang_bang.
 

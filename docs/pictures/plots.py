@@ -54,13 +54,13 @@ def leaving() -> Figure:
 def pointing() -> Figure:
     """Two laws on the test set."""
     laws = ("pd", "bang_bang")
-    return plots.comparison({law: summary(play(law, "AttitudeSlew-v0", 64)) for law in laws})
+    return plots.comparison({law: summary(play(law, "AttitudeSlew-v1", 64)) for law in laws})
 
 
 def card() -> Figure:
     """Three laws on the test set."""
     laws = ("pd", "bang_bang", "idle")
-    return plots.card("AttitudeSlew-v0", {law: play(law, "AttitudeSlew-v0", 64) for law in laws})
+    return plots.card("AttitudeSlew-v1", {law: play(law, "AttitudeSlew-v1", 64) for law in laws})
 
 
 def whole() -> Figure:

@@ -37,7 +37,7 @@ def main(folder: Path) -> None:
         window.wait(lambda: window.time() > time + 2.0, 60.0)
         shown(window, folder / "side_by_side.png")
     policies = [part for name in ("pd", "pretrained", "bang_bang") for part in ("--policy", name)]
-    task = ("--env", "AttitudeSlew-v0", *policies, "--seed", "3", "--speed", "2")
+    task = ("--env", "AttitudeSlew-v1", *policies, "--seed", "3", "--speed", "2")
     with view_page.served(*task) as (url, _), view_page.window(SIZE) as window:
         window.open(f"{url}?fixedDpr=1")
         window.wait(lambda: window.time() > 9.0, 120.0)

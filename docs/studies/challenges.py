@@ -53,26 +53,8 @@ class Challenge:
 
 
 SEARCH = {"net_arch": [16], "generations": 800, "population": 32, "episodes": 32}
-TUMBLE = {"pd": {"time": (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)}}
 WALL = {"pd": {"frequency": (3.0, 5.0, 7.0, 10.0, 14.0), "damping": (0.7, 1.0, 1.4)}}
 CHALLENGES = {
-    "a weak third axis": Challenge(
-        "Detumble-v0",
-        {"torque_limit": [0.02, 0.02, 0.0003]},
-        "A tumbling satellite whose thrusters about the z axis have a seventieth of their torque: "
-        "in forty seconds that takes an eighth of the largest momentum there. But the other two "
-        "axes can lead it away, by the gyroscopic torque of unequal moments.",
-        changes=SEARCH,
-        gains=TUMBLE,
-    ),
-    "torque about two axes": Challenge(
-        "Detumble-v0",
-        {"torque_limit": [0.02, 0.02, 0.0]},
-        "The same satellite with no torque about the z axis at all: all momentum there has to be "
-        "led away by the gyroscopic torque.",
-        changes=SEARCH | {"generations": 400},
-        gains=TUMBLE,
-    ),
     "a goal that is held with little to spare": Challenge(
         "SoftWall-v0",
         {"torque_limit": 1.15},

@@ -2,7 +2,7 @@
 
 python docs/studies/evolve_swing_up.py [--only ENTRY]
 
-Writes docs/evolution.json (all of it, or one entry: throughput, TopSwingUp-v0, MagneticDetumble-v0,
+Writes docs/evolution.json (all of it, or one entry: throughput, TopSwingUp-v0, MagneticDetumble-v1,
 or seeds, the swing-up from other seeds) and docs/pictures/evolution.png. Some six minutes.
 """
 
@@ -37,11 +37,11 @@ from rbgym.plot import style
 DOCS = Path(__file__).resolve().parents[1]
 RESULTS, PICTURE = DOCS / "evolution.json", DOCS / "pictures" / "evolution.png"
 TOP, LANES, ROUNDS = "TopSwingUp-v0", 1024, 9
-LAWS = {TOP: "swing_up", "MagneticDetumble-v0": "magnetic_rate"}
+LAWS = {TOP: "swing_up", "MagneticDetumble-v1": "magnetic_rate"}
 # Hidden layers, and arguments of the search.
 SEARCHES: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {
     TOP: ((16, 16), {"population": 64, "episodes": 16, "sigma": 0.5, "generations": 300}),
-    "MagneticDetumble-v0": (
+    "MagneticDetumble-v1": (
         (16,),
         {"population": 32, "episodes": 8, "sigma": 0.3, "generations": 150},
     ),

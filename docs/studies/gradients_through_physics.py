@@ -20,7 +20,7 @@ from rbgym.agents.train import train
 DOCS = Path(__file__).resolve().parents[1]
 RESULTS, PAGE = DOCS / "analytic.json", DOCS / "derivatives.md"
 BEGIN, END = "<!-- learned:begin -->", "<!-- learned:end -->"
-TASKS = ("RigidTop-v0", "AttitudeSlew-v0", "Detumble-v0", "AttitudeTracking-v0")
+TASKS = ("RigidTop-v0", "AttitudeSlew-v1", "Detumble-v1", "AttitudeTracking-v1")
 ALGORITHMS, SEEDS = ("ppo", "apg"), (0, 1, 2)
 
 

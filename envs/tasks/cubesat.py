@@ -1,24 +1,21 @@
 """Tasks of a 6U CubeSat, with the numbers of its wheels' data sheet and tolerances of missions."""
 
 import math
-from dataclasses import replace
 
 from rbgym.envs.base import AttitudeEnv, vectorised
-from rbgym.envs.parts.goals import Rest, Wandering
+from rbgym.envs.parts.goals import Rest, Target, Wandering
 from rbgym.envs.parts.observations import TargetRate
 from rbgym.envs.parts.rewards import Miss
 from rbgym.envs.parts.starts import Turned
 from rbgym.envs.satellites import SATELLITES
-from rbgym.envs.tasks.satellite import (
-    AttitudeSlewEnv,
-    AttitudeTrackingEnv,
-    ReactionWheelSlewEnv,
-)
+from rbgym.envs.task import Task
 
 _SIX = SATELLITES["cubesat-6u"]()
+# Beyond these rates [rad/s] episodes end: of turns by torque, and by wheels.
+_BY_TORQUE, _BY_WHEELS = _SIX.rate_limit(), _SIX.rate_limit(wheels=True)
 
 
-class CubeSatSlewEnv(AttitudeEnv):
+class AttitudeSlewEnv(AttitudeEnv):
     """Turn a 6U CubeSat from rest to rest at another attitude, and hold it within half a degree.
 
     ## Physics
@@ -32,13 +29,38 @@ class CubeSatSlewEnv(AttitudeEnv):
     clipped.
     """
 
-    task = replace(_SIX.flying(AttitudeSlewEnv.task), shape=Miss())
+    task = Task(
+        body=_SIX.own_body,
+        torque=_SIX.torque_limit(),
+        start=Turned(target_angle=math.pi),
+        goal=Target(),
+        dt=_SIX.dt,
+        substeps_of_others=2,
+        angle=_SIX.angle,
+        rate=_SIX.rate,
+        settled_steps=20,
+        rate_limit=_BY_TORQUE,
+        shape=Miss(),
+        difficulty={
+            "easy": {"initial": {"angle": 1.0}},
+            "hard": {
+                "initial": {"rate": 0.1 * _BY_TORQUE},
+                "randomization": {"inertia": 0.2, "torque": 0.2},
+            },
+        },
+        categories={
+            "small angle": {"angle": 0.5},
+            "large angle": {"least_angle": 1.5, "angle": 2.6},
+            "near half turn": {"least_angle": 3.05},
+            "high rate": {"least_rate": 0.05 * _BY_TORQUE, "rate": 0.1 * _BY_TORQUE},
+        },
+    )
 
 
-CubeSatSlewVectorEnv = vectorised(CubeSatSlewEnv)
+AttitudeSlewVectorEnv = vectorised(AttitudeSlewEnv)
 
 
-class CubeSatWheelSlewEnv(AttitudeEnv):
+class ReactionWheelSlewEnv(AttitudeEnv):
     """Turn a 6U CubeSat from rest to rest with its four wheels, and hold it within half a degree.
 
     ## Physics
@@ -54,10 +76,37 @@ class CubeSatWheelSlewEnv(AttitudeEnv):
     the wheel's axis. Beyond +-1 is clipped. A wheel at its largest momentum takes no more.
     """
 
-    task = replace(_SIX.flying(ReactionWheelSlewEnv.task), shape=Miss())
+    task = Task(
+        body=_SIX.own_body,
+        torque=0.02,
+        actuator=_SIX.wheels,
+        integrator="quat_em",
+        start=Turned(target_angle=math.pi),
+        goal=Target(),
+        dt=_SIX.dt,
+        substeps=2,
+        substeps_of_others=2,
+        angle=_SIX.angle,
+        rate=_SIX.rate,
+        settled_steps=20,
+        rate_limit=_BY_WHEELS,
+        shape=Miss(),
+        difficulty={
+            "easy": {"initial": {"angle": 1.0}},
+            "hard": {
+                "randomization": {"actuator_scale": 0.1, "misalignment": 0.05, "failure": 0.5},
+            },
+        },
+        categories={
+            "small angle": {"angle": 0.5},
+            "large angle": {"least_angle": 1.5, "angle": 2.6},
+            "near half turn": {"least_angle": 3.05},
+            "any": {},
+        },
+    )
 
 
-CubeSatWheelSlewVectorEnv = vectorised(CubeSatWheelSlewEnv)
+ReactionWheelSlewVectorEnv = vectorised(ReactionWheelSlewEnv)
 
 
 def _keeping_out(half_angle: float, ends: bool = True) -> dict[str, object]:
@@ -88,9 +137,18 @@ class KeepOutSlewEnv(AttitudeEnv):
     clipped.
     """
 
-    task = replace(
-        CubeSatSlewEnv.task,
+    task = Task(
+        body=_SIX.own_body,
+        torque=_SIX.torque_limit(),
         start=Turned(least_angle=1.0, target_angle=math.pi),
+        goal=Target(),
+        dt=_SIX.dt,
+        substeps_of_others=2,
+        angle=_SIX.angle,
+        rate=_SIX.rate,
+        settled_steps=20,
+        rate_limit=_BY_TORQUE,
+        shape=Miss(),
         difficulty={
             "easy": _keeping_out(0.3, ends=False),
             "medium": _keeping_out(0.3),
@@ -113,7 +171,7 @@ def roaming(dt: float) -> Wandering:
     return Wandering(amplitude=0.8, slow=0.03, fast=0.1, dt=dt)
 
 
-class CubeSatTrackingEnv(AttitudeEnv):
+class AttitudeTrackingEnv(AttitudeEnv):
     """Follow a smooth random motion of the target with a 6U CubeSat, within half a degree.
 
     ## Physics
@@ -127,21 +185,19 @@ class CubeSatTrackingEnv(AttitudeEnv):
     clipped.
     """
 
-    task = replace(
-        AttitudeTrackingEnv.task,
+    task = Task(
         body=_SIX.own_body,
         torque=_SIX.torque_limit(),
-        dt=_SIX.dt,
         start=Turned(angle=0.5, rate=0.03, target_angle=math.pi),
+        goal=Target(),
         reference=roaming,
-        rate_limit=CubeSatSlewEnv.task.rate_limit,
-        more=TargetRate(
-            CubeSatSlewEnv.task.rate_limit,
-            roaming(_SIX.dt).largest_rate() / CubeSatSlewEnv.task.rate_limit,
-        ),
+        more=TargetRate(_BY_TORQUE, roaming(_SIX.dt).largest_rate() / _BY_TORQUE),
+        dt=_SIX.dt,
+        substeps_of_others=2,
         angle=_SIX.angle,
         rate=_SIX.rate,
         settled_steps=40,
+        rate_limit=_BY_TORQUE,
         shape=Miss(),
         difficulty={
             "easy": {"initial": {"angle": 0.1}},
@@ -156,10 +212,10 @@ class CubeSatTrackingEnv(AttitudeEnv):
     )
 
 
-CubeSatTrackingVectorEnv = vectorised(CubeSatTrackingEnv)
+AttitudeTrackingVectorEnv = vectorised(AttitudeTrackingEnv)
 
 
-class CubeSatDetumbleEnv(AttitudeEnv):
+class DetumbleEnv(AttitudeEnv):
     """Bring a 6U CubeSat to rest with its wheels, which can just take up what it holds.
 
     ## Physics
@@ -171,11 +227,21 @@ class CubeSatDetumbleEnv(AttitudeEnv):
     As in ReactionWheelSlew-v1: torque of each motor as a fraction of 4 mN m.
     """
 
-    task = replace(
-        CubeSatWheelSlewEnv.task,
+    task = Task(
+        body=_SIX.own_body,
+        torque=0.02,
+        actuator=_SIX.wheels,
+        integrator="quat_em",
         start=Turned(least_rate=0.03, rate=0.1),
         goal=Rest(),
+        dt=_SIX.dt,
+        substeps=2,
+        substeps_of_others=2,
+        angle=_SIX.angle,
+        rate=_SIX.rate,
+        settled_steps=20,
         rate_limit=0.3,
+        shape=Miss(),
         difficulty={
             "easy": {"initial": {"least_rate": 0.01, "rate": 0.03}},
             "hard": {
@@ -192,4 +258,4 @@ class CubeSatDetumbleEnv(AttitudeEnv):
     )
 
 
-CubeSatDetumbleVectorEnv = vectorised(CubeSatDetumbleEnv)
+DetumbleVectorEnv = vectorised(DetumbleEnv)

@@ -5,15 +5,16 @@ from dataclasses import replace
 
 from rbgym.envs.actuators import Beside
 from rbgym.envs.base import AttitudeEnv, vectorised
-from rbgym.envs.parts.goals import Target, nadir
+from rbgym.envs.parts.goals import Rest, Target, nadir
 from rbgym.envs.parts.observations import TargetRate
 from rbgym.envs.parts.rewards import Miss
 from rbgym.envs.parts.starts import Turned
 from rbgym.envs.satellites import SATELLITES
-from rbgym.envs.tasks.satellite import MagneticDetumbleEnv, ReactionWheelSlewEnv
+from rbgym.envs.task import Task
 
 _THREE = SATELLITES["innocube-3u"]()
 _SMOOTH = replace(_THREE.wheels, coulomb=0.0)
+_BY_WHEELS = _THREE.rate_limit(wheels=True)  # [rad/s]; beyond it episodes of turns by wheels end
 
 
 class InertialPointingEnv(AttitudeEnv):
@@ -32,17 +33,32 @@ class InertialPointingEnv(AttitudeEnv):
     the wheel's axis. Beyond +-1 is clipped. A wheel at its largest momentum takes no more.
     """
 
-    task = replace(
-        _THREE.flying(ReactionWheelSlewEnv.task),
-        shape=Miss(),
+    task = Task(
+        body=_THREE.own_body,
+        torque=0.02,
+        actuator=_THREE.wheels,
+        integrator="quat_em",
+        start=Turned(target_angle=math.pi),
+        goal=Target(),
+        dt=_THREE.dt,
         substeps=4,
-        substeps_of_others=4,
+        angle=_THREE.angle,
+        rate=_THREE.rate,
+        settled_steps=10,
+        rate_limit=_BY_WHEELS,
+        shape=Miss(),
         difficulty={
             "easy": {"initial": {"angle": 1.0}, "actuator": _SMOOTH},
             "hard": {
                 "actuator": replace(_THREE.wheels, coulomb=1e-4),
                 "randomization": {"inertia": 0.2, "actuator_scale": 0.1, "misalignment": 0.05},
             },
+        },
+        categories={
+            "small angle": {"angle": 0.5},
+            "large angle": {"least_angle": 1.5, "angle": 2.6},
+            "near half turn": {"least_angle": 3.05},
+            "any": {},
         },
     )
 
@@ -66,13 +82,21 @@ class MomentumDumpingEnv(AttitudeEnv):
     fraction of 0.35 A m^2, held over the period. Beyond +-1 is clipped.
     """
 
-    task = replace(
-        InertialPointingEnv.task,
+    task = Task(
+        body=_THREE.own_body,
+        torque=0.02,
         actuator=Beside(replace(_SMOOTH, start=0.4), _THREE.coils),
-        dt=2.0,
+        integrator="quat_em",
         start=Turned(angle=0.1, target_angle=math.pi),
+        goal=Target(),
+        dt=2.0,
+        substeps=4,
+        angle=_THREE.angle,
+        rate=_THREE.rate,
         momentum=1e-3,
         settled_steps=30,
+        rate_limit=_BY_WHEELS,
+        shape=Miss(),
         difficulty={
             "easy": {"actuator": Beside(replace(_SMOOTH, start=0.2), _THREE.coils)},
             "hard": {
@@ -92,7 +116,7 @@ class MomentumDumpingEnv(AttitudeEnv):
 MomentumDumpingVectorEnv = vectorised(MomentumDumpingEnv)
 
 
-class InnoCubeMagneticDetumbleEnv(AttitudeEnv):
+class MagneticDetumbleEnv(AttitudeEnv):
     """Bring InnoCube from a tumble to rest with its coils, in little over an orbit.
 
     ## Physics
@@ -108,13 +132,19 @@ class InnoCubeMagneticDetumbleEnv(AttitudeEnv):
     +-1 is clipped.
     """
 
-    task = replace(
-        MagneticDetumbleEnv.task,
+    task = Task(
         body=_THREE.own_body,
+        torque=0.02,
         actuator=_THREE.coils,
         start=Turned(least_rate=0.03, rate=0.17),
-        shape=Miss(),
+        goal=Rest(),
+        dt=1.0,
+        substeps=2,
+        angle=math.radians(5.0),
+        rate=0.005,
+        settled_steps=60,
         rate_limit=0.4,
+        shape=Miss(),
         difficulty={
             "easy": {"initial": {"least_rate": 0.01, "rate": 0.05}},
             "hard": {
@@ -131,7 +161,7 @@ class InnoCubeMagneticDetumbleEnv(AttitudeEnv):
     )
 
 
-InnoCubeMagneticDetumbleVectorEnv = vectorised(InnoCubeMagneticDetumbleEnv)
+MagneticDetumbleVectorEnv = vectorised(MagneticDetumbleEnv)
 
 
 def _pulled(preset: dict[str, object]) -> dict[str, object]:
@@ -155,17 +185,21 @@ class MagneticPointingEnv(AttitudeEnv):
     +-1 is clipped.
     """
 
-    task = replace(
-        InnoCubeMagneticDetumbleEnv.task,
+    task = Task(
+        body=_THREE.own_body,
+        torque=0.02,
+        actuator=_THREE.coils,
+        start=Turned(angle=0.5, rate=0.002, target_angle=math.pi),
         goal=Target(),
         reference=nadir,
-        start=Turned(angle=0.5, rate=0.002, target_angle=math.pi),
-        dt=10.0,
-        rate_limit=0.1,
         more=TargetRate(0.1, 0.02),
+        dt=10.0,
+        substeps=2,
         angle=math.radians(5.0),
         rate=math.radians(0.1),
         settled_steps=30,
+        rate_limit=0.1,
+        shape=Miss(),
         difficulty={
             "easy": _pulled({"initial": {"angle": 0.1, "rate": 0.001}}),
             "medium": _pulled({}),

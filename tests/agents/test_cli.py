@@ -118,7 +118,7 @@ def test_train_evaluate_and_compare_with_a_plot(tmp_path):
 
 
 def test_evaluate_takes_an_environment_and_its_trained_policy():
-    content = run_json("evaluate", "Detumble-v0", "--policy", "pretrained", "--episodes", 16)
+    content = run_json("evaluate", "Detumble-v1", "--policy", "pretrained", "--episodes", 16)
     assert content["pretrained"]["success_rate"] > 0.9
 
 

@@ -97,7 +97,7 @@ WRONG = [
     ("evaluate", "targets", ["folder"], "'folder/policy.json' is not there"),
     ("evaluate", "targets", ["RigidTop-v0"], "--policy must name a controller"),
     ("evaluate RigidTop-v0", "--policy", ["file"], "name must be a folder or one of"),
-    ("evaluate swing_up", "--env", ["Detumble-v0"], "env must be a top"),
+    ("evaluate swing_up", "--env", ["Detumble-v1"], "env must be a top"),
     ("evaluate pd", "--env", ["CartPole-v1"], "env_id must be a task of rbgym"),
     ("evaluate pd", "--env", ["RigidTop-v7"], "RigidTop"),
     ("evaluate folder", "--unpickle", ["ppo"], "'folder/policy.json' is not there"),
@@ -254,7 +254,7 @@ def test_a_word_is_no_number(name, option, tmp_path, monkeypatch):
         (["simulate", "--stps", "3"], "--steps) (see rbgym simulate --help)"),
         (["list", "everything"], "unexpected extra argument"),
         (["train"], "Missing argument"),
-        (["evaluate", "RigidTop-v0", "Detumble-v0", "pd"], "got ['RigidTop-v0', 'Detumble-v0']"),
+        (["evaluate", "RigidTop-v0", "Detumble-v1", "pd"], "got ['RigidTop-v0', 'Detumble-v1']"),
     ],
 )
 def test_wrong_words_end_with_one_line_and_status_2(arguments, message, tmp_path, monkeypatch):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import rbgym.agents
+from family import QUICK
 from rbgym import RigidBody
 from rbgym.agents import controllers
 from rbgym.agents.controllers import (
@@ -26,14 +27,14 @@ FIT = {
     "RigidTop-v0": ["pd", "lqr", "swing_up", "idle"],
     "TopSwingUp-v0": ["pd", "lqr", "swing_up", "idle"],
     "SteadyPrecession-v0": ["pd", "lqr", "idle"],
-    "AttitudeSlew-v0": STILL,
-    "AttitudeTracking-v0": ["pd", "pid", "quaternion_feedback", "hysteretic", "geometric", "idle"],
-    "Detumble-v0": ["pd", "idle"],
+    "AttitudeSlew-v1": STILL,
+    "AttitudeTracking-v1": ["pd", "pid", "quaternion_feedback", "hysteretic", "geometric", "idle"],
+    "Detumble-v1": ["pd", "idle"],
     "IntermediateAxis-v0": ["pd", "lqr", "idle"],
     "NutationDamping-v0": ["pd", "lqr", "idle"],
     "AttitudeReach-v0": STILL,
-    "ReactionWheelSlew-v0": STILL,
-    "MagneticDetumble-v0": ["pd", "magnetic_rate", "b_dot", "idle"],
+    "ReactionWheelSlew-v1": STILL,
+    "MagneticDetumble-v1": ["pd", "magnetic_rate", "b_dot", "idle"],
     "ScalableSpin-v0": ["scale", "idle"],
     "FreeFlyer-v0": ["pd", "idle"],
     "TumblingCapture-v0": ["pd", "idle"],
@@ -65,18 +66,18 @@ def test_the_laws_that_fit_answer_one_observation_like_a_batch_of_one(env_id):
 @pytest.mark.parametrize(
     ("name", "env_id", "message"),
     [
-        ("quaternion_feedback", "Detumble-v0", "must have a target attitude, .*; its goal is Rest"),
-        ("pid", "Detumble-v0", "must have a target attitude, .*; its goal is Rest"),
+        ("quaternion_feedback", "Detumble-v1", "must have a target attitude, .*; its goal is Rest"),
+        ("pid", "Detumble-v1", "must have a target attitude, .*; its goal is Rest"),
         ("hysteretic", "RigidTop-v0", "must have a target attitude, .*; its goal is Upright"),
         ("geometric", "FreeFlyer-v0", "must have a target attitude, and none but that"),
-        ("bang_bang", "AttitudeTracking-v0", "must have a target at rest for bang-bang slews"),
-        ("lqr", "AttitudeTracking-v0", "must have a target at rest for linear-quadratic control"),
+        ("bang_bang", "AttitudeTracking-v1", "must have a target at rest for bang-bang slews"),
+        ("lqr", "AttitudeTracking-v1", "must have a target at rest for linear-quadratic control"),
         ("lqr", "SoftWall-v0", "must be a heavy top that precesses"),
-        ("swing_up", "AttitudeSlew-v0", "must be a top to be brought upright"),
-        ("b_dot", "AttitudeSlew-v0", "must have magnetorquers alone for this"),
-        ("magnetic_rate", "Detumble-v0", "must have magnetorquers alone for this"),
-        ("detour", "AttitudeSlew-v0", "must have constraints with 'keep_out'"),
-        ("scale", "AttitudeSlew-v0", "must have a body that scales"),
+        ("swing_up", "AttitudeSlew-v1", "must be a top to be brought upright"),
+        ("b_dot", "AttitudeSlew-v1", "must have magnetorquers alone for this"),
+        ("magnetic_rate", "Detumble-v1", "must have magnetorquers alone for this"),
+        ("detour", "AttitudeSlew-v1", "must have constraints with 'keep_out'"),
+        ("scale", "AttitudeSlew-v1", "must have a body that scales"),
         ("pd", "ScalableSpin-v0", "must have a goal that a PD law is known for"),
     ],
 )
@@ -87,7 +88,7 @@ def test_a_law_says_for_which_envs_it_is(name, env_id, message):
 
 @pytest.mark.parametrize("name", ["quaternion_feedback", "bang_bang", "lqr"])
 def test_laws_of_an_eigenaxis_need_torque_about_each_axis(name):
-    env = gym.make("AttitudeSlew-v0", torque_limit=[0.02, 0.02, 0.0])
+    env = gym.make("AttitudeSlew-v1", torque_limit=[0.02, 0.02, 0.0])
     assert name not in controllers.for_env(env)
     with pytest.raises(ValueError, match="torque_limit must be positive"):
         controllers.make(name, env)
@@ -124,7 +125,7 @@ def test_a_gain_that_was_mistyped_is_suggested():
 )
 def test_a_gain_out_of_range_is_refused_by_name(name, gain):
     with pytest.raises(ValueError, match=f"{next(iter(gain))} must be"):
-        controllers.make(name, gym.make("AttitudeSlew-v0"), **gain)
+        controllers.make(name, gym.make("AttitudeSlew-v1"), **gain)
 
 
 def test_a_swinging_top_is_caught_by_an_lqr_or_by_pd_where_an_axis_has_no_torque():
@@ -137,14 +138,14 @@ def test_a_swinging_top_is_caught_by_an_lqr_or_by_pd_where_an_axis_has_no_torque
 
 
 def test_a_tolerance_of_the_lqr_that_is_none_is_refused():
-    for env_id, tolerances in (("AttitudeSlew-v0", (0.1, 0.0)), ("RigidTop-v0", (0.1, 1.0, -1.0))):
+    for env_id, tolerances in (("AttitudeSlew-v1", (0.1, 0.0)), ("RigidTop-v0", (0.1, 1.0, -1.0))):
         with pytest.raises(ValueError, match=r"tolerances must be positive, got"):
             controllers.make("lqr", gym.make(env_id), tolerances=tolerances)
 
 
 @pytest.mark.parametrize("form", ["rotation_matrix", "rotation_6d", "mrp", "log_error"])
 def test_laws_are_refused_where_no_quaternion_is_shown(form):
-    env = gym.make("AttitudeTracking-v0", observation=form)
+    env = gym.make("AttitudeTracking-v1", observation=form)
     assert controllers.for_env(env) == ["idle"]
     with pytest.raises(ValueError, match="env must show the attitude as a quaternion"):
         controllers.make("pd", env)
@@ -152,7 +153,7 @@ def test_laws_are_refused_where_no_quaternion_is_shown(form):
 
 @pytest.mark.parametrize("name", ["pd", "geometric"])
 def test_a_preview_of_the_target_changes_nothing(name):
-    plain, previewing = (gym.make("AttitudeTracking-v0", preview=p) for p in (None, 2.0))
+    plain, previewing = (gym.make("AttitudeTracking-v1", preview=p) for p in (None, 2.0))
     seen = previewing.observation_space.sample()
     a, b = (controllers.make(name, env) for env in (plain, previewing))
     np.testing.assert_array_equal(a.predict(seen[:10])[0], b.predict(seen)[0])
@@ -163,23 +164,23 @@ def test_a_preview_of_the_target_changes_nothing(name):
     [
         (
             "pd",
-            "AttitudeSlew-v0",
+            "AttitudeSlew-v1",
             (6,),
             r"have shape \(n, 7\) or \(7,\), or 10 columns, got \(6,\)",
         ),
         ("pd", "FreeFlyer-v0", (4, 12), r"have shape \(n, 13\) or \(13,\), got \(4, 12\)"),
         ("scale", "ScalableSpin-v0", (9,), r"have shape \(n, 10\) or \(10,\), got \(9,\)"),
-        ("magnetic_rate", "MagneticDetumble-v0", (9,), r"show the field, got shape \(9,\)"),
-        ("b_dot", "MagneticDetumble-v0", (9,), r"show the field, got shape \(9,\)"),
-        ("pd", "MagneticDetumble-v0", (9,), r"show the field, got shape \(9,\)"),
-        ("pd", "ReactionWheelSlew-v0", (10,), r"have at least 11 columns, got \(10,\)"),
+        ("magnetic_rate", "MagneticDetumble-v1", (9,), r"show the field, got shape \(9,\)"),
+        ("b_dot", "MagneticDetumble-v1", (9,), r"show the field, got shape \(9,\)"),
+        ("pd", "MagneticDetumble-v1", (9,), r"show the field, got shape \(9,\)"),
+        ("pd", "ReactionWheelSlew-v1", (10,), r"have at least 11 columns, got \(10,\)"),
         (
             "detour",
             "KeepOutSlew-v0",
             (9,),
             r"show the cones from column 7 on, in 10 or more, got \(9,\)",
         ),
-        ("pd", "AttitudeSlew-v0", (2, 2, 7), r"got \(2, 2, 7\)"),
+        ("pd", "AttitudeSlew-v1", (2, 2, 7), r"got \(2, 2, 7\)"),
     ],
 )
 def test_a_wrong_observation_is_refused_with_its_shape(name, env_id, shape, message):
@@ -192,7 +193,7 @@ def test_a_wrong_observation_is_refused_with_its_shape(name, env_id, shape, mess
 
 def test_coils_have_the_part_of_a_torque_across_the_field_from_the_smallest_moment():
     rng = np.random.default_rng(0)
-    env = gym.make("MagneticDetumble-v0")
+    env = gym.make("MagneticDetumble-v1", **QUICK["MagneticDetumble-v1"])
     law, coils = controllers.make("pd", env), MagneticCoils()
     rows = rng.uniform(-0.5, 0.5, (40, 10))
     rows[:, 4:7] *= 0.02  # slow enough for the coils
@@ -222,7 +223,7 @@ def test_a_moment_beyond_the_limits_is_shortened_and_not_turned():
 
 
 def test_rates_damped_by_coils_only_lose_momentum():
-    env = gym.make_vec("MagneticDetumble-v0", num_envs=16)
+    env = gym.make_vec("MagneticDetumble-v1", num_envs=16, **QUICK["MagneticDetumble-v1"])
     law = controllers.make("pd", env)
     seen, _ = env.reset(seed=0)
     momenta = [env.unwrapped.state["angular_momentum"]]

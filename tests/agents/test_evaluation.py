@@ -69,9 +69,9 @@ def test_lanes_that_fall_are_counted_to_their_end_only():
 
 def test_the_packages_policy_is_judged_by_name():
     pytest.importorskip("stable_baselines3")
-    policy = rbgym.agents.load("AttitudeSlew-v0")
-    by_name = evaluate("pretrained", "AttitudeSlew-v0", 8)
-    assert by_name.as_dict() == evaluate(policy, "AttitudeSlew-v0", 8).as_dict()
+    policy = rbgym.agents.load("AttitudeSlew-v1")
+    by_name = evaluate("pretrained", "AttitudeSlew-v1", 8)
+    assert by_name.as_dict() == evaluate(policy, "AttitudeSlew-v1", 8).as_dict()
 
 
 def test_the_test_set_is_the_same_every_time_and_for_every_size():

@@ -24,7 +24,7 @@ STRICT = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", "-DRBGY
 BUILDS = {"float": (), "double": ("-DRBGYM_DOUBLE",), "without fma": ("-DRBGYM_NO_FMA",)}
 # Of a body that scales there is no PD law, and one that empties wheels is not exported.
 LAWS = {i: ("pd",) for i in IDS if i not in ("ScalableSpin-v0", "MomentumDumping-v0")}
-for env_id in (SLEW, "AttitudeReach-v0", "ReactionWheelSlew-v0", "RigidTop-v0", "TopSwingUp-v0",
+for env_id in (SLEW, "AttitudeReach-v0", "ReactionWheelSlew-v1", "RigidTop-v0", "TopSwingUp-v0",
                "SteadyPrecession-v0"):  # fmt: skip
     LAWS[env_id] = ("pd", "lqr")
 
@@ -140,7 +140,7 @@ def test_lists_of_the_users_are_told_too(tmp_path):
 
 
 def test_a_law_without_a_period_has_no_memory_in_c_either(tmp_path):
-    env = make("AttitudeTracking-v0")
+    env = make("AttitudeTracking-v1")
     limits = {"rate_limit": env.rate_limit, "dt": 0.0, "moving": True}
     law = controllers.AttitudePD(env.body, env.torque_limit, **limits)
     law.width = env.width
@@ -205,7 +205,7 @@ def test_the_scale_of_a_torque_is_that_of_a_full_command(tmp_path):
 
 def test_the_contract_names_other_observations(tmp_path):
     lag = {"lag": {"time_constant": 1.0}}
-    env = make("AttitudeTracking-v0", observation="log_error", actuator=lag)
+    env = make("AttitudeTracking-v1", observation="log_error", actuator=lag)
     network = Network.random((gym.spaces.flatdim(env.observation_space), 3), 0)
     told = export_c(tmp_path, network, env)
     found = [(one["name"], one["size"], one["unit"]) for one in told["observation"]]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import rbgym.agents
+from family import SLEW, quick
 from rbgym.agents import controllers
 from rbgym.agents.controllers import Estimating
 from rbgym.agents.controllers.filtering import _right_jacobian
@@ -14,7 +15,6 @@ from rbgym.agents.judge.card import SENSORS
 from rbgym.envs.parts.sensors import Instruments
 from rbgym.quaternion import conjugate, from_rotation_vector, multiply
 
-SLEW = "AttitudeSlew-v0"
 # Noise that decides where the body points, measured twice a second, and not in a fast slew.
 SENSOR = {
     "gyro": {"angle_walk": 1e-3, "rate_walk": 1e-4, "bias": 1e-2},
@@ -30,8 +30,8 @@ LANES = 500
 
 
 def many(n=LANES, env_id=SLEW, **kwargs):
-    kwargs = {"sensor": SENSOR, **kwargs}
-    return gym.make_vec(env_id, num_envs=n, max_episode_steps=-1, **kwargs).unwrapped
+    kwargs = quick(env_id, **{"sensor": SENSOR, "max_episode_steps": -1, **kwargs})
+    return gym.make_vec(env_id, num_envs=n, **kwargs).unwrapped
 
 
 def errors(env, belief):
@@ -74,7 +74,7 @@ def test_normalised_squared_errors_are_within_their_chi_square_bounds(slews):
 
 def test_errors_are_consistent_too_while_the_target_turns():
     fast = {**SENSOR["star_tracker"], "slew_rate": 1.0}
-    env = many(300, "AttitudeTracking-v0", sensor={**SENSOR, "star_tracker": fast})
+    env = many(300, "AttitudeTracking-v1", sensor={**SENSOR, "star_tracker": fast})
     found, squares = estimated(env, Estimating.for_env("pd", env), 200)
     assert np.abs(squares.mean(axis=1) - 6).max() < 4 * math.sqrt(12 / 300)
     assert np.sqrt(np.mean(found[-1, :, 1:3] ** 2)) < 2e-3  # and it is better than one measurement
@@ -181,7 +181,7 @@ def test_the_jacobian_is_that_of_the_rotation_vector():
         (SLEW, {"sensor": {"star_tracker": {"period": 1.0, "latency": 0.5}}}, "without latency"),
         (SLEW, {"observation": "mrp"}, "env must show the attitude as a quaternion"),
         ("AttitudeReach-v0", {}, "no goals apart"),
-        ("AttitudeTracking-v0", {"preview": 0.5}, "by its rates alone"),
+        ("AttitudeTracking-v1", {"preview": 0.5}, "by its rates alone"),
     ],
 )
 def test_what_the_filter_cannot_do_is_refused(env_id, kwargs, message):

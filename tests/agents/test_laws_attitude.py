@@ -4,17 +4,18 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
+from family import QUICK, SLEW
 from laws import J, drawn, law_of, vee
 from rbgym.agents import controllers
 from rbgym.agents.controllers import AttitudePD, QuaternionFeedback
-from rbgym.envs.tasks.satellite import satellite
+from rbgym.envs.satellites import SATELLITES
 from rbgym.quaternion import from_rotation_vector, multiply, to_matrix
 
 
 def slew(law, vectors, steps=300):
     """Histories of attitudes (steps, n, 4) and rates from rest at rotation vectors (n, 3)."""
     vectors = np.atleast_2d(vectors)
-    env = gym.make_vec("AttitudeSlew-v0", num_envs=len(vectors))
+    env = gym.make_vec(SLEW, num_envs=len(vectors), **QUICK[SLEW])
     start = {"quaternion": from_rotation_vector(vectors), "angular_velocity": 0 * vectors}
     seen, _ = env.reset(seed=0, options={"state": start})
     law, memory = controllers.make(law, env) if isinstance(law, str) else law(env), None
@@ -104,7 +105,9 @@ def test_a_slew_stays_on_its_eigenaxis_only_with_the_gyroscopic_torque():
 
 def test_a_slew_coasts_with_its_slew_rate_and_brakes_without_passing_the_target():
     axes = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.6, 0.0, 0.8]])
-    law = QuaternionFeedback(satellite(), [0.02] * 3, rate_limit=2.0, dt=0.1, damping=1.0)
+    law = QuaternionFeedback(
+        SATELLITES["cubesat-6u"]().body, [0.02] * 3, rate_limit=2.0, dt=0.1, damping=1.0
+    )
     attitudes, rates = slew(
         lambda env: controllers.make("quaternion_feedback", env, damping=1.0), 3.0 * axes
     )

@@ -3,6 +3,7 @@
 import gymnasium as gym
 import numpy as np
 
+from family import QUICK, SLEW
 from laws import drawn, law_of
 from rbgym.agents import controllers
 from rbgym.agents.controllers import AttitudePD, Hysteretic
@@ -36,7 +37,7 @@ def test_an_episode_starts_with_the_nearer_way():
 
 
 def test_the_law_itself_remembers_nothing_between_calls():
-    law = controllers.make("hysteretic", gym.make("ReactionWheelSlew-v0"))
+    law = controllers.make("hysteretic", gym.make("ReactionWheelSlew-v1"))
     rng = np.random.default_rng(0)
     rows = np.concatenate([drawn(8)[0], rng.uniform(-0.1, 0.1, (8, 7))], axis=1)
     states = [(sign * np.ones(8), rows[:, :4], np.zeros((8, 3))) for sign in (1, -1, 1)]
@@ -64,7 +65,7 @@ def test_past_a_half_turn_the_torque_goes_on_as_it_was():
 
 
 def of_slew(name):
-    return controllers.make(name, gym.make("AttitudeSlew-v0"))
+    return controllers.make(name, gym.make(SLEW, **QUICK[SLEW]))
 
 
 def test_noise_that_holds_sign_feedback_at_a_half_turn_does_not_hold_the_hysteretic_law():
@@ -72,7 +73,7 @@ def test_noise_that_holds_sign_feedback_at_a_half_turn_does_not_hold_the_hystere
     noise, z = 0.1, np.array([0.0, 0.0, 1.0])
     angle, switches = {}, {}
     for name in ("pd", "hysteretic"):
-        env = gym.make("AttitudeSlew-v0")
+        env = gym.make(SLEW, **QUICK[SLEW])
         start = {"quaternion": from_rotation_vector((np.pi - 0.02) * z), "angular_velocity": 0 * z}
         seen, _ = env.reset(options={"state": start})
         law, memory, actions = controllers.make(name, env, frequency=0.4), None, []

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
+from family import quick
 from laws import BODY, J
 from rbgym import RigidBody
 from rbgym.agents import controllers
@@ -49,15 +50,15 @@ def test_upright_the_motion_is_that_of_a_pendulum_between_held_torques():
     np.testing.assert_allclose(law.gain[1, [1, 3]], K[0], rtol=1e-9)
 
 
-@pytest.mark.parametrize("env_id", ["AttitudeSlew-v0", "RigidTop-v0"])
+@pytest.mark.parametrize("env_id", ["AttitudeSlew-v1", "RigidTop-v0"])
 def test_a_small_motion_of_the_body_is_the_one_that_the_linear_law_was_made_for(env_id):
-    env = gym.make(env_id)
+    env = gym.make(env_id, **quick(env_id))
     law, p = controllers.make("lqr", env), np.array([1e-3, -2e-3, 0.0])
     start = {"quaternion": from_rotation_vector(p), "angular_velocity": np.zeros(3)}
     seen, _ = env.reset(options={"state": start})
     dt, inertia = env.unwrapped.dt, np.diag(env.unwrapped.body.inertia)[:2]
     mgl = getattr(env.unwrapped.potential, "mgl", 0.0)
-    offset = 3 if env_id == "AttitudeSlew-v0" else 2
+    offset = 3 if env_id == "AttitudeSlew-v1" else 2
     x = np.stack([p[:2], np.zeros(2)])
     for _ in range(20):
         u = -np.diag(law.gain)[:2] * x[0] - law.gain[[0, 1], [offset, offset + 1]] * x[1]
@@ -75,7 +76,7 @@ def test_a_small_motion_of_the_body_is_the_one_that_the_linear_law_was_made_for(
 
 def test_the_chosen_lqr_is_that_of_the_goal():
     chosen = {
-        "AttitudeSlew-v0": AttitudeLQR,
+        "AttitudeSlew-v1": AttitudeLQR,
         "RigidTop-v0": UprightLQR,
         "SteadyPrecession-v0": PrecessionLQR,
         "NutationDamping-v0": SpinLQR,

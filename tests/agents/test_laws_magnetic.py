@@ -4,17 +4,18 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
+from family import QUICK
 from laws import drawn
 from rbgym.agents import controllers
 from rbgym.agents.judge.evaluation import evaluate
 from rbgym.quaternion import from_rotation_vector, multiply, rotate_inverse
 
-MAGNETIC = "MagneticDetumble-v0"
+MAGNETIC = "MagneticDetumble-v1"
 GOES_ON = np.zeros(20, bool)
 
 
 def b_dot(**gains):
-    return controllers.make("b_dot", gym.make(MAGNETIC), **gains)
+    return controllers.make("b_dot", gym.make(MAGNETIC, **QUICK[MAGNETIC]), **gains)
 
 
 def turning(size, law):
@@ -40,7 +41,7 @@ def test_b_dot_reads_nothing_but_the_magnetometer():
 
 
 def test_differences_of_the_field_are_the_cross_product_with_the_rates_that_a_gyro_has():
-    law, gyros = b_dot(), controllers.make("magnetic_rate", gym.make(MAGNETIC))
+    law, gyros = b_dot(), controllers.make("magnetic_rate", gym.make(MAGNETIC, **QUICK[MAGNETIC]))
     before, after = turning(1e-3, law)
     m, _ = law.predict(after, law.predict(before)[1], GOES_ON)
     # Half a period old, and so turned by half of 1e-3 rad.
@@ -74,7 +75,9 @@ def test_an_episode_starts_without_a_command_and_forgets_the_field_of_the_last()
 
 @pytest.mark.slow
 def test_strong_coils_bring_all_to_rest_in_proportion_and_few_by_full_moments():
-    proportional, full = (evaluate(b_dot(bang_bang=b), MAGNETIC, 32) for b in (False, True))
+    env = gym.make(MAGNETIC)
+    laws = (controllers.make("b_dot", env, bang_bang=b) for b in (False, True))
+    proportional, full = (evaluate(law, MAGNETIC, 32) for law in laws)
     assert proportional.success_rate == 1.0
     assert full.success_rate < 0.4
     # What is left turns about the field, where there is no torque: it follows that, and no more.

@@ -6,15 +6,17 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
+from family import QUICK, SLEW
 from rbgym.agents import controllers
 from rbgym.agents.controllers import BangBang
 from rbgym.agents.judge.evaluation import settling_times
 from rbgym.eigenaxis import eigenaxis_time
-from rbgym.envs.tasks.satellite import satellite
+from rbgym.envs.satellites import SATELLITES
 from rbgym.quaternion import from_rotation_vector
 
 J = np.array([[3.0, 0.2, -0.1], [0.2, 2.0, 0.3], [-0.1, 0.3, 1.5]])
 LIMITS = np.array([0.5, 0.4, 0.3])
+SIX = SATELLITES["cubesat-6u"]().body
 
 
 def turned(axis, time, torque, rate_limit=np.inf, steps=4000):
@@ -90,7 +92,7 @@ def test_arguments_out_of_range_have_no_least_time(changed, message):
 
 def slew(vectors, steps=200, gains=None):
     """Attitudes (steps+1, n, 4), rates and actions (steps, n, 3) from rest at rotation vectors."""
-    env = gym.make_vec("AttitudeSlew-v0", num_envs=len(vectors))
+    env = gym.make_vec(SLEW, num_envs=len(vectors), **QUICK[SLEW])
     start = {"quaternion": from_rotation_vector(vectors), "angular_velocity": 0 * vectors}
     seen, _ = env.reset(seed=0, options={"state": start})
     law = controllers.make("bang_bang", env, **(gains or {}))
@@ -117,7 +119,7 @@ def settled(attitudes, rates, dt=0.1):
 def test_slews_about_principal_axes_take_little_more_than_the_least_time(layer):
     turns = np.array([0.5, 1.5, 3.0])
     vectors = np.concatenate([turns[:, None] * axis for axis in np.eye(3)])
-    least = eigenaxis_time(np.tile(turns, 3), vectors, satellite().inertia, 0.02)
+    least = eigenaxis_time(np.tile(turns, 3), vectors, SIX.inertia, 0.02)
     # Braking with nine tenths takes 1.03 times as long, and dying out in the layer a few of its h.
     attitudes, rates, actions = slew(vectors, gains={"layer": layer})
     times = settled(attitudes, rates)
@@ -140,7 +142,7 @@ def test_a_slew_about_any_axis_stays_on_it_and_does_not_pass_the_target():
     across = np.linalg.norm(v - along[..., None] * axes, axis=2)
     assert 2 * np.arcsin(across).max() < 0.02
     assert along.min() > -0.01
-    least = eigenaxis_time(2.8, axes, satellite().inertia, 0.02)
+    least = eigenaxis_time(2.8, axes, SIX.inertia, 0.02)
     times = settled(attitudes, rates)
     assert (times > 0.9 * least).all()
     assert np.median(times / least) < 1.2
@@ -151,7 +153,7 @@ def test_a_slew_about_any_axis_stays_on_it_and_does_not_pass_the_target():
 def test_a_slew_coasts_at_its_slew_rate_and_takes_the_least_time_with_that():
     vector = np.array([[2.0, 0.0, 0.0]])
     attitudes, rates, _ = slew(vector, 300, {"slew_rate": 0.2})
-    least = eigenaxis_time(2.0, vector, satellite().inertia, 0.02, rate_limit=0.2)
+    least = eigenaxis_time(2.0, vector, SIX.inertia, 0.02, rate_limit=0.2)
     assert np.abs(rates).max() == pytest.approx(0.2, rel=0.01)
     assert 0.9 * least < settled(attitudes, rates) < 1.05 * least + 1.0
 
@@ -165,14 +167,14 @@ def test_at_the_end_the_torque_dies_out_without_chatter():
 
 
 def test_the_switching_curve_is_that_of_constant_braking_beyond_its_layer():
-    law = BangBang(satellite(), [0.02] * 3, rate_limit=10.0, dt=0.1, braking=1.0, layer=1e-6)
+    law = BangBang(SIX, [0.02] * 3, rate_limit=10.0, dt=0.1, braking=1.0, layer=1e-6)
     e, y = np.tile([1.0, 0.0, 0.0], (5, 1)), np.linspace(0.1, 3.0, 5)[:, None]
-    a = 0.02 / satellite().inertia[0, 0]
+    a = 0.02 / SIX.inertia[0, 0]
     np.testing.assert_allclose(law.curve(y, e), np.sqrt(2 * a * y), rtol=1e-5)
     # About another axis, braking with what the gyroscopic torque leaves: angle = integral of
     # rate / deceleration.
     e = np.tile(np.array([0.6, 0.0, 0.8]), (1, 1))
-    inertia = np.asarray(satellite().inertia)
+    inertia = np.asarray(SIX.inertia)
     a = 0.02 / np.abs(e @ inertia).max()
     c = np.abs(np.cross(e, e @ inertia)).max() / 0.02
     rates = np.linspace(0.0, 0.99 * np.sqrt(0.5 / c), 4001)
@@ -182,7 +184,7 @@ def test_the_switching_curve_is_that_of_constant_braking_beyond_its_layer():
 
 
 def test_with_wheels_the_slew_reckons_with_the_torque_that_the_wheels_have():
-    env = gym.make("ReactionWheelSlew-v0")
+    env = gym.make("ReactionWheelSlew-v1")
     law = controllers.make("bang_bang", env)
     wheels = env.unwrapped.actuator
     rng = np.random.default_rng(0)

@@ -13,7 +13,7 @@ SMOOTH = ReactionWheels.pyramid(start=0.8, viscous=0.0, coulomb=0.0)
 def flown(other, steps, lanes=16):
     """An env after so many steps of `pd` from near its target, and |L| before each."""
     env = gym.make_vec(
-        "AttitudeSlew-v0",
+        "AttitudeSlew-v1",
         num_envs=lanes,
         actuator=[SMOOTH, other],
         dt=0.5,
@@ -59,7 +59,7 @@ def test_the_torque_of_coils_is_that_of_the_momentum_across_the_field():
 
 
 def test_a_law_has_the_torque_of_the_wheels_whatever_thrusters_have():
-    env = gym.make("AttitudeSlew-v0", actuator=[SMOOTH, Torque()], torque_limit=7.0)
+    env = gym.make("AttitudeSlew-v1", actuator=[SMOOTH, Torque()], torque_limit=7.0)
     law = controllers.make("pd", env)
     np.testing.assert_allclose(law.law.law.limits, SMOOTH.torque * SMOOTH.shares)
     np.testing.assert_array_equal(law.most, [7.0] * 3)
@@ -73,7 +73,7 @@ def test_a_law_has_the_torque_of_the_wheels_whatever_thrusters_have():
 
 
 def test_about_an_axis_without_thrusters_nothing_is_commanded():
-    env = gym.make("AttitudeSlew-v0", actuator=[SMOOTH, Torque()], torque_limit=[0.05, 0.05, 0.0])
+    env = gym.make("AttitudeSlew-v1", actuator=[SMOOTH, Torque()], torque_limit=[0.05, 0.05, 0.0])
     seen, _ = env.reset(seed=0)
     action, _ = controllers.make("pd", env).predict(seen)
     assert np.isfinite(action).all()

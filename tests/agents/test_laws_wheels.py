@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from family import quick
 from laws import BODY
 from rbgym.agents import controllers
 from rbgym.agents.controllers import Allocated, AttitudePD
@@ -93,7 +94,7 @@ def test_within_the_limits_the_squares_are_least_and_wheels_that_fight_come_to_r
 
 def test_wheels_that_were_fighting_are_at_rest_and_the_body_does_not_notice():
     smooth = {"pyramid": {"viscous": 0.0, "coulomb": 0.0, "start": 0.0}}
-    env = gym.make("ReactionWheelSlew-v0", actuator=smooth)
+    env = gym.make("ReactionWheelSlew-v1", **quick("ReactionWheelSlew-v1", actuator=smooth))
     fighting = 0.01 * np.array([1.0, -1.0, 1.0, -1.0])
     at_rest = {"quaternion": [1.0, 0, 0, 0], "angular_velocity": [0.0, 0, 0]}
     seen, info = env.reset(seed=0, options={"state": {**at_rest, "wheel_momentum": fighting}})

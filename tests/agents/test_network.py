@@ -175,7 +175,7 @@ def model_of(algorithm, env, **policy_kwargs):
 @pytest.mark.parametrize("activation", [nn.Tanh, nn.ReLU, nn.ELU])
 @pytest.mark.parametrize("algorithm", ["PPO", "SAC", "TD3"])
 def test_a_network_acts_as_the_model_it_was_taken_from(algorithm, activation):
-    model = model_of(algorithm, make_sb3_env("AttitudeSlew-v0", 1), activation_fn=activation)
+    model = model_of(algorithm, make_sb3_env("AttitudeSlew-v1", 1), activation_fn=activation)
     for parameter in model.policy.parameters():  # not the small weights of a beginning
         nn.init.normal_(parameter, std=0.4)
     network, rows = Network.from_model(model), observations(50)
@@ -184,7 +184,7 @@ def test_a_network_acts_as_the_model_it_was_taken_from(algorithm, activation):
     np.testing.assert_allclose(network.predict(rows)[0], expected, atol=ROUND_OFF)
 
 
-@pytest.mark.parametrize("env_id", ["AttitudeSlew-v0", "AttitudeReach-v0"])
+@pytest.mark.parametrize("env_id", ["AttitudeSlew-v1", "AttitudeReach-v0"])
 def test_the_statistics_of_vec_normalize_are_taken_over(env_id):
     env = VecNormalize(make_sb3_env(env_id, 8, seed=0), clip_obs=0.7)
     env.reset()
@@ -204,7 +204,7 @@ def test_the_statistics_of_vec_normalize_are_taken_over(env_id):
 
 
 def test_models_that_are_no_such_network_are_refused():
-    env = make_sb3_env("AttitudeSlew-v0", 1)
+    env = make_sb3_env("AttitudeSlew-v1", 1)
     with pytest.raises(ValueError, match="model must alternate linear layers and activations"):
         Network.from_model(model_of("PPO", env, activation_fn=nn.GELU))
     with pytest.raises(ValueError, match="must have a Gaussian policy, got Categorical"):

@@ -106,7 +106,7 @@ def test_a_memory_is_handed_on_and_emptied_where_episodes_start(tmp_path):
 def test_a_policy_trained_on_a_satellite_is_read_with_it(tmp_path):
     given = {"satellite": "cubesat-6u", "success": {"angle": 0.02}, "rate_limit": 0.5}
     model, env = saved(tmp_path)
-    told = {"env_id": "AttitudeSlew-v0", "env_kwargs": given}
+    told = {"env_id": "AttitudeSlew-v1", "env_kwargs": given}
     trained.write(tmp_path, plain(model), spaces_of(env), told)
     assert rbgym.agents.load(tmp_path).config["env_kwargs"] == given
 
@@ -205,16 +205,16 @@ def test_a_damaged_policy_is_refused(tmp_path, damage, message):
 def test_a_policy_for_other_observations_says_what_it_was_trained_for(tmp_path):
     saved(tmp_path)
     policy = rbgym.agents.load(tmp_path)
-    other = gym.make("AttitudeTracking-v0").observation_space
-    with pytest.raises(ValueError, match=r"of AttitudeTracking-v0, Box of shape \(10,\).*\(7,\)"):
-        policy.require("AttitudeTracking-v0", other)
+    other = gym.make("AttitudeTracking-v1").observation_space
+    with pytest.raises(ValueError, match=r"of AttitudeTracking-v1, Box of shape \(10,\).*\(7,\)"):
+        policy.require("AttitudeTracking-v1", other)
 
 
 def test_observations_of_one_shape_but_other_bounds_are_told_apart(tmp_path):
     saved(tmp_path)
-    other = gym.make("AttitudeSlew-v0").observation_space
+    other = gym.make("AttitudeSlew-v1").observation_space
     with pytest.raises(ValueError, match="was trained for entries or bounds that differ, Box of"):
-        rbgym.agents.load(tmp_path).require("AttitudeSlew-v0", other)
+        rbgym.agents.load(tmp_path).require("AttitudeSlew-v1", other)
 
 
 def test_a_foreign_zip_is_not_unpickled_unless_its_algorithm_is_named(tmp_path):
@@ -242,7 +242,7 @@ def test_a_foreign_zip_is_read_with_the_normaliser_that_lies_beside_it(tmp_path)
 
 def test_a_normaliser_of_other_observations_is_refused(tmp_path):
     model, _ = saved(tmp_path)
-    _, other = saved(tmp_path, env_id="AttitudeTracking-v0", normalize=True)
+    _, other = saved(tmp_path, env_id="AttitudeTracking-v1", normalize=True)
     model.save(tmp_path / "mine.zip")
     other.save(str(tmp_path / "vecnormalize.pkl"))
     with pytest.raises(ValueError, match=r"for observations \(7,\), got \(10,\)"):

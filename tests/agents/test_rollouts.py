@@ -18,7 +18,7 @@ SHORT = {"max_episode_steps": 60}
 # Those of tests/envs/test_hooks.py, so that nothing else has to be compiled.
 HOOKS = {
     "observation": "rotation_6d",
-    "sensor": {"attitude": 0.001, "rate": 0.001, "rate_bias": 0.001},
+    "sensor": {"attitude": 0.001, "rate": 5e-4, "rate_bias": 0.001},
     "reward": {"closeness": 1.0, "change": 0.1},
     "termination": {"rate_limit": 1.0},
     "disturbance": {"constant": [0.001, 0, 0], "white_noise": 0.001},
@@ -67,9 +67,9 @@ def assert_same(one, other):
     ("env_id", "width", "channels", "kwargs"),
     [
         (TOP, 7, 3, {}),  # tops fall, at different times
-        ("ReactionWheelSlew-v0", 11, 4, SHORT),
+        ("ReactionWheelSlew-v1", 11, 4, SHORT),
         ("AttitudeReach-v0", 15, 3, SHORT),  # observations and rewards by goals
-        ("AttitudeSlew-v0", 9, 3, HOOKS),
+        ("AttitudeSlew-v1", 9, 3, HOOKS),
     ],
     ids=["falling", "wheels", "goals", "hooks"],
 )

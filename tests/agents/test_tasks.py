@@ -20,7 +20,6 @@ from rbgym.registration import ENVIRONMENTS
 SOLVED_BY = {
     "TopSwingUp-v0": "swing_up",
     "SteadyPrecession-v0": "lqr",
-    "MagneticDetumble-v0": "magnetic_rate",
     "ScalableSpin-v0": "scale",
     "InertialPointing-v0": "pid",
     "NutationDamping-v0": "lqr",
@@ -86,13 +85,8 @@ TEST_SETS = {
     "RigidTop-v0": 23.6877192548,
     "TopSwingUp-v0": 26.4035157626,
     "SteadyPrecession-v0": 21.1453152977,
-    "AttitudeSlew-v0": 16.6870206763,
-    "AttitudeTracking-v0": 3.3950417227,
-    "Detumble-v0": 6.9182156292,
     "IntermediateAxis-v0": 2.9341821849,
     "AttitudeReach-v0": 5.6063359885,
-    "ReactionWheelSlew-v0": 16.3564836854,
-    "MagneticDetumble-v0": 0.4537948017,
     "ScalableSpin-v0": 20.3291306847,
     "FreeFlyer-v0": 16.7430067604,
     "SoftWall-v0": 5.7952811510,
@@ -109,14 +103,14 @@ TEST_SETS = {
 }
 # Of what the actuators have, over eight starts: the sum of sizes.
 BEYOND = {
-    "ReactionWheelSlew-v0": ("wheel_momentum", 0.1613234474564),
-    "MagneticDetumble-v0": ("orbit_phase", 1.815210926886),
     "ScalableSpin-v0": ("target_spin", 36.1775369366),
     "FreeFlyer-v0": ("position", 18.624282322),
     "ReactionWheelSlew-v1": ("wheel_momentum", 0.0268872412427),
     "KeepOutSlew-v0": ("keep_out_0", 12.249067844345),
     "InertialPointing-v0": ("wheel_momentum", 0.0378931355745),
     "MomentumDumping-v0": ("wheel_momentum", 0.1515725422981),
+    "MagneticDetumble-v1": ("orbit_phase", 1.815210926886),
+    "MagneticPointing-v0": ("orbit_phase", 1.815210926886),
 }
 
 
@@ -139,10 +133,10 @@ def test_a_test_set_has_the_same_actuators_too(env_id):
 def test_a_law_for_another_goal_is_refused():
     for name in ("swing_up", "lqr"):
         with pytest.raises(ValueError, match="env must be"):
-            controllers.make(name, gym.make("Detumble-v0"))
+            controllers.make(name, gym.make("Detumble-v1"))
 
 
-@pytest.mark.parametrize("env_id", ["AttitudeSlew-v0", "RigidTop-v0", "Detumble-v0"])
+@pytest.mark.parametrize("env_id", ["AttitudeSlew-v1", "RigidTop-v0", "KeepOutSlew-v0"])
 def test_an_axis_without_torque_gets_none(env_id):
     env = gym.make(env_id, torque_limit=[0.02, 0.02, 0.0])
     seen, _ = env.reset(seed=0)
@@ -157,7 +151,7 @@ def test_lqr_needs_torque_about_each_axis():
         controllers.make("lqr", env)
 
 
-@pytest.mark.parametrize("env_id", ["AttitudeSlew-v0", *BEYOND])
+@pytest.mark.parametrize("env_id", ["AttitudeSlew-v1", *BEYOND])
 @pytest.mark.parametrize("difficulty", ["easy", "hard"])
 def test_every_difficulty_can_be_judged(env_id, difficulty):
     found = evaluate("idle", env_id, 8, difficulty=difficulty, max_episode_steps=2)

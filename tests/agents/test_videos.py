@@ -35,10 +35,10 @@ def test_a_film_shows_the_episode_of_each_contender_abreast_in_its_own_time(tmp_
 
 def played(**env_kwargs):
     """What films make of a body that nobody turns."""
-    _, (idle,) = contenders.contenders(["idle"], "AttitudeSlew-v0")
+    _, (idle,) = contenders.contenders(["idle"], "AttitudeSlew-v1")
     one = idle._replace(env_kwargs=env_kwargs)
-    start = videos.start_of("AttitudeSlew-v0", 0)
-    return videos._Play(one, "AttitudeSlew-v0", start, alone=True)
+    start = videos.start_of("AttitudeSlew-v1", 0)
+    return videos._Play(one, "AttitudeSlew-v1", start, alone=True)
 
 
 def test_contenders_of_other_control_periods_are_shown_at_the_same_instant():

@@ -10,7 +10,7 @@ from rbgym.agents import controllers
 LANES, PERIODS = 64, 20
 
 
-@pytest.mark.parametrize("task", ["AttitudeSlew-v0", "AttitudeSlew-v1"])
+@pytest.mark.parametrize("task", ["AttitudeReach-v0", "AttitudeSlew-v1"])
 def test_a_control_period_of_each_law(task):
     env = gym.make_vec(task, num_envs=LANES)
     for name in [*controllers.for_env(env), *sorted(controllers.PLANNERS)]:

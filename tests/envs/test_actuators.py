@@ -34,7 +34,7 @@ UPRIGHT = (1.0, 0.0, 0.0, 0.0)
 
 def ball(actuator, **kwargs):
     """A sphere at rest: its momentum is the impulse of the torque so far, axis by axis."""
-    env = make(SLEW, body=BALL, actuator=actuator, **kwargs)
+    env = make(SLEW, dt=0.1, body=BALL, actuator=actuator, **kwargs)
     at(env, UPRIGHT)
     return env
 
@@ -64,7 +64,7 @@ def test_a_delay_shifts_the_impulse_whole_or_in_part(periods, substeps):
 
 
 def test_commands_that_have_yet_to_act_are_shown():
-    env = make(SLEW, actuator=Delay(0.25))
+    env = make(SLEW, dt=0.1, actuator=Delay(0.25))
     assert env.observation_space.shape == (7 + 9,)
     observation, _ = env.reset(seed=0)
     np.testing.assert_array_equal(observation[7:], np.zeros(9))
@@ -105,7 +105,7 @@ def test_a_pulse_that_is_delayed_crosses_into_the_next_period():
 
 def test_the_torque_applied_is_reported_and_is_what_moves_the_body():
     for actuator in (None, Lag(0.05), Delay(0.13), "thrusters"):
-        env = make(SLEW, body=BALL, actuator=actuator)
+        env = make(SLEW, dt=0.1, body=BALL, actuator=actuator)
         env.reset(seed=0)
         rng = np.random.default_rng(0)
         for _ in range(20):
@@ -125,10 +125,10 @@ def test_the_torque_applied_is_reported_and_is_what_moves_the_body():
 
 def test_everything_can_be_named_in_plain_data():
     spec = {"delay": {"seconds": 0.13}, "lag": {"time_constant": 0.05}, "pyramid": {"torque": 0.01}}
-    env = gym.make(SLEW, actuator=spec)
+    env = gym.make(SLEW, dt=0.1, actuator=spec)
     assert gym.envs.registration.EnvSpec.from_json(env.spec.to_json()).kwargs["actuator"] == spec
     objects = [Delay(0.13), Lag(0.05), ReactionWheels.pyramid(torque=0.01)]
-    other = make(SLEW, actuator=objects)
+    other = make(SLEW, dt=0.1, actuator=objects)
     env, rng = env.unwrapped, np.random.default_rng(0)
     assert env.observation_space == other.observation_space
     assert env.observation_space.shape == (7 + 8 + 4 + 4,)
@@ -193,7 +193,7 @@ def test_a_misaligned_actuator_turns_its_torque_and_keeps_its_size():
 
 
 def test_wheels_that_are_misaligned_keep_the_momentum_of_the_world():
-    env = many("ReactionWheelSlew-v0", randomization={"misalignment": 0.3, "failure": 0.5})
+    env = many("ReactionWheelSlew-v1", randomization={"misalignment": 0.3, "failure": 0.5})
     env.reset(seed=0)
     start, rng = env.state, np.random.default_rng(0)
     for _ in range(30):
@@ -212,7 +212,7 @@ def test_wheels_that_are_misaligned_keep_the_momentum_of_the_world():
 
 def test_one_wheel_fails_as_often_as_asked_and_each_as_often_as_the_others():
     smooth = {"pyramid": {"viscous": 0.0, "coulomb": 0.0, "start": 0.0}}
-    env = many("ReactionWheelSlew-v0", n=2048, actuator=smooth, randomization={"failure": 0.4})
+    env = many("ReactionWheelSlew-v1", n=2048, actuator=smooth, randomization={"failure": 0.4})
     env.reset(seed=0)
     env.step(np.ones((2048, 4)))
     dead = env.state["wheel_momentum"] == 0.0
@@ -221,7 +221,7 @@ def test_one_wheel_fails_as_often_as_asked_and_each_as_often_as_the_others():
 
 
 def test_delays_differ_within_the_spread():
-    env = many(SLEW, n=256, body=BALL, actuator=Delay(0.1), randomization={"delay": 0.5})
+    env = many(SLEW, n=256, dt=0.1, body=BALL, actuator=Delay(0.1), randomization={"delay": 0.5})
     # In the first period only what is earlier than its end acts.
     part = applied(env, [1.0, 0.0, 0.0])[:, 0] / env.torque_limit[0]
     assert part.min() >= 0.0
@@ -263,7 +263,7 @@ def test_goals_stay_goals_whatever_an_actuator_shows(actuator):
 
 def test_hooks_see_what_an_actuator_has():
     env = many(
-        "ReactionWheelSlew-v0",
+        "ReactionWheelSlew-v1",
         observation=lambda state: state["wheel_momentum"],
         reward=lambda state, action: state["wheel_momentum"][:, 0],
     )
@@ -325,7 +325,7 @@ def test_a_body_carries_only_the_rows_that_its_actuator_uses():
 )
 def test_what_cannot_be_is_refused_with_a_reason(kwargs, message):
     with pytest.raises(ValueError, match=message):
-        many(SLEW, **kwargs)
+        many(SLEW, dt=0.1, **kwargs)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 0.0, "1", None, True])
@@ -373,4 +373,4 @@ def test_a_list_that_holds_itself_is_no_actuator():
     endless = []
     endless.append(endless)
     with pytest.raises(ValueError, match="actuator must hold actuators, got a list that holds it"):
-        gym.make("AttitudeSlew-v0", actuator=endless)
+        gym.make("AttitudeSlew-v1", actuator=endless)

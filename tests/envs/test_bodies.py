@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from family import at, discrete_work, half_way, make, many
+from family import at, discrete_work, half_way
+from family import quick_make as make
+from family import quick_many as many
 from rbgym import simulate_scalable
 from rbgym.quaternion import conjugate, multiply, rotate, rotate_inverse
 
-COILS, SPIN, FLYER, WALL = "MagneticDetumble-v0", "ScalableSpin-v0", "FreeFlyer-v0", "SoftWall-v0"
+COILS, SPIN, FLYER, WALL = "MagneticDetumble-v1", "ScalableSpin-v0", "FreeFlyer-v0", "SoftWall-v0"
 TILTED = (0.8, 0.36, -0.48, 0.0)
 
 

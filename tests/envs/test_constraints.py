@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from family import SLEW, at, make, many
+from family import SLEW, at
+from family import quick_make as make
+from family import quick_many as many
 from rbgym.agents import controllers
 from rbgym.envs.checks import check_vector_env
 from rbgym.envs.rendering import scene_of
 
-WHEELS = "ReactionWheelSlew-v0"
+WHEELS = "ReactionWheelSlew-v1"
 SUN = {"axis": (0.0, 0.6, 0.8), "direction": (0.6, 0.0, -0.8), "half_angle": 0.5}
 PATH = {"axis": (0.0, 0.0, 1.0), "direction": "between", "half_angle": 0.35}
 CONES = {"keep_out": [SUN, PATH]}
@@ -166,7 +168,7 @@ def test_without_constraints_info_has_no_cost():
         (SLEW, {"keep_out": [{**SUN, "half_angle": 4.0}]}, r"\['half_angle'\] must be in"),
         (SLEW, {"keep_out": [{**SUN, "direction": "betwen"}]}, r"\['direction'\] must"),
         (SLEW, {"keep_out": [{**PATH, "half_angle": 1.6}]}, "twice the half_angle"),
-        ("Detumble-v0", {"keep_out": [PATH]}, "where there is no target"),
+        ("Detumble-v1", {"keep_out": [PATH]}, "where there is no target"),
         ("RigidTop-v0", {"keep_out": [{**SUN, "axis": (0, 0, 1), "direction": (0, 0, 1)}]},
          "lies over it"),
         (SLEW, {"rate": 9.0}, r"constraints\['rate'\] must be in"),

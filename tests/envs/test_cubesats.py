@@ -53,9 +53,9 @@ def test_the_edge_of_success_is_worth_less_than_the_goal_and_half_a_turn_has_a_s
     for angle in (math.pi, 1.0, 0.1, 0.02, tolerance):
         near, far = at_rest(env, 0.9 * angle), at_rest(env, angle)
         assert near - far > 0.004
-    # The dense reward of v0 gains a hundredth of that half a turn away.
-    old = make("AttitudeSlew-v0")
-    assert at_rest(old, 0.9 * math.pi) - at_rest(old, math.pi) < 1e-3
+    # That of AttitudeReach-v0 gains a hundredth of that half a turn away.
+    other = make("AttitudeReach-v0")
+    assert at_rest(other, 0.9 * math.pi) - at_rest(other, math.pi) < 1e-3
 
 
 def test_the_wheels_have_room_for_every_tumble_and_little_more():

@@ -93,7 +93,7 @@ def test_a_step_of_a_top_has_the_derivatives_of_its_differences():
 
 @pytest.mark.slow
 def test_momenta_of_wheels_are_coordinates():
-    env, actions = under_way("ReactionWheelSlew-v0", initial={"rate": 0.1})
+    env, actions = under_way("ReactionWheelSlew-v1", initial={"rate": 0.1})
     linear = linearize(env, action=actions)
     assert linear.names[6:] == tuple(f"wheel_momentum_{n}" for n in range(4))
     sizes = [5e-3] * 6 + [1e-5] * 4 + [5e-3] * 4
@@ -104,7 +104,7 @@ def test_momenta_of_wheels_are_coordinates():
 
 # The first changes its inertia, the target of the second swings.
 @pytest.mark.slow
-@pytest.mark.parametrize("env_id", ["ScalableSpin-v0", "AttitudeTracking-v0"])
+@pytest.mark.parametrize("env_id", ["ScalableSpin-v0", "AttitudeTracking-v1"])
 def test_commands_move_the_state_and_what_is_seen_as_their_derivatives_say(env_id):
     env, actions = under_way(env_id)
     start, episodes = env.get_state(), env.unwrapped.episodes

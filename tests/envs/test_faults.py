@@ -5,13 +5,15 @@ import itertools
 import numpy as np
 import pytest
 
-from family import SLEW, make, many
+from family import SLEW
+from family import quick_make as make
+from family import quick_many as many
 from rbgym.envs.actuators import Delay, Lag
 from rbgym.envs.actuators.faults import KINDS
 from rbgym.envs.checks import check_vector_env
 from rbgym.quaternion import rotate
 
-WHEELS = "ReactionWheelSlew-v0"
+WHEELS = "ReactionWheelSlew-v1"
 STUCK, WEAK, RUNAWAY, SENSOR = range(1, 5)
 FAULTS = {"time": (0.25, 1.8), "probability": 0.8, "strength": 0.3}
 STEPS = 25

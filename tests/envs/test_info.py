@@ -42,8 +42,8 @@ def test_json_has_every_entry():
 @pytest.mark.parametrize("randomization", [None, {"torque": 0.2}])
 def test_a_vector_env_tells_of_each_lane_what_it_would_tell_alone(count, randomization):
     kwargs = {"randomization": randomization, "reward": {"closeness": 1.0, "effort": 0.1}}
-    vec = many("AttitudeSlew-v0", count, **kwargs)
-    lanes = [make("AttitudeSlew-v0", **kwargs) for _ in range(count)]
+    vec = many("AttitudeSlew-v1", count, **kwargs)
+    lanes = [make("AttitudeSlew-v1", **kwargs) for _ in range(count)]
     infos = [vec.reset(seed=3)[1]]
     alone = [[env.reset(seed=3 + i)[1] for i, env in enumerate(lanes)]]
     action = np.full((count, 3), 0.7)
@@ -60,7 +60,7 @@ def test_a_vector_env_tells_of_each_lane_what_it_would_tell_alone(count, randomi
 
 @pytest.mark.parametrize("count", [None, 3])
 def test_the_next_step_leaves_it_alone(count):
-    env = many("AttitudeSlew-v0", count) if count else make("AttitudeSlew-v0")
+    env = many("AttitudeSlew-v1", count) if count else make("AttitudeSlew-v1")
     env.reset(seed=3)
     action = np.ones(env.action_space.shape)
     info = env.step(action)[4]
@@ -74,8 +74,8 @@ def test_the_next_step_leaves_it_alone(count):
 
 
 def test_the_last_info_of_an_episode_is_that_before_the_reset():
-    env = many("AttitudeSlew-v0", 3, autoreset_mode=AutoresetMode.SAME_STEP, max_episode_steps=2)
-    twin = many("AttitudeSlew-v0", 3)
+    env = many("AttitudeSlew-v1", 3, autoreset_mode=AutoresetMode.SAME_STEP, max_episode_steps=2)
+    twin = many("AttitudeSlew-v1", 3)
     for one in (env, twin):
         one.reset(seed=3)
     for _ in range(2):

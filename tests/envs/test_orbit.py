@@ -10,7 +10,9 @@ import ppigrf
 import pytest
 from scipy.integrate import solve_ivp
 
-from family import SLEW, at, make, many
+from family import SLEW, at
+from family import quick_make as make
+from family import quick_many as many
 from rbgym import RigidBody
 from rbgym.engine.rows import LANES
 from rbgym.envs.actuators import MagneticCoils, ReactionWheels
@@ -18,7 +20,7 @@ from rbgym.envs.checks import check_vector_env
 from rbgym.envs.orbit import DIPOLE_TILT, EARTH_GRAVITY, EARTH_RADIUS, EARTH_RATE, Orbit
 from rbgym.quaternion import rotate_inverse, to_matrix
 
-COILS, TRACKING = "MagneticDetumble-v0", "AttitudeTracking-v0"
+COILS, TRACKING = "MagneticDetumble-v1", "AttitudeTracking-v1"
 TILTED = (0.8, 0.36, -0.48, 0.0)
 ROUND = {"altitude": 400e3, "inclination": 0.9}
 OVAL = {**ROUND, "eccentricity": 0.3, "perigee": 1.1}
@@ -326,7 +328,7 @@ def test_all_of_it_is_alike_one_by_one_and_in_a_batch_and_goes_on_from_a_state()
         (SLEW, {"disturbance": PULL}, "orbit must be given with disturbance"),
         (SLEW, {"reference": "nadir"}, "orbit must be given with reference"),
         (SLEW, {"reference": "nadr"}, "did you mean 'nadir'"),
-        ("Detumble-v0", {"reference": "nadir", "orbit": ROUND}, "without a target"),
+        ("Detumble-v1", {"reference": "nadir", "orbit": ROUND}, "without a target"),
         (SLEW, {"orbit": ROUND, "reference": "nadir", "disturbance": {"gravity_gradient": 1e-3}},
          "must be True on an orbit, got 0.001"),
         (COILS, {"disturbance": {"gravity_gradient": 1e-3}}, "must be True on an orbit"),

@@ -265,7 +265,7 @@ def test_values_out_of_range_are_refused(kwargs, message):
 
 
 def test_a_law_of_three_torques_is_refused_an_actuator_of_one_command():
-    env = gym.make("AttitudeSlew-v0", actuator=Pusher())
+    env = gym.make("AttitudeSlew-v1", actuator=Pusher())
     assert controllers.for_env(env) == ["idle"]
     with pytest.raises(ValueError, match=r"env must take 3 commands .*Pusher.*, which takes 1"):
         controllers.make("pd", env)

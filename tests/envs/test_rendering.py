@@ -223,7 +223,7 @@ def started(env_id, **kwargs):
 
 
 def test_the_field_that_is_drawn_is_the_one_that_the_observation_shows():
-    env = make("MagneticDetumble-v0")
+    env = make("MagneticDetumble-v1")
     observation, _ = env.reset(seed=4)
     (field,) = [v for v in scene_of(env).vectors if v.name == "magnetic field"]
     shown = 2e6 * env.actuator.field * observation[7:].astype(float)  # microtesla, body axes
@@ -231,8 +231,8 @@ def test_the_field_that_is_drawn_is_the_one_that_the_observation_shows():
 
 
 def test_wheels_stand_outside_the_body_and_turn_with_their_momentum():
-    env = make("ReactionWheelSlew-v0")
-    at(env, (1, 0, 0, 0), wheel_momentum=(0.02, -0.02, 0.0, 0.01))
+    env = make("ReactionWheelSlew-v1")
+    at(env, (1, 0, 0, 0), wheel_momentum=(0.01, -0.01, 0.0, 0.005))
     trail = Trail()
     before = scene_of(env, 0, trail)
     assert [part.name for part in before.parts] == ["wheel"] * 4
@@ -241,7 +241,7 @@ def test_wheels_stand_outside_the_body_and_turn_with_their_momentum():
         assert (part.vertices @ part.facing > plane).all()
     env.step(np.zeros(4))
     scene_of(env, 0, trail)
-    shown = 3.0 * env.dt * np.array([0.02, -0.02, 0.0, 0.01]) / env.actuator.momentum
+    shown = 3.0 * env.dt * np.array([0.01, -0.01, 0.0, 0.005]) / env.actuator.momentum
     assert np.allclose(trail.turns, shown, rtol=0.01, atol=1e-6)
 
 

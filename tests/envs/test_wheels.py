@@ -5,12 +5,14 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.optimize import fsolve
 
-from family import at, make, many
+from family import at
+from family import quick_make as make
+from family import quick_many as many
 from rbgym.engine import rows as layout
 from rbgym.envs.actuators import ReactionWheels
 from rbgym.quaternion import conjugate, multiply, rotate, rotate_inverse
 
-WHEELS = "ReactionWheelSlew-v0"
+WHEELS = "ReactionWheelSlew-v1"
 TILTED = (0.8, 0.36, -0.48, 0.0)
 TUMBLING = (0.3, -0.2, 0.4)
 BIASED = (0.012, -0.02, 0.007, 0.015)

@@ -14,7 +14,7 @@ import rbgym
 from fuzzing.digests import digest, elsewhere
 from rbgym.envs.checks.runs import same
 
-SLEW, TOP = "AttitudeSlew-v0", "RigidTop-v0"
+SLEW, TOP = "AttitudeSlew-v1", "RigidTop-v0"
 # From Python 3.12 on it warns of forks while there are threads; here that is the point.
 FORK = pytest.mark.filterwarnings("ignore:This process.*fork:DeprecationWarning")
 forks = pytest.mark.skipif(sys.platform == "win32", reason="there is no fork on Windows")

@@ -6,7 +6,7 @@ from fuzzing import environments
 from fuzzing.attack import PARTS, attack
 from fuzzing.surface import NOT_ATTACKED, documented
 
-TASKS = ["RigidTop-v0", "AttitudeReach-v0", "ReactionWheelSlew-v0"]
+TASKS = ["RigidTop-v0", "AttitudeReach-v0", "ReactionWheelSlew-v1"]
 EXAMPLES = {"physics": 5, "environments": 4, "policies": 3, "tools": 3}
 
 

@@ -175,8 +175,6 @@ def _strictly(action: str) -> Iterator[None]:
             warnings.filterwarnings("ignore", ".* loses the spin of a body", UserWarning)
             # Documented as well: of both, any may be drawn.
             warnings.filterwarnings("ignore", "an episode lasts ", UserWarning)
-            # Gymnasium's, of tasks that have a newer version.
-            warnings.filterwarnings("ignore", ".*is out of date.*", DeprecationWarning)
             yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)

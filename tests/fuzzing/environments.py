@@ -239,7 +239,7 @@ def _orbits() -> list[Target]:
 def _registered() -> list[Target]:
     """By way of Gymnasium, wrappers and all; and the vector environment of Stable-Baselines3."""
     goals = np.array([1.0, 0.0, 0.0, 0.0])
-    reach, slew = created("AttitudeReach-v0"), created("AttitudeSlew-v0")
+    reach, slew = created("AttitudeReach-v0"), created("AttitudeSlew-v1")
     slew.reset(seed=0)
     return [
         target("gym.make", gym.make, id="RigidTop-v0", dt=0.02, disable_env_checker=True,

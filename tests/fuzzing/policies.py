@@ -46,7 +46,7 @@ from rbgym.eigenaxis import eigenaxis_time
 from rbgym.envs.actuators import Scaling
 from rbgym.envs.parts.sensors import Instruments
 
-SLEW = "AttitudeSlew-v0"
+SLEW = "AttitudeSlew-v1"
 NETWORK = Network.random((7, 4, 3), 0)
 _ALSO = (rbgym.IntegrationError, gym.error.Error)
 _CASE = {"body": BODY, "torque_limit": (0.1, 0.2, 0.1), "rate_limit": 5.0, "dt": 0.02}

@@ -45,7 +45,7 @@ def _strategies() -> list[Target]:
 
 
 def _subjects() -> list[Target]:
-    env = gym.make("AttitudeSlew-v0")
+    env = gym.make("AttitudeSlew-v1")
     place = {"quaternion": Q, "angular_velocity": W}
     free = {"step": _step, "inertia": INERTIA, "dt": 0.1, "steps": 3, **place}
     numeric = ("inertia", "dt", "steps", *place)

@@ -10,8 +10,8 @@ from rbgym.registration import ENVIRONMENTS
 CALLS = 4000
 # Tasks of which something else is kept as well: noise, a delay line, bodies of each episode.
 HOOKS = {
-    "AttitudeSlew-v0": {
-        "sensor": {"attitude": 1e-3, "rate": 1e-3, "rate_bias": 1e-3},
+    "AttitudeSlew-v1": {
+        "sensor": {"attitude": 1e-3, "rate": 5e-4, "rate_bias": 1e-3},
         "randomization": {"inertia": 0.2, "torque": 0.1},
         "disturbance": {"white_noise": 1e-3},
         "reward": {"closeness": 1.0, "change": 0.1, "progress": 0.1},

@@ -6,7 +6,7 @@ from gymnasium.vector import AutoresetMode
 from fuzzing.interrupting import HOOKS, Interrupter
 
 COUNT = 420
-TASKS = "AttitudeSlew-v0", "RigidTop-v0", "ScalableSpin-v0"
+TASKS = "AttitudeSlew-v1", "RigidTop-v0", "ScalableSpin-v0"
 
 
 @pytest.mark.parametrize("hooks", [{}, HOOKS], ids=["named", "hooks"])

@@ -48,11 +48,11 @@ def test_the_command_line_asks_for_a_run_for_each_scheme_or_policy():
     free = scenario_of(None, ("akw",), ())
     assert (free.env_id, free.schemes) == (None, ("akw",))
     assert scenario_of(None, (), ()).schemes == Scenario().schemes
-    task = scenario_of("AttitudeSlew-v0", (), ("pd", "bang_bang"))
+    task = scenario_of("AttitudeSlew-v1", (), ("pd", "bang_bang"))
     assert task.schemes == (OWN, OWN)
     names = [run.name for run in task.simulation().runs]
     assert names == ["pd, exact:4", "bang_bang, exact:4"]
-    both = scenario_of("AttitudeSlew-v0", ("akw", "imidm"), ("pd",))
+    both = scenario_of("AttitudeSlew-v1", ("akw", "imidm"), ("pd",))
     assert [run.name for run in both.simulation().runs] == ["pd, akw", "pd, imidm"]
 
 
@@ -81,7 +81,7 @@ def test_what_does_not_go_together_is_refused_by_name(scenario, says):
 
 def test_who_can_act_is_who_fits_the_task():
     assert actors(None) == []
-    assert actors("MagneticDetumble-v0") == ["pd", "magnetic_rate", "b_dot", "idle"]
+    assert actors("MagneticDetumble-v1") == ["pd", "magnetic_rate", "b_dot", "idle"]
     assert actors("FreeFlyer-v0")[0] == "pretrained"
 
 

@@ -138,23 +138,23 @@ def test_a_task_can_be_perturbed_and_its_controller_brings_it_back():
 
 
 def test_a_trained_policy_flies_its_task():
-    run = TaskRun("AttitudeSlew-v0", "pretrained", seed=2)
+    run = TaskRun("AttitudeSlew-v1", "pretrained", seed=2)
     assert run.snapshot().goal_angle > 0.5
-    run.advance(400)
+    run.advance(150)
     assert run.snapshot().goal_angle < math.radians(5.0)
 
 
 def test_a_trained_policy_flies_its_task_with_other_limits_but_not_with_other_entries():
     # The torque limit moves bounds of what is shown, which a policy does not look at.
-    run = TaskRun("AttitudeSlew-v0", "pretrained", seed=2, env_kwargs={"torque_limit": 0.03})
-    run.advance(400)
+    run = TaskRun("AttitudeSlew-v1", "pretrained", seed=2, env_kwargs={"torque_limit": 0.0098})
+    run.advance(150)
     assert run.snapshot().goal_angle < math.radians(5.0)
     with pytest.raises(ValueError, match="observation"):
-        TaskRun("AttitudeSlew-v0", "pretrained", env_kwargs={"observation": "rotation_matrix"})
+        TaskRun("AttitudeSlew-v1", "pretrained", env_kwargs={"observation": "rotation_matrix"})
 
 
 def test_without_a_policy_a_task_is_the_free_motion_of_its_body():
-    run = TaskRun("AttitudeSlew-v0", seed=1)
+    run = TaskRun("AttitudeSlew-v1", seed=1)
     run.push(np.array([0.0, 0.01, 0.0]))
     start = run.snapshot()
     run.advance(10)
