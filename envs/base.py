@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rbgym.arguments import count, real
 from rbgym.envs.arguments import named
 from rbgym.envs.building import Building
+from rbgym.envs.columns import Column, placed, width
 from rbgym.envs.episodes import Episodes, Flags, Lanes
 from rbgym.envs.parts.rewards import Weighted
 from rbgym.envs.planning import checked_state, packed, unpack
@@ -254,7 +255,23 @@ class _Described:
     def width(self) -> int:
         """Columns of an observation before those that the actuator adds."""
         setup = self._episodes.setup
-        return int(setup.width - setup.actuator.shown.shape[1])
+        return int(setup.width - width(setup.actuator.columns))
+
+    @property
+    def columns(self) -> dict[str, Column]:
+        """What an observation shows, by name, each with its first column, size, unit, frame, scale
+        and bounds. Of goals, those of what `task.split` makes the dict of."""
+        setup = self._episodes.setup
+        if "observation" in setup.hooks:
+            own = Column("observation", setup.width, unit="", low=-math.inf, high=math.inf)
+            return placed((own,))
+        frame = setup.parts.goal.attitude_shown
+        return placed((*setup.parts.observation.table(frame), *setup.actuator.columns))
+
+    @property
+    def commands(self) -> dict[str, Column]:
+        """What an action commands, by name; the scale is that of a full command."""
+        return placed(self._episodes.setup.actuator.commands)
 
     @property
     def actuator(self) -> Any:
