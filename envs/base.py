@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from rbgym.arguments import count, real
 from rbgym.envs.arguments import named
 from rbgym.envs.building import Building
-from rbgym.envs.columns import Column, placed, width
 from rbgym.envs.episodes import Episodes, Flags, Lanes
+from rbgym.envs.parts.columns import Column, placed, width
 from rbgym.envs.parts.rewards import Weighted
 from rbgym.envs.planning import checked_state, packed, unpack
 from rbgym.envs.reset import checked_seed, lane_seeds, masked_lanes, place

@@ -17,10 +17,10 @@ from rbgym.engine.batch import Batch
 from rbgym.envs.actuators import Setting, assemble
 from rbgym.envs.actuators.faults import chosen_faults
 from rbgym.envs.arguments import Arguments, made, named, triple
-from rbgym.envs.columns import bounds, placed, width
 from rbgym.envs.episodes import Setup, checked_hook, state_of
 from rbgym.envs.orbit import chosen_orbit
 from rbgym.envs.parts import constraints, endings, rewards, uncertainty
+from rbgym.envs.parts.columns import bounds, placed, width
 from rbgym.envs.parts.goals import Goal, Reference
 from rbgym.envs.parts.observations import FORMS, Both, More, Shown
 from rbgym.envs.parts.sensors import chosen_sensor, failing

@@ -18,10 +18,10 @@ from rbgym.envs import satellites
 from rbgym.envs.actuators import NAMES
 from rbgym.envs.actuators.effector import Effector
 from rbgym.envs.arguments import Arguments, keys, named
-from rbgym.envs.columns import BODY, placed, width
+from rbgym.envs.parts.columns import BODY, placed, width
 from rbgym.envs.parts.endings import Docked, Ending, Never, Settled, Success, Tally, Unloaded
 from rbgym.envs.parts.goals import Goal, Reference, Target, nadir
-from rbgym.envs.parts.observations import Form, More, TargetRate
+from rbgym.envs.parts.observations import Form, More, TargetRate, rates_column
 from rbgym.envs.parts.rewards import Shape
 from rbgym.envs.parts.starts import Start
 from rbgym.envs.parts.uncertainty import Sensor
@@ -230,13 +230,13 @@ class Task:
         return self.actuator if isinstance(self.actuator, Effector) else usual
 
     def _table(self, goal: Goal, effector: Effector) -> str:
+        rates = rates_column("angular_velocity", self.rate_limit, (1.0, 1.0, 1.0))
         shown = placed((*self.more.columns(), *effector.columns()), 7)
         rows = (
             "| index | what | bounds |\n|---|---|---|",
             f"| 0 | w of the quaternion, {goal.attitude_shown}; of q and -q the one with w >= 0 "
             "| [0, 1] |\n| 1-3 | x, y, z of it | [-1, 1] |",
-            f"| 4-6 | angular velocity in body axes / ({self.rate_limit:.4g} rad/s) "
-            "| rate limit plus what one period adds |",
+            f"| 4-6 | {rates.described()} | rate limit plus what one period adds |",
             *(column.row() for column in shown.values()),
         )
         return "\n".join(rows)

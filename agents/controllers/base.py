@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from rbgym.arguments import count, finite, number, positive, real
 from rbgym.body import RigidBody
 from rbgym.envs.base import AttitudeEnv, AttitudeVectorEnv
-from rbgym.envs.columns import Column, placed, width
+from rbgym.envs.parts.columns import Column, placed, width
 from rbgym.envs.parts.goals import Axis, Rest, Target
 from rbgym.envs.parts.uncertainty import Sensor
 from rbgym.quaternion import Array, conjugate, multiply, rotate, rotate_inverse

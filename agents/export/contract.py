@@ -13,7 +13,7 @@ from rbgym.agents.controllers.base import read_by_laws, relative
 from rbgym.agents.policies import Network
 from rbgym.agents.policies.network import joined
 from rbgym.envs.base import AttitudeEnv
-from rbgym.envs.columns import Column, bounds, placed
+from rbgym.envs.parts.columns import Column, bounds, placed
 
 CONVENTIONS = (
     "Quaternions are scalar first (w, x, y, z), of unit length, and map body to world; relative to "

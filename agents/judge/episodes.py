@@ -15,7 +15,7 @@ from rbgym.agents.judge.cases import PRETRAINED, Starts, by_name, starts_of
 from rbgym.agents.judge.contenders import load, own_kwargs
 from rbgym.agents.policies.trained import TrainedPolicy
 from rbgym.eigenaxis import eigenaxis_time
-from rbgym.envs.columns import bounds
+from rbgym.envs.parts.columns import bounds
 from rbgym.envs.parts.goals import Target
 from rbgym.envs.parts.observations import FORMS
 from rbgym.quaternion import Array

@@ -24,7 +24,7 @@ from rbgym.envs.actuators.mounting import Alike
 from rbgym.envs.actuators.scaling import Scaling
 from rbgym.envs.actuators.wheels import ReactionWheels
 from rbgym.envs.arguments import hint, made
-from rbgym.envs.columns import Column, width
+from rbgym.envs.parts.columns import Column, width
 from rbgym.quaternion import Array
 
 __all__ = [

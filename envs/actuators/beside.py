@@ -19,8 +19,8 @@ from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Setting
 from rbgym.envs.actuators.forces import Torque, Torques
 from rbgym.envs.actuators.wheels import ReactionWheels, Wheels
-from rbgym.envs.columns import Column
 from rbgym.envs.orbit import Orbit
+from rbgym.envs.parts.columns import Column
 from rbgym.envs.rows import Key
 from rbgym.quaternion import Array, add
 

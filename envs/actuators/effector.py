@@ -12,7 +12,7 @@ from rbgym.engine.batch import Batch
 from rbgym.engine.rows import Physics
 from rbgym.envs.actuators.faults import Faults
 from rbgym.envs.actuators.mounting import Differing
-from rbgym.envs.columns import Column
+from rbgym.envs.parts.columns import Column
 from rbgym.envs.rows import Key
 from rbgym.integrators import Integrator, get, names
 from rbgym.quaternion import Array

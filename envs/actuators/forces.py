@@ -21,7 +21,7 @@ from rbgym.engine.actuation import act
 from rbgym.engine.rows import FAILED, LANES, put_quaternion, put_vector, quaternion, vector, view
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Setting
-from rbgym.envs.columns import BODY, Column
+from rbgym.envs.parts.columns import BODY, Column
 from rbgym.envs.rows import Key
 from rbgym.quaternion import Array, add, dot, rotate, scale, times, to_world
 

@@ -17,7 +17,7 @@ from rbgym.engine.batch import Batch
 from rbgym.engine.rows import J_INV, LANES, J, Physics, put_vector, vector
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Setting
-from rbgym.envs.columns import Column
+from rbgym.envs.parts.columns import Column
 from rbgym.envs.rows import Key
 from rbgym.integrators import Integrator
 from rbgym.integrators.free_scale import FORCE, REFERENCE, SCALE, SCALING, FreeScale

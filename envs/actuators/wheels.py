@@ -32,7 +32,7 @@ from rbgym.engine.rows import FAILED, LANES, ROTOR, put_vector, view
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Setting
 from rbgym.envs.arguments import in_range
-from rbgym.envs.columns import Column
+from rbgym.envs.parts.columns import Column
 from rbgym.envs.rows import Key
 from rbgym.quaternion import Array, Vector, add, dot, scale
 

@@ -9,7 +9,7 @@ from rbgym.compiled.jit import inlined
 from rbgym.engine.rows import LANES, put_vector, vector, vector_if
 from rbgym.envs.actuators import Effector
 from rbgym.envs.arguments import in_range, keys
-from rbgym.envs.columns import BODY, Column
+from rbgym.envs.parts.columns import BODY, Column
 from rbgym.envs.parts.endings import Constraints, cone
 from rbgym.envs.parts.goals import Goal
 from rbgym.envs.parts.observations import More

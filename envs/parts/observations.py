@@ -12,7 +12,7 @@ from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import constant, required
 from rbgym.engine.rows import LANES
 from rbgym.envs.arguments import in_range
-from rbgym.envs.columns import BODY, Column
+from rbgym.envs.parts.columns import BODY, Column
 from rbgym.envs.parts.endings import flight
 from rbgym.envs.rows import Part
 from rbgym.quaternion import Vector, canonical, qconj, qmul, scale, to_body

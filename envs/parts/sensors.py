@@ -19,7 +19,7 @@ from rbgym.engine.rows import (
     view,
 )
 from rbgym.envs.arguments import in_range, keys, triple
-from rbgym.envs.columns import BODY, Column
+from rbgym.envs.parts.columns import BODY, Column
 from rbgym.envs.parts.observations import More, rotation_vector
 from rbgym.envs.parts.uncertainty import Noisy, Sensor
 from rbgym.envs.random import normals

@@ -213,6 +213,23 @@ def test_the_contract_names_other_observations(tmp_path):
                      ("target_angular_velocity", 3, "rad/s"), ("actuator", 3, "1")]  # fmt: skip
 
 
+def test_the_contract_says_what_the_sun_sensor_and_the_magnetometer_show(tmp_path):
+    sensor = {"sun_sensor": {"noise": 1e-3}, "magnetometer": {"noise": 1e-9}}
+    env = make("MagneticPointing-v0", sensor=sensor)
+    told = export_c(tmp_path, Network.random((env.observation_space.shape[0], 3), 0), env)
+    sun, field = told["observation"][3:]
+    assert (sun["name"], sun["unit"], sun["frame"]) == ("sun_direction", "1", "body axes")
+    assert (field["name"], field["unit"], field["frame"]) == ("magnetic_field", "T", "body axes")
+    assert sun["scale"] == [1.0] * 3
+    assert field["scale"] == [2.0 * env.actuator.field] * 3
+
+
+def test_the_contract_of_a_callable_claims_nothing(tmp_path):
+    env = make(SLEW, observation=lambda state: state["quaternion"])
+    (entry,) = export_c(tmp_path, Network.random((4, 3), 0), env)["observation"]
+    assert (entry["name"], entry["size"], entry["unit"]) == ("observation", 4, "")
+
+
 def test_no_name_ends_the_comment(tmp_path):
     told = {"policy": "a */ int main(void) { /* \xe9 \x1b \n ??/"}
     export_c(tmp_path, Network.random((7, 3), 0), make(SLEW), told)

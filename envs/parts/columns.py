@@ -14,7 +14,7 @@ from rbgym.arguments import count, real
 from rbgym.quaternion import Array
 
 BODY = "body axes"
-Numbers = tuple[float, ...]
+_MOST = 10_000  # columns of one quantity
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,8 @@ class Column:
             if not isinstance(getattr(self, key), str) or not self.name:
                 raise ValueError(f"Column.{key} must be a string, got {getattr(self, key)!r}")
         size = count("Column.size", self.size)
+        if size > _MOST:
+            raise ValueError(f"Column.size must be at most {_MOST}, got {self.size!r}")
         for key in ("scale", "low", "high"):
             given = getattr(self, key)
             value = real(f"Column.{key}", given)
