@@ -16,7 +16,7 @@ from rbgym.arguments import count, real
 from rbgym.envs.arguments import named
 from rbgym.envs.building import Building
 from rbgym.envs.episodes import Episodes, Flags, Lanes
-from rbgym.envs.parts.columns import Column, placed, width
+from rbgym.envs.parts.columns import Column, placed
 from rbgym.envs.parts.rewards import Weighted
 from rbgym.envs.planning import checked_state, packed, unpack
 from rbgym.envs.reset import checked_seed, lane_seeds, masked_lanes, place
@@ -250,12 +250,6 @@ class _Described:
     def torque_scale(self) -> float:
         """Factor of all torques and forces."""
         return self._episodes.setup.strength
-
-    @property
-    def width(self) -> int:
-        """Columns of an observation before those that the actuator adds."""
-        setup = self._episodes.setup
-        return int(setup.width - width(setup.actuator.columns))
 
     @property
     def columns(self) -> dict[str, Column]:

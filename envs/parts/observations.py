@@ -6,7 +6,7 @@ No number is ever outside its bounds, which are those of the space.
 import inspect
 import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import constant, required
@@ -43,51 +43,56 @@ class Columns(Part):
 
 
 class Form(Columns):
-    """A form of the attitude, whose frame, where it says none, is that of the goal."""
+    """A form of the attitude. label, unit, frame, low, high: of its columns; label: by default the
+    name of the class; without a frame, that of the goal."""
+
+    label, unit, frame = "", "1", ""
+    low: ClassVar[float | tuple[float, ...]] = -1.0
+    high: ClassVar[float] = 1.0
 
     @required
     def write(self, buffer, k, q, relative):
         """Write the attitude from k on: q in the world, `relative` to a target if there is one."""
 
+    def columns(self) -> tuple[Column, ...]:
+        name, unit, low, high = self.label or type(self).__name__, self.unit, self.low, self.high
+        return (Column(name, self.width(), unit=unit, frame=self.frame, low=low, high=high,
+                       words=self.summary()),)  # fmt: skip
+
 
 class Quaternion(Form):
     """(w, x, y, z); of q and -q the one whose first component that is not zero is positive."""
 
+    label, low = "quaternion", _LOWEST
     width = constant(4)
 
     def write(self, buffer, k, q, relative):
         _put(buffer, k, canonical(relative), 1.0)
 
-    def columns(self) -> tuple[Column, ...]:
-        return (Column("quaternion", 4, low=_LOWEST, words=self.summary()),)
-
 
 class World(Quaternion):
     """(w, x, y, z) of the body in the world, canonical, also where there is a target."""
 
+    frame = "body to world"
+
     def write(self, buffer, k, q, relative):
         _put(buffer, k, canonical(q), 1.0)
-
-    def columns(self) -> tuple[Column, ...]:
-        (one,) = super().columns()
-        return (replace(one, frame="body to world"),)
 
 
 class Continuous(Form):
     """(w, x, y, z) without jumps of sign: of q and -q, either."""
 
+    label = "quaternion_continuous"
     width = constant(4)
 
     def write(self, buffer, k, q, relative):
         _put(buffer, k, relative, 1.0)
 
-    def columns(self) -> tuple[Column, ...]:
-        return (Column("quaternion_continuous", 4, words=self.summary()),)
-
 
 class RotationMatrix(Form):
     """The nine entries, row by row."""
 
+    label = "rotation_matrix"
     width = constant(9)
 
     def write(self, buffer, k, q, relative):
@@ -95,13 +100,11 @@ class RotationMatrix(Form):
         for row in range(3):
             _put(buffer, k + 3 * row * LANES, (x[row], y[row], z[row]), 1.0)
 
-    def columns(self) -> tuple[Column, ...]:
-        return (Column("rotation_matrix", 9, words=self.summary()),)
-
 
 class Rotation6D(Form):
     """The first two columns (Zhou et al. 2019): continuous in the attitude, and unique."""
 
+    label = "rotation_6d"
     width = constant(6)
 
     def write(self, buffer, k, q, relative):
@@ -109,38 +112,30 @@ class Rotation6D(Form):
         _put(buffer, k, x, 1.0)
         _put(buffer, k + 3 * LANES, y, 1.0)
 
-    def columns(self) -> tuple[Column, ...]:
-        return (Column("rotation_6d", 6, words=self.summary()),)
-
 
 class MRP(Form):
     """Modified Rodrigues parameters tan(angle / 4) axis, of q or its shadow set: |.| <= 1."""
 
+    label = "mrp"
     width = constant(3)
 
     def write(self, buffer, k, q, relative):
         c = canonical(relative)
         _put(buffer, k, scale(1.0 / (1.0 + c[0]), (c[1], c[2], c[3])), 1.0)
 
-    def columns(self) -> tuple[Column, ...]:
-        return (Column("mrp", 3, words=self.summary()),)
-
 
 class LogError(Form):
     """The rotation vector, angle times axis [rad]: |.| <= pi."""
 
+    label, unit, low, high = "log_error", "rad", -math.pi, math.pi
     width = constant(3)
 
     def write(self, buffer, k, q, relative):
         _put(buffer, k, rotation_vector(relative), math.pi)
 
-    def columns(self) -> tuple[Column, ...]:
-        words = self.summary()
-        return (Column("log_error", 3, unit="rad", low=-math.pi, high=math.pi, words=words),)
-
 
 FORMS: dict[str, Form] = {
-    one.columns()[0].name: one
+    one.label: one
     for one in (Quaternion(), Continuous(), RotationMatrix(), Rotation6D(), MRP(), LogError())
 }
 

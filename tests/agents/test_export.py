@@ -143,7 +143,7 @@ def test_a_law_without_a_period_has_no_memory_in_c_either(tmp_path):
     env = make("AttitudeTracking-v0")
     limits = {"rate_limit": env.rate_limit, "dt": 0.0, "moving": True}
     law = controllers.AttitudePD(env.body, env.torque_limit, **limits)
-    law.width = env.width
+    law.width = 10
     export_c(tmp_path, law, env)
     seen = flown(env, controllers.make("pd", env))[0]
     assert furthest(answers(tmp_path, "double", seen), law.predict(seen)[0]) <= 1.0
