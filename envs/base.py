@@ -17,6 +17,7 @@ from rbgym.envs.arguments import named
 from rbgym.envs.building import Building
 from rbgym.envs.episodes import Episodes, Flags, Lanes
 from rbgym.envs.kernels import TERMINATED, TRUNCATED
+from rbgym.envs.parts.columns import Column, placed
 from rbgym.envs.parts.rewards import Weighted
 from rbgym.envs.planning import checked_state, packed, unpack
 from rbgym.envs.reset import checked_seed, lane_seeds, masked_lanes, place
@@ -247,10 +248,20 @@ class _Described:
         return self._episodes.setup.strength
 
     @property
-    def width(self) -> int:
-        """Columns of an observation before those that the actuator adds."""
+    def columns(self) -> dict[str, Column]:
+        """What an observation shows, by name, each with its first column, size, unit, frame, scale
+        and bounds. Of goals, those of what `task.split` makes the dict of."""
         setup = self._episodes.setup
-        return int(setup.width - setup.actuator.shown.shape[1])
+        if "observation" in setup.hooks:
+            own = Column("observation", setup.width, unit="", low=-math.inf, high=math.inf)
+            return placed((own,))
+        frame = setup.parts.goal.attitude_shown
+        return placed((*setup.parts.observation.table(frame), *setup.actuator.columns))
+
+    @property
+    def commands(self) -> dict[str, Column]:
+        """What an action commands, by name; the scale is that of a full command."""
+        return placed(self._episodes.setup.actuator.commands)
 
     @property
     def actuator(self) -> Any:

@@ -14,15 +14,16 @@ from rbgym.body import RigidBody
 from rbgym.eigenaxis import eigenaxis_time, slowness
 from rbgym.engine.actuation import Actuator
 from rbgym.engine.batch import Batch
-from rbgym.envs.actuators import Beside, ReactionWheels, Setting, Torque, assemble
+from rbgym.envs.actuators import Setting, assemble
 from rbgym.envs.actuators.faults import chosen_faults
 from rbgym.envs.arguments import Arguments, made, named, triple
 from rbgym.envs.episodes import Setup, checked_hook, state_of
 from rbgym.envs.orbit import chosen_orbit
 from rbgym.envs.parts import constraints, endings, rewards, uncertainty
+from rbgym.envs.parts.columns import bounds, placed, width
 from rbgym.envs.parts.goals import Goal, Reference
 from rbgym.envs.parts.observations import FORMS, Both, More, Shown
-from rbgym.envs.parts.sensors import Failing, Instruments, chosen_sensor
+from rbgym.envs.parts.sensors import chosen_sensor, failing
 from rbgym.envs.parts.starts import Start
 from rbgym.envs.rows import Parts, TaskRows, checked_part
 from rbgym.potentials import CircularOrbit, HeavyTop, NoPotential, Potential, SoftWall
@@ -165,7 +166,7 @@ class Building:
         sensor = self.sensor
         sensor.refuse(task.angle if goal.angle_off else math.inf, task.rate)
         if self.actuator.faults and self.actuator.faults.may_blind():
-            sensor = Failing(sensor)
+            sensor = failing(sensor)
         limits = endings.Limits(task.rate_limit, task.lowest)
         own = checked_part("ends", task.ends, endings.Ending)
         ends = endings.chosen(given.termination, limits, own, goal)
@@ -175,8 +176,8 @@ class Building:
             given.constraints, goal, start, task.rate_limit, self.actuator.effector
         )
         also: Any = limited or More()
-        if isinstance(self.sensor, Instruments) and self.sensor.eye.width():
-            also = Both(self.sensor.eye, also)
+        if sensor.extra().width():
+            also = Both(sensor.extra(), also)
         shape = task.dense()
         if task.split and not (isinstance(given.reward, str) and given.reward in rewards.NAMED):
             raise ValueError(
@@ -251,13 +252,11 @@ class Building:
         start, effector = self.parts.start._asdict(), self.actuator.effector
         angle, limits = start.get("angle", 0.0), self.actuator.limits
         turns = self.parts.goal.has_target() and not self.parts.reference.moves()
-        effector = effector.main if isinstance(effector, Beside) else effector
-        fits = isinstance(effector, Torque | ReactionWheels) and limits.all()
-        if not (turns and angle and fits):
+        if not (turns and angle and effector.main.is_steady and limits.all()):
             return 0.0
         turned, rate = (np.eye(3), self.body.inertia, limits), np.asarray(self.task.rate_limit)
-        if isinstance(effector, ReactionWheels):  # of which none may be full
-            rate = np.minimum(rate, effector.filling_time / self.strength / slowness(*turned))
+        if wheels := effector.main.rotors:  # of which none may be full
+            rate = np.minimum(rate, wheels.filling_time / self.strength / slowness(*turned))
         return float(eigenaxis_time(angle, *turned, rate).max())
 
     def _make_batch(self) -> None:
@@ -283,7 +282,16 @@ class Building:
             batch.put_rows(row, np.tile(self.torque_limit, (batch.size, 1)))
         if self.parts.goal.has_target():
             batch.put_rows(self.rows.goal_row(), np.tile([1.0, 0.0, 0.0, 0.0], (batch.size, 1)))
-        self.space = self.parts.observation.space(self.actuator.shown)
+        self.space = self._space()
+
+    def _space(self) -> spaces.Box:
+        """The space of the observation."""
+        shown = self.parts.observation
+        own = shown.table(self.parts.goal.attitude_shown)
+        if width(own) != shown.width():
+            raise ValueError(f"columns must be as many as width says, {shown.width()}, got {own!r}")
+        columns = placed((*own, *self.actuator.columns)).values()
+        return spaces.Box(*bounds(columns).astype(np.float32))
 
     def _tried_hooks(self) -> dict[str, Callable[..., ArrayLike]]:
         """The callables, tried on the bodies before their first episode."""

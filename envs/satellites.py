@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from rbgym.arguments import finite, positive
 from rbgym.body import RigidBody
 from rbgym.eigenaxis import slowness
-from rbgym.envs.actuators import Beside, Forces, MagneticCoils, ReactionWheels, Torque
+from rbgym.envs.actuators import MagneticCoils, ReactionWheels
 from rbgym.envs.arguments import made, named
 from rbgym.envs.orbit import Orbit
 from rbgym.envs.parts.goals import Rest, Target, Wandering
@@ -125,30 +125,23 @@ class Satellite:
         as torque is what the field gives. Raises ValueError where the task is none for a satellite,
         or needs what this one has not.
         """
-        own, reference = task.actuator, task.reference(task.dt)
+        own, reference = task.effector(), task.reference(task.dt)
+        actuator, wheels = own.fitted(self), own.rotors
         seen = {} if self.sensor is None else {"sensor": self.sensor}
-        if isinstance(own, MagneticCoils) and self.coils is not None:
-            return task, {"body": self.body, "actuator": self.coils, **seen}, {}
+        if actuator and actuator.around and not wheels:
+            return task, {"body": self.body, "actuator": actuator, **seen}, {}
         turns = isinstance(task.goal, Target | Rest)
         turns &= isinstance(reference, Wandering) or not reference.moves()
-        wheeled, lacks = isinstance(own, ReactionWheels | Beside), not isinstance(own, Torque)
-        actuator: Any = None
-        if isinstance(own, ReactionWheels) and self.wheels:
-            actuator = self.wheels
-        elif isinstance(own, Beside) and self.wheels and self.coils:
-            actuator = Beside(replace(self.wheels, start=own.wheels.start), self.coils)
-        elif isinstance(own, Forces) and self.force is not None:
-            actuator = Forces(self.force)
-        if not turns or (lacks and actuator is None):
+        if not turns or actuator is None:
             raise ValueError(
                 "satellite must be left out where nothing is turned or stopped, and must have the "
                 f"actuator of the task, {type(own).__name__}; got {self!r}"
             )
-        limit = self.rate_limit(wheeled)
-        if wheeled and isinstance(task.goal, Rest):  # of what tumbles no more than they take up
-            limit = (
-                task.rate_limit * self.taken_up() / Satellite(task.body(), wheels=own).taken_up()
-            )
+        limit = self.rate_limit(wheels is not None)
+        if wheels is not None and isinstance(task.goal, Rest):
+            # Of what tumbles no more than they take up.
+            of_task = Satellite(task.body(), wheels=wheels)
+            limit = task.rate_limit * self.taken_up() / of_task.taken_up()
         if not 1e-100 < limit < 1e100:
             raise ValueError(
                 f"satellite must turn at 1e-100 to 1e100 rad/s, got {limit:g}: {self!r}"
@@ -166,12 +159,12 @@ class Satellite:
             swings = partial(_swinging, slow=k * reference.slow, fast=k * reference.fast)
             task = replace(task, reference=partial(swings, reference.amplitude))
             more = more._replace(scale=limit)
-        if isinstance(own, Beside):
-            share = self.wheels.momentum / own.wheels.momentum
+        if wheels is not None:
+            share = self.wheels.momentum / wheels.momentum
             task = replace(task, momentum=share * task.momentum)
         suited = replace(
             task,
-            torque=task.torque if wheeled else self.torque_limit(),
+            torque=self.torque_limit() if wheels is None else task.torque,
             rate_limit=limit,
             more=more,
             start=task.start._replace(**_slowed(task.start._asdict(), k)),
@@ -180,8 +173,8 @@ class Satellite:
             difficulty=harder,
         )
         success = {name: getattr(self, name) for name in suited.success_keys()}
-        acts = {} if actuator is None else {"actuator": actuator}
-        return suited, {"body": self.body, "dt": self.dt, **acts, **seen}, success
+        arguments = {"body": self.body, "dt": self.dt, "actuator": actuator}
+        return suited, {**arguments, **seen}, success
 
 
 def _swinging(amplitude: float, dt: float, *, slow: float, fast: float) -> Wandering:

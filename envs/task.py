@@ -8,18 +8,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from rbgym import integrators
 from rbgym.arguments import number, positive
 from rbgym.body import RigidBody
 from rbgym.envs import satellites
-from rbgym.envs.actuators import Torque
+from rbgym.envs.actuators import NAMES
 from rbgym.envs.actuators.effector import Effector
 from rbgym.envs.arguments import Arguments, keys, named
+from rbgym.envs.parts.columns import BODY, placed, width
 from rbgym.envs.parts.endings import Docked, Ending, Never, Settled, Success, Tally, Unloaded
 from rbgym.envs.parts.goals import Goal, Reference, Target, nadir
-from rbgym.envs.parts.observations import Form, More, TargetRate
+from rbgym.envs.parts.observations import Form, More, TargetRate, rates_column
 from rbgym.envs.parts.rewards import Shape
 from rbgym.envs.parts.starts import Start
 from rbgym.envs.parts.uncertainty import Sensor
@@ -59,7 +61,7 @@ class Task:
 
     body: Callable[[], RigidBody]
     torque: ArrayLike | Callable[[RigidBody, float], ArrayLike]
-    actuator: Any = field(default_factory=Torque)
+    actuator: Any = field(default_factory=NAMES["torque"])
     integrator: str = integrators.DEFAULT
     potential: Potential | None = None
     start: Start
@@ -207,7 +209,7 @@ class Task:
         """The docstring of an env, with the sections that it lacks made of what the parts say."""
         body = self.body()
         goal = self.goal_of(body, self.weight_of(body))
-        effector = self.actuator if isinstance(self.actuator, Effector) else Torque()
+        effector = self.effector()
         made = {
             "Physics": "",
             "Observation": f"Observation: Box, float32\n{self._table(goal, effector)}",
@@ -222,28 +224,36 @@ class Task:
         sections = {**made, **given}.values()
         return "\n\n## ".join([first.strip(), *filter(None, sections)])
 
+    def effector(self) -> Effector:
+        """What makes torque, where the task says no more than that."""
+        usual: Any = NAMES["torque"]()
+        return self.actuator if isinstance(self.actuator, Effector) else usual
+
     def _table(self, goal: Goal, effector: Effector) -> str:
-        width = 7 + self.more.width()
+        rates = rates_column("angular_velocity", self.rate_limit, (1.0, 1.0, 1.0))
+        shown = placed((*self.more.columns(), *effector.columns()), 7)
         rows = (
             "| index | what | bounds |\n|---|---|---|",
             f"| 0 | w of the quaternion, {goal.attitude_shown}; of q and -q the one with w >= 0 "
             "| [0, 1] |\n| 1-3 | x, y, z of it | [-1, 1] |",
-            f"| 4-6 | angular velocity in body axes / ({self.rate_limit:.4g} rad/s) "
-            "| rate limit plus what one period adds |",
-            self.more.columns(7),
-            effector.columns(width),
+            f"| 4-6 | {rates.described()} | rate limit plus what one period adds |",
+            *(column.row() for column in shown.values()),
         )
-        return "\n".join(filter(None, rows))
+        return "\n".join(rows)
 
     def _action(self, effector: Effector) -> str:
         full = number(self.torque)
-        if math.isnan(full) or not isinstance(effector, Torque):
+        commands = effector.commands(np.full(3, full), 1.0) if not math.isnan(full) else ()
+        if not commands or any(one.frame != BODY for one in commands):
             return ""  # the docstring's to say
-        text = (
-            f"Torque about the body axes as a fraction of {full:g} N m, held over the period. "
-            "Beyond +-1 is clipped."
-        )
-        return f"Action: Box(-1, 1, (3,)), float32\n{_wrapped(text)}"
+        texts = [
+            f"{one.name.replace('_', ' ')} {'along' if one.unit == 'N' else 'about'} the {BODY} as "
+            f"a fraction of {one.amount()}"
+            for one in commands
+        ]
+        text = f"{', then '.join(texts)}, held over the period. Beyond +-1 is clipped."
+        box = f"Action: Box(-1, 1, ({width(commands)},)), float32"
+        return f"{box}\n{_wrapped(text[0].upper() + text[1:])}"
 
     def _reward(self, goal: Goal) -> str:
         size, letters = self.dense().formula(goal)

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -117,6 +118,50 @@ def test_physics_knows_no_environments_and_these_know_no_agents():
         if floor(other) > floor(name)
     ]
     assert wrong == []
+
+
+# --- who knows hardware by its class -----------------------------------------------------------
+
+HARDWARE = [f"rbgym.envs.actuators.{n}" for n in ("beside", "coils", "forces", "line", "scaling",
+            "wheels")] + ["rbgym.envs.parts.sensors"]  # fmt: skip
+# Besides their own package: hardware listed as data, the laws that command or read it, and what of
+# a line has no derivative.
+KNOW_HARDWARE = (
+    "rbgym.envs.satellites",
+    "rbgym.envs.tasks.*",
+    "rbgym.agents.controllers.actuators",
+    "rbgym.agents.controllers.filtering",
+    "rbgym.envs.derivatives",
+)
+
+
+def hardware_named(tree):
+    """Classes of actuators and sensors that a module imports, or takes of a module of theirs."""
+    classes = {
+        node.name
+        for module in HARDWARE
+        for node in TREES[module].body
+        if isinstance(node, ast.ClassDef)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module in (*HARDWARE, "rbgym.envs.actuators"):
+            yield from classes.intersection(alias.name for alias in node.names)
+        if isinstance(node, ast.Attribute) and node.attr in classes:
+            module = ast.unparse(node.value).rpartition(".")[2]
+            yield from {node.attr} if module in ("actuators", "sensors") else ()
+
+
+def test_only_data_and_the_laws_that_command_it_know_hardware_by_its_class():
+    own = ("rbgym.envs.actuators", "rbgym.envs.actuators.*", "rbgym.envs.parts.sensors")
+    named = {name: sorted(hardware_named(tree)) for name, tree in TREES.items()}
+    wrong = {
+        name: classes
+        for name, classes in named.items()
+        if classes and not any(fnmatch(name, one) for one in (*own, *KNOW_HARDWARE))
+    }
+    assert wrong == {}
+    for one in KNOW_HARDWARE:  # as long as it is so
+        assert any(classes for name, classes in named.items() if fnmatch(name, one)), one
 
 
 def room(name):

@@ -1,7 +1,7 @@
 """What classical controllers share: what they have to know of an env, the interface of learned
 policies, and limits of torque."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from inspect import signature
 from typing import Any, Self
 
@@ -10,11 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbgym.arguments import count, finite, number, positive, real
 from rbgym.body import RigidBody
-from rbgym.envs.actuators import Beside, Forces, MagneticCoils, ReactionWheels, Scaling
 from rbgym.envs.base import AttitudeEnv, AttitudeVectorEnv
-from rbgym.envs.parts.constraints import Limited
+from rbgym.envs.parts.columns import Column, placed, width
 from rbgym.envs.parts.goals import Axis, Rest, Target
-from rbgym.envs.parts.observations import Both, Offset, TargetRate, WantedSpin
 from rbgym.envs.parts.uncertainty import Sensor
 from rbgym.quaternion import Array, conjugate, multiply, rotate, rotate_inverse
 from rbgym.trajectory import checked_body
@@ -27,14 +25,13 @@ _LARGEST = 1e100
 class Plant:
     """An env, single or vector, as what is controlled. ValueError for any that is not rbgym's.
 
-    given: what the classes take of an env, by the names of their arguments. strength: factor of
-    all torques. wheels, coils, scaling: the actuator, where it is one of these; unloads: the coils
-    or thrusters beside its wheels, and unloads_by: their full command. target, rest, axis:
-    whether the goal is one of these kinds. moves: whether there is a target that moves. measured:
-    whether sensors stand between the state and an observation. Columns of an observation: columns,
-    of attitude, rates and perhaps the target's rates; width, of all but the actuator; readable,
-    what that is where the attitude is a quaternion. first: the column from which an actuator shows
-    itself to a law.
+    given: what the classes take of an env, by the names of their arguments. columns: of an
+    observation as laws read it, by name; commands: of an action. strength: factor of all torques.
+    wheels, coils, scaling: the actuator, where it has that; unloads: what takes the momentum of its
+    wheels, and unloads_by: its full command. target, rest, axis: whether the goal is one of these
+    kinds. moves: whether there is a target that moves. measured: whether sensors stand between the
+    state and an observation. reads: the columns of attitude, rates and perhaps the target's rates,
+    0 where the attitude is no quaternion. first: the column from which an actuator shows itself.
     """
 
     def __init__(self, env: Any) -> None:
@@ -42,27 +39,22 @@ class Plant:
         if not isinstance(base, AttitudeEnv | AttitudeVectorEnv):
             raise ValueError(f"env must be an environment of rbgym, got {env!r}")
         actuator: Any = base.actuator
-        more: Any = base.task.more  # what is observed beside attitude and rates
-        self.env = base
+        parts, assembly = base.episodes.setup.parts, base.episodes.setup.actuator
+        self.env, self.actuator, self.strength = base, actuator, base.torque_scale
         self.body, self.potential, self.goal = base.body, base.potential, base.goal
-        self.actuator, self.strength, self.width = actuator, base.torque_scale, base.width
-        self.unloads: Any = actuator.other if isinstance(actuator, Beside) else None
-        main = actuator.wheels if isinstance(actuator, Beside) else actuator
-        self.wheels = main if isinstance(main, ReactionWheels) else None
-        self.coils = actuator if isinstance(actuator, MagneticCoils) else None
-        self.scaling = actuator if isinstance(actuator, Scaling) else None
-        self.has_forces = isinstance(actuator, Forces)
+        self.columns, self.commands = read_by_laws(base), base.commands
+        self.first = width(self.columns.values()) - width(assembly.columns)
+        self.wheels, self.unloads = actuator.rotors, actuator.sheds
+        is_coils = [*self.commands] == ["magnetic_moment"] and actuator.around is not None
+        self.coils = actuator if is_coils else None
+        self.scaling = actuator if "scaling_force" in self.commands else None
+        self.has_forces = "force" in self.commands
         self.target, self.rest = isinstance(base.goal, Target), isinstance(base.goal, Rest)
         self.axis = base.goal if isinstance(base.goal, Axis) else None
-        self.measured = type(base.episodes.setup.parts.sensor) is not Sensor
+        self.measured = type(parts.sensor) is not Sensor
         self.moves = self.target and bool(base.task.reference(base.dt).moves())
-        self.columns = 10 if isinstance(more, TargetRate) else 7
-        shown = 7 + more.width() + base.episodes.setup.parts.observation.also.width()
-        self.readable = (shown, shown + 4) if self.columns == 10 else (shown,)  # 4: of a preview
-        # Of goals and a state apart, the law makes its own observation.
-        self.first = base.width - (more.width() if base.task.split else 0)
-        limited: Any = base.episodes.setup.parts.constraints
-        actions: Any = getattr(base, "single_action_space", base.action_space)
+        self.reads = self._reads()
+        keep_out = self.columns.get("keep_out")
         self.given: dict[str, Any] = {
             "body": base.body,
             "integrator": base.integrator,
@@ -74,27 +66,39 @@ class Plant:
             "moving": self.moves,
             "potential": base.potential,
             "goal": self.axis,
-            "channels": actions.shape[0],
-            "width": base.width,
-            "cones": limited.angles() if isinstance(limited, Limited) else [],
-            "column": base.width - limited.width() if isinstance(limited, Limited) else 0,
+            "channels": width(self.commands.values()),
+            "width": self.first,
+            "cones": parts.constraints.angles(),
+            "column": keep_out.first if keep_out else 0,
+            "strength": self.strength,
+            "scaling": self.scaling,
         }
         if self.wheels is not None:
-            self.given["mixing"] = self.strength * self.wheels.torque * self.wheels.matrix
-        if self.unloads is not None:
-            self.given["torque_limit"] = self.strength * main.torque * main.shares
-            coils = self.unloads if isinstance(self.unloads, MagneticCoils) else None
-            self.unloads_by = self.strength * coils.dipole if coils else base.torque_limit
-        offset = more.one if isinstance(more, Both) else more
-        if self.has_forces and isinstance(offset, Offset):
-            force = self.strength * actuator.force
-            self.given |= {"force_limit": force, "dock": base.goal.dock()}
-            self.given |= {"distance": offset.distance, "speed": offset.speed}
-        if self.coils is not None:
-            dipole = self.strength * self.coils.dipole
-            self.given |= {"dipole": dipole, "field": 2.0 * self.coils.field}
-        if self.scaling is not None and isinstance(more, WantedSpin):
-            self.given |= {"scaling": actuator, "strength": self.strength, "spin_scale": more.scale}
+            motor = self.commands["wheel_torque"].factor
+            self.given["mixing"] = motor * self.wheels.matrix
+            if self.unloads is not None:
+                self.given["torque_limit"] = motor * self.wheels.shares
+                self.unloads_by = np.array([*self.commands.values()][1].scale)
+        # Scales that laws take, by the names of what is commanded and shown.
+        shown = {one.name: one for one in assembly.columns} | self.columns
+        for name, one in {
+            "force_limit": self.commands.get("force"),
+            "dipole": self.commands.get("magnetic_moment"),
+            "field": shown.get("magnetic_field"),
+            "spin_scale": shown.get("wanted_spin"),
+            "distance": shown.get("position") if self.has_forces else None,
+            "speed": shown.get("velocity") if self.has_forces else None,
+        }.items():
+            if one is not None:
+                self.given[name] = one.factor
+        if self.has_forces:
+            self.given["dock"] = base.goal.dock()
+
+    def _reads(self) -> int:
+        columns, rates = [*self.columns], ["angular_velocity", "target_angular_velocity"]
+        if columns[1:2] != rates[:1] or self.columns[rates[0]].first != 4:
+            return 0
+        return 10 if columns[1:3] == rates else 7
 
 
 class Controller:
@@ -353,3 +357,13 @@ def relative(goals: dict[str, Any]) -> Array:
     target = real("observation['desired_goal']", goals["desired_goal"])
     turned = multiply(conjugate(target), state[..., :4])
     return np.concatenate([turned, state[..., 4:]], axis=-1)
+
+
+def read_by_laws(env: Any) -> dict[str, Column]:
+    """The columns of an observation by name; of goals, those that `relative` makes of it."""
+    columns: dict[str, Column] = env.columns
+    if not env.task.split:
+        return columns
+    turned = replace(columns["quaternion"], frame="body to target", words="")
+    rest = (one for name, one in columns.items() if name not in ("quaternion", "target_quaternion"))
+    return placed((turned, *rest))

@@ -65,16 +65,16 @@ def for_env(env: Any) -> list[str]:
 def _fitted(policy: Controller, plant: Plant) -> Controller:
     """A law of torque for the actuator of an env; whatever else, as it is."""
     reads = policy.least or isinstance(policy, Law)
-    if reads and plant.width not in plant.readable:
+    if reads and not plant.reads:
         raise ValueError(
             "env must show the attitude as a quaternion for this controller, "
-            f'observation="quaternion", got {plant.width} columns instead of {plant.readable[0]}'
+            f'observation="quaternion", got {next(iter(plant.columns))!r}'
         )
     if not isinstance(policy, Law):
         return policy
     if plant.scaling is not None:
         raise ValueError(f"env must have torque for this controller, got {plant.actuator!r}")
-    policy.width = plant.columns
+    policy.width = plant.reads
     if plant.wheels is not None:
         shared = Allocated(policy, plant.wheels, plant.strength, first=plant.first)
         policy.envelope = shared.envelope

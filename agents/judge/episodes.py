@@ -15,7 +15,7 @@ from rbgym.agents.judge.cases import PRETRAINED, Starts, by_name, starts_of
 from rbgym.agents.judge.contenders import load, own_kwargs
 from rbgym.agents.policies.trained import TrainedPolicy
 from rbgym.eigenaxis import eigenaxis_time
-from rbgym.envs.actuators import Beside, ReactionWheels
+from rbgym.envs.parts.columns import bounds
 from rbgym.envs.parts.goals import Target
 from rbgym.envs.parts.observations import FORMS
 from rbgym.quaternion import Array
@@ -155,10 +155,10 @@ def _first_episodes(player: Player, start: Starts) -> Episodes:
     returns, lengths = np.zeros(n), np.zeros(n, dtype=np.int64)
     histories: dict[str, list[Array]] = {name: [] for name in _HISTORIES}
     shows_target = isinstance(env.goal, Target) and _shows_quaternion(player.env)
-    wheels = env.actuator.wheels if isinstance(env.actuator, Beside) else env.actuator
+    wheels = env.actuator.rotors
 
     def speeds() -> Array:
-        if not isinstance(wheels, ReactionWheels):
+        if wheels is None:
             return np.empty((n, 0))
         state = env.state
         along = state["angular_velocity"] @ wheels.matrix
@@ -221,5 +221,5 @@ def _shows_quaternion(env: Any) -> bool:
     space = env.single_observation_space
     if env.unwrapped.task.split:
         return True
-    low, high = FORMS["quaternion"].bounds()
+    low, high = bounds(FORMS["quaternion"].columns())
     return bool((space.low[:4] == low).all() and (space.high[:4] == high).all())

@@ -24,6 +24,7 @@ from rbgym.envs.actuators.mounting import Alike
 from rbgym.envs.actuators.scaling import Scaling
 from rbgym.envs.actuators.wheels import ReactionWheels
 from rbgym.envs.arguments import hint, made
+from rbgym.envs.parts.columns import Column, width
 from rbgym.quaternion import Array
 
 __all__ = [
@@ -59,14 +60,16 @@ NAMES: dict[str, Callable[..., Element]] = {
 class Assembly:
     """An effector with the line before it, in its setting.
 
-    record: `rbgym.engine.actuation.Actuator`, for compiled code. shown: bounds of the rows that
-    observations end with, (2, k). largest: torque about each body axis that may act [N m], (3,),
-    whatever an episode draws; limits: that it can have about each alone; faults: what may fail.
+    record: `rbgym.engine.actuation.Actuator`, for compiled code. columns: what observations end
+    with; commands: what an action is. largest: torque about each body axis that may act [N m],
+    (3,), whatever an episode draws; limits: that it can have about each alone; faults: what may
+    fail.
     """
 
     effector: Effector
     record: Direct | Driven
-    shown: Array
+    columns: tuple[Column, ...]
+    commands: tuple[Column, ...]
     largest: Array
     limits: Array
     faults: Faults | None
@@ -118,16 +121,29 @@ def assemble(value: Any, default: Any, setting: Setting) -> Assembly:
             f"actuator must have a {type(record).__name__} with the methods {', '.join(missing)}, "
             f"got {effector!r}"
         )
-    own_bounds, largest = effector.shown(setting), effector.largest(setting)
-    # What the line shows are commands.
-    ones = np.ones(record.shown_rows() - own_bounds.shape[1])
-    shown = np.concatenate([own_bounds, [-ones, ones]], axis=1)
+    largest = effector.largest(setting)
     if spread is not None:
         largest = largest * (1.0 + spread.scale)
         if spread.misalignment:
             largest = np.full(3, np.linalg.norm(largest))
     limits = effector.limits(setting)
-    return Assembly(effector, record, shown, largest, limits, setting.faults)
+    columns = _filled(
+        effector.columns(),
+        record.shown_rows(),
+        "actuator",
+        "responses of a lag and commands that have yet to act, see docs/actuators.md",
+    )
+    commands = effector.commands(setting.limits, setting.scale)
+    commands = _filled(commands, record.channels(), "command", "a part of the full one")
+    return Assembly(effector, record, columns, commands, largest, limits, setting.faults)
+
+
+def _filled(columns: tuple[Column, ...], count: int, name: str, words: str) -> tuple[Column, ...]:
+    """The columns, and the rest of so many as one of this name."""
+    rest = count - width(columns)
+    if rest < 0:
+        raise ValueError(f"actuator must have at most {count} columns, got {columns!r}")
+    return (*columns, Column(name, rest, words=words)) if rest else columns
 
 
 def _paired(elements: list[Element]) -> list[Element]:

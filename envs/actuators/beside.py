@@ -20,6 +20,7 @@ from rbgym.envs.actuators.effector import Effector, Setting
 from rbgym.envs.actuators.forces import Torque, Torques
 from rbgym.envs.actuators.wheels import ReactionWheels, Wheels
 from rbgym.envs.orbit import Orbit
+from rbgym.envs.parts.columns import Column
 from rbgym.envs.rows import Key
 from rbgym.quaternion import Array, add
 
@@ -56,8 +57,12 @@ class Beside(Effector):
             )
         return WheelsBeside(line, wheels, other)
 
-    def shown(self, setting: Setting) -> Array:
-        return np.hstack([self.wheels.shown(setting), self.other.shown(setting)])
+    def columns(self) -> tuple[Column, ...]:
+        return (*self.wheels.columns(), *self.other.columns())
+
+    def commands(self, limits: Array, strength: float) -> tuple[Column, ...]:
+        both = self.wheels, self.other
+        return tuple(column for one in both for column in one.commands(limits, strength))
 
     def largest(self, setting: Setting) -> Array:
         return self.wheels.largest(setting) + np.asarray(self.other.largest(setting))
@@ -68,8 +73,20 @@ class Beside(Effector):
 
     @property
     def main(self) -> Effector:
-        """What turns the body: thrusters, or wheels beside coils."""
-        return self.other if self.uses_limits else self.wheels
+        return self.other if self.uses_limits else self.wheels  # thrusters, or wheels beside coils
+
+    @property
+    def rotors(self) -> ReactionWheels:
+        return self.wheels
+
+    @property
+    def sheds(self) -> Effector:
+        return self.other
+
+    def fitted(self, satellite: Any) -> Effector | None:
+        if satellite.wheels is None or satellite.coils is None:
+            return None
+        return Beside(replace(satellite.wheels, start=self.wheels.start), satellite.coils)
 
     def limits(self, setting: Setting) -> Array:
         return np.asarray(self.main.limits(setting))
@@ -83,12 +100,6 @@ class Beside(Effector):
 
     def on(self, orbit: Orbit) -> "Beside":
         return replace(self, other=self.other.on(orbit))
-
-    def columns(self, first: int) -> str:
-        count = len(self.wheels.matrix.T)
-        return "\n".join(
-            filter(None, (self.wheels.columns(first), self.other.columns(first + count)))
-        )
 
     def sketch(self, instant: Any) -> Iterable[Any]:
         yield from self.wheels.sketch(instant)

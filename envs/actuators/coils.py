@@ -19,6 +19,7 @@ from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Setting
 from rbgym.envs.arguments import in_range
 from rbgym.envs.orbit import Orbit
+from rbgym.envs.parts.columns import BODY, Column
 from rbgym.quaternion import Array, cross, dot, qmul, scale, to_body
 
 # The orbit where nothing is said, and the Earth's dipole of about 2016, in which what the package
@@ -81,18 +82,22 @@ class MagneticCoils(Effector):
         phases = float(state["orbit_phase"]), float(state["earth_phase"])
         return np.array(self.around.record().field_at(*phases))
 
-    def shown(self, setting: Setting) -> Array:
-        return np.array([[-1.0] * 3, [1.0] * 3])
+    def columns(self) -> tuple[Column, ...]:
+        return (Column("magnetic_field", 3, unit="T", frame=BODY, scale=2.0 * self.field),)
+
+    def commands(self, limits: Array, strength: float) -> tuple[Column, ...]:
+        full = strength * self.dipole
+        return (Column("magnetic_moment", 3, unit="A m^2", frame=BODY, scale=full),)
+
+    def fitted(self, satellite: Any) -> Effector | None:
+        coils: MagneticCoils | None = satellite.coils
+        return coils
 
     def largest(self, setting: Setting) -> Array:
         return 2.0 * math.sqrt(2.0) * self.limits(setting)
 
     def limits(self, setting: Setting) -> Array:
         return np.full(3, setting.scale * self.dipole * self.field)
-
-    def columns(self, first: int) -> str:
-        field = f"{2e6 * self.field:.3g} microtesla"
-        return f"| {first}-{first + 2} | magnetic field in body axes / ({field}) | +-1 |"
 
     def sketch(self, instant: Any) -> Iterable[Any]:
         B = 1e6 * self.field_at(instant.state)

@@ -5,8 +5,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from rbgym.arguments import number
 from rbgym.body import RigidBody
 from rbgym.compiled.record import required
@@ -14,6 +12,7 @@ from rbgym.engine.batch import Batch
 from rbgym.engine.rows import Physics
 from rbgym.envs.actuators.faults import Faults
 from rbgym.envs.actuators.mounting import Differing
+from rbgym.envs.parts.columns import Column
 from rbgym.envs.rows import Key
 from rbgym.integrators import Integrator, get, names
 from rbgym.quaternion import Array
@@ -63,13 +62,15 @@ class Effector(Element):
     """What makes torque of commands.
 
     needs: what the scheme must support. uses_limits: whether `torque_limit` is its own limit.
-    is_tied: to the tasks that are made for it. keys: its state, what moves beside the attitude.
-    reported: what `info` has of it besides.
+    is_tied: to the tasks that are made for it. is_steady: whether it can have its `limits` at any
+    time, for a turn from rest to rest. keys: its state, what moves beside the attitude. reported:
+    what `info` has of it besides.
     """
 
     needs: ClassVar[str] = "torque"
     uses_limits: ClassVar[bool] = False
     is_tied: ClassVar[bool] = False
+    is_steady: ClassVar[bool] = False
     keys: ClassVar[Mapping[str, Key]] = {}
     reported: ClassVar[Mapping[str, Key]] = {}
 
@@ -85,9 +86,33 @@ class Effector(Element):
         """Torque [N m] that it can have about each body axis alone, (3,)."""
         return self.largest(setting)
 
-    def shown(self, setting: Setting) -> Array:
-        """Bounds of the rows that it shows, (2, k)."""
-        return np.zeros((2, 0))
+    def columns(self) -> tuple[Column, ...]:
+        """What it shows at the end of an observation; by default numbers in [-1, 1]."""
+        return ()
+
+    def commands(self, limits: Array, strength: float) -> tuple[Column, ...]:
+        """What its commands are, the scale that of a full command; by default parts of one. limits:
+        torque of a full command [N m], strength: factor of all others, as in a `Setting`."""
+        return ()
+
+    @property
+    def main(self) -> "Effector":
+        """What of it turns the body."""
+        return self
+
+    @property
+    def rotors(self) -> Any:
+        """Its `ReactionWheels`, if it has any."""
+        return None
+
+    @property
+    def sheds(self) -> "Effector | None":
+        """What takes the momentum of its wheels, if it has both."""
+        return None
+
+    def fitted(self, satellite: Any) -> "Effector | None":
+        """The same with the numbers of a `rbgym.envs.satellites.Satellite`, if that has it."""
+        return None
 
     @property
     def around(self) -> Any:
@@ -149,11 +174,7 @@ class Effector(Element):
     def rest(self, batch: Batch) -> None:
         """Give every body its state before its first episode, where that is not zero."""
 
-    # --- for the documentation page and for pictures ---
-
-    def columns(self, first: int) -> str:
-        """Rows of the table of the observation for what it shows, from column `first` on."""
-        return ""
+    # --- for pictures ---
 
     def sketch(self, instant: Any) -> Iterable[Any]:
         """What it adds to a picture: shapes, most of which an `Instant` of rbgym.envs.rendering

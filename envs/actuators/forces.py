@@ -11,7 +11,7 @@ R_m F . (p_1 - p_0) exactly.
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,6 +21,7 @@ from rbgym.engine.actuation import act
 from rbgym.engine.rows import FAILED, LANES, put_quaternion, put_vector, quaternion, vector, view
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Setting
+from rbgym.envs.parts.columns import BODY, Column
 from rbgym.envs.rows import Key
 from rbgym.quaternion import Array, add, dot, rotate, scale, times, to_world
 
@@ -36,9 +37,16 @@ class Torque(Effector):
     """A torque about each body axis; beyond the limit it is cut."""
 
     uses_limits: ClassVar[bool] = True
+    is_steady: ClassVar[bool] = True
 
     def record(self, setting: Setting, line: Any) -> "Torques":
         return Torques(line)
+
+    def commands(self, limits: Array, strength: float) -> tuple[Column, ...]:
+        return (Column("torque", 3, unit="N m", frame=BODY, scale=limits),)
+
+    def fitted(self, satellite: Any) -> Effector | None:
+        return self
 
     def largest(self, setting: Setting) -> Array:
         return setting.limits
@@ -82,6 +90,13 @@ class Forces(Effector):
 
     def record(self, setting: Setting, line: Any) -> "BodyForces":
         return BodyForces(line, setting.scale * self.force, setting.body.mass)
+
+    def commands(self, limits: Array, strength: float) -> tuple[Column, ...]:
+        force = Column("force", 3, unit="N", frame=BODY, scale=strength * self.force)
+        return (force, *Torque().commands(limits, strength))
+
+    def fitted(self, satellite: Any) -> Effector | None:
+        return None if satellite.force is None else replace(self, force=satellite.force)
 
     def largest(self, setting: Setting) -> Array:
         return setting.limits

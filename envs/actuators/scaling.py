@@ -17,6 +17,7 @@ from rbgym.engine.batch import Batch
 from rbgym.engine.rows import J_INV, LANES, J, Physics, put_vector, vector
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Setting
+from rbgym.envs.parts.columns import Column
 from rbgym.envs.rows import Key
 from rbgym.integrators import Integrator
 from rbgym.integrators.free_scale import FORCE, REFERENCE, SCALE, SCALING, FreeScale
@@ -60,8 +61,13 @@ class Scaling(Effector):
         numbers = setting.scale * self.force, self.smallest, self.largest_scale, self.rate
         return ScalingForce(line, *map(float, numbers))
 
-    def shown(self, setting: Setting) -> Array:
-        return np.array([[self.smallest, -1.0], [self.largest_scale, 1.0]])
+    def columns(self) -> tuple[Column, ...]:
+        size = Column("scale", low=self.smallest, high=self.largest_scale)
+        return (size, Column("scale_rate", unit="1/s", scale=self.rate))
+
+    def commands(self, limits: Array, strength: float) -> tuple[Column, ...]:
+        full = strength * self.force
+        return (Column("scaling_force", unit="N m", frame="outwards", scale=full),)
 
     def largest(self, setting: Setting) -> Array:
         return np.zeros(3)
@@ -77,12 +83,6 @@ class Scaling(Effector):
     def places(self, physics: Physics) -> dict[str, tuple[int, int]]:
         rate = physics.actuator.effector_row(physics)
         return {**super().places(physics), "scale_rate": (rate, 1)}
-
-    def columns(self, first: int) -> str:
-        return (
-            f"| {first} | scale s | [{self.smallest:g}, {self.largest_scale:g}] |\n"
-            f"| {first + 1} | scale rate s' / ({self.rate:g} 1/s) | +-1 |"
-        )
 
     def sketch(self, instant: Any) -> Iterable[Any]:
         yield f"size {float(instant.state['scale']):.2f}"

@@ -32,6 +32,7 @@ from rbgym.engine.rows import FAILED, LANES, ROTOR, put_vector, view
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Setting
 from rbgym.envs.arguments import in_range
+from rbgym.envs.parts.columns import Column
 from rbgym.envs.rows import Key
 from rbgym.quaternion import Array, Vector, add, dot, scale
 
@@ -63,6 +64,7 @@ class ReactionWheels(Effector):
     positive: ClassVar = ("inertia", "torque", "momentum")
     not_negative: ClassVar = ("viscous", "coulomb")
     needs: ClassVar[str] = "rotors"
+    is_steady: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -140,9 +142,27 @@ class ReactionWheels(Effector):
         numbers = (float(getattr(self, name)) for name in Wheels._fields[4:])
         return Wheels(line, axes, start, motor, *numbers)
 
-    def shown(self, setting: Setting) -> Array:
-        ones = np.ones(self.matrix.shape[1])
-        return np.array([-ones, ones])
+    @property
+    def rotors(self) -> "ReactionWheels":
+        return self
+
+    def fitted(self, satellite: Any) -> Effector | None:
+        wheels: ReactionWheels | None = satellite.wheels
+        return wheels
+
+    @property
+    def frame(self) -> str:
+        """Its axes, in words."""
+        return f"wheel axes {self.matrix.T.round(6).tolist()} in body axes"
+
+    def columns(self) -> tuple[Column, ...]:
+        count, full = self.matrix.shape[1], self.momentum
+        return (Column("wheel_momentum", count, unit="N m s", frame=self.frame, scale=full),)
+
+    def commands(self, limits: Array, strength: float) -> tuple[Column, ...]:
+        count, full = self.matrix.shape[1], strength * self.torque
+        frame = f"{self.frame}, on the body"
+        return (Column("wheel_torque", count, unit="N m", frame=frame, scale=full),)
 
     def largest(self, setting: Setting) -> Array:
         speed = self.momentum / self.inertia + setting.rate
@@ -154,10 +174,6 @@ class ReactionWheels(Effector):
 
     def state_keys(self) -> Mapping[str, Key]:
         return {"wheel_momentum": Key(0, self.matrix.shape[1], 0.0, -self.momentum, self.momentum)}
-
-    def columns(self, first: int) -> str:
-        last = first + self.matrix.shape[1] - 1
-        return f"| {first}-{last} | momentum of each wheel / its largest | +-1 |"
 
     def sketch(self, instant: Any) -> Iterable[Any]:
         share = instant.state["wheel_momentum"] / self.momentum

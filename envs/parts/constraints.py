@@ -7,8 +7,9 @@ from typing import Any
 from rbgym.arguments import flag
 from rbgym.compiled.jit import inlined
 from rbgym.engine.rows import LANES, put_vector, vector, vector_if
-from rbgym.envs.actuators import Beside, Effector, ReactionWheels
+from rbgym.envs.actuators import Effector
 from rbgym.envs.arguments import in_range, keys
+from rbgym.envs.parts.columns import BODY, Column
 from rbgym.envs.parts.endings import Constraints, cone
 from rbgym.envs.parts.goals import Goal
 from rbgym.envs.parts.observations import More
@@ -73,6 +74,10 @@ class Limited(Constraints, More):
         for n in range(self.cone_count()):
             put_vector(buffer, k, 3 * n, to_body(q, self.direction_of(rows, buffer, i, n)))
 
+    def columns(self) -> tuple[Column, ...]:
+        size, words = self.width(), "direction of each cone to be kept out of"
+        return (Column("keep_out", size, frame=BODY, words=words),) if size else ()
+
     def obstructs(self, rows, buffer, i, q):
         goal, bad = rows.parts.goal, False
         target = rows.parts.reference.starting(rows, buffer, i, goal.target(rows, buffer, i))
@@ -111,7 +116,6 @@ class Limited(Constraints, More):
         return self.ends & (total > 0.0)
 
     def angles(self) -> list[tuple[Vector, float]]:
-        """Of each cone the boresight, body axes, and the half angle [rad]."""
         return [(axis, math.acos(cosine)) for axis, _, cosine in self.cones[:-1]]
 
     def entries(self, row: int) -> dict[str, tuple[int, int]]:
@@ -165,9 +169,8 @@ def chosen(
     for name, most in zip(_LIMITS, (rate_limit, 1.0, 1.0), strict=True):
         if name in given:
             limits[name] = in_range(f"constraints[{name!r}]", given[name], 1e-9, most)
-    wheels = effector.wheels if isinstance(effector, Beside) else effector
-    if isinstance(wheels, ReactionWheels):
-        limits["momentum"] *= wheels.momentum
+    if effector.rotors is not None:
+        limits["momentum"] *= effector.rotors.momentum
     elif "momentum" in given:
         raise ValueError(f"constraints must have no momentum without wheels, got {value!r}")
     ends = flag("constraints['ends']", given.get("ends", False))

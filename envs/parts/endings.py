@@ -212,6 +212,10 @@ class Constraints(Part):
         """First row and width of what `info` has, by name; row: the first of all."""
         return {}
 
+    def angles(self) -> list[tuple[Vector, float]]:
+        """Of each cone to be kept out of the boresight, body axes, and the half angle [rad]."""
+        return []
+
     def obstructs(self, rows, buffer, i, q):
         """Lay out an episode that begins at q; whether it cannot begin, or end, there."""
         return False

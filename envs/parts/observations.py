@@ -3,22 +3,21 @@
 No number is ever outside its bounds, which are those of the space.
 """
 
+import inspect
 import math
-from typing import Any
-
-import numpy as np
-from gymnasium import spaces
+from dataclasses import replace
+from typing import Any, ClassVar
 
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import constant, required
 from rbgym.engine.rows import LANES
 from rbgym.envs.arguments import in_range
+from rbgym.envs.parts.columns import BODY, Column
 from rbgym.envs.parts.endings import flight
 from rbgym.envs.rows import Part
-from rbgym.quaternion import Array, Vector, canonical, qconj, qmul, scale, to_body
+from rbgym.quaternion import Vector, canonical, qconj, qmul, scale, to_body
 
-Bounds = tuple[tuple[float, ...], tuple[float, ...]]  # lowest and highest of some columns
-_QUATERNION: Bounds = (0.0, -1.0, -1.0, -1.0), (1.0,) * 4
+_LOWEST = (0.0, -1.0, -1.0, -1.0)  # of a canonical quaternion
 
 
 class Columns(Part):
@@ -28,36 +27,53 @@ class Columns(Part):
     def width(self):
         """Number of columns; known while compiling."""
 
-    def bounds(self) -> Bounds:
-        """Of the columns."""
-        return (-1.0,) * self.width(), (1.0,) * self.width()
+    def columns(self) -> tuple[Column, ...]:
+        """What stands in them, as many as `width` says; by default numbers within +-1 with the name
+        of the class."""
+        if not self.width():
+            return ()
+        return (Column(type(self).__name__, self.width(), unit="", words=self.summary()),)
+
+    def summary(self) -> str:
+        """The docstring of the class, in one line."""
+        return " ".join((inspect.getdoc(type(self)) or "").split())
 
 
 # --- forms of the attitude ------------------------------------------------------------------
 
 
 class Form(Columns):
-    """A form of the attitude."""
+    """A form of the attitude. label, unit, frame, low, high: of its columns; label: by default the
+    name of the class; without a frame, that of the goal."""
+
+    label, unit, frame = "", "1", ""
+    low: ClassVar[float | tuple[float, ...]] = -1.0
+    high: ClassVar[float] = 1.0
 
     @required
     def write(self, buffer, k, q, relative):
         """Write the attitude from k on: q in the world, `relative` to a target if there is one."""
 
+    def columns(self) -> tuple[Column, ...]:
+        name, unit, low, high = self.label or type(self).__name__, self.unit, self.low, self.high
+        return (Column(name, self.width(), unit=unit, frame=self.frame, low=low, high=high,
+                       words=self.summary()),)  # fmt: skip
+
 
 class Quaternion(Form):
     """(w, x, y, z); of q and -q the one whose first component that is not zero is positive."""
 
+    label, low = "quaternion", _LOWEST
     width = constant(4)
 
     def write(self, buffer, k, q, relative):
         _put(buffer, k, canonical(relative), 1.0)
 
-    def bounds(self) -> Bounds:
-        return _QUATERNION
-
 
 class World(Quaternion):
     """(w, x, y, z) of the body in the world, canonical, also where there is a target."""
+
+    frame = "body to world"
 
     def write(self, buffer, k, q, relative):
         _put(buffer, k, canonical(q), 1.0)
@@ -66,6 +82,7 @@ class World(Quaternion):
 class Continuous(Form):
     """(w, x, y, z) without jumps of sign: of q and -q, either."""
 
+    label = "quaternion_continuous"
     width = constant(4)
 
     def write(self, buffer, k, q, relative):
@@ -75,6 +92,7 @@ class Continuous(Form):
 class RotationMatrix(Form):
     """The nine entries, row by row."""
 
+    label = "rotation_matrix"
     width = constant(9)
 
     def write(self, buffer, k, q, relative):
@@ -86,6 +104,7 @@ class RotationMatrix(Form):
 class Rotation6D(Form):
     """The first two columns (Zhou et al. 2019): continuous in the attitude, and unique."""
 
+    label = "rotation_6d"
     width = constant(6)
 
     def write(self, buffer, k, q, relative):
@@ -97,6 +116,7 @@ class Rotation6D(Form):
 class MRP(Form):
     """Modified Rodrigues parameters tan(angle / 4) axis, of q or its shadow set: |.| <= 1."""
 
+    label = "mrp"
     width = constant(3)
 
     def write(self, buffer, k, q, relative):
@@ -107,22 +127,16 @@ class MRP(Form):
 class LogError(Form):
     """The rotation vector, angle times axis [rad]: |.| <= pi."""
 
+    label, unit, low, high = "log_error", "rad", -math.pi, math.pi
     width = constant(3)
 
     def write(self, buffer, k, q, relative):
         _put(buffer, k, rotation_vector(relative), math.pi)
 
-    def bounds(self) -> Bounds:
-        return (-math.pi,) * 3, (math.pi,) * 3
-
 
 FORMS: dict[str, Form] = {
-    "quaternion": Quaternion(),
-    "quaternion_continuous": Continuous(),
-    "rotation_matrix": RotationMatrix(),
-    "rotation_6d": Rotation6D(),
-    "mrp": MRP(),
-    "log_error": LogError(),
+    one.label: one
+    for one in (Quaternion(), Continuous(), RotationMatrix(), Rotation6D(), MRP(), LogError())
 }
 
 # --- what else is shown ---------------------------------------------------------------------
@@ -135,10 +149,6 @@ class More(Columns):
 
     def write_more(self, rows, buffer, i, k, q, wanted):
         """Write it from k on; wanted: the target's angular velocity, body axes."""
-
-    def columns(self, first: int) -> str:
-        """Rows of the table of the observation on the task's page, from column `first` on."""
-        return ""
 
     def with_preview(self, seconds: float) -> "More":
         """The same with the target so far ahead."""
@@ -156,14 +166,8 @@ class TargetRate(More):
         x, y, z = wanted
         _put(buffer, k, (x / self.scale, y / self.scale, z / self.scale), self.bound)
 
-    def bounds(self) -> Bounds:
-        return (-self.bound,) * 3, (self.bound,) * 3
-
-    def columns(self, first: int) -> str:
-        return (
-            f"| {first}-{first + 2} | angular velocity of the target in body axes / "
-            f"({self.scale:g} rad/s) | +-{self.bound:.3g} |"
-        )
+    def columns(self) -> tuple[Column, ...]:
+        return (rates_column("target_angular_velocity", self.scale, (self.bound,) * 3),)
 
     def with_preview(self, seconds: float) -> "More":
         return Preview(self, in_range("preview", seconds, 1e-9, 1e6))
@@ -181,9 +185,10 @@ class Preview(More):
         then = rows.parts.reference.ahead(rows, buffer, i, self.seconds)
         _put(buffer, k + 3 * LANES, canonical(qmul(qconj(then), q)), 1.0)
 
-    def bounds(self) -> Bounds:
-        low, high = self.rate.bounds()
-        return (*low, *_QUATERNION[0]), (*high, *_QUATERNION[1])
+    def columns(self) -> tuple[Column, ...]:
+        words, frame = f"where the target is {self.seconds:g} s from now", "body to target"
+        ahead = Column("quaternion_ahead", 4, frame=frame, low=_LOWEST, words=words)
+        return (*self.rate.columns(), ahead)
 
 
 class TargetQuaternion(More):
@@ -194,8 +199,8 @@ class TargetQuaternion(More):
     def write_more(self, rows, buffer, i, k, q, wanted):
         _put(buffer, k, canonical(rows.parts.goal.target(rows, buffer, i)), 1.0)
 
-    def bounds(self) -> Bounds:
-        return _QUATERNION
+    def columns(self) -> tuple[Column, ...]:
+        return (Column("target_quaternion", 4, frame="target to world", low=_LOWEST),)
 
 
 class Offset(More):
@@ -213,11 +218,11 @@ class Offset(More):
             buffer[k + n * LANES] = _within(p[n] / self.distance, 1.0)
             buffer[k + (3 + n) * LANES] = _within(v[n] / self.speed, 1.0)
 
-    def columns(self, first: int) -> str:
+    def columns(self) -> tuple[Column, ...]:
+        words = "from the dock"
         return (
-            f"| {first}-{first + 2} | position from the dock in body axes / ({self.distance:g} m) "
-            f"| +-1 |\n| {first + 3}-{first + 5} | velocity in body axes / ({self.speed:g} m/s) "
-            "| +-1 |"
+            Column("position", 3, unit="m", frame=BODY, scale=self.distance, words=words),
+            Column("velocity", 3, unit="m/s", frame=BODY, scale=self.speed),
         )
 
 
@@ -234,12 +239,8 @@ class Both(More):
         self.one.write_more(rows, buffer, i, k, q, wanted)
         self.other.write_more(rows, buffer, i, k + self.one.width() * LANES, q, wanted)
 
-    def bounds(self) -> Bounds:
-        (low, high), (more_low, more_high) = self.one.bounds(), self.other.bounds()
-        return (*low, *more_low), (*high, *more_high)
-
-    def columns(self, first: int) -> str:
-        return f"{self.one.columns(first)}\n{self.other.columns(first + self.one.width())}"
+    def columns(self) -> tuple[Column, ...]:
+        return (*self.one.columns(), *self.other.columns())
 
 
 class WantedSpin(More):
@@ -251,8 +252,8 @@ class WantedSpin(More):
     def write_more(self, rows, buffer, i, k, q, wanted):
         buffer[k] = _within(wanted[2] / self.scale, 1.0)
 
-    def columns(self, first: int) -> str:
-        return f"| {first} | spin wanted / ({self.scale:g} rad/s) | +-1 |"
+    def columns(self) -> tuple[Column, ...]:
+        return (Column("wanted_spin", unit="rad/s", frame="body z axis", scale=self.scale),)
 
 
 # --- all of it ------------------------------------------------------------------------------
@@ -282,12 +283,17 @@ class Shown(Part):
         self.more.write_more(rows, buffer, i, k, q, wanted)
         self.also.write_more(rows, buffer, i, k + self.more.width() * LANES, q, wanted)
 
-    def space(self, of_actuator: Array) -> spaces.Box:
-        """The space of the columns; of_actuator: bounds of those that an actuator adds, (2, k)."""
-        form, more, also = self.form.bounds(), self.more.bounds(), self.also.bounds()
-        low = [*form[0], *(-most for most in self.most), *more[0], *also[0], *of_actuator[0]]
-        high = [*form[1], *self.most, *more[1], *also[1], *of_actuator[1]]
-        return spaces.Box(np.array(low, np.float32), np.array(high, np.float32))
+    def table(self, frame: str) -> tuple[Column, ...]:
+        """All columns but the actuator's; frame: of the attitude, for a form that says none."""
+        form = [replace(one, frame=one.frame or frame) for one in self.form.columns()]
+        rates = rates_column("angular_velocity", self.scale, self.most)
+        return (*form, rates, *self.more.columns(), *self.also.columns())
+
+
+def rates_column(name: str, scale: float, most: Vector) -> Column:
+    """Rates in body axes / scale [rad/s], within +-most."""
+    low = [-value for value in most]
+    return Column(name, 3, unit="rad/s", frame=BODY, scale=scale, low=low, high=most)
 
 
 @inlined

@@ -19,6 +19,7 @@ from rbgym.engine.rows import (
     view,
 )
 from rbgym.envs.arguments import in_range, keys, triple
+from rbgym.envs.parts.columns import BODY, Column
 from rbgym.envs.parts.observations import More, rotation_vector
 from rbgym.envs.parts.uncertainty import Noisy, Sensor
 from rbgym.envs.random import normals
@@ -140,6 +141,10 @@ class SunSensor(More):
         for n in range(3):
             buffer[k + n * LANES] = min(max(size * seen[n], -1.0), 1.0)
 
+    def columns(self) -> tuple[Column, ...]:
+        words = "as it is measured; zero in the shadow of the Earth"
+        return (Column("sun_direction", 3, frame=BODY, words=words),)
+
 
 class Instruments(Sensor):
     """Rate-integrating gyros, a star tracker, a Sun sensor, and a magnetometer beside coils.
@@ -190,6 +195,10 @@ class Instruments(Sensor):
     compass: Any = Unmeasured()
     eye: Any = More()
     is_noisy = constant(True)
+
+    def extra(self) -> More:
+        found: More = self.eye
+        return found
 
     def rows_needed(self, physics):
         # Bias, attitude now, attitude as the tracker says it, rates as the gyros do.
@@ -300,6 +309,10 @@ class Failing(Sensor):
 
     sensor: Any
 
+    def extra(self) -> More:
+        found: More = self.sensor.extra()
+        return found
+
     def is_noisy(self):
         return self.sensor.is_noisy()
 
@@ -339,6 +352,11 @@ class Failing(Sensor):
 
     def measured_rate(self, rows, buffer, i, omega):
         return vector(buffer, i, self._row(rows) + 8)
+
+
+def failing(sensor: Sensor) -> Sensor:
+    """The sensor, which may die."""
+    return Failing(sensor)
 
 
 def chosen_sensor(value: Any, default: Sensor, dt: float, rate_limit: float) -> Sensor:

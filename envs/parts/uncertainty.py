@@ -13,6 +13,7 @@ from rbgym.compiled.record import constant
 from rbgym.engine.rows import J_INV, J, put_vector, vector
 from rbgym.envs.actuators.mounting import RANGES, Differing
 from rbgym.envs.arguments import in_range, keys, triple
+from rbgym.envs.parts.observations import More
 from rbgym.envs.random import LARGEST_NORMAL, normals
 from rbgym.envs.rows import Part
 from rbgym.potentials import CircularOrbit
@@ -43,6 +44,10 @@ class Sensor(Part):
 
     sees_sun = constant(False, "Whether it takes an orbit, and a Sun.")
     sees_field = constant(False, "Whether it takes coils, which show the field.")
+
+    def extra(self) -> More:
+        """What it shows after attitude and rates."""
+        return More()
 
     def sense_field(self, rows, buffer, i):
         """Put what a magnetometer measures in the place of the field that is shown."""

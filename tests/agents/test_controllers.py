@@ -19,7 +19,9 @@ from rbgym.agents.controllers import (
     UprightLQR,
     fitting,
 )
+from rbgym.agents.controllers.base import relative
 from rbgym.envs.actuators import MagneticCoils
+from rbgym.quaternion import rotate_inverse
 from rbgym.registration import ENVIRONMENTS
 
 STILL = ["pd", "pid", "quaternion_feedback", "hysteretic", "geometric", "lqr", "bang_bang", "idle"]
@@ -149,6 +151,24 @@ def test_laws_are_refused_where_no_quaternion_is_shown(form):
     assert controllers.for_env(env) == ["idle"]
     with pytest.raises(ValueError, match="env must show the attitude as a quaternion"):
         controllers.make("pd", env)
+
+
+def test_laws_read_what_they_need_by_name_where_goals_stand_apart():
+    """There laws read the attitude relative to the target, four columns fewer than the kernel's."""
+    cone = {"axis": (0, 0, 1), "direction": (0, 0, -1), "half_angle": 0.1}
+    kwargs = {"actuator": "magnetorquers", "constraints": {"keep_out": [cone]}}
+    env = gym.make("AttitudeReach-v0", **kwargs)
+    law = controllers.make("b_dot", env)
+    observation, _ = env.reset(seed=1)
+    field = law.seen(relative(observation)[None])[0]
+    base = env.unwrapped
+    expected = rotate_inverse(base.state["quaternion"], base.actuator.field_at(base.state))
+    np.testing.assert_allclose(field, expected, rtol=1e-5, atol=1e-11)
+    detour = controllers.make(
+        "detour", gym.make("AttitudeReach-v0", constraints=kwargs["constraints"])
+    )
+    assert (detour.column, detour.least) == (7, 10)
+    detour.predict({**observation, "observation": observation["observation"][:10]})
 
 
 @pytest.mark.parametrize("name", ["pd", "geometric"])

@@ -143,7 +143,7 @@ def test_a_law_without_a_period_has_no_memory_in_c_either(tmp_path):
     env = make("AttitudeTracking-v1")
     limits = {"rate_limit": env.rate_limit, "dt": 0.0, "moving": True}
     law = controllers.AttitudePD(env.body, env.torque_limit, **limits)
-    law.width = env.width
+    law.width = 10
     export_c(tmp_path, law, env)
     seen = flown(env, controllers.make("pd", env))[0]
     assert furthest(answers(tmp_path, "double", seen), law.predict(seen)[0]) <= 1.0
@@ -211,6 +211,23 @@ def test_the_contract_names_other_observations(tmp_path):
     found = [(one["name"], one["size"], one["unit"]) for one in told["observation"]]
     assert found == [("log_error", 3, "rad"), ("angular_velocity", 3, "rad/s"),
                      ("target_angular_velocity", 3, "rad/s"), ("actuator", 3, "1")]  # fmt: skip
+
+
+def test_the_contract_says_what_the_sun_sensor_and_the_magnetometer_show(tmp_path):
+    sensor = {"sun_sensor": {"noise": 1e-3}, "magnetometer": {"noise": 1e-9}}
+    env = make("MagneticPointing-v0", sensor=sensor)
+    told = export_c(tmp_path, Network.random((env.observation_space.shape[0], 3), 0), env)
+    sun, field = told["observation"][3:]
+    assert (sun["name"], sun["unit"], sun["frame"]) == ("sun_direction", "1", "body axes")
+    assert (field["name"], field["unit"], field["frame"]) == ("magnetic_field", "T", "body axes")
+    assert sun["scale"] == [1.0] * 3
+    assert field["scale"] == [2.0 * env.actuator.field] * 3
+
+
+def test_the_contract_of_a_callable_claims_nothing(tmp_path):
+    env = make(SLEW, observation=lambda state: state["quaternion"])
+    (entry,) = export_c(tmp_path, Network.random((4, 3), 0), env)["observation"]
+    assert (entry["name"], entry["size"], entry["unit"]) == ("observation", 4, "")
 
 
 def test_no_name_ends_the_comment(tmp_path):

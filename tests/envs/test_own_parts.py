@@ -9,6 +9,8 @@ import pytest
 
 import rbgym
 from rbgym.agents import controllers
+from rbgym.agents.export import export_c
+from rbgym.agents.policies import Network
 from rbgym.engine.actuation import act
 from rbgym.engine.rows import LANES, put_vector
 from rbgym.envs.actuators import Effector, Lag
@@ -17,7 +19,9 @@ from rbgym.envs.arguments import Arguments
 from rbgym.envs.base import AttitudeEnv, vectorised
 from rbgym.envs.building import Building
 from rbgym.envs.checks import check_vector_env
+from rbgym.envs.parts.columns import Column
 from rbgym.envs.parts.goals import Gap, Goal
+from rbgym.envs.parts.observations import Both, More
 from rbgym.envs.parts.rewards import Closeness
 from rbgym.envs.parts.starts import Start
 from rbgym.envs.parts.uncertainty import Sensor
@@ -269,6 +273,98 @@ def test_a_law_of_three_torques_is_refused_an_actuator_of_one_command():
     assert controllers.for_env(env) == ["idle"]
     with pytest.raises(ValueError, match=r"env must take 3 commands .*Pusher.*, which takes 1"):
         controllers.make("pd", env)
+
+
+class Airspeed(More):
+    """A speed that is always the same."""
+
+    def width(self):
+        return 2
+
+    def write_more(self, rows, buffer, i, k, q, wanted):
+        buffer[k], buffer[k + LANES] = 0.25, -0.5
+
+    def columns(self):
+        return (Column("airspeed", 2, unit="m/s", frame="wing axes", scale=40.0, low=(0.0, -1.0)),)
+
+
+class Unsaid(More):
+    """Half of what there is."""
+
+    def width(self):
+        return 1
+
+    def write_more(self, rows, buffer, i, k, q, wanted):
+        buffer[k] = 0.5
+
+
+class Wide(Unsaid):
+    """Says another number of columns than it writes."""
+
+    def columns(self):
+        return (Column("wide", 2),)
+
+
+@dataclass(frozen=True)
+class Jets(Pusher):
+    """A pusher that says what it takes."""
+
+    def commands(self, limits, strength):
+        return (Column("jet_torque", unit="N m", frame="body x axis", scale=strength * self.full),)
+
+
+class SeeingEnv(AttitudeEnv):
+    """Roll a disc, and see more."""
+
+    task = replace(RollEnv.task, more=Both(Airspeed(), Unsaid()), actuator=Jets())
+
+
+def test_what_an_own_part_says_of_its_columns_stands_everywhere(tmp_path):
+    env = SeeingEnv(torque_scale=2.0)
+    told = export_c(tmp_path, Network.random((10, 1), 0), env)
+    speed, silent = told["observation"][2:]
+    expected = {"first": 7, "name": "airspeed", "size": 2, "unit": "m/s", "frame": "wing axes",
+                "scale": [40.0, 40.0], "low": [0.0, -1.0], "high": [1.0, 1.0]}  # fmt: skip
+    assert speed == expected
+    assert (silent["name"], silent["first"], silent["unit"]) == ("Unsaid", 9, "")
+    assert silent["what"] == "Half of what there is."
+    (jets,) = told["action"]
+    assert (jets["name"], jets["unit"], jets["scale"]) == ("jet_torque", "N m", [0.2])
+    assert env.observation_space.low[7:].tolist() == [0.0, -1.0, -1.0]
+    assert "| 7-8 | airspeed in wing axes / (40 m/s) | +-1 |" in SeeingEnv.__doc__
+    seen, _ = env.reset(seed=0)
+    column = env.columns["airspeed"]
+    np.testing.assert_allclose(seen[column.place] * column.scale, [10.0, -20.0])
+
+
+def test_an_actuator_that_says_nothing_takes_parts_of_a_full_command(tmp_path):
+    (entry,) = export_c(tmp_path, Network.random((7, 1), 0), make())["action"]
+    assert (entry["name"], entry["size"], entry["unit"]) == ("command", 1, "1")
+
+
+def test_columns_that_contradict_what_is_written_are_refused():
+    for more, message in (
+        (Wide(), "columns must be as many as width says, 8, got"),
+        (Both(Unsaid(), Unsaid()), "columns must have different names, got 'Unsaid' twice"),
+    ):
+        wrong = type("WrongEnv", (AttitudeEnv,), {"task": replace(RollEnv.task, more=more)})
+        with pytest.raises(ValueError, match=message):
+            wrong()
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "message"),
+    [
+        ({"name": ""}, "Column.name must be"),
+        ({"unit": 3}, "Column.unit must be"),
+        ({"size": 0}, "Column.size must be a positive integer"),
+        ({"size": 2, "low": (0.0, 0.0, 0.0)}, r"Column.low must have shape \(\) or \(2,\)"),
+        ({"scale": np.nan}, "Column.scale must have shape"),
+    ],
+)
+def test_a_wrong_column_is_refused(kwargs, message):
+    with pytest.raises(ValueError, match=message):
+        Column(**{"name": "x", **kwargs})
 
 
 def test_a_number_of_the_actuator_is_checked():

@@ -14,6 +14,7 @@ from fuzzing.core import target
 from rbgym.engine.rows import FAILED
 from rbgym.envs import actuators, satellites
 from rbgym.envs.orbit import Orbit
+from rbgym.envs.parts.columns import Column
 from rbgym.registration import ENVIRONMENTS
 
 IDS = list(ENVIRONMENTS)
@@ -236,6 +237,12 @@ def _orbits() -> list[Target]:
     return [target("rbgym.envs.orbit.Orbit", Orbit, **given, _numeric=tuple(given))]
 
 
+def _columns() -> list[Target]:
+    return [target("rbgym.envs.parts.columns.Column", Column, name="field", size=3, unit="T",
+                   frame="body axes", scale=(1.0, 1.0, 2.0), low=-1.0, high=(1.0, 1.0, 1.0),
+                   words="of the Earth", _numeric=("size", "scale", "low", "high"))]  # fmt: skip
+
+
 def _registered() -> list[Target]:
     """By way of Gymnasium, wrappers and all; and the vector environment of Stable-Baselines3."""
     goals = np.array([1.0, 0.0, 0.0, 0.0])
@@ -256,4 +263,4 @@ def _registered() -> list[Target]:
 def targets(ids: Sequence[str] = IDS) -> list[Target]:
     """All of them, for these tasks."""
     of_ids = [t for env_id in ids for t in (*_makers(env_id), *_episodes(env_id))]
-    return [*_actuators(), *_satellites(), *_orbits(), *_registered(), *of_ids]
+    return [*_actuators(), *_satellites(), *_orbits(), *_columns(), *_registered(), *of_ids]

@@ -1,0 +1,111 @@
+"""Columns of an observation and of an action: what each part says of its own, once.
+
+Of them are made the bounds of the spaces, the tables of a task's page, the contract of exported
+code, and what a law reads.
+"""
+
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rbgym.arguments import count, real
+from rbgym.quaternion import Array
+
+BODY = "body axes"
+_MOST = 10_000  # columns of one quantity
+
+
+@dataclass(frozen=True)
+class Column:
+    """A quantity that stands in `size` columns side by side.
+
+    name: as in the contract of exported code. unit; frame: the axes of a vector, from what to what
+    an attitude turns, or "". What stands in a column is the quantity / scale, never below low nor
+    above high: of each column, () or (size,). words: what the name leaves open. first: the first of
+    the columns, once they have a place in a row, see `placed`.
+
+    Raises ValueError for what is no name, and numbers of another shape.
+    """
+
+    name: str
+    size: int = 1
+    _: KW_ONLY
+    unit: str = "1"
+    frame: str = ""
+    scale: ArrayLike = 1.0
+    low: ArrayLike = -1.0
+    high: ArrayLike = 1.0
+    words: str = ""
+    first: int = 0
+
+    def __post_init__(self) -> None:
+        for key in ("name", "unit", "frame", "words"):
+            if not isinstance(getattr(self, key), str) or not self.name:
+                raise ValueError(f"Column.{key} must be a string, got {getattr(self, key)!r}")
+        size = count("Column.size", self.size)
+        if size > _MOST:
+            raise ValueError(f"Column.size must be at most {_MOST}, got {self.size!r}")
+        for key in ("scale", "low", "high"):
+            given = getattr(self, key)
+            value = real(f"Column.{key}", given)
+            if value.shape not in ((), (1,), (size,)) or np.isnan(value).any():
+                raise ValueError(f"Column.{key} must have shape () or ({size},), got {given!r}")
+            object.__setattr__(self, key, tuple(np.broadcast_to(value, (size,)).tolist()))
+
+    @property
+    def place(self) -> slice:
+        """Its columns in a row."""
+        return slice(self.first, self.first + self.size)
+
+    @property
+    def factor(self) -> float:
+        """The scale, where it is that of all its columns."""
+        return float(np.asarray(self.scale)[0])
+
+    def described(self) -> str:
+        """The quantity in words, its scale included."""
+        text = self.name.replace("_", " ")
+        if self.words:
+            text += f"{': ' if self.words[0].isupper() else ' '}{self.words}"
+        frame = self.frame.partition(" [")[0]  # without the numbers of axes
+        if frame:
+            text += f" in {frame}" if frame.endswith("axes") else f", {frame}"
+        is_plain = self.unit in ("", "1") and set(np.ravel(self.scale)) == {1.0}
+        return text if is_plain else f"{text} / ({self.amount()})"
+
+    def amount(self) -> str:
+        """The scale with its unit."""
+        value = self.factor
+        small = 0.0 < value < 1e-3 and self.unit[:1].isalpha()
+        return f"{1e6 * value:.3g} u{self.unit}" if small else f"{value:.4g} {self.unit}"
+
+    def row(self) -> str:
+        """Its row in the table of a task's page."""
+        low, high = float(np.min(self.low)), float(np.max(self.high))
+        bounds = f"+-{high:.3g}" if low == -high else f"[{low:g}, {high:g}]"
+        last = f"-{self.first + self.size - 1}" if self.size > 1 else ""
+        return f"| {self.first}{last} | {self.described()} | {bounds} |"
+
+
+def placed(columns: Iterable[Column], first: int = 0) -> dict[str, Column]:
+    """The columns by name, side by side from column `first` on; ValueError for two of one name."""
+    found: dict[str, Column] = {}
+    for one in columns:
+        if one.name in found:
+            raise ValueError(f"columns must have different names, got {one.name!r} twice")
+        found[one.name] = replace(one, first=first)
+        first += one.size
+    return found
+
+
+def width(columns: Iterable[Column]) -> int:
+    """How many columns they take."""
+    return sum(one.size for one in columns)
+
+
+def bounds(columns: Iterable[Column]) -> Array:
+    """The lowest and the highest of each column, (2, k)."""
+    sides = [np.array([one.low, one.high], dtype=float) for one in columns]
+    return np.hstack([np.zeros((2, 0)), *sides])
