@@ -16,7 +16,6 @@ from rbgym.arguments import count, real
 from rbgym.envs.arguments import named
 from rbgym.envs.building import Building
 from rbgym.envs.episodes import Episodes, Flags, Lanes
-from rbgym.envs.kernels import TERMINATED, TRUNCATED
 from rbgym.envs.parts.columns import Column, placed
 from rbgym.envs.parts.rewards import Weighted
 from rbgym.envs.planning import checked_state, packed, unpack
@@ -306,22 +305,23 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
             self._warn_of_time(usual, ", unless max_episode_steps was given")
         seeds = [None if seed is None else checked_seed(seed)]
         out = self._begin(np.zeros(1, np.intp), seeds, options, super().reset)
-        numbers, flags = self._episodes.saved()
-        return self._presented(out[0]), self._episodes.entries.of_one(numbers, flags[:, 0].tolist())
+        numbers, flags = self._episodes.now()
+        info = self._episodes.entries.of_one(numbers[:, 0].tolist(), *flags[2:, 0].tolist())
+        return self._presented(out[0]), info
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Hold the commands of `action` for one control period."""
         episodes, commands = self._episodes, self._commands(action)
-        observations, numbers, flags, _ = episodes.step(commands)
-        marks: list[bool] = flags[:, 0].tolist()
-        info = episodes.entries.of_one(numbers, marks)
-        seen, reward = self._presented(observations[0]), numbers.item(0)
+        observations, numbers, flags = episodes.step(commands)
+        values, over, late = numbers[:, 0].tolist(), flags.item(0, 0), flags.item(1, 0)
+        info = episodes.entries.of_one(values, flags.item(2, 0), flags.item(3, 0))
+        seen, reward = self._presented(observations[0]), values[0]
         if self.task.split:
             reward = self.compute_reward(seen["achieved_goal"], seen["desired_goal"], info)
         episodes.ready = True
         if self.render_mode == "human":
             self._frames()
-        return seen, reward, marks[TERMINATED], marks[TRUNCATED], info
+        return seen, reward, over, late, info
 
     def render(self) -> Any:
         """The picture, (480, 480, 3) uint8, with render_mode="rgb_array"; with "human" None, and a
@@ -397,7 +397,7 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         out = self._begin(lanes, seeds, options, super().reset)
         mask = np.zeros(self.num_envs, dtype=bool)
         mask[lanes] = True
-        return self._presented(out), self._episodes.entries.masked(*self._episodes.saved(), mask)
+        return self._presented(out), self._episodes.entries.of_all(*self._episodes.now(), mask)
 
     def step(self, actions: Any) -> tuple[Observation, Array, Flags, Flags, dict[str, Any]]:
         """Hold the commands of `actions` (n, channels) for one control period."""
@@ -407,25 +407,24 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
                 f"lane {int(np.argmax(episodes.done))} has ended: reset it with "
                 'reset(options={"reset_mask": mask}) before the next step'
             )
-        outputs = episodes.step(commands)
-        observations, numbers, flags, _ = outputs
-        rewards, terminated, truncated = outputs.rewards, outputs.terminated, outputs.truncated
+        observations, numbers, flags = episodes.step(commands)
+        numbers, flags = numbers[:, : self.num_envs], flags[:, : self.num_envs]
+        rewards, terminated, truncated = numbers[0], flags[0], flags[1]
         if self.task.split:
             seen = self._presented(observations)
             rewards = self.compute_reward(seen["achieved_goal"], seen["desired_goal"], {})
             rewards[episodes.at_start()] = 0.0
         final: dict[str, Any] = {}
-        ended = terminated | truncated
-        if self.autoreset_mode is _SAME_STEP and ended.any():
+        if self.autoreset_mode is _SAME_STEP and (ended := terminated | truncated).any():
             final = {
                 "final_obs": _final(ended, self._presented(observations)),
-                "final_info": episodes.entries.masked(numbers, flags, ended),
+                "final_info": episodes.entries.of_all(numbers, flags, ended),
                 **{name: ended.copy() for name in ("_final_obs", "_final_info")},
             }
             episodes.restart(np.flatnonzero(ended), observations)
-            numbers, flags = episodes.saved()
+            numbers, flags = episodes.now()
         episodes.ready = True
-        info = episodes.entries.masked(numbers, flags, self._every.copy())
+        info = episodes.entries.of_all(numbers, flags, self._every.copy())
         info.update(final)
         if self.render_mode == "human":
             self._frames()

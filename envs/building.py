@@ -275,7 +275,7 @@ class Building:
         )
         batch.warn_of_spin(self.dt / self.substeps)
         self.actuator.effector.rest(batch)
-        self.rows = TaskRows(batch.observed, self.parts)
+        self.rows = TaskRows(batch.physics, self.parts)
         actuator: Any = record
         if actuator.has_limits():
             row = actuator.own_row(batch.physics)

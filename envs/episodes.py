@@ -1,6 +1,5 @@
 """Episodes of a batch of bodies: what the single and the vectorised environment share."""
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,14 +16,12 @@ from rbgym.engine.rows import FAILED, LANES, J
 from rbgym.envs import kernels
 from rbgym.envs import rows as at
 from rbgym.envs.actuators import Assembly
-from rbgym.envs.info import Entries
-from rbgym.envs.kernels import Judging, Outputs
+from rbgym.envs.kernels import TOGETHER, Judging, Outputs
 from rbgym.envs.orbit import places_of
 from rbgym.envs.rows import Parts, TaskRows
 from rbgym.quaternion import Array
-from rbgym.threads import over_ranges
+from rbgym.threads import FEWEST_BLOCKS, get_num_threads, over_ranges
 
-_CHUNK = 256  # blocks
 Flags = NDArray[np.bool_]
 Lanes = NDArray[np.intp]
 State = dict[str, Array]
@@ -55,6 +52,65 @@ class Setup:
     turn_time: float = 0.0
 
 
+class Entries:
+    """What `info` tells, and of which rows of a body it is made.
+
+    copied: the row of the reward, then these; at each step the kernel writes them to `Outputs`, so
+    that the numbers of all lanes lie side by side.
+    """
+
+    def __init__(self, rows: TaskRows, setup: Setup) -> None:
+        physics, parts, actuator = rows.physics, setup.parts, rows.physics.actuator
+        told, goal, counted = rows.told_row(), rows.goal_row(), parts.tally.counted
+        orbit, on_orbit = physics.potential_row(), places_of(physics.potential)
+        # A single term is the reward.
+        own_terms = parts.reward.rows_needed(physics) > 0
+        term = rows.reward_row() if own_terms else told + at.REWARD
+        places = {
+            "attitude_error": (told + at.ERROR, 1),
+            "rate_error": (told + at.RATE_ERROR, 1),
+            "applied_torque": (actuator.applied_row(physics), 3),
+            **{f"reward_{name}": (term + n, 1) for n, name in enumerate(setup.terms)},
+            **setup.actuator.effector.places(physics),
+            **{n: (orbit + key.first, key.width) for n, key in on_orbit.items()},
+            **{n: (goal + key.first, key.width) for n, key in parts.goal.state_keys().items()},
+            **{name: (rows.tally_row() + n, 1) for n, name in enumerate(counted)},
+            **(setup.actuator.faults.entries(physics) if setup.actuator.faults else {}),
+            **parts.constraints.entries(rows.constraint_row()),
+        }
+        # Numbers stand first.
+        order = sorted(places, key=lambda name: places[name][1] > 1)
+        copied = [told + at.REWARD]
+        self._vectors: list[tuple[str, slice]] = []
+        for name in order:
+            row, width = places[name]
+            if width > 1:
+                self._vectors.append((name, slice(len(copied), len(copied) + width)))
+            copied += range(row, row + width)
+        self._names = [name for name in order if places[name][1] == 1]
+        self._numbers = slice(1, 1 + len(self._names))
+        self._masks = [f"_{name}" for name in (*order, "integration_failed", "is_success")]
+        self.copied, self.settled = np.array(copied), float(setup.settled_steps)
+
+    def of_one(self, values: list[float], failed: bool, successful: bool) -> dict[str, Any]:
+        """The entries of a body; values: its numbers."""
+        found: dict[str, Any] = dict(zip(self._names, values[self._numbers]))  # noqa: B905
+        for name, rows in self._vectors:
+            found[name] = np.array(values[rows])
+        found["integration_failed"], found["is_success"] = failed, successful
+        return found
+
+    def of_all(self, numbers: Array, flags: Flags, mask: Flags | None = None) -> dict[str, Any]:
+        """The entries of all bodies, parts of their numbers (k, bodies) and flags (4, bodies).
+        mask: of the lanes that they speak of; each entry then has it beside itself, as `_name`."""
+        found: dict[str, Any] = {} if mask is None else dict.fromkeys(self._masks, mask)
+        found.update(zip(self._names, numbers[self._numbers]))  # noqa: B905
+        for name, rows in self._vectors:
+            found[name] = numbers[rows].T
+        found["integration_failed"], found["is_success"] = flags[2], flags[3]
+        return found
+
+
 class Episodes:
     """A batch of bodies with their clocks, seeds and outcomes.
 
@@ -66,17 +122,18 @@ class Episodes:
 
     def __init__(self, batch: Batch, setup: Setup, *, resets_itself: bool = False) -> None:
         self.batch, self.setup, self.size = batch, setup, batch.size
-        self.rows = TaskRows(batch.observed, setup.parts)
+        self.rows = TaskRows(batch.physics, setup.parts)
         self._first_row, self.scratch = self.rows.first_row(), self.rows.scratch()
         self.commands = np.zeros((batch.size, batch.channels))
         self.started = self.ready = False
-        self._shown = "observation" not in setup.hooks  # by the kernels, and not by a hook
-        self.entries = Entries(self.rows, setup, batch.size)
-        self._advance, self._judge = Advance(), Entry(kernels.judge)
+        self.entries = Entries(self.rows, setup)
+        self._width = setup.parts.observation.width() + self.rows.physics.actuator.shown_rows()
+        self._period, self._advance = Entry(kernels.period), Advance()
+        self._no_commands, self._aside = np.zeros((0, batch.channels)), np.empty(len(batch.buffer))
         self.stepping = batch.stepping(float(setup.dt / setup.substeps), setup.substeps)
         copies = self.entries.copied, self.entries.settled
         self._judging = Judging(setup.limit, resets_itself, *copies)
-        self._judging_once = Judging(setup.limit, False, *copies)
+        self._judging_once = self._judging._replace(restarts=False)
 
     # --- rows -------------------------------------------------------------------------------
 
@@ -126,11 +183,11 @@ class Episodes:
             buffer = lay_out(batch.block_view()[lanes // LANES, :, lanes % LANES])
             blocks = -(-n // LANES)
         outputs = self.room(n)
-        self._judge.call(self.rows, buffer, self._judging, outputs, 0, blocks)
+        self._judge(buffer, outputs, self._judging, 0, blocks)
         if n < self.size:
             batch.put_rows(0, by_lane(buffer, batch.block_rows)[:n], lanes)
-        seen = outputs.observations if self._shown else self.observations()[lanes]
-        out[lanes] = seen
+        hooked = "observation" in self.setup.hooks
+        out[lanes] = self.observations()[lanes] if hooked else outputs.observations
         self.started = self.ready = True
 
     def try_out(self, buffer: Array, commands: Array, outputs: Outputs) -> None:
@@ -155,7 +212,8 @@ class Episodes:
     def follow(self, rows: Array) -> None:
         """Get ready to step bodies of these rows, as `whole_state` gives them."""
         if self.batch.follow(rows[:, J : J + 3]):
-            self._advance = Advance()
+            self.rows = TaskRows(self.batch.physics, self.setup.parts)
+            self._period, self._advance = Entry(kernels.period), Advance()
 
     def put_whole_state(self, rows: Array) -> None:
         """Go on from what `whole_state` gave."""
@@ -171,7 +229,10 @@ class Episodes:
 
     def room(self, bodies: int) -> Outputs:
         """New arrays for what is written of so many bodies."""
-        return self.entries.room(bodies if self._shown else 0, self.setup.width, bodies)
+        lanes = -(-bodies // LANES) * LANES
+        numbers = np.empty((len(self.entries.copied), lanes))
+        flags = np.empty((4, lanes), np.bool_)
+        return Outputs(np.empty((bodies, self._width), np.float32), numbers, flags)
 
     # --- a step -----------------------------------------------------------------------------
 
@@ -184,23 +245,44 @@ class Episodes:
         first: int,
         last: int,
     ) -> None:
-        """Advance the bodies of the blocks from `first` to before `last` by a control period, and
-        judge them.
+        """A control period of the bodies in the blocks from `first` to before `last`, see
+        `kernels.period`.
 
-        buffer: the bodies of the batch, or others of the same layout. commands: (bodies, channels),
-        finite. A few blocks at a time, which stay in the cache of a core.
+        buffer: the bodies of the batch, or others of the same layout. commands: (bodies, channels).
+        ValueError, nothing done, where one is not finite.
         """
-        batch = self.batch
-        for begin in range(first, last, _CHUNK):
-            end = min(begin + _CHUNK, last)
-            self._advance(
-                batch.physics, buffer, batch.block_rows, commands, self.stepping, begin, end
-            )
-            self._judge.call(self.rows, buffer, judging, outputs, begin, end)
+        # The batch has room of its own, which is seldom written, so seldom there.
+        aside = self._aside if buffer is self.batch.buffer else np.empty(len(buffer))
+        args = self.rows, buffer, commands, self.stepping, judging, outputs, aside, first, last
+        left = self._period.call(*args)
+        if left < 0:
+            self._refuse(commands, -1 - left)
+        if left > 0:
+            blocks = self._advance.finish(
+                self.rows.physics, buffer, self.batch.block_rows, commands, self.stepping, aside,
+                first, last,
+            )  # fmt: skip
+            # The blocks together with which they were to be judged.
+            for begin in np.unique(first + (blocks - first) // TOGETHER * TOGETHER).tolist():
+                self._judge(buffer, outputs, judging, begin, min(begin + TOGETHER, last))
+
+    def _refuse(self, commands: Array, lane: int) -> None:
+        where = f" in lane {lane}" if self.size > 1 else ""
+        raise ValueError(f"action must be finite, got {commands[lane].tolist()}{where}")
+
+    def _judge(
+        self, buffer: Array, outputs: Outputs, judging: Judging, first: int, last: int
+    ) -> None:
+        """Judge the bodies without a step of theirs, and begin the episodes that are due."""
+        stays = self.stepping._replace(substeps=0)
+        aside = np.empty(0)
+        self._period.call(
+            self.rows, buffer, self._no_commands, stays, judging, outputs, aside, first, last
+        )
 
     def observations(self) -> NDArray[np.float32]:
         """What every body shows now, (size, width)."""
-        if not self._shown:
+        if "observation" in self.setup.hooks:
             return self._hooked("observation", (self.setup.width,)).astype(np.float32)
         batch, physics, actuator = self.batch, self.rows.physics, self.rows.physics.actuator
         own = batch.rows(self.rows.observation_row(), self.setup.parts.observation.width())
@@ -213,33 +295,38 @@ class Episodes:
         Raises ValueError, nothing done, if a command is not finite. The caller sets `ready` again,
         once all is done.
         """
-        if not math.isfinite(commands.sum()) and not np.isfinite(commands).all():
-            bad = int(np.argmin(np.isfinite(commands).all(axis=1)))
-            where = f" in lane {bad}" if self.size > 1 else ""
-            raise ValueError(f"action must be finite, got {commands[bad].tolist()}{where}")
         batch, hooks, self.commands = self.batch, self.setup.hooks, commands
         if "disturbance" in hooks:
             row = batch.physics.actuator.disturbance_row(batch.physics)
             batch.put_rows(row, self._hooked("disturbance", (3,)))
         self.ready = False
         outputs = self.room(self.size)
-        args = batch.buffer, commands, outputs, self._judging
-        over_ranges(batch.blocks, partial(self.period, *args))
+        try:
+            if get_num_threads() == 1 or batch.blocks < FEWEST_BLOCKS:
+                self.period(batch.buffer, commands, outputs, self._judging, 0, batch.blocks)
+            else:
+                if not np.isfinite(commands).all():  # before any range is begun
+                    self._refuse(commands, int(np.argmin(np.isfinite(commands).all(axis=1))))
+                work = partial(self.period, batch.buffer, commands, outputs, self._judging)
+                over_ranges(batch.blocks, work)
+        except ValueError:
+            self.ready = True
+            raise
         return self._apply_hooks(outputs) if hooks else outputs
 
     def _apply_hooks(self, outputs: Outputs) -> Outputs:
         """The outcome of a step as the user's functions make it."""
-        hooks = self.setup.hooks
+        hooks, n = self.setup.hooks, self.size
+        observations, numbers, flags = outputs
         if "termination" in hooks:
-            ends = self._hooked("termination", ()).astype(bool) & ~self.at_start()
-            outputs.terminated[...] |= ends
-            self._put(at.TERMINATED, outputs.terminated)
+            flags[0, :n] |= self._hooked("termination", ()).astype(bool) & ~self.at_start()
+            self._put(at.TERMINATED, flags[0, :n])
+        if "observation" in hooks:
+            observations = self.observations()
         if "reward" in hooks:
             rewards = self._hooked("reward", (), np.clip(self.commands, -1.0, 1.0))
-            outputs.rewards[...] = np.where(self.at_start(), 0.0, rewards)
-        if "observation" in hooks:
-            return outputs._replace(observations=self.observations())
-        return outputs
+            numbers[0, :n] = np.where(self.at_start(), 0.0, rewards)
+        return Outputs(observations, numbers, flags)
 
     def state(self) -> State:
         """quaternion, angular_velocity, angular_momentum, energy, time, target_quaternion and
@@ -250,9 +337,13 @@ class Episodes:
         """What a hook returns for every lane, or ValueError if its shape is another."""
         return checked_hook(name, self.setup.hooks[name], (self.size, *shape), self.state(), *args)
 
-    def saved(self) -> tuple[Array, Flags]:
-        """What `info` is made of as it is now, see `Entries`."""
-        return self.entries.copy_of(self.batch.block_view())
+    def now(self) -> tuple[Array, Flags]:
+        """The numbers and flags of `Outputs` as they are now, of the bodies alone."""
+        rows = self.batch.block_view()
+        numbers = rows[:, self.entries.copied].transpose(1, 0, 2)
+        over, late, streak = (self.row(row) for row in (at.TERMINATED, at.TRUNCATED, at.STREAK))
+        flags = over > 0.0, late > 0.0, self.batch.failed, streak >= self.entries.settled
+        return numbers.reshape(len(numbers), -1)[:, : self.size], np.stack(flags)
 
 
 def state_of(batch: Batch, rows: TaskRows, actuator: Assembly, dt: float) -> State:

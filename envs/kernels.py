@@ -1,12 +1,12 @@
-"""The kernel of an environment: begin episodes, and judge the step that was taken."""
+"""The kernel of an environment: one control period, from commands to what is judged of it."""
 
 import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbgym.compiled.jit import compiled, inlined, kernel_part
-from rbgym.engine.kernels import start_lane
+from rbgym.compiled.jit import compiled, inlined, kernel_part, lane_body
+from rbgym.engine.kernels import advance_blocks, start_lane
 from rbgym.engine.rows import (
     CORE,
     FAILED,
@@ -31,17 +31,15 @@ from rbgym.quaternion import add, polished, times, to_world
 _NO_TORQUE = (0.0, 0.0, 0.0)
 _1, _2 = np.uint64(1), np.uint64(2)
 _ATTEMPTS = 64  # at a start that is not over at once
-
-
-TERMINATED, TRUNCATED, HAS_FAILED, HAS_SUCCEEDED = range(4)  # the flags of `Outputs`
+TOGETHER = 64  # blocks that are advanced, then judged
 
 
 class Judging(NamedTuple):
     """How lanes are judged.
 
     limit: steps after which an episode is truncated, or inf. restarts: where an episode had already
-    ended, begin the next one instead of judging a step. copied: rows of a body that `Outputs` get,
-    that of the reward first. settled: steps in a row inside the success region that make a success.
+    ended, begin the next one instead of judging a step. copied: rows of a body to be copied.
+    settled: steps in a row inside the success region that make a success.
     """
 
     limit: float
@@ -53,26 +51,14 @@ class Judging(NamedTuple):
 class Outputs(NamedTuple):
     """What is written of each body.
 
-    observations: (bodies, width), or (0, width) to leave them to a hook. numbers: (copied, lanes of
-    whole blocks), the reward first, then what `info` is made of. flags: (4, lanes), see above.
+    observations: (bodies, width). Of all lanes of whole blocks: numbers, (copied, lanes), the rows
+    that `Judging` names; flags, (4, lanes), whether they are terminated, truncated, failed and
+    successful.
     """
 
     observations: Any
     numbers: Any
     flags: Any
-    bodies: int
-
-    @property
-    def rewards(self) -> Any:
-        return self.numbers[0, : self.bodies]
-
-    @property
-    def terminated(self) -> Any:
-        return self.flags[TERMINATED, : self.bodies]
-
-    @property
-    def truncated(self) -> Any:
-        return self.flags[TRUNCATED, : self.bodies]
 
 
 @inlined
@@ -121,26 +107,76 @@ def _judge_lanes(rows, buffer, start, limit, lanes):
         judge_lane(rows, buffer, start + index(lane), limit)
 
 
-@compiled
-def judge(rows, buffer, judging, outputs, first, last):
-    """Judge the bodies of the blocks from `first` to before `last`, and begin the episodes that are
-    due.
-
-    rows: `rbgym.envs.rows.TaskRows`.
-    """
-    size = (rows.first_row() + rows.row_count()) * LANES
-    bodies, limit, shows = outputs.bodies, judging.limit, len(outputs.observations) > 0
-    _begin_all(rows, buffer, size, first, last, bodies, judging.restarts)
+@lane_body
+def judge_blocks(task, buffer, size, judging, outputs, first, last):
+    """Begin the episodes that are due, judge all lanes and write what comes of it."""
+    bodies, limit = len(outputs.observations), judging.limit
+    _begin_all(task, buffer, size, first, last, bodies, judging.restarts)
     for block in range(first, last):
         start, body = index(block * size), index(block * LANES)
-        _judge_lanes(rows, buffer, start, limit, LANES)
+        _judge_lanes(task, buffer, start, limit, LANES)
         # Lanes beyond the last body are at rest, and never begin.
         lanes = min(LANES, bodies - body)
-        if shows:
-            _show(rows, buffer, start, outputs.observations, body, lanes)
-        if lanes < LANES and rows.physics.actuator.is_disturbed():
-            _calm(rows.physics, buffer, start, lanes)
-    _save(rows, buffer, size, first, last, judging, outputs.numbers, outputs.flags)
+        _show(task, buffer, start, outputs.observations, body, lanes)
+        if lanes < LANES and task.physics.actuator.is_disturbed():
+            _calm(task.physics, buffer, start, lanes)
+    for entry in range(len(judging.copied)):
+        row = judging.copied[index(entry)] * LANES
+        for block in range(first, last):
+            since = index(block * size + row)
+            for lane in range(LANES):
+                number = buffer[since + index(lane)]
+                outputs.numbers[index(entry), index(block * LANES + lane)] = number
+    for block in range(first, last):
+        failed = index(block * size) + FAILED * LANES
+        clocks = index(block * size) + task.first_row() * LANES
+        over, late = clocks + at.TERMINATED * LANES, clocks + at.TRUNCATED * LANES
+        streak = clocks + at.STREAK * LANES
+        for lane in range(LANES):
+            k = index(block * LANES + lane)
+            outputs.flags[0, k] = buffer[over + index(lane)] > 0.0
+            outputs.flags[1, k] = buffer[late + index(lane)] > 0.0
+            outputs.flags[2, k] = buffer[failed + index(lane)] > 0.0
+            outputs.flags[3, k] = buffer[streak + index(lane)] >= judging.settled
+
+
+@kernel_part
+def _first_not_finite(commands, first, last):
+    """The first body of these blocks whose command is not finite, or -1."""
+    channels, bad = commands.shape[1], 0
+    numbers, end = commands.reshape(commands.size), min(last * LANES, len(commands)) * channels
+    for k in range(first * LANES * channels, end):
+        bad += 0 if numbers[index(k)] - numbers[index(k)] == 0.0 else 1
+    if bad > 0:
+        for k in range(first * LANES * channels, end):
+            if numbers[index(k)] - numbers[index(k)] != 0.0:
+                return k // channels
+    return -1
+
+
+@compiled
+def period(task, buffer, commands, stepping, judging, outputs, aside, first, last):
+    """A control period of the blocks from `first` to before `last`: the commands become torque, the
+    scheme takes its steps, episodes that are over begin anew, the others are judged. Returns how
+    many lanes were set aside; or, nothing done, -1 less the first body whose command is not finite.
+
+    task: `rbgym.envs.rows.TaskRows`. buffer, commands, stepping, aside: see
+    `rbgym.engine.kernels.advance`. A few blocks at a time, which stay in the cache of a core; where
+    lanes of these were set aside, none is judged yet. Without substeps they are only judged.
+    """
+    size, left = (task.first_row() + task.row_count()) * LANES, 0
+    bad = _first_not_finite(commands, first, last)
+    if bad >= 0:
+        return -1 - bad
+    for begin in range(first, last, TOGETHER):
+        end = min(begin + TOGETHER, last)
+        waiting = advance_blocks(
+            task.physics, buffer, size, commands, stepping, aside, -1, begin, end
+        )
+        if waiting == 0:
+            judge_blocks(task, buffer, size, judging, outputs, begin, end)
+        left += waiting
+    return left
 
 
 @kernel_part
@@ -149,34 +185,12 @@ def _show(rows, buffer, start, observations, body, lanes):
     width, since = rows.parts.observation.width(), start + rows.observation_row() * LANES
     for lane in range(lanes):
         for n in range(width):
-            observations[body + lane, n] = buffer[since + index(n * LANES + lane)]
+            observations[index(body + lane), n] = buffer[since + index(n * LANES + lane)]
     actuator = rows.physics.actuator
     since = start + actuator.shown_row(rows.physics) * LANES
     for lane in range(lanes):
         for n in range(actuator.shown_rows()):
-            observations[body + lane, width + n] = buffer[since + index(n * LANES + lane)]
-
-
-@kernel_part
-def _save(rows, buffer, size, first, last, judging, numbers, flags):
-    """Copy numbers and flags, row by row."""
-    for entry in range(len(judging.copied)):
-        row = judging.copied[index(entry)] * LANES
-        for block in range(first, last):
-            since = index(block * size + row)
-            for lane in range(LANES):
-                numbers[index(entry), index(block * LANES + lane)] = buffer[since + index(lane)]
-    since = rows.first_row() * LANES
-    for block in range(first, last):
-        start = index(block * size)
-        clocks = start + since
-        for lane in range(LANES):
-            k = index(block * LANES + lane)
-            flags[TERMINATED, k] = buffer[clocks + index(at.TERMINATED * LANES + lane)] > 0.0
-            flags[TRUNCATED, k] = buffer[clocks + index(at.TRUNCATED * LANES + lane)] > 0.0
-            flags[HAS_FAILED, k] = buffer[start + index(FAILED * LANES + lane)] > 0.0
-            streak = buffer[clocks + index(at.STREAK * LANES + lane)]
-            flags[HAS_SUCCEEDED, k] = streak >= judging.settled
+            observations[index(body + lane), width + n] = buffer[since + index(n * LANES + lane)]
 
 
 @kernel_part

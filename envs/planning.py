@@ -97,7 +97,7 @@ def rollout_actions(
         lanes = slice(first * LANES, min(end * LANES, k))
         buffer, n = lay_out(rows[lanes]), lanes.stop - lanes.start
         outputs = episodes.room(n)
-        earned = outputs.rewards
+        earned, ends = outputs.numbers[0, :n], outputs.flags[:2, :n]
         done = episodes.is_over(rows[lanes])
         for step in range(horizon):
             episodes.try_out(buffer, commands[step, lanes], outputs)
@@ -105,7 +105,7 @@ def rollout_actions(
                 goals = split(outputs.observations)
                 earned = base.compute_reward(goals["achieved_goal"], goals["desired_goal"], {})
             rewards[step, lanes] = np.where(done, 0.0, earned)
-            done |= outputs.terminated | outputs.truncated
+            done |= ends.any(axis=0)
         last[lanes] = by_lane(buffer, rows.shape[1])[:n]
 
     threads.over_ranges(-(-k // LANES), run, largest=BLOCKS)

@@ -246,7 +246,7 @@ def scene_of(env: Any, lane: int = 0, trail: Trail | None = None) -> Scene:
 def scenes_of(env: Any, trails: Mapping[int, Trail]) -> Iterator[Scene]:
     """The scenes of several lanes, of whose trails they are."""
     env = env.unwrapped
-    state, info = env.episodes.state(), env.episodes.entries.read(*env.episodes.saved())
+    state, info = env.episodes.state(), env.episodes.entries.of_all(*env.episodes.now())
     for lane, trail in trails.items():
         one, known = ({k: v[lane] for k, v in values.items()} for values in (state, info))
         yield Instant(env, lane, one, known, trail).scene()

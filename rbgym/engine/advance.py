@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rbgym.compiled.jit import Entry
 from rbgym.engine import kernels
@@ -35,11 +36,9 @@ class Advance:
         `kernels.advance`."""
         aside = np.empty(len(buffer))
         if self.quick.call(physics, buffer, rows, commands, stepping, aside, -1, first, last):
-            size = rows * LANES
-            blocks = slice(first * size, last * size)
-            self._finish(physics, buffer[blocks], rows, commands, stepping, aside[blocks])
+            self.finish(physics, buffer, rows, commands, stepping, aside, first, last)
 
-    def _finish(
+    def finish(
         self,
         physics: Any,
         buffer: Array,
@@ -47,10 +46,15 @@ class Advance:
         commands: Array,
         stepping: kernels.Stepping,
         aside: Array,
-    ) -> None:
-        """Finish the period of all lanes that were set aside, those of one stage together."""
-        view, kept = buffer.reshape(-1, rows, LANES), aside.reshape(-1, rows, LANES)
-        block, lane = np.nonzero(view[:, FAILED] == WAITING)
+        first: int,
+        last: int,
+    ) -> NDArray[np.intp]:
+        """Finish the period of the lanes that were set aside, those of one stage together; returns
+        their blocks."""
+        view, kept = (x.reshape(-1, rows, LANES) for x in (buffer, aside))
+        block, lane = np.nonzero(view[first:last, FAILED] == WAITING)
+        block += first
+        blocks = np.unique(block)
         while len(block):
             stages = -1.0 - kept[block, SOLVED, lane]
             stage = int(stages.min())
@@ -59,11 +63,13 @@ class Advance:
             own = lay_out(kept[where])
             self.thorough.call(physics, own, rows, stepping, stage)
             again = np.empty(len(own))
-            blocks = len(own) // (rows * LANES)
-            self.quick.call(physics, own, rows, commands, stepping, again, stage, 0, blocks)
+            several = len(own) // (rows * LANES)
+            self.quick.call(physics, own, rows, commands, stepping, again, stage, 0, several)
             view[where] = by_lane(own, rows)[: some.sum()]
             kept[where] = by_lane(again, rows)[: some.sum()]
-            block, lane = np.nonzero(view[:, FAILED] == WAITING)
+            waits = view[block, FAILED, lane] == WAITING
+            block, lane = block[waits], lane[waits]
+        return blocks
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Advance, ()  # machine code stays with the process

@@ -12,7 +12,6 @@ angular momentum in world axes; then rows of the actuator's state.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -297,17 +296,19 @@ def show_lane(physics, d, columns, more, out, k):
 
 @compiled
 def differentiate(
-    physics, buffer, rows, commands, stepping, corrections, columns, more, out, first, last
-):
+    physics, buffer, rows, commands, stepping, corrections, columns, more, out, scratch, first,
+    last,
+):  # fmt: skip
     """Derivatives of what a control period makes of the bodies of the blocks from `first` to before
     `last`; the buffer stays as it is.
 
     commands: (bodies, channels), or (0, channels) for the torque that is held. corrections: of the
     unknowns' derivatives. more: rows that are coordinates besides. out: for 6 + len(more) duals of
-    each body. Returns the first body with a step that could not be solved, or -1.
+    each body. scratch: for the duals of a block. Returns the first body with a step that could not
+    be solved, or -1.
     """
     size, width, refused = index(rows) * LANES, 6 + len(more), -1
-    scratch, f, ends = np.empty(size * ITEM), np.empty(size), as_duals(out, 0, 1)
+    f, ends = np.empty(size), as_duals(out, 0, 1)
     for block in range(first, last):
         start, body = block * size, block * LANES
         f[:] = buffer[start : start + size]
@@ -348,7 +349,12 @@ def along(
     passes, ends = [], np.empty(0)
     for first in range(0, columns, WIDTH):
         ends = aligned_zeros(batch.blocks * LANES, width, ITEM)
-        work = partial(kernel.call, *args_of(first), ends.reshape(-1))
+        args = *args_of(first), ends.reshape(-1)
+
+        def work(begin: int, end: int, args: tuple[Any, ...] = args) -> int:
+            scratch = aligned_zeros(batch.block_rows * LANES * ITEM)
+            return kernel.call(*args, scratch, begin, end)  # type: ignore[no-any-return]
+
         for refused in over_ranges(batch.blocks, work, fewest=_FEWEST_BLOCKS):
             refuse(refused, batch.size)
         passes.append(ends[: batch.size, :, : min(WIDTH, columns - first)])

@@ -118,53 +118,6 @@ def _set_aside(buffer, aside, first, count, block_size, stage):
     return lanes
 
 
-@compiled
-def advance(physics, buffer, rows, commands, stepping, aside, taken, first, last):
-    """Advance the blocks from `first` to before `last` by a control period; returns how many lanes
-    it has set aside.
-
-    buffer: flat float64, blocks of so many `rows`. commands: (bodies, channels), finite, clipped to
-    +-1, for the actuator; none of them, and the torque stays as it is. aside: as long as the
-    buffer; a lane whose step the quick passes could not solve is copied to it as it was before that
-    step, with the number of the stage, -1 less that, in its row SOLVED. In the buffer it waits, and
-    its numbers are of no use. taken: -1, or a stage that has been taken already: the period goes on
-    behind it.
-    """
-    block_size, actuator = index(rows) * LANES, physics.actuator
-    substeps, h, left = stepping.substeps, stepping.h, 0
-    stages = COUNTS[index(stepping.composition)]
-    commanded = len(commands) > 0
-    # A few blocks at a time, so that the processor can work on several at once.
-    for group in range(first, last, _GROUP):
-        count = min(_GROUP, last - group)
-        if commanded and taken < 0:
-            for block in range(group, group + count):
-                start = index(block * block_size)
-                _take_commands(physics, buffer, start, commands, block * LANES, LANES)
-        for stage in range(max(taken, 0), substeps * stages):
-            part = STAGES[index(stepping.composition), index(stage % stages)]
-            length, kicks = h * part[0], Kicks(h * part[1], h * part[2], h * h * part[3])
-            if stage != taken:
-                if (not actuator.is_steady()) and stage % stages == 0 and commanded:
-                    begins = h * (stage // stages)
-                    _drive(physics, buffer, group, count, block_size, begins, h, h * substeps)
-                bad = take_step(
-                    physics, buffer, group, count, block_size, length, kicks, stepping.projection
-                )
-                if bad > 0:
-                    left += _set_aside(buffer, aside, group, count, block_size, stage)
-            last_stage = stage % stages == stages - 1
-            if (
-                physics.scheme.is_projected(physics.potential)
-                and last_stage
-                and stepping.projection > 0.0
-            ):
-                _keep_levels(physics, buffer, group, count, block_size)
-            if (not actuator.is_steady()) and last_stage and commanded:
-                _settle(physics, buffer, group, count, block_size, h, h * substeps)
-    return left
-
-
 @lane_body
 def take_step(physics, buffer, first, count, block_size, h, kicks, projection):
     """One stage of so many blocks; returns how many lanes it left where they were."""
@@ -200,6 +153,61 @@ def take_step(physics, buffer, first, count, block_size, h, kicks, projection):
                 i = index((first + k) * block_size) + lane
                 bad += settle(physics, buffer, i, h, projection)
     return bad
+
+
+@lane_body
+def advance_blocks(physics, buffer, block_size, commands, stepping, aside, taken, first, last):
+    """As `advance`; block_size: numbers of a block."""
+    actuator = physics.actuator
+    substeps, h, left = stepping.substeps, stepping.h, 0
+    stages = COUNTS[index(stepping.composition)]
+    commanded = len(commands) > 0
+    # A few blocks at a time, so that the processor can work on several at once.
+    for group in range(first, last, _GROUP):
+        count = min(_GROUP, last - group)
+        if commanded and taken < 0:
+            for block in range(group, group + count):
+                start = index(block * block_size)
+                _take_commands(physics, buffer, start, commands, block * LANES, LANES)
+        for stage in range(max(taken, 0), substeps * stages):
+            part = STAGES[index(stepping.composition), index(stage % stages)]
+            length, kicks = h * part[0], Kicks(h * part[1], h * part[2], h * h * part[3])
+            if stage != taken:
+                if (not actuator.is_steady()) and stage % stages == 0 and commanded:
+                    begins = h * (stage // stages)
+                    _drive(physics, buffer, group, count, block_size, begins, h, h * substeps)
+                bad = take_step(
+                    physics, buffer, group, count, block_size, length, kicks, stepping.projection
+                )
+                if bad > 0:
+                    left += _set_aside(buffer, aside, group, count, block_size, stage)
+            last_stage = stage % stages == stages - 1
+            if (
+                physics.scheme.is_projected(physics.potential)
+                and last_stage
+                and stepping.projection > 0.0
+            ):
+                _keep_levels(physics, buffer, group, count, block_size)
+            if (not actuator.is_steady()) and last_stage and commanded:
+                _settle(physics, buffer, group, count, block_size, h, h * substeps)
+    return left
+
+
+@compiled
+def advance(physics, buffer, rows, commands, stepping, aside, taken, first, last):
+    """Advance the blocks from `first` to before `last` by a control period; returns how many lanes
+    it has set aside.
+
+    buffer: flat float64, blocks of so many `rows`. commands: (bodies, channels), finite, clipped to
+    +-1, for the actuator; none of them, and the torque stays as it is. aside: as long as the
+    buffer; a lane whose step the quick passes could not solve is copied to it as it was before that
+    step, with the number of the stage, -1 less that, in its row SOLVED. In the buffer it waits, and
+    its numbers are of no use. taken: -1, or a stage that has been taken already: the period goes on
+    behind it.
+    """
+    return advance_blocks(
+        physics, buffer, index(rows) * LANES, commands, stepping, aside, taken, first, last
+    )
 
 
 @compiled

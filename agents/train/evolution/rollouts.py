@@ -183,7 +183,8 @@ class _Range:
         self.buffer = self.view.reshape(-1)
         self.actions = np.empty((n, self.episodes.batch.channels))
         self.outputs = self.episodes.room(n)
-        self.observations, self.rewards = self.outputs.observations, self.outputs.rewards
+        self.observations, numbers, flags = self.outputs
+        self.rewards, self.ends = numbers[0, :n], flags[:2, :n]
 
     def step(self) -> None:
         """One control period of all lanes."""
@@ -205,7 +206,7 @@ class _Range:
 
     def book(self, steps: int) -> None:
         """Note the outcome of lanes whose first episode has just ended, and close up."""
-        done = self.running & (self.outputs.terminated | self.outputs.truncated)
+        done = self.running & self.ends.any(axis=0)
         if not done.any():
             return
         found, where, rows = self.course.found, self.lanes[done], self.episodes.rows
