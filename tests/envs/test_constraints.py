@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from checks import check_vector_env
 from family import SLEW, at, make, many
 from rbgym.agents import controllers
-from rbgym.envs.checks import check_vector_env
 from rbgym.envs.rendering import scene_of
 
 WHEELS = "ReactionWheelSlew-v0"

@@ -5,10 +5,10 @@ import itertools
 import numpy as np
 import pytest
 
+from checks import check_vector_env
 from family import SLEW, make, many
 from rbgym.envs.actuators import Delay, Lag
 from rbgym.envs.actuators.faults import KINDS
-from rbgym.envs.checks import check_vector_env
 from rbgym.quaternion import rotate
 
 WHEELS = "ReactionWheelSlew-v0"

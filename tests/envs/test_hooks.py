@@ -7,10 +7,10 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
+from checks import check_vector_env
 from family import SLEW, at, make, many
 from rbgym.body import RigidBody
 from rbgym.envs.actuators import ReactionWheels
-from rbgym.envs.checks import check_vector_env
 from rbgym.quaternion import conjugate, multiply, rotate
 
 

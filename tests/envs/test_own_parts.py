@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import rbgym
+from checks import check_vector_env
 from rbgym.agents import controllers
 from rbgym.engine.actuation import act
 from rbgym.engine.rows import LANES, put_vector
@@ -16,7 +17,6 @@ from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.arguments import Arguments
 from rbgym.envs.base import AttitudeEnv, vectorised
 from rbgym.envs.building import Building
-from rbgym.envs.checks import check_vector_env
 from rbgym.envs.parts.goals import Gap, Goal
 from rbgym.envs.parts.rewards import Closeness
 from rbgym.envs.parts.starts import Start

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
+from checks import check_vector_env
 from family import SLEW, at, make, many
-from rbgym.envs.checks import check_vector_env
 from rbgym.envs.parts.sensors import Instruments
 from rbgym.quaternion import conjugate, from_rotation_vector, multiply
 
