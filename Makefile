@@ -155,8 +155,8 @@ bench: .venv/.dev .venv-bench/.peers  ## timed tests, and rbgym beside its peers
 performance: .venv-bench/.peers  ## write docs/performance.md from the last whole `make bench`
 	$(PEERS) -m benchmarks.page runs/bench
 
-validate: .venv/.dev  ## everything that `rbgym validate` measures, with a page: report.html
-	$(BIN)/rbgym validate --html report.html
+validate: .venv/.dev  ## everything that `rbgym validate` measures
+	$(BIN)/rbgym validate
 
 # Runs where there is a Chromium; in CI it may be installed, elsewhere nothing is.
 test-browser: .venv/.browser  ## `rbgym view` in a headless Chromium, if there is one

@@ -10,30 +10,25 @@ _TABLE = "border-collapse:collapse;margin:0.4em 0"
 _CELL = "padding:0.15em 0.9em 0.15em 0;border-bottom:1px solid rgba(128,128,128,0.4)"
 _TEXT = f"{_CELL};text-align:left"
 _NUMBER = f"{_CELL};text-align:right;font-variant-numeric:tabular-nums"
-_BROKEN = ' style="background:rgba(213,94,0,0.3)"'
 
 Cell = str | float
 
 
-def table(
-    headings: Sequence[str], rows: Iterable[Sequence[Cell]], broken: Sequence[bool] = ()
-) -> str:
-    """A table; numbers with four digits, everything escaped. broken: rows to be marked."""
+def table(headings: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
+    """A table; numbers with four digits, everything escaped."""
     rows = [*rows]
     styles = [_TEXT if isinstance(cell, str) else _NUMBER for cell in rows[0]] if rows else []
     styles += [_TEXT] * (len(headings) - len(styles))
-    lines = [_row("th", headings, styles)]
-    for k, row in enumerate(rows):
-        lines.append(_row("td", row, styles, _BROKEN if k < len(broken) and broken[k] else ""))
+    lines = [_row("th", headings, styles), *(_row("td", row, styles) for row in rows)]
     return f'<table style="{_TABLE}">{"".join(lines)}</table>'
 
 
-def _row(tag: str, cells: Sequence[Cell], styles: Sequence[str], mark: str = "") -> str:
+def _row(tag: str, cells: Sequence[Cell], styles: Sequence[str]) -> str:
     texts = [escape(cell) if isinstance(cell, str) else f"{cell:.4g}" for cell in cells]
     inside = (
         f'<{tag} style="{style}">{text}</{tag}>' for text, style in zip(texts, styles, strict=True)
     )
-    return f"<tr{mark}>{''.join(inside)}</tr>"
+    return f"<tr>{''.join(inside)}</tr>"
 
 
 def section(title: str, *parts: str) -> str:

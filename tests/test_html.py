@@ -8,7 +8,6 @@ import pytest
 
 import rbgym
 from rbgym import html
-from rbgym.validation import Claim, Claims
 
 VOID = {"br", "hr"}
 BODY = rbgym.RigidBody([[2.0, 0.2, -0.1], [0.2, 1.4, 0.15], [-0.1, 0.15, 0.9]])
@@ -56,23 +55,6 @@ def test_a_body_shows_its_moments_and_principal_axes():
         axis = BODY.principal_rotation[:, k]
         assert row == [str(k + 1), *(f"{x:.4g}" for x in (BODY.moments[k], *axis))]
         np.testing.assert_allclose(BODY.inertia @ axis, float(row[1]) * axis, rtol=1e-3, atol=1e-3)
-
-
-def test_claims_show_which_are_broken_and_stay_a_list():
-    claims = Claims(
-        [
-            Claim("akw", "none", "energy", "conserved", 1.23456e-15, 1e-13, True),
-            Claim("<b>akw", "none", "order", "2 & more", 1.5, 0.1, False),
-        ]
-    )
-    assert claims == list(claims)
-    shown = claims._repr_html_()
-    page = Reader(shown)
-    assert page.rows[1] == ["akw", "none", "energy", "conserved", "1.235e-15", "1e-13", "ok"]
-    assert page.rows[2] == ["<b>akw", "none", "order", "2 & more", "1.5", "0.1", "BROKEN"]
-    assert "b" not in page.tags
-    assert shown.count("background") == 1
-    assert "2 claims, 1 broken" in page.words
 
 
 def test_everything_from_outside_is_escaped():

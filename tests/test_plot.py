@@ -17,7 +17,7 @@ pytest.importorskip("matplotlib")
 import matplotlib as mpl
 
 import rbgym
-from rbgym.plot import Errors, Line, Panel, Settled, motions, results, style
+from rbgym.plot import Errors, Settled, motions, results, style
 
 FREE = rbgym.RigidBody([6.0, 8.0, 3.0])
 
@@ -299,29 +299,12 @@ def test_a_card_of_rates_alone_shows_rates():
     assert "[rad/s]" in left.get_ylabel()
 
 
-def test_points_that_logarithmic_axes_cannot_show_are_left_out():
-    lines = [Line("akw", np.array([1.0, 2.0, 0.0, 4.0]), np.array([1.0, NAN, 1.0, 0.06]))]
-    (ax,) = rbgym.plot.panels([Panel("x", "y", lines, log=True)]).axes
-    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
-    np.testing.assert_array_equal(labelled(ax)["akw"].get_data(), [[1.0, 4.0], [1.0, 0.06]])
-
-
-@pytest.mark.parametrize(("curves", "legends"), [(3, [True, True, True]), (11, [False] * 3)])
-def test_many_curves_share_one_legend_beside_the_panels(curves, legends):
-    lines = [Line(str(k), TIME, TIME + k) for k in range(curves)]
-    figure = rbgym.plot.panels([Panel("x", "y", lines)] * 3, "title")
-    shown = [ax for ax in figure.axes if ax.axison]
-    assert [ax.get_legend() is not None for ax in shown] == legends
-    assert bool(figure.legends) == (not legends[0])
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: rbgym.plot.drifts({}), "trajectories must hold one"),
         (lambda: rbgym.plot.pointing({}), "runs must hold one"),
         (lambda: rbgym.plot.card({}, (0.1, 0.1)), "rows must hold one"),
-        (lambda: rbgym.plot.panels([]), "panels must hold one"),
     ],
 )
 def test_bad_data_is_a_value_error_that_names_it(call, message):

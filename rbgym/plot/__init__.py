@@ -7,22 +7,16 @@ Each function takes a trajectory or plain arrays and returns a matplotlib `Figur
 from rbgym.plot.motions import drifts, polhode, summary
 from rbgym.plot.results import (
     Errors,
-    Line,
-    Panel,
     Settled,
     card,
-    panels,
     pointing,
 )
 
 __all__ = [
     "Errors",
-    "Line",
-    "Panel",
     "Settled",
     "card",
     "drifts",
-    "panels",
     "pointing",
     "polhode",
     "summary",

@@ -1,6 +1,6 @@
-"""Results: curves of any kind, and how far bodies are from their goal."""
+"""Results: how far controlled bodies are from their goal."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -8,78 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from rbgym.arguments import Array, finite, real
+from rbgym.arguments import Array, finite
 from rbgym.plot import style
 
-_CROWD = 10  # more curves than this share one legend, beside the panels
 _LEAST = 1e-3  # deg and rad/s: smaller errors are cut off
-
-
-# --- anything --------------------------------------------------------------------------------
-
-
-class Line(NamedTuple):
-    """One curve: its label, abscissae (n,) and ordinates (n,). Points that are not
-    finite, or on logarithmic axes not positive, are left out."""
-
-    label: str
-    x: Array
-    y: Array
-
-
-class Panel(NamedTuple):
-    """One pair of axes: what is on them, with units, and the curves."""
-
-    x: str
-    y: str
-    lines: Sequence[Line]
-    log: bool = False  # both axes
-
-
-@style.context()
-def panels(given: Sequence[Panel], title: str = "") -> Figure:
-    """Panels in rows of two. Raises ValueError for an empty list."""
-    if not isinstance(given, list | tuple) or not given:
-        raise ValueError(f"panels must hold one at least, got {given!r}")
-    for panel in given:
-        style.known("given", panel, Panel)
-    columns = min(2, len(given))
-    rows = -(-len(given) // columns)
-    figure = style.picture(5.6 * columns, 3.9 * rows, title)
-    axes = figure.subplots(rows, columns, squeeze=False).ravel()
-    for ax, panel in zip(axes, given, strict=False):
-        _draw(ax, panel)
-    for ax in axes[len(given) :]:
-        ax.set_axis_off()
-    if len(given[0].lines) > _CROWD:
-        handles = {line.get_label(): line for ax in axes for line in ax.get_lines()}
-        figure.legend(list(handles.values()), list(map(str, handles)), loc="outside right center",
-                      ncols=2 if rows == 1 else 1)  # fmt: skip
-    return figure
-
-
-def _draw(ax: Axes, panel: Panel) -> None:
-    for k, line in enumerate(panel.lines):
-        look = style.marked(k) if panel.log else style.line(k)
-        name = f"line {line.label!r} of the curves given"
-        x, y = real(name, line.x), real(name, line.y)
-        if x.ndim != 1 or x.shape != y.shape:
-            raise ValueError(f"{name} must be x (n,) and y (n,), got shapes {x.shape}, {y.shape}")
-        keep = np.isfinite(x) & np.isfinite(y) & ((x > 0) & (y > 0) | (not panel.log))
-        ax.plot(x[keep], y[keep], label=line.label, **look)
-    if panel.log:
-        ax.set_xscale("log")
-        ax.set_yscale("log")
-        ax.xaxis.set_minor_formatter(NullFormatter())
-    else:
-        ax.ticklabel_format(useOffset=False)
-    ax.set_xlabel(panel.x)
-    ax.set_ylabel(panel.y)
-    if panel.lines and panel.lines[0].label and len(panel.lines) <= _CROWD:
-        ax.legend()
-
-
-# --- errors of controlled bodies ----------------------------------------------------------------
 
 
 class Errors(NamedTuple):

@@ -24,28 +24,13 @@ class Claim(NamedTuple):
     passed: bool
 
 
-class Claims(list[Claim]):
-    """Claims, which a notebook shows as a table."""
-
-    def _repr_html_(self) -> str:
-        from rbgym import html
-
-        broken = [not claim.passed for claim in self]
-        rows = [(*claim[:4], claim.measured, claim.bound, _verdict(claim)) for claim in self]
-        title = f"{len(self)} claims, {sum(broken)} broken"
-        return html.section(title, html.table(HEADINGS, rows, broken))
-
-
-def _verdict(claim: Claim) -> str:
-    return "ok" if claim.passed else "BROKEN"
-
-
 def table(claims: Sequence[Claim]) -> str:
     """The claims as plain text, one a line, under a heading and over a count."""
     rows = [HEADINGS]
     for claim in claims:
         measured, bound = f"{claim.measured:.3g}", f"{claim.bound:.3g}"
-        rows.append((*claim[:4], measured, bound, _verdict(claim)))
+        verdict = "ok" if claim.passed else "BROKEN"
+        rows.append((*claim[:4], measured, bound, verdict))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
     broken = sum(not claim.passed for claim in claims)

@@ -153,7 +153,6 @@ WRONG = [
     ("validate akw", "--case", ["moon"], "cases must be among"),
     ("validate akw", "--steps", ["0", "-2"], "'--steps': Input should be greater"),
     ("validate akw", "--jobs", ["0", "-1"], "'--jobs': Input should be greater"),
-    ("validate akw", "--html", ["folder", "nowhere/x.html"], "must be a file"),
     ("bench", "--rounds", ["0", "-1"], "'--rounds': Input should be greater"),
     ("bench", "--seconds", ["0", "-1", "nan", "inf"], "rounds and seconds must be positive"),
     ("warm", "ids", ["RigidTip-v0", "RigidTop-v0 RigidTip-v0"], "did you mean 'RigidTop-v0'?"),

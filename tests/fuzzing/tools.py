@@ -122,13 +122,11 @@ def _plots() -> list[Target]:
         "summary": (P.summary, {"trajectory": run, "title": "a"}),
         "drifts": (P.drifts, {"trajectories": {"a": run}, "title": "a"}),
         "polhode": (P.polhode, {"trajectory": run, "body": BODY, "title": "a"}),
-        "panels": (P.panels, {"given": [P.Panel("x", "y", [P.Line("a", t, x)])], "title": "a"}),
         "pointing": (P.pointing, {"runs": {"a": errors}, "settled": (0.1, 0.1), "title": "a"}),
         "card": (P.card, {"rows": {"a": settled}, "settled": (0.1, 0.1), "title": "a"}),
     }
     return [
-        target(f"rbgym.plot.{name}", partial(_drawn, function), **values,
-               _spoken={"given": ("panel", "panels")})
+        target(f"rbgym.plot.{name}", partial(_drawn, function), **values)
         for name, (function, values) in given.items()
     ]  # fmt: skip
 
