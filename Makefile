@@ -27,7 +27,7 @@ NO_BENCHMARKS := $(addprefix --ignore=tests/,benchmarks soak browser clients)
 comma := ,
 EXTRAS_OF_VERSIONS := agents,evolve,test,view
 VERSION_TESTS := $(addprefix tests/,test_cache.py test_vector_checks.py test_html.py test_plot.py test_sb3.py \
-    test_simulate.py testing/test_strategies.py agents/view \
+    test_simulate.py agents/view \
     $(addprefix envs/test_,info.py rendering.py reset.py rigid_top.py) \
     $(addprefix agents/test_,cli.py cli_tables.py policies.py training.py)) \
     'tests/envs/test_family.py::test_gymnasiums_checker_has_nothing_to_say[AttitudeReach-v0]' \

@@ -12,36 +12,12 @@ import rbgym.plot
 from fuzzing.contract import Target
 from fuzzing.core import BODY, Q, W, target
 from rbgym import testing, validation
-from rbgym.testing import strategies
 
 INERTIA = (6.0, 8.0, 3.0)
 
 
 def _step(q: Any, w: Any, dt: float) -> Any:
     return q, w
-
-
-def _opened(strategy: Any) -> None:
-    strategy.validate()
-
-
-def _strategies() -> list[Target]:
-    def drawn(make: Any, **given: Any) -> None:
-        make(**given).validate()
-
-    more = {"_fine": lambda _: None}
-    return [
-        target("rbgym.testing.strategies.attitudes", partial(drawn, strategies.attitudes), **more,
-               _attacked=()),
-        target("rbgym.testing.strategies.inertias", partial(drawn, strategies.inertias),
-               form="full", _optional=("form",), **more),
-        target("rbgym.testing.strategies.angular_velocities",
-               partial(drawn, strategies.angular_velocities), inertia=INERTIA, largest=2.0,
-               _numeric=("inertia", "largest"), _optional=("inertia",), **more),
-        target("rbgym.testing.strategies.momenta", partial(drawn, strategies.momenta),
-               inertia=INERTIA, largest=2.0, _numeric=("inertia", "largest"),
-               _optional=("inertia",), **more),
-    ]  # fmt: skip
 
 
 def _subjects() -> list[Target]:
@@ -133,4 +109,4 @@ def _plots() -> list[Target]:
 
 def targets() -> list[Target]:
     """All of them."""
-    return [*_strategies(), *_subjects(), *_validations(), *_plots()]
+    return [*_subjects(), *_validations(), *_plots()]
