@@ -1,7 +1,5 @@
 """Values that mean no good, by what they pretend to be."""
 
-import itertools
-
 
 def _each(text):
     return text.split()
@@ -76,13 +74,6 @@ PLAIN += [
     "[.nan]",
 ]
 PLAIN += ["[6, 8, 3]", "[6, 8, 30]", "{angle: 1}", "{torque: [1, 2]}", "[1e308, 1e308, 1e308]"]
-# A billion words in a few: each list holds the one before it ten times.
-PLAIN.append(
-    "[&a [x, x, x, x, x, x, x, x, x, x]"
-    + "".join(f", &{b} [{', '.join(10 * [f'*{a}'])}]" for a, b in itertools.pairwise("abcdefghi"))
-    + "]"
-)
-
 HYPERPARAMETERS = _each("""
     n_envs n_steps batch_size learning_rate clip_range gamma policy n_epochs
     policy_kwargs normalize ent_coef vf_coef target_kl use_sde n_timesteps max_grad_norm net_arch

@@ -8,7 +8,7 @@ from typing import Any
 
 from rbgym.agents.policies import trained
 from rbgym.agents.policies.trained import TrainedPolicy
-from rbgym.envs.arguments import hint
+from rbgym.arguments import hint
 
 _NORMALIZER = "vecnormalize.pkl"
 # What a damaged zip, or one of another algorithm, may raise.

@@ -18,7 +18,6 @@ import yaml
 from rbgym.arguments import flag, is_number, number
 from rbgym.envs.arguments import in_range, keys
 
-_ALIASES = 40
 # What PyYAML's constructors raise of themselves, as for 2026-13-45, !!bool x and !!timestamp x.
 _SLIPS = (ValueError, LookupError, AttributeError, TypeError, RecursionError)
 # Those beyond which nothing converges.
@@ -29,17 +28,7 @@ _NORMALIZE = ("norm_obs", "norm_reward", "clip_obs", "clip_reward", "gamma", "ep
 
 
 class _Loader(yaml.SafeLoader):
-    """PyYAML's, but that 1e-3 is a number, as in YAML 1.2, and that aliases are few: of aliases in
-    each other a short text can make an endless document."""
-
-    aliases = 0
-
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        """The next node; YAMLError where it is one alias too many."""
-        self.aliases += self.check_event(yaml.AliasEvent)
-        if self.aliases > _ALIASES:
-            raise yaml.YAMLError(f"more than {_ALIASES} aliases")
-        return super().compose_node(parent, index)
+    """PyYAML's, but that 1e-3 is a number, as in YAML 1.2."""
 
 
 _Loader.add_implicit_resolver(
