@@ -26,7 +26,7 @@ NO_BENCHMARKS := $(addprefix --ignore=tests/,benchmarks soak browser clients)
 # extras are called. The physics itself does not depend on them.
 comma := ,
 EXTRAS_OF_VERSIONS := agents,evolve,test,view
-VERSION_TESTS := $(addprefix tests/,test_cache.py test_vector_checks.py test_html.py test_plot.py test_sb3.py \
+VERSION_TESTS := $(addprefix tests/,test_cache.py test_vector_checks.py test_plot.py test_sb3.py \
     test_simulate.py agents/view \
     $(addprefix envs/test_,info.py rendering.py reset.py rigid_top.py) \
     $(addprefix agents/test_,cli.py cli_tables.py policies.py training.py)) \
@@ -149,7 +149,6 @@ test-newest: .venv-newest/.created  ## the same tests with the newest versions t
 # What can be had of the peers is in an environment of its own.
 bench: .venv/.dev .venv-bench/.peers  ## timed tests, and rbgym beside its peers; BENCH_ARGS="--quick single"
 	@if [ -d tests/benchmarks ]; then $(BIN)/pytest tests/benchmarks -s; fi
-	$(BIN)/rbgym bench
 	$(PEERS) -W ignore -m benchmarks $(BENCH_ARGS)
 
 performance: .venv-bench/.peers  ## write docs/performance.md from the last whole `make bench`

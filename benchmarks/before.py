@@ -18,7 +18,7 @@ LANES = 1024
 _STEPS = """
 import json, time
 import gymnasium as gym
-from rbgym.agents.{bench} import many
+from {bench} import many
 found = {{}}
 for name in {envs}:
     step = many(name, {lanes}, time.process_time)
@@ -54,14 +54,13 @@ class Version:
 
     def run(self, script: str, cache: str | None = None, **values: Any) -> Any:
         """What a script prints, by default with its machine code at hand."""
-        rooms = {"bench": "commands.bench", "train": "train"}
+        rooms = {"bench": "benchmarks.timing", "train": "train"}
         if self.old:
-            rooms = {"bench": "bench", "train": "engines"}
+            rooms = {"bench": "rbgym.agents.bench", "train": "engines"}
         code = script.format(**{**rooms, **values}) if values else script
         kept = cache or str(self.folder / "cache")
         environment = os.environ | {"NUMBA_CACHE_DIR": kept, "OMP_NUM_THREADS": "1"}
-        if self.old:
-            environment["PYTHONPATH"] = self.path
+        environment["PYTHONPATH"] = self.path
         done = subprocess.run(
             [sys.executable, "-W", "ignore", "-c", code],
             capture_output=True, text=True, check=True, env=environment, cwd=self.folder,

@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks import bodies, native
 from benchmarks.record import module
-from rbgym.agents.commands.bench import Timed, stepping
+from benchmarks.timing import Timed, stepping
 
 # Of all threads: a peer may work on others than the caller's.
 CLOCK = time.process_time

@@ -19,8 +19,8 @@ import numpy as np
 from benchmarks import native
 from benchmarks.flops import CASE, STEPS
 from benchmarks.record import ROOT, Missing, Told, main
+from benchmarks.timing import Timed, interleaved
 from rbgym import Batch, integrators
-from rbgym.agents.commands.bench import Timed, interleaved
 
 BODIES = 1024
 CHAINS = 24  # of peak.c

@@ -8,7 +8,7 @@ import gymnasium as gym
 
 from benchmarks import peers
 from benchmarks.record import Told, main, present, spread
-from rbgym.agents.commands.bench import Timed, interleaved, one
+from benchmarks.timing import Timed, interleaved, one
 
 _AKW: dict[str, Any] = {"integrator": "akw", "substeps": 1}
 _QUAT_EM: dict[str, Any] = {"integrator": "quat_em", "substeps": 1}

@@ -8,8 +8,8 @@ from typing import Any
 import rbgym
 from benchmarks import peers
 from benchmarks.record import Told, main, present, spread
+from benchmarks.timing import LANES, Timed, interleaved, many
 from rbgym import integrators
-from rbgym.agents.commands.bench import LANES, Timed, interleaved, many
 from rbgym.registration import ENVIRONMENTS
 
 COUNTS = 1, 4, 16, 64, 256, 1024, 4096, 16384, 65536

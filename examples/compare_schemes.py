@@ -24,8 +24,7 @@ runs = {
 }
 
 # %% [markdown]
-# The largest errors, relative to the energy and the angular momentum at the start. In a notebook
-# `runs["quat_em"]` alone shows such a table.
+# The largest errors, relative to the energy and the angular momentum at the start.
 
 # %%
 print(f"{'scheme':10}{'energy':>12}{'momentum':>12}")

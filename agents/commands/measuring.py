@@ -1,4 +1,4 @@
-"""`rbgym validate`, `rbgym bench` and `rbgym warm`."""
+"""`rbgym validate` and `rbgym warm`."""
 
 from functools import partial
 from typing import Annotated
@@ -86,21 +86,6 @@ def validate(
     tables.print_validation(claims, papers, truths, as_json)
     if not all(claim.passed for claim in (*claims, *truths)):
         raise typer.Exit(1)
-
-
-@command(MEASURE, "rbgym bench", "rbgym bench --rounds 3 --seconds 0.02", "rbgym bench --json")
-def bench(
-    rounds: Annotated[int, Option(help="How often each case is timed.", min=1)] = 15,
-    seconds: Annotated[float, Option(help="How long each time, in s.")] = 0.1,
-    as_json: options.Json = False,
-) -> None:
-    """Measure throughput beside Gymnasium's CartPole in the same run."""
-    from rbgym.agents.commands import tables
-    from rbgym.agents.commands.bench import bench as measure
-
-    with bar() as shown:
-        result = measure(rounds, seconds, Counter(shown, "rounds"))
-    print_json(result) if as_json else tables.print_bench(result)
 
 
 @command(

@@ -83,8 +83,8 @@ class Card:
             },
         }
 
-    def _repr_html_(self) -> str:
-        return tables.html(self.as_dict())
+    def _repr_markdown_(self) -> str:
+        return tables.page(self.as_dict())
 
     def write(self, path: Path) -> None:
         """Write the tables, the figures as JSON and the plot beside each other, with the endings

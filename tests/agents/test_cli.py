@@ -17,7 +17,6 @@ from typer.testing import CliRunner
 import rbgym
 import rbgym.agents
 from rbgym import integrators, validation
-from rbgym.agents.commands import bench as bench_module
 from rbgym.agents.commands.cli import app
 from rbgym.agents.judge.evaluation import evaluate
 from rbgym.registration import ENVIRONMENTS
@@ -250,13 +249,6 @@ def test_a_quick_validation_measures_short_runs_in_gravity(monkeypatch):
     monkeypatch.setattr(validation, "validate", lambda names, **given: asked.update(given) or [])
     run("validate", "--quick")
     assert (asked["cases"], asked["steps"]) == (["heavy_top"], 2000)
-
-
-def test_bench_compares_with_cartpole():
-    content = run_json("bench", "--rounds", 1, "--seconds", 0.001)
-    assert content["vector"]["CartPole-v1"]["ratio"] == 1
-    assert content["single"].keys() == content["vector"].keys() == bench_module.CASES.keys()
-    assert "ratio" in run("bench", "--rounds", 1, "--seconds", 0.001).stdout
 
 
 @pytest.mark.parametrize("command", ["list", "simulate --steps 2", "evaluate pd --episodes 1"])

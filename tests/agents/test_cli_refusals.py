@@ -153,8 +153,6 @@ WRONG = [
     ("validate akw", "--case", ["moon"], "cases must be among"),
     ("validate akw", "--steps", ["0", "-2"], "'--steps': Input should be greater"),
     ("validate akw", "--jobs", ["0", "-1"], "'--jobs': Input should be greater"),
-    ("bench", "--rounds", ["0", "-1"], "'--rounds': Input should be greater"),
-    ("bench", "--seconds", ["0", "-1", "nan", "inf"], "rounds and seconds must be positive"),
     ("warm", "ids", ["RigidTip-v0", "RigidTop-v0 RigidTip-v0"], "did you mean 'RigidTop-v0'?"),
     ("warm RigidTop-v0", "--integrator", ["akv"], "did you mean 'akw'"),
     ("warm ScalableSpin-v0", "--integrator", ["akw"], "integrator must support 'scale'"),
@@ -239,7 +237,7 @@ NUMBERS = [
 
 @pytest.mark.parametrize(("name", "option"), NUMBERS)
 def test_a_word_is_no_number(name, option, tmp_path, monkeypatch):
-    given = [name, "RigidTop-v0", option, "x"] if name not in ("simulate", "bench", "view") else [
+    given = [name, "RigidTop-v0", option, "x"] if name not in ("simulate", "view") else [
         name, option, "x"]  # fmt: skip
     message = f"Invalid value for '{option}'"
     assert_refused(message, given, tmp_path, monkeypatch)
