@@ -21,7 +21,7 @@ WORDS = _each("""
     -v0 nowhere:RigidTop-v0 :RigidTop-v0 rbgym:RigidTop-v0 a:b:RigidTop-v0 ALE/Pong-v5 CartPole-v1
     Detumble-v0 AttitudeSlew-v0 [red] [/] [bold quat_em:4 akw:2 akw:nan imidm:999999 exact
     sqlite:// sqlite:///:memory: mysql://x http://[ :// journal:x 0.0.0.0 ::1 [::1] 999.9.9.9
-    cma_es sac td3 ppo none heavy_top 1/10 auto
+    cma_es sac ppo none heavy_top 1/10 auto
     """)
 WORDS += ["", " ", "\t", "a\nb", "\r", "\x1b[31mred\x1b[0m", "\x07", "\u202egpj", "\udcff", "💥"]
 WORDS += ["é" * 300, "x" * 20_000, "'; DROP TABLE studies; --", "\x00"]
@@ -77,5 +77,5 @@ PLAIN += ["[6, 8, 3]", "[6, 8, 30]", "{angle: 1}", "{torque: [1, 2]}", "[1e308, 
 HYPERPARAMETERS = _each("""
     n_envs n_steps batch_size learning_rate clip_range gamma policy n_epochs
     policy_kwargs normalize ent_coef vf_coef target_kl use_sde n_timesteps max_grad_norm net_arch
-    population sigma generations rates tau buffer_size train_freq noise_std noise_type
+    population sigma generations rates tau buffer_size train_freq
     """)

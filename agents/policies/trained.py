@@ -15,16 +15,11 @@ from gymnasium import spaces
 from rbgym.agents.policies.network import Arrays, Network
 from rbgym.agents.policies.recurrent import RecurrentNetwork
 from rbgym.agents.run_folder import read_json, replacing, write_json
-from rbgym.arguments import number
-from rbgym.envs.arguments import Arguments, keys
-from rbgym.registration import ENVIRONMENTS
 
 FORMAT = 1
 WEIGHTS, CONFIG = "policy.safetensors", "policy.json"
 # Of policy.json, beside the network, what others build on.
 _KINDS = {"env_id": str, "env_kwargs": dict, "training": dict, "versions": dict}
-# What a file may ask for at most: beyond, somebody wants to keep a machine busy.
-_LARGEST = {"substeps": 1000, "max_episode_steps": 1_000_000}
 # What making a network of a damaged file may raise.
 _DAMAGE = (OSError, RuntimeError, LookupError, TypeError, AttributeError, ArithmeticError,
            AssertionError, ValueError)  # fmt: skip
@@ -139,7 +134,6 @@ def read(folder: Path) -> TrainedPolicy:
             raise ValueError(
                 f"{key} of {str(folder / CONFIG)!r} must be a {kind.__name__}, got {config[key]!r}"
             )
-    _check_env_kwargs(config)
     if config.get("format") != FORMAT:
         writer = config.get("versions", {}).get("rbgym", "of another version")
         raise ValueError(
@@ -156,17 +150,6 @@ def read(folder: Path) -> TrainedPolicy:
         return TrainedPolicy(network, seen, config)
     except _DAMAGE as error:
         raise ValueError(f"{str(folder)!r} holds no policy that can be read: {error}") from error
-
-
-def _check_env_kwargs(config: Mapping[str, Any]) -> None:
-    """Refuse arguments of the env that are none of a task's, and numbers that would never end."""
-    given = config.get("env_kwargs", {})
-    if config.get("env_id", "").rpartition(":")[2] in ENVIRONMENTS:
-        keys("env_kwargs", given, ["max_episode_steps", *Arguments.__annotations__])
-    for name, largest in _LARGEST.items():
-        if given.get(name) is not None and not 1 <= number(given[name]) <= largest:
-            raise ValueError(f"env_kwargs[{name!r}] of a policy must be from 1 to {largest}, "
-                             f"got {given[name]!r}")  # fmt: skip
 
 
 def _arrays(path: Path) -> Arrays:

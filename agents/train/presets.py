@@ -1,8 +1,8 @@
 """Hyperparameters: those in agents/hyperparameters, one YAML file an algorithm, or the user's own.
 
 The files are those of rl-baselines3-zoo: a block for each env, "default" for all others; values
-like `lin_1e-3` for a schedule that falls to zero; n_envs, n_timesteps, normalize, noise_type and
-noise_std beside what the algorithm's constructor takes. Nothing in a file is executed.
+like `lin_1e-3` for a schedule that falls to zero; n_envs, n_timesteps and normalize beside what the
+algorithm's constructor takes. Nothing in a file is executed.
 """
 
 import ast
@@ -89,11 +89,10 @@ def of_sb3(
     n_envs is 1 by default, as in the zoo. Raises ValueError for an algorithm that is
     unknown, and for a value that the constructors do not check.
     """
-    from rbgym.agents.policies.sb3 import SCHEDULED, is_off_policy, parameters
+    from rbgym.agents.policies.sb3 import SCHEDULED, parameters
 
-    noise = ("noise_type", "noise_std") if is_off_policy(algo) else ()
     taken = parameters(algo)
-    known = ("n_envs", "n_timesteps", "normalize", *noise, *taken)
+    known = ("n_envs", "n_timesteps", "normalize", *taken)
     found = read(algo, env_id, file, changes, known=known, needed=("n_timesteps", "policy"))
     if "policy_kwargs" in found:
         found["policy_kwargs"] = _mapping("policy_kwargs", found["policy_kwargs"])

@@ -5,17 +5,10 @@ Each function takes a trajectory or plain arrays and returns a matplotlib `Figur
 """
 
 from rbgym.plot.motions import drifts, polhode, summary
-from rbgym.plot.results import (
-    Errors,
-    Settled,
-    card,
-    pointing,
-)
+from rbgym.plot.results import Errors, pointing
 
 __all__ = [
     "Errors",
-    "Settled",
-    "card",
     "drifts",
     "pointing",
     "polhode",

@@ -26,14 +26,6 @@ class Errors(NamedTuple):
     rate: Array
 
 
-class Settled(NamedTuple):
-    """Errors of n episodes, and the time (n,) [s] at which each has settled; inf where it never
-    does."""
-
-    errors: Errors
-    settling: Array
-
-
 def quantiles(values: Array, percents: tuple[float, ...] = (5.0, 50.0, 95.0)) -> Array:
     """Percentiles (len(percents), instants) over the episodes that still run; nan after the last.
 
@@ -57,7 +49,7 @@ def pointing(
     off. Raises ValueError for no run.
     """
     style.named("runs", runs, Errors)
-    turning = _an_attitude_counts(runs.values())
+    turning = an_attitude_counts(runs.values())
     figure = style.picture(7.0, 4.8 if turning else 2.8, title)
     axes = style.rows(figure, 2 if turning else 1)
     for k, (name, run) in enumerate(runs.items()):
@@ -73,44 +65,9 @@ def pointing(
     thin = "" if settled is None else "  (thin lines: what counts as settled)"
     axes[-1].set_xlabel(f"time [s]{thin}")
     for ax in axes:
-        _log_errors(ax)
+        log_errors(ax)
     axes[0].legend()
     return figure
-
-
-@style.context()
-def card(rows: Mapping[str, Settled], settled: tuple[float, float], title: str = "") -> Figure:
-    """Median error over time, and the share of episodes that have settled by then, by name.
-
-    The error is the attitude's [deg], or the rate's [rad/s] where no attitude counts. settled: as
-    in `pointing`. Raises ValueError for no row.
-    """
-    style.named("rows", rows, Settled)
-    angle, rate = finite("settled", settled, (2,))
-    figure = style.picture(8.6, 3.2, title)
-    left, right = figure.subplots(1, 2)
-    turning = _an_attitude_counts(row.errors for row in rows.values())
-    for k, (name, row) in enumerate(rows.items()):
-        errors = np.degrees(row.errors.attitude) if turning else row.errors.rate
-        left.plot(row.errors.time, quantiles(errors)[1], label=name, **style.line(k))
-        right.step(*share(row), where="post", **style.line(k))
-    left.axhline(np.degrees(angle) if turning else rate, color="black", linewidth=0.6)
-    left.set_ylabel("median attitude error [deg]" if turning else "median rate error [rad/s]")
-    _log_errors(left)
-    right.set_ylabel("settled by then [% of episodes]")
-    right.set_ylim(0, 102)
-    for ax in (left, right):
-        ax.set_xlabel("time [s]")
-    figure.legend(*left.get_legend_handles_labels(), loc="outside right center")
-    return figure
-
-
-def share(row: Settled) -> tuple[Array, Array]:
-    """Instants (m,) [s] and the percentage (m,) of episodes that have settled by each."""
-    times = np.sort(row.settling[np.isfinite(row.settling)])
-    percent = 100.0 * np.arange(len(times) + 1) / len(row.settling)
-    instants = np.array([0.0, *times, row.errors.time[-1]])
-    return instants, np.array([*percent, percent[-1]])
 
 
 def _draw_errors(ax: Axes, number: int, time: Array, values: Array, name: str) -> None:
@@ -120,12 +77,12 @@ def _draw_errors(ax: Axes, number: int, time: Array, values: Array, name: str) -
         style.band(ax, number, time, low, high)
 
 
-def _an_attitude_counts(errors: Iterable[Errors]) -> bool:
+def an_attitude_counts(errors: Iterable[Errors]) -> bool:
     """Whether there is one to be reached: without, the error is zero throughout."""
     return any(np.nanmax(one.attitude) > 0 for one in errors)
 
 
-def _log_errors(ax: Axes) -> None:
+def log_errors(ax: Axes) -> None:
     ax.set_yscale("log")
     ax.set_ylim(_LEAST, max(ax.get_ylim()[1], 10 * _LEAST))
     ax.yaxis.set_minor_formatter(NullFormatter())

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from rbgym import integrators
 from rbgym.arguments import count
 from rbgym.validation.cases import applicable
-from rbgym.validation.claims import Claim, table
+from rbgym.validation.claims import Claim
 from rbgym.validation.declarations import ENDURANCE, declared, endurance
 from rbgym.validation.derivatives import jacobian_claims
 from rbgym.validation.external import EXTERNAL, external_claims, last_places
@@ -25,7 +25,6 @@ Progress = Callable[[int, int], None]
 __all__ = [
     "Claim",
     "declared",
-    "table",
     "validate",
     "validate_derivatives",
     "validate_endurance",

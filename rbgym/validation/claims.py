@@ -1,10 +1,7 @@
-"""One measured statement about one integrator, and the table of many."""
+"""One measured statement about one integrator."""
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
-
-HEADINGS = ("integrator", "case", "quantity", "declared", "measured", "bound", "")
 
 
 class Claim(NamedTuple):
@@ -22,19 +19,6 @@ class Claim(NamedTuple):
     measured: float
     bound: float
     passed: bool
-
-
-def table(claims: Sequence[Claim]) -> str:
-    """The claims as plain text, one a line, under a heading and over a count."""
-    rows = [HEADINGS]
-    for claim in claims:
-        measured, bound = f"{claim.measured:.3g}", f"{claim.bound:.3g}"
-        verdict = "ok" if claim.passed else "BROKEN"
-        rows.append((*claim[:4], measured, bound, verdict))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-    broken = sum(not claim.passed for claim in claims)
-    return "\n".join([*lines, f"{len(claims)} claims, {broken} broken"])
 
 
 def below(

@@ -44,7 +44,7 @@ def test_a_damaged_file_is_read_or_refused_and_left_as_it_is(runs, tmp_path, of,
     refused = [
         damaged_runs.attack(runs, of, name, read, draw, tmp_path / "work") for _ in range(TIMES)
     ]
-    assert any(refused) == (name != "checkpoint.zip")  # there is one before that
+    assert any(refused)
 
 
 @pytest.mark.parametrize("text", [*PLAIN, "!!bool x", "!!timestamp x", "!!int ''"], ids=repr)
@@ -99,22 +99,6 @@ def test_a_policy_that_names_a_module_does_not_have_it_imported(run, tmp_path, m
         contenders.contenders([str(run)])
     assert not made.exists()
     assert contenders.contenders([str(run)], "rbgym:RigidTop-v0")[0] == "rbgym:RigidTop-v0"
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("substeps", 10**9, r"env_kwargs\['substeps'\] of a policy must be from 1 to 1000, got"),
-        ("max_episode_steps", 10**12, "of a policy must be from 1 to 1000000, got"),
-        ("render_mode", "human", "env_kwargs must have keys out of"),
-    ],
-)
-def test_a_policy_that_asks_for_endless_work_or_a_window_is_refused(run, name, value, message):
-    config = read_json(run / "policy.json")
-    config["env_kwargs"] = {name: value}
-    (run / "policy.json").write_text(json.dumps(config))
-    with pytest.raises(ValueError, match=message):
-        shelf.load(run)
 
 
 def test_a_policy_whose_arrays_share_their_bytes_is_refused(run):

@@ -19,7 +19,7 @@ NOT_ATTACKED = {
             "agents.judge.Card", "agents.judge.Evaluation", "agents.train.Rollout",
             "agents.train.Search", "agents.policies.TrainedPolicy", "integrators.Integrator",
             "testing.Drift", "testing.Fidelity", "testing.Order", "testing.Verdict",
-            "validation.Claim", "validation.declared", "validation.table",
+            "validation.Claim", "validation.declared",
         )], _RECORD),
     "rbgym.agents.train.sb3.training.train": _LONG,
     "rbgym.agents.train.DifferentiableEnv": "an env that is made already; tests/agents",

@@ -93,13 +93,11 @@ def _plots() -> list[Target]:
     t, x = np.linspace(0.0, 1.0, 5), np.linspace(1.0, 0.1, 5)
     run = rbgym.simulate(BODY, dt=0.1, steps=4, angular_velocity=W)
     errors = P.Errors(t, x, x)
-    settled = P.Settled(errors, np.array([0.5, np.inf]))
     given: dict[str, tuple[Any, dict[str, Any]]] = {
         "summary": (P.summary, {"trajectory": run, "title": "a"}),
         "drifts": (P.drifts, {"trajectories": {"a": run}, "title": "a"}),
         "polhode": (P.polhode, {"trajectory": run, "body": BODY, "title": "a"}),
         "pointing": (P.pointing, {"runs": {"a": errors}, "settled": (0.1, 0.1), "title": "a"}),
-        "card": (P.card, {"rows": {"a": settled}, "settled": (0.1, 0.1), "title": "a"}),
     }
     return [
         target(f"rbgym.plot.{name}", partial(_drawn, function), **values)
