@@ -16,7 +16,7 @@ PEERS := .venv-bench/bin/python
 PIP_INSTALL := -m pip install -q --disable-pip-version-check --no-input --no-compile
 # What Gymnasium plays a part in, for the environment with Ray's: the physics is the same there, and
 # Numba, NumPy and so the machine code, which is read from disk.
-GYMNASIUM_TESTS := tests/envs $(addprefix tests/,test_checks.py \
+GYMNASIUM_TESTS := tests/envs $(addprefix tests/,test_vector_checks.py \
     testing/test_environments.py fuzz/test_determinism.py fuzz/test_interleavings.py) \
     $(addprefix --ignore=tests/envs/test_,wheels.py actuators.py bodies.py) \
     --deselect=tests/fuzz/test_determinism.py::test_the_process_that_compiles
@@ -26,8 +26,8 @@ NO_BENCHMARKS := $(addprefix --ignore=tests/,benchmarks soak browser clients)
 # extras are called. The physics itself does not depend on them.
 comma := ,
 EXTRAS_OF_VERSIONS := agents,evolve,test,view
-VERSION_TESTS := $(addprefix tests/,test_cache.py test_checks.py test_html.py test_plot.py test_sb3.py \
-    test_simulate.py testing/test_strategies.py agents/view \
+VERSION_TESTS := $(addprefix tests/,test_cache.py test_vector_checks.py test_plot.py test_sb3.py \
+    test_simulate.py agents/view \
     $(addprefix envs/test_,info.py rendering.py reset.py rigid_top.py) \
     $(addprefix agents/test_,cli.py cli_tables.py policies.py training.py)) \
     'tests/envs/test_family.py::test_gymnasiums_checker_has_nothing_to_say[AttitudeReach-v0]' \
@@ -149,14 +149,13 @@ test-newest: .venv-newest/.created  ## the same tests with the newest versions t
 # What can be had of the peers is in an environment of its own.
 bench: .venv/.dev .venv-bench/.peers  ## timed tests, and rbgym next to its peers; BENCH_ARGS="--quick memory"
 	@if [ -d tests/benchmarks ]; then $(BIN)/pytest tests/benchmarks -s; fi
-	$(BIN)/rbgym bench
 	$(PEERS) -W ignore -m benchmarks $(BENCH_ARGS)
 
 performance: .venv-bench/.peers  ## write docs/performance.md from the last whole `make bench`
 	$(PEERS) -m benchmarks.page runs/bench
 
-validate: .venv/.dev  ## everything that `rbgym validate` measures, with a page: report.html
-	$(BIN)/rbgym validate --html report.html
+validate: .venv/.dev  ## everything that `rbgym validate` measures
+	$(BIN)/rbgym validate
 
 # Runs where there is a Chromium; in CI it may be installed, elsewhere nothing is.
 test-browser: .venv/.browser  ## `rbgym view` in a headless Chromium, if there is one

@@ -14,11 +14,11 @@ from typing import Any
 _ROOMS = ("controllers", "export", "judge", "policies", "train")
 
 
-def load(name: str | Path, *, unpickle: str | None = None) -> Any:
+def load(name: str | Path) -> Any:
     """A trained policy, with `predict`: see `rbgym.agents.policies.load`."""
     from rbgym.agents.policies import shelf
 
-    return shelf.load(name, unpickle=unpickle)
+    return shelf.load(name)
 
 
 def rollout(networks: Any, env_id: str, **arguments: Any) -> Any:

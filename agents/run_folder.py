@@ -19,7 +19,7 @@ IDENTITY = ("env_id", "algo", "seed", "timesteps", "threads", "hyperparameters",
 # What a run writes beside the log; results.json, which says that it is finished, goes first.
 SEARCH = "search.pkl"  # of an evolution
 _FILES = ("results.json", "policy.json", "policy.safetensors", "model.zip", "vecnormalize.pkl",
-          "checkpoint.zip", "checkpoint.previous.zip", SEARCH, "config.json")  # fmt: skip
+          "checkpoint.zip", SEARCH, "config.json")  # fmt: skip
 
 
 class RunFolder:

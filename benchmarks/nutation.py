@@ -90,7 +90,7 @@ def figures(policy: Any, env_id: str, episodes: int = 256, **physics: Any) -> di
     return {
         "success": one.success_rate,
         "return": one.mean_return,
-        "rate": float(np.nanmean(one.rate_error[-1])),
+        "rate": float(np.nanmean(one.played.rate_error[-1])),
     }
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks import bodies
 from benchmarks.record import module
-from rbgym.agents.commands.bench import Timed
+from benchmarks.timing import Timed
 
 ACTIONS = 16
 CLOCK = time.perf_counter

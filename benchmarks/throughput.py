@@ -12,7 +12,7 @@ from typing import Any
 import rbgym
 from benchmarks import peers
 from benchmarks.record import Say, main, present, rounded, spread
-from rbgym.agents.commands.bench import Timed, interleaved, many, one
+from benchmarks.timing import Timed, interleaved, many, one
 
 COUNTS = 1, 64, 1024, 16384
 QUICK = 1, 64

@@ -3,7 +3,6 @@ argument and what is allowed."""
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from numpy.typing import ArrayLike
 
-from rbgym.arguments import finite, number
+from rbgym.arguments import finite, hint, number
 
 if TYPE_CHECKING:  # they would import numba, and names are checked without
     from rbgym.body import RigidBody
@@ -69,13 +68,6 @@ class Arguments:
 class UnknownArgument(TypeError, ValueError):
     """An argument that an env does not take: for Python, and libraries that try some, a TypeError;
     for who gave it a wrong value."""
-
-
-def hint(value: Any, known: Iterable[str]) -> str:
-    """A name that may have been meant."""
-    names = {str(name).lower(): name for name in known}
-    near = difflib.get_close_matches(str(value).lower(), names, n=1)
-    return f"; did you mean {names[near[0]]!r}?" if near else ""
 
 
 def named(argument: str, value: Any, names: Iterable[str], or_else: str = "") -> None:

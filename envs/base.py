@@ -274,11 +274,6 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
     # As Gymnasium declares it; each env has its own with the frame rate of its dt.
     metadata: dict[str, Any] = {"render_modes": list(MODES), "render_fps": 50}  # noqa: RUF012
 
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        if "task" in cls.__dict__ and cls.__doc__:
-            cls.__doc__ = cls.task.page(cls.__doc__)
-
     def __init__(
         self,
         /,  # an argument "self" is an unknown one

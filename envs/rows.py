@@ -53,10 +53,6 @@ class Part(Record):
         """Number of rows of its own; known while compiling."""
         return 0
 
-    def described(self) -> str:
-        """A sentence for the task's page, with a space behind it."""
-        return ""
-
     def sketch(self, instant):
         """What it adds to a picture: shapes, most of which an `Instant` of rbgym.envs.rendering
         makes, and lines of the caption."""

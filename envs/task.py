@@ -1,14 +1,10 @@
-"""A task, declared; and the page that says in words what its parts are."""
+"""A task, declared."""
 
-import inspect
 import math
-import re
-import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from rbgym import integrators
@@ -18,10 +14,9 @@ from rbgym.envs import satellites
 from rbgym.envs.actuators import NAMES
 from rbgym.envs.actuators.effector import Effector
 from rbgym.envs.arguments import Arguments, keys, named
-from rbgym.envs.parts.columns import BODY, placed, width
 from rbgym.envs.parts.endings import Docked, Ending, Never, Settled, Success, Tally, Unloaded
 from rbgym.envs.parts.goals import Goal, Reference, Target, nadir
-from rbgym.envs.parts.observations import Form, More, TargetRate, rates_column
+from rbgym.envs.parts.observations import Form, More, TargetRate
 from rbgym.envs.parts.rewards import Shape
 from rbgym.envs.parts.starts import Start
 from rbgym.envs.parts.uncertainty import Sensor
@@ -203,108 +198,10 @@ class Task:
             return Docked(square, self.rate, *self.docked)
         return Settled(square, self.rate)
 
-    # --- its page ---
-
-    def page(self, text: str) -> str:
-        """The docstring of an env, with the sections that it lacks made of what the parts say."""
-        body = self.body()
-        goal = self.goal_of(body, self.weight_of(body))
-        effector = self.effector()
-        made = {
-            "Physics": "",
-            "Observation": f"Observation: Box, float32\n{self._table(goal, effector)}",
-            "Action": self._action(effector),
-            "Reward": f"Reward\n{_wrapped(self._reward(goal))}",
-            "Start": f"Start\n{_wrapped(self.start.described())}",
-            "Success": f"Success, termination and truncation\n{_wrapped(self._ends(goal))}",
-            "Arguments": f"Arguments\n{_wrapped(self._arguments(effector))}",
-        }
-        first, *own = re.split(r"^## ", inspect.cleandoc(text), flags=re.MULTILINE)
-        given = {re.split(r"\W", section)[0]: section.strip() for section in own}
-        sections = {**made, **given}.values()
-        return "\n\n## ".join([first.strip(), *filter(None, sections)])
-
     def effector(self) -> Effector:
         """What makes torque, where the task says no more than that."""
         usual: Any = NAMES["torque"]()
         return self.actuator if isinstance(self.actuator, Effector) else usual
-
-    def _table(self, goal: Goal, effector: Effector) -> str:
-        rates = rates_column("angular_velocity", self.rate_limit, (1.0, 1.0, 1.0))
-        shown = placed((*self.more.columns(), *effector.columns()), 7)
-        rows = (
-            "| index | what | bounds |\n|---|---|---|",
-            f"| 0 | w of the quaternion, {goal.attitude_shown}; of q and -q the one with w >= 0 "
-            "| [0, 1] |\n| 1-3 | x, y, z of it | [-1, 1] |",
-            f"| 4-6 | {rates.described()} | rate limit plus what one period adds |",
-            *(column.row() for column in shown.values()),
-        )
-        return "\n".join(rows)
-
-    def _action(self, effector: Effector) -> str:
-        full = number(self.torque)
-        commands = effector.commands(np.full(3, full), 1.0) if not math.isnan(full) else ()
-        if not commands or any(one.frame != BODY for one in commands):
-            return ""  # the docstring's to say
-        texts = [
-            f"{one.name.replace('_', ' ')} {'along' if one.unit == 'N' else 'about'} the {BODY} as "
-            f"a fraction of {one.amount()}"
-            for one in commands
-        ]
-        text = f"{', then '.join(texts)}, held over the period. Beyond +-1 is clipped."
-        box = f"Action: Box(-1, 1, ({width(commands)},)), float32"
-        return f"{box}\n{_wrapped(text[0].upper() + text[1:])}"
-
-    def _reward(self, goal: Goal) -> str:
-        size, letters = self.dense().formula(goal)
-        angle = f"a is {goal.angle_off}, " if goal.angle_off else ""
-        return (
-            f'reward="dense": 1 / ({size}), in (0, 1]; {angle}omega_d the angular velocity wanted '
-            f"[rad/s]{letters}. It is positive, so that ending early never pays. "
-            'reward="sparse": 1 in the success region, else 0.'
-        )
-
-    def _ends(self, goal: Goal) -> str:
-        angle = f"a under {math.degrees(self.angle):.3g} degrees and " if goal.angle_off else ""
-        fallen = " or the z axis falls below the horizontal" if self.lowest > -1.0 else ""
-        return (
-            f"Success: {angle}{goal.rate_off} under {self.rate:.3g} rad/s"
-            f"{self.success().described()} in the last {self.settled_steps} steps "
-            f'(`info["is_success"]`). Terminates when |omega| exceeds {self.rate_limit:.4g} rad/s'
-            f"{fallen}; truncated at the time limit, or if a step cannot be solved "
-            f'(`info["integration_failed"]`). {self.ends.described()}{self.tally.described()}'
-        )
-
-    def _arguments(self, effector: Effector) -> str:
-        moving = isinstance(self.more, TargetRate)
-        preview = ", preview [s]: shows the target so far ahead" if moving else ""
-        start = ", ".join(f"{name} {value:.4g}" for name, value in self.start._asdict().items())
-        needs = effector.needs
-        which = "any of the catalogue" if needs == "torque" else f"one that supports {needs}"
-        substeps = str(self.substeps)
-        if self.substeps != self.substeps_of_others:
-            substeps += f", or {self.substeps_of_others} if another integrator is named"
-        follows = isinstance(self.goal, Target) and type(self.more) in (More, TargetRate)
-        reference = "reference ('nadir'), " if follows else ""
-        split = 'observation is "quaternion" and reward "dense" or "sparse" here; '
-        return (
-            f"integrator ({which}), dt ({self.dt:g} s), substeps ({substeps}), body (a "
-            f"RigidBody, or a dict of its arguments), {'mgl [N m], ' if self.gravity else ''}"
-            f"{'torque_limit [N m], ' if effector.uses_limits else ''}torque_scale, projection, "
-            "difficulty (easy, medium or hard), success, rate_limit and, where a body is turned or "
-            "stopped, satellite: see docs/satellites.md, actuator: see docs/actuators.md, and the "
-            "hooks reward, observation, sensor, termination, constraints, disturbance, orbit, "
-            f"{reference}randomization, faults: {split if self.split else ''}see docs/hooks.md. "
-            "render_mode: see docs/rendering.md. "
-            f"initial: {', '.join(map(repr, self.categories))}, or a dict with any of {start} "
-            f"(angles in rad, rates in rad/s, lengths in m){preview}. Another dt changes neither "
-            "max_episode_steps nor, unless success says seconds, the steps that success takes, so "
-            "an episode lasts another time: see docs/hooks.md."
-        )
-
-
-def _wrapped(text: str) -> str:
-    return textwrap.fill(text, 96, break_long_words=False, break_on_hyphens=False)
 
 
 def _joined(preset: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@
 from time import process_time
 
 import rbgym
+from rbgym.plot import style
 from rbgym.quaternion import angle_between
 
 SCHEMES = ("quat_em", "imid", "rkn4")  # energy and momentum; energy; neither, but of order 4
@@ -23,8 +24,7 @@ runs = {
 }
 
 # %% [markdown]
-# The largest errors, relative to the energy and the angular momentum at the start. In a notebook
-# `runs["quat_em"]` alone shows such a table.
+# The largest errors, relative to the energy and the angular momentum at the start.
 
 # %%
 print(f"{'scheme':10}{'energy':>12}{'momentum':>12}")
@@ -64,14 +64,20 @@ def end(scheme, steps):
 
 
 truth = end("exact:6", 2000)[0]
-curves = []
+curves = {}
 for scheme in ("exact:4", "quat_em", "rkn4"):
     end(scheme, 10)  # compiles
     points = [end(scheme, steps) for steps in (10, 20, 50, 100, 200, 500)]
     errors = [angle_between(q, truth).item() for q, _ in points]
-    curves.append(rbgym.plot.Line(scheme, [time for _, time in points], errors))
+    curves[scheme] = [time for _, time in points], errors
 
 # %%
-figure = rbgym.plot.panels([rbgym.plot.Panel("time [us]", "error [rad]", curves, log=True)])
+with style.context():
+    figure = style.picture(5.6, 3.9)
+    axes = figure.subplots()
+    for number, (scheme, curve) in enumerate(curves.items()):
+        axes.loglog(*curve, label=scheme, **style.marked(number))
+    axes.set(xlabel="time [us]", ylabel="error [rad]")
+    axes.legend()
 figure.savefig("work_precision.png")
 figure

@@ -1,6 +1,7 @@
 """What users give for numbers, checked: a ValueError names the argument and what is allowed."""
 
-from collections.abc import Callable
+import difflib
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -98,6 +99,13 @@ def flag(name: str, value: Any) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} must be True or False, got {value!r}")
     return bool(value)
+
+
+def hint(value: Any, known: Iterable[str]) -> str:
+    """A name that may have been meant, as the end of a message."""
+    names = {str(name).lower(): name for name in known}
+    near = difflib.get_close_matches(str(value).lower(), names, n=1)
+    return f"; did you mean {names[near[0]]!r}?" if near else ""
 
 
 def quietly(function: Callable[P, T]) -> Callable[P, T]:

@@ -73,15 +73,6 @@ class RigidBody:
             shown = f"{shown}, center_of_mass={self.center_of_mass.tolist()}"
         return f"RigidBody({shown})"
 
-    def _repr_html_(self) -> str:
-        # By its name: an import statement would make compiled code depend on the page's source.
-        html, axes = import_module("rbgym.html"), self.principal_rotation.T.tolist()
-        rows = [(str(k + 1), J, *axes[k]) for k, J in enumerate(self.moments.tolist())]
-        center = ", ".join(f"{x:.4g}" for x in self.center_of_mass)
-        title = f"RigidBody: {self.mass:.4g} kg, centre of mass ({center}) m"
-        headings = ("principal axis", "moment [kg m²]", "x", "y", "z")
-        return str(html.section(title, html.table(headings, rows)))
-
     @quietly
     def about(self, point: ArrayLike) -> Self:
         """The same body referred to another point (3,) of the body frame [m], axes unchanged."""

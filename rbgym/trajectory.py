@@ -4,7 +4,6 @@ import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -66,14 +65,6 @@ class Trajectory:
         """Max and final value of each of the `errors`: each {"max", "final"}."""
         errors = self.errors()
         return {name: {"max": float(e.max()), "final": float(e[-1])} for name, e in errors.items()}
-
-    def _repr_html_(self) -> str:
-        # By its name: an import statement would make compiled code depend on the page's source.
-        html, found, t = import_module("rbgym.html"), self.drift(), self.time
-        rows = [(k.replace("_", " "), found[k]["max"], found[k]["final"]) for k in self.conserved]
-        redone = f", {self.redone} steps solved twice" if self.redone else ""
-        title = f"Trajectory: {len(t)} instants, {t[0]:.6g} to {t[-1]:.6g} s{redone}"
-        return str(html.section(title, html.table(("error", "max", "final"), rows)))
 
 
 def simulate(

@@ -61,11 +61,6 @@ def judged(folder):
     assert np.isfinite(actions).all()
 
 
-def unpickled(folder):
-    (folder / "vecnormalize.pkl").unlink()
-    shelf.load(folder / "model.zip", unpickle="ppo")
-
-
 # Run, file of it, and what reads the file.
 READ = [
     ("done", "policy.json", judged),
@@ -74,7 +69,6 @@ READ = [
     ("evolved", "policy.safetensors", judged),
     ("done", "results.json", trained),
     ("done", "config.json", trained),
-    ("done", "model.zip", unpickled),
     ("cut", "checkpoint.zip", trained),
     ("evolving", "search.pkl", evolved),
 ]

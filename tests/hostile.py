@@ -25,7 +25,6 @@ from typer.testing import CliRunner
 import rbgym
 from hostile_values import HYPERPARAMETERS, LISTS, NUMBERS, PATHS, PLAIN, WORDS
 from rbgym import validation
-from rbgym.agents.commands import bench
 from rbgym.agents.commands.cli import app
 from rbgym.agents.train.evolution import evolving
 from rbgym.agents.train.sb3 import training
@@ -47,7 +46,6 @@ START = {
     "evaluate": ["pd", "--episodes", "1"],
     "card": ["RigidTop-v0", "--policy", "pd", "--episodes", "1"],
     "validate": ["akw", "--case", "none"],
-    "bench": [],
     "warm": ["RigidTop-v0"],
 }
 
@@ -162,7 +160,6 @@ def bounded():
     with contextlib.ExitStack() as stack:
         for owner, name, made in (
             (rbgym, "simulate", _small(rbgym.simulate, "steps", 1000)),
-            (bench, "many", _end),
             (training, "bar", _end),
             (evolving, "search", _end),
             (validation, "_results", _end),

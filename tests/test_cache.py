@@ -172,7 +172,6 @@ def test_edit_of_what_is_compiled_changes_the_key_of_the_cache(tree, source):
     [
         "envs/base.py",
         "rbgym/validation/claims.py",
-        "rbgym/html.py",
         "rbgym/plot/style.py",
         "new.py",
     ],

@@ -59,7 +59,8 @@ def test_a_task_of_ones_own_has_less_than_sixty_lines_and_all_that_the_others_ha
     script = (
         "from gymnasium.utils.env_checker import check_env\n"
         "import gymnasium as gym\n"
-        "from rbgym.envs.checks import check_vector_env\n"
+        f"import sys; sys.path.append({str(ROOT / 'tests')!r})\n"
+        "from checks import check_vector_env\n"
         "from rbgym.agents.commands import tables\n"
         "from rbgym.agents.judge.evaluation import evaluate\n"
         "check_env(gym.make('hold_a_spin:HoldASpin-v0').unwrapped)\n"

@@ -17,7 +17,7 @@ pytest.importorskip("matplotlib")
 import matplotlib as mpl
 
 import rbgym
-from rbgym.plot import Errors, Line, Panel, Settled, motions, results, style
+from rbgym.plot import Errors, motions, results, style
 
 FREE = rbgym.RigidBody([6.0, 8.0, 3.0])
 
@@ -283,45 +283,11 @@ def test_pointing_shows_degrees_and_what_counts_as_settled():
     np.testing.assert_allclose(levels, [np.degrees(0.1), 0.2])
 
 
-def test_a_card_shows_the_share_that_has_settled():
-    row = Settled(Errors(TIME, ANGLES, ANGLES), np.array([1.0, np.inf, 0.5]))
-    instants, percent = results.share(row)
-    np.testing.assert_allclose(instants, [0.0, 0.5, 1.0, 1.5])
-    np.testing.assert_allclose(percent, [0.0, 100 / 3, 200 / 3, 200 / 3])
-    left, right = drawn(rbgym.plot.card({"row": row}, (0.1, 0.1), "title")).axes
-    assert "attitude error [deg]" in left.get_ylabel()
-    np.testing.assert_array_equal(right.get_lines()[0].get_ydata(), percent)
-
-
-def test_a_card_of_rates_alone_shows_rates():
-    row = Settled(Errors(TIME, 0.0 * ANGLES, ANGLES), np.full(3, np.inf))
-    left, _ = rbgym.plot.card({"row": row}, (0.1, 0.1)).axes
-    assert "[rad/s]" in left.get_ylabel()
-
-
-def test_points_that_logarithmic_axes_cannot_show_are_left_out():
-    lines = [Line("akw", np.array([1.0, 2.0, 0.0, 4.0]), np.array([1.0, NAN, 1.0, 0.06]))]
-    (ax,) = rbgym.plot.panels([Panel("x", "y", lines, log=True)]).axes
-    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
-    np.testing.assert_array_equal(labelled(ax)["akw"].get_data(), [[1.0, 4.0], [1.0, 0.06]])
-
-
-@pytest.mark.parametrize(("curves", "legends"), [(3, [True, True, True]), (11, [False] * 3)])
-def test_many_curves_share_one_legend_beside_the_panels(curves, legends):
-    lines = [Line(str(k), TIME, TIME + k) for k in range(curves)]
-    figure = rbgym.plot.panels([Panel("x", "y", lines)] * 3, "title")
-    shown = [ax for ax in figure.axes if ax.axison]
-    assert [ax.get_legend() is not None for ax in shown] == legends
-    assert bool(figure.legends) == (not legends[0])
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: rbgym.plot.drifts({}), "trajectories must hold one"),
         (lambda: rbgym.plot.pointing({}), "runs must hold one"),
-        (lambda: rbgym.plot.card({}, (0.1, 0.1)), "rows must hold one"),
-        (lambda: rbgym.plot.panels([]), "panels must hold one"),
     ],
 )
 def test_bad_data_is_a_value_error_that_names_it(call, message):

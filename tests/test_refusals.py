@@ -14,7 +14,7 @@ from rbgym.agents.policies.network import Network
 from rbgym.agents.policies.shelf import load
 from rbgym.agents.train.evolution.rollouts import rollout
 from rbgym.agents.train.sb3.adapter import make_sb3_env
-from rbgym.testing import integrator_step, strategies
+from rbgym.testing import integrator_step
 
 BODY = rbgym.RigidBody([2.0, 3.0, 4.0], mass=2.0)
 HALF = (0.6, 0.0, 0.8, 0.0)
@@ -102,7 +102,6 @@ REFUSED = {
     "reward": [lambda: gym.make("AttitudeReach-v0", reward=np.zeros(0))],
     "termination": [lambda: gym.make(ID, termination=np.zeros(3))],
     "initial": [lambda: gym.make(ID, initial={"tilt": np.complex64(1j)})],
-    "form": [lambda: strategies.inertias(np.ones(3))],
     "names": [lambda: validation.validate(3.0), lambda: validation.validate_endurance("quat_em")],
     "cases": [lambda: validation.validate([], cases=3.0)],
     "trajectory": [lambda: rbgym.plot.summary(3.0)],

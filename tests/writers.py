@@ -5,15 +5,11 @@ from pathlib import Path
 import numpy as np
 
 from rbgym import RigidBody, simulate
-from rbgym.agents.commands import validation_report
 from rbgym.agents.commands.tables import write_trajectories
 from rbgym.agents.judge import plots, videos
 from rbgym.agents.judge.card import make_card
 from rbgym.agents.run_folder import replacing, write_json
 from rbgym.plot import summary
-from rbgym.validation import Claim
-
-CLAIM = Claim("akw", "none", "energy", "conserved", 1e-15, 1e-13, True)
 
 
 def _motion(steps):
@@ -31,13 +27,6 @@ def plot(folder):
     """Two plots in turn."""
     made = [summary(_motion(50)), summary(_motion(500))]
     return lambda turn: plots.save(made[turn % 2], folder / "a.png")
-
-
-def page(folder):
-    """Reports of a validation, of two lengths in turn."""
-    return lambda turn: validation_report.write_report(
-        folder / "a.html", [CLAIM] * (1000 + 9000 * (turn % 2)), [], [], []
-    )
 
 
 def film(folder):
@@ -62,7 +51,7 @@ def results(folder):
     return lambda turn: write_json(folder / "a.json", {"n": [turn % 2] * (100 + 9900 * (turn % 2))})
 
 
-WRITERS = {one.__name__: one for one in (csv, plot, page, film, card, results)}
+WRITERS = {one.__name__: one for one in (csv, plot, film, card, results)}
 
 
 def once(name: str, folder: str, turn: int) -> None:

@@ -1,5 +1,5 @@
 """The command line: `rbgym list | simulate | train | export | evaluate | card | validate |
-bench | warm | view`."""
+warm | view`."""
 
 import sys
 

@@ -37,7 +37,6 @@ def evaluate(
     ] = None,
     env: options.EnvOption = None,
     env_arg: options.EnvArgs = None,
-    unpickle: options.Unpickle = None,
     episodes: options.Episodes = 256,
     plot: options.Plot = None,
     video: Annotated[
@@ -68,9 +67,12 @@ def evaluate(
         from rbgym.agents.judge import videos
 
         videos.require(video, video_episode, episodes)
-    env, judged = contenders(names, env, unpickle, dict(env_arg or ()))
+    env, judged = contenders(names, env, dict(env_arg or ()))
     with bar() as shown:
-        evaluations = evaluation.evaluate_all(env, judged, episodes, Counter(shown, "policies"))
+        evaluations = {
+            one.name: evaluation.evaluate(one.policy, env, episodes, **one.env_kwargs)
+            for one in shown.track(judged, description="policies")
+        }
     if as_json:
         said = {one.name: {"env_id": env, "env_kwargs": one.env_kwargs} for one in judged}
         print_json({name: said[name] | e.as_dict() for name, e in evaluations.items()})

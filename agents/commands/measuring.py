@@ -1,7 +1,6 @@
-"""`rbgym validate`, `rbgym bench` and `rbgym warm`."""
+"""`rbgym validate` and `rbgym warm`."""
 
 from functools import partial
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -23,7 +22,6 @@ def _cases() -> list[str]:
     MEASURE,
     "rbgym validate quat_em rkn4 --quick",
     "rbgym validate --external --derivatives",
-    "rbgym validate --html report.html",
 )
 def validate(
     names: Annotated[
@@ -51,10 +49,6 @@ def validate(
     derivatives: Annotated[
         bool, Option("--derivatives", help="Only the Jacobians of steps, in each potential.")
     ] = False,
-    html: Annotated[
-        Path | None,
-        Option(help="Write a page with all claims and figures.", callback=options.file_to_write),
-    ] = None,
     jobs: Annotated[int, Option(help="Processes that share the work.", min=1)] = 2,
     as_json: options.Json = False,
 ) -> None:
@@ -64,14 +58,16 @@ def validate(
     reproduce says so.
     """
     from rbgym import validation
-    from rbgym.agents.commands import tables, validation_report
+    from rbgym.agents.commands import tables
 
     if quick:
         case, steps = case or ["heavy_top"], min(steps, 2000)
-    papers: validation_report.PaperClaims = []
-    in_part, whole = external or derivatives, not (names or case or external or derivatives)
+    papers: list[tuple[str, str, list[validation.Claim]]] = []
+    in_part = external or derivatives
+    whole = not (names or case or in_part)
     with bar() as shown:
-        claims, truths = validation.Claims(), validation.Claims()
+        claims: list[validation.Claim] = []
+        truths: list[validation.Claim] = []
         if not in_part:
             claims += validation.validate(
                 names, cases=case, steps=steps, jobs=jobs, progress=Counter(shown, "declarations")
@@ -87,28 +83,9 @@ def validate(
         if whole:
             claims += validation.validate_endurance(jobs=jobs, progress=Counter(shown, "endurance"))
             papers = validation.validate_papers(jobs=jobs, progress=Counter(shown, "papers"))
-        if html is not None:
-            shown_names, counter = names or rbgym.integrators.names(), Counter(shown, "figures")
-            figures = [] if in_part else validation_report.all_figures(shown_names, counter)
-            validation_report.write_report(html, claims, papers, truths, figures)
     tables.print_validation(claims, papers, truths, as_json)
     if not all(claim.passed for claim in (*claims, *truths)):
         raise typer.Exit(1)
-
-
-@command(MEASURE, "rbgym bench", "rbgym bench --rounds 3 --seconds 0.02", "rbgym bench --json")
-def bench(
-    rounds: Annotated[int, Option(help="How often each case is timed.", min=1)] = 15,
-    seconds: Annotated[float, Option(help="How long each time, in s.")] = 0.1,
-    as_json: options.Json = False,
-) -> None:
-    """Measure throughput beside Gymnasium's CartPole in the same run."""
-    from rbgym.agents.commands import tables
-    from rbgym.agents.commands.bench import bench as measure
-
-    with bar() as shown:
-        result = measure(rounds, seconds, Counter(shown, "rounds"))
-    print_json(result) if as_json else tables.print_bench(result)
 
 
 @command(

@@ -185,9 +185,6 @@ EnvArgs = Annotated[
     list[Any] | None,
     Option(parser=pair, metavar="KEY=VALUE", help="One argument of the environment."),
 ]
-Unpickle = Annotated[
-    str | None, Option(help="Algorithm of a model's zip whose author you trust (ppo).")
-]
 Integrators = Annotated[
     list[str] | None,
     Option(
@@ -209,7 +206,7 @@ Policies = Annotated[
 Algorithm = Annotated[
     str,
     Option(
-        help="ppo, sac, td3, tqc, recurrent_ppo, apg or cma_es.",
+        help="ppo, sac, tqc, recurrent_ppo, apg or cma_es.",
         autocompletion=algorithms,
         callback=known_algorithm,
     ),

@@ -152,7 +152,6 @@ def view(
         Speed, Option(metavar="RATIO", help="Of simulated time to time, 1/100 to 100.")
     ] = "1",
     env_arg: options.EnvArgs = None,
-    unpickle: options.Unpickle = None,
     host: Annotated[
         str, Option(help="Address to listen at; 0.0.0.0 lets other machines in.")
     ] = "127.0.0.1",
@@ -181,7 +180,6 @@ def view(
         mgl=mgl,
         seed=seed,
         env_kwargs=dict(env_arg or ()),
-        unpickle=unpickle,
     )
     shown.simulation()  # raises ValueError, nothing opened, for what does not go together
     server = open_server(host, port, name or ())

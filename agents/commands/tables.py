@@ -117,14 +117,3 @@ def print_warm(rows: Sequence[Mapping[str, Any]]) -> None:
     """Write how long each environment took to its first step."""
     cells = [(row["env"], str(row["integrator"]), f"{row['seconds']:.1f}") for row in rows]
     print_table("Compiled and kept on disk", ("env", "integrator", "time [s]"), cells)
-
-
-def print_bench(result: Mapping[str, Any]) -> None:
-    """Write what `rbgym.agents.commands.bench.bench` returns."""
-    for title, cases, heading, figure, unit in (
-        (f"{result['lanes']} lanes, one thread", result["vector"], "speed [million env-steps/s]",
-         "steps_per_second", 1e6),
-        ("One env.step, unwrapped", result["single"], "time [us]", "microseconds", 1.0),
-    ):  # fmt: skip
-        rows = [(k, f"{v[figure] / unit:.2f}", f"{v['ratio']:.2f}") for k, v in cases.items()]
-        print_table(title, ("name", heading, "ratio to CartPole"), rows)

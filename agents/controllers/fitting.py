@@ -9,7 +9,8 @@ from rbgym.agents import controllers
 from rbgym.agents.controllers.actuators import Allocated, MagneticAllocation, Unloading
 from rbgym.agents.controllers.base import Controller, Law, Plant
 from rbgym.agents.controllers.pd import PosePD
-from rbgym.envs.arguments import hint, named
+from rbgym.arguments import hint
+from rbgym.envs.arguments import named
 
 
 def maker(name: str) -> Callable[..., Controller]:

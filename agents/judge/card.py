@@ -15,7 +15,7 @@ from rbgym.agents.judge import plots, tables
 from rbgym.agents.judge.cases import PRETRAINED, by_name, starts_of, task_of
 from rbgym.agents.judge.contenders import Contender, contenders
 from rbgym.agents.judge.episodes import Episodes, joined, play, play_from
-from rbgym.agents.judge.evaluation import Evaluation, counted, summary
+from rbgym.agents.judge.evaluation import Evaluation, summary
 from rbgym.agents.judge.tables import ALL
 from rbgym.agents.policies import shelf
 from rbgym.agents.run_folder import as_text, replacing
@@ -83,8 +83,8 @@ class Card:
             },
         }
 
-    def _repr_html_(self) -> str:
-        return tables.html(self.as_dict())
+    def _repr_markdown_(self) -> str:
+        return tables.page(self.as_dict())
 
     def write(self, path: Path) -> None:
         """Write the tables, the figures as JSON and the plot beside each other, with the endings
@@ -120,17 +120,18 @@ def make_card(
     targets: names of controllers, "pretrained", or folders of runs or policies, of which those of
     one algorithm with different seeds make one row; without any, every controller that fits, and
     the package's policy if there is one. env_kwargs: arguments of the env for every row; a trained
-    policy has those of its training beneath. progress: called with (done, all) before the first
-    policy and after each.
+    policy has those of its training beneath. progress: called with (done, all) before each
+    policy.
     Raises ValueError for bad arguments, and for a policy that cannot read what the env then shows.
     """
     if not isinstance(targets, list | tuple) or not all(isinstance(t, str) for t in targets):
         raise ValueError(f"targets must be a list of names, got {targets!r}")
     starts_of(env_id, episodes)  # refuses what there is not, before the work
     names = list(dict.fromkeys(targets)) or _usual(env_id, env_kwargs)
-    _, found = contenders(names, env_id, None, env_kwargs)
+    _, found = contenders(names, env_id, env_kwargs)
     groups: dict[str, list[Played]] = {}
-    for one in counted(found, progress):
+    for done, one in enumerate(found):
+        progress(done, len(found))
         members = groups.setdefault(_row_name(one, groups), [])
         known = play(one.policy, env_id, episodes, **one.env_kwargs)
         members.append(Played(one, known, _estimated(one, env_id, episodes)))

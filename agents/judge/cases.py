@@ -12,8 +12,7 @@ from gymnasium.envs.registration import load_env_creator
 from gymnasium.vector import AutoresetMode
 
 from rbgym.agents import controllers
-from rbgym.arguments import count, is_number
-from rbgym.envs.arguments import hint
+from rbgym.arguments import count, hint, is_number
 
 if TYPE_CHECKING:  # it imports what compiles, and names are checked without
     from rbgym.envs.task import Task

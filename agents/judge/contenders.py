@@ -35,21 +35,20 @@ class Contender(NamedTuple):
 def contenders(
     targets: Sequence[str],
     env_id: str | None = None,
-    unpickle: str | None = None,
     env_kwargs: Mapping[str, Any] | None = None,
 ) -> tuple[str, list[Contender]]:
     """The env's id, and what the targets stand for.
 
     targets: folders of runs or policies, names of controllers, or "pretrained" for the package's
-    policy. env_id: None for that of the first folder, or RigidTop-v0 without any. unpickle: see
-    `rbgym.agents.load`. env_kwargs: for all of them; they take precedence over those that a policy
+    policy. env_id: None for that of the first folder, or RigidTop-v0 without any. env_kwargs: for
+    all of them; they take precedence over those that a policy
     was trained with, which controllers have too where env_id is None and all folders agree.
     Raises ValueError for what is none of these, and for a policy that was trained on other
     observations.
     """
     given = by_name("env_kwargs", env_kwargs)
     trained = [name for name in targets if name not in controllers.names()]
-    policies = {name: load(name, env_id, unpickle) for name in trained if name != PRETRAINED}
+    policies = {name: load(name, env_id) for name in trained if name != PRETRAINED}
     configs = [policy.config for policy in policies.values() if "env_id" in policy.config]
     of_all: dict[str, Any] = {}
     if not env_id and configs:
@@ -89,12 +88,12 @@ def own_kwargs(policy: Any, env_id: str, given: Mapping[str, Any]) -> dict[str, 
     return kwargs
 
 
-def load(name: str, env_id: str | None = None, unpickle: str | None = None) -> TrainedPolicy:
+def load(name: str, env_id: str | None = None) -> TrainedPolicy:
     """The trained policy of that name, for the env if it is "pretrained"."""
     if name == PRETRAINED:
         return shelf.load(env_id or next(iter(ENVIRONMENTS)))
     check_policy(name)
-    return shelf.load(Path(name), unpickle=unpickle)
+    return shelf.load(Path(name))
 
 
 def observation_space(env_id: str, env_kwargs: dict[str, Any]) -> gym.Space[Any]:

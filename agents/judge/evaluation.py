@@ -1,7 +1,6 @@
 """Policies and classical controllers measured on one fixed set of start states."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbgym.agents.controllers import Policy
-from rbgym.agents.judge.contenders import Contender
 from rbgym.agents.judge.episodes import Episodes, play
 from rbgym.quaternion import Array
 
@@ -45,26 +43,6 @@ class Evaluation:
     played: Episodes = field(repr=False)
 
     @property
-    def time(self) -> Array:
-        """Instants of the histories [s], (steps+1,)."""
-        return self.played.time
-
-    @property
-    def attitude_error(self) -> Array:
-        """How far from the goal [rad], (steps+1, n); nan after a lane's end."""
-        return self.played.attitude_error
-
-    @property
-    def rate_error(self) -> Array:
-        """How far from the goal [rad/s], (steps+1, n); nan after a lane's end."""
-        return self.played.rate_error
-
-    @property
-    def settled(self) -> tuple[float, float]:
-        """Angle [rad] and rate [rad/s] within which the task counts as done."""
-        return self.played.settled
-
-    @property
     def rank(self) -> tuple[float, float, float]:
         """Success, then settling time, then effort, each so that the least is best."""
         settled = math.inf if self.settling_time is None else self.settling_time
@@ -73,7 +51,7 @@ class Evaluation:
     def as_dict(self) -> dict[str, Any]:
         """The numbers without the histories, ready for JSON."""
         numbers = {name: value for name, value in vars(self).items() if name != "played"}
-        return numbers | {"settled": self.settled}
+        return numbers | {"settled": self.played.settled}
 
 
 def evaluate(
@@ -85,29 +63,6 @@ def evaluate(
     "pretrained". env_kwargs: arguments of the env. Raises ValueError for bad arguments.
     """
     return summary(play(policy, env_id, episodes, **env_kwargs))
-
-
-def evaluate_all(
-    env_id: str,
-    contenders: Sequence[Contender],
-    episodes: int = 256,
-    progress: Callable[[int, int], None] = lambda done, contenders: None,
-) -> dict[str, Evaluation]:
-    """Each contender's evaluation, by its name, on the first `episodes` starts of the test set."""
-    return {
-        one.name: evaluate(one.policy, env_id, episodes, **one.env_kwargs)
-        for one in counted(contenders, progress)
-    }
-
-
-def counted(
-    contenders: Sequence[Contender], progress: Callable[[int, int], None]
-) -> Iterator[Contender]:
-    """Each of them; progress: called with (done, all) before the first and after each."""
-    progress(0, len(contenders))
-    for done, one in enumerate(contenders, 1):
-        yield one
-        progress(done, len(contenders))
 
 
 def summary(played: Episodes) -> Evaluation:

@@ -6,11 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rbgym.agents.judge.episodes import Episodes
 from rbgym.agents.judge.evaluation import Evaluation, settling
 from rbgym.agents.run_folder import replacing
+from rbgym.quaternion import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from rbgym.plot import Errors
 
 
 def save(figure: "Figure", path: Path) -> None:
@@ -29,27 +33,54 @@ def save(figure: "Figure", path: Path) -> None:
 
 def comparison(evaluations: Mapping[str, Evaluation]) -> "Figure":
     """Errors over time of each evaluation, with its success rate."""
-    from rbgym.plot import Errors, pointing
+    from rbgym.plot import pointing
 
     runs = {
-        f"{name}: {100 * one.success_rate:.1f} % success": Errors(
-            one.time, one.attitude_error, one.rate_error
-        )
+        f"{name}: {100 * one.success_rate:.1f} % success": _errors(one)
         for name, one in evaluations.items()
     }
-    return pointing(runs, next(iter(evaluations.values())).settled)
+    return pointing(runs, next(iter(evaluations.values())).played.settled)
+
+
+def _errors(one: Evaluation) -> "Errors":
+    from rbgym.plot import Errors
+
+    return Errors(one.played.time, one.played.attitude_error, one.played.rate_error)
 
 
 def card(title: str, evaluations: Mapping[str, Evaluation]) -> "Figure":
-    """Median error over time, and the share of episodes that have settled, of each row."""
-    from rbgym.plot import Errors, Settled
-    from rbgym.plot import card as draw
+    """Median error over time, and the share of episodes that have settled by then, of each row.
 
-    rows = {
-        name: Settled(
-            Errors(one.time, one.attitude_error, one.rate_error),
-            np.where(one.played.success, settling(one.played), np.inf),
-        )
-        for name, one in evaluations.items()
-    }
-    return draw(rows, next(iter(evaluations.values())).settled, title)
+    The error is the attitude's [deg], or the rate's [rad/s] where no attitude counts.
+    """
+    from rbgym.plot import style
+    from rbgym.plot.results import an_attitude_counts, log_errors, quantiles
+
+    angle, rate = next(iter(evaluations.values())).played.settled
+    turning = an_attitude_counts(map(_errors, evaluations.values()))
+    with style.context():
+        figure = style.picture(8.6, 3.2, title)
+        left, right = figure.subplots(1, 2)
+        for k, (name, one) in enumerate(evaluations.items()):
+            found = one.played
+            errors = np.degrees(found.attitude_error) if turning else found.rate_error
+            left.plot(found.time, quantiles(errors)[1], label=name, **style.line(k))
+            right.step(*share_settled(found), where="post", **style.line(k))
+        left.axhline(np.degrees(angle) if turning else rate, color="black", linewidth=0.6)
+        left.set_ylabel("median attitude error [deg]" if turning else "median rate error [rad/s]")
+        log_errors(left)
+        right.set_ylabel("settled by then [% of episodes]")
+        right.set_ylim(0, 102)
+        for ax in (left, right):
+            ax.set_xlabel("time [s]")
+        figure.legend(*left.get_legend_handles_labels(), loc="outside right center")
+    return figure
+
+
+def share_settled(played: Episodes) -> tuple[Array, Array]:
+    """Instants (m,) [s] and the percentage (m,) of episodes that have settled by each."""
+    times = settling(played)
+    times = np.sort(times[played.success & np.isfinite(times)])
+    percent = 100.0 * np.arange(len(times) + 1) / len(played.success)
+    instants = np.array([0.0, *times, played.time[-1]])
+    return instants, np.array([*percent, percent[-1]])

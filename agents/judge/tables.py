@@ -1,4 +1,4 @@
-"""Evaluations as tables: at a terminal, in a pipe, as Markdown and for notebooks.
+"""Evaluations as tables: at a terminal, in a pipe, and as Markdown.
 
 Only what prints needs rbgym[cli].
 """
@@ -6,7 +6,6 @@ Only what prints needs rbgym[cli].
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from rbgym import html as pages
 from rbgym.agents.judge.contenders import Contender
 from rbgym.agents.judge.evaluation import Evaluation
 
@@ -137,12 +136,6 @@ def markdown(card: Mapping[str, Any]) -> str:
         parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
     trained = [_origin(name, row) for name, row in card["rows"].items() if row["origin"]]
     return "\n\n".join([*parts, *trained]) + "\n"
-
-
-def html(card: Mapping[str, Any]) -> str:
-    """The two tables for notebooks."""
-    parts = [pages.table(headings, rows) for headings, rows in _tables(card)]
-    return pages.section(f"Card of {title(card)}", *parts)
 
 
 def _origin(name: str, row: Mapping[str, Any]) -> str:

@@ -78,7 +78,7 @@ class Network:
     """A policy: layers of weight (outputs, inputs) and bias (outputs,), the last one linear.
 
     activation: "tanh", "relu" or "elu", between layers. output: actions are clipped to +-1 ("clip",
-    as PPO's mean) or squashed ("tanh", as those of SAC and TD3; "gsde", as SAC's with gSDE, which
+    as PPO's mean) or squashed ("tanh", as those of SAC; "gsde", as SAC's with gSDE, which
     bounds them to +-2 before). Numbers are float32, as are those that Stable-Baselines3 trains, the
     observations and the actions; twice as many share a vector instruction, and what is lost is far
     below the noise of any sensor.
@@ -139,7 +139,7 @@ class Network:
 
     @classmethod
     def from_model(cls, model: Any, normalizer: Any = None) -> Self:
-        """The deterministic policy of a Stable-Baselines3 PPO, SAC or TD3 model, or one like them.
+        """The deterministic policy of a Stable-Baselines3 PPO or SAC model, or one like them.
 
         normalizer: the VecNormalize that it was trained with, a Normalizer, or None. Raises
         ValueError for a policy that is no plain network of these layers, or other actions than

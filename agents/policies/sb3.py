@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 from sb3_contrib import TQC, RecurrentPPO
-from stable_baselines3 import PPO, SAC, TD3
+from stable_baselines3 import PPO, SAC
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.distributions import (
     DiagGaussianDistribution,
     StateDependentNoiseDistribution,
 )
-from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 from stable_baselines3.common.torch_layers import CombinedExtractor, FlattenExtractor
 from stable_baselines3.common.vec_env import VecNormalize
 from torch import nn
@@ -24,7 +23,7 @@ from rbgym.agents.policies.recurrent import RecurrentNetwork
 from rbgym.envs.arguments import named
 
 ALGORITHMS: dict[str, type[BaseAlgorithm]] = {
-    "ppo": PPO, "sac": SAC, "td3": TD3, "tqc": TQC, "recurrent_ppo": RecurrentPPO
+    "ppo": PPO, "sac": SAC, "tqc": TQC, "recurrent_ppo": RecurrentPPO
 }  # fmt: skip
 # Hyperparameters that may be a schedule, like lin_1e-3.
 SCHEDULED = ("learning_rate", "clip_range", "clip_range_vf")
@@ -47,11 +46,6 @@ def parameters(name: str) -> dict[str, inspect.Parameter]:
     """What the algorithm's constructor takes of plain values, beside what `train` gives."""
     found = inspect.signature(algorithm(name)).parameters
     return {key: one for key, one in found.items() if key not in _OURS}
-
-
-def is_off_policy(name: str) -> bool:
-    """Whether the algorithm learns from a replay buffer."""
-    return issubclass(algorithm(name), OffPolicyAlgorithm)
 
 
 def network_of_model(model: Any, normalizer: Any = None) -> Network | RecurrentNetwork:
@@ -114,12 +108,7 @@ def _actor(model: Any) -> tuple[list[nn.Module], str, nn.Module]:
         if bounded and bounded[0].max_val != OUTPUTS[output][0]:
             raise ValueError(f"model must have the usual clip_mean, got {bounded[0].max_val}")
         return [*actor.latent_pi, first], output, actor.features_extractor
-    if isinstance(getattr(actor, "mu", None), nn.Sequential):  # TD3 and DDPG
-        *modules, squash = actor.mu
-        if not isinstance(squash, nn.Tanh):
-            raise ValueError(f"model must squash its actions by tanh, got {squash}")
-        return modules, "tanh", actor.features_extractor
-    raise ValueError(f"model must be a PPO, SAC, TD3 or like them, got {type(model).__name__}")
+    raise ValueError(f"model must be a PPO, SAC or like them, got {type(model).__name__}")
 
 
 def _statistics(normalizer: VecNormalize) -> Normalizer:

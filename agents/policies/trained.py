@@ -4,7 +4,6 @@ policy.safetensors has weights and statistics, policy.json what the network is m
 was trained for. Playing one needs no learning library.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,26 +11,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
-from numpy.typing import NDArray
 
 from rbgym.agents.policies.network import Arrays, Network
 from rbgym.agents.policies.recurrent import RecurrentNetwork
 from rbgym.agents.run_folder import read_json, replacing, write_json
-from rbgym.arguments import number
-from rbgym.envs.arguments import Arguments, keys
-from rbgym.registration import ENVIRONMENTS
 
 FORMAT = 1
 WEIGHTS, CONFIG = "policy.safetensors", "policy.json"
 # Of policy.json, beside the network, what others build on.
 _KINDS = {"env_id": str, "env_kwargs": dict, "training": dict, "versions": dict}
-# What a file may ask for at most: beyond, somebody wants to keep a machine busy.
-_ARRAYS = 256
-_LARGEST = {"substeps": 1000, "max_episode_steps": 1_000_000}
 # What making a network of a damaged file may raise.
 _DAMAGE = (OSError, RuntimeError, LookupError, TypeError, AttributeError, ArithmeticError,
            AssertionError, ValueError)  # fmt: skip
-_DTYPES: dict[str, np.dtype[Any]] = {"F32": np.dtype("<f4"), "F64": np.dtype("<f8")}
 Space = spaces.Space[Any]
 
 
@@ -118,6 +109,8 @@ def write(
     spaces_of: observations, actions. config: algo, hyperparameters, env_id, env_kwargs, and
     whatever else is to be told.
     """
+    from safetensors.numpy import save
+
     arrays, build = network.to_arrays()
     content = {
         "format": FORMAT,
@@ -127,7 +120,7 @@ def write(
         "action_space": _as_plain(spaces_of[1]),
     }
     with replacing(folder / WEIGHTS) as temporary:
-        temporary.write_bytes(_as_safetensors(arrays))
+        temporary.write_bytes(save(arrays))
     write_json(folder / CONFIG, content)
 
 
@@ -141,7 +134,6 @@ def read(folder: Path) -> TrainedPolicy:
             raise ValueError(
                 f"{key} of {str(folder / CONFIG)!r} must be a {kind.__name__}, got {config[key]!r}"
             )
-    _check_env_kwargs(config)
     if config.get("format") != FORMAT:
         writer = config.get("versions", {}).get("rbgym", "of another version")
         raise ValueError(
@@ -149,7 +141,7 @@ def read(folder: Path) -> TrainedPolicy:
             f"rbgym {writer} wrote it"
         )
     try:
-        arrays, build = _of_safetensors((folder / WEIGHTS).read_bytes()), config["network"]
+        arrays, build = _arrays(folder / WEIGHTS), config["network"]
         of_kind = RecurrentNetwork if "cells" in build else Network
         network = of_kind.from_arrays(arrays, build)
         seen = _space(config["observation_space"])
@@ -160,51 +152,15 @@ def read(folder: Path) -> TrainedPolicy:
         raise ValueError(f"{str(folder)!r} holds no policy that can be read: {error}") from error
 
 
-def _check_env_kwargs(config: Mapping[str, Any]) -> None:
-    """Refuse arguments of the env that are none of a task's, and numbers that would never end."""
-    given = config.get("env_kwargs", {})
-    if config.get("env_id", "").rpartition(":")[2] in ENVIRONMENTS:
-        keys("env_kwargs", given, ["max_episode_steps", *Arguments.__annotations__])
-    for name, largest in _LARGEST.items():
-        if given.get(name) is not None and not 1 <= number(given[name]) <= largest:
-            raise ValueError(f"env_kwargs[{name!r}] of a policy must be from 1 to {largest}, "
-                             f"got {given[name]!r}")  # fmt: skip
+def _arrays(path: Path) -> Arrays:
+    """The arrays of a file of safetensors, by name; ValueError where it is damaged."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
 
-
-# The format of safetensors: the header's length in eight bytes, a header in JSON that tells kind,
-# shape and place of each array, and the arrays' bytes. https://github.com/huggingface/safetensors
-
-
-def _as_safetensors(arrays: Arrays) -> bytes:
-    header: dict[str, Any] = {}
-    data = b""
-    names = {dtype: name for name, dtype in _DTYPES.items()}
-    for name, values in arrays.items():
-        content = np.ascontiguousarray(values, values.dtype.newbyteorder("<"))
-        place = [len(data), len(data) + content.nbytes]
-        header[name] = {
-            "dtype": names[content.dtype], "shape": list(values.shape), "data_offsets": place
-        }  # fmt: skip
-        data += content.tobytes()
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    return len(text).to_bytes(8, "little") + text + data
-
-
-def _of_safetensors(content: bytes) -> Arrays:
-    begin = 8 + int.from_bytes(content[:8], "little")
-    header, data = json.loads(content[8:begin]), content[begin:]
-    if len(header) > _ARRAYS:
-        raise ValueError(f"there must be at most {_ARRAYS} arrays, got {len(header)}")
-    arrays: Arrays = {}
-    for name, entry in header.items():
-        if name != "__metadata__":
-            first, last = entry["data_offsets"]
-            values: NDArray[Any] = np.frombuffer(data[first:last], _DTYPES[entry["dtype"]])
-            arrays[name] = values.reshape(entry["shape"])
-    if sum(values.nbytes for values in arrays.values()) > len(data):
-        raise ValueError("the arrays must not share their bytes")  # copies would need more
-    return arrays
+    try:
+        return load(path.read_bytes())
+    except SafetensorError as error:
+        raise ValueError(str(error)) from None
 
 
 def _as_plain(space: Space) -> dict[str, Any]:

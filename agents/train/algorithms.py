@@ -13,7 +13,7 @@ _OTHERS = ("apg", "cma_es")
 def train(env_id: str, algo: str = "ppo", **arguments: Any) -> Training:
     """Train a policy into a folder, `out`, with the arguments of the algorithm's own `train`.
 
-    algo: ppo, sac, td3, tqc, recurrent_ppo; apg for gradients through the physics, cma_es for
+    algo: ppo, sac, tqc, recurrent_ppo; apg for gradients through the physics, cma_es for
     evolution. An argument that is None stands for its default. See
     `rbgym.agents.train.sb3.training.train`, `.analytic.learn` and `.evolution.evolving.evolve`.
     Raises ValueError for an unknown algorithm, and for an argument that it does not take.

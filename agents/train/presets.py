@@ -1,8 +1,8 @@
 """Hyperparameters: those in agents/hyperparameters, one YAML file an algorithm, or the user's own.
 
 The files are those of rl-baselines3-zoo: a block for each env, "default" for all others; values
-like `lin_1e-3` for a schedule that falls to zero; n_envs, n_timesteps, normalize, noise_type and
-noise_std beside what the algorithm's constructor takes. Nothing in a file is executed.
+like `lin_1e-3` for a schedule that falls to zero; n_envs, n_timesteps and normalize beside what the
+algorithm's constructor takes. Nothing in a file is executed.
 """
 
 import ast
@@ -18,7 +18,6 @@ import yaml
 from rbgym.arguments import flag, is_number, number
 from rbgym.envs.arguments import in_range, keys
 
-_ALIASES = 40
 # What PyYAML's constructors raise of themselves, as for 2026-13-45, !!bool x and !!timestamp x.
 _SLIPS = (ValueError, LookupError, AttributeError, TypeError, RecursionError)
 # Those beyond which nothing converges.
@@ -29,17 +28,7 @@ _NORMALIZE = ("norm_obs", "norm_reward", "clip_obs", "clip_reward", "gamma", "ep
 
 
 class _Loader(yaml.SafeLoader):
-    """PyYAML's, but that 1e-3 is a number, as in YAML 1.2, and that aliases are few: of aliases in
-    each other a short text can make an endless document."""
-
-    aliases = 0
-
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        """The next node; YAMLError where it is one alias too many."""
-        self.aliases += self.check_event(yaml.AliasEvent)
-        if self.aliases > _ALIASES:
-            raise yaml.YAMLError(f"more than {_ALIASES} aliases")
-        return super().compose_node(parent, index)
+    """PyYAML's, but that 1e-3 is a number, as in YAML 1.2."""
 
 
 _Loader.add_implicit_resolver(
@@ -100,11 +89,10 @@ def of_sb3(
     n_envs is 1 by default, as in the zoo. Raises ValueError for an algorithm that is
     unknown, and for a value that the constructors do not check.
     """
-    from rbgym.agents.policies.sb3 import SCHEDULED, is_off_policy, parameters
+    from rbgym.agents.policies.sb3 import SCHEDULED, parameters
 
-    noise = ("noise_type", "noise_std") if is_off_policy(algo) else ()
     taken = parameters(algo)
-    known = ("n_envs", "n_timesteps", "normalize", *noise, *taken)
+    known = ("n_envs", "n_timesteps", "normalize", *taken)
     found = read(algo, env_id, file, changes, known=known, needed=("n_timesteps", "policy"))
     if "policy_kwargs" in found:
         found["policy_kwargs"] = _mapping("policy_kwargs", found["policy_kwargs"])

@@ -51,8 +51,7 @@ class Scenario:
     Of a free body: dt [s]; body, a name of BODIES or GIVEN; size (3,) [m] of a named one; inertia
     (3,) or (9,) [kg m^2] of a given one; mgl [N m], 0 for none; rates (3,) [rad/s, body]; tilt
     [deg] from the vertical. Of a task: policies, see `TaskRun`, one for each run, IDLE where they
-    are fewer; seed of its start; substeps of a control period, 0 for the task's own; env_kwargs,
-    unpickle.
+    are fewer; seed of its start; substeps of a control period, 0 for the task's own; env_kwargs.
     """
 
     env_id: str | None = None
@@ -68,7 +67,6 @@ class Scenario:
     seed: int = 0
     substeps: int = 0
     env_kwargs: Mapping[str, Any] = field(default_factory=dict)
-    unpickle: str | None = None
 
     def simulation(self) -> Simulation:
         """The runs at their start. Raises ValueError for what does not go together."""
@@ -106,7 +104,6 @@ class Scenario:
             self.env_id,
             self.policies[k] if k < len(self.policies) else IDLE,
             seed=self.seed,
-            unpickle=self.unpickle,
             env_kwargs={**self.env_kwargs, **substeps, **integrator},
         )
 

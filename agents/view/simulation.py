@@ -123,13 +123,12 @@ class TaskRun(_Run):
         policy: str = IDLE,
         *,
         seed: int = 0,
-        unpickle: str | None = None,
         env_kwargs: Mapping[str, Any] | None = None,
     ) -> None:
         task_of(env_id)
         if "disturbance" in (env_kwargs or {}):
             raise ValueError("env-arg must leave out disturbance: the page pushes by it")
-        _, (one,) = contenders([policy], env_id, unpickle, env_kwargs)
+        _, (one,) = contenders([policy], env_id, env_kwargs)
         self._torque = np.zeros(3)
         kwargs = {**one.env_kwargs, "disturbance": self._disturbance}
         self._env = gym.make(env_id, disable_env_checker=True, **kwargs)

@@ -60,7 +60,8 @@ def pointing() -> Figure:
 def card() -> Figure:
     """Three laws on the test set."""
     laws = ("pd", "bang_bang", "idle")
-    return plots.card("AttitudeSlew-v1", {law: play(law, "AttitudeSlew-v1", 64) for law in laws})
+    found = {law: summary(play(law, "AttitudeSlew-v1", 64)) for law in laws}
+    return plots.card("AttitudeSlew-v1", found)
 
 
 def whole() -> Figure:

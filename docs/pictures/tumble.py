@@ -16,10 +16,12 @@ import numpy as np
 
 import rbgym
 from rbgym.agents.judge.videos import write
-from rbgym.envs.rendering import colors, scene_of_motion
+from rbgym.envs.rendering import colors
 from rbgym.envs.rendering.canvas import Canvas
 from rbgym.envs.rendering.painter import Painter
-from rbgym.envs.rendering.scene import Caption
+from rbgym.envs.rendering.scene import Caption, Curve, Framing, Part, Scene, motion_of
+from rbgym.envs.rendering.solids import solid_of
+from rbgym.quaternion import rotate
 
 BODY = rbgym.RigidBody([6.0, 8.0, 3.0])
 START = (5.0, 0.1, 0.1)  # rad/s
@@ -59,6 +61,22 @@ def chart(canvas: Canvas, paths: dict[str, rbgym.Trajectory], k: int) -> np.ndar
     return canvas.frame()
 
 
+def scene(path: rbgym.Trajectory, k: int, title: str) -> Scene:
+    """The body at the instant k, and the path of the end of its x axis."""
+    q, omega, L = path.quaternion[k], path.angular_velocity[k], path.angular_momentum[k]
+    body = Part("body", solid_of(BODY), quaternion=q)
+    error = path.energy[k] / path.energy[0] - 1
+    caption = Caption(title, "", path.time[k], notes=(f"energy error {error:.1e}",))
+    shapes = [*motion_of(BODY, q, omega, L, 1.5 * START[0])]
+    past = path.quaternion[max(k - 60, 0) : k + 1]
+    if len(past) > 1:
+        end = 1.2 * body.mesh.exit_of((1.0, 0.0, 0.0))[0] * np.array([1.0, 0.0, 0.0])
+        shapes.append(
+            Curve("trace", rotate(past, np.broadcast_to(end, (len(past), 3))), colors.TRACE)
+        )
+    return Scene.of(body, caption, Framing(np.zeros(3), 1.55 * body.mesh.radius), shapes)
+
+
 def frames() -> Iterator[np.ndarray]:
     """The film."""
     paths = {name: motion(name) for name in TITLES}
@@ -67,19 +85,7 @@ def frames() -> Iterator[np.ndarray]:
     for k in range(0, round(SECONDS / DT) + 1, stride):
         pictures = []
         for name, path in paths.items():
-            past = slice(max(k - 60, 0), k + 1)
-            error = path.energy[k] / path.energy[0] - 1
-            caption = Caption(TITLES[name], "", path.time[k], path.energy[k], error)
-            scene = scene_of_motion(
-                BODY,
-                path.quaternion[k],
-                path.angular_velocity[k],
-                rate_limit=1.5 * START[0],
-                caption=caption,
-                trace=path.quaternion[past],
-                traced=(1.0, 0.0, 0.0),
-            )
-            pictures.append(painter.paint(scene))
+            pictures.append(painter.paint(scene(path, k, TITLES[name])))
         yield np.concatenate([np.concatenate(pictures, axis=1), chart(canvas, paths, k)])
 
 

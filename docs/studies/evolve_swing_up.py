@@ -110,7 +110,8 @@ def other_seeds() -> dict[str, Any]:
 def _bands(judged: dict[str, Any]) -> dict[str, Any]:
     """Quantiles of how far off episodes are, over time: angle [deg], or rate where none counts."""
     bands: dict[str, Any] = {}
-    for name, one in judged.items():
+    for name, evaluation in judged.items():
+        one = evaluation.played
         by_angle = np.nanmax(one.attitude_error) > 0
         values = np.degrees(one.attitude_error) if by_angle else np.degrees(one.rate_error)
         every = max(1, len(one.time) // 250)

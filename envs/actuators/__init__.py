@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from rbgym.arguments import hint
 from rbgym.compiled.record import missing_methods
 from rbgym.engine.actuation import Direct, Disturbed, Undisturbed
 from rbgym.envs.actuators.beside import Beside
@@ -23,7 +24,7 @@ from rbgym.envs.actuators.line import Continuous, Delay, Following, Instant, Lag
 from rbgym.envs.actuators.mounting import Alike
 from rbgym.envs.actuators.scaling import Scaling
 from rbgym.envs.actuators.wheels import ReactionWheels
-from rbgym.envs.arguments import hint, made
+from rbgym.envs.arguments import made
 from rbgym.envs.parts.columns import Column, width
 from rbgym.quaternion import Array
 

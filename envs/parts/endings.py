@@ -45,9 +45,6 @@ class Docked(Success):
         there = (dot(p, p) < self.distance * self.distance) & (dot(v, v) < self.speed * self.speed)
         return there & (gap.square < self.square) & (gap.rate_square < self.rate * self.rate)
 
-    def described(self) -> str:
-        return f", d under {self.distance:g} m and |v| under {self.speed:g} m/s,"
-
 
 class Unloaded(Success):
     """Also: the momentum of the rotors below `momentum` [kg m^2/s]."""
@@ -60,9 +57,6 @@ class Unloaded(Success):
         h = rows.physics.rotors.rotor_momentum(buffer, i)
         empty = dot(h, h) < self.momentum * self.momentum
         return empty & (gap.square < self.square) & (gap.rate_square < self.rate * self.rate)
-
-    def described(self) -> str:
-        return f", |h|, the momentum of the wheels, under {self.momentum:g} kg m^2/s,"
 
 
 class Ending(Part):
@@ -131,12 +125,6 @@ class Berth(Ending):
         hasty = (away < self.near * self.near) & (speed > self.approach * self.approach)
         return inside | hasty | (away > self.far * self.far) | (speed > self.fast * self.fast)
 
-    def described(self) -> str:
-        return (
-            f"Terminates also beyond {self.far:g} m or {self.fast:g} m/s, in the station, or when "
-            f"faster than {self.approach:g} m/s within {self.near:g} m of the dock. "
-        )
-
     def sketch(self, instant):
         yield from instant.station(self.behind)
 
@@ -150,9 +138,6 @@ class OutOfSize(Ending):
     def is_over(self, rows, buffer, i, q, omega):
         s = buffer[i + rows.physics.memory_row() * LANES]
         return (s < self.least) | (s > self.most)
-
-    def described(self) -> str:
-        return f"Terminates also when the scale leaves [{self.least:g}, {self.most:g}]. "
 
 
 class Ends(Ending):
@@ -196,9 +181,6 @@ class Contacts(Tally):
         touching = 1.0 if upward(q)[2] < self.height else 0.0
         buffer[k] = (0.0 if begins else buffer[k]) + max(touching - before, 0.0)
         buffer[k + LANES] = touching
-
-    def described(self) -> str:
-        return f'`info["contacts"]` counts how often z came below {self.height:.2f}. '
 
     def sketch(self, instant):
         count = int(instant.info["contacts"])

@@ -66,14 +66,11 @@ def angle_of(square):
 class Goal(Part):
     """What a task asks for.
 
-    has_target: whether there is a target attitude. For the task's page, attitude_shown: of what to
-    what; angle_off: what the angle a is, "" where any attitude will do; rate_off: the formula of
-    what is off in the rates.
+    has_target: whether there is a target attitude. For the task's page, angle_off: what the angle a
+    is, "" where any attitude will do.
     """
 
-    attitude_shown = "body to world"
     angle_off = "the angle that the attitude is off"
-    rate_off = "|omega - omega_d|"
     has_target = constant(False)
 
     @required
@@ -183,7 +180,6 @@ class Target(Goal):
     """The target's attitude and angular velocity, all three axes of them."""
 
     has_target = constant(True)
-    attitude_shown = "body to target"
     angle_off = "the angle of the rotation from target to body"
 
     def rows_needed(self, physics):
@@ -246,7 +242,6 @@ class Spin(Goal):
     """An angular velocity about the body z axis, at whatever attitude and nutation."""
 
     angle_off = ""
-    rate_off = "|omega_z - omega_d|"
 
     def rows_needed(self, physics):
         return 1

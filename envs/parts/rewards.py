@@ -66,10 +66,6 @@ class Shape(Reward):
         the rotors [kg m^2/s]."""
         return self
 
-    def formula(self, goal: Any) -> tuple[str, str]:
-        """1/P + effort as the task's page writes it; what its letters are besides the goal's."""
-        return "1/P + effort", ""
-
 
 class Closeness(Shape):
     """P = 1 / (1 + off + rate), off = (2 sin(angle / 2) / scale)^2,
@@ -82,9 +78,6 @@ class Closeness(Shape):
     def remoteness(self, rows, buffer, i, gap):
         off = gap.square / (self.scale * self.scale)
         return 1.0 + off + self.rate_weight * gap.rate_square
-
-    def formula(self, goal: Any) -> tuple[str, str]:
-        return _size(self, goal), ""
 
 
 class Approach(Shape):
@@ -102,11 +95,6 @@ class Approach(Shape):
         away = dot(p, p) / (self.distance * self.distance) + self.speed_weight * dot(v, v)
         off = gap.square / (self.scale * self.scale) + self.rate_weight * gap.rate_square
         return 1.0 + off + away
-
-    def formula(self, goal: Any) -> tuple[str, str]:
-        away = f" + (d / {self.distance:g})^2 + {self.speed_weight:g} |v|^2"
-        letters = "; d [m] is the distance from the dock, v [m/s] the velocity"
-        return _size(self, goal) + away, letters
 
 
 class Miss(Shape):
@@ -133,20 +121,6 @@ class Miss(Shape):
 
     def within(self, angle, rate, momentum):
         return self._replace(angle=angle, rate=rate, momentum=momentum)
-
-    def formula(self, goal: Any) -> tuple[str, str]:
-        off = f"(a / {self.angle:.3g})^2 + " if goal.angle_off else ""
-        full = self.momentum < math.inf
-        rotors = f" + (|h| / {self.momentum:g})^2" if full else ""
-        size = f"1 + {self.steepness:g} (sqrt(1 + s) - 1) + {self.effort_weight:g} mean(action^2)"
-        miss = f"; s^2 = {off}({goal.rate_off} / {self.rate:.3g})^2{rotors}, the miss in tolerances"
-        return size, f"{miss}; h [kg m^2/s] is the momentum of the wheels" if full else miss
-
-
-def _size(shape: Any, goal: Any) -> str:
-    off = f"(2 sin(a/2) / {shape.scale:g})^2 + " if goal.angle_off else ""
-    effort = f"{shape.effort_weight:g} mean(action^2)"
-    return f"1 + {off}{shape.rate_weight:g} {goal.rate_off}^2 + {effort}"
 
 
 class Weighted(Reward):

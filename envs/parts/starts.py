@@ -79,15 +79,6 @@ class Tilted(Start):
         rows.parts.goal.put_target(rows, buffer, i, (1.0, 0.0, 0.0, 0.0))
         return q, add(omega, scale(self.precession, upward(q)))
 
-    def described(self) -> str:
-        precession = f"precession {self.precession:.4g} rad/s, " if self.precession else ""
-        spins = self.mean_spin - self.spin, self.mean_spin + self.spin
-        return (
-            f"Tilt uniform in {_range(self.least_tilt, self.tilt)} rad in a uniform direction, "
-            f"{precession}spin uniform in {_range(*spins)} rad/s, rates across the axis uniform "
-            f"in a disc of {self.transverse:.4g} rad/s. "
-        )
-
     def ranges(self, rate_limit: float) -> Ranges:
         angle, signed = (0.0, math.pi), (-rate_limit, rate_limit)
         return {"least_tilt": angle, "tilt": angle, "precession": signed, "mean_spin": signed}
@@ -102,18 +93,6 @@ class Tilted(Start):
 
 class _Aimed(Start):
     """A target, and a body that is turned away from it and turns."""
-
-    def described(self: Any) -> str:
-        aims = f"The target is turned away from the world by up to {self.target_angle:.4g} rad. "
-        aims = f"{aims}The body is turned away from it" if self.target_angle else "Turned away"
-        rates = (
-            f"turns at {_range(self.least_rate, self.rate)} rad/s" if self.rate else "is at rest"
-        )
-        return (
-            f"{aims} by an angle in {_range(self.least_angle, self.angle)} rad, with the density "
-            f"of Haar's measure: up to pi all attitudes are alike. The body {rates}; all axes are "
-            "uniform. "
-        )
 
     def ranges(self, rate_limit: float) -> Ranges:
         return dict.fromkeys(("least_angle", "angle", "target_angle"), (0.0, math.pi))
@@ -197,13 +176,6 @@ class Adrift(_Aimed):
         put_vector(buffer, i, position + 3, velocity)
         return q, omega
 
-    def described(self) -> str:
-        return super().described() + (
-            f"Its centre of mass is {_range(self.least_distance, self.distance)} m from the dock, "
-            f"within {self.cone_angle:.4g} rad of the target's x axis, with a velocity of up to "
-            f"{self.speed:.4g} m/s. "
-        )
-
     def ranges(self, rate_limit: float) -> Ranges:
         lengths = dict.fromkeys(("least_distance", "distance"), (0.0, 1e6))
         own = {**lengths, "cone_angle": (0.0, math.pi), "speed": (0.0, 1e4)}
@@ -234,20 +206,8 @@ class Spun(Start):
         buffer[i + rows.physics.memory_row() * LANES] = 1.0  # the scale, which may end episodes
         return q, (across * around[0], across * around[1], spin)
 
-    def described(self) -> str:
-        return (
-            f"A Haar-uniform attitude, a spin of {_range(self.least_spin, self.spin)} rad/s about "
-            "the body z axis, of either sign, and rates across it uniform in a disc of "
-            f"{self.transverse:.4g} rad/s, at the scale 1. The spin wanted is that which the body "
-            f"has at a scale in {_range(self.least_scale, self.scale)}, its logarithm uniform. "
-        )
-
     def ranges(self, rate_limit: float) -> Ranges:
         return dict.fromkeys(("least_scale", "scale"), (0.1, 10.0))
-
-
-def _range(low: float, high: float) -> str:
-    return f"[{low:.4g}, {high:.4g}]"
 
 
 @inlined

@@ -5,6 +5,5 @@ metres and world axes. The painter draws scenes. See docs/rendering.md.
 """
 
 from rbgym.envs.rendering.instant import scene_of
-from rbgym.envs.rendering.scene import scene_of_motion
 
-__all__ = ["scene_of", "scene_of_motion"]
+__all__ = ["scene_of"]

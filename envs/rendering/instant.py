@@ -21,8 +21,6 @@ from rbgym.envs.rendering.scene import (
     Shape,
     Vector,
     motion_of,
-    pivot_of,
-    polhode_of,
 )
 from rbgym.envs.rendering.solids import across_and_along, solid_of, sphere, wall, wheel
 from rbgym.envs.rows import EPISODE, SEED
@@ -96,7 +94,6 @@ class Instant:
             task=env.spec.id if getattr(env, "spec", None) else type(env).__name__,
             integrator=env.integrator,
             time=self.time,
-            energy=float(self.state["energy"]),
             attitude_error=float(info["attitude_error"]) if env.goal.angle_off else None,
             rate_error=float(info["rate_error"]),
             success=bool(info["is_success"]),
@@ -140,7 +137,7 @@ class Instant:
     def _stand(self, *, hangs: bool) -> Iterator[Shape]:
         """The point that a top stands on, and a floor: below it where it may hang."""
         reach = self.reach
-        yield pivot_of(self.body)
+        yield Part("pivot", sphere(0.03 * self.body.mesh.radius, colors.INK))
         if hangs:
             yield Framing(np.zeros(3), 1.55 * reach, floor=-1.35 * reach)
         else:
@@ -186,8 +183,12 @@ class Instant:
         ]
 
     def polhode(self) -> Iterator[Curve]:
-        """The path of the angular velocity in the body."""
-        return polhode_of(self.body, self.trail.rates)
+        """The path of the angular velocity in the body, its longest at the end of its arrow."""
+        rates = self.trail.rates
+        if len(rates) > 1:
+            most = float(np.linalg.norm(rates, axis=1).max()) or 1.0
+            points = self.body.in_world(1.1 * self.reach / most * rates)
+            yield Curve("polhode", points, colors.ANGULAR_VELOCITY)
 
     def wheels(self, axes: Array, speeds: Array) -> Iterator[Part]:
         """Wheels about body axes (k, 3), outside the body where those leave it; speeds (k,):

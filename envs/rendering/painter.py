@@ -166,8 +166,6 @@ def lines_of(caption: Caption) -> Iterator[str]:
         off.append(f"{figures(caption.rate_error if caption.rate_error > 1e-6 else 0.0)} rad/s")
     if off:
         yield "off by " + ", ".join(off)
-    if caption.energy_error is not None:
-        yield f"energy error {caption.energy_error:.1e}"
     yield from caption.notes
 
 

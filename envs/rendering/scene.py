@@ -8,7 +8,7 @@ import functools
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike
 from rbgym.body import RigidBody
 from rbgym.envs.rendering import colors
 from rbgym.envs.rendering.colors import Color
-from rbgym.envs.rendering.solids import Mesh, solid_of, sphere
-from rbgym.potentials import HeavyTop
+from rbgym.envs.rendering.solids import Mesh
 from rbgym.quaternion import Array, rotate, to_matrix
 
 _ORIGIN = np.zeros(3)
@@ -116,16 +115,13 @@ class Framing(NamedTuple):
 class Caption:
     """What is written beside the picture.
 
-    task, integrator: names. time [s]. energy [J], total. energy_error: relative to the start, of a
-    body that is left to itself; None where torques act. attitude_error [rad], rate_error [rad/s]:
-    from the goal, or None. success: None where there is no goal. notes: further short lines.
+    task, integrator: names. time [s]. attitude_error [rad], rate_error [rad/s]: from the goal, or
+    None. success: None where there is no goal. notes: further short lines.
     """
 
     task: str
     integrator: str
     time: float
-    energy: float
-    energy_error: float | None = None
     attitude_error: float | None = None
     rate_error: float | None = None
     success: bool | None = None
@@ -198,20 +194,6 @@ def drawn_length(size: float, limit: float, reach: float) -> float:
     return reach * math.sqrt(min(size / limit, 1.0)) if size > 0 and limit > 0 else 0.0
 
 
-def pivot_of(body: Part) -> Part:
-    """The point on which a top stands."""
-    return Part("pivot", sphere(0.03 * body.mesh.radius, colors.INK))
-
-
-def polhode_of(body: Part, rates: ArrayLike) -> Iterator[Curve]:
-    """The path of the angular velocity (k, 3) in the body, its longest at the end of its arrow."""
-    rates = np.asarray(rates, float)
-    if len(rates) > 1:
-        most = float(np.linalg.norm(rates, axis=1).max()) or 1.0
-        points = body.in_world(1.1 * body.mesh.radius / most * rates)
-        yield Curve("polhode", points, colors.ANGULAR_VELOCITY)
-
-
 def motion_of(
     body: RigidBody, quaternion: Array, rate: Array, momentum: Array, limit: float
 ) -> Iterator[Vector]:
@@ -219,39 +201,3 @@ def motion_of(
     most, turned = limit * float(body.moments.max()), rotate(quaternion, rate)
     yield Vector("angular velocity", turned, "rad/s", colors.ANGULAR_VELOCITY, limit)
     yield Vector("angular momentum", momentum, "kg m²/s", colors.ANGULAR_MOMENTUM, most)
-
-
-def scene_of_motion(
-    body: RigidBody,
-    quaternion: ArrayLike,
-    angular_velocity: ArrayLike,
-    *,
-    potential: Any = None,
-    rate_limit: float | None = None,
-    caption: Caption | None = None,
-    trace: ArrayLike | None = None,
-    polhode: ArrayLike | None = None,
-    traced: ArrayLike = (0.0, 0.0, 1.0),
-) -> Scene:
-    """The scene of one instant of a motion.
-
-    quaternion (4,), body to world; angular_velocity (3,) [rad/s, body axes]. rate_limit: rate that
-    is drawn as the longest arrow, default the present one. trace: (k, 4), earlier attitudes; the
-    path of the body axis `traced` is drawn. polhode: (k, 3), angular velocities [rad/s, body axes].
-    Of either, fewer than two are no path, and nothing is drawn.
-    """
-    q, omega = np.asarray(quaternion, float), np.asarray(angular_velocity, float)
-    part = Part("body", solid_of(body, potential), quaternion=q)
-    reach, limit = part.mesh.radius, rate_limit or float(np.linalg.norm(omega))
-    shapes: list[Shape] = [*motion_of(body, q, omega, rotate(q, body.inertia @ omega), limit)]
-    framing = Framing(_ORIGIN, 1.55 * reach)
-    if isinstance(potential, HeavyTop):
-        framing = Framing(np.array([0.0, 0.0, 0.4 * reach]), 1.55 * reach, floor=0.0)
-        shapes.append(pivot_of(part))
-    if trace is not None and len(np.asarray(trace)) > 1:
-        axis = np.asarray(traced, float)
-        end = 1.2 * part.mesh.exit_of(axis)[0] * axis  # a little off the body
-        ends = rotate(trace, np.broadcast_to(end, (len(np.asarray(trace)), 3)))
-        shapes.append(Curve("trace", ends, colors.TRACE))
-    shapes += polhode_of(part, () if polhode is None else polhode)
-    return Scene.of(part, caption or Caption("", "", 0.0, 0.0), framing, shapes)

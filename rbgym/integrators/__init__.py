@@ -5,9 +5,10 @@ iterate over it. Adding a scheme is one file, or one block in one, with its entr
 its name here.
 """
 
-import difflib
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from rbgym.arguments import hint
 
 if TYPE_CHECKING:
     from rbgym.integrators.interface import Explicit, Implicit, Integrator
@@ -76,9 +77,7 @@ def known(name: str) -> tuple[str, int | None]:
     """
     base, colon, order = name.partition(":") if isinstance(name, str) else (name, "", "")
     if not isinstance(base, str) or base not in _MODULES:
-        near = difflib.get_close_matches(str(base).lower(), names(), n=2)
-        hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-        raise ValueError(f"integrator must be one of {names()}, got {name!r}{hint}")
+        raise ValueError(f"integrator must be one of {names()}, got {name!r}{hint(base, names())}")
     if colon and not order.isdecimal():
         raise ValueError(f"integrator must end in an order, as in '{base}:4', got {name!r}")
     return base, int(order) if colon else None

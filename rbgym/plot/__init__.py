@@ -5,24 +5,11 @@ Each function takes a trajectory or plain arrays and returns a matplotlib `Figur
 """
 
 from rbgym.plot.motions import drifts, polhode, summary
-from rbgym.plot.results import (
-    Errors,
-    Line,
-    Panel,
-    Settled,
-    card,
-    panels,
-    pointing,
-)
+from rbgym.plot.results import Errors, pointing
 
 __all__ = [
     "Errors",
-    "Line",
-    "Panel",
-    "Settled",
-    "card",
     "drifts",
-    "panels",
     "pointing",
     "polhode",
     "summary",

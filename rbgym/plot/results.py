@@ -1,6 +1,6 @@
-"""Results: curves of any kind, and how far bodies are from their goal."""
+"""Results: how far controlled bodies are from their goal."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -8,78 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from rbgym.arguments import Array, finite, real
+from rbgym.arguments import Array, finite
 from rbgym.plot import style
 
-_CROWD = 10  # more curves than this share one legend, beside the panels
 _LEAST = 1e-3  # deg and rad/s: smaller errors are cut off
-
-
-# --- anything --------------------------------------------------------------------------------
-
-
-class Line(NamedTuple):
-    """One curve: its label, abscissae (n,) and ordinates (n,). Points that are not
-    finite, or on logarithmic axes not positive, are left out."""
-
-    label: str
-    x: Array
-    y: Array
-
-
-class Panel(NamedTuple):
-    """One pair of axes: what is on them, with units, and the curves."""
-
-    x: str
-    y: str
-    lines: Sequence[Line]
-    log: bool = False  # both axes
-
-
-@style.context()
-def panels(given: Sequence[Panel], title: str = "") -> Figure:
-    """Panels in rows of two. Raises ValueError for an empty list."""
-    if not isinstance(given, list | tuple) or not given:
-        raise ValueError(f"panels must hold one at least, got {given!r}")
-    for panel in given:
-        style.known("given", panel, Panel)
-    columns = min(2, len(given))
-    rows = -(-len(given) // columns)
-    figure = style.picture(5.6 * columns, 3.9 * rows, title)
-    axes = figure.subplots(rows, columns, squeeze=False).ravel()
-    for ax, panel in zip(axes, given, strict=False):
-        _draw(ax, panel)
-    for ax in axes[len(given) :]:
-        ax.set_axis_off()
-    if len(given[0].lines) > _CROWD:
-        handles = {line.get_label(): line for ax in axes for line in ax.get_lines()}
-        figure.legend(list(handles.values()), list(map(str, handles)), loc="outside right center",
-                      ncols=2 if rows == 1 else 1)  # fmt: skip
-    return figure
-
-
-def _draw(ax: Axes, panel: Panel) -> None:
-    for k, line in enumerate(panel.lines):
-        look = style.marked(k) if panel.log else style.line(k)
-        name = f"line {line.label!r} of the curves given"
-        x, y = real(name, line.x), real(name, line.y)
-        if x.ndim != 1 or x.shape != y.shape:
-            raise ValueError(f"{name} must be x (n,) and y (n,), got shapes {x.shape}, {y.shape}")
-        keep = np.isfinite(x) & np.isfinite(y) & ((x > 0) & (y > 0) | (not panel.log))
-        ax.plot(x[keep], y[keep], label=line.label, **look)
-    if panel.log:
-        ax.set_xscale("log")
-        ax.set_yscale("log")
-        ax.xaxis.set_minor_formatter(NullFormatter())
-    else:
-        ax.ticklabel_format(useOffset=False)
-    ax.set_xlabel(panel.x)
-    ax.set_ylabel(panel.y)
-    if panel.lines and panel.lines[0].label and len(panel.lines) <= _CROWD:
-        ax.legend()
-
-
-# --- errors of controlled bodies ----------------------------------------------------------------
 
 
 class Errors(NamedTuple):
@@ -92,14 +24,6 @@ class Errors(NamedTuple):
     time: Array
     attitude: Array
     rate: Array
-
-
-class Settled(NamedTuple):
-    """Errors of n episodes, and the time (n,) [s] at which each has settled; inf where it never
-    does."""
-
-    errors: Errors
-    settling: Array
 
 
 def quantiles(values: Array, percents: tuple[float, ...] = (5.0, 50.0, 95.0)) -> Array:
@@ -125,7 +49,7 @@ def pointing(
     off. Raises ValueError for no run.
     """
     style.named("runs", runs, Errors)
-    turning = _an_attitude_counts(runs.values())
+    turning = an_attitude_counts(runs.values())
     figure = style.picture(7.0, 4.8 if turning else 2.8, title)
     axes = style.rows(figure, 2 if turning else 1)
     for k, (name, run) in enumerate(runs.items()):
@@ -141,44 +65,9 @@ def pointing(
     thin = "" if settled is None else "  (thin lines: what counts as settled)"
     axes[-1].set_xlabel(f"time [s]{thin}")
     for ax in axes:
-        _log_errors(ax)
+        log_errors(ax)
     axes[0].legend()
     return figure
-
-
-@style.context()
-def card(rows: Mapping[str, Settled], settled: tuple[float, float], title: str = "") -> Figure:
-    """Median error over time, and the share of episodes that have settled by then, by name.
-
-    The error is the attitude's [deg], or the rate's [rad/s] where no attitude counts. settled: as
-    in `pointing`. Raises ValueError for no row.
-    """
-    style.named("rows", rows, Settled)
-    angle, rate = finite("settled", settled, (2,))
-    figure = style.picture(8.6, 3.2, title)
-    left, right = figure.subplots(1, 2)
-    turning = _an_attitude_counts(row.errors for row in rows.values())
-    for k, (name, row) in enumerate(rows.items()):
-        errors = np.degrees(row.errors.attitude) if turning else row.errors.rate
-        left.plot(row.errors.time, quantiles(errors)[1], label=name, **style.line(k))
-        right.step(*share(row), where="post", **style.line(k))
-    left.axhline(np.degrees(angle) if turning else rate, color="black", linewidth=0.6)
-    left.set_ylabel("median attitude error [deg]" if turning else "median rate error [rad/s]")
-    _log_errors(left)
-    right.set_ylabel("settled by then [% of episodes]")
-    right.set_ylim(0, 102)
-    for ax in (left, right):
-        ax.set_xlabel("time [s]")
-    figure.legend(*left.get_legend_handles_labels(), loc="outside right center")
-    return figure
-
-
-def share(row: Settled) -> tuple[Array, Array]:
-    """Instants (m,) [s] and the percentage (m,) of episodes that have settled by each."""
-    times = np.sort(row.settling[np.isfinite(row.settling)])
-    percent = 100.0 * np.arange(len(times) + 1) / len(row.settling)
-    instants = np.array([0.0, *times, row.errors.time[-1]])
-    return instants, np.array([*percent, percent[-1]])
 
 
 def _draw_errors(ax: Axes, number: int, time: Array, values: Array, name: str) -> None:
@@ -188,12 +77,12 @@ def _draw_errors(ax: Axes, number: int, time: Array, values: Array, name: str) -
         style.band(ax, number, time, low, high)
 
 
-def _an_attitude_counts(errors: Iterable[Errors]) -> bool:
+def an_attitude_counts(errors: Iterable[Errors]) -> bool:
     """Whether there is one to be reached: without, the error is zero throughout."""
     return any(np.nanmax(one.attitude) > 0 for one in errors)
 
 
-def _log_errors(ax: Axes) -> None:
+def log_errors(ax: Axes) -> None:
     ax.set_yscale("log")
     ax.set_ylim(_LEAST, max(ax.get_ylim()[1], 10 * _LEAST))
     ax.yaxis.set_minor_formatter(NullFormatter())

@@ -3,8 +3,6 @@
 A subject is a step function (quaternion, angular_velocity, dt) -> (quaternion, angular_velocity) of
 a body with known inertia, or a Gymnasium environment under zero actions. Conventions are rbgym's:
 quaternions scalar first and body to world, rates in body axes, momentum in world axes, SI units.
-
-`rbgym.testing.strategies` (needs hypothesis) draws attitudes, inertias and rates.
 """
 
 from rbgym.fidelity.motion import Drift

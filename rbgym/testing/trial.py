@@ -1,10 +1,10 @@
 """A simulator on trial: all that is measured of it, and the assertion on its invariants."""
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeAlias
 
+from rbgym.arguments import hint
 from rbgym.fidelity.motion import INVARIANTS, Drift, worst_drifts
 from rbgym.fidelity.order import Order
 from rbgym.fidelity.symmetry import equivariance, time_reversal
@@ -127,7 +127,5 @@ def as_subject(subject: Any, **options: Any) -> Simulator:
     kind = EnvSubject if is_env else StepSubject
     allowed = [f.name for f in fields(kind) if f.init]
     for name in set(options).difference(allowed):
-        near = difflib.get_close_matches(name, allowed, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"options must be among {allowed}, got {name!r}{hint}")
+        raise ValueError(f"options must be among {allowed}, got {name!r}{hint(name, allowed)}")
     return replace(subject, **options) if ready else kind(subject, **options)

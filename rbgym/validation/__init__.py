@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from rbgym import integrators
 from rbgym.arguments import count
 from rbgym.validation.cases import applicable
-from rbgym.validation.claims import Claim, Claims, table
+from rbgym.validation.claims import Claim
 from rbgym.validation.declarations import ENDURANCE, declared, endurance
 from rbgym.validation.derivatives import jacobian_claims
 from rbgym.validation.external import EXTERNAL, external_claims, last_places
@@ -24,9 +24,7 @@ Progress = Callable[[int, int], None]
 
 __all__ = [
     "Claim",
-    "Claims",
     "declared",
-    "table",
     "validate",
     "validate_derivatives",
     "validate_endurance",
@@ -42,7 +40,7 @@ def validate(
     steps: int = 20_000,
     jobs: int = 1,
     progress: Progress | None = None,
-) -> Claims:
+) -> list[Claim]:
     """Claims on the named integrators, measured over runs of `steps` steps; default all, with
     `integrators.KICKED`.
 
@@ -60,7 +58,7 @@ def validate(
         for name in _names(names)
         for case in applicable(integrators.get(name), kinds)
     ]
-    return Claims(chain.from_iterable(measured(tasks, jobs, progress)))
+    return list(chain.from_iterable(measured(tasks, jobs, progress)))
 
 
 def validate_endurance(
@@ -69,7 +67,7 @@ def validate_endurance(
     steps: int = ENDURANCE,
     jobs: int = 1,
     progress: Progress | None = None,
-) -> Claims:
+) -> list[Claim]:
     """Claims that nothing which is conserved has a trend over ten million steps.
 
     names, jobs, progress: see `validate`. Measured of free bodies and of the heavy top.
@@ -81,7 +79,7 @@ def validate_endurance(
         for kind in ("none", "heavy_top")
         if integrators.get(name).conserves.get(kind)
     ]
-    return Claims(chain.from_iterable(measured(tasks, jobs, progress)))
+    return list(chain.from_iterable(measured(tasks, jobs, progress)))
 
 
 def validate_derivatives(
@@ -90,7 +88,7 @@ def validate_derivatives(
     cases: Sequence[str] | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
-) -> Claims:
+) -> list[Claim]:
     """Claims that `Batch.jacobian` has the derivatives of the steps themselves, in each potential.
 
     names, cases, jobs, progress, errors: see `validate`. Compared with differences of the eighth
@@ -102,12 +100,12 @@ def validate_derivatives(
         for name in _names(names)
         for case in applicable(integrators.get(name), kinds)
     ]
-    return Claims(chain.from_iterable(measured(tasks, jobs, progress)))
+    return list(chain.from_iterable(measured(tasks, jobs, progress)))
 
 
 def validate_external(
     names: Sequence[str] | None = None, *, jobs: int = 1, progress: Progress | None = None
-) -> Claims:
+) -> list[Claim]:
     """Claims that the motions come to the ends that others published; `external.EXTERNAL` has them.
 
     names, jobs, progress: see `validate`. Of "exact" also the
@@ -121,7 +119,7 @@ def validate_external(
         if truth.case.potential.is_free() or "potential" in integrators.get(name).supports
     ]
     tasks += [last_places] if "exact" in chosen else []
-    return Claims(chain.from_iterable(measured(tasks, jobs, progress)))
+    return list(chain.from_iterable(measured(tasks, jobs, progress)))
 
 
 def validate_papers(

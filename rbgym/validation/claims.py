@@ -1,10 +1,7 @@
-"""One measured statement about one integrator, and the table of many."""
+"""One measured statement about one integrator."""
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
-
-HEADINGS = ("integrator", "case", "quantity", "declared", "measured", "bound", "")
 
 
 class Claim(NamedTuple):
@@ -22,34 +19,6 @@ class Claim(NamedTuple):
     measured: float
     bound: float
     passed: bool
-
-
-class Claims(list[Claim]):
-    """Claims, which a notebook shows as a table."""
-
-    def _repr_html_(self) -> str:
-        from rbgym import html
-
-        broken = [not claim.passed for claim in self]
-        rows = [(*claim[:4], claim.measured, claim.bound, _verdict(claim)) for claim in self]
-        title = f"{len(self)} claims, {sum(broken)} broken"
-        return html.section(title, html.table(HEADINGS, rows, broken))
-
-
-def _verdict(claim: Claim) -> str:
-    return "ok" if claim.passed else "BROKEN"
-
-
-def table(claims: Sequence[Claim]) -> str:
-    """The claims as plain text, one a line, under a heading and over a count."""
-    rows = [HEADINGS]
-    for claim in claims:
-        measured, bound = f"{claim.measured:.3g}", f"{claim.bound:.3g}"
-        rows.append((*claim[:4], measured, bound, _verdict(claim)))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-    broken = sum(not claim.passed for claim in claims)
-    return "\n".join([*lines, f"{len(claims)} claims, {broken} broken"])
 
 
 def below(

@@ -100,7 +100,6 @@ WRONG = [
     ("evaluate swing_up", "--env", ["Detumble-v1"], "env must be a top"),
     ("evaluate pd", "--env", ["CartPole-v1"], "env_id must be a task of rbgym"),
     ("evaluate pd", "--env", ["RigidTop-v7"], "RigidTop"),
-    ("evaluate folder", "--unpickle", ["ppo"], "'folder/policy.json' is not there"),
     ("evaluate pd", "--episodes", ["0", "-1", "257"], "'--episodes': Input should be"),
     ("evaluate pd", "--plot", ["folder", "nowhere/x.png"], "must be a file"),
     ("evaluate pd", "--plot", ["x.foo"], "must end in one of"),
@@ -146,16 +145,12 @@ WRONG = [
     ("view --env RigidTop-v0 --policy pretrained", "--env-arg", *SHOWN_LIMIT),
     ("view --env RigidTop-v0", "--env-arg", *SHOWN_LIMIT),
     ("view --env RigidTop-v0", "--env-arg", ["dt"], "'--env-arg': must be KEY=VALUE"),
-    ("view --env RigidTop-v0 --policy folder", "--unpickle", ["ppo"], "'folder/policy.json'"),
     ("view", "--host", ["192.0.2.1"], "host must be an address of this machine"),
     ("view", "--port", ["-1", "65536"], "'--port': Input should be"),
     ("validate", "names", ["akv"], "did you mean 'akw'"),
     ("validate akw", "--case", ["moon"], "cases must be among"),
     ("validate akw", "--steps", ["0", "-2"], "'--steps': Input should be greater"),
     ("validate akw", "--jobs", ["0", "-1"], "'--jobs': Input should be greater"),
-    ("validate akw", "--html", ["folder", "nowhere/x.html"], "must be a file"),
-    ("bench", "--rounds", ["0", "-1"], "'--rounds': Input should be greater"),
-    ("bench", "--seconds", ["0", "-1", "nan", "inf"], "rounds and seconds must be positive"),
     ("warm", "ids", ["RigidTip-v0", "RigidTop-v0 RigidTip-v0"], "did you mean 'RigidTop-v0'?"),
     ("warm RigidTop-v0", "--integrator", ["akv"], "did you mean 'akw'"),
     ("warm ScalableSpin-v0", "--integrator", ["akw"], "integrator must support 'scale'"),
@@ -240,7 +235,7 @@ NUMBERS = [
 
 @pytest.mark.parametrize(("name", "option"), NUMBERS)
 def test_a_word_is_no_number(name, option, tmp_path, monkeypatch):
-    given = [name, "RigidTop-v0", option, "x"] if name not in ("simulate", "bench", "view") else [
+    given = [name, "RigidTop-v0", option, "x"] if name not in ("simulate", "view") else [
         name, option, "x"]  # fmt: skip
     message = f"Invalid value for '{option}'"
     assert_refused(message, given, tmp_path, monkeypatch)

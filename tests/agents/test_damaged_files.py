@@ -44,7 +44,7 @@ def test_a_damaged_file_is_read_or_refused_and_left_as_it_is(runs, tmp_path, of,
     refused = [
         damaged_runs.attack(runs, of, name, read, draw, tmp_path / "work") for _ in range(TIMES)
     ]
-    assert any(refused) == (name != "checkpoint.zip")  # there is one before that
+    assert any(refused)
 
 
 @pytest.mark.parametrize("text", [*PLAIN, "!!bool x", "!!timestamp x", "!!int ''"], ids=repr)
@@ -101,32 +101,12 @@ def test_a_policy_that_names_a_module_does_not_have_it_imported(run, tmp_path, m
     assert contenders.contenders([str(run)], "rbgym:RigidTop-v0")[0] == "rbgym:RigidTop-v0"
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("substeps", 10**9, r"env_kwargs\['substeps'\] of a policy must be from 1 to 1000, got"),
-        ("max_episode_steps", 10**12, "of a policy must be from 1 to 1000000, got"),
-        ("render_mode", "human", "env_kwargs must have keys out of"),
-    ],
-)
-def test_a_policy_that_asks_for_endless_work_or_a_window_is_refused(run, name, value, message):
-    config = read_json(run / "policy.json")
-    config["env_kwargs"] = {name: value}
-    (run / "policy.json").write_text(json.dumps(config))
-    with pytest.raises(ValueError, match=message):
-        shelf.load(run)
-
-
-def test_a_policy_of_very_many_layers_or_of_shared_bytes_is_refused_by_its_header(run):
+def test_a_policy_whose_arrays_share_their_bytes_is_refused(run):
     one = {"dtype": "F32", "shape": [1, 1], "data_offsets": [0, 4]}
-    for arrays, message in ((200_000, "at most 256 arrays, got 400000"), (9, "must not share")):
-        header = {f"layers.{n}.weight": one for n in range(arrays)}
-        header |= {f"layers.{n}.bias": {**one, "shape": [1]} for n in range(arrays)}
-        text = json.dumps(header).encode()
-        content = len(text).to_bytes(8, "little") + text + bytes(4)
-        (run / "policy.safetensors").write_bytes(content)
-        with pytest.raises(ValueError, match=message):
-            shelf.load(run)
+    text = json.dumps({"layers.0.weight": one, "layers.1.weight": one}).encode()
+    (run / "policy.safetensors").write_bytes(len(text).to_bytes(8, "little") + text + bytes(4))
+    with pytest.raises(ValueError, match=rf"{run.name}' holds no policy that can be read"):
+        shelf.load(run)
 
 
 def test_a_policy_that_names_escape_characters_sends_none_to_the_terminal(run, monkeypatch):

@@ -44,8 +44,8 @@ def test_pd_succeeds_on_the_test_set():
     assert result.mean_return > 480
     assert result.final_error < 0.1
     assert 0 < result.settling_time < 1
-    assert result.attitude_error.shape == result.rate_error.shape == (501, 256)
-    assert result.time[-1] == pytest.approx(10.0)
+    assert result.played.attitude_error.shape == result.played.rate_error.shape == (501, 256)
+    assert result.played.time[-1] == pytest.approx(10.0)
 
 
 class Pushing:
@@ -62,7 +62,7 @@ def test_lanes_that_fall_are_counted_to_their_end_only():
     assert result.length < 100
     assert result.mean_return < result.length
     assert result.final_error > 60
-    ends = np.isfinite(result.attitude_error).sum(axis=0) - 1
+    ends = np.isfinite(result.played.attitude_error).sum(axis=0) - 1
     assert ends.mean() == result.length
     assert json.loads(json.dumps(result.as_dict()))["settling_time"] is None
 
@@ -76,7 +76,7 @@ def test_the_packages_policy_is_judged_by_name():
 
 def test_the_test_set_is_the_same_every_time_and_for_every_size():
     whole, part = evaluate("pd", episodes=20), evaluate("pd", episodes=7)
-    np.testing.assert_array_equal(whole.attitude_error[:, :7], part.attitude_error)
+    np.testing.assert_array_equal(whole.played.attitude_error[:, :7], part.played.attitude_error)
     assert whole.as_dict() == evaluate("pd", episodes=20).as_dict()
 
 

@@ -12,12 +12,9 @@ from typer.testing import CliRunner
 
 import damaged_runs
 from disks import room_for
-from rbgym.agents.commands import validation_report
 from rbgym.agents.commands.cli import app
 from rbgym.agents.judge import videos
 from rbgym.agents.run_folder import replacing
-from rbgym.agents.train.evolution import search
-from rbgym.validation import Claim
 
 MOTION = ["simulate", "--steps", "300"]
 JUDGED = ["evaluate", "RigidTop-v0", "--policy", "pd", "--episodes", "2"]
@@ -65,15 +62,6 @@ def test_a_film_that_finds_no_room_leaves_the_one_before(name, tmp_path):
     assert contents(tmp_path) == {name: b"whole"}
 
 
-def test_a_report_that_finds_no_room_leaves_the_one_before(tmp_path):
-    page = tmp_path / "report.html"
-    page.write_text("whole")
-    claim = Claim("akw", "none", "energy", "conserved", 1e-15, 1e-13, True)
-    with room_for(100), pytest.raises(OSError, match=r"report\.html"):
-        validation_report.write_report(page, [claim] * 20, [], [], [])
-    assert contents(tmp_path) == {"report.html": b"whole"}
-
-
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / "run"
@@ -95,7 +83,7 @@ def test_a_search_that_finds_no_room_keeps_its_last_generation(tmp_path):
     damaged_runs.evolved(tmp_path)
     (tmp_path / "results.json").unlink()
     before = (tmp_path / "search.pkl").read_bytes()
-    state = pickle.loads(before[search._DIGEST :])
+    state = pickle.loads(before)
     with room_for(1000), pytest.raises(OSError, match=r"File too large: '.*search\.pkl'"):
         state.save(tmp_path / "search.pkl")
     assert (tmp_path / "search.pkl").read_bytes() == before

@@ -81,4 +81,4 @@ def test_strong_coils_bring_all_to_rest_in_proportion_and_few_by_full_moments():
     assert proportional.success_rate == 1.0
     assert full.success_rate < 0.4
     # What is left turns about the field, where there is no torque: it follows that, and no more.
-    assert np.nanmedian(full.rate_error[-1]) > 0.005
+    assert np.nanmedian(full.played.rate_error[-1]) > 0.005

@@ -93,7 +93,7 @@ def test_a_rollout_of_the_test_set_is_its_evaluation():
     assert result.success.mean() == judged.success_rate
     assert result.returns.mean() == judged.mean_return
     assert result.lengths.mean() == judged.length
-    ends = judged.attitude_error[result.lengths[0], np.arange(36)]
+    ends = judged.played.attitude_error[result.lengths[0], np.arange(36)]
     np.testing.assert_array_equal(result.attitude_error[0], ends)
 
 

@@ -118,7 +118,7 @@ BEYOND = {
 def test_a_test_set_is_what_it_was(env_id):
     """Who changes a start changes the task: results no longer compare, and it needs a new id."""
     first = evaluate("idle", env_id, episodes=8, max_episode_steps=1)
-    total = first.attitude_error[0].sum() + first.rate_error[0].sum()
+    total = first.played.attitude_error[0].sum() + first.played.rate_error[0].sum()
     assert total == pytest.approx(TEST_SETS[env_id], abs=1e-9)
 
 
@@ -171,7 +171,7 @@ def test_a_harder_difficulty_is_judged_on_harder_starts():
         evaluate("idle", "RigidTop-v0", 8, difficulty=d, max_episode_steps=1)
         for d in ("medium", "hard")
     )
-    assert hard.rate_error[0].mean() > 1.3 * plain.rate_error[0].mean()
+    assert hard.played.rate_error[0].mean() > 1.3 * plain.played.rate_error[0].mean()
 
 
 @pytest.mark.parametrize("env_id", shelf.names())

@@ -28,7 +28,6 @@ SMALL_OFF_POLICY = {
     "batch_size": 32,
     "buffer_size": 1000,
 }
-SMALL_TD3 = {**SMALL_OFF_POLICY, "noise_type": "ornstein-uhlenbeck", "noise_std": 0.2}
 SMALL_RECURRENT = {
     "n_envs": 4,
     "n_timesteps": 512,
@@ -40,7 +39,6 @@ SMALL = {
     "recurrent_ppo": SMALL_RECURRENT,
     "ppo": SMALL_PPO,
     "sac": SMALL_OFF_POLICY,
-    "td3": SMALL_TD3,
     "tqc": SMALL_OFF_POLICY,
 }
 
@@ -100,7 +98,7 @@ def test_a_finished_run_is_not_trained_again_unless_overwritten(tmp_path):
     assert first.folder.model.stat().st_mtime_ns != stamp
 
 
-@pytest.mark.parametrize("algo", ["ppo", "sac", "td3", "recurrent_ppo"])
+@pytest.mark.parametrize("algo", ["ppo", "sac", "recurrent_ppo"])
 def test_an_interrupted_run_ends_with_the_weights_of_one_that_ran_through(tmp_path, algo):
     steps = SMALL[algo]["n_timesteps"]
     same = {"normalize": True, "evaluate_every": 256}
@@ -241,27 +239,14 @@ def garbled(checkpoint: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [cut_short, garbled])
-def test_a_damaged_checkpoint_is_passed_over_for_the_one_before(tmp_path, damage):
-    whole = small_train(tmp_path / "whole")
-    with pytest.raises(KeyboardInterrupt):
-        small_train(tmp_path / "cut", callbacks=[InterruptAt(640)])
-    damage(tmp_path / "cut" / "checkpoint.zip")
-    said: list[str] = []
-    resumed = small_train(tmp_path / "cut", report=said.append)
-    assert resumed.resumed_from == 384
-    assert "checkpoint.zip' is no checkpoint" in said[0]
-    assert "checkpoint.previous.zip" in said[0]
-    assert_same_weights(whole.folder, resumed.folder)
-
-
-def test_a_folder_of_damaged_checkpoints_is_refused_and_kept(tmp_path):
+def test_a_damaged_checkpoint_is_refused_and_kept(tmp_path, damage):
     with pytest.raises(KeyboardInterrupt):
         small_train(tmp_path, callbacks=[InterruptAt(512)])
-    for name in ("checkpoint.zip", "checkpoint.previous.zip"):
-        (tmp_path / name).write_bytes(b"nothing")
+    damage(tmp_path / "checkpoint.zip")
+    content = (tmp_path / "checkpoint.zip").read_bytes()
     with pytest.raises(ValueError, match=r"checkpoint\.zip' is no checkpoint"):
         small_train(tmp_path)
-    assert (tmp_path / "checkpoint.zip").read_bytes() == b"nothing"
+    assert (tmp_path / "checkpoint.zip").read_bytes() == content
 
 
 @pytest.mark.parametrize(
@@ -272,7 +257,6 @@ def test_a_folder_of_damaged_checkpoints_is_refused_and_kept(tmp_path):
             {"changes": {"n_stepz": 8}},
             "hyperparameters must have keys out of .* did you mean 'n_steps'",
         ),
-        ({"changes": {"noise_std": 0.1}}, "hyperparameters must have keys out of"),
         (
             {"changes": {"policy_kwargs": "dict(net_arc=[8])"}},
             "ppo are refused: .*net_arc",

@@ -9,6 +9,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
+from checks import check_vector_env
 from family import SLEW, at, make, many
 from rbgym.body import RigidBody
 from rbgym.envs.actuators import (
@@ -25,7 +26,6 @@ from rbgym.envs.actuators import (
 )
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.mounting import Differing
-from rbgym.envs.checks import check_vector_env
 from rbgym.quaternion import rotate_inverse
 
 BALL = RigidBody([0.1, 0.1, 0.1])

@@ -7,10 +7,10 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
+from checks import check_vector_env
 from family import SLEW, at, discrete_work, half_way, make, many
 from rbgym.envs.actuators import Beside, MagneticCoils, ReactionWheels, Thrusters, Torque
 from rbgym.envs.actuators.driven import Driven
-from rbgym.envs.checks import check_vector_env
 from rbgym.quaternion import rotate
 
 TILTED = (0.8, 0.36, -0.48, 0.0)

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from checks import check_vector_env
 from family import SLEW, at
 from family import quick_make as make
 from family import quick_many as many
 from rbgym.agents import controllers
-from rbgym.envs.checks import check_vector_env
 from rbgym.envs.rendering import scene_of
 
 WHEELS = "ReactionWheelSlew-v1"

@@ -10,9 +10,9 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 from scipy.integrate import solve_ivp
 
+from checks import check_vector_env
 from family import FREE, IDS, SMOOTH, at, discrete_work, half_way, make, many, quick_make
 from rbgym.envs.actuators import Delay, Lag, Thrusters, Torque
-from rbgym.envs.checks import check_vector_env
 from rbgym.envs.parts.goals import Target
 from rbgym.potentials import HeavyTop, SoftWall
 from rbgym.quaternion import angle_between, multiply, rotate, rotate_inverse

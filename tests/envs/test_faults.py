@@ -5,12 +5,12 @@ import itertools
 import numpy as np
 import pytest
 
+from checks import check_vector_env
 from family import SLEW
 from family import quick_make as make
 from family import quick_many as many
 from rbgym.envs.actuators import Delay, Lag
 from rbgym.envs.actuators.faults import KINDS
-from rbgym.envs.checks import check_vector_env
 from rbgym.quaternion import rotate
 
 WHEELS = "ReactionWheelSlew-v1"

@@ -7,12 +7,12 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
+from checks import check_vector_env
 from family import SLEW, at
 from family import quick_make as make
 from family import quick_many as many
 from rbgym.body import RigidBody
 from rbgym.envs.actuators import ReactionWheels
-from rbgym.envs.checks import check_vector_env
 from rbgym.quaternion import conjugate, multiply, rotate
 
 

@@ -10,13 +10,13 @@ import ppigrf
 import pytest
 from scipy.integrate import solve_ivp
 
+from checks import check_vector_env
 from family import SLEW, at
 from family import quick_make as make
 from family import quick_many as many
 from rbgym import RigidBody
 from rbgym.engine.rows import LANES
 from rbgym.envs.actuators import MagneticCoils, ReactionWheels
-from rbgym.envs.checks import check_vector_env
 from rbgym.envs.orbit import DIPOLE_TILT, EARTH_GRAVITY, EARTH_RADIUS, EARTH_RATE, Orbit
 from rbgym.quaternion import rotate_inverse, to_matrix
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import rbgym
+from checks import check_vector_env
 from rbgym.agents import controllers
 from rbgym.agents.export import export_c
 from rbgym.agents.policies import Network
@@ -18,7 +19,6 @@ from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.arguments import Arguments
 from rbgym.envs.base import AttitudeEnv, vectorised
 from rbgym.envs.building import Building
-from rbgym.envs.checks import check_vector_env
 from rbgym.envs.parts.columns import Column
 from rbgym.envs.parts.goals import Gap, Goal
 from rbgym.envs.parts.observations import Both, More
@@ -35,7 +35,6 @@ class Roll(Goal):
 
     least: float
     angle_off = ""
-    rate_off = "|omega - roll|"
 
     def rows_needed(self, physics):
         return 1
@@ -65,9 +64,6 @@ class Level(Start):
 
     def ranges(self, rate_limit):
         return {"drift": (0.0, 0.1 * rate_limit)}
-
-    def described(self):
-        return f"Level, drifting at up to {self.drift:g} rad/s. "
 
 
 class Doubled(Sensor):
@@ -173,15 +169,6 @@ def test_the_actuator_acts_and_takes_a_line_and_a_scale():
         assert gained == pytest.approx(expected) if expected else 0 < gained < 0.1
     assert env.actuator == Pusher()
     np.testing.assert_array_equal(env.torque_limit, [0.1, 0.0, 0.0])
-
-
-def test_its_page_is_made_of_what_the_parts_say():
-    page = RollEnv.__doc__
-    assert page.startswith("Roll a disc.\n\n## Observation")
-    assert "## Start\nLevel, drifting at up to 0.1 rad/s." in page
-    assert "1 / (1 + 1 |omega - roll|^2 + 0.02 mean(action^2))" in page
-    assert "Success: |omega - roll| under 0.05 rad/s" in page
-    assert "any of drift 0.1, roll 1" in " ".join(page.split())
 
 
 def test_a_difficulty_leaves_the_task_itself_to_its_arguments():

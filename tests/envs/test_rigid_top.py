@@ -9,7 +9,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import rbgym
-from rbgym.envs.checks import check_vector_env
+from checks import check_vector_env
 from rbgym.quaternion import rotate
 
 ID = "RigidTop-v0"

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
+from checks import check_vector_env
 from family import SLEW, at
 from family import quick_make as make
 from family import quick_many as many
-from rbgym.envs.checks import check_vector_env
 from rbgym.envs.parts.sensors import Instruments
 from rbgym.quaternion import conjugate, from_rotation_vector, multiply
 

@@ -11,8 +11,8 @@ import pytest
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 
 import rbgym
+from checks.runs import same
 from fuzzing.digests import digest, elsewhere
-from rbgym.envs.checks.runs import same
 
 SLEW, TOP = "AttitudeSlew-v1", "RigidTop-v0"
 # From Python 3.12 on it warns of forks while there are threads; here that is the point.

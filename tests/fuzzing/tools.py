@@ -12,36 +12,12 @@ import rbgym.plot
 from fuzzing.contract import Target
 from fuzzing.core import BODY, Q, W, target
 from rbgym import testing, validation
-from rbgym.testing import strategies
 
 INERTIA = (6.0, 8.0, 3.0)
 
 
 def _step(q: Any, w: Any, dt: float) -> Any:
     return q, w
-
-
-def _opened(strategy: Any) -> None:
-    strategy.validate()
-
-
-def _strategies() -> list[Target]:
-    def drawn(make: Any, **given: Any) -> None:
-        make(**given).validate()
-
-    more = {"_fine": lambda _: None}
-    return [
-        target("rbgym.testing.strategies.attitudes", partial(drawn, strategies.attitudes), **more,
-               _attacked=()),
-        target("rbgym.testing.strategies.inertias", partial(drawn, strategies.inertias),
-               form="full", _optional=("form",), **more),
-        target("rbgym.testing.strategies.angular_velocities",
-               partial(drawn, strategies.angular_velocities), inertia=INERTIA, largest=2.0,
-               _numeric=("inertia", "largest"), _optional=("inertia",), **more),
-        target("rbgym.testing.strategies.momenta", partial(drawn, strategies.momenta),
-               inertia=INERTIA, largest=2.0, _numeric=("inertia", "largest"),
-               _optional=("inertia",), **more),
-    ]  # fmt: skip
 
 
 def _subjects() -> list[Target]:
@@ -117,22 +93,18 @@ def _plots() -> list[Target]:
     t, x = np.linspace(0.0, 1.0, 5), np.linspace(1.0, 0.1, 5)
     run = rbgym.simulate(BODY, dt=0.1, steps=4, angular_velocity=W)
     errors = P.Errors(t, x, x)
-    settled = P.Settled(errors, np.array([0.5, np.inf]))
     given: dict[str, tuple[Any, dict[str, Any]]] = {
         "summary": (P.summary, {"trajectory": run, "title": "a"}),
         "drifts": (P.drifts, {"trajectories": {"a": run}, "title": "a"}),
         "polhode": (P.polhode, {"trajectory": run, "body": BODY, "title": "a"}),
-        "panels": (P.panels, {"given": [P.Panel("x", "y", [P.Line("a", t, x)])], "title": "a"}),
         "pointing": (P.pointing, {"runs": {"a": errors}, "settled": (0.1, 0.1), "title": "a"}),
-        "card": (P.card, {"rows": {"a": settled}, "settled": (0.1, 0.1), "title": "a"}),
     }
     return [
-        target(f"rbgym.plot.{name}", partial(_drawn, function), **values,
-               _spoken={"given": ("panel", "panels")})
+        target(f"rbgym.plot.{name}", partial(_drawn, function), **values)
         for name, (function, values) in given.items()
     ]  # fmt: skip
 
 
 def targets() -> list[Target]:
     """All of them."""
-    return [*_strategies(), *_subjects(), *_validations(), *_plots()]
+    return [*_subjects(), *_validations(), *_plots()]

@@ -14,8 +14,8 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 import rbgym
+from checks.runs import pick, same
 from fuzzing.environments import created
-from rbgym.envs.checks.runs import pick, same
 
 LANES, HORIZON = 3, 6
 TOLD = ("rate_error", "applied_torque", "attitude_error", "is_success", "integration_failed")

@@ -15,9 +15,8 @@ KILLS = 10
 SMALL = {"n_envs": 8, "normalize": True, "batch_size": 64}
 PPO = {**SMALL, "n_steps": 32, "n_epochs": 2}
 OFF_POLICY = {**SMALL, "learning_starts": 200, "buffer_size": 2000}
-TD3 = {**OFF_POLICY, "noise_type": "ornstein-uhlenbeck", "noise_std": 0.2}
-CHANGES = {"ppo": PPO, "sac": OFF_POLICY, "td3": TD3}
-STEPS = {"ppo": 80_000, "sac": 16_000, "td3": 16_000}
+CHANGES = {"ppo": PPO, "sac": OFF_POLICY}
+STEPS = {"ppo": 80_000, "sac": 16_000}
 
 
 def arguments(algo, out):

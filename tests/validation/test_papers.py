@@ -5,7 +5,7 @@ import pytest
 
 import textbook as tb
 import textbook_cases as cases
-from rbgym.validation import papers, table
+from rbgym.validation import papers
 from rbgym.validation.cases import PAPERS
 
 # Quantities that do not reproduce, and where they lie instead.
@@ -31,9 +31,9 @@ def test_the_claim_reproduces_or_differs_as_is_known(paper):
     for claim in claims:
         low, high = known.get((claim.integrator, claim.quantity), (None, None))
         if low is None:
-            assert claim.passed, table(claims)
+            assert claim.passed, claims
         else:
-            assert low < claim.measured < high, table(claims)
+            assert low < claim.measured < high, claims
 
 
 def test_the_papers_data_are_those_of_the_textbook():

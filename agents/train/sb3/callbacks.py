@@ -38,7 +38,6 @@ class BetweenRollouts(BaseCallback):
         self.told = told_of(self.model)
         self.saved = self.num_timesteps
         self.started = time.perf_counter() - self.told["wall_time"]
-        checkpoints.restore_noise(self.model)
 
     def _on_rollout_start(self) -> None:
         self._judge_after(self.judge_every)

@@ -3,17 +3,13 @@
 The file is a zip of the model as SB3 saves it (weights, optimizer, step count, last observations),
 and of a pickle: the vector env with its running episodes and the statistics of its normaliser, the
 random generators, the memory of a recurrent policy and the replay buffer of an off-policy one. A
-training restored from it goes on as if it had never stopped. The file before it is kept, for the
-case that one is damaged. They hold pickles: load your own only.
+training restored from it goes on as if it had never stopped. It holds pickles: load your own only.
 """
 
-import copy
 import io
-import os
 import pickle
 import random
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +25,8 @@ _STATISTICS = ("obs_rms", "ret_rms", "returns", "old_obs", "old_reward")
 _LEFT_OUT = ("_last_lstm_states", "replay_buffer")
 
 
-def previous(path: Path) -> Path:
-    """Where the checkpoint before the one at `path` is kept."""
-    return path.with_name(f"{path.stem}.previous{path.suffix}")
-
-
 def save(path: Path, model: BaseAlgorithm) -> None:
-    """Write the state of a training between two rollouts, and keep the file that was there."""
+    """Write the state of a training between two rollouts, whole or not at all."""
     buffer = io.BytesIO()
     model.save(buffer)
     normalizer, monitor, adapter = _layers(model.get_env())
@@ -52,62 +43,35 @@ def save(path: Path, model: BaseAlgorithm) -> None:
         "torch": torch.get_rng_state(),
         "actions": model.action_space.np_random.bit_generator.state,
     }
-    with replacing(path) as temporary:
-        with zipfile.ZipFile(temporary, "w") as archive:
-            archive.writestr("model.zip", buffer.getvalue())
-            archive.writestr("state.pkl", pickle.dumps(state))
-        if path.exists():
-            os.replace(path, previous(path))
+    with replacing(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
+        archive.writestr("model.zip", buffer.getvalue())
+        archive.writestr("state.pkl", pickle.dumps(state))
 
 
-def load(
-    path: Path,
-    algorithm: type[BaseAlgorithm],
-    env: VecEnv,
-    report: Callable[[str], None] = lambda message: None,
-) -> BaseAlgorithm | None:
+def load(path: Path, algorithm: type[BaseAlgorithm], env: VecEnv) -> BaseAlgorithm:
     """The model as it was saved, on `env`, which is put back where it was then.
 
-    Where the file is damaged, that of the one before it, with a message to `report`; None if there
-    is neither. Raises ValueError if there are files but none is a checkpoint.
+    Raises ValueError for a file that is no checkpoint.
     """
-    damage = ""
-    for file in (path, previous(path)):
-        if not file.exists():
-            continue
-        try:
-            with zipfile.ZipFile(file) as archive:
-                saved, state = archive.read("model.zip"), pickle.loads(archive.read("state.pkl"))
-        except Exception as error:  # whatever a damaged pickle, or one of another version, raises
-            damage = damage or f"{str(file)!r} is no checkpoint: {error}"
-            continue
-        if damage:
-            report(f"{damage}; going on from {str(file)!r}")
-        normalizer, monitor, adapter = _layers(env)
-        adapter.vector_env.close()
-        adapter.vector_env, adapter.reset_infos = state["vector_env"], state["reset_infos"]
-        monitor.episode_count, monitor.episode_returns, monitor.episode_lengths = state["monitor"]
-        if normalizer is not None:
-            vars(normalizer).update(state["normalizer"])
-        model = algorithm.load(io.BytesIO(saved), env=env, device="cpu", force_reset=False)
-        vars(model).update(state["model"])
-        if getattr(model, "action_noise", None) is not None:
-            vars(model)["noise_as_saved"] = copy.deepcopy(model.action_noise)
-        # Last: whatever was built above may have drawn from them.
-        random.setstate(state["python"])
-        np.random.set_state(state["numpy"])  # noqa: NPY002
-        torch.set_rng_state(state["torch"])
-        model.action_space.np_random.bit_generator.state = state["actions"]
-        return model
-    if damage:
-        raise ValueError(damage)
-    return None
-
-
-def restore_noise(model: Any) -> None:
-    """Put the action noise of a checkpoint back, which `learn` starts anew."""
-    if (noise := vars(model).pop("noise_as_saved", None)) is not None:
-        model.action_noise = noise
+    try:
+        with zipfile.ZipFile(path) as archive:
+            saved, state = archive.read("model.zip"), pickle.loads(archive.read("state.pkl"))
+    except Exception as error:  # whatever a damaged pickle, or one of another version, raises
+        raise ValueError(f"{str(path)!r} is no checkpoint: {error}") from error
+    normalizer, monitor, adapter = _layers(env)
+    adapter.vector_env.close()
+    adapter.vector_env, adapter.reset_infos = state["vector_env"], state["reset_infos"]
+    monitor.episode_count, monitor.episode_returns, monitor.episode_lengths = state["monitor"]
+    if normalizer is not None:
+        vars(normalizer).update(state["normalizer"])
+    model = algorithm.load(io.BytesIO(saved), env=env, device="cpu", force_reset=False)
+    vars(model).update(state["model"])
+    # Last: whatever was built above may have drawn from them.
+    random.setstate(state["python"])
+    np.random.set_state(state["numpy"])  # noqa: NPY002
+    torch.set_rng_state(state["torch"])
+    model.action_space.np_random.bit_generator.state = state["actions"]
+    return model
 
 
 def _layers(env: Any) -> tuple[VecNormalize | None, Any, Any]:

@@ -5,12 +5,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
-from stable_baselines3.common.noise import NormalActionNoise, OrnsteinUhlenbeckActionNoise
 from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor, VecNormalize
 
@@ -30,11 +28,6 @@ from rbgym.agents.train.sb3.adapter import make_sb3_env
 from rbgym.agents.train.sb3.callbacks import BetweenRollouts, results_of
 from rbgym.arguments import count
 from rbgym.envs.arguments import named
-
-_NOISE: dict[str, Any] = {
-    "normal": NormalActionNoise,
-    "ornstein-uhlenbeck": OrnsteinUhlenbeckActionNoise,
-}
 
 
 def train(
@@ -82,9 +75,8 @@ def train(
         network_of_model(model)  # refuses, before the work, what could not be written
         if (finished := folder.claim(config, resume)) is not None:
             return Training(folder, finished, None)
-        saved = checkpoints.load(folder.checkpoint, algorithm(algo), env, report)
-        if saved is not None:
-            model = saved
+        if folder.checkpoint.exists():
+            model = checkpoints.load(folder.checkpoint, algorithm(algo), env)
             report(f"resuming {folder.path} from step {model.num_timesteps}")
         start = model.num_timesteps
         model.set_logger(configure(str(folder.tensorboard), ["tensorboard"]))
@@ -143,11 +135,6 @@ def new_model(
             arguments[key] = _schedule(key, arguments[key])
     if isinstance(arguments.get("train_freq"), list):
         arguments["train_freq"] = tuple(arguments["train_freq"])
-    if (kind := hyperparameters.get("noise_type")) is not None:
-        named("noise_type", kind, _NOISE)
-        none = np.zeros(env.action_space.shape or ())
-        deviation = float(hyperparameters.get("noise_std", 0.1))
-        arguments["action_noise"] = _NOISE[kind](none, none + deviation)
     arguments["policy_kwargs"] = dict(hyperparameters.get("policy_kwargs") or {})
     if (name := arguments["policy_kwargs"].get("activation_fn")) is not None:
         known = {kind.__name__: kind for kind in ACTIVATIONS}

@@ -144,33 +144,28 @@ def check_equal(
     right: Sequence[Record],
     claim: str,
     lanes: Sequence[int] | None = None,
-    exact: bool = True,
 ) -> None:
     """Both runs agree in these lanes, default all; `claim` says why they should."""
     for a, b in zip(left, right, strict=True):
         for lane in range(len(a.lanes)) if lanes is None else lanes:
             for name in sorted(a.lanes[lane].keys() | b.lanes[lane].keys()):
                 one, other = (record.lanes[lane].get(name) for record in (a, b))
-                assert same(one, other, exact), (
+                assert same(one, other), (
                     f"{claim}; but at {a.when}, lane {lane}, {name} is {one} and {other}"
                 )
 
 
-def same(left: Any, right: Any, exact: bool = True) -> bool:
-    """Equal to the last bit, types included; or to 1e-6."""
+def same(left: Any, right: Any) -> bool:
+    """Equal to the last bit, types included."""
     if isinstance(left, Mapping) and isinstance(right, Mapping):
-        return left.keys() == right.keys() and all(same(left[k], right[k], exact) for k in left)
+        return left.keys() == right.keys() and all(same(left[k], right[k]) for k in left)
     if isinstance(left, tuple | list) and isinstance(right, tuple | list):
         pairs = zip(left, right, strict=False)
-        return len(left) == len(right) and all(same(a, b, exact) for a, b in pairs)
+        return len(left) == len(right) and all(same(a, b) for a, b in pairs)
     a, b = np.asarray(left), np.asarray(right)
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
-    if a.dtype == object:
-        return bool(np.all(a == b))
-    if exact or a.dtype.kind not in "fc":
-        return a.tobytes() == b.tobytes()
-    return np.allclose(a, b, rtol=1e-6, atol=1e-6, equal_nan=True)
+    return bool(np.all(a == b)) if a.dtype == object else a.tobytes() == b.tobytes()
 
 
 def arrays_in(value: Any) -> Iterator[Array]:

@@ -1,0 +1,221 @@
+"""The page of a task: its docstring, and in words what its parts are."""
+
+import functools
+import inspect
+import math
+import re
+import textwrap
+
+import numpy as np
+
+from rbgym.arguments import number
+from rbgym.envs.actuators.effector import Effector
+from rbgym.envs.parts.columns import BODY, placed, width
+from rbgym.envs.parts.endings import Berth, Contacts, Docked, OutOfSize, Unloaded
+from rbgym.envs.parts.goals import Goal, Spin, Target
+from rbgym.envs.parts.observations import More, TargetRate, rates_column
+from rbgym.envs.parts.rewards import Approach, Closeness, Miss, Shape
+from rbgym.envs.parts.starts import Adrift, Spun, Start, Tilted, Turned
+from rbgym.envs.task import Task
+
+
+def page(task: Task, text: str) -> str:
+    """The docstring of a task's env, with the sections that it lacks made of what the parts say."""
+    body = task.body()
+    goal = task.goal_of(body, task.weight_of(body))
+    effector = task.effector()
+    made = {
+        "Physics": "",
+        "Observation": f"Observation: Box, float32\n{_table(task, goal, effector)}",
+        "Action": _action(task, effector),
+        "Reward": f"Reward\n{_wrapped(_reward(task, goal))}",
+        "Start": f"Start\n{_wrapped(_start(task.start))}",
+        "Success": f"Success, termination and truncation\n{_wrapped(_ends(task, goal))}",
+        "Arguments": f"Arguments\n{_wrapped(_arguments(task, effector))}",
+    }
+    first, *own = re.split(r"^## ", inspect.cleandoc(text), flags=re.MULTILINE)
+    given = {re.split(r"\W", section)[0]: section.strip() for section in own}
+    sections = {**made, **given}.values()
+    return "\n\n## ".join([first.strip(), *filter(None, sections)])
+
+
+def _table(task: Task, goal: Goal, effector: Effector) -> str:
+    frame = "target" if goal.has_target() else "world"
+    rates = rates_column("angular_velocity", task.rate_limit, (1.0, 1.0, 1.0))
+    shown = placed((*task.more.columns(), *effector.columns()), 7)
+    rows = (
+        "| index | what | bounds |\n|---|---|---|",
+        f"| 0 | w of the quaternion, body to {frame}; of q and -q the one with w >= 0 "
+        "| [0, 1] |\n| 1-3 | x, y, z of it | [-1, 1] |",
+        f"| 4-6 | {rates.described()} | rate limit plus what one period adds |",
+        *(column.row() for column in shown.values()),
+    )
+    return "\n".join(rows)
+
+
+def _action(task: Task, effector: Effector) -> str:
+    full = number(task.torque)
+    commands = effector.commands(np.full(3, full), 1.0) if not math.isnan(full) else ()
+    if not commands or any(one.frame != BODY for one in commands):
+        return ""  # the docstring's to say
+    texts = [
+        f"{one.name.replace('_', ' ')} {'along' if one.unit == 'N' else 'about'} the {BODY} as "
+        f"a fraction of {one.amount()}"
+        for one in commands
+    ]
+    text = f"{', then '.join(texts)}, held over the period. Beyond +-1 is clipped."
+    box = f"Action: Box(-1, 1, ({width(commands)},)), float32"
+    return f"{box}\n{_wrapped(text[0].upper() + text[1:])}"
+
+
+def _reward(task: Task, goal: Goal) -> str:
+    size, letters = _formula(task.dense(), goal)
+    angle = f"a is {goal.angle_off}, " if goal.angle_off else ""
+    return (
+        f'reward="dense": 1 / ({size}), in (0, 1]; {angle}omega_d the angular velocity wanted '
+        f"[rad/s]{letters}. It is positive, so that ending early never pays. "
+        'reward="sparse": 1 in the success region, else 0.'
+    )
+
+
+def _ends(task: Task, goal: Goal) -> str:
+    angle = f"a under {math.degrees(task.angle):.3g} degrees and " if goal.angle_off else ""
+    fallen = " or the z axis falls below the horizontal" if task.lowest > -1.0 else ""
+    return (
+        f"Success: {angle}{_rate_off(goal)} under {task.rate:.3g} rad/s"
+        f"{_said(task.success())} in the last {task.settled_steps} steps "
+        f'(`info["is_success"]`). Terminates when |omega| exceeds {task.rate_limit:.4g} rad/s'
+        f"{fallen}; truncated at the time limit, or if a step cannot be solved "
+        f'(`info["integration_failed"]`). {_said(task.ends)}{_said(task.tally)}'
+    )
+
+
+def _arguments(task: Task, effector: Effector) -> str:
+    moving = isinstance(task.more, TargetRate)
+    preview = ", preview [s]: shows the target so far ahead" if moving else ""
+    start = ", ".join(f"{name} {value:.4g}" for name, value in task.start._asdict().items())
+    needs = effector.needs
+    which = "any of the catalogue" if needs == "torque" else f"one that supports {needs}"
+    substeps = str(task.substeps)
+    if task.substeps != task.substeps_of_others:
+        substeps += f", or {task.substeps_of_others} if another integrator is named"
+    follows = isinstance(task.goal, Target) and type(task.more) in (More, TargetRate)
+    reference = "reference ('nadir'), " if follows else ""
+    split = 'observation is "quaternion" and reward "dense" or "sparse" here; '
+    return (
+        f"integrator ({which}), dt ({task.dt:g} s), substeps ({substeps}), body (a "
+        f"RigidBody, or a dict of its arguments), {'mgl [N m], ' if task.gravity else ''}"
+        f"{'torque_limit [N m], ' if effector.uses_limits else ''}torque_scale, projection, "
+        "difficulty (easy, medium or hard), success, rate_limit and, where a body is turned or "
+        "stopped, satellite: see docs/satellites.md, actuator: see docs/actuators.md, and the "
+        "hooks reward, observation, sensor, termination, constraints, disturbance, orbit, "
+        f"{reference}randomization, faults: {split if task.split else ''}see docs/hooks.md. "
+        "render_mode: see docs/rendering.md. "
+        f"initial: {', '.join(map(repr, task.categories))}, or a dict with any of {start} "
+        f"(angles in rad, rates in rad/s, lengths in m){preview}. Another dt changes neither "
+        "max_episode_steps nor, unless success says seconds, the steps that success takes, so "
+        "an episode lasts another time: see docs/hooks.md."
+    )
+
+
+# --- what the parts say ---------------------------------------------------------------------
+
+
+def _rate_off(goal: Goal) -> str:
+    return "|omega_z - omega_d|" if isinstance(goal, Spin) else "|omega - omega_d|"
+
+
+def _formula(shape: Shape, goal: Goal) -> tuple[str, str]:
+    """1/P + effort; what its letters are besides the goal's."""
+    if isinstance(shape, Miss):
+        off = f"(a / {shape.angle:.3g})^2 + " if goal.angle_off else ""
+        full = shape.momentum < math.inf
+        rotors = f" + (|h| / {shape.momentum:g})^2" if full else ""
+        size = f"1 + {shape.steepness:g} (sqrt(1 + s) - 1) + {shape.effort_weight:g} mean(action^2)"
+        miss = f"; s^2 = {off}({_rate_off(goal)} / {shape.rate:.3g})^2{rotors}"
+        miss += ", the miss in tolerances"
+        return size, f"{miss}; h [kg m^2/s] is the momentum of the wheels" if full else miss
+    if not isinstance(shape, Closeness | Approach):
+        return "1/P + effort", ""
+    off = f"(2 sin(a/2) / {shape.scale:g})^2 + " if goal.angle_off else ""
+    effort = f"{shape.effort_weight:g} mean(action^2)"
+    size = f"1 + {off}{shape.rate_weight:g} {_rate_off(goal)}^2 + {effort}"
+    if isinstance(shape, Closeness):
+        return size, ""
+    away = f" + (d / {shape.distance:g})^2 + {shape.speed_weight:g} |v|^2"
+    return size + away, "; d [m] is the distance from the dock, v [m/s] the velocity"
+
+
+def _range(low: float, high: float) -> str:
+    return f"[{low:.4g}, {high:.4g}]"
+
+
+@functools.singledispatch
+def _start(start: Start) -> str:
+    """A sentence on where episodes begin, with a space behind it."""
+    raise NotImplementedError
+
+
+@_start.register
+def _(start: Tilted) -> str:
+    precession = f"precession {start.precession:.4g} rad/s, " if start.precession else ""
+    spins = start.mean_spin - start.spin, start.mean_spin + start.spin
+    return (
+        f"Tilt uniform in {_range(start.least_tilt, start.tilt)} rad in a uniform direction, "
+        f"{precession}spin uniform in {_range(*spins)} rad/s, rates across the axis uniform "
+        f"in a disc of {start.transverse:.4g} rad/s. "
+    )
+
+
+@_start.register
+def _(start: Turned) -> str:
+    aims = f"The target is turned away from the world by up to {start.target_angle:.4g} rad. "
+    aims = f"{aims}The body is turned away from it" if start.target_angle else "Turned away"
+    rates = f"turns at {_range(start.least_rate, start.rate)} rad/s" if start.rate else "is at rest"
+    return (
+        f"{aims} by an angle in {_range(start.least_angle, start.angle)} rad, with the density "
+        f"of Haar's measure: up to pi all attitudes are alike. The body {rates}; all axes are "
+        "uniform. "
+    )
+
+
+@_start.register
+def _(start: Adrift) -> str:
+    return _start.dispatch(Turned)(start) + (
+        f"Its centre of mass is {_range(start.least_distance, start.distance)} m from the dock, "
+        f"within {start.cone_angle:.4g} rad of the target's x axis, with a velocity of up to "
+        f"{start.speed:.4g} m/s. "
+    )
+
+
+@_start.register
+def _(start: Spun) -> str:
+    return (
+        f"A Haar-uniform attitude, a spin of {_range(start.least_spin, start.spin)} rad/s about "
+        "the body z axis, of either sign, and rates across it uniform in a disc of "
+        f"{start.transverse:.4g} rad/s, at the scale 1. The spin wanted is that which the body "
+        f"has at a scale in {_range(start.least_scale, start.scale)}, its logarithm uniform. "
+    )
+
+
+def _said(part: object) -> str:
+    """What success, an end or a tally has to say besides."""
+    match part:
+        case Docked():
+            return f", d under {part.distance:g} m and |v| under {part.speed:g} m/s,"
+        case Unloaded():
+            return f", |h|, the momentum of the wheels, under {part.momentum:g} kg m^2/s,"
+        case Berth():
+            return (
+                f"Terminates also beyond {part.far:g} m or {part.fast:g} m/s, in the station, or "
+                f"when faster than {part.approach:g} m/s within {part.near:g} m of the dock. "
+            )
+        case OutOfSize():
+            return f"Terminates also when the scale leaves [{part.least:g}, {part.most:g}]. "
+        case Contacts():
+            return f'`info["contacts"]` counts how often z came below {part.height:.2f}. '
+    return ""
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, 96, break_long_words=False, break_on_hyphens=False)
