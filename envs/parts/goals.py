@@ -66,10 +66,11 @@ def angle_of(square):
 class Goal(Part):
     """What a task asks for.
 
-    has_target: whether there is a target attitude. For the task's page, angle_off: what the angle a
-    is, "" where any attitude will do.
+    has_target: whether there is a target attitude. attitude_shown: of what to what. For the task's
+    page, angle_off: what the angle a is, "" where any attitude will do.
     """
 
+    attitude_shown = "body to world"
     angle_off = "the angle that the attitude is off"
     has_target = constant(False)
 
@@ -180,6 +181,7 @@ class Target(Goal):
     """The target's attitude and angular velocity, all three axes of them."""
 
     has_target = constant(True)
+    attitude_shown = "body to target"
     angle_off = "the angle of the rotation from target to body"
 
     def rows_needed(self, physics):
