@@ -8,7 +8,7 @@ import math
 from typing import Any, NamedTuple
 
 from rbgym.compiled.record import Record, constant, missing_methods
-from rbgym.engine.rows import CORE, LANES, SCRATCH
+from rbgym.rows import CORE, LANES, SCRATCH
 
 # What every task has, counted from `TaskRows.first_row`.
 ELAPSED = 0  # steps since the start
@@ -106,7 +106,7 @@ class Places(NamedTuple):
 class TaskRows(Record):
     """Where a number of a task stands. Every part is given it, and reaches the others by it.
 
-    physics: `rbgym.engine.rows.Physics`. parts: `Parts`. Behind the rows of every task come those
+    physics: `rbgym.rows.Physics`. parts: `Parts`. Behind the rows of every task come those
     that the parts declare; with a row r, the number of the lane at i is buffer[i + r * LANES].
     """
 

@@ -8,7 +8,21 @@ from typing import NamedTuple
 
 from rbgym.compiled.jit import compiled, inlined, kernel_part, lane_body, outlined
 from rbgym.engine.projection import keep_level, project
-from rbgym.engine.rows import (
+from rbgym.engine.steps import (
+    body_of,
+    correct,
+    finish,
+    move,
+    predict,
+    redo,
+    relax,
+    settle,
+    total_energy,
+)
+from rbgym.integrators.composition import COUNTS, STAGES
+from rbgym.integrators.interface import Kicks
+from rbgym.quaternion import sub, times, to_body
+from rbgym.rows import (
     CORRECTION,
     FAILED,
     FRESH,
@@ -24,20 +38,6 @@ from rbgym.engine.rows import (
     vector,
     view,
 )
-from rbgym.engine.steps import (
-    body_of,
-    correct,
-    finish,
-    move,
-    predict,
-    redo,
-    relax,
-    settle,
-    total_energy,
-)
-from rbgym.integrators.composition import COUNTS, STAGES
-from rbgym.integrators.interface import Kicks
-from rbgym.quaternion import sub, times, to_body
 
 _GROUP = 4  # blocks that are stepped side by side
 _RELAXATIONS = 4

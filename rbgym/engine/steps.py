@@ -17,7 +17,11 @@ from rbgym.compiled.jit import (
     outlined,
     python_function,
 )
-from rbgym.engine.rows import (
+from rbgym.integrators.interface import Body, Explicit, Hasty, Implicit, Kicks, Step
+from rbgym.matrix import solve
+from rbgym.potentials.interface import Potential
+from rbgym.quaternion import add, cross, dot, polished, qmul, scale, sub, times, to_body
+from rbgym.rows import (
     CORRECTION,
     FAILED,
     FRESH,
@@ -43,10 +47,6 @@ from rbgym.engine.rows import (
     vector,
     vector_if,
 )
-from rbgym.integrators.interface import Body, Explicit, Hasty, Implicit, Kicks, Step
-from rbgym.matrix import solve
-from rbgym.potentials.interface import Potential
-from rbgym.quaternion import add, cross, dot, polished, qmul, scale, sub, times, to_body
 
 # Squared, relative to the size of the equation's terms. One Newton correction squares an error
 # of 1e-8 away; the equation is then tested itself, on the state as stored.
