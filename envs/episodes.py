@@ -213,7 +213,8 @@ class Episodes:
         Raises ValueError, nothing done, if a command is not finite. The caller sets `ready` again,
         once all is done.
         """
-        if not math.isfinite(commands.sum()) and not np.isfinite(commands).all():
+        # The sum of squares alone is quicker, and warns of no overflow.
+        if not math.isfinite(np.vdot(commands, commands)) and not np.isfinite(commands).all():
             bad = int(np.argmin(np.isfinite(commands).all(axis=1)))
             where = f" in lane {bad}" if self.size > 1 else ""
             raise ValueError(f"action must be finite, got {commands[bad].tolist()}{where}")
