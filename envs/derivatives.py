@@ -18,6 +18,7 @@ from rbgym.engine.derivatives import (
     hold_commands,
     kernel_of,
     lane_of,
+    room_for_duals,
     seed_lane,
     show_lane,
 )
@@ -84,7 +85,7 @@ def differentiate_step(
     actuator, refused = physics.actuator, -1
     shown, own = actuator.shown_row(physics), actuator.shown_rows()
     width = 6 + len(more) + shows + own + 1
-    scratch, f, ends = np.empty(size * ITEM), np.empty(size), as_duals(out, 0, 1)
+    scratch, f, ends = room_for_duals(size * ITEM), np.empty(size), as_duals(out, 0, 1)
     for block in range(since, last):
         start, body = block * size, block * LANES
         f[:] = buffer[start : start + size]

@@ -113,6 +113,14 @@ def lane_of(columns_class):
 
 
 @inlined
+def room_for_duals(numbers):
+    """For so many float64 numbers: it begins a cache line, as the vectors of duals must."""
+    spare = np.empty(numbers + 8)
+    first = (8 - index(spare.ctypes.data) // 8 % 8) % 8
+    return spare[first : first + numbers]
+
+
+@inlined
 def _restart(d, numbers, start, rows):
     """The lane as it is, without derivatives."""
     for row in range(rows):
@@ -307,7 +315,7 @@ def differentiate(
     each body. Returns the first body with a step that could not be solved, or -1.
     """
     size, width, refused = index(rows) * LANES, 6 + len(more), -1
-    scratch, f, ends = np.empty(size * ITEM), np.empty(size), as_duals(out, 0, 1)
+    scratch, f, ends = room_for_duals(size * ITEM), np.empty(size), as_duals(out, 0, 1)
     for block in range(first, last):
         start, body = block * size, block * LANES
         f[:] = buffer[start : start + size]
