@@ -62,12 +62,12 @@ def test_single_body_equals_its_lane_of_a_batch_of_different_bodies_bit_for_bit(
     together.advance(0.05, 40)
     assert not together.failed.any()
     soon = together.full_state()
-    together.advance(0.6, 3)  # in which the quick passes do not solve all steps
+    together.advance(1.5, 3)  # of which most schemes leave some to the thorough code, or fail
     for i in (0, 3, 7, 8, 13, 20):
         alone = batch_of(name, [i], *everyone)
         alone.advance(0.05, 40)
         assert np.array_equal(alone.full_state()[0], soon[i])
-        alone.advance(0.6, 3)
+        alone.advance(1.5, 3)
         assert np.array_equal(alone.full_state()[0], together.full_state()[i])
         assert alone.failed[0] == together.failed[i]
 
@@ -80,7 +80,7 @@ def test_result_does_not_depend_on_the_number_of_threads(name, monkeypatch):
             rbgym.set_num_threads(number)
             batch = batch_of(name, list(range(200)), *everyone)
             batch.advance(0.05, 20)
-            batch.advance(0.6, 3)
+            batch.advance(1.5, 3)
             states.append(batch.full_state())
             # All in one range only the first time.
             monkeypatch.setitem(threads.over_ranges.__kwdefaults__, "fewest", 4)
@@ -94,13 +94,12 @@ def test_result_does_not_depend_on_the_number_of_threads(name, monkeypatch):
 def test_one_call_of_many_steps_equals_many_calls_of_one(name):
     everyone = crowd(21)
     once, often = (batch_of(name, list(range(21)), *everyone) for _ in range(2))
-    for h, steps in ((0.05, 30), (0.6, 4)):
+    for h, steps in ((0.05, 30), (1.5, 3)):
         once.advance(h, steps)
         for _ in range(steps):
             often.advance(h)
         assert np.array_equal(once.full_state(), often.full_state())
         assert np.array_equal(once.failed, often.failed)
-    assert name not in IMPLICIT or once.redone.any()
 
 
 def test_lanes_beyond_the_last_body_stay_at_rest_and_unseen():
