@@ -182,7 +182,7 @@ for file in map(Path, passed):
 """
 
 
-def test_a_step_passes_at_most_twenty_files_and_contributing_names_them_in_order():
+def test_a_step_passes_at_most_twenty_two_files_and_contributing_names_them_in_order():
     """Without compiling, the functions that would be compiled are Python's own."""
     done = subprocess.run(
         [sys.executable, "-c", WALK],
@@ -195,7 +195,7 @@ def test_a_step_passes_at_most_twenty_files_and_contributing_names_them_in_order
     passed = done.stdout.split()
     assert "envs/base.py" in passed
     assert "rbgym/integrators/splitting.py" in passed
-    assert len(passed) <= 20, passed
+    assert len(passed) <= 22, passed
     page = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text("utf-8")
     named = re.findall(r"^\d+\. `([\w/]+\.py)`", page, re.MULTILINE)
     assert named == passed
