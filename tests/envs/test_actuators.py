@@ -28,6 +28,8 @@ from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.mounting import Differing
 from rbgym.quaternion import rotate_inverse
 
+pytestmark = pytest.mark.interpreted
+
 BALL = RigidBody([0.1, 0.1, 0.1])
 UPRIGHT = (1.0, 0.0, 0.0, 0.0)
 
@@ -144,6 +146,7 @@ COMPOSED = {
 }
 
 
+@pytest.mark.compiled
 def test_a_composed_actuator_is_the_same_single_and_vectorised():
     check_vector_env(SLEW, env_kwargs=COMPOSED, check_pickle=True)
 
