@@ -15,7 +15,7 @@ LANES, STEPS = 3, 6
 _CONE = {"axis": (0, 0, 1), "direction": (1, 0, 0), "half_angle": 0.2}
 _TERMS = "closeness", "success", "attitude", "rate", "effort", "change", "alive", "progress"
 _ORBIT = {"altitude": 5e5, "inclination": 1.7}
-_MORE = {
+MORE = {
     "a line before thrusters, all that is drawn, all that ends": (SLEW, {
         "actuator": [Thrusters(0.05), Delay(0.17), Lag(0.05)],
         "randomization": {"inertia": 0.2, "torque": 0.1, "actuator_scale": 0.1,
@@ -58,7 +58,7 @@ _MORE = {
     "a sparse reward": ("AttitudeReach-v0", {"reward": "sparse"}),
     "gravity drawn": ("RigidTop-v0", {"randomization": {"mass": 0.1, "gravity": 0.1}}),
 }  # fmt: skip
-CASES = {**{env_id: (env_id, {}) for env_id in IDS}, **_MORE}
+CASES = {**{env_id: (env_id, {}) for env_id in IDS}, **MORE}
 
 
 def made(case):

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import interpreted_runs
-from interpreted_runs import CASES, made, run
+from checks import check_vector_env
+from interpreted_runs import CASES, MORE, made, run
 from rbgym.compiled.record import Record
 
 
@@ -34,6 +35,12 @@ def test_compiled_code_gives_what_python_gives(case, interpreted):
     assert found.shape == wanted.shape
     size = np.maximum(np.abs(wanted).max(axis=0), 1e-6)
     assert (np.abs(found - wanted) / size).max() < 1e-11
+
+
+@pytest.mark.parametrize("case", list(MORE)[:3])
+def test_all_parts_together_are_alike_one_by_one_and_in_a_batch(case):
+    env_id, kwargs = MORE[case]
+    check_vector_env(env_id, env_kwargs=kwargs, check_pickle=True)
 
 
 def used_by(value):

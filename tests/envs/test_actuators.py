@@ -9,7 +9,6 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from checks import check_vector_env
 from family import SLEW, at, make, many
 from rbgym.body import RigidBody
 from rbgym.envs.actuators import (
@@ -144,11 +143,6 @@ COMPOSED = {
     "actuator": {"delay": {"seconds": 0.13}, "lag": {"time_constant": 0.05}, "pyramid": {}},
     "randomization": {"actuator_scale": 0.2, "misalignment": 0.1, "delay": 0.5, "failure": 0.5},
 }
-
-
-@pytest.mark.compiled
-def test_a_composed_actuator_is_the_same_single_and_vectorised():
-    check_vector_env(SLEW, env_kwargs=COMPOSED, check_pickle=True)
 
 
 @pytest.mark.parametrize("clone", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])

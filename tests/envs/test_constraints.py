@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from checks import check_vector_env
 from family import SLEW, at
 from family import quick_make as make
 from family import quick_many as many
@@ -123,11 +122,6 @@ def test_with_ends_the_first_violation_ends_the_episode():
         assert not never.any()
         running &= ~ended
     assert not running.all()
-
-
-@pytest.mark.compiled
-def test_a_vector_env_is_the_single_ones_side_by_side():
-    check_vector_env(SLEW, env_kwargs={"constraints": {**CONES, "rate": 0.1}})
 
 
 def test_a_goal_task_shows_directions_behind_its_state():

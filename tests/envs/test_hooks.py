@@ -263,7 +263,7 @@ def test_the_targets_rate_never_exceeds_what_is_shown_of_it():
     assert 0.7 * bound < largest < bound
 
 
-def test_named_hooks_together_keep_single_and_vector_alike():
+def test_named_hooks_are_made_again_of_json():
     kwargs = {
         "observation": "rotation_6d",
         "sensor": {"attitude": 0.001, "rate": 5e-4, "rate_bias": 0.001},
@@ -273,7 +273,6 @@ def test_named_hooks_together_keep_single_and_vector_alike():
         "randomization": {"inertia": 0.2, "torque": 0.1},
         "difficulty": "hard",
     }
-    check_vector_env(SLEW, env_kwargs=kwargs, check_pickle=True)
     spec = gym.make(SLEW, **kwargs).spec
     again = gym.make(gym.envs.registration.EnvSpec.from_json(spec.to_json()))
     assert again.observation_space.shape == (9,)
