@@ -21,7 +21,6 @@ from rbgym.engine.derivatives import (
     seed_lane,
     show_lane,
 )
-from rbgym.engine.rows import FAILED, LANES, index
 from rbgym.envs import rows as at
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.line import Following, Instant, Pulsed
@@ -29,6 +28,7 @@ from rbgym.envs.episodes import Episodes
 from rbgym.envs.kernels import judge_lane
 from rbgym.envs.planning import checked_state
 from rbgym.quaternion import Array
+from rbgym.rows import FAILED, LANES, index
 
 _AWAY = -99
 _COORDINATES = (*(f"theta_{x}" for x in "xyz"), *(f"omega_{x}" for x in "xyz"))

@@ -156,7 +156,7 @@ def test_what_was_changed_in_a_running_process_leaves_no_machine_code(cache, tre
     [
         "rbgym/engine/kernels.py",
         "rbgym/integrators/krysl.py",
-        "rbgym/engine/rows.py",
+        "rbgym/rows.py",
         "envs/kernels.py",
     ],
 )

@@ -18,7 +18,7 @@ from rbgym import (
     simulate,
     threads,
 )
-from rbgym.engine import rows as layout
+from rbgym import rows as layout
 from rbgym.quaternion import angle_between, multiply, normalized, rotate, to_matrix
 
 ALL = pytest.mark.parametrize("name", integrators.names())

@@ -8,7 +8,7 @@ import pytest
 import textbook as tb
 import textbook_cases as cases
 from rbgym import Batch, HeavyTop, RigidBody, integrators, simulate
-from rbgym.engine import rows as layout
+from rbgym import rows as layout
 from rbgym.quaternion import angle_between, from_rotation_vector, normalized, rotate
 from rbgym.validation.cases import CASES
 

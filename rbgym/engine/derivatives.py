@@ -31,7 +31,22 @@ from rbgym.compiled.jit import INLINED, Entry, chosen_by_class, compiled, inline
 from rbgym.engine.batch import Batch, IntegrationError, aligned_zeros
 from rbgym.engine.kernels import PROJECTIONS, start_lane, take_step
 from rbgym.engine.projection import keep_level, project
-from rbgym.engine.rows import (
+from rbgym.engine.steps import (
+    body_of,
+    correct,
+    finish,
+    more_time,
+    predict,
+    redo,
+    rotor_rate,
+    total_energy,
+)
+from rbgym.integrators.composition import COUNTS, STAGES
+from rbgym.integrators.free_scale import FreeScaleFar
+from rbgym.integrators.interface import Kicks
+from rbgym.potentials import HeavyTop, Potential
+from rbgym.quaternion import Array, add, dot, qconj, qmul, times, to_body, to_world
+from rbgym.rows import (
     FAILED,
     J_INV,
     LANES,
@@ -51,21 +66,6 @@ from rbgym.engine.rows import (
     vector,
     view,
 )
-from rbgym.engine.steps import (
-    body_of,
-    correct,
-    finish,
-    more_time,
-    predict,
-    redo,
-    rotor_rate,
-    total_energy,
-)
-from rbgym.integrators.composition import COUNTS, STAGES
-from rbgym.integrators.free_scale import FreeScaleFar
-from rbgym.integrators.interface import Kicks
-from rbgym.potentials import HeavyTop, Potential
-from rbgym.quaternion import Array, add, dot, qconj, qmul, times, to_body, to_world
 from rbgym.threads import over_ranges
 
 _AWAY = -99  # a column that is not among those of a pass

@@ -203,7 +203,7 @@ def test_every_inertia_drawn_is_that_of_a_body():
     env = many("TopSwingUp-v0", n=2000, randomization=spread)
     env.reset(seed=1)
     batch = env._episodes.batch
-    from rbgym.engine import rows as layout
+    from rbgym import rows as layout
 
     J = batch.rows(layout.J, 3)
     assert (J > 0).all()
@@ -245,7 +245,7 @@ def test_lanes_beyond_the_last_body_stay_at_rest():
     env.reset(seed=0)
     for _ in range(20):
         env.step(np.zeros(3))
-    from rbgym.engine import rows as layout
+    from rbgym import rows as layout
 
     assert (env._episodes.batch.block_view()[0, layout.L : layout.L + 3, 1:] == 0).all()
 

@@ -14,10 +14,10 @@ from family import SLEW, at
 from family import quick_make as make
 from family import quick_many as many
 from rbgym import RigidBody
-from rbgym.engine.rows import LANES
 from rbgym.envs.actuators import MagneticCoils, ReactionWheels
 from rbgym.envs.orbit import DIPOLE_TILT, EARTH_GRAVITY, EARTH_RADIUS, EARTH_RATE, Orbit
 from rbgym.quaternion import rotate_inverse, to_matrix
+from rbgym.rows import LANES
 
 COILS, TRACKING = "MagneticDetumble-v1", "AttitudeTracking-v1"
 TILTED = (0.8, 0.36, -0.48, 0.0)

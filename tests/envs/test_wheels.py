@@ -8,7 +8,7 @@ from scipy.optimize import fsolve
 from family import at
 from family import quick_make as make
 from family import quick_many as many
-from rbgym.engine import rows as layout
+from rbgym import rows as layout
 from rbgym.envs.actuators import ReactionWheels
 from rbgym.quaternion import conjugate, multiply, rotate, rotate_inverse
 
