@@ -19,6 +19,8 @@ from rbgym.envs.orbit import DIPOLE_TILT, EARTH_GRAVITY, EARTH_RADIUS, EARTH_RAT
 from rbgym.quaternion import rotate_inverse, to_matrix
 from rbgym.rows import LANES
 
+pytestmark = pytest.mark.interpreted
+
 COILS, TRACKING = "MagneticDetumble-v1", "AttitudeTracking-v1"
 TILTED = (0.8, 0.36, -0.48, 0.0)
 ROUND = {"altitude": 400e3, "inclination": 0.9}
@@ -70,6 +72,7 @@ def dipole(position, hour):
     ])  # fmt: skip
 
 
+@pytest.mark.compiled
 @pytest.mark.slow
 @pytest.mark.parametrize("given", [ROUND, OVAL])
 def test_field_attraction_and_target_are_those_of_one_place_that_falls_freely(given):
@@ -108,6 +111,7 @@ def test_field_attraction_and_target_are_those_of_one_place_that_falls_freely(gi
         observation, *_ = env.step(np.zeros(3))
 
 
+@pytest.mark.compiled
 @pytest.mark.slow
 def test_the_dipole_is_off_the_igrf_of_2025_by_as_much_as_the_page_says():
     orbit = Orbit(500e3)
@@ -214,6 +218,7 @@ def test_a_late_star_tracker_tells_where_the_body_was():
     np.testing.assert_allclose(angles, 0.02 * np.array(measured), atol=1e-6)
 
 
+@pytest.mark.compiled
 @pytest.mark.slow
 @pytest.mark.parametrize("dt", [0.25, 1.0])
 def test_a_magnetometer_has_noise_of_a_density_and_a_bias_of_the_episode(dt):
@@ -242,6 +247,7 @@ def test_a_magnetometer_has_noise_of_a_density_and_a_bias_of_the_episode(dt):
     assert count > 1000
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("dt", [0.25, 1.0])
 def test_a_sun_sensor_has_noise_of_a_density_and_a_bias_and_sees_nothing_in_the_shadow(dt):
     n, steps, noise, bias = 1200, 12, 1e-3, 4e-3
@@ -275,6 +281,7 @@ def test_a_sun_sensor_has_noise_of_a_density_and_a_bias_and_sees_nothing_in_the_
     assert mean == pytest.approx(2 * bias**2, rel=5 * math.sqrt(1 / off.shape[1]))
 
 
+@pytest.mark.compiled
 @pytest.mark.slow
 def test_a_law_follows_the_nadir():
     from rbgym.agents import controllers

@@ -11,6 +11,8 @@ from family import quick_many as many
 from rbgym.envs.parts.sensors import Instruments
 from rbgym.quaternion import conjugate, from_rotation_vector, multiply
 
+pytestmark = pytest.mark.interpreted
+
 GYRO = {"angle_walk": 1e-3, "rate_walk": 2e-3, "bias": 5e-3}
 TRACKER = {
     "across_boresight": 1e-3,
@@ -31,6 +33,7 @@ def seen_of(env, steps, action=None):
     return seen
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("dt", [0.05, 0.1, 0.4])
 def test_angle_and_bias_walk_with_their_densities_whatever_dt_is(dt):
     n, seconds = 3000, 8.0
@@ -63,6 +66,7 @@ def test_the_gyros_give_the_turn_of_the_control_period_however_the_body_tumbles(
         before = after
 
 
+@pytest.mark.compiled
 def test_the_star_tracker_is_worse_about_its_boresight_in_body_axes():
     n = 4000
     tracker = {**TRACKER, "period": 0.0}
