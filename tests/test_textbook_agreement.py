@@ -14,6 +14,8 @@ import textbook_splitting as splitting
 from rbgym import Batch, GravityGradient, HeavyTop, RigidBody, SoftWall, integrators
 from rbgym.quaternion import angle_between
 
+pytestmark = pytest.mark.interpreted
+
 STEPS = 100
 BOUND = 1e-12  # rad, and relative to the angular velocity
 
