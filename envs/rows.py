@@ -100,7 +100,7 @@ class Places(NamedTuple):
     noise: int
     shown: int
     told: int
-    count: int
+    number: int
 
 
 class TaskRows(Record):
@@ -173,7 +173,7 @@ class TaskRows(Record):
 
     def row_count(self):
         """Number of the task's rows."""
-        return self.laid_out().count
+        return self.laid_out().number
 
     def scratch(self) -> slice:
         """Rows that between steps hold nothing of use, nor always a number."""

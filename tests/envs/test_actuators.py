@@ -11,6 +11,7 @@ import pytest
 
 from family import SLEW, at, make, many
 from rbgym.body import RigidBody
+from rbgym.engine.kernels import advance
 from rbgym.envs.actuators import (
     Delay,
     Effector,
@@ -25,6 +26,7 @@ from rbgym.envs.actuators import (
 )
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.mounting import Differing
+from rbgym.envs.kernels import period
 from rbgym.quaternion import rotate_inverse
 
 pytestmark = pytest.mark.interpreted
@@ -53,15 +55,20 @@ COMMANDS = np.array([1.0, -0.4, 0.3, 0.0, 0.9, -1.0, 0.25, 0.5, -0.75, 0.1, 0.0,
 
 
 @pytest.mark.parametrize("substeps", [1, 2, 3])
-@pytest.mark.parametrize("periods", [0.0, 0.3, 1.0, 1.75, 3.0])
-def test_a_delay_shifts_the_impulse_whole_or_in_part(periods, substeps):
-    env = ball(Delay(0.1 * periods), substeps=substeps)
-    # Of a signal held for a period each, the mean between t and t + dt, so much earlier.
-    whole, part = int(periods), periods % 1.0
-    earlier = np.concatenate([np.zeros(whole + 1), COMMANDS])
-    n = np.arange(len(COMMANDS)) + 1
-    wanted = (1 - part) * earlier[n] + part * earlier[n - 1]
-    np.testing.assert_allclose(impulses(env, COMMANDS), wanted, rtol=0, atol=1e-14)
+def test_a_delay_shifts_the_impulse_whole_or_in_part_and_one_of_any_length_has_the_same_code(
+    substeps,
+):
+    compiled = set()
+    for periods in (1.0, 0.0, 0.3, 1.75, 3.0, 7.5, 11.0, 32.0):
+        env = ball(Delay(0.1 * periods), substeps=substeps)
+        # Of a signal held for a period each, the mean between t and t + dt, so much earlier.
+        whole, part = int(periods), periods % 1.0
+        earlier = np.concatenate([np.zeros(whole + 1), COMMANDS])
+        n = np.arange(len(COMMANDS)) + 1
+        wanted = (1 - part) * earlier[n] + part * earlier[n - 1]
+        np.testing.assert_allclose(impulses(env, COMMANDS), wanted, rtol=0, atol=1e-14)
+        compiled.add((len(advance.overloads), len(period.overloads)))
+    assert len(compiled) == 1
 
 
 def test_commands_that_have_yet_to_act_are_shown():

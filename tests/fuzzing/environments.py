@@ -118,7 +118,7 @@ def snapshot(env: Any) -> list[Any]:
     episodes = env.unwrapped.episodes
     batch = episodes.batch
     return [
-        batch.block_view().copy(), episodes.started, episodes.ready, episodes.ended,
+        batch.block_view().copy(), episodes.started, episodes.ready,
         str(env.unwrapped.np_random.bit_generator.state),
     ]  # fmt: skip
 
