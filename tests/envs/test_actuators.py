@@ -54,6 +54,7 @@ def impulses(env, commands):
 COMMANDS = np.array([1.0, -0.4, 0.3, 0.0, 0.9, -1.0, 0.25, 0.5, -0.75, 0.1, 0.0, 0.0, 0.0])
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("substeps", [1, 2, 3])
 def test_a_delay_shifts_the_impulse_whole_or_in_part_and_one_of_any_length_has_the_same_code(
     substeps,
