@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
-import rbgym
 from checks import check_vector_env
 from rbgym.quaternion import rotate
 
