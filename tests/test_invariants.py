@@ -102,11 +102,12 @@ def with_and_without_rotors():
             yield pytest.param(name, WHEELS, id=f"{name}, rotors")
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize("potential", POTENTIALS)
 @pytest.mark.parametrize(("name", "rotors"), [*with_and_without_rotors()])
 def test_exactly_the_declared_invariants_are_conserved(name, potential, rotors):
     # A first-order scheme does not survive what the others are put through.
-    dt, steps = (0.1, 2000) if integrators.get(name).order > 1 else (0.01, 1000)
+    dt, steps = (0.1, 400) if integrators.get(name).order > 1 else (0.01, 400)
     motion = simulate(
         ASYMMETRIC,
         integrator=name,

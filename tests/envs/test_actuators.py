@@ -9,7 +9,6 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from checks import check_vector_env
 from family import SLEW, at, make, many
 from rbgym.body import RigidBody
 from rbgym.engine.kernels import advance
@@ -29,6 +28,8 @@ from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.mounting import Differing
 from rbgym.envs.kernels import period
 from rbgym.quaternion import rotate_inverse
+
+pytestmark = pytest.mark.interpreted
 
 BALL = RigidBody([0.1, 0.1, 0.1])
 UPRIGHT = (1.0, 0.0, 0.0, 0.0)
@@ -53,6 +54,7 @@ def impulses(env, commands):
 COMMANDS = np.array([1.0, -0.4, 0.3, 0.0, 0.9, -1.0, 0.25, 0.5, -0.75, 0.1, 0.0, 0.0, 0.0])
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("substeps", [1, 2, 3])
 def test_a_delay_shifts_the_impulse_whole_or_in_part_and_one_of_any_length_has_the_same_code(
     substeps,
@@ -149,10 +151,6 @@ COMPOSED = {
     "actuator": {"delay": {"seconds": 0.13}, "lag": {"time_constant": 0.05}, "pyramid": {}},
     "randomization": {"actuator_scale": 0.2, "misalignment": 0.1, "delay": 0.5, "failure": 0.5},
 }
-
-
-def test_a_composed_actuator_is_the_same_single_and_vectorised():
-    check_vector_env(SLEW, env_kwargs=COMPOSED, check_pickle=True)
 
 
 @pytest.mark.parametrize("clone", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])

@@ -29,6 +29,8 @@ from rbgym.quaternion import dot, scale, sub
 from rbgym.registration import ENVIRONMENTS, register
 from rbgym.rows import LANES, put_vector
 
+pytestmark = pytest.mark.interpreted
+
 
 class Roll(Goal):
     """A rate about the body's x axis, drawn by the start and kept in a row."""
