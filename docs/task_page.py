@@ -8,9 +8,8 @@ import textwrap
 
 import numpy as np
 
-from rbgym.arguments import number
 from rbgym.envs.actuators.effector import Effector
-from rbgym.envs.parts.columns import BODY, placed, width
+from rbgym.envs.parts.columns import BODY, Column, placed, width
 from rbgym.envs.parts.endings import Berth, Contacts, Docked, OutOfSize, Unloaded
 from rbgym.envs.parts.goals import Goal, Spin, Target
 from rbgym.envs.parts.observations import More, TargetRate, rates_column
@@ -54,18 +53,30 @@ def _table(task: Task, goal: Goal, effector: Effector) -> str:
 
 
 def _action(task: Task, effector: Effector) -> str:
-    full = number(task.torque)
-    commands = effector.commands(np.full(3, full), 1.0) if not math.isnan(full) else ()
-    if not commands or any(one.frame != BODY for one in commands):
+    if callable(task.torque):
         return ""  # the docstring's to say
-    texts = [
-        f"{one.name.replace('_', ' ')} {'along' if one.unit == 'N' else 'about'} the {BODY} as "
-        f"a fraction of {one.amount()}"
-        for one in commands
-    ]
-    text = f"{', then '.join(texts)}, held over the period. Beyond +-1 is clipped."
+    commands = effector.commands(np.broadcast_to(np.asarray(task.torque, dtype=float), (3,)), 1.0)
+    if not commands or any(one.frame != BODY and one.name != "wheel_torque" for one in commands):
+        return ""
+    text = (
+        f"{', then '.join(map(_command, commands))}, held over the period. Beyond +-1 is clipped."
+    )
+    if effector.rotors is not None:
+        text += (
+            " Torque of a motor is positive along the wheel's axis, on the body; a wheel at its "
+        )
+        text += "largest momentum takes no more."
     box = f"Action: Box(-1, 1, ({width(commands)},)), float32"
     return f"{box}\n{_wrapped(text[0].upper() + text[1:])}"
+
+
+def _command(one: Column) -> str:
+    alike = len(set(np.ravel(one.scale))) == 1
+    what = f"{'along' if one.unit == 'N' else 'about'} the {BODY}"
+    if one.name == "wheel_torque":
+        return f"torque of each motor as a fraction of {one.amount()}"
+    full = one.amount() if alike else "the limit"
+    return f"{one.name.replace('_', ' ')} {what} as a fraction of {full}"
 
 
 def _reward(task: Task, goal: Goal) -> str:

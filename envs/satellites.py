@@ -156,8 +156,9 @@ class Satellite:
         }  # fmt: skip
         more = task.more
         if isinstance(reference, Wandering):
-            swings = partial(_swinging, slow=k * reference.slow, fast=k * reference.fast)
-            task = replace(task, reference=partial(swings, reference.amplitude))
+            swing = {"amplitude": reference.amplitude, "slow": k * reference.slow}
+            swings = partial(Wandering, **swing, fast=k * reference.fast)
+            task = replace(task, reference=swings)
             more = more._replace(scale=limit)
         if wheels is not None:
             share = self.wheels.momentum / wheels.momentum
@@ -175,11 +176,6 @@ class Satellite:
         success = {name: getattr(self, name) for name in suited.success_keys()}
         arguments = {"body": self.body, "dt": self.dt, "actuator": actuator}
         return suited, {**arguments, **seen}, success
-
-
-def _swinging(amplitude: float, dt: float, *, slow: float, fast: float) -> Wandering:
-    """The motion of a target."""
-    return Wandering(amplitude=amplitude, slow=slow, fast=fast, dt=dt)
 
 
 def _slowed(given: Mapping[str, float], k: float) -> dict[str, float]:

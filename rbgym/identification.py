@@ -191,7 +191,7 @@ def _checked(t: Any, q: Any, rates: Any, u: Any, h: Any, *noise: Any) -> _Sample
 
 def _balance(data: _Samples) -> _Guess:
     """The tensor from the momentum balance, linear in it and in the momentum at the start."""
-    turns = _rotation_vector(multiply(conjugate(data.q[:-1]), data.q[1:]))
+    turns = rotation_vector(multiply(conjugate(data.q[:-1]), data.q[1:]))
     mean = (data.rates[1:] + data.rates[:-1]) / 2.0
     bias = np.sum(mean * data.gaps[:, None] - turns, axis=0) / data.gaps.sum()
     R, between = to_matrix(data.q), multiply(data.q[:-1], from_rotation_vector(turns / 2.0))
@@ -242,7 +242,7 @@ def _errors(data: _Samples, guess: _Guess) -> tuple[Array, Array]:
     tensors = np.trace(spread, axis1=1, axis2=2)[:, None, None] * np.eye(3) - spread
     q, omega = _motions(data, tensors, multiply(guess.q, from_rotation_vector(lanes[:, :3])),
                         guess.omega + lanes[:, 3:6])  # fmt: skip
-    off = _rotation_vector(multiply(conjugate(data.q)[:, None], q))
+    off = rotation_vector(multiply(conjugate(data.q)[:, None], q))
     all_errors = np.stack([off, omega + guess.bias - data.rates[:, None]], axis=2)
     H = np.zeros((len(q), 2, 3, 15))
     H[..., :12] = np.moveaxis((all_errors[:, 1:13] - all_errors[:, 13:]) / 2.0, 1, 3) / steps
@@ -286,7 +286,7 @@ def _motions(data: _Samples, tensors: Array, q: Array, omega: Array) -> tuple[Ar
     return first, second
 
 
-def _rotation_vector(q: Array) -> Array:
+def rotation_vector(q: Array) -> Array:
     """Of unit quaternions (..., 4), the shorter way round, (..., 3) [rad]."""
     q = np.where(q[..., :1] < 0.0, -q, q)
     sine = np.linalg.norm(q[..., 1:], axis=-1, keepdims=True)

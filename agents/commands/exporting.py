@@ -46,7 +46,7 @@ def export(
     the control period. C is for networks and for PD and linear-quadratic laws, ONNX for networks.
     The environment is the one named, else that of the run, else RigidTop-v0.
     """
-    options.known_policy(policy)  # before anything heavy is imported
+    options.known_policies(policy)  # before anything heavy is imported
 
     import gymnasium as gym
 

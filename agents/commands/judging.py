@@ -57,7 +57,7 @@ def evaluate(
     those of the runs beside it, if they agree and no environment is named.
     """
     env, targets = _env_among(targets, env)
-    names = [*(options.known_policies(targets) or ()), *(policy or [])]
+    names = [*options.known_policies(targets), *(policy or [])]
     if not names:
         raise ValueError("--policy must name a controller, a folder or 'pretrained', got none")
     from rbgym.agents.judge import evaluation, tables
@@ -131,6 +131,5 @@ def _env_among(targets: list[str], env: str | None) -> tuple[str | None, list[st
     named = [*ids, *([env] if env else [])]
     if len(named) > 1:
         raise ValueError(f"targets must name one environment at most, got {named}")
-    return options.known_environment(next(iter(named), None)), [
-        one for one in targets if one not in ids
-    ]
+    options.known_environments(named)
+    return next(iter(named), None), [one for one in targets if one not in ids]

@@ -119,31 +119,22 @@ def policies() -> list[str]:
 # What is mistyped is refused before anything is imported that computes.
 
 
-def known_environment(env_id: str | None) -> str | None:
-    """The id of a registered environment; a module that it names is imported later."""
-    if env_id is not None and ":" not in env_id:
-        spec_of(env_id)
-    return env_id
+def refusing(check: Callable[[str], object]) -> Callable[[Any], Any]:
+    """A callback that gives names back, one or several, unless `check` raises for one of them."""
+
+    def refuse(given: Any) -> Any:
+        for name in [given] if isinstance(given, str) else given or ():
+            check(name)
+        return given
+
+    return refuse
 
 
-def known_environments(ids: list[str]) -> list[str]:
-    """Ids of registered environments."""
-    for env_id in ids:
-        known_environment(env_id)
-    return ids
-
-
-def known_integrators(names: list[str] | None) -> list[str] | None:
-    """Names of the catalogue, and of compositions."""
-    for name in names or ():
-        rbgym.integrators.known(name)
-    return names
-
-
-def known_algorithm(name: str) -> str:
-    """The name of an algorithm."""
-    named("algo", name, algorithms())
-    return name
+# A module that an id names is imported later.
+known_environments = refusing(lambda env_id: ":" in env_id or spec_of(env_id))
+known_integrators = refusing(lambda name: rbgym.integrators.known(name))
+known_algorithm = refusing(lambda name: named("algo", name, algorithms()))
+known_policies = refusing(check_policy)
 
 
 def check_env_args(env_id: str, env_kwargs: dict[str, Any]) -> None:
@@ -157,19 +148,6 @@ def check_env_args(env_id: str, env_kwargs: dict[str, Any]) -> None:
     observation_space(env_id, given)
 
 
-def known_policy(name: str) -> str:
-    """The name of a controller, "pretrained" or a path that is there."""
-    check_policy(name)
-    return name
-
-
-def known_policies(names: list[str] | None) -> list[str] | None:
-    """Names of controllers, "pretrained" or paths that are there."""
-    for name in names or ():
-        check_policy(name)
-    return names
-
-
 # --- options --------------------------------------------------------------------------------
 
 Json = Annotated[bool, Option("--json", help="Print JSON instead of a table.")]
@@ -177,7 +155,7 @@ Plot = Annotated[Path | None, Option(help="Write a plot to this file.", callback
 _ENV: Any = {
     "help": "Environment, see rbgym list.",
     "autocompletion": environments,
-    "callback": known_environment,
+    "callback": known_environments,
 }
 Env = Annotated[str, Argument(**_ENV)]
 EnvOption = Annotated[str | None, Option(**_ENV)]

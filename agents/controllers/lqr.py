@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rbgym.agents.controllers.base import BodyLaw, Law, Plant, nearer
+from rbgym.agents.controllers.base import BodyLaw, Law, Plant
 from rbgym.agents.controllers.pd import AxisPD
 from rbgym.arguments import positives
 from rbgym.envs.parts.goals import Axis
+from rbgym.identification import rotation_vector
 from rbgym.potentials import HeavyTop
 from rbgym.quaternion import Array, from_rotation_vector, multiply, rotate_inverse
 
@@ -97,11 +98,6 @@ class AttitudeLQR(BodyLaw):
     def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
         x = np.concatenate([rotation_vector(quaternion), angular_velocity], axis=-1)
         return self.limited(-x @ self.gain.T)
-
-
-def rotation_vector(quaternion: Array) -> Array:
-    """Rotation vectors (..., 3) [rad], of at most half a turn, of unit quaternions (..., 4)."""
-    return np.asarray(2.0 * _turned(nearer(quaternion), np.abs(quaternion[..., :1])))
 
 
 def _turned(v: Array, cosine: Array) -> Array:

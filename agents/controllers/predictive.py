@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbgym.agents.controllers.base import BodyLaw, Flags, Plant, Seen, fresh
-from rbgym.agents.controllers.lqr import rotation_vector, solvable
+from rbgym.agents.controllers.lqr import solvable
 from rbgym.arguments import count, finite, positive, positives
 from rbgym.eigenaxis import eigenaxis_time
 from rbgym.engine.batch import Batch
 from rbgym.envs.derivatives import checked
+from rbgym.identification import rotation_vector
 from rbgym.quaternion import Array, conjugate, multiply, normalized
 
 _MOST = 1000  # steps of a plan, and control periods in each

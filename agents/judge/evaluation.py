@@ -166,14 +166,12 @@ def unwound(played: Episodes) -> NDArray[np.bool_] | None:
     return played.success & (end < 0)
 
 
-def wilson_interval(
-    successes: int, trials: int, z: float = 1.959963984540054
-) -> tuple[float, float]:
-    """Confidence interval of a proportion, 95 % by default.
+def wilson_interval(successes: int, trials: int) -> tuple[float, float]:
+    """Confidence interval of a proportion, 95 %.
 
     Source: Wilson (1927), Probable inference, the law of succession, and statistical inference.
     """
-    p = successes / trials
+    p, z = successes / trials, 1.959963984540054
     center = p + z * z / (2 * trials)
     spread = z * math.sqrt(p * (1 - p) / trials + z * z / (4 * trials**2))
     scale = 1 + z * z / trials

@@ -338,18 +338,37 @@ def nadir(dt: float) -> Nadir:
     return Nadir()
 
 
-class Wandering(Reference):
+class Clocked(Reference):
+    """The target's motion is a function of the time since the episode began. `dt`, a field of the
+    class: control period [s]."""
+
+    moves = constant(True)
+
+    @required
+    def at_time(self, rows, buffer, i, t):
+        """Attitude and angular velocity (target frame) at the time t [s]."""
+
+    def follow(self: Any, rows, buffer, i):
+        q, rate = self.at_time(rows, buffer, i, self.dt * rows.elapsed(buffer, i))
+        rows.parts.goal.put_target(rows, buffer, i, q)
+        rows.parts.goal.put_target_rate(rows, buffer, i, rate)
+
+    def ahead(self: Any, rows, buffer, i, seconds):
+        q, _ = self.at_time(rows, buffer, i, self.dt * rows.elapsed(buffer, i) + seconds)
+        return q
+
+
+class Wandering(Clocked):
     """The target turns smoothly: R(t) = R(0) R_z(a) R_y(b) R_x(c), each angle a swing
     amplitude (sin(w t + p) - sin p) of its own frequency w and phase p.
 
-    amplitude [rad]; slow, fast: range of the frequencies [rad/s]; dt: control period [s].
+    dt: control period [s]; amplitude [rad]; slow, fast: range of the frequencies [rad/s].
     """
 
+    dt: float
     amplitude: float
     slow: float
     fast: float
-    dt: float
-    moves = constant(True)
 
     def largest_rate(self) -> float:
         """Bound of the target's angular velocity [rad/s]."""
@@ -366,17 +385,23 @@ class Wandering(Reference):
             buffer[k + (_PHASE + n) * LANES] = b[n]
         put_quaternion(buffer, k, _START, rows.parts.goal.target(rows, buffer, i))
 
-    def follow(self, rows, buffer, i):
-        q, rate = _at(self, rows, buffer, i, self.dt * rows.elapsed(buffer, i))
-        rows.parts.goal.put_target(rows, buffer, i, q)
-        rows.parts.goal.put_target_rate(rows, buffer, i, rate)
+    def at_time(self, rows, buffer, i, t):
+        k = i + rows.reference_row() * LANES
+        a, a_rate = _swing(self, buffer, k, 0, t)
+        b, b_rate = _swing(self, buffer, k, 1, t)
+        c, c_rate = _swing(self, buffer, k, 2, t)
+        cos, sin = cos_sin(0.5 * a)
+        about_z = (cos, 0.0, 0.0, sin)
+        cos, sin = cos_sin(0.5 * b)
+        about_y = (cos, 0.0, sin, 0.0)
+        cos, sin = cos_sin(0.5 * c)
+        about_x = (cos, sin, 0.0, 0.0)
+        q = qmul(quaternion(buffer, k, _START), qmul(about_z, qmul(about_y, about_x)))
+        rate = add(to_body(about_y, (0.0, 0.0, a_rate)), (0.0, b_rate, 0.0))
+        return q, add(to_body(about_x, rate), (c_rate, 0.0, 0.0))
 
-    def ahead(self, rows, buffer, i, seconds):
-        q, _ = _at(self, rows, buffer, i, self.dt * rows.elapsed(buffer, i) + seconds)
-        return q
 
-
-class Tumbling(Reference):
+class Tumbling(Clocked):
     """The target tumbles freely, as a body of revolution about its z axis.
 
     Its momentum stays in the world, and its rates are constant but for a turn about its own axis:
@@ -384,17 +409,16 @@ class Tumbling(Reference):
 
         R(t) = R(0) exp(p t) R_z((1 - ratio) w_z t).
 
-    ratio: J_3 / J_1. The rates at the start are uniform in direction, and in size within
-    [least, rate] rad/s. dt: control period [s].
+    dt: control period [s]. ratio: J_3 / J_1. The rates at the start are uniform in direction, and
+    in size within [least, rate] rad/s.
 
     Source: Goldstein, Classical Mechanics, sec. 5.6.
     """
 
+    dt: float
     ratio: float
     least: float
     rate: float
-    dt: float
-    moves = constant(True)
 
     def rows_needed(self, physics):
         return 7  # attitude and rates at the beginning
@@ -404,24 +428,12 @@ class Tumbling(Reference):
         put_vector(buffer, i, rows.reference_row() + 4, scale(size, on_sphere(a[0], a[1])))
         put_quaternion(buffer, i, rows.reference_row(), rows.parts.goal.target(rows, buffer, i))
 
-    def follow(self, rows, buffer, i):
-        q, rate = _tumbled(self, rows, buffer, i, self.dt * rows.elapsed(buffer, i))
-        rows.parts.goal.put_target(rows, buffer, i, q)
-        rows.parts.goal.put_target_rate(rows, buffer, i, rate)
-
-    def ahead(self, rows, buffer, i, seconds):
-        q, _ = _tumbled(self, rows, buffer, i, self.dt * rows.elapsed(buffer, i) + seconds)
-        return q
-
-
-@inlined
-def _tumbled(reference, rows, buffer, i, t):
-    """Attitude and angular velocity (target frame) at the time t [s]."""
-    x, y, z = vector(buffer, i, rows.reference_row() + 4)
-    precession, spin = (x, y, reference.ratio * z), (0.0, 0.0, (1.0 - reference.ratio) * z)
-    about_axis = _turned(spin, t)
-    q = qmul(quaternion(buffer, i, rows.reference_row()), _turned(precession, t))
-    return qmul(q, about_axis), add(to_body(about_axis, precession), spin)
+    def at_time(self, rows, buffer, i, t):
+        x, y, z = vector(buffer, i, rows.reference_row() + 4)
+        precession, spin = (x, y, self.ratio * z), (0.0, 0.0, (1.0 - self.ratio) * z)
+        about_axis = _turned(spin, t)
+        q = qmul(quaternion(buffer, i, rows.reference_row()), _turned(precession, t))
+        return qmul(q, about_axis), add(to_body(about_axis, precession), spin)
 
 
 @inlined
@@ -443,21 +455,3 @@ def _swing(reference, buffer, k, n, t):
     cos, sin = cos_sin(math.tau * (turns - math.floor(turns + 0.5)))
     size = reference.amplitude
     return size * (sin - from_sin), size * frequency * cos
-
-
-@inlined
-def _at(reference, rows, buffer, i, t):
-    """Attitude and angular velocity (target frame) at the time t [s]."""
-    k = i + rows.reference_row() * LANES
-    a, a_rate = _swing(reference, buffer, k, 0, t)
-    b, b_rate = _swing(reference, buffer, k, 1, t)
-    c, c_rate = _swing(reference, buffer, k, 2, t)
-    cos, sin = cos_sin(0.5 * a)
-    about_z = (cos, 0.0, 0.0, sin)
-    cos, sin = cos_sin(0.5 * b)
-    about_y = (cos, 0.0, sin, 0.0)
-    cos, sin = cos_sin(0.5 * c)
-    about_x = (cos, sin, 0.0, 0.0)
-    q = qmul(quaternion(buffer, k, _START), qmul(about_z, qmul(about_y, about_x)))
-    rate = add(to_body(about_y, (0.0, 0.0, a_rate)), (0.0, b_rate, 0.0))
-    return q, add(to_body(about_x, rate), (c_rate, 0.0, 0.0))

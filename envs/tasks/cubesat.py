@@ -1,6 +1,8 @@
 """Tasks of a 6U CubeSat, with the numbers of its wheels' data sheet and tolerances of missions."""
 
 import math
+from dataclasses import replace
+from functools import partial
 
 from rbgym.envs.base import AttitudeEnv, vectorised
 from rbgym.envs.parts.goals import Rest, Target, Wandering
@@ -23,10 +25,6 @@ class AttitudeSlewEnv(AttitudeEnv):
     turned by the torque that its wheels have about each body axis alone: 6.5, 6.5 and 9.2 mN m.
     Half a turn about the x axis takes 19 s at least. A control period of dt = 0.5 s is one step of
     the integrator.
-
-    ## Action: Box(-1, 1, (3,)), float32
-    Torque about the body axes as a fraction of the limit, held over the period. Beyond +-1 is
-    clipped.
     """
 
     task = Task(
@@ -70,27 +68,15 @@ class ReactionWheelSlewEnv(AttitudeEnv):
     full wheels. The wheels are integrated with the body: the total angular momentum is conserved
     to the last bit. A control period of dt = 0.5 s is 2 steps of the integrator, `quat_em`. At the
     start each wheel's momentum is uniform in +-0.1 of its largest.
-
-    ## Action: Box(-1, 1, (4,)), float32
-    Torque of each motor as a fraction of 4 mN m, held over the period; positive: on the body, along
-    the wheel's axis. Beyond +-1 is clipped. A wheel at its largest momentum takes no more.
     """
 
-    task = Task(
-        body=_SIX.own_body,
+    task = replace(
+        AttitudeSlewEnv.task,
         torque=0.02,
         actuator=_SIX.wheels,
         integrator="quat_em",
-        start=Turned(target_angle=math.pi),
-        goal=Target(),
-        dt=_SIX.dt,
         substeps=2,
-        substeps_of_others=2,
-        angle=_SIX.angle,
-        rate=_SIX.rate,
-        settled_steps=20,
         rate_limit=_BY_WHEELS,
-        shape=Miss(),
         difficulty={
             "easy": {"initial": {"angle": 1.0}},
             "hard": {
@@ -131,24 +117,11 @@ class KeepOutSlewEnv(AttitudeEnv):
     | 1-3 | x, y, z of it | [-1, 1] |
     | 4-6 | angular velocity in body axes / (1.132 rad/s) | rate limit plus what one period adds |
     | 7-9 | the bright direction in body axes | [-1, 1] |
-
-    ## Action: Box(-1, 1, (3,)), float32
-    Torque about the body axes as a fraction of the limit, held over the period. Beyond +-1 is
-    clipped.
     """
 
-    task = Task(
-        body=_SIX.own_body,
-        torque=_SIX.torque_limit(),
+    task = replace(
+        AttitudeSlewEnv.task,
         start=Turned(least_angle=1.0, target_angle=math.pi),
-        goal=Target(),
-        dt=_SIX.dt,
-        substeps_of_others=2,
-        angle=_SIX.angle,
-        rate=_SIX.rate,
-        settled_steps=20,
-        rate_limit=_BY_TORQUE,
-        shape=Miss(),
         difficulty={
             "easy": _keeping_out(0.3, ends=False),
             "medium": _keeping_out(0.3),
@@ -165,10 +138,7 @@ class KeepOutSlewEnv(AttitudeEnv):
 
 KeepOutSlewVectorEnv = vectorised(KeepOutSlewEnv)
 
-
-def roaming(dt: float) -> Wandering:
-    """The motion of the target of AttitudeTracking-v1."""
-    return Wandering(amplitude=0.8, slow=0.03, fast=0.1, dt=dt)
+_ROAMING = partial(Wandering, amplitude=0.8, slow=0.03, fast=0.1)
 
 
 class AttitudeTrackingEnv(AttitudeEnv):
@@ -179,26 +149,14 @@ class AttitudeTrackingEnv(AttitudeEnv):
     by R_z(a) R_y(b) R_x(c); each angle swings as 0.8 rad (sin(w t + p) - sin p) with a frequency w
     uniform in [0.03, 0.1] rad/s and a uniform phase p of its own. To follow it takes about half
     the torque at most.
-
-    ## Action: Box(-1, 1, (3,)), float32
-    Torque about the body axes as a fraction of the limit, held over the period. Beyond +-1 is
-    clipped.
     """
 
-    task = Task(
-        body=_SIX.own_body,
-        torque=_SIX.torque_limit(),
+    task = replace(
+        AttitudeSlewEnv.task,
         start=Turned(angle=0.5, rate=0.03, target_angle=math.pi),
-        goal=Target(),
-        reference=roaming,
-        more=TargetRate(_BY_TORQUE, roaming(_SIX.dt).largest_rate() / _BY_TORQUE),
-        dt=_SIX.dt,
-        substeps_of_others=2,
-        angle=_SIX.angle,
-        rate=_SIX.rate,
+        reference=_ROAMING,
+        more=TargetRate(_BY_TORQUE, _ROAMING(_SIX.dt).largest_rate() / _BY_TORQUE),
         settled_steps=40,
-        rate_limit=_BY_TORQUE,
-        shape=Miss(),
         difficulty={
             "easy": {"initial": {"angle": 0.1}},
             "hard": {"initial": {"angle": math.pi, "rate": 0.1}},
@@ -222,26 +180,13 @@ class DetumbleEnv(AttitudeEnv):
     The satellite of ReactionWheelSlew-v1. It tumbles with up to 0.1 rad/s, 5.7 degrees/s: about
     its x axis that is three quarters of the momentum for which there is room in the wheels, so
     that a law which fills one before the others stops short.
-
-    ## Action: Box(-1, 1, (4,)), float32
-    As in ReactionWheelSlew-v1: torque of each motor as a fraction of 4 mN m.
     """
 
-    task = Task(
-        body=_SIX.own_body,
-        torque=0.02,
-        actuator=_SIX.wheels,
-        integrator="quat_em",
+    task = replace(
+        ReactionWheelSlewEnv.task,
         start=Turned(least_rate=0.03, rate=0.1),
         goal=Rest(),
-        dt=_SIX.dt,
-        substeps=2,
-        substeps_of_others=2,
-        angle=_SIX.angle,
-        rate=_SIX.rate,
-        settled_steps=20,
         rate_limit=0.3,
-        shape=Miss(),
         difficulty={
             "easy": {"initial": {"least_rate": 0.01, "rate": 0.03}},
             "hard": {

@@ -26,10 +26,6 @@ class FreeFlyerEnv(AttitudeEnv):
     in body axes; momentum changes by their impulse and energy by their work. The dock is at the
     world's origin, and the station behind it a sphere of 0.5 m radius, its centre at -0.6 m on the
     x axis of the target. A control period of dt = 0.2 s is one step of the integrator.
-
-    ## Action: Box(-1, 1, (6,)), float32
-    Force along the body axes as a fraction of 0.4 N, then torque about them as a fraction of
-    0.03 N m, held over the period. Beyond +-1 is clipped.
     """
 
     task = Task(
@@ -73,11 +69,6 @@ FreeFlyerVectorEnv = vectorised(FreeFlyerEnv)
 ARM, FASTEST = 0.6, 0.1  # m, rad/s
 
 
-def tumbling(dt: float) -> Tumbling:
-    """The motion of the target of TumblingCapture-v0."""
-    return Tumbling(ratio=0.4, least=0.03, rate=FASTEST, dt=dt)
-
-
 class TumblingCaptureEnv(AttitudeEnv):
     """Dock a free flyer to a satellite that tumbles: meet its port, and turn with it.
 
@@ -88,16 +79,12 @@ class TumblingCaptureEnv(AttitudeEnv):
     axis, turns with it at up to 6 cm/s, and pulls with up to a seventh of the force that there is;
     behind it the target is a sphere of 0.5 m radius. A control period of dt = 0.2 s is one step of
     the integrator.
-
-    ## Action: Box(-1, 1, (6,)), float32
-    Force along the body axes as a fraction of 0.4 N, then torque about them as a fraction of
-    0.03 N m, held over the period. Beyond +-1 is clipped.
     """
 
     task = replace(
         FreeFlyerEnv.task,
         goal=Port((ARM, 0.0, 0.0)),
-        reference=tumbling,
+        reference=partial(Tumbling, ratio=0.4, least=0.03, rate=FASTEST),
         more=Both(Offset(FAR, FAST), TargetRate(2.0, FASTEST / 2.0)),
     )
 

@@ -27,10 +27,6 @@ class InertialPointingEnv(AttitudeEnv):
     stands still against all smaller commands. A control period of dt = 1 s is 4 steps of the
     integrator, `quat_em`: in it full torque turns the body by up to 8 degrees about its z axis, so
     that the command is to be chosen for the whole second ahead.
-
-    ## Action: Box(-1, 1, (3,)), float32
-    Torque of each motor as a fraction of 2 mN m, held over the period; positive: on the body, along
-    the wheel's axis. Beyond +-1 is clipped. A wheel at its largest momentum takes no more.
     """
 
     task = Task(
@@ -76,27 +72,15 @@ class MomentumDumpingEnv(AttitudeEnv):
     along the field, which turns twice around in an orbit. The total angular momentum changes by the
     impulse of the coils alone. A control period of dt = 2 s is 4 steps of the integrator,
     `quat_em`.
-
-    ## Action: Box(-1, 1, (6,)), float32
-    Torque of each motor as a fraction of 2 mN m, then magnetic moment about the body axes as a
-    fraction of 0.35 A m^2, held over the period. Beyond +-1 is clipped.
     """
 
-    task = Task(
-        body=_THREE.own_body,
-        torque=0.02,
+    task = replace(
+        InertialPointingEnv.task,
         actuator=Beside(replace(_SMOOTH, start=0.4), _THREE.coils),
-        integrator="quat_em",
         start=Turned(angle=0.1, target_angle=math.pi),
-        goal=Target(),
         dt=2.0,
-        substeps=4,
-        angle=_THREE.angle,
-        rate=_THREE.rate,
         momentum=1e-3,
         settled_steps=30,
-        rate_limit=_BY_WHEELS,
-        shape=Miss(),
         difficulty={
             "easy": {"actuator": Beside(replace(_SMOOTH, start=0.2), _THREE.coils)},
             "hard": {
@@ -126,10 +110,6 @@ class MagneticDetumbleEnv(AttitudeEnv):
     orbit, twice around. It tumbles with up to 0.17 rad/s, 10 degrees/s, as one does that has left
     its dispenser. A control period of dt = 1 s is 2 steps of the integrator, over each of which the
     field is held.
-
-    ## Action: Box(-1, 1, (3,)), float32
-    Magnetic moment about the body axes as a fraction of 0.35 A m^2, held over the period. Beyond
-    +-1 is clipped.
     """
 
     task = Task(
@@ -179,27 +159,18 @@ class MagneticPointingEnv(AttitudeEnv):
     most 17 uN m, never along the field, so that at no moment all three axes are controlled: what
     lies along the field now lies across it a quarter of an orbit later. A control period of
     dt = 10 s is 2 steps of the integrator.
-
-    ## Action: Box(-1, 1, (3,)), float32
-    Magnetic moment about the body axes as a fraction of 0.35 A m^2, held over the period. Beyond
-    +-1 is clipped.
     """
 
-    task = Task(
-        body=_THREE.own_body,
-        torque=0.02,
-        actuator=_THREE.coils,
+    task = replace(
+        MagneticDetumbleEnv.task,
         start=Turned(angle=0.5, rate=0.002, target_angle=math.pi),
         goal=Target(),
         reference=nadir,
         more=TargetRate(0.1, 0.02),
         dt=10.0,
-        substeps=2,
-        angle=math.radians(5.0),
         rate=math.radians(0.1),
         settled_steps=30,
         rate_limit=0.1,
-        shape=Miss(),
         difficulty={
             "easy": _pulled({"initial": {"angle": 0.1, "rate": 0.001}}),
             "medium": _pulled({}),

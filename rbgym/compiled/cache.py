@@ -21,15 +21,13 @@ import threading
 import uuid
 import warnings
 from collections.abc import Callable, Iterator
+from importlib.metadata import version
 from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-import llvmlite
 import numpy as np
-from numba.core import config
-from numba.core.codegen import JITCPUCodegen
-from numba.core.compiler import CompileResult
+from numba import config
 from numba.core.serialize import dumps
 
 PATIENCE = 2.0  # s
@@ -260,7 +258,7 @@ def keep_on_disk(dispatcher: Any) -> None:
     if not folder.is_absolute():
         raise ValueError(f"the folder {str(folder)!r} is relative")
     settings = [str(getattr(config, name, None)) for name in _SETTINGS]
-    made_of = (str(file._version), str(file._source_stamp), SOURCES.digest, llvmlite.__version__)
+    made_of = (str(file._version), str(file._source_stamp), SOURCES.digest, version("llvmlite"))
     beginning = folder / file._index_name.removesuffix(".nbi")
     current = lambda: SOURCES.unchanged() and as_written()  # noqa: E731
     cache._cache_file = CodeFiles(beginning, " ".join((*made_of, *settings)), current)
@@ -269,28 +267,13 @@ def keep_on_disk(dispatcher: Any) -> None:
 
     def save_own(signature: Any, result: Any) -> None:
         # An edit of a user's class would go unnoticed. A disk that is full costs a warning.
-        if is_kept(result.signature.args):
+        if not any(map(_is_foreign, result.signature.args)):
             try:
                 save(signature, result)
             except OSError as error:
                 warn(error.strerror or str(error))
 
     cache.save_overload = save_own
-
-
-def is_kept(signature: tuple[Any, ...]) -> bool:
-    """Whether code for arguments of these types may be on disk."""
-    return not any(map(_is_foreign, signature))
-
-
-def is_lacking(kernel: Any, signature: tuple[Any, ...]) -> bool:
-    """Whether a kernel which is kept on disk would have to be compiled for these types."""
-    cache: Any = getattr(kernel, "_cache", None)
-    files = getattr(cache, "_cache_file", None)
-    if not isinstance(files, CodeFiles) or signature in kernel.overloads:
-        return False
-    key = cache._index_key(signature, kernel.targetctx.codegen())
-    return files.is_current() and files.load(key) is None
 
 
 def _is_foreign(numba_type: Any) -> bool:
@@ -306,23 +289,23 @@ def _load_what_was_compiled(dispatcher: Any) -> None:
     loads a file, the one therein. So all code is loaded, whoever made it, each into an engine that
     knows of no other."""
     compiler, implementation = dispatcher._compiler, dispatcher._cache._impl
-    compile_here, reduced = compiler.compile, list[Any]()
+    compile_here, rebuild = compiler.compile, implementation.rebuild
+    reduced = list[Any]()
 
     def compile_and_load(*args: Any) -> Any:
         with said_when_long():
             made = compile_here(*args)
         reduced[:] = [made._reduce()]
-        return _loaded(made.target_context, reduced[0])
+        return load(made.target_context, reduced[0])
+
+    def load(target_context: Any, parts: tuple[Any, ...]) -> Any:
+        separate = copy.copy(target_context)
+        separate._internal_codegen = type(target_context.codegen())("rbgym")
+        return rebuild(separate, parts)
 
     compiler.compile = compile_and_load
     implementation.reduce = lambda _: reduced.pop()  # called for each result, once it was made
-    implementation.rebuild = _loaded
-
-
-def _loaded(target_context: Any, parts: tuple[Any, ...]) -> Any:
-    separate = copy.copy(target_context)
-    separate._internal_codegen = JITCPUCodegen("rbgym")  # type: ignore[no-untyped-call]
-    return CompileResult._rebuild(separate, *parts)  # type: ignore[no-untyped-call]
+    implementation.rebuild = load
 
 
 @contextlib.contextmanager

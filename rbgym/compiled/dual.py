@@ -439,31 +439,24 @@ def _parameter(buffer, k):
     return lambda buffer, k: buffer[k]
 
 
-@overload(math.sqrt)
-def _sqrt(x):
-    if isinstance(x, Dual):
-
-        def root(x):
-            y = math.sqrt(value(x))
-            # At zero there is none; a length has the slope zero there, from all sides.
-            return _steeper(y, 0.5 / y if y > 0.0 else 0.0, x)
-
-        return root
-    return None
+def _root(x):
+    y = math.sqrt(value(x))
+    # At zero there is none; a length has the slope zero there, from all sides.
+    return _steeper(y, 0.5 / y if y > 0.0 else 0.0, x)
 
 
-@overload(abs)
-def _abs(x):
-    if isinstance(x, Dual):
-        return lambda x: -x if x < 0.0 else x
-    return None
+def _of_duals(function, implementation):
+    """Let compiled code take a function of one dual."""
+    overload(function)(lambda x: implementation if isinstance(x, Dual) else None)
 
 
-@overload(math.isfinite)
-def _isfinite(x):
-    if isinstance(x, Dual):
-        return lambda x: math.isfinite(value(x))
-    return None
+_of_duals(math.sqrt, _root)
+_of_duals(abs, lambda x: -x if x < 0.0 else x)
+_of_duals(math.isfinite, lambda x: math.isfinite(value(x)))
+_of_duals(math.floor, lambda x: math.floor(value(x)))
+_of_duals(np.floor, lambda x: np.floor(value(x)))
+_of_duals(math.sin, lambda x: _steeper(math.sin(value(x)), math.cos(value(x)), x))
+_of_duals(math.cos, lambda x: _steeper(math.cos(value(x)), -math.sin(value(x)), x))
 
 
 @overload(min)
@@ -480,38 +473,10 @@ def _max(a, b):
     return None
 
 
-@overload(math.floor)
-def _whole(x):
-    if isinstance(x, Dual):
-        return lambda x: math.floor(value(x))
-    return None
-
-
-@overload(np.floor)
-def _floor(x):
-    if isinstance(x, Dual):
-        return lambda x: np.floor(value(x))
-    return None
-
-
 @overload(math.copysign)
 def _copysign(x, y):
     if isinstance(x, Dual) or isinstance(y, Dual):
         return lambda x, y: abs(x) if math.copysign(1.0, value(y)) > 0.0 else -abs(x)
-    return None
-
-
-@overload(math.sin)
-def _sin(x):
-    if isinstance(x, Dual):
-        return lambda x: _steeper(math.sin(value(x)), math.cos(value(x)), x)
-    return None
-
-
-@overload(math.cos)
-def _cos(x):
-    if isinstance(x, Dual):
-        return lambda x: _steeper(math.cos(value(x)), -math.sin(value(x)), x)
     return None
 
 

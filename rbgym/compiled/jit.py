@@ -15,9 +15,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numpy as np
-from numba import njit, typeof, types
-from numba.core import config
-from numba.core.typing.templates import infer_global, make_intrinsic_template
+from numba import config, njit, typeof, types
 from numba.cpython.unsafe.tuple import tuple_setitem
 from numba.extending import intrinsic as _intrinsic
 from numba.extending import overload
@@ -76,18 +74,6 @@ def lane_body(function: F) -> F:
 def python_function(function: Callable[..., Any]) -> Callable[..., Any]:
     """The Python function that a `lane_body` one was made of."""
     return getattr(function, "py_func", function)
-
-
-def compiled_for(function: Callable[..., Any]) -> Callable[[F], Any]:
-    """Decorates the intrinsic that compiled code takes in the place of a Python function."""
-
-    def decorate(definition: F) -> Any:
-        made = intrinsic(definition)
-        template = make_intrinsic_template(made, definition, function.__name__)  # type: ignore[no-untyped-call]
-        infer_global(function, types.Function(template))  # type: ignore[no-untyped-call]
-        return made
-
-    return decorate
 
 
 def outlined(function: F) -> F:
@@ -184,29 +170,11 @@ def entry_point(kernel: Any, *args: Any) -> Callable[..., Any]:
     """
     if not hasattr(kernel, "compile"):  # with NUMBA_DISABLE_JIT
         return kernel  # type: ignore[no-any-return]
-    entry: Callable[..., Any] = compile_for(kernel, types_of(args)).entry_point
-    return entry
-
-
-def address_of(kernel: Any, *args: Any) -> Any:
-    """Where the machine code of a `compiled` kernel for arguments of these types is, as other
-    kernels call it, see `rbgym.compiled.calls`."""
-    if not hasattr(kernel, "compile"):  # with NUMBA_DISABLE_JIT
-        return kernel
-    made = compile_for(kernel, types_of(args))._asdict()
-    return made["library"].get_pointer_to_function(made["fndesc"].llvm_func_name)
-
-
-def types_of(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What a `compiled` kernel is compiled for, given such arguments."""
-    return tuple(typeof(arg) for arg in args)  # type: ignore[no-untyped-call]
-
-
-def compile_for(kernel: Any, signature: tuple[Any, ...]) -> Any:
-    """What numba keeps of a kernel for these types: from memory, from disk or compiled now."""
+    signature = tuple(typeof(arg) for arg in args)  # type: ignore[no-untyped-call]
     with _no_collection():
         kernel.compile(signature)
-    return kernel.overloads[signature]
+    entry: Callable[..., Any] = kernel.overloads[signature].entry_point
+    return entry
 
 
 @contextmanager
@@ -233,10 +201,6 @@ class Entry:
     def __init__(self, kernel: Any) -> None:
         self.kernel = kernel
         self.call: Callable[..., Any] = self._first
-
-    @property
-    def was_called(self) -> bool:
-        return self.call != self._first
 
     def _first(self, *args: Any) -> Any:
         self.call = entry_point(self.kernel, *args)

@@ -8,11 +8,12 @@ that are then never taken are cut off before anything in them is compiled.
 
 import operator
 from collections.abc import Callable
+from graphlib import CycleError, TopologicalSorter
 from types import MethodType
 from typing import Any
 
-from numba.core import ir, types
-from numba.core.analysis import compute_cfg_from_blocks
+from numba import types
+from numba.core import ir
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.consts import ConstantInference
@@ -123,6 +124,15 @@ class KnownByClass(FunctionPass):
         return changed
 
 
+def _has_loop(blocks: dict[int, Any]) -> bool:
+    jumps = {label: block.terminator.get_targets() for label, block in blocks.items()}
+    try:
+        TopologicalSorter(jumps).prepare()
+    except CycleError:
+        return True
+    return False
+
+
 class Compiler(CompilerBase):
     """Numba's compiler with this pass before branches are cut off.
 
@@ -146,7 +156,7 @@ class Compiler(CompilerBase):
 
             def unroll() -> None:  # all else is left to the callers' turn
                 del library._optimize_final_module  # and all that is known of the function
-                if self.unrolls and compute_cfg_from_blocks(state.func_ir.blocks).loops():
+                if self.unrolls and _has_loop(state.func_ir.blocks):
                     optimize()
 
             library._optimize_final_module = unroll

@@ -11,6 +11,7 @@ import numpy as np
 from rbgym import integrators
 from rbgym.body import RigidBody
 from rbgym.engine.batch import Batch
+from rbgym.identification import rotation_vector
 from rbgym.integrators import Integrator
 from rbgym.potentials import HeavyTop
 from rbgym.quaternion import Array, conjugate, from_rotation_vector, multiply
@@ -43,7 +44,8 @@ def jacobian_error(record: Integrator, case: Case) -> float:
     bodies = _started(record, case, sizes, moved)
     bodies.advance(case.dt, STEPS)
     end = bodies.measure()
-    off = np.concatenate([_turns(end["quaternion"]), end["angular_velocity"]], axis=1)
+    turns = rotation_vector(multiply(conjugate(end["quaternion"][:1]), end["quaternion"]))
+    off = np.concatenate([turns, end["angular_velocity"]], axis=1)
     slopes = np.einsum("k,ckr->rc", WEIGHTS, off[1:].reshape(n, len(AWAY), 6))
     found = _started(record, case, sizes, moved[:1]).jacobian(case.dt, STEPS, of=tuple(sizes))
     whole = np.concatenate([getattr(found, name)[0] for name in sizes], axis=1) * inputs
@@ -78,13 +80,3 @@ def _started(
     if "torque" in by:
         batch.set_torque(case.torque + by["torque"])
     return batch
-
-
-def _turns(attitudes: Array) -> Array:
-    """Rotation vectors (n, 3) from the first attitude to each, in body axes."""
-    p = multiply(conjugate(attitudes[:1]), attitudes)
-    p *= np.where(p[:, :1] < 0.0, -1.0, 1.0)
-    sine = np.linalg.norm(p[:, 1:], axis=1, keepdims=True)
-    angle = 2.0 * np.arctan2(sine, p[:, :1])
-    turns: Array = p[:, 1:] * angle / np.maximum(sine, 1e-300)
-    return turns

@@ -65,8 +65,14 @@ def train(
     for name, value in (("checkpoint_every", checkpoint_every), ("evaluate_every", evaluate_every)):
         if value is not None and value < 0:
             raise ValueError(f"{name} must not be negative, got {value!r}")
-    config = config_of(env_id, algo, seed, timesteps, env_kwargs, hyperparameters, changes, threads)
-    folder, chosen, steps = RunFolder(Path(out)), config["hyperparameters"], config["timesteps"]
+    if timesteps is not None:
+        changes = {**(changes or {}), "n_timesteps": count("timesteps", timesteps)}
+    chosen = presets.of_sb3(algo, env_id, hyperparameters, changes)
+    spec_of(env_id)  # raises, with a near name, before a folder is made
+    steps, threads = chosen.pop("n_timesteps"), count("threads", threads)
+    run.check_seed(seed, chosen["n_envs"])
+    config = run.config_of(env_id, algo, seed, chosen, env_kwargs, timesteps=steps, threads=threads)
+    folder, chosen = RunFolder(Path(out)), config["hyperparameters"]
     lanes = make_sb3_env(env_id, chosen["n_envs"], seed, **config["env_kwargs"])
     env, threads_before = normalized(chosen, lanes), torch.get_num_threads()
     try:
@@ -102,27 +108,6 @@ def train(
     spaces = (model.observation_space, model.action_space)
     network = network_of_model(model, normalizer)
     return run.finish(folder, config, results_of(model), network, spaces, start)
-
-
-def config_of(
-    env_id: str,
-    algo: str,
-    seed: int,
-    timesteps: int | None,
-    env_kwargs: Mapping[str, Any] | None = None,
-    hyperparameters: str | Path | None = None,
-    changes: Mapping[str, Any] | None = None,
-    threads: int = 1,
-) -> dict[str, Any]:
-    """The content of config.json; ValueError for bad arguments, before anything is written."""
-    if timesteps is not None:
-        changes = {**(changes or {}), "n_timesteps": count("timesteps", timesteps)}
-    chosen = presets.of_sb3(algo, env_id, hyperparameters, changes)
-    spec_of(env_id)  # raises, with a near name, before a folder is made
-    steps = chosen.pop("n_timesteps")
-    run.check_seed(seed, chosen["n_envs"])
-    threads = count("threads", threads)
-    return run.config_of(env_id, algo, seed, chosen, env_kwargs, timesteps=steps, threads=threads)
 
 
 def new_model(
