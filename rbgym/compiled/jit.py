@@ -143,7 +143,8 @@ def compiled(function: F) -> F:
     Where there is no folder for it, or the sources are no files, it is kept in memory, and a
     warning says so.
     """
-    if config.DISABLE_JIT:  # as silent as machine code where numbers overflow, of modulo 2^64 too
+    if config.DISABLE_JIT:  # type: ignore[attr-defined]
+        # As silent as machine code where numbers overflow, as random ones do.
         return np.errstate(all="ignore")(function)
     cache.remember(function)
     if not cache.SOURCES.digest:
