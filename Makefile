@@ -93,8 +93,10 @@ pytest-interpreted: .venv/.dev  ## tests of what does what, with Python in the p
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest $(NO_BENCHMARKS) --durations=5 -m 'interpreted and not compiled' \
 	    --dist worksteal $(PYTEST_ARGS) $(OR_NONE)
 
+# Neighbours, which share kernels, stay with one worker as long as it goes.
 pytest-compiled: .venv/.dev  ## all other tests
-	$(BIN)/pytest $(NO_BENCHMARKS) --durations=15 -m 'compiled or not interpreted' $(PYTEST_ARGS) $(OR_NONE)
+	$(BIN)/pytest $(NO_BENCHMARKS) --durations=15 -m 'compiled or not interpreted' \
+	    --dist worksteal $(PYTEST_ARGS) $(OR_NONE)
 
 # Gymnasium 1.2 in the place of the one in .venv; kernels are those that the suite left on disk.
 pytest-gymnasium: .venv/.dev .venv-gymnasium/.created

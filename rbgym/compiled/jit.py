@@ -8,7 +8,6 @@
 - `@compiled`: the few entry points, kept in an on-disk cache.
 """
 
-import functools
 import gc
 import importlib
 from collections.abc import Callable, Iterator
@@ -144,8 +143,9 @@ def compiled(function: F) -> F:
     Where there is no folder for it, or the sources are no files, it is kept in memory, and a
     warning says so.
     """
-    if config.DISABLE_JIT:
-        return _interpreted(function)
+    if config.DISABLE_JIT:  # type: ignore[attr-defined]
+        # As silent as machine code where numbers overflow, as random ones do.
+        return np.errstate(all="ignore")(function)
     cache.remember(function)
     if not cache.SOURCES.digest:
         cache.warn("the sources are in an archive", "unpack it")
@@ -161,18 +161,6 @@ def compiled(function: F) -> F:
         cache.warn(str(error))
         return njit(**FAST)(function)  # type: ignore[no-any-return]
     return dispatcher  # type: ignore[no-any-return]
-
-
-def _interpreted(function: F) -> F:
-    """The entry point with NUMBA_DISABLE_JIT: as silent as machine code where a number overflows,
-    as random numbers do, which are made modulo 2^64."""
-
-    @functools.wraps(function)
-    def run(*args: Any) -> Any:
-        with np.errstate(all="ignore"):
-            return function(*args)
-
-    return run  # type: ignore[return-value]
 
 
 def entry_point(kernel: Any, *args: Any) -> Callable[..., Any]:
