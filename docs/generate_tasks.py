@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
+import task_page
 from gymnasium.envs.registration import load_env_creator
 
 from rbgym.registration import ENVIRONMENTS
@@ -54,7 +55,7 @@ def of_satellites(env_id: str) -> bool:
 def page(env_id: str) -> str:
     """The docstring, and what the parts of the task say, under the id."""
     horizon, cls = ENVIRONMENTS[env_id][2], env_class(env_id)
-    text = cls.__doc__
+    text = task_page.page(cls.task, cls.__doc__)
     head = f"<!-- made by docs/generate_tasks.py from the docstring -->\n# {env_id}\n\n"
     first, rest = text.strip().split("\n\n", 1)
     shown = f"![A frame of {env_id}](../pictures/envs/{env_id}.png)"

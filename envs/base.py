@@ -16,7 +16,6 @@ from rbgym.arguments import count, real
 from rbgym.envs.arguments import named
 from rbgym.envs.building import Building
 from rbgym.envs.episodes import Episodes, Flags, Lanes
-from rbgym.envs.page import page
 from rbgym.envs.parts.columns import Column, placed
 from rbgym.envs.parts.rewards import Weighted
 from rbgym.envs.planning import checked_state, packed, unpack
@@ -274,11 +273,6 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
 
     # As Gymnasium declares it; each env has its own with the frame rate of its dt.
     metadata: dict[str, Any] = {"render_modes": list(MODES), "render_fps": 50}  # noqa: RUF012
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        if "task" in cls.__dict__ and cls.__doc__:
-            cls.__doc__ = page(cls.task, cls.__doc__)
 
     def __init__(
         self,
