@@ -14,12 +14,9 @@ BIN := .venv/bin
 PEERS := .venv-bench/bin/python
 # Python compiles the modules that are imported: that is a tenth of those that are installed.
 PIP_INSTALL := -m pip install -q --disable-pip-version-check --no-input --no-compile
-# What Gymnasium plays a part in, for the environment with Ray's: the physics is the same there, and
-# Numba, NumPy and so the machine code, which is read from disk.
-GYMNASIUM_TESTS := tests/envs $(addprefix tests/,test_vector_checks.py \
-    testing/test_environments.py fuzz/test_determinism.py fuzz/test_interleavings.py) \
-    $(addprefix --ignore=tests/envs/test_,wheels.py actuators.py bodies.py) \
-    --deselect=tests/fuzz/test_determinism.py::test_the_process_that_compiles
+# What another version of Gymnasium could break: registration, spaces, signatures, autoreset, checkers.
+GYMNASIUM_TESTS := $(addprefix tests/,test_vector_checks.py $(addprefix envs/test_,info.py reset.py)) \
+    tests/envs/test_family.py -k 'not test_family or checker or every_mode'
 # Timed tests, whose result is no pass or fail (`make bench`), and long ones (`make soak`).
 NO_BENCHMARKS := $(addprefix --ignore=tests/,benchmarks soak browser clients)
 # What an older or newer dependency could break: how Gymnasium, NumPy, Numba and the libraries of the
@@ -44,11 +41,11 @@ endef
 
 # Steps of `make test`: lanes of a stage, parted by |, run side by side, for they keep one core busy or
 # wait for a network. The suite keeps them all busy; what comes after it finds its kernels made.
-STAGES := '.venv/.browser|.venv-rllib/.test' 'check,docs|wheel-test' pytest 'test-browser|pytest-ray' \
-    pytest-gymnasium
+STAGES := '.venv/.browser|.venv-gymnasium/.created' 'check,docs|wheel-test' pytest-interpreted \
+    pytest-compiled 'test-browser|pytest-gymnasium'
 
 .PHONY: help demo test check lint types docs pytest pytest-rllib wheel-test bench performance validate
-.PHONY: pytest-ray pytest-gymnasium
+.PHONY: pytest-compiled pytest-gymnasium pytest-interpreted
 .PHONY: mutations digests format clean soak test-browser test-clients train-all cards learning-study fidelity-map pictures
 .PHONY: test-lowest test-newest lowest-pins dist wheel-policies licences
 
@@ -87,17 +84,24 @@ docs: .venv/.dev  ## build the documentation site, docs/build/index.html: links,
 	$(BIN)/sphinx-build -q -W --keep-going docs docs/build
 	@! grep -rnE '(src=|url\(|<link [^>]*href=)["]?(https?:)?//' docs/build --include=*.html --include=*.css
 
-pytest: .venv/.dev  ## the test suite; PYTEST_ARGS="-k name" picks tests
-	$(BIN)/pytest $(NO_BENCHMARKS) --durations=15 $(PYTEST_ARGS)
+pytest: pytest-interpreted pytest-compiled  ## the test suite; PYTEST_ARGS="-k name" picks tests
 
-pytest-rllib: pytest-ray pytest-gymnasium  ## what docs/libraries.md shows of RLlib, and tests with its Gymnasium 1.2
+# Where PYTEST_ARGS picks tests of one kind alone, the other run has none, and pytest ends with 5.
+OR_NONE := || [ $$? = 5 ]
 
-pytest-ray: .venv-rllib/.test
+pytest-interpreted: .venv/.dev  ## tests of what does what, with Python in the place of machine code
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest $(NO_BENCHMARKS) --durations=5 -m 'interpreted and not compiled' \
+	    --dist worksteal $(PYTEST_ARGS) $(OR_NONE)
+
+pytest-compiled: .venv/.dev  ## all other tests
+	$(BIN)/pytest $(NO_BENCHMARKS) --durations=15 -m 'compiled or not interpreted' $(PYTEST_ARGS) $(OR_NONE)
+
+# Gymnasium 1.2 in the place of the one in .venv; kernels are those that the suite left on disk.
+pytest-gymnasium: .venv/.dev .venv-gymnasium/.created
+	PYTHONPATH=.venv-gymnasium $(BIN)/pytest --durations=5 $(PYTEST_ARGS) $(GYMNASIUM_TESTS)
+
+pytest-rllib: .venv-rllib/.test  ## what docs/libraries.md shows of RLlib
 	.venv-rllib/bin/pytest tests/clients -q
-
-# What is compiled of classes of users' is not kept on disk: the tests of a file share a process.
-pytest-gymnasium: .venv-rllib/.test
-	.venv-rllib/bin/pytest $(GYMNASIUM_TESTS) --dist loadfile --durations=5 $(PYTEST_ARGS)
 
 # Built by way of the source archive; imported from another folder in an environment without extras.
 wheel-test: .venv/.dev .venv-wheel/.created  ## build the wheel, install it elsewhere, step an env
@@ -169,7 +173,7 @@ test-browser: .venv/.browser  ## `rbgym view` in a headless Chromium, if there i
 test-clients: .venv-clients/.libraries  ## run docs/libraries.md with the libraries that it names
 	.venv-clients/bin/pytest tests/clients -q --durations=5
 
-soak: .venv/.browser  ## long checks: hostile input, full disks, kills, drift over 1e9 steps, the page
+soak: .venv/.browser  ## long checks: hostile input, full disks, kills, drift over 1e9 steps, gains, the page
 	$(BIN)/pytest tests/soak -q
 
 train-all: .venv/.dev  ## train every policy that the package ships, and write what came of it
@@ -232,10 +236,14 @@ clean:  ## remove environments, builds and caches; runs/ stays
 	@$(BIN)/python -P $(PIP_INSTALL) -c constraints.txt -e '.[browser]'
 	@touch $@
 
+.venv-gymnasium/.created: constraints-rllib.txt | .venv/.created
+	@rm -rf $(@D)
+	@$(BIN)/python -P $(PIP_INSTALL) --no-deps -c $< --target $(@D) gymnasium
+	@touch $@
+
 .venv-rllib/.test: pyproject.toml constraints-rllib.txt | .venv-rllib/.created
-	@echo "installing rbgym[agents,evolve,test] and RLlib in .venv-rllib"
-	@.venv-rllib/bin/python -P $(PIP_INSTALL) -c constraints-rllib.txt -e '.[agents,evolve,test]' \
-	    'ray[rllib]'
+	@echo "installing rbgym[agents] and RLlib in .venv-rllib"
+	@.venv-rllib/bin/python -P $(PIP_INSTALL) -c constraints-rllib.txt -e '.[agents]' 'ray[rllib]' pytest
 	@touch $@
 
 .venv-clients/.libraries: pyproject.toml constraints-clients.txt | .venv-clients/.created

@@ -16,7 +16,6 @@ from benchmarks.record import MEASURED, Say, main
 from rbgym.agents.judge.evaluation import evaluate
 from rbgym.agents.run_folder import RunFolder
 from rbgym.agents.train import load_policy, train
-from rbgym.envs.episodes import Episodes
 from rbgym.envs.tasks.nutation import NutationDampingEnv, NutationDampingVectorEnv
 
 TASK = "NutationDamping-v0"
@@ -47,11 +46,16 @@ class InMuJoCoVectorEnv(NutationDampingVectorEnv):  # type: ignore[misc, valid-t
         text = _MJCF.format(dt=period, integrator=engine, bodies=bodies)
         self.model = mujoco.MjModel.from_xml_string(text)
         self.data = mujoco.MjData(self.model)
-        self.episodes.advance = self._advance  # type: ignore
+        # What rbgym does without substeps: take the commands and judge.
+        episodes: Any = self.episodes
+        episodes.stepping = episodes.stepping._replace(substeps=0)
+        self._of_rbgym, episodes.period = episodes.period, self._period
 
-    def _advance(self, buffer: Any, commands: Any) -> int:
-        """One control period: of the clocks by rbgym, of the bodies by MuJoCo."""
+    def _period(self, buffer: Any, commands: Any, outputs: Any, judging: Any, *blocks: int) -> None:
+        """One control period, of the bodies by MuJoCo, all at once; all else by rbgym."""
         batch, data = self.episodes.batch, self.data
+        if blocks != (0, batch.blocks):
+            raise ValueError(f"num_envs must be small enough to step at once, got {self.num_envs}")
         found, n = batch.measure(), self.num_envs
         places, speeds = (np.zeros((n, k)) for k in (7, 6))
         places[:, 3:], speeds[:, 3:] = found["quaternion"], found["angular_velocity"]
@@ -59,13 +63,12 @@ class InMuJoCoVectorEnv(NutationDampingVectorEnv):  # type: ignore[misc, valid-t
         pushed = np.zeros((n, 6))
         pushed[:, 3:] = self.torque_limit * np.clip(commands, -1.0, 1.0)
         data.qfrc_applied[:] = pushed.ravel()
-        refused = Episodes.advance(self.episodes, buffer, commands)
         mujoco_quiet().mj_step(self.model, data, nstep=self.periods)
         q, omega = data.qpos.reshape(n, 7)[:, 3:], data.qvel.reshape(n, 6)[:, 3:]
         fine = np.flatnonzero(np.isfinite(omega).all(axis=1) & (np.abs(omega) < 1e6).all(axis=1))
         q = q[fine] / np.linalg.norm(q[fine], axis=1, keepdims=True)
         batch.set_state(q, omega[fine], lanes=fine)
-        return int(refused)
+        self._of_rbgym(buffer, commands, outputs, judging, *blocks)
 
 
 class InMuJoCoEnv(NutationDampingEnv):

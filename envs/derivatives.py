@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbgym.arguments import real
-from rbgym.compiled.dual import as_duals, value
+from rbgym.compiled.dual import ITEM, as_duals, value
 from rbgym.compiled.jit import Entry, compiled
 from rbgym.engine.advance import lay_out
 from rbgym.engine.derivatives import (
@@ -18,10 +18,10 @@ from rbgym.engine.derivatives import (
     hold_commands,
     kernel_of,
     lane_of,
+    room_for_duals,
     seed_lane,
     show_lane,
 )
-from rbgym.engine.rows import FAILED, LANES, index
 from rbgym.envs import rows as at
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.line import Following, Instant, Pulsed
@@ -29,6 +29,7 @@ from rbgym.envs.episodes import Episodes
 from rbgym.envs.kernels import judge_lane
 from rbgym.envs.planning import checked_state
 from rbgym.quaternion import Array
+from rbgym.rows import FAILED, LANES, index
 
 _AWAY = -99
 _COORDINATES = (*(f"theta_{x}" for x in "xyz"), *(f"omega_{x}" for x in "xyz"))
@@ -74,8 +75,8 @@ class StepDerivatives(NamedTuple):
 
 @compiled
 def differentiate_step(
-    task, physics, buffer, rows, commands, stepping, corrections, columns, more, limit, out,
-    scratch, since, last,
+    task, physics, buffer, rows, commands, stepping, corrections, columns, more, limit, out, since,
+    last,
 ):  # fmt: skip
     """As `rbgym.engine.derivatives.differentiate`, judged: behind the coordinates of the end come
     the observation and the reward."""
@@ -84,7 +85,7 @@ def differentiate_step(
     actuator, refused = physics.actuator, -1
     shown, own = actuator.shown_row(physics), actuator.shown_rows()
     width = 6 + len(more) + shows + own + 1
-    f, ends = np.empty(size), as_duals(out, 0, 1)
+    scratch, f, ends = room_for_duals(size * ITEM), np.empty(size), as_duals(out, 0, 1)
     for block in range(since, last):
         start, body = block * size, block * LANES
         f[:] = buffer[start : start + size]

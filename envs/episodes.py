@@ -12,7 +12,6 @@ from rbgym.arguments import real
 from rbgym.compiled.jit import Entry
 from rbgym.engine.advance import Advance, by_lane, lay_out
 from rbgym.engine.batch import Batch
-from rbgym.engine.rows import FAILED, LANES, J
 from rbgym.envs import kernels
 from rbgym.envs import rows as at
 from rbgym.envs.actuators import Assembly
@@ -20,7 +19,8 @@ from rbgym.envs.kernels import TOGETHER, Judging, Outputs
 from rbgym.envs.orbit import places_of
 from rbgym.envs.rows import Parts, TaskRows
 from rbgym.quaternion import Array
-from rbgym.threads import FEWEST_BLOCKS, get_num_threads, over_ranges
+from rbgym.rows import FAILED, LANES, J
+from rbgym.threads import FEWEST_BLOCKS, over_ranges
 
 Flags = NDArray[np.bool_]
 Lanes = NDArray[np.intp]
@@ -256,7 +256,8 @@ class Episodes:
         args = self.rows, buffer, commands, self.stepping, judging, outputs, aside, first, last
         left = self._period.call(*args)
         if left < 0:
-            self._refuse(commands, -1 - left)
+            where = f" in lane {-1 - left}" if self.size > 1 else ""
+            raise ValueError(f"action must be finite, got {commands[-1 - left].tolist()}{where}")
         if left > 0:
             blocks = self._advance.finish(
                 self.rows.physics, buffer, self.batch.block_rows, commands, self.stepping, aside,
@@ -265,10 +266,6 @@ class Episodes:
             # The blocks together with which they were to be judged.
             for begin in np.unique(first + (blocks - first) // TOGETHER * TOGETHER).tolist():
                 self._judge(buffer, outputs, judging, begin, min(begin + TOGETHER, last))
-
-    def _refuse(self, commands: Array, lane: int) -> None:
-        where = f" in lane {lane}" if self.size > 1 else ""
-        raise ValueError(f"action must be finite, got {commands[lane].tolist()}{where}")
 
     def _judge(
         self, buffer: Array, outputs: Outputs, judging: Judging, first: int, last: int
@@ -302,11 +299,9 @@ class Episodes:
         self.ready = False
         outputs = self.room(self.size)
         try:
-            if get_num_threads() == 1 or batch.blocks < FEWEST_BLOCKS:
+            if batch.blocks < FEWEST_BLOCKS:  # not worth a thread
                 self.period(batch.buffer, commands, outputs, self._judging, 0, batch.blocks)
             else:
-                if not np.isfinite(commands).all():  # before any range is begun
-                    self._refuse(commands, int(np.argmin(np.isfinite(commands).all(axis=1))))
                 work = partial(self.period, batch.buffer, commands, outputs, self._judging)
                 over_ranges(batch.blocks, work)
         except ValueError:

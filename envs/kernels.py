@@ -7,7 +7,12 @@ import numpy as np
 
 from rbgym.compiled.jit import compiled, inlined, kernel_part, lane_body
 from rbgym.engine.kernels import advance_blocks, start_lane
-from rbgym.engine.rows import (
+from rbgym.envs import rows as at
+from rbgym.envs.parts.goals import angle_of
+from rbgym.envs.parts.rewards import Outcome
+from rbgym.envs.random import numbers
+from rbgym.quaternion import add, polished, times, to_world
+from rbgym.rows import (
     CORE,
     FAILED,
     LANES,
@@ -22,11 +27,6 @@ from rbgym.engine.rows import (
     vector,
     view,
 )
-from rbgym.envs import rows as at
-from rbgym.envs.parts.goals import angle_of
-from rbgym.envs.parts.rewards import Outcome
-from rbgym.envs.random import numbers
-from rbgym.quaternion import add, polished, times, to_world
 
 _NO_TORQUE = (0.0, 0.0, 0.0)
 _1, _2 = np.uint64(1), np.uint64(2)
@@ -141,16 +141,15 @@ def judge_blocks(task, buffer, size, judging, outputs, first, last):
 
 
 @kernel_part
-def _first_not_finite(commands, first, last):
-    """The first body of these blocks whose command is not finite, or -1."""
-    channels, bad = commands.shape[1], 0
-    numbers, end = commands.reshape(commands.size), min(last * LANES, len(commands)) * channels
-    for k in range(first * LANES * channels, end):
+def _first_not_finite(commands):
+    """The first body whose command is not finite, or -1."""
+    numbers, bad = commands.reshape(commands.size), 0
+    for k in range(len(numbers)):
         bad += 0 if numbers[index(k)] - numbers[index(k)] == 0.0 else 1
     if bad > 0:
-        for k in range(first * LANES * channels, end):
+        for k in range(len(numbers)):
             if numbers[index(k)] - numbers[index(k)] != 0.0:
-                return k // channels
+                return k // commands.shape[1]
     return -1
 
 
@@ -165,7 +164,7 @@ def period(task, buffer, commands, stepping, judging, outputs, aside, first, las
     lanes of these were set aside, none is judged yet. Without substeps they are only judged.
     """
     size, left = (task.first_row() + task.row_count()) * LANES, 0
-    bad = _first_not_finite(commands, first, last)
+    bad = _first_not_finite(commands)  # of all: another range is not to begin either
     if bad >= 0:
         return -1 - bad
     for begin in range(first, last, TOGETHER):

@@ -22,12 +22,12 @@ from typing import Any
 from rbgym.body import RigidBody
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import Record, constant
-from rbgym.engine.rows import LANES, J, vector
 from rbgym.envs.arguments import in_range, made
 from rbgym.envs.rows import Key
 from rbgym.potentials import NoPotential, Potential
 from rbgym.potentials.gravity_gradient import Attraction, eccentric_anomaly
 from rbgym.quaternion import cos_sin, dot, qmul, scale, sub
+from rbgym.rows import LANES, J, vector
 
 EARTH_RADIUS = 6371.2e3  # m, of the reference sphere of the field
 EARTH_GRAVITY = 3.986004418e14  # m^3/s^2

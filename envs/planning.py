@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 from rbgym import threads
 from rbgym.arguments import real
 from rbgym.engine.advance import by_lane, lay_out
-from rbgym.engine.rows import LANES
 from rbgym.envs.episodes import Episodes
 from rbgym.quaternion import Array
+from rbgym.rows import LANES
 
 Generator = NDArray[np.uint64]
 # Blocks of a range: their state, some 4 kB each, is to stay in a core's cache between steps.

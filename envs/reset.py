@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from rbgym.arguments import is_number, quietly, real
-from rbgym.engine.rows import J
 from rbgym.envs.episodes import Episodes, Lanes
 from rbgym.envs.orbit import places_of
 from rbgym.quaternion import Array
+from rbgym.rows import J
 
 _EVERY_SEED = 2**64
 _NEEDED = {"quaternion", "angular_velocity"}

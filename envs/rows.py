@@ -8,7 +8,7 @@ import math
 from typing import Any, NamedTuple
 
 from rbgym.compiled.record import Record, constant, missing_methods
-from rbgym.engine.rows import CORE, LANES, SCRATCH
+from rbgym.rows import CORE, LANES, SCRATCH
 
 # What every task has, counted from `TaskRows.first_row`.
 ELAPSED = 0  # steps since the start
@@ -87,68 +87,99 @@ class Parts(NamedTuple):
     constraints: Any
 
 
+class Places(NamedTuple):
+    """Where the rows of a task's parts begin, see `TaskRows`."""
+
+    first: int
+    goal: int
+    reference: int
+    sensor: int
+    reward: int
+    tally: int
+    constraint: int
+    noise: int
+    shown: int
+    told: int
+    number: int
+
+
 class TaskRows(Record):
     """Where a number of a task stands. Every part is given it, and reaches the others by it.
 
-    physics: `rbgym.engine.rows.Physics`. parts: `Parts`. Behind the rows of every task come those
+    physics: `rbgym.rows.Physics`. parts: `Parts`. Behind the rows of every task come those
     that the parts declare; with a row r, the number of the lane at i is buffer[i + r * LANES].
     """
 
     physics: Any
     parts: Any
 
-    def first_row(self):
-        return self.physics.row_count()
-
-    def goal_row(self):
-        return self.first_row() + COMMON
-
-    def reference_row(self):
-        return self.goal_row() + self.parts.goal.rows_needed(self.physics)
-
-    def sensor_row(self):
-        return self.reference_row() + self.parts.reference.rows_needed(self.physics)
-
-    def reward_row(self):
-        return self.sensor_row() + self.parts.sensor.rows_needed(self.physics)
-
-    def tally_row(self):
-        return self.reward_row() + self.parts.reward.rows_needed(self.physics)
-
-    def constraint_row(self):
-        return self.tally_row() + self.parts.tally.rows_needed(self.physics)
-
-    def noise_row(self):
-        """Key of the episode's noise, an integer below 2**53, if a part takes any."""
-        return self.constraint_row() + self.parts.constraints.rows_needed(self.physics)
+    def laid_out(self):
+        """The first row of each, and behind them the number of the task's rows."""
+        physics, parts = self.physics, self.parts
+        first = physics.row_count()
+        goal = first + COMMON
+        reference = goal + parts.goal.rows_needed(physics)
+        sensor = reference + parts.reference.rows_needed(physics)
+        reward = sensor + parts.sensor.rows_needed(physics)
+        tally = reward + parts.reward.rows_needed(physics)
+        constraint = tally + parts.tally.rows_needed(physics)
+        noise = constraint + parts.constraints.rows_needed(physics)
+        last = noise + (1 if self.is_noisy() else 0)
+        # What is shown and told stands where the solver works, as far as it fits.
+        width = parts.observation.width()
+        shown, told, more = SCRATCH, CORE - TOLD, 0
+        if width > _FREE:
+            shown, more = last, width
+        elif width > _FREE - TOLD:
+            told, more = last, TOLD
+        return Places(
+            first, goal, reference, sensor, reward, tally, constraint, noise, shown, told,
+            last + more - first,
+        )  # fmt: skip
 
     def is_noisy(self):
         return self.parts.sensor.is_noisy() or self.parts.disturbance.is_noisy()
 
-    def _last_row(self):
-        """Where that begins which may stand where the solver works, and does not fit."""
-        return self.noise_row() + (1 if self.is_noisy() else 0)
+    def first_row(self):
+        return self.laid_out().first
+
+    def goal_row(self):
+        return self.laid_out().goal
+
+    def reference_row(self):
+        return self.laid_out().reference
+
+    def sensor_row(self):
+        return self.laid_out().sensor
+
+    def reward_row(self):
+        return self.laid_out().reward
+
+    def tally_row(self):
+        return self.laid_out().tally
+
+    def constraint_row(self):
+        return self.laid_out().constraint
+
+    def noise_row(self):
+        """Key of the episode's noise, an integer below 2**53, if a part takes any."""
+        return self.laid_out().noise
 
     def observation_row(self):
-        """Where they fit, observations stand where the solver works."""
-        return SCRATCH if self.parts.observation.width() <= _FREE else self._last_row()
+        return self.laid_out().shown
 
     def told_row(self):
-        """So does what is told, where it fits beside them."""
-        beside = _FREE - TOLD < self.parts.observation.width() <= _FREE
-        return self._last_row() if beside else CORE - TOLD
+        return self.laid_out().told
+
+    def row_count(self):
+        """Number of the task's rows."""
+        return self.laid_out().number
 
     def scratch(self) -> slice:
         """Rows that between steps hold nothing of use, nor always a number."""
         width = self.parts.observation.width()
         shown, told = self.observation_row() == SCRATCH, self.told_row() == CORE - TOLD
         return slice(SCRATCH + (width if shown else 0), CORE - (TOLD if told else 0))
-
-    def row_count(self):
-        """Number of the task's rows."""
-        width = self.parts.observation.width()
-        more = width if width > _FREE else TOLD if width > _FREE - TOLD else 0
-        return self._last_row() - self.first_row() + more
 
     # --- what parts read ---
 

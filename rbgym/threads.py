@@ -73,8 +73,16 @@ def over_ranges(
     finally:
         for future in under_way:
             future.cancel()
-        wait(under_way)
+        _until_ended(under_way)
     return [found[k] if k in found else under_way[k - 1].result() for k in range(number)]
+
+
+def _until_ended(under_way: list[Future[T]]) -> None:
+    try:
+        wait(under_way)
+    except KeyboardInterrupt:  # is raised once they have ended; a second one is not held up
+        wait(under_way)
+        raise
 
 
 def _submit(work: Callable[[int, int], T], first: int, last: int) -> "Future[T]":

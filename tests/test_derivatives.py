@@ -7,6 +7,7 @@ import pytest
 
 import rbgym
 from differences import errors_off, slope, turned_by
+from rbgym.engine.derivatives import room_for_duals
 
 SIZE, H = 4, 0.05
 TOP = rbgym.HeavyTop(3.0)
@@ -201,3 +202,10 @@ def test_a_step_that_is_refused_has_no_derivative():
     batch = made("akw", None, q, 1e4 * omega)
     with pytest.raises(rbgym.IntegrationError, match="has no derivative"):
         batch.jacobian(H)
+
+
+@pytest.mark.parametrize("numbers", range(1, 4000, 333))
+def test_the_room_for_duals_begins_a_cache_line_as_their_vectors_must(numbers):
+    room = room_for_duals(numbers)
+    assert room.shape == (numbers,)
+    assert room.ctypes.data % 64 == 0

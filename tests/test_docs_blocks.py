@@ -14,11 +14,23 @@ import pytest
 
 import pages
 
+pytestmark = pytest.mark.interpreted
+
 pytest.importorskip("stable_baselines3")
 
 RUN = [page for page in pages.PAGES if pages.blocks(page) and not pages.is_interpreted(page)]
+# Pages whose blocks take thousands of steps, or derivatives; all others need no compiling.
+COMPILED = {"README.md", *(f"docs/{name}.md" for name in (
+    "controllers", "derivatives", "identification", "libraries", "planning", "plots", "rollouts",
+    "satellites", "start", "testing", "training",
+))}  # fmt: skip
+MARKED = [
+    pytest.param(
+        page, id=pages.name(page), marks=[pytest.mark.compiled] * (pages.name(page) in COMPILED)
+    )
+    for page in RUN
+]
 INTERPRETED = [page for page in pages.PAGES if pages.is_interpreted(page)]
-# Random numbers are made by arithmetic modulo 2^64, of which NumPy warns where it is not compiled.
 NEXT = "--- next block ---\n"
 # Runs every argument as a program of its own.
 EACH = f"""
@@ -32,7 +44,7 @@ def each(programs, main, fresh):
 import sys
 each(sys.argv[1:], globals(), dict(globals()))
 """
-ALONE = "-W", "error", "-W", "ignore:overflow encountered:RuntimeWarning"
+ALONE = "-W", "error"
 
 
 def prepared(block):
@@ -72,7 +84,7 @@ def unknown_names(block):
     return used - known
 
 
-@pytest.mark.parametrize("page", RUN, ids=pages.name)
+@pytest.mark.parametrize("page", MARKED)
 def test_the_blocks_of_a_page_run_and_print_what_it_says(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     namespace = {}

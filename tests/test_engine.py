@@ -18,7 +18,8 @@ from rbgym import (
     simulate,
     threads,
 )
-from rbgym.engine import rows as layout
+from rbgym import rows as layout
+from rbgym.potentials.interface import AxialTop
 from rbgym.quaternion import angle_between, multiply, normalized, rotate, to_matrix
 
 ALL = pytest.mark.parametrize("name", integrators.names())
@@ -60,10 +61,15 @@ def test_single_body_equals_its_lane_of_a_batch_of_different_bodies_bit_for_bit(
     together = batch_of(name, list(range(21)), *everyone)
     together.advance(0.05, 40)
     assert not together.failed.any()
+    soon = together.full_state()
+    together.advance(1.5, 3)  # of which most schemes leave some to the thorough code, or fail
     for i in (0, 3, 7, 8, 13, 20):
         alone = batch_of(name, [i], *everyone)
         alone.advance(0.05, 40)
+        assert np.array_equal(alone.full_state()[0], soon[i])
+        alone.advance(1.5, 3)
         assert np.array_equal(alone.full_state()[0], together.full_state()[i])
+        assert alone.failed[0] == together.failed[i]
 
 
 @ALL
@@ -74,9 +80,10 @@ def test_result_does_not_depend_on_the_number_of_threads(name, monkeypatch):
             rbgym.set_num_threads(number)
             batch = batch_of(name, list(range(200)), *everyone)
             batch.advance(0.05, 20)
-            # All at once only the first time.
-            monkeypatch.setattr(threads, "FEWEST_BLOCKS", 4)
+            batch.advance(1.5, 3)
             states.append(batch.full_state())
+            # All in one range only the first time.
+            monkeypatch.setitem(threads.over_ranges.__kwdefaults__, "fewest", 4)
     finally:
         rbgym.set_num_threads(1)
     assert np.array_equal(states[0], states[1])
@@ -85,12 +92,14 @@ def test_result_does_not_depend_on_the_number_of_threads(name, monkeypatch):
 
 @ALL
 def test_one_call_of_many_steps_equals_many_calls_of_one(name):
-    everyone = crowd(3)
-    once, often = (batch_of(name, [0, 1, 2], *everyone) for _ in range(2))
-    once.advance(0.05, 30)
-    for _ in range(30):
-        often.advance(0.05)
-    assert np.array_equal(once.full_state(), often.full_state())
+    everyone = crowd(21)
+    once, often = (batch_of(name, list(range(21)), *everyone) for _ in range(2))
+    for h, steps in ((0.05, 30), (1.5, 3)):
+        once.advance(h, steps)
+        for _ in range(steps):
+            often.advance(h)
+        assert np.array_equal(once.full_state(), often.full_state())
+        assert np.array_equal(once.failed, often.failed)
 
 
 def test_lanes_beyond_the_last_body_stay_at_rest_and_unseen():
@@ -302,6 +311,30 @@ def test_lanes_that_do_not_exist_are_refused(lanes):
     with pytest.raises(ValueError, match="lanes must be integers from 0 to 2"):
         batch.set_state((0.0, 1.0, 0.0, 0.0), (1.0, 2.0, 3.0), lanes=lanes)
     assert np.array_equal(batch.full_state(), before)
+
+
+def test_a_state_of_another_kind_of_batch_is_refused():
+    body, aslant = RigidBody([1, 2, 1.5]), HeavyTop(2.0, (1.0, 0.0, 0.0))
+    one, other = Batch(body, "akw", HeavyTop(2.0)), Batch(body, "akw", aslant)
+    for made, taken in ((one, other), (other, one)):
+        kept = taken.full_state()
+        with pytest.raises(ValueError, match="columns"):
+            taken.restore(made.full_state())
+        np.testing.assert_array_equal(taken.full_state(), kept)
+
+
+def test_a_top_has_the_formulas_of_one_on_its_third_axis_where_all_bodies_have_that_axis():
+    symmetric, weight, aside = RigidBody([1, 1, 1.5]), HeavyTop(2.0), HeavyTop(2.0, (1.0, 0.0, 0.0))
+    for bodies, tops, kind in (
+        ([symmetric], [weight], AxialTop),
+        ([symmetric], [HeavyTop(2.0, (0.6, 0.0, 0.8))], HeavyTop),
+        ([symmetric] * 2, [weight, aside], HeavyTop),
+        ([RigidBody([1, 2, 1.5])], [aside], HeavyTop),
+        ([RigidBody([1, 2, 1.5])], [AxialTop(*aside)], HeavyTop),
+    ):
+        batch = Batch(bodies, "akw", tops, size=len(bodies))
+        assert type(batch.physics.potential) is kind
+    assert type(Batch(symmetric, "akw", weight).potential) is HeavyTop
 
 
 def test_rows_are_copies_in_a_batch_of_any_size():

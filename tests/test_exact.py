@@ -245,22 +245,28 @@ def test_a_batch_of_symmetric_bodies_takes_up_the_state_of_another_body():
     np.testing.assert_array_equal(made.full_state(), taken.full_state())
 
 
-def test_a_heavy_top_goes_on_from_the_state_of_one_whose_inertia_was_drawn():
+@pytest.mark.parametrize("env_id", ["RigidTop-v0", "AttitudeSlew-v1"])
+def test_a_symmetric_body_goes_on_from_the_state_of_one_whose_inertia_was_drawn(env_id):
     import gymnasium as gym
 
     import rbgym
     import rbgym.envs
 
-    drawn = gym.make("RigidTop-v0", randomization={"inertia": 0.3}).unwrapped
-    plain = gym.make("RigidTop-v0").unwrapped
+    kwargs = {} if env_id == "RigidTop-v0" else {"body": RigidBody([2, 2, 1.5])}
+    drawn = gym.make(env_id, randomization={"inertia": 0.3}, **kwargs).unwrapped
+    plain = gym.make(env_id, **kwargs).unwrapped
     for env in (drawn, plain):
         env.reset(seed=1)
         for _ in range(3):
             env.step(env.action_space.sample())
     state, actions = drawn.get_state(), np.full((1, 5, 3), 0.125)
+    before = rbgym.linearize(plain)
     plain.set_state(state)
     ends = [rbgym.rollout_actions(env, state, actions)[1]["rows"] for env in (drawn, plain)]
     np.testing.assert_array_equal(*ends)
+    after, wanted = (rbgym.linearize(env) for env in (plain, drawn))
+    np.testing.assert_allclose(after.A, wanted.A, rtol=1e-12, atol=1e-12)
+    assert np.abs(before.A - after.A).max() > 1e-6
     for _ in range(5):
         for env in (drawn, plain):
             env.step(np.full(3, 0.125, np.float32))

@@ -7,6 +7,8 @@ import textbook as tb
 from rbgym import Batch, HeavyTop, RigidBody, integrators
 from rbgym.quaternion import angle_between
 
+pytestmark = pytest.mark.interpreted
+
 TENSOR = np.array([[2.0, 0.2, -0.1], [0.2, 1.4, 0.15], [-0.1, 0.15, 0.9]])
 TOP = tb.Top(1.7, [0.3, -0.5, 0.8])
 HELD = np.array([0.5, -0.3, 0.4])

@@ -14,6 +14,8 @@ import textbook_splitting as splitting
 from rbgym import Batch, GravityGradient, HeavyTop, RigidBody, SoftWall, integrators
 from rbgym.quaternion import angle_between
 
+pytestmark = pytest.mark.interpreted
+
 STEPS = 100
 BOUND = 1e-12  # rad, and relative to the angular velocity
 
@@ -164,7 +166,10 @@ def test_scheme_agrees_with_its_textbook_twin_under_held_torque(name, case_name)
     assert_agree(name, TWINS[name], case, h, torque=held_torque(case, h))
 
 
-@pytest.mark.parametrize("case_name", DRIVEN)
+# The one with all terms is compared with the compiled scheme.
+@pytest.mark.parametrize(
+    "case_name", [*DRIVEN[:2], pytest.param(DRIVEN[2], marks=pytest.mark.compiled)]
+)
 @pytest.mark.parametrize("name", WITH_ROTORS)
 def test_scheme_agrees_with_its_textbook_twin_with_rotors_and_torque(name, case_name):
     case, h = CASES[case_name]

@@ -1,5 +1,7 @@
-"""Threads that step a batch: each range is taken once, and nobody goes on afterwards."""
+"""Threads that step a batch: each range is taken once, and none goes on afterwards."""
 
+import os
+import signal
 import subprocess
 import sys
 import threading
@@ -10,7 +12,6 @@ import pytest
 
 import rbgym
 from rbgym import threads
-from rbgym.compiled.jit import compiled
 
 
 @pytest.fixture(autouse=True)
@@ -19,17 +20,37 @@ def one_thread_afterwards():
     rbgym.set_num_threads(1)
 
 
-def ranges(blocks, threads_wanted):
-    rbgym.set_num_threads(threads_wanted)
-    return threads.over_ranges(blocks, lambda first, last: (first, last), largest=3)
+def ranges(blocks, **kwargs):
+    return threads.over_ranges(blocks, lambda first, last: (first, last), **kwargs)
+
+
+def child(code):
+    """What a fresh process that runs this code prints; it says nothing else."""
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    assert done.stderr == ""
+    return done.stdout
 
 
 @pytest.mark.parametrize("wanted", [1, 2, 3, np.int64(5)])
-def test_ranges_cover_all_blocks_in_order(wanted):
-    edges = ranges(40, wanted)
-    assert edges[0][0] == 0
-    assert edges[-1][1] == 40
-    assert [first for first, _ in edges[1:]] == [last for _, last in edges[:-1]]
+@pytest.mark.parametrize("blocks", [1, 8, 40, 41])
+def test_each_block_is_taken_once_and_what_is_found_comes_in_order(blocks, wanted):
+    rbgym.set_num_threads(wanted)
+    for kwargs, number in (
+        ({"largest": 3}, -(-blocks // 3)),
+        ({"fewest": 4}, max(1, min(wanted, blocks // 4))),
+        ({}, 1),
+    ):
+        edges = ranges(blocks, **kwargs)
+        assert len(edges) == number
+        taken = [block for first, last in edges for block in range(first, last)]
+        assert taken == list(range(blocks))
+
+
+def test_two_threads_work_at_the_same_time():
+    rbgym.set_num_threads(2)
+    both = threading.Barrier(2, timeout=60)
+    threads.over_ranges(2, lambda first, last: both.wait(), fewest=1)
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 1025, 1.0, True, "2", None])
@@ -40,8 +61,7 @@ def test_a_number_of_threads_that_is_none_is_refused_and_the_old_one_stays(wrong
     assert rbgym.get_num_threads() == 2
 
 
-def test_the_number_may_change_while_others_step():
-    """Nobody is refused by a pool that was closed, and each range is taken once."""
+def test_several_threads_of_the_user_may_step_while_the_number_changes():
     rbgym.set_num_threads(2)
     stop, wrong = threading.Event(), []
 
@@ -59,10 +79,10 @@ def test_the_number_may_change_while_others_step():
             if not (taken == 1).all():
                 wrong.append(taken)
 
-    steppers = [threading.Thread(target=step) for _ in range(2)]
+    steppers = [threading.Thread(target=step) for _ in range(3)]
     for one in steppers:
         one.start()
-    for number in [2, 3] * 100:
+    for number in [2, 3, 1] * 50:
         rbgym.set_num_threads(number)
         time.sleep(0.002)
     stop.set()
@@ -71,78 +91,42 @@ def test_the_number_may_change_while_others_step():
     assert wrong == []
 
 
-def test_an_error_in_one_range_comes_when_all_others_have_ended():
+@pytest.mark.parametrize("bad", [0, 3, 9])
+def test_an_error_in_one_range_comes_when_all_others_have_ended(bad):
     rbgym.set_num_threads(2)
     running = []
 
     def work(first, last):
-        if first == 0:
-            raise KeyboardInterrupt
         running.append(first)
-        time.sleep(0.05)
+        time.sleep(0.02)
         running.remove(first)
+        if first == bad:
+            raise KeyError(first)
 
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyError, match=str(bad)):
         threads.over_ranges(12, work, largest=3)
     assert running == []
 
 
-@compiled
-def mark(taken, slow, first, last, part):
-    """How often each block was taken, and by which part; the parts of odd numbers take longer."""
-    total = 0.0
-    for _ in range(slow * (part % 2)):
-        total += 1.0 / (1.0 + total)
-    for block in range(first, last):
-        taken[block] += 1.0
-    return float(part), float(first), float(last), total
-
-
-@pytest.mark.parametrize("wanted", [1, 2, 3, 5])
-@pytest.mark.parametrize("pause", [0.0, 0.05], ids=["awake", "asleep"])
-def test_a_kernel_takes_each_block_once_whether_threads_are_awake_or_asleep(wanted, pause):
-    rbgym.set_num_threads(wanted)
-    spread, taken = threads.Spread(mark, 4), np.zeros(41)
-    for turn in range(1, 30):
-        time.sleep(pause * (turn % 10 == 0))
-        found = spread.over(spread.task(taken, 20_000 * (turn % 3)), 41)
-        assert (taken == turn).all()
-        assert [part for part, *_ in found] == list(range(min(wanted, 41 // 4)))
-        edges = [found[0][1], *(last for _, _, last, _ in found)]
-        assert edges == [41 * k // len(found) for k in range(len(found) + 1)]
-
-
-def test_a_kernel_is_no_slower_to_end_where_no_thread_ever_comes(monkeypatch):
-    """What is left at a post that nobody serves is done by the thread that left it."""
-    monkeypatch.setattr(threads.posts, "serve", lambda post, looks: None)
-    rbgym.set_num_threads(3)
-    taken = np.zeros(40)
-    spread = threads.Spread(mark, 4)
-    spread.over(spread.task(taken, 0), 40)
-    assert (taken == 1).all()
-
-
-def test_kernels_of_several_threads_of_the_user_share_the_pool():
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals reach no thread here")
+def test_an_interruption_comes_when_all_ranges_have_ended():
     rbgym.set_num_threads(2)
-    spread, wrong = threads.Spread(mark, 4), []
-    spread.over(spread.task(np.zeros(40), 0), 40)
+    main, begun, running = threading.main_thread().ident, threading.Event(), []
 
-    def step():
-        taken = np.zeros(40)
-        for turn in range(1, 300):
-            spread.over(spread.task(taken, 5_000), 40)
-            if not (taken == turn).all():
-                wrong.append(taken.copy())
+    def work(first, last):
+        if first == 0:
+            begun.wait(60)
+            return
+        running.append(first)
+        begun.set()
+        time.sleep(0.1)  # the main thread waits by now
+        signal.pthread_kill(main, signal.SIGINT)
+        time.sleep(0.1)
+        running.remove(first)
 
-    steppers = [threading.Thread(target=step) for _ in range(3)]
-    for one in steppers:
-        one.start()
-    for number in [3, 2] * 50:
-        rbgym.set_num_threads(number)
-        time.sleep(0.001)
-    for one in steppers:
-        one.join()
-    assert wrong == []
+    with pytest.raises(KeyboardInterrupt):
+        threads.over_ranges(2, work, fewest=1)
+    assert running == []
 
 
 def test_a_thread_may_go_on_after_the_main_one_has_ended():
@@ -157,31 +141,26 @@ def train():
 rbgym.set_num_threads(2)
 threading.Thread(target=train).start()
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert (done.stdout, done.stderr) == ("[(0, 6), (6, 12)]\n", "")
+    assert child(code) == "[(0, 6), (6, 12)]\n"
 
 
-def test_at_most_so_many_ranges_are_made_as_the_caller_has_room_for():
-    rbgym.set_num_threads(5)
-    spread, taken = threads.Spread(mark, 4), np.zeros(40)
-    assert len(spread.over(spread.task(taken, 0), 40, most=2)) == 2
-    assert (taken == 1).all()
-
-
-def test_threads_that_are_claimed_for_good_hold_up_neither_steps_nor_the_end():
-    """As after an interruption at the wrong moment."""
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot fork here")
+def test_a_forked_process_has_threads_of_its_own():
     code = """
-import numpy as np, rbgym
-from rbgym import RigidBody, Batch, threads
-rbgym.set_num_threads(2)
-batch = Batch(RigidBody([6, 8, 3]), "akw", size=1024)
-batch.set_state((1, 0, 0, 0), (1, 2, 3))
-batch.advance(0.01)
-assert threads._pool.claim(2)
-batch.advance(0.01)
-print(batch.failed.any())
+import os, rbgym
+from rbgym import threads
+
+def found():
+    return threads.over_ranges(12, lambda first, last: first, largest=3)
+
+rbgym.set_num_threads(3)
+assert found() == [0, 3, 6, 9]
+threads._choosing.acquire()  # as another thread may hold it while the process forks
+child = os.fork()
+if child == 0:
+    os._exit(found() != [0, 3, 6, 9])
+threads._choosing.release()
+assert found() == [0, 3, 6, 9]
+print(os.waitpid(child, 0)[1])
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
-    )
-    assert (done.stdout, done.stderr) == ("False\n", "")
+    assert child(code) == "0\n"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbgym.compiled.jit import Entry, compiled, inlined
-from rbgym.engine.rows import LANES, index
+from rbgym.rows import LANES, index
 
 # Lanes of one network that are worked on together. A loop this long becomes vector instructions; a
 # shorter one is unrolled first, and stays scalar.

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbgym.agents.policies.forward import ACTIVATIONS, OUTPUTS, Stack
 from rbgym.arguments import count, number, real
-from rbgym.engine.rows import LANES
 from rbgym.envs.arguments import named
 from rbgym.envs.reset import checked_seed
+from rbgym.rows import LANES
 
 Weights = NDArray[np.float32]
 Layer = tuple[Weights, Weights]

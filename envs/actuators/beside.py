@@ -13,7 +13,6 @@ import numpy as np
 
 from rbgym.compiled.record import constant
 from rbgym.engine.actuation import act
-from rbgym.engine.rows import put_vector
 from rbgym.envs.actuators.coils import Coils, MagneticCoils
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Setting
@@ -23,6 +22,7 @@ from rbgym.envs.orbit import Orbit
 from rbgym.envs.parts.columns import Column
 from rbgym.envs.rows import Key
 from rbgym.quaternion import Array, add
+from rbgym.rows import put_vector
 
 
 @dataclass(frozen=True)

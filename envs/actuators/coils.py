@@ -14,13 +14,13 @@ import numpy as np
 from rbgym.arguments import positive
 from rbgym.compiled.record import constant
 from rbgym.engine.actuation import act
-from rbgym.engine.rows import put_vector, view
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Setting
 from rbgym.envs.arguments import in_range
 from rbgym.envs.orbit import Orbit
 from rbgym.envs.parts.columns import BODY, Column
 from rbgym.quaternion import Array, cross, dot, qmul, scale, to_body
+from rbgym.rows import put_vector, view
 
 # The orbit where nothing is said, and the Earth's dipole of about 2016, in which what the package
 # ships was trained.

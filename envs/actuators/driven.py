@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import constant, required
 from rbgym.engine.actuation import Actuator
-from rbgym.engine.rows import LANES, put_vector, vector
 from rbgym.quaternion import add, scale
+from rbgym.rows import LANES, put_vector, vector
 
 _ZERO = (0.0, 0.0, 0.0)
 

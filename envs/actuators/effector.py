@@ -9,13 +9,13 @@ from rbgym.arguments import number
 from rbgym.body import RigidBody
 from rbgym.compiled.record import required
 from rbgym.engine.batch import Batch
-from rbgym.engine.rows import Physics
 from rbgym.envs.actuators.faults import Faults
 from rbgym.envs.actuators.mounting import Differing
 from rbgym.envs.parts.columns import Column
 from rbgym.envs.rows import Key
 from rbgym.integrators import Integrator, get, names
 from rbgym.quaternion import Array
+from rbgym.rows import Physics
 
 Rows = Callable[[int, int], Array]  # so many rows of every body, from the given one on: (n, count)
 

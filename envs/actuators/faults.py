@@ -7,9 +7,9 @@ import numpy as np
 
 from rbgym.arguments import finite
 from rbgym.compiled.record import Record, constant
-from rbgym.engine.rows import LANES
 from rbgym.envs.arguments import in_range, keys, named
 from rbgym.envs.random import numbers
+from rbgym.rows import LANES
 
 KINDS = ("stuck", "weak", "runaway", "sensor")  # in `info` by their number, from 1 on
 _STUCK, _WEAK, _RUNAWAY, _SENSOR = 1.0, 2.0, 3.0, 4.0

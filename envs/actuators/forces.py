@@ -18,12 +18,12 @@ import numpy as np
 
 from rbgym.compiled.record import constant
 from rbgym.engine.actuation import act
-from rbgym.engine.rows import FAILED, LANES, put_quaternion, put_vector, quaternion, vector, view
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Setting
 from rbgym.envs.parts.columns import BODY, Column
 from rbgym.envs.rows import Key
 from rbgym.quaternion import Array, add, dot, rotate, scale, times, to_world
+from rbgym.rows import FAILED, LANES, put_quaternion, put_vector, quaternion, vector, view
 
 # Rows, from the first of the state on.
 POSITION, VELOCITY = 0, 3  # 3 each: of the centre of mass, world axes [m, m/s]

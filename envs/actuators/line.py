@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from rbgym.compiled.record import Record, constant
-from rbgym.engine.rows import LANES
 from rbgym.envs.actuators.effector import Element, Setting
+from rbgym.rows import LANES
 
 
 class Line(Record):

@@ -3,8 +3,8 @@
 import math
 
 from rbgym.compiled.record import Record
-from rbgym.engine.rows import LANES, put_vector, vector
 from rbgym.quaternion import scale, to_world
+from rbgym.rows import LANES, put_vector, vector
 
 # Names of the half-widths and probabilities in `randomization`, and the largest there may be.
 RANGES = {"actuator_scale": 0.9, "misalignment": 1.0, "delay": 0.9, "failure": 1.0}

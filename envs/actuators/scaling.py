@@ -14,7 +14,6 @@ import numpy as np
 from rbgym.compiled.record import constant
 from rbgym.engine.actuation import act
 from rbgym.engine.batch import Batch
-from rbgym.engine.rows import J_INV, LANES, J, Physics, put_vector, vector
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Setting
 from rbgym.envs.parts.columns import Column
@@ -23,6 +22,7 @@ from rbgym.integrators import Integrator
 from rbgym.integrators.free_scale import FORCE, REFERENCE, SCALE, SCALING, FreeScale
 from rbgym.quaternion import Array
 from rbgym.quaternion import scale as scaled
+from rbgym.rows import J_INV, LANES, J, Physics, put_vector, vector
 
 _NO_TORQUE = (0.0, 0.0, 0.0)
 

@@ -28,13 +28,13 @@ from rbgym.arguments import finite, number
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import constant
 from rbgym.engine.actuation import act
-from rbgym.engine.rows import FAILED, LANES, ROTOR, put_vector, view
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Setting
 from rbgym.envs.arguments import in_range
 from rbgym.envs.parts.columns import Column
 from rbgym.envs.rows import Key
 from rbgym.quaternion import Array, Vector, add, dot, scale
+from rbgym.rows import FAILED, LANES, ROTOR, put_vector, view
 
 ROWS = 8
 _CHANGES = 4  # 4: rows of the torque on each wheel [N m], behind the momenta

@@ -6,7 +6,6 @@ from typing import Any
 
 from rbgym.arguments import flag
 from rbgym.compiled.jit import inlined
-from rbgym.engine.rows import LANES, put_vector, vector, vector_if
 from rbgym.envs.actuators import Effector
 from rbgym.envs.arguments import in_range, keys
 from rbgym.envs.parts.columns import BODY, Column
@@ -24,6 +23,7 @@ from rbgym.quaternion import (
     to_body,
     to_world,
 )
+from rbgym.rows import LANES, put_vector, vector, vector_if
 
 _MOST_CONES = 8
 _LIMITS = ("rate", "command", "momentum")

@@ -8,10 +8,10 @@ import numpy as np
 from rbgym.arguments import unit
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import required
-from rbgym.engine.rows import LANES, vector
 from rbgym.envs.arguments import in_range, keys, named, triple
 from rbgym.envs.rows import Part
 from rbgym.quaternion import Vector, add, dot, rotate, to_body, to_world, upward
+from rbgym.rows import LANES, vector
 
 
 class Success(Part):

@@ -7,7 +7,6 @@ import numpy as np
 
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import constant, required
-from rbgym.engine.rows import LANES, put_quaternion, put_vector, quaternion, vector
 from rbgym.envs.random import on_sphere
 from rbgym.envs.rows import Key, Part
 from rbgym.quaternion import (
@@ -27,6 +26,7 @@ from rbgym.quaternion import (
     to_world,
     upward,
 )
+from rbgym.rows import LANES, put_quaternion, put_vector, quaternion, vector
 
 _WORLD, _NOWHERE = (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
 # Chebyshev's polynomial of arcsin(sqrt z) / sqrt z for z in [0, 1/2], off by 1e-11 at most.

@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import constant, required
-from rbgym.engine.rows import LANES
 from rbgym.envs.arguments import in_range
 from rbgym.envs.parts.columns import BODY, Column
 from rbgym.envs.parts.endings import flight
 from rbgym.envs.rows import Part
 from rbgym.quaternion import Vector, canonical, qconj, qmul, scale, to_body
+from rbgym.rows import LANES
 
 _LOWEST = (0.0, -1.0, -1.0, -1.0)  # of a canonical quaternion
 

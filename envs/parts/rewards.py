@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import required
-from rbgym.engine.rows import LANES
 from rbgym.envs.arguments import in_range, keys, named
 from rbgym.envs.parts.endings import flight
 from rbgym.envs.parts.goals import Gap, angle_of
 from rbgym.envs.rows import Part
 from rbgym.quaternion import dot, sub
+from rbgym.rows import LANES
 
 # What a user can give a weight to, in the order in which the kernel writes them.
 TERMS = ("closeness", "success", "attitude", "rate", "effort", "change", "alive", "progress")

@@ -8,7 +8,14 @@ import numpy as np
 
 from rbgym.arguments import unit
 from rbgym.compiled.record import Record, constant
-from rbgym.engine.rows import (
+from rbgym.envs.arguments import in_range, keys, triple
+from rbgym.envs.parts.columns import BODY, Column
+from rbgym.envs.parts.observations import More, rotation_vector
+from rbgym.envs.parts.uncertainty import Noisy, Sensor
+from rbgym.envs.random import normals
+from rbgym.envs.rows import checked_part
+from rbgym.quaternion import Vector, add, dot, qconj, qmul, scale, to_body
+from rbgym.rows import (
     LANES,
     put_quaternion,
     put_vector,
@@ -18,13 +25,6 @@ from rbgym.engine.rows import (
     vector_if,
     view,
 )
-from rbgym.envs.arguments import in_range, keys, triple
-from rbgym.envs.parts.columns import BODY, Column
-from rbgym.envs.parts.observations import More, rotation_vector
-from rbgym.envs.parts.uncertainty import Noisy, Sensor
-from rbgym.envs.random import normals
-from rbgym.envs.rows import checked_part
-from rbgym.quaternion import Vector, add, dot, qconj, qmul, scale, to_body
 
 _BY_TRACKER, _BY_GYRO, _BY_BIAS, _BY_FIELD = 0, 3, 9, 12  # first uses of the noise's numbers
 _BIAS, _LAST, _SEEN, _RATE, _COMING = 0, 3, 7, 11, 14  # rows, counted from that of the sensor

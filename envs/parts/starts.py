@@ -6,11 +6,11 @@ from typing import Any, Self
 
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import required
-from rbgym.engine.rows import LANES, put_vector
 from rbgym.envs.arguments import in_range, keys
 from rbgym.envs.random import on_circle, on_sphere
 from rbgym.envs.rows import Part
 from rbgym.quaternion import add, cos_sin, even_odd, qmul, scale, to_world, upward
+from rbgym.rows import LANES, put_vector
 
 Ranges = Mapping[str, tuple[float, float]]
 

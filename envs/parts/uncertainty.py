@@ -10,7 +10,6 @@ from rbgym.arguments import is_number
 from rbgym.body import RigidBody
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import constant
-from rbgym.engine.rows import J_INV, J, put_vector, vector
 from rbgym.envs.actuators.mounting import RANGES, Differing
 from rbgym.envs.arguments import in_range, keys, triple
 from rbgym.envs.parts.observations import More
@@ -18,6 +17,7 @@ from rbgym.envs.random import LARGEST_NORMAL, normals
 from rbgym.envs.rows import Part
 from rbgym.potentials import CircularOrbit
 from rbgym.quaternion import Array, Vector, add, dot, qmul, scale, times
+from rbgym.rows import J_INV, J, put_vector, vector
 
 _BY_SENSORS, _BY_DISTURBANCES = 0, 6  # first uses of the noise's numbers
 _OF_BODY = ("inertia", "mass", "gravity", "torque")

@@ -8,13 +8,15 @@
 - `@compiled`: the few entry points, kept in an on-disk cache.
 """
 
+import functools
 import gc
 import importlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from numba import njit, typeof, types
+import numpy as np
+from numba import config, njit, typeof, types
 from numba.cpython.unsafe.tuple import tuple_setitem
 from numba.extending import intrinsic as _intrinsic
 from numba.extending import overload
@@ -142,15 +144,16 @@ def compiled(function: F) -> F:
     Where there is no folder for it, or the sources are no files, it is kept in memory, and a
     warning says so.
     """
+    if config.DISABLE_JIT:
+        return _interpreted(function)
     cache.remember(function)
     if not cache.SOURCES.digest:
         cache.warn("the sources are in an archive", "unpack it")
         return njit(**FAST)(function)  # type: ignore[no-any-return]
     try:
         dispatcher = njit(cache=True, **FAST)(function)
-        if hasattr(dispatcher, "_cache"):  # not with NUMBA_DISABLE_JIT
-            cache.SOURCES.unchanged()  # look now, just after the import of what will be compiled
-            cache.keep_on_disk(dispatcher)
+        cache.SOURCES.unchanged()  # look now, just after the import of what will be compiled
+        cache.keep_on_disk(dispatcher)
     except RuntimeError:  # numba's
         cache.warn("no folder for it can be written to")
         return njit(**FAST)(function)  # type: ignore[no-any-return]
@@ -158,6 +161,18 @@ def compiled(function: F) -> F:
         cache.warn(str(error))
         return njit(**FAST)(function)  # type: ignore[no-any-return]
     return dispatcher  # type: ignore[no-any-return]
+
+
+def _interpreted(function: F) -> F:
+    """The entry point with NUMBA_DISABLE_JIT: as silent as machine code where a number overflows,
+    as random numbers do, which are made modulo 2^64."""
+
+    @functools.wraps(function)
+    def run(*args: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return function(*args)
+
+    return run  # type: ignore[return-value]
 
 
 def entry_point(kernel: Any, *args: Any) -> Callable[..., Any]:

@@ -9,8 +9,8 @@ from typing import Any
 
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import Record, constant, required
-from rbgym.engine.rows import FRESH, LANES, TORQUE, put_vector, vector
 from rbgym.quaternion import add, times
+from rbgym.rows import FRESH, LANES, TORQUE, put_vector, vector
 
 
 class Actuator(Record):

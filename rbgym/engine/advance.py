@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from rbgym.compiled.jit import Entry
 from rbgym.engine import kernels
-from rbgym.engine.rows import FAILED, LANES, SOLVED, WAITING
 from rbgym.quaternion import Array
+from rbgym.rows import FAILED, LANES, SOLVED, WAITING
 
 
 class Advance:

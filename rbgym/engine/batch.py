@@ -10,18 +10,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbgym import integrators, potentials, threads
+from rbgym import rows as layout
 from rbgym.arguments import count, finite, flag, quietly, real
 from rbgym.body import RigidBody
 from rbgym.compiled.jit import Entry
 from rbgym.engine import kernels
-from rbgym.engine import rows as layout
 from rbgym.engine.actuation import Actuator, Direct
 from rbgym.engine.advance import Advance
-from rbgym.engine.rows import LANES, Physics
 from rbgym.integrators.composition import in_use
 from rbgym.integrators.interface import SPIN, TOP, AnyScheme
 from rbgym.potentials import HeavyTop, Potential
 from rbgym.quaternion import Array, multiply, rotate, rotate_inverse
+from rbgym.rows import LANES, Physics
 
 if TYPE_CHECKING:
     from rbgym.engine.derivatives import Jacobian

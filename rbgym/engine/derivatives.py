@@ -12,6 +12,7 @@ angular momentum in world axes; then rows of the actuator's state.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +32,22 @@ from rbgym.compiled.jit import INLINED, Entry, chosen_by_class, compiled, inline
 from rbgym.engine.batch import Batch, IntegrationError, aligned_zeros
 from rbgym.engine.kernels import PROJECTIONS, start_lane, take_step
 from rbgym.engine.projection import keep_level, project
-from rbgym.engine.rows import (
+from rbgym.engine.steps import (
+    body_of,
+    correct,
+    finish,
+    more_time,
+    predict,
+    redo,
+    rotor_rate,
+    total_energy,
+)
+from rbgym.integrators.composition import COUNTS, STAGES
+from rbgym.integrators.free_scale import FreeScaleFar
+from rbgym.integrators.interface import Kicks
+from rbgym.potentials import HeavyTop, Potential
+from rbgym.quaternion import Array, add, dot, qconj, qmul, times, to_body, to_world
+from rbgym.rows import (
     FAILED,
     J_INV,
     LANES,
@@ -51,21 +67,6 @@ from rbgym.engine.rows import (
     vector,
     view,
 )
-from rbgym.engine.steps import (
-    body_of,
-    correct,
-    finish,
-    more_time,
-    predict,
-    redo,
-    rotor_rate,
-    total_energy,
-)
-from rbgym.integrators.composition import COUNTS, STAGES
-from rbgym.integrators.free_scale import FreeScaleFar
-from rbgym.integrators.interface import Kicks
-from rbgym.potentials import HeavyTop, Potential
-from rbgym.quaternion import Array, add, dot, qconj, qmul, times, to_body, to_world
 from rbgym.threads import over_ranges
 
 _AWAY = -99  # a column that is not among those of a pass
@@ -109,6 +110,14 @@ def lane_of(columns_class):
     """lane_of(columns, scratch, rows, i): the duals of lane i of a block, as a buffer of this lane
     alone, where it is lane 0: its rows are next to each other, and so stay in the cache."""
     return _steady_lane if issubclass(columns_class, SteadyColumns) else _lane
+
+
+@inlined
+def room_for_duals(numbers):
+    """For so many float64 numbers: it begins a cache line, as the vectors of duals must."""
+    spare = np.empty(numbers + 8)
+    first = (8 - index(spare.ctypes.data) // 8 % 8) % 8
+    return spare[first : first + numbers]
 
 
 @inlined
@@ -296,19 +305,17 @@ def show_lane(physics, d, columns, more, out, k):
 
 @compiled
 def differentiate(
-    physics, buffer, rows, commands, stepping, corrections, columns, more, out, scratch, first,
-    last,
-):  # fmt: skip
+    physics, buffer, rows, commands, stepping, corrections, columns, more, out, first, last
+):
     """Derivatives of what a control period makes of the bodies of the blocks from `first` to before
     `last`; the buffer stays as it is.
 
     commands: (bodies, channels), or (0, channels) for the torque that is held. corrections: of the
     unknowns' derivatives. more: rows that are coordinates besides. out: for 6 + len(more) duals of
-    each body. scratch: for the duals of a block. Returns the first body with a step that could not
-    be solved, or -1.
+    each body. Returns the first body with a step that could not be solved, or -1.
     """
     size, width, refused = index(rows) * LANES, 6 + len(more), -1
-    f, ends = np.empty(size), as_duals(out, 0, 1)
+    scratch, f, ends = room_for_duals(size * ITEM), np.empty(size), as_duals(out, 0, 1)
     for block in range(first, last):
         start, body = block * size, block * LANES
         f[:] = buffer[start : start + size]
@@ -349,12 +356,7 @@ def along(
     passes, ends = [], np.empty(0)
     for first in range(0, columns, WIDTH):
         ends = aligned_zeros(batch.blocks * LANES, width, ITEM)
-        args = *args_of(first), ends.reshape(-1)
-
-        def work(begin: int, end: int, args: tuple[Any, ...] = args) -> int:
-            scratch = aligned_zeros(batch.block_rows * LANES * ITEM)
-            return kernel.call(*args, scratch, begin, end)  # type: ignore[no-any-return]
-
+        work = partial(kernel.call, *args_of(first), ends.reshape(-1))
         for refused in over_ranges(batch.blocks, work, fewest=_FEWEST_BLOCKS):
             refuse(refused, batch.size)
         passes.append(ends[: batch.size, :, : min(WIDTH, columns - first)])

@@ -8,7 +8,21 @@ from typing import NamedTuple
 
 from rbgym.compiled.jit import compiled, inlined, kernel_part, lane_body, outlined
 from rbgym.engine.projection import keep_level, project
-from rbgym.engine.rows import (
+from rbgym.engine.steps import (
+    body_of,
+    correct,
+    finish,
+    move,
+    predict,
+    redo,
+    relax,
+    settle,
+    total_energy,
+)
+from rbgym.integrators.composition import COUNTS, STAGES
+from rbgym.integrators.interface import Kicks
+from rbgym.quaternion import sub, times, to_body
+from rbgym.rows import (
     CORRECTION,
     FAILED,
     FRESH,
@@ -24,20 +38,6 @@ from rbgym.engine.rows import (
     vector,
     view,
 )
-from rbgym.engine.steps import (
-    body_of,
-    correct,
-    finish,
-    move,
-    predict,
-    redo,
-    relax,
-    settle,
-    total_energy,
-)
-from rbgym.integrators.composition import COUNTS, STAGES
-from rbgym.integrators.interface import Kicks
-from rbgym.quaternion import sub, times, to_body
 
 _GROUP = 4  # blocks that are stepped side by side
 _RELAXATIONS = 4
@@ -121,12 +121,13 @@ def _set_aside(buffer, aside, first, count, block_size, stage):
 @lane_body
 def take_step(physics, buffer, first, count, block_size, h, kicks, projection):
     """One stage of so many blocks; returns how many lanes it left where they were."""
-    if physics.scheme.begins_apart():
+    scheme = physics.scheme
+    if scheme.has_unknowns() or scheme.prepares():
         for k in range(count):
             for lane in range(LANES):
                 i = index((first + k) * block_size) + lane
-                predict(physics, physics.scheme, buffer, i, h, kicks)
-    if physics.scheme.has_unknowns():
+                predict(physics, scheme, buffer, i, h, kicks)
+    if scheme.has_unknowns():
         for _ in range(_RELAXATIONS):
             for k in range(count):
                 for lane in range(LANES):
@@ -139,15 +140,17 @@ def take_step(physics, buffer, first, count, block_size, h, kicks, projection):
                     unsolved += correct(physics, buffer, index((first + k) * block_size) + lane, h)
             if unsolved == 0:
                 break
-    bad, ends_apart = 0, physics.scheme.ends_apart()
+    bad = 0
+    # Of schemes without unknowns and memory all bodies are moved before any energy is settled.
+    in_two_passes = not (scheme.has_unknowns() or scheme.memory_size() > 0)
     for k in range(count):
         for lane in range(LANES):
             i = index((first + k) * block_size) + lane
-            if ends_apart:
+            if in_two_passes:
                 move(physics, buffer, i, h, kicks)
             else:
-                bad += finish(physics, physics.scheme, buffer, i, h, kicks, projection)
-    if ends_apart:
+                bad += finish(physics, scheme, buffer, i, h, kicks, projection)
+    if in_two_passes:
         for k in range(count):
             for lane in range(LANES):
                 i = index((first + k) * block_size) + lane

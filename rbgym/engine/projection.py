@@ -7,7 +7,9 @@ which keeps the order of the scheme (Hairer, Lubich & Wanner 2006, IV.4).
 import math
 
 from rbgym.compiled.jit import inlined, lane_body
-from rbgym.engine.rows import (
+from rbgym.engine.steps import body_of, rotor_rate, total_energy
+from rbgym.quaternion import add, cross, dot, polished, qmul, scale, sub, times, to_body, to_world
+from rbgym.rows import (
     CORRECTION,
     FAILED,
     LANES,
@@ -23,8 +25,6 @@ from rbgym.engine.rows import (
     vector,
     vector_if,
 )
-from rbgym.engine.steps import body_of, rotor_rate, total_energy
-from rbgym.quaternion import add, cross, dot, polished, qmul, scale, sub, times, to_body, to_world
 
 # Largest square of a projection's size: what lacks more has no small error.
 _LARGEST = 1e-4

@@ -17,7 +17,11 @@ from rbgym.compiled.jit import (
     outlined,
     python_function,
 )
-from rbgym.engine.rows import (
+from rbgym.integrators.interface import Body, Explicit, Hasty, Implicit, Kicks, Step
+from rbgym.matrix import solve
+from rbgym.potentials.interface import Potential
+from rbgym.quaternion import add, cross, dot, polished, qmul, scale, sub, times, to_body
+from rbgym.rows import (
     CORRECTION,
     FAILED,
     FRESH,
@@ -43,10 +47,6 @@ from rbgym.engine.rows import (
     vector,
     vector_if,
 )
-from rbgym.integrators.interface import Body, Explicit, Hasty, Implicit, Kicks, Step
-from rbgym.matrix import solve
-from rbgym.potentials.interface import Potential
-from rbgym.quaternion import add, cross, dot, polished, qmul, scale, sub, times, to_body
 
 # Squared, relative to the size of the equation's terms. One Newton correction squares an error
 # of 1e-8 away; the equation is then tested itself, on the state as stored.
@@ -89,11 +89,6 @@ def _body_half_way(physics, buffer, i, h):
 
 
 @inlined
-def _memory_index(physics, i):
-    return i + physics.memory_row() * LANES
-
-
-@inlined
 def _potential_of(physics, buffer, i, h):
     """The potential of one lane as a step sees it: half-way, or at the start."""
     ahead = 0.0 if physics.scheme.is_kicked() else 0.5 * h
@@ -106,6 +101,9 @@ def _step_of(physics, potential, buffer, i, h, kicks, later):
     Pi_0, o_0 = vector(buffer, i, PI_0), vector(buffer, i, O_0)
     if not physics.scheme.has_unknowns():
         Pi_0, o_0 = to_body(q, momentum), potential.seen(q)
+    memory = ()
+    if physics.scheme.memory_size() > 0:
+        memory = physics.scheme.load_memory(buffer, i, i + physics.memory_row() * LANES)
     return Step(
         q,
         momentum,
@@ -113,7 +111,7 @@ def _step_of(physics, potential, buffer, i, h, kicks, later):
         o_0,
         vector(buffer, i, TORQUE),
         h,
-        physics.scheme.load_memory(buffer, i, _memory_index(physics, i)),
+        memory,
         buffer[i + FRESH * LANES] > 0.0,
         kicks,
         later,
@@ -317,7 +315,8 @@ def finish(physics, scheme, buffer, i, h, kicks, projection):
     """
     q_1, L_1, work, memory = _moved(physics, scheme, buffer, i, h, kicks)
     good = _settled(physics, scheme, buffer, i, h, projection, q_1, L_1, work)
-    scheme.store_memory(buffer, i, _memory_index(physics, i), memory, not good)
+    if scheme.memory_size() > 0:
+        scheme.store_memory(buffer, i, i + physics.memory_row() * LANES, memory, not good)
     return 0 if buffer[i + SOLVED * LANES] > 0.0 else 1
 
 

@@ -22,7 +22,6 @@ director velocities, which are memory. Rebuilt from the rates at each step, they
 
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import constant
-from rbgym.engine.rows import put_vector, vector, vector_if
 from rbgym.integrators.interface import CONSERVES_MOMENTUM, Implicit, Integrator
 from rbgym.integrators.rotations import (
     directions,
@@ -35,6 +34,7 @@ from rbgym.integrators.rotations import (
 )
 from rbgym.matrix import crossed, multiple, of_quaternion, plus, product, transposed
 from rbgym.quaternion import add, cross, dot, qconj, qmul, scale, sub, to_body, to_world
+from rbgym.rows import put_vector, vector, vector_if
 
 
 class DirEM(Implicit):

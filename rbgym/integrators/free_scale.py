@@ -11,9 +11,9 @@ import math
 
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import constant
-from rbgym.engine.rows import J_INV, LANES, J, put_vector, vector, vector_if
 from rbgym.integrators.interface import Explicit, Hasty
 from rbgym.quaternion import scale
+from rbgym.rows import J_INV, LANES, J, put_vector, vector, vector_if
 from rbgym.scalable_step import Inertia, Load, Motion, end_of_step, quickly_solved, solved, step_of
 
 # Rows of the memory: s, sigma [kg m^2/s], S [N m] and the three moments Theta at s = 1.

@@ -99,14 +99,6 @@ class Scheme(Record):
 
     memory_size = constant(0, "Number of rows of memory.")
 
-    def begins_apart(self):
-        """Whether something is done for all bodies before their steps are made."""
-        return self.has_unknowns() or self.prepares()
-
-    def ends_apart(self):
-        """Whether all bodies are moved before the energy of any is settled."""
-        return not (self.has_unknowns() or self.memory_size() > 0)
-
     def load_memory(self, buffer, i, m):
         """The memory of the lane, as `step.memory`."""
         return ()

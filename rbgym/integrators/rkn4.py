@@ -28,7 +28,6 @@ from typing import NamedTuple
 from rbgym.arguments import flag, positive
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import Record, constant
-from rbgym.engine.rows import LANES, put_vector, vector, vector_if
 from rbgym.integrators.interface import MOMENTUM, Explicit, Integrator, conserved
 from rbgym.quaternion import (
     Vector,
@@ -44,6 +43,7 @@ from rbgym.quaternion import (
     times,
     to_world,
 )
+from rbgym.rows import LANES, put_vector, vector, vector_if
 
 # --- torques known at samples ----------------------------------------------------------------
 

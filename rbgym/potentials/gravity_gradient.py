@@ -12,9 +12,9 @@ from rbgym.arguments import finite, positive
 from rbgym.body import RigidBody
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import constant
-from rbgym.engine.rows import LANES, J, vector
 from rbgym.potentials.interface import Potential, number, unit_vector
 from rbgym.quaternion import Vector, add, cos_sin, cross, dot, scale, sub, times, to_body, to_world
+from rbgym.rows import LANES, J, vector
 
 _RIGHT = 1e-9  # largest cosine of what counts as a right angle
 _FASTEST = 1e100  # rad/s, whose square is a number still

@@ -9,9 +9,9 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from checks import check_vector_env
 from family import SLEW, at, make, many
 from rbgym.body import RigidBody
+from rbgym.engine.kernels import advance
 from rbgym.envs.actuators import (
     Delay,
     Effector,
@@ -26,7 +26,10 @@ from rbgym.envs.actuators import (
 )
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.mounting import Differing
+from rbgym.envs.kernels import period
 from rbgym.quaternion import rotate_inverse
+
+pytestmark = pytest.mark.interpreted
 
 BALL = RigidBody([0.1, 0.1, 0.1])
 UPRIGHT = (1.0, 0.0, 0.0, 0.0)
@@ -51,16 +54,22 @@ def impulses(env, commands):
 COMMANDS = np.array([1.0, -0.4, 0.3, 0.0, 0.9, -1.0, 0.25, 0.5, -0.75, 0.1, 0.0, 0.0, 0.0])
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("substeps", [1, 2, 3])
-@pytest.mark.parametrize("periods", [0.0, 0.3, 1.0, 1.75, 3.0])
-def test_a_delay_shifts_the_impulse_whole_or_in_part(periods, substeps):
-    env = ball(Delay(0.1 * periods), substeps=substeps)
-    # Of a signal held for a period each, the mean between t and t + dt, so much earlier.
-    whole, part = int(periods), periods % 1.0
-    earlier = np.concatenate([np.zeros(whole + 1), COMMANDS])
-    n = np.arange(len(COMMANDS)) + 1
-    wanted = (1 - part) * earlier[n] + part * earlier[n - 1]
-    np.testing.assert_allclose(impulses(env, COMMANDS), wanted, rtol=0, atol=1e-14)
+def test_a_delay_shifts_the_impulse_whole_or_in_part_and_one_of_any_length_has_the_same_code(
+    substeps,
+):
+    compiled = set()
+    for periods in (1.0, 0.0, 0.3, 1.75, 3.0, 7.5, 11.0, 32.0):
+        env = ball(Delay(0.1 * periods), substeps=substeps)
+        # Of a signal held for a period each, the mean between t and t + dt, so much earlier.
+        whole, part = int(periods), periods % 1.0
+        earlier = np.concatenate([np.zeros(whole + 1), COMMANDS])
+        n = np.arange(len(COMMANDS)) + 1
+        wanted = (1 - part) * earlier[n] + part * earlier[n - 1]
+        np.testing.assert_allclose(impulses(env, COMMANDS), wanted, rtol=0, atol=1e-14)
+        compiled.add((len(advance.overloads), len(period.overloads)))
+    assert len(compiled) == 1
 
 
 def test_commands_that_have_yet_to_act_are_shown():
@@ -142,10 +151,6 @@ COMPOSED = {
     "actuator": {"delay": {"seconds": 0.13}, "lag": {"time_constant": 0.05}, "pyramid": {}},
     "randomization": {"actuator_scale": 0.2, "misalignment": 0.1, "delay": 0.5, "failure": 0.5},
 }
-
-
-def test_a_composed_actuator_is_the_same_single_and_vectorised():
-    check_vector_env(SLEW, env_kwargs=COMPOSED, check_pickle=True)
 
 
 @pytest.mark.parametrize("clone", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])

@@ -10,7 +10,10 @@ from family import SLEW, at, make, many
 from rbgym.envs.parts import starts
 from rbgym.quaternion import canonicalized, conjugate, multiply, to_matrix
 
+pytestmark = pytest.mark.interpreted
 
+
+@pytest.mark.compiled
 def test_random_attitudes_are_haar_uniform():
     n = 20_000
     env = many(SLEW, n=n)
@@ -32,6 +35,7 @@ def test_random_attitudes_are_haar_uniform():
     assert abs(np.corrcoef(target[:, 0], relative[:, 0])[0, 1]) < 0.03
 
 
+@pytest.mark.compiled
 def test_an_angle_of_the_start_in_a_range_has_haars_density_there():
     env = many(SLEW, n=8192, initial={"least_angle": 0.5, "angle": 1.5})
     _, info = env.reset(seed=2)

@@ -10,6 +10,8 @@ from family import quick_many as many
 from rbgym import simulate_scalable
 from rbgym.quaternion import conjugate, multiply, rotate, rotate_inverse
 
+pytestmark = pytest.mark.interpreted
+
 COILS, SPIN, FLYER, WALL = "MagneticDetumble-v1", "ScalableSpin-v0", "FreeFlyer-v0", "SoftWall-v0"
 TILTED = (0.8, 0.36, -0.48, 0.0)
 
@@ -295,6 +297,7 @@ def test_every_spin_that_is_wanted_can_be_had_at_a_size_that_is_allowed():
 # --- the wall -------------------------------------------------------------------------------
 
 
+@pytest.mark.compiled
 def test_contacts_with_the_wall_are_counted():
     env = many(WALL, n=32, dt=0.02, max_episode_steps=-1)
     env.reset(seed=0)

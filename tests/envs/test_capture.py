@@ -10,6 +10,8 @@ import rbgym
 from rbgym.envs.tasks.free_flyer import ARM
 from rbgym.quaternion import rotate
 
+pytestmark = pytest.mark.interpreted
+
 TASK = "TumblingCapture-v0"
 
 

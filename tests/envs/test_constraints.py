@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from checks import check_vector_env
 from family import SLEW, at
 from family import quick_make as make
 from family import quick_many as many
 from rbgym.agents import controllers
 from rbgym.envs.rendering import scene_of
+
+pytestmark = pytest.mark.interpreted
 
 WHEELS = "ReactionWheelSlew-v1"
 SUN = {"axis": (0.0, 0.6, 0.8), "direction": (0.6, 0.0, -0.8), "half_angle": 0.5}
@@ -45,6 +46,7 @@ def flown():
     return env, found
 
 
+@pytest.mark.compiled
 def test_each_cost_is_one_where_its_constraint_is_violated_and_their_sum_is_the_cost(flown):
     env, found = flown
     often = dict.fromkeys(("keep_out_0", "keep_out_1", *LIMITS), 0)
@@ -69,6 +71,7 @@ def test_each_cost_is_one_where_its_constraint_is_violated_and_their_sum_is_the_
     assert min(often.values()) > 50, often
 
 
+@pytest.mark.compiled
 def test_directions_are_shown_from_the_body_and_stay_in_the_world(flown):
     _, found = flown
     first = found[0][1]
@@ -81,6 +84,7 @@ def test_directions_are_shown_from_the_body_and_stay_in_the_world(flown):
             np.testing.assert_allclose(seen[:, 7 + 3 * n : 10 + 3 * n], wanted, rtol=0, atol=1e-6)
 
 
+@pytest.mark.compiled
 def test_the_straight_turn_leads_through_a_cone_between_and_its_ends_lie_in_no_cone(flown):
     _, found = flown
     _, info, state, *_ = found[0]
@@ -118,10 +122,6 @@ def test_with_ends_the_first_violation_ends_the_episode():
         assert not never.any()
         running &= ~ended
     assert not running.all()
-
-
-def test_a_vector_env_is_the_single_ones_side_by_side():
-    check_vector_env(SLEW, env_kwargs={"constraints": {**CONES, "rate": 0.1}})
 
 
 def test_a_goal_task_shows_directions_behind_its_state():

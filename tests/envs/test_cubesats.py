@@ -11,6 +11,8 @@ from rbgym.agents import controllers
 from rbgym.agents.judge import evaluate
 from rbgym.envs.satellites import SATELLITES
 
+pytestmark = pytest.mark.interpreted
+
 IDS = ["AttitudeSlew-v1", "ReactionWheelSlew-v1", "Detumble-v1", "InertialPointing-v0"]
 DUMPING = "MomentumDumping-v0"
 
@@ -100,6 +102,7 @@ def test_half_a_turn_takes_what_the_page_says(env_id, seconds):
     assert 0.8 * least < time < 1.7 * least
 
 
+@pytest.mark.compiled
 def test_a_wheel_that_stands_still_holds_against_small_commands():
     """Stiction: the body is not turned by commands below the friction, and is by larger ones."""
     env = make("InertialPointing-v0")
@@ -118,6 +121,7 @@ def test_a_wheel_that_stands_still_holds_against_small_commands():
     assert 0.8 < found["pd"] < 1.0
 
 
+@pytest.mark.compiled
 def test_wheels_are_emptied_by_the_coils_alone_and_only_then_is_it_done():
     env = many(DUMPING, 8, max_episode_steps=2850)
     law = controllers.make("pd", env)
@@ -141,6 +145,7 @@ def test_wheels_are_emptied_by_the_coils_alone_and_only_then_is_it_done():
             np.testing.assert_allclose(full, begun, rtol=0.05)
 
 
+@pytest.mark.compiled
 def test_who_turns_straight_meets_the_cone_and_ends_there():
     straight = evaluate("pd", "KeepOutSlew-v0", 64)
     assert straight.success_rate == 0.0

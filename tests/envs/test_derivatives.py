@@ -6,10 +6,10 @@ import pytest
 
 import rbgym
 from differences import errors_off, slope, turned_by
-from rbgym.engine.rows import ROTOR, L, Q
 from rbgym.envs.actuators import Delay, Thrusters
 from rbgym.envs.derivatives import Differentiation, linearize
 from rbgym.quaternion import rotate
+from rbgym.rows import ROTOR, L, Q
 
 LANES = 3
 

@@ -5,13 +5,13 @@ import itertools
 import numpy as np
 import pytest
 
-from checks import check_vector_env
 from family import SLEW
 from family import quick_make as make
 from family import quick_many as many
 from rbgym.envs.actuators import Delay, Lag
-from rbgym.envs.actuators.faults import KINDS
 from rbgym.quaternion import rotate
+
+pytestmark = pytest.mark.interpreted
 
 WHEELS = "ReactionWheelSlew-v1"
 STUCK, WEAK, RUNAWAY, SENSOR = range(1, 5)
@@ -30,6 +30,7 @@ def reaching(commands, info, time, strength=0.3):
     return left
 
 
+@pytest.mark.compiled
 def test_a_command_is_its_own_until_the_onset_and_what_the_fault_leaves_of_it_from_then_on():
     env, rng = many(SLEW, n=512, faults=FAULTS), np.random.default_rng(0)
     _, drawn = env.reset(seed=0)
@@ -53,6 +54,7 @@ def test_a_command_is_its_own_until_the_onset_and_what_the_fault_leaves_of_it_fr
     assert not either.all()
 
 
+@pytest.mark.compiled
 def test_draws_are_uniform_and_differ_from_episode_to_episode_and_the_starts_do_not_see_them():
     env, plain = (many(SLEW, n=4096, **more) for more in ({"faults": FAULTS}, {}))
     seen, info = env.reset(seed=7)
@@ -103,6 +105,7 @@ def flown():
     return env, info, states, [one["energy"] for one in energy], told
 
 
+@pytest.mark.compiled
 def test_momentum_stays_to_the_bit_and_energy_changes_by_the_work_of_motors_and_friction(flown):
     env, _, states, energy, _ = flown
     axes, inertia = env.actuator.matrix, env.actuator.inertia
@@ -119,6 +122,7 @@ def test_momentum_stays_to_the_bit_and_energy_changes_by_the_work_of_motors_and_
     np.testing.assert_allclose(total, states[0]["angular_momentum"], rtol=0, atol=1e-15)
 
 
+@pytest.mark.compiled
 def test_a_stuck_wheel_has_friction_alone_and_one_that_runs_away_fills(flown):
     env, info, states, _, _ = flown
     wheel, axes = env.actuator, env.actuator.matrix
@@ -141,6 +145,7 @@ def test_a_stuck_wheel_has_friction_alone_and_one_that_runs_away_fills(flown):
     assert fills > 5
 
 
+@pytest.mark.compiled
 def test_a_dead_sensor_says_what_it_said_a_period_before():
     env = many(SLEW, n=256, faults={**FAULTS, "kinds": ["sensor", "stuck"]}, sensor={"rate": 1e-3})
     alive = many(SLEW, n=256, sensor={"rate": 1e-3})
@@ -156,10 +161,6 @@ def test_a_dead_sensor_says_what_it_said_a_period_before():
         assert (now[fresh] != last[fresh]).any(axis=1).all()
         last = now
     assert dead.sum() > 50
-
-
-def test_a_vector_env_is_the_single_ones_side_by_side():
-    check_vector_env(SLEW, env_kwargs={"faults": {"time": [0.0, 0.5], "kinds": [*KINDS]}})
 
 
 def test_without_faults_info_has_no_word_of_them():

@@ -38,6 +38,7 @@ def test_json_has_every_entry():
     assert written["applied_torque"] == info["applied_torque"].tolist()
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize("count", [3, 9])
 @pytest.mark.parametrize("randomization", [None, {"torque": 0.2}])
 def test_a_vector_env_tells_of_each_lane_what_it_would_tell_alone(count, randomization):

@@ -10,15 +10,16 @@ import ppigrf
 import pytest
 from scipy.integrate import solve_ivp
 
-from checks import check_vector_env
 from family import SLEW, at
 from family import quick_make as make
 from family import quick_many as many
 from rbgym import RigidBody
-from rbgym.engine.rows import LANES
 from rbgym.envs.actuators import MagneticCoils, ReactionWheels
 from rbgym.envs.orbit import DIPOLE_TILT, EARTH_GRAVITY, EARTH_RADIUS, EARTH_RATE, Orbit
 from rbgym.quaternion import rotate_inverse, to_matrix
+from rbgym.rows import LANES
+
+pytestmark = pytest.mark.interpreted
 
 COILS, TRACKING = "MagneticDetumble-v1", "AttitudeTracking-v1"
 TILTED = (0.8, 0.36, -0.48, 0.0)
@@ -71,6 +72,7 @@ def dipole(position, hour):
     ])  # fmt: skip
 
 
+@pytest.mark.compiled
 @pytest.mark.slow
 @pytest.mark.parametrize("given", [ROUND, OVAL])
 def test_field_attraction_and_target_are_those_of_one_place_that_falls_freely(given):
@@ -109,6 +111,7 @@ def test_field_attraction_and_target_are_those_of_one_place_that_falls_freely(gi
         observation, *_ = env.step(np.zeros(3))
 
 
+@pytest.mark.compiled
 @pytest.mark.slow
 def test_the_dipole_is_off_the_igrf_of_2025_by_as_much_as_the_page_says():
     orbit = Orbit(500e3)
@@ -215,6 +218,7 @@ def test_a_late_star_tracker_tells_where_the_body_was():
     np.testing.assert_allclose(angles, 0.02 * np.array(measured), atol=1e-6)
 
 
+@pytest.mark.compiled
 @pytest.mark.slow
 @pytest.mark.parametrize("dt", [0.25, 1.0])
 def test_a_magnetometer_has_noise_of_a_density_and_a_bias_of_the_episode(dt):
@@ -243,6 +247,7 @@ def test_a_magnetometer_has_noise_of_a_density_and_a_bias_of_the_episode(dt):
     assert count > 1000
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("dt", [0.25, 1.0])
 def test_a_sun_sensor_has_noise_of_a_density_and_a_bias_and_sees_nothing_in_the_shadow(dt):
     n, steps, noise, bias = 1200, 12, 1e-3, 4e-3
@@ -276,6 +281,7 @@ def test_a_sun_sensor_has_noise_of_a_density_and_a_bias_and_sees_nothing_in_the_
     assert mean == pytest.approx(2 * bias**2, rel=5 * math.sqrt(1 / off.shape[1]))
 
 
+@pytest.mark.compiled
 @pytest.mark.slow
 def test_a_law_follows_the_nadir():
     from rbgym.agents import controllers
@@ -304,9 +310,7 @@ EVERYTHING = {
 }  # fmt: skip
 
 
-@pytest.mark.slow
-def test_all_of_it_is_alike_one_by_one_and_in_a_batch_and_goes_on_from_a_state():
-    check_vector_env(SLEW, env_kwargs=EVERYTHING, check_pickle=True)
+def test_all_of_it_is_made_again_of_json_and_says_where_it_is():
     env = gym.make(SLEW, **EVERYTHING)
     assert gym.make(gym.envs.registration.EnvSpec.from_json(env.spec.to_json())).unwrapped
     env.reset(seed=3)

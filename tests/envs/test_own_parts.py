@@ -13,7 +13,6 @@ from rbgym.agents import controllers
 from rbgym.agents.export import export_c
 from rbgym.agents.policies import Network
 from rbgym.engine.actuation import act
-from rbgym.engine.rows import LANES, put_vector
 from rbgym.envs.actuators import Effector, Lag
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.arguments import Arguments
@@ -28,6 +27,9 @@ from rbgym.envs.parts.uncertainty import Sensor
 from rbgym.envs.task import Task
 from rbgym.quaternion import dot, scale, sub
 from rbgym.registration import ENVIRONMENTS, register
+from rbgym.rows import LANES, put_vector
+
+pytestmark = pytest.mark.interpreted
 
 
 class Roll(Goal):

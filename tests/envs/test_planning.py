@@ -103,6 +103,24 @@ def test_what_is_no_state_is_refused_and_changes_nothing():
             np.testing.assert_array_equal(value, state[name])
 
 
+@pytest.mark.parametrize("integrator", ["akw", "rrr", "mkrk_rk4"])
+@pytest.mark.parametrize("env_id", ["FreeFlyer-v0", "RigidTop-v0"])
+def test_the_state_of_a_body_that_has_failed_can_be_put_back(env_id, integrator):
+    env = make(env_id, integrator=integrator, substeps=1)
+    env.reset(seed=1)
+    state = env.get_state()
+    state["rows"][5:8] = 1e6  # momentum, by which the body turns too far in a step
+    env.set_state(state)
+    *_, info = env.step(np.zeros(env.action_space.shape, np.float32))
+    assert info["integration_failed"]
+    kept = env.get_state()
+    assert np.isfinite(kept["rows"]).all()
+    env.set_state(kept)
+    np.testing.assert_array_equal(env.get_state()["rows"], kept["rows"])
+    env.reset()
+    assert np.isfinite(env.get_state()["rows"]).all()
+
+
 # --- rollouts of actions ------------------------------------------------------------------------
 
 

@@ -19,6 +19,8 @@ from rbgym.envs.rendering.solids import solid_of
 from rbgym.potentials import HeavyTop
 from rbgym.quaternion import from_rotation_vector, rotate
 
+pytestmark = pytest.mark.interpreted
+
 TOP = rbgym.RigidBody.cone_top(radius=0.05, height=0.1, density=2700.0)
 TURN = np.array([[0.36, 0.48, -0.8], [-0.8, 0.6, 0.0], [0.48, 0.64, 0.6]])
 HALF = math.sqrt(0.5)

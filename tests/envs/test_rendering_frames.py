@@ -22,6 +22,8 @@ from rbgym.envs.rendering.canvas import Canvas
 from rbgym.envs.rendering.painter import Painter
 from rbgym.envs.rendering.viewer import MOST_LANES
 
+pytestmark = pytest.mark.interpreted
+
 
 def drawn(env_id, **kwargs):
     env = make(env_id, render_mode="rgb_array", **kwargs)
@@ -208,6 +210,7 @@ def test_without_pygame_an_env_works_until_it_is_drawn_and_then_says_what_to_ins
         env.render()
 
 
+@pytest.mark.compiled
 def test_pygame_is_loaded_for_a_picture_only_and_quietly():
     code = (
         "import os, sys, gymnasium, rbgym\n"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import rbgym
-from rbgym.engine.rows import ROTOR
+from rbgym.rows import ROTOR
 
 ID = "RigidTop-v0"
 

@@ -16,6 +16,8 @@ from rbgym.envs.actuators import MagneticCoils, ReactionWheels
 from rbgym.envs.parts.rewards import Closeness
 from rbgym.envs.satellites import SATELLITES, Satellite
 
+pytestmark = pytest.mark.interpreted
+
 BODY = rbgym.RigidBody([2.0, 3.0, 4.0])
 OWN = {
     "body": {"inertia": [20.0, 18.0, 15.0]},
@@ -161,12 +163,14 @@ def test_success_lasts_as_long_as_the_satellite_says_whatever_the_period():
         assert make(SLEW, satellite="cubesat-6u", **kwargs).task.settled_steps == steps
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("law", ["pd", "geometric"])
 @pytest.mark.parametrize("kwargs", [{"rate_limit": 1.0}, {"rate_limit": 4.0}, {}])
 def test_a_law_follows_a_target_whatever_the_scale_of_the_rates(law, kwargs):
     assert evaluate(law, "AttitudeTracking-v1", 16, **kwargs).success_rate == 1.0
 
 
+@pytest.mark.compiled
 def test_laws_follow_with_a_short_period_and_on_a_slender_body():
     short = evaluate("pd", "AttitudeTracking-v1", 8, dt=0.02, max_episode_steps=3000)
     assert short.success_rate == 1.0
@@ -229,6 +233,7 @@ def test_usual_gains_serve_a_body_four_times_as_heavy_in_twice_the_time(law):
     np.testing.assert_allclose(*seen, rtol=0, atol=2e-5)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("law", LAWS)
 def test_every_law_turns_a_heavy_body_with_little_torque(law):
     """The 180 kg with 0.1 N m of a user, whose laws once overshot by 84 degrees."""

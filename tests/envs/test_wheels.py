@@ -8,9 +8,11 @@ from scipy.optimize import fsolve
 from family import at
 from family import quick_make as make
 from family import quick_many as many
-from rbgym.engine import rows as layout
+from rbgym import rows as layout
 from rbgym.envs.actuators import ReactionWheels
 from rbgym.quaternion import conjugate, multiply, rotate, rotate_inverse
+
+pytestmark = pytest.mark.interpreted
 
 WHEELS = "ReactionWheelSlew-v1"
 TILTED = (0.8, 0.36, -0.48, 0.0)
@@ -40,6 +42,7 @@ def slip(env):
     return (state["wheel_momentum"] / env.actuator.inertia - turning)[0]
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("integrator", ["quat_em", "akw", "convected"])
 @pytest.mark.parametrize("actuator", ["pyramid", "wheels"])
 def test_momentum_stays_to_the_bit_and_energy_changes_by_the_work_of_the_motors(
@@ -81,6 +84,7 @@ def test_the_level_of_the_energy_moves_by_the_work_of_the_motors(actuator):
     np.testing.assert_allclose(energies[1] - energies[0], 1e-15, atol=1e-16)
 
 
+@pytest.mark.compiled
 def test_an_orbit_of_ten_thousand_steps_shows_no_trend():
     env = make(WHEELS, substeps=1, max_episode_steps=-1)
     env.reset(seed=1)

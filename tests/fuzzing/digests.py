@@ -19,8 +19,7 @@ def digest(env_id: str, steps: int, threads: int = 1, lanes: int = LANES, **kwar
     """Of all that the steps of a vector environment return, with random actions."""
     kept = rbgym.get_num_threads()
     try:
-        # One thread takes all at once, as it does with so few lanes.
-        with patch.object(rbgym.threads, "FEWEST_BLOCKS", BLOCKS):
+        with patch.dict(rbgym.threads.over_ranges.__kwdefaults__, fewest=BLOCKS):
             rbgym.set_num_threads(threads)
             return _digest(env_id, steps, lanes, kwargs)
     finally:

@@ -11,11 +11,11 @@ from gymnasium.envs.registration import load_env_creator
 import rbgym
 from fuzzing.contract import Target, all_finite
 from fuzzing.core import target
-from rbgym.engine.rows import FAILED
 from rbgym.envs import actuators, satellites
 from rbgym.envs.orbit import Orbit
 from rbgym.envs.parts.columns import Column
 from rbgym.registration import ENVIRONMENTS
+from rbgym.rows import FAILED
 
 IDS = list(ENVIRONMENTS)
 LANES = 3
@@ -118,7 +118,7 @@ def snapshot(env: Any) -> list[Any]:
     episodes = env.unwrapped.episodes
     batch = episodes.batch
     return [
-        batch.block_view().copy(), episodes.started, episodes.ready, episodes.ended,
+        batch.block_view().copy(), episodes.started, episodes.ready,
         str(env.unwrapped.np_random.bit_generator.state),
     ]  # fmt: skip
 

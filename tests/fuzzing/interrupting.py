@@ -73,7 +73,7 @@ class Interrupter:
 
         if name not in self.lengths:
             other = copy.deepcopy(self.env)
-            for _ in range(3):  # the first finds the kernels, the second keeps their arguments
+            for _ in range(2):  # the first finds the kernels
                 other.reset(seed=seed)  # for a lane may have ended
                 self.lengths[name] = instructions(lambda: call(other), sys.maxsize)
         if self.hooked and self.rng.random() < 0.3:

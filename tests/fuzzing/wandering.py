@@ -149,7 +149,7 @@ class Wanderer:
     def deepcopy(self) -> None:
         """A copy goes on; the original, stepped once more, does not disturb it."""
         old, self.vec = self.vec, copy.deepcopy(self.vec)
-        if not old.episodes.ended or self.mode is not AutoresetMode.DISABLED:
+        if not old.episodes.done.any() or self.mode is not AutoresetMode.DISABLED:
             old.step(np.ones(old.action_space.shape, np.float32))
         for lane in self.lanes:
             lane.env = copy.deepcopy(lane.env)

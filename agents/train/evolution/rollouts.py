@@ -21,10 +21,10 @@ from rbgym.agents.judge.cases import by_name, in_time, starts_of, task_of
 from rbgym.agents.policies.forward import Stack
 from rbgym.agents.policies.network import Network, joined
 from rbgym.arguments import count
-from rbgym.engine.rows import LANES
 from rbgym.envs.reset import checked_seed
 from rbgym.envs.rows import ERROR, RATE_ERROR, STREAK
 from rbgym.quaternion import Array
+from rbgym.rows import LANES
 
 Flags = NDArray[np.bool_]
 

@@ -40,7 +40,6 @@ def beaten(law, env_id, names, **kwargs):
                 yield gain
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("law", GAINS)
 @pytest.mark.parametrize(
     ("env_id", "satellite"),

@@ -1,0 +1,91 @@
+"""Environments that together have every part, and what their first steps give.
+
+`python interpreted_runs.py FILE` writes it all to a file; with NUMBA_DISABLE_JIT=1, as Python works
+it out.
+"""
+
+import sys
+
+import numpy as np
+
+from family import IDS, SLEW, many
+from rbgym.envs.actuators import Delay, Lag, MagneticCoils, ReactionWheels, Thrusters
+
+LANES, STEPS = 3, 6
+_CONE = {"axis": (0, 0, 1), "direction": (1, 0, 0), "half_angle": 0.2}
+_TERMS = "closeness", "success", "attitude", "rate", "effort", "change", "alive", "progress"
+_ORBIT = {"altitude": 5e5, "inclination": 1.7}
+MORE = {
+    "a line before thrusters, all that is drawn, all that ends": (SLEW, {
+        "actuator": [Thrusters(0.05), Delay(0.17), Lag(0.05)],
+        "randomization": {"inertia": 0.2, "torque": 0.1, "actuator_scale": 0.1,
+                          "misalignment": 0.1, "delay": 0.2, "failure": 0.5},
+        "faults": {"time": (0.1, 1.0)},
+        "sensor": {"attitude": 1e-3, "rate": 1e-4, "rate_bias": 1e-3},
+        "observation": "rotation_6d",
+        "reward": dict.fromkeys(_TERMS, 0.5),
+        "termination": {"rate_limit": 0.2, "keep_out": _CONE},
+        "disturbance": {"constant": (1e-5, 0, 0), "white_noise": 1e-5},
+        "constraints": {"keep_out": [_CONE, {**_CONE, "direction": "between"}], "rate": 0.02,
+                        "command": 0.5, "ends": False},
+    }),
+    "wheels and coils on a circle, nadir, late instruments": (SLEW, {
+        "actuator": ["pyramid", "magnetorquers"], "orbit": _ORBIT, "reference": "nadir",
+        "disturbance": {"gravity_gradient": True}, "observation": "log_error",
+        "constraints": {"momentum": 0.01, "ends": True},
+        "sensor": {
+            "gyro": {"angle_walk": 1e-5, "rate_walk": 1e-6, "bias": 1e-5},
+            "star_tracker": {"across_boresight": 1e-4, "about_boresight": 1e-3, "period": 1.0,
+                             "latency": 0.5, "slew_rate": 0.05, "sun_exclusion": 0.5},
+            "magnetometer": {"noise": 1e-8, "bias": 1e-7},
+            "sun_sensor": {"noise": 1e-4, "bias": 1e-3},
+        },
+    }),
+    "wheels beside thrusters, on an ellipse": (SLEW, {
+        "actuator": [ReactionWheels(), Thrusters(0.05)], "orbit": {**_ORBIT, "eccentricity": 0.2},
+        "disturbance": {"gravity_gradient": True}, "observation": "quaternion_continuous",
+        "sensor": {"star_tracker": {"across_boresight": 1e-4}},
+    }),
+    "coils on an ellipse": (SLEW, {
+        "actuator": MagneticCoils(0.2), "orbit": {**_ORBIT, "eccentricity": 0.2},
+        "observation": "rotation_matrix",
+    }),
+    "gravity gradient without an orbit, axes that are not principal": (SLEW, {
+        "disturbance": {"gravity_gradient": 1e-3}, "observation": "mrp",
+        "body": {"inertia": [[0.03, 0.002, 0.0], [0.002, 0.04, 0.0], [0.0, 0.0, 0.05]]},
+    }),
+    "a target seen ahead": ("AttitudeTracking-v1", {"preview": 2.0}),
+    "a sparse reward": ("AttitudeReach-v0", {"reward": "sparse"}),
+    "gravity drawn": ("RigidTop-v0", {"randomization": {"mass": 0.1, "gravity": 0.1}}),
+}  # fmt: skip
+CASES = {**{env_id: (env_id, {}) for env_id in IDS}, **MORE}
+
+
+def made(case):
+    """The environment of three lanes; short episodes, so that some begin anew."""
+    env_id, kwargs = CASES[case]
+    return many(env_id, LANES, **({"max_episode_steps": 4} | kwargs))
+
+
+def run(case):
+    """What reset and steps give, as one array: (steps + 1, numbers), numbers of all lanes."""
+    env = made(case)
+    observation, info = env.reset(seed=5)
+    actions = np.random.default_rng(5).uniform(-1.0, 1.0, (STEPS, *env.action_space.shape))
+    found = [_numbers(observation, info)]
+    for action in actions:
+        observation, *judged, info = env.step(action)
+        found.append(np.concatenate([_numbers(observation, info), *judged]))
+    # A reset gives no reward and no flags.
+    found[0] = np.concatenate([found[0], np.zeros(3 * LANES)])
+    return np.array(found)
+
+
+def _numbers(observation, info):
+    parts = observation.values() if isinstance(observation, dict) else [observation]
+    told = [value for name, value in info.items() if not name.startswith("_")]
+    return np.concatenate([np.ravel(np.asarray(part, float)) for part in (*parts, *told)])
+
+
+if __name__ == "__main__":
+    np.savez(sys.argv[1], **{case: run(case) for case in CASES})
