@@ -144,7 +144,7 @@ def compiled(function: F) -> F:
     Where there is no folder for it, or the sources are no files, it is kept in memory, and a
     warning says so.
     """
-    if config.DISABLE_JIT:
+    if config.DISABLE_JIT:  # type: ignore[attr-defined]
         return _interpreted(function)
     cache.remember(function)
     if not cache.SOURCES.digest:
