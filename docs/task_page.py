@@ -9,6 +9,7 @@ import textwrap
 import numpy as np
 
 from rbgym.envs.actuators.effector import Effector
+from rbgym.envs.parts import constraints
 from rbgym.envs.parts.columns import BODY, Column, placed, width
 from rbgym.envs.parts.endings import Berth, Contacts, Docked, OutOfSize, Unloaded
 from rbgym.envs.parts.goals import Goal, Spin, Target
@@ -41,7 +42,9 @@ def page(task: Task, text: str) -> str:
 def _table(task: Task, goal: Goal, effector: Effector) -> str:
     frame = "target" if goal.has_target() else "world"
     rates = rates_column("angular_velocity", task.rate_limit, (1.0, 1.0, 1.0))
-    shown = placed((*task.more.columns(), *effector.columns()), 7)
+    usual = task.difficulty.get("medium", {}).get("constraints")
+    limited = constraints.chosen(usual, goal, task.start, task.rate_limit, effector) or More()
+    shown = placed((*task.more.columns(), *limited.columns(), *effector.columns()), 7)
     rows = (
         "| index | what | bounds |\n|---|---|---|",
         f"| 0 | w of the quaternion, body to {frame}; of q and -q the one with w >= 0 "

@@ -75,7 +75,7 @@ class Limited(Constraints, More):
             put_vector(buffer, k, 3 * n, to_body(q, self.direction_of(rows, buffer, i, n)))
 
     def columns(self) -> tuple[Column, ...]:
-        size, words = self.width(), "direction of each cone to be kept out of"
+        size, words = self.width(), "The direction of each cone"
         return (Column("keep_out", size, frame=BODY, words=words),) if size else ()
 
     def obstructs(self, rows, buffer, i, q):

@@ -109,14 +109,6 @@ class KeepOutSlewEnv(AttitudeEnv):
     every episode there is a bright direction, fixed in the world, half-way on the straight turn of
     that axis to where it is to look; within 0.3 rad of it the episode ends. Who turns straight is
     sure to fail.
-
-    ## Observation: Box, float32
-    | index | what | bounds |
-    |---|---|---|
-    | 0 | w of the quaternion, body to target; of q and -q the one with w >= 0 | [0, 1] |
-    | 1-3 | x, y, z of it | [-1, 1] |
-    | 4-6 | angular velocity in body axes / (1.132 rad/s) | rate limit plus what one period adds |
-    | 7-9 | the bright direction in body axes | [-1, 1] |
     """
 
     task = replace(
