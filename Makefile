@@ -41,7 +41,7 @@ endef
 
 # Steps of `make test`: lanes of a stage, parted by |, run side by side, for they keep one core busy or
 # wait for a network. The suite keeps them all busy; what comes after it finds its kernels made.
-STAGES := '.venv/.browser|.venv-gymnasium/.created' 'check,docs|wheel-test' pytest-interpreted \
+STAGES := .venv/.browser .venv-gymnasium/.created 'check,docs|wheel-test' pytest-interpreted \
     pytest-compiled 'test-browser|pytest-gymnasium'
 
 .PHONY: help demo test check lint types docs pytest pytest-rllib wheel-test bench performance validate
