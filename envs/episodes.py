@@ -135,6 +135,13 @@ class Episodes:
         self._judging = Judging(setup.limit, resets_itself, *copies)
         self._judging_once = self._judging._replace(restarts=False)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_aside"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._aside = np.empty(len(self.batch.buffer))
+
     # --- rows -------------------------------------------------------------------------------
 
     def row(self, row: int) -> Array:
