@@ -77,7 +77,8 @@ def test_wheels_of_a_body_at_rest_turn_as_their_momenta_say():
     wheels = ReactionWheels.pyramid(viscous=0.0, coulomb=0.0)
     played = play("idle", "ReactionWheelSlew-v1", 4, actuator=wheels)
     # Nothing is commanded, so that body and wheels stay as they begin, for 200 steps of 0.5 s.
-    with closing(starts_of("ReactionWheelSlew-v1", 4)[0].env("ReactionWheelSlew-v1", {})) as env:
+    flown = {"actuator": wheels}
+    with closing(starts_of("ReactionWheelSlew-v1", 4)[0].env("ReactionWheelSlew-v1", flown)) as env:
         env.reset(seed=int(played.seeds[0]))
         momenta = env.unwrapped.state["wheel_momentum"][0]
     turns = np.abs(momenta / wheels.inertia).mean() * 100.0 / (2.0 * np.pi)

@@ -30,7 +30,8 @@ LANES = 500
 
 
 def many(n=LANES, env_id=SLEW, **kwargs):
-    kwargs = quick(env_id, **{"sensor": SENSOR, "max_episode_steps": -1, **kwargs})
+    like_a_slew = {k: v for k, v in quick(SLEW).items() if env_id == "AttitudeTracking-v1"}
+    kwargs = like_a_slew | quick(env_id, **{"sensor": SENSOR, "max_episode_steps": -1, **kwargs})
     return gym.make_vec(env_id, num_envs=n, **kwargs).unwrapped
 
 

@@ -9,6 +9,7 @@ from scipy.linalg import expm, solve_discrete_are
 from scipy.optimize import lsq_linear
 
 import rbgym
+from family import quick
 from rbgym.agents import controllers
 from rbgym.agents.controllers import ModelPredictive, PlannedSlew
 from rbgym.agents.controllers.predictive import box_minimum
@@ -72,7 +73,7 @@ def test_at_rest_at_the_target_a_plan_is_the_linear_quadratic_regulator():
 def test_a_turn_about_a_principal_axis_is_that_of_quadratic_programming(axis):
     """Such a body is a double integrator, and log(1 + s) of a plan has at its s the slope of a
     multiple of s: with limits the plan is the solution of a least-squares problem."""
-    law = law_of("ilqr", steps=40)
+    law = controllers.make("ilqr", gym.make(SLEW, **quick(SLEW)), steps=40)
     T, N = law.held * law.dt, law.count
     A, B = np.array([[1, T], [0, 1]]), np.array([T * T / 2, T])
     B *= law.limits[axis] / law.inertia[axis, axis]
