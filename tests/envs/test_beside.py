@@ -90,7 +90,9 @@ def test_wheels_beside_thrusters_have_no_valves():
     info = env.step([0.3, 0.0, 0.0, 0.3, 0.0, 0.0])[4]
     wheel = 0.3 * SMOOTH.torque
     np.testing.assert_allclose(env.state["wheel_momentum"], [-wheel * env.dt, 0, 0], atol=1e-18)
-    assert info["applied_torque"][0] == pytest.approx(wheel + 0.4 * env.torque_limit[0])
+    # 0.15 of 0.5 s, rounded to a multiple of the shortest pulse.
+    assert env.dt == 0.5
+    assert info["applied_torque"][0] == pytest.approx(wheel + 0.32 * env.torque_limit[0])
 
 
 def test_both_are_drawn_at_the_start_of_an_episode_and_neither_by_the_other():
