@@ -24,7 +24,7 @@ from rbgym.engine.derivatives import (
 )
 from rbgym.envs import rows as at
 from rbgym.envs.actuators.driven import Driven
-from rbgym.envs.actuators.line import Following, Instant, Pulsed
+from rbgym.envs.actuators.line import Delayed, Lagging, Pulsed
 from rbgym.envs.episodes import Episodes
 from rbgym.envs.kernels import judge_lane
 from rbgym.envs.planning import checked_state
@@ -200,7 +200,7 @@ def checked(env: Any, hooks: tuple[str, ...]) -> tuple[Episodes, tuple[int, ...]
             raise ValueError(f"{name} must be given by name to have a derivative, got {hook!r}")
     actuator = episodes.batch.physics.actuator
     if isinstance(actuator, Driven):
-        jumps = [actuator.line.delay] if not isinstance(actuator.line.delay, Instant) else []
+        jumps = [actuator.line.delay] if isinstance(actuator.line.delay, Delayed) else []
         jumps += [actuator.line.pulses] if isinstance(actuator.line.pulses, Pulsed) else []
         if jumps:
             raise ValueError(
@@ -219,7 +219,7 @@ def _more(episodes: Episodes) -> tuple[tuple[str, ...], NDArray[np.int64]]:
         names += [f"{name}_{n}" for n in range(width)] if width > 1 else [name]
         rows += range(first, first + width)
     actuator = physics.actuator
-    if isinstance(actuator, Driven) and not isinstance(actuator.line.lag, Following):
+    if isinstance(actuator, Driven) and isinstance(actuator.line.lag, Lagging):
         count, first = actuator.channels(), actuator.lag_row(physics)
         names += [f"response_{n}" for n in range(count)]
         rows += range(first, first + count)

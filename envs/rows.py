@@ -7,7 +7,7 @@ vectorising.
 import math
 from typing import Any, NamedTuple
 
-from rbgym.compiled.record import Record, constant, missing_methods
+from rbgym.compiled.record import Record, constant, missing_methods, place
 from rbgym.rows import CORE, LANES, SCRATCH
 
 # What every task has, counted from `TaskRows.first_row`.
@@ -137,43 +137,21 @@ class TaskRows(Record):
             last + more - first,
         )  # fmt: skip
 
+    first_row = place("laid_out", "first")
+    goal_row = place("laid_out", "goal")
+    reference_row = place("laid_out", "reference")
+    sensor_row = place("laid_out", "sensor")
+    reward_row = place("laid_out", "reward")
+    tally_row = place("laid_out", "tally")
+    constraint_row = place("laid_out", "constraint")
+    noise_row = place("laid_out", "noise", "Key of the episode's noise, an integer below 2**53.")
+    observation_row = place("laid_out", "shown")
+    told_row = place("laid_out", "told")
+    row_count = place("laid_out", "number", "Number of the task's rows.")
+
     def is_noisy(self):
+        """Whether a part takes a key of the episode's noise."""
         return self.parts.sensor.is_noisy() or self.parts.disturbance.is_noisy()
-
-    def first_row(self):
-        return self.laid_out().first
-
-    def goal_row(self):
-        return self.laid_out().goal
-
-    def reference_row(self):
-        return self.laid_out().reference
-
-    def sensor_row(self):
-        return self.laid_out().sensor
-
-    def reward_row(self):
-        return self.laid_out().reward
-
-    def tally_row(self):
-        return self.laid_out().tally
-
-    def constraint_row(self):
-        return self.laid_out().constraint
-
-    def noise_row(self):
-        """Key of the episode's noise, an integer below 2**53, if a part takes any."""
-        return self.laid_out().noise
-
-    def observation_row(self):
-        return self.laid_out().shown
-
-    def told_row(self):
-        return self.laid_out().told
-
-    def row_count(self):
-        """Number of the task's rows."""
-        return self.laid_out().number
 
     def scratch(self) -> slice:
         """Rows that between steps hold nothing of use, nor always a number."""

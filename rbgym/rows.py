@@ -10,7 +10,7 @@ actuator and the task in use declare; their places are worked out while compilin
 
 from typing import Any
 
-from rbgym.compiled.dual import parameter
+from rbgym.compiled.dual import unchanged
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import Record, constant, required
 from rbgym.quaternion import qconj, qmul, sub, times, to_body, to_world
@@ -90,6 +90,12 @@ def index(i: int) -> int:
 def vector(buffer, i, row):
     k = i + row * LANES
     return (buffer[k], buffer[k + LANES], buffer[k + 2 * LANES])
+
+
+@unchanged
+def parameter(buffer, k):
+    """Number k, one that no step changes."""
+    return buffer[k]
 
 
 @inlined

@@ -16,12 +16,11 @@ from rbgym.compiled.record import missing_methods
 from rbgym.engine.actuation import Direct, Disturbed, Undisturbed
 from rbgym.envs.actuators.beside import Beside
 from rbgym.envs.actuators.coils import MagneticCoils
-from rbgym.envs.actuators.driven import Driven
+from rbgym.envs.actuators.driven import Driven, Line, Stage
 from rbgym.envs.actuators.effector import Effector, Element, Setting
-from rbgym.envs.actuators.faults import Faults, Sound
+from rbgym.envs.actuators.faults import Faults
 from rbgym.envs.actuators.forces import Forces, Torque
-from rbgym.envs.actuators.line import Continuous, Delay, Following, Instant, Lag, Line, Thrusters
-from rbgym.envs.actuators.mounting import Alike
+from rbgym.envs.actuators.line import Delay, Lag, Thrusters
 from rbgym.envs.actuators.scaling import Scaling
 from rbgym.envs.actuators.wheels import ReactionWheels
 from rbgym.envs.arguments import made
@@ -108,12 +107,12 @@ def assemble(value: Any, default: Any, setting: Setting) -> Assembly:
     if Thrusters in records and isinstance(effector, Beside):  # wheels have no valves
         records[Thrusters] = records[Thrusters]._replace(first=len(effector.wheels.matrix.T))
     line = Line(
-        records.get(Thrusters, Continuous()),
-        records.get(Delay, Instant()),
-        records.get(Lag, Following()),
-        spread or Alike(),
+        records.get(Thrusters, Stage()),
+        records.get(Delay, Stage()),
+        records.get(Lag, Stage()),
+        spread or Stage(),
         disturbance,
-        setting.faults or Sound(),
+        setting.faults or Stage(),
     )
     is_direct = not (spread or found or setting.faults) and type(effector) is Torque
     record = Direct(disturbance) if is_direct else effector.record(setting, line)

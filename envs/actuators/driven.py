@@ -1,14 +1,107 @@
 """An actuator of the engine: a line for the commands, and an effector at its end."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rbgym.compiled.jit import inlined
-from rbgym.compiled.record import constant, required
+from rbgym.compiled.record import Record, constant, place, required
 from rbgym.engine.actuation import Actuator
 from rbgym.quaternion import add, scale
 from rbgym.rows import LANES, put_vector, vector
 
 _ZERO = (0.0, 0.0, 0.0)
+
+
+class Line(Record):
+    """What a command passes on its way: a `Stage` of each kind, and the disturbance, one of
+    `rbgym.engine.actuation`."""
+
+    pulses: Any
+    delay: Any
+    lag: Any
+    mounting: Any
+    disturbance: Any
+    faults: Any
+
+
+class Stage(Record):
+    """Base of the stages of a line: pulses, delay, lag, mounting and faults. By itself it is any of
+    them where there is none: a command acts at once, at its own strength, as it is."""
+
+    slots = constant(0, "How many numbers of each channel are shown: what is on its way.")
+
+    def rows_needed(self, physics):
+        """Number of rows of its own; known while compiling."""
+        return 0
+
+    # --- pulses ---
+
+    def integral(self, n, c, start, end, dt):
+        """Integral of the signal of command n over a part of its period of dt seconds."""
+        return c * (end - start)
+
+    # --- delay ---
+
+    def set_delay(self, physics, buffer, i, factor):
+        """Begin an episode with the delay times a factor."""
+
+    def queue(self, physics, buffer, i):
+        """Take the commands of a new period."""
+
+    def signal(self, physics, buffer, i, n, start, h, dt):
+        """Mean signal of command n in the step from `start` seconds into the period on."""
+        actuator = physics.actuator
+        c = buffer[i + (actuator.command_row(physics) + n) * LANES]
+        return actuator.line.pulses.integral(n, c, start, start + h, dt) / h
+
+    # --- lag ---
+
+    def respond(self, buffer, k, c):
+        """Mean of the response at k to a signal held for a step; the response moves on."""
+        return c
+
+    # --- mounting ---
+
+    def mount(self, physics, buffer, i, v, w):
+        """Draw what differs in an episode, but for the delay; v, w: eight and four uniform
+        numbers."""
+
+    def delay_factor(self, w):
+        """Factor of the delay."""
+        return 1.0
+
+    def gain(self, physics, buffer, i, n):
+        """Factor of command n."""
+        return 1.0
+
+    def turned(self, physics, buffer, i, v):
+        """A vector of the effector, in body axes, as it is really mounted."""
+        return v
+
+    # --- faults ---
+
+    def strike(self, physics, buffer, i, seed, episode):
+        """Draw what fails in the episode that begins, and when."""
+
+    def count_period(self, physics, buffer, i):
+        """A control period begins."""
+
+    def suffered(self, physics, buffer, i, n, c):
+        """What the effector gets of the command n, of which c arrives."""
+        return c
+
+
+class DrivenLayout(NamedTuple):
+    """Where own rows of a driven effector begin, see `Driven`; last: the first that is not its."""
+
+    effector: int
+    acting: int
+    applied: int
+    mounting: int
+    fault: int
+    shown: int
+    lag: int
+    waiting: int
+    last: int
 
 
 class Driven(Actuator):
@@ -21,7 +114,7 @@ class Driven(Actuator):
     """
 
     if TYPE_CHECKING:
-        line: Any  # each subclass has this field: rbgym.envs.actuators.line.Line
+        line: Any  # each subclass has this field: a `Line`
 
     @required
     def exert(self, physics, buffer, i, c, h):
@@ -52,43 +145,37 @@ class Driven(Actuator):
 
     # --- rows ---
 
-    def effector_row(self, physics):
-        return self.own_row(physics) + (3 if self.has_limits() else 0)
+    def driven_layout(self, physics):
+        """Where its own rows begin."""
+        line = self.line
+        effector = self.own_row(physics) + (3 if self.has_limits() else 0)
+        acting = effector + self.effector_rows()
+        applied = acting + self.acting_rows()
+        mounting = applied + self.acting_rows()
+        fault = mounting + line.mounting.rows_needed(physics)
+        shown = fault + line.faults.rows_needed(physics)
+        lag = shown + self.effector_shows()
+        waiting = lag + line.lag.rows_needed(physics)
+        last = waiting + line.delay.rows_needed(physics)
+        return DrivenLayout(effector, acting, applied, mounting, fault, shown, lag, waiting, last)
 
-    def state_row(self, physics):
-        return self.effector_row(physics)
+    effector_row = place("driven_layout", "effector")
+    state_row = place("driven_layout", "effector")
+    acting_row = place("driven_layout", "acting")
+    applied_row = place("driven_layout", "applied")
+    mounting_row = place("driven_layout", "mounting")
+    fault_row = place("driven_layout", "fault")
+    shown_row = place("driven_layout", "shown")
+    lag_row = place("driven_layout", "lag")
+    queue_row = place("driven_layout", "waiting")
+    last_row = place("driven_layout", "last", "The first row that is another's.")
 
-    def acting_row(self, physics):
-        return self.effector_row(physics) + self.effector_rows()
-
-    def applied_row(self, physics):
-        return self.acting_row(physics) + self.acting_rows()
-
-    def mounting_row(self, physics):
-        return self.applied_row(physics) + self.acting_rows()
-
-    def fault_row(self, physics):
-        return self.mounting_row(physics) + self.line.mounting.mounting_rows(self.channels())
-
-    def shown_row(self, physics):
-        return self.fault_row(physics) + self.line.faults.fault_rows()
-
-    def lag_row(self, physics):
-        return self.shown_row(physics) + self.effector_shows()
-
-    def queue_row(self, physics):
-        return self.lag_row(physics) + self.line.lag.lag_rows(self.channels())
-
-    def own_rows(self):
-        line, count = self.line, self.channels()
-        shown = self.effector_shows() + line.lag.lag_rows(count) + line.delay.delay_rows(count)
-        rows = 2 * self.acting_rows() + line.mounting.mounting_rows(count) + shown
-        rows += line.faults.fault_rows() + self.effector_rows()
-        return (3 if self.has_limits() else 0) + rows
+    def rows_needed(self, physics):
+        return self.last_row(physics) - physics.actuator_row()
 
     def shown_rows(self):
         count, line = self.channels(), self.line
-        return self.effector_shows() + line.lag.lag_rows(count) + count * line.delay.slots()
+        return self.effector_shows() + count * (line.lag.slots() + line.delay.slots())
 
     # --- a period ---
 
@@ -136,7 +223,7 @@ class Driven(Actuator):
     # --- an episode ---
 
     def begin(self, physics, buffer, i, placed, mass, u, v, w):
-        for row in range(self.acting_row(physics), self.own_row(physics) + self.own_rows()):
+        for row in range(self.acting_row(physics), self.last_row(physics)):
             buffer[i + row * LANES] = 0.0
         self.line.mounting.mount(physics, buffer, i, v, w)
         self.line.delay.set_delay(physics, buffer, i, self.line.mounting.delay_factor(w))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from rbgym.arguments import finite
-from rbgym.compiled.record import Record, constant
+from rbgym.envs.actuators.driven import Stage
 from rbgym.envs.arguments import in_range, keys, named
 from rbgym.envs.random import numbers
 from rbgym.rows import LANES
@@ -18,23 +18,7 @@ _KIND, _CHANNEL, _TIME, _BEGUN, _FACTOR, _SUMMAND = range(6)
 _LATEST = 1e9  # s
 
 
-class Sound(Record):
-    """Nothing fails."""
-
-    fault_rows = constant(0, "Number of rows.")
-
-    def strike(self, physics, buffer, i, seed, episode):
-        """Draw what fails in the episode that begins, and when."""
-
-    def count_period(self, physics, buffer, i):
-        """A control period begins."""
-
-    def suffered(self, physics, buffer, i, n, c):
-        """What the effector gets of the command n, of which c arrives."""
-        return c
-
-
-class Faults(Sound):
+class Faults(Stage):
     """One fault with a probability, in each episode anew, of one of the first `several` kinds
     (their numbers), at a time uniform in [first, last] s: it sets in with the control period that
     begins then or next.
@@ -51,7 +35,9 @@ class Faults(Sound):
     first: float
     last: float
     dt: float
-    fault_rows = constant(6)
+
+    def rows_needed(self, physics):
+        return 6
 
     def strike(self, physics, buffer, i, seed, episode):
         u = numbers(seed, episode, np.uint64(13))

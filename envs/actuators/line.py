@@ -6,24 +6,12 @@ mean itself behind another.
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from rbgym.compiled.record import Record, constant
+from rbgym.compiled.record import constant
+from rbgym.envs.actuators.driven import Stage
 from rbgym.envs.actuators.effector import Element, Setting
 from rbgym.rows import LANES
-
-
-class Line(Record):
-    """A composed one: of the three kinds below, of `mounting` and of `faults`; disturbance: of
-    `rbgym.engine.actuation`."""
-
-    pulses: Any
-    delay: Any
-    lag: Any
-    mounting: Any
-    disturbance: Any
-    faults: Any
-
 
 # --- pulses ---------------------------------------------------------------------------------
 
@@ -46,15 +34,7 @@ class Thrusters(Element):
         return Pulsed(float(self.minimum_pulse))
 
 
-class Continuous(Record):
-    """A command acts at its own strength for the whole period."""
-
-    def integral(self, n, c, start, end, dt):
-        """Integral of the signal of command n over a part of its period of dt seconds."""
-        return c * (end - start)
-
-
-class Pulsed(Record):
+class Pulsed(Stage):
     """A command acts at full strength for a part of the period, a multiple of `pulse` seconds.
 
     first: of the commands that do; those before it act at their own strength.
@@ -101,27 +81,7 @@ class Delay(Element):
         return Delayed(float(self.seconds), max(periods, 1))
 
 
-class Instant(Record):
-    """No delay."""
-
-    slots = constant(0)
-
-    def delay_rows(self, count):
-        return 0
-
-    def set_delay(self, physics, buffer, i, factor):
-        return
-
-    def queue(self, physics, buffer, i):
-        return
-
-    def signal(self, physics, buffer, i, n, start, h, dt):
-        actuator = physics.actuator
-        c = buffer[i + (actuator.command_row(physics) + n) * LANES]
-        return actuator.line.pulses.integral(n, c, start, start + h, dt) / h
-
-
-class Delayed(Record):
+class Delayed(Stage):
     """A delay of some seconds; periods: how many may begin before it is over.
 
     Rows, from `queue_row` on: the commands of this period, of the last one, and so on, the oldest
@@ -132,19 +92,16 @@ class Delayed(Record):
     periods: int
 
     def slots(self):
-        """How many commands of a channel are yet to act."""
-        return self.periods
+        return self.periods  # commands that are yet to act
 
-    def delay_rows(self, count):
-        """Number of rows for so many channels."""
-        return count * (self.periods + 1) + 1
+    def rows_needed(self, physics):
+        return physics.actuator.channels() * (self.periods + 1) + 1
 
     def _late_row(self, physics):
         actuator = physics.actuator
         return actuator.queue_row(physics) + actuator.channels() * (self.periods + 1)
 
     def set_delay(self, physics, buffer, i, factor):
-        """Begin an episode with the delay times a factor."""
         buffer[i + self._late_row(physics) * LANES] = factor * self.seconds
 
     def queue(self, physics, buffer, i):
@@ -156,7 +113,6 @@ class Delayed(Record):
             buffer[k + n * LANES] = buffer[i + (actuator.command_row(physics) + n) * LANES]
 
     def signal(self, physics, buffer, i, n, start, h, dt):
-        """Mean signal of command n in the step from `start` seconds into the period on."""
         actuator, late = physics.actuator, buffer[i + self._late_row(physics) * LANES]
         begin = start - late
         ago = min(max(-math.floor(begin / dt), 0.0), float(self.periods))  # periods
@@ -185,28 +141,17 @@ class Lag(Element):
         return Lagging(math.exp(-ratio), -math.expm1(-ratio) / ratio)
 
 
-class Following(Record):
-    """No lag."""
-
-    def lag_rows(self, count):
-        return 0
-
-    def respond(self, buffer, k, c):
-        return c
-
-
-class Lagging(Record):
+class Lagging(Stage):
     """What is left of a difference after a step, and on average during it: first order."""
 
     decay: float
     mean: float
+    slots = constant(1)
 
-    def lag_rows(self, count):
-        """Number of rows of so many responses; known while compiling."""
-        return count
+    def rows_needed(self, physics):
+        return physics.actuator.channels()
 
     def respond(self, buffer, k, c):
-        """Mean of the response at k to a signal held for a step; the response moves on."""
         lack = buffer[k] - c
         buffer[k] = min(max(c + self.decay * lack, -1.0), 1.0)
         return c + self.mean * lack

@@ -2,7 +2,7 @@
 
 import math
 
-from rbgym.compiled.record import Record
+from rbgym.envs.actuators.driven import Stage
 from rbgym.quaternion import scale, to_world
 from rbgym.rows import LANES, put_vector, vector
 
@@ -10,26 +10,7 @@ from rbgym.rows import LANES, put_vector, vector
 RANGES = {"actuator_scale": 0.9, "misalignment": 1.0, "delay": 0.9, "failure": 1.0}
 
 
-class Alike(Record):
-    """Every episode has the actuator as it is."""
-
-    def mounting_rows(self, count):
-        return 0
-
-    def gain(self, physics, buffer, i, n):
-        return 1.0
-
-    def turned(self, physics, buffer, i, v):
-        return v
-
-    def mount(self, physics, buffer, i, v, w):
-        return
-
-    def delay_factor(self, w):
-        return 1.0
-
-
-class Differing(Record):
+class Differing(Stage):
     """Drawn for each episode.
 
     scale: half-width of the factor of each command; misalignment: largest angle [rad] by which the
@@ -45,21 +26,17 @@ class Differing(Record):
     delay: float
     failure: float
 
-    def mounting_rows(self, count):
-        """Number of rows for so many commands; known while compiling."""
-        return 3 + count
+    def rows_needed(self, physics):
+        return 3 + physics.actuator.channels()
 
     def gain(self, physics, buffer, i, n):
-        """Factor of command n."""
         return buffer[i + (physics.actuator.mounting_row(physics) + 3 + n) * LANES]
 
     def turned(self, physics, buffer, i, v):
-        """A vector of the effector, in body axes, as it is really mounted."""
         x, y, z = vector(buffer, i, physics.actuator.mounting_row(physics))
         return to_world((math.sqrt(1.0 - (x * x + y * y + z * z)), x, y, z), v)
 
     def mount(self, physics, buffer, i, v, w):
-        """Draw what differs, but for the delay; v, w: eight and four uniform numbers."""
         row, count = physics.actuator.mounting_row(physics), physics.actuator.channels()
         # One of the numbers does for two draws: whether a command fails, and which.
         failing = w[0] < self.failure
@@ -76,5 +53,4 @@ class Differing(Record):
         put_vector(buffer, i, row, scale(size, axis))
 
     def delay_factor(self, w):
-        """Factor of the delay."""
         return 1.0 + self.delay * (2.0 * math.floor(1024.0 * w[3]) / 1023.0 - 1.0)

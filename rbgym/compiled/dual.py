@@ -4,8 +4,8 @@ The kernels are written for numbers of any kind. Of an array of duals (`as_duals
 and the same sources then carry the derivatives along: forward differentiation, exact to round-off.
 What is decided by comparison is decided by the values.
 
-A long formula of three numbers is cheaper along these three than along twelve directions: what
-`narrowed` makes of them and `widened` of the result is the chain rule.
+A long formula of three numbers is cheaper along these three than along twelve directions, see
+`along_three`.
 """
 
 import math
@@ -25,7 +25,8 @@ from numba.extending import (
     type_callable,
 )
 
-from rbgym.compiled.jit import intrinsic
+from rbgym.compiled import cache
+from rbgym.compiled.jit import INLINED, intrinsic
 
 # State and commands of a body with three of them make nine directions, with wheels twelve. They are
 # kept in two vectors, as registers have them: what these long kernels wait for is instructions.
@@ -62,8 +63,8 @@ DUAL, _NARROW = Dual(_LONG), Dual(_SHORT)
 
 
 class Duals(types.Array):
-    """Numba's type of an array of duals. steady: what is read as a `parameter` is a number, without
-    derivatives."""
+    """Numba's type of an array of duals. steady: what no step changes is read as a number, without
+    derivatives, see `unchanged`."""
 
     def __init__(self, steady):
         self.steady = steady
@@ -363,29 +364,24 @@ def _widened(typingctx, values, v):
     return types.UniTuple(DUAL, len(values))(values, v), lower
 
 
-def narrowed(v, others):
-    """Three numbers v, of what `others` have no derivatives: derivatives along v itself, for
-    `widened`. Where there are no derivatives, or others have some too: v."""
-    return v
+def along_three(function):
+    """Make compiled code inline a function of others, three numbers v and h, which returns numbers
+    and a flag.
 
+    Where of these v alone has derivatives, it is computed with those along v itself, three and not
+    twelve, and the chain rule gives the rest.
+    """
 
-def widened(values, v):
-    """What was computed of `narrowed` numbers v, with the derivatives of v."""
-    return values
+    def chained(others, v, h):
+        values, flag = function(others, _narrowed(v), h)
+        return _widened(values, v), flag
 
+    def choose(others, v, h):
+        return chained if v.dtype == DUAL and others.dtype != DUAL else function
 
-@overload(narrowed, jit_options={"forceinline": True})
-def _narrow(v, others):
-    if v.dtype == DUAL and others.dtype != DUAL:
-        return lambda v, others: _narrowed(v)
-    return lambda v, others: v
-
-
-@overload(widened, jit_options={"forceinline": True})
-def _widen(values, v):
-    if values.dtype == _NARROW:
-        return lambda values, v: _widened(values, v)
-    return lambda values, v: values
+    cache.remember(function)
+    overload(function, jit_options=INLINED, strict=False)(choose)
+    return function
 
 
 def _view(steady):
@@ -427,16 +423,19 @@ def _view(steady):
 as_duals, as_steady_duals = _view(False), _view(True)
 
 
-def parameter(buffer, k):
-    """Number k of a buffer, one that no step changes."""
-    return buffer[k]
+def unchanged(function):
+    """Make compiled code inline what reads a number of a buffer that no step changes: of steady
+    duals its value alone."""
 
+    def value_alone(buffer, k):
+        return value(buffer[k])
 
-@overload(parameter, jit_options={"forceinline": True})
-def _parameter(buffer, k):
-    if isinstance(buffer, Duals) and buffer.steady:
-        return lambda buffer, k: value(buffer[k])
-    return lambda buffer, k: buffer[k]
+    def choose(buffer, k):
+        return value_alone if isinstance(buffer, Duals) and buffer.steady else function
+
+    cache.remember(function)
+    overload(function, jit_options=INLINED, strict=False)(choose)
+    return function
 
 
 def _root(x):

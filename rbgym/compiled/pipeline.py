@@ -42,8 +42,8 @@ _UNKNOWN = _Unknown()
 
 def _stand_in(kind: Any) -> Any:
     """An instance of the class that a type says, and in it of the classes of its fields."""
-    if issubclass(type(kind), types.BaseNamedTuple):
-        return tuple.__new__(kind.instance_class, map(_stand_in, kind))
+    if issubclass(type(kind), types.BaseTuple):
+        return tuple.__new__(getattr(kind, "instance_class", tuple), map(_stand_in, kind))
     return _UNKNOWN
 
 

@@ -83,7 +83,8 @@ class Record(tuple[Any, ...]):
                 "of one of rbgym's records for a method of another"
             )
         for name, method in methods.items():
-            _compile_calls(cls, name, inspect.signature(method))
+            like = getattr(cls, getattr(method, "layout", name))
+            _compile_calls(cls, name, inspect.signature(like))
         remember_class(cls)
 
 
@@ -101,6 +102,26 @@ def constant(value: Any, doc: str | None = None) -> Any:
 
     method.__doc__ = doc
     return method
+
+
+def place(layout: str, name: str, doc: str | None = None) -> Any:
+    """A method that returns one of the numbers which the method `layout`, of the same arguments,
+    returns as a named tuple."""
+
+    def method(self: Any, *args: Any) -> Any:
+        return getattr(getattr(self, layout)(*args), name)
+
+    method.__doc__, method.layout, method.field = doc, layout, name  # type: ignore[attr-defined]
+    return method
+
+
+def _spelt_out(method: Any, signature: inspect.Signature) -> Any:
+    """What `place` has made, as numba can compile it: with all names written out."""
+    if not hasattr(method, "layout"):
+        return method
+    first, *others = signature.parameters
+    call = f"{first}.{method.layout}({', '.join(others)}).{method.field}"
+    return eval(f"lambda {', '.join([first, *others])}: {call}")
 
 
 def own_methods(cls: type) -> dict[str, FunctionType]:
@@ -137,7 +158,7 @@ def _compile_calls(cls: type, name: str, signature: inspect.Signature) -> None:
         method = getattr(self.instance_class, name, None)
         if getattr(method, "is_required", False):
             raise TypeError(f"{self.instance_class.__name__} lacks the method {name}{known}")
-        return method
+        return _spelt_out(method, known)
 
     chosen.__signature__ = signature  # type: ignore[attr-defined]
     overload(chosen, **_OVERLOADED)(chosen)

@@ -5,12 +5,21 @@ are numbers in [-1, 1], one for each channel, held for a control period; a step 
 a part of it. The rows of an actuator begin at `physics.actuator_row()`, with the commands.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from rbgym.compiled.jit import inlined
-from rbgym.compiled.record import Record, constant, required
+from rbgym.compiled.record import Record, constant, place, required
 from rbgym.quaternion import add, times
 from rbgym.rows import FRESH, LANES, TORQUE, put_vector, vector
+
+
+class Layout(NamedTuple):
+    """Where rows of an actuator begin, see `Actuator`."""
+
+    command: int
+    disturbance: int
+    rotor_rate: int
+    own: int
 
 
 class Actuator(Record):
@@ -29,7 +38,6 @@ class Actuator(Record):
     def is_disturbed(self):
         """Whether a torque acts beside the commanded one; known while compiling."""
 
-    own_rows = constant(0, "Number of its own rows.")
     is_steady = constant(False, "Whether the torque is the same in all steps of a period.")
     turns_rotors = constant(False, "Whether rotor momentum changes, at `rotor_rate_row`.")
     has_limits = constant(
@@ -79,22 +87,27 @@ class Actuator(Record):
 
     # --- where its rows are, counted from the first of the lane ---
 
-    def command_row(self, physics):
-        return physics.actuator_row()
+    def layout(self, physics):
+        """Where the rows that every actuator has begin, and its own behind them."""
+        command = physics.actuator_row()
+        disturbance = command + self.channels()
+        rotor_rate = disturbance + (3 if self.is_disturbed() else 0)
+        return Layout(
+            command, disturbance, rotor_rate, rotor_rate + (3 if self.turns_rotors() else 0)
+        )
 
-    def disturbance_row(self, physics):
-        return physics.actuator_row() + self.channels()
-
-    def rotor_rate_row(self, physics):
-        """3 rows, if it turns rotors: the torque on them, principal axes [N m]."""
-        return self.disturbance_row(physics) + (3 if self.is_disturbed() else 0)
-
-    def own_row(self, physics):
-        return self.rotor_rate_row(physics) + (3 if self.turns_rotors() else 0)
+    command_row = place("layout", "command")
+    disturbance_row = place("layout", "disturbance")
+    rotor_rate_row = place(
+        "layout",
+        "rotor_rate",
+        "3 rows, if it turns rotors: the torque on them, principal axes [N m].",
+    )
+    own_row = place("layout", "own")
 
     def rows_needed(self, physics):
-        """Number of all its rows."""
-        return self.own_row(physics) + self.own_rows() - physics.actuator_row()
+        """Number of all its rows; one that has rows of its own defines this."""
+        return self.own_row(physics) - physics.actuator_row()
 
 
 class Undisturbed(Record):
@@ -115,29 +128,24 @@ class Direct(Actuator):
 
     disturbance: Any = Undisturbed()
     channels = constant(3)
-    own_rows = constant(3)
     is_steady = constant(True)
     has_limits = constant(True)
 
     def is_disturbed(self):
         return self.disturbance.exists()
 
-    def is_all(self, physics):
-        """Whether nothing else acts on the body, whose axes are the principal ones."""
-        return physics.frame.is_principal() and not self.disturbance.exists()
+    def applied_row(self, physics):
+        alone = physics.frame.is_principal() and not self.is_disturbed()
+        return TORQUE if alone else self.own_row(physics) + 3
 
     def rows_needed(self, physics):
-        return (
-            self.channels() + (6 if self.is_disturbed() else 3) + (0 if self.is_all(physics) else 3)
-        )
-
-    def applied_row(self, physics):
-        return TORQUE if self.is_all(physics) else self.own_row(physics) + 3
+        behind = 3 if self.applied_row(physics) == TORQUE else 6
+        return self.own_row(physics) + behind - physics.actuator_row()
 
     def hold(self, physics, buffer, i):
         full = vector(buffer, i, self.own_row(physics))
         torque = times(full, vector(buffer, i, self.command_row(physics)))
-        if not self.is_all(physics):
+        if self.applied_row(physics) != TORQUE:
             put_vector(buffer, i, self.applied_row(physics), torque)
         act(physics, buffer, i, torque)
 

@@ -17,7 +17,7 @@ from rbgym.compiled.jit import (
     outlined,
     python_function,
 )
-from rbgym.integrators.interface import Body, Explicit, Hasty, Implicit, Kicks, Step
+from rbgym.integrators.interface import Body, Hasty, Implicit, Kicks, Step
 from rbgym.matrix import solve
 from rbgym.potentials.interface import Potential
 from rbgym.quaternion import add, cross, dot, polished, qmul, scale, sub, times, to_body
@@ -222,21 +222,13 @@ def _projection(potential, body, Pi, o, level):
     return scale(lack / (dot(g, g) + 1e-4 * s2 + 1e-300), g)
 
 
-def _found_now(scheme, buffer, i):
-    return vector(buffer, i, X)
-
-
 @inlined
-def _found_before(scheme, buffer, i):
+def _solution(scheme, buffer, i):
+    """The unknowns; of an explicit scheme, what it has prepared."""
+    if scheme.has_unknowns():
+        return vector(buffer, i, X)
     first = quaternion(buffer, i, _PREPARED)
     return first, vector(buffer, i, _PREPARED + 4), vector(buffer, i, _PREPARED + 7)
-
-
-@chosen_by_class(INLINED)
-def _found(scheme_class):
-    """_found(scheme, buffer, i): the unknowns; of explicit schemes, what they have prepared."""
-    explicit = issubclass(scheme_class, Explicit)
-    return _found_before if explicit else _found_now
 
 
 @inlined
@@ -244,7 +236,7 @@ def _moved(physics, scheme, buffer, i, h, kicks):
     """Attitude and world momentum at the end of the step, not a number where its equation is not
     solved; the work of the held torque; the memory."""
     potential = _potential_of(physics, buffer, i, h)
-    body, x = _body_half_way(physics, buffer, i, h), _found(scheme, buffer, i)
+    body, x = _body_half_way(physics, buffer, i, h), _solution(scheme, buffer, i)
     later = potential
     if physics.scheme.is_kicked():
         later = physics.potential.of_lane(physics, buffer, i, h)

@@ -24,7 +24,7 @@ an axis that stays where it is, half before the free motion and half after it.
 
 import math
 
-from rbgym.compiled.dual import narrowed, widened
+from rbgym.compiled.dual import along_three
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import constant
 from rbgym.integrators.elliptic import free_rotation, near_rotation
@@ -166,6 +166,11 @@ def _end_of_step(potential, body, step, turn, u, g):
     return q_1, L_1, work, step.memory
 
 
+@along_three
+def _turn(J, Pi, h):
+    return near_rotation(J, Pi, h)
+
+
 class Exact(Hasty):
     """The exact free motion; steps that are too long for many bodies at once go to `ExactFar`."""
 
@@ -174,8 +179,7 @@ class Exact(Hasty):
 
     def motion(self, body, Pi, h):
         """Quaternion by which a body turns in a time h, and whether h was short enough."""
-        turn, near = near_rotation(body.J, narrowed(Pi, body.J), h)
-        return widened(turn, Pi), near
+        return _turn(body.J, Pi, h)
 
     def prepare(self, potential, body, step):
         Pi, u, g = _kicked(potential, body, step)

@@ -16,7 +16,6 @@ import numpy as np
 
 from rbgym.arguments import finite, unit
 from rbgym.body import RigidBody
-from rbgym.compiled.dual import parameter
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import Record, constant, missing_methods, required
 from rbgym.matrix import crossed, multiple, plus, product
@@ -32,7 +31,7 @@ from rbgym.quaternion import (
     to_world,
     upward,
 )
-from rbgym.rows import LANES, parameters, quaternion
+from rbgym.rows import LANES, parameter, parameters, quaternion
 
 _DIFFERENCE = 1e-5  # of directions, which have length one
 _COINCIDENT = 1e-10  # squared distance of ends that are too near for a quotient of differences

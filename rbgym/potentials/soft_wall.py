@@ -12,13 +12,12 @@ import numpy as np
 
 from rbgym.arguments import is_number
 from rbgym.body import RigidBody
-from rbgym.compiled.dual import parameter
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import constant
 from rbgym.matrix import multiple, outer
 from rbgym.potentials.interface import Potential, unit_vector
 from rbgym.quaternion import Array, Vector, dot, scale
-from rbgym.rows import LANES, parameters
+from rbgym.rows import LANES, parameter, parameters
 
 SIGNS = {"printed": 1.0, "repulsive": -1.0}
 _GAP, _WALL = 1.1, 0.001

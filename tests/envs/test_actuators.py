@@ -27,7 +27,10 @@ from rbgym.envs.actuators import (
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.mounting import Differing
 from rbgym.envs.kernels import period
+from rbgym.integrators.interface import AnyScheme
+from rbgym.potentials.interface import NoPotential
 from rbgym.quaternion import rotate_inverse
+from rbgym.rows import NoRotors, Physics, Principal
 
 pytestmark = pytest.mark.interpreted
 
@@ -284,7 +287,10 @@ def test_a_body_carries_only_the_rows_that_its_actuator_uses():
     spread = replace(setting, spread=Differing(0.1, 0.0, 0.0, 0.0))
 
     def rows(value, own=Torque(), setting=setting):  # noqa: B008  (immutable)
-        return assemble(value, own, setting).record.own_rows()
+        record = assemble(value, own, setting).record
+        physics = Physics(AnyScheme(), NoPotential(), Principal(), record, NoRotors())
+        shared = 3 if record.turns_rotors() else 0
+        return record.rows_needed(physics) - record.channels() - shared
 
     assert rows(None) == 3  # torque of a full command
     assert rows(Thrusters()) == 3 + 6  # what acts, and its mean
