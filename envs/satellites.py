@@ -183,11 +183,9 @@ def _slowed(given: Mapping[str, float], k: float) -> dict[str, float]:
     return {name: k * value if name in RATES else value for name, value in given.items()}
 
 
-def _wheel(torque: float, momentum: float, coulomb: float) -> dict[str, float]:
+def _wheel(torque: float, momentum: float, coulomb: float = 0.0) -> dict[str, float]:
     """A wheel as data sheets tell of it: full at 6000 rpm; of viscous friction nothing is said."""
-    inertia = momentum / (6000.0 * 2.0 * math.pi / 60.0)
-    return {"inertia": inertia, "torque": torque, "momentum": momentum, "viscous": 0.0,
-            "coulomb": coulomb, "start": 0.1}  # fmt: skip
+    return {"torque": torque, "momentum": momentum, "coulomb": coulomb, "start": 0.1}
 
 
 def _astrobee() -> Satellite:
@@ -231,7 +229,7 @@ SATELLITES: dict[str, Callable[[], Satellite]] = {
     ),
     "servicer-100": lambda: Satellite(
         RigidBody([11.5] * 3, mass=100.0),
-        wheels=ReactionWheels(**{**_wheel(0.02, 0.41, 0.0), "inertia": 6.52e-4}),
+        wheels=ReactionWheels(**{**_wheel(0.02, 0.41), "inertia": 6.52e-4}),
         force=1.0,
         dt=1.0,
     ),

@@ -10,10 +10,14 @@ u_n the torque of the motor on the wheel, v and c the viscous and the Coulomb fr
 momentum L does not change. The energy, omega.J omega/2 + sum h_n^2/(2 I), changes by the work of
 motors and friction, (u_n + f_n) s_n dt.
 
-In a step of length h the change of h_n is constant. Friction is that of the mean speed, the body's
-turning held; it never turns a wheel round, and holds one still against less than its own torque.
-The step's energy balance is exact: with the means of h_n and omega over its ends, it gains
-sum_n (change of h_n)(mean h_n / I - a_n . mean omega).
+In a step of length h the change of h_n is constant. It takes the speed to where the equation takes
+it under a held torque, the body's turning held, which is known in closed form: with x = v h / I,
+
+    s_1 = s_0 exp(-x) + (u_n - c sign(s_1)) (h/I) (1 - exp(-x))/x,
+
+however long the step. Coulomb friction turns no wheel round: where it would, s_1 = 0, and it holds
+a wheel still against less than its own torque. The step's energy balance is exact: with the means
+of h_n and omega over its ends, it gains sum_n (change of h_n)(mean h_n / I - a_n . mean omega).
 """
 
 import math
@@ -37,6 +41,8 @@ from rbgym.quaternion import Array, Vector, add, dot, scale
 from rbgym.rows import FAILED, LANES, ROTOR, put_vector, view
 
 ROWS = 8
+FULL_SPEED = 6000.0 * 2.0 * math.pi / 60.0  # rad/s, of a wheel whose inertia is not said
+_FASTEST = 1e4  # rad/s, 95,000 rpm: no wheel turns faster
 _CHANGES = 4  # 4: rows of the torque on each wheel [N m], behind the momenta
 _NO_TORQUE = (0.0, 0.0, 0.0)
 
@@ -46,29 +52,35 @@ class ReactionWheels(Effector):
     """Reaction wheels; a command of 1 is the motor's full torque on the body about the axis.
 
     axes: (3, 3) or (4, 3), unit vectors in body axes, one row for each wheel. inertia: of a wheel
-    about its axis [kg m^2]; the RigidBody is everything else. torque: of a motor at most [N m].
-    momentum: of a wheel at most, about its axis [kg m^2/s]; at that limit the motor gives no more.
-    viscous [N m s], coulomb [N m]: friction of the bearings. start: an episode begins with momenta
-    uniform in +-start times `momentum`. Shown: momenta, as a part of `momentum`.
+    about its axis [kg m^2], by default that of one which is full at 6000 rpm; the RigidBody is
+    everything else. torque: of a motor at most [N m]. momentum: of a wheel at most, about its axis
+    [kg m^2/s]; at that limit the motor gives no more. viscous [N m s], coulomb [N m]: friction of
+    the bearings, none by default. start: an episode begins with momenta uniform in +-start times
+    `momentum`. Shown: momenta, as a part of `momentum`.
 
-    Raises ValueError for axes that leave a direction without torque, and numbers out of range.
+    Raises ValueError for axes that leave a direction without torque, for numbers out of range, for
+    a wheel that turns faster than 1e4 rad/s, and for one that its motor cannot turn.
     """
 
     axes: ArrayLike = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
-    inertia: float = 1e-4
+    inertia: float = None  # type: ignore[assignment]  # a number from `__post_init__` on
     torque: float = 5e-3
     momentum: float = 0.03
-    viscous: float = 1e-6
-    coulomb: float = 1e-4
+    viscous: float = 0.0
+    coulomb: float = 0.0
     start: float = 0.3
-    positive: ClassVar = ("inertia", "torque", "momentum")
+    positive: ClassVar = ("torque", "momentum", "inertia")
     not_negative: ClassVar = ("viscous", "coulomb")
     needs: ClassVar[str] = "rotors"
     is_steady: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        if self.inertia is None:
+            full = number(self.momentum)
+            object.__setattr__(self, "inertia", full / FULL_SPEED)
         super().__post_init__()
         in_range("ReactionWheels.start", self.start, 0.0, 1.0)
+        self._check_speed()
         axes = finite("ReactionWheels.axes", self.axes, (3, 3), (4, 3))
         if np.abs(axes).max() > 2 or np.abs(np.linalg.norm(axes, axis=1) - 1).max() > 1e-6:
             raise ValueError(f"ReactionWheels.axes must be unit vectors, got {self.axes!r}")
@@ -79,6 +91,22 @@ class ReactionWheels(Effector):
             )
         axes = axes / np.linalg.norm(axes, axis=1, keepdims=True)
         object.__setattr__(self, "axes", tuple(tuple(row) for row in axes.tolist()))
+
+    def _check_speed(self) -> None:
+        if self.coulomb >= self.torque:
+            raise ValueError(
+                f"ReactionWheels.coulomb must be less than the motor's {self.torque:g} N m, which "
+                f"else turns no wheel, got {self.coulomb!r}"
+            )
+        speed = self.momentum / self.inertia
+        if self.viscous > 0.0:  # beyond this one friction is all that the motor has
+            speed = min(speed, (self.torque - self.coulomb) / self.viscous)
+        if speed > _FASTEST:
+            raise ValueError(
+                f"ReactionWheels.inertia must be at least {self.momentum / _FASTEST:.3g} kg m^2: a "
+                f"wheel of {self.momentum:g} kg m^2/s would turn at up to {speed:.4g} rad/s, and "
+                f"{_FASTEST:g} is the most that may be; got {self.inertia!r}"
+            )
 
     @classmethod
     def pyramid(
@@ -139,7 +167,10 @@ class ReactionWheels(Effector):
         axes = (*map(tuple, self.matrix.T.tolist()), *((0.0, 0.0, 0.0),) * (4 - count))
         start = (float(self.start * self.momentum),) * count
         motor = float(setting.scale * self.torque)
-        numbers = (float(getattr(self, name)) for name in Wheels._fields[4:])
+        x = self.viscous * setting.h / self.inertia
+        lost = -math.expm1(-x)
+        mean = lost / x if x > 0 else 1.0
+        numbers = (float(n) for n in (self.inertia, self.momentum, self.coulomb, lost, mean))
         return Wheels(line, axes, start, motor, *numbers)
 
     @property
@@ -186,7 +217,8 @@ class ReactionWheels(Effector):
 class Wheels(Driven):
     """Four places for wheels. axes: zero for an empty place. start: for each wheel, the largest
     momentum at the start of an episode [kg m^2/s]. motor: largest torque, `torque_scale` included
-    [N m]. The others are those of `ReactionWheels`.
+    [N m]. lost, mean: what viscous friction takes of a speed in a step, 1 - exp(-x), and leaves of
+    an acceleration on average in it, (1 - exp(-x))/x. The others are those of `ReactionWheels`.
 
     Rows: momenta of four wheels, an empty place at rest; then _CHANGES.
     """
@@ -197,8 +229,9 @@ class Wheels(Driven):
     motor: float
     inertia: float
     momentum: float
-    viscous: float
     coulomb: float
+    lost: float
+    mean: float
     effector_rows = constant(ROWS)
     turns_rotors = constant(True)
 
@@ -210,14 +243,14 @@ class Wheels(Driven):
 
     def change(self, axis, c, momentum, omega, h):
         """Torque on a wheel, motor and friction, in a step of h seconds."""
-        motor, inertia = -self.motor * c, self.inertia
+        inertia, most = self.inertia, self.momentum
         before = momentum / inertia - dot(axis, omega)
-        after = before + h * motor / inertia
-        rub = self.coulomb + 0.5 * self.viscous * abs(before + after)
-        rub = min(rub, inertia * abs(after) / h)
-        friction = -rub if after > 0.0 else rub
-        most = self.momentum
-        return (min(max(momentum + h * (motor + friction), -most), most) - momentum) / h
+        smooth = -self.mean * self.motor * c - self.lost * inertia * before / h
+        after, rub = before + h * smooth / inertia, self.mean * self.coulomb
+        turned = h * rub / inertia
+        held = -inertia * before / h  # what stops it
+        torque = smooth - rub if after > turned else (smooth + rub if after < -turned else held)
+        return (min(max(momentum + h * torque, -most), most) - momentum) / h
 
     def momenta(self, physics, buffer, i):
         k = i + physics.actuator.state_row(physics) * LANES

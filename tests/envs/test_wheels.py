@@ -196,6 +196,29 @@ def test_friction_brings_a_wheel_to_rest_in_the_time_of_the_closed_form():
     assert steps * env.dt == pytest.approx(wanted, rel=5e-3)
 
 
+@pytest.mark.parametrize("constant", [10.0, 1.0, 0.1])  # s, of the wheel; a step is 0.5 s
+def test_a_wheel_gains_speed_as_the_closed_form_says_however_long_the_step(constant):
+    """I s' = u - v s: s = (u / v) (1 - exp(-v t / I)), here of a body that hardly turns."""
+    inertia, torque = 1e-4, 5e-3
+    viscous = inertia / constant
+    wheels = ReactionWheels(
+        inertia=inertia, torque=torque, momentum=1.0, viscous=viscous, start=0.0
+    )
+    env = make(WHEELS, body={"inertia": [1e6] * 3}, actuator=wheels, dt=0.5, substeps=1)
+    at(env, (1.0, 0.0, 0.0, 0.0))
+    for step in range(1, 20):
+        env.step([-1.0, 0.0, 0.5])
+        wanted = torque / viscous * -np.expm1(-0.5 * step / constant)
+        speed = env.state["wheel_momentum"] / inertia
+        np.testing.assert_allclose(speed, [wanted, 0.0, -0.5 * wanted], rtol=1e-8, atol=1e-9)
+
+
+def test_wheels_of_torque_and_momentum_alone_have_the_inertia_of_6000_rpm_and_no_friction():
+    wheels = ReactionWheels(torque=0.1, momentum=4.0)
+    assert wheels.momentum / wheels.inertia == pytest.approx(6000 * 2 * np.pi / 60, rel=1e-15)
+    assert wheels.viscous == wheels.coulomb == 0.0
+
+
 def test_a_motor_weaker_than_the_friction_does_not_turn_its_wheel():
     sticky = ReactionWheels(viscous=0.0, coulomb=1e-3)
     env = make(WHEELS, actuator=sticky)
@@ -220,6 +243,8 @@ def test_a_motor_weaker_than_the_friction_does_not_turn_its_wheel():
         ({"torque": np.nan}, "torque must be a positive"),
         ({"viscous": -1e-6}, "viscous must be a finite number from 0"),
         ({"start": 1.5}, r"start must be in \[0, 1\]"),
+        ({"torque": 0.1, "momentum": 4.0, "inertia": 1e-4}, "inertia must be at least 0.0004"),
+        ({"torque": 1e-3, "coulomb": 1e-3}, "coulomb must be less than the motor's 0.001 N m"),
     ],
 )
 def test_wheels_that_cannot_be_are_refused(arguments, message):
