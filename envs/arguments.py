@@ -56,13 +56,15 @@ class Arguments:
     @classmethod
     def check_names(cls, given: Iterable[str]) -> None:
         """Raise UnknownArgument for a name that is none of these."""
-        known = [one.name for one in fields(cls)]
         for name in given:
-            if name not in known:
+            if name not in ARGUMENTS:
                 raise UnknownArgument(
-                    f"__init__() got an unexpected keyword argument {name!r}{hint(name, known)}; "
-                    f"arguments must be out of {known}"
+                    f"__init__() got an unexpected keyword argument {name!r}"
+                    f"{hint(name, ARGUMENTS)}; arguments must be out of {list(ARGUMENTS)}"
                 )
+
+
+ARGUMENTS = tuple(one.name for one in fields(Arguments))
 
 
 class UnknownArgument(TypeError, ValueError):
@@ -100,6 +102,17 @@ def made(argument: str, kind: Callable[..., T], value: Any) -> T:
     if missing:
         raise ValueError(f"{argument} must have {' and '.join(missing)}, got {value!r}")
     return kind(**given)
+
+
+def made_or_given(argument: str, kind: type[T], value: Any) -> T:
+    """The object of this class, or that which a dict of its arguments makes; else ValueError."""
+    if isinstance(value, Mapping):
+        return made(argument, kind, value)
+    if not isinstance(value, kind):
+        raise ValueError(
+            f"{argument} must be of class {kind.__name__} or a dict of its arguments, got {value!r}"
+        )
+    return value
 
 
 def in_range(argument: str, value: Any, low: float, high: float) -> float:

@@ -13,13 +13,15 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from rbgym.arguments import count, real
-from rbgym.envs.arguments import named
+from rbgym.envs.arguments import ARGUMENTS, named
 from rbgym.envs.building import Building
 from rbgym.envs.episodes import Episodes, Flags, Lanes
+from rbgym.envs.layers import ARGUMENT, Layers
 from rbgym.envs.parts.columns import Column, placed
 from rbgym.envs.parts.rewards import Weighted
 from rbgym.envs.planning import checked_state, packed, unpack
 from rbgym.envs.reset import checked_seed, lane_seeds, masked_lanes, place
+from rbgym.envs.resolved import resolved
 from rbgym.envs.task import Task
 from rbgym.quaternion import Array
 
@@ -34,6 +36,7 @@ SLOWEST, FASTEST = 10, 60  # frames per second that can be watched
 class _Described:
     """What both kinds of environment tell about themselves, and how they are drawn."""
 
+    _layers: Layers  # where its arguments come from
     task: Task  # a class has its declaration, an env what its arguments made of that
     metadata: dict[str, Any]
     render_mode: str | None
@@ -54,10 +57,19 @@ class _Described:
         **how: bool,
     ) -> tuple[spaces.Space[Any], spaces.Box]:
         """Build the task for so many bodies; returns the spaces of one observation and action."""
-        task, given = type(self).task.chosen(kwargs)
+        task, given, layers = type(self).task.chosen(kwargs)
         if task is not type(self).task:  # whose copies in other processes have it of the class
             self.task = task
-        batch, setup, box = Building(task, size, max_episode_steps, given).done()
+        try:
+            batch, setup, box = Building(task, size, max_episode_steps, given).done()
+        except ValueError as error:
+            if (name := layers.unsaid(str(error), kwargs)) is None:
+                raise
+            source = layers.source(name)
+            raise ValueError(f"{error}; {name} is that of the {source}, beside {kwargs}") from error
+        if max_episode_steps is not None:
+            layers.note(ARGUMENT, [("max_episode_steps",)])
+        self._layers = layers
         self._episodes = Episodes(batch, setup, **how)
         self._warned = not kwargs.keys() & _OF_TURNS
         if math.isfinite(setup.limit):
@@ -73,6 +85,16 @@ class _Described:
             return box, action
         low, high = self.task.split(box.low), self.task.split(box.high)
         return spaces.Dict({name: spaces.Box(low[name], high[name]) for name in low}), action
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """As of any object. AttributeError for an argument of `gym.make`: it is read once, when an
+        env is made, and would change nothing."""
+        if name in ARGUMENTS:
+            raise AttributeError(
+                f"{name} is an argument of gym.make and cannot be set afterwards, got {value!r}: "
+                "make another env"
+            )
+        super().__setattr__(name, value)
 
     def _warn_of_time(self, steps: float, unless: str = "") -> None:
         """Warn, once, where an episode of so many steps ends before the largest turn can."""
@@ -256,6 +278,12 @@ class _Described:
             return placed((own,))
         frame = setup.parts.goal.attitude_shown
         return placed((*setup.parts.observation.table(frame), *setup.actuator.columns))
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """All numbers that the env was made of, by part and as plain data, each with the layer that
+        has said it: task, satellite, difficulty or argument. See `rbgym.envs.resolved`."""
+        return resolved(self.task, self._episodes, self._layers)
 
     @property
     def commands(self) -> dict[str, Column]:

@@ -16,9 +16,9 @@ from rbgym.engine.actuation import Actuator
 from rbgym.engine.batch import Batch
 from rbgym.envs.actuators import Setting, assemble
 from rbgym.envs.actuators.faults import chosen_faults
-from rbgym.envs.arguments import Arguments, made, named, triple
+from rbgym.envs.arguments import Arguments, made, made_or_given, named, triple
 from rbgym.envs.episodes import Setup, checked_hook, state_of
-from rbgym.envs.orbit import chosen_orbit
+from rbgym.envs.orbit import Orbit
 from rbgym.envs.parts import constraints, endings, rewards, uncertainty
 from rbgym.envs.parts.columns import bounds, placed, width
 from rbgym.envs.parts.goals import Goal, Reference
@@ -70,6 +70,7 @@ class Building:
             settled_steps=self.task.settled_steps,
             width=self.space.shape[0],
             hooks=hooks,
+            orbit=self.orbit,
             turn_time=self._turn_time(),
         )
         return self.batch, setup, self.space
@@ -106,7 +107,11 @@ class Building:
             given.randomization, self.body, self.weight, self.torque_limit
         )
         self.disturbance, self.pull = uncertainty.chosen_disturbance(given.disturbance)
-        self.orbit = chosen_orbit(given.orbit)
+        self.hooks = {
+            name: getattr(given, name) for name in _HOOKS if callable(getattr(given, name))
+        }
+        if isinstance(given.disturbance, Mapping) and "torque" in given.disturbance:
+            self.hooks["disturbance"] = given.disturbance["torque"]
         setting = Setting(
             body=self.body,
             dt=self.dt,
@@ -117,11 +122,14 @@ class Building:
             rate=task.rate_limit,
             spread=spread,
             faults=chosen_faults(given.faults, self.dt),
-            disturbed=bool(callable(given.disturbance) or self.disturbance.largest_torque().any()),
-            orbit=self.orbit,
+            disturbed="disturbance" in self.hooks or bool(self.disturbance.largest_torque().any()),
+            orbit=given.orbit,
         )
         self.actuator = assemble(given.actuator, task.actuator, setting)
         effector = self.actuator.effector
+        self.orbit = effector.around
+        if self.orbit is None and given.orbit is not None:
+            self.orbit = made_or_given("orbit", Orbit, given.orbit)
         self.scheme = effector.scheme(_or(given.integrator, task.integrator))
         effector.refuse_unused(given.torque_limit, given.randomization)
 
@@ -146,8 +154,9 @@ class Building:
                 f"{(needed or [gradient])[0]} must be left out for a body with weight, for one "
                 "that scales, and where there is another potential"
             )
-        orbit = effector.around or self.orbit
-        if bool(needed) != (orbit is not None):
+        orbit = self.orbit
+        useless = orbit is not None and not (needed or self.hooks)  # callables see where it is
+        if useless or (needed and orbit is None):
             must = f"given with {needed[0]}" if needed else f"left out without any of {[*uses]}"
             raise ValueError(f"orbit must be {must}, got {orbit!r}")
         potential = own
@@ -295,8 +304,7 @@ class Building:
 
     def _tried_hooks(self) -> dict[str, Callable[..., ArrayLike]]:
         """The callables, tried on the bodies before their first episode."""
-        given = {name: getattr(self.given, name) for name in _HOOKS}
-        hooks = {name: hook for name, hook in given.items() if callable(hook)}
+        hooks = self.hooks
         if not hooks:
             return hooks
         n, state = self.batch.size, state_of(self.batch, self.rows, self.actuator, self.dt)

@@ -16,7 +16,7 @@ from rbgym.envs import kernels
 from rbgym.envs import rows as at
 from rbgym.envs.actuators import Assembly
 from rbgym.envs.kernels import TOGETHER, Judging, Outputs
-from rbgym.envs.orbit import places_of
+from rbgym.envs.orbit import Orbit, places_of
 from rbgym.envs.rows import Parts, TaskRows
 from rbgym.quaternion import Array
 from rbgym.rows import FAILED, LANES, J
@@ -35,8 +35,8 @@ class Setup:
     limit: steps after which an episode is truncated. settled_steps: steps in a row inside the
     success region that make a success. width: columns of an observation. hooks: callables by the
     argument that they were given as; observation and reward replace the named parts, termination
-    and disturbance add to them. turn_time: least time [s] of the largest turn from rest to rest
-    that may be asked for, 0 where there is none.
+    and disturbance add to them. orbit: if there is one. turn_time: least time [s] of the largest
+    turn from rest to rest that may be asked for, 0 where there is none.
     """
 
     parts: Parts
@@ -49,6 +49,7 @@ class Setup:
     settled_steps: int
     width: int
     hooks: Mapping[str, Callable[..., ArrayLike]] = field(default_factory=dict)
+    orbit: Orbit | None = None
     turn_time: float = 0.0
 
 
@@ -126,6 +127,8 @@ class Episodes:
         self._first_row, self.scratch = self.rows.first_row(), self.rows.scratch()
         self.commands = np.zeros((batch.size, batch.channels))
         self.started = self.ready = False
+        # Whether the disturbance rows are written anew for each step, and not by a hook alone.
+        self.pushes = bool(setup.parts.disturbance.largest_torque().any())
         self.entries = Entries(self.rows, setup)
         self._width = setup.parts.observation.width() + self.rows.physics.actuator.shown_rows()
         self._period, self._advance = Entry(kernels.period), Advance()
@@ -302,7 +305,8 @@ class Episodes:
         batch, hooks, self.commands = self.batch, self.setup.hooks, commands
         if "disturbance" in hooks:
             row = batch.physics.actuator.disturbance_row(batch.physics)
-            batch.put_rows(row, self._hooked("disturbance", (3,)))
+            pushed = batch.rows(row, 3) if self.pushes else 0.0
+            batch.put_rows(row, pushed + self._hooked("disturbance", (3,)))
         self.ready = False
         outputs = self.room(self.size)
         try:

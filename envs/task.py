@@ -14,6 +14,7 @@ from rbgym.envs import satellites
 from rbgym.envs.actuators import NAMES
 from rbgym.envs.actuators.effector import Effector
 from rbgym.envs.arguments import Arguments, keys, named
+from rbgym.envs.layers import ARGUMENT, DIFFICULTY, SATELLITE, TASK, Layers
 from rbgym.envs.parts.endings import Docked, Ending, Never, Settled, Success, Tally, Unloaded
 from rbgym.envs.parts.goals import Goal, Reference, Target, nadir
 from rbgym.envs.parts.observations import Form, More, TargetRate
@@ -84,13 +85,18 @@ class Task:
     difficulty: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     categories: Mapping[str, Mapping[str, float]]
 
-    def chosen(self, given: Mapping[str, Any]) -> tuple["Task", Arguments]:
-        """The task as an env is to have it, and the env's arguments of those that were given."""
+    def chosen(self, given: Mapping[str, Any]) -> tuple["Task", Arguments, Layers]:
+        """The task as an env is to have it, all its arguments, and where each comes from."""
         Arguments.check_names(given)
-        task, wanted, region = self, Arguments(**given), dict[str, float]()
-        own: dict[str, Any] = {}
+        said = {name: value for name, value in given.items() if value is not None}
+        task, wanted, region, layers = self, Arguments(**said), dict[str, float](), Layers()
+        if isinstance(wanted.body, Mapping):
+            layers.add(TASK, {"body": self.body()})
         if wanted.satellite is not None:
             task, own, region = satellites.chosen(wanted.satellite).suit(self)
+            layers.add(SATELLITE, own)
+            suited = ("rate_limit",), ("torque_limit",), ("initial",), ("success",)
+            layers.note(SATELLITE, suited)
         if wanted.rate_limit is not None:
             task = task.limited(positive("rate_limit", wanted.rate_limit))
         if wanted.reference is not None:
@@ -98,18 +104,18 @@ class Task:
         presets: dict[str, Any] = {"easy": {}, "medium": {}, "hard": {}, **task.difficulty}
         named("difficulty", wanted.difficulty, presets)
         preset = presets[wanted.difficulty]
-        if said := sorted(_OF_TASK & preset.keys()):
-            raise ValueError(f"difficulty of a task must not say {said}, got {preset!r}")
-        arguments, initial = {**own, **preset, **given}, wanted.initial
-        if isinstance(initial, str):
-            named("initial", initial, task.categories, " or a dict")
-            initial = task.categories[initial]
-        if isinstance(initial, Mapping):
-            arguments["initial"] = _joined(preset.get("initial", {}), initial)
-        made = Arguments(**arguments)
+        if names := sorted(_OF_TASK & preset.keys()):
+            raise ValueError(f"difficulty of a task must not say {names}, got {preset!r}")
+        layers.add(DIFFICULTY, preset)
+        if isinstance(wanted.initial, str):
+            named("initial", wanted.initial, task.categories, " or a dict")
+            said["initial"] = task.categories[wanted.initial]
+        layers.add(ARGUMENT, said)
+        made = Arguments(**layers.arguments)
         if wanted.success is not None:
             region |= keys("success", wanted.success, task.success_keys())
-        return task.succeeding(region, made.dt) if region else task, made
+            layers.note(ARGUMENT, [("success", name) for name in wanted.success])
+        return task.succeeding(region, made.dt) if region else task, made, layers
 
     def limited(self, rate: float) -> "Task":
         """The task, with another limit of the rates [rad/s]."""
@@ -202,17 +208,3 @@ class Task:
         """What makes torque, where the task says no more than that."""
         usual: Any = NAMES["torque"]()
         return self.actuator if isinstance(self.actuator, Effector) else usual
-
-
-def _joined(preset: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """What is given, and what a preset says of the rest, but for bounds that contradict it."""
-    rest = dict(preset)
-    for name, value in given.items():
-        if not isinstance(name, str) or not isinstance(value, int | float):
-            continue
-        high, low = name.removeprefix("least_"), f"least_{name}"
-        if high != name and value > rest.get(high, math.inf):
-            del rest[high]
-        if value < rest.get(low, -math.inf):
-            del rest[low]
-    return {**rest, **given}

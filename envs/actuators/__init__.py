@@ -5,8 +5,8 @@ By name or as objects, alone or composed: `actuator="pyramid"`, `actuator=Lag(0.
 `actuator={"delay": {"seconds": 0.1}, "wheels": {}}`.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -60,13 +60,14 @@ NAMES: dict[str, Callable[..., Element]] = {
 class Assembly:
     """An effector with the line before it, in its setting.
 
-    record: `rbgym.engine.actuation.Actuator`, for compiled code. columns: what observations end
-    with; commands: what an action is. largest: torque about each body axis that may act [N m],
-    (3,), whatever an episode draws; limits: that it can have about each alone; faults: what may
-    fail.
+    stages: what the line is made of, as the user names it. record: for compiled code, see
+    `rbgym.engine.actuation.Actuator`. columns: what observations end with; commands: what an action
+    is. largest: torque about each body axis that may act [N m], (3,), whatever an episode draws;
+    limits: that it can have about each alone; faults: what may fail.
     """
 
     effector: Effector
+    stages: tuple[Element, ...]
     record: Direct | Driven
     columns: tuple[Column, ...]
     commands: tuple[Column, ...]
@@ -75,22 +76,64 @@ class Assembly:
     faults: Faults | None
 
 
+def joined(below: Any, above: Any) -> list[Element]:
+    """The parts of an actuator, those above in the place of those of their kind below.
+
+    below, above: what the argument `actuator` takes; in a dict above, None takes a part away. Of
+    wheels with something beside them each is a part. Raises ValueError for what is no actuator, and
+    for two of a kind.
+    """
+    gone, given = [], above
+    if isinstance(above, Mapping):
+        gone = [name for name, one in above.items() if one is None]
+        given = {name: one for name, one in above.items() if one is not None}
+    try:
+        elements = _paired(_listed(given))
+    except RecursionError:
+        raise ValueError("actuator must hold actuators, got a list that holds itself") from None
+    named = dict[type, Element]()
+    for one in elements:
+        if _kind(one) in named:
+            raise ValueError(f"actuator must have one {_kind(one).__name__} at most, got {above!r}")
+        named[_kind(one)] = one
+    parts = {} if below is None else {_kind(one): one for one in _listed(below)}
+    for one in [_made(name, {}) for name in gone]:
+        kind, old = _kind(one), parts.get(_kind(one))
+        if isinstance(old, Beside):
+            parts[kind] = old.other if isinstance(one, ReactionWheels) else old.wheels
+        else:
+            parts.pop(kind, None)
+    old, new = parts.get(Effector), named.get(Effector)
+    if isinstance(old, Beside) and isinstance(new, ReactionWheels):
+        named[Effector] = replace(old, wheels=new)
+    elif isinstance(old, Beside) and isinstance(new, MagneticCoils | Torque):
+        named[Effector] = replace(old, other=new)
+    return [*{**parts, **named}.values()]
+
+
+def halved(elements: Iterable[Element]) -> list[Element]:
+    """The parts, with wheels and what works beside them as two."""
+    return [half for one in elements for half in
+            ((one.wheels, one.other) if isinstance(one, Beside) else (one,))]  # fmt: skip
+
+
+def _kind(one: Element) -> type:
+    """What there is one of in an actuator."""
+    return Effector if isinstance(one, Effector) else type(one)
+
+
 def assemble(value: Any, default: Any, setting: Setting) -> Assembly:
     """What an argument stands for; what it leaves out is the default's, or plain.
 
     Raises ValueError for what is no actuator, two of a kind, numbers that do not fit the setting,
     and classes that lack a method.
     """
-    try:
-        elements = _listed(default if value is None else value)
-    except RecursionError:
-        raise ValueError("actuator must hold actuators, got a list that holds itself") from None
-    found: dict[type, Any] = {}
-    for one in _paired(elements):
-        kind = Effector if isinstance(one, Effector) else type(one)
-        if kind in found:
-            raise ValueError(f"actuator must have one {kind.__name__} at most, got {value!r}")
-        found[kind] = one
+    elements = joined(None, default) if value is None else joined(default, value)
+    found: dict[type, Any] = {_kind(one): one for one in elements}
+    if Thrusters in found and isinstance(found.get(Effector), ReactionWheels):
+        found[Effector] = Beside(found[Effector], Torque())  # a wheel has no valve
+    elif Thrusters in found and found[Effector].around is not None:
+        raise ValueError("actuator must have thrusters without coils, which have no valves")
     own = next(one for one in _listed(default) if isinstance(one, Effector))
     effector = found.pop(Effector, own)
     if type(own) is not type(effector) and (own.is_tied or effector.is_tied):
@@ -135,7 +178,8 @@ def assemble(value: Any, default: Any, setting: Setting) -> Assembly:
     )
     commands = effector.commands(setting.limits, setting.scale)
     commands = _filled(commands, record.channels(), "command", "a part of the full one")
-    return Assembly(effector, record, columns, commands, largest, limits, setting.faults)
+    stages = tuple(one for one in elements if not isinstance(one, Effector))
+    return Assembly(effector, stages, record, columns, commands, largest, limits, setting.faults)
 
 
 def _filled(columns: tuple[Column, ...], count: int, name: str, words: str) -> tuple[Column, ...]:

@@ -98,7 +98,7 @@ class Beside(Effector):
     def around(self) -> Orbit | None:
         return self.other.around
 
-    def on(self, orbit: Orbit) -> "Beside":
+    def on(self, orbit: Orbit | Mapping[str, float]) -> "Beside":
         return replace(self, other=self.other.on(orbit))
 
     def sketch(self, instant: Any) -> Iterable[Any]:

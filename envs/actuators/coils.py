@@ -6,7 +6,7 @@ the body expected there.
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +16,7 @@ from rbgym.compiled.record import constant
 from rbgym.engine.actuation import act
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Setting
-from rbgym.envs.arguments import in_range
+from rbgym.envs.arguments import in_range, keys
 from rbgym.envs.orbit import Orbit
 from rbgym.envs.parts.columns import BODY, Column
 from rbgym.quaternion import Array, cross, dot, qmul, scale, to_body
@@ -65,8 +65,12 @@ class MagneticCoils(Effector):
             raise ValueError(f"MagneticCoils must say no {list(given)} where there is an orbit")
         return self.orbit
 
-    def on(self, orbit: Orbit) -> "MagneticCoils":
-        return replace(self, orbit=orbit)
+    def on(self, orbit: Orbit | Mapping[str, float]) -> "MagneticCoils":
+        if isinstance(orbit, Orbit):
+            return replace(self, orbit=orbit)
+        numbers = keys("orbit", orbit, [one.name for one in fields(Orbit)])
+        around = replace(self.around, **numbers)
+        return replace(self, orbit=around, altitude=None, inclination=None)
 
     @property
     def field(self) -> float:

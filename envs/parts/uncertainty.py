@@ -137,9 +137,12 @@ class Pushed(Disturbance):
 def chosen_disturbance(value: Any) -> tuple[Disturbance, CircularOrbit | bool | None]:
     """What the argument stands for: a torque, and a gravity gradient, True for that of the env's
     orbit."""
-    if value is None or callable(value):
+    if value is None:
         return Disturbance(), None
-    given = keys("disturbance", value, ("constant", "white_noise", "gravity_gradient"))
+    kinds = ("constant", "white_noise", "gravity_gradient", "torque")
+    given = keys("disturbance", value, kinds)
+    if not callable(given.get("torque", callable)):
+        raise ValueError(f"disturbance['torque'] must be a callable, got {given['torque']!r}")
     pull: CircularOrbit | bool | None = given.get("gravity_gradient")
     if "gravity_gradient" in given and pull is not True:
         pull = CircularOrbit(in_range("disturbance['gravity_gradient']", pull, 0.0, 1.0))
