@@ -101,7 +101,10 @@ def made(argument: str, kind: Callable[..., T], value: Any) -> T:
     missing = [n for n, one in known.items() if one.default is one.empty and n not in given]
     if missing:
         raise ValueError(f"{argument} must have {' and '.join(missing)}, got {value!r}")
-    return kind(**given)
+    try:
+        return kind(**given)
+    except ValueError as error:
+        raise ValueError(f"{argument}: {error}") from None
 
 
 def made_or_given(argument: str, kind: type[T], value: Any) -> T:

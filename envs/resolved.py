@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict, fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,11 @@ from rbgym.compiled.record import Record
 from rbgym.envs.actuators import halved
 from rbgym.envs.episodes import Episodes
 from rbgym.envs.layers import OF_BODY, Layers
+from rbgym.envs.orbit import Orbit
 from rbgym.envs.task import Task
 
+# What coils repeat of it.
+_OF_ORBIT = {"orbit", *(one.name for one in fields(Orbit))}
 _BY_KEY = ("disturbance", "randomization", "faults", "constraints", "termination")
 
 
@@ -52,7 +55,9 @@ def resolved(task: Task, episodes: Episodes, layers: Layers) -> dict[str, Any]:
         "torque_scale": leaf(setup.strength, "torque_scale"),
         "actuator": {
             type(one).__name__: {
-                key: leaf(value, "actuator", type(one).__name__) for key, value in vars(one).items()
+                key: leaf(value, "actuator", type(one).__name__)
+                for key, value in vars(one).items()
+                if key not in _OF_ORBIT
             }
             for one in halved((actuator.effector, *actuator.stages))
         },

@@ -146,7 +146,10 @@ def assemble(value: Any, default: Any, setting: Setting) -> Assembly:
     spread, disturbance = setting.spread, Disturbed() if setting.disturbed else Undisturbed()
     if spread is not None and spread.delay > 0 and Delay not in found:
         raise ValueError("randomization['delay'] must be left out without a Delay in the actuator")
-    records = {kind: one.record(setting) for kind, one in found.items()}
+    try:
+        records = {kind: one.record(setting) for kind, one in found.items()}
+    except ValueError as error:
+        raise ValueError(f"actuator: {error}") from None
     if Thrusters in records and isinstance(effector, Beside):  # wheels have no valves
         records[Thrusters] = records[Thrusters]._replace(first=len(effector.wheels.matrix.T))
     line = Line(

@@ -1,0 +1,162 @@
+"""What is said is what is flown: an argument changes what it names, and nothing else."""
+
+import itertools
+import json
+from collections import Counter
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from layers import TASKS, VALUES, changed, combinations, flat, may_change
+from rbgym.envs.arguments import ARGUMENTS, Arguments
+from rbgym.envs.resolved import lines
+
+pytestmark = [pytest.mark.interpreted, pytest.mark.filterwarnings("ignore:an episode lasts")]
+
+
+def parts(env):
+    setup = env.unwrapped.episodes.setup
+    return setup.parts, setup.actuator
+
+
+def make(task, **given):
+    return gym.make(task, disable_env_checker=True, **given)
+
+
+def test_a_thousand_combinations_change_only_what_they_name_or_are_refused_by_name():
+    plain = {task: flat(make(task)) for task in TASKS}
+    made = Counter()
+    for task, given in itertools.islice(combinations(seed=1), 1000):
+        names = changed(task, given, plain[task])
+        made[names is not None] += 1
+        if names is not None:
+            assert names <= may_change(given), (task, given, names - may_change(given))
+    assert made[True] > 200, made
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_an_explicit_default_changes_nothing(task):
+    plain = flat(make(task))
+    assert flat(make(task, **dict.fromkeys(ARGUMENTS))) == plain
+    defaults = {name: getattr(Arguments(), name) for name in ARGUMENTS}
+    assert flat(make(task, **defaults)) | {"difficulty": ""} == plain | {"difficulty": ""}
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_value_that_the_env_already_has_changes_nothing(task):
+    env = make(task)
+    tree, plain = env.unwrapped.resolved, flat(env)
+    for name in ("dt", "substeps", "integrator", "projection", "rate_limit", "torque_scale"):
+        assert flat(make(task, **{name: tree[name]["value"]})) == plain, name
+    body = {name: leaf["value"] for name, leaf in tree["body"].items()}
+    again = flat(make(task, body=body))
+    assert again == plain
+
+
+def test_the_tree_is_plain_data_and_names_the_layer_of_each_number():
+    env = make("InertialPointing-v0", satellite="innocube-3u", difficulty="hard",
+               actuator={"delay": {"seconds": 1.0}}, dt=0.5)  # fmt: skip
+    tree = env.unwrapped.resolved
+    assert json.loads(json.dumps(tree, allow_nan=False)) == tree
+    of = {name: source for name, _, source in lines(tree)}
+    assert of["actuator.Delay.seconds"] == of["dt"] == "argument"
+    assert of["actuator.ReactionWheels.torque"] == of["body.mass"] == "satellite"
+    assert of["randomization.inertia"] == "difficulty"
+    assert of["integrator"] == "task"
+
+
+# --- cases that were met -------------------------------------------------------------------------
+
+
+def test_a_delay_stands_before_the_satellites_own_wheels():
+    env = make(
+        "ReactionWheelSlew-v1", satellite="microsat-330", actuator={"delay": {"seconds": 0.5}}
+    )
+    assert parts(env)[1].effector.torque == 0.2
+    assert [one.seconds for one in parts(env)[1].stages] == [0.5]
+    env = make("ReactionWheelSlew-v1", satellite="microsat-330", actuator=None, body=None)
+    assert parts(env)[1].effector.torque == 0.2
+
+
+def test_a_push_stands_beside_the_gravity_gradient_of_the_difficulty():
+    usual = type(make("MagneticPointing-v0").unwrapped.potential)
+    for push in ({"constant": (1e-9, 0, 0)}, lambda state: np.zeros((1, 3))):
+        env = make("MagneticPointing-v0", disturbance=push)
+        assert type(env.unwrapped.potential) is usual
+    off = {"gravity_gradient": None}
+    assert type(make("MagneticPointing-v0", disturbance=off).unwrapped.potential) is not usual
+
+
+def test_a_callable_torque_adds_to_one_that_is_named():
+    two = {"torque": lambda state: np.full((1, 3), 1e-3), "constant": (1e-3, 0.0, 0.0)}
+    both, one = (make("AttitudeSlew-v1", disturbance=push)
+                 for push in (two, {"constant": (2e-3, 1e-3, 1e-3)}))  # fmt: skip
+    for env in (both, one):
+        env.reset(seed=0)
+        for _ in range(5):
+            env.step(np.zeros(3))
+    wanted = one.unwrapped.state["angular_momentum"]
+    np.testing.assert_allclose(both.unwrapped.state["angular_momentum"], wanted, rtol=1e-12)
+
+
+def test_a_bound_on_commands_leaves_the_cone():
+    kept = parts(make("KeepOutSlew-v0"))[0].constraints
+    bound = parts(make("KeepOutSlew-v0", constraints={"command": 0.99}))[0].constraints
+    assert (bound.cones, bound.ends, bound.command) == (kept.cones, kept.ends, 0.99)
+
+
+def test_randomization_joins_that_of_the_difficulty_and_none_takes_a_key_away():
+    spread = parts(make("AttitudeSlew-v1", difficulty="hard", randomization={"mass": 0.1}))[0]
+    assert (spread.randomization.inertia, spread.randomization.mass) == (0.2, 0.1)
+    without = {"inertia": None, "mass": 0.1}
+    spread = parts(make("AttitudeSlew-v1", difficulty="hard", randomization=without))[0]
+    assert (spread.randomization.inertia, spread.randomization.mass) == (0.0, 0.1)
+
+
+def test_a_mass_leaves_the_inertia_and_an_altitude_the_plane_of_the_orbit():
+    usual = make("AttitudeSlew-v1").unwrapped.body
+    heavy = make("AttitudeSlew-v1", body={"mass": 3.0}).unwrapped.body
+    assert heavy.mass == 3.0
+    np.testing.assert_array_equal(heavy.inertia, usual.inertia)
+    low = make("MagneticPointing-v0", orbit={"altitude": 420e3}).unwrapped.episodes.setup.orbit
+    own = make("MagneticPointing-v0").unwrapped.episodes.setup.orbit
+    assert (low.altitude, low.inclination, low.tilt) == (420e3, own.inclination, own.tilt)
+
+
+def test_thrusters_are_thrusters_beside_wheels_that_have_no_valves():
+    for given in (["wheels", "thrusters"], ["wheels", "torque", "thrusters"], "thrusters"):
+        env = make("ReactionWheelSlew-v1", actuator=given)
+        actuator = parts(env)[1]
+        count = len(actuator.effector.wheels.matrix.T)
+        assert actuator.record.line.pulses.first == count
+        assert env.action_space.shape == (count + 3,)
+    with pytest.raises(ValueError, match="thrusters without coils"):
+        make("MagneticPointing-v0", actuator={"thrusters": {}})
+
+
+def test_wheels_beside_coils_are_replaced_and_the_coils_stay():
+    own = parts(make("MomentumDumping-v0"))[1].effector
+    env = make("MomentumDumping-v0", actuator={"wheels": {"torque": 0.01, "momentum": 0.1}})
+    effector = parts(env)[1].effector
+    assert (effector.wheels.torque, effector.other) == (0.01, own.other)
+
+
+def test_an_orbit_is_for_callables_too_and_refused_where_nothing_uses_it():
+    env = make("AttitudeSlew-v1", orbit={"altitude": 520e3}, disturbance=lambda s: np.zeros((1, 3)))
+    env.reset(seed=0)
+    assert "orbit_phase" in env.unwrapped.state
+    with pytest.raises(ValueError, match="orbit must be left out without any of"):
+        make("AttitudeSlew-v1", orbit={"altitude": 520e3})
+
+
+def test_a_refusal_of_what_nobody_gave_says_where_it_comes_from():
+    with pytest.raises(ValueError, match=r"randomization.*is that of the difficulty, beside"):
+        make("AttitudeSlew-v1", difficulty="hard", actuator="wheels")
+
+
+@pytest.mark.parametrize("name", [*VALUES])
+def test_what_gym_make_reads_once_cannot_be_set_afterwards(name):
+    for env in (make("RigidTop-v0"), gym.make_vec("RigidTop-v0", num_envs=2)):
+        with pytest.raises(AttributeError, match=rf"{name}.*(make another env|no setter)"):
+            setattr(env.unwrapped, name, VALUES[name][0])
