@@ -20,7 +20,7 @@ from rbgym.envs.layers import ARGUMENT, Layers
 from rbgym.envs.parts.columns import Column, placed
 from rbgym.envs.parts.rewards import Weighted
 from rbgym.envs.planning import checked_state, packed, unpack
-from rbgym.envs.reset import checked_seed, lane_seeds, masked_lanes, place
+from rbgym.envs.reset import checked_options, checked_seed, lane_seeds, masked_lanes, place
 from rbgym.envs.resolved import resolved
 from rbgym.envs.task import Task
 from rbgym.quaternion import Array
@@ -114,14 +114,14 @@ class _Described:
         self,
         lanes: Lanes,
         seeds: list[int | None],
-        options: dict[str, Any] | None,
+        options: dict[str, Any],
         reseed: Callable[..., Any],
     ) -> Observation:
         """Begin episodes of these lanes, and show all; a None goes on with the lane's seed. reseed:
         Gymnasium's reset, once nothing can be refused any more."""
         episodes, n = self._episodes, self._episodes.size
         goes_on = episodes.started
-        placed = options is not None and place(episodes, lanes, options)
+        placed = place(episodes, lanes, options)
         episodes.leave()
         reseed(seed=seeds[0])
         if None in seeds and not goes_on:
@@ -326,8 +326,11 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
             # Of a limit given to gym.make nobody tells an env.
             usual = gym.registry[self.spec.id].max_episode_steps or math.inf
             self._warn_of_time(usual, ", unless max_episode_steps was given")
-        seeds = [None if seed is None else checked_seed(seed)]
-        out = self._begin(np.zeros(1, np.intp), seeds, options, super().reset)
+        seeds, how = (
+            [None if seed is None else checked_seed(seed)],
+            checked_options(options, "state"),
+        )
+        out = self._begin(np.zeros(1, np.intp), seeds, how, super().reset)
         numbers, flags = self._episodes.now()
         info = self._episodes.entries.of_one(numbers[:, 0].tolist(), *flags[2:, 0].tolist())
         return self._presented(out[0]), info
@@ -412,12 +415,13 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
         {"quaternion": (4,) or (n, 4), "angular_velocity": (3,) or (n, 3)}, with perhaps
         "target_quaternion": (4,) or (n, 4), default the identity.
         """
-        lanes, seeds = masked_lanes(options, self.num_envs), lane_seeds(seed, self.num_envs)
+        how = checked_options(options, "state", "reset_mask")
+        lanes, seeds = masked_lanes(how, self.num_envs), lane_seeds(seed, self.num_envs)
         if len(lanes) < self.num_envs and not self._episodes.ready:
             raise gym.error.ResetNeeded(
                 "lanes outside reset_mask were never reset, or a step or reset was interrupted"
             )
-        out = self._begin(lanes, seeds, options, super().reset)
+        out = self._begin(lanes, seeds, how, super().reset)
         mask = np.zeros(self.num_envs, dtype=bool)
         mask[lanes] = True
         return self._presented(out), self._episodes.entries.of_all(*self._episodes.now(), mask)

@@ -85,6 +85,8 @@ class Building:
                 f"body must be a rbgym.RigidBody or a dict that makes one, got {body!r}"
             )
         self.weight = task.weight_of(self.body, given.mgl)
+        if not self.weight and task.potential is None and self.body.center_of_mass.any():
+            self.body = self.body.about(self.body.center_of_mass)  # about which it turns in flight
         self.dt = positive("dt", _or(given.dt, task.dt))
         of_task = integrators.get(_or(given.integrator, task.integrator)).name == task.integrator
         usual = task.substeps if of_task else task.substeps_of_others

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from rbgym.arguments import is_number, quietly, real
+from rbgym.envs.arguments import keys
 from rbgym.envs.episodes import Episodes, Lanes
 from rbgym.envs.orbit import places_of
 from rbgym.quaternion import Array
@@ -36,16 +37,14 @@ def lane_seeds(seed: Any, size: int) -> list[int | None]:
     return [checked_seed(first + i) for i in range(size)]
 
 
-def option(options: Any, name: str) -> Any:
-    """The option of that name, None if there is none; ValueError unless they are a dict."""
-    if options is not None and not isinstance(options, dict):
-        raise ValueError(f"options must be a dict or None, got {options!r}")
-    return (options or {}).get(name)
+def checked_options(options: Any, *known: str) -> dict[str, Any]:
+    """The options; ValueError unless they are None or a dict with keys out of the known ones."""
+    return {} if options is None else keys("options", options, known)
 
 
-def masked_lanes(options: dict[str, Any] | None, size: int) -> Lanes:
+def masked_lanes(options: dict[str, Any], size: int) -> Lanes:
     """The lanes that options["reset_mask"] names, default all."""
-    mask = option(options, "reset_mask")
+    mask = options.get("reset_mask")
     if mask is None:
         return np.arange(size)
     if not isinstance(mask, np.ndarray) or mask.dtype != bool or mask.shape != (size,):
@@ -58,12 +57,12 @@ def masked_lanes(options: dict[str, Any] | None, size: int) -> Lanes:
 
 
 @quietly
-def place(episodes: Episodes, lanes: Lanes, options: dict[str, Any] | None) -> bool:
+def place(episodes: Episodes, lanes: Lanes, options: dict[str, Any]) -> bool:
     """Put bodies, and their targets, where options["state"] says; returns whether it says anything.
 
     ValueErrors leave everything as it was; else the episodes are left.
     """
-    state = option(options, "state")
+    state = options.get("state")
     if state is None:
         return False
     batch, rows, goal = episodes.batch, episodes.rows, episodes.setup.parts.goal

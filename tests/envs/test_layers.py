@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from layers import TASKS, VALUES, changed, combinations, flat, may_change
+from rbgym import RigidBody, compound
 from rbgym.envs.arguments import ARGUMENTS, Arguments
 from rbgym.envs.resolved import lines
 
@@ -148,6 +149,28 @@ def test_an_orbit_is_for_callables_too_and_refused_where_nothing_uses_it():
     assert "orbit_phase" in env.unwrapped.state
     with pytest.raises(ValueError, match="orbit must be left out without any of"):
         make("AttitudeSlew-v1", orbit={"altitude": 520e3})
+
+
+def test_a_free_body_turns_about_its_centre_of_mass_wherever_its_reference_point_is():
+    own = RigidBody([[0.6, 0.1, -0.05], [0.1, 0.8, 0.07], [-0.05, 0.07, 0.5]], 3.0)
+    off = compound([(own, (0.1, 0.2, -0.1))], about=(0.0, 0.0, 0.0))
+    for task in ("AttitudeSlew-v1", "Detumble-v1", "FreeFlyer-v0", "MagneticDetumble-v1"):
+        body = make(task, body=off).unwrapped.body
+        np.testing.assert_allclose(body.inertia, own.inertia, atol=1e-15)
+        assert not body.center_of_mass.any()
+    top = RigidBody([2.0, 2.0, 1.0], 1.0, (0.0, 0.0, 0.7))  # about the point on which it stands
+    assert make("RigidTop-v0", body=top).unwrapped.body == top
+
+
+@pytest.mark.parametrize("slip", ["states", "quaternion", "mask", "State", "difficulty", "initial"])
+def test_an_option_that_there_is_not_is_refused_and_the_episode_goes_on(slip):
+    for env in (make("RigidTop-v0"), gym.make_vec("RigidTop-v0", num_envs=2)):
+        env.reset(seed=0)
+        before = env.unwrapped.state
+        with pytest.raises(ValueError, match=rf"options must have keys out of .*, got '{slip}'"):
+            env.reset(seed=1, options={slip: {}})
+        for name, value in env.unwrapped.state.items():
+            np.testing.assert_array_equal(value, before[name])
 
 
 def test_a_refusal_of_what_nobody_gave_says_where_it_comes_from():
