@@ -74,10 +74,8 @@ def on_sphere(u, v):
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
-_16 = np.uint64(0xFFFF)
-# Of the sum of four numbers uniform in [0, 1): its variance is 4/12.
-_SPREAD = 3.0**0.5 / 65536.0
-LARGEST_NORMAL = 3.47  # no number of `normal` is beyond
+_PARTS = 1.0 / 4294967296.0
+LARGEST_NORMAL = 6.67  # no number of `normal` is beyond: sqrt(2 log(2**32))
 
 
 @inlined
@@ -90,15 +88,14 @@ def _mixed(x):
 
 @inlined
 def normal(key, step, use):
-    """Number of mean 0 and standard deviation 1, bell-shaped, never beyond 3.47.
+    """Standard normal number, never beyond 6.67 (Box & Muller 1958, of two numbers of 32 bits).
 
     key: integer below 2**53; step: the step of the episode; use: from 0 to 15, what it is for.
     """
     counter = np.uint64(step) * np.uint64(16) + np.uint64(use)
     x = _mixed(np.uint64(key) * np.uint64(2048) + (counter + np.uint64(1)) * _GOLDEN)
-    total = (x & _16) + ((x >> np.uint64(16)) & _16)
-    total += ((x >> np.uint64(32)) & _16) + (x >> np.uint64(48))
-    return _SPREAD * (np.float64(total) - 131070.0)
+    u, v = np.float64((x >> _32) + np.uint64(1)), np.float64(x & _LOW)
+    return math.sqrt(-2.0 * math.log(_PARTS * u)) * on_circle(_PARTS * v)[0]
 
 
 @inlined

@@ -167,7 +167,7 @@ class Instruments(Sensor):
     period's deviation field_noise / sqrt(dt), and a bias with the standard deviation field_bias
     [T], drawn once an episode, about each axis. The Sun sensor adds sun_noise [rad sqrt(s)] and
     sun_bias [rad] to the direction of the Sun in the same way, and shows it. No number is beyond
-    3.47 standard deviations. What the env says: dt, the control period [s]; readout, blinding,
+    6.67 standard deviations. What the env says: dt, the control period [s]; readout, blinding,
     compass, eye, the records of the rest.
 
     Source: Farrenkopf (1978), Analytic steady-state accuracy solutions for two common spacecraft

@@ -64,7 +64,7 @@ class Noisy(Sensor):
     """A star tracker and gyroscopes: standard deviations about each body axis.
 
     attitude [rad] and rate [rad/s]: white noise. rate_bias [rad/s]: drawn once an episode. No
-    number is beyond 3.47 standard deviations.
+    number is beyond 6.67 standard deviations.
     """
 
     attitude: float = 0.0
@@ -118,7 +118,7 @@ class Disturbance(Part):
 class Pushed(Disturbance):
     """A steady torque, and white noise held for each control period; body axes [N m].
 
-    noise: its standard deviation; no number of it is beyond 3.47 times that.
+    noise: its standard deviation; no number of it is beyond 6.67 times that.
     """
 
     steady: Vector
