@@ -49,10 +49,36 @@ def _table(task: Task, goal: Goal, effector: Effector) -> str:
         "| index | what | bounds |\n|---|---|---|",
         f"| 0 | w of the quaternion, body to {frame}; of q and -q the one with w >= 0 "
         "| [0, 1] |\n| 1-3 | x, y, z of it | [-1, 1] |",
-        f"| 4-6 | {rates.described()} | rate limit plus what one period adds |",
-        *(column.row() for column in shown.values()),
+        f"| 4-6 | {_described(rates)} | rate limit plus what one period adds |",
+        *map(_row, shown.values()),
     )
     return "\n".join(rows)
+
+
+def _row(one: Column) -> str:
+    """The row of a quantity in the table."""
+    low, high = float(np.min(one.low)), float(np.max(one.high))
+    bounds = f"+-{high:.3g}" if low == -high else f"[{low:g}, {high:g}]"
+    last = f"-{one.first + one.size - 1}" if one.size > 1 else ""
+    return f"| {one.first}{last} | {_described(one)} | {bounds} |"
+
+
+def _described(one: Column) -> str:
+    """A quantity in words, its scale included."""
+    text = one.name.replace("_", " ")
+    if one.words:
+        text += f"{': ' if one.words[0].isupper() else ' '}{one.words}"
+    frame = one.frame.partition(" [")[0]  # without the numbers of axes
+    if frame:
+        text += f" in {frame}" if frame.endswith("axes") else f", {frame}"
+    is_plain = one.unit in ("", "1") and set(np.ravel(one.scale)) == {1.0}
+    return text if is_plain else f"{text} / ({_amount(one)})"
+
+
+def _amount(one: Column) -> str:
+    """The scale of a quantity with its unit."""
+    small = 0.0 < one.factor < 1e-3 and one.unit[:1].isalpha()
+    return f"{1e6 * one.factor:.3g} u{one.unit}" if small else f"{one.factor:.4g} {one.unit}"
 
 
 def _action(task: Task, effector: Effector) -> str:
@@ -77,8 +103,8 @@ def _command(one: Column) -> str:
     alike = len(set(np.ravel(one.scale))) == 1
     what = f"{'along' if one.unit == 'N' else 'about'} the {BODY}"
     if one.name == "wheel_torque":
-        return f"torque of each motor as a fraction of {one.amount()}"
-    full = one.amount() if alike else "the limit"
+        return f"torque of each motor as a fraction of {_amount(one)}"
+    full = _amount(one) if alike else "the limit"
     return f"{one.name.replace('_', ' ')} {what} as a fraction of {full}"
 
 

@@ -24,10 +24,10 @@ from rbgym.engine.derivatives import (
 )
 from rbgym.envs import rows as at
 from rbgym.envs.actuators.driven import Driven
-from rbgym.envs.actuators.line import Following, Instant, Pulsed
+from rbgym.envs.actuators.line import Continuous, Following, Instant
 from rbgym.envs.episodes import Episodes
 from rbgym.envs.kernels import judge_lane
-from rbgym.envs.planning import checked_state
+from rbgym.envs.planning import checked_state, episodes_of
 from rbgym.quaternion import Array
 from rbgym.rows import FAILED, LANES, index
 
@@ -56,21 +56,6 @@ class StepDerivatives(NamedTuple):
 
     whole: Array
     shown: Array
-
-    @property
-    def state(self) -> Array:
-        """(n, s, s + m)."""
-        return self.whole[:, : -self.shown.shape[1] - 1]
-
-    @property
-    def observation(self) -> Array:
-        """(n, w, s + m)."""
-        return self.whole[:, -self.shown.shape[1] - 1 : -1]
-
-    @property
-    def reward(self) -> Array:
-        """(n, s + m)."""
-        return self.whole[:, -1]
 
 
 @compiled
@@ -190,22 +175,18 @@ def _columns(kind: type[Columns], first: int, more: int) -> Columns:
 def checked(env: Any, hooks: tuple[str, ...]) -> tuple[Episodes, tuple[int, ...]]:
     """Episodes of an env, and the shape of its actions; ValueError where something has no
     derivative."""
-    base: Any = getattr(env, "unwrapped", None)
-    episodes = getattr(base, "episodes", None)
-    if not isinstance(episodes, Episodes):
-        raise ValueError(f"env must be an environment of rbgym, got {env!r}")
+    base, episodes = episodes_of(env)
     for name in hooks:
         if name in episodes.setup.hooks:
             hook = episodes.setup.hooks[name]
             raise ValueError(f"{name} must be given by name to have a derivative, got {hook!r}")
     actuator = episodes.batch.physics.actuator
     if isinstance(actuator, Driven):
-        jumps = [actuator.line.delay] if not isinstance(actuator.line.delay, Instant) else []
-        jumps += [actuator.line.pulses] if isinstance(actuator.line.pulses, Pulsed) else []
-        if jumps:
-            raise ValueError(
-                f"actuator must be without delay and pulses to have a derivative, got {jumps[0]!r}"
-            )
+        for part, smooth in ((actuator.line.delay, Instant), (actuator.line.pulses, Continuous)):
+            if not isinstance(part, smooth):
+                raise ValueError(
+                    f"actuator must be without delay and pulses to have a derivative, got {part!r}"
+                )
     return episodes, base.action_space.shape
 
 

@@ -170,25 +170,22 @@ class TargetRate(More):
         return (rates_column("target_angular_velocity", self.scale, (self.bound,) * 3),)
 
     def with_preview(self, seconds: float) -> "More":
-        return Preview(self, in_range("preview", seconds, 1e-9, 1e6))
+        return Both(self, Ahead(in_range("preview", seconds, 1e-9, 1e6)))
 
 
-class Preview(More):
-    """The target's rate, and the attitude relative to where the target is `seconds` from now."""
+class Ahead(More):
+    """The attitude relative to where the target is `seconds` from now."""
 
-    rate: Any
     seconds: float
-    width = constant(7)
+    width = constant(4)
 
     def write_more(self, rows, buffer, i, k, q, wanted):
-        self.rate.write_more(rows, buffer, i, k, q, wanted)
         then = rows.parts.reference.ahead(rows, buffer, i, self.seconds)
-        _put(buffer, k + 3 * LANES, canonical(qmul(qconj(then), q)), 1.0)
+        _put(buffer, k, canonical(qmul(qconj(then), q)), 1.0)
 
     def columns(self) -> tuple[Column, ...]:
         words, frame = f"where the target is {self.seconds:g} s from now", "body to target"
-        ahead = Column("quaternion_ahead", 4, frame=frame, low=_LOWEST, words=words)
-        return (*self.rate.columns(), ahead)
+        return (Column("quaternion_ahead", 4, frame=frame, low=_LOWEST, words=words),)
 
 
 class TargetQuaternion(More):

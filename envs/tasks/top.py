@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -19,14 +20,9 @@ def cone() -> RigidBody:
     return RigidBody.cone_top(radius=0.05, height=0.1, density=2700.0)
 
 
-def half_weight(body: RigidBody, mgl: float) -> Array:
-    """Half the weight moment across the axis; a fiftieth of that about it, as for its inertia."""
-    return mgl * np.array([0.5, 0.5, 0.01])
-
-
-def third_of_weight(body: RigidBody, mgl: float) -> Array:
-    """As `half_weight`, but 0.35 of the weight moment across the axis."""
-    return mgl * np.array([0.35, 0.35, 0.01])
+def share_of_weight(across: float, body: RigidBody, mgl: float) -> Array:
+    """So much of the weight moment across the axis; little about it, as for its inertia."""
+    return mgl * np.array([across, across, 0.01])
 
 
 def precession(body: RigidBody, mgl: float) -> Axis:
@@ -51,7 +47,7 @@ class RigidTopEnv(AttitudeEnv):
 
     task = Task(
         body=cone,
-        torque=half_weight,
+        torque=partial(share_of_weight, 0.5),
         gravity=True,
         start=Tilted(tilt=0.5, spin=5.0, transverse=0.1),
         goal=Axis(),
@@ -89,7 +85,7 @@ class TopSwingUpEnv(AttitudeEnv):
 
     task = replace(
         RigidTopEnv.task,
-        torque=third_of_weight,
+        torque=partial(share_of_weight, 0.35),
         start=Tilted(least_tilt=2.9, tilt=math.pi, spin=0.5, transverse=0.1),
         lowest=-2.0,
         shape=Closeness(scale=1.0, rate_weight=0.002, effort_weight=0.02),
