@@ -102,6 +102,17 @@ def made(argument: str, kind: Callable[..., T], value: Any) -> T:
     return kind(**given)
 
 
+def made_or_given(argument: str, kind: type[T], value: Any) -> T:
+    """The object of this class, or that which a dict of its arguments makes; else ValueError."""
+    if isinstance(value, Mapping):
+        return made(argument, kind, value)
+    if not isinstance(value, kind):
+        raise ValueError(
+            f"{argument} must be of class {kind.__name__} or a dict of its arguments, got {value!r}"
+        )
+    return value
+
+
 def in_range(argument: str, value: Any, low: float, high: float) -> float:
     """The number, or ValueError if it is none in [low, high]."""
     found = number(value)

@@ -1,7 +1,7 @@
 """How an environment is built: of a task, and of the arguments of `gym.make`."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,9 +16,9 @@ from rbgym.engine.actuation import Actuator
 from rbgym.engine.batch import Batch
 from rbgym.envs.actuators import Setting, assemble
 from rbgym.envs.actuators.faults import chosen_faults
-from rbgym.envs.arguments import Arguments, made, named, triple
+from rbgym.envs.arguments import Arguments, made_or_given, named, triple
 from rbgym.envs.episodes import Setup, checked_hook, state_of
-from rbgym.envs.orbit import chosen_orbit
+from rbgym.envs.orbit import Orbit
 from rbgym.envs.parts import constraints, endings, rewards, uncertainty
 from rbgym.envs.parts.columns import bounds, placed, width
 from rbgym.envs.parts.goals import Goal, Reference
@@ -78,11 +78,7 @@ class Building:
         """Body and weight, control period, and torque of a full command."""
         task, given = self.task, self.given
         body = task.body() if given.body is None else given.body
-        self.body = made("body", RigidBody, body) if isinstance(body, Mapping) else body
-        if not isinstance(self.body, RigidBody):
-            raise ValueError(
-                f"body must be a rbgym.RigidBody or a dict that makes one, got {body!r}"
-            )
+        self.body = made_or_given("body", RigidBody, body)
         self.weight = task.weight_of(self.body, given.mgl)
         self.dt = positive("dt", _or(given.dt, task.dt))
         of_task = integrators.get(_or(given.integrator, task.integrator)).name == task.integrator
@@ -106,7 +102,7 @@ class Building:
             given.randomization, self.body, self.weight, self.torque_limit
         )
         self.disturbance, self.pull = uncertainty.chosen_disturbance(given.disturbance)
-        self.orbit = chosen_orbit(given.orbit)
+        self.orbit = None if given.orbit is None else made_or_given("orbit", Orbit, given.orbit)
         setting = Setting(
             body=self.body,
             dt=self.dt,

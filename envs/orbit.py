@@ -22,7 +22,7 @@ from typing import Any
 from rbgym.body import RigidBody
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import Record, constant
-from rbgym.envs.arguments import in_range, made
+from rbgym.envs.arguments import in_range
 from rbgym.envs.rows import Key
 from rbgym.potentials import NoPotential, Potential
 from rbgym.potentials.gravity_gradient import Attraction, eccentric_anomaly
@@ -288,15 +288,6 @@ class Pulled(OnOrbit):
 def wrapped(turns):
     """The same place, within half a turn of zero."""
     return turns - math.floor(turns + 0.5)
-
-
-def chosen_orbit(value: Any) -> Orbit | None:
-    """What the argument `orbit` stands for."""
-    if isinstance(value, Mapping):
-        return made("orbit", Orbit, value)
-    if not isinstance(value, Orbit | None):
-        raise ValueError(f"orbit must be an Orbit or a dict of its arguments, got {value!r}")
-    return value
 
 
 def places_of(potential: Potential) -> Mapping[str, Key]:

@@ -71,7 +71,6 @@ def on_sphere(u, v):
 
 # --- noise: a number for each use of each step, from a key that the episode has ----------------
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _16 = np.uint64(0xFFFF)
@@ -95,7 +94,7 @@ def normal(key, step, use):
     key: integer below 2**53; step: the step of the episode; use: from 0 to 15, what it is for.
     """
     counter = np.uint64(step) * np.uint64(16) + np.uint64(use)
-    x = _mixed(np.uint64(key) * np.uint64(2048) + (counter + np.uint64(1)) * _GOLDEN)
+    x = _mixed(np.uint64(key) * np.uint64(2048) + (counter + np.uint64(1)) * _W0)
     total = (x & _16) + ((x >> np.uint64(16)) & _16)
     total += ((x >> np.uint64(32)) & _16) + (x >> np.uint64(48))
     return _SPREAD * (np.float64(total) - 131070.0)

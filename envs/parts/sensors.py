@@ -10,8 +10,8 @@ from rbgym.arguments import unit
 from rbgym.compiled.record import Record, constant
 from rbgym.envs.arguments import in_range, keys, triple
 from rbgym.envs.parts.columns import BODY, Column
-from rbgym.envs.parts.observations import More, rotation_vector
-from rbgym.envs.parts.uncertainty import Noisy, Sensor
+from rbgym.envs.parts.observations import More, put_within, rotation_vector
+from rbgym.envs.parts.uncertainty import Noisy, Sensor, check_below
 from rbgym.envs.random import normals
 from rbgym.envs.rows import checked_part
 from rbgym.quaternion import Vector, add, dot, qconj, qmul, scale, to_body
@@ -113,8 +113,7 @@ class Magnetometer(Record):
         noise = scale(self.noise * share, normals(key, rows.elapsed(buffer, i), _BY_FIELD))
         bias = scale(self.bias * share, normals(key, _NO_STEP, _BY_FIELD))
         seen = add(vector(buffer, i, row), add(noise, bias))
-        x, y, z = min(max(seen[0], -1.0), 1.0), min(max(seen[1], -1.0), 1.0), seen[2]
-        put_vector(buffer, i, row, (x, y, min(max(z, -1.0), 1.0)))
+        put_within(buffer, i + row * LANES, seen, 1.0)
 
 
 class SunSensor(More):
@@ -136,8 +135,7 @@ class SunSensor(More):
         seen = add(to_body(truth, physics.potential.sunwards(physics, buffer, i)), error)
         size = 1.0 / math.sqrt(dot(seen, seen))
         size = size if physics.potential.is_lit(physics, buffer, i) else 0.0
-        for n in range(3):
-            buffer[k + n * LANES] = min(max(size * seen[n], -1.0), 1.0)
+        put_within(buffer, k, scale(size, seen), 1.0)
 
     def columns(self) -> tuple[Column, ...]:
         words = "as it is measured; zero in the shadow of the Earth"
@@ -191,12 +189,11 @@ class Instruments(Sensor):
     readout: Any = Prompt()
     blinding: Any = Shaded()
     compass: Any = Unmeasured()
-    eye: Any = More()
+    eye: More = More()
     is_noisy = constant(True)
 
     def extra(self) -> More:
-        found: More = self.eye
-        return found
+        return self.eye
 
     def rows_needed(self, physics):
         # Bias, attitude now, attitude as the tracker says it, rates as the gyros do.
@@ -285,16 +282,10 @@ class Instruments(Sensor):
         )
 
     def refuse(self, angle: float, rate: float) -> None:
-        for name, value, limit, units in (
-            ("star_tracker']['across_boresight", self.across_boresight, angle, "rad"),
-            ("star_tracker']['about_boresight", self.about_boresight, angle, "rad"),
-            ("gyro']['angle_walk", self.angle_walk, rate * math.sqrt(self.dt), "rad/sqrt(s)"),
-        ):
-            if value >= limit:
-                raise ValueError(
-                    f"sensor['{name}'] must be below {limit:.4g} {units}, the success threshold, "
-                    f"got {value!r}"
-                )
+        for name in ("across_boresight", "about_boresight"):
+            check_below(f"['star_tracker'][{name!r}]", getattr(self, name), angle, "rad")
+        threshold = rate * math.sqrt(self.dt)
+        check_below("['gyro']['angle_walk']", self.angle_walk, threshold, "rad/sqrt(s)")
 
 
 class Failing(Sensor):
@@ -358,8 +349,8 @@ def chosen_sensor(value: Any, default: Sensor, dt: float, rate_limit: float) -> 
     fields: dict[str, Any] = {}
     for instrument, numbers in given.items():
         known = (*_NUMBERS[instrument], *(("boresight",) if instrument == "star_tracker" else ()))
-        found = keys(f"sensor[{instrument!r}]", numbers, known)
-        fields |= {_field(instrument, name): number for name, number in found.items()}
+        checked = keys(f"sensor[{instrument!r}]", numbers, known)
+        fields |= {_field(instrument, name): number for name, number in checked.items()}
     if "boresight" in fields:
         name = "sensor['star_tracker']['boresight']"
         axis = triple(name, fields["boresight"])

@@ -47,10 +47,7 @@ class InertialPointingEnv(AttitudeEnv):
         shape=Miss(),
         difficulty={
             "easy": {"initial": {"angle": 1.0}, "actuator": _SMOOTH},
-            "hard": {
-                "actuator": replace(_THREE.wheels, coulomb=1e-4),
-                "randomization": _UNSURE,
-            },
+            "hard": {"actuator": replace(_THREE.wheels, coulomb=1e-4), "randomization": _UNSURE},
         },
         categories={"small angle": {"angle": 0.5}, **LARGE, "any": {}},
     )
@@ -141,9 +138,7 @@ class MagneticDetumbleEnv(AttitudeEnv):
 MagneticDetumbleVectorEnv = vectorised(MagneticDetumbleEnv)
 
 
-def _pulled(preset: dict[str, object]) -> dict[str, object]:
-    """The preset of a difficulty, with a gravity gradient."""
-    return {"disturbance": {"gravity_gradient": True}, **preset}
+_PULLED = {"disturbance": {"gravity_gradient": True}}
 
 
 class MagneticPointingEnv(AttitudeEnv):
@@ -169,11 +164,13 @@ class MagneticPointingEnv(AttitudeEnv):
         settled_steps=30,
         rate_limit=0.1,
         difficulty={
-            "easy": _pulled({"initial": {"angle": 0.1, "rate": 0.001}}),
-            "medium": _pulled({}),
-            "hard": _pulled(
-                {"initial": {"angle": math.pi, "rate": 0.005}, "randomization": _UNSURE}
-            ),
+            "easy": {**_PULLED, "initial": {"angle": 0.1, "rate": 0.001}},
+            "medium": _PULLED,
+            "hard": {
+                **_PULLED,
+                "initial": {"angle": math.pi, "rate": 0.005},
+                "randomization": _UNSURE,
+            },
         },
         categories={
             "small angle": {"angle": 0.1, "rate": 0.001},
