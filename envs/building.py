@@ -103,6 +103,8 @@ class Building:
         )
         self.disturbance, self.pull = uncertainty.chosen_disturbance(given.disturbance)
         self.orbit = None if given.orbit is None else made_or_given("orbit", Orbit, given.orbit)
+        faults = chosen_faults(given.faults, self.dt)
+        self.may_blind = faults is not None and faults.may_blind()
         setting = Setting(
             body=self.body,
             dt=self.dt,
@@ -112,7 +114,7 @@ class Building:
             scale=self.strength,
             rate=task.rate_limit,
             spread=spread,
-            faults=chosen_faults(given.faults, self.dt),
+            faults=faults,
             disturbed=bool(callable(given.disturbance) or self.disturbance.largest_torque().any()),
             orbit=self.orbit,
         )
@@ -161,7 +163,7 @@ class Building:
         goal = checked_part("goal", task.goal_of(self.body, self.weight), Goal)
         sensor = self.sensor
         sensor.refuse(task.angle if goal.angle_off else math.inf, task.rate)
-        if self.actuator.faults and self.actuator.faults.may_blind():
+        if self.may_blind:
             sensor = Failing(sensor)
         limits = endings.Limits(task.rate_limit, task.lowest)
         own = checked_part("ends", task.ends, endings.Ending)
@@ -200,8 +202,7 @@ class Building:
         if task.form is not None and name != "quaternion":
             raise ValueError(f"observation must be 'quaternion' in this task, got {name!r}")
         if callable(name):
-            blinded = self.actuator.faults and self.actuator.faults.may_blind()
-            if given.sensor is not None or given.preview is not None or blinded:
+            if given.sensor is not None or given.preview is not None or self.may_blind:
                 raise ValueError(
                     "observation must be named with sensor, faults of it, or preview: a callable "
                     "sees the true state"

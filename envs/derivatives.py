@@ -110,16 +110,19 @@ def linearize(
     callable, a delay, pulses. IntegrationError where the step cannot be solved.
     """
     episodes, shape = checked(env, ("disturbance",))
-    rows = _rows(env, state)
+    batch, stepping = episodes.batch, episodes.stepping
+    if state is None:
+        env.unwrapped.get_state()  # which raises before a reset
+        buffer = batch.buffer
+    else:
+        buffer = lay_out(checked_state(episodes, state, episodes.size)[0])
     given = np.zeros(shape) if action is None else real("action", action)
     if given.shape != shape or not np.isfinite(given).all():
         raise ValueError(f"action must be finite numbers of shape {shape}, got {action!r}")
     names, more = _more(episodes)
-    batch, stepping = episodes.batch, episodes.stepping
     commands = np.ascontiguousarray(given, dtype=float).reshape(batch.size, -1)
     kind = columns_for(batch)
     width, kernel = 6 + len(more), kernel_of(batch, kind)
-    buffer = batch.buffer if rows is None else lay_out(rows)
 
     def args_of(first: int) -> tuple[Any, ...]:
         return (
@@ -205,12 +208,3 @@ def _more(episodes: Episodes) -> tuple[tuple[str, ...], NDArray[np.int64]]:
         names += [f"response_{n}" for n in range(count)]
         rows += range(first, first + count)
     return tuple(names), np.array(rows, np.int64)
-
-
-def _rows(env: Any, state: dict[str, Any] | None) -> Array | None:
-    """The rows of a state; None for that of the env."""
-    if state is None:
-        env.unwrapped.get_state()  # which raises before a reset
-        return None
-    episodes = env.unwrapped.episodes
-    return checked_state(episodes, state, episodes.size)[0]

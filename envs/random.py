@@ -17,7 +17,6 @@ _W0 = np.uint64(0x9E3779B97F4A7C15)
 _W1 = np.uint64(0xBB67AE8584CAA73B)
 _LOW = np.uint64(0xFFFFFFFF)
 _32 = np.uint64(32)
-_11 = np.uint64(11)
 
 
 @inlined
@@ -45,7 +44,7 @@ def _philox(counter, key0, key1):
 
 @inlined
 def _unit(x):
-    return np.float64(x >> _11) * (1.0 / 9007199254740992.0)
+    return np.float64(x >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
 @inlined
