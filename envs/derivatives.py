@@ -24,7 +24,7 @@ from rbgym.engine.derivatives import (
 )
 from rbgym.envs import rows as at
 from rbgym.envs.actuators.driven import Driven
-from rbgym.envs.actuators.line import Continuous, Following, Instant
+from rbgym.envs.actuators.line import Following, Instant, Pulsed
 from rbgym.envs.episodes import Episodes
 from rbgym.envs.kernels import judge_lane
 from rbgym.envs.planning import checked_state, episodes_of
@@ -185,11 +185,12 @@ def checked(env: Any, hooks: tuple[str, ...]) -> tuple[Episodes, tuple[int, ...]
             raise ValueError(f"{name} must be given by name to have a derivative, got {hook!r}")
     actuator = episodes.batch.physics.actuator
     if isinstance(actuator, Driven):
-        for part, smooth in ((actuator.line.delay, Instant), (actuator.line.pulses, Continuous)):
-            if not isinstance(part, smooth):
-                raise ValueError(
-                    f"actuator must be without delay and pulses to have a derivative, got {part!r}"
-                )
+        jumps = [actuator.line.delay] if not isinstance(actuator.line.delay, Instant) else []
+        jumps += [actuator.line.pulses] if isinstance(actuator.line.pulses, Pulsed) else []
+        if jumps:
+            raise ValueError(
+                f"actuator must be without delay and pulses to have a derivative, got {jumps[0]!r}"
+            )
     return episodes, base.action_space.shape
 
 
