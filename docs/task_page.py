@@ -7,6 +7,7 @@ import re
 import textwrap
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rbgym.envs.actuators.effector import Effector
 from rbgym.envs.parts import constraints
@@ -24,10 +25,11 @@ def page(task: Task, text: str) -> str:
     body = task.body()
     goal = task.goal_of(body, task.weight_of(body))
     effector = task.effector()
+    torque = task.torque(body, task.weight_of(body)) if callable(task.torque) else task.torque
     made = {
         "Physics": "",
         "Observation": f"Observation: Box, float32\n{_table(task, goal, effector)}",
-        "Action": _action(task, effector),
+        "Action": _action(task, effector, torque),
         "Reward": f"Reward\n{_wrapped(_reward(task, goal))}",
         "Start": f"Start\n{_wrapped(_start(task.start))}",
         "Success": f"Success, termination and truncation\n{_wrapped(_ends(task, goal))}",
@@ -49,16 +51,43 @@ def _table(task: Task, goal: Goal, effector: Effector) -> str:
         "| index | what | bounds |\n|---|---|---|",
         f"| 0 | w of the quaternion, body to {frame}; of q and -q the one with w >= 0 "
         "| [0, 1] |\n| 1-3 | x, y, z of it | [-1, 1] |",
-        f"| 4-6 | {rates.described()} | rate limit plus what one period adds |",
-        *(column.row() for column in shown.values()),
+        f"| 4-6 | {_described(rates)} | rate limit plus what one period adds |",
+        *map(_row, shown.values()),
     )
     return "\n".join(rows)
 
 
-def _action(task: Task, effector: Effector) -> str:
-    if callable(task.torque):
-        return ""  # the docstring's to say
-    commands = effector.commands(np.broadcast_to(np.asarray(task.torque, dtype=float), (3,)), 1.0)
+def _row(one: Column) -> str:
+    """The row of a quantity in the table."""
+    low, high = float(np.min(one.low)), float(np.max(one.high))
+    bounds = f"+-{high:.3g}" if low == -high else f"[{low:g}, {high:g}]"
+    last = f"-{one.first + one.size - 1}" if one.size > 1 else ""
+    return f"| {one.first}{last} | {_described(one)} | {bounds} |"
+
+
+def _described(one: Column) -> str:
+    """A quantity in words, its scale included."""
+    text = one.name.replace("_", " ")
+    if one.words:
+        text += f"{': ' if one.words[0].isupper() else ' '}{one.words}"
+    frame = one.frame.partition(" [")[0]  # without the numbers of axes
+    if frame:
+        text += f" in {frame}" if frame.endswith("axes") else f", {frame}"
+    is_plain = one.unit in ("", "1") and set(np.ravel(one.scale)) == {1.0}
+    return text if is_plain else f"{text} / ({_amount(one)})"
+
+
+def _amount(one: Column) -> str:
+    """The scale of a quantity with its unit; of one that differs, that about each axis."""
+    if len(set(np.ravel(one.scale))) > 1:
+        x, y, z = (f"{value:.3g}" for value in np.ravel(one.scale))
+        return f"{x}, {y} and {z} {one.unit}"
+    small = 0.0 < one.factor < 1e-3 and one.unit[:1].isalpha()
+    return f"{1e6 * one.factor:.3g} u{one.unit}" if small else f"{one.factor:.4g} {one.unit}"
+
+
+def _action(task: Task, effector: Effector, torque: ArrayLike) -> str:
+    commands = effector.commands(np.broadcast_to(np.asarray(torque, dtype=float), (3,)), 1.0)
     if not commands or any(one.frame != BODY and one.name != "wheel_torque" for one in commands):
         return ""
     text = (
@@ -74,12 +103,10 @@ def _action(task: Task, effector: Effector) -> str:
 
 
 def _command(one: Column) -> str:
-    alike = len(set(np.ravel(one.scale))) == 1
     what = f"{'along' if one.unit == 'N' else 'about'} the {BODY}"
     if one.name == "wheel_torque":
-        return f"torque of each motor as a fraction of {one.amount()}"
-    full = one.amount() if alike else "the limit"
-    return f"{one.name.replace('_', ' ')} {what} as a fraction of {full}"
+        return f"torque of each motor as a fraction of {_amount(one)}"
+    return f"{one.name.replace('_', ' ')} {what} as a fraction of {_amount(one)}"
 
 
 def _reward(task: Task, goal: Goal) -> str:

@@ -1,7 +1,7 @@
 """How an environment is built: of a task, and of the arguments of `gym.make`."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,14 +16,14 @@ from rbgym.engine.actuation import Actuator
 from rbgym.engine.batch import Batch
 from rbgym.envs.actuators import Setting, assemble
 from rbgym.envs.actuators.faults import chosen_faults
-from rbgym.envs.arguments import Arguments, made, made_or_given, named, triple
+from rbgym.envs.arguments import Arguments, made_or_given, named, triple
 from rbgym.envs.episodes import Setup, checked_hook, state_of
 from rbgym.envs.orbit import Orbit
 from rbgym.envs.parts import constraints, endings, rewards, uncertainty
 from rbgym.envs.parts.columns import bounds, placed, width
 from rbgym.envs.parts.goals import Goal, Reference
 from rbgym.envs.parts.observations import FORMS, Both, More, Shown
-from rbgym.envs.parts.sensors import chosen_sensor, failing
+from rbgym.envs.parts.sensors import Failing, chosen_sensor
 from rbgym.envs.parts.starts import Start
 from rbgym.envs.rows import Parts, TaskRows, checked_part
 from rbgym.potentials import CircularOrbit, HeavyTop, NoPotential, Potential, SoftWall
@@ -79,11 +79,7 @@ class Building:
         """Body and weight, control period, and torque of a full command."""
         task, given = self.task, self.given
         body = task.body() if given.body is None else given.body
-        self.body = made("body", RigidBody, body) if isinstance(body, Mapping) else body
-        if not isinstance(self.body, RigidBody):
-            raise ValueError(
-                f"body must be a rbgym.RigidBody or a dict that makes one, got {body!r}"
-            )
+        self.body = made_or_given("body", RigidBody, body)
         self.weight = task.weight_of(self.body, given.mgl)
         if not self.weight and task.potential is None and self.body.center_of_mass.any():
             self.body = self.body.about(self.body.center_of_mass)  # about which it turns in flight
@@ -109,11 +105,11 @@ class Building:
             given.randomization, self.body, self.weight, self.torque_limit
         )
         self.disturbance, self.pull = uncertainty.chosen_disturbance(given.disturbance)
-        self.hooks = {
-            name: getattr(given, name) for name in _HOOKS if callable(getattr(given, name))
-        }
-        if isinstance(given.disturbance, Mapping) and "torque" in given.disturbance:
-            self.hooks["disturbance"] = given.disturbance["torque"]
+        hooks = {name: getattr(given, name) for name in _HOOKS}
+        hooks["disturbance"] = (given.disturbance or {}).get("torque")
+        self.hooks = {name: hook for name, hook in hooks.items() if callable(hook)}
+        faults = chosen_faults(given.faults, self.dt)
+        self.may_blind = faults is not None and faults.may_blind()
         setting = Setting(
             body=self.body,
             dt=self.dt,
@@ -123,7 +119,7 @@ class Building:
             scale=self.strength,
             rate=task.rate_limit,
             spread=spread,
-            faults=chosen_faults(given.faults, self.dt),
+            faults=faults,
             disturbed="disturbance" in self.hooks or bool(self.disturbance.largest_torque().any()),
             orbit=given.orbit,
         )
@@ -176,8 +172,8 @@ class Building:
         goal = checked_part("goal", task.goal_of(self.body, self.weight), Goal)
         sensor = self.sensor
         sensor.refuse(task.angle if goal.angle_off else math.inf, task.rate)
-        if self.actuator.faults and self.actuator.faults.may_blind():
-            sensor = failing(sensor)
+        if self.may_blind:
+            sensor = Failing(sensor)
         limits = endings.Limits(task.rate_limit, task.lowest)
         own = checked_part("ends", task.ends, endings.Ending)
         ends = endings.chosen(given.termination, limits, own, goal)
@@ -215,8 +211,7 @@ class Building:
         if task.form is not None and name != "quaternion":
             raise ValueError(f"observation must be 'quaternion' in this task, got {name!r}")
         if callable(name):
-            blinded = self.actuator.faults and self.actuator.faults.may_blind()
-            if given.sensor is not None or given.preview is not None or blinded:
+            if given.sensor is not None or given.preview is not None or self.may_blind:
                 raise ValueError(
                     "observation must be named with sensor, faults of it, or preview: a callable "
                     "sees the true state"

@@ -27,7 +27,7 @@ from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.line import Delayed, Lagging, Pulsed
 from rbgym.envs.episodes import Episodes
 from rbgym.envs.kernels import judge_lane
-from rbgym.envs.planning import checked_state
+from rbgym.envs.planning import checked_state, episodes_of
 from rbgym.quaternion import Array
 from rbgym.rows import FAILED, LANES, index
 
@@ -56,21 +56,6 @@ class StepDerivatives(NamedTuple):
 
     whole: Array
     shown: Array
-
-    @property
-    def state(self) -> Array:
-        """(n, s, s + m)."""
-        return self.whole[:, : -self.shown.shape[1] - 1]
-
-    @property
-    def observation(self) -> Array:
-        """(n, w, s + m)."""
-        return self.whole[:, -self.shown.shape[1] - 1 : -1]
-
-    @property
-    def reward(self) -> Array:
-        """(n, s + m)."""
-        return self.whole[:, -1]
 
 
 @compiled
@@ -125,16 +110,19 @@ def linearize(
     callable, a delay, pulses. IntegrationError where the step cannot be solved.
     """
     episodes, shape = checked(env, ("disturbance",))
-    rows = _rows(env, state)
+    batch, stepping = episodes.batch, episodes.stepping
+    if state is None:
+        env.unwrapped.get_state()  # which raises before a reset
+        buffer = batch.buffer
+    else:
+        buffer = lay_out(checked_state(episodes, state, episodes.size)[0])
     given = np.zeros(shape) if action is None else real("action", action)
     if given.shape != shape or not np.isfinite(given).all():
         raise ValueError(f"action must be finite numbers of shape {shape}, got {action!r}")
     names, more = _more(episodes)
-    batch, stepping = episodes.batch, episodes.stepping
     commands = np.ascontiguousarray(given, dtype=float).reshape(batch.size, -1)
     kind = columns_for(batch)
     width, kernel = 6 + len(more), kernel_of(batch, kind)
-    buffer = batch.buffer if rows is None else lay_out(rows)
 
     def args_of(first: int) -> tuple[Any, ...]:
         return (
@@ -190,10 +178,7 @@ def _columns(kind: type[Columns], first: int, more: int) -> Columns:
 def checked(env: Any, hooks: tuple[str, ...]) -> tuple[Episodes, tuple[int, ...]]:
     """Episodes of an env, and the shape of its actions; ValueError where something has no
     derivative."""
-    base: Any = getattr(env, "unwrapped", None)
-    episodes = getattr(base, "episodes", None)
-    if not isinstance(episodes, Episodes):
-        raise ValueError(f"env must be an environment of rbgym, got {env!r}")
+    base, episodes = episodes_of(env)
     for name in hooks:
         if name in episodes.setup.hooks:
             hook = episodes.setup.hooks[name]
@@ -224,12 +209,3 @@ def _more(episodes: Episodes) -> tuple[tuple[str, ...], NDArray[np.int64]]:
         names += [f"response_{n}" for n in range(count)]
         rows += range(first, first + count)
     return tuple(names), np.array(rows, np.int64)
-
-
-def _rows(env: Any, state: dict[str, Any] | None) -> Array | None:
-    """The rows of a state; None for that of the env."""
-    if state is None:
-        env.unwrapped.get_state()  # which raises before a reset
-        return None
-    episodes = env.unwrapped.episodes
-    return checked_state(episodes, state, episodes.size)[0]

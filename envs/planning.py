@@ -38,6 +38,15 @@ def unpack(words: Generator, generator: np.random.Generator) -> None:
     }  # fmt: skip
 
 
+def episodes_of(env: Any) -> tuple[Any, Episodes]:
+    """An env without its wrappers, and its episodes; ValueError unless it is one of rbgym."""
+    base: Any = getattr(env, "unwrapped", None)
+    episodes = getattr(base, "episodes", None)
+    if not isinstance(episodes, Episodes):
+        raise ValueError(f"env must be an environment of rbgym, got {env!r}")
+    return base, episodes
+
+
 def checked_state(episodes: Episodes, state: Any, size: int) -> tuple[Array, Generator]:
     """rows (size, r) and generator of a state; ValueError for what is none of this env."""
     if not isinstance(state, dict) or state.keys() != {"rows", "generator"}:
@@ -72,10 +81,7 @@ def rollout_actions(
 
     Raises ValueError for bad arguments, and where a hook is a callable.
     """
-    base: Any = getattr(env, "unwrapped", None)
-    episodes = getattr(base, "episodes", None)
-    if not isinstance(episodes, Episodes):
-        raise ValueError(f"env must be an environment of rbgym, got {env!r}")
+    base, episodes = episodes_of(env)
     for name, hook in episodes.setup.hooks.items():
         raise ValueError(
             f"{name} must be given by name to roll out actions, got the callable {hook!r}: "

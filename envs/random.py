@@ -17,7 +17,6 @@ _W0 = np.uint64(0x9E3779B97F4A7C15)
 _W1 = np.uint64(0xBB67AE8584CAA73B)
 _LOW = np.uint64(0xFFFFFFFF)
 _32 = np.uint64(32)
-_11 = np.uint64(11)
 
 
 @inlined
@@ -45,7 +44,7 @@ def _philox(counter, key0, key1):
 
 @inlined
 def _unit(x):
-    return np.float64(x >> _11) * (1.0 / 9007199254740992.0)
+    return np.float64(x >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
 @inlined
@@ -71,7 +70,6 @@ def on_sphere(u, v):
 
 # --- noise: a number for each use of each step, from a key that the episode has ----------------
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _PARTS = 1.0 / 4294967296.0
@@ -93,7 +91,7 @@ def normal(key, step, use):
     key: integer below 2**53; step: the step of the episode; use: from 0 to 15, what it is for.
     """
     counter = np.uint64(step) * np.uint64(16) + np.uint64(use)
-    x = _mixed(np.uint64(key) * np.uint64(2048) + (counter + np.uint64(1)) * _GOLDEN)
+    x = _mixed(np.uint64(key) * np.uint64(2048) + (counter + np.uint64(1)) * _W0)
     u, v = np.float64((x >> _32) + np.uint64(1)), np.float64(x & _LOW)
     return math.sqrt(-2.0 * math.log(_PARTS * u)) * on_circle(_PARTS * v)[0]
 

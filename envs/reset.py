@@ -74,18 +74,20 @@ def place(episodes: Episodes, lanes: Lanes, options: dict[str, Any]) -> bool:
         **{n: (orbit, k) for n, k in places_of(rows.physics.potential).items()},
         **{n: (rows.goal_row(), k) for n, k in goal.state_keys().items()},
     }
-    _check_names(state, {*keys, *(("target_quaternion",) if goal.has_target() else ())})
+    may = {*keys, "target_quaternion"} if goal.has_target() else {*keys}
+    if not isinstance(state, dict) or state.keys() - may != _NEEDED:
+        raise ValueError(
+            f'options["state"] must have the keys {sorted(_NEEDED)}, and may have '
+            f"{sorted(may)}, got {state!r}"
+        )
     n = len(lanes)
 
-    def given(name: str, width: int) -> Array:
-        """The entry; if it has a row for each body, those of the lanes."""
+    def checked(name: str, width: int) -> Array:
+        """The entry as rows (n, width), of what has a row for each body those of the lanes."""
         value = real(f'options["state"]["{name}"]', state[name], "numbers")
         one = () if width == 1 else (width,)
-        return value[lanes] if value.shape == (episodes.size, *one) else value
-
-    def checked(name: str, width: int) -> Array:
-        """The entry as rows (n, width)."""
-        value, one = given(name, width), () if width == 1 else (width,)
+        if value.shape == (episodes.size, *one):
+            value = value[lanes]
         if value.shape not in (one, (n, *one)) or not np.isfinite(value).all():
             raise ValueError(
                 f'options["state"]["{name}"] must be finite, of shape {one} or {(n, *one)}, '
@@ -93,7 +95,7 @@ def place(episodes: Episodes, lanes: Lanes, options: dict[str, Any]) -> bool:
             )
         return np.broadcast_to(value, (n, *one)).reshape(n, width)
 
-    q, omega = given("quaternion", 4), given("angular_velocity", 3)
+    q, omega = checked("quaternion", 4), checked("angular_velocity", 3)
     state = {"target_quaternion": (1.0, 0.0, 0.0, 0.0), **goal.completed(state)}
     target = checked("target_quaternion", 4)
     length = np.linalg.norm(target, axis=1, keepdims=True)
@@ -127,16 +129,3 @@ def place(episodes: Episodes, lanes: Lanes, options: dict[str, Any]) -> bool:
     for row, values in beside.items():
         batch.put_rows(row, values, lanes)
     return True
-
-
-def _check_names(state: Any, may: set[str]) -> None:
-    if not isinstance(state, dict) or set(state) - may - {"target_quaternion"} != _NEEDED:
-        raise ValueError(
-            f'options["state"] must have the keys {sorted(_NEEDED)}, and may have '
-            f"{sorted(may)}, got {state!r}"
-        )
-    if "target_quaternion" in state and "target_quaternion" not in may:
-        raise ValueError(
-            'options["state"] must have no target_quaternion, as the task has no target, '
-            f"got {state['target_quaternion']!r}"
-        )

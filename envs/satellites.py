@@ -13,7 +13,7 @@ from rbgym.arguments import finite, positive
 from rbgym.body import RigidBody
 from rbgym.eigenaxis import slowness
 from rbgym.envs.actuators import MagneticCoils, ReactionWheels
-from rbgym.envs.arguments import made, named
+from rbgym.envs.arguments import made, made_or_given, named
 from rbgym.envs.orbit import Orbit
 from rbgym.envs.parts.goals import Rest, Target, Wandering
 from rbgym.envs.parts.rewards import Closeness
@@ -58,11 +58,9 @@ class Satellite:
         kinds = {"body": RigidBody, "wheels": ReactionWheels, "coils": MagneticCoils}
         for name, kind in kinds.items():
             value = getattr(self, name)
-            if isinstance(value, Mapping):
-                object.__setattr__(self, name, made(f"Satellite.{name}", kind, value))
-            elif not isinstance(value, kind) and (value is not None or name == "body"):
-                allowed = f"a {kind.__name__} or a dict of its arguments"
-                raise ValueError(f"Satellite.{name} must be {allowed}, got {value!r}")
+            if value is not None or name == "body":
+                value = made_or_given(f"Satellite.{name}", kind, value)
+                object.__setattr__(self, name, value)
         for name in ("dt", "angle", "rate", "seconds"):
             object.__setattr__(self, name, positive(f"Satellite.{name}", getattr(self, name)))
         if self.force is not None:
@@ -146,33 +144,32 @@ class Satellite:
             raise ValueError(
                 f"satellite must turn at 1e-100 to 1e100 rad/s, got {limit:g}: {self!r}"
             )
-        k, shape = limit / task.rate_limit, task.shape
-        if isinstance(shape, Closeness):
-            shape = shape._replace(rate_weight=shape.rate_weight / k**2)
-        harder = {
-            name: {key: _slowed(value, k) if key == "initial" else value
-                   for key, value in preset.items() if key != "actuator"}
-            for name, preset in task.difficulty.items()
-        }  # fmt: skip
-        more = task.more
+        k, changes = limit / task.rate_limit, dict[str, Any]()
+        if isinstance(task.shape, Closeness):
+            weight = task.shape.rate_weight / k**2
+            changes["shape"] = task.shape._replace(rate_weight=weight)
         if isinstance(reference, Wandering):
-            swing = {"amplitude": reference.amplitude, "slow": k * reference.slow}
-            swings = partial(Wandering, **swing, fast=k * reference.fast)
-            task = replace(task, reference=swings)
-            more = more._replace(scale=limit)
-        if wheels is not None:
-            share = self.wheels.momentum / wheels.momentum
-            task = replace(task, momentum=share * task.momentum)
+            slow, fast = k * reference.slow, k * reference.fast
+            changes["reference"] = partial(
+                Wandering, amplitude=reference.amplitude, slow=slow, fast=fast
+            )
+            changes["more"] = task.more._replace(scale=limit)
+        if wheels is None:
+            changes["torque"] = self.torque_limit()
+        else:
+            changes["momentum"] = self.wheels.momentum / wheels.momentum * task.momentum
         suited = replace(
             task,
-            torque=self.torque_limit() if wheels is None else task.torque,
             rate_limit=limit,
-            more=more,
             start=task.start._replace(**_slowed(task.start._asdict(), k)),
-            shape=shape,
             categories={name: _slowed(one, k) for name, one in task.categories.items()},
-            difficulty=harder,
-        )
+            difficulty={
+                name: {key: _slowed(value, k) if key == "initial" else value
+                       for key, value in preset.items() if key != "actuator"}
+                for name, preset in task.difficulty.items()
+            },
+            **changes,
+        )  # fmt: skip
         success = {name: getattr(self, name) for name in suited.success_keys()}
         arguments = {"body": self.body, "dt": self.dt, "actuator": actuator}
         return suited, {**arguments, **seen}, success

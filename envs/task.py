@@ -11,7 +11,7 @@ from rbgym import integrators
 from rbgym.arguments import number, positive
 from rbgym.body import RigidBody
 from rbgym.envs import satellites
-from rbgym.envs.actuators import NAMES
+from rbgym.envs.actuators import Torque
 from rbgym.envs.actuators.effector import Effector
 from rbgym.envs.arguments import Arguments, keys, named
 from rbgym.envs.layers import ARGUMENT, DIFFICULTY, SATELLITE, TASK, Layers
@@ -57,7 +57,7 @@ class Task:
 
     body: Callable[[], RigidBody]
     torque: ArrayLike | Callable[[RigidBody, float], ArrayLike]
-    actuator: Any = field(default_factory=NAMES["torque"])
+    actuator: Any = field(default_factory=Torque)
     integrator: str = integrators.DEFAULT
     potential: Potential | None = None
     start: Start
@@ -120,9 +120,7 @@ class Task:
     def limited(self, rate: float) -> "Task":
         """The task, with another limit of the rates [rad/s]."""
         starts = (self.start._asdict(), *self.categories.values())
-        rates = [
-            abs(value) for one in starts for name, value in one.items() if name in satellites.RATES
-        ]
+        rates = [abs(one[name]) for one in starts for name in satellites.RATES if name in one]
         begins = max(rates, default=0.0)
         if rate < begins:
             raise ValueError(
@@ -197,14 +195,11 @@ class Task:
 
     def success(self) -> Success:
         """The success region."""
-        square = 4.0 * math.sin(self.angle / 2.0) ** 2
+        settled = Settled(4.0 * math.sin(self.angle / 2.0) ** 2, self.rate)
         if self.momentum < math.inf:
-            return Unloaded(square, self.rate, self.momentum)
-        if self.docked:
-            return Docked(square, self.rate, *self.docked)
-        return Settled(square, self.rate)
+            return Unloaded(settled, self.momentum)
+        return Docked(settled, *self.docked) if self.docked else settled
 
     def effector(self) -> Effector:
         """What makes torque, where the task says no more than that."""
-        usual: Any = NAMES["torque"]()
-        return self.actuator if isinstance(self.actuator, Effector) else usual
+        return self.actuator if isinstance(self.actuator, Effector) else Torque()

@@ -151,8 +151,6 @@ class Effector(Element):
         if "torque" in (randomization or {}) and not self.uses_limits:
             raise ValueError(f"randomization must have actuator_scale, not torque, with {kind}")
 
-    # --- state ---
-
     def state_keys(self) -> Mapping[str, Key]:
         """Names and rows of what moves beside the attitude."""
         return self.keys
@@ -173,8 +171,6 @@ class Effector(Element):
 
     def rest(self, batch: Batch) -> None:
         """Give every body its state before its first episode, where that is not zero."""
-
-    # --- for pictures ---
 
     def sketch(self, instant: Any) -> Iterable[Any]:
         """What it adds to a picture: shapes, most of which an `Instant` of rbgym.envs.rendering

@@ -64,30 +64,6 @@ class Column:
         """The scale, where it is that of all its columns."""
         return float(np.asarray(self.scale)[0])
 
-    def described(self) -> str:
-        """The quantity in words, its scale included."""
-        text = self.name.replace("_", " ")
-        if self.words:
-            text += f"{': ' if self.words[0].isupper() else ' '}{self.words}"
-        frame = self.frame.partition(" [")[0]  # without the numbers of axes
-        if frame:
-            text += f" in {frame}" if frame.endswith("axes") else f", {frame}"
-        is_plain = self.unit in ("", "1") and set(np.ravel(self.scale)) == {1.0}
-        return text if is_plain else f"{text} / ({self.amount()})"
-
-    def amount(self) -> str:
-        """The scale with its unit."""
-        value = self.factor
-        small = 0.0 < value < 1e-3 and self.unit[:1].isalpha()
-        return f"{1e6 * value:.3g} u{self.unit}" if small else f"{value:.4g} {self.unit}"
-
-    def row(self) -> str:
-        """Its row in the table of a task's page."""
-        low, high = float(np.min(self.low)), float(np.max(self.high))
-        bounds = f"+-{high:.3g}" if low == -high else f"[{low:g}, {high:g}]"
-        last = f"-{self.first + self.size - 1}" if self.size > 1 else ""
-        return f"| {self.first}{last} | {self.described()} | {bounds} |"
-
 
 def placed(columns: Iterable[Column], first: int = 0) -> dict[str, Column]:
     """The columns by name, side by side from column `first` on; ValueError for two of one name."""

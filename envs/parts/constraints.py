@@ -13,16 +13,7 @@ from rbgym.envs.parts.endings import Constraints, cone
 from rbgym.envs.parts.goals import Goal
 from rbgym.envs.parts.observations import More
 from rbgym.envs.parts.starts import Start
-from rbgym.quaternion import (
-    Quaternion,
-    Vector,
-    canonical,
-    dot,
-    qconj,
-    qmul,
-    to_body,
-    to_world,
-)
+from rbgym.quaternion import Quaternion, Vector, canonical, dot, qconj, qmul, to_body, to_world
 from rbgym.rows import LANES, put_vector, vector, vector_if
 
 _MOST_CONES = 8
@@ -63,16 +54,17 @@ class Limited(Constraints, More):
     def rows_needed(self, physics):
         return 4 + 4 * self.cone_count()
 
-    def direction_of(self, rows, buffer, i, n):
-        """Of cone n, world axes."""
-        return vector(buffer, i, rows.constraint_row() + 4 + self.cone_count() + 3 * n)
+    def direction_row(self, rows, n):
+        """Where the direction of cone n stands, world axes."""
+        return rows.constraint_row() + 4 + self.cone_count() + 3 * n
 
     def width(self):
         return 3 * self.cone_count()
 
     def write_more(self, rows, buffer, i, k, q, wanted):
         for n in range(self.cone_count()):
-            put_vector(buffer, k, 3 * n, to_body(q, self.direction_of(rows, buffer, i, n)))
+            direction = vector(buffer, i, self.direction_row(rows, n))
+            put_vector(buffer, k, 3 * n, to_body(q, direction))
 
     def columns(self) -> tuple[Column, ...]:
         size, words = self.width(), "The direction of each cone"
@@ -86,8 +78,7 @@ class Limited(Constraints, More):
             axis, wanted, cosine = self.cones[n]
             fixed = dot(wanted, wanted) > 0.0
             direction = vector_if(fixed, wanted, to_world(middle, axis))
-            row = rows.constraint_row() + 4 + self.cone_count() + 3 * n
-            put_vector(buffer, i, row, direction)
+            put_vector(buffer, i, self.direction_row(rows, n), direction)
             bad |= dot(to_world(q, axis), direction) > cosine
             bad |= goal.has_target() & (dot(to_world(target, axis), direction) > cosine)
         return bad
@@ -97,7 +88,7 @@ class Limited(Constraints, More):
         k, total, largest, fullest = i + rows.constraint_row() * LANES, 0.0, 0.0, 0.0
         for n in range(cones):
             axis, _, cosine = self.cones[n]
-            off = dot(to_world(q, axis), self.direction_of(rows, buffer, i, n))
+            off = dot(to_world(q, axis), vector(buffer, i, self.direction_row(rows, n)))
             buffer[k + (1 + n) * LANES] = 1.0 if off > cosine else 0.0
         for n in range(actuator.channels()):
             c = buffer[i + (actuator.command_row(rows.physics) + n) * LANES]

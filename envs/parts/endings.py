@@ -35,28 +35,26 @@ class Settled(Success):
 class Docked(Success):
     """Also: the centre of mass within `distance` [m] of the dock, slower than `speed` [m/s]."""
 
-    square: float
-    rate: float
+    settled: Any
     distance: float
     speed: float
 
     def is_inside(self, rows, buffer, i, gap):
         p, v = flight(rows, buffer, i)
         there = (dot(p, p) < self.distance * self.distance) & (dot(v, v) < self.speed * self.speed)
-        return there & (gap.square < self.square) & (gap.rate_square < self.rate * self.rate)
+        return there & self.settled.is_inside(rows, buffer, i, gap)
 
 
 class Unloaded(Success):
     """Also: the momentum of the rotors below `momentum` [kg m^2/s]."""
 
-    square: float
-    rate: float
+    settled: Any
     momentum: float
 
     def is_inside(self, rows, buffer, i, gap):
         h = rows.physics.rotors.rotor_momentum(buffer, i)
         empty = dot(h, h) < self.momentum * self.momentum
-        return empty & (gap.square < self.square) & (gap.rate_square < self.rate * self.rate)
+        return empty & self.settled.is_inside(rows, buffer, i, gap)
 
 
 class Ending(Part):

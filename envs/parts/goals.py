@@ -387,14 +387,11 @@ class Wandering(Clocked):
 
     def at_time(self, rows, buffer, i, t):
         k = i + rows.reference_row() * LANES
-        a, a_rate = _swing(self, buffer, k, 0, t)
-        b, b_rate = _swing(self, buffer, k, 1, t)
-        c, c_rate = _swing(self, buffer, k, 2, t)
-        cos, sin = cos_sin(0.5 * a)
+        cos, sin, a_rate = _swing(self, buffer, k, 0, t)
         about_z = (cos, 0.0, 0.0, sin)
-        cos, sin = cos_sin(0.5 * b)
+        cos, sin, b_rate = _swing(self, buffer, k, 1, t)
         about_y = (cos, 0.0, sin, 0.0)
-        cos, sin = cos_sin(0.5 * c)
+        cos, sin, c_rate = _swing(self, buffer, k, 2, t)
         about_x = (cos, sin, 0.0, 0.0)
         q = qmul(quaternion(buffer, k, _START), qmul(about_z, qmul(about_y, about_x)))
         rate = add(to_body(about_y, (0.0, 0.0, a_rate)), (0.0, b_rate, 0.0))
@@ -448,10 +445,11 @@ def _turned(rate, t):
 
 @inlined
 def _swing(reference, buffer, k, n, t):
-    """One of the three angles, and its rate."""
+    """Cosine and sine of half of one of the three angles, and its rate."""
     frequency, phase = buffer[k + (_FREQUENCY + n) * LANES], buffer[k + (_PHASE + n) * LANES]
     turns = frequency * t / math.tau + phase
     _, from_sin = cos_sin(math.tau * (phase - math.floor(phase + 0.5)))
     cos, sin = cos_sin(math.tau * (turns - math.floor(turns + 0.5)))
     size = reference.amplitude
-    return size * (sin - from_sin), size * frequency * cos
+    half = cos_sin(0.5 * (size * (sin - from_sin)))
+    return half[0], half[1], size * frequency * cos

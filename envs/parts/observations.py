@@ -21,43 +21,38 @@ _LOWEST = (0.0, -1.0, -1.0, -1.0)  # of a canonical quaternion
 
 
 class Columns(Part):
-    """Some columns of the observation."""
+    """Some columns of the observation. label, unit, frame, low, high: of the columns; label: by
+    default the name of the class."""
+
+    label, unit, frame = "", "", ""
+    low: ClassVar[float | tuple[float, ...]] = -1.0
+    high: ClassVar[float] = 1.0
 
     @required
     def width(self):
         """Number of columns; known while compiling."""
 
     def columns(self) -> tuple[Column, ...]:
-        """What stands in them, as many as `width` says; by default numbers within +-1 with the name
-        of the class."""
+        """What stands in them, as many as `width` says; their words are the class's docstring."""
         if not self.width():
             return ()
-        return (Column(type(self).__name__, self.width(), unit="", words=self.summary()),)
-
-    def summary(self) -> str:
-        """The docstring of the class, in one line."""
-        return " ".join((inspect.getdoc(type(self)) or "").split())
+        name, unit, low, high = self.label or type(self).__name__, self.unit, self.low, self.high
+        words = " ".join((inspect.getdoc(type(self)) or "").split())
+        return (Column(name, self.width(), unit=unit, frame=self.frame, low=low, high=high,
+                       words=words),)  # fmt: skip
 
 
 # --- forms of the attitude ------------------------------------------------------------------
 
 
 class Form(Columns):
-    """A form of the attitude. label, unit, frame, low, high: of its columns; label: by default the
-    name of the class; without a frame, that of the goal."""
+    """A form of the attitude; without a frame, in that of the goal."""
 
-    label, unit, frame = "", "1", ""
-    low: ClassVar[float | tuple[float, ...]] = -1.0
-    high: ClassVar[float] = 1.0
+    unit = "1"
 
     @required
     def write(self, buffer, k, q, relative):
         """Write the attitude from k on: q in the world, `relative` to a target if there is one."""
-
-    def columns(self) -> tuple[Column, ...]:
-        name, unit, low, high = self.label or type(self).__name__, self.unit, self.low, self.high
-        return (Column(name, self.width(), unit=unit, frame=self.frame, low=low, high=high,
-                       words=self.summary()),)  # fmt: skip
 
 
 class Quaternion(Form):
@@ -67,7 +62,7 @@ class Quaternion(Form):
     width = constant(4)
 
     def write(self, buffer, k, q, relative):
-        _put(buffer, k, canonical(relative), 1.0)
+        put_within(buffer, k, canonical(relative), 1.0)
 
 
 class World(Quaternion):
@@ -76,7 +71,7 @@ class World(Quaternion):
     frame = "body to world"
 
     def write(self, buffer, k, q, relative):
-        _put(buffer, k, canonical(q), 1.0)
+        put_within(buffer, k, canonical(q), 1.0)
 
 
 class Continuous(Form):
@@ -86,7 +81,7 @@ class Continuous(Form):
     width = constant(4)
 
     def write(self, buffer, k, q, relative):
-        _put(buffer, k, relative, 1.0)
+        put_within(buffer, k, relative, 1.0)
 
 
 class RotationMatrix(Form):
@@ -98,7 +93,7 @@ class RotationMatrix(Form):
     def write(self, buffer, k, q, relative):
         x, y, z = _columns(relative)
         for row in range(3):
-            _put(buffer, k + 3 * row * LANES, (x[row], y[row], z[row]), 1.0)
+            put_within(buffer, k + 3 * row * LANES, (x[row], y[row], z[row]), 1.0)
 
 
 class Rotation6D(Form):
@@ -109,8 +104,8 @@ class Rotation6D(Form):
 
     def write(self, buffer, k, q, relative):
         x, y, _ = _columns(relative)
-        _put(buffer, k, x, 1.0)
-        _put(buffer, k + 3 * LANES, y, 1.0)
+        put_within(buffer, k, x, 1.0)
+        put_within(buffer, k + 3 * LANES, y, 1.0)
 
 
 class MRP(Form):
@@ -121,7 +116,7 @@ class MRP(Form):
 
     def write(self, buffer, k, q, relative):
         c = canonical(relative)
-        _put(buffer, k, scale(1.0 / (1.0 + c[0]), (c[1], c[2], c[3])), 1.0)
+        put_within(buffer, k, scale(1.0 / (1.0 + c[0]), (c[1], c[2], c[3])), 1.0)
 
 
 class LogError(Form):
@@ -131,7 +126,7 @@ class LogError(Form):
     width = constant(3)
 
     def write(self, buffer, k, q, relative):
-        _put(buffer, k, rotation_vector(relative), math.pi)
+        put_within(buffer, k, rotation_vector(relative), math.pi)
 
 
 FORMS: dict[str, Form] = {
@@ -164,31 +159,28 @@ class TargetRate(More):
 
     def write_more(self, rows, buffer, i, k, q, wanted):
         x, y, z = wanted
-        _put(buffer, k, (x / self.scale, y / self.scale, z / self.scale), self.bound)
+        put_within(buffer, k, (x / self.scale, y / self.scale, z / self.scale), self.bound)
 
     def columns(self) -> tuple[Column, ...]:
         return (rates_column("target_angular_velocity", self.scale, (self.bound,) * 3),)
 
     def with_preview(self, seconds: float) -> "More":
-        return Preview(self, in_range("preview", seconds, 1e-9, 1e6))
+        return Both(self, Ahead(in_range("preview", seconds, 1e-9, 1e6)))
 
 
-class Preview(More):
-    """The target's rate, and the attitude relative to where the target is `seconds` from now."""
+class Ahead(More):
+    """The attitude relative to where the target is `seconds` from now."""
 
-    rate: Any
     seconds: float
-    width = constant(7)
+    width = constant(4)
 
     def write_more(self, rows, buffer, i, k, q, wanted):
-        self.rate.write_more(rows, buffer, i, k, q, wanted)
         then = rows.parts.reference.ahead(rows, buffer, i, self.seconds)
-        _put(buffer, k + 3 * LANES, canonical(qmul(qconj(then), q)), 1.0)
+        put_within(buffer, k, canonical(qmul(qconj(then), q)), 1.0)
 
     def columns(self) -> tuple[Column, ...]:
         words, frame = f"where the target is {self.seconds:g} s from now", "body to target"
-        ahead = Column("quaternion_ahead", 4, frame=frame, low=_LOWEST, words=words)
-        return (*self.rate.columns(), ahead)
+        return (Column("quaternion_ahead", 4, frame=frame, low=_LOWEST, words=words),)
 
 
 class TargetQuaternion(More):
@@ -197,7 +189,7 @@ class TargetQuaternion(More):
     width = constant(4)
 
     def write_more(self, rows, buffer, i, k, q, wanted):
-        _put(buffer, k, canonical(rows.parts.goal.target(rows, buffer, i)), 1.0)
+        put_within(buffer, k, canonical(rows.parts.goal.target(rows, buffer, i)), 1.0)
 
     def columns(self) -> tuple[Column, ...]:
         return (Column("target_quaternion", 4, frame="target to world", low=_LOWEST),)
@@ -302,7 +294,8 @@ def _within(x, bound):
 
 
 @inlined
-def _put(buffer, k, values, bound):
+def put_within(buffer, k, values, bound):
+    """Write values, none beyond +-bound, from k on."""
     for n in range(len(values)):
         buffer[k + n * LANES] = _within(values[n], bound)
 

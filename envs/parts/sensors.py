@@ -10,8 +10,8 @@ from rbgym.arguments import unit
 from rbgym.compiled.record import Record, constant
 from rbgym.envs.arguments import in_range, keys, triple
 from rbgym.envs.parts.columns import BODY, Column
-from rbgym.envs.parts.observations import More, rotation_vector
-from rbgym.envs.parts.uncertainty import Noisy, Sensor
+from rbgym.envs.parts.observations import More, put_within, rotation_vector
+from rbgym.envs.parts.uncertainty import Noisy, Sensor, check_below
 from rbgym.envs.random import normals
 from rbgym.envs.rows import checked_part
 from rbgym.quaternion import Vector, add, dot, qconj, qmul, scale, to_body
@@ -32,16 +32,20 @@ _NO_STEP = 2.0**40  # in the place of a step: what is drawn once an episode
 _OF_SUN = 2.0**41  # beyond all steps
 _MOST_TURN = 3.0  # rad in a control period; from half a turn on, the way of it is not known
 # What may be given of each instrument, and its largest value.
-_GYRO = {"angle_walk": 1.0, "rate_walk": 1.0, "bias": 1.0}
-_TRACKER = {
-    "across_boresight": 1.0,
-    "about_boresight": 1.0,
-    "period": 1e6,
-    "slew_rate": math.inf,
-    "latency": 1e6,
-    "sun_exclusion": math.pi,
+_NUMBERS = {
+    "gyro": {"angle_walk": 1.0, "rate_walk": 1.0, "bias": 1.0},
+    "star_tracker": {
+        "across_boresight": 1.0,
+        "about_boresight": 1.0,
+        "period": 1e6,
+        "slew_rate": math.inf,
+        "latency": 1e6,
+        "sun_exclusion": math.pi,
+    },
+    "sun_sensor": {"noise": 1.0, "bias": 1.0},
+    "magnetometer": {"noise": 1.0, "bias": 1.0},
 }
-_VECTOR = {"noise": 1.0, "bias": 1.0}  # of what is in these units: field, Sun
+_PREFIX = {"sun_sensor": "sun_", "magnetometer": "field_"}  # of the fields of `Instruments`
 
 
 class Prompt(Record):
@@ -73,8 +77,6 @@ class Late(Record):
 class Shaded(Record):
     """A star tracker that no Sun blinds."""
 
-    is_open = constant(False)
-
     def is_blind(self, rows, buffer, i, q, boresight):
         """Whether the Sun is too near to the boresight."""
         return False
@@ -84,7 +86,6 @@ class Open(Record):
     """One that the Sun blinds within an angle of this cosine, unless the Earth hides it."""
 
     cosine: float
-    is_open = constant(True)
 
     def is_blind(self, rows, buffer, i, q, boresight):
         physics = rows.physics
@@ -96,8 +97,6 @@ class Open(Record):
 class Unmeasured(Record):
     """The field is shown as it is."""
 
-    is_there = constant(False)
-
     def mark(self, rows, buffer, i):
         """Put what is measured of the field in its place."""
 
@@ -107,7 +106,6 @@ class Magnetometer(Record):
 
     noise: float
     bias: float
-    is_there = constant(True)
 
     def mark(self, rows, buffer, i):
         physics, key = rows.physics, rows.noise_key(buffer, i)
@@ -115,8 +113,7 @@ class Magnetometer(Record):
         noise = scale(self.noise * share, normals(key, rows.elapsed(buffer, i), _BY_FIELD))
         bias = scale(self.bias * share, normals(key, _NO_STEP, _BY_FIELD))
         seen = add(vector(buffer, i, row), add(noise, bias))
-        x, y, z = min(max(seen[0], -1.0), 1.0), min(max(seen[1], -1.0), 1.0), seen[2]
-        put_vector(buffer, i, row, (x, y, min(max(z, -1.0), 1.0)))
+        put_within(buffer, i + row * LANES, seen, 1.0)
 
 
 class SunSensor(More):
@@ -138,8 +135,7 @@ class SunSensor(More):
         seen = add(to_body(truth, physics.potential.sunwards(physics, buffer, i)), error)
         size = 1.0 / math.sqrt(dot(seen, seen))
         size = size if physics.potential.is_lit(physics, buffer, i) else 0.0
-        for n in range(3):
-            buffer[k + n * LANES] = min(max(size * seen[n], -1.0), 1.0)
+        put_within(buffer, k, scale(size, seen), 1.0)
 
     def columns(self) -> tuple[Column, ...]:
         words = "as it is measured; zero in the shadow of the Earth"
@@ -193,22 +189,21 @@ class Instruments(Sensor):
     readout: Any = Prompt()
     blinding: Any = Shaded()
     compass: Any = Unmeasured()
-    eye: Any = More()
+    eye: More = More()
     is_noisy = constant(True)
 
     def extra(self) -> More:
-        found: More = self.eye
-        return found
+        return self.eye
 
     def rows_needed(self, physics):
         # Bias, attitude now, attitude as the tracker says it, rates as the gyros do.
         return _COMING + self.readout.coming_rows()
 
     def sees_sun(self):
-        return self.blinding.is_open() or self.eye.width() > 0
+        return isinstance(self.blinding, Open) or self.eye.width() > 0
 
     def sees_field(self):
-        return self.compass.is_there()
+        return isinstance(self.compass, Magnetometer)
 
     def sense_field(self, rows, buffer, i):
         self.compass.mark(rows, buffer, i)
@@ -255,14 +250,10 @@ class Instruments(Sensor):
         return vector(buffer, i, rows.sensor_row() + _RATE)
 
     def suited(self, dt: float, rate_limit: float) -> "Instruments":
-        numbers = {
-            name: in_range(f"sensor[{instrument!r}][{name!r}]", getattr(self, name), 0.0, largest)
-            for instrument, most in (("gyro", _GYRO), ("star_tracker", _TRACKER))
-            for name, largest in most.items()
-        }
-        for instrument, of in (("magnetometer", "field"), ("sun_sensor", "sun")):
-            for name, most in _VECTOR.items():
-                field, label = f"{of}_{name}", f"sensor[{instrument!r}][{name!r}]"
+        numbers: dict[str, float] = {}
+        for instrument, largest in _NUMBERS.items():
+            for name, most in largest.items():
+                field, label = _field(instrument, name), f"sensor[{instrument!r}][{name!r}]"
                 numbers[field] = in_range(label, getattr(self, field), 0.0, most)
         unit("sensor['star_tracker']['boresight']", self.boresight, 3, 1e-6)
         if rate_limit * dt > _MOST_TURN:
@@ -276,10 +267,9 @@ class Instruments(Sensor):
                 "sensor['star_tracker']['latency'] must be at most the period between two "
                 f"measurements, {max(self.period, dt):g} s, got {self.latency!r}"
             )
-        compass: Any = self.compass
-        if compass.is_there() or self.field_noise or self.field_bias:
+        compass, eye = self.compass, self.eye
+        if self.sees_field() or self.field_noise or self.field_bias:
             compass = Magnetometer(self.field_noise / math.sqrt(dt), self.field_bias)
-        eye: Any = self.eye
         if eye.width() or self.sun_noise or self.sun_bias:
             eye = SunSensor(self.sun_noise / math.sqrt(dt), self.sun_bias)
         return self._replace(
@@ -292,16 +282,10 @@ class Instruments(Sensor):
         )
 
     def refuse(self, angle: float, rate: float) -> None:
-        for name, value, limit, units in (
-            ("star_tracker']['across_boresight", self.across_boresight, angle, "rad"),
-            ("star_tracker']['about_boresight", self.about_boresight, angle, "rad"),
-            ("gyro']['angle_walk", self.angle_walk, rate * math.sqrt(self.dt), "rad/sqrt(s)"),
-        ):
-            if value >= limit:
-                raise ValueError(
-                    f"sensor['{name}'] must be below {limit:.4g} {units}, the success threshold, "
-                    f"got {value!r}"
-                )
+        for name in ("across_boresight", "about_boresight"):
+            check_below(f"['star_tracker'][{name!r}]", getattr(self, name), angle, "rad")
+        threshold = rate * math.sqrt(self.dt)
+        check_below("['gyro']['angle_walk']", self.angle_walk, threshold, "rad/sqrt(s)")
 
 
 class Failing(Sensor):
@@ -315,12 +299,6 @@ class Failing(Sensor):
 
     def is_noisy(self):
         return self.sensor.is_noisy()
-
-    def sees_sun(self):
-        return self.sensor.sees_sun()
-
-    def sees_field(self):
-        return self.sensor.sees_field()
 
     def sense_field(self, rows, buffer, i):
         self.sensor.sense_field(rows, buffer, i)
@@ -354,40 +332,38 @@ class Failing(Sensor):
         return vector(buffer, i, self._row(rows) + 8)
 
 
-def failing(sensor: Sensor) -> Sensor:
-    """The sensor, which may die."""
-    return Failing(sensor)
-
-
 def chosen_sensor(value: Any, default: Sensor, dt: float, rate_limit: float) -> Sensor:
     """What the argument stands for: standard deviations, instruments, or a sensor of one's own."""
     found: Sensor
     if value is None or isinstance(value, Sensor):
         found = checked_part("sensor", default if value is None else value, Sensor)
         return found.suited(dt, rate_limit)
-    one_each = ("gyro", "star_tracker", "sun_sensor", "magnetometer")
-    given = keys("sensor", value, (*Noisy._fields, *one_each))
-    if not given.keys() & {*one_each}:
+    given = keys("sensor", value, (*Noisy._fields, *_NUMBERS))
+    if not given.keys() & _NUMBERS.keys():
         return Noisy(**{n: in_range(f"sensor[{n!r}]", v, 0.0, 1.0) for n, v in given.items()})
-    if given.keys() - {*one_each}:
+    if given.keys() - _NUMBERS.keys():
         raise ValueError(
-            f"sensor must have keys out of {list(one_each)} or out of {list(Noisy._fields)}, "
+            f"sensor must have keys out of {list(_NUMBERS)} or out of {list(Noisy._fields)}, "
             f"got {list(given)}"
         )
-    gyro = keys("sensor['gyro']", given.get("gyro", {}), _GYRO)
-    name = "sensor['star_tracker']"
-    tracker = keys(name, given.get("star_tracker", {}), (*_TRACKER, "boresight"))
-    if "boresight" in tracker:
-        axis = triple(f"{name}['boresight']", tracker["boresight"])
+    fields: dict[str, Any] = {}
+    for instrument, numbers in given.items():
+        known = (*_NUMBERS[instrument], *(("boresight",) if instrument == "star_tracker" else ()))
+        checked = keys(f"sensor[{instrument!r}]", numbers, known)
+        fields |= {_field(instrument, name): number for name, number in checked.items()}
+    if "boresight" in fields:
+        name = "sensor['star_tracker']['boresight']"
+        axis = triple(name, fields["boresight"])
         if not math.isfinite(length := float(np.linalg.norm(axis))) or length < 1e-100:
-            raise ValueError(f"{name}['boresight'] must be a vector other than 0, got {axis!r}")
-        tracker["boresight"] = triple(name, [x / length for x in axis])
-    vectors: dict[str, Any] = {}
-    for instrument, of in (("magnetometer", "field"), ("sun_sensor", "sun")):
-        numbers = keys(f"sensor[{instrument!r}]", given.get(instrument, {}), _VECTOR)
-        vectors |= {f"{of}_{name}": number for name, number in numbers.items()}
+            raise ValueError(f"{name} must be a vector other than 0, got {axis!r}")
+        fields["boresight"] = triple(name, [x / length for x in axis])
     if "magnetometer" in given:
-        vectors["compass"] = Magnetometer(0.0, 0.0)
+        fields["compass"] = Magnetometer(0.0, 0.0)
     if "sun_sensor" in given:
-        vectors["eye"] = SunSensor(0.0, 0.0)
-    return Instruments(**gyro, **tracker, **vectors).suited(dt, rate_limit)
+        fields["eye"] = SunSensor(0.0, 0.0)
+    return Instruments(**fields).suited(dt, rate_limit)
+
+
+def _field(instrument: str, name: str) -> str:
+    """The field of `Instruments` in which a number of an instrument stands."""
+    return _PREFIX.get(instrument, "") + name

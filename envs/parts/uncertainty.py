@@ -90,15 +90,17 @@ class Noisy(Sensor):
         return add(omega, add(vector(buffer, i, rows.sensor_row()), scale(self.rate, n)))
 
     def refuse(self, angle: float, rate: float) -> None:
-        for field, value, limit, unit in (
-            ("attitude", self.attitude, angle, "rad"),
-            ("rate", self.rate, rate, "rad/s"),
-        ):
-            if value >= limit:
-                raise ValueError(
-                    f"sensor[{field!r}] must be below the success threshold of {limit:.4g} {unit}, "
-                    f"got {value!r}"
-                )
+        check_below("['attitude']", self.attitude, angle, "rad")
+        check_below("['rate']", self.rate, rate, "rad/s")
+
+
+def check_below(name: str, noise: float, threshold: float, unit: str) -> None:
+    """ValueError for a noise in which success cannot be seen."""
+    if noise >= threshold:
+        raise ValueError(
+            f"sensor{name} must be below the success threshold of {threshold:.4g} {unit}, "
+            f"got {noise!r}"
+        )
 
 
 # --- disturbances ---------------------------------------------------------------------------

@@ -5,11 +5,9 @@ and cannot hide one another. Whatever leaves the body through a face, or is fixe
 that face's plane: it is before the body where the face looks to the camera, else behind it.
 """
 
-import functools
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -50,17 +48,29 @@ class Item(NamedTuple):
     what: Part | Arrow | Curve
 
 
-@dataclass(frozen=True, eq=False)
 class Camera:
     """A camera at `eye` (3,) [m] that looks at `center` (3,), the world's z axis upwards.
 
     size: (width, height) of the picture [pixels]. field: angle between its nearer edges [rad].
+    axes: unit vectors to the right, upwards and forwards in the picture, as rows (3, 3). scale:
+    pixels per unit of the tangent of the angle off the middle. near: least depth [m] at which
+    anything is drawn. middle: pixel (2,) at which `center` is seen: a little high, as there are
+    words below.
     """
 
-    eye: Array
-    center: Array
-    size: tuple[int, int]
-    field: float = _FIELD
+    def __init__(
+        self, eye: Array, center: Array, size: tuple[int, int], field: float = _FIELD
+    ) -> None:
+        self.eye, self.size = eye, size
+        forward = center - eye
+        distance = np.linalg.norm(forward)
+        forward = forward / distance
+        right = np.cross(forward, (0.0, 0.0, 1.0))
+        right /= np.linalg.norm(right)
+        self.axes = np.stack([right, np.cross(right, forward), forward])
+        self.scale = min(size) / 2 / math.tan(field / 2)
+        self.near = _NEAR * float(distance)
+        self.middle = np.array([0.5, _HIGH]) * size
 
     @classmethod
     def of(cls, framing: Framing, size: tuple[int, int]) -> "Camera":
@@ -71,30 +81,6 @@ class Camera:
         # As far as it is high above the middle there is room; below there is a little more.
         away = radius / math.sin(math.atan(2 * _HIGH * math.tan(_FIELD / 2)))
         return cls(center + away * np.array(towards), center, size)
-
-    @functools.cached_property
-    def axes(self) -> Array:
-        """Unit vectors to the right, upwards and forwards in the picture, as rows (3, 3)."""
-        forward = self.center - self.eye
-        forward = forward / np.linalg.norm(forward)
-        right = np.cross(forward, (0.0, 0.0, 1.0))
-        right /= np.linalg.norm(right)
-        return np.stack([right, np.cross(right, forward), forward])
-
-    @functools.cached_property
-    def scale(self) -> float:
-        """Pixels per unit of the tangent of the angle off the middle."""
-        return min(self.size) / 2 / math.tan(self.field / 2)
-
-    @functools.cached_property
-    def near(self) -> float:
-        """Least depth [m] at which anything is drawn."""
-        return _NEAR * float(np.linalg.norm(self.center - self.eye))
-
-    @property
-    def middle(self) -> Array:
-        """Pixel (2,) at which `center` is seen: a little high, as there are words below."""
-        return np.array([0.5, _HIGH]) * self.size
 
     def depth(self, point: ArrayLike) -> float:
         """Depth of one point (3,) [m]."""

@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.error import DependencyNotInstalled
 from numpy.typing import ArrayLike, NDArray
 
-from rbgym.envs.rendering.colors import Color
+from rbgym.envs.rendering.colors import Color, mixed
 from rbgym.quaternion import Array
 
 Frame = NDArray[np.uint8]
@@ -44,8 +44,8 @@ class Canvas:
         self._fine = self.pygame.Surface((_FINE * size[0], _FINE * size[1]), 0, 32)
         self._ground = self._fine.copy()
         for y, share in enumerate(np.linspace(0.0, 1.0, _FINE * size[1])):
-            mixed = [round(a + share * (b - a)) for a, b in zip(above, below, strict=True)]
-            self.pygame.draw.line(self._ground, mixed, (0, y), (_FINE * size[0], y))
+            color = mixed(below, share, above)
+            self.pygame.draw.line(self._ground, color, (0, y), (_FINE * size[0], y))
         self._font = functools.cache(lambda height: self.pygame.font.Font(None, _FINE * height))
         self._word = functools.lru_cache(512)(
             lambda text, height, color: self._font(height).render(text, True, color)
@@ -104,6 +104,5 @@ class Canvas:
     def frame(self) -> Frame:
         """The picture of what was drawn, (height, width, 3)."""
         self.pygame.transform.smoothscale(self._fine, self.size, self._picture)
-        raw = self.pygame.image.tobytes(self._picture, "RGB")
-        width, height = self.size
-        return np.frombuffer(raw, np.uint8).reshape(height, width, 3).copy()
+        picture = self.pygame.surfarray.array3d(self._picture)
+        return np.ascontiguousarray(picture.swapaxes(0, 1))

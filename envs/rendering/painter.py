@@ -23,9 +23,9 @@ class Painter:
         self.size = size
         self.unit = min(size) / 480
 
-    def paint(self, scene: Scene, camera: Camera | None = None) -> Frame:
-        """The picture, (height, width, 3) uint8. camera: default one that holds the scene."""
-        camera = camera or Camera.of(scene.framing, self.size)
+    def paint(self, scene: Scene) -> Frame:
+        """The picture, (height, width, 3) uint8."""
+        camera = Camera.of(scene.framing, self.size)
         self.canvas.clear()
         if scene.framing.floor is not None:
             self._floor(scene.body, camera, scene.framing.floor)
@@ -157,8 +157,7 @@ class Painter:
 
 def lines_of(caption: Caption) -> Iterator[str]:
     """The small print of a caption."""
-    first = [caption.integrator] if caption.integrator else []
-    yield " · ".join([*first, f"t = {caption.time:.2f} s"])
+    yield " · ".join(filter(None, (caption.integrator, f"t = {caption.time:.2f} s")))
     off = []
     if caption.attitude_error is not None:
         off.append(f"{np.degrees(caption.attitude_error):.1f}°")

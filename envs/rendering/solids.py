@@ -117,6 +117,7 @@ def across_and_along(axis: ArrayLike) -> Array:
     return np.stack([x, np.cross(z, x), z])
 
 
+@functools.lru_cache(maxsize=64, typed=True)  # potentials of two classes may be equal
 def solid_of(body: RigidBody, potential: Any = None) -> Mesh:
     """The homogeneous solid that has the body's mass and moments, in body axes.
 
@@ -124,11 +125,8 @@ def solid_of(body: RigidBody, potential: Any = None) -> Mesh:
     say; else a box, or a cylinder where just two moments are equal, with the body's principal
     axes. Edges too thin to be seen are drawn thicker.
     """
-    return _top_of(body, potential) if isinstance(potential, HeavyTop) else _free_solid(body)
-
-
-@functools.lru_cache(maxsize=64)
-def _free_solid(body: RigidBody) -> Mesh:
+    if isinstance(potential, HeavyTop):
+        return _top_of(body, potential)
     # The inertia about the centre of mass, where the body is pivoted elsewhere.
     central = body.about(body.center_of_mass)
     moments, mass = central.moments, central.mass
@@ -144,7 +142,6 @@ def _free_solid(body: RigidBody) -> Mesh:
     return mesh.turned(central.principal_rotation).moved(body.center_of_mass)
 
 
-@functools.lru_cache(maxsize=64)
 def _top_of(body: RigidBody, potential: HeavyTop) -> Mesh:
     axis = np.array(potential.axis)
     lever = float(axis @ body.center_of_mass) or potential.mgl / (body.mass * _G)

@@ -74,9 +74,7 @@ def tiled(frames: tuple[Frame, ...]) -> Frame:
     """The pictures side by side, in rows of a square or nearly so."""
     columns = int(np.ceil(np.sqrt(len(frames))))
     rows = -(-len(frames) // columns)
+    blank = [np.full_like(frames[0], 255)] * (rows * columns - len(frames))
     height, width, _ = frames[0].shape
-    whole = np.full((rows * height, columns * width, 3), 255, np.uint8)
-    for k, frame in enumerate(frames):
-        row, column = divmod(k, columns)
-        whole[row * height :, column * width :][:height, :width] = frame
-    return whole
+    whole = np.reshape([*frames, *blank], (rows, columns, height, width, 3))
+    return whole.swapaxes(1, 2).reshape(rows * height, columns * width, 3)

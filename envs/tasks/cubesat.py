@@ -15,6 +15,8 @@ from rbgym.envs.task import Task
 _SIX = SATELLITES["cubesat-6u"]()
 # Beyond these rates [rad/s] episodes end: of turns by torque, and by wheels.
 _BY_TORQUE, _BY_WHEELS = _SIX.rate_limit(), _SIX.rate_limit(wheels=True)
+# Categories of all turns.
+LARGE = {"large angle": {"least_angle": 1.5, "angle": 2.6}, "near half turn": {"least_angle": 3.05}}
 
 
 class AttitudeSlewEnv(AttitudeEnv):
@@ -48,8 +50,7 @@ class AttitudeSlewEnv(AttitudeEnv):
         },
         categories={
             "small angle": {"angle": 0.5},
-            "large angle": {"least_angle": 1.5, "angle": 2.6},
-            "near half turn": {"least_angle": 3.05},
+            **LARGE,
             "high rate": {"least_rate": 0.05 * _BY_TORQUE, "rate": 0.1 * _BY_TORQUE},
         },
     )
@@ -83,12 +84,7 @@ class ReactionWheelSlewEnv(AttitudeEnv):
                 "randomization": {"actuator_scale": 0.1, "misalignment": 0.05, "failure": 0.5},
             },
         },
-        categories={
-            "small angle": {"angle": 0.5},
-            "large angle": {"least_angle": 1.5, "angle": 2.6},
-            "near half turn": {"least_angle": 3.05},
-            "any": {},
-        },
+        categories={"small angle": {"angle": 0.5}, **LARGE, "any": {}},
     )
 
 
@@ -119,12 +115,7 @@ class KeepOutSlewEnv(AttitudeEnv):
             "medium": _keeping_out(0.3),
             "hard": _keeping_out(0.5),
         },
-        categories={
-            "medium angle": {"least_angle": 1.0, "angle": 1.5},
-            "large angle": {"least_angle": 1.5, "angle": 2.6},
-            "near half turn": {"least_angle": 3.05},
-            "any": {},
-        },
+        categories={"medium angle": {"least_angle": 1.0, "angle": 1.5}, **LARGE, "any": {}},
     )
 
 

@@ -11,10 +11,12 @@ from rbgym.envs.parts.rewards import Miss
 from rbgym.envs.parts.starts import Turned
 from rbgym.envs.satellites import SATELLITES
 from rbgym.envs.task import Task
+from rbgym.envs.tasks.cubesat import LARGE
 
 _THREE = SATELLITES["innocube-3u"]()
 _SMOOTH = replace(_THREE.wheels, coulomb=0.0)
 _BY_WHEELS = _THREE.rate_limit(wheels=True)  # [rad/s]; beyond it episodes of turns by wheels end
+_UNSURE = {"inertia": 0.2, "actuator_scale": 0.1, "misalignment": 0.05}  # of a body in hard tasks
 
 
 class InertialPointingEnv(AttitudeEnv):
@@ -45,17 +47,9 @@ class InertialPointingEnv(AttitudeEnv):
         shape=Miss(),
         difficulty={
             "easy": {"initial": {"angle": 1.0}, "actuator": _SMOOTH},
-            "hard": {
-                "actuator": replace(_THREE.wheels, coulomb=1e-4),
-                "randomization": {"inertia": 0.2, "actuator_scale": 0.1, "misalignment": 0.05},
-            },
+            "hard": {"actuator": replace(_THREE.wheels, coulomb=1e-4), "randomization": _UNSURE},
         },
-        categories={
-            "small angle": {"angle": 0.5},
-            "large angle": {"least_angle": 1.5, "angle": 2.6},
-            "near half turn": {"least_angle": 3.05},
-            "any": {},
-        },
+        categories={"small angle": {"angle": 0.5}, **LARGE, "any": {}},
     )
 
 
@@ -85,7 +79,7 @@ class MomentumDumpingEnv(AttitudeEnv):
             "easy": {"actuator": Beside(replace(_SMOOTH, start=0.2), _THREE.coils)},
             "hard": {
                 "actuator": Beside(replace(_SMOOTH, start=0.6), _THREE.coils),
-                "randomization": {"inertia": 0.2, "actuator_scale": 0.1, "misalignment": 0.05},
+                "randomization": _UNSURE,
             },
         },
         categories={
@@ -144,9 +138,7 @@ class MagneticDetumbleEnv(AttitudeEnv):
 MagneticDetumbleVectorEnv = vectorised(MagneticDetumbleEnv)
 
 
-def _pulled(preset: dict[str, object]) -> dict[str, object]:
-    """The preset of a difficulty, with a gravity gradient."""
-    return {"disturbance": {"gravity_gradient": True}, **preset}
+_PULLED = {"disturbance": {"gravity_gradient": True}}
 
 
 class MagneticPointingEnv(AttitudeEnv):
@@ -172,14 +164,13 @@ class MagneticPointingEnv(AttitudeEnv):
         settled_steps=30,
         rate_limit=0.1,
         difficulty={
-            "easy": _pulled({"initial": {"angle": 0.1, "rate": 0.001}}),
-            "medium": _pulled({}),
-            "hard": _pulled(
-                {
-                    "initial": {"angle": math.pi, "rate": 0.005},
-                    "randomization": {"inertia": 0.2, "actuator_scale": 0.1, "misalignment": 0.05},
-                }
-            ),
+            "easy": {**_PULLED, "initial": {"angle": 0.1, "rate": 0.001}},
+            "medium": _PULLED,
+            "hard": {
+                **_PULLED,
+                "initial": {"angle": math.pi, "rate": 0.005},
+                "randomization": _UNSURE,
+            },
         },
         categories={
             "small angle": {"angle": 0.1, "rate": 0.001},

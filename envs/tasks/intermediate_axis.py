@@ -27,12 +27,9 @@ class IntermediateAxisEnv(AttitudeEnv):
     ## Physics
     Krenk and Nielsen's brick (2013, section 5.1), a free body: moments 13, 5 and 10 kg m^2 about
     x, y and z. It spins at 10 rad/s about z, the intermediate axis; a perturbation grows by e every
-    0.208 s (4.80 1/s), until the body turns over. A control period of dt = 0.02 s is one step of
-    the integrator.
-
-    ## Action: Box(-1, 1, (3,)), float32
-    Torque about the body axes as a fraction of 37.5 N m: growth rate times largest moment times
-    three times the largest perturbation of the start. Held over the period; beyond +-1 is clipped.
+    0.208 s (4.80 1/s), until the body turns over. The torque is at most growth rate times largest
+    moment times three times the largest perturbation of the start. A control period of dt = 0.02 s
+    is one step of the integrator.
     """
 
     task = Task(

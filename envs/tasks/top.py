@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -19,14 +20,9 @@ def cone() -> RigidBody:
     return RigidBody.cone_top(radius=0.05, height=0.1, density=2700.0)
 
 
-def half_weight(body: RigidBody, mgl: float) -> Array:
-    """Half the weight moment across the axis; a fiftieth of that about it, as for its inertia."""
-    return mgl * np.array([0.5, 0.5, 0.01])
-
-
-def third_of_weight(body: RigidBody, mgl: float) -> Array:
-    """As `half_weight`, but 0.35 of the weight moment across the axis."""
-    return mgl * np.array([0.35, 0.35, 0.01])
+def share_of_weight(across: float, body: RigidBody, mgl: float) -> Array:
+    """So much of the weight moment across the axis; little about it, as for its inertia."""
+    return mgl * np.array([across, across, 0.01])
 
 
 def precession(body: RigidBody, mgl: float) -> Axis:
@@ -42,16 +38,13 @@ class RigidTopEnv(AttitudeEnv):
     0.05 m, turning about its tip under g = 9.81 m/s^2. Principal moments 4.51e-3, 4.51e-3 and
     5.30e-4 kg m^2, weight moment mgl = 0.520 N m. A control period of dt = 0.02 s is one step of
     the integrator, `exact:4` by default; every integrator of the catalogue can be named. Upright is
-    unstable: without torque the top falls.
-
-    ## Action: Box(-1, 1, (3,)), float32
-    Torque about the body axes as a fraction of 0.5, 0.5 and 0.01 times mgl, held over the period.
-    The spin axis has a tenth of the inertia, and a fiftieth of the torque. Beyond +-1 is clipped.
+    unstable: without torque the top falls. The torque is at most 0.5 mgl across the axis and 0.01
+    mgl about it, which has a tenth of the inertia.
     """
 
     task = Task(
         body=cone,
-        torque=half_weight,
+        torque=partial(share_of_weight, 0.5),
         gravity=True,
         start=Tilted(tilt=0.5, spin=5.0, transverse=0.1),
         goal=Axis(),
@@ -81,15 +74,11 @@ class TopSwingUpEnv(AttitudeEnv):
     The cone of RigidTop-v0, hanging below its tip: it swings with sqrt(mgl / J) = 10.7 rad/s. The
     torque across the axis is at most 0.35 mgl, so that it cannot simply be lifted: energy has to be
     pumped in, over several swings. A control period of dt = 0.02 s is one step of the integrator.
-
-    ## Action: Box(-1, 1, (3,)), float32
-    Torque about the body axes as a fraction of 0.35, 0.35 and 0.01 times mgl = 0.520 N m, held over
-    the period. Beyond +-1 is clipped.
     """
 
     task = replace(
         RigidTopEnv.task,
-        torque=third_of_weight,
+        torque=partial(share_of_weight, 0.35),
         start=Tilted(least_tilt=2.9, tilt=math.pi, spin=0.5, transverse=0.1),
         lowest=-2.0,
         shape=Closeness(scale=1.0, rate_weight=0.002, effort_weight=0.02),
@@ -134,11 +123,7 @@ class SteadyPrecessionEnv(AttitudeEnv):
     Betsch and Siebert's gyro top (2009, section 5.2): the cone of RigidTop-v0 spins at 135.7 rad/s
     about its axis, 60 degrees from the vertical, and precesses at 10 rad/s. Off this motion the top
     nutates for ever, since nothing damps it: doing nothing loses. A control period of dt = 0.004 s,
-    half a radian of spin, is one step of the integrator.
-
-    ## Action: Box(-1, 1, (3,)), float32
-    Torque about the body axes as a fraction of 0.5, 0.5 and 0.01 times mgl = 0.520 N m, held over
-    the period while the body turns under it. Beyond +-1 is clipped.
+    half a radian of spin, is one step of the integrator; the body turns under the torque.
     """
 
     task = replace(

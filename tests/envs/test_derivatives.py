@@ -88,9 +88,9 @@ def test_a_step_of_a_top_has_the_derivatives_of_its_differences():
     state, outcome = by_differences(env, linear.names, actions, [5e-3] * 9)
     whole = np.concatenate([linear.A, linear.B], axis=2)
     assert np.abs(whole - state).max() < 2e-11
-    assert np.abs(found.state - state).max() < 2e-11
-    seen = np.concatenate([found.observation, found.reward[:, None]], axis=1)
-    assert np.abs(seen - outcome).max() < 1e-9
+    coordinates = len(linear.names)
+    assert np.abs(found.whole[:, :coordinates] - state).max() < 2e-11
+    assert np.abs(found.whole[:, coordinates:] - outcome).max() < 1e-9
 
 
 @pytest.mark.slow
@@ -130,10 +130,11 @@ def test_commands_move_the_state_and_what_is_seen_as_their_derivatives_say(env_i
             return np.hstack([errors_off(there, moved), outcome])
 
         whole = slope(both, 5e-3)
-        assert np.abs(found.state[:, :6, n - m] - whole[:, :6]).max() < 1e-9
-        seen = found.observation[:, : part.width(), n - m]
+        assert np.abs(found.whole[:, :6, n - m] - whole[:, :6]).max() < 1e-9
+        first = found.whole.shape[1] - found.shown.shape[1] - 1  # of the observation
+        seen = found.whole[:, first : first + part.width(), n - m]
         assert np.abs(seen - whole[:, 6:-1]).max() < 1e-9
-        assert np.abs(found.reward[:, n - m] - whole[:, -1]).max() < 1e-9
+        assert np.abs(found.whole[:, -1, n - m] - whole[:, -1]).max() < 1e-9
 
 
 def test_a_single_env_has_one_matrix_each_and_beyond_its_bounds_no_derivative():

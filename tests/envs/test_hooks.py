@@ -340,7 +340,7 @@ def test_goals_are_rewarded_alike_one_by_one_and_in_a_batch(reward):
         (SLEW, {"body": {"inertial": [1, 1, 1]}}, r"\['inertia', 'mass', 'center_of_mass'\], got"),
         (SLEW, {"body": {"mass": 1.0}}, "body must have inertia, got {'mass': 1.0}"),
         (SLEW, {"body": {"inertia": [1, 1, 1], "mass": -1}}, "mass must be"),
-        (SLEW, {"body": [1, 1, 1]}, "body must be a rbgym.RigidBody or a dict"),
+        (SLEW, {"body": [1, 1, 1]}, "body must be of class RigidBody or a dict"),
         ("RigidTop-v0", {"body": {"inertia": [1, 1, 1]}}, "body must have its center_of_mass"),
         (SLEW, {"mgl": 1.0}, "left out for a free body"),
         (SLEW, {"termination": {"rate_limit": 9.0}}, "rate_limit"),

@@ -327,7 +327,7 @@ def test_all_of_it_is_made_again_of_json_and_says_where_it_is():
         (SLEW, {"orbit": {"altitude": 5e5, "inclination": 97.4}}, "inclination must be in"),
         (SLEW, {"orbit": {"hight": 5e5}}, "orbit must have keys out of"),
         (SLEW, {"orbit": {}}, "orbit must have altitude"),
-        (SLEW, {"orbit": 5e5}, "orbit must be an Orbit or a dict"),
+        (SLEW, {"orbit": 5e5}, "orbit must be of class Orbit or a dict"),
         (SLEW, {"orbit": ROUND}, "orbit must be left out without any of"),
         (SLEW, {"disturbance": PULL}, "orbit must be given with disturbance"),
         (SLEW, {"reference": "nadir"}, "orbit must be given with reference"),

@@ -290,7 +290,7 @@ def test_an_env_of_a_satellite_can_be_copied_to_other_processes():
         (SLEW, {"satellite": {"bodi": {}}}, "did you mean 'body'"),
         (SLEW, {"satellite": {"torque": 0.1}}, "satellite must have body"),
         (SLEW, {"satellite": {"body": BODY}}, "Satellite must have wheels, coils or torque"),
-        (SLEW, {"satellite": {"body": 3, "torque": 1.0}}, "Satellite.body must be a RigidBody"),
+        (SLEW, {"satellite": {"body": 3, "torque": 1.0}}, "Satellite.body must be of class"),
         (SLEW, {"satellite": {"body": BODY, "torque": -1.0}}, "Satellite.torque must be positive"),
         (SLEW, {"satellite": {"body": BODY, "torque": 5e-324}}, "satellite must turn at 1e-100 to"),
         (SLEW, {"satellite": {"body": BODY, "coils": {}}}, "satellite must have wheels or torque"),
