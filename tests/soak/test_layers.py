@@ -1,4 +1,4 @@
-"""A hundred thousand combinations of arguments: each changes what it names, or is refused by name."""
+"""A hundred thousand sets of arguments: each changes what it names, or is refused by name."""
 
 import os
 import subprocess
