@@ -33,6 +33,9 @@ what may vanish: symmetric bodies, spheres, spins about an axis are no special c
 has less to do for some), and the signs are those of the quaternion that grows out of 1 as h grows
 from 0.
 
+Other units. Where n is the momentum itself, of length l, and t the time, all of this holds with
+psi' and the tangents of e times l; a complex number C + i l S stands for C + i S then.
+
 Evaluation. f has a power series at a short time; then the time is doubled. The integral of the
 third kind in (2) is carried as a complex number e of that angle and any length: in Carlson's
 duplication (1995) each of its arc tangents has a whole number for a factor.
@@ -60,11 +63,12 @@ _STUCK = 200.0  # lambda t at which a motion that only nears the middle axis is 
 class Motion(NamedTuple):
     """Constants of one motion, on the axes 1, 2, 3 of this file.
 
-    n: at the start; hand: -1.0 where axes 1, 2, 3 are left-handed; gap: (B_c - B_d)/a13, zero on
-    the separatrix; the others as above.
+    n: momentum at the start, in some units, and `square` the square of its length; hand: -1.0 where
+    axes 1, 2, 3 are left-handed; gap: (B_c - B_d)/a13, zero on the separatrix; the others as above.
     """
 
     n: Vector
+    square: float
     hand: float
     a1: float
     a12: float
@@ -109,8 +113,8 @@ def _restored(order, v):
 
 
 @inlined
-def _motion(order, J, n):
-    r = 1.0 / (J[0] * J[1] * J[2])
+def _motion(order, J, r, n, square):
+    """r: 1/(J_1 J_2 J_3)."""
     J, n = _arranged(order, J), _arranged(order, n)
     xx, yy, zz = n[0] * n[0], n[1] * n[1], n[2] * n[2]
     # differences of the moments: those of their reciprocals would lose digits
@@ -118,6 +122,7 @@ def _motion(order, J, n):
     m = a13 * zz + a12 * yy
     return Motion(
         n=n,
+        square=square,
         hand=-1.0 if order[2] else 1.0,
         a1=r * J[1] * J[2],
         a12=a12,
@@ -134,15 +139,15 @@ def _motion(order, J, n):
 
 
 @inlined
-def _series(k, t):
-    """s, c, d and e at a time that is to be doubled four times to be t.
+def _series(k, t, doublings):
+    """s, c, d and e at a time that is to be doubled so often less once to be t.
 
     f'^2 = 4 f (1 - e1 f)(1 - e2 f)(1 - e3 f), so that f'' = 2 - E1 f + E2 f^2 - E3 f^3, gives the
     terms of f = t^2 (1 + f1 + f2 + ...). In units of t.
     """
-    t = t / 2.0**_DOUBLINGS
+    t = t / 2.0**doublings
     x = t * t
-    e1, e2, e3 = x * k.a12 * k.m, x * k.a13 * k.m, x * k.a12 * k.a13
+    e1, e2, e3 = x * k.a12 * k.m, x * k.a13 * k.m, x * k.a12 * k.a13 * k.square
     E1, E2, E3 = 4.0 * (e1 + e2 + e3), 6.0 * (e1 * e2 + e1 * e3 + e2 * e3), 8.0 * e1 * e2 * e3
     f1 = -E1 / 12.0
     f2 = (E2 - E1 * f1) / 30.0
@@ -155,7 +160,7 @@ def _series(k, t):
     integral = 1.0 / 3.0 + (f1 / 5.0 + (f2 / 7.0 + (f3 / 9.0 + (f4 / 11.0 + f5 / 13.0))))
     angle = k.a12 * k.a13 * k.m * x * t * integral
     # -tan(angle), which is below 1e-3
-    e = (1.0, -angle * (1.0 + angle * angle / 3.0))
+    e = (1.0, -angle * (1.0 + k.square * angle * angle / 3.0))
     # (4) and (5) with s^2 = x f/g and so on, without dividing by g.
     g, y = 1.0 - e1 * f, x * f
     cc, dd = g - k.B_c * y, g - k.B_d * y
@@ -165,21 +170,21 @@ def _series(k, t):
     v = -2.0 * k.a12 * k.a13 * k.m * y * scd
     r = 2.0 / N
     c, d = 1.0 - k.B_c * y * dd * r, 1.0 - k.B_d * y * cc * r
-    return scd * r, c, d, _squared(e, u, v)
+    return scd * r, c, d, _squared(k, e, u, v)
 
 
 @inlined
 def _turned(k, y, cc, dd, scd, N, e):
     """(5), with y = s^2."""
     u = N + k.a12 * k.m * y * (cc + dd + cc * dd)
-    return _squared(e, u, -2.0 * k.a12 * k.a13 * k.m * y * scd)
+    return _squared(k, e, u, -2.0 * k.a12 * k.a13 * k.m * y * scd)
 
 
 @inlined
-def _squared(e, u, v):
+def _squared(k, e, u, v):
     """e^2 (u + i v)."""
-    p, q = e[0] * e[0] - e[1] * e[1], 2.0 * e[0] * e[1]
-    return p * u - q * v, p * v + q * u
+    p, q = e[0] * e[0] - k.square * e[1] * e[1], 2.0 * e[0] * e[1]
+    return p * u - k.square * q * v, p * v + q * u
 
 
 @inlined
@@ -193,10 +198,10 @@ def _doubled(k, s, c, d, e):
 
 
 @inlined
-def _near(k, t):
+def _near(k, t, doublings):
     """s, c, d, e for (lambda t)^2 up to _NEAR, without a branch."""
-    s, c, d, e = _series(k, t)
-    for _ in range(_DOUBLINGS - 1):
+    s, c, d, e = _series(k, t, doublings)
+    for _ in range(doublings - 1):
         s, c, d, e = _doubled(k, s, c, d, e)
     return s, c, d, e
 
@@ -256,7 +261,7 @@ def _far(k, t):
     while x > _NEAR and levels < 12:
         x, r = 0.25 * x, 0.5 * r
         levels += 1
-    s, c, d, e = _near(k, r)
+    s, c, d, e = _near(k, r, _DOUBLINGS)
     for _ in range(levels):
         s, c, d, e = _doubled_far(k, s, c, d, e)
     # Half a period reverses s and Jacobi's cn, be it c or d: in (3) as if C and S were reversed.
@@ -270,8 +275,9 @@ def _far(k, t):
 @inlined
 def _prepared(J, Pi, h):
     """Order of the axes, constants of the motion and half of the time."""
-    order, length = _order(J), math.sqrt(dot(Pi, Pi) + 1e-300)  # not 0 at rest
-    return order, _motion(order, J, scale(1.0 / length, Pi)), 0.5 * h * length
+    order, r = _order(J), 1.0 / (J[0] * J[1] * J[2])
+    length = math.sqrt(dot(Pi, Pi) + 1e-300)  # not 0 at rest
+    return order, _motion(order, J, r, scale(1.0 / length, Pi), 1.0), 0.5 * h * length
 
 
 @inlined
@@ -308,9 +314,10 @@ def _circled(psi):
 
 @inlined
 def _composed(k, circled, s, c, d, e, D, n):
-    """(3), where psi lacks the angle of e, and n is D n. circled: cos psi and sin psi."""
+    """(3), where psi lacks the angle of e, and n is D n. circled: cos psi, and sin psi by the
+    length of the momentum."""
     C, S = circled
-    C, S = C * e[0] - S * e[1], C * e[1] + S * e[0]
+    C, S = C * e[0] - k.square * S * e[1], C * e[1] + S * e[0]
     return (
         (C * c + S * k.m * s * d) * D,
         S * (1.0 + k.a12 * k.m * s * s) * n[0],
@@ -321,7 +328,7 @@ def _composed(k, circled, s, c, d, e, D, n):
 
 @inlined
 def _turn_near(k, t):
-    s, c, d, e = _near(k, t)
+    s, c, d, e = _near(k, t, _DOUBLINGS)
     D, first, second = _carried(k, s, c, d)
     return _composed(k, _circled(k.a1 * t), s, c, d, e, D, add(first, second))
 
