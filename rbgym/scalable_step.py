@@ -284,15 +284,14 @@ def advance(
 
     Returns how many could be solved, and the sum of their lambda; the row is where they lead.
     """
-    now, done, multipliers = of_row(row), 0, 0.0
-    f = Load((load[0], load[1], load[2]), load[3], (load[4], load[5], load[6]))
-    for _ in range(steps):
-        step = step_of(body, now, f, h, rigid)
+    now, multipliers = of_row(row), 0.0
+    for done in range(steps):
+        held = Load((load[0], load[1], load[2]), load[3], (load[4], load[5], load[6]))
+        step = step_of(body, now, held, h, rigid)
         good, x = solved(step)
         if not good:
-            break
+            return done, multipliers
         multiplier, now = end_of_step(step, x)
+        put_row(row, now)
         multipliers += multiplier
-        done += 1
-    put_row(row, now)
-    return done, multipliers
+    return steps, multipliers
