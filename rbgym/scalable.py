@@ -168,8 +168,8 @@ def _checked_load(name: str, load: Any, steps: int) -> Array | Law:
     if callable(load):
         return cast(Law, load)
     shape = _SHAPES[name]
-    load = finite(name, np.zeros(shape) if load is None else load, shape, (steps, *shape))
-    return load.reshape(-1, *(shape or (1,)))
+    rows = finite(name, np.zeros(shape) if load is None else load, shape, (steps, *shape))
+    return rows.reshape(-1, *(shape or (1,)))
 
 
 class _Model:

@@ -195,15 +195,15 @@ class Batch:
         if (angular_velocity is None) == (angular_momentum is None):
             raise ValueError("angular_velocity or angular_momentum must be given, and not both")
         q = _rows("quaternion", quaternion, len(k), 4)
-        no_rotor, norm = (0.0, 0.0, 0.0), np.linalg.norm(q, axis=1)
+        norm = np.linalg.norm(q, axis=1)
         if np.any(np.abs(norm - 1) > _UNIT):
             worst = int(np.argmax(np.abs(norm - 1)))
             raise ValueError(
                 f"quaternion must have unit length, got {q[worst]} of length {norm[worst]}"
             )
-        rotor = _rows(
-            "rotor_momentum", no_rotor if rotor_momentum is None else rotor_momentum, len(k), 3
-        )
+        rotor = np.zeros((len(k), 3))
+        if rotor_momentum is not None:
+            rotor = _rows("rotor_momentum", rotor_momentum, len(k), 3)
         if np.any(rotor) and "rotors" not in self.integrator.supports:
             able = [n for n in integrators.names() if "rotors" in integrators.get(n).supports]
             raise ValueError(
@@ -216,14 +216,14 @@ class Batch:
         principal = multiply(q, frame)
         rotor = rotate_inverse(frame, rotor)
         if angular_velocity is not None:
-            name, given = "angular_velocity", angular_velocity
-            omega = _rows(name, given, len(k), 3)
+            omega = _rows("angular_velocity", angular_velocity, len(k), 3)
             momentum = rotate(principal, moments * rotate_inverse(frame, omega) + rotor)
         else:
-            name, given = "angular_momentum", angular_momentum
-            momentum = _rows(name, given, len(k), 3)
+            momentum = _rows("angular_momentum", angular_momentum, len(k), 3)
         relative = rotate_inverse(principal, momentum) - rotor
         if not np.isfinite(np.sum(relative * relative / moments, axis=1)).all():
+            name = "angular_momentum" if angular_velocity is None else "angular_velocity"
+            given = angular_momentum if angular_velocity is None else angular_velocity
             raise ValueError(f"{name} must give a finite energy, got {given!r}")
         self.put_rows(layout.Q, principal, k)
         self.put_rows(layout.L, momentum + 0.0, k)  # a negative zero would not stay one

@@ -426,8 +426,7 @@ def jacobian(batch: Batch, h: float, steps: int, of: tuple[str, ...], coordinate
     firsts = dict(zip(names, np.cumsum([0, *(_WIDTHS[n] for n in names)]).tolist(), strict=False))
     stepping = batch.stepping(float(finite("h", h, ())), count("steps", steps))
     kind = Columns if {"inertia", "mgl"} & set(names) else columns_for(batch)
-    kernel = batch.differentiate.setdefault(kind, Entry(differentiate))
-    no_commands = np.empty((0, batch.channels))
+    kernel, no_commands = kernel_of(batch, kind), np.empty((0, batch.channels))
     physics = batch.physics if kind is SteadyColumns else batch.of_any_inertia()
 
     def args_of(first: int) -> tuple[Any, ...]:
@@ -448,3 +447,8 @@ def jacobian(batch: Batch, h: float, steps: int, of: tuple[str, ...], coordinate
 def columns_for(batch: Batch) -> type[Columns]:
     """The class of columns without inertia and mgl, for these bodies."""
     return Columns if isinstance(batch.physics.scheme, FreeScaleFar) else SteadyColumns
+
+
+def kernel_of(batch: Batch, kind: type[Columns]) -> Entry:
+    """`differentiate` as this batch calls it, with columns of this class."""
+    return batch.differentiate.setdefault(kind, Entry(differentiate))
