@@ -13,9 +13,10 @@ constraint s = 1, and lambda the scaling force that keeps its size; then lambda 
 - S (96). The step is energy-consistent; `rbgym.scalable_step` derives it.
 """
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,12 +27,11 @@ from rbgym.body import RigidBody
 from rbgym.compiled.jit import Entry
 from rbgym.engine.batch import IntegrationError
 from rbgym.quaternion import Array, conjugate, multiply, normalized, rotate, rotate_inverse
-from rbgym.scalable_step import STATE, Inertia, advance
+from rbgym.scalable_step import Inertia, advance
 from rbgym.trajectory import checked_body
 
 _UNIT = 1e-6  # how far from unit length a quaternion given by a user may be
 _SHAPES: dict[str, tuple[int, ...]] = {"force": (3,), "scaling_force": (), "moment": (3,)}
-_COLUMNS = {"force": slice(0, 3), "scaling_force": slice(3, 4), "moment": slice(4, 7)}
 
 
 class ScalableState(NamedTuple):
@@ -145,31 +145,35 @@ def simulate_scalable(
         )
     model = _Model(checked_body(body), h, rigid)
     given = {"force": force, "scaling_force": scaling_force, "moment": moment}
-    laws: dict[str, Law] = {name: load for name, load in given.items() if callable(load)}
-    table = model.table(given, steps)
-    instants = [*range(0, steps, record_every), steps]
-    rows, multiplier = np.zeros((len(instants), STATE)), np.zeros(len(instants) - 1)
-    rows[0] = model.row(start)
-    if not laws:
-        model.advance(rows, multiplier, table, steps, record_every)
-    else:
-        step, here = np.stack([rows[0], rows[0]]), np.zeros(1)
-        for k in range(steps):
-            load = model.loads(table, laws, k, model.state(step[0]))
-            here[0] = 0.0
-            model.advance(step, here, load, 1, 1, first=k)
-            step[0] = rows[k // record_every + 1] = step[1]
-            multiplier[k // record_every] += here[0]
-    measured = model.measured(rows)
+    loads = {name: _checked_load(name, load, steps) for name, load in given.items()}
+    held = all(isinstance(load, np.ndarray) and len(load) == 1 for load in loads.values())
+    row, instants = model.row(start), [*range(0, steps, record_every), steps]
+    rows, multiplier = [row.copy()], []
+    for first, last in itertools.pairwise(instants):
+        at_once, total = last - first if held else 1, 0.0
+        for k in range(first, last, at_once):
+            total += model.advance(row, model.load(loads, k, row), k, at_once)
+        rows.append(row.copy())
+        multiplier.append(total / (last - first))
+    measured = model.measured(np.array(rows))
     if not np.isfinite(measured["energy"]).all():
         raise IntegrationError("the energy of the motion is beyond the largest float")
     return ScalableTrajectory(
-        time=h * np.array(instants), multiplier=multiplier / np.diff(instants), **measured
+        time=h * np.array(instants), multiplier=np.array(multiplier), **measured
     )
 
 
+def _checked_load(name: str, load: Any, steps: int) -> Array | Law:
+    """A function as it is; else rows (1, n) for all steps, or (steps, n)."""
+    if callable(load):
+        return cast(Law, load)
+    shape = _SHAPES[name]
+    rows = finite(name, np.zeros(shape) if load is None else load, shape, (steps, *shape))
+    return rows.reshape(-1, *(shape or (1,)))
+
+
 class _Model:
-    """A body, its motion as rows of the kernel, and steps of one length."""
+    """A body, its motion as a row of numbers, and steps of one length."""
 
     def __init__(self, body: RigidBody, h: float, rigid: bool) -> None:
         if np.any(body.center_of_mass):
@@ -182,27 +186,16 @@ class _Model:
         self.inertia = Inertia(body.mass, 0.5 * (x + y + z), (x, y, z))
         self.rigid, self._kernel = rigid, Entry(advance)
 
-    def table(self, given: dict[str, Load], steps: int) -> Array:
-        """F, S and M as the kernel wants them, one row for all steps or for each, (n, 7); zero
-        where they are functions."""
-        parts = []
-        for name, shape in _SHAPES.items():
-            load: Any = given[name]
-            if load is None or callable(load):
-                load = np.zeros(shape)
-            parts.append(finite(name, load, shape, (steps, *shape)).reshape(-1, *(shape or (1,))))
-        rows = max(map(len, parts))
-        table = np.hstack([np.broadcast_to(part, (rows, part.shape[1])) for part in parts])
-        table[:, _COLUMNS["moment"]] = rotate_inverse(self.turn, table[:, _COLUMNS["moment"]])
-        return table
-
-    def loads(self, table: Array, laws: dict[str, Law], k: int, state: ScalableState) -> Array:
-        """The row of step k, whose start is this state, (1, 7)."""
-        row = table[[k % len(table)]]
-        for name, law in laws.items():
-            value = finite(name, law(k * self.h, state), _SHAPES[name])
-            row[0, _COLUMNS[name]] = rotate_inverse(self.turn, value) if name == "moment" else value
-        return row
+    def load(self, loads: dict[str, Array | Law], k: int, row: Array) -> Array:
+        """F, S and M (7,) over step k, which starts at this row."""
+        found = {}
+        for name, load in loads.items():
+            if isinstance(load, np.ndarray):
+                found[name] = load[k % len(load)]
+            else:
+                found[name] = finite(name, load(k * self.h, self.state(row)), _SHAPES[name])
+        M = rotate_inverse(self.turn, found["moment"])
+        return np.hstack([found["force"], found["scaling_force"], M])
 
     def row(self, state: ScalableState) -> Array:
         r, v, q, s, nu, Omega = state
@@ -212,7 +205,7 @@ class _Model:
 
     @quietly
     def measured(self, rows: Array) -> dict[str, Array]:
-        """What a trajectory holds, of rows (n, STATE)."""
+        """What a trajectory holds, of rows (n, 15)."""
         r, v, q, s, sigma, L = np.split(rows, (3, 6, 10, 11, 12), axis=1)
         nu, omega = sigma / (s * self.inertia.T), rotate_inverse(q, L) / (s * self.moments)
         energy = self.inertia.mass * v**2 / 2
@@ -232,17 +225,14 @@ class _Model:
         now = self.measured(row[None].copy())
         return ScalableState(*(now[name][0] for name in ScalableState._fields))
 
-    def advance(
-        self, rows: Array, multiplier: Array, table: Array, steps: int, every: int, first: int = 0
-    ) -> None:
-        """Take steps from rows[0] on, of which the first is the step counted as `first`."""
-        done = self._kernel.call(
-            rows, multiplier, table, self.inertia, self.h, steps, every, self.rigid
-        )
+    def advance(self, row: Array, load: Array, first: int, steps: int) -> float:
+        """Take steps under one load, of which the first is number `first`; the sum of lambda."""
+        done, multiplier = self._kernel.call(row, load, self.inertia, self.h, steps, self.rigid)
         if done < steps:
-            last = self.state(rows[done // every + 1])
+            last = self.state(row)
             raise IntegrationError(
                 f"could not solve a step of {self.h} s at t = {(first + done) * self.h} s, scale "
                 f"{last.scale} and scale rate {last.scale_rate} 1/s: use a smaller dt, unless "
                 "the scale is collapsing to 0"
             )
+        return float(multiplier)

@@ -50,8 +50,6 @@ from rbgym.quaternion import (
     to_world,
 )
 
-STATE = 15  # columns of a recorded motion: those of `Motion`
-
 # Largest |a|: a step may change the scale by 2.25. Beyond, where a body collapses, only roots in
 # which it bounces from s = 0 are left.
 _LARGEST_SCALING = 0.2
@@ -280,32 +278,20 @@ def put_row(row: Array, x: Motion) -> None:
 
 @compiled
 def advance(
-    rows: Array,
-    multipliers: Array,
-    loads: Array,
-    body: Inertia,
-    h: float,
-    steps: int,
-    every: int,
-    rigid: bool,
-) -> int:
-    """Take `steps` steps from rows[0], recording one in `every` and the last one.
+    row: Array, load: Array, body: Inertia, h: float, steps: int, rigid: bool
+) -> tuple[int, float]:
+    """Take steps from the row on, a `Motion`, under a load (7,) of F, S and M that is held.
 
-    rows: (n + 1, STATE). multipliers: (n,), gains the sum of lambda over the steps between two
-    rows. loads: (1, 7) or (steps, 7) of (F, S, M), held over each step. Returns the number of
-    steps taken; if not all, the row after the last one recorded holds the last state.
+    Returns how many could be solved, and the sum of their lambda; the row is where they lead.
     """
-    now = of_row(rows[0])
-    for k in range(steps):
-        f = loads[k if len(loads) > 1 else 0]
-        load = Load((f[0], f[1], f[2]), f[3], (f[4], f[5], f[6]))
-        step = step_of(body, now, load, h, rigid)
+    now, multipliers = of_row(row), 0.0
+    for done in range(steps):
+        held = Load((load[0], load[1], load[2]), load[3], (load[4], load[5], load[6]))
+        step = step_of(body, now, held, h, rigid)
         good, x = solved(step)
         if not good:
-            put_row(rows[k // every + 1], now)
-            return k
+            return done, multipliers
         multiplier, now = end_of_step(step, x)
-        multipliers[k // every] += multiplier
-        if (k + 1) % every == 0 or k + 1 == steps:
-            put_row(rows[k // every + 1], now)
-    return steps
+        put_row(row, now)
+        multipliers += multiplier
+    return steps, multipliers

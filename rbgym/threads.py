@@ -93,13 +93,6 @@ def _submit(work: Callable[[int, int], T], first: int, last: int) -> "Future[T]"
         return _pool.submit(work, first, last)
 
 
-def cores() -> int:
-    """That this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def _forget_pool() -> None:
     # A forked child inherits the pool without its threads, and perhaps a lock that is held.
     global _pool, _choosing

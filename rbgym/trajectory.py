@@ -158,19 +158,19 @@ def _turn(batch: Batch, dt: float, instants: list[int], torque: Torque) -> dict[
     law = torque if callable(torque) else None
     given: Any = np.zeros(3) if torque is None or law else torque
     table = finite("torque", given, (3,), (instants[-1], 3))
-    if table.ndim == 1:
+    if held := law is None and table.ndim == 1:
         batch.set_torque(table)
     records = [batch.measure()]
     for first, last in itertools.pairwise(instants):
-        if law is None and table.ndim == 1:
-            batch.advance(dt, last - first)
-        else:
-            for step in range(first, last):
-                if law is not None:
-                    now = batch.measure()
-                    u = law(step * dt, now["quaternion"][0], now["angular_velocity"][0])
-                batch.set_torque(table[step] if law is None else finite("torque", u, (3,)))
-                batch.advance(dt)
+        at_once = last - first if held else 1
+        for step in range(first, last, at_once):
+            if law is not None:
+                now = batch.measure()
+                u = law(step * dt, now["quaternion"][0], now["angular_velocity"][0])
+                batch.set_torque(finite("torque", u, (3,)))
+            elif not held:
+                batch.set_torque(table[step])
+            batch.advance(dt, at_once)
         if batch.failed[0]:
             turn = math.hypot(*batch.measure()["angular_velocity"][0]) * dt
             raise IntegrationError(

@@ -69,15 +69,14 @@ class Batch:
                 f"got {len(each)} bodies and {len(fields)} potentials"
             )
         self.bodies, self.potential = each, fields[0]
-        fields = _of_one_class(each, fields)
-        one = all(body is each[0] for body in each)
-        # Of each body, or of all: the quaternion from principal axes to the body frame.
-        self._turns = np.array([b.principal_quaternion for b in (each[:1] if one else each)])
+        kinds, which = _different(each, fields)
+        # Of each body, the quaternion from principal axes to the body frame.
+        self._turns = np.array([body.principal_quaternion for body, _ in kinds])[which]
         turned = bool(np.any(self._turns != (1.0, 0.0, 0.0, 0.0)))
         frame = layout.Turned() if turned else layout.Principal()
         # What the kernels are compiled for: those that step, and those that look at the state.
-        moments = [b.moments for b in (each[:1] if one else each)]
-        symmetric = not varies and all(J[0] == J[1] for J in moments)
+        symmetric = not varies and all(body.moments[0] == body.moments[1] for body, _ in kinds)
+        fields = [field for _, field in kinds]
         plain, _ = in_use(self.integrator, fields[0], rotors=False)
         scheme, _ = in_use(self.integrator, fields[0], rotors=False, symmetric=symmetric)
         self._of_symmetric = symmetric and type(scheme) is not type(plain)
@@ -97,25 +96,20 @@ class Batch:
         self._advance = Advance()
         # Kernels of derivatives, by kind, once they are asked for.
         self.differentiate: dict[Any, Entry] = {}
-        self._fill(fields)
+        self._fill(kinds, which)
 
-    def _fill(self, fields: list[Potential]) -> None:
-        table: dict[tuple[int, int], list[float]] = {}
-        for body, field in zip(self.bodies, fields, strict=True):
-            if (id(body), id(field)) not in table:
-                rows = [*body.moments, *(1 / body.moments), *field.rows_for(body)]
-                table[id(body), id(field)] = rows
-        values = np.array([table[id(b), id(f)] for b, f in zip(self.bodies, fields, strict=True)])
-        # Lanes beyond the last body hold a copy of it at rest.
-        padding = self.blocks * LANES - self.size
-        values = np.concatenate([values, np.repeat(values[-1:], padding, axis=0)])
-        turns = self._turns[np.minimum(np.arange(len(values)), len(self._turns) - 1)]
-        self._write(layout.J, values[:, :6])
-        self._write(self.physics.potential_row(), values[:, 6:])
-        self._write(self.physics.frame_row(), turns[:, : self.physics.frame.row_count()])
-        self._write(layout.Q, turns)
-        if len(table) > 1:
-            self._start(np.arange(len(values)))
+    def _fill(self, kinds: list[tuple[RigidBody, Potential]], which: NDArray[np.intp]) -> None:
+        table = [[*body.moments, *(1 / body.moments), *field.rows_for(body)]
+                 for body, field in kinds]  # fmt: skip
+        lanes = np.arange(self.blocks * LANES)
+        filled = np.minimum(lanes, self.size - 1)  # beyond the last body, a copy of it at rest
+        values, turns = np.array(table)[which[filled]], self._turns[filled]
+        self.put_rows(layout.J, values[:, :6], lanes)
+        self.put_rows(self.physics.potential_row(), values[:, 6:], lanes)
+        self.put_rows(self.physics.frame_row(), turns[:, : self.physics.frame.row_count()], lanes)
+        self.put_rows(layout.Q, turns, lanes)
+        if len(kinds) > 1:
+            self._start(lanes)
             return
         # All are alike: the first one starts in Python, where nothing has to be compiled.
         with np.errstate(all="ignore"):
@@ -162,10 +156,6 @@ class Batch:
         """The buffer as (block, row, lane), not copied."""
         return self._view
 
-    def _write(self, row: int, values: Array) -> None:
-        shaped = values.reshape(self.blocks, LANES, values.shape[1])
-        self.block_view()[:, row : row + values.shape[1]] = shaped.transpose(0, 2, 1)
-
     def rows(self, row: int, count: int) -> Array:
         """Copy of `count` rows from `row` on, shape (size, count)."""
         part = self.block_view()[:, row : row + count].transpose(0, 2, 1)
@@ -173,16 +163,8 @@ class Batch:
 
     def put_rows(self, row: int, values: Array, lanes: NDArray[np.intp] | None = None) -> None:
         """Write rows of some lanes (default all); values (lanes, count)."""
-        view = self.block_view()[:, row : row + values.shape[1]]
-        if lanes is not None:
-            view[lanes // LANES, :, lanes % LANES] = values
-            return
-        whole = self.size // LANES
-        n = whole * LANES
-        if whole > 0:
-            view[:whole].transpose(0, 2, 1)[...] = values[:n].reshape(whole, LANES, -1)
-        if n < self.size:
-            view[whole, :, : self.size - n] = values[n:].T
+        k = np.arange(self.size) if lanes is None else lanes
+        self.block_view()[k // LANES, row : row + values.shape[1], k % LANES] = values
 
     def put_row(self, row: int, value: ArrayLike, lanes: NDArray[np.intp] | None = None) -> None:
         """Write one row of some lanes (default all); value (lanes,), or one for all of them."""
@@ -213,22 +195,22 @@ class Batch:
         if (angular_velocity is None) == (angular_momentum is None):
             raise ValueError("angular_velocity or angular_momentum must be given, and not both")
         q = _rows("quaternion", quaternion, len(k), 4)
-        no_rotor, norm = (0.0, 0.0, 0.0), np.linalg.norm(q, axis=1)
+        norm = np.linalg.norm(q, axis=1)
         if np.any(np.abs(norm - 1) > _UNIT):
             worst = int(np.argmax(np.abs(norm - 1)))
             raise ValueError(
                 f"quaternion must have unit length, got {q[worst]} of length {norm[worst]}"
             )
-        rotor = _rows(
-            "rotor_momentum", no_rotor if rotor_momentum is None else rotor_momentum, len(k), 3
-        )
+        rotor = np.zeros((len(k), 3))
+        if rotor_momentum is not None:
+            rotor = _rows("rotor_momentum", rotor_momentum, len(k), 3)
         if np.any(rotor) and "rotors" not in self.integrator.supports:
             able = [n for n in integrators.names() if "rotors" in integrators.get(n).supports]
             raise ValueError(
                 f"rotor_momentum must be zero with integrator {self.integrator.name!r}, which "
                 f"supports {self.integrator.supports}; rotors work with {able}"
             )
-        frame, moments = self._turns_of(k), self.rows(layout.J, 3)[k]
+        frame, moments = self._turns[k], self.rows(layout.J, 3)[k]
         # One that is already at unit length is left alone, to the last bit.
         q = np.where(np.abs(norm - 1)[:, None] < 4e-16, q, q / norm[:, None])
         principal = multiply(q, frame)
@@ -287,10 +269,6 @@ class Batch:
     def _start(self, bodies: NDArray[np.intp]) -> None:
         kernels.start(self.observed, self.buffer, self.block_rows, bodies)
 
-    def _turns_of(self, lanes: NDArray[np.intp]) -> Array:
-        """Quaternions (k, 4) from principal axes to the body frame."""
-        return self._turns[np.minimum(lanes, len(self._turns) - 1)]
-
     def measure(self) -> dict[str, Array]:
         """quaternion (n, 4), angular_velocity (n, 3) [rad/s, body], angular_momentum (n, 3)
         [kg m^2/s, world] and total energy (n,) [J], recomputed from attitude and momentum."""
@@ -301,8 +279,7 @@ class Batch:
     def set_torque(self, torque: ArrayLike) -> None:
         """Hold this torque [N m], body axes, (3,) or (size, 3), until the next call."""
         u = _rows("torque", torque, self.size, 3)
-        turns = self._turns_of(np.arange(self.size))
-        self.put_rows(layout.TORQUE, rotate_inverse(turns, u))
+        self.put_rows(layout.TORQUE, rotate_inverse(self._turns, u))
         self.put_rows(layout.FRESH, np.ones((self.size, 1)))
 
     def advance(self, h: float, steps: int = 1) -> None:
@@ -423,12 +400,17 @@ def _fields(potential: Any, size: int) -> list[Potential]:
     return [potentials.checked(potential)] * size
 
 
-def _of_one_class(bodies: list[RigidBody], fields: list[Potential]) -> list[Potential]:
-    """The potentials, of the class that there is for bodies like these if it is one for all."""
-    pairs = {(id(b), id(f)): f.of_class_for(b) for b, f in zip(bodies, fields, strict=True)}
-    if len({type(one) for one in pairs.values()}) > 1:
-        return fields
-    return [pairs[id(b), id(f)] for b, f in zip(bodies, fields, strict=True)]
+def _different(
+    bodies: list[RigidBody], fields: list[Potential]
+) -> tuple[list[tuple[RigidBody, Potential]], NDArray[np.intp]]:
+    """The different pairs, with potentials of the class for such bodies if it is one for all; and
+    which of them each lane has."""
+    pairs = {(id(b), id(f)): (b, f) for b, f in zip(bodies, fields, strict=True)}
+    places = {pair: k for k, pair in enumerate(pairs)}
+    which = np.array([places[id(b), id(f)] for b, f in zip(bodies, fields, strict=True)])
+    special = [(body, field.of_class_for(body)) for body, field in pairs.values()]
+    alike = len({type(field) for _, field in special}) == 1
+    return special if alike else list(pairs.values()), which
 
 
 def _rows(name: str, value: Any, count: int, width: int) -> Array:

@@ -357,8 +357,12 @@ def along(
     for first in range(0, columns, WIDTH):
         ends = aligned_zeros(batch.blocks * LANES, width, ITEM)
         work = partial(kernel.call, *args_of(first), ends.reshape(-1))
-        for refused in over_ranges(batch.blocks, work, fewest=_FEWEST_BLOCKS):
-            refuse(refused, batch.size)
+        for body in over_ranges(batch.blocks, work, fewest=_FEWEST_BLOCKS):
+            if 0 <= body < batch.size:  # of the lanes beyond the last body nobody asks
+                where = f" of body {body}" if batch.size > 1 else ""
+                raise IntegrationError(
+                    f"the step{where} cannot be solved, so it has no derivative: shorten it"
+                )
         passes.append(ends[: batch.size, :, : min(WIDTH, columns - first)])
     return np.concatenate(passes, axis=2), ends[: batch.size, :, WIDTH]
 
@@ -391,21 +395,17 @@ class Jacobian:
     def jvp(self, state: Array, torque: Array | None = None) -> Array:
         """The change at the end (n, 6) for changes (n, 6) of the start and (n, 3) of the torque."""
         change: Array = np.einsum("nij,nj->ni", self.state, state)
-        if torque is not None:
-            change += np.einsum("nij,nj->ni", self._of_torque(), torque)
-        return change
+        if torque is None:
+            return change
+        if self.torque is None:
+            raise ValueError('torque must be among what the Jacobian is of: of=("state", "torque")')
+        return np.asarray(change + np.einsum("nij,nj->ni", self.torque, torque))
 
     def vjp(self, gradient: Array) -> tuple[Array, Array | None]:
         """Gradients (n, 6) and (n, 3), with respect to start and torque, of what has this gradient
         (n, 6) with respect to the end."""
-        of_torque = self.torque if self.torque is None else self._of_torque()
-        along = None if of_torque is None else np.einsum("nij,ni->nj", of_torque, gradient)
+        along = None if self.torque is None else np.einsum("nij,ni->nj", self.torque, gradient)
         return np.einsum("nij,ni->nj", self.state, gradient), along
-
-    def _of_torque(self) -> Array:
-        if self.torque is None:
-            raise ValueError('torque must be among what the Jacobian is of: of=("state", "torque")')
-        return self.torque
 
 
 _WIDTHS = {"state": 6, "torque": 3, "inertia": 3, "mgl": 1}
@@ -451,16 +451,4 @@ def columns_for(batch: Batch) -> type[Columns]:
 
 def kernel_of(batch: Batch, kind: type[Columns]) -> Entry:
     """`differentiate` as this batch calls it, with columns of this class."""
-    if kind not in batch.differentiate:
-        batch.differentiate[kind] = Entry(differentiate)
-    return batch.differentiate[kind]
-
-
-def refuse(body: int, size: int) -> None:
-    """IntegrationError if a body's step could not be solved, -1 being none. Lanes beyond the last
-    body do not count."""
-    if 0 <= body < size:
-        where = f" of body {body}" if size > 1 else ""
-        raise IntegrationError(
-            f"the step{where} cannot be solved, so it has no derivative: shorten it"
-        )
+    return batch.differentiate.setdefault(kind, Entry(differentiate))

@@ -9,7 +9,6 @@ the end is left untouched and redone by a robust scalar solve.
 import math
 
 from rbgym.compiled.jit import (
-    INLINED,
     OUTLINED,
     chosen_by_class,
     inlined,
@@ -19,7 +18,6 @@ from rbgym.compiled.jit import (
 )
 from rbgym.integrators.interface import Body, Hasty, Implicit, Kicks, Step
 from rbgym.matrix import solve
-from rbgym.potentials.interface import Potential
 from rbgym.quaternion import add, cross, dot, polished, qmul, scale, sub, times, to_body
 from rbgym.rows import (
     CORRECTION,
@@ -165,28 +163,20 @@ def predict(physics, scheme, buffer, i, h, kicks):
     buffer[i + SOLVED * LANES] = 0.0
 
 
-def _stay(potential, physics, buffer, i, h):
-    return None  # the torque is uniform
+@inlined
+def relax(potential, physics, buffer, i, h):
+    """One fixed-point step, which finds the neighbourhood of the wanted root but not the root.
 
-
-def _relax(potential, physics, buffer, i, h):
+    Where the torque varies steeply there are several roots, and Newton's method may take another.
+    """
+    if potential.is_uniform():
+        return
     lane_potential = potential.of_lane(physics, buffer, i, 0.5 * h)
     body, x = _body_half_way(physics, buffer, i, h), vector(buffer, i, X)
     step = _step_of(physics, lane_potential, buffer, i, h, _NOT_KICKED, lane_potential)
     F, _, _ = physics.scheme.equation(lane_potential, body, step, x)
     x = sub(x, scale(physics.scheme.fraction() * h, times(body.J_inv, F)))
     put_vector(buffer, i, X, x)
-
-
-@chosen_by_class(INLINED)
-def relax(potential_class):
-    """relax(potential, physics, buffer, i, h): one fixed-point step, which finds the neighbourhood
-    of the wanted root but not the root.
-
-    Where the torque varies steeply there are several roots, and Newton's method may take another.
-    """
-    varies = potential_class.is_uniform is Potential.is_uniform
-    return _relax if varies else _stay
 
 
 @lane_body

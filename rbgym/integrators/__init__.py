@@ -100,7 +100,7 @@ def get(name: "str | Integrator", **options: Any) -> "Integrator":
     module = import_module(f"rbgym.integrators.{_MODULES[base]}")
     record: Integrator = next(entry for entry in module.INTEGRATORS if entry.name == base)
     record = record.revised(**options)
-    return record if order is None else _composed(record, order)
+    return record if order is None else compose(record, order)
 
 
 def compose(base: "str | Integrator", order: int) -> "Integrator":
@@ -108,10 +108,6 @@ def compose(base: "str | Integrator", order: int) -> "Integrator":
 
     Raises ValueError if there is none.
     """
-    return _composed(get(base), order)
-
-
-def _composed(base: "Integrator", order: int) -> "Integrator":
     from rbgym.integrators import composition
 
-    return composition.compose(base, order)
+    return composition.compose(get(base), order)

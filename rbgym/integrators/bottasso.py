@@ -165,31 +165,15 @@ class BBTrapWD(BBTrap):
         return add(sub(omega, scale(b, turn)), scale(c, cross(Psi, turn)))
 
 
+def _entry(name, scheme, title, symmetric, conserves):
+    source = f"Krysl (2007), section 4, {name.upper()}"
+    return Integrator(name, scheme, title, source, 2, symmetric, conserves)
+
+
+_TITLE, _FREE_ENERGY = "Bottasso-Borri trapezoidal", CONSERVES_FREE_ENERGY
+
 INTEGRATORS = (
-    Integrator(
-        "swc1",
-        SWC1(),
-        "Simo-Wong ALGO_C1",
-        "Krysl (2007), section 4, SWC1",
-        order=2,
-        symmetric=True,
-        conserves=CONSERVES_FREE_ENERGY,
-    ),
-    Integrator(
-        "bbtrap",
-        BBTrap(),
-        "Bottasso-Borri trapezoidal, truncated",
-        "Krysl (2007), section 4, BBTRAP",
-        order=2,
-        symmetric=True,
-        conserves=CONSERVES_FREE_ENERGY,
-    ),
-    Integrator(
-        "bbtrapwd",
-        BBTrapWD(),
-        "Bottasso-Borri trapezoidal",
-        "Krysl (2007), section 4, BBTRAPWD",
-        order=2,
-        conserves=CONSERVES_MOMENTUM,
-    ),
+    _entry("swc1", SWC1(), "Simo-Wong ALGO_C1", True, _FREE_ENERGY),
+    _entry("bbtrap", BBTrap(), f"{_TITLE}, truncated", True, _FREE_ENERGY),
+    _entry("bbtrapwd", BBTrapWD(), _TITLE, False, CONSERVES_MOMENTUM),
 )

@@ -11,7 +11,7 @@ bodies its `when_free` takes the place of that of order four.
 
 import math
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -95,6 +95,7 @@ _BY_KICKS = {4: _FORWARD, 6: _of_kicks()}
 
 # What the kernels read: row 0 is the base itself, the others follow the tables.
 _ROWS = [_of_whole_steps([1.0]), *map(_of_whole_steps, _BY_STEPS.values()), *_BY_KICKS.values()]
+_PLACES: dict[Any, int] = {key: 1 + k for k, key in enumerate([*_BY_STEPS, *_BY_KICKS])}
 COUNTS = np.array([len(row) for row in _ROWS])
 _NONE = Stage(0.0, 0.0)
 STAGES = np.array([row + [_NONE] * (COUNTS.max() - len(row)) for row in _ROWS])
@@ -105,11 +106,11 @@ def in_use(
 ) -> tuple[Scheme, int]:
     """The scheme, and the row of its stages, that steps bodies in this potential; symmetric:
     whether the first two moments of each are equal, and stay so."""
-    if rotors and record.by_kicks:  # the motion is not exact, and kicks would lose their order
-        return record.scheme.with_rotors(), 1 + list(_BY_STEPS).index((2, record.order))
-    if rotors:
-        return record.scheme.with_rotors(), record.composition
     scheme, composition = record.scheme, record.composition
+    if rotors and record.by_kicks:  # the motion is not exact, and kicks would lose their order
+        composition = _PLACES[2, record.order]
+    if rotors:
+        return scheme.with_rotors(), composition
     when_free = scheme.when_free()
     if when_free and record.by_kicks and record.order == 4 and potential.is_free():
         scheme, composition = when_free, 0
@@ -136,10 +137,5 @@ def compose(base: Integrator, order: int) -> Integrator:
         order=order,
         free_order=None if base.free_order is None else max(order, base.free_order),
         source=f"{base.source}; composed after {_SOURCES[kicked]}",
-        composition=1
-        + (
-            len(_BY_STEPS) + list(_BY_KICKS).index(order)
-            if kicked
-            else list(_BY_STEPS).index((base.order, order))
-        ),
+        composition=_PLACES[order if kicked else (base.order, order)],
     )

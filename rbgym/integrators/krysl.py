@@ -114,18 +114,7 @@ def _forward(scheme, potential, body, step, s):
     else:
         Pi = add(step.Pi_0, scale(s, add(cross(step.Pi_0, omega), T)))
         L = to_world(q, Pi)
-    return Step(
-        q,
-        L,
-        Pi,
-        to_body(turn, step.o_0),
-        step.u,
-        step.h,
-        step.memory,
-        step.is_new,
-        step.kicks,
-        step.later,
-    )
+    return Step(q, L, Pi, to_body(turn, step.o_0), *step[4:])
 
 
 @inlined

@@ -161,8 +161,8 @@ def MuntheKaas(A: ArrayLike, b: ArrayLike, c: ArrayLike) -> Integrator:
     Raises ValueError for shapes that do not fit, values that are not finite, a c that is not the
     row sums of A, or a tableau that is not consistent (the sum of b is not 1).
     """
-    s = real("b", b).size
     shapes = real("A", A).shape, real("b", b).shape, real("c", c).shape
+    s = math.prod(shapes[1])
     if shapes != ((s, s), (s,), (s,)):
         raise ValueError(f"A, b and c must have shapes (s, s), (s,) and (s,), got {shapes}")
     a, weights, nodes = finite("A", A, (s, s)), finite("b", b, (s,)), finite("c", c, (s,))
@@ -217,18 +217,11 @@ def _integrator(name: str, title: str, order: int, a: Array, b: Array) -> Integr
 
 
 _RK4 = np.array([[0, 0, 0, 0], [1 / 2, 0, 0, 0], [0, 1 / 2, 0, 0], [0, 0, 1, 0]], dtype=float)
+_SIXTHS = np.array([1 / 6, 1 / 3, 1 / 3, 1 / 6])
 _SHIFT = math.sqrt(3.0) / 6.0
-_GAUSS = np.array([[1 / 4, 1 / 4 - _SHIFT], [1 / 4 + _SHIFT, 1 / 4]])
+_GAUSS, _HALVES = np.array([[1 / 4, 1 / 4 - _SHIFT], [1 / 4 + _SHIFT, 1 / 4]]), np.full(2, 1 / 2)
 
 INTEGRATORS = (
-    _integrator(
-        "mkrk_rk4",
-        "Munthe-Kaas with the classical tableau",
-        4,
-        _RK4,
-        np.array([1 / 6, 1 / 3, 1 / 3, 1 / 6]),
-    ),
-    _integrator(
-        "mkrk_gauss4", "Munthe-Kaas with Gauss's two stages", 4, _GAUSS, np.array([1 / 2, 1 / 2])
-    ),
+    _integrator("mkrk_rk4", "Munthe-Kaas with the classical tableau", 4, _RK4, _SIXTHS),
+    _integrator("mkrk_gauss4", "Munthe-Kaas with Gauss's two stages", 4, _GAUSS, _HALVES),
 )

@@ -115,23 +115,19 @@ class StepSubject(Subject):
         Where attitude or momentum has fewer than two errors above round-off, the horizon is
         doubled, and doubled again, as long as its coarsest step turns by less than a radian.
         """
-        horizon = HORIZON * self.dt if horizon is None else horizon
-        found, rate = self._order(horizon), float(np.linalg.norm(self.angular_velocity))
+        horizon, (q, omega) = HORIZON * self.dt if horizon is None else horizon, self.start()
+        exact = simulate(self.body, integrator="exact", dt=horizon, steps=1,
+                         quaternion=q, angular_velocity=omega)  # fmt: skip
+        end, errors = (exact.quaternion[-1], exact.angular_velocity[-1]), []
+        for n in DIVISIONS:
+            (motion,) = self.motions_from((q, omega), n, horizon / n)
+            errors.append((n, *errors_at(motion.end, end, self.body.inertia)))
+        found, rate = order_of(horizon, errors), float(np.linalg.norm(omega))
         if min(found.points) < 2 and 2 * horizon / DIVISIONS[0] * rate < _LARGEST_TURN:
             longer = self.order(2 * horizon)
             if np.isfinite(longer.attitude_errors + longer.momentum_errors).all():
                 return longer
         return found
-
-    def _order(self, horizon: float) -> Order:
-        start: Any = {"quaternion": self.quaternion, "angular_velocity": self.angular_velocity}
-        exact = simulate(self.body, integrator="exact", dt=horizon, steps=1, **start)
-        end = exact.quaternion[-1], exact.angular_velocity[-1]
-        errors = []
-        for n in DIVISIONS:
-            (motion,) = self.motions_from(self.start(), n, horizon / n)
-            errors.append((n, *errors_at(motion.end, end, self.body.inertia)))
-        return order_of(horizon, errors)
 
     def hints(self) -> tuple[str, ...]:
         dt = _SHORT * self.dt

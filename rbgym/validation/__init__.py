@@ -52,12 +52,8 @@ def validate(
     Raises ValueError for an unknown name or case, or steps or jobs that are not positive integers;
     ChildProcessError if one of several processes is killed.
     """
-    steps, kinds = count("steps", steps), _listed("cases", cases)
-    tasks = [
-        partial(_declared, name, case.kind, steps)
-        for name in _names(names)
-        for case in applicable(integrators.get(name), kinds)
-    ]
+    steps = count("steps", steps)
+    tasks = [partial(_declared, name, kind, steps) for name, kind in _pairs(names, cases)]
     return list(chain.from_iterable(measured(tasks, jobs, progress)))
 
 
@@ -94,12 +90,7 @@ def validate_derivatives(
     names, cases, jobs, progress, errors: see `validate`. Compared with differences of the eighth
     order, relative to the sizes of inputs and outputs. Each pair compiles for half a minute, once.
     """
-    kinds = _listed("cases", cases)
-    tasks = [
-        partial(jacobian_claims, name, case.kind)
-        for name in _names(names)
-        for case in applicable(integrators.get(name), kinds)
-    ]
+    tasks = [partial(jacobian_claims, name, kind) for name, kind in _pairs(names, cases)]
     return list(chain.from_iterable(measured(tasks, jobs, progress)))
 
 
@@ -131,6 +122,11 @@ def validate_papers(
     """
     found = measured([paper.measure for paper in PAPER_CLAIMS], jobs, progress)
     return [(p.name, p.source, claims) for p, claims in zip(PAPER_CLAIMS, found, strict=True)]
+
+
+def _pairs(names: Any, cases: Any) -> list[tuple[str, str]]:
+    kinds = _listed("cases", cases)
+    return [(n, c.kind) for n in _names(names) for c in applicable(integrators.get(n), kinds)]
 
 
 def _names(given: Any) -> tuple[str, ...]:

@@ -302,9 +302,10 @@ def symmetry(record: Integrator, case: Case) -> list[Claim]:
     """Claims on time reversal, under a held torque, and on a turned world."""
     of, subject = (record.name, case.kind), Scheme(record, case)
     back, turned = time_reversal(subject, TURNS), equivariance(subject, TURNS)
-    reversal = (
-        below(*of, "time reversal", "returns", back, RETURNS)
-        if record.symmetric
-        else above(*of, "time reversal", "misses", back, MISSES)
+    claim, said, bound = (
+        (below, "returns", RETURNS) if record.symmetric else (above, "misses", MISSES)
     )
-    return [reversal, below(*of, "turned world", "same motion", turned, EQUIVARIANT)]
+    return [
+        claim(*of, "time reversal", said, back, bound),
+        below(*of, "turned world", "same motion", turned, EQUIVARIANT),
+    ]

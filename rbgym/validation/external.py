@@ -17,9 +17,8 @@ from rbgym.integrators import Integrator
 from rbgym.quaternion import Array, angle_between, multiply
 from rbgym.validation.cases import IDENTITY, PAPERS, Case
 from rbgym.validation.claims import Claim, below
+from rbgym.validation.declarations import FIRST_ORDER, TOLERANCE
 
-FIRST_ORDER = 0.01  # steps of a first-order scheme are this much shorter
-SLACK = 0.1  # of an order
 UNIT = {"attitude": "rad", "rates": "rad/s"}
 
 
@@ -125,7 +124,7 @@ def external_claims(name: str, kind: str) -> list[Claim]:
     coarse, fine = _errors(record, truth, dt), _errors(record, truth, dt / 2)
     claims = []
     for what, own in truth.own.items():
-        label, bound = f"{what} error [{UNIT[what]}]", own + coarse[what] / 2 ** (order - SLACK)
+        label, bound = f"{what} error [{UNIT[what]}]", own + coarse[what] / 2 ** (order - TOLERANCE)
         said = f"order {order}, dt = {dt / 2:g} s"
         claims.append(below(name, kind, label, said, fine[what], bound))
         if name in integrators.KICKED:
