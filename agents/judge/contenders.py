@@ -31,6 +31,11 @@ class Contender(NamedTuple):
         """What policy.json of a trained policy holds; None for a controller."""
         return self.policy.config if isinstance(self.policy, TrainedPolicy) else None
 
+    def at_work(self, env: Any, **gains: Any) -> Any:
+        """The policy, or the controller of that name for an env. gains: of the controller."""
+        by_name = isinstance(self.policy, str)
+        return controllers.make(self.policy, env, **gains) if by_name else self.policy
+
 
 def contenders(
     targets: Sequence[str],
@@ -41,10 +46,9 @@ def contenders(
 
     targets: folders of runs or policies, names of controllers, or "pretrained" for the package's
     policy. env_id: None for that of the first folder, or RigidTop-v0 without any. env_kwargs: for
-    all of them; they take precedence over those that a policy
-    was trained with, which controllers have too where env_id is None and all folders agree.
-    Raises ValueError for what is none of these, and for a policy that was trained on other
-    observations.
+    all of them; they take precedence over those that a policy was trained with, which controllers
+    have too where env_id is None and all folders agree. Raises ValueError for what is none of
+    these, and for a policy that was trained on other observations.
     """
     given = by_name("env_kwargs", env_kwargs)
     trained = [name for name in targets if name not in controllers.names()]
