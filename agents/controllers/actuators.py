@@ -56,7 +56,7 @@ class _FieldDamping(Controller):
         return rows[:, self.width : self.least] * self.field
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class MagneticRate(_FieldDamping):
     """Cross-product rate damping: the moment m = -(k / |B|^2) B x omega, of gyros and magnetometer.
 
@@ -70,7 +70,6 @@ class MagneticRate(_FieldDamping):
     35(4).
     """
 
-    _: KW_ONLY
     rate_limit: float
 
     def __post_init__(self) -> None:
@@ -83,7 +82,7 @@ class MagneticRate(_FieldDamping):
         return shortened(self.factor * self.gain * np.cross(omega, B) / _square(B) / self.dipole)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class BDot(_FieldDamping):
     """The moment against the change of the field that a magnetometer sees: no gyro is read.
 
@@ -106,7 +105,6 @@ class BDot(_FieldDamping):
     13(5); with |B|^2 and k as Avanzini & Giulietti (2012), see `MagneticRate`.
     """
 
-    _: KW_ONLY
     dt: float
     bang_bang: bool = False
 

@@ -12,7 +12,7 @@ from rbgym.arguments import flag, number
 from rbgym.quaternion import Array, from_rotation_vector, multiply
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class QuaternionFeedback(AttitudePD):
     """Turns about the eigenaxis, never faster than it can brake.
 
@@ -38,7 +38,6 @@ class QuaternionFeedback(AttitudePD):
     constraints, J. Guidance 18(6), for the cascade of limiters; the rule for r is ours.
     """
 
-    _: KW_ONLY
     slew_rate: float | None = None
     gyroscopic: bool = True
     swift = 2.8
@@ -52,14 +51,11 @@ class QuaternionFeedback(AttitudePD):
         flag("gyroscopic", self.gyroscopic)
         n: Any = self.frequency
         self.linear = self.damping / n  # |v| over slew rate where the limiter begins
-        damping = min(self.damping, 1.0)
-        braking = np.exp(-damping / np.sinc(np.arccos(damping) / np.pi))
-        self.braking = n * braking
+        z = min(self.damping, 1.0)
+        self.braking = n * np.exp(-z / np.sinc(np.arccos(z) / np.pi))
 
-    def torque(
-        self, quaternion: Array, angular_velocity: Array, wanted: Array, a: Array | float = 0.0
-    ) -> Array:
-        v, omega = nearer(quaternion), angular_velocity
+    def torque(self, q: Array, omega: Array, wanted: Array, a: Array | float = 0.0) -> Array:
+        v = nearer(q)
         size = np.maximum(np.linalg.norm(v, axis=-1, keepdims=True), 1e-12)
         largest = self.linear * self.slew(v / size)[:, None]
         u = self.turning(v * np.minimum(1.0, largest / size), omega, wanted, a)
@@ -121,9 +117,9 @@ class BangBang(BodyLaw):
     def usual_gains(cls, plant: Plant) -> dict[str, Any]:
         return {"layer": 2.0 * plant.given["dt"]} if plant.measured else {}
 
-    def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
-        omega, h = angular_velocity, self.h
-        v = nearer(multiply(quaternion, from_rotation_vector(h * omega)))
+    def torque(self, q: Array, omega: Array, wanted: Array) -> Array:
+        h = self.h
+        v = nearer(multiply(q, from_rotation_vector(h * omega)))
         sine = np.linalg.norm(v, axis=-1, keepdims=True)
         e = v / np.maximum(sine, 1e-12)
         rate = self.curve(2.0 * np.arcsin(np.minimum(sine, 1.0)), e)
@@ -142,7 +138,7 @@ class BangBang(BodyLaw):
         return np.asarray(np.minimum(np.sqrt(square), self.fastest))
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class Hysteretic(AttitudePD):
     """`AttitudePD`, to that of q and -q which a memory h names and not to the nearer.
 
@@ -165,7 +161,6 @@ class Hysteretic(AttitudePD):
     unwinding in quaternion-based attitude control, 58(5).
     """
 
-    _: KW_ONLY
     delta: float = 0.1
     slews = "hysteretic feedback"
 
@@ -187,7 +182,7 @@ class Hysteretic(AttitudePD):
         return self.limited(u), (h, q, rate)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class AttitudePID(AttitudePD):
     """`AttitudePD` less an estimate J e of a torque that is not known, in the place of an integral.
 
@@ -209,7 +204,6 @@ class AttitudePID(AttitudePD):
     IEEE/ASME Trans. Mechatronics 1(1), for the observer of a disturbance.
     """
 
-    _: KW_ONLY
     integral_time: float | None = None
     slews = "PID control"
 
@@ -265,9 +259,6 @@ class GeometricTracking(AttitudePD):
     swift = 2.8
     slews = "geometric tracking"
 
-    def torque(
-        self, quaternion: Array, angular_velocity: Array, wanted: Array, a: Array | float = 0.0
-    ) -> Array:
-        half_sine, omega = quaternion[:, :1] * quaternion[:, 1:], angular_velocity
-        turn = self.turning(half_sine, omega, wanted, a)
+    def torque(self, q: Array, omega: Array, wanted: Array, a: Array | float = 0.0) -> Array:
+        turn = self.turning(q[:, :1] * q[:, 1:], omega, wanted, a)  # half the sine of the angle
         return self.limited(turn + self.gyroscopic_torque(omega))

@@ -183,7 +183,7 @@ class Idle(Controller):
 
 
 class Law(Controller):
-    """A feedback law u(quaternion, angular_velocity, target's angular velocity).
+    """A feedback law u(attitude, rates, the target's rates).
 
     torque_limit: (3,) [N m], body axes. rate_limit: rate [rad/s] that observations show as 1.
     dt: control period [s], 0 for none. width: columns of an observation that are attitude, rates
@@ -221,11 +221,11 @@ class Law(Controller):
             raise ValueError(f"env must have a target at rest for {cls.slews}, its target moves")
         return super().arguments(plant)
 
-    def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
+    def torque(self, q: Array, omega: Array, wanted: Array) -> Array:
         """Torque (n, 3) [N m, body] within the limits.
 
-        quaternion: (n, 4), relative to the target where there is one. angular_velocity and wanted,
-        that of the target: (n, 3) [rad/s], body axes.
+        q: attitudes (n, 4), relative to the target where there is one. omega and wanted: rates of
+        the body and of the target (n, 3) [rad/s], body axes.
         """
         raise NotImplementedError
 

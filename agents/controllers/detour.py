@@ -1,6 +1,6 @@
 """Turning past directions that an axis of the body is to keep away from."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from rbgym.quaternion import Array, from_rotation_vector, rotate
 _PLACES = np.arange(1, 17) / 16.0  # of a turn, at which it is looked at
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class Detour(AttitudePD):
     """Turns straight to the target, or past the cones that lie in the way.
 
@@ -33,7 +33,6 @@ class Detour(AttitudePD):
     Int. J. Robotics Research 17(9).
     """
 
-    _: KW_ONLY
     cones: list[tuple[tuple[float, ...], float]]
     column: int
     margin: float = 0.1

@@ -9,8 +9,7 @@ from rbgym.agents import controllers
 from rbgym.agents.controllers.actuators import Allocated, MagneticAllocation, Unloading
 from rbgym.agents.controllers.base import Controller, Law, Plant
 from rbgym.agents.controllers.pd import PosePD
-from rbgym.arguments import hint
-from rbgym.envs.arguments import named
+from rbgym.envs.arguments import keys, named
 
 
 def maker(name: str) -> Callable[..., Controller]:
@@ -27,13 +26,8 @@ def make(name: str, env: Any, **gains: Any) -> controllers.Policy:
     """
     named("controller", name, controllers.CONTROLLERS)
     plant = Plant(env)
-    known = _gains(name, env) if gains else []
-    for gain in gains:
-        if gain not in known:
-            raise ValueError(
-                f"gains must be among {known} for {name!r} and this env, got {gain!r}"
-                f"{hint(gain, known)}"
-            )
+    if gains:
+        keys(f"gains of {name!r}", gains, _gains(name, env))
     return _fitted(maker(name)(env, **gains), plant)
 
 

@@ -39,22 +39,10 @@ class TrainedPolicy:
     config: Mapping[str, Any]
 
     @classmethod
-    def of(cls, model: Any, normalizer: Any = None) -> "TrainedPolicy":
-        """The policy of a Stable-Baselines3 model as it stands; its network is the model's.
-
-        normalizer: None for the VecNormalize that the model's environment has, if any. Raises
-        ValueError for one of other observations.
-        """
-        seen = model.observation_space
-        normalizer = normalizer or model.get_vec_normalize_env()
-        moments = normalizer.obs_rms if normalizer is not None and normalizer.norm_obs else {}
-        for key, one in (moments if isinstance(moments, dict) else {"": moments}).items():
-            shape = (seen[key] if key else seen).shape
-            if one.mean.shape != shape:
-                raise ValueError(
-                    f"normalizer must be for observations {shape}, got {one.mean.shape}"
-                )
-        return cls(_Model(model.policy, normalizer), seen, {})
+    def of(cls, model: Any) -> "TrainedPolicy":
+        """The policy of a Stable-Baselines3 model as it stands, behind the VecNormalize of its
+        environment, if there is one; its network is the model's."""
+        return cls(_Model(model.policy, model.get_vec_normalize_env()), model.observation_space, {})
 
     def predict(
         self,

@@ -25,7 +25,6 @@ import torch
 from torch import Tensor, nn
 
 from rbgym.agents.judge.cases import has_test_set
-from rbgym.agents.judge.evaluation import evaluate
 from rbgym.agents.policies.network import Network, Normalizer
 from rbgym.agents.run_folder import RunFolder, Training, replacing
 from rbgym.agents.terminal import Counter, bar
@@ -95,7 +94,8 @@ def learn(
                 done = learner.iteration
                 show(learner.steps, total * learner.steps_each)
                 if has_test_set(env_id) and (done % judge_every == 0 or done == total):
-                    learner.judge(env_id, config["env_kwargs"])
+                    found = run.judged(learner.network, config, learner.steps, learner.seconds)
+                    learner.judgements.append(found)
                 if done % every == 0:
                     learner.save(folder.checkpoint)
     finally:
@@ -104,7 +104,6 @@ def learn(
     results = {
         "timesteps": learner.steps,
         "wall_time": learner.seconds,
-        "replay_buffer_bytes": 0,
         "judgements": learner.judgements,
     }
     return run.finish(folder, config, results, learner.network, spaces, start)
@@ -233,16 +232,6 @@ class Learner:
             targets[t] = worth
         steps = ~torch.stack([one.begins for one in seen])
         return torch.stack(every[:-1])[steps], targets[steps]
-
-    def judge(self, env_id: str, env_kwargs: dict[str, Any]) -> None:
-        """Play the test set; its time is not counted."""
-        found = evaluate(self.network, env_id, **env_kwargs)
-        self.judgements.append({
-            "timesteps": self.steps,
-            "seconds": self.seconds,
-            "success_rate": found.success_rate,
-            "mean_return": found.mean_return,
-        })  # fmt: skip
 
     # --- interruptions ---
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rbgym.agents.judge.cases import TEST_SEEDS, by_name
+from rbgym.agents.judge.evaluation import evaluate
 from rbgym.agents.policies import trained
 from rbgym.agents.policies.network import Network
 from rbgym.agents.policies.recurrent import RecurrentNetwork
@@ -63,6 +64,19 @@ def check_seed(seed: int, lanes: int) -> None:
         raise ValueError(
             f"seed must be from 0 to {last}, got {seed!r}: the seeds beyond belong to the test set"
         )
+
+
+def judged(
+    policy: Any, config: Mapping[str, Any], timesteps: int, seconds: float
+) -> dict[str, Any]:
+    """What the policy of a training is worth on the test set, after so many steps and seconds."""
+    found = evaluate(policy, config["env_id"], **config["env_kwargs"])
+    return {
+        "timesteps": timesteps,
+        "seconds": seconds,
+        "success_rate": found.success_rate,
+        "mean_return": found.mean_return,
+    }
 
 
 def finish(

@@ -78,7 +78,6 @@ def evolve(
     results = {
         "timesteps": found.history[-1].steps,
         "wall_time": found.history[-1].seconds,
-        "replay_buffer_bytes": 0,
         "judgements": judgements,
     }
     return run.finish(folder, config, results, found.network, spaces, int(resumed))
