@@ -136,7 +136,6 @@ class Player:
         self.observation, self.info = env.reset(seed=seeds)
         self.state: Any = None
         self.start = np.ones(len(seeds), dtype=np.bool_)  # lanes at the start of an episode
-        self.ended: Any = ()  # how it came to that: terminated, truncated
 
     def step(self) -> tuple[Any, Any]:
         """Act once in every lane; actions and rewards. `start` is then where an episode ended."""
@@ -144,7 +143,7 @@ class Player:
             self.observation, state=self.state, episode_start=self.start, deterministic=True
         )
         self.observation, rewards, terminated, truncated, self.info = self.env.step(actions)
-        self.ended, self.start = (terminated, truncated), terminated | truncated
+        self.start = terminated | truncated
         return actions, rewards
 
 
