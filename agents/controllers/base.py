@@ -104,11 +104,11 @@ class Plant:
 class Controller:
     """Commands for observations; a subclass gives `commands`, or `act` where it has a memory.
 
-    least: columns that an observation must have. must: what the error says of another one.
+    least: columns that an observation must have; usual: what errors say where it is 0.
     """
 
     least = 0
-    must = "have columns, got"
+    usual = "one row or n rows of"
 
     @classmethod
     def for_env(cls, env: Any, **gains: Any) -> Self:
@@ -164,7 +164,8 @@ class Controller:
             observation = relative(observation)
         seen = real("observation", observation)
         if seen.ndim not in (1, 2) or not self.fits(seen.shape[-1]):
-            raise ValueError(f"observation must {self.must} {seen.shape}")
+            columns = f"at least {self.least}" if self.least else self.usual
+            raise ValueError(f"observation must have {columns} columns, got shape {seen.shape}")
         if not np.isfinite(seen).all():
             raise ValueError(f"observation must be finite, got {observation!r}")
         commands, state = self.act(np.atleast_2d(seen), state, episode_start)
@@ -191,7 +192,7 @@ class Law(Controller):
     u that the actuator can give, as |envelope u| <= 1.
     """
 
-    must = "have shape (n, 7) or (7,), or 10 columns, got"
+    usual = "7 or 10"
     slews = ""  # what errors call a law for a target attitude, and none but that
     still = False  # whether that has to be at rest
     every_axis = False  # whether the law needs torque about each axis
@@ -247,7 +248,8 @@ class Law(Controller):
         return self.in_limits(u), state
 
     def fits(self, columns: int) -> bool:
-        return min(columns, self.width or columns) in (7, 10)
+        wanted = self.width or columns
+        return super().fits(columns) if self.least else min(columns, wanted) in (7, 10)
 
     def target_turning(self, seen: Seen, last: Any, begins: Flags) -> tuple[Array, Array]:
         """The target's angular acceleration (n, 3) [rad/s^2], body axes, and its rate in its own

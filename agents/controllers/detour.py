@@ -50,16 +50,12 @@ class Detour(AttitudePD):
             unit(f"cones[{n}][0]", axis, 3, 1e-6)
             in_range(f"cones[{n}][1]", half, 0.0, np.pi)
         self.least = count("column", self.column) + 3 * len(self.cones)
-        self.must = f"show the cones from column {self.column} on, in {self.least} or more, got"
 
     @classmethod
     def arguments(cls, plant: Plant) -> dict[str, Any]:
         if not plant.given["cones"]:
             raise ValueError("env must have constraints with 'keep_out' for this controller")
         return super().arguments(plant)
-
-    def fits(self, columns: int) -> bool:
-        return columns >= self.least
 
     def answer(self, rows: Array, state: Any, episode_start: Any) -> tuple[Array, Any]:
         q, omega = rows[:, :4], rows[:, 4:7] * self.rate_limit

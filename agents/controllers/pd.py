@@ -208,8 +208,7 @@ class PosePD(AttitudePD):
         self.pull = 2 * self.damping * self.approach
         self.creep_squared = self.creep**2
         self.arm = finite("dock", self.dock, (3,))
-        self.columns = 16 if self.moving else 13
-        self.must = f"have shape (n, {self.columns}) or ({self.columns},), got"
+        self.least = 16 if self.moving else 13
 
     def force(self, position: Array, velocity: Array, swing: Array | float = 0.0) -> Array:
         """Force (n, 3) [N, body] within the limit; position and velocity from the dock, and its
@@ -236,9 +235,6 @@ class PosePD(AttitudePD):
         turn = self.in_limits(self.torque(q, rates, wanted, a))
         push = self.force(rows[:, 7:10] * self.distance, rows[:, 10:13] * self.speed, swing)
         return np.concatenate([push / self.force_limit, turn], axis=1), state
-
-    def fits(self, columns: int) -> bool:
-        return columns >= self.columns
 
 
 @dataclass(eq=False)
