@@ -19,8 +19,6 @@ from rbgym.agents.judge.cases import PRETRAINED, TEST_SEEDS, by_name, check_poli
 from rbgym.envs.arguments import Arguments, named
 from rbgym.registration import ENVIRONMENTS
 
-# --- values ---------------------------------------------------------------------------------
-
 
 def numbers(*counts: int) -> Callable[[str], list[float]]:
     """A parser of so many numbers between commas, that can be squared, added and divided by."""
@@ -96,9 +94,6 @@ def files_beside(path: Path | None) -> Path | None:
     return path
 
 
-# --- names ----------------------------------------------------------------------------------
-
-
 def environments() -> list[str]:
     """Ids of the registered environments."""
     return list(ENVIRONMENTS)
@@ -147,8 +142,6 @@ def check_env_args(env_id: str, env_kwargs: dict[str, Any]) -> None:
 
     observation_space(env_id, given)
 
-
-# --- options --------------------------------------------------------------------------------
 
 Json = Annotated[bool, Option("--json", help="Print JSON instead of a table.")]
 Plot = Annotated[Path | None, Option(help="Write a plot to this file.", callback=plot_to_write)]

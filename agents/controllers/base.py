@@ -103,9 +103,7 @@ class Plant:
 
 class Controller:
     """Commands for observations; a subclass gives `commands`, or `act` where it has a memory.
-
-    least: columns that an observation must have; usual: what errors say where it is 0.
-    """
+    least: columns that an observation must have; usual: what errors say where it is 0."""
 
     least = 0
     usual = "one row or n rows of"
@@ -186,10 +184,10 @@ class Idle(Controller):
 class Law(Controller):
     """A feedback law u(attitude, rates, the target's rates).
 
-    torque_limit: (3,) [N m], body axes. rate_limit: rate [rad/s] that observations show as 1.
-    dt: control period [s], 0 for none. width: columns of an observation that are attitude, rates
-    and perhaps the target's rates, all of them by default. envelope: (k, 3) [1/(N m)], the torques
-    u that the actuator can give, as |envelope u| <= 1.
+    torque_limit: (3,) [N m], body axes; what exceeds it is shortened, not turned. rate_limit: rate
+    [rad/s] that observations show as 1. dt: control period [s], 0 for none. width: columns of an
+    observation that are attitude, rates and perhaps the target's rates, all of them by default.
+    envelope: (k, 3) [1/(N m)], the torques u that the actuator can give, as |envelope u| <= 1.
     """
 
     usual = "7 or 10"
@@ -235,10 +233,8 @@ class Law(Controller):
         return self.torque(*seen), None
 
     def answer(self, rows: Array, state: Any, episode_start: Any) -> tuple[Array, Any]:
-        """Torque (n, 3) [N m, body] for observations (n, columns), and the memory afterwards.
-
-        rows: quaternion (w, x, y, z), then rates as a part of rate_limit.
-        """
+        """The same for observations (n, columns): quaternion (w, x, y, z), then rates as a part of
+        rate_limit."""
         rates = rows[:, 4 : self.width] * self.rate_limit
         wanted = rates[:, 3:6] if rates.shape[1] == 6 else np.zeros_like(rates[:, :3])
         return self.feedback((rows[:, :4], rates[:, :3], wanted), state, episode_start)

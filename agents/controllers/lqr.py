@@ -68,12 +68,11 @@ class AttitudeLQR(BodyLaw):
     With x = (p, omega), p the rotation vector from target to body, |p| <= pi, a small motion obeys
     p' = omega, J omega' = u. With the torque held over a control period, exactly (zero-order
     hold), u = -K x minimises the sum of (p / angle)^2 + (omega / rate)^2 + (u / limits)^2
-    over the periods. What exceeds the limits is shortened, not turned.
+    over the periods. The law is linear at large angles too, where nothing is optimal; it knows no
+    gyroscopic torque, and its gain does not go as J, so that a slew leaves its eigenaxis.
 
     tolerances: angle [rad] and rate [rad/s], by default 0.2 and 0.45 sqrt(a), a the least angular
-    acceleration that the limits allow about a body axis. The law is linear at large angles too,
-    where nothing is optimal; it knows no gyroscopic torque, and its gain does not go as J, so that
-    a slew leaves its eigenaxis.
+    acceleration that the limits allow about a body axis.
 
     Source: Kwakernaak & Sivan (1972), Linear Optimal Control Systems, 6.4, for the regulator in
     discrete time.
@@ -98,13 +97,6 @@ class AttitudeLQR(BodyLaw):
     def torque(self, q: Array, omega: Array, wanted: Array) -> Array:
         x = np.concatenate([rotation_vector(q), omega], axis=-1)
         return self.limited(-x @ self.gain.T)
-
-
-def _turned(v: Array, cosine: Array) -> Array:
-    """v (..., k) of length sin a, made as long as the angle a; cosine: that of a, (..., 1)."""
-    sine = np.linalg.norm(v, axis=-1, keepdims=True)
-    angle = np.arctan2(sine, cosine)
-    return np.asarray(v * np.where(sine > 1e-9, angle / np.maximum(sine, 1e-9), 1.0))
 
 
 @dataclass(eq=False)
@@ -157,11 +149,17 @@ class UprightLQR(UprightLaw):
 def _upright(law: Any, q: Array, rates: Array) -> Array:
     """-K (tilt, rates) (n, 3) [N m], within the limits."""
     up = rotate_inverse(q, np.array([0.0, 0.0, 1.0]))
-    p = _turned(np.stack([up[:, 1], -up[:, 0]], axis=-1), up[:, 2:])
-    u = -np.concatenate([p, rates], axis=-1) @ law.gain.T
-    along = np.clip(u[:, 2:], -law.limits[2], law.limits[2])
-    limited: Array = law.limited(np.concatenate([u[:, :2], np.zeros_like(along)], axis=-1))
-    limited[:, 2:] = along
+    p = np.stack([up[:, 1], -up[:, 0]], axis=-1)  # as long as the sine of the tilt
+    sine = np.linalg.norm(p, axis=-1, keepdims=True)
+    angle = np.arctan2(sine, up[:, 2:])
+    p = p * np.where(sine > 1e-9, angle / np.maximum(sine, 1e-9), 1.0)
+    return _limited_across(law, -np.concatenate([p, rates], axis=-1) @ law.gain.T)
+
+
+def _limited_across(law: Any, u: Array) -> Array:
+    """u (n, 3), shortened but not turned across the z axis, and cut along it."""
+    limited: Array = law.limited(u * [1.0, 1.0, 0.0])
+    limited[:, 2] = np.clip(u[:, 2], -law.limits[2], law.limits[2])
     return limited
 
 
@@ -291,9 +289,7 @@ class PrecessionLQR(BodyLaw):
             axis=-1,
         )
         N = -x @ self.gain.T
-        limited = self.limited(N[:, :1] * n + N[:, 1:2] * m)
-        limited[:, 2] = np.clip(N[:, 2], -self.limits[2], self.limits[2])
-        return limited
+        return _limited_across(self, N[:, :1] * n + N[:, 1:2] * m + N[:, 2:] * e)
 
 
 @dataclass(eq=False, kw_only=True)

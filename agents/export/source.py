@@ -178,9 +178,6 @@ def _of_law(law: Law, names: list[str]) -> dict[str, Any]:
     return numbers | ({"mgl": law.mgl} if isinstance(law, AxisPD) else {})
 
 
-# --- text -----------------------------------------------------------------------------------
-
-
 def _piece(name: str) -> str:
     return (resources.files("rbgym.agents.export") / "pieces" / f"{name}.c").read_text("ascii")
 

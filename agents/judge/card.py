@@ -83,9 +83,6 @@ class Card:
             },
         }
 
-    def _repr_markdown_(self) -> str:
-        return tables.page(self.as_dict())
-
     def write(self, path: Path) -> None:
         """Write the tables, the figures as JSON and the plot beside each other, with the endings
         .md, .json and .png. They replace what is there when all are written, or not at all."""

@@ -132,15 +132,12 @@ def starts_of(env_id: str, episodes: int = len(TEST_SEEDS)) -> list[Starts]:
 
 def start_of(env_id: str, episode: int) -> Starts:
     """One start state of a task's test set, counted from 0."""
-    seed = TEST_SEEDS[episode]
-    one = next(one for one in starts_of(env_id, episode + 1) if seed in one.seeds)
-    return one._replace(seeds=[seed])
+    categories = task_of(env_id).categories
+    return Starts(categories[episode % len(categories)], [TEST_SEEDS[episode]])
 
 
 def shared(env_id: str, seeds: range) -> list[Starts]:
     """The seeds, dealt out among the categories of a task."""
     categories = task_of(env_id).categories
-    dealt = [
-        Starts(category, list(seeds[k :: len(categories)])) for k, category in enumerate(categories)
-    ]
-    return [one for one in dealt if one.seeds]
+    dealt = (list(seeds[k :: len(categories)]) for k in range(len(categories)))
+    return [Starts(*one) for one in zip(categories, dealt, strict=True) if one[1]]

@@ -121,11 +121,8 @@ def play_from(
 
 
 class Player:
-    """A policy at work in a vector env: what it was shown last, and what it remembers.
-
-    policy: the name of a controller, a Stable-Baselines3 model, which sees what the normaliser of
-    its training makes of observations, or whatever has `predict`.
-    """
+    """A policy at work in a vector env: what it was shown last, and what it remembers. policy: the
+    name of a controller, a Stable-Baselines3 model, or whatever has `predict`."""
 
     def __init__(self, policy: Any, env: Any, seeds: list[int]) -> None:
         found = controllers.make(policy, env) if isinstance(policy, str) else policy

@@ -10,7 +10,6 @@ Conf. Learning Representations (SHAC).
 """
 
 import itertools
-import pickle
 import time
 import warnings
 from collections.abc import Callable, Mapping
@@ -43,9 +42,6 @@ _CRITIC_RATE, _PASSES, _PARTS, _FOLLOWS = 3e-3, 4, 4, 0.2
 _LARGEST_GRADIENT = 1.0
 _SMALL = 0.1  # factor of the last layer's first weights, so that it begins near to doing nothing
 _CHECKPOINTS, _JUDGEMENTS = 10, 20  # in a training
-# What reading a file that holds something else may raise.
-_DAMAGES = (OSError, EOFError, RuntimeError, ValueError, TypeError, LookupError,
-            pickle.UnpicklingError)  # fmt: skip
 
 
 def learn(
@@ -121,10 +117,8 @@ class _Seen(NamedTuple):
 
 
 class Learner:
-    """A training as it stands: policy, critic, their optimisers, and the lanes.
-
-    iteration: how many are done. seconds: what they took. judgements: of the test set.
-    """
+    """A training as it stands: policy, critic, their optimisers, and the lanes. iteration: how many
+    are done. seconds: what they took. judgements: of the test set."""
 
     def __init__(
         self, env: DifferentiableEnv, network: Network, chosen: Mapping[str, Any], seed: int
@@ -233,8 +227,6 @@ class Learner:
         steps = ~torch.stack([one.begins for one in seen])
         return torch.stack(every[:-1])[steps], targets[steps]
 
-    # --- interruptions ---
-
     def _parts(self) -> list[Any]:
         return [self._actor, self._critic, self._slow, *self._optimisers]
 
@@ -268,7 +260,7 @@ class Learner:
             for part, content in zip(self._parts(), held["parts"], strict=True):
                 part.load_state_dict(content)
             self._shuffling.set_state(held["shuffling"])
-        except _DAMAGES as error:
+        except Exception as error:  # whatever a damaged file makes these raise
             raise ValueError(f"{str(path)!r} holds no training, or a damaged one") from error
         self._observation, self.env.ended = held["observation"], held["ended"]
         self.iteration, self.seconds = held["iteration"], held["seconds"]

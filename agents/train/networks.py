@@ -18,9 +18,8 @@ def first_network(
 ) -> tuple[Network, Spaces]:
     """Random weights, behind a normaliser that shows rates larger; and the env's spaces.
 
-    chosen: hyperparameters, of which net_arch is the sizes of hidden layers, and rates how many
-    times as large the angular velocity is shown. Raises ValueError for bad ones, and for an env
-    whose observations are no box, or whose form a callable makes.
+    chosen: hyperparameters; net_arch has the sizes of hidden layers, rates how many times as large
+    the angular velocity is shown. ValueError for bad ones, and for observations that are no box.
     """
     hidden, rates = chosen["net_arch"], chosen["rates"]
     if not isinstance(hidden, list) or not all(isinstance(n, int) and n > 0 for n in hidden):

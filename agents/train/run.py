@@ -33,10 +33,7 @@ def config_of(
     env_kwargs: Mapping[str, Any] | None,
     **more: Any,
 ) -> dict[str, Any]:
-    """What config.json holds; ValueError for what JSON cannot hold.
-
-    more: timesteps, threads, where they play a part.
-    """
+    """What config.json holds; ValueError for what JSON cannot hold. more: timesteps, threads."""
     content = {
         "env_id": env_id,
         "algo": algo,
@@ -87,11 +84,8 @@ def finish(
     spaces: tuple[Any, Any],
     resumed_from: int,
 ) -> Training:
-    """Write the policy of a run, and results.json last. spaces: observations, actions.
-
-    Added to the results are the steps per second, and the seconds until the first judgement that
-    finds the task learned.
-    """
+    """Write the policy of a run, and results.json last, with the steps per second and the seconds
+    until the first judgement that finds the task learned. spaces: observations, actions."""
     seconds = results["wall_time"]
     results["steps_per_second"] = results["timesteps"] / seconds if seconds else None
     if "judgements" in results:

@@ -37,11 +37,8 @@ class Playback(NamedTuple):
 
 
 class Controls:
-    """All controls of a page.
-
-    notify: is called with "step" or "restart" where that is asked for, and with "change" when
-    anything else is.
-    """
+    """All controls of a page. notify: is called with "step" or "restart" where that is asked for,
+    and with "change" when anything else is."""
 
     def __init__(
         self, gui: viser.GuiApi, scenario: Scenario, notify: Callable[[str], None], speed: Speed
@@ -111,8 +108,6 @@ class Controls:
         self._slider("strength", "Strength", (0.1, 10.0, 0.1), 1.0)
         self._gui.add_markdown(_HELP)
 
-    # --- what they ask for ----------------------------------------------------------------
-
     def scenario(self) -> Scenario:
         """What is to be simulated."""
         on = [k for k in range(MOST_RUNS) if self._value(f"scheme {k}") != _OFF]
@@ -156,8 +151,6 @@ class Controls:
             return handle.value if handle.value in handle.options else handle.options[0]
         number = min(max(handle.min, handle.value), handle.max)  # the least one for nan
         return int(number) if name in ("seed", "substeps") else float(number)
-
-    # --- what changes them ----------------------------------------------------------------
 
     def toggle(self) -> None:
         """Pause, or go on."""

@@ -62,10 +62,8 @@ class _Run:
 
 
 class FreeRun(_Run):
-    """A body by itself, or on its point in gravity, stepped by one scheme.
-
-    It is what `rbgym.simulate` computes, bit for bit. Arguments as there.
-    """
+    """A body by itself, or on its point in gravity, stepped by one scheme: bit for bit what
+    `rbgym.simulate` computes, with its arguments."""
 
     def __init__(
         self,

@@ -150,7 +150,7 @@ def test_a_card_names_the_arguments_of_its_environment(tmp_path):
     assert json.loads((tmp_path / "top.json").read_text())["env_kwargs"] == kwargs
     title = "RigidTop-v0 (integrator=akw, substeps=2)"
     assert (tmp_path / "top.md").read_text().startswith(f"# {title}\n")
-    assert title in card._repr_markdown_()
+    assert title in tables.page(card.as_dict())
 
 
 def test_arguments_of_a_card_that_are_no_plain_data_are_told_by_their_repr():
