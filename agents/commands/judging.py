@@ -9,6 +9,7 @@ from typer import Argument, Option
 from rbgym.agents.commands import options
 from rbgym.agents.commands.app import JUDGE, command
 from rbgym.agents.terminal import Counter, bar, print_json
+from rbgym.registration import ENVIRONMENTS
 
 
 @command(
@@ -22,7 +23,7 @@ def evaluate(
         list[str],
         Argument(
             help="Environment, and folders, controllers (pd) or 'pretrained'.",
-            autocompletion=lambda: [*options.environments(), *options.policies()],
+            autocompletion=lambda: [*ENVIRONMENTS, *options.policies()],
         ),
     ],
     policy: Annotated[

@@ -13,6 +13,7 @@ import rbgym
 from rbgym.agents.commands import options
 from rbgym.agents.commands.app import MEASURE, command
 from rbgym.agents.terminal import Counter, bar, print_json
+from rbgym.registration import ENVIRONMENTS
 
 
 def _cases() -> list[str]:
@@ -101,7 +102,7 @@ def warm(
         list[str],
         Argument(
             help="Environments, see rbgym list.",
-            autocompletion=options.environments,
+            autocompletion=lambda: [*ENVIRONMENTS],
             callback=options.known_environments,
         ),
     ],

@@ -94,11 +94,6 @@ def files_beside(path: Path | None) -> Path | None:
     return path
 
 
-def environments() -> list[str]:
-    """Ids of the registered environments."""
-    return list(ENVIRONMENTS)
-
-
 def algorithms() -> list[str]:
     """Names of the algorithms: of the files of their hyperparameters, which import nothing."""
     files = (resources.files("rbgym.agents") / "hyperparameters").iterdir()
@@ -147,7 +142,7 @@ Json = Annotated[bool, Option("--json", help="Print JSON instead of a table.")]
 Plot = Annotated[Path | None, Option(help="Write a plot to this file.", callback=plot_to_write)]
 _ENV: Any = {
     "help": "Environment, see rbgym list.",
-    "autocompletion": environments,
+    "autocompletion": lambda: [*ENVIRONMENTS],
     "callback": known_environments,
 }
 Env = Annotated[str, Argument(**_ENV)]

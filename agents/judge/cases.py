@@ -13,6 +13,7 @@ from gymnasium.vector import AutoresetMode
 
 from rbgym.agents import controllers
 from rbgym.arguments import count, hint, is_number
+from rbgym.envs.arguments import named
 
 if TYPE_CHECKING:  # it imports what compiles, and names are checked without
     from rbgym.envs.task import Task
@@ -69,11 +70,8 @@ def spec_of(env_id: str) -> Any:
 
 def check_policy(name: str) -> None:
     """Raise ValueError unless it is a controller's name, "pretrained" or a path that is there."""
-    known = [*controllers.names(), PRETRAINED]
-    if name not in known and not Path(name).exists():
-        raise ValueError(
-            f"policy must be a folder or one of {known}, got {name!r}{hint(name, known)}"
-        )
+    if not Path(name).exists():
+        named("policy", name, [*controllers.names(), PRETRAINED], " or a folder")
 
 
 def by_name(

@@ -52,7 +52,7 @@ def contenders(
     """
     given = by_name("env_kwargs", env_kwargs)
     trained = [name for name in targets if name not in controllers.names()]
-    policies = {name: load(name, env_id) for name in trained if name != PRETRAINED}
+    policies = {name: load(name) for name in trained if name != PRETRAINED}
     configs = [policy.config for policy in policies.values() if "env_id" in policy.config]
     of_all: dict[str, Any] = {}
     if not env_id and configs:
@@ -67,16 +67,13 @@ def contenders(
             )
     env_id = env_id or next(iter(ENVIRONMENTS))
     if PRETRAINED in trained:
-        policies[PRETRAINED] = load(PRETRAINED, env_id)
+        policies[PRETRAINED] = shelf.load(env_id)
     found = []
     for name in targets:
-        policy = policies.get(name)
-        if policy is None:
-            found.append(Contender(name, name, {**of_all, **given}))
-        else:
-            trained_with = {} if "env_id" in policy.config else of_all
-            kwargs = own_kwargs(policy, env_id, {**trained_with, **given})
-            found.append(Contender(name, policy, kwargs))
+        policy, kwargs = policies.get(name), {**of_all, **given}
+        if policy is not None:
+            kwargs = own_kwargs(policy, env_id, given if "env_id" in policy.config else kwargs)
+        found.append(Contender(name, policy or name, kwargs))
     return env_id, found
 
 
@@ -92,10 +89,8 @@ def own_kwargs(policy: Any, env_id: str, given: Mapping[str, Any]) -> dict[str, 
     return kwargs
 
 
-def load(name: str, env_id: str | None = None) -> TrainedPolicy:
-    """The trained policy of that name, for the env if it is "pretrained"."""
-    if name == PRETRAINED:
-        return shelf.load(env_id or next(iter(ENVIRONMENTS)))
+def load(name: str) -> TrainedPolicy:
+    """The trained policy of a folder."""
     check_policy(name)
     return shelf.load(Path(name))
 

@@ -12,7 +12,8 @@ from rbgym.agents import controllers
 from rbgym.agents.controllers import Policy
 from rbgym.agents.controllers.base import relative
 from rbgym.agents.judge.cases import PRETRAINED, Starts, by_name, starts_of
-from rbgym.agents.judge.contenders import load, own_kwargs
+from rbgym.agents.judge.contenders import own_kwargs
+from rbgym.agents.policies import shelf
 from rbgym.agents.policies.trained import TrainedPolicy
 from rbgym.eigenaxis import eigenaxis_time
 from rbgym.envs.parts.columns import bounds
@@ -98,7 +99,7 @@ def play(
     ValueError for bad arguments.
     """
     if isinstance(policy, str) and policy == PRETRAINED:
-        policy = load(PRETRAINED, env_id)
+        policy = shelf.load(env_id)
         given = by_name("env_kwargs", env_kwargs, must_end=True)
         env_kwargs = own_kwargs(policy, env_id, given)
     return play_from(starts_of(env_id, episodes), policy, env_id, env_kwargs)

@@ -6,7 +6,7 @@ from typing import Any
 
 from rbgym.agents.policies import trained
 from rbgym.agents.policies.trained import TrainedPolicy
-from rbgym.arguments import hint
+from rbgym.envs.arguments import named
 
 
 def names() -> list[str]:
@@ -21,17 +21,13 @@ def load(name: str | Path) -> TrainedPolicy:
     run or of a policy alone. Nothing is executed or fetched, and no learning library is needed.
     Raises ValueError for what is neither.
     """
-    if not isinstance(name, str | Path) or not str(name) or "\x00" in str(name):
-        raise ValueError(f"name must be a folder or one of {names()}, got {name!r}")
-    path, entry = Path(name), str(name).rpartition(":")[2]
-    if isinstance(name, str) and entry in names():
+    entry = name.rpartition(":")[2] if isinstance(name, str) else ""
+    if entry in names():
         with resources.as_file(_shelf() / entry) as folder:
             return trained.read(folder)
-    if path.is_dir():
-        return trained.read(path)
-    raise ValueError(
-        f"name must be a folder or one of {names()}, got {str(name)!r}{hint(entry, names())}"
-    )
+    if not (isinstance(name, str | Path) and str(name) and Path(name).is_dir()):
+        named("name", name, names(), " or a folder")
+    return trained.read(Path(name))
 
 
 def _shelf() -> Any:

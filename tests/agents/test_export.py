@@ -301,7 +301,7 @@ def test_the_command_writes_both(tmp_path, monkeypatch):
         (["hysteretic", "--env", SLEW, "--c", "out"], "policy must be a network"),
         (["pretrained", "--gain", "frequency=2", "--c", "out"], "--gain must be left out"),
         (["pd", "--onnx", "out"], "policy must be a network"),
-        (["nobody", "--c", "out"], "policy must be a folder or one of"),
+        (["nobody", "--c", "out"], "policy must be one of"),
     ],
 )
 def test_wrong_lines_end_in_one_line(line, message, tmp_path, monkeypatch):
