@@ -26,16 +26,7 @@ def evaluate(
             autocompletion=lambda: [*ENVIRONMENTS, *options.policies()],
         ),
     ],
-    policy: Annotated[
-        list[str] | None,
-        Option(
-            "--policy",
-            "--compare",
-            help="One more target.",
-            autocompletion=options.policies,
-            callback=options.known_policies,
-        ),
-    ] = None,
+    policy: options.Policies = None,
     env: options.EnvOption = None,
     env_arg: options.EnvArgs = None,
     episodes: options.Episodes = 256,

@@ -39,19 +39,17 @@ def _gains(name: str, env: Any) -> list[str]:
     return [p.name for p in takes if p.default is not p.empty and p.name not in said]
 
 
-def for_env(env: Any) -> list[str]:
+def for_env(env: Any, planners: bool = False) -> list[str]:
     """Names of the controllers that fit an env, single or vector; "idle" fits each.
 
-    Those that plan, `PLANNERS`, are left out; `make` makes them.
-
-    Raises ValueError for what is no env of rbgym.
+    planners: also those that plan, `PLANNERS`. Raises ValueError for what is no env of rbgym.
     """
     Plant(env)
     found = []
     for name in controllers.names():
-        if name in controllers.PLANNERS:
+        if name in controllers.PLANNERS and not planners:
             continue
-        with suppress(ValueError):
+        with suppress(ValueError, ModuleNotFoundError):  # some need scipy
             make(name, env)
             found.append(name)
     return found

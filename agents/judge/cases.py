@@ -130,7 +130,7 @@ def starts_of(env_id: str, episodes: int = len(TEST_SEEDS)) -> list[Starts]:
 
 def start_of(env_id: str, episode: int) -> Starts:
     """One start state of a task's test set, counted from 0."""
-    categories = task_of(env_id).categories
+    categories = [*task_of(env_id).categories]
     return Starts(categories[episode % len(categories)], [TEST_SEEDS[episode]])
 
 

@@ -200,10 +200,7 @@ def test_a_policy_that_cannot_read_what_the_env_arguments_show_is_refused():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            ("RigidTop-v0", ["pdd"]),
-            "policy must be one of .* or a folder, got 'pdd'; did you mean 'pd'",
-        ),
+        (("RigidTop-v0", ["pdd"]), "or a folder, got 'pdd'; did you mean 'pd'"),
         (("RigidTop-v0", ["bang_bang"]), "env must"),
         (("CartPole-v1", ["pd"]), "env_id must be a task of rbgym"),
     ],

@@ -218,7 +218,7 @@ def test_observations_of_one_shape_but_other_bounds_are_told_apart(tmp_path):
 def test_a_foreign_zip_is_not_unpickled(tmp_path):
     model, _ = saved(tmp_path)
     model.save(tmp_path / "model.zip")
-    with pytest.raises(ValueError, match="name must be one of .* or a folder"):
+    with pytest.raises(ValueError, match=r"name must be one of .* or a folder"):
         rbgym.agents.load(tmp_path / "model.zip")
 
 
@@ -236,5 +236,5 @@ def test_a_model_is_judged_behind_its_normaliser_which_stays_as_it_is(tmp_path):
 
 
 def test_a_name_that_is_neither_a_folder_nor_an_environment_is_refused():
-    with pytest.raises(ValueError, match="name must be one of .* or a folder"):
+    with pytest.raises(ValueError, match=r"name must be one of .* or a folder"):
         rbgym.agents.load("RigidTip-v0")
