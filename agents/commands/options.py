@@ -14,7 +14,7 @@ import typer
 from typer import Argument, Option
 
 import rbgym
-from rbgym.agents import controllers
+from rbgym.agents import catalogue
 from rbgym.agents.judge.cases import PRETRAINED, TEST_SEEDS, by_name, check_policy, spec_of
 from rbgym.envs.arguments import Arguments, named
 from rbgym.registration import ENVIRONMENTS
@@ -103,7 +103,7 @@ def algorithms() -> list[str]:
 def policies() -> list[str]:
     """Controllers, the package's policy, and the finished runs below the folder `runs`."""
     runs = sorted(str(file.parent) for file in Path("runs").glob("*/policy.json"))
-    return [*controllers.names(), PRETRAINED, *runs]
+    return [*catalogue.names(), PRETRAINED, *runs]
 
 
 # What is mistyped is refused before anything is imported that computes.

@@ -3,7 +3,7 @@ policies, and limits of torque."""
 
 from dataclasses import KW_ONLY, dataclass, replace
 from inspect import signature
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -99,6 +99,20 @@ class Plant:
         if columns[1:2] != rates[:1] or self.columns[rates[0]].first != 4:
             return 0
         return 10 if columns[1:3] == rates else 7
+
+
+class Policy(Protocol):
+    """What a classical controller and a Stable-Baselines3 model have in common."""
+
+    def predict(
+        self,
+        observation: Any,
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = True,
+    ) -> tuple[Any, Any]:
+        """Actions for a batch of observations, and the policy's own state."""
+        ...
 
 
 class Controller:

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rbgym.agents import controllers
 from rbgym.agents.controllers.base import Plant, fresh
+from rbgym.agents.controllers.fitting import make
 from rbgym.arguments import flag, positive, real
 from rbgym.envs.parts.observations import Quaternion, TargetRate
 from rbgym.envs.parts.sensors import Failing, Instruments
@@ -117,7 +117,7 @@ class Estimating:
                 "env must show a moving target by its rates alone for an estimator, got "
                 f"{parts.observation.more!r}"
             )
-        law = controllers.make(policy, env) if isinstance(policy, str) else policy
+        law = make(policy, env) if isinstance(policy, str) else policy
         sensor = parts.sensor.sensor if isinstance(parts.sensor, Failing) else parts.sensor
         return cls(law, sensor, rate_limit=base.rate_limit, moving=moving)
 

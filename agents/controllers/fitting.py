@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from contextlib import suppress
+from importlib import import_module
 from inspect import signature
 from typing import Any
 
-from rbgym.agents import controllers
+from rbgym.agents.catalogue import CONTROLLERS, PLANNERS, names
 from rbgym.agents.controllers.actuators import Allocated, MagneticAllocation, Unloading
 from rbgym.agents.controllers.base import Controller, Law, Plant
 from rbgym.agents.controllers.pd import PosePD
@@ -14,17 +15,19 @@ from rbgym.envs.arguments import keys, named
 
 def maker(name: str) -> Callable[..., Controller]:
     """What makes the law of an env, and of gains by name."""
-    made: Callable[..., Controller] = getattr(controllers, controllers.CONTROLLERS[name]).for_env
+    home, _, law = CONTROLLERS[name].partition(".")
+    module = import_module(f"rbgym.agents.controllers.{home}")
+    made: Callable[..., Controller] = (getattr(module, law) if law else module).for_env
     return made
 
 
-def make(name: str, env: Any, **gains: Any) -> controllers.Policy:
+def make(name: str, env: Any, **gains: Any) -> Controller:
     """The controller of that name for an env, single or vector, with its actuator.
 
     gains: what the law's class takes; those left out are its defaults. Raises ValueError if there
     is no such controller or gain, or if it is not for such an env.
     """
-    named("controller", name, controllers.CONTROLLERS)
+    named("controller", name, CONTROLLERS)
     plant = Plant(env)
     if gains:
         keys(f"gains of {name!r}", gains, _gains(name, env))
@@ -46,8 +49,8 @@ def for_env(env: Any, planners: bool = False) -> list[str]:
     """
     Plant(env)
     found = []
-    for name in controllers.names():
-        if name in controllers.PLANNERS and not planners:
+    for name in names():
+        if name in PLANNERS and not planners:
             continue
         with suppress(ValueError, ModuleNotFoundError):  # some need scipy
             make(name, env)

@@ -11,7 +11,7 @@ import gymnasium as gym
 from gymnasium.envs.registration import load_env_creator
 from gymnasium.vector import AutoresetMode
 
-from rbgym.agents import controllers
+from rbgym.agents import catalogue
 from rbgym.arguments import count, hint, is_number
 from rbgym.envs.arguments import named
 
@@ -71,7 +71,7 @@ def spec_of(env_id: str) -> Any:
 def check_policy(name: str) -> None:
     """Raise ValueError unless it is a controller's name, "pretrained" or a path that is there."""
     if not Path(name).exists():
-        named("policy", name, [*controllers.names(), PRETRAINED], " or a folder")
+        named("policy", name, [*catalogue.names(), PRETRAINED], " or a folder")
 
 
 def by_name(

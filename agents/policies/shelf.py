@@ -26,7 +26,7 @@ def load(name: str | Path) -> TrainedPolicy:
         with resources.as_file(_shelf() / entry) as folder:
             return trained.read(folder)
     if not (isinstance(name, str | Path) and str(name) and Path(name).is_dir()):
-        named("name", name, names(), " or a folder")
+        named("name", str(name) if isinstance(name, Path) else name, names(), " or a folder")
     return trained.read(Path(name))
 
 
