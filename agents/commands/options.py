@@ -15,7 +15,7 @@ from typer import Argument, Option
 
 import rbgym
 from rbgym.agents import catalogue
-from rbgym.agents.judge.cases import PRETRAINED, TEST_SEEDS, by_name, check_policy, spec_of
+from rbgym.agents.cases import PRETRAINED, TEST_SEEDS, by_name, check_policy, spec_of
 from rbgym.envs.arguments import Arguments, named
 from rbgym.registration import ENVIRONMENTS
 

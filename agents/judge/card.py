@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import gymnasium as gym
 
 from rbgym.agents import controllers
+from rbgym.agents.cases import PRETRAINED, by_name, starts_of, task_of
 from rbgym.agents.judge import plots, tables
-from rbgym.agents.judge.cases import PRETRAINED, by_name, starts_of, task_of
 from rbgym.agents.judge.contenders import Contender, contenders
 from rbgym.agents.judge.episodes import Episodes, joined, play, play_from
 from rbgym.agents.judge.evaluation import Evaluation, summary

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import gymnasium as gym
 
 from rbgym.agents import controllers
-from rbgym.agents.judge.cases import PRETRAINED, by_name, check_policy
+from rbgym.agents.cases import PRETRAINED, by_name, check_policy
 from rbgym.agents.policies import TrainedPolicy, shelf
 from rbgym.registration import ENVIRONMENTS
 

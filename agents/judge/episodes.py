@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbgym.agents import controllers
+from rbgym.agents.cases import PRETRAINED, Starts, by_name, starts_of
 from rbgym.agents.controllers import Policy
 from rbgym.agents.controllers.base import relative
-from rbgym.agents.judge.cases import PRETRAINED, Starts, by_name, starts_of
 from rbgym.agents.judge.contenders import own_kwargs
 from rbgym.agents.policies import shelf
 from rbgym.agents.policies.trained import TrainedPolicy

@@ -23,7 +23,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from rbgym.agents.judge.cases import has_test_set
+from rbgym.agents.cases import has_test_set
 from rbgym.agents.policies.network import Network, Normalizer
 from rbgym.agents.run_folder import RunFolder, Training, replacing
 from rbgym.agents.terminal import Counter, bar

@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from rbgym.agents.judge.cases import TEST_SEEDS, by_name
+from rbgym.agents.cases import TEST_SEEDS, by_name
 from rbgym.agents.judge.evaluation import evaluate
 from rbgym.agents.policies import trained
 from rbgym.agents.policies.network import Network

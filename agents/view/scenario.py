@@ -11,7 +11,7 @@ import numpy as np
 
 from rbgym import integrators
 from rbgym.agents import controllers
-from rbgym.agents.judge.cases import PRETRAINED, task_of
+from rbgym.agents.cases import PRETRAINED, task_of
 from rbgym.agents.policies import shelf
 from rbgym.agents.view.simulation import IDLE, FreeRun, Run, Simulation, TaskRun
 from rbgym.arguments import finite

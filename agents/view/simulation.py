@@ -11,7 +11,7 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rbgym.agents.judge.cases import task_of
+from rbgym.agents.cases import task_of
 from rbgym.agents.judge.contenders import contenders
 from rbgym.arguments import positive
 from rbgym.body import RigidBody

@@ -23,7 +23,7 @@ import gymnasium as gym
 import numpy as np
 
 from rbgym.agents import controllers
-from rbgym.agents.judge.cases import PRETRAINED, start_of
+from rbgym.agents.cases import PRETRAINED, start_of
 from rbgym.agents.judge.episodes import play
 from rbgym.agents.judge.evaluation import settling
 from rbgym.agents.policies import shelf

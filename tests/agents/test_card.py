@@ -14,9 +14,9 @@ pytest.importorskip("stable_baselines3")
 
 import rbgym.agents
 from rbgym import RigidBody
+from rbgym.agents.cases import starts_of
 from rbgym.agents.judge import evaluation, tables
 from rbgym.agents.judge.card import ALL, SENSORS, make_card
-from rbgym.agents.judge.cases import starts_of
 from rbgym.agents.judge.episodes import Episodes, play
 from rbgym.agents.judge.evaluation import evaluate
 from rbgym.envs.actuators import ReactionWheels

@@ -15,7 +15,7 @@ from safetensors.numpy import load_file, save_file
 from stable_baselines3.common.vec_env import VecNormalize
 
 import rbgym.agents
-from rbgym.agents.judge.cases import starts_of
+from rbgym.agents.cases import starts_of
 from rbgym.agents.judge.episodes import play
 from rbgym.agents.policies import trained
 from rbgym.agents.policies.sb3 import network_of_model

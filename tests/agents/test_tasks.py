@@ -10,7 +10,7 @@ from stable_baselines3 import PPO, SAC, HerReplayBuffer
 
 import rbgym.agents
 from rbgym.agents import controllers
-from rbgym.agents.judge.cases import TEST_SEEDS, task_of
+from rbgym.agents.cases import TEST_SEEDS, task_of
 from rbgym.agents.judge.contenders import contenders
 from rbgym.agents.judge.evaluation import evaluate
 from rbgym.agents.policies import shelf

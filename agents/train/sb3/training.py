@@ -12,7 +12,7 @@ from stable_baselines3.common.logger import configure
 from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor, VecNormalize
 
-from rbgym.agents.judge.cases import has_test_set, spec_of
+from rbgym.agents.cases import has_test_set, spec_of
 from rbgym.agents.policies.sb3 import (
     ACTIVATIONS,
     SCHEDULED,
