@@ -12,7 +12,7 @@ CONTROLLERS = {
     "bang_bang": "attitude.BangBang",
     "mpc": "predictive.ModelPredictive",
     "ilqr": "predictive.PlannedSlew",
-    "detour": "detour.Detour",
+    "detour": "attitude.Detour",
     "swing_up": "lqr.SwingUp",
     "magnetic_rate": "actuators.MagneticRate",
     "b_dot": "actuators.BDot",

@@ -12,12 +12,12 @@ from rbgym.agents.controllers.actuators import (
 from rbgym.agents.controllers.attitude import (
     AttitudePID,
     BangBang,
+    Detour,
     GeometricTracking,
     Hysteretic,
     QuaternionFeedback,
 )
 from rbgym.agents.controllers.base import Controller, Idle, Law, Policy
-from rbgym.agents.controllers.detour import Detour
 from rbgym.agents.controllers.filtering import Estimating
 from rbgym.agents.controllers.fitting import for_env, make
 from rbgym.agents.controllers.lqr import AttitudeLQR, PrecessionLQR, SpinLQR, SwingUp, UprightLQR

@@ -17,7 +17,7 @@ from rbgym.agents.judge.contenders import Contender, contenders
 from rbgym.agents.judge.episodes import Episodes, joined, play, play_from
 from rbgym.agents.judge.evaluation import Evaluation, summary
 from rbgym.agents.judge.tables import ALL
-from rbgym.agents.policies import shelf
+from rbgym.agents.policies import trained
 from rbgym.agents.run_folder import as_text, replacing
 from rbgym.envs.parts.goals import Rest, Target
 
@@ -140,7 +140,7 @@ def make_card(
 def _usual(env_id: str, env_kwargs: Mapping[str, Any] | None) -> list[str]:
     """Every controller that fits, and the package's policy if there is one."""
     with closing(gym.make(env_id, **by_name("env_kwargs", env_kwargs))) as env:
-        known = env_id.rpartition(":")[2] in shelf.names()
+        known = env_id.rpartition(":")[2] in trained.names()
         return [*controllers.for_env(env), *([PRETRAINED] if known else [])]
 
 

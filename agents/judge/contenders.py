@@ -10,7 +10,7 @@ import gymnasium as gym
 
 from rbgym.agents import controllers
 from rbgym.agents.cases import PRETRAINED, by_name, check_policy
-from rbgym.agents.policies import TrainedPolicy, shelf
+from rbgym.agents.policies import TrainedPolicy, trained
 from rbgym.registration import ENVIRONMENTS
 
 # Env arguments that decide on what an observation's entries are: others move at most the bounds,
@@ -51,8 +51,8 @@ def contenders(
     these, and for a policy that was trained on other observations.
     """
     given = by_name("env_kwargs", env_kwargs)
-    trained = [name for name in targets if name not in controllers.names()]
-    policies = {name: load(name) for name in trained if name != PRETRAINED}
+    learned = [name for name in targets if name not in controllers.names()]
+    policies = {name: load(name) for name in learned if name != PRETRAINED}
     configs = [policy.config for policy in policies.values() if "env_id" in policy.config]
     of_all: dict[str, Any] = {}
     if not env_id and configs:
@@ -66,8 +66,8 @@ def contenders(
                 f"imported: say --env {env_id} if you trust it"
             )
     env_id = env_id or next(iter(ENVIRONMENTS))
-    if PRETRAINED in trained:
-        policies[PRETRAINED] = shelf.load(env_id)
+    if PRETRAINED in learned:
+        policies[PRETRAINED] = trained.load(env_id)
     found = []
     for name in targets:
         policy, kwargs = policies.get(name), {**of_all, **given}
@@ -80,9 +80,9 @@ def contenders(
 def own_kwargs(policy: Any, env_id: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The env arguments that a policy was trained with, `given` over them; ValueError if it cannot
     read what the env then shows."""
-    trained = by_name("env_kwargs", policy.config.get("env_kwargs"))
-    kwargs = {**trained, **given}
-    own, seen = (observation_space(env_id, some) for some in (trained, kwargs))
+    learned_in = by_name("env_kwargs", policy.config.get("env_kwargs"))
+    kwargs = {**learned_in, **given}
+    own, seen = (observation_space(env_id, some) for some in (learned_in, kwargs))
     alike = _ENTRIES.isdisjoint(given) and gym.spaces.flatdim(own) == gym.spaces.flatdim(seen)
     if not (alike and policy.observation_space == own):
         policy.require(env_id, seen)
@@ -92,7 +92,7 @@ def own_kwargs(policy: Any, env_id: str, given: Mapping[str, Any]) -> dict[str, 
 def load(name: str) -> TrainedPolicy:
     """The trained policy of a folder."""
     check_policy(name)
-    return shelf.load(Path(name))
+    return trained.load(Path(name))
 
 
 def observation_space(env_id: str, env_kwargs: dict[str, Any]) -> gym.Space[Any]:

@@ -13,7 +13,7 @@ from rbgym.agents.cases import PRETRAINED, Starts, by_name, starts_of
 from rbgym.agents.controllers import Policy
 from rbgym.agents.controllers.base import relative
 from rbgym.agents.judge.contenders import own_kwargs
-from rbgym.agents.policies import shelf
+from rbgym.agents.policies import trained
 from rbgym.agents.policies.trained import TrainedPolicy
 from rbgym.eigenaxis import eigenaxis_time
 from rbgym.envs.parts.columns import bounds
@@ -99,7 +99,7 @@ def play(
     ValueError for bad arguments.
     """
     if isinstance(policy, str) and policy == PRETRAINED:
-        policy = shelf.load(env_id)
+        policy = trained.load(env_id)
         given = by_name("env_kwargs", env_kwargs, must_end=True)
         env_kwargs = own_kwargs(policy, env_id, given)
     return play_from(starts_of(env_id, episodes), policy, env_id, env_kwargs)

@@ -6,6 +6,7 @@ was trained for. Playing one needs no learning library.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from gymnasium import spaces
 from rbgym.agents.policies.network import Network
 from rbgym.agents.policies.recurrent import RecurrentNetwork
 from rbgym.agents.run_folder import read_json, replacing, write_json
+from rbgym.envs.arguments import named
 
 FORMAT = 1
 WEIGHTS, CONFIG = "policy.safetensors", "policy.json"
@@ -133,6 +135,31 @@ def read(folder: Path) -> TrainedPolicy:
         return TrainedPolicy(network, seen, config)
     except Exception as error:  # whatever a damaged file makes these raise
         raise ValueError(f"{str(folder)!r} holds no policy that can be read: {error}") from error
+
+
+def names() -> list[str]:
+    """The ids of the environments that the package has a policy for."""
+    return sorted(entry.name for entry in _shelf().iterdir() if (entry / CONFIG).is_file())
+
+
+def load(name: str | Path) -> TrainedPolicy:
+    """A trained policy; it has `predict`, as controllers and Stable-Baselines3's models do.
+
+    name: the id of an environment, for the policy that the package has for it; or a folder, of a
+    run or of a policy alone. Nothing is executed or fetched, and no learning library is needed.
+    Raises ValueError for what is neither.
+    """
+    entry = name.rpartition(":")[2] if isinstance(name, str) else ""
+    if entry in names():
+        with resources.as_file(_shelf() / entry) as folder:
+            return read(folder)
+    if not (isinstance(name, str | Path) and str(name) and Path(name).is_dir()):
+        named("name", str(name) if isinstance(name, Path) else name, names(), " or a folder")
+    return read(Path(name))
+
+
+def _shelf() -> Any:
+    return resources.files("rbgym.agents") / "pretrained"
 
 
 def _as_plain(space: Space) -> dict[str, Any]:

@@ -29,7 +29,6 @@ from rbgym.agents.run_folder import RunFolder, Training, replacing
 from rbgym.agents.terminal import Counter, bar
 from rbgym.agents.train import presets, run
 from rbgym.agents.train.gradients import DifferentiableEnv
-from rbgym.agents.train.networks import first_network
 from rbgym.arguments import count, positive
 from rbgym.envs.arguments import in_range
 
@@ -70,7 +69,7 @@ def learn(
     positive("learning_rate", chosen["learning_rate"])
     run.check_seed(seed, chosen["n_envs"])
     config = run.config_of(env_id, ALGORITHM, seed, chosen, env_kwargs)
-    network, spaces = first_network(env_id, ALGORITHM, chosen, seed, config["env_kwargs"])
+    network, spaces = run.first_network(env_id, ALGORITHM, chosen, seed, config["env_kwargs"])
     lanes = gym.make_vec(env_id, num_envs=chosen["n_envs"], **config["env_kwargs"])
     learner = Learner(DifferentiableEnv(lanes), replace(network, output="tanh"), chosen, seed)
     folder, threads = RunFolder(Path(out)), torch.get_num_threads()

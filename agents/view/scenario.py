@@ -12,7 +12,7 @@ import numpy as np
 from rbgym import integrators
 from rbgym.agents import controllers
 from rbgym.agents.cases import PRETRAINED, task_of
-from rbgym.agents.policies import shelf
+from rbgym.agents.policies import trained
 from rbgym.agents.view.simulation import IDLE, FreeRun, Run, Simulation, TaskRun
 from rbgym.arguments import finite
 from rbgym.body import Part, RigidBody, compound
@@ -140,4 +140,4 @@ def actors(env_id: str | None) -> list[str]:
     task_of(env_id)
     with closing(gym.make(env_id, disable_env_checker=True)) as env:
         laws = controllers.for_env(env, planners=True)
-    return [PRETRAINED, *laws] if env_id in shelf.names() else laws
+    return [PRETRAINED, *laws] if env_id in trained.names() else laws

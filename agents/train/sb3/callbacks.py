@@ -18,20 +18,16 @@ class BetweenRollouts(BaseCallback):
     the end, and saves a checkpoint every so many.
 
     Stable-Baselines3's own bar is updated at every step: with 128 lanes that took half of the time.
-    Draws from no generator that the training uses. judge_every: 0 for never.
+    Draws from no generator that the training uses. every: env steps between two checkpoints, and
+    between two looks at the test set, 0 for none.
     """
 
     def __init__(
-        self,
-        config: dict[str, Any],
-        checkpoint: Path,
-        checkpoint_every: int,
-        judge_every: int,
-        count: Counter,
+        self, config: dict[str, Any], checkpoint: Path, every: tuple[int, int], count: Counter
     ) -> None:
         super().__init__()
         self.config, self.checkpoint, self.count = config, checkpoint, count
-        self.checkpoint_every, self.judge_every = checkpoint_every, judge_every
+        self.checkpoint_every, self.judge_every = every
 
     def _on_training_start(self) -> None:
         self.told = told_of(self.model)

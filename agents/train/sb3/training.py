@@ -92,9 +92,8 @@ def train(
         if steps > start:
             with bar(hidden=not progress) as shown:
                 show = Counter(shown, "training", steps)
-                beside = BetweenRollouts(
-                    config, folder.checkpoint, checkpoint_every, judge_every, show
-                )
+                every = checkpoint_every, judge_every
+                beside = BetweenRollouts(config, folder.checkpoint, every, show)
                 model.learn(steps - start, [*callbacks, beside], reset_num_timesteps=False)
     finally:
         torch.set_num_threads(threads_before)
