@@ -16,9 +16,9 @@ _ROOMS = ("controllers", "export", "judge", "policies", "train")
 
 def load(name: str | Path) -> Any:
     """A trained policy, with `predict`: see `rbgym.agents.policies.load`."""
-    from rbgym.agents.policies import shelf
+    from rbgym.agents.policies import trained
 
-    return shelf.load(name)
+    return trained.load(name)
 
 
 def rollout(networks: Any, env_id: str, **arguments: Any) -> Any:

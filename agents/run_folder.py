@@ -56,10 +56,8 @@ class RunFolder:
         return found
 
     def claim(self, config: dict[str, Any], resume: bool = True) -> dict[str, Any] | None:
-        """Write config.json, or find the same run there; returns its results if it is finished.
-
-        resume: False to remove first what a run has left. ValueError if it is another run's.
-        """
+        """Write config.json, or find the same run there, whose results are returned if it is
+        finished; ValueError if there is another. resume: False to remove first what is there."""
         if not resume:
             for name in _FILES:
                 (self.path / name).unlink(missing_ok=True)
@@ -83,10 +81,8 @@ class RunFolder:
 
 @dataclass(frozen=True)
 class Training:
-    """What `train` did: the run's folder, its results.json, and the step it started from.
-
-    resumed_from: 0 for a new run; None if the run had been finished before and nothing was done.
-    """
+    """What `train` did: the run's folder, its results.json, and the step that it started from, 0
+    for a new run; None if the run had been finished before and nothing was done."""
 
     folder: RunFolder
     results: dict[str, Any]

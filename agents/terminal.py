@@ -53,11 +53,9 @@ def print_table(
     *,
     optional: Sequence[str] = (),
 ) -> None:
-    """Write a table to the standard output.
-
-    A terminal gets no wider table than it is: the `optional` columns are left out, first the first,
-    until the rest fits. Elsewhere every row is one line of all columns, between them two spaces.
-    """
+    """Write a table to the standard output. A terminal gets none that is wider than it is: the
+    `optional` columns are left out, first the first, until the rest fits. Elsewhere every row is
+    one line of all columns, between them two spaces."""
     title, rows = plain(title), [tuple(map(plain, row)) for row in rows]
     if not styled():
         _print_text(title, columns, rows)

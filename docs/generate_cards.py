@@ -189,12 +189,12 @@ def measure_policies(wanted: list[str], cards: dict[str, dict[str, Any]]) -> Non
     from rbgym.agents.judge import plots
     from rbgym.agents.judge.card import ALL, make_card
     from rbgym.agents.judge.evaluation import evaluate
-    from rbgym.agents.policies import shelf
+    from rbgym.agents.policies import trained
 
     for env_id in wanted:
         rows = {n: row for n, row in cards[env_id]["rows"].items() if not row["origin"]}
         whole = {name: evaluate(name, env_id) for name in rows}
-        if env_id in shelf.names():
+        if env_id in trained.names():
             card = make_card(env_id, ["pretrained"])
             rows |= json.loads(json.dumps(card.as_dict()))["rows"]
             whole |= {name: row.merits[ALL] for name, row in card.rows.items()}

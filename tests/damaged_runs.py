@@ -9,7 +9,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 
 from damage import DAMAGES, twisted
 from rbgym.agents.judge import contenders
-from rbgym.agents.policies import shelf
+from rbgym.agents.policies import load
 from rbgym.agents.train import train
 from rbgym.agents.train.evolution.evolving import evolve
 
@@ -56,7 +56,7 @@ def judged(folder):
     """Read the policy and let it act once in the env that it says it is for."""
     env_id, (one,) = contenders.contenders([str(folder)])
     contenders.observation_space(env_id, one.env_kwargs)
-    shape = shelf.load(folder).observation_space.shape
+    shape = load(folder).observation_space.shape
     actions, _ = one.policy.predict(np.zeros((2, *shape), np.float32))
     assert np.isfinite(actions).all()
 

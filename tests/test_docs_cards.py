@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("stable_baselines3")
 
-from rbgym.agents.policies import shelf
+from rbgym.agents.policies import trained
 from rbgym.registration import ENVIRONMENTS
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -30,7 +30,7 @@ def test_the_page_of_the_cards_has_every_environment_and_is_current():
     assert page == generate.page(cards)
     for env_id in ENVIRONMENTS:
         assert (DOCS / "pictures" / "cards" / f"{env_id}.png").is_file()
-        assert (env_id in shelf.names()) == ("shipped" in "".join(cards[env_id]["rows"]))
+        assert (env_id in trained.names()) == ("shipped" in "".join(cards[env_id]["rows"]))
 
 
 def test_a_card_says_where_learning_loses():
@@ -51,7 +51,7 @@ def test_a_card_says_where_learning_loses():
 def test_no_shipped_policy_succeeds_less_often_than_the_best_law():
     learned = json.loads((DOCS / "learning.json").read_text("utf-8"))
     cards = json.loads((DOCS / "cards.json").read_text("utf-8"))
-    assert sorted(learned) == shelf.names()
+    assert sorted(learned) == trained.names()
     for env_id, one in learned.items():
         rows = cards[env_id]["rows"].values()
         own, law = (

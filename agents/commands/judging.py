@@ -9,6 +9,7 @@ from typer import Argument, Option
 from rbgym.agents.commands import options
 from rbgym.agents.commands.app import JUDGE, command
 from rbgym.agents.terminal import Counter, bar, print_json
+from rbgym.registration import ENVIRONMENTS
 
 
 @command(
@@ -22,19 +23,10 @@ def evaluate(
         list[str],
         Argument(
             help="Environment, and folders, controllers (pd) or 'pretrained'.",
-            autocompletion=lambda: [*options.environments(), *options.policies()],
+            autocompletion=lambda: [*ENVIRONMENTS, *options.policies()],
         ),
     ],
-    policy: Annotated[
-        list[str] | None,
-        Option(
-            "--policy",
-            "--compare",
-            help="One more target.",
-            autocompletion=options.policies,
-            callback=options.known_policies,
-        ),
-    ] = None,
+    policy: options.Policies = None,
     env: options.EnvOption = None,
     env_arg: options.EnvArgs = None,
     episodes: options.Episodes = 256,

@@ -1,8 +1,11 @@
 """`rbgym validate` and `rbgym warm`."""
 
+import time
+from collections.abc import Mapping
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
+import gymnasium as gym
 import typer
 from typer import Argument, Option
 
@@ -10,6 +13,7 @@ import rbgym
 from rbgym.agents.commands import options
 from rbgym.agents.commands.app import MEASURE, command
 from rbgym.agents.terminal import Counter, bar, print_json
+from rbgym.registration import ENVIRONMENTS
 
 
 def _cases() -> list[str]:
@@ -98,7 +102,7 @@ def warm(
         list[str],
         Argument(
             help="Environments, see rbgym list.",
-            autocompletion=options.environments,
+            autocompletion=lambda: [*ENVIRONMENTS],
             callback=options.known_environments,
         ),
     ],
@@ -113,7 +117,6 @@ def warm(
     """
     from rbgym import validation
     from rbgym.agents.commands import tables
-    from rbgym.agents.commands.warming import first_steps
 
     given = dict(env_arg or ())
     for env_id in ids:
@@ -128,3 +131,15 @@ def warm(
         for (env_id, arguments), took in zip(cases, seconds, strict=True)
     ]
     print_json(rows) if as_json else tables.print_warm(rows)
+
+
+def first_steps(env_id: str, kwargs: Mapping[str, Any]) -> float:
+    """Reset and step an environment, single and vector; the time [s] that it took."""
+    begun = time.perf_counter()
+    for env in (gym.make(env_id, **kwargs), gym.make_vec(env_id, num_envs=2, **kwargs)):
+        env.action_space.seed(0)
+        env.reset(seed=0)
+        for _ in range(2):  # the second step compiles what all later ones use
+            env.step(env.action_space.sample())
+        env.close()
+    return time.perf_counter() - begun

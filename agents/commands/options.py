@@ -14,12 +14,10 @@ import typer
 from typer import Argument, Option
 
 import rbgym
-from rbgym.agents import controllers
-from rbgym.agents.judge.cases import PRETRAINED, TEST_SEEDS, by_name, check_policy, spec_of
+from rbgym.agents import catalogue
+from rbgym.agents.cases import PRETRAINED, TEST_SEEDS, by_name, check_policy, spec_of
 from rbgym.envs.arguments import Arguments, named
 from rbgym.registration import ENVIRONMENTS
-
-# --- values ---------------------------------------------------------------------------------
 
 
 def numbers(*counts: int) -> Callable[[str], list[float]]:
@@ -96,14 +94,6 @@ def files_beside(path: Path | None) -> Path | None:
     return path
 
 
-# --- names ----------------------------------------------------------------------------------
-
-
-def environments() -> list[str]:
-    """Ids of the registered environments."""
-    return list(ENVIRONMENTS)
-
-
 def algorithms() -> list[str]:
     """Names of the algorithms: of the files of their hyperparameters, which import nothing."""
     files = (resources.files("rbgym.agents") / "hyperparameters").iterdir()
@@ -113,7 +103,7 @@ def algorithms() -> list[str]:
 def policies() -> list[str]:
     """Controllers, the package's policy, and the finished runs below the folder `runs`."""
     runs = sorted(str(file.parent) for file in Path("runs").glob("*/policy.json"))
-    return [*controllers.names(), PRETRAINED, *runs]
+    return [*catalogue.names(), PRETRAINED, *runs]
 
 
 # What is mistyped is refused before anything is imported that computes.
@@ -148,13 +138,11 @@ def check_env_args(env_id: str, env_kwargs: dict[str, Any]) -> None:
     observation_space(env_id, given)
 
 
-# --- options --------------------------------------------------------------------------------
-
 Json = Annotated[bool, Option("--json", help="Print JSON instead of a table.")]
 Plot = Annotated[Path | None, Option(help="Write a plot to this file.", callback=plot_to_write)]
 _ENV: Any = {
     "help": "Environment, see rbgym list.",
-    "autocompletion": environments,
+    "autocompletion": lambda: [*ENVIRONMENTS],
     "callback": known_environments,
 }
 Env = Annotated[str, Argument(**_ENV)]

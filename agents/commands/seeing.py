@@ -111,10 +111,7 @@ def simulate(
 
 
 def _simulate(names: list[str], **arguments: Any) -> tuple[dict[str, Any], list[str]]:
-    """The trajectory of each integrator, and why others have none; one bar counts them all.
-
-    Raises IntegrationError if none can solve its steps.
-    """
+    """The trajectory of each integrator, and why others have none; IntegrationError if all have."""
     for name in names:
         rbgym.integrators.get(name)  # raises, before any work, for one that there is not
     found, failures = {}, []

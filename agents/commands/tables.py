@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rbgym import integrators
-from rbgym.agents import controllers
+from rbgym.agents.catalogue import CONTROLLERS
 from rbgym.agents.run_folder import replacing
 from rbgym.agents.terminal import print_json, print_table
 from rbgym.registration import ENVIRONMENTS
@@ -25,7 +25,7 @@ def catalogue() -> dict[str, list[dict[str, Any]]]:
     return {
         "environments": [{"env": k, "max_episode_steps": v[2]} for k, v in ENVIRONMENTS.items()],
         "integrators": [{f: getattr(record, f) for f in fields} for record in records],
-        "controllers": [{"name": name} for name in controllers.names()],
+        "controllers": [{"name": name} for name in CONTROLLERS],
     }
 
 

@@ -36,7 +36,6 @@ class _FieldDamping(Controller):
     field: float
     width: int = 7
     factor: float = 3.0
-    must = "show the field, got shape"
 
     def __post_init__(self) -> None:
         self.refuse_gains("gain", "dipole", "field", "factor")
@@ -56,7 +55,7 @@ class _FieldDamping(Controller):
         return rows[:, self.width : self.least] * self.field
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class MagneticRate(_FieldDamping):
     """Cross-product rate damping: the moment m = -(k / |B|^2) B x omega, of gyros and magnetometer.
 
@@ -70,7 +69,6 @@ class MagneticRate(_FieldDamping):
     35(4).
     """
 
-    _: KW_ONLY
     rate_limit: float
 
     def __post_init__(self) -> None:
@@ -83,7 +81,7 @@ class MagneticRate(_FieldDamping):
         return shortened(self.factor * self.gain * np.cross(omega, B) / _square(B) / self.dipole)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class BDot(_FieldDamping):
     """The moment against the change of the field that a magnetometer sees: no gyro is read.
 
@@ -106,7 +104,6 @@ class BDot(_FieldDamping):
     13(5); with |B|^2 and k as Avanzini & Giulietti (2012), see `MagneticRate`.
     """
 
-    _: KW_ONLY
     dt: float
     bang_bang: bool = False
 
@@ -149,7 +146,6 @@ class MagneticAllocation(Controller):
     dipole: float
     field: float
     first: int = 7
-    must = "show the field, got shape"
 
     def __post_init__(self) -> None:
         self.least = self.first + 3
@@ -202,7 +198,6 @@ class Allocated(Controller):
         self.null = np.linalg.svd(self.axes)[2][3:]  # N^T
         self.envelope = self.wheels.envelope / self.motor
         self.least = self.first + self.axes.shape[1]
-        self.must = f"have at least {self.least} columns, got"
 
     def act(
         self, rows: Array, state: Any, episode_start: Any, beside: Array | float = 0.0
@@ -272,10 +267,6 @@ class Unloading(Controller):
     rate: float | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.law, Allocated):
-            raise ValueError(f"law must be an Allocated, got {self.law!r}")
-        if not isinstance(self.other, MagneticCoils | Torque):
-            raise ValueError(f"other must be MagneticCoils or Torque, got {self.other!r}")
         self.full = np.broadcast_to(finite("most", self.most, (), (3,)), (3,))
         if (self.full < 0).any():
             raise ValueError(f"most must not be negative, got {self.most!r}")
@@ -286,7 +277,6 @@ class Unloading(Controller):
         self.refuse_gains("rate")
         self.first = self.law.least  # where the field is shown
         self.least = self.first + 3 * isinstance(self.other, MagneticCoils)
-        self.must = f"have at least {self.least} columns, got"
 
     def act(self, rows: Array, state: Any, episode_start: Any) -> tuple[Array, Any]:
         """Commands, one for each wheel and three of the others, and the law's memory."""
@@ -334,7 +324,6 @@ class SpinByScale(Controller):
             )
         self.refuse_gains("strength", "rate_limit", "spin_scale", "frequency", "damping")
         self.least = count("width", self.width) + 2
-        self.must = f"have shape (n, {self.least}) or ({self.least},), got"
         self.inertia = np.asarray(checked_body(self.body).inertia)
         self.half_trace = 0.5 * float(np.trace(self.inertia))
 

@@ -1,4 +1,5 @@
-"""Laws for a target attitude: slews about the eigenaxis, hysteretic feedback, tracking."""
+"""Laws for a target attitude: slews about the eigenaxis or past cones, hysteretic feedback,
+tracking."""
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
@@ -8,11 +9,14 @@ from numpy.typing import ArrayLike
 
 from rbgym.agents.controllers.base import BodyLaw, Plant, Seen, fresh, nearer
 from rbgym.agents.controllers.pd import AttitudePD
-from rbgym.arguments import flag, number
-from rbgym.quaternion import Array, from_rotation_vector, multiply
+from rbgym.arguments import count, flag, number, unit
+from rbgym.envs.arguments import in_range
+from rbgym.quaternion import Array, from_rotation_vector, multiply, rotate
+
+_PLACES = np.arange(1, 17) / 16.0  # of a turn, at which it is looked at
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class QuaternionFeedback(AttitudePD):
     """Turns about the eigenaxis, never faster than it can brake.
 
@@ -38,7 +42,6 @@ class QuaternionFeedback(AttitudePD):
     constraints, J. Guidance 18(6), for the cascade of limiters; the rule for r is ours.
     """
 
-    _: KW_ONLY
     slew_rate: float | None = None
     gyroscopic: bool = True
     swift = 2.8
@@ -52,14 +55,11 @@ class QuaternionFeedback(AttitudePD):
         flag("gyroscopic", self.gyroscopic)
         n: Any = self.frequency
         self.linear = self.damping / n  # |v| over slew rate where the limiter begins
-        damping = min(self.damping, 1.0)
-        braking = np.exp(-damping / np.sinc(np.arccos(damping) / np.pi))
-        self.braking = n * braking
+        z = min(self.damping, 1.0)
+        self.braking = n * np.exp(-z / np.sinc(np.arccos(z) / np.pi))
 
-    def torque(
-        self, quaternion: Array, angular_velocity: Array, wanted: Array, a: Array | float = 0.0
-    ) -> Array:
-        v, omega = nearer(quaternion), angular_velocity
+    def torque(self, q: Array, omega: Array, wanted: Array, a: Array | float = 0.0) -> Array:
+        v = nearer(q)
         size = np.maximum(np.linalg.norm(v, axis=-1, keepdims=True), 1e-12)
         largest = self.linear * self.slew(v / size)[:, None]
         u = self.turning(v * np.minimum(1.0, largest / size), omega, wanted, a)
@@ -121,9 +121,9 @@ class BangBang(BodyLaw):
     def usual_gains(cls, plant: Plant) -> dict[str, Any]:
         return {"layer": 2.0 * plant.given["dt"]} if plant.measured else {}
 
-    def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
-        omega, h = angular_velocity, self.h
-        v = nearer(multiply(quaternion, from_rotation_vector(h * omega)))
+    def torque(self, q: Array, omega: Array, wanted: Array) -> Array:
+        h = self.h
+        v = nearer(multiply(q, from_rotation_vector(h * omega)))
         sine = np.linalg.norm(v, axis=-1, keepdims=True)
         e = v / np.maximum(sine, 1e-12)
         rate = self.curve(2.0 * np.arcsin(np.minimum(sine, 1.0)), e)
@@ -142,7 +142,7 @@ class BangBang(BodyLaw):
         return np.asarray(np.minimum(np.sqrt(square), self.fastest))
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class Hysteretic(AttitudePD):
     """`AttitudePD`, to that of q and -q which a memory h names and not to the nearer.
 
@@ -165,7 +165,6 @@ class Hysteretic(AttitudePD):
     unwinding in quaternion-based attitude control, 58(5).
     """
 
-    _: KW_ONLY
     delta: float = 0.1
     slews = "hysteretic feedback"
 
@@ -187,7 +186,7 @@ class Hysteretic(AttitudePD):
         return self.limited(u), (h, q, rate)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class AttitudePID(AttitudePD):
     """`AttitudePD` less an estimate J e of a torque that is not known, in the place of an integral.
 
@@ -209,7 +208,6 @@ class AttitudePID(AttitudePD):
     IEEE/ASME Trans. Mechatronics 1(1), for the observer of a disturbance.
     """
 
-    _: KW_ONLY
     integral_time: float | None = None
     slews = "PID control"
 
@@ -265,9 +263,90 @@ class GeometricTracking(AttitudePD):
     swift = 2.8
     slews = "geometric tracking"
 
-    def torque(
-        self, quaternion: Array, angular_velocity: Array, wanted: Array, a: Array | float = 0.0
-    ) -> Array:
-        half_sine, omega = quaternion[:, :1] * quaternion[:, 1:], angular_velocity
-        turn = self.turning(half_sine, omega, wanted, a)
+    def torque(self, q: Array, omega: Array, wanted: Array, a: Array | float = 0.0) -> Array:
+        turn = self.turning(q[:, :1] * q[:, 1:], omega, wanted, a)  # half the sine of the angle
         return self.limited(turn + self.gyroscopic_torque(omega))
+
+
+@dataclass(eq=False, kw_only=True)
+class Detour(AttitudePD):
+    """Turns straight to the target, or past the cones that lie in the way.
+
+    A cone is in the way where its axis, the boresight, would come within `margin` [rad] of it on
+    the straight turn. Then the boresight is sent along the tangent to the cone, on the side on
+    which the turn passes its middle: with gamma the angle from the boresight to the middle and beta
+    the half angle and the margin together, in a direction that is off that of the middle by
+    arcsin(sin beta / sin gamma), as far as the middle is. Both are found anew in each control
+    period, so that the way closes around the cone, until the straight turn is free. The law is that
+    of `AttitudePD`, whose gains it takes.
+
+    cones: of each the boresight, body axes, and the half angle [rad]. column: from which
+    observations show the middles, body axes.
+
+    Source: ours; a tangent around an obstacle, as Kamon, Rimon & Rivlin (1998), TangentBug,
+    Int. J. Robotics Research 17(9).
+    """
+
+    cones: list[tuple[tuple[float, ...], float]]
+    column: int
+    margin: float = 0.1
+    slews = "turns past cones"
+    still = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.refuse_gains("margin")
+        if not isinstance(self.cones, list | tuple) or not all(
+            isinstance(one, list | tuple) and len(one) == 2 for one in self.cones
+        ):
+            raise ValueError(f"cones must be pairs of an axis and an angle, got {self.cones!r}")
+        for n, (axis, half) in enumerate(self.cones):
+            unit(f"cones[{n}][0]", axis, 3, 1e-6)
+            in_range(f"cones[{n}][1]", half, 0.0, np.pi)
+        self.least = count("column", self.column) + 3 * len(self.cones)
+
+    @classmethod
+    def arguments(cls, plant: Plant) -> dict[str, Any]:
+        if not plant.given["cones"]:
+            raise ValueError("env must have constraints with 'keep_out' for this controller")
+        return super().arguments(plant)
+
+    def answer(self, rows: Array, state: Any, episode_start: Any) -> tuple[Array, Any]:
+        q, omega = rows[:, :4], rows[:, 4:7] * self.rate_limit
+        wanted, soonest = q.copy(), np.full(len(rows), np.inf)
+        for n, (axis, half) in enumerate(self.cones):
+            middle = rows[:, self.column + 3 * n :][:, :3]
+            reached, turn = self.past(q, middle, np.array(axis), half)
+            first = reached < soonest
+            soonest = np.where(first, reached, soonest)
+            wanted = np.where(first[:, None], turn, wanted)
+        return self.torque(wanted, omega, np.zeros_like(omega)), None
+
+    def past(self, q: Array, middle: Array, a: Array, half: float) -> tuple[Array, Array]:
+        """Where on the straight turn the boresight a comes too near to the middle (n, 3) of a cone,
+        as a part of the turn, inf where it does not (n,); and the attitude (n, 4) relative to where
+        it is then to turn. q (n, 4): relative to the target; half: the half angle [rad]."""
+        v = nearer(q)
+        size = np.linalg.norm(v, axis=-1, keepdims=True)
+        angle = 2.0 * np.arctan2(size, np.abs(q[:, :1]))
+        # The boresight on the way, in the axes of the body now.
+        rotation = -v / np.maximum(size, 1e-12) * angle
+        way = rotate(from_rotation_vector(_PLACES[:, None, None] * rotation), a)
+        near = np.sum(way * middle, axis=-1)  # (places, n)
+        beta = np.minimum(
+            half + self.margin, 0.5 * (half + np.arccos(np.clip(near[-1], -1.0, 1.0)))
+        )
+        inside, closest = near > np.cos(beta), way[np.argmax(near, axis=0), np.arange(len(q))]
+        cosine = np.clip(middle @ a, -1.0, 1.0)
+        # Who only moves away from it is not held up.
+        blocked = inside.any(axis=0) & (near.max(axis=0) > cosine)
+        gamma = np.arccos(cosine)
+        towards = middle - cosine[:, None] * a
+        towards /= np.maximum(np.linalg.norm(towards, axis=-1, keepdims=True), 1e-9)
+        across = np.cross(a, towards)
+        side = np.where(np.sum(closest * across, axis=-1) < 0.0, -1.0, 1.0)
+        off = np.arcsin(np.minimum(np.sin(beta) / np.maximum(np.sin(gamma), 1e-9), 1.0))
+        off = np.where(gamma < beta, np.pi / 2 + (beta - gamma), off)
+        bearing = np.cos(off)[:, None] * towards + (side * np.sin(off))[:, None] * across
+        turn = from_rotation_vector(-np.maximum(gamma, 0.3)[:, None] * np.cross(a, bearing))
+        return np.where(blocked, _PLACES[np.argmax(inside, axis=0)], np.inf), turn

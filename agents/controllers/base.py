@@ -3,7 +3,7 @@ policies, and limits of torque."""
 
 from dataclasses import KW_ONLY, dataclass, replace
 from inspect import signature
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -101,14 +101,26 @@ class Plant:
         return 10 if columns[1:3] == rates else 7
 
 
+class Policy(Protocol):
+    """What a classical controller and a Stable-Baselines3 model have in common."""
+
+    def predict(
+        self,
+        observation: Any,
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = True,
+    ) -> tuple[Any, Any]:
+        """Actions for a batch of observations, and the policy's own state."""
+        ...
+
+
 class Controller:
     """Commands for observations; a subclass gives `commands`, or `act` where it has a memory.
-
-    least: columns that an observation must have. must: what the error says of another one.
-    """
+    least: columns that an observation must have; usual: what errors say where it is 0."""
 
     least = 0
-    must = "have columns, got"
+    usual = "one row or n rows of"
 
     @classmethod
     def for_env(cls, env: Any, **gains: Any) -> Self:
@@ -164,7 +176,8 @@ class Controller:
             observation = relative(observation)
         seen = real("observation", observation)
         if seen.ndim not in (1, 2) or not self.fits(seen.shape[-1]):
-            raise ValueError(f"observation must {self.must} {seen.shape}")
+            columns = f"at least {self.least}" if self.least else self.usual
+            raise ValueError(f"observation must have {columns} columns, got shape {seen.shape}")
         if not np.isfinite(seen).all():
             raise ValueError(f"observation must be finite, got {observation!r}")
         commands, state = self.act(np.atleast_2d(seen), state, episode_start)
@@ -183,15 +196,15 @@ class Idle(Controller):
 
 
 class Law(Controller):
-    """A feedback law u(quaternion, angular_velocity, target's angular velocity).
+    """A feedback law u(attitude, rates, the target's rates).
 
-    torque_limit: (3,) [N m], body axes. rate_limit: rate [rad/s] that observations show as 1.
-    dt: control period [s], 0 for none. width: columns of an observation that are attitude, rates
-    and perhaps the target's rates, all of them by default. envelope: (k, 3) [1/(N m)], the torques
-    u that the actuator can give, as |envelope u| <= 1.
+    torque_limit: (3,) [N m], body axes; what exceeds it is shortened, not turned. rate_limit: rate
+    [rad/s] that observations show as 1. dt: control period [s], 0 for none. width: columns of an
+    observation that are attitude, rates and perhaps the target's rates, all of them by default.
+    envelope: (k, 3) [1/(N m)], the torques u that the actuator can give, as |envelope u| <= 1.
     """
 
-    must = "have shape (n, 7) or (7,), or 10 columns, got"
+    usual = "7 or 10"
     slews = ""  # what errors call a law for a target attitude, and none but that
     still = False  # whether that has to be at rest
     every_axis = False  # whether the law needs torque about each axis
@@ -221,11 +234,11 @@ class Law(Controller):
             raise ValueError(f"env must have a target at rest for {cls.slews}, its target moves")
         return super().arguments(plant)
 
-    def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
+    def torque(self, q: Array, omega: Array, wanted: Array) -> Array:
         """Torque (n, 3) [N m, body] within the limits.
 
-        quaternion: (n, 4), relative to the target where there is one. angular_velocity and wanted,
-        that of the target: (n, 3) [rad/s], body axes.
+        q: attitudes (n, 4), relative to the target where there is one. omega and wanted: rates of
+        the body and of the target (n, 3) [rad/s], body axes.
         """
         raise NotImplementedError
 
@@ -234,10 +247,8 @@ class Law(Controller):
         return self.torque(*seen), None
 
     def answer(self, rows: Array, state: Any, episode_start: Any) -> tuple[Array, Any]:
-        """Torque (n, 3) [N m, body] for observations (n, columns), and the memory afterwards.
-
-        rows: quaternion (w, x, y, z), then rates as a part of rate_limit.
-        """
+        """The same for observations (n, columns): quaternion (w, x, y, z), then rates as a part of
+        rate_limit."""
         rates = rows[:, 4 : self.width] * self.rate_limit
         wanted = rates[:, 3:6] if rates.shape[1] == 6 else np.zeros_like(rates[:, :3])
         return self.feedback((rows[:, :4], rates[:, :3], wanted), state, episode_start)
@@ -247,7 +258,8 @@ class Law(Controller):
         return self.in_limits(u), state
 
     def fits(self, columns: int) -> bool:
-        return min(columns, self.width or columns) in (7, 10)
+        wanted = self.width or columns
+        return super().fits(columns) if self.least else min(columns, wanted) in (7, 10)
 
     def target_turning(self, seen: Seen, last: Any, begins: Flags) -> tuple[Array, Array]:
         """The target's angular acceleration (n, 3) [rad/s^2], body axes, and its rate in its own

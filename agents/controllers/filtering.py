@@ -5,10 +5,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rbgym.agents import controllers
-from rbgym.agents.controllers.base import fresh
+from rbgym.agents.controllers.base import Plant, fresh
+from rbgym.agents.controllers.fitting import make
 from rbgym.arguments import flag, positive, real
-from rbgym.envs.base import AttitudeEnv, AttitudeVectorEnv
 from rbgym.envs.parts.observations import Quaternion, TargetRate
 from rbgym.envs.parts.sensors import Failing, Instruments
 from rbgym.quaternion import (
@@ -105,9 +104,7 @@ class Estimating:
         attitude otherwise than as a quaternion, has goals apart from the observation, or a preview
         of the target.
         """
-        base = getattr(env, "unwrapped", None)
-        if not isinstance(base, AttitudeEnv | AttitudeVectorEnv):
-            raise ValueError(f"env must be an environment of rbgym, got {env!r}")
+        base = Plant(env).env
         parts = base.episodes.setup.parts
         if base.task.split or not isinstance(parts.observation.form, Quaternion):
             raise ValueError(
@@ -120,7 +117,7 @@ class Estimating:
                 "env must show a moving target by its rates alone for an estimator, got "
                 f"{parts.observation.more!r}"
             )
-        law = controllers.make(policy, env) if isinstance(policy, str) else policy
+        law = make(policy, env) if isinstance(policy, str) else policy
         sensor = parts.sensor.sensor if isinstance(parts.sensor, Failing) else parts.sensor
         return cls(law, sensor, rate_limit=base.rate_limit, moving=moving)
 

@@ -2,38 +2,35 @@
 
 from collections.abc import Callable
 from contextlib import suppress
+from importlib import import_module
 from inspect import signature
 from typing import Any
 
-from rbgym.agents import controllers
+from rbgym.agents.catalogue import CONTROLLERS, PLANNERS, names
 from rbgym.agents.controllers.actuators import Allocated, MagneticAllocation, Unloading
 from rbgym.agents.controllers.base import Controller, Law, Plant
 from rbgym.agents.controllers.pd import PosePD
-from rbgym.arguments import hint
-from rbgym.envs.arguments import named
+from rbgym.envs.arguments import keys, named
 
 
 def maker(name: str) -> Callable[..., Controller]:
     """What makes the law of an env, and of gains by name."""
-    made: Callable[..., Controller] = getattr(controllers, controllers.CONTROLLERS[name]).for_env
+    home, _, law = CONTROLLERS[name].partition(".")
+    module = import_module(f"rbgym.agents.controllers.{home}")
+    made: Callable[..., Controller] = (getattr(module, law) if law else module).for_env
     return made
 
 
-def make(name: str, env: Any, **gains: Any) -> controllers.Policy:
+def make(name: str, env: Any, **gains: Any) -> Controller:
     """The controller of that name for an env, single or vector, with its actuator.
 
     gains: what the law's class takes; those left out are its defaults. Raises ValueError if there
     is no such controller or gain, or if it is not for such an env.
     """
-    named("controller", name, controllers.CONTROLLERS)
+    named("controller", name, CONTROLLERS)
     plant = Plant(env)
-    known = _gains(name, env) if gains else []
-    for gain in gains:
-        if gain not in known:
-            raise ValueError(
-                f"gains must be among {known} for {name!r} and this env, got {gain!r}"
-                f"{hint(gain, known)}"
-            )
+    if gains:
+        keys(f"gains of {name!r}", gains, _gains(name, env))
     return _fitted(maker(name)(env, **gains), plant)
 
 
@@ -45,19 +42,17 @@ def _gains(name: str, env: Any) -> list[str]:
     return [p.name for p in takes if p.default is not p.empty and p.name not in said]
 
 
-def for_env(env: Any) -> list[str]:
+def for_env(env: Any, planners: bool = False) -> list[str]:
     """Names of the controllers that fit an env, single or vector; "idle" fits each.
 
-    Those that plan, `PLANNERS`, are left out; `make` makes them.
-
-    Raises ValueError for what is no env of rbgym.
+    planners: also those that plan, `PLANNERS`. Raises ValueError for what is no env of rbgym.
     """
     Plant(env)
     found = []
-    for name in controllers.names():
-        if name in controllers.PLANNERS:
+    for name in names():
+        if name in PLANNERS and not planners:
             continue
-        with suppress(ValueError):
+        with suppress(ValueError, ModuleNotFoundError):  # some need scipy
             make(name, env)
             found.append(name)
     return found

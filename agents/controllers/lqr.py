@@ -68,12 +68,11 @@ class AttitudeLQR(BodyLaw):
     With x = (p, omega), p the rotation vector from target to body, |p| <= pi, a small motion obeys
     p' = omega, J omega' = u. With the torque held over a control period, exactly (zero-order
     hold), u = -K x minimises the sum of (p / angle)^2 + (omega / rate)^2 + (u / limits)^2
-    over the periods. What exceeds the limits is shortened, not turned.
+    over the periods. The law is linear at large angles too, where nothing is optimal; it knows no
+    gyroscopic torque, and its gain does not go as J, so that a slew leaves its eigenaxis.
 
     tolerances: angle [rad] and rate [rad/s], by default 0.2 and 0.45 sqrt(a), a the least angular
-    acceleration that the limits allow about a body axis. The law is linear at large angles too,
-    where nothing is optimal; it knows no gyroscopic torque, and its gain does not go as J, so that
-    a slew leaves its eigenaxis.
+    acceleration that the limits allow about a body axis.
 
     Source: Kwakernaak & Sivan (1972), Linear Optimal Control Systems, 6.4, for the regulator in
     discrete time.
@@ -95,16 +94,9 @@ class AttitudeLQR(BodyLaw):
         A[:3, 3:], B[3:] = np.eye(3), np.linalg.inv(self.inertia)
         self.gain = held_gain(A, B, self.dt, np.repeat(weights, 3), self.limits)
 
-    def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
-        x = np.concatenate([rotation_vector(quaternion), angular_velocity], axis=-1)
+    def torque(self, q: Array, omega: Array, wanted: Array) -> Array:
+        x = np.concatenate([rotation_vector(q), omega], axis=-1)
         return self.limited(-x @ self.gain.T)
-
-
-def _turned(v: Array, cosine: Array) -> Array:
-    """v (..., k) of length sin a, made as long as the angle a; cosine: that of a, (..., 1)."""
-    sine = np.linalg.norm(v, axis=-1, keepdims=True)
-    angle = np.arctan2(sine, cosine)
-    return np.asarray(v * np.where(sine > 1e-9, angle / np.maximum(sine, 1e-9), 1.0))
 
 
 @dataclass(eq=False)
@@ -126,22 +118,19 @@ class UprightLaw(BodyLaw):
         return super().arguments(plant)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class UprightLQR(UprightLaw):
     """Holds a heavy top upright and at rest, spin included.
 
     With e the axis, o the upward vertical in body axes and p = (angle / sin angle) o x e the tilt,
-    a small motion obeys p' = omega - (omega . e) e, J omega' = mgl p + u. With the torque held over
-    a control period, exactly (zero-order hold), u = -K (p, omega) minimises the sum of
-    (p / angle)^2 + (omega / rate)^2 + (u / limits)^2 over the periods. What exceeds the limits
-    is shortened, not turned, across the axis, and cut along it.
+    a small motion obeys p' = omega - (omega . e) e, J omega' = mgl p + u. u = -K (p, omega) with K
+    as of `AttitudeLQR`; what exceeds the limits is shortened across the axis, and cut along it.
 
     tolerances: angle [rad], rates across and along the axis [rad/s].
 
     Source: as for `AttitudeLQR`.
     """
 
-    _: KW_ONLY
     tolerances: tuple[float, float, float] = (0.03, 1.0, 1.0)
     every_axis = True
 
@@ -153,18 +142,24 @@ class UprightLQR(UprightLaw):
         A[:2, 2:4], A[2:, :2], B[2:] = np.eye(2), self.potential.mgl * inverse[:, :2], inverse
         self.gain = held_gain(A, B, self.dt, weights, self.limits)
 
-    def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
-        return _upright(self, quaternion, angular_velocity)
+    def torque(self, q: Array, omega: Array, wanted: Array) -> Array:
+        return _upright(self, q, omega)
 
 
-def _upright(law: Any, quaternion: Array, rates: Array) -> Array:
+def _upright(law: Any, q: Array, rates: Array) -> Array:
     """-K (tilt, rates) (n, 3) [N m], within the limits."""
-    up = rotate_inverse(quaternion, np.array([0.0, 0.0, 1.0]))
-    p = _turned(np.stack([up[:, 1], -up[:, 0]], axis=-1), up[:, 2:])
-    u = -np.concatenate([p, rates], axis=-1) @ law.gain.T
-    along = np.clip(u[:, 2:], -law.limits[2], law.limits[2])
-    limited: Array = law.limited(np.concatenate([u[:, :2], np.zeros_like(along)], axis=-1))
-    limited[:, 2:] = along
+    up = rotate_inverse(q, np.array([0.0, 0.0, 1.0]))
+    p = np.stack([up[:, 1], -up[:, 0]], axis=-1)  # as long as the sine of the tilt
+    sine = np.linalg.norm(p, axis=-1, keepdims=True)
+    angle = np.arctan2(sine, up[:, 2:])
+    p = p * np.where(sine > 1e-9, angle / np.maximum(sine, 1e-9), 1.0)
+    return _limited_across(law, -np.concatenate([p, rates], axis=-1) @ law.gain.T)
+
+
+def _limited_across(law: Any, u: Array) -> Array:
+    """u (n, 3), shortened but not turned across the z axis, and cut along it."""
+    limited: Array = law.limited(u * [1.0, 1.0, 0.0])
+    limited[:, 2] = np.clip(u[:, 2], -law.limits[2], law.limits[2])
     return limited
 
 
@@ -177,9 +172,8 @@ class SpinLQR(BodyLaw):
 
         p' = w - (w . e) e + s p x e,   J w' = s (J e x w - e x J w) + u,
 
-    where the rates across the axis turn of themselves, which is the nutation. With the torque held
-    over a control period, exactly (zero-order hold), u = -K (p, w) minimises the sum of
-    (p / angle)^2 + (w / rate)^2 + (u / limits)^2 over the periods; limits as in `UprightLQR`.
+    where the rates across the axis turn of themselves, which is the nutation, and u = -K (p, w)
+    with K as of `AttitudeLQR`, limits as of `UprightLQR`.
 
     tolerances: angle [rad], rates across and along the axis [rad/s].
 
@@ -212,8 +206,8 @@ class SpinLQR(BodyLaw):
             raise ValueError(f"env must want its axis upright, its goal is {plant.goal!r}")
         return super().arguments(plant)
 
-    def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
-        return _upright(self, quaternion, angular_velocity - self.wanted)
+    def torque(self, q: Array, omega: Array, wanted: Array) -> Array:
+        return _upright(self, q, omega - self.wanted)
 
 
 @dataclass(eq=False)
@@ -274,9 +268,9 @@ class PrecessionLQR(BodyLaw):
             raise ValueError(f"env must be a heavy top that precesses, its goal is {plant.goal!r}")
         return super().arguments(plant)
 
-    def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
-        omega, e = angular_velocity, np.array([0.0, 0.0, 1.0])
-        then = multiply(quaternion, from_rotation_vector(0.5 * self.dt * omega))
+    def torque(self, q: Array, omega: Array, wanted: Array) -> Array:
+        e = np.array([0.0, 0.0, 1.0])
+        then = multiply(q, from_rotation_vector(0.5 * self.dt * omega))
         up = rotate_inverse(then, e)
         # The rates across the axis turn with the body backwards, as the vertical does.
         turned = rotate_inverse(from_rotation_vector(0.5 * self.dt * omega[:, 2:] * e), omega)
@@ -295,12 +289,10 @@ class PrecessionLQR(BodyLaw):
             axis=-1,
         )
         N = -x @ self.gain.T
-        limited = self.limited(N[:, :1] * n + N[:, 1:2] * m)
-        limited[:, 2] = np.clip(N[:, 2], -self.limits[2], self.limits[2])
-        return limited
+        return _limited_across(self, N[:, :1] * n + N[:, 1:2] * m + N[:, 2:] * e)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class SwingUp(UprightLaw):
     """Pumps the energy of a hanging top up to that of rest upright, and catches it there.
 
@@ -318,7 +310,6 @@ class SwingUp(UprightLaw):
     the plane; the damping of precession and spin is ours.
     """
 
-    _: KW_ONLY
     gain: float = 20.0
     capture: float = 0.3
     damping_time: float = 0.1
@@ -331,17 +322,14 @@ class SwingUp(UprightLaw):
         if not isinstance(self.catch, str) or self.catch not in ("lqr", "pd"):
             raise ValueError(f"catch must be 'lqr' or 'pd', got {self.catch!r}")
         top = (self.body, self.potential, self.limits)
-        limits: dict[str, Any] = {"rate_limit": self.rate_limit, "dt": self.dt}
-        by_lqr = self.catch == "lqr" and self.limits.all()
-        self.catcher: Law = (
-            UprightLQR(*top, **limits, tolerances=self.tolerances)
-            if by_lqr
-            else AxisPD(*top, **limits)
-        )
+        given: dict[str, Any] = {"rate_limit": self.rate_limit, "dt": self.dt}
+        self.catcher: Law = AxisPD(*top, **given)
+        if self.catch == "lqr" and self.limits.all():
+            self.catcher = UprightLQR(*top, **given, tolerances=self.tolerances)
 
-    def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
-        omega, axis = angular_velocity, np.array([0.0, 0.0, 1.0])
-        up = rotate_inverse(quaternion, axis)
+    def torque(self, q: Array, omega: Array, wanted: Array) -> Array:
+        axis = np.array([0.0, 0.0, 1.0])
+        up = rotate_inverse(q, axis)
         hinge = np.cross(up, axis)  # horizontal, across the axis
         across = np.linalg.norm(hinge, axis=-1, keepdims=True)
         hinge = np.where(across > 1e-6, hinge / np.maximum(across, 1e-9), [1.0, 0.0, 0.0])
@@ -356,4 +344,4 @@ class SwingUp(UprightLaw):
         pump[:, 2] = -self.inertia[2, 2] * omega[:, 2] / self.damping_time
         pump = np.clip(pump, -self.limits, self.limits)
         near = up[:, 2:] > np.cos(self.capture)
-        return np.where(near, self.catcher.torque(quaternion, omega, wanted), pump)
+        return np.where(near, self.catcher.torque(q, omega, wanted), pump)

@@ -82,12 +82,8 @@ class AxisPD(BodyLaw):
         on_a_wall = isinstance(plant.potential, SoftWall)
         return {"frequency": 1.0, "spin_time": 1.0} if on_a_wall else {}
 
-    def torque(
-        self, quaternion: Array, angular_velocity: Array, wanted: Array | None = None
-    ) -> Array:
-        """Torque (n, 3) [N m, body] within the limits; quaternion (n, 4), rates (n, 3) [rad/s]."""
-        omega, goal = angular_velocity, self.goal
-        then = multiply(quaternion, from_rotation_vector(0.5 * self.dt * omega))
+    def torque(self, q: Array, omega: Array, wanted: Array | None = None) -> Array:
+        goal, then = self.goal, multiply(q, from_rotation_vector(0.5 * self.dt * omega))
         up = rotate_inverse(then, np.array([0.0, 0.0, 1.0]))
         direction = up
         if goal.sin_nutation != 0.0:
@@ -140,12 +136,8 @@ class AttitudePD(BodyLaw):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.frequency is None:
-            n = self.agility()
-            self.frequency = (
-                self.sampled(self.following * n, 0.3)
-                if self.moving
-                else self.sampled(self.swift * n)
-            )
+            n, most = (self.following, 0.3) if self.moving else (self.swift, 0.45)
+            self.frequency = self.sampled(n * self.agility(), most)
         self.refuse_gains("frequency", "damping")
         self.stiffness, self.drag = 2 * self.frequency**2, 2 * self.damping * self.frequency
 
@@ -161,12 +153,10 @@ class AttitudePD(BodyLaw):
         a, rate = self.target_turning(seen, state, fresh(len(seen[0]), state, episode_start))
         return self.torque(*seen, a), rate
 
-    def torque(
-        self, quaternion: Array, angular_velocity: Array, wanted: Array, a: Array | float = 0.0
-    ) -> Array:
+    def torque(self, q: Array, omega: Array, wanted: Array, a: Array | float = 0.0) -> Array:
         """As in `Law`; a: the target's angular acceleration (n, 3) [rad/s^2], body axes."""
-        v, omega = nearer(quaternion), angular_velocity
-        return self.limited(self.turning(v, omega, wanted, a) + self.gyroscopic_torque(omega))
+        turn = self.turning(nearer(q), omega, wanted, a)
+        return self.limited(turn + self.gyroscopic_torque(omega))
 
     def turning(self, v: Array, omega: Array, wanted: Array, a: Array | float) -> Array:
         """J times the angular acceleration asked for (n, 3) [N m]; v, a (n, 3) as above."""
@@ -218,8 +208,7 @@ class PosePD(AttitudePD):
         self.pull = 2 * self.damping * self.approach
         self.creep_squared = self.creep**2
         self.arm = finite("dock", self.dock, (3,))
-        self.columns = 16 if self.moving else 13
-        self.must = f"have shape (n, {self.columns}) or ({self.columns},), got"
+        self.least = 16 if self.moving else 13
 
     def force(self, position: Array, velocity: Array, swing: Array | float = 0.0) -> Array:
         """Force (n, 3) [N, body] within the limit; position and velocity from the dock, and its
@@ -233,8 +222,8 @@ class PosePD(AttitudePD):
         return F / np.maximum(excess, 1.0)
 
     def act(self, rows: Array, state: Any, episode_start: Any) -> tuple[Array, Any]:
-        """Commands (n, 6), forces and torques, for observations (n, 13) and what comes after, or
-        (n, 16) where the target moves."""
+        """Commands (n, 6), forces and torques, for observations (n, 13), or (n, 16) where the
+        target moves."""
         q, rates = rows[:, :4], rows[:, 4:7] * self.rate_limit
         wanted, a, swing = np.zeros_like(rates), np.zeros_like(rates), np.zeros_like(rates)
         if self.moving:
@@ -246,9 +235,6 @@ class PosePD(AttitudePD):
         turn = self.in_limits(self.torque(q, rates, wanted, a))
         push = self.force(rows[:, 7:10] * self.distance, rows[:, 10:13] * self.speed, swing)
         return np.concatenate([push / self.force_limit, turn], axis=1), state
-
-    def fits(self, columns: int) -> bool:
-        return columns >= self.columns
 
 
 @dataclass(eq=False)
@@ -279,5 +265,5 @@ class RateDamping(BodyLaw):
     def usual_gains(cls, plant: Plant) -> dict[str, Any]:
         return {} if plant.coils is None else {"time": 1.0 / damping_rate(plant.coils)}
 
-    def torque(self, quaternion: Array, angular_velocity: Array, wanted: Array) -> Array:
-        return self.limited(angular_velocity @ self.drag)
+    def torque(self, q: Array, omega: Array, wanted: Array) -> Array:
+        return self.limited(omega @ self.drag)

@@ -306,7 +306,7 @@ class Planner(BodyLaw):
         return self._batches[size]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class ModelPredictive(Planner):
     """Plans the rest of the slew in every control period, and gives the first command of the plan.
 
@@ -322,7 +322,6 @@ class ModelPredictive(Planner):
     online trajectory optimization, IEEE/RSJ Int. Conf. Intelligent Robots and Systems; `Planner`.
     """
 
-    _: KW_ONLY
     sweeps: int = 2
     first: ClassVar[int] = 20
 
@@ -338,7 +337,7 @@ class ModelPredictive(Planner):
         return _times(self.mix, flight.commands[0]), flight.commands
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class PlannedSlew(Planner):
     """Plans the slew where an episode starts, and flies the plan by its feedback.
 
@@ -353,7 +352,6 @@ class PlannedSlew(Planner):
     Source: as `Planner`.
     """
 
-    _: KW_ONLY
     steps: int = 200
 
     def feedback(self, seen: Seen, state: Any, episode_start: Any) -> tuple[Array, Any]:

@@ -167,7 +167,7 @@ def _of_law(law: Law, names: list[str]) -> dict[str, Any]:
         "dt": law.dt, "columns": 10 if law.width == 10 else 7, "mass": known.body.mass,
     }  # fmt: skip
     if isinstance(law, PosePD) and law.moving:
-        numbers["columns"] = law.columns
+        numbers["columns"] = law.least
     numbers |= {name: getattr(law, name) for name in names}
     if isinstance(law, AxisPD | PrecessionLQR):
         numbers |= {name: getattr(law.goal, name) for name in _GOAL}
@@ -176,9 +176,6 @@ def _of_law(law: Law, names: list[str]) -> dict[str, Any]:
         sign = wall.SIGNS.get(str(potential.sign), potential.sign)
         return numbers | {"sign": sign, "gap": wall._GAP, "wall": wall._WALL}
     return numbers | ({"mgl": law.mgl} if isinstance(law, AxisPD) else {})
-
-
-# --- text -----------------------------------------------------------------------------------
 
 
 def _piece(name: str) -> str:

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import gymnasium as gym
 
 from rbgym.agents import controllers
+from rbgym.agents.cases import PRETRAINED, by_name, starts_of, task_of
 from rbgym.agents.judge import plots, tables
-from rbgym.agents.judge.cases import PRETRAINED, by_name, starts_of, task_of
 from rbgym.agents.judge.contenders import Contender, contenders
 from rbgym.agents.judge.episodes import Episodes, joined, play, play_from
 from rbgym.agents.judge.evaluation import Evaluation, summary
 from rbgym.agents.judge.tables import ALL
-from rbgym.agents.policies import shelf
+from rbgym.agents.policies import trained
 from rbgym.agents.run_folder import as_text, replacing
 from rbgym.envs.parts.goals import Rest, Target
 
@@ -83,9 +83,6 @@ class Card:
             },
         }
 
-    def _repr_markdown_(self) -> str:
-        return tables.page(self.as_dict())
-
     def write(self, path: Path) -> None:
         """Write the tables, the figures as JSON and the plot beside each other, with the endings
         .md, .json and .png. They replace what is there when all are written, or not at all."""
@@ -143,7 +140,7 @@ def make_card(
 def _usual(env_id: str, env_kwargs: Mapping[str, Any] | None) -> list[str]:
     """Every controller that fits, and the package's policy if there is one."""
     with closing(gym.make(env_id, **by_name("env_kwargs", env_kwargs))) as env:
-        known = env_id.rpartition(":")[2] in shelf.names()
+        known = env_id.rpartition(":")[2] in trained.names()
         return [*controllers.for_env(env), *([PRETRAINED] if known else [])]
 
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import gymnasium as gym
 
 from rbgym.agents import controllers
-from rbgym.agents.judge.cases import PRETRAINED, by_name, check_policy
-from rbgym.agents.policies import TrainedPolicy, shelf
+from rbgym.agents.cases import PRETRAINED, by_name, check_policy
+from rbgym.agents.policies import TrainedPolicy, trained
 from rbgym.registration import ENVIRONMENTS
 
 # Env arguments that decide on what an observation's entries are: others move at most the bounds,
@@ -31,6 +31,11 @@ class Contender(NamedTuple):
         """What policy.json of a trained policy holds; None for a controller."""
         return self.policy.config if isinstance(self.policy, TrainedPolicy) else None
 
+    def at_work(self, env: Any, **gains: Any) -> Any:
+        """The policy, or the controller of that name for an env. gains: of the controller."""
+        by_name = isinstance(self.policy, str)
+        return controllers.make(self.policy, env, **gains) if by_name else self.policy
+
 
 def contenders(
     targets: Sequence[str],
@@ -41,14 +46,13 @@ def contenders(
 
     targets: folders of runs or policies, names of controllers, or "pretrained" for the package's
     policy. env_id: None for that of the first folder, or RigidTop-v0 without any. env_kwargs: for
-    all of them; they take precedence over those that a policy
-    was trained with, which controllers have too where env_id is None and all folders agree.
-    Raises ValueError for what is none of these, and for a policy that was trained on other
-    observations.
+    all of them; they take precedence over those that a policy was trained with, which controllers
+    have too where env_id is None and all folders agree. Raises ValueError for what is none of
+    these, and for a policy that was trained on other observations.
     """
     given = by_name("env_kwargs", env_kwargs)
-    trained = [name for name in targets if name not in controllers.names()]
-    policies = {name: load(name, env_id) for name in trained if name != PRETRAINED}
+    learned = [name for name in targets if name not in controllers.names()]
+    policies = {name: load(name) for name in learned if name != PRETRAINED}
     configs = [policy.config for policy in policies.values() if "env_id" in policy.config]
     of_all: dict[str, Any] = {}
     if not env_id and configs:
@@ -62,38 +66,33 @@ def contenders(
                 f"imported: say --env {env_id} if you trust it"
             )
     env_id = env_id or next(iter(ENVIRONMENTS))
-    if PRETRAINED in trained:
-        policies[PRETRAINED] = load(PRETRAINED, env_id)
+    if PRETRAINED in learned:
+        policies[PRETRAINED] = trained.load(env_id)
     found = []
     for name in targets:
-        policy = policies.get(name)
-        if policy is None:
-            found.append(Contender(name, name, {**of_all, **given}))
-        else:
-            trained_with = {} if "env_id" in policy.config else of_all
-            kwargs = own_kwargs(policy, env_id, {**trained_with, **given})
-            found.append(Contender(name, policy, kwargs))
+        policy, kwargs = policies.get(name), {**of_all, **given}
+        if policy is not None:
+            kwargs = own_kwargs(policy, env_id, given if "env_id" in policy.config else kwargs)
+        found.append(Contender(name, policy or name, kwargs))
     return env_id, found
 
 
 def own_kwargs(policy: Any, env_id: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The env arguments that a policy was trained with, `given` over them; ValueError if it cannot
     read what the env then shows."""
-    trained = by_name("env_kwargs", policy.config.get("env_kwargs"))
-    kwargs = {**trained, **given}
-    own, seen = (observation_space(env_id, some) for some in (trained, kwargs))
+    learned_in = by_name("env_kwargs", policy.config.get("env_kwargs"))
+    kwargs = {**learned_in, **given}
+    own, seen = (observation_space(env_id, some) for some in (learned_in, kwargs))
     alike = _ENTRIES.isdisjoint(given) and gym.spaces.flatdim(own) == gym.spaces.flatdim(seen)
     if not (alike and policy.observation_space == own):
         policy.require(env_id, seen)
     return kwargs
 
 
-def load(name: str, env_id: str | None = None) -> TrainedPolicy:
-    """The trained policy of that name, for the env if it is "pretrained"."""
-    if name == PRETRAINED:
-        return shelf.load(env_id or next(iter(ENVIRONMENTS)))
+def load(name: str) -> TrainedPolicy:
+    """The trained policy of a folder."""
     check_policy(name)
-    return shelf.load(Path(name))
+    return trained.load(Path(name))
 
 
 def observation_space(env_id: str, env_kwargs: dict[str, Any]) -> gym.Space[Any]:

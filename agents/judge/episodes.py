@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbgym.agents import controllers
+from rbgym.agents.cases import PRETRAINED, Starts, by_name, starts_of
 from rbgym.agents.controllers import Policy
 from rbgym.agents.controllers.base import relative
-from rbgym.agents.judge.cases import PRETRAINED, Starts, by_name, starts_of
-from rbgym.agents.judge.contenders import load, own_kwargs
+from rbgym.agents.judge.contenders import own_kwargs
+from rbgym.agents.policies import trained
 from rbgym.agents.policies.trained import TrainedPolicy
 from rbgym.eigenaxis import eigenaxis_time
 from rbgym.envs.parts.columns import bounds
@@ -98,7 +99,7 @@ def play(
     ValueError for bad arguments.
     """
     if isinstance(policy, str) and policy == PRETRAINED:
-        policy = load(PRETRAINED, env_id)
+        policy = trained.load(env_id)
         given = by_name("env_kwargs", env_kwargs, must_end=True)
         env_kwargs = own_kwargs(policy, env_id, given)
     return play_from(starts_of(env_id, episodes), policy, env_id, env_kwargs)
@@ -121,11 +122,8 @@ def play_from(
 
 
 class Player:
-    """A policy at work in a vector env: what it was shown last, and what it remembers.
-
-    policy: the name of a controller, a Stable-Baselines3 model, which sees what the normaliser of
-    its training makes of observations, or whatever has `predict`.
-    """
+    """A policy at work in a vector env: what it was shown last, and what it remembers. policy: the
+    name of a controller, a Stable-Baselines3 model, or whatever has `predict`."""
 
     def __init__(self, policy: Any, env: Any, seeds: list[int]) -> None:
         found = controllers.make(policy, env) if isinstance(policy, str) else policy
@@ -136,7 +134,6 @@ class Player:
         self.observation, self.info = env.reset(seed=seeds)
         self.state: Any = None
         self.start = np.ones(len(seeds), dtype=np.bool_)  # lanes at the start of an episode
-        self.ended: Any = ()  # how it came to that: terminated, truncated
 
     def step(self) -> tuple[Any, Any]:
         """Act once in every lane; actions and rewards. `start` is then where an episode ended."""
@@ -144,7 +141,7 @@ class Player:
             self.observation, state=self.state, episode_start=self.start, deterministic=True
         )
         self.observation, rewards, terminated, truncated, self.info = self.env.step(actions)
-        self.ended, self.start = (terminated, truncated), terminated | truncated
+        self.start = terminated | truncated
         return actions, rewards
 
 

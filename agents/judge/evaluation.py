@@ -108,9 +108,7 @@ def settling(played: Episodes) -> Array:
 
 def settling_times(inside: NDArray[np.bool_], dt: float) -> Array:
     """First time [s] from which a lane stays inside to the end, inf if it ends outside; (n,).
-
-    inside: (instants, n), the first at time 0. dt: between two instants [s].
-    """
+    inside: (instants, n), the first at time 0; dt [s] between two of them."""
     lasting = np.logical_and.accumulate(inside[::-1])[::-1]
     return np.where(lasting[-1], dt * lasting.argmax(axis=0), np.inf)
 
@@ -121,10 +119,8 @@ def final_error(played: Episodes) -> Array:
 
 
 def overshoot(played: Episodes) -> Array:
-    """Largest attitude error [rad] after the first within the settled angle; nan if there is none.
-
-    0 where the error stays within. (n,)
-    """
+    """Largest attitude error [rad] after the first within the settled angle, (n,); nan if there is
+    none, 0 where the error stays within."""
     angle, most = played.attitude_error, played.settled[0]
     reached = np.logical_or.accumulate(angle < most)
     after = np.where(reached & ~np.isnan(angle), angle, -np.inf).max(axis=0)
@@ -150,11 +146,9 @@ def wheel_turns(played: Episodes) -> Array:
 
 
 def unwound(played: Episodes) -> NDArray[np.bool_] | None:
-    """Whether a successful episode came to its target by the long way round, (n,).
-
-    Followed without jumps from the quaternion of positive scalar part, it ended at -1 instead of 1.
-    None for a task without a target attitude.
-    """
+    """Whether a successful episode came to its target by the long way round, (n,): followed
+    without jumps from the quaternion of positive scalar part, it ended at -1 instead of 1. None for
+    a task without a target attitude."""
     q = played.relative
     if np.isnan(q[0]).all():
         return None
@@ -167,10 +161,8 @@ def unwound(played: Episodes) -> NDArray[np.bool_] | None:
 
 
 def wilson_interval(successes: int, trials: int) -> tuple[float, float]:
-    """Confidence interval of a proportion, 95 %.
-
-    Source: Wilson (1927), Probable inference, the law of succession, and statistical inference.
-    """
+    """Confidence interval of a proportion, 95 %: Wilson (1927), Probable inference, the law of
+    succession, and statistical inference."""
     p, z = successes / trials, 1.959963984540054
     center = p + z * z / (2 * trials)
     spread = z * math.sqrt(p * (1 - p) / trials + z * z / (4 * trials**2))

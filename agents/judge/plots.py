@@ -18,10 +18,8 @@ if TYPE_CHECKING:
 
 
 def save(figure: "Figure", path: Path) -> None:
-    """Write a figure, whole or not at all; the ending of the name says in which format.
-
-    Raises ValueError for an ending that matplotlib does not know.
-    """
+    """Write a figure, whole or not at all; the ending of the name says in which format, ValueError
+    for one that matplotlib does not know."""
     from rbgym.plot import style
 
     form = path.suffix.removeprefix(".") or "png"
@@ -49,10 +47,8 @@ def _errors(one: Evaluation) -> "Errors":
 
 
 def card(title: str, evaluations: Mapping[str, Evaluation]) -> "Figure":
-    """Median error over time, and the share of episodes that have settled by then, of each row.
-
-    The error is the attitude's [deg], or the rate's [rad/s] where no attitude counts.
-    """
+    """Median error over time, of the attitude [deg] or, where none counts, of the rate [rad/s];
+    and the share of episodes that have settled by then, of each row."""
     from rbgym.plot import style
     from rbgym.plot.results import an_attitude_counts, log_errors, quantiles
 

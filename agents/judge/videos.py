@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rbgym.agents.judge.cases import TEST_SEEDS, Starts, start_of
+from rbgym.agents.cases import TEST_SEEDS, Starts, start_of
 from rbgym.agents.judge.contenders import Contender
 from rbgym.agents.judge.episodes import Player
 from rbgym.agents.run_folder import replacing

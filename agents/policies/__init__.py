@@ -5,7 +5,6 @@ None of it needs a learning library, but for `sb3`, which reads models of Stable
 
 from rbgym.agents.policies.network import Network, Normalizer
 from rbgym.agents.policies.recurrent import RecurrentNetwork
-from rbgym.agents.policies.shelf import load, names
-from rbgym.agents.policies.trained import TrainedPolicy
+from rbgym.agents.policies.trained import TrainedPolicy, load, names
 
 __all__ = ["Network", "Normalizer", "RecurrentNetwork", "TrainedPolicy", "load", "names"]

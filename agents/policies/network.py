@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbgym.agents.policies.forward import ACTIVATIONS, OUTPUTS, Stack
 from rbgym.arguments import count, number, real
-from rbgym.envs.arguments import named
+from rbgym.envs.arguments import keys, named
 from rbgym.envs.reset import checked_seed
 from rbgym.rows import LANES
 
@@ -68,9 +68,8 @@ class Normalizer:
     def from_arrays(cls, arrays: dict[str, Any], bounds: Any) -> Self:
         """The normaliser that `to_arrays` took apart, whose arrays are removed from the dict;
         KeyError names one that is missing."""
-        if not isinstance(bounds, Mapping) or set(bounds) - {"clip", "epsilon"}:
-            raise ValueError(f"config['normalizer'] must have clip, epsilon, got {bounds!r}")
-        return cls(arrays.pop("normalizer.mean"), arrays.pop("normalizer.variance"), **bounds)
+        own = keys("config['normalizer']", bounds, ("clip", "epsilon"))
+        return cls(arrays.pop("normalizer.mean"), arrays.pop("normalizer.variance"), **own)
 
 
 @dataclass(frozen=True, eq=False)

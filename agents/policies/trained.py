@@ -6,23 +6,22 @@ was trained for. Playing one needs no learning library.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
 
-from rbgym.agents.policies.network import Arrays, Network
+from rbgym.agents.policies.network import Network
 from rbgym.agents.policies.recurrent import RecurrentNetwork
 from rbgym.agents.run_folder import read_json, replacing, write_json
+from rbgym.envs.arguments import named
 
 FORMAT = 1
 WEIGHTS, CONFIG = "policy.safetensors", "policy.json"
 # Of policy.json, beside the network, what others build on.
 _KINDS = {"env_id": str, "env_kwargs": dict, "training": dict, "versions": dict}
-# What making a network of a damaged file may raise.
-_DAMAGE = (OSError, RuntimeError, LookupError, TypeError, AttributeError, ArithmeticError,
-           AssertionError, ValueError)  # fmt: skip
 Space = spaces.Space[Any]
 
 
@@ -39,22 +38,10 @@ class TrainedPolicy:
     config: Mapping[str, Any]
 
     @classmethod
-    def of(cls, model: Any, normalizer: Any = None) -> "TrainedPolicy":
-        """The policy of a Stable-Baselines3 model as it stands; its network is the model's.
-
-        normalizer: None for the VecNormalize that the model's environment has, if any. Raises
-        ValueError for one of other observations.
-        """
-        seen = model.observation_space
-        normalizer = normalizer or model.get_vec_normalize_env()
-        moments = normalizer.obs_rms if normalizer is not None and normalizer.norm_obs else {}
-        for key, one in (moments if isinstance(moments, dict) else {"": moments}).items():
-            shape = (seen[key] if key else seen).shape
-            if one.mean.shape != shape:
-                raise ValueError(
-                    f"normalizer must be for observations {shape}, got {one.mean.shape}"
-                )
-        return cls(_Model(model.policy, normalizer), seen, {})
+    def of(cls, model: Any) -> "TrainedPolicy":
+        """The policy of a Stable-Baselines3 model as it stands, behind the VecNormalize of its
+        environment, if there is one; its network is the model's."""
+        return cls(_Model(model.policy, model.get_vec_normalize_env()), model.observation_space, {})
 
     def predict(
         self,
@@ -64,8 +51,7 @@ class TrainedPolicy:
         deterministic: bool = True,
     ) -> tuple[Any, Any]:
         """Actions for observations, batched or single; and the state of a recurrent policy."""
-        actions, state = self.network.predict(observation, state, episode_start, deterministic)
-        return actions, state
+        return self.network.predict(observation, state, episode_start, deterministic)
 
     def require(self, env_id: str, space: Space) -> None:
         """Raise ValueError unless it was trained for observations of this space."""
@@ -104,11 +90,8 @@ def write(
     spaces_of: tuple[Space, Space],
     config: Mapping[str, Any],
 ) -> None:
-    """Write a policy into a folder, policy.json last.
-
-    spaces_of: observations, actions. config: algo, hyperparameters, env_id, env_kwargs, and
-    whatever else is to be told.
-    """
+    """Write a policy into a folder, policy.json last. spaces_of: observations, actions. config:
+    algo, hyperparameters, env_id, env_kwargs, and whatever else is to be told."""
     from safetensors.numpy import save
 
     arrays, build = network.to_arrays()
@@ -140,35 +123,50 @@ def read(folder: Path) -> TrainedPolicy:
             f"{str(folder / CONFIG)!r} must be of format {FORMAT}, got {config.get('format')!r}: "
             f"rbgym {writer} wrote it"
         )
+    from safetensors.numpy import load
+
     try:
-        arrays, build = _arrays(folder / WEIGHTS), config["network"]
+        arrays, build = load((folder / WEIGHTS).read_bytes()), config["network"]
         of_kind = RecurrentNetwork if "cells" in build else Network
         network = of_kind.from_arrays(arrays, build)
         seen = _space(config["observation_space"])
         if network.width != spaces.flatdim(seen):
             raise ValueError(f"the network must be for {seen}, got one of width {network.width}")
         return TrainedPolicy(network, seen, config)
-    except _DAMAGE as error:
+    except Exception as error:  # whatever a damaged file makes these raise
         raise ValueError(f"{str(folder)!r} holds no policy that can be read: {error}") from error
 
 
-def _arrays(path: Path) -> Arrays:
-    """The arrays of a file of safetensors, by name; ValueError where it is damaged."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
+def names() -> list[str]:
+    """The ids of the environments that the package has a policy for."""
+    return sorted(entry.name for entry in _shelf().iterdir() if (entry / CONFIG).is_file())
 
-    try:
-        return load(path.read_bytes())
-    except SafetensorError as error:
-        raise ValueError(str(error)) from None
+
+def load(name: str | Path) -> TrainedPolicy:
+    """A trained policy; it has `predict`, as controllers and Stable-Baselines3's models do.
+
+    name: the id of an environment, for the policy that the package has for it; or a folder, of a
+    run or of a policy alone. Nothing is executed or fetched, and no learning library is needed.
+    Raises ValueError for what is neither.
+    """
+    entry = name.rpartition(":")[2] if isinstance(name, str) else ""
+    if entry in names():
+        with resources.as_file(_shelf() / entry) as folder:
+            return read(folder)
+    if not (isinstance(name, str | Path) and str(name) and Path(name).is_dir()):
+        named("name", str(name) if isinstance(name, Path) else name, names(), " or a folder")
+    return read(Path(name))
+
+
+def _shelf() -> Any:
+    return resources.files("rbgym.agents") / "pretrained"
 
 
 def _as_plain(space: Space) -> dict[str, Any]:
-    """A box, or a dict of boxes, as data for JSON; ValueError for another space."""
+    """A box, or a dict of boxes, as data for JSON."""
     if isinstance(space, spaces.Dict):
         return {"dict": {key: _as_plain(part) for key, part in space.items()}}
-    if not isinstance(space, spaces.Box):
-        raise ValueError(f"space must be a Box or a Dict of them, got {space}")
+    assert isinstance(space, spaces.Box), space  # `network_of_model` refuses others
     # As text: JSON has no infinity. repr of a float64 is exact for float32 too.
     low, high = ([repr(float(x)) for x in bound.ravel()] for bound in (space.low, space.high))
     shape = list(space.shape)

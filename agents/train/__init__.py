@@ -1,4 +1,4 @@
-"""What makes policies: Stable-Baselines3 and evolution, each into a folder of its own.
+"""What makes policies: Stable-Baselines3, analytic gradients and evolution, each into a folder.
 
 Public is what is listed here; each is imported when it is first used, as it may need an extra.
 """
@@ -6,8 +6,10 @@ Public is what is listed here; each is imported when it is first used, as it may
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from rbgym.agents.run_folder import Training
+from rbgym.envs.arguments import named
+
 if TYPE_CHECKING:
-    from rbgym.agents.train.algorithms import train as train
     from rbgym.agents.train.evolution.rollouts import Rollout as Rollout
     from rbgym.agents.train.evolution.rollouts import rollout as rollout
     from rbgym.agents.train.evolution.rollouts import rollout_test_set as rollout_test_set
@@ -19,13 +21,15 @@ if TYPE_CHECKING:
     from rbgym.agents.train.sb3.adapter import make_sb3_env as make_sb3_env
 
 _MODULES = {
-    "algorithms": ("train",),
     "evolution.rollouts": ("Rollout", "rollout", "rollout_test_set"),
     "evolution.search": ("Search", "search"),
     "gradients": ("DifferentiableEnv",),
     "run": ("load_policy",),
     "sb3.adapter": ("VectorEnvAdapter", "make_sb3_env"),
 }
+# What only the algorithms of Stable-Baselines3 take.
+_OF_SB3 = ("checkpoint_every", "evaluate_every", "threads", "timesteps")
+_OTHERS = ("apg", "cma_es")
 
 
 def __getattr__(name: str) -> Any:
@@ -33,3 +37,30 @@ def __getattr__(name: str) -> Any:
         if name in names:
             return getattr(import_module(f"{__name__}.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def train(env_id: str, algo: str = "ppo", **arguments: Any) -> Training:
+    """Train a policy into a folder, `out`, with the arguments of the algorithm's own `train`.
+
+    algo: ppo, sac, tqc, recurrent_ppo; apg for gradients through the physics, cma_es for
+    evolution. An argument that is None stands for its default. See
+    `rbgym.agents.train.sb3.training.train`, `.analytic.learn` and `.evolution.evolving.evolve`.
+    Raises ValueError for an unknown algorithm, and for an argument that it does not take.
+    """
+    given = {name: value for name, value in arguments.items() if value is not None}
+    if isinstance(algo, str) and algo in _OTHERS:
+        for name in _OF_SB3:
+            if name in given:
+                raise ValueError(f"{name} plays no part with {algo}, got {given[name]!r}")
+        if algo == "apg":
+            from rbgym.agents.train.analytic import learn
+
+            return learn(env_id, **given)
+        from rbgym.agents.train.evolution.evolving import evolve
+
+        return evolve(env_id, **given)
+    from rbgym.agents.policies.sb3 import ALGORITHMS
+    from rbgym.agents.train.sb3 import training as sb3
+
+    named("algo", algo, (*ALGORITHMS, *_OTHERS))
+    return sb3.train(env_id, algo, **given)

@@ -10,7 +10,6 @@ Conf. Learning Representations (SHAC).
 """
 
 import itertools
-import pickle
 import time
 import warnings
 from collections.abc import Callable, Mapping
@@ -24,14 +23,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from rbgym.agents.judge.cases import has_test_set
-from rbgym.agents.judge.evaluation import evaluate
+from rbgym.agents.cases import has_test_set
 from rbgym.agents.policies.network import Network, Normalizer
 from rbgym.agents.run_folder import RunFolder, Training, replacing
 from rbgym.agents.terminal import Counter, bar
 from rbgym.agents.train import presets, run
 from rbgym.agents.train.gradients import DifferentiableEnv
-from rbgym.agents.train.networks import first_network
 from rbgym.arguments import count, positive
 from rbgym.envs.arguments import in_range
 
@@ -44,9 +41,6 @@ _CRITIC_RATE, _PASSES, _PARTS, _FOLLOWS = 3e-3, 4, 4, 0.2
 _LARGEST_GRADIENT = 1.0
 _SMALL = 0.1  # factor of the last layer's first weights, so that it begins near to doing nothing
 _CHECKPOINTS, _JUDGEMENTS = 10, 20  # in a training
-# What reading a file that holds something else may raise.
-_DAMAGES = (OSError, EOFError, RuntimeError, ValueError, TypeError, LookupError,
-            pickle.UnpicklingError)  # fmt: skip
 
 
 def learn(
@@ -75,7 +69,7 @@ def learn(
     positive("learning_rate", chosen["learning_rate"])
     run.check_seed(seed, chosen["n_envs"])
     config = run.config_of(env_id, ALGORITHM, seed, chosen, env_kwargs)
-    network, spaces = first_network(env_id, ALGORITHM, chosen, seed, config["env_kwargs"])
+    network, spaces = run.first_network(env_id, ALGORITHM, chosen, seed, config["env_kwargs"])
     lanes = gym.make_vec(env_id, num_envs=chosen["n_envs"], **config["env_kwargs"])
     learner = Learner(DifferentiableEnv(lanes), replace(network, output="tanh"), chosen, seed)
     folder, threads = RunFolder(Path(out)), torch.get_num_threads()
@@ -95,7 +89,8 @@ def learn(
                 done = learner.iteration
                 show(learner.steps, total * learner.steps_each)
                 if has_test_set(env_id) and (done % judge_every == 0 or done == total):
-                    learner.judge(env_id, config["env_kwargs"])
+                    found = run.judged(learner.network, config, learner.steps, learner.seconds)
+                    learner.judgements.append(found)
                 if done % every == 0:
                     learner.save(folder.checkpoint)
     finally:
@@ -104,7 +99,6 @@ def learn(
     results = {
         "timesteps": learner.steps,
         "wall_time": learner.seconds,
-        "replay_buffer_bytes": 0,
         "judgements": learner.judgements,
     }
     return run.finish(folder, config, results, learner.network, spaces, start)
@@ -122,10 +116,8 @@ class _Seen(NamedTuple):
 
 
 class Learner:
-    """A training as it stands: policy, critic, their optimisers, and the lanes.
-
-    iteration: how many are done. seconds: what they took. judgements: of the test set.
-    """
+    """A training as it stands: policy, critic, their optimisers, and the lanes. iteration: how many
+    are done. seconds: what they took. judgements: of the test set."""
 
     def __init__(
         self, env: DifferentiableEnv, network: Network, chosen: Mapping[str, Any], seed: int
@@ -234,18 +226,6 @@ class Learner:
         steps = ~torch.stack([one.begins for one in seen])
         return torch.stack(every[:-1])[steps], targets[steps]
 
-    def judge(self, env_id: str, env_kwargs: dict[str, Any]) -> None:
-        """Play the test set; its time is not counted."""
-        found = evaluate(self.network, env_id, **env_kwargs)
-        self.judgements.append({
-            "timesteps": self.steps,
-            "seconds": self.seconds,
-            "success_rate": found.success_rate,
-            "mean_return": found.mean_return,
-        })  # fmt: skip
-
-    # --- interruptions ---
-
     def _parts(self) -> list[Any]:
         return [self._actor, self._critic, self._slow, *self._optimisers]
 
@@ -279,7 +259,7 @@ class Learner:
             for part, content in zip(self._parts(), held["parts"], strict=True):
                 part.load_state_dict(content)
             self._shuffling.set_state(held["shuffling"])
-        except _DAMAGES as error:
+        except Exception as error:  # whatever a damaged file makes these raise
             raise ValueError(f"{str(path)!r} holds no training, or a damaged one") from error
         self._observation, self.env.ended = held["observation"], held["ended"]
         self.iteration, self.seconds = held["iteration"], held["seconds"]

@@ -1,4 +1,4 @@
-"""What every run writes, whatever trains: what was asked for, and what it was made with."""
+"""What trainings have in common: what they begin with, how they are judged, what they write."""
 
 import json
 import platform
@@ -11,12 +11,18 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from rbgym.agents.judge.cases import TEST_SEEDS, by_name
+import gymnasium as gym
+import numpy as np
+
+from rbgym.agents.cases import TEST_SEEDS, by_name
+from rbgym.agents.judge.evaluation import evaluate
 from rbgym.agents.policies import trained
-from rbgym.agents.policies.network import Network
+from rbgym.agents.policies.network import Network, Normalizer
 from rbgym.agents.policies.recurrent import RecurrentNetwork
 from rbgym.agents.policies.trained import TrainedPolicy
 from rbgym.agents.run_folder import IDENTITY, RunFolder, Training, write_json
+from rbgym.envs.arguments import named
+from rbgym.envs.parts.observations import FORMS
 
 # Success rate from which a task counts as learned.
 THRESHOLD = 0.95
@@ -32,10 +38,7 @@ def config_of(
     env_kwargs: Mapping[str, Any] | None,
     **more: Any,
 ) -> dict[str, Any]:
-    """What config.json holds; ValueError for what JSON cannot hold.
-
-    more: timesteps, threads, where they play a part.
-    """
+    """What config.json holds; ValueError for what JSON cannot hold. more: timesteps, threads."""
     content = {
         "env_id": env_id,
         "algo": algo,
@@ -65,6 +68,47 @@ def check_seed(seed: int, lanes: int) -> None:
         )
 
 
+def judged(
+    policy: Any, config: Mapping[str, Any], timesteps: int, seconds: float
+) -> dict[str, Any]:
+    """What the policy of a training is worth on the test set, after so many steps and seconds."""
+    found = evaluate(policy, config["env_id"], **config["env_kwargs"])
+    return {
+        "timesteps": timesteps,
+        "seconds": seconds,
+        "success_rate": found.success_rate,
+        "mean_return": found.mean_return,
+    }
+
+
+def first_network(
+    env_id: str, algo: str, chosen: Mapping[str, Any], seed: int, kwargs: dict[str, Any]
+) -> tuple[Network, tuple[Any, Any]]:
+    """Random weights, behind a normaliser that shows rates larger; and the env's spaces.
+
+    chosen: hyperparameters; net_arch has the sizes of hidden layers, rates how many times as large
+    the angular velocity is shown. ValueError for bad ones, and for observations that are no box.
+    """
+    hidden, rates = chosen["net_arch"], chosen["rates"]
+    if not isinstance(hidden, list) or not all(isinstance(n, int) and n > 0 for n in hidden):
+        raise ValueError(f"net_arch must be a list of positive integers, got {hidden!r}")
+    if not isinstance(rates, int | float) or not rates > 0:
+        raise ValueError(f"rates must be a positive number, got {rates!r}")
+    form = kwargs.get("observation", "quaternion")
+    named("observation", form, FORMS, f" for {algo}")
+    env = gym.make(env_id, **kwargs)
+    env.close()
+    seen, done = env.observation_space, env.action_space
+    if not (isinstance(seen, gym.spaces.Box) and isinstance(done, gym.spaces.Box)):
+        raise ValueError(f"env_id must be a task whose observations are a box, got {env_id!r}")
+    first = FORMS[form].width()
+    variance = np.ones(seen.shape[0])
+    variance[first : first + 3] = rates**-2.0
+    sizes = (seen.shape[0], *hidden, done.shape[0])
+    normalizer = Normalizer(np.zeros(len(variance)), variance)
+    return Network.random(sizes, seed, normalizer=normalizer), (seen, done)
+
+
 def finish(
     folder: RunFolder,
     config: Mapping[str, Any],
@@ -73,11 +117,8 @@ def finish(
     spaces: tuple[Any, Any],
     resumed_from: int,
 ) -> Training:
-    """Write the policy of a run, and results.json last. spaces: observations, actions.
-
-    Added to the results are the steps per second, and the seconds until the first judgement that
-    finds the task learned.
-    """
+    """Write the policy of a run, and results.json last, with the steps per second and the seconds
+    until the first judgement that finds the task learned. spaces: observations, actions."""
     seconds = results["wall_time"]
     results["steps_per_second"] = results["timesteps"] / seconds if seconds else None
     if "judgements" in results:

@@ -37,18 +37,11 @@ class Playback(NamedTuple):
 
 
 class Controls:
-    """All controls of a page.
-
-    notify: is called with "step" or "restart" where that is asked for, and with "change" when
-    anything else is.
-    """
+    """All controls of a page. notify: is called with "step" or "restart" where that is asked for,
+    and with "change" when anything else is."""
 
     def __init__(
-        self,
-        gui: viser.GuiApi,
-        scenario: Scenario,
-        notify: Callable[[str], None],
-        speed: Speed = "1",
+        self, gui: viser.GuiApi, scenario: Scenario, notify: Callable[[str], None], speed: Speed
     ) -> None:
         self._gui, self._scenario, self._notify = gui, scenario, notify
         self._handles: dict[str, Any] = {}
@@ -78,18 +71,15 @@ class Controls:
         options = tuple(dict.fromkeys((*options, value)))
         self._add(name, self._gui.add_dropdown(label, options, initial_value=value))
 
-    def _slider(
-        self, name: str, label: str, low: float, high: float, step: float, value: float
-    ) -> None:
-        """A slider whose range holds the value."""
-        low, high = min(low, value), max(high, value)
-        self._add(name, self._gui.add_slider(label, low, high, step, value))
+    def _slider(self, name: str, label: str, span: Triple, value: float) -> None:
+        """A slider whose range holds the value; span: lowest, highest and step."""
+        low, high, step = span
+        handle = self._gui.add_slider(label, min(low, value), max(high, value), step, value)
+        self._add(name, handle)
 
-    def _three_sliders(
-        self, name: str, label: str, low: float, high: float, step: float, values: Triple
-    ) -> None:
+    def _three_sliders(self, name: str, label: str, span: Triple, values: Triple) -> None:
         for axis, value in zip("xyz", values, strict=True):
-            self._slider(f"{name} {axis}", label.format(axis), low, high, step, value)
+            self._slider(f"{name} {axis}", label.format(axis), span, value)
 
     def _run(self, scenario: Scenario) -> None:
         environments = (_FREE, *ENVIRONMENTS)
@@ -100,25 +90,23 @@ class Controls:
             options = (_OFF, OWN, *integrators.names())
             self._dropdown(f"scheme {k}", f"Scheme {k + 1}", options, schemes[k])
             self._dropdown(f"policy {k}", f"Acts {k + 1}", (IDLE,), policies[k])
-        self._slider("dt", "Step [ms]", 0.5, 250.0, 0.5, 1000 * scenario.dt)
-        self._slider("substeps", "Substeps", 0, 32, 1, scenario.substeps)
+        self._slider("dt", "Step [ms]", (0.5, 250.0, 0.5), 1000 * scenario.dt)
+        self._slider("substeps", "Substeps", (0, 32, 1), scenario.substeps)
         self._add("repeats", self._gui.add_checkbox("Next episode by itself", True))
 
     def _start(self, scenario: Scenario) -> None:
         self._dropdown("body", "Body", [*BODIES], scenario.body)
-        self._three_sliders("size", "Size {} [m]", 0.1, 2.0, 0.05, scenario.size)
-        self._three_sliders("rates", "Spin {} [rad/s]", -40.0, 40.0, 0.05, scenario.rates)
-        self._slider("tilt", "Tilt [°]", 0.0, 180.0, 1.0, scenario.tilt)
-        self._slider("mgl", "Weight moment [N m]", 0.0, 50.0, 0.1, scenario.mgl)
-        self._slider("seed", "Seed", 0, 999, 1, scenario.seed)
+        self._three_sliders("size", "Size {} [m]", (0.1, 2.0, 0.05), scenario.size)
+        self._three_sliders("rates", "Spin {} [rad/s]", (-40.0, 40.0, 0.05), scenario.rates)
+        self._slider("tilt", "Tilt [°]", (0.0, 180.0, 1.0), scenario.tilt)
+        self._slider("mgl", "Weight moment [N m]", (0.0, 50.0, 0.1), scenario.mgl)
+        self._slider("seed", "Seed", (0, 999, 1), scenario.seed)
 
     def _push(self, scenario: Scenario) -> None:
-        self._three_sliders("torque", "Torque {}", -1.0, 1.0, 0.05, (0.0, 0.0, 0.0))
+        self._three_sliders("torque", "Torque {}", (-1.0, 1.0, 0.05), (0.0, 0.0, 0.0))
         self._gui.add_button("Release").on_click(lambda event: self.release())
-        self._slider("strength", "Strength", 0.1, 10.0, 0.1, 1.0)
+        self._slider("strength", "Strength", (0.1, 10.0, 0.1), 1.0)
         self._gui.add_markdown(_HELP)
-
-    # --- what they ask for ----------------------------------------------------------------
 
     def scenario(self) -> Scenario:
         """What is to be simulated."""
@@ -163,8 +151,6 @@ class Controls:
             return handle.value if handle.value in handle.options else handle.options[0]
         number = min(max(handle.min, handle.value), handle.max)  # the least one for nan
         return int(number) if name in ("seed", "substeps") else float(number)
-
-    # --- what changes them ----------------------------------------------------------------
 
     def toggle(self) -> None:
         """Pause, or go on."""

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,8 +11,8 @@ import numpy as np
 
 from rbgym import integrators
 from rbgym.agents import controllers
-from rbgym.agents.judge.cases import PRETRAINED, task_of
-from rbgym.agents.policies import shelf
+from rbgym.agents.cases import PRETRAINED, task_of
+from rbgym.agents.policies import trained
 from rbgym.agents.view.simulation import IDLE, FreeRun, Run, Simulation, TaskRun
 from rbgym.arguments import finite
 from rbgym.body import Part, RigidBody, compound
@@ -138,11 +138,6 @@ def actors(env_id: str | None) -> list[str]:
     if env_id is None:
         return []
     task_of(env_id)
-    env = gym.make(env_id, disable_env_checker=True)
-    found = [PRETRAINED] if env_id in shelf.names() else []
-    for name in controllers.names():
-        with suppress(ValueError, ModuleNotFoundError):  # it is not for the env, or lacks a library
-            controllers.make(name, env)
-            found.append(name)
-    env.close()
-    return found
+    with closing(gym.make(env_id, disable_env_checker=True)) as env:
+        laws = controllers.for_env(env, planners=True)
+    return [PRETRAINED, *laws] if env_id in trained.names() else laws

@@ -26,11 +26,8 @@ class _Server(viser.ViserServer):
 
 
 def open_server(host: str, port: int, names: Collection[str] = ()) -> viser.ViserServer:
-    """A viser server at `port` or the next one that is free; 0: any.
-
-    host: the address to listen at. names: by what names browsers may call this machine, beside its
-    addresses and localhost.
-    """
+    """A viser server at `port` or the next one that is free; 0: any. host: the address to listen
+    at. names: of this machine for browsers, beside its addresses and localhost."""
     _check_address(host, port)
     known = {"localhost", *(name.lower() for name in names)}
     module: Any = websockets.asyncio.server

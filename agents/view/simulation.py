@@ -11,8 +11,7 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rbgym.agents import controllers
-from rbgym.agents.judge.cases import task_of
+from rbgym.agents.cases import task_of
 from rbgym.agents.judge.contenders import contenders
 from rbgym.arguments import positive
 from rbgym.body import RigidBody
@@ -63,10 +62,8 @@ class _Run:
 
 
 class FreeRun(_Run):
-    """A body by itself, or on its point in gravity, stepped by one scheme.
-
-    It is what `rbgym.simulate` computes, bit for bit. Arguments as there.
-    """
+    """A body by itself, or on its point in gravity, stepped by one scheme: bit for bit what
+    `rbgym.simulate` computes, with its arguments."""
 
     def __init__(
         self,
@@ -132,8 +129,7 @@ class TaskRun(_Run):
         self._torque = np.zeros(3)
         kwargs = {**one.env_kwargs, "disturbance": self._disturbance}
         self._env = gym.make(env_id, disable_env_checker=True, **kwargs)
-        by_name = isinstance(one.policy, str)
-        self._policy = controllers.make(policy, self._env) if by_name else one.policy
+        self._policy = one.at_work(self._env)
         base: Any = self._env.unwrapped
         self.name = f"{policy}, {base.integrator}"
         self.body, self.potential = base.body, base.potential
@@ -219,16 +215,14 @@ class Simulation:
         last = self.steps + steps
         while self.steps < last:
             part = min(last - self.steps, self._stride - self.steps % self._stride)
-            going = [k for k, run in enumerate(self.runs) if not run.ended]
-            for k in going:
-                self.runs[k].advance(part)
             self.steps += part
+            for run, trail in zip(self.runs, self.trails, strict=True):
+                if not run.ended:
+                    run.advance(part)
+                    if self.steps % self._stride == 0 and not run.failed:
+                        trail.append(run.snapshot())
             if self._torque.any():
                 self._references = [run.snapshot() for run in self.runs]
-            if self.steps % self._stride == 0:
-                for k in going:
-                    if not self.runs[k].failed:
-                        self.trails[k].append(self.runs[k].snapshot())
 
     def changes(self, k: int) -> tuple[float, float]:
         """Changes of a run's energy and momentum since the start, or since the end of the last

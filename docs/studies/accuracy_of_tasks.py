@@ -21,7 +21,7 @@ from gymnasium.envs.registration import load_env_creator
 
 import rbgym
 from rbgym.agents import controllers, load
-from rbgym.agents.policies import shelf
+from rbgym.agents.policies import trained
 from rbgym.agents.run_folder import write_json
 from rbgym.envs.task import Task
 from rbgym.quaternion import Array, angle_between, normalized
@@ -94,7 +94,7 @@ def episode_error(task: str, how: dict[str, Any]) -> Array:
 
 
 def _policy(task: str) -> Any:
-    if task in shelf.names():
+    if task in trained.names():
         return load(task)
     env = gym.make(task)
     return controllers.make(next(law for law in controllers.for_env(env) if law != "idle"), env)

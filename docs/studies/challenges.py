@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbgym.agents import controllers
-from rbgym.agents.judge.cases import shared, starts_of
+from rbgym.agents.cases import shared, starts_of
 from rbgym.agents.judge.episodes import Episodes, play_from
 from rbgym.agents.judge.evaluation import effort, settling
 from rbgym.agents.run_folder import RunFolder, write_json

@@ -23,10 +23,10 @@ import gymnasium as gym
 import numpy as np
 
 from rbgym.agents import controllers
-from rbgym.agents.judge.cases import PRETRAINED, start_of
+from rbgym.agents.cases import PRETRAINED, start_of
 from rbgym.agents.judge.episodes import play
 from rbgym.agents.judge.evaluation import settling
-from rbgym.agents.policies import shelf
+from rbgym.agents.policies import trained
 from rbgym.agents.run_folder import write_json
 from rbgym.eigenaxis import eigenaxis_time
 from rbgym.envs.actuators import ReactionWheels
@@ -273,7 +273,7 @@ def settled(task: str) -> dict[str, list[float | None]]:
                 controllers.make(name, env)
                 names.append(name)
     found = {}
-    for name in [*names, *([PRETRAINED] if task in shelf.names() else [])]:
+    for name in [*names, *([PRETRAINED] if task in trained.names() else [])]:
         played = play(name, task, EPISODES)
         pairs = zip(settling(played), played.success, strict=True)
         found[name] = [rounded(time) if success else None for time, success in pairs]

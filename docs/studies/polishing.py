@@ -14,7 +14,7 @@ from typing import Any
 import cma
 import numpy as np
 
-from rbgym.agents.judge.cases import Starts, shared
+from rbgym.agents.cases import Starts, shared
 from rbgym.agents.policies import Network
 from rbgym.agents.train import Rollout, rollout
 from rbgym.agents.train.evolution.search import return_with_success

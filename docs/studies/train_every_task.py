@@ -31,8 +31,8 @@ import numpy as np
 from polishing import polished
 
 from rbgym.agents import load
+from rbgym.agents.cases import shared
 from rbgym.agents.judge import plots
-from rbgym.agents.judge.cases import shared
 from rbgym.agents.judge.contenders import own_kwargs
 from rbgym.agents.judge.episodes import play_from
 from rbgym.agents.judge.evaluation import Evaluation, evaluate

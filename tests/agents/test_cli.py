@@ -110,7 +110,7 @@ def test_train_evaluate_and_compare_with_a_plot(tmp_path):
     assert done.endswith(f" s, success {rate:.1f} %, mean return {mean:.1f}: {out}/policy.json\n")
     assert "was finished before" in run(*train).stdout
     assert run_json(*train)["timesteps"] == 4096
-    compared = run_json("evaluate", out, "--compare", "pd", "--episodes", 8, "--plot", picture)
+    compared = run_json("evaluate", out, "--policy", "pd", "--episodes", 8, "--plot", picture)
     assert list(compared) == [str(out), "pd"]
     assert picture.read_bytes().startswith(PNG)
     assert_refused("holds another run", *train, "--seed", 1)

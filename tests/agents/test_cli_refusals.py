@@ -96,7 +96,7 @@ WRONG = [
     ("evaluate", "targets", ["pdd"], "did you mean 'pd'"),
     ("evaluate", "targets", ["folder"], "'folder/policy.json' is not there"),
     ("evaluate", "targets", ["RigidTop-v0"], "--policy must name a controller"),
-    ("evaluate RigidTop-v0", "--policy", ["file"], "name must be a folder or one of"),
+    ("evaluate RigidTop-v0", "--policy", ["file"], "or a folder, got"),
     ("evaluate swing_up", "--env", ["Detumble-v1"], "env must be a top"),
     ("evaluate pd", "--env", ["CartPole-v1"], "env_id must be a task of rbgym"),
     ("evaluate pd", "--env", ["RigidTop-v7"], "RigidTop"),

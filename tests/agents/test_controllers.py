@@ -1,5 +1,6 @@
 """Classical controllers: one interface, the envs that each is for, torque had from coils."""
 
+import re
 import subprocess
 import sys
 from inspect import signature
@@ -100,7 +101,8 @@ def test_laws_of_an_eigenaxis_need_torque_about_each_axis(name):
 def test_every_gain_of_every_law_can_be_given_and_no_other(env_id):
     env = gym.make(env_id)
     for name in controllers.for_env(env):
-        with pytest.raises(ValueError, match=r"gains must be among \[.*\] for '\w+'.*got 'freq'"):
+        unknown = r"gains of '\w+' must have keys out of \[.*\], got 'freq'"
+        with pytest.raises(ValueError, match=unknown):
             controllers.make(name, env, freq=1)
         law = fitting.maker(name)(env)
         for gain in fitting._gains(name, env):
@@ -180,31 +182,22 @@ def test_a_preview_of_the_target_changes_nothing(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "env_id", "shape", "message"),
+    ("name", "env_id", "shape", "columns"),
     [
-        (
-            "pd",
-            "AttitudeSlew-v1",
-            (6,),
-            r"have shape \(n, 7\) or \(7,\), or 10 columns, got \(6,\)",
-        ),
-        ("pd", "FreeFlyer-v0", (4, 12), r"have shape \(n, 13\) or \(13,\), got \(4, 12\)"),
-        ("scale", "ScalableSpin-v0", (9,), r"have shape \(n, 10\) or \(10,\), got \(9,\)"),
-        ("magnetic_rate", "MagneticDetumble-v1", (9,), r"show the field, got shape \(9,\)"),
-        ("b_dot", "MagneticDetumble-v1", (9,), r"show the field, got shape \(9,\)"),
-        ("pd", "MagneticDetumble-v1", (9,), r"show the field, got shape \(9,\)"),
-        ("pd", "ReactionWheelSlew-v1", (10,), r"have at least 11 columns, got \(10,\)"),
-        (
-            "detour",
-            "KeepOutSlew-v0",
-            (9,),
-            r"show the cones from column 7 on, in 10 or more, got \(9,\)",
-        ),
-        ("pd", "AttitudeSlew-v1", (2, 2, 7), r"got \(2, 2, 7\)"),
+        ("pd", "AttitudeSlew-v1", (6,), "7 or 10"),
+        ("pd", "FreeFlyer-v0", (4, 12), "at least 13"),
+        ("scale", "ScalableSpin-v0", (9,), "at least 10"),
+        ("magnetic_rate", "MagneticDetumble-v1", (9,), "at least 10"),
+        ("b_dot", "MagneticDetumble-v1", (9,), "at least 10"),
+        ("pd", "MagneticDetumble-v1", (9,), "at least 10"),
+        ("pd", "ReactionWheelSlew-v1", (10,), "at least 11"),
+        ("detour", "KeepOutSlew-v0", (9,), "at least 10"),
+        ("pd", "AttitudeSlew-v1", (2, 2, 7), "7 or 10"),
     ],
 )
-def test_a_wrong_observation_is_refused_with_its_shape(name, env_id, shape, message):
-    with pytest.raises(ValueError, match=f"observation must .*{message}"):
+def test_a_wrong_observation_is_refused_with_its_shape(name, env_id, shape, columns):
+    message = re.escape(f"observation must have {columns} columns, got shape {shape}")
+    with pytest.raises(ValueError, match=message):
         controllers.make(name, gym.make(env_id)).predict(np.zeros(shape))
 
 

@@ -20,7 +20,7 @@ from damage import Payload, deep, payload
 from hostile_values import PLAIN
 from rbgym.agents.commands.cli import app
 from rbgym.agents.judge import contenders
-from rbgym.agents.policies import shelf
+from rbgym.agents.policies import trained
 from rbgym.agents.run_folder import RunFolder, read_json
 from rbgym.agents.train.presets import read_yaml
 
@@ -70,10 +70,10 @@ def test_a_pickle_in_disguise_is_not_loaded(run, tmp_path, name):
     made = tmp_path / "made"
     (run / name).write_bytes(payload(made))
     with pytest.raises(ValueError):
-        shelf.load(run)
+        trained.load(run)
     torch.save({"a": Payload(made)}, run / name)
     with pytest.raises(ValueError):
-        shelf.load(run)
+        trained.load(run)
     assert not made.exists()
     pickle.loads(payload(made))
     assert made.exists()  # it would have
@@ -106,7 +106,7 @@ def test_a_policy_whose_arrays_share_their_bytes_is_refused(run):
     text = json.dumps({"layers.0.weight": one, "layers.1.weight": one}).encode()
     (run / "policy.safetensors").write_bytes(len(text).to_bytes(8, "little") + text + bytes(4))
     with pytest.raises(ValueError, match=rf"{run.name}' holds no policy that can be read"):
-        shelf.load(run)
+        trained.load(run)
 
 
 def test_a_policy_that_names_escape_characters_sends_none_to_the_terminal(run, monkeypatch):
@@ -132,7 +132,7 @@ def test_a_policy_of_numbers_that_are_none_is_refused(run):
     name = "layers.1.weight"
     save_file({**tensors, name: tensors[name] * np.nan}, run / "policy.safetensors")
     with pytest.raises(ValueError, match=r"layers\[1\] must be finite"):
-        shelf.load(run)
+        trained.load(run)
 
 
 def test_statistics_of_another_width_are_not_spread_over_the_observations(run):
@@ -141,7 +141,7 @@ def test_statistics_of_another_width_are_not_spread_over_the_observations(run):
         tensors[f"normalizer.{kind}"] = tensors[f"normalizer.{kind}"][:1]
     save_file(tensors, run / "policy.safetensors")
     with pytest.raises(ValueError, match=r"normalizer must be for 7 inputs, got 1"):
-        shelf.load(run)
+        trained.load(run)
 
 
 def test_results_without_their_numbers_are_refused(run):

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binomtest
 
 import rbgym.agents
-from rbgym.agents.judge.cases import TEST_SEEDS
+from rbgym.agents.cases import TEST_SEEDS
 from rbgym.agents.judge.evaluation import evaluate, settling_times, wilson_interval
 from rbgym.agents.policies.network import Network
 from rbgym.agents.train.evolution.rollouts import rollout_test_set

@@ -16,7 +16,7 @@ from rbgym.agents import controllers, load
 from rbgym.agents.commands.cli import app
 from rbgym.agents.export import export_c, export_onnx
 from rbgym.agents.export.contract import row
-from rbgym.agents.policies import Network, Normalizer, RecurrentNetwork, shelf
+from rbgym.agents.policies import Network, Normalizer, RecurrentNetwork, trained
 from rbgym.quaternion import rotate
 
 STEPS = 300
@@ -65,7 +65,7 @@ def furthest(found, expected):
     return (np.abs(found.astype(float) - expected) / unit).max()
 
 
-@pytest.mark.parametrize("env_id", shelf.names())
+@pytest.mark.parametrize("env_id", trained.names())
 def test_the_shipped_policy_answers_in_c_as_in_python(env_id, tmp_path):
     env, policy = make(env_id), load(env_id).network
     export_c(tmp_path, load(env_id), env)
@@ -154,7 +154,7 @@ def spread(entries, name):
     return np.array([x for one in entries for x in one[name]])
 
 
-@pytest.mark.parametrize("env_id", shelf.names())
+@pytest.mark.parametrize("env_id", trained.names())
 def test_the_contract_is_read_back(env_id, tmp_path):
     """Its quantities, scales and bounds make the observation and the torque of the env."""
     env = make(env_id)
@@ -268,7 +268,7 @@ def onnx_answers(folder, seen):
     return session.run(["action"], {"observation": seen})[0]
 
 
-@pytest.mark.parametrize("env_id", shelf.names())
+@pytest.mark.parametrize("env_id", trained.names())
 def test_the_shipped_policy_answers_in_onnx_as_in_python(env_id, tmp_path):
     env, policy = make(env_id), load(env_id)
     told = export_onnx(tmp_path, policy, env)
@@ -301,7 +301,7 @@ def test_the_command_writes_both(tmp_path, monkeypatch):
         (["hysteretic", "--env", SLEW, "--c", "out"], "policy must be a network"),
         (["pretrained", "--gain", "frequency=2", "--c", "out"], "--gain must be left out"),
         (["pd", "--onnx", "out"], "policy must be a network"),
-        (["nobody", "--c", "out"], "policy must be a folder or one of"),
+        (["nobody", "--c", "out"], "policy must be one of"),
     ],
 )
 def test_wrong_lines_end_in_one_line(line, message, tmp_path, monkeypatch):

@@ -73,7 +73,7 @@ def test_predict_answers_one_observation_like_a_batch_of_one():
 
 
 def test_a_wrong_observation_is_refused():
-    with pytest.raises(ValueError, match=r"shape \(n, 7\) or \(7,\), or 10 columns, got \(4, 6\)"):
+    with pytest.raises(ValueError, match=r"7 or 10 columns, got shape \(4, 6\)"):
         law().predict(np.zeros((4, 6)))
 
 

@@ -15,11 +15,10 @@ from safetensors.numpy import load_file, save_file
 from stable_baselines3.common.vec_env import VecNormalize
 
 import rbgym.agents
-from rbgym.agents.judge.cases import starts_of
+from rbgym.agents.cases import starts_of
 from rbgym.agents.judge.episodes import play
 from rbgym.agents.policies import trained
 from rbgym.agents.policies.sb3 import network_of_model
-from rbgym.agents.policies.trained import TrainedPolicy
 from rbgym.agents.train import presets
 from rbgym.agents.train.sb3.adapter import make_sb3_env
 from rbgym.agents.train.sb3.training import new_model, normalized
@@ -219,15 +218,8 @@ def test_observations_of_one_shape_but_other_bounds_are_told_apart(tmp_path):
 def test_a_foreign_zip_is_not_unpickled(tmp_path):
     model, _ = saved(tmp_path)
     model.save(tmp_path / "model.zip")
-    with pytest.raises(ValueError, match="name must be a folder or one of"):
+    with pytest.raises(ValueError, match=r"name must be one of .* or a folder"):
         rbgym.agents.load(tmp_path / "model.zip")
-
-
-def test_a_normaliser_of_other_observations_is_refused(tmp_path):
-    model, _ = saved(tmp_path)
-    _, other = saved(tmp_path, env_id="AttitudeTracking-v1", normalize=True)
-    with pytest.raises(ValueError, match=r"for observations \(7,\), got \(10,\)"):
-        TrainedPolicy.of(model, other)
 
 
 def test_a_model_is_judged_behind_its_normaliser_which_stays_as_it_is(tmp_path):
@@ -244,5 +236,5 @@ def test_a_model_is_judged_behind_its_normaliser_which_stays_as_it_is(tmp_path):
 
 
 def test_a_name_that_is_neither_a_folder_nor_an_environment_is_refused():
-    with pytest.raises(ValueError, match="must be a folder or one of"):
+    with pytest.raises(ValueError, match=r"name must be one of .* or a folder"):
         rbgym.agents.load("RigidTip-v0")

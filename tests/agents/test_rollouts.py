@@ -6,7 +6,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import rbgym
-from rbgym.agents.judge.cases import TEST_SEEDS
+from rbgym.agents.cases import TEST_SEEDS
 from rbgym.agents.judge.evaluation import evaluate
 from rbgym.agents.policies.network import Network, Normalizer
 from rbgym.agents.train.evolution import rollouts

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("cma")
 
-from rbgym.agents.judge.cases import TEST_SEEDS
+from rbgym.agents.cases import TEST_SEEDS
 from rbgym.agents.policies.network import Network
 from rbgym.agents.train.evolution import search as searches
 from rbgym.agents.train.evolution.rollouts import rollout_test_set

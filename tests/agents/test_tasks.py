@@ -10,10 +10,10 @@ from stable_baselines3 import PPO, SAC, HerReplayBuffer
 
 import rbgym.agents
 from rbgym.agents import controllers
-from rbgym.agents.judge.cases import TEST_SEEDS, task_of
+from rbgym.agents.cases import TEST_SEEDS, task_of
 from rbgym.agents.judge.contenders import contenders
 from rbgym.agents.judge.evaluation import evaluate
-from rbgym.agents.policies import shelf
+from rbgym.agents.policies import trained
 from rbgym.agents.train.sb3.adapter import make_sb3_env
 from rbgym.registration import ENVIRONMENTS
 
@@ -174,7 +174,7 @@ def test_a_harder_difficulty_is_judged_on_harder_starts():
     assert hard.played.rate_error[0].mean() > 1.3 * plain.played.rate_error[0].mean()
 
 
-@pytest.mark.parametrize("env_id", shelf.names())
+@pytest.mark.parametrize("env_id", trained.names())
 def test_the_shipped_policy_does_what_its_card_says(env_id):
     policy = rbgym.agents.load(env_id)
     assert policy.config["env_id"] == env_id
@@ -190,7 +190,7 @@ def test_the_shipped_policy_does_what_its_card_says(env_id):
 
 
 def test_every_policy_is_for_an_environment():
-    assert set(shelf.names()) <= set(ENVIRONMENTS)
+    assert set(trained.names()) <= set(ENVIRONMENTS)
     assert sum(file.stat().st_size for file in SHELF.rglob("*.safetensors")) < 2_000_000
 
 

@@ -10,9 +10,9 @@ from PIL import Image
 from stable_baselines3.common.vec_env import VecVideoRecorder
 from typer.testing import CliRunner
 
+from rbgym.agents.cases import starts_of
 from rbgym.agents.commands.cli import app
 from rbgym.agents.judge import contenders, videos
-from rbgym.agents.judge.cases import starts_of
 from rbgym.agents.judge.videos import Timing
 from rbgym.agents.train.sb3.adapter import make_sb3_env
 

@@ -37,8 +37,8 @@ from rbgym.agents.controllers import (
 )
 from rbgym.agents.export import export_c, export_onnx
 from rbgym.agents.judge import card, evaluation
-from rbgym.agents.policies import Network, shelf
-from rbgym.agents.train import algorithms
+from rbgym.agents.policies import Network, trained
+from rbgym.agents.train import train
 from rbgym.agents.train.evolution import rollouts
 from rbgym.agents.train.evolution.search import search
 from rbgym.agents.train.sb3.adapter import VectorEnvAdapter, make_sb3_env
@@ -187,7 +187,7 @@ def _works() -> list[Target]:
                _fine=lambda _: None),
         target("rbgym.agents.load", agents.load, name=SLEW,
                _fine=lambda _: None),
-        target("rbgym.agents.policies.load", shelf.load, name="x.zip",
+        target("rbgym.agents.policies.load", trained.load, name="x.zip",
                _attacked=("name",)),
         target("rbgym.agents.judge.evaluate", evaluation.evaluate, policy="idle",
                env_id=SLEW, episodes=1, max_episode_steps=2, _also=_ALSO,
@@ -201,7 +201,7 @@ def _works() -> list[Target]:
                env_kwargs={"max_episode_steps": 2}, _also=_ALSO, _spoken=env_id,
                _numeric=("sigma", "generations", "population", "episodes", "seed"),
                _fine=lambda _: None),
-        target("rbgym.agents.train.train", algorithms.train, env_id="No-v0", algo="ppo",
+        target("rbgym.agents.train.train", train, env_id="No-v0", algo="ppo",
                out="/nowhere", seed=0, timesteps=8, _also=_ALSO,
                _attacked=("algo",), _spoken={"algo": ("env_id",)}),
     ]  # fmt: skip

@@ -13,7 +13,6 @@ from rbgym.agents.train.evolution.search import (
     return_with_success,
     search,
 )
-from rbgym.agents.train.networks import first_network
 
 ALGORITHM = "cma_es"
 _SETTINGS = ("generations", "population", "episodes", "sigma")
@@ -43,7 +42,7 @@ def evolve(
     check_settings(**settings)
     config = run.config_of(env_id, ALGORITHM, seed, chosen, env_kwargs)
     folder, file = RunFolder(Path(out)), Path(out) / SEARCH
-    network, spaces = first_network(env_id, ALGORITHM, chosen, seed, config["env_kwargs"])
+    network, spaces = run.first_network(env_id, ALGORITHM, chosen, seed, config["env_kwargs"])
     if (finished := folder.claim(config, resume)) is not None:
         return Training(folder, finished, None)
     resumed = file.exists()
@@ -78,7 +77,6 @@ def evolve(
     results = {
         "timesteps": found.history[-1].steps,
         "wall_time": found.history[-1].seconds,
-        "replay_buffer_bytes": 0,
         "judgements": judgements,
     }
     return run.finish(folder, config, results, found.network, spaces, int(resumed))

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from rbgym.agents.judge.cases import by_name, task_of
+from rbgym.agents.cases import by_name, task_of
 from rbgym.agents.policies.network import Network
 from rbgym.agents.run_folder import replacing
 from rbgym.agents.train.evolution.rollouts import Rollout, rollout

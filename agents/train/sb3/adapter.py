@@ -18,7 +18,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
 
-from rbgym.agents.judge.cases import by_name, creator_of, spec_of
+from rbgym.agents.cases import by_name, creator_of, spec_of
 from rbgym.envs.reset import checked_seed
 
 

@@ -4,13 +4,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 
-from rbgym.agents.judge.evaluation import evaluate
 from rbgym.agents.policies.trained import TrainedPolicy
 from rbgym.agents.terminal import Counter
+from rbgym.agents.train import run
 from rbgym.agents.train.sb3 import checkpoints
 
 
@@ -19,20 +18,16 @@ class BetweenRollouts(BaseCallback):
     the end, and saves a checkpoint every so many.
 
     Stable-Baselines3's own bar is updated at every step: with 128 lanes that took half of the time.
-    Draws from no generator that the training uses. judge_every: 0 for never.
+    Draws from no generator that the training uses. every: env steps between two checkpoints, and
+    between two looks at the test set, 0 for none.
     """
 
     def __init__(
-        self,
-        config: dict[str, Any],
-        checkpoint: Path,
-        checkpoint_every: int,
-        judge_every: int,
-        count: Counter,
+        self, config: dict[str, Any], checkpoint: Path, every: tuple[int, int], count: Counter
     ) -> None:
         super().__init__()
         self.config, self.checkpoint, self.count = config, checkpoint, count
-        self.checkpoint_every, self.judge_every = checkpoint_every, judge_every
+        self.checkpoint_every, self.judge_every = every
 
     def _on_training_start(self) -> None:
         self.told = told_of(self.model)
@@ -50,7 +45,7 @@ class BetweenRollouts(BaseCallback):
         return True
 
     def _on_rollout_end(self) -> None:
-        self.count(self.num_timesteps, self.config["timesteps"], last_mean(self.model, "r"))
+        self.count(self.num_timesteps, self.config["timesteps"], last_mean_return(self.model))
 
     def _on_training_end(self) -> None:
         self._judge_after(1)
@@ -62,18 +57,12 @@ class BetweenRollouts(BaseCallback):
         last = before[-1]["timesteps"] if before else 0
         if not self.judge_every or self.num_timesteps < last + steps:
             return
+        seconds = round(start - self.started - self.told["judging_time"], 3)
         policy = TrainedPolicy.of(self.model)
-        found = evaluate(policy, self.config["env_id"], **self.config["env_kwargs"])
-        entry = {
-            "timesteps": self.num_timesteps,
-            "seconds": round(start - self.started - self.told["judging_time"], 3),
-            "success_rate": found.success_rate,
-            "mean_return": found.mean_return,
-        }
-        before.append(entry)
+        before.append(run.judged(policy, self.config, self.num_timesteps, seconds))
         self.told["judging_time"] += time.perf_counter() - start
-        self.logger.record("eval/success_rate", found.success_rate)
-        self.logger.record("eval/mean_return", found.mean_return)
+        for name in ("success_rate", "mean_return"):
+            self.logger.record(f"eval/{name}", before[-1][name])
 
 
 def told_of(model: BaseAlgorithm) -> dict[str, Any]:
@@ -86,19 +75,15 @@ def told_of(model: BaseAlgorithm) -> dict[str, Any]:
 def results_of(model: BaseAlgorithm) -> dict[str, Any]:
     """What results.json tells of a training; its wall time is without the judging."""
     told = told_of(model)
-    parts = [*vars(model.replay_buffer).values()] if hasattr(model, "replay_buffer") else []
-    parts += [part for one in parts if isinstance(one, dict) for part in one.values()]
     return {
         "timesteps": model.num_timesteps,
         **told,
         "wall_time": told["wall_time"] - told["judging_time"],
-        "last_mean_return": last_mean(model, "r"),
-        "last_mean_length": last_mean(model, "l"),
-        "replay_buffer_bytes": sum(part.nbytes for part in parts if isinstance(part, np.ndarray)),
+        "last_mean_return": last_mean_return(model),
     }
 
 
-def last_mean(model: Any, of: str) -> float | None:
-    """Mean of the last episodes' returns, "r", or lengths, "l"; None before the first ends."""
+def last_mean_return(model: Any) -> float | None:
+    """Mean return of the last episodes; None before the first ends."""
     episodes = model.ep_info_buffer
-    return float(sum(e[of] for e in episodes) / len(episodes)) if episodes else None
+    return float(sum(e["r"] for e in episodes) / len(episodes)) if episodes else None

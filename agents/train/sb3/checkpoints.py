@@ -49,10 +49,8 @@ def save(path: Path, model: BaseAlgorithm) -> None:
 
 
 def load(path: Path, algorithm: type[BaseAlgorithm], env: VecEnv) -> BaseAlgorithm:
-    """The model as it was saved, on `env`, which is put back where it was then.
-
-    Raises ValueError for a file that is no checkpoint.
-    """
+    """The model as it was saved, on `env`, which is put back where it was then; ValueError for a
+    file that is no checkpoint."""
     try:
         with zipfile.ZipFile(path) as archive:
             saved, state = archive.read("model.zip"), pickle.loads(archive.read("state.pkl"))

@@ -12,7 +12,7 @@ from stable_baselines3.common.logger import configure
 from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor, VecNormalize
 
-from rbgym.agents.judge.cases import has_test_set, spec_of
+from rbgym.agents.cases import has_test_set, spec_of
 from rbgym.agents.policies.sb3 import (
     ACTIVATIONS,
     SCHEDULED,
@@ -92,9 +92,8 @@ def train(
         if steps > start:
             with bar(hidden=not progress) as shown:
                 show = Counter(shown, "training", steps)
-                beside = BetweenRollouts(
-                    config, folder.checkpoint, checkpoint_every, judge_every, show
-                )
+                every = checkpoint_every, judge_every
+                beside = BetweenRollouts(config, folder.checkpoint, every, show)
                 model.learn(steps - start, [*callbacks, beside], reset_num_timesteps=False)
     finally:
         torch.set_num_threads(threads_before)

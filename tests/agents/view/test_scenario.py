@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import rbgym
-from rbgym.agents.view.panel import busy, legend
+from rbgym.agents.view.page import busy, legend
 from rbgym.agents.view.scenario import BODIES, GIVEN, OWN, Scenario, actors, scenario_of
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import rbgym
 from rbgym.agents.view import simulation as module
-from rbgym.agents.view.panel import legend
+from rbgym.agents.view.page import legend
 from rbgym.agents.view.simulation import FreeRun, Simulation, TaskRun
 from rbgym.quaternion import angle_between
 

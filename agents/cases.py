@@ -11,8 +11,9 @@ import gymnasium as gym
 from gymnasium.envs.registration import load_env_creator
 from gymnasium.vector import AutoresetMode
 
-from rbgym.agents import controllers
+from rbgym.agents import catalogue
 from rbgym.arguments import count, hint, is_number
+from rbgym.envs.arguments import named
 
 if TYPE_CHECKING:  # it imports what compiles, and names are checked without
     from rbgym.envs.task import Task
@@ -69,11 +70,8 @@ def spec_of(env_id: str) -> Any:
 
 def check_policy(name: str) -> None:
     """Raise ValueError unless it is a controller's name, "pretrained" or a path that is there."""
-    known = [*controllers.names(), PRETRAINED]
-    if name not in known and not Path(name).exists():
-        raise ValueError(
-            f"policy must be a folder or one of {known}, got {name!r}{hint(name, known)}"
-        )
+    if not Path(name).exists():
+        named("policy", name, [*catalogue.names(), PRETRAINED], " or a folder")
 
 
 def by_name(
@@ -132,15 +130,12 @@ def starts_of(env_id: str, episodes: int = len(TEST_SEEDS)) -> list[Starts]:
 
 def start_of(env_id: str, episode: int) -> Starts:
     """One start state of a task's test set, counted from 0."""
-    seed = TEST_SEEDS[episode]
-    one = next(one for one in starts_of(env_id, episode + 1) if seed in one.seeds)
-    return one._replace(seeds=[seed])
+    categories = [*task_of(env_id).categories]
+    return Starts(categories[episode % len(categories)], [TEST_SEEDS[episode]])
 
 
 def shared(env_id: str, seeds: range) -> list[Starts]:
     """The seeds, dealt out among the categories of a task."""
     categories = task_of(env_id).categories
-    dealt = [
-        Starts(category, list(seeds[k :: len(categories)])) for k, category in enumerate(categories)
-    ]
-    return [one for one in dealt if one.seeds]
+    dealt = (list(seeds[k :: len(categories)]) for k in range(len(categories)))
+    return [Starts(*one) for one in zip(categories, dealt, strict=True) if one[1]]
