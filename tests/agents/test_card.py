@@ -21,6 +21,8 @@ from rbgym.agents.judge.episodes import Episodes, play
 from rbgym.agents.judge.evaluation import evaluate
 from rbgym.envs.actuators import ReactionWheels
 
+pytestmark = pytest.mark.interpreted
+
 SETTLED = (0.1, 0.1)
 SHELF = Path(__file__).resolve().parents[2] / "agents" / "pretrained"
 SMALL = {"policy_kwargs": {"net_arch": [64, 64]}, "learning_rate": 1e-4}
@@ -110,6 +112,7 @@ def test_unwinding_is_seen_through_the_jumps_of_sign(angles, long_way):
     assert evaluation.unwound(failed).tolist() == [False]
 
 
+@pytest.mark.compiled
 def test_a_card_agrees_with_the_evaluation_and_counts_every_category():
     card = make_card("AttitudeSlew-v1", ["bang_bang", "pd", "idle"], episodes=32)
     assert list(card.rows)[-1] == "idle"
@@ -133,6 +136,7 @@ def test_effort_is_that_of_the_torque_which_acted():
     )
 
 
+@pytest.mark.compiled
 def test_a_card_is_written_as_tables_figures_and_a_picture(tmp_path):
     card = make_card("RigidTop-v0", ["pd", "idle"], episodes=8)
     card.write(tmp_path / "top")
@@ -166,6 +170,7 @@ def trained(folder, **changes):
     return str(folder)
 
 
+@pytest.mark.compiled
 def test_seeds_of_one_training_share_a_row_and_other_trainings_do_not(tmp_path):
     first, second = trained(tmp_path / "a", seed=1), trained(tmp_path / "b", seed=2)
     other = trained(tmp_path / "c", seed=3, hyperparameters={"policy": "MlpPolicy"} | SMALL)
@@ -175,6 +180,7 @@ def test_seeds_of_one_training_share_a_row_and_other_trainings_do_not(tmp_path):
     assert card.rows["ppo"].merits[ALL].episodes == 8
 
 
+@pytest.mark.compiled
 def test_env_arguments_are_those_of_every_row_and_of_training_beneath(tmp_path):
     own = {"difficulty": "hard", "integrator": "akw"}
     given = {"torque_limit": 0.1, "integrator": "imidm"}
@@ -210,6 +216,7 @@ def test_a_card_of_what_is_not_there_is_refused(arguments, message):
         make_card(*arguments, episodes=8)
 
 
+@pytest.mark.compiled
 def test_a_card_says_what_it_costs_not_to_know_the_state():
     card = make_card("AttitudeSlew-v1", ["pd", "idle"], episodes=16)
     known, behind = card.rows["pd"].merits[ALL], card.rows["pd"].estimated

@@ -24,6 +24,8 @@ from rbgym.envs.actuators import MagneticCoils
 from rbgym.quaternion import rotate_inverse
 from rbgym.registration import ENVIRONMENTS
 
+pytestmark = pytest.mark.interpreted
+
 STILL = ["pd", "pid", "quaternion_feedback", "hysteretic", "geometric", "lqr", "bang_bang", "idle"]
 FIT = {
     "RigidTop-v0": ["pd", "lqr", "swing_up", "idle"],

@@ -24,6 +24,8 @@ from rbgym.agents.policies import shelf
 from rbgym.agents.run_folder import RunFolder, read_json
 from rbgym.agents.train.presets import read_yaml
 
+pytestmark = pytest.mark.interpreted
+
 TIMES = 8  # that each file is damaged; tests/soak does it hundreds of times
 
 

@@ -12,6 +12,8 @@ import rbgym.agents
 from rbgym.agents.judge.evaluation import evaluate
 from rbgym.agents.train.evolution import evolving, search
 
+pytestmark = pytest.mark.interpreted
+
 SMALL = {"generations": 4, "population": 4, "episodes": 4, "net_arch": [4]}
 
 

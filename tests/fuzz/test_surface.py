@@ -6,6 +6,8 @@ from fuzzing import environments
 from fuzzing.attack import PARTS, attack
 from fuzzing.surface import NOT_ATTACKED, documented
 
+pytestmark = pytest.mark.interpreted
+
 TASKS = ["RigidTop-v0", "AttitudeReach-v0", "ReactionWheelSlew-v1"]
 EXAMPLES = {"physics": 5, "environments": 4, "policies": 3, "tools": 3}
 

@@ -141,7 +141,9 @@ def _arithmetic():
     }
     for module, functions in ((quaternion, arguments), (invariants, measured)):
         for name, given in functions.items():
-            yield target(f"{module.__name__}.{name}", getattr(module, name), **given).but(plain=True)
+            yield target(f"{module.__name__}.{name}", getattr(module, name), **given).but(
+                plain=True
+            )
 
 
 def targets():

@@ -94,7 +94,9 @@ def damaged(valid):
         array = np.array(valid, dtype=float)
     except (TypeError, ValueError, RuntimeError):
         return anything
-    one_entry = st.builds(_with_entry, st.just(array), st.integers(0, 10**6), st.sampled_from(EDGES[:7]))
+    one_entry = st.builds(
+        _with_entry, st.just(array), st.integers(0, 10**6), st.sampled_from(EDGES[:7])
+    )
     return one_entry | st.sampled_from(FORMS).map(lambda form: form(array))
 
 
