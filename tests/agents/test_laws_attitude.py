@@ -11,6 +11,8 @@ from rbgym.agents.controllers import AttitudePD, QuaternionFeedback
 from rbgym.envs.satellites import SATELLITES
 from rbgym.quaternion import from_rotation_vector, multiply, to_matrix
 
+pytestmark = pytest.mark.interpreted
+
 
 def slew(law, vectors, steps=300):
     """Histories of attitudes (steps, n, 4) and rates from rest at rotation vectors (n, 3)."""

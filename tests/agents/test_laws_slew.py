@@ -14,6 +14,8 @@ from rbgym.eigenaxis import eigenaxis_time
 from rbgym.envs.satellites import SATELLITES
 from rbgym.quaternion import from_rotation_vector
 
+pytestmark = pytest.mark.interpreted
+
 J = np.array([[3.0, 0.2, -0.1], [0.2, 2.0, 0.3], [-0.1, 0.3, 1.5]])
 LIMITS = np.array([0.5, 0.4, 0.3])
 SIX = SATELLITES["cubesat-6u"]().body

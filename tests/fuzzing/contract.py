@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from checks.runs import same
+from checks import same
 from fuzzing.hostile import Deliberate, Returns, replacement
 from rbgym import IntegrationError
 

@@ -76,7 +76,8 @@ drawn = st.one_of(
     st.floats(), st.integers(), st.complex_numbers(), st.decimals(), st.fractions(),
     st.text(max_size=8), st.binary(max_size=4), st.lists(st.floats(), max_size=5),
     arrays.arrays(arrays.scalar_dtypes(), SHAPES),
-    arrays.arrays(float, st.sampled_from([(3,), (4,), (3, 3)]), elements=st.sampled_from(EDGES[:14])),
+    arrays.arrays(float, st.sampled_from([(3,), (4,), (3, 3)]),
+                  elements=st.sampled_from(EDGES[:14])),
 )  # fmt: skip
 anything = st.one_of(odd, odd, drawn, odd.map(Returns))
 

@@ -38,8 +38,12 @@ def _laws():
     linear = {**case, "frequency": 0.4, "damping": 1.0}
     top = {**case, "potential": rbgym.HeavyTop(0.5), "tolerances": (0.03, 1.0, 1.0)}
     coils = {"gain": 1.0, "dipole": 1.0, "field": 3e-5, "width": 7}
-    precession = {**case, "body": rbgym.RigidBody([2.0, 2.0, 1.5]),
-                  "goal": goals["SteadyPrecession-v0"], "tolerances": (0.1, 1.0, 1.0, 5.0)}  # fmt: skip
+    precession = {
+        **case,
+        "body": rbgym.RigidBody([2.0, 2.0, 1.5]),
+        "goal": goals["SteadyPrecession-v0"],
+        "tolerances": (0.1, 1.0, 1.0, 5.0),
+    }
     swing = {**top, "gain": 20.0, "capture": 0.3, "damping_time": 0.1, "catch": "lqr"}
     pose = {"force_limit": 1.0, "distance": 0.1, "speed": 0.1, "approach": 0.4, "near": 0.35,
             "creep": 0.1}  # fmt: skip

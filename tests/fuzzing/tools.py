@@ -56,8 +56,12 @@ def _unmeasured(validate, **given):
 
 def _validations():
     every = {"names": ["quat_em"], "steps": 10, "cases": ["none"]}
-    taken = {"validate": ("names", "steps", "cases"), "validate_endurance": ("names", "steps"),
-             "validate_derivatives": ("names", "cases"), "validate_external": ("names",)}  # fmt: skip
+    taken = {
+        "validate": ("names", "steps", "cases"),
+        "validate_endurance": ("names", "steps"),
+        "validate_derivatives": ("names", "cases"),
+        "validate_external": ("names",),
+    }
     for name, names in taken.items():
         call = partial(_unmeasured, getattr(validation, name))
         yield target(f"rbgym.validation.{name}", call, **{key: every[key] for key in names})

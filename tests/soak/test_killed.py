@@ -1,4 +1,4 @@
-"""SIGKILL at random moments of everything that writes files, and of trainings; `make soak` runs it."""
+"""SIGKILL at random moments of all that writes files, and of trainings; `make soak` runs it."""
 
 import multiprocessing
 import os

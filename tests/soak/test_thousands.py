@@ -1,7 +1,7 @@
 """What tests/fuzz and tests/agents try some times, tried thousands of times; `make soak` runs it.
 
 RBGYM_SOAK_COMMANDS and RBGYM_SOAK_DAMAGES change how many command lines and damaged files there
-are. They are others each time; pytest prints the shortest line that fails, and the seed of a damage.
+are. They are others each time; pytest prints the shortest line that fails, a damage has a seed.
 """
 
 import multiprocessing
@@ -17,11 +17,10 @@ pytest.importorskip("cma")
 
 import damaged_runs
 import hostile
-import rbgym
+from checks import Wanderer
 from fuzzing.attack import PARTS, attack
 from fuzzing.digests import digest, elsewhere
 from fuzzing.interrupting import HOOKS, Interrupter
-from fuzzing.wandering import MOVES, Wanderer
 from rbgym.registration import ENVIRONMENTS
 
 COMMANDS = int(os.environ.get("RBGYM_SOAK_COMMANDS", "12000"))
@@ -80,13 +79,7 @@ def test_a_damaged_file_is_read_or_refused_and_left_as_it_is(runs, tmp_path, of,
 @in_every_mode
 @pytest.mark.parametrize("env_id", list(ENVIRONMENTS))
 def test_whatever_is_called_lanes_are_environments_of_their_own(env_id, mode):
-    threads = rbgym.get_num_threads()
-    try:
-        wanderer = Wanderer(env_id, mode, seed=2, **MORE.get(env_id, {}))
-        wanderer.wander(4000)
-    finally:
-        rbgym.set_num_threads(threads)
-    assert set(wanderer.moves) == set(MOVES)
+    Wanderer(env_id, mode, seed=2, **MORE.get(env_id, {})).wander(150)
 
 
 @pytest.mark.parametrize("hooks", [{}, HOOKS], ids=["named", "hooks"])
