@@ -198,24 +198,6 @@ def test_env_arguments_are_those_of_every_row_and_of_training_beneath(tmp_path):
     assert alone.mean_return == evaluate(policy, episodes=8, **own).mean_return
 
 
-def test_a_policy_that_cannot_read_what_the_env_arguments_show_is_refused():
-    with pytest.raises(ValueError, match="policy must be trained for the observations of RigidTop"):
-        make_card("RigidTop-v0", ["pretrained"], env_kwargs={"observation": "rotation_matrix"})
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("RigidTop-v0", ["pdd"]), "policy must be a folder or one of .*'pdd'; did you mean 'pd'"),
-        (("RigidTop-v0", ["bang_bang"]), "env must"),
-        (("CartPole-v1", ["pd"]), "env_id must be a task of rbgym"),
-    ],
-)
-def test_a_card_of_what_is_not_there_is_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        make_card(*arguments, episodes=8)
-
-
 @pytest.mark.compiled
 def test_a_card_says_what_it_costs_not_to_know_the_state():
     card = make_card("AttitudeSlew-v1", ["pd", "idle"], episodes=16)

@@ -11,7 +11,6 @@ from stable_baselines3 import PPO, SAC, HerReplayBuffer
 import rbgym.agents
 from rbgym.agents import controllers
 from rbgym.agents.judge.cases import TEST_SEEDS, task_of
-from rbgym.agents.judge.contenders import contenders
 from rbgym.agents.judge.evaluation import evaluate
 from rbgym.agents.policies import shelf
 from rbgym.agents.train.sb3.adapter import make_sb3_env
@@ -134,13 +133,6 @@ def test_a_test_set_has_the_same_actuators_too(env_id):
 
 
 @pytest.mark.interpreted
-def test_a_law_for_another_goal_is_refused():
-    for name in ("swing_up", "lqr"):
-        with pytest.raises(ValueError, match="env must be"):
-            controllers.make(name, gym.make("Detumble-v1"))
-
-
-@pytest.mark.interpreted
 @pytest.mark.parametrize("env_id", ["AttitudeSlew-v1", "RigidTop-v0", "KeepOutSlew-v0"])
 def test_an_axis_without_torque_gets_none(env_id):
     env = gym.make(env_id, torque_limit=[0.02, 0.02, 0.0])
@@ -148,13 +140,6 @@ def test_an_axis_without_torque_gets_none(env_id):
     action, _ = controllers.make("pd", env).predict(seen)
     assert np.isfinite(action).all()
     assert action[2] == 0.0
-
-
-@pytest.mark.interpreted
-def test_lqr_needs_torque_about_each_axis():
-    env = gym.make("SteadyPrecession-v0", torque_limit=[0.02, 0.02, 0.0])
-    with pytest.raises(ValueError, match="torque_limit must be positive"):
-        controllers.make("lqr", env)
 
 
 @pytest.mark.interpreted
@@ -200,9 +185,3 @@ def test_the_shipped_policy_does_what_its_card_says(env_id):
 def test_every_policy_is_for_an_environment():
     assert set(shelf.names()) <= set(ENVIRONMENTS)
     assert sum(file.stat().st_size for file in SHELF.rglob("*.safetensors")) < 2_000_000
-
-
-@pytest.mark.interpreted
-def test_a_policy_for_another_environment_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"observations of FreeFlyer-v0, .*\(13,\)"):
-        contenders([str(SHELF / "RigidTop-v0")], "FreeFlyer-v0")

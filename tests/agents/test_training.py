@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -225,28 +224,6 @@ def test_an_interrupted_write_keeps_the_old_file(tmp_path):
         write_half()
     assert file.read_text() == "old"
     assert list(tmp_path.iterdir()) == [file]
-
-
-def cut_short(checkpoint: Path) -> None:
-    content = checkpoint.read_bytes()
-    checkpoint.write_bytes(content[: len(content) // 2])
-
-
-def garbled(checkpoint: Path) -> None:
-    content = bytearray(checkpoint.read_bytes())
-    content[len(content) // 2] ^= 0xFF
-    checkpoint.write_bytes(content)
-
-
-@pytest.mark.parametrize("damage", [cut_short, garbled])
-def test_a_damaged_checkpoint_is_refused_and_kept(tmp_path, damage):
-    with pytest.raises(KeyboardInterrupt):
-        small_train(tmp_path, callbacks=[InterruptAt(512)])
-    damage(tmp_path / "checkpoint.zip")
-    content = (tmp_path / "checkpoint.zip").read_bytes()
-    with pytest.raises(ValueError, match=r"checkpoint\.zip' is no checkpoint"):
-        small_train(tmp_path)
-    assert (tmp_path / "checkpoint.zip").read_bytes() == content
 
 
 @pytest.mark.parametrize(
