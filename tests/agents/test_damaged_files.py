@@ -14,7 +14,7 @@ import torch
 from typer.testing import CliRunner
 
 import damaged_runs
-from damage import Payload, deep, payload
+from damaged_runs import Payload, deep, payload
 from hostile_values import PLAIN
 from rbgym.agents.commands.cli import app
 from rbgym.agents.judge import contenders

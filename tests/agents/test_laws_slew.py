@@ -1,7 +1,5 @@
 """The least time about an eigenaxis, and the slews that come near it."""
 
-import math
-
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -77,6 +75,7 @@ def test_the_least_time_is_the_textbook_formula_about_a_principal_axis():
         ({"angle": np.nan}, "angle must be finite"),
         ({"axis": [0, 0, 0]}, "axis must be vectors"),
         ({"axis": [0, 1]}, "axis must be vectors"),
+        ({"axis": [0, np.inf, 0]}, "axis must be vectors"),
         ({"inertia": [1.0, 2.0]}, "inertia must"),
         ({"torque_limit": [1.0, -1.0, 1.0]}, "torque_limit must be"),
         ({"torque_limit": [1.0, 1.0]}, "torque_limit must be"),
@@ -197,9 +196,3 @@ def test_with_wheels_the_slew_reckons_with_the_torque_that_the_wheels_have():
         null = np.linalg.svd(wheels.matrix)[2][3]
         shifts = np.linspace(-0.01, 0.01, 20_001)[:, None] * null
         assert np.abs(motors + shifts).max(axis=1).min() == pytest.approx(wheels.torque, abs=1e-6)
-
-
-@pytest.mark.parametrize("axis", [math.nan, 1.0, (1.0, 0.0), (0.0, 0.0, 0.0), (0.0, math.inf, 0.0)])
-def test_an_axis_that_is_none_is_refused(axis):
-    with pytest.raises(ValueError, match=r"axis must be vectors \(\.\.\., 3\) other than 0, got"):
-        eigenaxis_time(1.0, axis, (1.0, 2.0, 2.5), 0.1)

@@ -18,6 +18,11 @@ def test_hostile_arguments_are_refused_by_name_or_give_a_valid_result(part):
     assert attack(targets, EXAMPLES[part]) > 50
 
 
+@pytest.mark.compiled  # where a step is too long, Python raises an error and machine code does not
+def test_the_engine_refuses_by_name_what_it_cannot_take():
+    assert attack(PARTS["engine"](), 30) > 80
+
+
 def test_everything_that_is_documented_is_attacked_or_says_why_not():
     # Without the tasks, each of which has targets of its own.
     makers = {**PARTS, "environments": lambda: environments.targets(())}
