@@ -157,6 +157,7 @@ def test_a_card_names_the_arguments_of_its_environment(tmp_path):
     assert title in card._repr_markdown_()
 
 
+@pytest.mark.compiled
 def test_arguments_of_a_card_that_are_no_plain_data_are_told_by_their_repr():
     body = RigidBody([2.0, 3.0, 4.0])
     card = make_card("AttitudeSlew-v1", ["idle"], episodes=4, env_kwargs={"body": body})
