@@ -10,7 +10,6 @@ import inspect
 import os
 import resource
 import shutil
-import signal
 import unicodedata
 from pathlib import Path
 from unittest.mock import patch
@@ -23,6 +22,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import rbgym
+from fuzzing.contract import within
 from hostile_values import HYPERPARAMETERS, LISTS, NUMBERS, PATHS, PLAIN, WORDS
 from rbgym import validation
 from rbgym.agents.commands.cli import app
@@ -179,22 +179,6 @@ def little_memory():
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_AS, before)
-
-
-@contextlib.contextmanager
-def within(seconds):
-    """TimeoutError in what takes longer."""
-
-    def late(*_):
-        raise AssertionError(f"not ended after {seconds} s")
-
-    before = signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def attack(arguments, folder):

@@ -38,41 +38,11 @@ PLAIN = _each("""
     dict(a=__import__('os').system('touch${IFS}pwned')) wheels thrusters normal zeros
     """)
 PLAIN += [
-    "",
-    "!!python/object/apply:os.system ['touch pwned']",
-    "!!binary AAAA",
-    "!!set {a}",
-    "!x y",
-]
-PLAIN += [
-    "&a [*a]",
-    "{a: &b {c: *b}}",
-    "{<<: *x}",
-    "{<<: [1]}",
-    "[" * 3000,
-    "{a: " * 1000,
-    "x: y: z",
-]
-PLAIN += [
-    "9" * 5000,
-    "9" * 30,
-    '"\\x00"',
-    "\x00",
-    "\x1b",
-    "é",
-    "? [a]: b",
-    "{[a]: b}",
-    "{a: 1, a: 2}",
-]
-PLAIN += [
-    "!!int 7x",
-    "!!float x",
-    "!!timestamp x",
-    "{name: akw}",
-    "- a\n- b",
-    "[1, 0, 0, 0]",
-    "[.nan]",
-]
+    "", "!!python/object/apply:os.system ['touch pwned']", "!!binary AAAA", "!!set {a}", "!x y",
+    "&a [*a]", "{a: &b {c: *b}}", "{<<: *x}", "{<<: [1]}", "[" * 3000, "{a: " * 1000, "x: y: z",
+    "9" * 5000, "9" * 30, '"\\x00"', "\x00", "\x1b", "é", "? [a]: b", "{[a]: b}", "{a: 1, a: 2}",
+    "!!int 7x", "!!float x", "!!timestamp x", "{name: akw}", "- a\n- b", "[1, 0, 0, 0]", "[.nan]",
+]  # fmt: skip
 PLAIN += ["[6, 8, 3]", "[6, 8, 30]", "{angle: 1}", "{torque: [1, 2]}", "[1e308, 1e308, 1e308]"]
 HYPERPARAMETERS = _each("""
     n_envs n_steps batch_size learning_rate clip_range gamma policy n_epochs

@@ -1,8 +1,12 @@
 """A body and states to try laws of attitude on."""
 
+import gymnasium as gym
 import numpy as np
 
+from family import QUICK, SLEW
 from rbgym import RigidBody
+from rbgym.agents import controllers
+from rbgym.quaternion import from_rotation_vector
 
 BODY = RigidBody([[3.0, 0.2, -0.1], [0.2, 2.0, 0.3], [-0.1, 0.3, 1.5]])
 J = np.asarray(BODY.inertia)
@@ -24,3 +28,19 @@ def law_of(cls, limit=FREE, **gains):
 def vee(matrix):
     """The vector of an antisymmetric matrix."""
     return np.array([matrix[2, 1], matrix[0, 2], matrix[1, 0]])
+
+
+def slew(name, vectors, steps, **gains):
+    """Attitudes (steps, n, 4), rates and actions (steps, n, 3) after a start from rest at rotation
+    vectors (n, 3)."""
+    vectors = np.atleast_2d(vectors)
+    env = gym.make_vec(SLEW, num_envs=len(vectors), **QUICK[SLEW])
+    start = {"quaternion": from_rotation_vector(vectors), "angular_velocity": 0 * vectors}
+    seen, _ = env.reset(seed=0, options={"state": start})
+    law, memory, path = controllers.make(name, env, **gains), None, []
+    for _ in range(steps):
+        actions, memory = law.predict(seen, memory, np.zeros(len(vectors), bool))
+        seen = env.step(actions)[0]
+        state = env.unwrapped.state
+        path.append((state["quaternion"], state["angular_velocity"], actions))
+    return tuple(map(np.array, zip(*path, strict=True)))

@@ -21,6 +21,8 @@ from rbgym.agents.commands.cli import app
 from rbgym.agents.judge.evaluation import evaluate
 from rbgym.registration import ENVIRONMENTS
 
+pytestmark = pytest.mark.interpreted
+
 PNG = b"\x89PNG"
 SHELF = Path(__file__).resolve().parents[2] / "agents" / "pretrained"
 
@@ -92,6 +94,7 @@ def test_simulate_takes_a_full_tensor(tmp_path):
     assert (after - before) / (2 * dt) == pytest.approx(change, rel=1e-4)
 
 
+@pytest.mark.compiled
 def test_evaluate_prints_a_controller():
     content = run_json("evaluate", "pd", "--episodes", 16)
     assert content["pd"]["success_rate"] == 1
@@ -99,6 +102,7 @@ def test_evaluate_prints_a_controller():
     assert "pd            100.0" in run("evaluate", "pd", "--episodes", 16).stdout
 
 
+@pytest.mark.compiled
 def test_train_evaluate_and_compare_with_a_plot(tmp_path):
     pytest.importorskip("stable_baselines3")
     out, picture = tmp_path / "run", tmp_path / "comparison.png"
@@ -116,6 +120,7 @@ def test_train_evaluate_and_compare_with_a_plot(tmp_path):
     assert_refused("holds another run", *train, "--seed", 1)
 
 
+@pytest.mark.compiled
 def test_evaluate_takes_an_environment_and_its_trained_policy():
     content = run_json("evaluate", "Detumble-v1", "--policy", "pretrained", "--episodes", 16)
     assert content["pretrained"]["success_rate"] > 0.9
@@ -134,6 +139,7 @@ def judged(*arguments):
     return title, [line for line in lines if ": " in line]
 
 
+@pytest.mark.compiled
 def test_evaluate_names_the_environment_and_what_is_not_the_same_for_all(tmp_path):
     pytest.importorskip("stable_baselines3")
     akw = trained(tmp_path / "akw", env_kwargs={"integrator": "akw"})
@@ -153,6 +159,7 @@ def test_evaluate_names_the_environment_and_what_is_not_the_same_for_all(tmp_pat
     assert judged("RigidTop-v0", other)[1] == [f"{other}: trained for TopSwingUp-v0"]
 
 
+@pytest.mark.compiled
 def test_arguments_of_the_environment_hold_for_all_that_evaluate_judges(tmp_path):
     pytest.importorskip("stable_baselines3")
     hard = trained(tmp_path / "hard", env_kwargs={"difficulty": "hard"})
@@ -184,71 +191,75 @@ def test_train_takes_hyperparameters_and_arguments_of_the_environment(tmp_path):
     assert "config.json" in {file.name for file in out.iterdir()}
 
 
-def test_validate_exits_with_1_on_a_broken_promise(monkeypatch):
-    claim = validation.Claim("akw", "none", "energy", "conserved", 1e-15, 1e-13, True)
-    monkeypatch.setattr(validation, "validate", lambda names, **_: [claim])
+CLAIM = validation.Claim("akw", "none", "energy", "conserved", 1e-15, 1e-13, True)
+BROKEN = CLAIM._replace(measured=0.1, passed=False)
+PARTS = ("validate", "validate_external", "validate_endurance", "validate_derivatives",
+         "validate_papers")  # fmt: skip
+
+
+@pytest.fixture
+def measured(monkeypatch):
+    """Has parts of the validation measure what is given, and the others nothing; what they were
+    asked for."""
+
+    def measure(**found):
+        asked = {}
+        for part in PARTS:
+
+            def measuring(*names, part=part, **given):
+                asked[part] = given
+                return found.get(part, [])
+
+            monkeypatch.setattr(validation, part, measuring)
+        return asked
+
+    return measure
+
+
+def test_validate_exits_with_1_on_a_broken_promise(measured):
+    measured(validate=[CLAIM])
     assert run_json("validate", "akw") == {
-        "declared": [claim._asdict()],
+        "declared": [CLAIM._asdict()],
         "external": [],
         "papers": [],
     }
-    broken = claim._replace(measured=0.1, passed=False)
-    monkeypatch.setattr(validation, "validate", lambda names, **_: [claim, broken])
+    measured(validate=[CLAIM, BROKEN])
     assert "1 broken" in run("validate", "akw", status=1).stdout
     declared = run_json("validate", "akw", status=1)["declared"]
     assert [c["passed"] for c in declared] == [True, False]
 
 
-def test_a_paper_that_does_not_reproduce_is_said_but_breaks_no_promise(monkeypatch):
-    claim = validation.Claim("akw", "none", "energy", "conserved", 1e-15, 1e-13, True)
-    differs = claim._replace(measured=0.1, passed=False)
-    monkeypatch.setattr(validation, "validate", lambda names, **_: [claim])
-    said = [("a claim", "somewhere", [differs])]
-    monkeypatch.setattr(validation, "validate_papers", lambda **_: said)
-    monkeypatch.setattr(validation, "validate_endurance", lambda **_: [])
-    monkeypatch.setattr(validation, "validate_derivatives", lambda *_, **more: [])
-    monkeypatch.setattr(validation, "validate_external", lambda *_, **more: [])
+def test_a_paper_that_does_not_reproduce_is_said_but_breaks_no_promise(measured):
+    measured(validate=[CLAIM], validate_papers=[("a claim", "somewhere", [BROKEN])])
     shown = run("validate").stdout
     assert "a claim (somewhere): not reproduced in full" in shown
     assert "differs" in shown
-    assert run_json("validate")["papers"][0]["claims"] == [differs._asdict()]
+    assert run_json("validate")["papers"][0]["claims"] == [BROKEN._asdict()]
 
 
-def test_known_ends_are_a_part_of_the_validation_and_can_be_had_alone(monkeypatch):
-    claim = validation.Claim("akw", "nasa_brick", "rates error", "order 2", 1e-5, 1e-6, False)
-    monkeypatch.setattr(validation, "validate_external", lambda names, **_: [claim])
-    monkeypatch.setattr(validation, "validate_papers", lambda **_: [])
-    monkeypatch.setattr(validation, "validate_endurance", lambda **_: [])
-    monkeypatch.setattr(validation, "validate_derivatives", lambda *_, **more: [])
-    monkeypatch.setattr(validation, "validate", lambda names, **_: [])
-    shown = run("validate", status=1).stdout
-    assert "1 known ends, 1 broken" in shown
-    monkeypatch.setattr(validation, "validate", None)
-    found = run_json("validate", "akw", "--external", status=1)
-    assert found == {"declared": [], "external": [claim._asdict()], "papers": []}
+@pytest.mark.parametrize(
+    ("option", "part", "key", "said"),
+    [
+        ("--external", "validate_external", "external", "1 known ends, 1 broken"),
+        ("--derivatives", "validate_derivatives", "declared", "1 declarations, 1 broken"),
+    ],
+)
+def test_a_part_of_the_validation_can_be_had_alone(option, part, key, said, measured):
+    measured(**{part: [BROKEN]})
+    assert said in run("validate", status=1).stdout
+    asked = measured(**{part: [BROKEN]})
+    cases = ["--case", "none"] if option == "--derivatives" else []
+    found = run_json("validate", "akw", option, *cases, status=1)
+    assert found == {"declared": [], "external": [], "papers": [], key: [BROKEN._asdict()]}
+    assert list(asked) == [part]
+    assert asked[part].get("cases") == (["none"] if cases else None)
 
 
-def test_derivatives_are_a_part_of_the_validation_and_can_be_had_alone(monkeypatch):
-    claim = validation.Claim("akw", "none", "derivatives", "of the steps", 1e-5, 1e-11, False)
-    asked = {}
-    monkeypatch.setattr(
-        validation, "validate_derivatives", lambda names, **given: asked.update(given) or [claim]
-    )
-    monkeypatch.setattr(validation, "validate", None)
-    found = run_json("validate", "akw", "--derivatives", "--case", "none", status=1)
-    assert found == {"declared": [claim._asdict()], "external": [], "papers": []}
-    assert asked["cases"] == ["none"]
-    monkeypatch.setattr(validation, "validate", lambda names, **_: [])
-    for name in ("validate_external", "validate_endurance", "validate_papers"):
-        monkeypatch.setattr(validation, name, lambda *_, **more: [])
-    assert "1 declarations, 1 broken" in run("validate", status=1).stdout
-
-
-def test_a_quick_validation_measures_short_runs_in_gravity(monkeypatch):
-    asked = {}
-    monkeypatch.setattr(validation, "validate", lambda names, **given: asked.update(given) or [])
+def test_a_quick_validation_measures_short_runs_in_gravity(measured):
+    asked = measured()
     run("validate", "--quick")
-    assert (asked["cases"], asked["steps"]) == (["heavy_top"], 2000)
+    assert asked["validate"]["cases"] == ["heavy_top"]
+    assert asked["validate"]["steps"] == 2000
 
 
 @pytest.mark.parametrize("command", ["list", "simulate --steps 2", "evaluate pd --episodes 1"])

@@ -9,6 +9,8 @@ from hypothesis import HealthCheck, given, settings
 
 import hostile
 
+pytestmark = pytest.mark.interpreted
+
 
 @pytest.mark.filterwarnings("ignore:You have specified a mini-batch size")  # from SB3, to the user
 @settings(

@@ -20,6 +20,8 @@ from rbgym.agents.commands.app import PANELS, examples_of
 from rbgym.agents.commands.cli import app
 from rbgym.registration import ENVIRONMENTS
 
+pytestmark = pytest.mark.interpreted
+
 DOCS = Path(__file__).resolve().parents[2]
 ROOT = get_command(app)
 GROUP = typer.Context(ROOT, info_name="rbgym")
@@ -82,6 +84,7 @@ def test_every_example_can_be_parsed_and_names_what_there_is(line, tmp_path, mon
     assert set(ids) <= set(ENVIRONMENTS)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("line", CHEAP)
 def test_examples_that_are_cheap_run(line):
     assert line in [shown for _, shown in EXAMPLES]

@@ -13,50 +13,33 @@ import typer
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from mistyped import LINES
 from rbgym.agents.commands.cli import app
+
+pytestmark = pytest.mark.interpreted
 
 ROOT = get_command(app)
 GROUP = typer.Context(ROOT, info_name="rbgym")
 COMMANDS = {name: ROOT.get_command(GROUP, name) for name in ROOT.list_commands(GROUP)}
 
-# Names that others have, and names within the environment: neither is an argument of a task.
-TAKEN = ["id=1", "episodes=3", "num_envs=2", "wrappers=1"], "arguments of the environment alone"
-LIMIT = (
-    ["max_episode_steps=abc", "max_episode_steps=nan", "max_episode_steps=-1"],
-    "max_episode_steps must be a positive integer, got",
-)
-SHOWN_LIMIT = ["max_episode_steps=abc", "max_episode_steps=0"], LIMIT[1]
-UNKNOWN = ["self=nan", "size=2"], "arguments must be out of"
 # Command, argument or option, wrong values and words of the message. `file` and `folder` are there,
 # `nowhere` is not.
 WRONG = [
     ("list", "--module", ["nowhere"], "No module named 'nowhere'"),
     ("list", "--module", [".x", "folder/x", "x..y"], "--module must be the name of a module"),
     ("simulate", "--integrator", ["akv"], "did you mean 'akw'"),
-    ("simulate", "-i", ["akw -i akv"], "did you mean 'akw'"),
     ("simulate", "--inertia", ["1,2", "1,2,x"], "'--inertia': must be 3 or 9 comma-separated"),
-    ("simulate", "--inertia", ["nan,1,1", "1,1,9", "-1,1,1", "1,2,3,4,5,6,7,8,9"], "inertia must"),
     ("simulate", "--omega", ["1,2"], "'--omega': must be 3 comma-separated numbers, got '1,2'"),
-    ("simulate", "--omega", ["nan,1,1", "inf,1,1"], "angular_velocity must be finite"),
     ("simulate", "--omega", ["1e308,1,1", "1,-1e-320,1"], "0 or from 1e-100 to 1e100 in size, got"),
     ("simulate", "--quaternion", ["1,0,0"], "'--quaternion': must be 4 comma-separated numbers"),
     ("simulate", "--quaternion", ["0,0,0,0", "nan,0,0,0"], "quaternion must"),
     ("simulate", "--dt", ["0", "-1", "nan", "inf"], "dt must be a positive finite number"),
     ("simulate", "--steps", ["0", "-5"], "'--steps': Input should be greater"),
-    ("simulate", "--steps", ["9" * 30], "steps must be at most 2**53"),
     ("simulate", "--mgl", ["nan", "inf"], "mgl must be finite"),
     ("simulate", "--record-every", ["0", "-3"], "'--record-every': Input should be greater"),
-    (
-        "simulate",
-        "--csv",
-        ["folder", "nowhere/x"],
-        "must be a file that can be written, in a folder",
-    ),
+    ("simulate", "--csv", ["folder", "nowhere/x"], "must be a file that can be written, in a"),
     ("simulate", "--plot", ["folder", "nowhere/x.png"], "must be a file"),
     ("train", "env", ["RigidTip-v0", "RigidTop", "rigidtop-v0"], "did you mean 'RigidTop-v0'?"),
     ("train RigidTop-v0", "--algo", ["dqn"], "algo must be one of"),
-    ("train RigidTop-v0", "--algo", ["pppo"], "did you mean 'ppo'"),
     ("train RigidTop-v0", "--algo", ["cma_ess"], "got 'cma_ess'; did you mean 'cma_es'"),
     ("train", "env", ["CartPole-v1"], "env_id must be of an env whose native vector env resets"),
     ("train RigidTop-v0", "--out", ["file", "file/x"], "must be a folder"),
@@ -66,18 +49,10 @@ WRONG = [
     ("train RigidTop-v0", "--seed", ["9" * 30], "seed must be from 0 to"),
     ("train RigidTop-v0", "--timesteps", ["0", "-1"], "Input should be greater"),
     ("train RigidTop-v0", "--hyperparameters", ["nowhere", "folder"], "'--hyperparameters'"),
-    ("train RigidTop-v0", "--hyperparameters", ["file"], "must map names of envs to mappings"),
     ("train RigidTop-v0", "--set", ["n_epoch=2"], "did you mean 'n_epochs'"),
     ("train RigidTop-v0", "--set", ["n_epochs", "=2"], "'--set': must be KEY=VALUE"),
-    ("train RigidTop-v0", "--set", ["n_epochs=["], "'--set': n_epochs must be YAML"),
     ("train RigidTop-v0", "--set", ["x=" + "[" * 900, "x=&a[*a]"], "'--set': x must be YAML: "),
-    ("train RigidTop-v0", "--set", ["n_epochs=x", "n_epochs=-1"], "n_epochs must be a positive"),
-    ("train RigidTop-v0", "--set", ["gamma=7", "gae_lambda=-1"], "must be in [0, 1], got"),
     ("train RigidTop-v0", "--env-arg", ["dt=-1"], "dt must be a positive finite number"),
-    ("train RigidTop-v0", "--env-arg", ["difficulti=1"], "did you mean 'difficulty'"),
-    ("train RigidTop-v0", "--env-arg", *TAKEN),
-    ("train RigidTop-v0", "--env-arg", *LIMIT),
-    ("train RigidTop-v0", "--env-arg", *UNKNOWN),
     ("train RigidTop-v0", "--env-arg", ["body={}"], "body must have inertia, got"),
     ("train RigidTop-v0", "--checkpoint-every", ["-1"], "'--checkpoint-every': Input should be"),
     ("train RigidTop-v0", "--evaluate-every", ["-1"], "'--evaluate-every': Input should be"),
@@ -87,22 +62,18 @@ WRONG = [
     ("export --c out", "policy", ["pdd"], "did you mean 'pd'"),
     ("export", "policy", ["pd"], "--c or --onnx must name a folder"),
     ("export pd --c out", "--env", ["RigidTip-v0"], "did you mean 'RigidTop-v0'?"),
-    ("export pd --c out", "--env-arg", *TAKEN),
-    ("export pd --c out", "--env-arg", *SHOWN_LIMIT),
-    ("export pretrained --c out", "--env-arg", *SHOWN_LIMIT),
     ("export pd --c out", "--gain", ["frequenzy=2"], "did you mean 'frequency'"),
+    ("export pretrained --c out", "--gain", ["frequency=2"], "--gain must be left out"),
     ("export pd", "--c", ["file", "file/x"], "must be a folder"),
     ("export pretrained", "--onnx", ["file", "file/x"], "must be a folder"),
     ("evaluate", "targets", ["pdd"], "did you mean 'pd'"),
     ("evaluate", "targets", ["folder"], "'folder/policy.json' is not there"),
     ("evaluate", "targets", ["RigidTop-v0"], "--policy must name a controller"),
     ("evaluate RigidTop-v0", "--policy", ["file"], "or a folder, got"),
-    ("evaluate swing_up", "--env", ["Detumble-v1"], "env must be a top"),
     ("evaluate pd", "--env", ["CartPole-v1"], "env_id must be a task of rbgym"),
     ("evaluate pd", "--env", ["RigidTop-v7"], "RigidTop"),
     ("evaluate pd", "--episodes", ["0", "-1", "257"], "'--episodes': Input should be"),
     ("evaluate pd", "--plot", ["folder", "nowhere/x.png"], "must be a file"),
-    ("evaluate pd", "--plot", ["x.foo"], "must end in one of"),
     ("evaluate pd", "--video", ["x.avi"], "--video must"),
     ("evaluate pd --video x.gif", "--video-episode", ["-1"], "Input should be greater"),
     ("evaluate pd --video x.gif", "--video-episode", ["256"], "--video-episode must be from"),
@@ -112,24 +83,12 @@ WRONG = [
         ["8"],
         "must be from 0 to 7, got 8",
     ),
-    ("evaluate pd", "--env-arg", *TAKEN),
-    ("evaluate pd", "--env-arg", *UNKNOWN),
-    ("evaluate pd", "--env-arg", *LIMIT),
-    ("evaluate pretrained", "--env-arg", *LIMIT),
-    ("evaluate pd", "--env-arg", ["integrator=akv"], "did you mean 'akw'"),
     ("evaluate pretrained", "--env-arg", ["observation=mrp"], "policy must be trained for"),
     ("card", "env", ["CartPole-v1"], "env_id must be a task of rbgym"),
     ("card RigidTop-v0", "--policy", ["pdd"], "did you mean 'pd'"),
-    ("card RigidTop-v0", "--policy", ["b_dot"], "env must have magnetorquers"),
     ("card RigidTop-v0", "--episodes", ["0"], "'--episodes': Input should be greater"),
     ("card RigidTop-v0", "--out", ["file/x"], "must be a folder"),
-    ("card RigidTop-v0", "--env-arg", ["render_mode=human"], "arguments of the environment alone"),
-    ("card RigidTop-v0", "--env-arg", *TAKEN),
-    ("card RigidTop-v0", "--env-arg", *UNKNOWN),
-    ("card RigidTop-v0", "--env-arg", *LIMIT),
-    ("card RigidTop-v0", "--env-arg", ["integrator=akv"], "did you mean 'akw'"),
     ("view", "--env", ["CartPole-v7"], "did you mean 'CartPole-v1'?"),
-    ("view", "--env", ["RigidTip-v0"], "did you mean 'RigidTop-v0'?"),
     ("view", "--env", ["CartPole-v1"], "env_id must be a task of rbgym"),
     ("view", "--integrator", ["akv", "akw -i imid -i trap -i rrr"], "integrator"),
     ("view --env RigidTop-v0", "--policy", ["pdd"], "did you mean 'pd'"),
@@ -141,10 +100,6 @@ WRONG = [
     ("view", "--mgl", ["nan", "inf"], "mgl must be finite"),
     ("view --env RigidTop-v0", "--seed", ["-1"], "'--seed': Input should be greater"),
     ("view", "--speed", ["3"], "Invalid value for '--speed'"),
-    ("view --env RigidTop-v0", "--env-arg", *TAKEN),
-    ("view --env RigidTop-v0 --policy pretrained", "--env-arg", *SHOWN_LIMIT),
-    ("view --env RigidTop-v0", "--env-arg", *SHOWN_LIMIT),
-    ("view --env RigidTop-v0", "--env-arg", ["dt"], "'--env-arg': must be KEY=VALUE"),
     ("view", "--host", ["192.0.2.1"], "host must be an address of this machine"),
     ("view", "--port", ["-1", "65536"], "'--port': Input should be"),
     ("validate", "names", ["akv"], "did you mean 'akw'"),
@@ -153,11 +108,21 @@ WRONG = [
     ("validate akw", "--jobs", ["0", "-1"], "'--jobs': Input should be greater"),
     ("warm", "ids", ["RigidTip-v0", "RigidTop-v0 RigidTip-v0"], "did you mean 'RigidTop-v0'?"),
     ("warm RigidTop-v0", "--integrator", ["akv"], "did you mean 'akw'"),
-    ("warm ScalableSpin-v0", "--integrator", ["akw"], "integrator must support 'scale'"),
-    ("warm RigidTop-v0", "--env-arg", *TAKEN),
-    ("warm RigidTop-v0", "--env-arg", *LIMIT),
-    ("warm RigidTop-v0", "--env-arg", ["difficulti=1"], "did you mean 'difficulty'"),
     ("warm RigidTop-v0", "--jobs", ["0", "-1"], "'--jobs': Input should be greater"),
+]
+# What no environment takes by a command: names that others have, names within the environment, and
+# limits that are none. Where an episode is only shown or exported, it may go on for ever.
+OF_ENVS = [
+    ("id=1 episodes=3 num_envs=2 wrappers=1", "arguments of the environment alone"),
+    ("self=nan size=2", "arguments must be out of"),
+    ("max_episode_steps=abc max_episode_steps=nan max_episode_steps=0",
+     "max_episode_steps must be a positive integer, got"),
+]  # fmt: skip
+MAKE_ENVS = ["train RigidTop-v0", "export pd --c out", "export pretrained --c out", "evaluate pd",
+             "evaluate pretrained", "card RigidTop-v0", "view --env RigidTop-v0",
+             "view --env RigidTop-v0 --policy pretrained", "warm RigidTop-v0"]  # fmt: skip
+WRONG += [
+    (start, "--env-arg", values.split(), said) for start in MAKE_ENVS for values, said in OF_ENVS
 ]
 CASES = [
     (f"{start} {'' if name[0] != '-' else name} {value}".split(), message)
@@ -206,6 +171,22 @@ def test_a_wrong_value_of_every_option_is_tried():
     assert tried == there - {("view", "--name")}  # any name will do
 
 
+MISTYPED = """\
+list --nope
+lst
+simulate --steps 0
+simulate --csv nowhere/x.csv
+simulate -i akv
+train RigidTop
+train RigidTop-v0 --set gamma
+train RigidTop-v0 --env-arg difficulti=1
+evaluate pdd
+evaluate RigidTop-v7 --policy pd
+card RigidTop-v0 --policy pdd
+view --port 70000
+validate akw --jobs 0
+""".splitlines()
+
 RUN = """
 import json, sys
 from typer.testing import CliRunner
@@ -220,25 +201,10 @@ assert not heavy, heavy
 
 
 def test_mistyped_words_are_refused_before_what_is_heavy_is_imported(tmp_path):
-    code, lines = [sys.executable, "-P", "-c", RUN], json.dumps(LINES)
+    code, lines = [sys.executable, "-P", "-c", RUN], json.dumps(MISTYPED)
     done = subprocess.run(code, input=lines, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == LINES
-
-
-NUMBERS = [
-    (name, one.opts[-1])
-    for name, one in parameters()
-    if one.opts[0].startswith("-") and type(one.default) in (int, float)
-]
-
-
-@pytest.mark.parametrize(("name", "option"), NUMBERS)
-def test_a_word_is_no_number(name, option, tmp_path, monkeypatch):
-    given = [name, "RigidTop-v0", option, "x"] if name not in ("simulate", "view") else [
-        name, option, "x"]  # fmt: skip
-    message = f"Invalid value for '{option}'"
-    assert_refused(message, given, tmp_path, monkeypatch)
+    assert done.stdout.splitlines() == MISTYPED
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,8 @@ from rbgym.agents.commands.cli import app
 from rbgym.agents.commands.tables import print_claims
 from rbgym.agents.judge.tables import print_card
 
+pytestmark = pytest.mark.interpreted
+
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 COLOUR = re.compile(r"\x1b\[(?:\d+;)*3[1-7]m")
 

@@ -14,6 +14,8 @@ from rbgym.agents.judge.evaluation import evaluate, settling_times, wilson_inter
 from rbgym.agents.policies.network import Network
 from rbgym.agents.train.evolution.rollouts import rollout_test_set
 
+pytestmark = pytest.mark.interpreted
+
 
 @pytest.mark.parametrize(("k", "n"), [(0, 10), (10, 10), (3, 7), (250, 256), (1, 1)])
 def test_wilson_interval_is_scipys(k, n):
@@ -36,6 +38,7 @@ def test_settling_time_is_when_a_lane_enters_for_good():
     np.testing.assert_allclose(settling_times(inside, 0.5), [0, 1, 1.5, 2, np.inf, np.inf])
 
 
+@pytest.mark.compiled
 def test_pd_succeeds_on_the_test_set():
     result = evaluate("pd")
     assert result.episodes == len(TEST_SEEDS)
@@ -67,6 +70,7 @@ def test_lanes_that_fall_are_counted_to_their_end_only():
     assert json.loads(json.dumps(result.as_dict()))["settling_time"] is None
 
 
+@pytest.mark.compiled
 def test_the_packages_policy_is_judged_by_name():
     pytest.importorskip("stable_baselines3")
     policy = rbgym.agents.load("AttitudeSlew-v1")
@@ -74,6 +78,7 @@ def test_the_packages_policy_is_judged_by_name():
     assert by_name.as_dict() == evaluate(policy, "AttitudeSlew-v1", 8).as_dict()
 
 
+@pytest.mark.compiled
 def test_the_test_set_is_the_same_every_time_and_for_every_size():
     whole, part = evaluate("pd", episodes=20), evaluate("pd", episodes=7)
     np.testing.assert_array_equal(whole.played.attitude_error[:, :7], part.played.attitude_error)

@@ -12,6 +12,8 @@ import rbgym.agents
 from rbgym.agents.judge.evaluation import evaluate
 from rbgym.agents.train.evolution import evolving, search
 
+pytestmark = pytest.mark.interpreted
+
 SMALL = {"generations": 4, "population": 4, "episodes": 4, "net_arch": [4]}
 
 
@@ -55,7 +57,6 @@ def test_an_interrupted_search_ends_as_one_that_ran_through(tmp_path, monkeypatc
     [
         ({"changes": {"generation": 3}}, "did you mean 'generations'"),
         ({"changes": {"population": 2}}, "population must be an integer from 4 on"),
-        ({"env_kwargs": {"observation": "worlds"}}, "observation must be one of"),
         ({"changes": {"net_arch": 16}}, "net_arch must be a list of positive integers, got 16"),
         ({"changes": {"rates": 0}}, "rates must be a positive number, got 0"),
         ({"changes": {"sigma": "wide"}}, "sigma must be a positive finite number, got 'wide'"),

@@ -19,6 +19,8 @@ from rbgym.agents.export.contract import row
 from rbgym.agents.policies import Network, Normalizer, RecurrentNetwork, trained
 from rbgym.quaternion import rotate
 
+pytestmark = pytest.mark.interpreted
+
 STEPS = 300
 STRICT = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", "-DRBGYM_SELF_TEST")
 BUILDS = {"float": (), "double": ("-DRBGYM_DOUBLE",), "without fma": ("-DRBGYM_NO_FMA",)}
@@ -65,6 +67,7 @@ def furthest(found, expected):
     return (np.abs(found.astype(float) - expected) / unit).max()
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("env_id", trained.names())
 def test_the_shipped_policy_answers_in_c_as_in_python(env_id, tmp_path):
     env, policy = make(env_id), load(env_id).network
@@ -87,6 +90,7 @@ def test_a_law_answers_in_c_as_in_python(env_id, name, tmp_path):
     assert np.abs(answers(tmp_path, "float", seen) - expected).max() < 1e-4
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("activation", ["tanh", "relu", "elu"])
 @pytest.mark.parametrize("output", ["clip", "tanh", "gsde"])
 def test_every_kind_of_network_answers_in_c_and_onnx_as_in_python(activation, output, tmp_path):
@@ -103,27 +107,24 @@ def test_every_kind_of_network_answers_in_c_and_onnx_as_in_python(activation, ou
     np.testing.assert_allclose(onnx_answers(tmp_path, seen), expected, rtol=0, atol=2e-6)
 
 
-def test_a_self_test_notices_another_weight(tmp_path):
-    env = make(SLEW)
-    export_c(tmp_path, Network.random((7, 3), 0), env)
+@pytest.mark.parametrize(
+    ("pattern", "wrong"),
+    [
+        (r"WEIGHTS\[\d+\] = \{([^,]+),", lambda weight: str(float(weight) + 1e-5)),
+        (r"ANSWERS\[VECTORS\]\[ACTIONS\] = \{\s*\{?([^,}]+),", lambda answer: "NAN"),
+    ],
+    ids=["another weight", "no number"],
+)
+def test_a_self_test_notices_what_is_wrong(pattern, wrong, tmp_path):
+    export_c(tmp_path, Network.random((7, 3), 0), make(SLEW))
     text = (tmp_path / "policy.c").read_text()
-    weight = re.search(r"WEIGHTS\[\d+\] = \{([^,]+),", text)[1]
-    (tmp_path / "other.c").write_text(text.replace(weight, str(float(weight) + 1e-5), 1))
+    right = re.search(pattern, text)[1]
+    (tmp_path / "other.c").write_text(text.replace(right, wrong(right), 1))
     with pytest.raises(AssertionError, match="16 vectors, largest difference"):
         answers(tmp_path, "float", np.zeros((1, 7)), "other")
 
 
 # --- the contract -------------------------------------------------------------------------------
-
-
-def test_a_self_test_notices_what_is_no_number(tmp_path):
-    env = make(SLEW)
-    export_c(tmp_path, Network.random((7, 3), 0), env)
-    text = (tmp_path / "policy.c").read_text()
-    answer = re.search(r"ANSWERS\[VECTORS\]\[ACTIONS\] = \{\s*\{?([^,}]+),", text)[1]
-    (tmp_path / "other.c").write_text(text.replace(answer, "NAN", 1))
-    with pytest.raises(AssertionError, match="16 vectors, largest difference"):
-        answers(tmp_path, "float", np.zeros((1, 7)), "other")
 
 
 @pytest.mark.parametrize("about", [{"policy": np.ones(3)}, 3, {"x": np.nan}])
@@ -268,6 +269,7 @@ def onnx_answers(folder, seen):
     return session.run(["action"], {"observation": seen})[0]
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("env_id", trained.names())
 def test_the_shipped_policy_answers_in_onnx_as_in_python(env_id, tmp_path):
     env, policy = make(env_id), load(env_id)
@@ -279,6 +281,7 @@ def test_the_shipped_policy_answers_in_onnx_as_in_python(env_id, tmp_path):
     assert json.loads(entry.value) == told
 
 
+@pytest.mark.compiled
 def test_the_command_writes_both(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     line = ["export", "pretrained", "--env", SLEW, "--c", "flight", "--onnx", "flight"]
@@ -292,22 +295,3 @@ def test_the_command_writes_both(tmp_path, monkeypatch):
     done = CliRunner().invoke(app, line)
     assert json.loads(done.output)["gains"] == {"frequency": 0.7}
     assert "#define STIFFNESS ((real)0.97" in (tmp_path / "law/policy.c").read_text()
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        (["pd"], "--c or --onnx must name a folder"),
-        (["hysteretic", "--env", SLEW, "--c", "out"], "policy must be a network"),
-        (["pretrained", "--gain", "frequency=2", "--c", "out"], "--gain must be left out"),
-        (["pd", "--onnx", "out"], "policy must be a network"),
-        (["nobody", "--c", "out"], "policy must be one of"),
-    ],
-)
-def test_wrong_lines_end_in_one_line(line, message, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(app, ["export", *line])
-    assert done.exit_code == 2
-    assert message in done.stderr
-    assert len(done.stderr.splitlines()) == 1
-    assert not (tmp_path / "out").exists()

@@ -135,6 +135,7 @@ def test_a_trained_policy_and_a_law_with_a_memory_play_behind_the_filter():
         assert np.median(info["attitude_error"]) < 0.02
 
 
+@pytest.mark.interpreted
 def test_what_is_held_is_not_taken_twice():
     env = many(8)
     filtering = Estimating.for_env("idle", env)
@@ -147,6 +148,7 @@ def test_what_is_held_is_not_taken_twice():
     assert ((np.arange(1, 11) % 5 == 0) == less.T).all()  # every 0.5 s
 
 
+@pytest.mark.interpreted
 def test_each_lane_is_estimated_by_itself_from_its_own_beginning():
     env = many(4)
     filtering, rng = Estimating.for_env("pd", env), np.random.default_rng(1)
@@ -165,6 +167,7 @@ def test_each_lane_is_estimated_by_itself_from_its_own_beginning():
         np.testing.assert_allclose(whole[2], one[0], atol=1e-12)
 
 
+@pytest.mark.interpreted
 def test_the_jacobian_is_that_of_the_rotation_vector():
     a = np.array([[0.3, -0.2, 0.9], [1e-3, 2e-3, -1e-3], [0.0, 0.0, 0.0], [2.0, 1.0, 0.1]])
     h = 1e-6
@@ -174,6 +177,7 @@ def test_the_jacobian_is_that_of_the_rotation_vector():
         np.testing.assert_allclose((ends[0] - ends[1])[:, 1:] / h, column, atol=1e-9)
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize(
     ("env_id", "kwargs", "message"),
     [
@@ -190,6 +194,7 @@ def test_what_the_filter_cannot_do_is_refused(env_id, kwargs, message):
         Estimating.for_env("idle", many(2, env_id, **kwargs))
 
 
+@pytest.mark.interpreted
 def test_wrong_observations_and_policies_are_refused():
     filtering = Estimating(controllers.Idle(), Instruments(), rate_limit=2.0)
     for observation in (np.ones(6), np.ones((1, 2, 7)), np.full(7, np.nan)):

@@ -16,6 +16,8 @@ from rbgym.agents.commands.cli import app
 from rbgym.agents.judge import videos
 from rbgym.agents.run_folder import replacing
 
+pytestmark = pytest.mark.interpreted
+
 MOTION = ["simulate", "--steps", "300"]
 JUDGED = ["evaluate", "RigidTop-v0", "--policy", "pd", "--episodes", "2"]
 CARD = ["card", "RigidTop-v0", "--policy", "pd", "--episodes", "2"]

@@ -1,31 +1,14 @@
 """Quaternion feedback: against other formulations, and what it does to a body."""
 
-import gymnasium as gym
 import numpy as np
 import pytest
 
-from family import QUICK, SLEW
-from laws import J, drawn, law_of, vee
-from rbgym.agents import controllers
+from laws import J, drawn, law_of, slew, vee
 from rbgym.agents.controllers import AttitudePD, QuaternionFeedback
 from rbgym.envs.satellites import SATELLITES
 from rbgym.quaternion import from_rotation_vector, multiply, to_matrix
 
-
-def slew(law, vectors, steps=300):
-    """Histories of attitudes (steps, n, 4) and rates from rest at rotation vectors (n, 3)."""
-    vectors = np.atleast_2d(vectors)
-    env = gym.make_vec(SLEW, num_envs=len(vectors), **QUICK[SLEW])
-    start = {"quaternion": from_rotation_vector(vectors), "angular_velocity": 0 * vectors}
-    seen, _ = env.reset(seed=0, options={"state": start})
-    law, memory = controllers.make(law, env) if isinstance(law, str) else law(env), None
-    attitudes, rates = [], []
-    for _ in range(steps):
-        actions, memory = law.predict(seen, memory, np.zeros(len(vectors), bool))
-        seen = env.step(actions)[0]
-        attitudes.append(env.unwrapped.state["quaternion"])
-        rates.append(env.unwrapped.state["angular_velocity"])
-    return np.array(attitudes), np.array(rates)
+pytestmark = pytest.mark.interpreted
 
 
 def off_axis(attitudes, axis):
@@ -93,12 +76,8 @@ def test_a_torque_at_its_limits_turns_about_the_same_axis_as_a_free_one():
 def test_a_slew_stays_on_its_eigenaxis_only_with_the_gyroscopic_torque():
     axis = np.array([1.0, -2.0, 2.0]) / 3
     for gyroscopic, least, most in ((True, 0.0, 0.01), (False, 0.05, 1.0)):
-        attitudes, _ = slew(
-            lambda env, g=gyroscopic: controllers.make(
-                "quaternion_feedback", env, frequency=0.8, gyroscopic=g
-            ),
-            2.5 * axis,
-        )
+        gains = {"frequency": 0.8, "gyroscopic": gyroscopic}
+        attitudes, *_ = slew("quaternion_feedback", 2.5 * axis, 300, **gains)
         assert least < off_axis(attitudes[:, 0], axis) < most
         assert 2 * np.linalg.norm(attitudes[-1, 0, 1:]) < 1e-4
 
@@ -108,15 +87,11 @@ def test_a_slew_coasts_with_its_slew_rate_and_brakes_without_passing_the_target(
     law = QuaternionFeedback(
         SATELLITES["cubesat-6u"]().body, [0.02] * 3, rate_limit=2.0, dt=0.1, damping=1.0
     )
-    attitudes, rates = slew(
-        lambda env: controllers.make("quaternion_feedback", env, damping=1.0), 3.0 * axes
-    )
+    attitudes, rates, _ = slew("quaternion_feedback", 3.0 * axes, 300, damping=1.0)
     assert np.linalg.norm(rates, axis=2).max(axis=0) == pytest.approx(law.slew(axes), rel=0.02)
     along = np.sum(attitudes[:, :, 1:] * axes, axis=2) * np.sign(attitudes[:, :, 0])
     assert (along > -1e-4).all()
-    slow, rates = slew(
-        lambda env: controllers.make("quaternion_feedback", env, slew_rate=0.1), 3.0 * axes[:1]
-    )
+    slow, rates, _ = slew("quaternion_feedback", 3.0 * axes[:1], 300, slew_rate=0.1)
     assert np.linalg.norm(rates, axis=2).max() == pytest.approx(0.1, rel=0.01)
     assert slow[0, 0, 0] < slow[100, 0, 0]
 

@@ -8,9 +8,12 @@ from rbgym.agents import controllers
 from rbgym.agents.judge.evaluation import evaluate
 from rbgym.quaternion import from_rotation_vector, rotate_inverse
 
+pytestmark = pytest.mark.interpreted
+
 Z = (0.0, 0.0, 1.0)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("difficulty", ["medium", "hard"])
 def test_it_turns_past_the_cone_in_every_episode(difficulty):
     found = evaluate("detour", "KeepOutSlew-v0", episodes=64, difficulty=difficulty)

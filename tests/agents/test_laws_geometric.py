@@ -1,11 +1,14 @@
 """Geometric tracking against the law written in rotation matrices."""
 
 import numpy as np
+import pytest
 
 from laws import J, drawn, law_of, vee
 from rbgym.agents.controllers import GeometricTracking
 from rbgym.agents.judge import evaluate
 from rbgym.quaternion import multiply, rotate, to_matrix
+
+pytestmark = pytest.mark.interpreted
 
 
 def hat(v):
@@ -49,6 +52,7 @@ def test_without_a_past_the_targets_rate_is_taken_as_steady():
     np.testing.assert_array_equal(a, c)
 
 
+@pytest.mark.compiled
 def test_a_slender_body_turns_as_soon_as_with_pd():
     """Gains of one number for all axes held it to a seventh of the frequency that pd has."""
     found = {

@@ -2,12 +2,15 @@
 
 import gymnasium as gym
 import numpy as np
+import pytest
 
 from family import QUICK, SLEW
 from laws import drawn, law_of
 from rbgym.agents import controllers
 from rbgym.agents.controllers import AttitudePD, Hysteretic
 from rbgym.quaternion import canonicalized, from_rotation_vector, multiply
+
+pytestmark = pytest.mark.interpreted
 
 
 def test_beyond_delta_the_memory_changes_to_the_short_way():

@@ -15,6 +15,8 @@ from rbgym.envs.parts.goals import Axis
 from rbgym.potentials import HeavyTop
 from rbgym.quaternion import from_rotation_vector
 
+pytestmark = pytest.mark.interpreted
+
 
 def riccati(F, G, Q, R, steps=4000):
     """The gain of a long horizon, backwards from its end."""

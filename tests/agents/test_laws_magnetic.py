@@ -10,6 +10,8 @@ from rbgym.agents import controllers
 from rbgym.agents.judge.evaluation import evaluate
 from rbgym.quaternion import from_rotation_vector, multiply, rotate_inverse
 
+pytestmark = pytest.mark.interpreted
+
 MAGNETIC = "MagneticDetumble-v1"
 GOES_ON = np.zeros(20, bool)
 
@@ -73,6 +75,7 @@ def test_an_episode_starts_without_a_command_and_forgets_the_field_of_the_last()
         assert (np.abs(m[~begins]).max(axis=1) > 0).all()
 
 
+@pytest.mark.compiled
 @pytest.mark.slow
 def test_strong_coils_bring_all_to_rest_in_proportion_and_few_by_full_moments():
     env = gym.make(MAGNETIC)

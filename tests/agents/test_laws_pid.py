@@ -10,6 +10,8 @@ from rbgym.agents import controllers
 from rbgym.agents.controllers import AttitudePD, AttitudePID
 from rbgym.quaternion import from_rotation_vector
 
+pytestmark = pytest.mark.interpreted
+
 
 def held(name, disturbance, steps=600, start=None):
     """Rotation vectors (steps, 3) of a satellite from a start beside its target, at rest, under a

@@ -9,6 +9,8 @@ from rbgym.agents import controllers
 from rbgym.agents.controllers import AttitudePD, GeometricTracking, Hysteretic, QuaternionFeedback
 from rbgym.quaternion import conjugate, from_rotation_vector, multiply, rotate, rotate_inverse
 
+pytestmark = pytest.mark.interpreted
+
 TRACKING, STEP = "AttitudeTracking-v1", 1e-4
 X, Z = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
 

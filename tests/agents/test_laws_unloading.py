@@ -7,6 +7,8 @@ import pytest
 from rbgym.agents import controllers
 from rbgym.envs.actuators import MagneticCoils, ReactionWheels, Torque
 
+pytestmark = pytest.mark.interpreted
+
 SMOOTH = ReactionWheels.pyramid(start=0.8, viscous=0.0, coulomb=0.0)
 
 
@@ -39,6 +41,7 @@ def test_thrusters_take_away_the_same_part_of_the_momentum_in_each_period():
     assert np.degrees(info["attitude_error"]).max() < 0.02  # the wheels know what the others do
 
 
+@pytest.mark.compiled
 def test_coils_take_it_away_in_an_orbit_and_the_body_points_meanwhile():
     env, _law, sizes, info = flown(MagneticCoils(dipole=0.4), 11_400, lanes=6)
     assert (sizes[-1] < 0.05 * sizes[0]).all()

@@ -14,6 +14,8 @@ from rbgym.agents.controllers import Allocated, AttitudePD
 from rbgym.agents.judge import evaluate
 from rbgym.envs.actuators import ReactionWheels
 
+pytestmark = pytest.mark.interpreted
+
 SKEW = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.6, 0.0, 0.8))
 SMOOTH = {"torque": 0.1, "momentum": 3.0, "viscous": 0.0, "coulomb": 0.0}
 CLUSTERS = {
@@ -119,6 +121,7 @@ def test_wheels_full_of_momentum_turn_the_body_no_faster_than_they_can_hold():
         np.testing.assert_array_equal(law.unhurried(slower, omega, coupling), slower)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", ["pd", "lqr", "bang_bang", "quaternion_feedback"])
 def test_a_heavy_body_whose_wheels_hold_momentum_is_turned_in_time(name):
     wheels = {"torque": 0.1, "momentum": 4.0, "inertia": 6e-3, "coulomb": 1e-3}

@@ -172,23 +172,10 @@ def another_format(folder):
     (folder / "policy.json").write_text(json.dumps(content | {"format": 99}))
 
 
-def without_a_layer(folder):
-    tensors = load_file(folder / "policy.safetensors")
-    del tensors["layers.2.weight"]
-    save_file(tensors, folder / "policy.safetensors")
-
-
-def cut_short(folder):
-    content = (folder / "policy.safetensors").read_bytes()
-    (folder / "policy.safetensors").write_bytes(content[: len(content) // 2])
-
-
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
         (another_format, "must be of format 1, got 99"),
-        (without_a_layer, "holds no policy that can be read.*layers.2.bias"),
-        (cut_short, "holds no policy that can be read"),
         (lambda folder: (folder / "policy.json").write_text("{"), "cannot be read as JSON"),
         (lambda folder: (folder / "policy.safetensors").unlink(), "holds no policy"),
     ],

@@ -11,7 +11,6 @@ from stable_baselines3 import PPO, SAC, HerReplayBuffer
 import rbgym.agents
 from rbgym.agents import controllers
 from rbgym.agents.cases import TEST_SEEDS, task_of
-from rbgym.agents.judge.contenders import contenders
 from rbgym.agents.judge.evaluation import evaluate
 from rbgym.agents.policies import trained
 from rbgym.agents.train.sb3.adapter import make_sb3_env
@@ -46,6 +45,7 @@ def test_a_classical_controller_solves_what_doing_nothing_does_not(env_id):
     assert told[SOLVED_BY.get(env_id, "pd")]["success"] >= LEAST.get(env_id, 1.0)
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize("env_id", ENVIRONMENTS)
 @pytest.mark.parametrize("algo", [PPO, SAC])
 def test_ppo_and_sac_take_a_step(env_id, algo):
@@ -114,6 +114,7 @@ BEYOND = {
 }
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize("env_id", ENVIRONMENTS)
 def test_a_test_set_is_what_it_was(env_id):
     """Who changes a start changes the task: results no longer compare, and it needs a new id."""
@@ -122,6 +123,7 @@ def test_a_test_set_is_what_it_was(env_id):
     assert total == pytest.approx(TEST_SETS[env_id], abs=1e-9)
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize("env_id", BEYOND)
 def test_a_test_set_has_the_same_actuators_too(env_id):
     name, total = BEYOND[env_id]
@@ -130,12 +132,7 @@ def test_a_test_set_has_the_same_actuators_too(env_id):
     assert np.abs(info[name]).sum() == pytest.approx(total, abs=1e-9)
 
 
-def test_a_law_for_another_goal_is_refused():
-    for name in ("swing_up", "lqr"):
-        with pytest.raises(ValueError, match="env must be"):
-            controllers.make(name, gym.make("Detumble-v1"))
-
-
+@pytest.mark.interpreted
 @pytest.mark.parametrize("env_id", ["AttitudeSlew-v1", "RigidTop-v0", "KeepOutSlew-v0"])
 def test_an_axis_without_torque_gets_none(env_id):
     env = gym.make(env_id, torque_limit=[0.02, 0.02, 0.0])
@@ -145,12 +142,7 @@ def test_an_axis_without_torque_gets_none(env_id):
     assert action[2] == 0.0
 
 
-def test_lqr_needs_torque_about_each_axis():
-    env = gym.make("SteadyPrecession-v0", torque_limit=[0.02, 0.02, 0.0])
-    with pytest.raises(ValueError, match="torque_limit must be positive"):
-        controllers.make("lqr", env)
-
-
+@pytest.mark.interpreted
 @pytest.mark.parametrize("env_id", ["AttitudeSlew-v1", *BEYOND])
 @pytest.mark.parametrize("difficulty", ["easy", "hard"])
 def test_every_difficulty_can_be_judged(env_id, difficulty):
@@ -166,6 +158,7 @@ def test_laws_of_torque_have_it_from_wheels_too(name, env_id):
     assert evaluate(name, env_id, 16, actuator=strong).success_rate > 0.8
 
 
+@pytest.mark.interpreted
 def test_a_harder_difficulty_is_judged_on_harder_starts():
     plain, hard = (
         evaluate("idle", "RigidTop-v0", 8, difficulty=d, max_episode_steps=1)
@@ -192,8 +185,3 @@ def test_the_shipped_policy_does_what_its_card_says(env_id):
 def test_every_policy_is_for_an_environment():
     assert set(trained.names()) <= set(ENVIRONMENTS)
     assert sum(file.stat().st_size for file in SHELF.rglob("*.safetensors")) < 2_000_000
-
-
-def test_a_policy_for_another_environment_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"observations of FreeFlyer-v0, .*\(13,\)"):
-        contenders([str(SHELF / "RigidTop-v0")], "FreeFlyer-v0")

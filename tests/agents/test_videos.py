@@ -106,26 +106,6 @@ def test_a_film_begins_with_the_named_episode_of_the_test_set(tmp_path):
     assert np.abs(pictures[0] - pictures[1]).max() > 50
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--video", "x.avi"], "--video must end in .mp4 or .gif, got 'x.avi'"),
-        (
-            ["--video", "x.gif", "--video-episode", "256"],
-            "--video-episode must be from 0 to 255, got 256",
-        ),
-    ],
-)
-def test_a_film_that_cannot_be_made_is_refused_and_leaves_no_file(
-    options, message, tmp_path, monkeypatch
-):
-    monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(app, ["evaluate", "RigidTop-v0", "--policy", "pd", *options])
-    assert done.exit_code == 2
-    assert message in done.stderr
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_what_a_film_needs_is_named_where_it_is_missing(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
     command = ["evaluate", "RigidTop-v0", "--policy", "pd", "--episodes", "8"]

@@ -11,7 +11,7 @@ import pytest
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 
 import rbgym
-from checks.runs import same
+from checks import same
 from fuzzing.digests import digest, elsewhere
 
 SLEW, TOP = "AttitudeSlew-v1", "RigidTop-v0"

@@ -1,14 +1,8 @@
-"""Examples drawn for each target, the same ones every time."""
-
-from collections.abc import Callable, Iterable
-from typing import Any
-
-from hypothesis import HealthCheck, Phase, given, seed, settings
+"""All that is attacked, by part of the package."""
 
 from fuzzing import core, engine, environments, policies, tools
-from fuzzing.contract import Target
 
-PARTS: dict[str, Callable[[], list[Target]]] = {
+PARTS = {
     "physics": core.targets,
     "engine": engine.targets,
     "environments": environments.targets,
@@ -17,22 +11,6 @@ PARTS: dict[str, Callable[[], list[Target]]] = {
 }
 
 
-def attack(targets: Iterable[Target], examples: int) -> int:
+def attack(targets, examples):
     """Judge so many calls of each target, and return how many there were."""
-    return sum(_attacked(target, number, examples) for number, target in enumerate(targets))
-
-
-def _attacked(target: Target, number: int, examples: int) -> int:
-    made = 0
-
-    @seed(number)
-    @settings(max_examples=examples, deadline=None, database=None, phases=[Phase.generate],
-              suppress_health_check=list(HealthCheck))  # fmt: skip
-    @given(target.calls())
-    def judge(call: tuple[dict[str, Any], list[str]]) -> None:
-        nonlocal made
-        made += 1
-        target.judge(*call)
-
-    judge()
-    return made
+    return sum(target.attack(examples, number) for number, target in enumerate(targets))

@@ -1,77 +1,68 @@
 """Targets of the physics: bodies, simulations, potentials, integrators, quaternions."""
 
+import itertools
 from functools import partial
-from typing import Any
+from unittest.mock import patch
 
 import gymnasium
 import numpy as np
 
 import rbgym
-from fuzzing.contract import Target
-from rbgym import integrators, invariants, potentials, quaternion
+from fuzzing.contract import target
+from rbgym import RigidBody, integrators, invariants, potentials, quaternion, registration
 
-BODY = rbgym.RigidBody([2.0, 3.0, 4.0], mass=2.0)
+BODY = RigidBody([2.0, 3.0, 4.0], mass=2.0)
 Q, W = (0.6, 0.0, 0.8, 0.0), (0.3, -0.2, 0.5)
 UNIT = (0.0, 0.0, 1.0)
 
 
-def target(name: str, call: Any, /, **more: Any) -> Target:
-    """Valid arguments and settings: a setting has a name that no argument has."""
-    settings = {k[1:]: more.pop(k) for k in list(more) if k.startswith("_")}
-    return Target(name, call, lambda: dict(more), **settings)
-
-
-def _solids() -> list[Target]:
-    of, R = {"mass": 2.0}, rbgym.RigidBody
-    shapes: dict[str, dict[str, Any]] = {
-        "box": {**of, "size": (0.1, 0.2, 0.3)},
-        "ellipsoid": {**of, "semi_axes": (0.1, 0.2, 0.3)},
-        "sphere": {**of, "radius": 0.3},
-        "cylinder": {**of, "radius": 0.3, "height": 0.4},
-        "cone": {**of, "radius": 0.3, "height": 0.4},
-        "rod": {**of, "length": 0.4, "radius": 0.01},
+def _bodies():
+    shifted = RigidBody([2.0, 3.0, 4.0], mass=2.0, center_of_mass=(0.0, 0.0, 0.1))
+    full = [[2.0, 0.1, 0.0], [0.1, 3.0, 0.2], [0.0, 0.2, 4.0]]
+    solids = {
+        "box": {"mass": 2.0, "size": (0.1, 0.2, 0.3)},
+        "ellipsoid": {"mass": 2.0, "semi_axes": (0.1, 0.2, 0.3)},
+        "sphere": {"mass": 2.0, "radius": 0.3},
+        "cylinder": {"mass": 2.0, "radius": 0.3, "height": 0.4},
+        "cone": {"mass": 2.0, "radius": 0.3, "height": 0.4},
+        "rod": {"mass": 2.0, "length": 0.4, "radius": 0.01},
         "cone_top": {"radius": 0.05, "height": 0.1, "density": 2700.0},
     }
-    found = []
-    for name, given in shapes.items():
-        optional = ("radius",) if name == "rod" else ()
-        spoken = dict.fromkeys(given, ("inertia", "mass"))
-        found.append(
-            target(f"rbgym.RigidBody.{name}", getattr(R, name), **given, _numeric=tuple(given),
-                   _optional=optional, _spoken=spoken)
-        )  # fmt: skip
-    return found
+    yield target("rbgym.RigidBody", RigidBody, inertia=(2.0, 3.0, 4.0), mass=2.0,
+                 center_of_mass=(0.1, 0.0, 0.2))  # fmt: skip
+    yield target("rbgym.RigidBody", RigidBody, inertia=full)
+    yield target("rbgym.RigidBody.about", shifted.about, point=(0.1, 0.2, 0.3))
+    yield target("rbgym.RigidBody.gravity_moment", shifted.gravity_moment, g=9.81)
+    yield target("rbgym.compound", rbgym.compound, parts=[(BODY, (0.0, 0.1, 0.2), Q), (BODY,)],
+                 about=(0.0, 0.1, 0.0))  # fmt: skip
+    yield target("rbgym.Part", _part, body=BODY, position=(0.0, 0.1, 0.2), rotation=Q)
+    for name, given in solids.items():
+        solid = target(f"rbgym.RigidBody.{name}", getattr(RigidBody, name), **given)
+        yield solid.but(spoken=("inertia", "mass"))
 
 
-def _bodies() -> list[Target]:
-    R = rbgym.RigidBody
-    shifted = R([2.0, 3.0, 4.0], mass=2.0, center_of_mass=(0.0, 0.0, 0.1))
-    full = [[2.0, 0.1, 0.0], [0.1, 3.0, 0.2], [0.0, 0.2, 4.0]]
-    numbers = ("inertia", "mass", "center_of_mass")
-    return [
-        target("rbgym.RigidBody", R, inertia=(2.0, 3.0, 4.0), mass=2.0,
-               center_of_mass=(0.1, 0.0, 0.2), _numeric=numbers,
-               _spoken={"mass": ("center_of_mass",), "inertia": ("center_of_mass",)}),
-        target("rbgym.RigidBody", R, inertia=full, _numeric=("inertia",)),
-        target("rbgym.RigidBody.about", shifted.about, point=(0.1, 0.2, 0.3), _numeric=("point",),
-               _spoken={"point": ("center_of_mass", "inertia")}),
-        target("rbgym.RigidBody.gravity_moment", shifted.gravity_moment, g=9.81, _numeric=("g",)),
-        target("rbgym.compound", rbgym.compound, parts=[(BODY, (0.0, 0.1, 0.2), Q), (BODY,)],
-               about=(0.0, 0.1, 0.0), _numeric=("about",), _optional=("about",),
-               _spoken={"parts": ("position", "rotation", "body"),
-                        "about": ("center_of_mass", "inertia")}),
-        target("rbgym.Part", _part, body=BODY, position=(0.0, 0.1, 0.2), rotation=Q,
-               _numeric=("position", "rotation"), _optional=("rotation",),
-               _spoken={"body": ("parts",), "position": ("inertia",)}),
-        *_solids(),
-    ]  # fmt: skip
-
-
-def _part(**given: Any) -> Any:
+def _part(**given):
     return rbgym.compound([rbgym.Part(**given)])
 
 
-def _samples() -> dict[str, Any]:
+def _simulations():
+    start = {"quaternion": Q, "angular_velocity": W, "record_every": 1}
+    moving = {"position": UNIT, "velocity": (1.0, 0.0, 0.0), "force": (0.1, 0.0, 0.0)}
+    samples = _samples()
+    simulate = partial(rbgym.simulate, BODY)
+    yield target("rbgym.simulate", simulate, dt=0.01, steps=3, **start, torque=(0.1, 0.0, 0.2),
+                 rotor_momentum=(0.0, 0.1, 0.0))  # fmt: skip
+    yield target("rbgym.simulate", partial(rbgym.simulate, dt=0.01, steps=2), body=BODY,
+                 integrator="imidm", potential=rbgym.HeavyTop(1.0), projection=True)  # fmt: skip
+    yield target("rbgym.simulate", partial(simulate, integrator="rkn4"), dt=0.01, steps=2,
+                 **start, **moving, torque=(0.1, 0.0, 0.2))  # fmt: skip
+    yield target("rbgym.simulate_scalable", rbgym.simulate_scalable, body=BODY, dt=0.01, steps=2,
+                 **start, **moving, scale=1.2, scale_rate=0.1, scaling_force=0.1,
+                 moment=(0.1, 0.0, 0.0), rigid=False)  # fmt: skip
+    yield target("rbgym.identify", rbgym.identify, **samples, attitude_noise=1e-3, rate_noise=1e-3)
+
+
+def _samples():
     t = np.arange(12) / 4.0
     torques = np.stack([np.sin(t), np.cos(2.0 * t), np.sin(3.0 * t)], axis=1)
     run = rbgym.simulate(BODY, dt=0.25, steps=11, angular_velocity=W, torque=torques[:11])
@@ -79,115 +70,38 @@ def _samples() -> dict[str, Any]:
             "torques": torques, "rotor_momentum": np.zeros((12, 3))}  # fmt: skip
 
 
-def _simulations() -> list[Target]:
-    start = {"quaternion": Q, "angular_velocity": W}
-    common = ("dt", "steps", *start, "record_every")
-    return [
-        target("rbgym.simulate", rbgym.simulate, body=BODY, dt=0.01, steps=3, **start,
-               torque=(0.1, 0.0, 0.2), rotor_momentum=(0.0, 0.1, 0.0), record_every=2,
-               _numeric=(*common, "torque", "rotor_momentum"), _laws=("torque",),
-               _optional=("torque", "rotor_momentum")),
-        target("rbgym.simulate", rbgym.simulate, body=BODY, dt=0.01, steps=2, integrator="imidm",
-               potential=rbgym.HeavyTop(1.0), projection=True,
-               _attacked=("integrator", "potential", "projection", "body"),
-               _spoken={"integrator": ("order",)}),
-        target("rbgym.simulate", rbgym.simulate, body=BODY, dt=0.01, steps=2, **start,
-               integrator="rkn4", position=(0.0, 0.0, 1.0), velocity=(1.0, 0.0, 0.0),
-               record_every=1, force=(0.1, 0.0, 0.0), torque=(0.1, 0.0, 0.2),
-               _numeric=(*common, "position", "velocity", "force", "torque"),
-               _laws=("force", "torque"), _optional=("position", "velocity", "force", "torque")),
-        target("rbgym.identify", rbgym.identify, **_samples(), attitude_noise=1e-3, rate_noise=1e-3,
-               _numeric=(*_samples(), "attitude_noise", "rate_noise"),
-               _optional=("torques", "rotor_momentum", "attitude_noise", "rate_noise"),
-               _spoken={"torques": ("rates", "rotor_momentum"), "rotor_momentum": ("rates",),
-                        "quaternions": ("rates",), "times": ("rates", "quaternions"),
-                        "rates": ("times",)}),
-        target("rbgym.simulate_scalable", rbgym.simulate_scalable, body=BODY, dt=0.01, steps=2,
-               **start, scale=1.2, scale_rate=0.1, position=(0.0, 0.0, 1.0),
-               velocity=(1.0, 0.0, 0.0), force=(0.1, 0.0, 0.0), scaling_force=0.1,
-               moment=(0.1, 0.0, 0.0), record_every=1, rigid=False,
-               _numeric=(*common, "scale", "scale_rate", "position", "velocity", "force",
-                         "scaling_force", "moment"),
-               _laws=("force", "scaling_force", "moment"),
-               _optional=("force", "scaling_force", "moment")),
-    ]  # fmt: skip
+def _potentials():
+    kinds = {
+        "HeavyTop": {"mgl": 1.0, "axis": UNIT},
+        "SoftWall": {"sign": "printed", "axis": UNIT},
+        "GravityGradient": {"k": 1e-3, "direction": UNIT},
+        "CircularOrbit": {"rate": 1e-3, "direction": (1.0, 0.0, 0.0), "normal": UNIT},
+        "KeplerOrbit": {"mu": 1.0, "position": (1.0, 0.0, 0.0), "velocity": (0.0, 1.0, 0.0)},
+    }
+    for name, given in kinds.items():
+        made = target(f"rbgym.potentials.{name}", partial(_used, getattr(rbgym, name)), **given)
+        yield made.but(spoken=("potential",))
 
 
-def _law(name: str, call: Any, **more: Any) -> Target:
-    """A callable among the arguments that raises or returns rubbish."""
-    title = getattr(call, "__name__", "simulate") + ": what a law returns"
-    return target(title, _lawful(name, call), returned=(0.1, 0, 0),
-                  _spoken={"returned": (name,)}, _numeric=("returned",), **more)  # fmt: skip
-
-
-def _lawful(name: str, call: Any) -> Any:
-    def inside(returned: Any) -> Any:
-        given = {name: lambda *_: returned}
-        return call(BODY, dt=0.01, steps=2, angular_velocity=W, **given)
-
-    return inside
-
-
-def _laws() -> list[Target]:
-    return [
-        _law("torque", rbgym.simulate), _law("force", partial(rbgym.simulate, integrator="rkn4")),
-        _law("force", rbgym.simulate_scalable),
-        _law("moment", rbgym.simulate_scalable),
-    ]  # fmt: skip
-
-
-_KINDS: dict[str, tuple[Any, dict[str, Any]]] = {
-    "HeavyTop": (rbgym.HeavyTop, {"mgl": 1.0, "axis": UNIT}),
-    "SoftWall": (rbgym.SoftWall, {"sign": "printed", "axis": UNIT}),
-    "GravityGradient": (rbgym.GravityGradient, {"k": 1e-3, "direction": UNIT}),
-    "CircularOrbit": (
-        rbgym.CircularOrbit, {"rate": 1e-3, "direction": (1.0, 0.0, 0.0), "normal": UNIT}
-    ),
-    "KeplerOrbit": (
-        rbgym.KeplerOrbit,
-        {"mu": 1.0, "position": (1.0, 0.0, 0.0), "velocity": (0.0, 1.0, 0.0)},
-    ),
-}  # fmt: skip
-
-
-def _potentials() -> list[Target]:
-    return [
-        target(f"rbgym.potentials.{name}", partial(_used, cls), **given,
-               _numeric=tuple(key for key in given if key != "sign"),
-               _spoken=dict.fromkeys(given, ("potential",)))
-        for name, (cls, given) in _KINDS.items()
-    ]  # fmt: skip
-
-
-def _used(cls: Any, **given: Any) -> Any:
+def _used(cls, **given):
     potential = potentials.checked(cls(**given))
     return potential, rbgym.simulate(
         BODY, dt=1e-4, steps=1, integrator="quat_em", angular_velocity=W, potential=potential
     )
 
 
-def _catalogue() -> list[Target]:
-    import itertools
-
-    fresh = itertools.count()
-    return [
-        target("rbgym.integrators.known", integrators.known, name="imidm:4",
-               _spoken={"name": ("integrator",)}),
-        target("rbgym.integrators.get", integrators.get, name="imidm", _spoken={
-            "name": ("integrator", "order")}),
-        target("rbgym.integrators.get", lambda **o: integrators.get("rkn4", **o),
-               renormalise_every=10, momentum_normalised=False, gyroscopic=True,
-               _spoken=dict.fromkeys(("momentum_normalised", "gyroscopic"), ("options",))),
-        target("rbgym.set_num_threads", _threads, threads=2, _fine=lambda _: None),
-        target("rbgym.potentials.checked", potentials.checked, potential=rbgym.HeavyTop(1.0)),
-        target("rbgym.registration.register", _registered, env_id="Fuzzed-v0", module="m",
-               name="N", max_episode_steps=10, _untouched=_registry,
-               _also=(gymnasium.error.Error,), fresh=fresh,
-               _attacked=("env_id", "module", "name", "max_episode_steps")),
-    ]  # fmt: skip
+def _catalogue():
+    yield target("rbgym.integrators.known", integrators.known, name="imidm:4")
+    yield target("rbgym.integrators.get", integrators.get, name="imidm")
+    yield target("rbgym.integrators.get", partial(integrators.get, "rkn4"), renormalise_every=10,
+                 momentum_normalised=False, gyroscopic=True).but(spoken=("options",))  # fmt: skip
+    yield target("rbgym.set_num_threads", _threads, threads=2)
+    yield target("rbgym.potentials.checked", potentials.checked, potential=rbgym.HeavyTop(1.0))
+    yield target("rbgym.registration.register", _registered, env_id="Fuzzed-v0", module="m",
+                 name="N", max_episode_steps=10).but(untouched=_registry)  # fmt: skip
 
 
-def _threads(threads: Any) -> None:
+def _threads(threads):
     kept = rbgym.get_num_threads()
     try:
         rbgym.set_num_threads(threads)
@@ -196,57 +110,42 @@ def _threads(threads: Any) -> None:
         rbgym.set_num_threads(kept)
 
 
-def _registry() -> Any:
-    import gymnasium
-
-    from rbgym.registration import ENVIRONMENTS
-
-    return list(ENVIRONMENTS), list(gymnasium.registry)
+def _registry():
+    return list(registration.ENVIRONMENTS), list(gymnasium.registry)
 
 
-def _registered(fresh: Any, **given: Any) -> None:
-    import gymnasium
-
-    from rbgym import registration
-
-    kept = dict(registration.ENVIRONMENTS), dict(gymnasium.registry)
-    registration.register(**given)
-    for now, old in zip((registration.ENVIRONMENTS, gymnasium.registry), kept, strict=True):
-        now.clear()
-        now.update(old)
+def _registered(**given):
+    with patch.dict(registration.ENVIRONMENTS), patch.dict(gymnasium.registry):
+        registration.register(**given)
 
 
-def _quaternions() -> list[Target]:
-    M = quaternion.to_matrix(Q)
-    arguments: dict[str, dict[str, Any]] = {
-        "multiply": {"p": Q, "q": Q}, "conjugate": {"q": Q}, "normalized": {"q": Q},
-        "canonicalized": {"q": Q}, "to_matrix": {"q": Q}, "from_matrix": {"matrix": M},
-        "from_rotation_vector": {"rotation_vector": W}, "rotate": {"q": Q, "v": W},
-        "rotate_inverse": {"q": Q, "v": W}, "angle_between": {"p": Q, "q": Q},
-    }  # fmt: skip
-    return [
-        target(f"rbgym.quaternion.{name}", getattr(quaternion, name), **given,
-               _numeric=tuple(given), _plain=True)
-        for name, given in arguments.items()
-    ]  # fmt: skip
-
-
-def _measures() -> list[Target]:
-    L, E, q = np.tile(W, (3, 1)), np.ones(3), np.tile(Q, (3, 1))
-    given: dict[str, dict[str, Any]] = {
-        "relative_energy_error": {"energy": E, "scale": 2.0},
-        "momentum_error": {"angular_momentum": L},
-        "vertical_momentum_error": {"angular_momentum": L},
-        "norm_error": {"quaternion": q},
+def _arithmetic():
+    arguments = {
+        "multiply": {"p": Q, "q": Q},
+        "conjugate": {"q": Q},
+        "normalized": {"q": Q},
+        "canonicalized": {"q": Q},
+        "to_matrix": {"q": Q},
+        "from_matrix": {"matrix": quaternion.to_matrix(Q)},
+        "from_rotation_vector": {"rotation_vector": W},
+        "rotate": {"q": Q, "v": W},
+        "rotate_inverse": {"q": Q, "v": W},
+        "angle_between": {"p": Q, "q": Q},
     }
-    return [
-        target(f"rbgym.invariants.{name}", getattr(invariants, name), **values,
-               _plain=True)
-        for name, values in given.items()
-    ]  # fmt: skip
+    momentum = {"angular_momentum": np.tile(W, (3, 1))}
+    measured = {
+        "relative_energy_error": {"energy": np.ones(3), "scale": 2.0},
+        "momentum_error": momentum,
+        "vertical_momentum_error": momentum,
+        "norm_error": {"quaternion": np.tile(Q, (3, 1))},
+    }
+    for module, functions in ((quaternion, arguments), (invariants, measured)):
+        for name, given in functions.items():
+            yield target(f"{module.__name__}.{name}", getattr(module, name), **given).but(
+                plain=True
+            )
 
 
-def targets() -> list[Target]:
+def targets():
     """All of them."""
-    return [*_bodies(), *_simulations(), *_laws(), *_potentials(), *_catalogue(), *_quaternions(),
-            *_measures()]  # fmt: skip
+    return [*itertools.chain(_bodies(), _simulations(), _potentials(), _catalogue(), _arithmetic())]

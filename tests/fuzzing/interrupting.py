@@ -6,8 +6,7 @@ import gc
 import pickle
 import sys
 from collections import Counter
-from collections.abc import Callable
-from typing import Any, ClassVar
+from contextlib import suppress
 
 import gymnasium as gym
 import numpy as np
@@ -16,17 +15,18 @@ from fuzzing.environments import created
 
 LANES, HORIZON = 3, 4
 ANYTHING_ELSE = (ValueError, gym.error.ResetNeeded)  # what a step may say instead
+BROKEN_OFF = (KeyboardInterrupt, RuntimeError, *ANYTHING_ELSE)
 
 
 class Hook:
     """One of the env's hooks; fails at the call number `left`, of all hooks together."""
 
-    left: ClassVar[int] = 0
+    left = 0
 
-    def __init__(self, width: int, size: float) -> None:
+    def __init__(self, width, size):
         self.width, self.size = width, size
 
-    def __call__(self, state: Any, *args: Any) -> Any:
+    def __call__(self, state, *args):
         Hook.left -= 1
         if Hook.left == 0:
             raise RuntimeError("a hook fails")
@@ -45,17 +45,16 @@ HOOKS = {
 class Interrupter:
     """An environment of which calls are broken off, and its like, to which nothing happens."""
 
-    def __init__(self, env_id: str, vector: bool, seed: int, **kwargs: Any) -> None:
+    def __init__(self, env_id, vector, seed, **kwargs):
         self.rng, kwargs["max_episode_steps"] = np.random.default_rng(seed), HORIZON
         if vector:
             kwargs["num_envs"] = LANES
         self.env, self.like = (created(env_id, vector, **kwargs) for _ in range(2))
-        self.hooked, self.seen = "reward" in kwargs, Counter[str]()
-        self.calls: dict[str, Callable[[Any], Any]] = {"step": self.step, "reset": self.reset}
-        self.lengths: dict[str, int] = {}
+        self.vector, self.hooked, self.seen = vector, "reward" in kwargs, Counter()
+        self.calls, self.lengths = {"step": self.step, "reset": self.reset}, {}
         self.start()
 
-    def interrupt(self, count: int) -> None:
+    def interrupt(self, count):
         """Break off so many calls, each after some whole ones."""
         for _ in range(count):
             for _ in range(self.rng.integers(3)):
@@ -63,12 +62,12 @@ class Interrupter:
             self.once()
             self.start()
 
-    def once(self) -> None:
+    def once(self):
         """Break off a call: a step either is refused, or goes on from before it or after it."""
         name, seed = str(self.rng.choice(list(self.calls))), int(self.rng.integers(2**32))
         before, after = copy.deepcopy(self.env), copy.deepcopy(self.env)
 
-        def call(env: Any) -> None:
+        def call(env):
             self.calls[name](env, np.random.default_rng(seed))
 
         if name not in self.lengths:
@@ -76,53 +75,53 @@ class Interrupter:
             for _ in range(2):  # the first finds the kernels
                 other.reset(seed=seed)  # for a lane may have ended
                 self.lengths[name] = instructions(lambda: call(other), sys.maxsize)
-        if self.hooked and self.rng.random() < 0.3:
-            Hook.left = int(self.rng.integers(1, 5))
-            attempt(lambda: call(self.env))
-            Hook.left = 0
-        else:
-            # Beyond the length too: calls of a name differ.
-            at = int(self.rng.integers(1, 1.2 * self.lengths[name]))
-            attempt(lambda: instructions(lambda: call(self.env), at))
+        with suppress(*BROKEN_OFF):
+            if self.hooked and self.rng.random() < 0.3:
+                Hook.left = int(self.rng.integers(1, 5))
+                call(self.env)
+            else:
+                # Beyond the length too: calls of a name differ.
+                at = int(self.rng.integers(1, 1.2 * self.lengths[name]))
+                instructions(lambda: call(self.env), at)
+        Hook.left = 0
         action = self.action()
         got = outcome(self.env, action)
         if "ResetNeeded" in str(got):
             self.seen[f"{name} refused"] += 1
             return
         self.seen[f"{name} went on"] += 1
-        attempt(lambda: call(after))
+        with suppress(*BROKEN_OFF):
+            call(after)
         assert got in (outcome(before, action), outcome(after, action)), f"half of {name}"
 
-    def start(self) -> None:
+    def start(self):
         """A whole reset leaves nothing behind of what was before."""
         seed, action = int(self.rng.integers(2**32)), self.action()
         for env in (self.env, self.like):
             env.reset(seed=seed)
         assert outcome(self.env, action) == outcome(self.like, action), "a reset is not whole"
 
-    # --- calls ------------------------------------------------------------------------------
-
-    def action(self) -> Any:
+    def action(self):
         return self.rng.uniform(-1, 1, self.env.action_space.shape)
 
-    def step(self, env: Any, rng: Any) -> None:
+    def step(self, env, rng):
         """A step."""
         env.step(rng.uniform(-1, 1, env.action_space.shape))
 
-    def reset(self, env: Any, rng: Any) -> None:
+    def reset(self, env, rng):
         """A reset, with or without seed, state and, in a vector, mask; some are refused."""
         seed = None if rng.random() < 0.3 else int(rng.integers(2**32))
-        options: dict[str, Any] = {}
+        options = {}
         if rng.random() < 0.5:
             q = rng.normal(size=4)
             q /= np.linalg.norm(q) if rng.random() < 0.8 else 2.0
             options["state"] = {"quaternion": q, "angular_velocity": rng.uniform(-0.5, 0.5, 3)}
-        if env.action_space.shape != env.episodes.commands.shape[1:] and rng.random() < 0.5:
+        if self.vector and rng.random() < 0.5:
             options["reset_mask"] = rng.random(LANES) < 0.5
         env.reset(seed=seed, options=options or None)
 
 
-def outcome(env: Any, action: Any) -> Any:
+def outcome(env, action):
     """What a step returns, and the state afterwards, as bytes; or what it says instead."""
     try:
         return pickle.dumps((env.step(action)[:4], env.state))
@@ -130,19 +129,11 @@ def outcome(env: Any, action: Any) -> Any:
         return repr(error)
 
 
-def attempt(call: Callable[[], Any]) -> None:
-    """Call it, whatever comes of that."""
-    try:
-        call()
-    except (KeyboardInterrupt, RuntimeError, *ANYTHING_ELSE):
-        pass
-
-
-def instructions(call: Callable[[], Any], at: int) -> int:
+def instructions(call, at):
     """Call it, and break it off at the instruction number `at`; or how many there were."""
     count, before, collects = 0, sys.gettrace(), gc.isenabled()
 
-    def trace(frame: Any, event: str, arg: Any) -> Any:
+    def trace(frame, event, arg):
         nonlocal count
         frame.f_trace_opcodes = True
         count += event == "opcode"
@@ -153,9 +144,8 @@ def instructions(call: Callable[[], Any], at: int) -> int:
     gc.disable()  # what other calls have left behind is no part of this one
     sys.settrace(trace)
     try:
-        call()
-    except ANYTHING_ELSE:
-        pass
+        with suppress(*ANYTHING_ELSE):
+            call()
     finally:
         sys.settrace(before)
         if collects:

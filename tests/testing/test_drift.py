@@ -5,6 +5,8 @@ import pytest
 
 from rbgym.fidelity.motion import Motion, drift
 
+pytestmark = pytest.mark.interpreted
+
 K = np.arange(1001.0)
 RNG = np.random.default_rng(0)
 

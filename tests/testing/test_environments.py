@@ -79,6 +79,7 @@ def drawn_rates(env_id):
         return env.unwrapped.state["angular_velocity"]
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize("env_id", ENVIRONMENTS)
 @pytest.mark.parametrize("mode", AutoresetMode, ids=lambda mode: mode.name)
 def test_every_vector_environment_keeps_its_invariants_in_each_autoreset_mode(env_id, mode):
@@ -111,6 +112,7 @@ def test_in_gravity_the_vertical_momentum_alone_is_judged():
         assert_torque_free_invariants(top, steps=20, momentum_axis=(1, 0, 0))
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize(
     ("potential", "axis"),
     [
@@ -222,6 +224,7 @@ def test_a_body_that_never_moves_is_no_pass():
         assert_torque_free_invariants(foreign(at_rest=True))
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize(
     ("options", "message"),
     [

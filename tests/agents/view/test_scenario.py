@@ -5,6 +5,8 @@ import rbgym
 from rbgym.agents.view.page import busy, legend
 from rbgym.agents.view.scenario import BODIES, GIVEN, OWN, Scenario, actors, scenario_of
 
+pytestmark = pytest.mark.interpreted
+
 
 def test_the_first_page_sets_naive_euler_beside_the_conserving_scheme():
     simulation = Scenario().simulation()
@@ -85,6 +87,7 @@ def test_who_can_act_is_who_fits_the_task():
     assert actors("FreeFlyer-v0")[0] == "pretrained"
 
 
+@pytest.mark.compiled
 def test_the_panel_says_in_red_what_failed_and_when():
     simulation = Scenario(dt=0.25, rates=(1.0, 2.0, 5.0)).simulation()
     simulation.advance(2000)

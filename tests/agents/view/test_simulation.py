@@ -9,6 +9,8 @@ from rbgym.agents.view.page import legend
 from rbgym.agents.view.simulation import FreeRun, Simulation, TaskRun
 from rbgym.quaternion import angle_between
 
+pytestmark = pytest.mark.interpreted
+
 BODY = rbgym.RigidBody([6, 8, 3])
 START = {"dt": 0.05, "angular_velocity": (1.0, 2.0, 2.0)}
 
@@ -59,6 +61,7 @@ def test_without_a_push_the_conserving_run_keeps_its_momentum_to_the_bit():
     assert energy[-1] > 10 * energy[0]
 
 
+@pytest.mark.compiled
 def test_a_run_that_explodes_stands_still_and_the_others_go_on():
     simulation = Simulation([FreeRun(BODY, name, **START) for name in ("forward_euler", "quat_em")])
     simulation.advance(1000)
@@ -137,6 +140,7 @@ def test_a_task_can_be_perturbed_and_its_controller_brings_it_back():
     assert column(simulation, 0, "goal_angle")[-1] < 1e-3
 
 
+@pytest.mark.compiled
 def test_a_trained_policy_flies_its_task():
     run = TaskRun("AttitudeSlew-v1", "pretrained", seed=2)
     assert run.snapshot().goal_angle > 0.5
@@ -144,6 +148,7 @@ def test_a_trained_policy_flies_its_task():
     assert run.snapshot().goal_angle < math.radians(5.0)
 
 
+@pytest.mark.compiled
 def test_a_trained_policy_flies_its_task_with_other_limits_but_not_with_other_entries():
     # The torque limit moves bounds of what is shown, which a policy does not look at.
     run = TaskRun("AttitudeSlew-v1", "pretrained", seed=2, env_kwargs={"torque_limit": 0.0098})
