@@ -12,6 +12,8 @@ from rbgym import Batch, CircularOrbit, KeplerOrbit, RigidBody, simulate
 from rbgym.potentials.gravity_gradient import eccentric_anomaly
 from rbgym.quaternion import to_matrix
 
+pytestmark = pytest.mark.interpreted
+
 J = np.array([[2.0, 0.2, -0.1], [0.2, 1.4, 0.15], [-0.1, 0.15, 0.9]])
 # Eccentricity 0.58, inclined, period 3.8, through the perigee at t = 1.5.
 MU, POSITION, VELOCITY = 1.7, np.array([-1.1, 0.6, 0.4]), np.array([-0.24, -0.67, -0.31])

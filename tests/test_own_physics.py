@@ -10,6 +10,8 @@ from rbgym.integrators import Explicit, Implicit, Integrator
 from rbgym.integrators.cayley import AKW
 from rbgym.potentials import HeavyTop, Potential
 
+pytestmark = pytest.mark.interpreted
+
 BODY = rbgym.RigidBody(inertia=[[2.0, 0.3, -0.2], [0.3, 3.0, 0.1], [-0.2, 0.1, 4.0]])
 MOTION = {"dt": 0.02, "steps": 50, "angular_velocity": (1.0, 2.0, -1.5)}
 

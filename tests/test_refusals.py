@@ -16,6 +16,8 @@ from rbgym.agents.train.evolution.rollouts import rollout
 from rbgym.agents.train.sb3.adapter import make_sb3_env
 from rbgym.testing import integrator_step
 
+pytestmark = pytest.mark.interpreted
+
 BODY = rbgym.RigidBody([2.0, 3.0, 4.0], mass=2.0)
 HALF = (0.6, 0.0, 0.8, 0.0)
 MASKED = np.ma.masked_array([1.0, 2.0, 2.5], mask=[0, 1, 0])

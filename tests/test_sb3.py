@@ -106,11 +106,6 @@ def test_an_env_that_does_not_reset_within_the_step_is_refused_with_the_way_out(
         VectorEnvAdapter(GoalLine(2, mode))
 
 
-def test_a_single_env_is_refused():
-    with pytest.raises(ValueError, match="vector_env"):
-        VectorEnvAdapter(gym.make("CartPole-v1"))
-
-
 def test_hindsight_rewards_of_a_native_env_come_from_one_call():
     env = VectorEnvAdapter(GoalLine(3))
     achieved, desired = np.zeros((5, 1)), np.ones((5, 1))
@@ -164,13 +159,6 @@ def test_ppo_learns_normalised_and_is_evaluated():
     returns, lengths = evaluate_policy(model, env, 5, return_episode_rewards=True)
     assert len(returns) == 5
     assert max(lengths) <= 15
-
-
-def test_ppo_runs_an_environment_that_it_is_given_by_name():
-    model = PPO("MlpPolicy", "RigidTop-v0", n_steps=64, n_epochs=1, device="cpu", seed=0)
-    model.learn(128)
-    assert model.num_timesteps == 128
-    assert model.ep_info_buffer[0]["l"] < 128
 
 
 def test_sac_learns_with_hindsight_on_a_native_env(goal_line):

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from family import SLEW
+from family import SLEW, motor_work
 from family import quick_make as make
 from family import quick_many as many
 from rbgym.envs.actuators import Delay, Lag
@@ -108,14 +108,10 @@ def flown():
 @pytest.mark.compiled
 def test_momentum_stays_to_the_bit_and_energy_changes_by_the_work_of_motors_and_friction(flown):
     env, _, states, energy, _ = flown
-    axes, inertia = env.actuator.matrix, env.actuator.inertia
-    booked = 0.0
+    axes, booked = env.actuator.matrix, 0.0
     for before, after in itertools.pairwise(states):
         np.testing.assert_array_equal(after["angular_momentum"], states[0]["angular_momentum"])
-        change = after["wheel_momentum"] - before["wheel_momentum"]
-        mean = 0.5 * (after["wheel_momentum"] + before["wheel_momentum"])
-        omega = 0.5 * (after["angular_velocity"] + before["angular_velocity"])
-        booked = booked + np.sum(change * (mean / inertia - omega @ axes), axis=1)
+        booked = booked + motor_work(env.actuator, before, after)
     assert np.abs(energy[-1] - energy[0] - booked).max() < 1e-13 * np.max(energy)
     body = states[-1]["angular_velocity"] @ env.body.inertia
     total = rotate(states[-1]["quaternion"], body + states[-1]["wheel_momentum"] @ axes.T)

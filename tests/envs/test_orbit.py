@@ -21,7 +21,7 @@ from rbgym.rows import LANES
 
 pytestmark = pytest.mark.interpreted
 
-COILS, TRACKING = "MagneticDetumble-v1", "AttitudeTracking-v1"
+COILS = "MagneticDetumble-v1"
 TILTED = (0.8, 0.36, -0.48, 0.0)
 ROUND = {"altitude": 400e3, "inclination": 0.9}
 OVAL = {**ROUND, "eccentricity": 0.3, "perigee": 1.1}

@@ -11,6 +11,8 @@ from gymnasium.vector import AutoresetMode
 import rbgym
 from family import IDS, SLEW, make, many
 
+pytestmark = pytest.mark.interpreted
+
 HORIZON = 12
 # Everything that differs from episode to episode, and moves beside the body.
 UNCERTAIN = {

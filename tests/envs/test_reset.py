@@ -9,6 +9,8 @@ import pytest
 import rbgym
 from rbgym.rows import ROTOR
 
+pytestmark = pytest.mark.interpreted
+
 ID = "RigidTop-v0"
 
 

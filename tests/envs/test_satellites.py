@@ -266,15 +266,6 @@ def test_what_no_episode_has_the_time_for_is_told():
         many(SLEW, 2, max_episode_steps=80, rate_limit=0.21, success={"seconds": 30})
 
 
-def test_an_env_of_a_satellite_can_be_copied_to_other_processes():
-    env = make(SLEW, satellite="microsat-330", success={"angle": 0.1})
-    env.reset(seed=2)
-    twin = pickle.loads(pickle.dumps(env))
-    assert twin.rate_limit == env.rate_limit
-    action = np.full(3, 0.3)
-    np.testing.assert_array_equal(env.step(action)[0], twin.step(action)[0])
-
-
 @pytest.mark.parametrize(
     ("env_id", "kwargs", "message"),
     [
