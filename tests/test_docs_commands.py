@@ -15,6 +15,8 @@ import typer
 from rbgym.agents.commands.cli import app
 from rbgym.registration import ENVIRONMENTS
 
+pytestmark = pytest.mark.interpreted
+
 # What a page says in brackets or capitals stands for something else.
 _STANDS_FOR_ANOTHER = re.compile(r"\[OPTIONS\]|\bENV\b|\bNAME\b")
 COMMANDS = [

@@ -6,13 +6,12 @@ from math import cos, sin
 import gymnasium as gym
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
 
+import textbook as tb
 from rbgym import Batch, HeavyTop, RigidBody, SoftWall, integrators, simulate
 from rbgym.engine.batch import IntegrationError
 from rbgym.quaternion import (
     angle_between,
-    from_matrix,
     from_rotation_vector,
     multiply,
     normalized,
@@ -59,6 +58,7 @@ def test_a_sphere_turns_by_rate_times_time(name):
     assert angle_between(now["quaternion"][0], expected) < 1e-4
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
 @pytest.mark.parametrize("name", SECOND_ORDER)
 def test_a_degenerate_body_moves_or_is_refused_and_is_never_silently_wrong(name, body):
@@ -113,22 +113,18 @@ LOST = "loses the spin of a body"
 @pytest.fixture(scope="module")
 def rod_after_five_seconds():
     """Attitude and rates by Euler's equations, rotation matrices and Dormand & Prince's method."""
-    J = ROD.moments
-
-    def rate(t, y):
-        R, omega = y[:9].reshape(3, 3), y[9:]
-        x, y, z = omega
-        skew = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-        torque = np.cross(R[2], (0.0, 0.0, WEIGHT.mgl))
-        return [*(R @ skew).ravel(), *((torque - np.cross(omega, J * omega)) / J)]
-
-    R = [[1, 0, 0], [0, cos(1.0), -sin(1.0)], [0, sin(1.0), cos(1.0)]]
-    start = [*np.ravel(R), *ROD_START["angular_velocity"]]
-    end = solve_ivp(rate, (0.0, 5.0), start, method="DOP853", rtol=1e-11, atol=1e-11).y[:, -1]
-    return from_matrix(end[:9].reshape(3, 3)), end[9:]
+    top = tb.Top(WEIGHT.mgl, (0.0, 0.0, 1.0))
+    return tb.euler_reference(ROD.moments, *map(np.array, ROD_START.values()), 5.0, top)
 
 
-@pytest.mark.parametrize("name", [*NAMES, "quat_em:4", "exact:4", "exact:6"])
+FIRST_ORDER = [name for name in NAMES if integrators.get(name).order == 1]
+OTHERS = [*SECOND_ORDER, "quat_em:4", "exact:4", "exact:6"]
+
+
+# Those of first order take very short steps.
+@pytest.mark.parametrize(
+    "name", [*(pytest.param(name, marks=pytest.mark.compiled) for name in FIRST_ORDER), *OTHERS]
+)
 def test_a_falling_rod_moves_as_it_should_or_the_user_is_told(name, rod_after_five_seconds):
     record = integrators.get(name)
     dt, steps = (0.01, 500) if record.order > 1 else (2e-5, 250_000)

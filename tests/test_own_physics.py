@@ -80,6 +80,7 @@ def own(scheme):
     return Integrator("own", scheme, "a scheme of my own", "here", order=2)
 
 
+@pytest.mark.compiled
 def test_an_own_potential_is_one_of_the_body_frame_and_conserves_the_energy():
     axis = (0.6, 0.0, 0.8)
     motion = rbgym.simulate(BODY, potential=OwnTop(20, axis), **MOTION)
@@ -116,5 +117,6 @@ def test_an_own_scheme_says_which_method_it_lacks(scheme, said):
         own(scheme)
 
 
+@pytest.mark.compiled
 def test_what_is_not_reached_by_class_is_not_compiled():
     assert unsealed(Sealed(3.0)) == 6.0

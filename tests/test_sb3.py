@@ -17,6 +17,8 @@ from goal_line import GoalLine, LazyInfo
 from rbgym.agents.train.sb3.adapter import VectorEnvAdapter, make_sb3_env
 from rbgym.registration import ENVIRONMENTS
 
+pytestmark = pytest.mark.interpreted
+
 
 @pytest.mark.parametrize("env_id", ENVIRONMENTS)
 def test_stable_baselines_checker_has_nothing_to_say(env_id):

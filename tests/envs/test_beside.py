@@ -24,7 +24,7 @@ STEP = {"integrator": "quat_em", "substeps": 1}
 @pytest.mark.parametrize("other", OTHERS)
 @pytest.mark.parametrize("wheels", [ReactionWheels.pyramid(), ReactionWheels()])
 def test_what_wheels_exchange_leaves_the_momentum_of_the_world_to_the_bit(wheels, other):
-    env = many(SLEW, actuator=[other, wheels], integrator="quat_em")
+    env = many(SLEW, 8, actuator=[other, wheels], integrator="quat_em")
     env.reset(seed=0)
     start, rng = env.state["angular_momentum"], np.random.default_rng(0)
     for _ in range(100):

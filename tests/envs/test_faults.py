@@ -30,7 +30,6 @@ def reaching(commands, info, time, strength=0.3):
     return left
 
 
-@pytest.mark.compiled
 def test_a_command_is_its_own_until_the_onset_and_what_the_fault_leaves_of_it_from_then_on():
     env, rng = many(SLEW, n=512, faults=FAULTS), np.random.default_rng(0)
     _, drawn = env.reset(seed=0)
@@ -54,7 +53,6 @@ def test_a_command_is_its_own_until_the_onset_and_what_the_fault_leaves_of_it_fr
     assert not either.all()
 
 
-@pytest.mark.compiled
 def test_draws_are_uniform_and_differ_from_episode_to_episode_and_the_starts_do_not_see_them():
     env, plain = (many(SLEW, n=4096, **more) for more in ({"faults": FAULTS}, {}))
     seen, info = env.reset(seed=7)
@@ -105,7 +103,6 @@ def flown():
     return env, info, states, [one["energy"] for one in energy], told
 
 
-@pytest.mark.compiled
 def test_momentum_stays_to_the_bit_and_energy_changes_by_the_work_of_motors_and_friction(flown):
     env, _, states, energy, _ = flown
     axes, booked = env.actuator.matrix, 0.0
@@ -118,7 +115,6 @@ def test_momentum_stays_to_the_bit_and_energy_changes_by_the_work_of_motors_and_
     np.testing.assert_allclose(total, states[0]["angular_momentum"], rtol=0, atol=1e-15)
 
 
-@pytest.mark.compiled
 def test_a_stuck_wheel_has_friction_alone_and_one_that_runs_away_fills(flown):
     env, info, states, _, _ = flown
     wheel, axes = env.actuator, env.actuator.matrix
@@ -141,7 +137,6 @@ def test_a_stuck_wheel_has_friction_alone_and_one_that_runs_away_fills(flown):
     assert fills > 5
 
 
-@pytest.mark.compiled
 def test_a_dead_sensor_says_what_it_said_a_period_before():
     env = many(SLEW, n=256, faults={**FAULTS, "kinds": ["sensor", "stuck"]}, sensor={"rate": 1e-3})
     alive = many(SLEW, n=256, sensor={"rate": 1e-3})

@@ -141,7 +141,6 @@ def test_a_keep_out_cone_ends_the_episode_and_no_episode_begins_in_it():
     assert ends == list(angle > math.pi / 2 - 0.6)
 
 
-@pytest.mark.compiled
 def test_a_termination_of_ones_own_ends_episodes_on_single_and_vector():
     late = lambda state: state["time"] > 0.45  # noqa: E731
     check_vector_env(SLEW, env_kwargs={"termination": late})

@@ -73,6 +73,7 @@ def test_reward_is_the_documented_formula():
     assert info["attitude_error"] == pytest.approx(tilt, rel=1e-9)
 
 
+@pytest.mark.compiled
 def test_observations_stay_in_their_box_and_the_fast_or_fallen_end():
     vec = gym.make_vec(ID, num_envs=512, autoreset_mode=AutoresetMode.SAME_STEP)
     vec.reset(seed=0)

@@ -66,7 +66,6 @@ def test_the_gyros_give_the_turn_of_the_control_period_however_the_body_tumbles(
         before = after
 
 
-@pytest.mark.compiled
 def test_the_star_tracker_is_worse_about_its_boresight_in_body_axes():
     n = 4000
     tracker = {**TRACKER, "period": 0.0}
