@@ -84,6 +84,10 @@ def test_a_command_in_a_page_is_one_that_there_is(page, line, tmp_path, monkeypa
         words = words[end + 1 :]
 
 
+def test_the_page_of_the_commands_is_current(capsys):
+    assert pages.loaded("generate_cli").main(check=True) == 0, capsys.readouterr().out
+
+
 @pytest.mark.parametrize("line", ["train --seed 1", "train RigidTop-v0 --sed 1", "trian"])
 def test_a_command_that_cannot_be_is_found(line):
     with pytest.raises(Exception, match=r"Missing parameter|No such (option|command)"):

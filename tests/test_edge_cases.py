@@ -91,6 +91,8 @@ def test_a_start_on_the_separatrix_is_integrated(name):
     assert error < (0.05 if integrators.get(name).order == 1 else 2e-3)
 
 
+# Where Python would refuse to divide by zero, machine code goes on.
+@pytest.mark.compiled
 @pytest.mark.parametrize("sign", ["printed", "repulsive"])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_body_at_the_singularity_of_the_wall_stays_finite(name, sign):

@@ -48,7 +48,7 @@ def end(record, steps, substeps=1, law=smooth, time=2.0, has_past=False):
 
 
 def error(record, steps, substeps, has_past):
-    q, omega = tb.euler_reference(BODY.inertia, Q, OMEGA, 2.0, torque=smooth)
+    q, omega = tb.euler_reference(BODY.inertia, Q, OMEGA, 2.0, torque=lambda t, R: smooth(t))
     q_end, omega_end = end(record, steps, substeps, has_past=has_past)
     return angle_between(q_end, q) + np.linalg.norm(omega_end - omega)
 
@@ -74,7 +74,7 @@ def test_substeps_see_the_parabola_through_the_last_three_samples():
         return np.array([1.0 + t - t * t, 0.5 + t * t, -1.0 + 0.3 * t])
 
     record = integrators.get("rkn4", sampling=Lagrange(jump=10.0))
-    q, omega = tb.euler_reference(BODY.inertia, Q, OMEGA, 0.5, torque=parabola)
+    q, omega = tb.euler_reference(BODY.inertia, Q, OMEGA, 0.5, torque=lambda t, R: parabola(t))
     batch = started(record, parabola, 0.1)
     for t in (0.0, 0.1, 0.2, 0.3, 0.4):
         batch.set_torque(parabola(t))
