@@ -300,7 +300,6 @@ def test_a_center_of_mass_out_of_reach_of_the_inertia_is_refused():
         ("size", lambda: RigidBody.box(1.0, (1, 2, 0))),
         ("semi_axes", lambda: RigidBody.ellipsoid(1.0, (1, 2))),
         ("radius", lambda: RigidBody.sphere(1.0, -1.0)),
-        ("radius", lambda: RigidBody.rod(1.0, 1.0, radius=0.0)),
         ("height", lambda: RigidBody.cylinder(1.0, 1.0, 0.0)),
         ("density", lambda: RigidBody.cone_top(1.0, 1.0, 0.0)),
         ("point", lambda: RigidBody.sphere(1.0, 1.0).about((0, 0, np.nan))),

@@ -62,11 +62,13 @@ def test_each_scheme_has_its_order_and_no_more_than_two(name):
     np.testing.assert_array_less(order - 0.3, np.log2(coarse / fine))
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", ["quat_em", "akw", "imidm"])
 def test_a_body_with_products_of_inertia(name):
     assert max(error(name, TILTED_TENSOR, 4000)) < 2e-6
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", ["quat_em", "akw_dg", "imidm", "rrr", "exact"])
 def test_jacobis_integral_is_what_is_reported_and_is_conserved_to_order(name):
     motion = run(name, 0.05, 2000)
@@ -83,6 +85,7 @@ def test_jacobis_integral_is_what_is_reported_and_is_conserved_to_order(name):
     assert math.log2(np.ptp(motion.energy) / fine) == pytest.approx(2.0, abs=0.2)
 
 
+@pytest.mark.compiled
 def test_pitch_libration_has_hughess_frequency():
     """About the position of rest, pitch swings at n sqrt(3 (J_roll - J_yaw)/J_pitch)."""
     # Yaw axis (least moment) to the centre, pitch axis along the normal, turning with the orbit.

@@ -93,26 +93,6 @@ def test_a_ratio_is_that_of_the_rounds_and_not_of_the_medians(page, monkeypatch)
     assert found["ours", 2]["ratio"] == 2.0
 
 
-def test_a_price_is_had_of_both_trees_in_turns(page):
-    from benchmarks import prices
-
-    asked = []
-
-    class Tree:
-        def __init__(self, name, cost):
-            self.name, self.cost = name, cost
-
-        def seconds(self, case, steps):
-            asked.append(self.name)
-            return self.cost * steps * case[1]
-
-    trees = {"old": Tree("old", 2e-6), "new": Tree("new", 1e-6)}
-    case = "RigidTop-v0", 64, 1
-    found = prices.per_step(trees, [case], 3, 0.01, lambda text: None)
-    assert asked == ["old", "new", "new", "old", "old", "new", "new", "old"]
-    assert found[case] == {"old": [pytest.approx(2.0)] * 3, "new": [pytest.approx(1.0)] * 3}
-
-
 def test_a_checkout_is_laid_out_as_a_package_is_installed(page, tmp_path):
     from benchmarks.prices import laid_out
 

@@ -244,15 +244,6 @@ def test_a_symmetric_body_may_turn_by_three_radians_a_step(moments):
         np.testing.assert_allclose(turn, exact, atol=5e-15)
 
 
-def test_a_batch_of_symmetric_bodies_takes_up_the_state_of_another_body():
-    made, taken = Batch(RigidBody([1, 2, 2.5]), "exact"), Batch(RigidBody([1, 1, 1.5]), "exact")
-    made.set_state(TILTED, OMEGA)
-    taken.restore(made.full_state())
-    for batch in (made, taken):
-        batch.advance(0.05, 100)
-    np.testing.assert_array_equal(made.full_state(), taken.full_state())
-
-
 @pytest.mark.compiled
 @pytest.mark.parametrize("env_id", ["RigidTop-v0", "AttitudeSlew-v1"])
 def test_a_symmetric_body_goes_on_from_the_state_of_one_whose_inertia_was_drawn(env_id):

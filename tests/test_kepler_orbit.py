@@ -61,6 +61,7 @@ def error(name, steps):
     )
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("name", "order", "steps"),
     [("exact", 2, 400), ("quat_em", 2, 400), ("exact:4", 4, 160), ("quat_em:4", 4, 320)],
@@ -71,6 +72,7 @@ def test_each_scheme_has_its_order_through_the_perigee(name, order, steps):
     assert math.log2(coarse / fine) == pytest.approx(order, abs=0.2)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", ["exact:4", "quat_em:4"])
 def test_the_motion_is_that_of_the_other_equations(name):
     assert error(name, 3000) < 1e-9

@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 import warnings
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -110,13 +109,6 @@ def test_a_summary_shows_every_component_at_every_instant():
     assert rates.get_xlabel() == "time [s]"
 
 
-def test_a_motion_of_an_unknown_body_needs_one_for_its_polhode():
-    unknown = replace(top(), body=None)
-    assert len(rbgym.plot.polhode(unknown, FREE).axes) == 1
-    with pytest.raises(ValueError, match="body must be given"):
-        rbgym.plot.polhode(unknown)
-
-
 @pytest.mark.parametrize("motion", [flip, top])
 def test_a_line_of_drift_ends_at_the_largest_error_and_its_marker_at_the_final_one(motion):
     run = motion()
@@ -195,14 +187,6 @@ def test_the_separatrix_runs_through_the_middle_axis_and_a_free_motion_keeps_to_
         assert np.abs(u[:, 0]).max() == 1.0
     u = path_of(rbgym.plot.polhode(flip()), FREE)
     np.testing.assert_allclose(u**2 @ (1 / J), u[0] ** 2 @ (1 / J), rtol=1e-6)
-
-
-def test_a_body_with_rotors_has_no_curves_of_a_body_without():
-    run = rbgym.simulate(
-        FREE, dt=0.01, steps=3, angular_velocity=(1.0, 2.0, 3.0), rotor_momentum=(0.0, 0.0, 9.0)
-    )
-    assert "separatrix" not in labelled(rbgym.plot.polhode(run).axes[0])
-    assert "separatrix" in labelled(rbgym.plot.polhode(flip()).axes[0])
 
 
 def test_a_body_at_rest_has_no_polhode_but_a_summary():

@@ -171,10 +171,6 @@ def test_an_attitude_too_long_to_be_squared_is_normalised_without_a_warning():
     np.testing.assert_allclose(quaternion.normalized([1e-200] * 4), 0.5)
 
 
-def test_the_frame_rate_of_the_shortest_period_is_the_largest():
-    assert gym.make(ID, dt=1e-99).metadata["render_fps"] == 60
-
-
 def test_motions_beyond_the_largest_float_are_an_integration_error():
     fast = {"angular_velocity": (1e200, 1e199, 0.0)}
     with pytest.raises(rbgym.IntegrationError):

@@ -116,17 +116,6 @@ def test_hindsight_rewards_of_a_native_env_come_from_one_call():
     assert env.vector_env.reward_calls == 1
 
 
-def test_attributes_of_a_native_env_are_those_of_all_its_lanes():
-    env = VectorEnvAdapter(GoalLine(3, render_mode="rgb_array"))
-    assert env.get_attr("render_mode") == ["rgb_array"] * 3
-    assert env.env_is_wrapped(gym.Wrapper) == [False] * 3
-    env.set_attr("wind", 2.0)
-    assert env.get_attr("wind", 1) == [2.0]
-    assert not env.has_attr("rain")
-    with pytest.raises(ValueError, match="wind"):
-        env.set_attr("wind", 3.0, indices=[0])
-
-
 def test_seeds_and_options_are_used_by_one_reset():
     env = VectorEnvAdapter(GoalLine(3))
     assert env.seed(7) == [7, 8, 9]

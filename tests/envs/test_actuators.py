@@ -267,15 +267,10 @@ def test_a_body_carries_only_the_rows_that_its_actuator_uses():
 @pytest.mark.parametrize(
     ("kwargs", "message"),
     [
-        ({"actuator": "weels"}, "did you mean 'wheels'"),
         ({"actuator": 3}, "actuator must be one of"),
         ({"actuator": {"lag": {"time_constant": -0.1}}}, "time_constant must be a positive"),
-        ({"actuator": {"lag": {"tau": 0.1}}}, r"keys out of \['time_constant'\], got 'tau'"),
-        ({"actuator": {"lag": 0.1}}, "must be a dict with keys out of"),
         ({"actuator": {"lag": {}}}, r"actuator\['lag'\] must have time_constant, got {}"),
-        ({"actuator": {"delay": {"second": 0.1}}}, r"\['delay'\].* did you mean 'seconds'"),
         ({"actuator": {"pyramid": {"axes": 1}}}, r"out of \['cant', 'inertia', .*, 'start'\], got"),
-        ({"actuator": {"pyramid": {"torqe": 1}}}, "did you mean 'torque'"),
         ({"actuator": {"torque": {"limit": 1}}}, r"out of \[\], got 'limit'"),
         ({"actuator": ["wheels", "pyramid"]}, "one Effector at most"),
         ({"actuator": [Lag(0.1), Lag(0.2)]}, "one Lag at most"),
@@ -288,8 +283,6 @@ def test_a_body_carries_only_the_rows_that_its_actuator_uses():
         ({"actuator": "wheels", "randomization": {"torque": 0.1}}, "actuator_scale"),
         ({"randomization": {"delay": 0.1}}, "without a Delay"),
         ({"randomization": {"failure": 1.5}}, "must be in"),
-        ({"actuator": {"pyramid": {"cant": "x"}}}, "cant must be in"),
-        ({"actuator": {"delay": {"seconds": 1.7e308}}}, "of an episode"),
         ({"actuator": {"magnetorquers": {"inclination": 97.4}}}, "inclination must be in"),
     ],
 )

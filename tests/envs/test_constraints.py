@@ -156,14 +156,11 @@ def test_without_constraints_info_has_no_cost():
     ("env_id", "constraints", "message"),
     [
         (SLEW, {}, "constraints must have any of"),
-        (SLEW, {"ends": True}, "constraints must have any of"),
-        (SLEW, {"keepout": []}, "did you mean 'keep_out'"),
         (SLEW, {"keep_out": SUN}, r"constraints\['keep_out'\] must be a list"),
         (SLEW, {"keep_out": [SUN] * 9}, "at most 8"),
         (SLEW, {"keep_out": [{**SUN, "axis": (1, 1, 0)}]}, r"\[0\]\['axis'\] must have unit"),
         (SLEW, {"keep_out": [SUN, {"axis": (1, 0, 0)}]}, r"\['keep_out'\]\[1\] must have axis"),
         (SLEW, {"keep_out": [{**SUN, "half_angle": 4.0}]}, r"\['half_angle'\] must be in"),
-        (SLEW, {"keep_out": [{**SUN, "direction": "betwen"}]}, r"\['direction'\] must"),
         (SLEW, {"keep_out": [{**PATH, "half_angle": 1.6}]}, "twice the half_angle"),
         ("Detumble-v1", {"keep_out": [PATH]}, "where there is no target"),
         ("RigidTop-v0", {"keep_out": [{**SUN, "axis": (0, 0, 1), "direction": (0, 0, 1)}]},
@@ -171,7 +168,6 @@ def test_without_constraints_info_has_no_cost():
         (SLEW, {"rate": 9.0}, r"constraints\['rate'\] must be in"),
         (SLEW, {"command": 0.0}, r"constraints\['command'\] must be in"),
         (SLEW, {"momentum": 0.5}, "no momentum without wheels"),
-        (SLEW, {"rate": 0.1, "ends": 1}, r"constraints\['ends'\] must be True or False"),
         (SLEW, "sun", "constraints must be a dict"),
     ],
 )  # fmt: skip

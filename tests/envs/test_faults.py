@@ -162,13 +162,10 @@ def test_without_faults_info_has_no_word_of_them():
     ("faults", "message"),
     [
         ({}, "must have time"),
-        ({"tme": (0, 1)}, "did you mean 'time'"),
         ({"time": (2, 1)}, r"faults\['time'\] must be first and last"),
         ({"time": 3.0}, r"faults\['time'\] must be"),
-        ({"time": (0, np.nan)}, r"faults\['time'\] must be"),
         ({"time": (0, 1), "kinds": ["stick"]}, "did you mean 'stuck'"),
         ({"time": (0, 1), "kinds": []}, r"faults\['kinds'\] must be a list"),
-        ({"time": (0, 1), "kinds": "stuck"}, r"faults\['kinds'\] must be a list"),
         ({"time": (0, 1), "probability": 1.5}, r"faults\['probability'\] must be in"),
         ({"time": (0, 1), "strength": -0.1}, r"faults\['strength'\] must be in"),
         ("stuck", "faults must be a dict"),

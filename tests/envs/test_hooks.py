@@ -246,21 +246,6 @@ def test_the_targets_rate_never_exceeds_what_is_shown_of_it():
     assert 0.7 * bound < largest < bound
 
 
-def test_named_hooks_are_made_again_of_json():
-    kwargs = {
-        "observation": "rotation_6d",
-        "sensor": {"attitude": 0.001, "rate": 5e-4, "rate_bias": 0.001},
-        "reward": {"closeness": 1.0, "change": 0.1},
-        "termination": {"rate_limit": 1.0},
-        "disturbance": {"constant": [0.001, 0, 0], "white_noise": 0.001},
-        "randomization": {"inertia": 0.2, "torque": 0.1},
-        "difficulty": "hard",
-    }
-    spec = gym.make(SLEW, **kwargs).spec
-    again = gym.make(gym.envs.registration.EnvSpec.from_json(spec.to_json()))
-    assert again.observation_space.shape == (9,)
-
-
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -309,19 +294,14 @@ def test_goals_are_rewarded_alike_one_by_one_and_in_a_batch(reward):
         (SLEW, {"difficulty": "insane"}, "difficulty must be one of"),
         (SLEW, {"observaton": "mrp"}, "did you mean 'observation'"),
         (SLEW, {"integrator": "quat_me"}, "did you mean 'quat_em'"),
-        (SLEW, {"termination": "non"}, "did you mean 'none'"),
         (SLEW, {"reward": {"closenes": 1}}, "did you mean 'closeness'"),
-        (SLEW, {"reward": {"rate": math.nan}}, r"reward\['rate'\] must be in"),
         (SLEW, {"sensor": {"attitude": 0.1}}, "below the success threshold"),
-        (SLEW, {"sensor": {"atitude": 0.1}}, "did you mean 'attitude'"),
         (SLEW, {"disturbance": {"wind": 1}}, "disturbance must have keys"),
-        (SLEW, {"disturbance": {"white_noise": -1.0}}, "must not be negative"),
         ("RigidTop-v0", {"disturbance": {"gravity_gradient": 0.1}}, "a body with weight"),
         (SLEW, {"randomization": {"inertia": 1.5}}, r"randomization\['inertia'\] must be in"),
         (SLEW, {"initial": {"least_angle": 2.0, "angle": 1.0}}, "must be at most angle"),
         (SLEW, {"body": {"inertial": [1, 1, 1]}}, r"\['inertia', 'mass', 'center_of_mass'\], got"),
         (SLEW, {"body": {"mass": 1.0}}, "body must have inertia, got {'mass': 1.0}"),
-        (SLEW, {"body": {"inertia": [1, 1, 1], "mass": -1}}, "mass must be"),
         (SLEW, {"body": [1, 1, 1]}, "body must be a rbgym.RigidBody or a dict"),
         ("RigidTop-v0", {"body": {"inertia": [1, 1, 1]}}, "body must have its center_of_mass"),
         (SLEW, {"mgl": 1.0}, "left out for a free body"),
@@ -339,16 +319,11 @@ def test_goals_are_rewarded_alike_one_by_one_and_in_a_batch(reward):
             "lies over it",
         ),
         (SLEW, {"termination": {"keep_out": {"axis": [1, 0, 0]}}}, "must have axis, direction"),
-        (SLEW, {"observation": "quaternions"}, "did you mean 'quaternion'"),
         ("AttitudeReach-v0", {"observation": "mrp"}, "must be 'quaternion' in this task"),
         ("AttitudeReach-v0", {"reward": {"rate": 1}}, "must be 'dense' or 'sparse'"),
         (SLEW, {"observation": lambda s: s["quaternion"], "sensor": {"rate": 1e-3}}, "named with"),
         (SLEW, {"reward": lambda s, a: np.zeros(7)}, r"reward must return shape \(1,\)"),
         (SLEW, {"disturbance": lambda s: np.full((1, 3), np.nan)}, "must return finite values"),
-        (SLEW, {"disturbance": {"white_noise": (1, 2)}}, r"disturbance\['white_noise'\] must be"),
-        (SLEW, {"disturbance": {"constant": "much"}}, r"disturbance\['constant'\] must be"),
-        (SLEW, {"torque_limit": "much"}, "torque_limit must be finite real numbers"),
-        (SLEW, {"difficulty": ["hard"]}, "difficulty must be one of"),
         (SLEW, {"initial": []}, "initial must be a dict"),
         (SLEW, {"termination": {"rate_limit": 0.0}}, "rate_limit"),
         ("RigidTop-v0", {"initial": {"least_tilt": 2.0, "tilt": 3.0}}, "the episode is over"),

@@ -158,17 +158,12 @@ def test_a_step_that_cannot_be_solved_truncates_that_lane_alone():
 @pytest.mark.parametrize(
     ("kwargs", "message"),
     [
-        ({"integrator": "quat_me"}, "did you mean 'quat_em'"),
         ({"dt": 0.0}, "dt must be a positive"),
-        ({"dt": float("nan")}, "dt must be a positive"),
         ({"substeps": 0}, "substeps must be a positive"),
         ({"mgl": -1.0}, "mgl must be a positive"),
         ({"torque_limit": [1, 2]}, "torque_limit must be"),
-        ({"reward": "dens"}, "did you mean 'dense'"),
-        ({"observation": "euler"}, "observation must be one of"),
         ({"initial": {"tilt": 4.0}}, r"initial\['tilt'\]"),
         ({"initial": {"tild": 0.1}}, "initial must have keys"),
-        ({"body": [1, 2, 3]}, "body must be a rbgym.RigidBody"),
     ],
 )
 def test_bad_arguments_are_named(kwargs, message):

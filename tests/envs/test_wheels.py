@@ -198,9 +198,7 @@ def test_a_motor_weaker_than_the_friction_does_not_turn_its_wheel():
         ({"axes": [[1, 0, 0], [0, 1, 0], [1, 0, 0]]}, "span all three directions"),
         ({"axes": np.eye(3)[:2]}, "shape .3, 3. or .4, 3."),
         ({"axes": 2 * np.eye(3)}, "unit vectors"),
-        ({"axes": "xyz"}, "axes must be"),
         ({"inertia": 0.0}, "inertia must be a positive"),
-        ({"torque": np.nan}, "torque must be a positive"),
         ({"viscous": -1e-6}, "viscous must be a finite number from 0"),
         ({"start": 1.5}, r"start must be in \[0, 1\]"),
     ],
@@ -208,12 +206,6 @@ def test_a_motor_weaker_than_the_friction_does_not_turn_its_wheel():
 def test_wheels_that_cannot_be_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         ReactionWheels(**arguments)
-
-
-@pytest.mark.parametrize("integrator", ["quat_vi", "dir_em", "pdmv"])
-def test_a_scheme_without_rotors_is_refused(integrator):
-    with pytest.raises(ValueError, match=r"must support 'rotors'.*quat_em"):
-        make(WHEELS, integrator=integrator)
 
 
 def test_a_start_beyond_the_limit_of_a_wheel_is_refused_and_nothing_changes():
