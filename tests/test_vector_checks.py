@@ -233,26 +233,18 @@ SEEN_ONLY_BESIDE_THE_SINGLE_ENV: list[tuple[type[VectorWalk], str]] = [
 ]
 
 
-def test_a_correct_environment_passes_in_all_modes() -> None:
+def test_a_correct_environment_passes_in_all_modes():
     check_vector_env(VectorWalk, single_env=Walk, check_pickle=True)
 
 
-@pytest.mark.parametrize(("mutant", "message"), MUTANTS, ids=lambda v: getattr(v, "__name__", ""))
-def test_each_mutant_is_named_without_a_single_environment(
-    mutant: type[VectorWalk], message: str
-) -> None:
+@pytest.mark.parametrize(("mutant", "message"), MUTANTS)
+def test_each_mutant_is_named_without_a_single_environment(mutant, message):
     with pytest.raises(AssertionError, match=message):
         check_vector_env(mutant)
 
 
-@pytest.mark.parametrize(
-    ("mutant", "message"),
-    SEEN_ONLY_BESIDE_THE_SINGLE_ENV,
-    ids=lambda v: getattr(v, "__name__", ""),
-)
-def test_some_mutants_show_beside_the_single_environment(
-    mutant: type[VectorWalk], message: str
-) -> None:
+@pytest.mark.parametrize(("mutant", "message"), SEEN_ONLY_BESIDE_THE_SINGLE_ENV)
+def test_some_mutants_show_beside_the_single_environment(mutant, message):
     check_vector_env(mutant)
     with pytest.raises(AssertionError, match=message):
         check_vector_env(mutant, single_env=Walk)

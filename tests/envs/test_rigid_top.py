@@ -112,9 +112,8 @@ def upright_hook(state, action):
 
 
 def axis_hook(state):
-    return np.concatenate(
-        [rotate(state["quaternion"], (0.0, 0.0, 1.0)), state["angular_velocity"]], axis=1
-    )
+    axis = rotate(state["quaternion"], (0.0, 0.0, 1.0))
+    return np.concatenate([axis, state["angular_velocity"]], axis=1)
 
 
 def test_python_hooks_work_alike_on_single_and_vector_environments():
