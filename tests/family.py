@@ -76,6 +76,14 @@ def discrete_work(before, after, torque):
     return 4.0 * np.sign(w) * (np.array(xyz) @ torque) / (1.0 + abs(w))
 
 
+def motor_work(wheels, before, after):
+    """Of motors and friction in one step [J]: torque on each wheel times its mean speed."""
+    change = after["wheel_momentum"] - before["wheel_momentum"]
+    momentum = 0.5 * (after["wheel_momentum"] + before["wheel_momentum"])
+    omega = 0.5 * (after["angular_velocity"] + before["angular_velocity"])
+    return np.sum(change * (momentum / wheels.inertia - omega @ wheels.matrix), axis=-1)
+
+
 def at(env, quaternion, angular_velocity=(0, 0, 0), **more):
     state = {"quaternion": quaternion, "angular_velocity": angular_velocity, **more}
     return env.reset(seed=0, options={"state": state})

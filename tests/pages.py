@@ -10,8 +10,10 @@ A comment on the line before a Python block says what it needs:
                                             kernels, because classes of their own are never cached
 """
 
+import importlib.util
 import re
 from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -56,6 +58,15 @@ def text(page: Path) -> str:
 def name(page: Path) -> str:
     """The page's name within the repository."""
     return page.relative_to(ROOT).as_posix()
+
+
+def loaded(script: str) -> ModuleType:
+    """The module of a script in docs/, by its path there without the ending."""
+    file = DOCS / f"{script}.py"
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def is_interpreted(page: Path) -> bool:

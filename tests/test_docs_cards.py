@@ -1,30 +1,29 @@
 """The pages of the cards and of the studies are those of their figures."""
 
-import importlib.util
 import itertools
 import json
-from pathlib import Path
 
 import pytest
+
+from pages import DOCS, loaded
 
 pytest.importorskip("stable_baselines3")
 
 from rbgym.agents.policies import trained
 from rbgym.registration import ENVIRONMENTS
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
+
+@pytest.fixture(scope="module")
+def generate():
+    return loaded("generate_cards")
 
 
-def loaded(file):
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture(scope="module")
+def cards(generate):
+    return json.loads(generate.CARDS.read_text("utf-8"))
 
 
-def test_the_page_of_the_cards_has_every_environment_and_is_current():
-    generate = loaded(DOCS / "generate_cards.py")
-    cards = json.loads(generate.CARDS.read_text("utf-8"))
+def test_the_page_of_the_cards_has_every_environment_and_is_current(generate, cards):
     assert set(cards) == set(ENVIRONMENTS)
     page = generate.PAGE.read_text("utf-8")
     assert page == generate.page(cards)
@@ -33,9 +32,7 @@ def test_the_page_of_the_cards_has_every_environment_and_is_current():
         assert (env_id in trained.names()) == ("shipped" in "".join(cards[env_id]["rows"]))
 
 
-def test_a_card_says_where_learning_loses():
-    generate = loaded(DOCS / "generate_cards.py")
-    cards = json.loads(generate.CARDS.read_text("utf-8"))
+def test_a_card_says_where_learning_loses(generate, cards):
     said = {env_id: generate.section(env_id, card) for env_id, card in cards.items()}
     for env_id, card in cards.items():
         rows = [row["merits"]["all"] for row in card["rows"].values() if not row["origin"]]
@@ -48,9 +45,8 @@ def test_a_card_says_where_learning_loses():
         assert ("Learning loses here" in said[env_id]) == loses
 
 
-def test_no_shipped_policy_succeeds_less_often_than_the_best_law():
+def test_no_shipped_policy_succeeds_less_often_than_the_best_law(cards):
     learned = json.loads((DOCS / "learning.json").read_text("utf-8"))
-    cards = json.loads((DOCS / "cards.json").read_text("utf-8"))
     assert sorted(learned) == trained.names()
     for env_id, one in learned.items():
         rows = cards[env_id]["rows"].values()
@@ -65,9 +61,8 @@ def test_no_shipped_policy_succeeds_less_often_than_the_best_law():
             assert policy >= best
 
 
-def test_rows_are_ranked_by_success_then_settling_then_effort():
-    generate = loaded(DOCS / "generate_cards.py")
-    for card in json.loads(generate.CARDS.read_text("utf-8")).values():
+def test_rows_are_ranked_by_success_then_settling_then_effort(cards):
+    for card in cards.values():
         merits = [row["merits"]["all"] for row in card["rows"].values()]
         for one, other in itertools.pairwise(merits):
             assert one["success_rate"] >= other["success_rate"]
@@ -78,7 +73,7 @@ def test_rows_are_ranked_by_success_then_settling_then_effort():
 
 
 def test_the_table_of_the_study_is_that_of_its_results():
-    study = loaded(DOCS / "studies" / "fidelity_map.py")
+    study = loaded("studies/fidelity_map")
     measured = json.loads(study.ENGINE.read_text("utf-8"))
     for file in (study.PAGE, study.README):
         told = file.read_text("utf-8")
@@ -86,13 +81,13 @@ def test_the_table_of_the_study_is_that_of_its_results():
 
 
 def test_the_page_of_the_challenges_is_that_of_its_results():
-    study = loaded(DOCS / "studies" / "challenges.py")
+    study = loaded("studies/challenges")
     every = json.loads(study.RESULTS.read_text("utf-8"))
     assert study.PAGE.read_text("utf-8") == study.page(every)
 
 
 def test_the_study_shows_where_the_physics_decides_and_where_not():
-    study = loaded(DOCS / "studies" / "fidelity_map.py")
+    study = loaded("studies/fidelity_map")
     every = study.found()
     fell = {
         scheme: min(
@@ -106,14 +101,12 @@ def test_the_study_shows_where_the_physics_decides_and_where_not():
     assert all(abs(fell[scheme]) < 0.05 for scheme in ("rkn4", "exact:4"))
     strong = [cell for name, cell in every["cells"].items() if name.endswith(" 1 every step")]
     assert all(cell["truth"]["success"] == 1.0 for cell in strong)
-    old = loaded(DOCS / "studies" / "integrators_and_learning.py")
+    old = loaded("studies/integrators_and_learning")
     runs = json.loads(old.RESULTS.read_text("utf-8")).values()
     assert [run["truth"]["success"] for run in runs] == [1.0] * 18
 
 
-def test_the_table_of_results_in_the_readme_is_that_of_the_cards():
-    generate = loaded(DOCS / "generate_cards.py")
-    cards = json.loads(generate.CARDS.read_text("utf-8"))
+def test_the_table_of_results_in_the_readme_is_that_of_the_cards(generate, cards):
     assert generate.README.read_text("utf-8") == generate.readme(cards)
     for card in cards.values():
         # Rows stand in the order of their ranks.

@@ -15,6 +15,8 @@ import typer
 from rbgym.agents.commands.cli import app
 from rbgym.registration import ENVIRONMENTS
 
+pytestmark = pytest.mark.interpreted
+
 # What a page says in brackets or capitals stands for something else.
 _STANDS_FOR_ANOTHER = re.compile(r"\[OPTIONS\]|\bENV\b|\bNAME\b")
 COMMANDS = [
@@ -80,6 +82,10 @@ def test_a_command_in_a_page_is_one_that_there_is(page, line, tmp_path, monkeypa
         end = next((k for k, word in enumerate(words) if word in ("&&", ";", "|")), len(words))
         check(words[:end])
         words = words[end + 1 :]
+
+
+def test_the_page_of_the_commands_is_current(capsys):
+    assert pages.loaded("generate_cli").main(check=True) == 0, capsys.readouterr().out
 
 
 @pytest.mark.parametrize("line", ["train --seed 1", "train RigidTop-v0 --sed 1", "trian"])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from test_docs_cards import loaded
+from pages import loaded
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -43,7 +43,7 @@ def test_the_speed_that_pages_say_was_measured():
 
 def test_what_gradients_through_the_physics_learn_is_that_of_its_figures():
     pytest.importorskip("stable_baselines3")
-    study = loaded(ROOT / "docs" / "studies" / "gradients_through_physics.py")
+    study = loaded("studies/gradients_through_physics")
     found = json.loads(study.RESULTS.read_text("utf-8"))
     assert study.PAGE.read_text("utf-8") == study.current(found)
     assert "learn-through-the-physics) in fewer steps" in README

@@ -6,9 +6,9 @@ import pytest
 
 pytest.importorskip("stable_baselines3")
 
-from test_docs_cards import DOCS, loaded
+from pages import loaded
 
-STUDY = loaded(DOCS / "studies" / "optimal_slews.py")
+STUDY = loaded("studies/optimal_slews")
 RESULTS = json.loads(STUDY.RESULTS.read_text("utf-8"))
 
 

@@ -292,18 +292,6 @@ def test_importing_rbgym_pulls_in_no_learning_or_plotting_library():
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
-def test_a_failed_body_moves_again_once_its_state_is_restored():
-    batch = Batch(RigidBody([6.0, 8.0, 3.0]), "quat_em")
-    batch.set_state((1.0, 0.0, 0.0, 0.0), (10.0, 20.0, 20.0))
-    kept = batch.full_state()
-    batch.advance(5.0)
-    assert batch.failed.all()
-    batch.restore(kept)
-    assert not batch.failed.any()
-    batch.advance(0.01)
-    assert not np.array_equal(batch.full_state(), kept)
-
-
 @pytest.mark.parametrize("lanes", [[-1], [3], [True, False, False], [0.0]])
 def test_lanes_that_do_not_exist_are_refused(lanes):
     batch = Batch(RigidBody([6.0, 8.0, 3.0]), size=3)

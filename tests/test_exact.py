@@ -14,6 +14,8 @@ from rbgym.integrators.splitting import Exact, ExactWhenSymmetric
 from rbgym.quaternion import angle_between, normalized
 from textbook_splitting import exact_step
 
+pytestmark = pytest.mark.interpreted
+
 TOP, WEIGHT = RigidBody([0.5, 0.7, 0.3]), HeavyTop(5.886)
 TILTED, OMEGA = (cos(0.25), sin(0.25), 0.0, 0.0), (1.0, 2.0, 10.0)
 ROD = RigidBody.rod(1.0, 1.0).about((0.0, 0.0, -0.5))
@@ -34,6 +36,7 @@ def spin_top(name, dt, steps, body=TOP, potential=WEIGHT, **kwargs):
 
 # A step of exact:4 has three motions and takes less time than six steps of rkn4; one of exact:6 has
 # eleven, and takes less than sixteen.
+@pytest.mark.compiled
 @pytest.mark.parametrize(("name", "cost"), [("exact:4", 6), ("exact:6", 16)])
 @pytest.mark.parametrize("torque", [None, (1.0, -2.0, 0.5)], ids=["weight", "weight and torque"])
 def test_the_error_at_equal_cost_is_a_tenth_of_that_of_rkn4(name, cost, torque):
@@ -46,6 +49,7 @@ def test_the_error_at_equal_cost_is_a_tenth_of_that_of_rkn4(name, cost, torque):
         assert error("rkn4", cost * steps) > 10.0 * error(name, steps)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", ["exact", "exact:4", "exact:6"])
 @pytest.mark.parametrize("moments", [(0.5, 0.7, 0.3), (5, 5, 1), (1, 1, 2)])
 def test_energy_and_momentum_about_the_direction_are_kept_at_every_step(name, moments):
@@ -65,12 +69,14 @@ def test_energy_and_momentum_about_the_direction_are_kept_at_every_step(name, mo
     assert np.abs((L - L[0]) @ d).max() < 1e-13 * np.linalg.norm(L[0])
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", ["exact", "exact:4", "exact:6"])
 def test_the_momentum_of_a_free_body_is_the_same_numbers(name):
     L = spin_top(name, 0.1, 2000, potential=None).angular_momentum
     np.testing.assert_array_equal(L, np.broadcast_to(L[0], L.shape))
 
 
+@pytest.mark.compiled
 def test_under_a_torque_the_energy_follows_the_work_to_the_order():
     def lack(steps):
         torque = np.array([0.3, -0.2, 0.4])
@@ -106,6 +112,7 @@ def test_a_batch_without_rotors_takes_up_a_state_with_them():
     np.testing.assert_array_equal(made.full_state(), taken.full_state())
 
 
+@pytest.mark.compiled
 def test_rotors_may_turn_the_body_by_more_than_two_radians_a_step():
     fast, h = np.array([200.0, -300.0, 100.0]), 0.1
     batch = Batch(TOP, "exact")
@@ -159,6 +166,7 @@ def test_a_scheme_derived_from_the_exact_one_is_composed_of_kicks_for_free_bodie
 # --- a slender rod, of which a tiny error of the momentum is a large one of the spin ------------
 
 
+@pytest.mark.compiled
 def test_the_spin_of_a_rod_is_kept_from_any_start():
     rng, size = np.random.default_rng(3), 32
     batch = Batch(ROD, "exact:4", HeavyTop(4.905), size=size)
@@ -169,6 +177,7 @@ def test_the_spin_of_a_rod_is_kept_from_any_start():
     assert np.abs(batch.measure()["angular_velocity"][:, 2]).max() < 1e-6
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("moments", [(0.5, 0.5, 0.3), (0.3, 0.3, 0.5), (0.4, 0.4, 0.4)])
 @pytest.mark.parametrize(("h", "steps"), [(0.002, 50), (0.02, 20), (0.5, 2)])
 @pytest.mark.parametrize(
@@ -236,15 +245,7 @@ def test_a_symmetric_body_may_turn_by_three_radians_a_step(moments):
         np.testing.assert_allclose(turn, exact, atol=5e-15)
 
 
-def test_a_batch_of_symmetric_bodies_takes_up_the_state_of_another_body():
-    made, taken = Batch(RigidBody([1, 2, 2.5]), "exact"), Batch(RigidBody([1, 1, 1.5]), "exact")
-    made.set_state(TILTED, OMEGA)
-    taken.restore(made.full_state())
-    for batch in (made, taken):
-        batch.advance(0.05, 100)
-    np.testing.assert_array_equal(made.full_state(), taken.full_state())
-
-
+@pytest.mark.compiled
 @pytest.mark.parametrize("env_id", ["RigidTop-v0", "AttitudeSlew-v1"])
 def test_a_symmetric_body_goes_on_from_the_state_of_one_whose_inertia_was_drawn(env_id):
     import gymnasium as gym

@@ -12,6 +12,8 @@ from rbgym import Batch, CircularOrbit, KeplerOrbit, RigidBody, simulate
 from rbgym.potentials.gravity_gradient import eccentric_anomaly
 from rbgym.quaternion import to_matrix
 
+pytestmark = pytest.mark.interpreted
+
 J = np.array([[2.0, 0.2, -0.1], [0.2, 1.4, 0.15], [-0.1, 0.15, 0.9]])
 # Eccentricity 0.58, inclined, period 3.8, through the perigee at t = 1.5.
 MU, POSITION, VELOCITY = 1.7, np.array([-1.1, 0.6, 0.4]), np.array([-0.24, -0.67, -0.31])
@@ -59,6 +61,7 @@ def error(name, steps):
     )
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("name", "order", "steps"),
     [("exact", 2, 400), ("quat_em", 2, 400), ("exact:4", 4, 160), ("quat_em:4", 4, 320)],
@@ -69,6 +72,7 @@ def test_each_scheme_has_its_order_through_the_perigee(name, order, steps):
     assert math.log2(coarse / fine) == pytest.approx(order, abs=0.2)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", ["exact:4", "quat_em:4"])
 def test_the_motion_is_that_of_the_other_equations(name):
     assert error(name, 3000) < 1e-9

@@ -93,8 +93,3 @@ def test_scheme_declared_symmetric_returns_to_its_start_when_time_is_reversed(
 @pytest.mark.parametrize("name", NOT_SYMMETRIC)
 def test_scheme_not_declared_symmetric_misses_its_start_when_time_is_reversed(name):
     assert there_and_back(name, True, None) > 1e-9
-
-
-@pytest.mark.parametrize("name", SYMMETRIC)
-def test_symmetric_schemes_have_even_order(name):
-    assert integrators.get(name).order % 2 == 0

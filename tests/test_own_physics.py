@@ -10,6 +10,8 @@ from rbgym.integrators import Explicit, Implicit, Integrator
 from rbgym.integrators.cayley import AKW
 from rbgym.potentials import HeavyTop, Potential
 
+pytestmark = pytest.mark.interpreted
+
 BODY = rbgym.RigidBody(inertia=[[2.0, 0.3, -0.2], [0.3, 3.0, 0.1], [-0.2, 0.1, 4.0]])
 MOTION = {"dt": 0.02, "steps": 50, "angular_velocity": (1.0, 2.0, -1.5)}
 
@@ -78,6 +80,7 @@ def own(scheme):
     return Integrator("own", scheme, "a scheme of my own", "here", order=2)
 
 
+@pytest.mark.compiled
 def test_an_own_potential_is_one_of_the_body_frame_and_conserves_the_energy():
     axis = (0.6, 0.0, 0.8)
     motion = rbgym.simulate(BODY, potential=OwnTop(20, axis), **MOTION)
@@ -114,5 +117,6 @@ def test_an_own_scheme_says_which_method_it_lacks(scheme, said):
         own(scheme)
 
 
+@pytest.mark.compiled
 def test_what_is_not_reached_by_class_is_not_compiled():
     assert unsealed(Sealed(3.0)) == 6.0

@@ -16,6 +16,8 @@ from rbgym.agents.train.evolution.rollouts import rollout
 from rbgym.agents.train.sb3.adapter import make_sb3_env
 from rbgym.testing import integrator_step
 
+pytestmark = pytest.mark.interpreted
+
 BODY = rbgym.RigidBody([2.0, 3.0, 4.0], mass=2.0)
 HALF = (0.6, 0.0, 0.8, 0.0)
 MASKED = np.ma.masked_array([1.0, 2.0, 2.5], mask=[0, 1, 0])
@@ -167,10 +169,6 @@ def test_a_refused_registration_leaves_no_name_behind():
 def test_an_attitude_too_long_to_be_squared_is_normalised_without_a_warning():
     np.testing.assert_allclose(quaternion.normalized([1e200] * 4), 0.5)
     np.testing.assert_allclose(quaternion.normalized([1e-200] * 4), 0.5)
-
-
-def test_the_frame_rate_of_the_shortest_period_is_the_largest():
-    assert gym.make(ID, dt=1e-99).metadata["render_fps"] == 60
 
 
 def test_motions_beyond_the_largest_float_are_an_integration_error():

@@ -11,6 +11,8 @@ from rbgym import Batch, RigidBody, integrators, simulate
 from rbgym.integrators import Held, Lagrange
 from rbgym.quaternion import angle_between, normalized, rotate
 
+pytestmark = pytest.mark.interpreted
+
 BODY = RigidBody([[2.0, 0.2, -0.1], [0.2, 1.4, 0.15], [-0.1, 0.15, 0.9]], mass=3.0)
 Q = np.array([0.6, -0.3, 0.5, 0.4]) / np.linalg.norm([0.6, -0.3, 0.5, 0.4])
 OMEGA = np.array([0.9, -0.7, 1.3])
@@ -46,7 +48,7 @@ def end(record, steps, substeps=1, law=smooth, time=2.0, has_past=False):
 
 
 def error(record, steps, substeps, has_past):
-    q, omega = tb.euler_reference(BODY.inertia, Q, OMEGA, 2.0, torque=smooth)
+    q, omega = tb.euler_reference(BODY.inertia, Q, OMEGA, 2.0, torque=lambda t, R: smooth(t))
     q_end, omega_end = end(record, steps, substeps, has_past=has_past)
     return angle_between(q_end, q) + np.linalg.norm(omega_end - omega)
 
@@ -72,7 +74,7 @@ def test_substeps_see_the_parabola_through_the_last_three_samples():
         return np.array([1.0 + t - t * t, 0.5 + t * t, -1.0 + 0.3 * t])
 
     record = integrators.get("rkn4", sampling=Lagrange(jump=10.0))
-    q, omega = tb.euler_reference(BODY.inertia, Q, OMEGA, 0.5, torque=parabola)
+    q, omega = tb.euler_reference(BODY.inertia, Q, OMEGA, 0.5, torque=lambda t, R: parabola(t))
     batch = started(record, parabola, 0.1)
     for t in (0.0, 0.1, 0.2, 0.3, 0.4):
         batch.set_torque(parabola(t))
@@ -120,6 +122,7 @@ def test_without_the_gyroscopic_term_the_rates_of_a_free_body_stay_as_they_are()
     assert np.linalg.norm(now["angular_momentum"][0] - momentum) > 0.1  # which is wrong
 
 
+@pytest.mark.compiled
 def test_the_momentum_of_a_free_body_has_no_trend_in_its_round_off():
     # The scheme's own error, of the order h^6, is beyond sight; 2e-16 a step would be 2e-10.
     steps, rng = 1_000_000, np.random.default_rng(1)

@@ -17,6 +17,8 @@ from goal_line import GoalLine, LazyInfo
 from rbgym.agents.train.sb3.adapter import VectorEnvAdapter, make_sb3_env
 from rbgym.registration import ENVIRONMENTS
 
+pytestmark = pytest.mark.interpreted
+
 
 @pytest.mark.parametrize("env_id", ENVIRONMENTS)
 def test_stable_baselines_checker_has_nothing_to_say(env_id):
@@ -106,28 +108,12 @@ def test_an_env_that_does_not_reset_within_the_step_is_refused_with_the_way_out(
         VectorEnvAdapter(GoalLine(2, mode))
 
 
-def test_a_single_env_is_refused():
-    with pytest.raises(ValueError, match="vector_env"):
-        VectorEnvAdapter(gym.make("CartPole-v1"))
-
-
 def test_hindsight_rewards_of_a_native_env_come_from_one_call():
     env = VectorEnvAdapter(GoalLine(3))
     achieved, desired = np.zeros((5, 1)), np.ones((5, 1))
     (rewards,) = env.env_method("compute_reward", achieved, desired, [{}] * 5, indices=[0])
     np.testing.assert_array_equal(rewards, -np.ones(5))
     assert env.vector_env.reward_calls == 1
-
-
-def test_attributes_of_a_native_env_are_those_of_all_its_lanes():
-    env = VectorEnvAdapter(GoalLine(3, render_mode="rgb_array"))
-    assert env.get_attr("render_mode") == ["rgb_array"] * 3
-    assert env.env_is_wrapped(gym.Wrapper) == [False] * 3
-    env.set_attr("wind", 2.0)
-    assert env.get_attr("wind", 1) == [2.0]
-    assert not env.has_attr("rain")
-    with pytest.raises(ValueError, match="wind"):
-        env.set_attr("wind", 3.0, indices=[0])
 
 
 def test_seeds_and_options_are_used_by_one_reset():
@@ -164,13 +150,6 @@ def test_ppo_learns_normalised_and_is_evaluated():
     returns, lengths = evaluate_policy(model, env, 5, return_episode_rewards=True)
     assert len(returns) == 5
     assert max(lengths) <= 15
-
-
-def test_ppo_runs_an_environment_that_it_is_given_by_name():
-    model = PPO("MlpPolicy", "RigidTop-v0", n_steps=64, n_epochs=1, device="cpu", seed=0)
-    model.learn(128)
-    assert model.num_timesteps == 128
-    assert model.ep_info_buffer[0]["l"] < 128
 
 
 def test_sac_learns_with_hindsight_on_a_native_env(goal_line):

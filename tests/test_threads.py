@@ -47,12 +47,6 @@ def test_each_block_is_taken_once_and_what_is_found_comes_in_order(blocks, wante
         assert taken == list(range(blocks))
 
 
-def test_two_threads_work_at_the_same_time():
-    rbgym.set_num_threads(2)
-    both = threading.Barrier(2, timeout=60)
-    threads.over_ranges(2, lambda first, last: both.wait(), fewest=1)
-
-
 @pytest.mark.parametrize("wrong", [0, -1, 1025, 1.0, True, "2", None])
 def test_a_number_of_threads_that_is_none_is_refused_and_the_old_one_stays(wrong):
     rbgym.set_num_threads(2)

@@ -199,21 +199,21 @@ def run(step: Step, J, q, omega, h, steps, potential=None, torque=None, rotor_mo
     return trajectory[-1], np.array(qs), np.array(omegas)
 
 
-def euler_reference(J, q, omega, t, potential=None, torque=None, rotor_momentum=None):
+def euler_reference(J, q, omega, t, potential=None, torque=None, rotor_momentum=None, rtol=1e-13):
     """(q, omega) at time t of the plain equations R' = skew(w) R, L' = R tau, in the world frame.
 
-    torque: None, (3,) in body axes, or a function of time. No quaternion enters the equations.
+    torque: (3,) in body axes, None, or a function of time and R. There is no quaternion in them.
     """
     J, h_w = tensor(J), vector(rotor_momentum)
-    u = torque if callable(torque) else (lambda _: vector(torque))
+    u = torque if callable(torque) else (lambda *_: vector(torque))
 
     def rate(s: float, y: Array) -> Array:
         R, L = y[:9].reshape(3, 3), y[9:]
         w = R @ np.linalg.solve(J, R.T @ L - h_w)
-        return np.concatenate([(skew(w) @ R).ravel(), R @ torque_at(R, potential, u(s))])
+        return np.concatenate([(skew(w) @ R).ravel(), R @ torque_at(R, potential, u(s, R))])
 
     R = rotation(np.asarray(q, dtype=float))
     y = np.concatenate([R.ravel(), R @ (J @ omega + h_w)])
-    y = solve_ivp(rate, (0.0, t), y, method="DOP853", rtol=1e-13, atol=1e-14).y[:, -1]
+    y = solve_ivp(rate, (0.0, t), y, method="DOP853", rtol=rtol, atol=rtol / 10).y[:, -1]
     q1 = quaternion_of_rotation(y[:9].reshape(3, 3), near=q)
     return q1, np.linalg.solve(J, rotation(q1).T @ y[9:] - h_w)

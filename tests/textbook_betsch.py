@@ -4,13 +4,13 @@ QUAT_VI has the usual step. DIR_EM keeps nine director velocities from step to s
 run_with_memory. Neither has rotors.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from textbook import newton, tensor, vector
-from textbook_potentials import direction, divided_difference, refuse_rotors
+from textbook_potentials import direction, divided_difference
 from textbook_quaternion import (
     Array,
     G,
@@ -37,7 +37,6 @@ def quat_vi_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=Non
     angular momentum 1/2 E(q) p (45), in body axes 1/2 G(q) p, and is left out. The held torque u
     adds half of its impulse at each end: (h/2) u in body axes, h G(q)^T u in p.
     """
-    refuse_rotors(rotor_momentum)
     J, u = tensor(J), vector(torque)
     p = 2 * G(q).T @ (J @ omega + h / 2 * u)
 
@@ -120,15 +119,13 @@ class DirEM:
     """
 
     @staticmethod
-    def start(J, q, omega, rotor_momentum=None) -> Directors:
+    def start(J, q, omega) -> Directors:
         """d_I = R b_I and v_I = (R omega) x d_I."""
-        refuse_rotors(rotor_momentum)
         d = (rotation(q) @ principal_axes(J)[1]).T
         return Directors(d, np.array([np.cross(rotation(q) @ omega, x) for x in d]))
 
     @staticmethod
-    def step(J, memory, h, potential=None, torque=None, rotor_momentum=None) -> Directors:
-        refuse_rotors(rotor_momentum)
+    def step(J, memory, h, potential=None, torque=None) -> Directors:
         moments, B = principal_axes(J)
         M, (d0, v0) = euler_values(moments)[:, None], memory
         u, k = vector(torque), direction(potential)
@@ -151,7 +148,7 @@ class DirEM:
         return Directors(d1, 2 * (d1 - d0) / h - v0)
 
     @staticmethod
-    def shown(J, memory, near=None, rotor_momentum=None) -> tuple[Array, Array]:
+    def shown(J, memory, near=None) -> tuple[Array, Array]:
         """(q, omega) with omega = J^-1 R^T L, L = sum E_I d_I x v_I (23)."""
         d, _ = memory
         R = d.T @ principal_axes(J)[1].T
@@ -170,31 +167,13 @@ def director_momentum(J, memory: Directors) -> Array:
     return sum(e * np.cross(a, b) for e, a, b in zip(values, *memory, strict=True))
 
 
-def director_energy(J, memory: Directors, potential=None) -> float:
-    """1/2 v . M9 v + V: what DIR_EM conserves; not 1/2 omega . J omega + V."""
-    moments, B = principal_axes(J)
-    kinetic = 0.5 * euler_values(moments) @ np.sum(memory.v**2, axis=1)
-    return kinetic + (0.0 if potential is None else potential.energy(memory.d.T @ B.T))
-
-
-# ---- drivers for schemes with a memory ------------------------------------------------------
-def memories(
-    scheme, J, q, omega, h, steps, potential=None, torque=None, rotor_momentum=None
-) -> list[Any]:
-    """The scheme's memory at the start and after each step; torque as in textbook.run."""
-    kept = [scheme.start(J, np.asarray(q, dtype=float), omega, rotor_momentum)]
-    for u in np.broadcast_to(vector(torque), (steps, 3)):
-        kept.append(scheme.step(J, kept[-1], h, potential, u, rotor_momentum))
-    return kept
-
-
-def run_with_memory(
-    scheme, J, q, omega, h, steps, potential=None, torque=None, rotor_momentum=None
-):
+# ---- driver for schemes with a memory -------------------------------------------------------
+def run_with_memory(scheme, J, q, omega, h, steps, potential=None, torque=None):
     """textbook.run for a class with start, step and shown: ((q, omega) at the end, qs, omegas)."""
+    memory = scheme.start(J, np.asarray(q, dtype=float), omega)
     trajectory = [(np.asarray(q, dtype=float), np.asarray(omega, dtype=float))]
-    kept = memories(scheme, J, q, omega, h, steps, potential, torque, rotor_momentum)
-    for memory in kept[1:]:
-        trajectory.append(scheme.shown(J, memory, trajectory[-1][0], rotor_momentum))
+    for u in np.broadcast_to(vector(torque), (steps, 3)):
+        memory = scheme.step(J, memory, h, potential, u)
+        trajectory.append(scheme.shown(J, memory, trajectory[-1][0]))
     qs, omegas = zip(*trajectory, strict=True)
     return trajectory[-1], np.array(qs), np.array(omegas)

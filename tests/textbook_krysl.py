@@ -3,11 +3,14 @@
 I^-1 Pi becomes I^-1 (Pi - h_w), h_w the momentum of rotors.
 """
 
+from collections.abc import Callable
+from functools import wraps
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import expm
 
-from textbook import newton, quaternion_of_rotation, rotation, skew, tensor, torque_at, vector
+from textbook import Step, newton, quaternion_of_rotation, rotation, skew, tensor, torque_at, vector
 
 Array = NDArray[np.float64]
 
@@ -30,6 +33,10 @@ class Setting:
         """R exp[s skew(I^-1 Pi)]."""
         return R @ expm(s * skew(self.rate(Pi)))
 
+    def turned_by_both(self, h: float, Pi: Array) -> Array:
+        """R exp[(h/2) skew(I^-1 Pi_0)] exp[(h/2) skew(I^-1 Pi)]."""
+        return self.turned(self.turned(self.R, h / 2, self.Pi), h / 2, Pi)
+
     def T(self, R: Array) -> Array:
         return torque_at(R, self.potential, self.u)
 
@@ -37,15 +44,25 @@ class Setting:
         return quaternion_of_rotation(R, near=self.q), self.rate(Pi)
 
 
-def forward_euler_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=None):
+def in_setting(scheme: Callable[[Setting, float], tuple[Array, Array]]) -> Step:
+    """The step with the usual signature, of scheme(x, h)."""
+
+    @wraps(scheme)
+    def step(J, q, omega, h, potential=None, torque=None, rotor_momentum=None):
+        return scheme(Setting(J, q, omega, potential, torque, rotor_momentum), h)
+
+    return step
+
+
+@in_setting
+def forward_euler_step(x, h):
     """Equation (11)."""
-    x = Setting(J, q, omega, potential, torque, rotor_momentum)
     return x.end(x.turned(x.R, h, x.Pi), x.Pi - h * x.gyro(x.Pi) + h * x.T(x.R))
 
 
-def backward_euler_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=None):
+@in_setting
+def backward_euler_step(x, h):
     """Equation (12)."""
-    x = Setting(J, q, omega, potential, torque, rotor_momentum)
 
     def residual(Pi: Array) -> Array:
         return Pi - x.Pi + h * x.gyro(Pi) - h * x.T(x.turned(x.R, h, Pi))
@@ -54,16 +71,16 @@ def backward_euler_step(J, q, omega, h, potential=None, torque=None, rotor_momen
     return x.end(x.turned(x.R, h, Pi), Pi)
 
 
-def forward_euler_m_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=None):
+@in_setting
+def forward_euler_m_step(x, h):
     """Equation (18)."""
-    x = Setting(J, q, omega, potential, torque, rotor_momentum)
     R = x.turned(x.R, h, x.Pi)
     return x.end(R, R.T @ x.R @ (x.Pi + h * x.T(x.R)))
 
 
-def backward_euler_m_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=None):
+@in_setting
+def backward_euler_m_step(x, h):
     """Equation (19)."""
-    x = Setting(J, q, omega, potential, torque, rotor_momentum)
 
     def residual(Pi: Array) -> Array:
         R = x.turned(x.R, h, Pi)
@@ -73,24 +90,21 @@ def backward_euler_m_step(J, q, omega, h, potential=None, torque=None, rotor_mom
     return x.end(x.turned(x.R, h, Pi), Pi)
 
 
-def trap_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=None):
+@in_setting
+def trap_step(x, h):
     """Algorithm TRAP, section 3.3."""
-    x = Setting(J, q, omega, potential, torque, rotor_momentum)
-
-    def attitude(Pi: Array) -> Array:
-        return x.turned(x.turned(x.R, h / 2, x.Pi), h / 2, Pi)
 
     def residual(Pi: Array) -> Array:
-        ends = -x.gyro(x.Pi) + x.T(x.R) - x.gyro(Pi) + x.T(attitude(Pi))
+        ends = -x.gyro(x.Pi) + x.T(x.R) - x.gyro(Pi) + x.T(x.turned_by_both(h, Pi))
         return Pi - x.Pi - h / 2 * ends
 
     Pi = newton(residual, x.Pi)
-    return x.end(attitude(Pi), Pi)
+    return x.end(x.turned_by_both(h, Pi), Pi)
 
 
-def imid_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=None):
+@in_setting
+def imid_step(x, h):
     """Algorithm IMID, section 3.4; its torque is that of half the step."""
-    x = Setting(J, q, omega, potential, torque, rotor_momentum)
 
     def rate_of_change(Pi: Array) -> Array:
         return -x.gyro(Pi) + x.T(x.turned(x.R, h / 2, Pi))
@@ -99,39 +113,29 @@ def imid_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=None):
     return x.end(x.turned(x.R, h, mean), x.Pi + h * rate_of_change(mean))
 
 
-def trapm_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=None):
+@in_setting
+def trapm_step(x, h):
     """Algorithm TRAPM, section 3.6."""
-    x = Setting(J, q, omega, potential, torque, rotor_momentum)
-
-    def attitude(Pi: Array) -> Array:
-        return x.turned(x.turned(x.R, h / 2, x.Pi), h / 2, Pi)
 
     def residual(Pi: Array) -> Array:
-        R = attitude(Pi)
+        R = x.turned_by_both(h, Pi)
         return Pi - R.T @ x.R @ (x.Pi + h / 2 * x.T(x.R)) - h / 2 * x.T(R)
 
     Pi = newton(residual, x.Pi)
-    return x.end(attitude(Pi), Pi)
+    return x.end(x.turned_by_both(h, Pi), Pi)
 
 
-def imidm_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=None):
+@in_setting
+def imidm_step(x, h):
     """Algorithm IMIDM, section 3.6, in the unknown Psi_n; torque at R_{n-1} exp(Psi_n / 2)."""
-    J, u, h_w = tensor(J), vector(torque), vector(rotor_momentum)
-    R, Pi = rotation(q), J @ omega + h_w
-
-    def half_way(Psi: Array) -> tuple[Array, Array]:
-        half = expm(skew(Psi) / 2)
-        return half, torque_at(R @ half, potential, u)
 
     def residual(Psi: Array) -> Array:
-        half, T = half_way(Psi)
-        return Psi - h * np.linalg.solve(J, half.T @ Pi + h / 2 * T - h_w)
+        half = expm(skew(Psi) / 2)
+        return Psi - h * x.rate(half.T @ x.Pi + h / 2 * x.T(x.R @ half))
 
-    Psi = newton(residual, h * omega)
-    half, T = half_way(Psi)
-    Pi1 = expm(-skew(Psi)) @ Pi + h * half.T @ T
-    q1 = quaternion_of_rotation(R @ expm(skew(Psi)), near=q)
-    return q1, np.linalg.solve(J, Pi1 - h_w)
+    Psi = newton(residual, h * x.rate(x.Pi))
+    half = expm(skew(Psi) / 2)
+    return x.end(x.R @ expm(skew(Psi)), expm(-skew(Psi)) @ x.Pi + h * half.T @ x.T(x.R @ half))
 
 
 def cayley(A: Array) -> Array:
@@ -139,24 +143,25 @@ def cayley(A: Array) -> Array:
     return np.linalg.solve(np.eye(3) - A / 2, np.eye(3) + A / 2)
 
 
-def akw_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=None):
-    """Algorithm AKW, section 4, in the unknown Pi_n; I^-1 Pibar becomes I^-1 (Pibar - h_w)."""
-    J, u, h_w = tensor(J), vector(torque), vector(rotor_momentum)
-    R, Pi = rotation(q), J @ omega + h_w
-    T = torque_at(R, potential, u)
+def akw(x: Setting, h: float, mean_torque: Callable[[Array], Array]) -> tuple[Array, Array]:
+    """Algorithm AKW, section 4, in the unknown Pi_n, with mean_torque(R_n) over the step."""
 
     def next_attitude(Pi1: Array) -> tuple[Array, Array]:
-        omega_bar = np.linalg.solve(J, (Pi + Pi1) / 2 - h_w)
-        return omega_bar, R @ cayley(h * skew(omega_bar))
+        omega_bar = x.rate((x.Pi + Pi1) / 2)
+        return omega_bar, x.R @ cayley(h * skew(omega_bar))
 
     def residual(Pi1: Array) -> Array:
         omega_bar, R1 = next_attitude(Pi1)
-        T1 = torque_at(R1, potential, u)
-        return Pi1 - Pi + h * skew(omega_bar) @ (Pi + Pi1) / 2 - h / 2 * (T + T1)
+        return Pi1 - x.Pi + h * skew(omega_bar) @ (x.Pi + Pi1) / 2 - h * mean_torque(R1)
 
-    Pi1 = newton(residual, Pi)
-    q1 = quaternion_of_rotation(next_attitude(Pi1)[1], near=q)
-    return q1, np.linalg.solve(J, Pi1 - h_w)
+    Pi1 = newton(residual, x.Pi)
+    return x.end(next_attitude(Pi1)[1], Pi1)
+
+
+@in_setting
+def akw_step(x, h):
+    """AKW as printed: with the mean of the torques at both ends."""
+    return akw(x, h, lambda R1: (x.T(x.R) + x.T(R1)) / 2)
 
 
 def _bottasso(x, h, residual_rate):
@@ -172,9 +177,9 @@ def _bottasso(x, h, residual_rate):
     return x.end(*end(newton(residual, h * x.rate(x.Pi))))
 
 
-def swc1_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=None):
+@in_setting
+def swc1_step(x, h):
     """Algorithm SWC1, section 4."""
-    x = Setting(J, q, omega, potential, torque, rotor_momentum)
 
     def end(Psi: Array) -> Array:
         half = expm(skew(Psi) / 2)
@@ -187,20 +192,27 @@ def swc1_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=None):
     return x.end(x.R @ expm(skew(Psi)), end(Psi))
 
 
-def bbtrap_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=None):
+@in_setting
+def bbtrap_step(x, h):
     """Algorithm BBTRAP, section 4."""
-    x = Setting(J, q, omega, potential, torque, rotor_momentum)
     return _bottasso(x, h, lambda Psi, Pi: x.rate(Pi) + x.rate(x.Pi))
 
 
-def bbtrapwd_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=None):
-    """Algorithm BBTRAPWD, section 4, with d exp as (9) prints it."""
-    x = Setting(J, q, omega, potential, torque, rotor_momentum)
+def dexp(Theta: Array) -> Array:
+    """d exp as (9) prints it, with the first terms of its coefficients' series near 0."""
+    n2 = Theta @ Theta
+    if abs(n2) < 1e-6:
+        a, b = 1 / 2 - n2 / 24, 1 / 6 - n2 / 120
+    else:
+        n = np.sqrt(n2)
+        a, b = 2 * np.sin(n / 2) ** 2 / n2, (1 - np.sin(n) / n) / n2
+    S = skew(Theta)
+    return np.eye(3) + a * S + b * S @ S
 
-    def dexp(Theta: Array) -> Array:
-        n = np.sqrt(Theta @ Theta)
-        S = skew(Theta)
-        return np.eye(3) + (1 - np.cos(n)) / n**2 * S + (1 - np.sin(n) / n) * S @ S / n**2
+
+@in_setting
+def bbtrapwd_step(x, h):
+    """Algorithm BBTRAPWD, section 4."""
 
     def rates(Psi: Array, Pi: Array) -> Array:
         return np.linalg.solve(dexp(-Psi), x.rate(Pi)) + x.rate(x.Pi)

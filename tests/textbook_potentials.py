@@ -8,7 +8,7 @@ o_0 = o_1. Everything is analytic, so that complex steps pass through.
 import numpy as np
 from numpy.typing import ArrayLike
 
-from textbook import UP, Top, tensor, vector
+from textbook import UP, Top, tensor
 from textbook_quaternion import Array, E, homogeneous_rotation, minus
 
 
@@ -122,9 +122,3 @@ def discrete_quaternion_gradient(potential: Potential, q_0: Array, q_1: Array) -
     k = direction(potential)
     o_0, o_1 = (homogeneous_rotation(q).T @ k for q in (q_0, q_1))
     return quaternion_gradient_of(divided_difference(potential, o_0, o_1), k, (q_0 + q_1) / 2)
-
-
-def refuse_rotors(rotor_momentum: ArrayLike | None) -> None:
-    """For schemes that were not extended to gyrostats."""
-    if np.any(vector(rotor_momentum)):
-        raise ValueError("rotor_momentum: this scheme has no rotors")

@@ -10,62 +10,40 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import expm
 
-from textbook import newton, torque_at
+from textbook import newton
 from textbook_betsch import principal_axes
-from textbook_krysl import Setting, cayley
-from textbook_potentials import body_vector, divided_difference, refuse_rotors
+from textbook_krysl import Setting, akw, dexp, in_setting
+from textbook_potentials import body_vector, divided_difference
 from textbook_quaternion import Array, skew
 
 
 # ---- AKW with the exact divided difference --------------------------------------------------
-def akw_dg_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=None):
+@in_setting
+def akw_dg_step(x, h):
     """AKW with T = o_m x g(o_0, o_1), o_m = (R_0 + R_1)^T k / 2, for the mean of the end torques.
 
     o_1 - o_0 = -h omega_bar x o_m with the Cayley transform, so that h omega_bar . T is minus the
     change of V. Where g is constant, in gravity, T is the mean of the end torques.
     """
-    x = Setting(J, q, omega, potential, torque, rotor_momentum)
-
-    def next_attitude(Pi1: Array) -> tuple[Array, Array]:
-        omega_bar = x.rate((x.Pi + Pi1) / 2)
-        return omega_bar, x.R @ cayley(h * skew(omega_bar))
 
     def torque_of(R1: Array) -> Array:
-        o_0, o_1 = body_vector(potential, x.R), body_vector(potential, R1)
-        return x.u + np.cross((o_0 + o_1) / 2, divided_difference(potential, o_0, o_1))
+        o_0, o_1 = body_vector(x.potential, x.R), body_vector(x.potential, R1)
+        return x.u + np.cross((o_0 + o_1) / 2, divided_difference(x.potential, o_0, o_1))
 
-    def residual(Pi1: Array) -> Array:
-        omega_bar, R1 = next_attitude(Pi1)
-        return Pi1 - x.Pi + h * skew(omega_bar) @ (x.Pi + Pi1) / 2 - h * torque_of(R1)
-
-    Pi1 = newton(residual, x.Pi)
-    return x.end(next_attitude(Pi1)[1], Pi1)
+    return akw(x, h, torque_of)
 
 
 # ---- Munthe-Kaas ----------------------------------------------------------------------------
-def dexp(Theta: Array) -> Array:
-    """(9), with the first terms of its coefficients' series near 0."""
-    n2 = Theta @ Theta
-    if abs(n2) < 1e-6:
-        a, b = 1 / 2 - n2 / 24, 1 / 6 - n2 / 120
-    else:
-        n = np.sqrt(n2)
-        a, b = 2 * np.sin(n / 2) ** 2 / n2, (1 - np.sin(n) / n) / n2
-    S = skew(Theta)
-    return np.eye(3) + a * S + b * S @ S
-
-
 class MuntheKaas(NamedTuple):
-    """Algorithm MKRK, section 3.7, for the tableau a, b, c, explicit or implicit.
+    """Algorithm MKRK, section 3.7, for the tableau a, b, explicit or implicit.
 
     The torque inside the sums is T_(j), where T_(k) is printed. The stages Psi_(k) of an implicit
-    tableau are solved for together. The torques here are held or of the attitude alone, so that c
-    goes unused.
+    tableau are solved for together. The torques here are held or of the attitude alone, so that
+    no c is needed.
     """
 
     A: ArrayLike
     b: ArrayLike
-    c: ArrayLike
 
     def step(self, J, q, omega, h, potential=None, torque=None, rotor_momentum=None):
         a, b = np.atleast_2d(np.asarray(self.A, dtype=float)), np.atleast_1d(self.b)
@@ -97,42 +75,31 @@ class MuntheKaas(NamedTuple):
 
 ROOT = np.sqrt(3) / 6
 RK4 = MuntheKaas(
-    [[0, 0, 0, 0], [1 / 2, 0, 0, 0], [0, 1 / 2, 0, 0], [0, 0, 1, 0]],
-    [1 / 6, 1 / 3, 1 / 3, 1 / 6],
-    [0, 1 / 2, 1 / 2, 1],
+    [[0, 0, 0, 0], [1 / 2, 0, 0, 0], [0, 1 / 2, 0, 0], [0, 0, 1, 0]], [1 / 6, 1 / 3, 1 / 3, 1 / 6]
 )
-GAUSS4 = MuntheKaas(
-    [[1 / 4, 1 / 4 - ROOT], [1 / 4 + ROOT, 1 / 4]], [1 / 2, 1 / 2], [1 / 2 - ROOT, 1 / 2 + ROOT]
-)
-MIDPOINT = MuntheKaas([[1 / 2]], [1.0], [1 / 2])
-TRAPEZOID = MuntheKaas([[0, 0], [1 / 2, 1 / 2]], [1 / 2, 1 / 2], [0, 1])
+GAUSS4 = MuntheKaas([[1 / 4, 1 / 4 - ROOT], [1 / 4 + ROOT, 1 / 4]], [1 / 2, 1 / 2])
+MIDPOINT = MuntheKaas([[1 / 2]], [1.0])
+TRAPEZOID = MuntheKaas([[0, 0], [1 / 2, 1 / 2]], [1 / 2, 1 / 2])
 
 
 # ---- splittings: kick, torque-free motion, kick ---------------------------------------------
-def kicked(free_motion, J, q, omega, h, potential, torque, rotor_momentum):
-    """Half the impulse of torque and potential, free_motion(x, Pi) -> (R, Pi), the other half."""
-    x = Setting(J, q, omega, potential, torque, rotor_momentum)
-    R, Pi = free_motion(x, x.Pi + h / 2 * x.T(x.R))
-    return x.end(R, Pi + h / 2 * torque_at(R, potential, x.u))
-
-
-def splitting_axes(J: ArrayLike) -> tuple[Array, Array]:
-    """Moments and axes in columns: in the order given if J is (3,) or diagonal, else ascending."""
-    J = np.asarray(J, dtype=float)
-    if J.ndim == 2 and np.array_equal(J, np.diag(np.diag(J))):
-        J = np.diag(J)
-    return principal_axes(J)
+def kicked(free_motion, x: Setting, h: float) -> tuple[Array, Array]:
+    """Half the impulse of torque and potential, free_motion(Pi) -> (R, Pi), the other half."""
+    R, Pi = free_motion(x.Pi + h / 2 * x.T(x.R))
+    return x.end(R, Pi + h / 2 * x.T(R))
 
 
 def rrr_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=None, axes=None):
     """Planar rotations about the principal axes 1, 2, 3, 2, 1, the third for h, the rest for h/2.
 
     Each is the flow of (Pi_i - h_w,i)^2 / (2 I_i): Pi_i stays, R Pi stays. axes: (3, 3), the
-    principal axes in columns, in the order to be taken; by default that of splitting_axes.
+    principal axes in columns, in the order to be taken.
     """
-    moments, axes = splitting_axes(J) if axes is None else (np.diag(axes.T @ J @ axes), axes)
+    axes = principal_axes(J)[1] if axes is None else axes
+    x = Setting(J, q, omega, potential, torque, rotor_momentum)
+    moments = np.diag(axes.T @ x.J @ axes)
 
-    def free_motion(x: Setting, Pi: Array) -> tuple[Array, Array]:
+    def free_motion(Pi: Array) -> tuple[Array, Array]:
         R = x.R
         for i, s in [(0, h / 2), (1, h / 2), (2, h), (1, h / 2), (0, h / 2)]:
             axis = axes[:, i]
@@ -140,7 +107,7 @@ def rrr_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=None, a
             R, Pi = R @ turn, turn.T @ Pi
         return R, Pi
 
-    return kicked(free_motion, J, q, omega, h, potential, torque, rotor_momentum)
+    return kicked(free_motion, x, h)
 
 
 def exact_motion(x: Setting, R: Array, Pi: Array, h: float) -> tuple[Array, Array]:
@@ -154,16 +121,14 @@ def exact_motion(x: Setting, R: Array, Pi: Array, h: float) -> tuple[Array, Arra
     return R @ turn, turn.T @ x.J @ omega
 
 
-def exact_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=None):
+@in_setting
+def exact_step(x, h):
     """Half kicks and the exact motion."""
-
-    def free_motion(x: Setting, Pi: Array) -> tuple[Array, Array]:
-        return exact_motion(x, x.R, Pi, h)
-
-    return kicked(free_motion, J, q, omega, h, potential, torque, rotor_momentum)
+    return kicked(lambda Pi: exact_motion(x, x.R, Pi, h), x, h)
 
 
-def forward_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=None):
+@in_setting
+def forward_step(x, h):
     """Kicks at the nodes of Lobatto's rule with its weights 1/12, 5/12, 5/12, 1/12, exact motions
     between them, and as much of the double bracket in the kicks within as the order needs:
 
@@ -171,10 +136,8 @@ def forward_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=Non
 
     Its derivative of the torque is by differences.
     """
-    refuse_rotors(rotor_momentum)
-    if potential is None:
-        return processed_step(J, q, omega, h, torque)
-    x = Setting(J, q, omega, potential, torque, None)
+    if x.potential is None:
+        return processed_step(x, h)
     b, c = np.array([1, 5, 5, 1]) / 12, np.array([-1, -(5**-0.5), 5**-0.5, 1]) / 2 + 0.5
     plain = sum(b[i] * b[j] * (c[i] - c[j]) for i in range(4) for j in range(i))
     w = (1 / 6 - plain) / (b[1] + b[2])
@@ -189,11 +152,10 @@ def forward_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=Non
     return x.end(R, Pi + h * b[3] * x.T(R))
 
 
-def processed_step(J, q, omega, h, torque=None):
+def processed_step(x: Setting, h: float) -> tuple[Array, Array]:
     """Half kicks with their double bracket and one exact motion, in variables that are changed by
     phi: a Cayley transform of -s J^-1 u, and a shear of the momentum, s = h^2/12."""
-    u = np.zeros(3) if torque is None else np.asarray(torque)
-    x, s = Setting(J, q, omega, None, torque, None), h**2 / 12
+    u, s = x.u, h**2 / 12
     a = np.linalg.solve(x.J, u)
     turn = (np.eye(3) - s / 2 * skew(a)) @ np.linalg.inv(np.eye(3) + s / 2 * skew(a))
     shear = np.eye(3) - s * skew(u) @ np.linalg.inv(x.J)
@@ -209,10 +171,9 @@ MOTIONS = 0.123229775946271, 0.290553797799558, -0.127049212625417, -0.246331761
 MOTIONS = (*MOTIONS, 0.357208872795928)
 
 
-def blanes_moan_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=None):
+@in_setting
+def blanes_moan_step(x, h):
     """Twelve kicks with eleven exact motions between them, the same backwards."""
-    refuse_rotors(rotor_momentum)
-    x = Setting(J, q, omega, potential, torque, None)
     half, R, Pi = [*KICKS, 0.5 - sum(KICKS)], x.R, x.Pi
     kicks = [*half, *half[::-1]]
     motions = [*MOTIONS, 1 - 2 * sum(MOTIONS), *MOTIONS[::-1]]
@@ -248,10 +209,7 @@ def preprocessed_inertia(J: Array, Pi: Array, h: float, order: int) -> Array:
         s += H**2 * (3 * S1 / D + 2 * X2) / 60
         d += -(C**2) * S1 / (60 * D**2) + C * H * (X1 / (10 * D) - S2 / (60 * D**2))
         d += -(H**2) * (9 + M) / (60 * D)
-    modified = s * inverse + d * np.eye(3)
-    if np.min(np.linalg.eigvalsh(modified)) <= 0:
-        raise ArithmeticError("a modified moment of inertia is not positive")
-    return np.linalg.inv(modified)
+    return np.linalg.inv(s * inverse + d * np.eye(3))
 
 
 def moser_veselov(J: Array, Pi: Array, h: float) -> Array:
@@ -275,14 +233,14 @@ class PDMV(NamedTuple):
     order: int
 
     def step(self, J, q, omega, h, potential=None, torque=None, rotor_momentum=None):
-        refuse_rotors(rotor_momentum)
+        x = Setting(J, q, omega, potential, torque, rotor_momentum)
 
-        def free_motion(x: Setting, Pi: Array) -> tuple[Array, Array]:
+        def free_motion(Pi: Array) -> tuple[Array, Array]:
             W = moser_veselov(preprocessed_inertia(x.J, Pi, h, self.order), Pi, h)
             return x.R @ W, W.T @ Pi
 
-        return kicked(free_motion, J, q, omega, h, potential, torque, rotor_momentum)
+        return kicked(free_motion, x, h)
 
 
-pdmv2_step, pdmv4_step, pdmv6_step = (PDMV(order).step for order in (2, 4, 6))
+pdmv2_step, pdmv6_step = PDMV(2).step, PDMV(6).step
 mkrk_rk4_step, mkrk_gauss4_step = RK4.step, GAUSS4.step

@@ -1,9 +1,6 @@
 """The line of an actuator, its variation from episode to episode, and how it is chosen."""
 
-import copy
-import pickle
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import gymnasium as gym
 import numpy as np
@@ -14,7 +11,6 @@ from rbgym.body import RigidBody
 from rbgym.engine.kernels import advance
 from rbgym.envs.actuators import (
     Delay,
-    Effector,
     Forces,
     Lag,
     MagneticCoils,
@@ -24,7 +20,6 @@ from rbgym.envs.actuators import (
     Torque,
     assemble,
 )
-from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.mounting import Differing
 from rbgym.envs.kernels import period
 from rbgym.integrators.interface import AnyScheme
@@ -150,26 +145,6 @@ def test_everything_can_be_named_in_plain_data():
         np.testing.assert_array_equal(env.step(action)[0], other.step(action)[0])
 
 
-COMPOSED = {
-    "actuator": {"delay": {"seconds": 0.13}, "lag": {"time_constant": 0.05}, "pyramid": {}},
-    "randomization": {"actuator_scale": 0.2, "misalignment": 0.1, "delay": 0.5, "failure": 0.5},
-}
-
-
-@pytest.mark.parametrize("clone", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
-def test_a_copy_has_the_commands_that_are_under_way(clone):
-    env = many(SLEW, n=9, **COMPOSED)
-    env.reset(seed=0)
-    rng = np.random.default_rng(0)
-    for _ in range(7):
-        env.step(rng.uniform(-1, 1, (9, 4)))
-    other = clone(env)
-    for _ in range(7):
-        push = rng.uniform(-1, 1, (9, 4))
-        for a, b in zip(env.step(push)[:4], other.step(push)[:4], strict=True):
-            np.testing.assert_array_equal(a, b)
-
-
 # --- from episode to episode ----------------------------------------------------------------
 
 
@@ -241,16 +216,6 @@ def test_delays_differ_within_the_spread():
     np.testing.assert_allclose((part + rest)[part > 0], 1.0, atol=1e-12)
 
 
-def test_an_episode_has_the_same_actuator_whatever_the_lane():
-    many_lanes, one = many(SLEW, n=16, **COMPOSED), many(SLEW, n=1, **COMPOSED)
-    many_lanes.reset(seed=3)
-    one.reset(seed=3 + 11)
-    for _ in range(5):
-        push = np.full((16, 4), 0.6)
-        a, b = many_lanes.step(push)[0], one.step(push[:1])[0]
-        np.testing.assert_array_equal(a[11], b[0])
-
-
 # --- with the rest --------------------------------------------------------------------------
 
 
@@ -308,15 +273,10 @@ def test_a_body_carries_only_the_rows_that_its_actuator_uses():
 @pytest.mark.parametrize(
     ("kwargs", "message"),
     [
-        ({"actuator": "weels"}, "did you mean 'wheels'"),
         ({"actuator": 3}, "actuator must be one of"),
         ({"actuator": {"lag": {"time_constant": -0.1}}}, "time_constant must be a positive"),
-        ({"actuator": {"lag": {"tau": 0.1}}}, r"keys out of \['time_constant'\], got 'tau'"),
-        ({"actuator": {"lag": 0.1}}, "must be a dict with keys out of"),
         ({"actuator": {"lag": {}}}, r"actuator\['lag'\] must have time_constant, got {}"),
-        ({"actuator": {"delay": {"second": 0.1}}}, r"\['delay'\].* did you mean 'seconds'"),
         ({"actuator": {"pyramid": {"axes": 1}}}, r"out of \['cant', 'inertia', .*, 'start'\], got"),
-        ({"actuator": {"pyramid": {"torqe": 1}}}, "did you mean 'torque'"),
         ({"actuator": {"torque": {"limit": 1}}}, r"out of \[\], got 'limit'"),
         ({"actuator": ["wheels", "pyramid"]}, "one Effector at most"),
         ({"actuator": [Lag(0.1), Lag(0.2)]}, "one Lag at most"),
@@ -329,8 +289,6 @@ def test_a_body_carries_only_the_rows_that_its_actuator_uses():
         ({"actuator": "wheels", "randomization": {"torque": 0.1}}, "actuator_scale"),
         ({"randomization": {"delay": 0.1}}, "without a Delay"),
         ({"randomization": {"failure": 1.5}}, "must be in"),
-        ({"actuator": {"pyramid": {"cant": "x"}}}, "cant must be in"),
-        ({"actuator": {"delay": {"seconds": 1.7e308}}}, "of an episode"),
         ({"actuator": {"magnetorquers": {"inclination": 97.4}}}, "inclination must be in"),
     ],
 )
@@ -353,31 +311,6 @@ def test_a_task_of_six_degrees_of_freedom_keeps_its_effector():
         make("ScalableSpin-v0", actuator=Torque())
     with pytest.raises(ValueError, match=r"must support 'scale'.*scalable_em"):
         make("ScalableSpin-v0", integrator="quat_em")
-
-
-class Unfinished(Driven):
-    """A record that exerts nothing."""
-
-    line: Any
-
-    def channels(self):
-        return 1
-
-
-@dataclass(frozen=True)
-class Thought(Effector):
-    """An effector of a user that is not finished."""
-
-    def record(self, setting, line):
-        return Unfinished(line)
-
-    def largest(self, setting):
-        return np.zeros(3)
-
-
-def test_a_method_that_an_effector_lacks_is_named():
-    with pytest.raises(ValueError, match=r"Unfinished with the methods exert\(self, physics"):
-        make(SLEW, actuator=Thought())
 
 
 def test_a_list_that_holds_itself_is_no_actuator():

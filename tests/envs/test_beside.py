@@ -7,11 +7,12 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from checks import check_vector_env
-from family import SLEW, at, discrete_work, half_way, make, many
+from family import SLEW, at, discrete_work, half_way, make, many, motor_work
 from rbgym.envs.actuators import Beside, MagneticCoils, ReactionWheels, Thrusters, Torque
 from rbgym.envs.actuators.driven import Driven
 from rbgym.quaternion import rotate
+
+pytestmark = pytest.mark.interpreted
 
 TILTED = (0.8, 0.36, -0.48, 0.0)
 TUMBLING = (0.03, -0.02, 0.04)
@@ -20,18 +21,10 @@ OTHERS = [MagneticCoils(5.0), Torque()]
 STEP = {"integrator": "quat_em", "substeps": 1}
 
 
-def motor_work(wheels, before, after):
-    """Torque on each wheel in a step times its mean speed [J]."""
-    change = after["wheel_momentum"] - before["wheel_momentum"]
-    momentum = 0.5 * (after["wheel_momentum"] + before["wheel_momentum"])
-    omega = 0.5 * (after["angular_velocity"] + before["angular_velocity"])
-    return change @ (momentum / wheels.inertia - omega @ wheels.matrix)
-
-
 @pytest.mark.parametrize("other", OTHERS)
 @pytest.mark.parametrize("wheels", [ReactionWheels.pyramid(), ReactionWheels()])
 def test_what_wheels_exchange_leaves_the_momentum_of_the_world_to_the_bit(wheels, other):
-    env = many(SLEW, actuator=[other, wheels], integrator="quat_em")
+    env = many(SLEW, 8, actuator=[other, wheels], integrator="quat_em")
     env.reset(seed=0)
     start, rng = env.state["angular_momentum"], np.random.default_rng(0)
     for _ in range(100):
@@ -107,14 +100,6 @@ def test_both_are_drawn_at_the_start_of_an_episode_and_neither_by_the_other():
     assert np.abs(drawn).max() <= 1.0
     np.testing.assert_allclose(np.mean(drawn**2, axis=0), 1.0 / 3.0, atol=0.02)  # uniform in +-1
     assert np.abs(np.corrcoef(drawn.T) - np.eye(4)).max() < 0.06
-
-
-def test_single_and_vectorised_are_the_same():
-    kwargs = {
-        "actuator": {"delay": {"seconds": 0.13}, "pyramid": {}, "magnetorquers": {"dipole": 2.0}},
-        "randomization": {"actuator_scale": 0.2, "misalignment": 0.1, "failure": 0.5},
-    }
-    check_vector_env(SLEW, env_kwargs=kwargs, check_pickle=True)
 
 
 @dataclass(frozen=True)

@@ -36,17 +36,16 @@ def apart(vectors, others):
 @pytest.fixture(scope="module")
 def flown():
     """Wheels, cones and limits: observations, states, costs and commands of some steps."""
-    env, rng = many(WHEELS, n=512, constraints={**CONES, **LIMITS}), np.random.default_rng(0)
-    found = [(*env.reset(seed=5), env.state, np.zeros((512, 4)), np.zeros(512, bool))]
-    push = rng.choice([-1.0, 1.0], (512, 4))
+    env, rng = many(WHEELS, n=128, constraints={**CONES, **LIMITS}), np.random.default_rng(0)
+    found = [(*env.reset(seed=5), env.state, np.zeros((128, 4)), np.zeros(128, bool))]
+    push = rng.choice([-1.0, 1.0], (128, 4))
     for _ in range(40):
-        commands = push * rng.uniform(0.3, 1.0, (512, 4))
+        commands = push * rng.uniform(0.3, 1.0, (128, 4))
         seen, _, ended, _, info = env.step(commands)
         found.append((seen, info, env.state, commands, ended))
     return env, found
 
 
-@pytest.mark.compiled
 def test_each_cost_is_one_where_its_constraint_is_violated_and_their_sum_is_the_cost(flown):
     env, found = flown
     often = dict.fromkeys(("keep_out_0", "keep_out_1", *LIMITS), 0)
@@ -71,11 +70,10 @@ def test_each_cost_is_one_where_its_constraint_is_violated_and_their_sum_is_the_
     assert min(often.values()) > 50, often
 
 
-@pytest.mark.compiled
 def test_directions_are_shown_from_the_body_and_stay_in_the_world(flown):
     _, found = flown
     first = found[0][1]
-    np.testing.assert_array_equal(first["keep_out_0"], np.tile(SUN["direction"], (512, 1)))
+    np.testing.assert_array_equal(first["keep_out_0"], np.tile(SUN["direction"], (128, 1)))
     for seen, info, state, *_ in found:
         for n in range(2):
             direction = info[f"keep_out_{n}"]
@@ -84,7 +82,6 @@ def test_directions_are_shown_from_the_body_and_stay_in_the_world(flown):
             np.testing.assert_allclose(seen[:, 7 + 3 * n : 10 + 3 * n], wanted, rtol=0, atol=1e-6)
 
 
-@pytest.mark.compiled
 def test_the_straight_turn_leads_through_a_cone_between_and_its_ends_lie_in_no_cone(flown):
     _, found = flown
     _, info, state, *_ = found[0]
@@ -159,14 +156,11 @@ def test_without_constraints_info_has_no_cost():
     ("env_id", "constraints", "message"),
     [
         (SLEW, {}, "constraints must have any of"),
-        (SLEW, {"ends": True}, "constraints must have any of"),
-        (SLEW, {"keepout": []}, "did you mean 'keep_out'"),
         (SLEW, {"keep_out": SUN}, r"constraints\['keep_out'\] must be a list"),
         (SLEW, {"keep_out": [SUN] * 9}, "at most 8"),
         (SLEW, {"keep_out": [{**SUN, "axis": (1, 1, 0)}]}, r"\[0\]\['axis'\] must have unit"),
         (SLEW, {"keep_out": [SUN, {"axis": (1, 0, 0)}]}, r"\['keep_out'\]\[1\] must have axis"),
         (SLEW, {"keep_out": [{**SUN, "half_angle": 4.0}]}, r"\['half_angle'\] must be in"),
-        (SLEW, {"keep_out": [{**SUN, "direction": "betwen"}]}, r"\['direction'\] must"),
         (SLEW, {"keep_out": [{**PATH, "half_angle": 1.6}]}, "twice the half_angle"),
         ("Detumble-v1", {"keep_out": [PATH]}, "where there is no target"),
         ("RigidTop-v0", {"keep_out": [{**SUN, "axis": (0, 0, 1), "direction": (0, 0, 1)}]},
@@ -174,7 +168,6 @@ def test_without_constraints_info_has_no_cost():
         (SLEW, {"rate": 9.0}, r"constraints\['rate'\] must be in"),
         (SLEW, {"command": 0.0}, r"constraints\['command'\] must be in"),
         (SLEW, {"momentum": 0.5}, "no momentum without wheels"),
-        (SLEW, {"rate": 0.1, "ends": 1}, r"constraints\['ends'\] must be True or False"),
         (SLEW, "sun", "constraints must be a dict"),
     ],
 )  # fmt: skip

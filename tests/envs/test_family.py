@@ -17,12 +17,15 @@ from rbgym.envs.parts.goals import Target
 from rbgym.potentials import HeavyTop, SoftWall
 from rbgym.quaternion import angle_between, multiply, rotate, rotate_inverse
 
+pytestmark = pytest.mark.interpreted
+
 
 @pytest.mark.parametrize("env_id", IDS)
 def test_gymnasiums_checker_has_nothing_to_say(env_id):
     check_env(make(env_id))
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("env_id", IDS)
 def test_vector_and_single_environment_agree_bit_for_bit_in_every_mode(env_id):
     check_vector_env(env_id, check_pickle=True)
@@ -59,6 +62,7 @@ def test_zero_actions_keep_what_the_physics_keeps(env_id):
         np.testing.assert_array_equal(now["angular_momentum"], start["angular_momentum"])
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("env_id", IDS)
 def test_observations_stay_in_their_box_under_any_action(env_id):
     env = many(env_id, n=128, autoreset_mode=AutoresetMode.SAME_STEP, max_episode_steps=100)

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from family import SLEW
+from family import SLEW, motor_work
 from family import quick_make as make
 from family import quick_many as many
 from rbgym.envs.actuators import Delay, Lag
@@ -30,7 +30,6 @@ def reaching(commands, info, time, strength=0.3):
     return left
 
 
-@pytest.mark.compiled
 def test_a_command_is_its_own_until_the_onset_and_what_the_fault_leaves_of_it_from_then_on():
     env, rng = many(SLEW, n=512, faults=FAULTS), np.random.default_rng(0)
     _, drawn = env.reset(seed=0)
@@ -54,7 +53,6 @@ def test_a_command_is_its_own_until_the_onset_and_what_the_fault_leaves_of_it_fr
     assert not either.all()
 
 
-@pytest.mark.compiled
 def test_draws_are_uniform_and_differ_from_episode_to_episode_and_the_starts_do_not_see_them():
     env, plain = (many(SLEW, n=4096, **more) for more in ({"faults": FAULTS}, {}))
     seen, info = env.reset(seed=7)
@@ -105,24 +103,18 @@ def flown():
     return env, info, states, [one["energy"] for one in energy], told
 
 
-@pytest.mark.compiled
 def test_momentum_stays_to_the_bit_and_energy_changes_by_the_work_of_motors_and_friction(flown):
     env, _, states, energy, _ = flown
-    axes, inertia = env.actuator.matrix, env.actuator.inertia
-    booked = 0.0
+    axes, booked = env.actuator.matrix, 0.0
     for before, after in itertools.pairwise(states):
         np.testing.assert_array_equal(after["angular_momentum"], states[0]["angular_momentum"])
-        change = after["wheel_momentum"] - before["wheel_momentum"]
-        mean = 0.5 * (after["wheel_momentum"] + before["wheel_momentum"])
-        omega = 0.5 * (after["angular_velocity"] + before["angular_velocity"])
-        booked = booked + np.sum(change * (mean / inertia - omega @ axes), axis=1)
+        booked = booked + motor_work(env.actuator, before, after)
     assert np.abs(energy[-1] - energy[0] - booked).max() < 1e-13 * np.max(energy)
     body = states[-1]["angular_velocity"] @ env.body.inertia
     total = rotate(states[-1]["quaternion"], body + states[-1]["wheel_momentum"] @ axes.T)
     np.testing.assert_allclose(total, states[0]["angular_momentum"], rtol=0, atol=1e-15)
 
 
-@pytest.mark.compiled
 def test_a_stuck_wheel_has_friction_alone_and_one_that_runs_away_fills(flown):
     env, info, states, _, _ = flown
     wheel, axes = env.actuator, env.actuator.matrix
@@ -145,7 +137,6 @@ def test_a_stuck_wheel_has_friction_alone_and_one_that_runs_away_fills(flown):
     assert fills > 5
 
 
-@pytest.mark.compiled
 def test_a_dead_sensor_says_what_it_said_a_period_before():
     env = many(SLEW, n=256, faults={**FAULTS, "kinds": ["sensor", "stuck"]}, sensor={"rate": 1e-3})
     alive = many(SLEW, n=256, sensor={"rate": 1e-3})
@@ -171,13 +162,10 @@ def test_without_faults_info_has_no_word_of_them():
     ("faults", "message"),
     [
         ({}, "must have time"),
-        ({"tme": (0, 1)}, "did you mean 'time'"),
         ({"time": (2, 1)}, r"faults\['time'\] must be first and last"),
         ({"time": 3.0}, r"faults\['time'\] must be"),
-        ({"time": (0, np.nan)}, r"faults\['time'\] must be"),
         ({"time": (0, 1), "kinds": ["stick"]}, "did you mean 'stuck'"),
         ({"time": (0, 1), "kinds": []}, r"faults\['kinds'\] must be a list"),
-        ({"time": (0, 1), "kinds": "stuck"}, r"faults\['kinds'\] must be a list"),
         ({"time": (0, 1), "probability": 1.5}, r"faults\['probability'\] must be in"),
         ({"time": (0, 1), "strength": -0.1}, r"faults\['strength'\] must be in"),
         ("stuck", "faults must be a dict"),

@@ -141,7 +141,6 @@ def test_a_keep_out_cone_ends_the_episode_and_no_episode_begins_in_it():
     assert ends == list(angle > math.pi / 2 - 0.6)
 
 
-@pytest.mark.compiled
 def test_a_termination_of_ones_own_ends_episodes_on_single_and_vector():
     late = lambda state: state["time"] > 0.45  # noqa: E731
     check_vector_env(SLEW, env_kwargs={"termination": late})
@@ -224,13 +223,6 @@ def test_a_preset_and_ones_own_start_are_joined():
     assert (start.tilt, start.spin, start.transverse) == (1.0, 0.5, 1.0)
 
 
-def test_detumbles_keep_out_cone_stands_in_the_world():
-    cone = {"axis": [0, 0, 1], "direction": [0, 0, 1], "half_angle": 1.0}
-    env = many("Detumble-v1", n=2000, termination={"keep_out": cone})
-    env.reset(seed=0)
-    assert rotate(env.state["quaternion"], (0.0, 0.0, 1.0))[:, 2].max() <= math.cos(1.0)
-
-
 def test_a_state_that_ends_the_episode_has_no_progress_to_come():
     env = make(SLEW, reward={"progress": 1.0}, termination={"rate_limit": 0.3})
     at(env, [1, 0, 0, 0], [0.299, 0, 0])
@@ -239,16 +231,6 @@ def test_a_state_that_ends_the_episode_has_no_progress_to_come():
     _, reward, over, *_ = env.step(np.array([1.0, 0, 0]))
     assert over
     assert reward == pytest.approx(-before, rel=1e-12)
-
-
-def test_lanes_beyond_the_last_body_stay_at_rest():
-    env = make(SLEW, disturbance={"constant": [0.001, 0, 0]})
-    env.reset(seed=0)
-    for _ in range(20):
-        env.step(np.zeros(3))
-    from rbgym import rows as layout
-
-    assert (env._episodes.batch.block_view()[0, layout.L : layout.L + 3, 1:] == 0).all()
 
 
 @pytest.mark.compiled
@@ -262,21 +244,6 @@ def test_the_targets_rate_never_exceeds_what_is_shown_of_it():
         rates = env._episodes.state()["target_angular_velocity"]
         largest = max(largest, np.linalg.norm(rates, axis=1).max())
     assert 0.7 * bound < largest < bound
-
-
-def test_named_hooks_are_made_again_of_json():
-    kwargs = {
-        "observation": "rotation_6d",
-        "sensor": {"attitude": 0.001, "rate": 5e-4, "rate_bias": 0.001},
-        "reward": {"closeness": 1.0, "change": 0.1},
-        "termination": {"rate_limit": 1.0},
-        "disturbance": {"constant": [0.001, 0, 0], "white_noise": 0.001},
-        "randomization": {"inertia": 0.2, "torque": 0.1},
-        "difficulty": "hard",
-    }
-    spec = gym.make(SLEW, **kwargs).spec
-    again = gym.make(gym.envs.registration.EnvSpec.from_json(spec.to_json()))
-    assert again.observation_space.shape == (9,)
 
 
 @pytest.mark.parametrize(
@@ -327,19 +294,14 @@ def test_goals_are_rewarded_alike_one_by_one_and_in_a_batch(reward):
         (SLEW, {"difficulty": "insane"}, "difficulty must be one of"),
         (SLEW, {"observaton": "mrp"}, "did you mean 'observation'"),
         (SLEW, {"integrator": "quat_me"}, "did you mean 'quat_em'"),
-        (SLEW, {"termination": "non"}, "did you mean 'none'"),
         (SLEW, {"reward": {"closenes": 1}}, "did you mean 'closeness'"),
-        (SLEW, {"reward": {"rate": math.nan}}, r"reward\['rate'\] must be in"),
         (SLEW, {"sensor": {"attitude": 0.1}}, "below the success threshold"),
-        (SLEW, {"sensor": {"atitude": 0.1}}, "did you mean 'attitude'"),
         (SLEW, {"disturbance": {"wind": 1}}, "disturbance must have keys"),
-        (SLEW, {"disturbance": {"white_noise": -1.0}}, "must not be negative"),
         ("RigidTop-v0", {"disturbance": {"gravity_gradient": 0.1}}, "a body with weight"),
         (SLEW, {"randomization": {"inertia": 1.5}}, r"randomization\['inertia'\] must be in"),
         (SLEW, {"initial": {"least_angle": 2.0, "angle": 1.0}}, "must be at most angle"),
         (SLEW, {"body": {"inertial": [1, 1, 1]}}, r"\['inertia', 'mass', 'center_of_mass'\], got"),
         (SLEW, {"body": {"mass": 1.0}}, "body must have inertia, got {'mass': 1.0}"),
-        (SLEW, {"body": {"inertia": [1, 1, 1], "mass": -1}}, "mass must be"),
         (SLEW, {"body": [1, 1, 1]}, "body must be of class RigidBody or a dict"),
         ("RigidTop-v0", {"body": {"inertia": [1, 1, 1]}}, "body must have its center_of_mass"),
         (SLEW, {"mgl": 1.0}, "left out for a free body"),
@@ -357,16 +319,11 @@ def test_goals_are_rewarded_alike_one_by_one_and_in_a_batch(reward):
             "lies over it",
         ),
         (SLEW, {"termination": {"keep_out": {"axis": [1, 0, 0]}}}, "must have axis, direction"),
-        (SLEW, {"observation": "quaternions"}, "did you mean 'quaternion'"),
         ("AttitudeReach-v0", {"observation": "mrp"}, "must be 'quaternion' in this task"),
         ("AttitudeReach-v0", {"reward": {"rate": 1}}, "must be 'dense' or 'sparse'"),
         (SLEW, {"observation": lambda s: s["quaternion"], "sensor": {"rate": 1e-3}}, "named with"),
         (SLEW, {"reward": lambda s, a: np.zeros(7)}, r"reward must return shape \(1,\)"),
         (SLEW, {"disturbance": lambda s: np.full((1, 3), np.nan)}, "must return finite values"),
-        (SLEW, {"disturbance": {"white_noise": (1, 2)}}, r"disturbance\['white_noise'\] must be"),
-        (SLEW, {"disturbance": {"constant": "much"}}, r"disturbance\['constant'\] must be"),
-        (SLEW, {"torque_limit": "much"}, "torque_limit must be finite real numbers"),
-        (SLEW, {"difficulty": ["hard"]}, "difficulty must be one of"),
         (SLEW, {"initial": []}, "initial must be a dict"),
         (SLEW, {"termination": {"rate_limit": 0.0}}, "rate_limit"),
         ("RigidTop-v0", {"initial": {"least_tilt": 2.0, "tilt": 3.0}}, "the episode is over"),

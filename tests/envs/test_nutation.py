@@ -8,6 +8,8 @@ import pytest
 from family import many
 from rbgym.agents.judge.evaluation import evaluate
 
+pytestmark = pytest.mark.interpreted
+
 TASK = "NutationDamping-v0"
 J, SPIN, H = np.array([1.0, 1.2, 1.6]), 5.0, 0.1
 # Of the rates across the axis, as they turn in the body.
@@ -20,7 +22,6 @@ def nutation(env):
     return np.sqrt(across**2 @ (J[:2] * (J[2] - J[:2])))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scheme", "growth"),
     [
@@ -40,9 +41,8 @@ def test_a_small_nutation_grows_in_a_step_as_the_linear_theory_of_the_scheme_say
     np.testing.assert_allclose((nutation(env) / begun) ** (1 / 50), growth, rtol=2e-5)
 
 
-@pytest.mark.slow
 def test_who_waits_succeeds_on_backward_euler_and_not_on_the_closed_form():
-    waited = {name: evaluate("idle", TASK, 64, integrator=name)
+    waited = {name: evaluate("idle", TASK, 32, integrator=name)
               for name in ("backward_euler", "exact:4", "forward_euler")}  # fmt: skip
     assert waited["backward_euler"].success_rate == 1.0
     assert waited["exact:4"].success_rate < 0.05

@@ -21,7 +21,7 @@ from rbgym.rows import LANES
 
 pytestmark = pytest.mark.interpreted
 
-COILS, TRACKING = "MagneticDetumble-v1", "AttitudeTracking-v1"
+COILS = "MagneticDetumble-v1"
 TILTED = (0.8, 0.36, -0.48, 0.0)
 ROUND = {"altitude": 400e3, "inclination": 0.9}
 OVAL = {**ROUND, "eccentricity": 0.3, "perigee": 1.1}
@@ -72,8 +72,6 @@ def dipole(position, hour):
     ])  # fmt: skip
 
 
-@pytest.mark.compiled
-@pytest.mark.slow
 @pytest.mark.parametrize("given", [ROUND, OVAL])
 def test_field_attraction_and_target_are_those_of_one_place_that_falls_freely(given):
     orbit = Orbit(**given)
@@ -111,27 +109,24 @@ def test_field_attraction_and_target_are_those_of_one_place_that_falls_freely(gi
         observation, *_ = env.step(np.zeros(3))
 
 
-@pytest.mark.compiled
-@pytest.mark.slow
 def test_the_dipole_is_off_the_igrf_of_2025_by_as_much_as_the_page_says():
     orbit = Orbit(500e3)
     record = orbit.record()
     greenwich = -math.atan2(4545.5, -1410.3)  # of which the dipole's moment lies to the east
     off, turned = [], []
+    places = np.arange(90) / 90 - 0.5
+    up = np.array([record.upwards(place)[0] for place in places])
+    theta, phi = np.arccos(up[:, 2]), np.arctan2(up[:, 1], up[:, 0])
+    level = np.cos(theta)
+    south = np.stack([level * np.cos(phi), level * np.sin(phi), -np.sin(theta)], axis=1)
+    along = np.stack([-np.sin(phi), np.cos(phi), 0.0 * phi], axis=1)
     for hour in np.arange(24) / 24 - 0.5:
-        for place in np.arange(90) / 90 - 0.5:
-            x, y, z = record.upwards(place)[0]
-            theta, phi = math.acos(z), math.atan2(y, x)
-            east = math.degrees(phi - greenwich - math.tau * hour)
-            parts = ppigrf.igrf_gc(
-                orbit.radius / 1e3, math.degrees(theta), east, datetime(2025, 1, 1)
-            )
-            south = [math.cos(theta) * math.cos(phi), math.cos(theta) * math.sin(phi)]
-            axes = [[x, y, z], [*south, -math.sin(theta)], [-math.sin(phi), math.cos(phi), 0]]
-            B = 1e-9 * np.ravel(parts) @ axes
-            mine, size = np.array(record.field_at(place, hour)), np.linalg.norm(B)
-            off.append(np.linalg.norm(mine - B) / size)
-            turned.append(mine @ B / size / np.linalg.norm(mine))
+        east = np.degrees(phi - greenwich - math.tau * hour)
+        parts = ppigrf.igrf_gc(orbit.radius / 1e3, np.degrees(theta), east, datetime(2025, 1, 1))
+        B = 1e-9 * np.einsum("kn,kni->ni", np.squeeze(parts), [up, south, along])
+        mine, size = [record.field_at(place, hour) for place in places], np.linalg.norm(B, axis=1)
+        off.extend(np.linalg.norm(mine - B, axis=1) / size)
+        turned.extend(np.sum(mine * B, axis=1) / size / np.linalg.norm(mine, axis=1))
     assert np.mean(off) == pytest.approx(0.229, abs=0.002)
     assert np.max(off) == pytest.approx(0.735, abs=0.005)
     assert np.degrees(np.mean(np.arccos(turned))) == pytest.approx(8.6, abs=0.1)
@@ -219,7 +214,6 @@ def test_a_late_star_tracker_tells_where_the_body_was():
 
 
 @pytest.mark.compiled
-@pytest.mark.slow
 @pytest.mark.parametrize("dt", [0.25, 1.0])
 def test_a_magnetometer_has_noise_of_a_density_and_a_bias_of_the_episode(dt):
     n, steps, noise, bias = 1500, 12, 2e-7, 5e-7
@@ -247,7 +241,6 @@ def test_a_magnetometer_has_noise_of_a_density_and_a_bias_of_the_episode(dt):
     assert count > 1000
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize("dt", [0.25, 1.0])
 def test_a_sun_sensor_has_noise_of_a_density_and_a_bias_and_sees_nothing_in_the_shadow(dt):
     n, steps, noise, bias = 1200, 12, 1e-3, 4e-3
@@ -281,8 +274,6 @@ def test_a_sun_sensor_has_noise_of_a_density_and_a_bias_and_sees_nothing_in_the_
     assert mean == pytest.approx(2 * bias**2, rel=5 * math.sqrt(1 / off.shape[1]))
 
 
-@pytest.mark.compiled
-@pytest.mark.slow
 def test_a_law_follows_the_nadir():
     from rbgym.agents import controllers
 
@@ -325,13 +316,10 @@ def test_all_of_it_is_made_again_of_json_and_says_where_it_is():
         (SLEW, {"orbit": {"altitude": -1e5}}, r"Orbit\.altitude must be in \[1, 1e\+09\]"),
         (SLEW, {"orbit": {"altitude": 5e5, "eccentricity": 1.0}}, r"eccentricity must be in \[0"),
         (SLEW, {"orbit": {"altitude": 5e5, "inclination": 97.4}}, "inclination must be in"),
-        (SLEW, {"orbit": {"hight": 5e5}}, "orbit must have keys out of"),
         (SLEW, {"orbit": {}}, "orbit must have altitude"),
-        (SLEW, {"orbit": 5e5}, "orbit must be of class Orbit or a dict"),
         (SLEW, {"orbit": ROUND}, "orbit must be left out without any of"),
         (SLEW, {"disturbance": PULL}, "orbit must be given with disturbance"),
         (SLEW, {"reference": "nadir"}, "orbit must be given with reference"),
-        (SLEW, {"reference": "nadr"}, "did you mean 'nadir'"),
         ("Detumble-v1", {"reference": "nadir", "orbit": ROUND}, "without a target"),
         (SLEW, {"orbit": ROUND, "reference": "nadir", "disturbance": {"gravity_gradient": 1e-3}},
          "must be True on an orbit, got 0.001"),
@@ -341,13 +329,11 @@ def test_all_of_it_is_made_again_of_json_and_says_where_it_is():
         ("RigidTop-v0", {"actuator": "magnetorquers"}, "coils must be left out for a body with w"),
         ("RigidTop-v0", {"disturbance": PULL, "orbit": ROUND}, "must be left out for a body with"),
         (SLEW, {"sensor": {"magnetometer": {}}}, "no magnetometer without coils"),
-        (SLEW, {"sensor": {"magnetometer": {"nois": 1}}}, "did you mean 'noise'"),
         (COILS, {"sensor": {"magnetometer": {"noise": -1}}}, r"\['noise'\] must be in \[0, 1\]"),
         (SLEW, {"sensor": {"star_tracker": {"sun_exclusion": 0.5}}}, "given with sensor of the S"),
         (SLEW, {"sensor": {"sun_sensor": {}}}, "orbit must be given with sensor of the Sun"),
         (SLEW, {"orbit": ROUND, "sensor": {"sun_sensor": {"bias": 2}}},
          r"sensor\['sun_sensor'\]\['bias'\] must be in \[0, 1\]"),
-        (SLEW, {"sensor": {"sun_senser": {}}}, "did you mean 'sun_sensor'"),
         (SLEW, {"sensor": {"star_tracker": {"latency": 0.5}}}, r"latency'\] must be at most the p"),
     ],
 )  # fmt: skip

@@ -9,6 +9,8 @@ import pytest
 
 from family import many
 
+pytestmark = pytest.mark.interpreted
+
 LANES = 21
 ALWAYS = {"termination": lambda state: state["time"] > 0.1}
 CASES = {

@@ -326,11 +326,6 @@ def test_what_an_own_part_says_of_its_columns_stands_everywhere(tmp_path):
     np.testing.assert_allclose(seen[column.place] * column.scale, [10.0, -20.0])
 
 
-def test_an_actuator_that_says_nothing_takes_parts_of_a_full_command(tmp_path):
-    (entry,) = export_c(tmp_path, Network.random((7, 1), 0), make())["action"]
-    assert (entry["name"], entry["size"], entry["unit"]) == ("command", 1, "1")
-
-
 def test_columns_that_contradict_what_is_written_are_refused():
     for more, message in (
         (Wide(), "columns must be as many as width says, 8, got"),
@@ -354,11 +349,6 @@ def test_columns_that_contradict_what_is_written_are_refused():
 def test_a_wrong_column_is_refused(kwargs, message):
     with pytest.raises(ValueError, match=message):
         Column(**{"name": "x", **kwargs})
-
-
-def test_a_number_of_the_actuator_is_checked():
-    with pytest.raises(ValueError, match=r"Pusher\.full must be a positive finite number, got -1"):
-        Pusher(-1.0)
 
 
 def test_a_field_with_the_name_of_a_method_is_refused():

@@ -11,6 +11,8 @@ from gymnasium.vector import AutoresetMode
 import rbgym
 from family import IDS, SLEW, make, many
 
+pytestmark = pytest.mark.interpreted
+
 HORIZON = 12
 # Everything that differs from episode to episode, and moves beside the body.
 UNCERTAIN = {
@@ -31,6 +33,7 @@ def flown(env, actions):
     return [pickle.dumps(env.step(one)[:4]) for one in actions]
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("env_id", IDS)
 def test_an_env_goes_on_from_a_state_to_the_last_bit(env_id):
     env, other = make(env_id), make(env_id)
@@ -124,7 +127,13 @@ def test_the_state_of_a_body_that_has_failed_can_be_put_back(env_id, integrator)
 # --- rollouts of actions ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("env_id", "kwargs"), [*((one, {}) for one in IDS), (SLEW, UNCERTAIN)])
+@pytest.mark.parametrize(
+    ("env_id", "kwargs"),
+    [
+        *(pytest.param(env_id, {}, marks=pytest.mark.compiled) for env_id in IDS),
+        (SLEW, UNCERTAIN),
+    ],
+)
 def test_rewards_and_states_are_those_of_a_clone_that_is_stepped(env_id, kwargs):
     env, clone = make(env_id, **kwargs), make(env_id, **kwargs)
     env.reset(seed=5)
@@ -154,6 +163,7 @@ def test_nothing_is_earned_after_the_end_of_an_episode_and_nothing_begins_anew()
     assert (later == 0).all()
 
 
+@pytest.mark.compiled
 def test_rollouts_depend_neither_on_threads_nor_on_what_runs_beside_them():
     env = make("TopSwingUp-v0")
     env.reset(seed=5)

@@ -1,6 +1,5 @@
 """What is to be drawn: solids, scenes and the camera, against formulas written down here."""
 
-import itertools
 import math
 
 import gymnasium as gym
@@ -13,7 +12,6 @@ from rbgym.envs.actuators import Torque
 from rbgym.envs.rendering import scene_of, solids
 from rbgym.envs.rendering.camera import BEFORE, BEHIND, Camera
 from rbgym.envs.rendering.instant import Trail
-from rbgym.envs.rendering.painter import figures, lines_of
 from rbgym.envs.rendering.scene import Caption, Framing, Part, Scene, drawn_length, motion_of
 from rbgym.envs.rendering.solids import solid_of
 from rbgym.potentials import HeavyTop
@@ -88,23 +86,6 @@ def test_a_mesh_is_closed_and_its_faces_look_outwards(mesh):
     assert mesh.colors.shape == (len(mesh.faces), 3)
 
 
-def test_a_box_has_the_outline_of_its_twelve_edges():
-    mesh = solids.box((1.0, 2.0, 0.4))
-    ends = mesh.vertices[mesh.edges.ends[mesh.edges.sharp]]
-    # Along an edge two coordinates stand still, at half of the box's lengths.
-    still = np.abs(ends[:, 0] - ends[:, 1]) < 1e-12
-    lines = np.where(still, ends[:, 0] / (0.5, 1.0, 0.2), 0.0).round(9)
-    wanted = [one for one in itertools.product((-1, 0, 1), repeat=3) if one.count(0) == 1]
-    assert {tuple(line) for line in lines.tolist()} == set(wanted)
-
-
-def test_a_ray_leaves_a_box_where_it_meets_its_side():
-    mesh = solids.box((1.0, 2.0, 0.4))
-    distance, normal = mesh.exit_of(np.array([3.0, 0.0, 4.0]) / 5)
-    assert distance == pytest.approx(0.2 / 0.8)
-    assert np.allclose(normal, (0.0, 0.0, 1.0))
-
-
 # --- the camera -----------------------------------------------------------------------------
 
 
@@ -124,16 +105,6 @@ def test_the_sphere_that_a_camera_is_put_around_fits_in_its_picture():
     assert pixels.min() >= 0.0
     assert pixels.max() <= 480.0
     assert pixels[:, 1].min() < 5.0  # and no smaller than need be
-
-
-def test_what_comes_too_near_or_far_aside_cuts_a_line_in_two():
-    camera = Camera(np.array([0.0, -10.0, 0.0]), np.zeros(3), (480, 480))
-    # A twentieth of 10 m is too near; 4 x 480 pixels above the middle are too far aside.
-    line = np.array([[0, 0, 0], [0, -9.4, 0], [0, -9.6, 0], [0, 0, 1], [0, 0, 2], [0, 0, 99.0]])
-    first, second = camera.runs(line)
-    assert np.array_equal(first, line[:2])
-    assert np.array_equal(second, line[3:5])
-    assert camera.runs(line[[0, 2]]) == camera.runs(line[[2, 2]]) == []
 
 
 def test_a_curve_around_the_eye_is_drawn_where_it_is_before_it_and_within_some_widths():
@@ -158,18 +129,6 @@ def test_of_a_solid_about_the_eye_nothing_is_drawn_far_beyond_the_picture():
     assert len(solid.corners) == len(solid.edges) == 0
 
 
-def test_of_a_box_at_most_three_sides_are_seen_and_they_are_those_that_look_to_the_camera():
-    scene = scene_of_motion(rbgym.RigidBody([6.0, 8.0, 3.0]), (1, 0, 0, 0), (0, 0, 1))
-    camera = Camera.of(scene.framing, (480, 480))
-    mesh = scene.body.mesh
-    assert len(camera.side_of(scene.body).corners) == sum(
-        normal @ (camera.eye - mesh.vertices[face[0]]) > 0
-        for normal, face in zip(mesh.normals, mesh.faces, strict=True)
-    )
-    normals = {tuple(n) for n in np.round(mesh.normals, 6) if n @ camera.eye > mesh.radius}
-    assert len(normals) <= 3
-
-
 # --- scenes ---------------------------------------------------------------------------------
 
 
@@ -190,14 +149,6 @@ def test_an_arrow_leaves_the_surface_of_the_turned_body_along_its_vector():
     assert np.allclose(arrow.shaft / np.linalg.norm(arrow.shaft), (1.0, 0.0, 0.0))
 
 
-def test_vectors_too_small_to_be_seen_are_told_but_not_drawn():
-    env = make(SLEW)
-    at(env, (1, 0, 0, 0))
-    scene = scene_of(env)
-    assert [v.name for v in scene.vectors] == ["angular velocity", "angular momentum", "torque"]
-    assert scene.arrows == ()
-
-
 def test_an_arrow_is_drawn_after_the_body_where_it_leaves_a_face_that_is_seen():
     body = rbgym.RigidBody([6.0, 8.0, 3.0])
     for sign in (1.0, -1.0):
@@ -215,16 +166,6 @@ def test_the_ghost_lies_on_the_body_at_the_target_and_nowhere_else():
     at(env, (1, 0, 0, 0), target_quaternion=target)
     scene = scene_of(env)
     assert np.allclose(scene.goal.vertices, rotate(target, scene.body.vertices))
-
-
-def test_a_top_is_to_stand_upright_and_one_that_precesses_to_lean():
-    ghost = scene_of(started("RigidTop-v0")).goal
-    assert np.allclose(ghost.vertices[:, 2].max(), 0.1)
-    scene = scene_of(started("SteadyPrecession-v0"))
-    assert scene.goal is None
-    (ring,) = [curve for curve in scene.curves if curve.name == "goal"]
-    lean = np.degrees(np.arccos(ring.points[:, 2] / np.linalg.norm(ring.points, axis=1)))
-    assert np.allclose(lean, 60.0)
 
 
 def started(env_id, **kwargs):
@@ -265,15 +206,6 @@ def test_the_station_stands_behind_the_dock_on_the_x_axis_of_the_target():
     # The cube's face, half of 0.3 m from its middle, meets it where the middle is at the dock.
     assert station.mesh.radius == pytest.approx(0.6 - 0.15)
     assert np.allclose(scene.body.vertices.mean(axis=0), (1.0, 0.5, 0.0), atol=0.01)
-
-
-def test_a_flyer_too_large_for_the_station_docks_to_nothing_that_is_drawn():
-    env = make("FreeFlyer-v0", body=rbgym.RigidBody([50.0, 50.0, 50.0], mass=1.0))
-    env.reset(seed=0)
-    scene = scene_of(env)
-    # The cube's half edge is sqrt(6 * 50 / 1) / 2 = 8.7 m, and the dock is 0.6 m before the middle.
-    assert scene.body.mesh.exit_of((-1.0, 0.0, 0.0))[0] > 0.6
-    assert scene.parts == ()
 
 
 def test_a_skater_is_drawn_in_the_size_that_she_has_and_is_to_have():
@@ -363,9 +295,3 @@ def test_a_lane_of_a_vector_env_has_the_scene_of_the_single_env_with_its_seed():
     single = make(SLEW)
     single.reset(seed=9)
     assert np.array_equal(scene_of(vec, 2).body.vertices, scene_of(single).body.vertices)
-
-
-def test_a_caption_says_how_far_off():
-    caption = Caption("x", "akw", 1.5, attitude_error=math.radians(12), rate_error=0.0123)
-    assert list(lines_of(caption)) == ["akw · t = 1.50 s", "off by 12.0°, 0.0123 rad/s"]
-    assert [figures(v) for v in (0.0, 123.456, 4.5e-5)] == ["0", "123", "4.5e-05"]

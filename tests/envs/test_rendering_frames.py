@@ -19,7 +19,6 @@ from family import IDS, SLEW, at, make, many
 from rbgym.envs.rendering import colors, scene_of
 from rbgym.envs.rendering.camera import Camera
 from rbgym.envs.rendering.canvas import Canvas
-from rbgym.envs.rendering.painter import Painter
 from rbgym.envs.rendering.viewer import MOST_LANES
 
 pytestmark = pytest.mark.interpreted
@@ -98,30 +97,6 @@ def test_at_the_target_the_outline_of_the_goal_hides_that_of_the_body():
     assert turned_over < 2 * max(together, 40)  # a box turned over has the same edges
 
 
-def test_the_legend_has_the_colour_of_each_vector_that_the_scene_has():
-    frame = drawn("MagneticDetumble-v1").render()
-    for color in (colors.ANGULAR_VELOCITY, colors.ANGULAR_MOMENTUM, colors.TORQUE, colors.FIELD):
-        marks = pixels_of(frame[380:, :26], color)
-        assert 40 <= len(marks) <= 100  # a square of nine pixels
-
-
-def test_success_is_said_in_a_corner():
-    env = drawn(SLEW)
-    at(env, (1, 0, 0, 0))
-    corner = env.render()[:40, 380:]
-    assert len(pixels_of(corner, colors.GOAL)) == 0
-    for _ in range(env.task.settled_steps):
-        env.step(np.zeros(3))
-    assert len(pixels_of(env.render()[:40, 380:], colors.GOAL)) > 500
-
-
-def test_small_pictures_have_no_words():
-    scene = scene_of(drawn("RigidTop-v0"))
-    frame = Painter((120, 120)).paint(scene)
-    assert frame.shape == (120, 120, 3)
-    assert len(pixels_of(frame[:20], colors.INK)) == 0
-
-
 # --- what drawing leaves alone --------------------------------------------------------------
 
 
@@ -160,21 +135,6 @@ def test_a_copy_of_an_env_that_was_drawn_goes_on_with_the_same_pictures():
     for other in copies:
         other.step(np.full(3, 0.3))
         assert np.array_equal(other.render(), env.render())
-
-
-def test_after_a_reset_the_picture_is_that_of_an_env_which_had_no_other_episode():
-    runs = [((0.8, 0.6, 0.0, 0.0), 1), ((1.0, 0.0, 0.0, 0.0), 3)]
-    used, fresh = (make("RigidTop-v0", render_mode="rgb_array") for _ in range(2))
-    for env, episodes in ((used, runs), (fresh, runs[1:])):
-        for quaternion, steps in episodes:
-            at(env, quaternion)
-            for _ in range(steps):
-                env.step(np.full(3, 0.3))
-            frame = env.render()
-            env.step(np.full(3, 0.3))
-            last = env.render()
-    assert np.array_equal(used.render(), fresh.render())
-    assert (last != frame).any()
 
 
 def test_a_reset_of_some_lanes_keeps_the_paths_of_the_others():
@@ -239,14 +199,6 @@ def test_a_window_shows_each_step_until_it_is_closed():
     after = pygame.surfarray.array3d(pygame.display.get_surface()).swapaxes(0, 1)
     assert (after != shown).any()
     assert env.render() is None
-    env.close()
-    assert not pygame.display.get_init()
-
-
-def test_a_window_of_many_lanes_shows_them_in_rows():
-    env = many(SLEW, n=3, render_mode="human")
-    env.reset(seed=5)
-    assert pygame.display.get_surface().get_size() == (640, 640)
     env.close()
     assert not pygame.display.get_init()
 

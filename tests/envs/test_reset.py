@@ -9,6 +9,8 @@ import pytest
 import rbgym
 from rbgym.rows import ROTOR
 
+pytestmark = pytest.mark.interpreted
+
 ID = "RigidTop-v0"
 
 
@@ -76,10 +78,7 @@ def test_an_unknown_argument_is_a_type_error_as_python_words_it(make):
         make(ID, integratr="rkn4")
 
 
-def test_a_vector_env_is_gymnasiums_at_first_sight():
-    assert gym.vector.VectorEnv in type(vector().unwrapped).__bases__
-
-
+@pytest.mark.compiled
 @pytest.mark.parametrize("env_id", ["RigidTop-v0", "TumblingCapture-v0"])
 def test_what_follows_a_seed_does_not_depend_on_what_was_before(env_id):
     """Of episodes that a reset begins, and of those that begin by themselves: eight at a time,

@@ -1,8 +1,5 @@
 """RigidTop-v0: the physics, the contract with Gymnasium, and bad input."""
 
-import copy
-import pickle
-
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -11,16 +8,13 @@ from gymnasium.vector import AutoresetMode
 from checks import check_vector_env
 from rbgym.quaternion import rotate
 
+pytestmark = pytest.mark.interpreted
+
 ID = "RigidTop-v0"
 
 
 def make(**kwargs):
     return gym.make(ID, **kwargs).unwrapped
-
-
-@pytest.mark.parametrize("integrator", ["quat_em", "akw", "rkn4"])
-def test_vector_and_single_environment_agree_bit_for_bit_in_every_mode(integrator):
-    check_vector_env(ID, check_pickle=True, env_kwargs={"integrator": integrator})
 
 
 def test_constants_are_those_of_the_paper():
@@ -47,17 +41,6 @@ def test_start_states_fill_the_documented_ranges_uniformly():
     assert np.abs(omega[:, 2]).max() <= 5
     assert np.std(omega[:, 2]) == pytest.approx(5 / np.sqrt(3), rel=0.03)
     assert np.hypot(omega[:, 0], omega[:, 1]).max() <= 0.1
-
-
-def test_total_energy_and_vertical_momentum_are_kept_when_nothing_acts():
-    env = make()
-    env.reset(seed=5)
-    start = env.invariants()
-    for _ in range(60):
-        env.step(np.zeros(3))
-    now = env.invariants()
-    assert abs(now["energy"] - start["energy"]) < 1e-15
-    assert abs(now["angular_momentum"][2] - start["angular_momentum"][2]) < 1e-17
 
 
 def test_a_command_is_a_torque_about_the_body_axis_in_newton_metres():
@@ -90,19 +73,7 @@ def test_reward_is_the_documented_formula():
     assert info["attitude_error"] == pytest.approx(tilt, rel=1e-9)
 
 
-def test_q_and_minus_q_are_observed_and_rewarded_alike():
-    env = make()
-    seen = []
-    for sign in (1, -1):
-        q = sign * np.array([-0.1, 0.2, 0.3, np.sqrt(0.86)])
-        start = {"quaternion": q, "angular_velocity": [1, 2, 3]}
-        observation, _ = env.reset(options={"state": start})
-        seen.append((observation, env.step(np.ones(3))[1]))
-    np.testing.assert_array_equal(seen[0][0], seen[1][0])
-    assert seen[0][0][0] > 0
-    assert seen[0][1] == seen[1][1]
-
-
+@pytest.mark.compiled
 def test_observations_stay_in_their_box_and_the_fast_or_fallen_end():
     vec = gym.make_vec(ID, num_envs=512, autoreset_mode=AutoresetMode.SAME_STEP)
     vec.reset(seed=0)
@@ -141,9 +112,8 @@ def upright_hook(state, action):
 
 
 def axis_hook(state):
-    return np.concatenate(
-        [rotate(state["quaternion"], (0.0, 0.0, 1.0)), state["angular_velocity"]], axis=1
-    )
+    axis = rotate(state["quaternion"], (0.0, 0.0, 1.0))
+    return np.concatenate([axis, state["angular_velocity"]], axis=1)
 
 
 def test_python_hooks_work_alike_on_single_and_vector_environments():
@@ -154,28 +124,6 @@ def test_python_hooks_work_alike_on_single_and_vector_environments():
     assert observation.shape == (6,)
     observation, reward, *_ = env.step(np.ones(3))
     assert reward == pytest.approx(float(observation[2]) - 0.3, abs=1e-6)
-
-
-@pytest.mark.parametrize("num_envs", [None, 5])
-@pytest.mark.parametrize("clone", [copy.deepcopy, lambda e: pickle.loads(pickle.dumps(e))])
-def test_a_copy_continues_bit_for_bit(num_envs, clone):
-    env = make() if num_envs is None else gym.make_vec(ID, num_envs=num_envs).unwrapped
-    env.reset(seed=9)
-    action = np.full(env.action_space.shape, 0.3)
-    for _ in range(20):
-        env.step(action)
-    other = clone(env)
-    for _ in range(60):
-        a, b = env.step(action), other.step(action)
-        np.testing.assert_array_equal(a[0], b[0])
-        np.testing.assert_array_equal(a[1], b[1])
-
-
-def test_finite_actions_outside_the_box_are_clipped():
-    a, b = make(), make()
-    a.reset(seed=0)
-    b.reset(seed=0)
-    np.testing.assert_array_equal(a.step(np.full(3, 1e300))[0], b.step(np.ones(3))[0])
 
 
 def test_stepping_before_reset_is_refused():
@@ -209,49 +157,17 @@ def test_a_step_that_cannot_be_solved_truncates_that_lane_alone():
 @pytest.mark.parametrize(
     ("kwargs", "message"),
     [
-        ({"integrator": "quat_me"}, "did you mean 'quat_em'"),
         ({"dt": 0.0}, "dt must be a positive"),
-        ({"dt": float("nan")}, "dt must be a positive"),
         ({"substeps": 0}, "substeps must be a positive"),
         ({"mgl": -1.0}, "mgl must be a positive"),
         ({"torque_limit": [1, 2]}, "torque_limit must be"),
-        ({"reward": "dens"}, "did you mean 'dense'"),
-        ({"observation": "euler"}, "observation must be one of"),
         ({"initial": {"tilt": 4.0}}, r"initial\['tilt'\]"),
         ({"initial": {"tild": 0.1}}, "initial must have keys"),
-        ({"body": [1, 2, 3]}, "body must be a rbgym.RigidBody"),
     ],
 )
 def test_bad_arguments_are_named(kwargs, message):
     with pytest.raises(ValueError, match=message):
         make(**kwargs)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"seed": -1}, "seed"),
-        ({"seed": 1.5}, "seed"),
-        ({"options": {"state": {"quaternion": [1, 0, 0, 0]}}}, "keys"),
-        (
-            {"options": {"state": {"quaternion": [2, 0, 0, 0], "angular_velocity": [0, 0, 0]}}},
-            "unit length",
-        ),
-        (
-            {"options": {"state": {"quaternion": [1, 0, 0], "angular_velocity": [0, 0, 0]}}},
-            "quaternion must be .* of shape",
-        ),
-    ],
-)
-def test_bad_resets_are_named_and_change_nothing(arguments, message):
-    env = make()
-    env.reset(seed=0)
-    env.step(np.ones(3))
-    before = env.state
-    with pytest.raises(ValueError, match=message):
-        env.reset(**arguments)
-    for name, value in env.state.items():
-        np.testing.assert_array_equal(value, before[name])
 
 
 def test_async_vector_env_runs_it():

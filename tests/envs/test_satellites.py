@@ -157,12 +157,6 @@ def test_the_wheels_act_where_the_task_has_wheels_and_torque_elsewhere():
     assert isinstance(wheeled.actuator, ReactionWheels)
 
 
-def test_success_lasts_as_long_as_the_satellite_says_whatever_the_period():
-    for dt, steps in ((None, 20), (0.1, 100), (5.0, 2)):
-        kwargs = {} if dt is None else {"dt": dt}
-        assert make(SLEW, satellite="cubesat-6u", **kwargs).task.settled_steps == steps
-
-
 @pytest.mark.compiled
 @pytest.mark.parametrize("law", ["pd", "geometric"])
 @pytest.mark.parametrize("kwargs", [{"rate_limit": 1.0}, {"rate_limit": 4.0}, {}])
@@ -266,15 +260,6 @@ def test_what_no_episode_has_the_time_for_is_told():
         many(SLEW, 2, max_episode_steps=80, rate_limit=0.21, success={"seconds": 30})
 
 
-def test_an_env_of_a_satellite_can_be_copied_to_other_processes():
-    env = make(SLEW, satellite="microsat-330", success={"angle": 0.1})
-    env.reset(seed=2)
-    twin = pickle.loads(pickle.dumps(env))
-    assert twin.rate_limit == env.rate_limit
-    action = np.full(3, 0.3)
-    np.testing.assert_array_equal(env.step(action)[0], twin.step(action)[0])
-
-
 @pytest.mark.parametrize(
     ("env_id", "kwargs", "message"),
     [
@@ -284,18 +269,12 @@ def test_an_env_of_a_satellite_can_be_copied_to_other_processes():
         (SLEW, {"success": {"seconds": 10**400}}, r"success\['seconds'\] must be in"),
         (SLEW, {"satellite": {"body": BODY, "torque": 1.0, "angle": 7.0}}, r"success\['angle'\]"),
         ("AttitudeReach-v0", {"success": {"rate": 0.1}}, "success must have keys out of"),
-        (SLEW, {"self": 1}, "unexpected keyword argument 'self'"),
         (SLEW, {"satellite": "cubesat-6"}, "did you mean 'cubesat-6u'"),
-        (SLEW, {"satellite": 3}, "satellite must be one of"),
-        (SLEW, {"satellite": {"bodi": {}}}, "did you mean 'body'"),
         (SLEW, {"satellite": {"torque": 0.1}}, "satellite must have body"),
         (SLEW, {"satellite": {"body": BODY}}, "Satellite must have wheels, coils or torque"),
-        (SLEW, {"satellite": {"body": 3, "torque": 1.0}}, "Satellite.body must be of class"),
-        (SLEW, {"satellite": {"body": BODY, "torque": -1.0}}, "Satellite.torque must be positive"),
         (SLEW, {"satellite": {"body": BODY, "torque": 5e-324}}, "satellite must turn at 1e-100 to"),
         (SLEW, {"satellite": {"body": BODY, "coils": {}}}, "satellite must have wheels or torque"),
         (SLEW, {"satellite": {"body": BODY, "wheels": {"axes": np.eye(3)[[0, 0, 1]]}}}, "span all"),
-        (SLEW, {"satellite": {"body": BODY, "torque": 1.0, "dt": 0}}, "Satellite.dt must be"),
         ("RigidTop-v0", {"satellite": "cubesat-6u"}, "satellite must be left out"),
         ("TumblingCapture-v0", {"satellite": "astrobee"}, "satellite must be left out"),
         ("ReactionWheelSlew-v1", {"satellite": "astrobee"}, "must have the actuator of the task"),
@@ -304,13 +283,10 @@ def test_an_env_of_a_satellite_can_be_copied_to_other_processes():
         (SLEW, {"satellite": {"body": BODY, "torque": 1.0, "sensor": {"gyros": {}}}},
          "did you mean 'gyro'"),
         ("MagneticDetumble-v1", {"satellite": "cubesat-6u"}, "must have the actuator of the task"),
-        (SLEW, {"success": {"angel": 1.0}}, "did you mean 'angle'"),
         (SLEW, {"success": {"angle": 4.0}}, r"success\['angle'\] must be in \(0, 3.14"),
         (SLEW, {"success": {"rate": 2.1}}, r"success\['rate'\] must be in \(0, 1.13184\]"),
         (SLEW, {"success": {"seconds": math.inf}}, r"success\['seconds'\] must be in"),
-        (SLEW, {"success": 3}, "success must be a dict"),
         ("Detumble-v1", {"success": {"angle": 0.1}}, "success must have keys out of"),
-        (SLEW, {"rate_limit": 0.0}, "rate_limit must be a positive finite number"),
         (SLEW, {"initial": "larg angle"}, "did you mean 'large angle'"),
     ],
 )  # fmt: skip

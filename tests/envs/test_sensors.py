@@ -66,7 +66,6 @@ def test_the_gyros_give_the_turn_of_the_control_period_however_the_body_tumbles(
         before = after
 
 
-@pytest.mark.compiled
 def test_the_star_tracker_is_worse_about_its_boresight_in_body_axes():
     n = 4000
     tracker = {**TRACKER, "period": 0.0}
@@ -145,21 +144,15 @@ def test_without_an_error_instruments_show_what_is_there():
 @pytest.mark.parametrize(
     ("sensor", "message"),
     [
-        ({"gyro": {"angle_wlk": 1e-3}}, "did you mean 'angle_walk'"),
         ({"gyro": {"angle_walk": -1e-3}}, r"sensor\['gyro'\]\['angle_walk'\] must be in \[0, 1\]"),
-        ({"gyro": {"rate_walk": math.nan}}, r"\['rate_walk'\] must be in"),
         ({"gyro": {"angle_walk": 0.1}}, r"\['angle_walk'\] must be below .* success threshold"),
-        ({"gyro": 1e-3}, r"sensor\['gyro'\] must be a dict with keys"),
         ({"star_tracker": 1e-3}, r"sensor\['star_tracker'\] must be a dict with keys"),
         ({"star_tracker": {"about_boresight": 0.1}}, r"\['about_boresight'\] must be below"),
         ({"star_tracker": {"boresight": (0, 0, 0)}}, "must be a vector other than 0"),
-        ({"star_tracker": {"boresight": (0, 1)}}, r"\['boresight'\] must"),
         ({"star_tracker": {"period": math.inf}}, r"\['period'\] must be in"),
-        ({"star_tracker": {"slew_rate": -1}}, r"\['slew_rate'\] must be in"),
         ({"gyro": {}, "attitude": 1e-3}, "sensor must have keys out of"),
         ({"gyros": {}}, "did you mean 'gyro'"),
         (Instruments(boresight=(0.0, 0.0, 2.0)), r"\['boresight'\] must have unit length"),
-        (Instruments(angle_walk="x"), r"\['angle_walk'\] must be in"),
     ],
 )
 def test_wrong_numbers_of_instruments_are_refused(sensor, message):

@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.optimize import fsolve
 
-from family import at
+from family import at, motor_work
 from family import quick_make as make
 from family import quick_many as many
 from rbgym import rows as layout
@@ -26,15 +26,6 @@ def total_momentum(env, state):
     return rotate(state["quaternion"], body + state["wheel_momentum"] @ env.actuator.matrix.T)
 
 
-def work(env, before, after):
-    """Of motors and friction in one step [J]: torque on each wheel times its mean speed."""
-    change = after["wheel_momentum"] - before["wheel_momentum"]
-    momentum = 0.5 * (after["wheel_momentum"] + before["wheel_momentum"])
-    omega = 0.5 * (after["angular_velocity"] + before["angular_velocity"])
-    speed = momentum / env.actuator.inertia - omega @ env.actuator.matrix
-    return np.sum(change * speed, axis=-1)
-
-
 def slip(env):
     """Speed of the first wheel in the body [rad/s]."""
     state = env.state
@@ -42,13 +33,12 @@ def slip(env):
     return (state["wheel_momentum"] / env.actuator.inertia - turning)[0]
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize("integrator", ["quat_em", "akw", "convected"])
 @pytest.mark.parametrize("actuator", ["pyramid", "wheels"])
 def test_momentum_stays_to_the_bit_and_energy_changes_by_the_work_of_the_motors(
     actuator, integrator
 ):
-    env = many(WHEELS, substeps=1, actuator=actuator, integrator=integrator)
+    env = many(WHEELS, 16, substeps=1, actuator=actuator, integrator=integrator)
     env.reset(seed=0)
     rng, booked, reached = np.random.default_rng(0), 0.0, False
     start, energy = env.state["angular_momentum"], env.invariants()["energy"]
@@ -59,7 +49,7 @@ def test_momentum_stays_to_the_bit_and_energy_changes_by_the_work_of_the_motors(
         env.step(push if step < 80 else rng.uniform(-1.0, 1.0, push.shape))
         after = env.state
         reached |= (np.abs(after["wheel_momentum"]) == env.actuator.momentum).any()
-        booked = booked + work(env, before, after)
+        booked = booked + motor_work(env.actuator, before, after)
         np.testing.assert_array_equal(after["angular_momentum"], start)
     lost = env.invariants()["energy"] - energy - booked
     assert np.abs(lost).max() < 1e-13 * env.invariants()["energy"].max()
@@ -93,7 +83,7 @@ def test_an_orbit_of_ten_thousand_steps_shows_no_trend():
     for step in range(10_000):
         before = env.state
         env.step(0.5 * np.sin(0.05 * step + phases))
-        booked += work(env, before, env.state)
+        booked += motor_work(env.actuator, before, env.state)
     np.testing.assert_array_equal(env.state["angular_momentum"], start)
     # The sum of so many works is itself known to so much.
     assert abs(env.invariants()["energy"] - energy - booked) < 2e-12
@@ -174,13 +164,6 @@ def test_a_wheel_at_its_limit_gives_no_more_and_reports_what_it_gave():
     np.testing.assert_array_equal(observation[-3:], np.float32([-1, 0, 0]))
 
 
-def test_commands_beyond_one_are_the_motors_full_torque():
-    env = make(WHEELS, substeps=1, actuator=ReactionWheels(viscous=0.0, coulomb=0.0))
-    at(env, TILTED)
-    _, _, _, _, info = env.step([5.0, -7.0, 0.5])
-    np.testing.assert_allclose(info["applied_torque"], [5e-3, -5e-3, 2.5e-3], atol=1e-17)
-
-
 def test_friction_brings_a_wheel_to_rest_in_the_time_of_the_closed_form():
     """I s' = -(c + v s): at rest after (I / v) log(1 + v s_0 / c); the body hardly turns."""
     rough = ReactionWheels(viscous=1e-5, coulomb=1e-3)
@@ -238,9 +221,7 @@ def test_a_motor_weaker_than_the_friction_does_not_turn_its_wheel():
         ({"axes": [[1, 0, 0], [0, 1, 0], [1, 0, 0]]}, "span all three directions"),
         ({"axes": np.eye(3)[:2]}, "shape .3, 3. or .4, 3."),
         ({"axes": 2 * np.eye(3)}, "unit vectors"),
-        ({"axes": "xyz"}, "axes must be"),
         ({"inertia": 0.0}, "inertia must be a positive"),
-        ({"torque": np.nan}, "torque must be a positive"),
         ({"viscous": -1e-6}, "viscous must be a finite number from 0"),
         ({"start": 1.5}, r"start must be in \[0, 1\]"),
         ({"torque": 0.1, "momentum": 4.0, "inertia": 1e-4}, "inertia must be at least 0.0004"),
@@ -250,12 +231,6 @@ def test_a_motor_weaker_than_the_friction_does_not_turn_its_wheel():
 def test_wheels_that_cannot_be_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         ReactionWheels(**arguments)
-
-
-@pytest.mark.parametrize("integrator", ["quat_vi", "dir_em", "pdmv"])
-def test_a_scheme_without_rotors_is_refused(integrator):
-    with pytest.raises(ValueError, match=r"must support 'rotors'.*quat_em"):
-        make(WHEELS, integrator=integrator)
 
 
 def test_a_start_beyond_the_limit_of_a_wheel_is_refused_and_nothing_changes():

@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 
 from rbgym import KeplerOrbit, testing
 from rbgym.potentials.gravity_gradient import GravityGradient
-from rbgym.quaternion import angle_between, from_matrix, to_matrix
+from rbgym.quaternion import angle_between, from_matrix, multiply, to_body, to_matrix
 from rbgym.validation import validate_external
 from rbgym.validation.external import (
     EXTERNAL,
@@ -19,6 +19,7 @@ from rbgym.validation.external import (
     random_bodies,
     series,
 )
+from test_elliptic import by_taylor, exact
 
 FREE = EXTERNAL["nasa_brick"]
 
@@ -98,38 +99,12 @@ def test_the_series_is_right_to_a_unit_in_the_last_place():
     y, rest = series(J[pick], momenta[pick])
     with mpmath.workdps(30):
         for k, body in enumerate(pick):
-            wanted = taylor(J[body], momenta[body])
+            start = exact(momenta[body])
+            q = by_taylor(exact(J[body]), start, mpmath.mpf(1))
+            wanted = [*q, *to_body(q, start)]
             size = [1.0] * 4 + [np.linalg.norm(momenta[body])] * 3
             for got, left, true, unit in zip(y[k], rest[k], wanted, size, strict=True):
                 assert abs(mpmath.mpf(got) + mpmath.mpf(left) - true) < 2.0**-53 * unit
-
-
-def taylor(J, momentum, steps=20, terms=24):
-    """Attitude and body momentum after a second, in thirty digits, by Euler's equations for the
-    rates: J w' = J w x w, q' = q w / 2."""
-    J = [mpmath.mpf(float(v)) for v in J]
-    w = [mpmath.mpf(float(v)) / j for v, j in zip(momentum, J, strict=True)]
-    y = [mpmath.mpf(1), mpmath.mpf(0), mpmath.mpf(0), mpmath.mpf(0), *w]
-    for _ in range(steps):
-        c = [y]
-        for k in range(terms):
-            d = [mpmath.mpf(0)] * 7
-            for j in range(k + 1):
-                q0, q1, q2, q3, a, b, e = c[j]
-                A, B, C = c[k - j][4:]
-                d[0] -= (q1 * A + q2 * B + q3 * C) / 2
-                d[1] += (q0 * A + q2 * C - q3 * B) / 2
-                d[2] += (q0 * B - q1 * C + q3 * A) / 2
-                d[3] += (q0 * C + q1 * B - q2 * A) / 2
-                d[4] += (J[1] - J[2]) / J[0] * b * C
-                d[5] += (J[2] - J[0]) / J[1] * e * A
-                d[6] += (J[0] - J[1]) / J[2] * a * B
-            c.append([v / (k + 1) for v in d])
-        y = [
-            mpmath.fsum(c[k][i] / mpmath.mpf(steps) ** k for k in range(terms + 1))
-            for i in range(7)
-        ]
-    return [*y[:4], *(j * v for j, v in zip(J, y[4:], strict=True))]
 
 
 @pytest.mark.parametrize("name", ["exact", "exact:4", "exact:6", "rkn4"])
@@ -184,16 +159,8 @@ def test_a_step_function_in_gravity_is_compared_at_both_instants():
 
     def change(q, w):
         weight = np.cross(arm, -to_matrix(q)[2])
-        w_x, w_y, w_z = w
-        quaternion = 0.5 * np.array(
-            [
-                -q[1] * w_x - q[2] * w_y - q[3] * w_z,
-                q[0] * w_x + q[2] * w_z - q[3] * w_y,
-                q[0] * w_y - q[1] * w_z + q[3] * w_x,
-                q[0] * w_z + q[1] * w_y - q[2] * w_x,
-            ]
-        )
-        return quaternion, np.linalg.solve(J, weight - np.cross(w, J @ w))
+        turning = np.linalg.solve(J, weight - np.cross(w, J @ w))
+        return 0.5 * multiply(q, np.array([0.0, *w])), turning
 
     def step(q, w, h):
         k = [change(q, w)]
