@@ -1,7 +1,7 @@
 """How an environment is built: of a task, and of the arguments of `gym.make`."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -106,7 +106,8 @@ class Building:
         )
         self.disturbance, self.pull = uncertainty.chosen_disturbance(given.disturbance)
         hooks = {name: getattr(given, name) for name in _HOOKS}
-        hooks["disturbance"] = (given.disturbance or {}).get("torque")
+        if isinstance(given.disturbance, Mapping):
+            hooks["disturbance"] = given.disturbance.get("torque")
         self.hooks = {name: hook for name, hook in hooks.items() if callable(hook)}
         faults = chosen_faults(given.faults, self.dt)
         self.may_blind = faults is not None and faults.may_blind()

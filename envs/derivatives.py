@@ -185,12 +185,11 @@ def checked(env: Any, hooks: tuple[str, ...]) -> tuple[Episodes, tuple[int, ...]
             raise ValueError(f"{name} must be given by name to have a derivative, got {hook!r}")
     actuator = episodes.batch.physics.actuator
     if isinstance(actuator, Driven):
-        jumps = [actuator.line.delay] if isinstance(actuator.line.delay, Delayed) else []
-        jumps += [actuator.line.pulses] if isinstance(actuator.line.pulses, Pulsed) else []
-        if jumps:
-            raise ValueError(
-                f"actuator must be without delay and pulses to have a derivative, got {jumps[0]!r}"
-            )
+        for stage in (actuator.line.delay, actuator.line.pulses):
+            if isinstance(stage, Delayed | Pulsed):
+                raise ValueError(
+                    f"actuator must be without delay and pulses to have a derivative, got {stage!r}"
+                )
     return episodes, base.action_space.shape
 
 

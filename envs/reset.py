@@ -62,7 +62,7 @@ def place(episodes: Episodes, lanes: Lanes, options: dict[str, Any]) -> bool:
 
     ValueErrors leave everything as it was; else the episodes are left.
     """
-    state = options.get("state")
+    state: Any = options.get("state")
     if state is None:
         return False
     batch, rows, goal = episodes.batch, episodes.rows, episodes.setup.parts.goal

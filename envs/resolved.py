@@ -40,8 +40,8 @@ def resolved(task: Task, episodes: Episodes, layers: Layers) -> dict[str, Any]:
         kind = {"kind": type(record).__name__, **record._asdict()}
         return {key: {"value": plain(value), "source": source} for key, value in kind.items()}
 
-    tree = {name: leaf(arguments[name], name) for name in ("difficulty", "satellite") if
-            name in arguments}  # fmt: skip
+    said = [name for name in ("difficulty", "satellite") if name in arguments]
+    tree: dict[str, Any] = {name: leaf(arguments[name], name) for name in said}
     tree |= {
         "body": each("body", {name: getattr(body, name) for name in OF_BODY}),
         "mgl": leaf(getattr(batch.potential, "mgl", 0.0), "mgl"),
@@ -78,13 +78,13 @@ def resolved(task: Task, episodes: Episodes, layers: Layers) -> dict[str, Any]:
 
 def lines(tree: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """The tree as rows of a table: name, value, source."""
-    found = []
+    found: list[tuple[str, str, str]] = []
     for name, node in tree.items():
         if {*node} == {"value", "source"}:
             found.append((name, str(node["value"]), str(node["source"])))
         else:
-            found += [(f"{name}.{below}", *rest) for below, *rest in lines(node)]
-    return found  # type: ignore[return-value]
+            found += [(f"{name}.{below}", *rest) for below, *rest in lines(node)]  # type: ignore[misc]
+    return found
 
 
 def plain(value: Any) -> Any:
