@@ -16,12 +16,11 @@ from rbgym.arguments import count, real
 from rbgym.envs.arguments import ARGUMENTS, named
 from rbgym.envs.building import Building
 from rbgym.envs.episodes import Episodes, Flags, Lanes
-from rbgym.envs.layers import ARGUMENT, Layers
+from rbgym.envs.layers import ARGUMENT, Layers, resolved
 from rbgym.envs.parts.columns import Column, placed
 from rbgym.envs.parts.rewards import Weighted
 from rbgym.envs.planning import checked_state, packed, unpack
 from rbgym.envs.reset import checked_options, checked_seed, lane_seeds, masked_lanes, place
-from rbgym.envs.resolved import resolved
 from rbgym.envs.task import Task
 from rbgym.quaternion import Array
 
@@ -282,7 +281,7 @@ class _Described:
     @property
     def resolved(self) -> dict[str, Any]:
         """All numbers that the env was made of, by part and as plain data, each with the layer that
-        has said it: task, satellite, difficulty or argument. See `rbgym.envs.resolved`."""
+        has said it: task, satellite, difficulty or argument. See `rbgym.envs.layers`."""
         return resolved(self.task, self._episodes, self._layers)
 
     @property

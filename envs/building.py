@@ -23,7 +23,7 @@ from rbgym.envs.parts import constraints, endings, rewards, uncertainty
 from rbgym.envs.parts.columns import bounds, placed, width
 from rbgym.envs.parts.goals import Goal, Reference
 from rbgym.envs.parts.observations import FORMS, Both, More, Shown
-from rbgym.envs.parts.sensors import Failing, chosen_sensor
+from rbgym.envs.parts.sensors import chosen_sensor, failing
 from rbgym.envs.parts.starts import Start
 from rbgym.envs.rows import Parts, TaskRows, checked_part
 from rbgym.potentials import CircularOrbit, HeavyTop, NoPotential, Potential, SoftWall
@@ -174,7 +174,7 @@ class Building:
         sensor = self.sensor
         sensor.refuse(task.angle if goal.angle_off else math.inf, task.rate)
         if self.may_blind:
-            sensor = Failing(sensor)
+            sensor = failing(sensor)
         limits = endings.Limits(task.rate_limit, task.lowest)
         own = checked_part("ends", task.ends, endings.Ending)
         ends = endings.chosen(given.termination, limits, own, goal)

@@ -11,7 +11,7 @@ from rbgym import integrators
 from rbgym.arguments import number, positive
 from rbgym.body import RigidBody
 from rbgym.envs import satellites
-from rbgym.envs.actuators import Torque
+from rbgym.envs.actuators import NAMES
 from rbgym.envs.actuators.effector import Effector
 from rbgym.envs.arguments import Arguments, keys, named
 from rbgym.envs.layers import ARGUMENT, DIFFICULTY, SATELLITE, TASK, Layers
@@ -57,7 +57,7 @@ class Task:
 
     body: Callable[[], RigidBody]
     torque: ArrayLike | Callable[[RigidBody, float], ArrayLike]
-    actuator: Any = field(default_factory=Torque)
+    actuator: Any = field(default_factory=NAMES["torque"])
     integrator: str = integrators.DEFAULT
     potential: Potential | None = None
     start: Start
@@ -202,4 +202,5 @@ class Task:
 
     def effector(self) -> Effector:
         """What makes torque, where the task says no more than that."""
-        return self.actuator if isinstance(self.actuator, Effector) else Torque()
+        usual: Any = NAMES["torque"]()
+        return self.actuator if isinstance(self.actuator, Effector) else usual

@@ -9,7 +9,7 @@ import numpy as np
 
 import rbgym  # noqa: F401
 from rbgym.envs.arguments import ARGUMENTS
-from rbgym.envs.resolved import lines
+from rbgym.envs.layers import lines
 from rbgym.envs.satellites import SATELLITES
 
 TASKS = sorted(

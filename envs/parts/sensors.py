@@ -332,6 +332,11 @@ class Failing(Sensor):
         return vector(buffer, i, self._row(rows) + 8)
 
 
+def failing(sensor: Sensor) -> Sensor:
+    """The sensor where faults may blind it."""
+    return Failing(sensor)
+
+
 def chosen_sensor(value: Any, default: Sensor, dt: float, rate_limit: float) -> Sensor:
     """What the argument stands for: standard deviations, instruments, or a sensor of one's own."""
     found: Sensor

@@ -11,7 +11,7 @@ import pytest
 from layers import TASKS, VALUES, changed, combinations, flat, may_change
 from rbgym import RigidBody, compound
 from rbgym.envs.arguments import ARGUMENTS, Arguments
-from rbgym.envs.resolved import lines
+from rbgym.envs.layers import lines
 
 pytestmark = [pytest.mark.interpreted, pytest.mark.filterwarnings("ignore:an episode lasts")]
 
