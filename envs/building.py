@@ -172,7 +172,7 @@ class Building:
         task, given = self.task, self.given
         goal = checked_part("goal", task.goal_of(self.body, self.weight), Goal)
         sensor = self.sensor
-        sensor.refuse(task.angle if goal.angle_off else math.inf, task.rate)
+        sensor.warn_of_noise(task.angle if goal.angle_off else math.inf, task.rate)
         if self.may_blind:
             sensor = failing(sensor)
         limits = endings.Limits(task.rate_limit, task.lowest)

@@ -11,7 +11,7 @@ from rbgym.compiled.record import Record, constant
 from rbgym.envs.arguments import in_range, keys, triple
 from rbgym.envs.parts.columns import BODY, Column
 from rbgym.envs.parts.observations import More, put_within, rotation_vector
-from rbgym.envs.parts.uncertainty import Noisy, Sensor, check_below
+from rbgym.envs.parts.uncertainty import Noisy, Sensor, warn_unless_below
 from rbgym.envs.random import normals
 from rbgym.envs.rows import checked_part
 from rbgym.quaternion import Vector, add, dot, qconj, qmul, scale, to_body
@@ -281,11 +281,11 @@ class Instruments(Sensor):
             eye=eye,
         )
 
-    def refuse(self, angle: float, rate: float) -> None:
+    def warn_of_noise(self, angle: float, rate: float) -> None:
         for name in ("across_boresight", "about_boresight"):
-            check_below(f"['star_tracker'][{name!r}]", getattr(self, name), angle, "rad")
+            warn_unless_below(f"['star_tracker'][{name!r}]", getattr(self, name), angle, "rad")
         threshold = rate * math.sqrt(self.dt)
-        check_below("['gyro']['angle_walk']", self.angle_walk, threshold, "rad/sqrt(s)")
+        warn_unless_below("['gyro']['angle_walk']", self.angle_walk, threshold, "rad/sqrt(s)")
 
 
 class Failing(Sensor):

@@ -1,6 +1,7 @@
 """What a policy does not know: noise of sensors, disturbances, bodies that differ."""
 
 import math
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -56,8 +57,8 @@ class Sensor(Part):
         """The sensor for a control period [s] and rates [rad/s]; ValueError for too large ones."""
         return self
 
-    def refuse(self, angle: float, rate: float) -> None:
-        """ValueError where success within `angle` [rad] and `rate` [rad/s] cannot be seen."""
+    def warn_of_noise(self, angle: float, rate: float) -> None:
+        """Warn where a policy without a filter cannot settle within `angle` [rad] and `rate` [rad/s]."""
 
 
 class Noisy(Sensor):
@@ -89,17 +90,19 @@ class Noisy(Sensor):
         n = normals(rows.noise_key(buffer, i), rows.elapsed(buffer, i), _BY_SENSORS + 3)
         return add(omega, add(vector(buffer, i, rows.sensor_row()), scale(self.rate, n)))
 
-    def refuse(self, angle: float, rate: float) -> None:
-        check_below("['attitude']", self.attitude, angle, "rad")
-        check_below("['rate']", self.rate, rate, "rad/s")
+    def warn_of_noise(self, angle: float, rate: float) -> None:
+        warn_unless_below("['attitude']", self.attitude, angle, "rad")
+        warn_unless_below("['rate']", self.rate, rate, "rad/s")
 
 
-def check_below(name: str, noise: float, threshold: float, unit: str) -> None:
-    """ValueError for a noise in which success cannot be seen."""
+def warn_unless_below(name: str, noise: float, threshold: float, unit: str) -> None:
+    """Warn of a noise in which a policy without a filter cannot settle."""
     if noise >= threshold:
-        raise ValueError(
-            f"sensor{name} must be below the success threshold of {threshold:.4g} {unit}, "
-            f"got {noise!r}"
+        warnings.warn(
+            f"sensor{name} is not below the success threshold of {threshold:.4g} {unit}: without a "
+            f"filter, as rbgym.agents.controllers.Estimating, no policy settles; got {noise!r}",
+            UserWarning,
+            stacklevel=2,
         )
 
 

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import math
 from collections import Counter
 
 import gymnasium as gym
@@ -171,6 +172,12 @@ def test_an_option_that_there_is_not_is_refused_and_the_episode_goes_on(slip):
             env.reset(seed=1, options={slip: {}})
         for name, value in env.unwrapped.state.items():
             np.testing.assert_array_equal(value, before[name])
+
+
+def test_a_sensor_coarser_than_the_requirement_is_what_filters_are_for_and_said():
+    tracker = {"star_tracker": {"across_boresight": 5e-5, "about_boresight": 3.4e-4}}
+    with pytest.warns(UserWarning, match=r"about_boresight.*0.0001745 rad: without a filter"):
+        make("AttitudeSlew-v1", success={"angle": math.radians(0.01)}, sensor=tracker)
 
 
 def test_a_refusal_of_what_nobody_gave_says_where_it_comes_from():
