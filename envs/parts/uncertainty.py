@@ -58,7 +58,7 @@ class Sensor(Part):
         return self
 
     def warn_of_noise(self, angle: float, rate: float) -> None:
-        """Warn where a policy without a filter cannot settle within `angle` [rad] and `rate` [rad/s]."""
+        """Warn where no policy without a filter can settle within angle [rad] and rate [rad/s]."""
 
 
 class Noisy(Sensor):
