@@ -21,8 +21,8 @@ SMOOTH = {
     for env_id, (module, name, _) in ENVIRONMENTS.items()
     if env_id in ("ReactionWheelSlew-v1", "Detumble-v1", "InertialPointing-v0")
 }  # fmt: skip
-# And no gravity gradient, which exerts a torque; one of zero is a disturbance as well.
-SMOOTH["MagneticPointing-v0"] = {"disturbance": {"constant": (0.0, 0.0, 0.0)}}
+# And no gravity gradient, which exerts a torque.
+SMOOTH["MagneticPointing-v0"] = {"disturbance": {"gravity_gradient": None}}
 
 
 _SUCCESS = {"angle": math.radians(2.0), "rate": 0.02, "seconds": 3.0}

@@ -16,7 +16,7 @@ from rbgym.compiled.record import constant
 from rbgym.engine.actuation import act
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Setting
-from rbgym.envs.arguments import in_range, keys
+from rbgym.envs.arguments import in_range, keys, made_or_given
 from rbgym.envs.orbit import Orbit
 from rbgym.envs.parts.columns import BODY, Column
 from rbgym.quaternion import Array, cross, dot, qmul, scale, to_body
@@ -66,11 +66,10 @@ class MagneticCoils(Effector):
         return self.orbit
 
     def on(self, orbit: Orbit | Mapping[str, float]) -> "MagneticCoils":
-        if isinstance(orbit, Orbit):
-            return replace(self, orbit=orbit)
+        if self.orbit is None or not isinstance(orbit, Mapping):
+            return replace(self, orbit=made_or_given("orbit", Orbit, orbit))
         numbers = keys("orbit", orbit, [one.name for one in fields(Orbit)])
-        around = replace(self.around, **numbers)
-        return replace(self, orbit=around, altitude=None, inclination=None)
+        return replace(self, orbit=replace(self.orbit, **numbers))
 
     @property
     def field(self) -> float:
