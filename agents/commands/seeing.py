@@ -116,14 +116,11 @@ def _simulate(names: list[str], **arguments: Any) -> tuple[dict[str, Any], list[
         rbgym.integrators.get(name)  # raises, before any work, for one that there is not
     found, failures = {}, []
     with bar() as shown:
-        task = shown.add_task("", total=len(names) if len(names) > 1 else None)
-        for name in names:
-            shown.update(task, description=f"{name}, {arguments['steps']:,} steps")
+        for name in shown.track(names, description=f"{arguments['steps']:,} steps"):
             try:
                 found[name] = rbgym.simulate(integrator=name, **arguments)
             except rbgym.IntegrationError as error:
                 failures.append(str(error))
-            shown.advance(task)
     if not found:
         raise rbgym.IntegrationError("; ".join(failures))
     return found, failures

@@ -20,6 +20,7 @@ from rbgym.envs.arguments import named
 
 FORMAT = 1
 WEIGHTS, CONFIG = "policy.safetensors", "policy.json"
+_SHELF = resources.files("rbgym.agents") / "pretrained"  # the package's own policies
 # Of policy.json, beside the network, what others build on.
 _KINDS = {"env_id": str, "env_kwargs": dict, "training": dict, "versions": dict}
 Space = spaces.Space[Any]
@@ -123,10 +124,10 @@ def read(folder: Path) -> TrainedPolicy:
             f"{str(folder / CONFIG)!r} must be of format {FORMAT}, got {config.get('format')!r}: "
             f"rbgym {writer} wrote it"
         )
-    from safetensors.numpy import load
+    from safetensors.numpy import load as load_arrays
 
     try:
-        arrays, build = load((folder / WEIGHTS).read_bytes()), config["network"]
+        arrays, build = load_arrays((folder / WEIGHTS).read_bytes()), config["network"]
         of_kind = RecurrentNetwork if "cells" in build else Network
         network = of_kind.from_arrays(arrays, build)
         seen = _space(config["observation_space"])
@@ -139,7 +140,7 @@ def read(folder: Path) -> TrainedPolicy:
 
 def names() -> list[str]:
     """The ids of the environments that the package has a policy for."""
-    return sorted(entry.name for entry in _shelf().iterdir() if (entry / CONFIG).is_file())
+    return sorted(entry.name for entry in _SHELF.iterdir() if (entry / CONFIG).is_file())
 
 
 def load(name: str | Path) -> TrainedPolicy:
@@ -151,15 +152,11 @@ def load(name: str | Path) -> TrainedPolicy:
     """
     entry = name.rpartition(":")[2] if isinstance(name, str) else ""
     if entry in names():
-        with resources.as_file(_shelf() / entry) as folder:
+        with resources.as_file(_SHELF / entry) as folder:
             return read(folder)
     if not (isinstance(name, str | Path) and str(name) and Path(name).is_dir()):
         named("name", str(name) if isinstance(name, Path) else name, names(), " or a folder")
     return read(Path(name))
-
-
-def _shelf() -> Any:
-    return resources.files("rbgym.agents") / "pretrained"
 
 
 def _as_plain(space: Space) -> dict[str, Any]:
