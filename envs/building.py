@@ -16,7 +16,7 @@ from rbgym.engine.actuation import Actuator
 from rbgym.engine.batch import Batch
 from rbgym.envs.actuators import Setting, assemble
 from rbgym.envs.actuators.faults import chosen_faults
-from rbgym.envs.arguments import Arguments, made_or_given, named, triple
+from rbgym.envs.arguments import Arguments, in_range, made_or_given, named, triple
 from rbgym.envs.episodes import Setup, checked_hook, state_of
 from rbgym.envs.orbit import Orbit
 from rbgym.envs.parts import constraints, endings, rewards, uncertainty
@@ -92,7 +92,7 @@ class Building:
                 f"dt must be at least {_SHORTEST:g} s for each of the substeps, got {self.dt!r}"
             )
         torque = task.torque(self.body, self.weight) if callable(task.torque) else task.torque
-        self.strength = positive("torque_scale", given.torque_scale)
+        self.strength = in_range("torque_scale", given.torque_scale, 1e-100, 1e100)
         full = finite("torque_limit", _or(given.torque_limit, torque), (), (3,))
         if np.any(full < 0):
             raise ValueError(f"torque_limit must not be negative, got {full.tolist()}")
