@@ -95,7 +95,7 @@ def simulate(
 
     position [m], velocity [m/s], force [N]: given one of them, the centre of mass moves too, in one
     system with the attitude, by Mandre's Runge-Kutta-Nystroem scheme: integrator="rkn4" (with no
-    option but renormalise_every), no potential, no rotors. In flight the body turns about its centre
+    option but renormalise_every), no potential, no rotors. In flight a body turns about its centre
     of mass: its inertia is referred to that.
     position, velocity: (3,), world axes, default 0. force, world axes, and torque: None, (3,), or a
     callable (t, position, velocity, quaternion, angular_velocity) -> (3,), evaluated at each of the
