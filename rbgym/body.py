@@ -13,7 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rbgym.arguments import Array, finite, positives, quietly
-from rbgym.inertia import check_center, check_moments, full_tensor, point_inertia, principal_axes
+from rbgym.inertia import (
+    check_center,
+    check_moments,
+    full_tensor,
+    inertials,
+    point_inertia,
+    principal_axes,
+)
 from rbgym.quaternion import from_matrix, normalized, to_matrix
 
 _UNIT = 1e-9  # how far a given rotation may be from a unit quaternion or orthogonal matrix
@@ -147,37 +154,41 @@ class RigidBody:
         the file asks for `fusestatic`. Needs `rbgym[mujoco]`. Raises ValueError for a file that
         MuJoCo refuses, and where no body or none that is alone is named so.
         """
-        return cls._compiled("body", path, body, floating=False)
-
-    @classmethod
-    def from_urdf(cls, path: str | PathLike[str], link: str | None = None) -> Self:
-        """A link of a URDF robot, see `from_mjcf`; what is fixed to it counts as a part of it.
-
-        link: its name; None for the only one that is left then.
-        """
-        return cls._compiled("link", path, link, floating=True)
-
-    @classmethod
-    def _compiled(
-        cls, argument: str, path: str | PathLike[str], name: str | None, floating: bool
-    ) -> Self:
-        """floating: give the root a free joint, without which it melts into the world."""
-        mujoco = import_module("mujoco")
+        mujoco = _mujoco()
         try:
-            spec = mujoco.MjSpec.from_file(fspath(path))
-            root = spec.worldbody.first_body()
-            if floating and root is not None and not root.joints:
-                root.add_freejoint()
-            model = spec.compile()
+            model = mujoco.MjModel.from_xml_path(fspath(path))
         except (TypeError, ValueError) as error:
             raise ValueError(f"path must be a file for MuJoCo, got {path!r}: {error}") from None
         known = [model.body(k).name for k in range(1, model.nbody)]
-        if known.count(name) != 1 and not (name is None and len(known) == 1):
-            raise ValueError(f"{argument} must name one of {known}, got {name!r}")
-        k = 1 if name is None else 1 + known.index(name)
+        if known.count(body) != 1 and not (body is None and len(known) == 1):
+            raise ValueError(f"body must name one of {known}, got {body!r}")
+        k = 1 if body is None else 1 + known.index(body)
         principal = cls(model.body_inertia[k], model.body_mass[k])
-        part = Part(principal, model.body_ipos[k], model.body_iquat[k])
-        found = compound([part], about=np.zeros(3))
+        return cls._placed([Part(principal, model.body_ipos[k], model.body_iquat[k])])
+
+    @classmethod
+    def from_urdf(cls, path: str | PathLike[str], link: str | None = None) -> Self:
+        """A link of a URDF robot, with all that fixed joints hang on it.
+
+        link: its name; None for the only one that is left then. Mass comes from `<inertial>`
+        elements alone: a link without one has none, whatever its geometry. Needs no MuJoCo. Raises
+        ValueError for a file or an inertial that is none, and where no link with a mass, or none
+        that is alone, is named so.
+        """
+        parts = []
+        for one in inertials(path, link):
+            try:
+                parts.append(Part(cls(one.tensor, one.mass), one.position, one.rotation))
+            except ValueError as error:
+                raise ValueError(
+                    f"path must have inertials of bodies, got {path!r}: link {one.link!r}: {error}"
+                ) from None
+        return cls._placed(parts)
+
+    @classmethod
+    def _placed(cls, parts: list["Part"]) -> Self:
+        """The compound of these parts about the origin."""
+        found = compound(parts, about=np.zeros(3))
         return cls(found.inertia, found.mass, found.center_of_mass)
 
     @classmethod
@@ -186,6 +197,22 @@ class RigidBody:
         a, b, c = lengths**2
         mass = float(positives("mass", mass, ()))
         return cls(factor * mass * np.array([b + c, c + a, a + b]), mass)
+
+
+def _mujoco() -> Any:
+    """MuJoCo, or a ModuleNotFoundError that says which one to install."""
+    try:
+        mujoco = import_module("mujoco")
+        found = mujoco.__version__
+    except ModuleNotFoundError:
+        found = "none"
+    if found == "none" or tuple(map(int, found.split(".")[:2])) < (3, 14):
+        # Earlier ones lose rotations: 3.3 to 3.10 with fusestatic, up to 3.13 those of URDF.
+        raise ModuleNotFoundError(
+            f"from_mjcf needs MuJoCo 3.14 or later, got {found}: pip install 'rbgym[mujoco]'",
+            name="mujoco",
+        )
+    return mujoco
 
 
 class Part(NamedTuple):

@@ -9,12 +9,14 @@ covariance. Derivatives are differences of motions that are stepped side by side
 kernel besides that of `rbgym.simulate`.
 """
 
+import reprlib
+from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rbgym.arguments import finite, positive, quietly, real
+from rbgym.arguments import positive, quietly, real
 from rbgym.body import RigidBody
 from rbgym.engine.batch import Batch
 from rbgym.quaternion import (
@@ -31,7 +33,7 @@ _AT = ((0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2))  # where xx, yy, zz, xy, xz, yz s
 _ONES = np.zeros((6, 3, 3))  # the tensors that are 1 there
 _ONES[range(6), _AT[0], _AT[1]] = _ONES[range(6), _AT[1], _AT[0]] = 1.0
 _LOWER = np.tril_indices(3)
-_UNIT = 1e-6  # how far from unit length a quaternion may be
+_UNIT = 1e-3  # how far from unit length a quaternion may be, which logs hold with few digits
 _NOISE = 1e-30, 1e30  # that may be given: its square divides
 _LEAST = 1e-7  # noise below this, of a radian and of the rates, is not told from round-off
 _EDGE = 1e-6  # least second moment of mass, relative to the largest: no plate is thinner
@@ -39,13 +41,11 @@ _STEP = 1e-6  # of differences: an angle, and relative to rates and tensor
 _TOLD = 1e-14  # information of the worst told numbers, of what each alone would have
 _SHORT = 20.0  # turn of the first beginning that is fitted [rad]
 _BENT = 0.5  # of the change by a standard deviation, what may not be linear in it
-_RARE = 3.09  # deviations that chance exceeds once in a thousand
+_CHANCE = 1e-3  # of a record that is as it should be to be called odd by one of the tests
+_RARE = 3.09  # deviations that chance exceeds so often
+_FROZEN = np.array([1.0, 5.0]) / 6.0  # of a step, the instants whose momentum its halves have
+_NODS = 4  # steps in each half, for the nutation that rotors give to a body
 _ROUNDS, _TURN, _LAGS = 60, 0.1, 4  # of the fit; longest substep [rad]; correlations looked at
-
-_UNTOLD = (
-    "rates must be of a body that turns about more than one axis, by torques or rotors that tell "
-    "its tensor, got {!r}"
-)
 
 
 class Identified(NamedTuple):
@@ -54,8 +54,9 @@ class Identified(NamedTuple):
     inertia: (3, 3) [kg m^2], body axes. covariance: (6, 6) of its xx, yy, zz, xy, xz, yz.
     rate_bias: (3,) [rad/s], body axes, what the rates show too much. residual: (2,), the noise of
     attitudes [rad] and rates [rad/s], each axis, that is left. consistent: whether what is left is
-    white, no larger than the noise that was given, and linear in what was found; where not, clock,
-    torques or model are wrong, or the record is too long, and the intervals mean nothing.
+    white, no larger than the noise that was given, without a sample that stands out, and linear in
+    what was found; where not, clock, torques, model or a sample are wrong, or the record is too
+    long, and the intervals mean nothing.
     """
 
     inertia: Array
@@ -101,11 +102,12 @@ def identify(
     """The inertia tensor of a free rigid body and a constant bias of its rates, with intervals.
 
     times: (n,) [s], rising, n at least 8, in gaps of any length. quaternions: (n, 4), body to
-    world. rates: (n, 3) [rad/s], body axes. torques: (n - 1, 3) [N m], body axes, held from each
-    sample to the next, or (n, 3), whose last counts for nothing. rotor_momentum: (n, 3)
-    [kg m^2/s], body axes, of rotors relative to the body, linear in between; the tensor includes
-    the rotors. attitude_noise [rad], rate_noise [rad/s]: standard deviations of each axis; None for
-    what the samples show. Noise is taken as white and normal, torques and rotors as exact.
+    world, of either sign; they are normalised. rates: (n, 3) [rad/s], body axes. torques:
+    (n - 1, 3) [N m], body axes, held from each sample to the next, or (n, 3), whose last counts for
+    nothing. rotor_momentum: (n, 3) [kg m^2/s], body axes, of rotors relative to the body, linear in
+    between; the tensor includes the rotors. attitude_noise [rad], rate_noise [rad/s]: standard
+    deviations of each axis; None for what the samples show. Noise is taken as white and normal,
+    torques and rotors as exact.
 
     Raises ValueError for bad arguments, samples half a turn apart, and where the samples do not
     tell the tensor: without torque and rotors its scale, in a turn about one axis other numbers.
@@ -121,7 +123,7 @@ def identify(
         guess, _, _, _ = _fit(_beginning(data, length), guess, 5, 1e-2)
     guess, r, H, gain = _fit(data, guess, _ROUNDS, 1e-4)
     if not np.linalg.eigvalsh(_information(H, _noise(data, r))[0].sum(axis=0))[0] > _TOLD:
-        raise ValueError(_UNTOLD.format(rates))
+        raise _untold(data)
     information, size = _information(H, _noise(data, r))
     # What the fit took from each kind of samples, of its 15 numbers.
     spent = np.trace(np.linalg.solve(information.sum(axis=0), information), axis1=1, axis2=2)
@@ -133,7 +135,8 @@ def identify(
     worst = vectors[:, 0] / np.sqrt(values[0]) / size  # a standard deviation of what is told worst
     bent = (_errors(data, _moved(guess, worst))[0] - r - H @ worst) / _noise(data, r)[:, None]
     straight = np.sum(bent**2) < _BENT**2
-    consistent = bool(straight and abs(gain) < 1e-2 and np.all(left < most) and _is_white(data, r))
+    fitted = straight and abs(gain) < 1e-2 and np.all(left < most)
+    consistent = bool(fitted and _is_white(data, r) and _is_normal(data, r, left))
     return Identified(guess.inertia, covariance[6:12, 6:12], guess.bias, left, consistent)
 
 
@@ -161,32 +164,66 @@ def _fit(data: _Samples, guess: _Guess, rounds: int, enough: float) -> tuple[Any
 
 
 def _checked(t: Any, q: Any, rates: Any, u: Any, h: Any, *noise: Any) -> _Samples:
-    count = real("times", t).size
-    if count < 8:
-        raise ValueError(f"times must be at least 8 instants, got {t!r}")
-    gaps = np.diff(finite("times", t, (count,)))
-    if not np.all(gaps > 0.0):
-        raise ValueError(f"times must rise from each to the next, got {t!r}")
-    attitudes, omega = finite("quaternions", q, (count, 4)), finite("rates", rates, (count, 3))
-    if not np.all(np.abs(np.linalg.norm(attitudes, axis=1) - 1.0) < _UNIT):
-        raise ValueError(f"quaternions must have unit length, got {q!r}")
+    times = _rows("times", t)
+    count = times.size
+    if times.ndim != 1 or count < 8:
+        raise ValueError(f"times must be at least 8 instants, got shape {times.shape}")
+    gaps = np.diff(times)
+    _refuse("times", "rise from each to the next", times, np.r_[True, gaps > 0.0])
+    attitudes, omega = _rows("quaternions", q, (count, 4)), _rows("rates", rates, (count, 3))
+    lengths = np.linalg.norm(attitudes, axis=1)
+    _refuse("quaternions", "have unit length", attitudes, np.abs(lengths - 1.0) < _UNIT)
     shapes = (count - 1, 3), (count, 3)
-    torques = np.zeros(shapes[0]) if u is None else finite("torques", u, *shapes)[: count - 1]
-    rotors = np.zeros(shapes[1]) if h is None else finite("rotor_momentum", h, shapes[1])
+    torques = np.zeros(shapes[0]) if u is None else _rows("torques", u, *shapes)[: count - 1]
+    rotors = np.zeros(shapes[1]) if h is None else _rows("rotor_momentum", h, shapes[1])
     if not (np.any(torques) or np.any(rotors)):
+        given = " and ".join("none" if one is None else "zeros" for one in (u, h))
         raise ValueError(
             "torques or rotor_momentum must be given and not zero: a free motion does not tell the "
-            f"scale of the tensor, got {u!r} and {h!r}"
+            f"scale of the tensor, got {given}"
         )
     speed = np.linalg.norm(omega, axis=1)
-    if not np.all(np.maximum(speed[1:], speed[:-1]) * gaps < np.pi):
-        raise ValueError(f"times must be less than half a turn apart at these rates, got {t!r}")
+    turned = np.maximum(speed[1:], speed[:-1]) * gaps
+    if not np.all(turned < np.pi):
+        k = int(np.argmax(turned))
+        row = k + int(speed[k + 1] > speed[k])
+        raise ValueError(
+            "times must be less than half a turn apart at these rates, got a gap of "
+            f"{gaps[k]:.6g} s with {omega[row].tolist()} in row {row}"
+        )
     names = "attitude_noise", "rate_noise"
     a, b = (None if s is None else positive(k, s) for k, s in zip(names, noise, strict=True))
     for name, given in zip(names, (a, b), strict=True):
         if given is not None and not _NOISE[0] <= given <= _NOISE[1]:
             raise ValueError(f"{name} must be from {_NOISE[0]:g} to {_NOISE[1]:g}, got {given!r}")
     return _Samples(gaps, normalized(attitudes), omega, torques, rotors, (a, b))
+
+
+def _rows(name: str, given: Any, *shapes: tuple[int, ...]) -> Array:
+    """Finite numbers of one of these shapes, if any; what is not so is named by its row."""
+    allowed = "be finite real numbers" + " or".join(f" of shape {shape}" for shape in shapes)
+    try:
+        array = real(name, given)
+    except ValueError:
+        raise ValueError(f"{name} must {allowed}, got {reprlib.repr(given)}") from None
+    if shapes and array.shape not in shapes:
+        raise ValueError(f"{name} must {allowed}, got shape {array.shape}")
+    _refuse(name, allowed, array, np.isfinite(array).reshape(len(array), -1).all(axis=1))
+    return array
+
+
+def _refuse(name: str, allowed: str, array: Array, good: Array) -> None:
+    """Raise ValueError with the first row that is not good."""
+    if not good.all():
+        k = int(np.argmin(good))
+        raise ValueError(f"{name} must {allowed}, got {array[k].tolist()} in row {k}")
+
+
+def _untold(data: _Samples) -> ValueError:
+    return ValueError(
+        "rates must be of a body that turns about more than one axis, by torques or rotors that "
+        f"tell its tensor, got {len(data.rates)} of at most {np.abs(data.rates).max():.3g} rad/s"
+    )
 
 
 def _balance(data: _Samples) -> _Guess:
@@ -202,7 +239,7 @@ def _balance(data: _Samples) -> _Guess:
     A = np.concatenate([columns, start], axis=2).reshape(-1, 9)
     found, _, rank, _ = np.linalg.lstsq(A, y.reshape(-1), rcond=1e-10)
     if rank < 9:
-        raise ValueError(_UNTOLD.format(data.rates))
+        raise _untold(data)
     inertia = _valid(np.einsum("k,kij->ij", found[:6], _ONES), 0.05)
     return _Guess(data.q[0], data.rates[0] - bias, inertia, bias)
 
@@ -254,29 +291,35 @@ def _errors(data: _Samples, guess: _Guess) -> tuple[Array, Array]:
 
 def _motions(data: _Samples, tensors: Array, q: Array, omega: Array) -> tuple[Array, Array]:
     """Attitudes (n, lanes, 4) and rates (n, lanes, 3) of bodies with these tensors and starts."""
-    batch = Batch([RigidBody((J + J.T) / 2.0) for J in tensors], size=len(tensors))
+    batch = Batch(
+        [RigidBody((J + J.T) / 2.0) for J in tensors], size=len(tensors), projection=False
+    )
     rotors, turning = data.rotors, bool(np.any(data.rotors))
     try:
         batch.set_state(q, omega, rotor_momentum=rotors[0])
     except ValueError as error:
         raise ValueError(
             "rates, torques and rotor_momentum must tell a tensor of finite energy, got "
-            f"{data.rates!r}, {data.torques!r} and {rotors!r}"
+            + " and ".join(f"at most {np.abs(one).max():.3g}" for one in data[2:5])
         ) from error
-    speed = np.linalg.norm(data.rates, axis=1)
-    turns = np.maximum(speed[1:], speed[:-1]) * data.gaps / (_TURN / 4.0 if turning else _TURN)
-    found, held = [batch.measure()], np.zeros(3)
-    for k, (gap, count) in enumerate(zip(data.gaps, np.ceil(turns + 0.5).astype(int), strict=True)):
-        gained = rotors[k + 1] - rotors[k]
-        held, before = data.torques[k] - gained / gap, held
-        if not np.array_equal(held, before):
-            batch.set_torque(held)
+    slowed = np.linalg.inv([body.inertia for body in batch.bodies])  # rates by rotors' momentum
+    turns, nods = (
+        np.maximum(speed[1:], speed[:-1]) * data.gaps / _TURN
+        for speed in np.linalg.norm([data.rates, rotors @ slowed[0]], axis=2)
+    )
+    counts = np.ceil(np.maximum(turns, nods / _NODS) + 0.5).astype(int)
+    found = [batch.measure()]
+    for k, (gap, count) in enumerate(zip(data.gaps, counts, strict=True)):
+        if k == 0 or not np.array_equal(data.torques[k], data.torques[k - 1]):
+            batch.set_torque(data.torques[k])
         if turning:
-            for step in range(count):
-                now, middle = batch.measure(), rotors[k] + (step + 0.5) / count * gained
-                batch.set_state(now["quaternion"], now["angular_velocity"],
-                                rotor_momentum=middle)  # fmt: skip
-                batch.advance(gap / count)
+            held, gained = rotors[k], rotors[k + 1] - rotors[k]
+            for instant in (np.arange(count)[:, None] + _FROZEN).ravel() / count:
+                frozen = rotors[k] + instant * gained
+                _pass(batch, slowed, held, frozen)
+                batch.advance(gap / count / (2 * _NODS), _NODS)
+                held = frozen
+            _pass(batch, slowed, held, rotors[k + 1])
         else:
             batch.advance(gap / count, int(count))
         found.append(batch.measure())
@@ -284,6 +327,13 @@ def _motions(data: _Samples, tensors: Array, q: Array, omega: Array) -> tuple[Ar
     names = "quaternion", "angular_velocity"
     first, second = (np.stack([one[name] for one in found]) + lost for name in names)
     return first, second
+
+
+def _pass(batch: Batch, slowed: Array, held: Array, momentum: Array) -> None:
+    """Momentum from the bodies to their rotors: the sum stays, to the last bit that counts."""
+    now = batch.measure()
+    omega = now["angular_velocity"] - slowed @ (momentum - held)
+    batch.set_state(now["quaternion"], omega, rotor_momentum=momentum)
 
 
 def rotation_vector(q: Array) -> Array:
@@ -327,3 +377,10 @@ def _is_white(data: _Samples, r: Array) -> bool:
     found = [np.sum(series[k:] * series[:-k], axis=0) / power for k in range(1, _LAGS + 1)]
     part = 2.0 / (9.0 * 6 * _LAGS)  # the quantile by Wilson and Hilferty (1931)
     return bool(n * np.sum(np.square(found)) < 6 * _LAGS * (1.0 - part + _RARE * part**0.5) ** 3)
+
+
+def _is_normal(data: _Samples, r: Array, left: Array) -> bool:
+    """Whether no error stands out, as of a sample that is wrong: the largest of so many is within
+    what chance passes once in a thousand."""
+    largest = np.abs(r).max(axis=(0, 2)) / np.maximum(left, _least(data))
+    return bool(largest.max() < NormalDist().inv_cdf(1.0 - _CHANCE / (2.0 * r.size)))

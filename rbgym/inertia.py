@@ -1,14 +1,22 @@
-"""Inertia tensors: what a valid one is, and its principal frame (Mandre 2008, sections 3, 7.1)."""
+"""Inertia tensors: what a valid one is, its principal frame (Mandre 2008, sections 3, 7.1), and
+those of URDF files."""
 
+from collections import Counter
 from itertools import permutations
+from os import PathLike, fspath
+from typing import NamedTuple
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rbgym.arguments import Array, finite, quietly
+from rbgym.quaternion import from_roll_pitch_yaw, to_matrix
 
 _SLACK = 1e-12  # how far, relative to the largest entry, round-off may carry a valid tensor
 _EQUAL = 1e-14  # moments closer than this, relatively, are one moment known with round-off
+_TENSOR = ("ixx", "ixy", "ixz"), ("ixy", "iyy", "iyz"), ("ixz", "iyz", "izz")
 
 
 def point_inertia(r: Array) -> Array:
@@ -83,3 +91,103 @@ def check_center(tensor: Array, mass: float, center: Array) -> None:
             f"center_of_mass must be within reach of inertia {tensor.tolist()} about the origin "
             f"and mass {mass}, got {center.tolist()}: no mass distribution has all three"
         )
+
+
+# --- URDF ----------------------------------------------------------------------------------------
+
+
+class Inertial(NamedTuple):
+    """Mass [kg] and tensor (3, 3) [kg m^2] about its centre of mass, which is at `position` (3,)
+    [m], in axes that `rotation` (3, 3) turns into those of the link that was asked for."""
+
+    link: str
+    mass: float
+    tensor: Array
+    position: Array
+    rotation: Array
+
+
+def inertials(path: str | PathLike[str], link: str | None) -> list[Inertial]:
+    """Those of a link, None for the only one, and of all that fixed joints hang on it.
+
+    Raises ValueError for a file that is none, and where no such link has a mass.
+    """
+    try:
+        own, fixed = _read(ElementTree.parse(fspath(path)).getroot())
+        found: dict[str, list[Inertial]] = {}
+        for one in own:
+            base, placed = _hung(one, fixed)
+            found.setdefault(base, []).append(placed)
+    except (OSError, TypeError, ValueError, ElementTree.ParseError) as error:
+        raise ValueError(f"path must be a URDF file, got {path!r}: {error}") from None
+    known = list(found)
+    if link not in found and not (link is None and len(known) == 1):
+        raise ValueError(f"link must name one of {known}, got {link!r}")
+    return found[known[0] if link is None else link]
+
+
+def _read(robot: Element) -> tuple[list[Inertial], dict[str, Element]]:
+    """Every inertial that is not zero, and the fixed joint of each link that hangs on another."""
+    if robot.tag != "robot":
+        raise ValueError(f"its root is <{robot.tag}>, not <robot>")
+    links = [(_text(link, "name"), link.find("inertial")) for link in robot.findall("link")]
+    joints = [(_text(joint.find("child"), "link"), joint) for joint in robot.findall("joint")]
+    there, hung = (Counter(name for name, _ in pairs) for pairs in (links, joints))
+    for name, times in (there | hung).items():
+        if times > 1:
+            raise ValueError(f"link {name!r} is there, or hangs on another, {times} times")
+    own = [_inertial(name, element) for name, element in links if element is not None]
+    fixed = {
+        child: joint
+        for child, joint in joints
+        if joint.get("type") == "fixed" and _text(joint.find("parent"), "link") != "world"
+    }
+    return [one for one in own if one.mass or one.tensor.any()], fixed
+
+
+def _hung(own: Inertial, fixed: dict[str, Element]) -> tuple[str, Inertial]:
+    """The link that it is fixed to in the end, and where it is there."""
+    p, R, passed = own.position, own.rotation, [own.link]
+    while (joint := fixed.get(passed[-1])) is not None:
+        offset, turn = _origin(joint)
+        p, R = offset + turn @ p, turn @ R
+        passed.append(_text(joint.find("parent"), "link"))
+        if passed[-1] in passed[:-1]:
+            raise ValueError(f"its fixed joints go in a circle, {passed}")
+    return passed[-1], own._replace(position=p, rotation=R)
+
+
+def _inertial(link: str, element: Element) -> Inertial:
+    where, inertia = f"inertial of link {link!r}", element.find("inertia")
+    (mass,) = _numbers(element.find("mass"), "value", 1, where)
+    tensor = [[_numbers(inertia, name, 1, where)[0] for name in row] for row in _TENSOR]
+    return Inertial(link, float(mass), np.array(tensor), *_origin(element))
+
+
+def _origin(element: Element) -> tuple[Array, Array]:
+    """Position and rotation of what the element places."""
+    origin = element.find("origin")
+    if origin is None:
+        return np.zeros(3), np.eye(3)
+    xyz, rpy = (_numbers(origin, name, 3, "origin", "0 0 0") for name in ("xyz", "rpy"))
+    return xyz, to_matrix(from_roll_pitch_yaw(rpy))
+
+
+def _numbers(
+    element: Element | None, name: str, size: int, where: str, default: str | None = None
+) -> Array:
+    text = default if element is None else element.get(name, default)
+    try:
+        found = np.array((text or "").split(), dtype=np.float64)
+    except ValueError:
+        found = np.empty(0)
+    if found.shape != (size,) or not np.isfinite(found).all():
+        raise ValueError(f"{name} of the {where} must be {size} finite number(s), got {text!r}")
+    return found
+
+
+def _text(element: Element | None, name: str) -> str:
+    text = None if element is None else element.get(name)
+    if text is None:
+        raise ValueError(f"a {'link or joint' if element is None else element.tag} has no {name!r}")
+    return str(text)

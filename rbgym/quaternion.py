@@ -150,6 +150,7 @@ def canonical(q: Quaternion) -> Quaternion:
 
 
 _LEAST = 1e-140
+_LOCKED = 0.5e-7  # rad: nearer to a pitch of a quarter turn, half of what is left is no angle
 
 # --- public: arrays with any leading axes ---------------------------------------------------
 
@@ -237,6 +238,45 @@ def from_rotation_vector(rotation_vector: ArrayLike) -> Array:
     v = _array("rotation_vector", rotation_vector, 3)
     half = 0.5 * np.linalg.norm(v, axis=-1, keepdims=True)
     return np.concatenate([np.cos(half), 0.5 * v * np.sinc(half / np.pi)], axis=-1)
+
+
+def from_roll_pitch_yaw(angles: ArrayLike) -> Array:
+    """Unit quaternions (..., 4), w >= 0, of roll, pitch and yaw (..., 3) [rad].
+
+    Turns about the fixed x, y and z axes, in that order: about the body's own z, y and x axes, yaw
+    first. SciPy's `Rotation.from_euler("xyz", angles)`; the rpy of URDF.
+    """
+    half = 0.5 * _array("angles", angles, 3)
+    about_x, about_y, about_z = (
+        np.stack([np.cos(half[..., k]), *(np.sin(half[..., k]) * axis for axis in e)], axis=-1)
+        for k, e in enumerate(np.eye(3))
+    )
+    return canonicalized(multiply(multiply(about_z, about_y), about_x))
+
+
+def to_roll_pitch_yaw(q: ArrayLike) -> Array:
+    """Roll, pitch and yaw (..., 3) [rad] of unit quaternions (..., 4), pitch in [-pi/2, pi/2].
+
+    The inverse of `from_roll_pitch_yaw`. At a pitch of a quarter turn, where only the sum or the
+    difference of the others is told, yaw is 0, as in SciPy. By Bernardes and Viollet (2022).
+    """
+    w, x, y, z = np.moveaxis(_array("q", q, 4), -1, 0)
+    half_sum, half_difference = np.arctan2(x + z, w - y), np.arctan2(z - x, w + y)
+    twice = np.arctan2(np.hypot(w + y, z - x), np.hypot(w - y, x + z))
+    roll, pitch, yaw = (
+        half_sum - half_difference,
+        2.0 * twice - np.pi / 2.0,
+        half_sum + half_difference,
+    )
+    down, up = twice < _LOCKED, np.pi / 2.0 - twice < _LOCKED
+    roll = np.where(down, 2.0 * half_sum, np.where(up, -2.0 * half_difference, roll))
+    yaw = np.where(down | up, 0.0, yaw)
+    return np.stack([_wrapped(roll), pitch, _wrapped(yaw)], axis=-1)
+
+
+def _wrapped(angle: Array) -> Array:
+    """The angle [rad] between -pi and pi."""
+    return np.asarray(angle - 2.0 * np.pi * np.round(angle / (2.0 * np.pi)))
 
 
 def rotate(q: ArrayLike, v: ArrayLike) -> Array:

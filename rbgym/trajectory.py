@@ -86,6 +86,7 @@ def simulate(
 ) -> Trajectory:
     """Trajectory of one body over `steps` steps of `dt` seconds.
 
+    body: turns about the point that its inertia refers to, unless `position` and so on are given.
     quaternion: (4,) unit, body to world. angular_velocity: (3,) [rad/s], body axes.
     torque [N m, body axes], held over each step: None, (3,), (steps, 3), or a callable
     (t, quaternion, angular_velocity) -> (3,). rotor_momentum: (3,), constant, body axes.
@@ -94,7 +95,8 @@ def simulate(
 
     position [m], velocity [m/s], force [N]: given one of them, the centre of mass moves too, in one
     system with the attitude, by Mandre's Runge-Kutta-Nystroem scheme: integrator="rkn4" (with no
-    option but renormalise_every), no potential, no rotors, an inertia about the centre of mass.
+    option but renormalise_every), no potential, no rotors. In flight a body turns about its centre
+    of mass: its inertia is referred to that.
     position, velocity: (3,), world axes, default 0. force, world axes, and torque: None, (3,), or a
     callable (t, position, velocity, quaternion, angular_velocity) -> (3,), evaluated at each of the
     four stages of a step, so that the motion is of order four.
@@ -118,6 +120,7 @@ def simulate(
         found["largest_correction"] = float(batch.largest_correction[0])
         found["redone"] = int(batch.redone[0])
     else:
+        body = body.about(body.center_of_mass)
         p, v = _vector("position", position), _vector("velocity", velocity)
         flight = _Flight(body, _flight_scheme(record, potential, rotor), force, torque)
         found = flight.run(dt, instants, p, v, q / np.linalg.norm(q), omega)

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import rbgym
-from rbgym.quaternion import from_rotation_vector, multiply
+from rbgym.quaternion import from_rotation_vector, multiply, normalized
 
 J = np.array([[6.0, 0.4, -0.3], [0.4, 8.0, 0.2], [-0.3, 0.2, 5.0]])
 AT = (0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2)
@@ -114,6 +115,82 @@ def test_wheels_that_turn_a_body_at_rest_as_angular_momentum_says():
     omega = -np.linalg.solve(J, h.T).T
     found = rbgym.identify(t, q[::10], omega, rotor_momentum=h)
     np.testing.assert_allclose(found.inertia, J, rtol=0, atol=1e-3)
+
+
+def turned_by_rotors(n=61, gap=2.0):
+    """Times, attitudes, rates and rotors' momentum of a body that only these turn."""
+    t, J_inv = gap * np.arange(n), np.linalg.inv(J)
+    h = 1.5 * np.stack([np.sin(0.2 * t), np.sin(0.13 * t), np.cos(0.07 * t) - 1.0], axis=1)
+
+    def slope(s, y, momentum, torque):
+        q, w = y[:4], y[4:]
+        bent = np.cross(J @ w + momentum + s * torque, w) - torque
+        return np.concatenate([0.5 * multiply(q, [0.0, *w]), J_inv @ bent])
+
+    rows = [np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])]
+    for given in zip(h, np.diff(h, axis=0) / gap, strict=False):
+        run = solve_ivp(slope, (0.0, gap), rows[-1], "DOP853", args=given, rtol=1e-11, atol=1e-13)
+        rows.append(run.y[:, -1])
+    return t, normalized(np.array(rows)[:, :4]), np.array(rows)[:, 4:], h
+
+
+def test_rotors_alone_tell_the_tensor_to_the_noise_of_a_star_tracker():
+    t, q, omega, h = turned_by_rotors()
+    draw = np.random.default_rng(6)
+    noise = draw.normal(size=(2, len(t), 3)) * np.array([5e-5, 1e-5])[:, None, None]
+    q = multiply(q, from_rotation_vector(noise[0]))
+    found = rbgym.identify(t, q, omega + noise[1], rotor_momentum=h)
+    off = (found.inertia - J)[AT] / np.sqrt(np.diag(found.covariance))
+    assert found.consistent
+    assert np.abs(off).max() < 4.0
+    np.testing.assert_allclose(found.residual, (5e-5, 1e-5), rtol=0.15)
+
+
+def test_attitudes_of_few_digits_and_either_sign_are_what_logs_hold():
+    t, q, omega, u = samples(1)
+    signs = np.where(np.arange(len(t)) % 3, 1.0, -1.0)[:, None]
+    found, exact = rbgym.identify(t, signs * q.round(4), omega, u), rbgym.identify(t, q, omega, u)
+    assert found.consistent
+    np.testing.assert_allclose(found.inertia, exact.inertia, rtol=0, atol=2e-3)
+
+
+@pytest.mark.parametrize("noise", [{}, {"attitude_noise": ANGLE, "rate_noise": RATE}])
+def test_one_attitude_half_a_turn_off_is_noticed(noise):
+    t, q, omega, u = samples(3)
+    assert rbgym.identify(t, q, omega, u, **noise).consistent
+    q[40] = multiply(q[40], (0.0, 1.0, 0.0, 0.0))
+    assert not rbgym.identify(t, q, omega, u, **noise).consistent
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "value", "message"),
+    [
+        ("times", 700, 3.0, r"must rise from each to the next, got 3.0 in row 700"),
+        ("quaternions", 700, np.nan, r"got \[nan, nan, nan, nan\] in row 700"),
+        ("quaternions", 5, 1.0, r"must have unit length, got \[1.0, 1.0, 1.0, 1.0\] in row 5"),
+        ("rates", 7, np.inf, r"got \[inf, inf, inf\] in row 7"),
+        ("rates", 7, 50.0, r"got a gap of 0.2 s with \[50.0, 50.0, 50.0\] in row 7"),
+        ("torques", 0, np.nan, r"got \[nan, nan, nan\] in row 0"),
+        ("torques", slice(None), 0.0, "got zeros and none"),
+    ],
+)
+@pytest.mark.interpreted
+def test_what_is_wrong_in_a_long_record_is_named_by_its_row(name, row, value, message):
+    n = 1001
+    given = {"times": 0.2 * np.arange(n), "quaternions": np.tile((1.0, 0.0, 0.0, 0.0), (n, 1)),
+             "rates": np.full((n, 3), 0.1), "torques": np.ones((n, 3))}  # fmt: skip
+    given[name][row] = value
+    with pytest.raises(ValueError, match=f"{name} .*{message}" if value != 50.0 else message) as e:
+        rbgym.identify(**given)
+    assert len(str(e.value)) < 200
+
+
+@pytest.mark.interpreted
+def test_a_record_of_text_is_refused_in_few_words():
+    text = np.full((1001, 3), "0.1")
+    with pytest.raises(ValueError, match="rates must be finite real numbers") as error:
+        rbgym.identify(np.arange(1001), np.tile((1.0, 0.0, 0.0, 0.0), (1001, 1)), text)
+    assert len(str(error.value)) < 200
 
 
 @pytest.mark.parametrize("tensor", [np.diag([1.0, 2.0, 3.0]), np.diag([1.0, 1.0, 0.01])])

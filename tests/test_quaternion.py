@@ -177,3 +177,23 @@ def test_angle_of_a_rotation_vector_is_its_length(axis, angle):
     assume(np.linalg.norm(axis) > 0.1)
     q = rq.from_rotation_vector(angle * np.array(axis) / np.linalg.norm(axis))
     assert rq.angle_between(ONE, q) == pytest.approx(angle, rel=1e-14, abs=1e-15)
+
+
+def test_roll_pitch_yaw_are_those_of_scipy():
+    angles = np.random.default_rng(3).uniform(-np.pi, np.pi, (2, 200, 3)) * (1.0, 0.5, 1.0)
+    q = rq.from_roll_pitch_yaw(angles)
+    theirs = Rotation.from_euler("xyz", angles.reshape(-1, 3))
+    np.testing.assert_allclose(rq.to_matrix(q).reshape(-1, 3, 3), theirs.as_matrix(), atol=1e-15)
+    np.testing.assert_allclose(rq.to_roll_pitch_yaw(-q), angles, rtol=0, atol=1e-12)
+    assert np.all(q[..., 0] >= 0.0)
+
+
+@pytest.mark.filterwarnings("ignore:Gimbal lock")
+@pytest.mark.parametrize("pitch", [np.pi / 2, -np.pi / 2, np.pi / 2 - 1e-6, 1e-6 - np.pi / 2])
+def test_at_a_pitch_of_a_quarter_turn_the_attitude_is_told_all_the_same(pitch):
+    angles = np.array([0.4, pitch, 3.0])
+    found = rq.to_roll_pitch_yaw(rq.from_roll_pitch_yaw(angles))
+    theirs = Rotation.from_euler("xyz", angles).as_euler("xyz")
+    np.testing.assert_allclose(found, theirs, rtol=0, atol=1e-9)
+    again = rq.from_roll_pitch_yaw(found)
+    assert rq.angle_between(again, rq.from_roll_pitch_yaw(angles)) < 1e-15

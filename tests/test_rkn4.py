@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import textbook as tb
-from rbgym import Batch, RigidBody, integrators, simulate
+from rbgym import Batch, RigidBody, compound, integrators, simulate
 from rbgym.integrators import Held, Lagrange
 from rbgym.quaternion import angle_between, normalized, rotate
 
@@ -220,6 +220,17 @@ def test_what_a_flight_calls_conserved_is_so_and_nothing_else(given):
     flight = flown(2000, **{"force": None, "torque": None, **given})
     for name, found in flight.drift().items():
         assert (found["max"] < 1e-10) == (name in flight.conserved), name
+
+
+def test_in_flight_a_body_turns_about_its_centre_of_mass_wherever_its_inertia_refers_to():
+    tensor = [[0.6, 0.1, -0.05], [0.1, 0.8, 0.07], [-0.05, 0.07, 0.5]]
+    given = {"integrator": "rkn4", "dt": 1e-2, "steps": 100, "angular_velocity": (1, 2, 3)}
+    own = RigidBody(tensor, 3.0)
+    shifted = compound([(own, (0.1, 0.2, -0.1))], about=(0, 0, 0))
+    at_centre, flight = (simulate(one, velocity=(1, 0, 0), **given) for one in (own, shifted))
+    np.testing.assert_allclose(flight.angular_velocity, at_centre.angular_velocity, atol=1e-13)
+    np.testing.assert_allclose(flight.energy, at_centre.energy, rtol=1e-13)
+    assert not flight.body.center_of_mass.any()
 
 
 def test_a_flight_under_a_constant_force_falls_along_a_parabola_and_is_recorded_as_asked():

@@ -22,6 +22,7 @@ from rbgym.quaternion import (
 )
 
 _ROUNDING = 1e-7  # rad; of attitudes in float32
+_UNIT = 1e-3  # how far from unit length a quaternion may be
 _SAME = 2e-7  # two attitudes nearer than this in all components are one that is held
 _UNEVEN = 1e-3  # part of the target's turn in a control period that its rates may not tell
 
@@ -138,13 +139,17 @@ class Estimating:
             raise ValueError(
                 f"observation must have at least {self.columns} columns, got shape {seen.shape}"
             )
-        small = np.abs(seen) <= np.finfo(np.float32).max  # and no NaN
-        if not (small.all() and seen[..., :4].any(axis=-1).all()):
+        rows = np.atleast_2d(seen)
+        small = (np.abs(rows) <= np.finfo(np.float32).max).all(axis=1)  # and no NaN
+        with np.errstate(over="ignore", invalid="ignore"):
+            good = small & (np.abs(np.linalg.norm(rows[:, :4], axis=1) - 1.0) < _UNIT)
+        if not good.all():
+            k = int(np.argmin(good))
             raise ValueError(
-                f"observation must be finite, with a quaternion at first, got {observation!r}"
+                "observation must be finite, with a unit quaternion at first, got "
+                f"{rows[k].tolist()} in row {k}"
             )
         belief, memory = _memory(state)
-        rows = np.atleast_2d(seen)
         belief = self.estimate(rows, belief, episode_start)
         shown = rows.astype(np.float32)
         shown[:, :4] = canonicalized(belief.attitude)

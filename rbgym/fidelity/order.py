@@ -18,7 +18,7 @@ class Order:
     attitude, momentum: slopes between the two finest steps whose errors are above round-off;
     infinite where none is, the least that it can be where one is, nan where the errors are not
     finite. step_sizes [s]; attitude_errors [rad]; momentum_errors: of J omega, in body axes,
-    relative.
+    relative. floors: of each, what counts as round-off.
     """
 
     attitude: float
@@ -26,6 +26,7 @@ class Order:
     step_sizes: tuple[float, ...]
     attitude_errors: tuple[float, ...]
     momentum_errors: tuple[float, ...]
+    floors: tuple[float, ...]
 
     @property
     def slope(self) -> float | None:
@@ -38,7 +39,7 @@ class Order:
     def points(self) -> tuple[int, int]:
         """How many errors of attitude and of momentum are above round-off, or not finite."""
         attitude, momentum = (
-            sum(not error <= FLOOR for error in errors)
+            sum(not error <= floor for error, floor in zip(errors, self.floors, strict=True))
             for errors in (self.attitude_errors, self.momentum_errors)
         )
         return attitude, momentum
@@ -52,11 +53,18 @@ class Order:
         )
 
 
-def order_of(horizon: float, errors: Sequence[tuple[int, float, float]]) -> Order:
-    """The order that (steps over the horizon [s], `errors_at` it) show, from coarse to fine."""
+def order_of(
+    horizon: float, errors: Sequence[tuple[int, float, float]], round_off: float = 0.0
+) -> Order:
+    """The order that (steps over the horizon [s], `errors_at` it) show, from coarse to fine.
+
+    round_off: of a step, where it is that of a lower precision than double.
+    """
     steps, attitude, momentum = zip(*errors, strict=True) if errors else ((), (), ())
     sizes = tuple(horizon / n for n in steps)
-    return Order(_slope(sizes, attitude), _slope(sizes, momentum), sizes, attitude, momentum)
+    floors = tuple(max(FLOOR, n * round_off) for n in steps)
+    slopes = (_slope(sizes, each, floors) for each in (attitude, momentum))
+    return Order(*slopes, sizes, attitude, momentum, floors)
 
 
 def errors_at(
@@ -69,14 +77,14 @@ def errors_at(
         return angle, float(np.linalg.norm(lack) / np.linalg.norm(momentum))
 
 
-def _slope(sizes: Sequence[float], errors: Sequence[float]) -> float:
+def _slope(sizes: Sequence[float], errors: Sequence[float], floors: Sequence[float]) -> float:
     if not errors or not np.isfinite(errors).all():
         return math.nan
-    last = max((i for i, error in enumerate(errors) if error > FLOOR), default=-1)
-    if last < 0:
+    above = [i for i, floor in enumerate(floors) if errors[i] > floor]
+    if not above:
         return math.inf
     if len(errors) == 1:
         return math.nan
-    fine = max(last, 1)
-    shrinks = errors[fine - 1] / max(errors[fine], FLOOR)
+    fine = max(above[-1], 1)
+    shrinks = errors[fine - 1] / max(errors[fine], floors[fine])
     return math.log(shrinks) / math.log(sizes[fine - 1] / sizes[fine])

@@ -28,6 +28,8 @@ DIVISIONS = (10, 20, 40, 80, 160, 320)  # steps into which the horizon of the or
 HORIZON = 20  # steps of dt, of a subject whose horizon is not given
 _LARGEST_TURN = 1.0  # rad, of the coarsest step of a horizon that was lengthened
 _SHORT = 1e-3  # of dt, for the hints
+_SHORT_OF_SINGLE = 5e-3  # rad, in single precision
+_ROUND_OFF_OF_SINGLE = 3.0 * float(np.finfo(np.float32).eps)  # of a step, which adds up
 _UNIT = 1e-6
 _ALIKE = 0.02  # relative distance within which two vectors count as the same
 
@@ -102,7 +104,7 @@ class StepSubject(Subject):
         try:  # copies: a step may return the same arrays each time
             quaternion, rates = (np.array(part, dtype=np.float64) for part in result)
             if quaternion.shape == (4,) and rates.shape == (3,):
-                return quaternion, rates
+                return (quaternion if quaternion.any() else np.full(4, np.nan)), rates
         except (TypeError, ValueError):
             pass
         raise ValueError(
@@ -118,11 +120,12 @@ class StepSubject(Subject):
         horizon, (q, omega) = HORIZON * self.dt if horizon is None else horizon, self.start()
         exact = simulate(self.body, integrator="exact", dt=horizon, steps=1,
                          quaternion=q, angular_velocity=omega)  # fmt: skip
-        end, errors = (exact.quaternion[-1], exact.angular_velocity[-1]), []
+        end, errors, round_off = (exact.quaternion[-1], exact.angular_velocity[-1]), [], 0.0
         for n in DIVISIONS:
             (motion,) = self.motions_from((q, omega), n, horizon / n)
             errors.append((n, *errors_at(motion.end, end, self.body.inertia)))
-        found, rate = order_of(horizon, errors), float(np.linalg.norm(omega))
+            round_off = _ROUND_OFF_OF_SINGLE if _is_single(motion.end) else 0.0
+        found, rate = order_of(horizon, errors, round_off), float(np.linalg.norm(omega))
         if min(found.points) < 2 and 2 * horizon / DIVISIONS[0] * rate < _LARGEST_TURN:
             longer = self.order(2 * horizon)
             if np.isfinite(longer.attitude_errors + longer.momentum_errors).all():
@@ -132,7 +135,16 @@ class StepSubject(Subject):
     def hints(self) -> tuple[str, ...]:
         dt = _SHORT * self.dt
         (motion,) = self.motions_from(self.start(), 1, dt)
+        if _is_single(motion.end):
+            dt = max(dt, _SHORT_OF_SINGLE / float(np.linalg.norm(self.angular_velocity)))
+            (motion,) = self.motions_from(self.start(), 1, dt)
         return hints(self.start(), motion.end, self.body.inertia, dt)
+
+
+def _is_single(state: State) -> bool:
+    """Whether attitude or rates are numbers of single precision, whatever holds them."""
+    with np.errstate(over="ignore"):
+        return any(np.array_equal(part, part.astype(np.float32)) for part in state)
 
 
 def measure_order(

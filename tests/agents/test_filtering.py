@@ -197,16 +197,30 @@ def test_what_the_filter_cannot_do_is_refused(env_id, kwargs, message):
 @pytest.mark.interpreted
 def test_wrong_observations_and_policies_are_refused():
     filtering = Estimating(controllers.Idle(), Instruments(), rate_limit=2.0)
-    for observation in (np.ones(6), np.ones((1, 2, 7)), np.full(7, np.nan)):
+    shown = np.full((3, 7), 0.5)
+    for observation in (shown[0, :6], shown[None], np.full(7, np.nan), np.ones(7)):
         with pytest.raises(ValueError, match="observation must"):
             filtering.predict(observation)
-    _, memory = filtering.predict(np.ones((3, 7)))
+    _, memory = filtering.predict(shown)
     with pytest.raises(ValueError, match="state must be of 2 lanes, got 3"):
-        filtering.predict(np.ones((2, 7)), memory)
+        filtering.predict(shown[:2], memory)
     for wrong in (3, (), (None, None)):
         with pytest.raises(ValueError, match="state must be what the last call returned"):
-            filtering.predict(np.ones((3, 7)), wrong)
+            filtering.predict(shown, wrong)
     with pytest.raises(ValueError, match="policy must have predict"):
         Estimating(None, Instruments(), rate_limit=2.0)
     with pytest.raises(ValueError, match="env must be an environment of rbgym"):
         Estimating.for_env("pd", None)
+
+
+@pytest.mark.interpreted
+def test_observations_of_few_digits_are_normalised_and_a_bad_one_is_named_by_its_row():
+    filtering = Estimating(controllers.Idle(), Instruments(), rate_limit=2.0)
+    shown = np.tile((0.7071, -0.7071, 0.0, 0.0, 0.1, 0.2, 0.3), (1000, 1))
+    _, (belief, _) = filtering.predict(shown)
+    np.testing.assert_allclose(np.linalg.norm(belief.attitude, axis=1), 1.0, rtol=1e-15)
+    _, (flipped, _) = filtering.predict(shown * (-1, -1, -1, -1, 1, 1, 1), (belief, None))
+    np.testing.assert_allclose(flipped.rate, shown[:, 4:] * 2.0, rtol=1e-6)
+    shown[77, 5] = np.nan
+    with pytest.raises(ValueError, match=r"observation must .* nan, 0.3\] in row 77"):
+        filtering.predict(shown)

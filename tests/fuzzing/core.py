@@ -128,6 +128,8 @@ def _arithmetic():
         "to_matrix": {"q": Q},
         "from_matrix": {"matrix": quaternion.to_matrix(Q)},
         "from_rotation_vector": {"rotation_vector": W},
+        "from_roll_pitch_yaw": {"angles": W},
+        "to_roll_pitch_yaw": {"q": Q},
         "rotate": {"q": Q, "v": W},
         "rotate_inverse": {"q": Q, "v": W},
         "angle_between": {"p": Q, "q": Q},

@@ -84,3 +84,48 @@ def test_an_order_that_cannot_be_seen_is_no_pass():
     measured = measure_order(lambda q, omega, dt: (q * np.nan, omega), INERTIA)
     assert math.isnan(measured.slope)
     assert "order" in measure(lambda q, omega, dt: (q * np.nan, omega), inertia=INERTIA).broken
+
+
+def _in_single(order, wrapped):
+    """Euler, midpoint or Runge-Kutta in float32, as MJX and its kin compute; wrapped: the attitude
+    is brought to unit length in float64 afterwards."""
+    J = INERTIA.astype(np.float32)
+
+    def slope(q, w):
+        dq = np.array([-q[1:] @ w, *(q[0] * w + np.cross(q[1:], w))], np.float32)
+        return np.concatenate([np.float32(0.5) * dq, (np.cross(J * w, w) / J).astype(np.float32)])
+
+    def step(q, omega, dt):
+        y, h = np.concatenate([q, omega]).astype(np.float32), np.float32(dt)
+        k1 = slope(y[:4], y[4:])
+        k2 = slope(*np.split(y + h / 2 * k1, [4]))
+        k3 = slope(*np.split(y + h / 2 * k2, [4]))
+        k4 = slope(*np.split(y + h * k3, [4]))
+        k = {1: k1, 2: k2, 4: (k1 + 2 * k2 + 2 * k3 + k4) / 6}[order]
+        q, omega = np.split(y + h * k, [4])
+        q = q.astype(np.float64) if wrapped else q
+        return q / np.linalg.norm(q), omega
+
+    return step
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+@pytest.mark.parametrize("order", [1, 2, 4])
+@pytest.mark.parametrize("dt", [0.05, 0.01, 0.002])
+def test_the_order_of_a_simulator_in_single_precision_is_measured(order, dt, wrapped):
+    found = measure(_in_single(order, wrapped), inertia=INERTIA, dt=dt, steps=1)
+    assert found.order.attitude == pytest.approx(order, abs=0.1)
+    assert found.order.momentum == pytest.approx(order, abs=0.25)
+    assert found.hints == ()
+
+
+def test_a_wrong_simulator_in_single_precision_has_no_order():
+    right = _in_single(4, False)
+    found = measure(lambda q, w, dt: right(q, w, np.float32(1.001) * dt), inertia=INERTIA)
+    assert found.order.slope < 0.1
+    assert "order" in found.broken
+
+
+def test_an_attitude_of_length_zero_counts_as_not_finite():
+    found = measure(lambda q, w, dt: (0.0 * q, w), inertia=INERTIA, steps=3)
+    assert found.norm.max == math.inf
