@@ -10,10 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbgym.arguments import count, finite, number, positive, real
 from rbgym.body import RigidBody
+from rbgym.envs.actuators import Delay, Lag
 from rbgym.envs.base import AttitudeEnv, AttitudeVectorEnv
 from rbgym.envs.parts.columns import Column, placed, width
 from rbgym.envs.parts.goals import Axis, Rest, Target
 from rbgym.envs.parts.uncertainty import Sensor
+from rbgym.potentials import HeavyTop, SoftWall
 from rbgym.quaternion import Array, conjugate, multiply, rotate, rotate_inverse
 from rbgym.trajectory import checked_body
 
@@ -31,7 +33,9 @@ class Plant:
     wheels, and unloads_by: its full command. target, rest, axis: whether the goal is one of these
     kinds. moves: whether there is a target that moves. measured: whether sensors stand between the
     state and an observation. reads: the columns of attitude, rates and perhaps the target's rates,
-    0 where the attitude is no quaternion. first: the column from which an actuator shows itself.
+    0 where the attitude is no quaternion. first: the column from which an actuator shows itself, in
+    `shown` columns. delay, lag [s]: of the commands; waiting: how many of each are under way.
+    mixing: (3, channels), the torque of full commands, body axes [N m], that of coils left out.
     """
 
     def __init__(self, env: Any) -> None:
@@ -43,7 +47,12 @@ class Plant:
         self.env, self.actuator, self.strength = base, actuator, base.torque_scale
         self.body, self.potential, self.goal = base.body, base.potential, base.goal
         self.columns, self.commands = read_by_laws(base), base.commands
-        self.first = width(self.columns.values()) - width(assembly.columns)
+        self.shown = width(assembly.columns)
+        self.first = width(self.columns.values()) - self.shown
+        stages = {type(one): one for one in assembly.stages}
+        self.delay = stages[Delay].seconds if Delay in stages else 0.0
+        self.lag = stages[Lag].time_constant if Lag in stages else 0.0
+        self.waiting = assembly.record.line.delay.slots() if Delay in stages else 0
         self.wheels, self.unloads = actuator.rotors, actuator.sheds
         is_coils = [*self.commands] == ["magnetic_moment"] and actuator.around is not None
         self.coils = actuator if is_coils else None
@@ -93,6 +102,14 @@ class Plant:
                 self.given[name] = one.factor
         if self.has_forces:
             self.given["dock"] = base.goal.dock()
+        self.mixing = np.hstack([self._torque_of(one) for one in self.commands.values()])
+
+    def _torque_of(self, command: Column) -> Array:
+        if command.name == "wheel_torque":
+            return command.factor * np.asarray(self.wheels.matrix)
+        if command.name == "torque":
+            return np.diag(command.scale)
+        return np.zeros((3, command.size))
 
     def _reads(self) -> int:
         columns, rates = [*self.columns], ["angular_velocity", "target_angular_velocity"]
@@ -336,6 +353,17 @@ class BodyLaw(Law):
         takes; at another rate w that times w^2."""
         torque = self.gyroscopic_torque(axis)
         return np.asarray(np.max(np.abs(torque @ self.envelope.T), axis=-1))
+
+
+def weight_torque(potential: Any, up: Array) -> Array:
+    """The torque (n, 3) [N m, body] on a heavy top or above a soft wall, 0 elsewhere; up (n, 3):
+    the vertical, body axes."""
+    if not isinstance(potential, HeavyTop | SoftWall):
+        return np.zeros_like(up)
+    axis = np.asarray(potential.axis)
+    on_wall = isinstance(potential, SoftWall)
+    slope = potential.slope(up @ axis)[:, None] if on_wall else potential.mgl
+    return -slope * np.cross(axis, up)
 
 
 def shortened(commands: Array) -> Array:

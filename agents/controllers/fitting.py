@@ -8,7 +8,8 @@ from typing import Any
 
 from rbgym.agents.catalogue import CONTROLLERS, PLANNERS, names
 from rbgym.agents.controllers.actuators import Allocated, MagneticAllocation, Unloading
-from rbgym.agents.controllers.base import Controller, Law, Plant
+from rbgym.agents.controllers.base import Controller, Idle, Law, Plant
+from rbgym.agents.controllers.foresight import Foreseeing
 from rbgym.agents.controllers.pd import PosePD
 from rbgym.envs.arguments import keys, named
 
@@ -31,7 +32,9 @@ def make(name: str, env: Any, **gains: Any) -> Controller:
     plant = Plant(env)
     if gains:
         keys(f"gains of {name!r}", gains, _gains(name, env))
-    return _fitted(maker(name)(env, **gains), plant)
+    fitted = _fitted(maker(name)(env, **gains), plant)
+    late = plant.delay + plant.lag > 0 and not isinstance(fitted, Idle)
+    return Foreseeing(fitted, plant) if late and plant.mixing.any() else fitted
 
 
 def _gains(name: str, env: Any) -> list[str]:
