@@ -5,7 +5,9 @@ from dataclasses import KW_ONLY, dataclass, replace
 from inspect import signature
 from typing import Any, Protocol, Self
 
+import gymnasium as gym
 import numpy as np
+from gymnasium.vector import VectorActionWrapper, VectorObservationWrapper
 from numpy.typing import ArrayLike, NDArray
 
 from rbgym.arguments import count, finite, number, positive, real
@@ -14,7 +16,6 @@ from rbgym.envs.actuators import Delay, Lag
 from rbgym.envs.base import AttitudeEnv, AttitudeVectorEnv
 from rbgym.envs.parts.columns import Column, placed, width
 from rbgym.envs.parts.goals import Axis, Rest, Target
-from rbgym.envs.parts.uncertainty import Sensor
 from rbgym.potentials import HeavyTop, SoftWall
 from rbgym.quaternion import Array, conjugate, multiply, rotate, rotate_inverse
 from rbgym.trajectory import checked_body
@@ -22,6 +23,10 @@ from rbgym.trajectory import checked_body
 Flags = NDArray[np.bool_]
 Seen = tuple[Array, Array, Array]  # quaternion, angular velocity, that of the target
 _LARGEST = 1e100
+_ATTITUDES = "quaternion", "quaternion_continuous"
+_CHANGES = (  # wrappers that stand between a law and what it reads or commands
+    gym.ObservationWrapper, gym.ActionWrapper, VectorObservationWrapper, VectorActionWrapper,
+)  # fmt: skip
 
 
 class Plant:
@@ -42,6 +47,7 @@ class Plant:
         base = getattr(env, "unwrapped", None)
         if not isinstance(base, AttitudeEnv | AttitudeVectorEnv):
             raise ValueError(f"env must be an environment of rbgym, got {env!r}")
+        _refuse_wrappers(env)
         actuator: Any = base.actuator
         parts, assembly = base.episodes.setup.parts, base.episodes.setup.actuator
         self.env, self.actuator, self.strength = base, actuator, base.torque_scale
@@ -60,7 +66,7 @@ class Plant:
         self.has_forces = "force" in self.commands
         self.target, self.rest = isinstance(base.goal, Target), isinstance(base.goal, Rest)
         self.axis = base.goal if isinstance(base.goal, Axis) else None
-        self.measured = type(parts.sensor) is not Sensor
+        self.measured = bool(parts.sensor.is_noisy())
         self.moves = self.target and bool(base.task.reference(base.dt).moves())
         self.reads = self._reads()
         keep_out = self.columns.get("keep_out")
@@ -112,10 +118,34 @@ class Plant:
         return np.zeros((3, command.size))
 
     def _reads(self) -> int:
-        columns, rates = [*self.columns], ["angular_velocity", "target_angular_velocity"]
-        if columns[1:2] != rates[:1] or self.columns[rates[0]].first != 4:
-            return 0
-        return 10 if columns[1:3] == rates else 7
+        rates = "angular_velocity", "target_angular_velocity"
+        return 10 if self.shows(*rates) else 7 if self.shows(*rates[:1]) else 0
+
+    def shows(self, *names: str) -> bool:
+        """Whether observations begin with the quaternion of what the goal speaks of and these, in
+        that order, and have all rates among them as parts of `rate_limit`."""
+        attitude, *rest = self.columns.values()
+        of_goal = attitude.frame == self.goal.attitude_shown
+        of_limit = all(
+            {*self.columns[name].scale} == {self.env.rate_limit}
+            for name in names
+            if name.endswith("angular_velocity") and name in self.columns
+        )
+        found = tuple(one.name for one in rest[: len(names)])
+        return attitude.name in _ATTITUDES and of_goal and of_limit and found == names
+
+
+def _refuse_wrappers(env: Any) -> None:
+    """ValueError where a wrapper changes observations or actions, which laws take as the env has
+    them."""
+    space, layer = env.unwrapped.observation_space, env
+    while layer is not env.unwrapped:
+        if isinstance(layer, _CHANGES) or layer.observation_space != space:
+            raise ValueError(
+                "env must have no wrapper that changes observations or actions for a controller, "
+                f"got {type(layer).__name__}; env.unwrapped is without"
+            )
+        layer = layer.env
 
 
 class Policy(Protocol):

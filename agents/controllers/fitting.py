@@ -71,6 +71,11 @@ def _fitted(policy: Controller, plant: Plant) -> Controller:
         )
     if not isinstance(policy, Law):
         return policy
+    if plant.moves and not (plant.reads == 10 or isinstance(policy, PosePD)):
+        raise ValueError(
+            "env must show the rates of its moving target behind those of the body, as parts of "
+            f"rate_limit, for this controller, got {[*plant.columns]}"
+        )
     if plant.scaling is not None:
         raise ValueError(f"env must have torque for this controller, got {plant.actuator!r}")
     policy.width = plant.reads

@@ -208,6 +208,16 @@ class PosePD(AttitudePD):
         self.arm = finite("dock", self.dock, (3,))
         self.least = 16 if self.moving else 13
 
+    @classmethod
+    def arguments(cls, plant: Plant) -> dict[str, Any]:
+        reads = "angular_velocity", "position", "velocity", "target_angular_velocity"
+        if not plant.shows(*reads[: 4 if plant.moves else 3]):
+            raise ValueError(
+                f"env must show the quaternion and {reads}, the last of a target that moves, for "
+                f"docking, got {[*plant.columns]}"
+            )
+        return super().arguments(plant)
+
     def force(self, position: Array, velocity: Array, swing: Array | float = 0.0) -> Array:
         """Force (n, 3) [N, body] within the limit; position and velocity from the dock, and its
         acceleration (n, 3) [m, m/s, m/s^2, body]."""
