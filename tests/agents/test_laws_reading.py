@@ -10,6 +10,8 @@ from gymnasium.wrappers.vector import NormalizeObservation
 
 from family import quick_make
 from rbgym.agents import controllers
+from rbgym.agents.policies import trained
+from rbgym.agents.policies.recurrent import RecurrentNetwork
 from rbgym.envs.base import AttitudeEnv
 from rbgym.envs.parts.observations import Both, More, Offset, TargetQuaternion, TargetRate, World
 
@@ -82,3 +84,17 @@ def test_wrappers_that_change_what_a_law_reads_or_commands_are_refused():
         assert controllers.make("pd", wrapped.unwrapped)
     statistics = gym.wrappers.RecordEpisodeStatistics(env)
     assert controllers.make("pd", gym.wrappers.TimeLimit(statistics, 10))
+
+
+def test_a_policy_shows_itself_in_a_line_and_not_by_its_numbers():
+    shipped = trained.load("AttitudeSlew-v1")
+    shown = repr(shipped)
+    assert shown.startswith("TrainedPolicy(Network(sizes=(7, ")
+    assert "env_id='AttitudeSlew-v1'" in shown
+    assert shown.count("\n") == 0
+    assert len(shown) < 300
+    head, inner = shipped.network, np.zeros((16, 4), np.float32)
+    cell = np.zeros((16, 7), np.float32), inner, np.zeros(16, np.float32)
+    assert repr(RecurrentNetwork((cell,), head)).startswith("RecurrentNetwork(sizes=(7, 4), head=")
+    for env_id in ("AttitudeSlew-v1", "MomentumDumping-v0"):
+        assert len(repr(controllers.make("pd", gym.make(env_id)))) < 800
