@@ -51,7 +51,12 @@ LAWS: dict[str, tuple[type, ...]] = {
     "idle": (controllers.Idle,),
 }
 FROM_ENV = ("goal", "moving", "width", "first", "cones", "column")  # no gains
-ALLOCATIONS = (controllers.Allocated, controllers.MagneticAllocation, controllers.Unloading)
+ALLOCATIONS = (
+    controllers.Allocated,
+    controllers.MagneticAllocation,
+    controllers.Unloading,
+    controllers.Foreseeing,
+)
 
 
 def described(cls: type) -> str:

@@ -127,10 +127,7 @@ class Task:
                 f"rate_limit must be at least {begins:g} rad/s, with which episodes of this task "
                 f"or of its test set begin, got {rate!r}"
             )
-        more = self.more
-        if isinstance(more, TargetRate):  # laws read all rates in one scale
-            more = TargetRate(rate, more.bound * more.scale / rate)
-        return replace(self, rate_limit=rate, more=more)
+        return replace(self, rate_limit=rate, more=self.more.limited(rate))
 
     def following(self, reference: Any) -> "Task":
         """The task with a target that moves in another way, and shows its rates."""

@@ -94,8 +94,7 @@ class BangBang(BodyLaw):
     gyroscopic torque, which counts up to half of the limits.
 
     Gains: layer h [s], by default 1.25 control periods, for an env with sensors 2, as noise makes
-    a narrow layer chatter: behind delays and lags give at least twice what they add up to; braking
-    below 1 for what is not known of the body; slew_rate [rad/s].
+    a narrow layer chatter; braking below 1 for what is not known of the body; slew_rate [rad/s].
 
     Source: Wie (2008), Space Vehicle Dynamics and Control, chapter 7, for eigenaxis slews; Han
     (2009), From PID to active disturbance rejection control, IEEE Trans. Industrial Electronics

@@ -5,21 +5,28 @@ from dataclasses import KW_ONLY, dataclass, replace
 from inspect import signature
 from typing import Any, Protocol, Self
 
+import gymnasium as gym
 import numpy as np
+from gymnasium.vector import VectorActionWrapper, VectorObservationWrapper
 from numpy.typing import ArrayLike, NDArray
 
 from rbgym.arguments import count, finite, number, positive, real
 from rbgym.body import RigidBody
+from rbgym.envs.actuators import Delay, Lag
 from rbgym.envs.base import AttitudeEnv, AttitudeVectorEnv
 from rbgym.envs.parts.columns import Column, placed, width
 from rbgym.envs.parts.goals import Axis, Rest, Target
-from rbgym.envs.parts.uncertainty import Sensor
+from rbgym.potentials import HeavyTop, SoftWall
 from rbgym.quaternion import Array, conjugate, multiply, rotate, rotate_inverse
 from rbgym.trajectory import checked_body
 
 Flags = NDArray[np.bool_]
 Seen = tuple[Array, Array, Array]  # quaternion, angular velocity, that of the target
 _LARGEST = 1e100
+_ATTITUDES = "quaternion", "quaternion_continuous"
+_CHANGES = (  # wrappers that stand between a law and what it reads or commands
+    gym.ObservationWrapper, gym.ActionWrapper, VectorObservationWrapper, VectorActionWrapper,
+)  # fmt: skip
 
 
 class Plant:
@@ -31,19 +38,27 @@ class Plant:
     wheels, and unloads_by: its full command. target, rest, axis: whether the goal is one of these
     kinds. moves: whether there is a target that moves. measured: whether sensors stand between the
     state and an observation. reads: the columns of attitude, rates and perhaps the target's rates,
-    0 where the attitude is no quaternion. first: the column from which an actuator shows itself.
+    0 where the attitude is no quaternion. first: the column from which an actuator shows itself, in
+    `shown` columns. delay, lag [s]: of the commands; waiting: how many of each are under way.
+    mixing: (3, channels), the torque of full commands, body axes [N m], that of coils left out.
     """
 
     def __init__(self, env: Any) -> None:
         base = getattr(env, "unwrapped", None)
         if not isinstance(base, AttitudeEnv | AttitudeVectorEnv):
             raise ValueError(f"env must be an environment of rbgym, got {env!r}")
+        _refuse_wrappers(env)
         actuator: Any = base.actuator
         parts, assembly = base.episodes.setup.parts, base.episodes.setup.actuator
         self.env, self.actuator, self.strength = base, actuator, base.torque_scale
         self.body, self.potential, self.goal = base.body, base.potential, base.goal
         self.columns, self.commands = read_by_laws(base), base.commands
-        self.first = width(self.columns.values()) - width(assembly.columns)
+        self.shown = width(assembly.columns)
+        self.first = width(self.columns.values()) - self.shown
+        stages = {type(one): one for one in assembly.stages}
+        self.delay = stages[Delay].seconds if Delay in stages else 0.0
+        self.lag = stages[Lag].time_constant if Lag in stages else 0.0
+        self.waiting = assembly.record.line.delay.slots() if Delay in stages else 0
         self.wheels, self.unloads = actuator.rotors, actuator.sheds
         is_coils = [*self.commands] == ["magnetic_moment"] and actuator.around is not None
         self.coils = actuator if is_coils else None
@@ -51,7 +66,7 @@ class Plant:
         self.has_forces = "force" in self.commands
         self.target, self.rest = isinstance(base.goal, Target), isinstance(base.goal, Rest)
         self.axis = base.goal if isinstance(base.goal, Axis) else None
-        self.measured = type(parts.sensor) is not Sensor
+        self.measured = bool(parts.sensor.is_noisy())
         self.moves = self.target and bool(base.task.reference(base.dt).moves())
         self.reads = self._reads()
         keep_out = self.columns.get("keep_out")
@@ -93,12 +108,44 @@ class Plant:
                 self.given[name] = one.factor
         if self.has_forces:
             self.given["dock"] = base.goal.dock()
+        self.mixing = np.hstack([self._torque_of(one) for one in self.commands.values()])
+
+    def _torque_of(self, command: Column) -> Array:
+        if command.name == "wheel_torque":
+            return command.factor * np.asarray(self.wheels.matrix)
+        if command.name == "torque":
+            return np.diag(command.scale)
+        return np.zeros((3, command.size))
 
     def _reads(self) -> int:
-        columns, rates = [*self.columns], ["angular_velocity", "target_angular_velocity"]
-        if columns[1:2] != rates[:1] or self.columns[rates[0]].first != 4:
-            return 0
-        return 10 if columns[1:3] == rates else 7
+        rates = "angular_velocity", "target_angular_velocity"
+        return 10 if self.shows(*rates) else 7 if self.shows(*rates[:1]) else 0
+
+    def shows(self, *names: str) -> bool:
+        """Whether observations begin with the quaternion of what the goal speaks of and these, in
+        that order, and have all rates among them as parts of `rate_limit`."""
+        attitude, *rest = self.columns.values()
+        of_goal = attitude.frame == self.goal.attitude_shown
+        of_limit = all(
+            {*self.columns[name].scale} == {self.env.rate_limit}
+            for name in names
+            if name.endswith("angular_velocity") and name in self.columns
+        )
+        found = tuple(one.name for one in rest[: len(names)])
+        return attitude.name in _ATTITUDES and of_goal and of_limit and found == names
+
+
+def _refuse_wrappers(env: Any) -> None:
+    """ValueError where a wrapper changes observations or actions, which laws take as the env has
+    them."""
+    space, layer = env.unwrapped.observation_space, env
+    while layer is not env.unwrapped:
+        if isinstance(layer, _CHANGES) or layer.observation_space != space:
+            raise ValueError(
+                "env must have no wrapper that changes observations or actions for a controller, "
+                f"got {type(layer).__name__}; env.unwrapped is without"
+            )
+        layer = layer.env
 
 
 class Policy(Protocol):
@@ -336,6 +383,17 @@ class BodyLaw(Law):
         takes; at another rate w that times w^2."""
         torque = self.gyroscopic_torque(axis)
         return np.asarray(np.max(np.abs(torque @ self.envelope.T), axis=-1))
+
+
+def weight_torque(potential: Any, up: Array) -> Array:
+    """The torque (n, 3) [N m, body] on a heavy top or above a soft wall, 0 elsewhere; up (n, 3):
+    the vertical, body axes."""
+    if not isinstance(potential, HeavyTop | SoftWall):
+        return np.zeros_like(up)
+    axis = np.asarray(potential.axis)
+    on_wall = isinstance(potential, SoftWall)
+    slope = potential.slope(up @ axis)[:, None] if on_wall else potential.mgl
+    return -slope * np.cross(axis, up)
 
 
 def shortened(commands: Array) -> Array:

@@ -8,7 +8,8 @@ from typing import Any
 
 from rbgym.agents.catalogue import CONTROLLERS, PLANNERS, names
 from rbgym.agents.controllers.actuators import Allocated, MagneticAllocation, Unloading
-from rbgym.agents.controllers.base import Controller, Law, Plant
+from rbgym.agents.controllers.base import Controller, Idle, Law, Plant
+from rbgym.agents.controllers.foresight import Foreseeing
 from rbgym.agents.controllers.pd import PosePD
 from rbgym.envs.arguments import keys, named
 
@@ -31,7 +32,9 @@ def make(name: str, env: Any, **gains: Any) -> Controller:
     plant = Plant(env)
     if gains:
         keys(f"gains of {name!r}", gains, _gains(name, env))
-    return _fitted(maker(name)(env, **gains), plant)
+    fitted = _fitted(maker(name)(env, **gains), plant)
+    late = plant.delay + plant.lag > 0 and not isinstance(fitted, Idle)
+    return Foreseeing(fitted, plant) if late and plant.mixing.any() else fitted
 
 
 def _gains(name: str, env: Any) -> list[str]:
@@ -68,6 +71,11 @@ def _fitted(policy: Controller, plant: Plant) -> Controller:
         )
     if not isinstance(policy, Law):
         return policy
+    if plant.moves and not (plant.reads == 10 or isinstance(policy, PosePD)):
+        raise ValueError(
+            "env must show the rates of its moving target behind those of the body, as parts of "
+            f"rate_limit, for this controller, got {[*plant.columns]}"
+        )
     if plant.scaling is not None:
         raise ValueError(f"env must have torque for this controller, got {plant.actuator!r}")
     policy.width = plant.reads

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rbgym.agents.controllers.actuators import damping_rate
-from rbgym.agents.controllers.base import BodyLaw, Law, Plant, Seen, fresh, nearer
+from rbgym.agents.controllers.base import BodyLaw, Law, Plant, Seen, fresh, nearer, weight_torque
 from rbgym.arguments import finite
 from rbgym.envs.parts.goals import Axis
 from rbgym.potentials import HeavyTop, SoftWall, checked
@@ -93,9 +93,7 @@ class AxisPD(BodyLaw):
         lever = np.cross(self.axis, direction)
         error = lever / np.sqrt(2 * np.maximum(1 + direction @ self.axis, 1e-9))[:, None]
         gap = omega - goal.precession * up - goal.spin * self.axis
-        on_wall = isinstance(self.potential, SoftWall)
-        slope = self.potential.slope(up @ self.axis)[:, None] if on_wall else self.mgl
-        weight = -slope * np.cross(self.axis, up)
+        weight = weight_torque(self.potential, up)
         forward = goal.precession * np.cross(up, omega) @ self.inertia
         gyroscopic = self.gyroscopic_torque(omega)
         u = error @ self.stiffness - gap @ self.drag.T + forward + gyroscopic - weight
@@ -209,6 +207,16 @@ class PosePD(AttitudePD):
         self.creep_squared = self.creep**2
         self.arm = finite("dock", self.dock, (3,))
         self.least = 16 if self.moving else 13
+
+    @classmethod
+    def arguments(cls, plant: Plant) -> dict[str, Any]:
+        reads = "angular_velocity", "position", "velocity", "target_angular_velocity"
+        if not plant.shows(*reads[: 4 if plant.moves else 3]):
+            raise ValueError(
+                f"env must show the quaternion and {reads}, the last of a target that moves, for "
+                f"docking, got {[*plant.columns]}"
+            )
+        return super().arguments(plant)
 
     def force(self, position: Array, velocity: Array, swing: Array | float = 0.0) -> Array:
         """Force (n, 3) [N, body] within the limit; position and velocity from the dock, and its

@@ -15,7 +15,7 @@ from rbgym.agents.controllers.lqr import solvable
 from rbgym.arguments import count, finite, positive, positives
 from rbgym.eigenaxis import eigenaxis_time
 from rbgym.engine.batch import Batch
-from rbgym.envs.derivatives import checked
+from rbgym.envs.actuators import Thrusters
 from rbgym.identification import rotation_vector
 from rbgym.quaternion import Array, conjugate, multiply, normalized
 
@@ -187,7 +187,11 @@ class Planner(BodyLaw):
             raise ValueError(
                 f"env must have torque, and none but that, for {cls.slews}, got {part!r}"
             )
-        checked(plant.env, ("disturbance",))
+        setup = plant.env.episodes.setup
+        if (hook := setup.hooks.get("disturbance")) is not None:
+            raise ValueError(f"disturbance must be given by name for {cls.slews}, got {hook!r}")
+        if pulses := [one for one in setup.actuator.stages if isinstance(one, Thrusters)]:
+            raise ValueError(f"actuator must be without pulses for {cls.slews}, got {pulses[0]!r}")
         return known
 
     @classmethod

@@ -48,6 +48,9 @@ class Normalizer:
             if not number(getattr(self, name)) > 0:
                 raise ValueError(f"{name} must be positive, got {getattr(self, name)!r}")
 
+    def __repr__(self) -> str:
+        return f"Normalizer({len(self.mean)} columns, clip={self.clip}, epsilon={self.epsilon})"
+
     @property
     def scale(self) -> NDArray[np.float64]:
         """What a deviation from the mean is multiplied by, (width,)."""
@@ -150,6 +153,10 @@ class Network:
         if not isinstance(network, cls):
             raise ValueError(f"model must have no memory, got {type(model).__name__}")
         return network
+
+    def __repr__(self) -> str:
+        how = f"activation={self.activation!r}, output={self.output!r}"
+        return f"Network(sizes={self.sizes}, {how}, normalizer={self.normalizer!r})"
 
     @property
     def sizes(self) -> tuple[int, ...]:

@@ -28,6 +28,12 @@ class RecurrentNetwork:
     head: Network
     normalizer: Normalizer | None = None
 
+    def __repr__(self) -> str:
+        sizes = (self.width, *(cell[1].shape[1] for cell in self.cells))
+        return (
+            f"RecurrentNetwork(sizes={sizes}, head={self.head!r}, normalizer={self.normalizer!r})"
+        )
+
     @property
     def width(self) -> int:
         """Of an observation."""

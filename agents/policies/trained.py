@@ -38,6 +38,11 @@ class TrainedPolicy:
     observation_space: Space
     config: Mapping[str, Any]
 
+    def __repr__(self) -> str:
+        told = {key: self.config[key] for key in ("algo", "env_id") if key in self.config}
+        of = "".join(f", {key}={value!r}" for key, value in told.items())
+        return f"TrainedPolicy({self.network!r}{of})"
+
     @classmethod
     def of(cls, model: Any) -> "TrainedPolicy":
         """The policy of a Stable-Baselines3 model as it stands, behind the VecNormalize of its

@@ -145,9 +145,15 @@ class More(Columns):
     def write_more(self, rows, buffer, i, k, q, wanted):
         """Write it from k on; wanted: the target's angular velocity, body axes."""
 
+    def limited(self, rate: float) -> "More":
+        """The same where rates are shown as a part of another limit [rad/s]."""
+        return self
+
     def with_preview(self, seconds: float) -> "More":
-        """The same with the target so far ahead."""
-        raise ValueError(f"preview must be left out where the target stays, got {seconds!r}")
+        """The same, and where the target is so far ahead."""
+        if "target_angular_velocity" not in [one.name for one in self.columns()]:
+            raise ValueError(f"preview must be left out where the target stays, got {seconds!r}")
+        return Both(self, Ahead(in_range("preview", seconds, 1e-9, 1e6)))
 
 
 class TargetRate(More):
@@ -164,8 +170,8 @@ class TargetRate(More):
     def columns(self) -> tuple[Column, ...]:
         return (rates_column("target_angular_velocity", self.scale, (self.bound,) * 3),)
 
-    def with_preview(self, seconds: float) -> "More":
-        return Both(self, Ahead(in_range("preview", seconds, 1e-9, 1e6)))
+    def limited(self, rate: float) -> "More":
+        return TargetRate(rate, self.bound * self.scale / rate)
 
 
 class Ahead(More):
@@ -233,6 +239,9 @@ class Both(More):
 
     def columns(self) -> tuple[Column, ...]:
         return (*self.one.columns(), *self.other.columns())
+
+    def limited(self, rate: float) -> "More":
+        return Both(self.one.limited(rate), self.other.limited(rate))
 
 
 class WantedSpin(More):

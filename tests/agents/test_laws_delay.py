@@ -1,0 +1,87 @@
+"""Laws behind a delay or a lag: what they foresee is what comes, and they fly it as without."""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from rbgym.agents import controllers
+from rbgym.agents.controllers.foresight import Foreseeing
+from rbgym.envs.actuators import ReactionWheels, Torque
+from rbgym.quaternion import angle_between
+
+pytestmark = pytest.mark.interpreted
+
+SMOOTH = ReactionWheels.pyramid(torque=0.02, momentum=0.3)
+SEEN = {
+    "torque": ("AttitudeSlew-v1", "pd", []),
+    "wheels": ("ReactionWheelSlew-v1", "pd", [SMOOTH]),
+    "wheels and thrusters": ("AttitudeSlew-v1", "pd", [SMOOTH, Torque()]),
+    "moving target": ("AttitudeTracking-v1", "pd", []),
+    "cones": ("KeepOutSlew-v0", "detour", []),
+    "top": ("SteadyPrecession-v0", "pd", []),
+    "wall": ("SoftWall-v0", "pd", []),
+    "moving dock": ("TumblingCapture-v0", "pd", []),
+}
+
+
+def late(env_id, seconds, *others, n=4, **kwargs):
+    actuator = [{"delay": {"seconds": seconds}}, *others]
+    return gym.make_vec(env_id, num_envs=n, actuator=actuator, **kwargs)
+
+
+@pytest.mark.parametrize(("env_id", "name", "others"), SEEN.values(), ids=SEEN)
+def test_what_a_law_foresees_is_what_is_shown_once_the_delay_is_over(env_id, name, others):
+    dt = gym.make(env_id).unwrapped.dt
+    env = late(env_id, 2 * dt, *others, termination="none", substeps=8)
+    law, draw = controllers.make(name, env), np.random.default_rng(0)
+    assert isinstance(law, Foreseeing)
+    seen, _ = env.reset(seed=0)
+    foreseen = []
+    for _ in range(8):
+        foreseen.append(law.foreseen(seen.astype(float)))
+        action = 0.5 * draw.uniform(-1, 1, env.action_space.shape)
+        seen, *_ = env.step(action)
+    told = foreseen[-2]
+    # Of a target that moves the rate is known, not how it changes.
+    near = 4e-3 if law.quantity(seen, "target_angular_velocity").size else 1e-3
+    assert angle_between(told[:, :4], seen[:, :4]).max() < near
+    for name, column in law.columns.items():
+        if name not in ("quaternion", "actuator", "position", "velocity"):
+            found, wanted = (rows[:, column.place] for rows in (told, seen))
+            far = 20 * near if name == "target_angular_velocity" else 4e-3
+            np.testing.assert_allclose(found, wanted, atol=far * np.abs(wanted).max())
+    assert np.abs(foreseen[-2] - foreseen[-1])[:, : law.waiting].max() > 1e-3
+
+
+def off(env, name, steps, **gains):
+    """Largest attitude error and rate error of all lanes after so many steps."""
+    law, memory = controllers.make(name, env, **gains), None
+    seen, _ = env.reset(seed=0)
+    for _ in range(steps):
+        action, memory = law.predict(seen, memory)
+        seen, *_, info = env.step(action)
+    return info["attitude_error"].max(), info["rate_error"].max()
+
+
+@pytest.mark.parametrize("name", ["bang_bang", "pd", "lqr", "pid", "quaternion_feedback"])
+@pytest.mark.parametrize("delay", [0.25, 0.5, 1.2])
+def test_a_slew_behind_a_delay_comes_to_rest_at_the_target(name, delay):
+    error, rate = off(late("AttitudeSlew-v1", delay), name, 90)
+    assert (error, rate) < (2e-3, 2e-3)
+
+
+@pytest.mark.parametrize("others", [[], [{"delay": {"seconds": 0.7}}]])
+def test_a_bang_bang_slew_behind_a_lag_comes_to_rest_at_the_target(others):
+    actuator = [{"lag": {"time_constant": 1.0}}, *others]
+    env = gym.make_vec("AttitudeSlew-v1", num_envs=4, actuator=actuator)
+    error, rate = off(env, "bang_bang", 90)
+    assert (error, rate) < (2e-3, 2e-3)
+
+
+def test_a_law_without_delay_and_one_that_reads_nothing_foresee_nothing():
+    assert not isinstance(controllers.make("pd", gym.make("AttitudeSlew-v1")), Foreseeing)
+    for delay in (0.0, 0.5):
+        idle = controllers.make("idle", late("AttitudeSlew-v1", delay))
+        assert type(idle) is controllers.Idle
+    plain = controllers.make("pd", late("AttitudeSlew-v1", 0.0))
+    assert type(plain) is controllers.AttitudePD
