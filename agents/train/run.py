@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -17,7 +18,7 @@ import numpy as np
 from rbgym.agents.cases import TEST_SEEDS, by_name
 from rbgym.agents.judge.evaluation import evaluate
 from rbgym.agents.policies import trained
-from rbgym.agents.policies.network import Network, Normalizer
+from rbgym.agents.policies.network import Network, Normalizer, quaternions_of
 from rbgym.agents.policies.recurrent import RecurrentNetwork
 from rbgym.agents.policies.trained import TrainedPolicy
 from rbgym.agents.run_folder import IDENTITY, RunFolder, Training, write_json
@@ -106,7 +107,8 @@ def first_network(
     variance[first : first + 3] = rates**-2.0
     sizes = (seen.shape[0], *hidden, done.shape[0])
     normalizer = Normalizer(np.zeros(len(variance)), variance)
-    return Network.random(sizes, seed, normalizer=normalizer), (seen, done)
+    network = Network.random(sizes, seed, normalizer=normalizer)
+    return replace(network, quaternions=quaternions_of(env)), (seen, done)
 
 
 def finish(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor, VecNormalize
 
 from rbgym.agents.cases import has_test_set, spec_of
+from rbgym.agents.policies.network import quaternions_of
 from rbgym.agents.policies.sb3 import (
     ACTIVATIONS,
     SCHEDULED,
@@ -105,7 +107,8 @@ def train(
         with replacing(folder.normalizer) as temporary:
             normalizer.save(str(temporary))
     spaces = (model.observation_space, model.action_space)
-    network = network_of_model(model, normalizer)
+    quaternions = quaternions_of(lanes.unwrapped.vector_env)
+    network = replace(network_of_model(model, normalizer), quaternions=quaternions)
     return run.finish(folder, config, results_of(model), network, spaces, start)
 
 
