@@ -27,8 +27,8 @@ class RecurrentNetwork:
 
     cells: of each the weights of what comes in (4 h, inputs), those of its own output before
     (4 h, h), and a bias (4 h,), in PyTorch's order: input, forget, candidate, output. normalizer:
-    of the observations; the head has none. quaternions: as of a `Network`. Source: Hochreiter & Schmidhuber (1997), Long short-term
-    memory, with the forget gate of Gers et al. (2000).
+    of the observations; the head has none. quaternions: as of a `Network`. Source: Hochreiter &
+    Schmidhuber (1997), Long short-term memory, with the forget gate of Gers et al. (2000).
     """
 
     cells: tuple[Cell, ...]

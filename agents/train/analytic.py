@@ -23,7 +23,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from rbgym.agents.cases import has_test_set
+from rbgym.agents.cases import has_test_set, in_time
 from rbgym.agents.policies.network import Network, Normalizer
 from rbgym.agents.run_folder import RunFolder, Training, replacing
 from rbgym.agents.terminal import Counter, bar
@@ -70,7 +70,8 @@ def learn(
     run.check_seed(seed, chosen["n_envs"])
     config = run.config_of(env_id, ALGORITHM, seed, chosen, env_kwargs)
     network, spaces = run.first_network(env_id, ALGORITHM, chosen, seed, config["env_kwargs"])
-    lanes = gym.make_vec(env_id, num_envs=chosen["n_envs"], **config["env_kwargs"])
+    kwargs = in_time(env_id, config["env_kwargs"])
+    lanes = gym.make_vec(env_id, num_envs=chosen["n_envs"], **kwargs)
     learner = Learner(DifferentiableEnv(lanes), replace(network, output="tanh"), chosen, seed)
     folder, threads = RunFolder(Path(out)), torch.get_num_threads()
     if (finished := folder.claim(config, resume)) is not None:

@@ -73,7 +73,8 @@ def judged(
     policy: Any, config: Mapping[str, Any], timesteps: int, seconds: float
 ) -> dict[str, Any]:
     """What the policy of a training is worth on the test set, after so many steps and seconds."""
-    found = evaluate(policy, config["env_id"], **config["env_kwargs"])
+    kwargs = {name: value for name, value in config["env_kwargs"].items() if name != "initial"}
+    found = evaluate(policy, config["env_id"], **kwargs)
     return {
         "timesteps": timesteps,
         "seconds": seconds,

@@ -13,7 +13,7 @@ from stable_baselines3.common.logger import configure
 from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor, VecNormalize
 
-from rbgym.agents.cases import has_test_set, spec_of
+from rbgym.agents.cases import has_test_set, in_time, spec_of
 from rbgym.agents.policies.network import quaternions_of
 from rbgym.agents.policies.sb3 import (
     ACTIVATIONS,
@@ -75,7 +75,8 @@ def train(
     run.check_seed(seed, chosen["n_envs"])
     config = run.config_of(env_id, algo, seed, chosen, env_kwargs, timesteps=steps, threads=threads)
     folder, chosen = RunFolder(Path(out)), config["hyperparameters"]
-    lanes = make_sb3_env(env_id, chosen["n_envs"], seed, **config["env_kwargs"])
+    kwargs = in_time(env_id, config["env_kwargs"])
+    lanes = make_sb3_env(env_id, chosen["n_envs"], seed, **kwargs)
     env, threads_before = normalized(chosen, lanes), torch.get_num_threads()
     try:
         torch.set_num_threads(threads)
