@@ -144,6 +144,16 @@ def in_time(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
     return kwargs
 
 
+def resolved(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """All numbers of an env that is trained in or judged, each with the layer that has said it."""
+    kwargs = in_time(env_id, env_kwargs)
+    with closing(gym.make_vec(env_id, 1, **kwargs)) as env:
+        tree: dict[str, Any] = cast(Any, env.unwrapped).resolved
+    if kwargs != env_kwargs:
+        tree["max_episode_steps"]["source"] = "satellite"
+    return tree
+
+
 def _setup(env_id: str, env_kwargs: Mapping[str, Any]) -> Any:
     """How the episodes of a task are made, of any starts and length."""
     kwargs = {name: value for name, value in env_kwargs.items() if name != "initial"}

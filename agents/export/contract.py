@@ -57,6 +57,7 @@ def contract(
         "conventions": CONVENTIONS,
         "observation": _entries(columns.values(), sides),
         "action": _entries(env.commands.values(), bounds(env.commands.values())),
+        "resolved": env.resolved,
     }
 
 

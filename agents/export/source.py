@@ -228,6 +228,8 @@ def _comment(told: Mapping[str, Any]) -> str:
              "-DRBGYM_DOUBLE computes in double, -DRBGYM_SELF_TEST adds a main that compares with",
              "what the policy answered in Python.", ""]  # fmt: skip
     for name, value in told.items():
+        if name == "resolved":  # policy.json has it
+            continue
         if name in ("observation", "action"):
             lines.append(f"{name}:")
             for one in value:

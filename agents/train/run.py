@@ -15,7 +15,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from rbgym.agents.cases import TEST_SEEDS, by_name
+from rbgym.agents.cases import TEST_SEEDS, by_name, has_test_set, resolved
 from rbgym.agents.judge.evaluation import evaluate
 from rbgym.agents.policies import trained
 from rbgym.agents.policies.network import Network, Normalizer, quaternions_of
@@ -40,7 +40,7 @@ def config_of(
     **more: Any,
 ) -> dict[str, Any]:
     """What config.json holds; ValueError for what JSON cannot hold. more: timesteps, threads."""
-    content = {
+    content: dict[str, Any] = {
         "env_id": env_id,
         "algo": algo,
         "seed": seed,
@@ -53,6 +53,8 @@ def config_of(
         "command": sys.argv,
         **more,
     }
+    if has_test_set(env_id):
+        content["resolved"] = resolved(env_id, content["env_kwargs"])
     try:
         plain: dict[str, Any] = json.loads(json.dumps(content))  # as it will be read again
     except (TypeError, ValueError, RecursionError) as error:

@@ -218,6 +218,7 @@ def test_the_contract_is_read_back(env_id, tmp_path):
         )[:-1].tolist()
         assert sum(one["size"] for one in entries) == width
         assert all(one["unit"] for one in entries)
+    assert read["resolved"] == env.resolved
     golden = np.array(read["golden"]["observations"])
     assert (golden >= spread(seen, "low") - 1e-6).all()
     assert (golden <= spread(seen, "high") + 1e-6).all()
