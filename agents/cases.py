@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import gymnasium as gym
+import numpy as np
 from gymnasium.envs.registration import load_env_creator
 from gymnasium.vector import AutoresetMode
 
@@ -29,6 +30,13 @@ _TAKEN = {
     "autoreset_mode", "disable_env_checker", "env_id", "episodes", "id", "num_envs", "policy",
     "render_mode", "seed", "vector_kwargs", "vectorization_mode", "wrappers",
 }  # fmt: skip
+
+
+def training_seeds(seed: int, lanes: int) -> list[int]:
+    """Seeds of the lanes of a training, in the upper half of all: no lane of another training has
+    one of them, nor the test set."""
+    drawn = np.random.SeedSequence(seed).generate_state(lanes, np.uint64)
+    return [int(one) | 1 << 63 for one in drawn]
 
 
 def has_test_set(env_id: str) -> bool:

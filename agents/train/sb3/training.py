@@ -72,7 +72,7 @@ def train(
     chosen = presets.of_sb3(algo, env_id, hyperparameters, changes)
     spec_of(env_id)  # raises, with a near name, before a folder is made
     steps, threads = chosen.pop("n_timesteps"), count("threads", threads)
-    run.check_seed(seed, chosen["n_envs"])
+    run.check_seed(seed)
     config = run.config_of(env_id, algo, seed, chosen, env_kwargs, timesteps=steps, threads=threads)
     folder, chosen = RunFolder(Path(out)), config["hyperparameters"]
     kwargs = in_time(env_id, config["env_kwargs"])
