@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import gymnasium as gym
+import numpy as np
 from gymnasium.envs.registration import load_env_creator
 from gymnasium.vector import AutoresetMode
 
@@ -21,13 +22,21 @@ if TYPE_CHECKING:  # it imports what compiles, and names are checked without
 # Start states are drawn from the lane's own seed: these never meet those of a training run. A
 # quarter of them is for each category of the task. The set's version is the env's.
 TEST_SEEDS = range(1_000_000, 1_000_256)
-_HALF_TURNS = 2.0  # that an episode on a satellite lasts
+_HALF_TURNS = 2.0  # that a slew on a satellite lasts
+_LONGEST = 1_000_000  # steps, beyond any task's
 PRETRAINED = "pretrained"  # the name of the package's policy for a task
 # What Gymnasium's makers, and functions here that hand arguments on to them, say themselves.
 _TAKEN = {
     "autoreset_mode", "disable_env_checker", "env_id", "episodes", "id", "num_envs", "policy",
     "render_mode", "seed", "vector_kwargs", "vectorization_mode", "wrappers",
 }  # fmt: skip
+
+
+def training_seeds(seed: int, lanes: int) -> list[int]:
+    """Seeds of the lanes of a training, in the upper half of all: no lane of another training has
+    one of them, nor the test set."""
+    drawn = np.random.SeedSequence(seed).generate_state(lanes, np.uint64)
+    return [int(one) | 1 << 63 for one in drawn]
 
 
 def has_test_set(env_id: str) -> bool:
@@ -101,23 +110,64 @@ class Starts(NamedTuple):
 
     def env(self, env_id: str, env_kwargs: Mapping[str, Any]) -> Any:
         """A vector env with a lane for each, which leaves resets to the caller."""
-        kwargs = {**in_time(env_id, env_kwargs), "initial": self.category}
+        kwargs = judged_kwargs(env_id, env_kwargs) | {"initial": self.category}
         mode = AutoresetMode.DISABLED
         return gym.make_vec(env_id, len(self.seeds), autoreset_mode=mode, **kwargs)
 
 
+def judged_kwargs(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of an env that is judged, see `in_time`; ValueError for starts, which are those of
+    the test set."""
+    if env_kwargs.get("initial") is not None:
+        raise ValueError(
+            f"initial must be left out, as the test set of {env_id} has starts of its own, got "
+            f"{env_kwargs['initial']!r}"
+        )
+    return in_time(env_id, env_kwargs)
+
+
 def in_time(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of an env that is judged: with a `satellite`, an episode lasts no longer than twice
-    its half turn and what success takes besides, unless `max_episode_steps` is among them."""
-    kwargs = dict(env_kwargs)
-    if kwargs.get("satellite") is not None and "max_episode_steps" not in kwargs:
-        of_any = {name: value for name, value in kwargs.items() if name != "initial"}
-        with closing(gym.make_vec(env_id, 1, **of_any)) as env:
-            setup = cast(Any, env.unwrapped).episodes.setup
-        steps = math.ceil(_HALF_TURNS * setup.turn_time / setup.dt) + setup.settled_steps
-        if setup.turn_time > 0.0 and steps < setup.limit:
-            kwargs["max_episode_steps"] = steps
+    """Arguments of an env that is trained in or judged: with a `satellite`, episodes last as long
+    as that takes, unless `max_episode_steps` is among them.
+
+    A slew has twice the largest half turn and what success takes besides; where the satellite is
+    slower than the task's, no less than the task's own number of seconds. Of all else that number
+    is the least; stopping a tumble and emptying wheels have as many times that as they take longer.
+    """
+    kwargs, limit = dict(env_kwargs), spec_of(env_id).max_episode_steps
+    if kwargs.get("satellite") is None or kwargs.get("max_episode_steps") is not None:
+        return kwargs
+    own, setup = (_setup(env_id, some) for some in ({}, kwargs))
+    slews = setup.parts.goal.has_target() and math.isinf(task_of(env_id).momentum)
+    seconds = limit * own.dt
+    if slews and setup.least_time:
+        least = seconds if setup.least_time > own.least_time else 0.0
+        wanted = _HALF_TURNS * setup.least_time + setup.settled_steps * setup.dt
+        seconds = max(least, wanted)
+    elif own.least_time:
+        seconds *= max(setup.least_time / own.least_time, 1.0)
+    else:
+        seconds = limit * max(own.dt, setup.dt)
+    kwargs["max_episode_steps"] = math.ceil(round(seconds / setup.dt, 9))
     return kwargs
+
+
+def resolved(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """All numbers of an env that is trained in or judged, each with the layer that has said it."""
+    kwargs = in_time(env_id, env_kwargs)
+    with closing(gym.make_vec(env_id, 1, **kwargs)) as env:
+        tree: dict[str, Any] = cast(Any, env.unwrapped).resolved
+    if kwargs != env_kwargs:
+        tree["max_episode_steps"]["source"] = "satellite"
+    return tree
+
+
+def _setup(env_id: str, env_kwargs: Mapping[str, Any]) -> Any:
+    """How the episodes of a task are made, of any starts and length."""
+    kwargs = {name: value for name, value in env_kwargs.items() if name != "initial"}
+    kwargs["max_episode_steps"] = _LONGEST  # so that no warning tells of a short one
+    with closing(gym.make_vec(env_id, 1, **kwargs)) as env:
+        return cast(Any, env.unwrapped).episodes.setup
 
 
 def starts_of(env_id: str, episodes: int = len(TEST_SEEDS)) -> list[Starts]:

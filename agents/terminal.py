@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # Columns of words, and cells, that are shown in another way than figures.
 _WORDS = frozenset({
     "name", "title", "env", "policy", "integrator", "quantity", "source", "case", "declared",
-    "verdict", "conserves free", "conserves in gravity",
+    "verdict", "value", "conserves free", "conserves in gravity",
 })  # fmt: skip
 # With these in the environment Rich may take what is none for a terminal.
 _TERMINALS = frozenset({"FORCE_COLOR", "TTY_COMPATIBLE"})

@@ -37,7 +37,7 @@ def measured() -> list[dict[str, Any]]:
             rows.append({
                 "task": env_id, "satellite": satellite, "law": law,
                 "success": found.success_rate, "settled": found.settling_time,
-                "half_turn": env.episodes.setup.turn_time,
+                "half_turn": env.episodes.setup.least_time,
             })  # fmt: skip
             print(rows[-1], flush=True)
     return rows

@@ -96,14 +96,19 @@ class _Described:
         super().__setattr__(name, value)
 
     def _warn_of_time(self, steps: float, unless: str = "") -> None:
-        """Warn, once, where an episode of so many steps ends before the largest turn can."""
+        """Warn, once, where an episode of so many steps ends before what it asks for can."""
         setup, lasts = self._episodes.setup, steps * self.dt
-        turn, held = setup.turn_time, setup.settled_steps * self.dt
-        if not self._warned and turn and turn + held > lasts:
+        least, held = setup.least_time, setup.settled_steps * self.dt
+        if not self._warned and least and least + held > lasts:
+            what = "the largest turn from rest to rest"
+            if not setup.parts.goal.has_target():
+                what = "to stop the fastest tumble"
+            elif math.isfinite(self.task.momentum):
+                what = "to empty the wheels"
             warnings.warn(
-                f"an episode lasts {lasts:.4g} s{unless}; the largest turn from rest to rest takes "
-                f"{turn:.4g} s at full torque, and success {held:.4g} s more: give more "
-                "max_episode_steps, or a longer dt",
+                f"an episode lasts {lasts:.4g} s{unless}; {what} takes {least:.4g} s at full "
+                f"torque, and success {held:.4g} s more: give more max_episode_steps, or a longer "
+                "dt",
                 UserWarning,
                 stacklevel=2,
             )

@@ -15,13 +15,14 @@ from rbgym.eigenaxis import eigenaxis_time, slowness
 from rbgym.engine.actuation import Actuator
 from rbgym.engine.batch import Batch
 from rbgym.envs.actuators import Setting, assemble
+from rbgym.envs.actuators.coils import MagneticCoils
 from rbgym.envs.actuators.faults import chosen_faults
 from rbgym.envs.arguments import Arguments, in_range, made_or_given, named, triple
 from rbgym.envs.episodes import Setup, checked_hook, state_of
 from rbgym.envs.orbit import Orbit
 from rbgym.envs.parts import constraints, endings, rewards, uncertainty
 from rbgym.envs.parts.columns import bounds, placed, width
-from rbgym.envs.parts.goals import Goal, Reference
+from rbgym.envs.parts.goals import Goal, Reference, Rest
 from rbgym.envs.parts.observations import FORMS, Both, More, Shown
 from rbgym.envs.parts.sensors import chosen_sensor, failing
 from rbgym.envs.parts.starts import Start
@@ -71,7 +72,7 @@ class Building:
             width=self.space.shape[0],
             hooks=hooks,
             orbit=self.orbit,
-            turn_time=self._turn_time(),
+            least_time=self._least_time(),
         )
         return self.batch, setup, self.space
 
@@ -253,11 +254,21 @@ class Building:
             bounds = np.minimum(energy, [across, across, limit + torque[2] * dt / J[2]])
         return np.asarray(_SLACK * bounds)
 
-    def _turn_time(self) -> float:
-        """Least time [s] of the largest turn from rest to rest about the body axis that takes
-        longest; 0 where there is no such turn."""
+    def _least_time(self) -> float:
+        """Least time [s], at full torque about the body axis that takes longest, of what an episode
+        asks for: to empty the wheels, to stop the fastest tumble, or the largest turn from rest to
+        rest; 0 of anything else."""
         start, effector = self.parts.start._asdict(), self.actuator.effector
         angle, limits = start.get("angle", 0.0), self.actuator.limits
+        coils = effector.sheds
+        if math.isfinite(self.task.momentum) and isinstance(coils, MagneticCoils):
+            strongest = 2.0 * self.strength * coils.dipole * coils.field  # above the poles
+            momentum = effector.rotors.start * effector.rotors.momentum * effector.rotors.shares
+            return float(momentum.max() / strongest)
+        if isinstance(self.parts.goal, Rest) and limits.all():
+            strongest = limits if effector.main.is_steady else 2.0 * limits
+            slower = max(start.get("rate", 0.0) - self.task.rate, 0.0)
+            return float(slower * slowness(np.eye(3), self.body.inertia, strongest).max())
         turns = self.parts.goal.has_target() and not self.parts.reference.moves()
         if not (turns and angle and effector.main.is_steady and limits.all()):
             return 0.0

@@ -35,8 +35,8 @@ class Setup:
     limit: steps after which an episode is truncated. settled_steps: steps in a row inside the
     success region that make a success. width: columns of an observation. hooks: callables by the
     argument that they were given as; observation and reward replace the named parts, termination
-    and disturbance add to them. orbit: if there is one. turn_time: least time [s] of the largest
-    turn from rest to rest that may be asked for, 0 where there is none.
+    and disturbance add to them. orbit: if there is one. least_time: least time [s] of what
+    an episode asks for, at full torque, 0 where that is not known.
     """
 
     parts: Parts
@@ -50,7 +50,7 @@ class Setup:
     width: int
     hooks: Mapping[str, Callable[..., ArrayLike]] = field(default_factory=dict)
     orbit: Orbit | None = None
-    turn_time: float = 0.0
+    least_time: float = 0.0
 
 
 class Entries:

@@ -134,6 +134,37 @@ def test_seeds_and_options_are_used_by_one_reset():
         env.reset()
 
 
+def test_two_trainings_have_no_start_in_common():
+    first, second = (make_sb3_env("AttitudeSlew-v1", 8, seed=s) for s in (0, 1))
+    starts = {tuple(row) for row in first.reset()}
+    assert starts.isdisjoint(tuple(row) for row in second.reset())
+    PPO("MlpPolicy", first, n_steps=16, batch_size=16, device="cpu", seed=0)  # seeds the env again
+    assert starts == {tuple(row) for row in first.reset()}
+
+
+def test_a_lane_has_its_own_state_and_what_would_change_all_is_refused():
+    env = make_sb3_env("RigidTop-v0", 4, seed=0)
+    env.reset()
+    every = env.unwrapped.vector_env.invariants()["energy"]
+    for lane in (1, 3):
+        assert env.env_method("invariants", indices=[lane])[0]["energy"] == every[lane]
+        assert env.get_attr("state", indices=lane)[0]["quaternion"].shape == (4,)
+    assert [one["energy"] for one in env.env_method("invariants")] == every.tolist()
+    state = env.env_method("get_state")[0]
+    for name in ("get_state", "set_state", "reset"):
+        with pytest.raises(
+            ValueError, match=rf"indices=\[1\]: '{name}' can be called only for all"
+        ):
+            env.env_method(name, state, indices=[1])
+
+
+def test_costs_are_told_in_every_step():
+    env = make_sb3_env("AttitudeSlew-v1", 2, seed=0, constraints={"command": 0.5})
+    env.reset()
+    infos = env.step(np.array([[1.0, 1.0, 1.0], [0.1, 0.1, 0.1]], np.float32))[3]
+    assert infos == [{"cost": 1.0, "cost_command": 1.0}, {"cost": 0.0, "cost_command": 0.0}]
+
+
 def test_render_tiles_the_frames_of_all_lanes():
     env = VectorEnvAdapter(GoalLine(3, render_mode="rgb_array"))
     assert [image.shape for image in env.get_images()] == [(4, 6, 3)] * 3

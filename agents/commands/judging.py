@@ -8,6 +8,7 @@ from typer import Argument, Option
 
 from rbgym.agents.commands import options
 from rbgym.agents.commands.app import JUDGE, command
+from rbgym.agents.commands.tables import print_resolved
 from rbgym.agents.terminal import Counter, bar, print_json
 from rbgym.registration import ENVIRONMENTS
 
@@ -40,6 +41,7 @@ def evaluate(
     video_episode: Annotated[
         int, Option(help="Which episode of the test set is filmed, from 0.", min=0)
     ] = 0,
+    explain: options.Explain = False,
     as_json: options.Json = False,
 ) -> None:
     """Measure policies and controllers on the same fixed start states.
@@ -60,6 +62,11 @@ def evaluate(
 
         videos.require(video, video_episode, episodes)
     env, judged = contenders(names, env, dict(env_arg or ()))
+    if explain:
+        for n, one in enumerate(judged):
+            if one.env_kwargs not in [other.env_kwargs for other in judged[:n]]:
+                print_resolved(env, one.env_kwargs, as_json)
+        return
     with bar() as shown:
         evaluations = {
             one.name: evaluation.evaluate(one.policy, env, episodes, **one.env_kwargs)
@@ -93,6 +100,7 @@ def card(
         Option(help="Write OUT.md, OUT.json and OUT.png.", callback=options.files_beside),
     ] = None,
     env_arg: options.EnvArgs = None,
+    explain: options.Explain = False,
     as_json: options.Json = False,
 ) -> None:
     """Compare controllers and policies on a task, by many figures of merit.
@@ -100,6 +108,9 @@ def card(
     Without --policy, all that fit. --env-arg holds for every row; otherwise a trained policy keeps
     the arguments of its training.
     """
+    if explain:
+        print_resolved(env, dict(env_arg or ()), as_json)
+        return
     from rbgym.agents.judge import tables
     from rbgym.agents.judge.card import make_card
 

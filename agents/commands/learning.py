@@ -9,6 +9,7 @@ from typer import Argument, Option
 
 from rbgym.agents.commands import options
 from rbgym.agents.commands.app import TRAIN, command
+from rbgym.agents.commands.tables import print_resolved
 from rbgym.agents.terminal import plain, print_json
 from rbgym.agents.train import train as train_policy
 
@@ -58,6 +59,7 @@ def train(
     progress: Annotated[
         bool | None, Option("--progress/--no-progress", help="Show a progress bar.")
     ] = None,
+    explain: options.Explain = False,
     as_json: options.Json = False,
 ) -> None:
     """Train a policy.
@@ -66,6 +68,9 @@ def train(
     """
     if env_arg:  # before a learning library is imported, which takes seconds
         options.check_env_args(env, dict(env_arg))
+    if explain:
+        print_resolved(env, dict(env_arg or ()), as_json)
+        return
     done = train_policy(
         env,
         algo,

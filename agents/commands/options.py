@@ -139,6 +139,10 @@ def check_env_args(env_id: str, env_kwargs: dict[str, Any]) -> None:
 
 
 Json = Annotated[bool, Option("--json", help="Print JSON instead of a table.")]
+Explain = Annotated[
+    bool,
+    Option("--explain", help="Print every number of the environment and its source, and end."),
+]
 Plot = Annotated[Path | None, Option(help="Write a plot to this file.", callback=plot_to_write)]
 _ENV: Any = {
     "help": "Environment, see rbgym list.",

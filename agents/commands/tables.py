@@ -49,6 +49,20 @@ def _conserved(conserves: Mapping[str, Iterable[str]]) -> Iterator[str]:
         yield kept.replace("_", " ") or "-"
 
 
+def print_resolved(env_id: str, env_kwargs: Mapping[str, Any], as_json: bool) -> None:
+    """Write all numbers of an env that is trained in or judged, and where each comes from."""
+    from rbgym.agents.cases import resolved
+    from rbgym.agents.judge.tables import title
+    from rbgym.envs.resolved import lines
+
+    tree = resolved(env_id, env_kwargs)
+    if as_json:
+        print_json(tree)
+        return
+    heading = title({"env_id": env_id, "env_kwargs": env_kwargs})
+    print_table(heading, ("name", "value", "source"), lines(tree))
+
+
 def print_drifts(trajectories: Mapping[str, Trajectory], drifts: Mapping[str, Drift]) -> None:
     """Write the errors of each invariant; of several integrators the largest, side by side."""
     name, first = next(iter(trajectories.items()))

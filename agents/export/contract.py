@@ -3,7 +3,6 @@ hand to it, and to make of its answer."""
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,9 @@ import numpy as np
 from rbgym import __version__
 from rbgym.agents.controllers.base import read_by_laws, relative
 from rbgym.agents.policies import Network
-from rbgym.agents.policies.network import joined
+from rbgym.agents.policies.network import joined, read_by_networks
 from rbgym.envs.base import AttitudeEnv
-from rbgym.envs.parts.columns import Column, bounds, placed
+from rbgym.envs.parts.columns import Column, bounds
 
 CONVENTIONS = (
     "Quaternions are scalar first (w, x, y, z), of unit length, and map body to world; relative to "
@@ -50,25 +49,16 @@ def contract(
         more = json.loads(json.dumps(dict(about or {}), allow_nan=False))
     except (TypeError, ValueError, RecursionError):
         raise ValueError(f"about must be a dict of plain data, got {about!r}") from None
+    columns = (read_by_networks if isinstance(policy, Network) else read_by_laws)(env)
     return {
         "rbgym": __version__,
         **more,
         "control_period_s": env.dt,
         "conventions": CONVENTIONS,
-        "observation": _entries(_observed(env, policy).values(), sides),
+        "observation": _entries(columns.values(), sides),
         "action": _entries(env.commands.values(), bounds(env.commands.values())),
+        "resolved": env.resolved,
     }
-
-
-def _observed(env: AttitudeEnv, policy: Any) -> dict[str, Column]:
-    """The columns that the policy reads."""
-    if not (env.task.split and isinstance(policy, Network)):
-        return read_by_laws(env)
-    columns = dict(env.columns)  # in the order of the names of the dict
-    own = replace(columns.pop("quaternion"), words="")
-    del columns["target_quaternion"]
-    goals = (replace(own, name=f"{name}_goal") for name in ("achieved", "desired"))
-    return placed((*goals, own, *columns.values()))
 
 
 def _entries(columns: Iterable[Column], sides: Any) -> list[Entry]:

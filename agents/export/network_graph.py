@@ -28,7 +28,8 @@ def export_onnx(
     """
     from onnx import TensorProto, checker, helper, numpy_helper
 
-    network, base = bare(policy), checked_env(env)
+    base = checked_env(env)
+    network = bare(policy, base)
     if not isinstance(network, Network):
         raise ValueError(f"policy must be a network without memory, got {type(network).__name__}")
     _, _, bounds = met(base, network)
@@ -45,6 +46,14 @@ def export_onnx(
             helper.make_node(operator, [before, *names], [f"x_{len(nodes)}"], **attributes)
         )
 
+    if network.quaternions:  # times the sign of the first component that is not zero
+        leads, others = _leads(network)
+        add("Sign")
+        add("MatMul", leads)
+        add("Sign")
+        add("Add", others)
+        add("Mul")
+        nodes[-1].input.append("observation")
     if (normalizer := network.normalizer) is not None:  # in float64, as in `predict`
         add("Cast", to=TensorProto.DOUBLE)
         add("Sub", normalizer.mean)
@@ -78,3 +87,14 @@ def export_onnx(
     with replacing(folder / "policy.onnx") as temporary:
         temporary.write_bytes(model.SerializeToString())
     return told
+
+
+def _leads(network: Network) -> tuple[Any, Any]:
+    """What makes of the signs of an observation, (width, width), a number of the sign of each
+    quaternion's first component that is not zero, and of all else 0; and 1 for all else."""
+    leads = np.zeros((network.width, network.width), np.float32)
+    others = np.ones(network.width, np.float32)
+    for k in network.quaternions:
+        leads[k : k + 4, k : k + 4] = np.array([[8], [4], [2], [1]])
+        others[k : k + 4] = 0
+    return leads, others

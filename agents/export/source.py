@@ -4,11 +4,13 @@ import json
 import re
 import textwrap
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from gymnasium import spaces
 
 from rbgym.agents.controllers import (
     Allocated,
@@ -25,7 +27,7 @@ from rbgym.agents.controllers import (
 from rbgym.agents.export.contract import checked_env, contract, row
 from rbgym.agents.policies import Network, TrainedPolicy, forward
 from rbgym.agents.policies.forward import Stack
-from rbgym.agents.policies.network import joined
+from rbgym.agents.policies.network import joined, quaternions_of
 from rbgym.agents.run_folder import replacing, write_json
 from rbgym.potentials import SoftWall
 from rbgym.potentials import soft_wall as wall
@@ -60,7 +62,8 @@ def export_c(
     an episode starts. env: single, whose observations it reads; it is reset, and flown for the
     golden vectors. about: what else the contract is to tell. Raises ValueError for another policy.
     """
-    folder, policy, base = Path(folder), bare(policy), checked_env(env)
+    folder, base = Path(folder), checked_env(env)
+    policy = bare(policy, base)
     pieces, numbers, sharp = _parts(policy)
     seen, answers, bounds = met(base, policy)
     told = contract(base, policy, bounds, about)
@@ -70,7 +73,7 @@ def export_c(
     test = (
         _piece("self_test").replace("@SEEN@", _listed(seen)).replace("@ANSWERS@", _listed(answers))
     )
-    code = _with_helpers("\n".join(map(_piece, pieces)))
+    code = _with_helpers("\n".join(map(_piece, [*pieces, "act"])))
     named = {name.upper(): value for name, value in numbers.items()}
     used = {name: x for name, x in named.items() if re.search(rf"\b{name}\b", code)}
     lines = [f"#define {name} {value!r}" for name, value in sizes.items()]
@@ -84,9 +87,12 @@ def export_c(
     return told
 
 
-def bare(policy: Any) -> Any:
-    """The network of a trained policy, or the policy itself."""
-    return policy.network if isinstance(policy, TrainedPolicy) else policy
+def bare(policy: Any, env: Any) -> Any:
+    """The network of a trained policy, which knows the quaternions that the env shows; or the
+    policy itself."""
+    found = policy.network if isinstance(policy, TrainedPolicy) else policy
+    known = isinstance(found, Network) and found.width == spaces.flatdim(env.observation_space)
+    return replace(found, quaternions=quaternions_of(env)) if known else found
 
 
 def met(env: Any, policy: Any) -> tuple[Any, Any, Any]:
@@ -154,6 +160,7 @@ def _of_network(network: Network) -> dict[str, Any]:
         "weights": stack.weights[0], "sizes": stack.sizes, "layers": len(stack.sizes) - 1,
         "widest": int(stack.sizes.max()), "activation": stack.activation,
         "bound": float(stack.bound), "squashes": int(stack.squashed), "mean": stack.mean[0],
+        "quaternions": np.array([*network.quaternions, -1]),
         "scale": stack.scale[0], "clip": min(float(stack.clip[0]), 1e30),
         "p": [getattr(forward, f"_P{n}") for n in range(1, 5)],
         "q": [getattr(forward, f"_Q{n}") for n in range(1, 5)],
@@ -221,6 +228,8 @@ def _comment(told: Mapping[str, Any]) -> str:
              "-DRBGYM_DOUBLE computes in double, -DRBGYM_SELF_TEST adds a main that compares with",
              "what the policy answered in Python.", ""]  # fmt: skip
     for name, value in told.items():
+        if name == "resolved":  # policy.json has it
+            continue
         if name in ("observation", "action"):
             lines.append(f"{name}:")
             for one in value:

@@ -58,6 +58,7 @@ def contenders(
     if not env_id and configs:
         first, *others = [config.get("env_kwargs", {}) for config in configs]
         of_all = dict(first) if all(one == first for one in others) else {}
+        of_all.pop("initial", None)
         env_id = str(configs[0]["env_id"])
         module = env_id.rpartition(":")[0]
         if module and module not in sys.modules:  # a file that came with a policy could name it
@@ -78,9 +79,10 @@ def contenders(
 
 
 def own_kwargs(policy: Any, env_id: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The env arguments that a policy was trained with, `given` over them; ValueError if it cannot
-    read what the env then shows."""
+    """The env arguments that a policy was trained with but for the starts, `given` over them;
+    ValueError if it cannot read what the env then shows."""
     learned_in = by_name("env_kwargs", policy.config.get("env_kwargs"))
+    learned_in.pop("initial", None)
     kwargs = {**learned_in, **given}
     own, seen = (observation_space(env_id, some) for some in (learned_in, kwargs))
     alike = _ENTRIES.isdisjoint(given) and gym.spaces.flatdim(own) == gym.spaces.flatdim(seen)

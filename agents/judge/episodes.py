@@ -95,8 +95,8 @@ def play(
     The states go round the categories of the task, which decide on `initial`. policy: whatever has
     `predict`; of a Stable-Baselines3 model with a VecNormalize, observations are normalised as they
     were last, and its statistics stay; or a controller's name, or "pretrained". env_kwargs:
-    arguments of the env, of which `initial` plays no part: the test set is always the same. Raises
-    ValueError for bad arguments.
+    arguments of the env. Raises ValueError for bad arguments, and for `initial`, as the test set is
+    always the same.
     """
     if isinstance(policy, str) and policy == PRETRAINED:
         policy = trained.load(env_id)

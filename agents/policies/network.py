@@ -1,7 +1,7 @@
 """A small multilayer perceptron as a policy: plain arrays, no learning library."""
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -12,12 +12,18 @@ from numpy.typing import ArrayLike, NDArray
 from rbgym.agents.policies.forward import ACTIVATIONS, OUTPUTS, Stack
 from rbgym.arguments import count, number, real
 from rbgym.envs.arguments import keys, named
+from rbgym.envs.parts.columns import Column, placed
 from rbgym.envs.reset import checked_seed
+from rbgym.quaternion import canonicalized
 from rbgym.rows import LANES
 
 Weights = NDArray[np.float32]
 Layer = tuple[Weights, Weights]
 Arrays = dict[str, NDArray[Any]]
+# Columns of four numbers that envs show in the canonical sign.
+_CANONICAL = frozenset(
+    {"quaternion", "quaternion_ahead", "target_quaternion", "achieved_goal", "desired_goal"}
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +89,8 @@ class Network:
     as PPO's mean) or squashed ("tanh", as those of SAC; "gsde", as SAC's with gSDE, which
     bounds them to +-2 before). Numbers are float32, as are those that Stable-Baselines3 trains, the
     observations and the actions; twice as many share a vector instruction, and what is lost is far
-    below the noise of any sensor.
+    below the noise of any sensor. quaternions: first columns of those that `predict` turns to the
+    canonical sign, as envs show them, so that q and -q are answered alike; see `quaternions_of`.
 
     `predict` and `rbgym.agents.rollout` run the same compiled function, so that both give the same
     actions to the last bit. Raises ValueError for layers that do not fit, and unknown names.
@@ -93,6 +100,7 @@ class Network:
     activation: str = "tanh"
     output: str = "clip"
     normalizer: Normalizer | None = None
+    quaternions: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         named("activation", self.activation, ACTIVATIONS)
@@ -114,6 +122,8 @@ class Network:
             raise ValueError(
                 f"normalizer must be for {self.sizes[0]} inputs, got {len(self.normalizer.mean)}"
             )
+        own = checked_quaternions(self.quaternions, self.width)
+        object.__setattr__(self, "quaternions", own)
 
     @classmethod
     def random(
@@ -205,7 +215,7 @@ class Network:
 
         The other arguments are those of learned policies; a network has no memory and no noise.
         """
-        seen = checked_observation(observation, self.width)
+        seen = checked_observation(observation, self.width, self.quaternions)
         rows = np.ascontiguousarray(np.atleast_2d(seen))
         actions = np.empty((len(rows), self.sizes[-1]))
         owner = np.zeros(-(-len(rows) // LANES), dtype=np.int64)
@@ -218,7 +228,11 @@ class Network:
         arrays: Arrays = {}
         for n, (weight, bias) in enumerate(self.layers):
             arrays |= {f"layers.{n}.weight": weight.copy(), f"layers.{n}.bias": bias.copy()}
-        config: dict[str, Any] = {"activation": self.activation, "output": self.output}
+        config: dict[str, Any] = {
+            "activation": self.activation,
+            "output": self.output,
+            "quaternions": list(self.quaternions),
+        }
         if self.normalizer is not None:
             of_normalizer, config["normalizer"] = self.normalizer.to_arrays()
             arrays |= of_normalizer
@@ -243,7 +257,8 @@ class Network:
             raise ValueError(f"arrays must have {error}, got {sorted(arrays)}") from None
         if rest:
             raise ValueError(f"arrays must be those of a network, got {sorted(rest)} besides")
-        return cls(tuple(layers), config["activation"], config["output"], normalizer)
+        quaternions = config.get("quaternions", ())
+        return cls(tuple(layers), config["activation"], config["output"], normalizer, quaternions)
 
 
 def joined(observation: Mapping[str, Any]) -> NDArray[Any]:
@@ -251,8 +266,42 @@ def joined(observation: Mapping[str, Any]) -> NDArray[Any]:
     return np.concatenate([observation[name] for name in sorted(observation)], axis=-1)
 
 
-def checked_observation(observation: Any, width: int) -> Weights:
-    """What `predict` is given, (n, width) or (width,); ValueError for what is none."""
+def read_by_networks(env: Any) -> dict[str, Column]:
+    """The columns of what a network reads of an env: of goals, of `joined`."""
+    base = env.unwrapped
+    columns = dict(base.columns)
+    if not base.task.split:
+        return columns
+    own = replace(columns.pop("quaternion"), words="")
+    del columns["target_quaternion"]
+    goals = (replace(own, name=f"{name}_goal") for name in ("achieved", "desired"))
+    return placed((*goals, own, *columns.values()))
+
+
+def quaternions_of(env: Any) -> tuple[int, ...]:
+    """First columns of the quaternions that an env shows in the canonical sign; none of an env
+    that is not rbgym's."""
+    if not hasattr(env.unwrapped, "columns"):
+        return ()
+    columns = read_by_networks(env).values()
+    return tuple(one.first for one in columns if one.name in _CANONICAL and one.size == 4)
+
+
+def checked_quaternions(quaternions: Any, width: int) -> tuple[int, ...]:
+    """The first columns as a tuple; ValueError where four columns from there on are not read."""
+    within = isinstance(quaternions, list | tuple) and all(
+        isinstance(k, int) and 0 <= k <= width - 4 for k in quaternions
+    )
+    if not within:
+        raise ValueError(
+            f"quaternions must be first columns from 0 to {width - 4}, got {quaternions!r}"
+        )
+    return tuple(quaternions)
+
+
+def checked_observation(observation: Any, width: int, quaternions: Iterable[int]) -> Weights:
+    """What `predict` is given, (n, width) or (width,), its quaternions in the canonical sign;
+    ValueError for what is none."""
     if isinstance(observation, Mapping):
         observation = joined(observation)
     if not (isinstance(observation, np.ndarray) and observation.dtype == np.float32):
@@ -264,7 +313,10 @@ def checked_observation(observation: Any, width: int) -> Weights:
                          f"got {seen.shape}")  # fmt: skip
     if not np.isfinite(seen).all():
         raise ValueError(f"observation must be finite, got {observation!r}")
-    return seen
+    turned = seen.copy()
+    for k in quaternions:
+        turned[..., k : k + 4] = canonicalized(seen[..., k : k + 4])
+    return turned
 
 
 def frozen(name: str, value: ArrayLike, dtype: type) -> NDArray[Any]:

@@ -7,7 +7,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rbgym.agents.policies.network import Arrays, Network, Normalizer, checked_observation, frozen
+from rbgym.agents.policies.network import (
+    Arrays,
+    Network,
+    Normalizer,
+    checked_observation,
+    checked_quaternions,
+    frozen,
+)
 
 Weights = NDArray[np.float32]
 Cell = tuple[Weights, Weights, Weights]
@@ -20,13 +27,18 @@ class RecurrentNetwork:
 
     cells: of each the weights of what comes in (4 h, inputs), those of its own output before
     (4 h, h), and a bias (4 h,), in PyTorch's order: input, forget, candidate, output. normalizer:
-    of the observations; the head has none. Source: Hochreiter & Schmidhuber (1997), Long short-term
-    memory, with the forget gate of Gers et al. (2000).
+    of the observations; the head has none. quaternions: as of a `Network`. Source: Hochreiter &
+    Schmidhuber (1997), Long short-term memory, with the forget gate of Gers et al. (2000).
     """
 
     cells: tuple[Cell, ...]
     head: Network
     normalizer: Normalizer | None = None
+    quaternions: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        own = checked_quaternions(self.quaternions, self.width)
+        object.__setattr__(self, "quaternions", own)
 
     def __repr__(self) -> str:
         sizes = (self.width, *(cell[1].shape[1] for cell in self.cells))
@@ -51,7 +63,7 @@ class RecurrentNetwork:
         state: outputs and contents of the cells, each (cells, n, h). episode_start (n,): where they
         are emptied first.
         """
-        seen = checked_observation(observation, self.width)
+        seen = checked_observation(observation, self.width, self.quaternions)
         x = np.atleast_2d(seen)
         shape = (len(self.cells), len(x), self.cells[0][1].shape[1])
         before = np.zeros((2, *shape), np.float32) if state is None else np.stack(state)
@@ -71,7 +83,7 @@ class RecurrentNetwork:
     def to_arrays(self) -> tuple[Arrays, dict[str, Any]]:
         """Arrays by name, and the rest as what JSON can hold; see `from_arrays`."""
         arrays, config = self.head.to_arrays()
-        config["cells"] = len(self.cells)
+        config |= {"cells": len(self.cells), "quaternions": list(self.quaternions)}
         for k, cell in enumerate(self.cells):
             arrays |= {f"cells.{k}.{part}": x for part, x in zip(_PARTS, cell, strict=True)}
         if self.normalizer is not None:
@@ -89,7 +101,8 @@ class RecurrentNetwork:
             tuple(frozen(part, rest.pop(f"cells.{k}.{part}"), np.float32) for part in _PARTS)
             for k in range(of_head.pop("cells"))
         )
-        network = cls(cells, Network.from_arrays(rest, of_head), normalizer)
+        quaternions = of_head.pop("quaternions", ())
+        network = cls(cells, Network.from_arrays(rest, of_head), normalizer, quaternions)
         network.predict(np.zeros(network.width, np.float32))  # its arrays fit each other
         return network
 

@@ -23,7 +23,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from rbgym.agents.cases import has_test_set
+from rbgym.agents.cases import has_test_set, in_time, training_seeds
 from rbgym.agents.policies.network import Network, Normalizer
 from rbgym.agents.run_folder import RunFolder, Training, replacing
 from rbgym.agents.terminal import Counter, bar
@@ -67,10 +67,11 @@ def learn(
     for key in _SHARES:
         in_range(key, chosen[key], 0, 1)
     positive("learning_rate", chosen["learning_rate"])
-    run.check_seed(seed, chosen["n_envs"])
+    run.check_seed(seed)
     config = run.config_of(env_id, ALGORITHM, seed, chosen, env_kwargs)
     network, spaces = run.first_network(env_id, ALGORITHM, chosen, seed, config["env_kwargs"])
-    lanes = gym.make_vec(env_id, num_envs=chosen["n_envs"], **config["env_kwargs"])
+    kwargs = in_time(env_id, config["env_kwargs"])
+    lanes = gym.make_vec(env_id, num_envs=chosen["n_envs"], **kwargs)
     learner = Learner(DifferentiableEnv(lanes), replace(network, output="tanh"), chosen, seed)
     folder, threads = RunFolder(Path(out)), torch.get_num_threads()
     if (finished := folder.claim(config, resume)) is not None:
@@ -139,7 +140,7 @@ class Learner:
             torch.optim.Adam(self._critic.parameters(), lr=_CRITIC_RATE),
         )
         self._shuffling = torch.Generator().manual_seed(seed)
-        self._observation = env.reset(seed=seed)
+        self._observation = env.reset(seed=training_seeds(seed, chosen["n_envs"]))
 
     @property
     def steps_each(self) -> int:

@@ -1,5 +1,6 @@
 """Gradients through the physics: steps of a vector environment as operations of PyTorch."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,7 +71,7 @@ class DifferentiableEnv:
         self.ended = self.terminated = torch.zeros(env.num_envs, dtype=torch.bool)
         self._error: torch.Tensor | None = None
 
-    def reset(self, *, seed: int | None = None) -> torch.Tensor:
+    def reset(self, *, seed: int | Sequence[int] | None = None) -> torch.Tensor:
         """Begin episodes; returns the observations (n, w), float32, without gradient."""
         observation, _ = self.env.reset(seed=seed)
         self.ended = self.terminated = torch.zeros(self.env.num_envs, dtype=torch.bool)

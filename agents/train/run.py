@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -14,10 +15,10 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from rbgym.agents.cases import TEST_SEEDS, by_name
+from rbgym.agents.cases import by_name, has_test_set, resolved
 from rbgym.agents.judge.evaluation import evaluate
 from rbgym.agents.policies import trained
-from rbgym.agents.policies.network import Network, Normalizer
+from rbgym.agents.policies.network import Network, Normalizer, quaternions_of
 from rbgym.agents.policies.recurrent import RecurrentNetwork
 from rbgym.agents.policies.trained import TrainedPolicy
 from rbgym.agents.run_folder import IDENTITY, RunFolder, Training, write_json
@@ -39,7 +40,7 @@ def config_of(
     **more: Any,
 ) -> dict[str, Any]:
     """What config.json holds; ValueError for what JSON cannot hold. more: timesteps, threads."""
-    content = {
+    content: dict[str, Any] = {
         "env_id": env_id,
         "algo": algo,
         "seed": seed,
@@ -52,6 +53,8 @@ def config_of(
         "command": sys.argv,
         **more,
     }
+    if has_test_set(env_id):
+        content["resolved"] = resolved(env_id, content["env_kwargs"])
     try:
         plain: dict[str, Any] = json.loads(json.dumps(content))  # as it will be read again
     except (TypeError, ValueError, RecursionError) as error:
@@ -59,20 +62,18 @@ def config_of(
     return plain
 
 
-def check_seed(seed: int, lanes: int) -> None:
-    """ValueError for a seed whose lanes, numbered from it on, reach into the test set's seeds."""
-    last = TEST_SEEDS.start - lanes
-    if not 0 <= seed <= last:
-        raise ValueError(
-            f"seed must be from 0 to {last}, got {seed!r}: the seeds beyond belong to the test set"
-        )
+def check_seed(seed: int) -> None:
+    """ValueError for a seed that the learning libraries do not take."""
+    if not 0 <= seed < 2**32:
+        raise ValueError(f"seed must be from 0 to 2**32 - 1, got {seed!r}")
 
 
 def judged(
     policy: Any, config: Mapping[str, Any], timesteps: int, seconds: float
 ) -> dict[str, Any]:
     """What the policy of a training is worth on the test set, after so many steps and seconds."""
-    found = evaluate(policy, config["env_id"], **config["env_kwargs"])
+    kwargs = {name: value for name, value in config["env_kwargs"].items() if name != "initial"}
+    found = evaluate(policy, config["env_id"], **kwargs)
     return {
         "timesteps": timesteps,
         "seconds": seconds,
@@ -106,7 +107,8 @@ def first_network(
     variance[first : first + 3] = rates**-2.0
     sizes = (seen.shape[0], *hidden, done.shape[0])
     normalizer = Normalizer(np.zeros(len(variance)), variance)
-    return Network.random(sizes, seed, normalizer=normalizer), (seen, done)
+    network = Network.random(sizes, seed, normalizer=normalizer)
+    return replace(network, quaternions=quaternions_of(env)), (seen, done)
 
 
 def finish(

@@ -17,6 +17,7 @@ from rbgym.agents import terminal
 from rbgym.agents.commands.cli import app
 from rbgym.agents.commands.tables import print_claims
 from rbgym.agents.judge.tables import print_card
+from rbgym.agents.train.run import config_of
 
 pytestmark = pytest.mark.interpreted
 
@@ -204,3 +205,31 @@ def test_what_is_broken_is_counted_and_stands_out(at_terminal, capsys):
     piped, shown = capsys.readouterr().out.split("2 declarations, 1 broken")[1:]
     assert piped.splitlines()[3].split()[-3:] == ["0.1", "1e-13", "BROKEN"]
     assert re.search(r"\x1b\[1;31mBROKEN", shown)
+
+
+@pytest.mark.parametrize("command", ["evaluate", "card", "train"])
+def test_a_command_explains_every_number_of_its_env(command, tmp_path, monkeypatch):
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    monkeypatch.chdir(tmp_path)
+    policy = () if command == "train" else ("--policy", "pd")
+    asked = (command, "MomentumDumping-v0", *policy, "--explain", "--env-arg")
+    text = run(*asked, "satellite=innocube-3u").stdout
+    rows = [re.split(r" {2,}", line) for line in text.splitlines()]
+    assert rows[1] == ["name", "value", "source"]
+    assert ["dt", "1.0", "satellite"] in rows
+    assert ["max_episode_steps", "5700.0", "satellite"] in rows
+    assert ["success.momentum", "0.001", "satellite"] in rows
+    found = json.loads(run(*asked, "dt=1.5", "--json").stdout)
+    assert found["dt"] == {"value": 1.5, "source": "argument"}
+    assert not [*tmp_path.iterdir()]
+
+
+def test_policies_with_arguments_of_one_env_are_explained_once():
+    asked = ("evaluate", "AttitudeSlew-v1", "--policy", "pd", "--policy", "pretrained")
+    assert run(*asked, "--explain").stdout.count("rate_limit") == 1
+
+
+def test_a_run_keeps_every_number_of_its_env():
+    found = config_of("AttitudeSlew-v1", "apg", 0, {}, {"difficulty": "hard"})["resolved"]
+    assert found["rate_limit"]["source"] == "task"
+    assert found["difficulty"] == {"value": "hard", "source": "argument"}

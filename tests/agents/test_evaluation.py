@@ -2,6 +2,7 @@
 
 import json
 import math
+import warnings
 
 import gymnasium as gym
 import numpy as np
@@ -9,12 +10,23 @@ import pytest
 from scipy.stats import binomtest
 
 import rbgym.agents
-from rbgym.agents.cases import TEST_SEEDS
+from rbgym import RigidBody
+from rbgym.agents.cases import TEST_SEEDS, in_time
+from rbgym.agents.judge.card import make_card
+from rbgym.agents.judge.contenders import own_kwargs
 from rbgym.agents.judge.evaluation import evaluate, settling_times, wilson_interval
 from rbgym.agents.policies.network import Network
+from rbgym.agents.policies.trained import TrainedPolicy
 from rbgym.agents.train.evolution.rollouts import rollout_test_set
+from rbgym.envs.actuators import ReactionWheels
+from rbgym.envs.satellites import Satellite
 
 pytestmark = pytest.mark.interpreted
+
+HUBBLE = Satellite(
+    RigidBody([36046.0, 86868.0, 93848.0]),
+    wheels=ReactionWheels.pyramid(inertia=0.4, torque=0.82, momentum=264.0),
+)
 
 
 @pytest.mark.parametrize(("k", "n"), [(0, 10), (10, 10), (3, 7), (250, 256), (1, 1)])
@@ -96,6 +108,56 @@ def test_an_episode_that_is_judged_ends(limit):
     for policy in ("pd", "pretrained"):
         with pytest.raises(ValueError, match="max_episode_steps must be a positive integer"):
             evaluate(policy, "RigidTop-v0", 8, max_episode_steps=limit)
+
+
+@pytest.mark.parametrize(
+    ("env_id", "satellite", "seconds"),
+    [
+        ("MomentumDumping-v0", "innocube-3u", 5700.0),  # the task's own, in steps of 1 s
+        ("Detumble-v1", "cubesat-6u", 50.0),
+        ("Detumble-v1", HUBBLE, 3323.5),
+        ("AttitudeSlew-v1", HUBBLE, 1816.0),
+        ("AttitudeReach-v0", "cubesat-6u", 30.0),  # slower than the task's own, and not shorter
+        ("AttitudeTracking-v1", "cubesat-6u", 200.0),
+    ],
+)
+def test_an_episode_lasts_as_long_as_the_satellite_takes(env_id, satellite, seconds):
+    kwargs = in_time(env_id, {"satellite": satellite})
+    with warnings.catch_warnings(action="error"):
+        env = gym.make_vec(env_id, 1, **kwargs)
+    assert kwargs["max_episode_steps"] * env.unwrapped.dt == pytest.approx(seconds)
+    assert in_time(env_id, kwargs) == kwargs
+    assert in_time(env_id, {"max_episode_steps": None} | kwargs) == kwargs
+
+
+@pytest.mark.parametrize(
+    ("env_id", "kwargs", "what"),
+    [
+        ("Detumble-v1", {"satellite": HUBBLE, "max_episode_steps": 300}, "stop the fastest tumble"),
+        ("MomentumDumping-v0", {"satellite": "innocube-3u", "max_episode_steps": 300}, "empty the"),
+    ],
+)
+def test_what_no_detumbling_and_no_dumping_has_the_time_for_is_told(env_id, kwargs, what):
+    with pytest.warns(UserWarning, match=f"to {what} .*takes [0-9.]+ s at full torque"):
+        gym.make_vec(env_id, 1, **kwargs)
+
+
+def test_starts_are_those_of_the_test_set():
+    network = Network.random((7, 3), 0)
+    for judge in (
+        lambda: evaluate("pd", "AttitudeSlew-v1", 4, initial={"angle": 0.1}),
+        lambda: evaluate("pretrained", "AttitudeSlew-v1", 4, initial="high rate"),
+        lambda: make_card("AttitudeSlew-v1", ["pd"], env_kwargs={"initial": "high rate"}),
+        lambda: rollout_test_set(network, "AttitudeSlew-v1", env_kwargs={"initial": "high rate"}),
+    ):
+        with pytest.raises(ValueError, match="initial must be left out, as the test set of Att"):
+            judge()
+    learned = TrainedPolicy(
+        network,
+        gym.make("AttitudeSlew-v1").observation_space,
+        {"env_kwargs": {"initial": "high rate"}},
+    )
+    assert own_kwargs(learned, "AttitudeSlew-v1", {"dt": 0.4}) == {"dt": 0.4}
 
 
 def test_an_episode_on_a_satellite_lasts_twice_its_half_turn():

@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+from dataclasses import replace
 
 import gymnasium as gym
 import numpy as np
@@ -17,6 +18,7 @@ from rbgym.agents.commands.cli import app
 from rbgym.agents.export import export_c, export_onnx
 from rbgym.agents.export.contract import row
 from rbgym.agents.policies import Network, Normalizer, RecurrentNetwork, trained
+from rbgym.agents.policies.network import quaternions_of
 from rbgym.quaternion import rotate
 
 pytestmark = pytest.mark.interpreted
@@ -79,6 +81,50 @@ def test_the_shipped_policy_answers_in_c_as_in_python(env_id, tmp_path):
         assert np.abs(answers(tmp_path, build, seen) - expected).max() < 1e-4
 
 
+@pytest.mark.parametrize("env_id", [SLEW, "AttitudeReach-v0", "AttitudeTracking-v1"])
+def test_a_network_answers_a_quaternion_and_its_negative_alike(env_id, tmp_path):
+    env = gym.make(env_id, **({"preview": 1.0} if "Tracking" in env_id else {}))
+    quaternions = quaternions_of(env)
+    width, (channels,) = gym.spaces.flatdim(env.observation_space), env.action_space.shape
+    network = Network.random((width, 8, channels), 0)
+    export_c(tmp_path, network, env)
+    export_onnx(tmp_path, network, env)
+    seen = np.random.default_rng(0).uniform(-1, 1, (8, width)).astype(np.float32)
+    seen[:2, 0] = 0  # the next component decides
+    turned = seen.copy()
+    for k in quaternions:
+        turned[:, k : k + 4] *= -1
+    own = replace(network, quaternions=quaternions)
+    expected = own.predict(seen)[0]
+    assert len(quaternions) > (env_id != SLEW)
+    assert np.array_equal(own.predict(turned)[0], expected)
+    for each in (seen, turned):
+        assert np.abs(answers(tmp_path, "float", each) - expected).max() < 1e-6
+        assert np.abs(onnx_answers(tmp_path, each) - expected).max() < 2e-6
+    recurrent = RecurrentNetwork(
+        ((np.ones((8, width)), np.ones((8, 2)), np.ones(8)),), Network.random((2, channels), 0),
+        quaternions=quaternions,
+    )  # fmt: skip
+    assert np.array_equal(recurrent.predict(turned)[0], recurrent.predict(seen)[0])
+
+
+def test_columns_of_quaternions_that_are_not_read_are_refused():
+    with pytest.raises(ValueError, match=r"quaternions must be first columns from 0 to 3, got \[4"):
+        replace(Network.random((7, 3), 0), quaternions=[4])
+
+
+@pytest.mark.parametrize("policy", ["network", "wheels", "moving target"])
+def test_what_is_no_number_commands_nothing_in_c(policy, tmp_path):
+    env = make("ReactionWheelSlew-v1" if policy == "wheels" else "AttitudeTracking-v1")
+    network = Network.random((env.observation_space.shape[0], env.action_space.shape[0]), 0)
+    export_c(tmp_path, network if policy == "network" else controllers.make("pd", env), env)
+    seen = np.tile(env.reset(seed=0)[0], (3, 1))
+    seen[0, -1], seen[1, 5] = np.nan, np.inf
+    found = answers(tmp_path, "float", seen)
+    assert not found[:2].any()
+    assert found[2].any()
+
+
 @pytest.mark.parametrize(("env_id", "name"), [(e, name) for e in LAWS for name in LAWS[e]])
 def test_a_law_answers_in_c_as_in_python(env_id, name, tmp_path):
     env = make(env_id)
@@ -98,6 +144,7 @@ def test_every_kind_of_network_answers_in_c_and_onnx_as_in_python(activation, ou
     normalizer = Normalizer(rng.normal(size=7), rng.uniform(0.5, 2.0, 7), clip=1.5)
     network = Network.random((7, 9, 5, 3), 1, activation=activation, output=output,
                              normalizer=normalizer)  # fmt: skip
+    network = replace(network, quaternions=(0,))
     env = make(SLEW)
     export_c(tmp_path, network, env)
     export_onnx(tmp_path, network, env)
@@ -171,6 +218,7 @@ def test_the_contract_is_read_back(env_id, tmp_path):
         )[:-1].tolist()
         assert sum(one["size"] for one in entries) == width
         assert all(one["unit"] for one in entries)
+    assert read["resolved"] == env.resolved
     golden = np.array(read["golden"]["observations"])
     assert (golden >= spread(seen, "low") - 1e-6).all()
     assert (golden <= spread(seen, "high") + 1e-6).all()

@@ -1,5 +1,5 @@
 /* m = B x u / |B|^2, shortened but not turned; see MagneticAllocation. */
-void rbgym_act(const real observation[OBSERVATIONS], real action[ACTIONS])
+static void answer(const real observation[OBSERVATIONS], real action[ACTIONS])
 {
     real u[3], B[3], m[3] = {0, 0, 0}, square;
     int i;

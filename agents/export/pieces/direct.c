@@ -1,4 +1,4 @@
-void rbgym_act(const real observation[OBSERVATIONS], real action[ACTIONS])
+static void answer(const real observation[OBSERVATIONS], real action[ACTIONS])
 {
     real u[3];
     int i;

@@ -11,5 +11,6 @@ typedef float real;
 #define MULTIPLY_ADD(a, b, c) fma(a, b, c)
 #endif
 
-/* observation: as in the table above; action: what is commanded, each part within +-1. */
+/* observation: as in the table above; action: what is commanded, each part within +-1, and zeros
+   where an observation is no finite number. */
 void rbgym_act(const real observation[OBSERVATIONS], real action[ACTIONS]);

@@ -22,13 +22,28 @@ static real activated(real x)
     return x < 0 ? 2 * t / (1 - t) : x;
 }
 
-void rbgym_act(const real observation[OBSERVATIONS], real action[ACTIONS])
+/* q or -q, one attitude: that whose first component that is not zero is positive. */
+static void make_canonical(real q[4])
 {
-    real x[WIDEST] = {0}, y[WIDEST];
+    real lead = 0;
+    int i;
+    for (i = 3; i >= 0; i--)
+        lead = q[i] < 0 || q[i] > 0 ? q[i] : lead;
+    for (i = 0; i < 4; i++)
+        q[i] = lead < 0 ? -q[i] : q[i];
+}
+
+static void answer(const real observation[OBSERVATIONS], real action[ACTIONS])
+{
+    real seen[OBSERVATIONS], x[WIDEST] = {0}, y[WIDEST];
     const real *w = WEIGHTS;
     int layer, i, o;
+    for (i = 0; i < OBSERVATIONS; i++)
+        seen[i] = observation[i];
+    for (i = 0; QUATERNIONS[i] >= 0; i++)
+        make_canonical(seen + QUATERNIONS[i]);
     for (i = 0; i < OBSERVATIONS; i++) {
-        double z = ((double)observation[i] - MEAN[i]) * SCALE[i];
+        double z = ((double)seen[i] - MEAN[i]) * SCALE[i];
         x[i] = (real)(z > CLIP ? CLIP : (z < -CLIP ? -CLIP : z));
     }
     for (layer = 0; layer < LAYERS; layer++) {

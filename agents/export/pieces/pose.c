@@ -1,5 +1,5 @@
 /* Forces of PosePD, and the torque about the body axes, each as a part of its limit. */
-void rbgym_act(const real observation[OBSERVATIONS], real action[ACTIONS])
+static void answer(const real observation[OBSERVATIONS], real action[ACTIONS])
 {
     real u[3], F[3], commands[3], r, speed;
     const real *p = observation + 7, *v = observation + 10;

@@ -1,7 +1,7 @@
 /* c = A^+ (u + omega x A h) + N t, u without what speeds the body up as omega x A h nears the
    limits, t the nearest to k N^T h that keeps each c within its limit, and the friction of the
    bearings; see Allocated. */
-void rbgym_act(const real observation[OBSERVATIONS], real action[ACTIONS])
+static void answer(const real observation[OBSERVATIONS], real action[ACTIONS])
 {
     real u[3], omega[3], coupling[3] = {0, 0, 0}, body[3] = {0, 0, 0}, h[ACTIONS];
     real power, square, load = 0, t = 0, most = 1, low = -INFINITY, high = INFINITY;

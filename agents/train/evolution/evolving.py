@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from rbgym.agents.cases import in_time
 from rbgym.agents.run_folder import SEARCH, RunFolder, Training
 from rbgym.agents.terminal import Counter, bar
 from rbgym.agents.train import presets, run
@@ -60,7 +61,7 @@ def evolve(
             network,
             **settings,
             objective=return_with_success,
-            env_kwargs=config["env_kwargs"],
+            env_kwargs=in_time(env_id, config["env_kwargs"]),
             path=file,
             progress=follow,
         )

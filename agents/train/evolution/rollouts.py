@@ -17,7 +17,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from rbgym import threads
-from rbgym.agents.cases import by_name, in_time, starts_of, task_of
+from rbgym.agents.cases import by_name, judged_kwargs, starts_of, task_of
 from rbgym.agents.policies.forward import Stack
 from rbgym.agents.policies.network import Network, joined
 from rbgym.arguments import count
@@ -122,9 +122,9 @@ def rollout_test_set(
     env_kwargs: Mapping[str, Any] | None = None,
 ) -> Rollout:
     """The same from the first `episodes` states of the task's fixed test set, in its order: the
-    episodes of `rbgym.agents.judge.evaluate`. `initial` plays no part."""
+    episodes of `rbgym.agents.judge.evaluate`. ValueError for `initial`, which the set has."""
     cases = starts_of(env_id, episodes)
-    env_kwargs = in_time(env_id, by_name("env_kwargs", env_kwargs, must_end=True))
+    env_kwargs = judged_kwargs(env_id, by_name("env_kwargs", env_kwargs, must_end=True))
     parts = [
         rollout(
             networks, env_id, seeds=one.seeds, env_kwargs={**env_kwargs, "initial": one.category}

@@ -9,7 +9,7 @@ import inspect
 import warnings
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from typing import Any
+from typing import Any, cast
 
 import gymnasium as gym
 import numpy as np
@@ -18,8 +18,11 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
 
-from rbgym.agents.cases import by_name, creator_of, spec_of
+from rbgym.agents.cases import by_name, creator_of, spec_of, training_seeds
 from rbgym.envs.reset import checked_seed
+
+_OF_LANES = frozenset({"invariants", "state"})  # dicts with an entry for each lane
+_CHANGE_NOTHING = _OF_LANES | {"compute_reward"}
 
 
 class VectorEnvAdapter(VecEnv):
@@ -30,11 +33,13 @@ class VectorEnvAdapter(VecEnv):
     of its own. `reset_infos` holds what the last full `reset` returned, and is emptied for a lane
     that is reset on the way.
 
-    vector_env: one whose lanes share everything: an attribute or a method is that of all.
+    vector_env: one whose lanes share everything: an attribute or a method is that of all, but for
+    `state` and `invariants`. trains: whether `seed` gives the lanes those of a training, see
+    `training_seeds`, and not seed + lane. Where there are constraints, every info has the costs.
     Raises ValueError if `vector_env` is none, or resets at another time.
     """
 
-    def __init__(self, vector_env: VectorEnv[Any, Any, Any]) -> None:
+    def __init__(self, vector_env: VectorEnv[Any, Any, Any], *, trains: bool = False) -> None:
         if not isinstance(vector_env, VectorEnv):
             raise ValueError(f"vector_env must be a gymnasium.vector.VectorEnv, got {vector_env!r}")
         mode = vector_env.metadata.get("autoreset_mode")
@@ -45,11 +50,19 @@ class VectorEnvAdapter(VecEnv):
             )
         self.vector_env = vector_env  # before super().__init__, which asks for render_mode
         self._actions: Any = None
+        self._trains = trains
         super().__init__(
             vector_env.num_envs, vector_env.single_observation_space, vector_env.single_action_space
         )
         self.metadata = dict(vector_env.metadata)
         self.spec: EnvSpec | None = vector_env.spec
+
+    def seed(self, seed: int | None = None) -> Sequence[int | None]:
+        """Choose the seeds of the next reset, and return them."""
+        seeds = super().seed(seed)
+        if self._trains:
+            self._seeds = list(training_seeds(cast(int, seeds[0]), self.num_envs))
+        return self._seeds
 
     def reset(self) -> VecEnvObs:
         """Restart all lanes, using up seeds and options, and return observations (n, ...)."""
@@ -72,7 +85,12 @@ class VectorEnvAdapter(VecEnv):
         """Return observations (n, ...), rewards (n,) float32, dones (n,) bool and n info dicts."""
         obs, rewards, terminated, truncated, infos = self.vector_env.step(self._actions)
         dones = np.logical_or(terminated, truncated)
-        lane_infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        costs = (
+            {n: infos[n].tolist() for n in infos if n.startswith("cost")} if "cost" in infos else {}
+        )
+        lane_infos: list[dict[str, Any]] = [
+            {name: values[lane] for name, values in costs.items()} for lane in range(self.num_envs)
+        ]
         if dones.any():
             last, final_info = infos["final_obs"], infos["final_info"]
             for lane in np.flatnonzero(dones).tolist():
@@ -97,7 +115,7 @@ class VectorEnvAdapter(VecEnv):
         return [frames] if isinstance(frames, np.ndarray) and frames.ndim == 3 else list(frames)
 
     def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
-        return [getattr(self._owner(attr_name), attr_name)] * self._count(indices)
+        return self._of_each(attr_name, getattr(self._owner(attr_name), attr_name), indices)
 
     def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
         """Set the env's attribute. Raises ValueError for some lanes only."""
@@ -108,9 +126,14 @@ class VectorEnvAdapter(VecEnv):
     def env_method(
         self, method_name: str, *args: Any, indices: VecEnvIndices = None, **kwargs: Any
     ) -> list[Any]:
-        """Call the env's method once, and return its result for each chosen lane."""
+        """Call the env's method once, and return its result for each chosen lane. ValueError for
+        some lanes only, unless it changes nothing."""
+        if method_name not in _CHANGE_NOTHING and self._count(indices) != self.num_envs:
+            raise ValueError(
+                f"indices={indices!r}: {method_name!r} can be called only for all lanes"
+            )
         method = getattr(self._owner(method_name), method_name)
-        return [method(*args, **kwargs)] * self._count(indices)
+        return self._of_each(method_name, method(*args, **kwargs), indices)
 
     def env_is_wrapped(self, wrapper_class: type, indices: VecEnvIndices = None) -> list[bool]:
         """Tell that no lane has a wrapper of its own."""
@@ -119,6 +142,12 @@ class VectorEnvAdapter(VecEnv):
     def _owner(self, name: str) -> Any:
         """What has the attribute: a vector wrapper hides those of the env within."""
         return self.vector_env if hasattr(self.vector_env, name) else self.vector_env.unwrapped
+
+    def _of_each(self, name: str, value: Any, indices: VecEnvIndices) -> list[Any]:
+        """What each of these lanes has of an attribute or a result."""
+        if name in _OF_LANES and isinstance(value, Mapping):
+            return [_row(value, lane) for lane in self._get_indices(indices)]
+        return [value] * self._count(indices)
 
     def _count(self, indices: VecEnvIndices) -> int:
         return len(list(self._get_indices(indices)))
@@ -135,7 +164,7 @@ def make_sb3_env(
     """Return n lanes of a registered env, ready for SB3: `make_vec`, adapter and VecMonitor.
 
     env_id: e.g. "RigidTop-v0", or "module:Env-v0", of an env that has a native vector env.
-    seed: lane i starts from seed + i at the first reset; None for fresh entropy.
+    seed: of all lanes, of which no two seeds share one; None for fresh entropy.
     render_mode, kwargs: arguments of the env.
     """
     if seed is not None:
@@ -153,7 +182,7 @@ def make_sb3_env(
         render_mode=render_mode,
         **by_name("kwargs", kwargs),
     )
-    adapter = VectorEnvAdapter(vector_env)
+    adapter = VectorEnvAdapter(vector_env, trains=True)
     if seed is not None:
         adapter.seed(seed)
     return VecMonitor(adapter)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ from stable_baselines3.common.logger import configure
 from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor, VecNormalize
 
-from rbgym.agents.cases import has_test_set, spec_of
+from rbgym.agents.cases import has_test_set, in_time, spec_of
+from rbgym.agents.policies.network import quaternions_of
 from rbgym.agents.policies.sb3 import (
     ACTIVATIONS,
     SCHEDULED,
@@ -70,10 +72,11 @@ def train(
     chosen = presets.of_sb3(algo, env_id, hyperparameters, changes)
     spec_of(env_id)  # raises, with a near name, before a folder is made
     steps, threads = chosen.pop("n_timesteps"), count("threads", threads)
-    run.check_seed(seed, chosen["n_envs"])
+    run.check_seed(seed)
     config = run.config_of(env_id, algo, seed, chosen, env_kwargs, timesteps=steps, threads=threads)
     folder, chosen = RunFolder(Path(out)), config["hyperparameters"]
-    lanes = make_sb3_env(env_id, chosen["n_envs"], seed, **config["env_kwargs"])
+    kwargs = in_time(env_id, config["env_kwargs"])
+    lanes = make_sb3_env(env_id, chosen["n_envs"], seed, **kwargs)
     env, threads_before = normalized(chosen, lanes), torch.get_num_threads()
     try:
         torch.set_num_threads(threads)
@@ -105,7 +108,8 @@ def train(
         with replacing(folder.normalizer) as temporary:
             normalizer.save(str(temporary))
     spaces = (model.observation_space, model.action_space)
-    network = network_of_model(model, normalizer)
+    quaternions = quaternions_of(lanes.unwrapped.vector_env)
+    network = replace(network_of_model(model, normalizer), quaternions=quaternions)
     return run.finish(folder, config, results_of(model), network, spaces, start)
 
 
