@@ -53,7 +53,7 @@ def print_resolved(env_id: str, env_kwargs: Mapping[str, Any], as_json: bool) ->
     """Write all numbers of an env that is trained in or judged, and where each comes from."""
     from rbgym.agents.cases import resolved
     from rbgym.agents.judge.tables import title
-    from rbgym.envs.resolved import lines
+    from rbgym.envs.layers import lines
 
     tree = resolved(env_id, env_kwargs)
     if as_json:
