@@ -49,7 +49,7 @@ class RigidBody:
     ) -> None:
         tensor = full_tensor(inertia)
         moments, rotation = principal_axes(tensor)
-        check_moments(moments)
+        check_moments(tensor, moments, rotation)
         mass = float(positives("mass", mass, ()))
         center = finite("center_of_mass", center_of_mass, (3,))
         check_center(tensor, mass, center)

@@ -193,9 +193,9 @@ def _checked(t: Any, q: Any, rates: Any, u: Any, h: Any, *noise: Any) -> _Sample
         )
     names = "attitude_noise", "rate_noise"
     a, b = (None if s is None else positive(k, s) for k, s in zip(names, noise, strict=True))
-    for name, given in zip(names, (a, b), strict=True):
-        if given is not None and not _NOISE[0] <= given <= _NOISE[1]:
-            raise ValueError(f"{name} must be from {_NOISE[0]:g} to {_NOISE[1]:g}, got {given!r}")
+    for name, sigma in zip(names, (a, b), strict=True):
+        if sigma is not None and not _NOISE[0] <= sigma <= _NOISE[1]:
+            raise ValueError(f"{name} must be from {_NOISE[0]:g} to {_NOISE[1]:g}, got {sigma!r}")
     return _Samples(gaps, normalized(attitudes), omega, torques, rotors, (a, b))
 
 
@@ -203,16 +203,17 @@ def _rows(name: str, given: Any, *shapes: tuple[int, ...]) -> Array:
     """Finite numbers of one of these shapes, if any; what is not so is named by its row."""
     allowed = "be finite real numbers" + " or".join(f" of shape {shape}" for shape in shapes)
     try:
-        array = real(name, given)
+        array = np.atleast_1d(real(name, given))
     except ValueError:
         raise ValueError(f"{name} must {allowed}, got {reprlib.repr(given)}") from None
     if shapes and array.shape not in shapes:
         raise ValueError(f"{name} must {allowed}, got shape {array.shape}")
-    _refuse(name, allowed, array, np.isfinite(array).reshape(len(array), -1).all(axis=1))
+    of_row = tuple(range(1, array.ndim))
+    _refuse(name, allowed, array, np.isfinite(array).all(axis=of_row))
     return array
 
 
-def _refuse(name: str, allowed: str, array: Array, good: Array) -> None:
+def _refuse(name: str, allowed: str, array: Array, good: Any) -> None:
     """Raise ValueError with the first row that is not good."""
     if not good.all():
         k = int(np.argmin(good))
@@ -302,7 +303,8 @@ def _motions(data: _Samples, tensors: Array, q: Array, omega: Array) -> tuple[Ar
             "rates, torques and rotor_momentum must tell a tensor of finite energy, got "
             + " and ".join(f"at most {np.abs(one).max():.3g}" for one in data[2:5])
         ) from error
-    slowed = np.linalg.inv([body.inertia for body in batch.bodies])  # rates by rotors' momentum
+    # Rates by rotors' momentum.
+    slowed: Array = np.linalg.inv(np.array([body.inertia for body in batch.bodies]))
     turns, nods = (
         np.maximum(speed[1:], speed[:-1]) * data.gaps / _TURN
         for speed in np.linalg.norm([data.rates, rotors @ slowed[0]], axis=2)

@@ -2,6 +2,7 @@
 those of URDF files."""
 
 from collections import Counter
+from decimal import Decimal
 from itertools import permutations
 from os import PathLike, fspath
 from typing import NamedTuple
@@ -66,16 +67,32 @@ def full_tensor(inertia: ArrayLike) -> Array:
     return (array + array.T) / 2
 
 
-def check_moments(moments: Array) -> None:
+def check_moments(tensor: Array, moments: Array, rotation: Array) -> None:
     """Refuse moments that no distribution of mass in three dimensions has."""
     low, middle, high = np.sort(moments)
     if low <= 0:
         raise ValueError(f"inertia must have positive principal moments, got {moments.tolist()}")
-    if high - middle - low > _SLACK * high:
+    excess = high - middle - low
+    if excess > _SLACK * high:
         raise ValueError(
             "inertia must satisfy the triangle inequality, each principal moment at most the sum "
             f"of the other two, got principal moments {moments.tolist()}"
+            + _nearest(tensor, moments, rotation, excess)
         )
+
+
+def _nearest(tensor: Array, moments: Array, rotation: Array, excess: float) -> str:
+    """The end of the message where rounding alone may have broken the inequality: the nearest
+    tensor that holds it. Each of three moments is off by half a unit of the last digit given."""
+    digits = [Decimal(repr(entry)).normalize().as_tuple() for entry in tensor.ravel().tolist()]
+    last = min(int(entry.exponent) for entry in digits if any(entry.digits))
+    unit = 10.0**last
+    if excess > 1.5 * unit * (1.0 + 1e-6) or unit > 0.1 * moments.max():
+        return ""
+    near = moments + np.where(moments == moments.max(), -excess, excess) / 3.0
+    diagonal = not np.any(tensor - np.diag(np.diag(tensor)))
+    found = near if diagonal else rotation @ np.diag(near) @ rotation.T
+    return f"; if they are rounded, the nearest that does is {found.tolist()}"
 
 
 @quietly

@@ -1,5 +1,6 @@
 """RigidBody: principal frame, solids against quadrature, parallel axes, welded parts."""
 
+import ast
 import copy
 import pickle
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from rbgym.body import Part, RigidBody, compound
+from rbgym.inertia import full_tensor
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(6)
 
@@ -351,3 +353,27 @@ def test_a_body_does_not_share_memory_with_its_argument():
     given_tensor[0, 0] = 7.0
     assert body.inertia[0, 0] == 6.0
     assert body.moments.flags.writeable is False
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [0.012, 0.034, 0.047],  # a plate of 0.0123, 0.0342, 0.0465, rounded
+        [4.7, 1.2, 3.4],
+        [[0.012, 0.001, 0.0], [0.001, 0.034, 0.0], [0.0, 0.0, 0.047]],
+        [120.0, 340.0, 470.0],
+    ],
+)
+def test_where_rounding_breaks_the_triangle_inequality_the_nearest_body_is_offered(given):
+    with pytest.raises(ValueError, match="nearest that does is") as error:
+        RigidBody(given)
+    offered = ast.literal_eval(str(error.value).rpartition("is ")[2])
+    unit = 10.0 ** np.floor(np.log10(np.max(given)) - 1)  # of the second digit
+    assert_allclose(RigidBody(offered).inertia, full_tensor(given), rtol=0, atol=unit / 2)
+
+
+@pytest.mark.parametrize("given", [[0.012, 0.034, 0.049], [1.0, 1.0, 3.0]])
+def test_where_it_is_no_rounding_nothing_is_offered(given):
+    with pytest.raises(ValueError, match="triangle") as error:
+        RigidBody(given)
+    assert "nearest" not in str(error.value)

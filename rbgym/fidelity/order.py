@@ -63,8 +63,8 @@ def order_of(
     steps, attitude, momentum = zip(*errors, strict=True) if errors else ((), (), ())
     sizes = tuple(horizon / n for n in steps)
     floors = tuple(max(FLOOR, n * round_off) for n in steps)
-    slopes = (_slope(sizes, each, floors) for each in (attitude, momentum))
-    return Order(*slopes, sizes, attitude, momentum, floors)
+    of_attitude, of_momentum = (_slope(sizes, each, floors) for each in (attitude, momentum))
+    return Order(of_attitude, of_momentum, sizes, attitude, momentum, floors)
 
 
 def errors_at(
