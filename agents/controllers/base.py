@@ -1,9 +1,10 @@
 """What classical controllers share: what they have to know of an env, the interface of learned
 policies, and limits of torque."""
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from inspect import signature
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import gymnasium as gym
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbgym.arguments import count, finite, number, positive, real
 from rbgym.body import RigidBody
-from rbgym.envs.actuators import Delay, Lag
+from rbgym.envs.actuators import Delay, Lag, ReactionWheels
 from rbgym.envs.base import AttitudeEnv, AttitudeVectorEnv
 from rbgym.envs.parts.columns import Column, placed, width
 from rbgym.envs.parts.goals import Axis, Rest, Target
@@ -41,9 +42,10 @@ class Plant:
     0 where the attitude is no quaternion. first: the column from which an actuator shows itself, in
     `shown` columns. delay, lag [s]: of the commands; waiting: how many of each are under way.
     mixing: (3, channels), the torque of full commands, body axes [N m], that of coils left out.
+    out: number of the wheel that does not answer, of those from 0 on; None where all do.
     """
 
-    def __init__(self, env: Any) -> None:
+    def __init__(self, env: Any, out: int | None = None) -> None:
         base = getattr(env, "unwrapped", None)
         if not isinstance(base, AttitudeEnv | AttitudeVectorEnv):
             raise ValueError(f"env must be an environment of rbgym, got {env!r}")
@@ -88,11 +90,15 @@ class Plant:
             "strength": self.strength,
             "scaling": self.scaling,
         }
+        self.out = out
         if self.wheels is not None:
-            motor = self.commands["wheel_torque"].factor
+            motor, answer = self.commands["wheel_torque"].factor, without(self.wheels, out)
             self.given["mixing"] = motor * self.wheels.matrix
+            if out is not None:
+                self.given["mixing"][:, out] = 0.0
+            if out is not None or self.unloads is not None:
+                self.given["torque_limit"] = motor * answer.shares
             if self.unloads is not None:
-                self.given["torque_limit"] = motor * self.wheels.shares
                 self.unloads_by = np.array([*self.commands.values()][1].scale)
         # Scales that laws take, by the names of what is commanded and shown.
         shown = {one.name: one for one in assembly.columns} | self.columns
@@ -135,6 +141,30 @@ class Plant:
         return attitude.name in _ATTITUDES and of_goal and of_limit and found == names
 
 
+def plant_of(env: Any) -> Plant:
+    """The plant that an env is, or a plant as it is."""
+    return env if isinstance(env, Plant) else Plant(env)
+
+
+def without(wheels: ReactionWheels, out: int | None) -> ReactionWheels:
+    """The wheels but for number `out`, if that is one."""
+    if out is None:
+        return wheels
+    axes = list(np.asarray(wheels.axes))
+    if len(axes) < 4 or isinstance(out, bool) or out not in range(len(axes)):
+        raise ValueError(f"out must be None, or one of 0 to 3 of four wheels, got {out!r}")
+    del axes[int(out)]
+    return replace(wheels, axes=axes)
+
+
+class Bound(NamedTuple):
+    """What a law holds for: a number of an env, in words and of its `Plant`, below `most`."""
+
+    words: str
+    most: float
+    of: Callable[[Plant], float]
+
+
 def _refuse_wrappers(env: Any) -> None:
     """ValueError where a wrapper changes observations or actions, which laws take as the env has
     them."""
@@ -164,15 +194,17 @@ class Policy(Protocol):
 
 class Controller:
     """Commands for observations; a subclass gives `commands`, or `act` where it has a memory.
-    least: columns that an observation must have; usual: what errors say where it is 0."""
+    least: columns that an observation must have; usual: what errors say where it is 0. holds: for
+    which envs it does what it is for."""
 
     least = 0
     usual = "one row or n rows of"
+    holds: ClassVar[tuple[Bound, ...]] = ()
 
     @classmethod
     def for_env(cls, env: Any, **gains: Any) -> Self:
         """The controller for an env, single or vector. Raises ValueError where it does not fit."""
-        plant = Plant(env)
+        plant = plant_of(env)
         return cls(**cls.arguments(plant), **{**cls.usual_gains(plant), **gains})
 
     @classmethod
