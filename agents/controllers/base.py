@@ -4,7 +4,7 @@ policies, and limits of torque."""
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from inspect import signature
-from typing import Any, ClassVar, NamedTuple, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, cast
 
 import gymnasium as gym
 import numpy as np
@@ -57,10 +57,10 @@ class Plant:
         self.columns, self.commands = read_by_laws(base), base.commands
         self.shown = width(assembly.columns)
         self.first = width(self.columns.values()) - self.shown
-        stages = {type(one): one for one in assembly.stages}
-        self.delay = stages[Delay].seconds if Delay in stages else 0.0
-        self.lag = stages[Lag].time_constant if Lag in stages else 0.0
-        self.waiting = assembly.record.line.delay.slots() if Delay in stages else 0
+        delays = [one.seconds for one in assembly.stages if isinstance(one, Delay)]
+        lags = [one.time_constant for one in assembly.stages if isinstance(one, Lag)]
+        self.delay, self.lag, record = sum(delays), sum(lags), cast(Any, assembly.record)
+        self.waiting = record.line.delay.slots() if delays else 0
         self.wheels, self.unloads = actuator.rotors, actuator.sheds
         is_coils = [*self.commands] == ["magnetic_moment"] and actuator.around is not None
         self.coils = actuator if is_coils else None
@@ -133,7 +133,7 @@ class Plant:
         attitude, *rest = self.columns.values()
         of_goal = attitude.frame == self.goal.attitude_shown
         of_limit = all(
-            {*self.columns[name].scale} == {self.env.rate_limit}
+            np.all(np.asarray(self.columns[name].scale) == self.env.rate_limit)
             for name in names
             if name.endswith("angular_velocity") and name in self.columns
         )
@@ -422,10 +422,12 @@ def weight_torque(potential: Any, up: Array) -> Array:
     the vertical, body axes."""
     if not isinstance(potential, HeavyTop | SoftWall):
         return np.zeros_like(up)
-    axis = np.asarray(potential.axis)
-    on_wall = isinstance(potential, SoftWall)
-    slope = potential.slope(up @ axis)[:, None] if on_wall else potential.mgl
-    return -slope * np.cross(axis, up)
+    axis, slope = np.asarray(potential.axis), np.asarray(0.0)
+    if isinstance(potential, SoftWall):
+        slope = potential.slope(up @ axis)[:, None]
+    elif isinstance(potential, HeavyTop):
+        slope = np.asarray(potential.mgl)
+    return np.asarray(-slope * np.cross(axis, up))
 
 
 def shortened(commands: Array) -> Array:
