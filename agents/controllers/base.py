@@ -4,7 +4,7 @@ policies, and limits of torque."""
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from inspect import signature
-from typing import Any, ClassVar, NamedTuple, Protocol, Self, cast
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import gymnasium as gym
 import numpy as np
@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbgym.arguments import count, finite, number, positive, real
 from rbgym.body import RigidBody
-from rbgym.envs.actuators import Delay, Lag, ReactionWheels
 from rbgym.envs.base import AttitudeEnv, AttitudeVectorEnv
 from rbgym.envs.parts.columns import Column, placed, width
 from rbgym.envs.parts.goals import Axis, Rest, Target
@@ -40,7 +39,7 @@ class Plant:
     kinds. moves: whether there is a target that moves. measured: whether sensors stand between the
     state and an observation. reads: the columns of attitude, rates and perhaps the target's rates,
     0 where the attitude is no quaternion. first: the column from which an actuator shows itself, in
-    `shown` columns. delay, lag [s]: of the commands; waiting: how many of each are under way.
+    `shown` columns. delay, lag [s], has_pulses: of commands; waiting: how many of each wait.
     mixing: (3, channels), the torque of full commands, body axes [N m], that of coils left out.
     out: number of the wheel that does not answer, of those from 0 on; None where all do.
     """
@@ -57,10 +56,13 @@ class Plant:
         self.columns, self.commands = read_by_laws(base), base.commands
         self.shown = width(assembly.columns)
         self.first = width(self.columns.values()) - self.shown
-        delays = [one.seconds for one in assembly.stages if isinstance(one, Delay)]
-        lags = [one.time_constant for one in assembly.stages if isinstance(one, Lag)]
-        self.delay, self.lag, record = sum(delays), sum(lags), cast(Any, assembly.record)
-        self.waiting = record.line.delay.slots() if delays else 0
+        numbers: dict[str, Any] = {}
+        for one in assembly.stages:
+            numbers |= vars(one)
+        self.delay, self.lag = numbers.get("seconds", 0.0), numbers.get("time_constant", 0.0)
+        record: Any = assembly.record
+        self.waiting = record.line.delay.slots() if "seconds" in numbers else 0
+        self.has_pulses = "minimum_pulse" in numbers
         self.wheels, self.unloads = actuator.rotors, actuator.sheds
         is_coils = [*self.commands] == ["magnetic_moment"] and actuator.around is not None
         self.coils = actuator if is_coils else None
@@ -146,7 +148,7 @@ def plant_of(env: Any) -> Plant:
     return env if isinstance(env, Plant) else Plant(env)
 
 
-def without(wheels: ReactionWheels, out: int | None) -> ReactionWheels:
+def without(wheels: Any, out: int | None) -> Any:
     """The wheels but for number `out`, if that is one."""
     if out is None:
         return wheels
