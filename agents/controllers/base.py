@@ -57,8 +57,8 @@ class Plant:
         self.shown = width(assembly.columns)
         self.first = width(self.columns.values()) - self.shown
         numbers: dict[str, Any] = {}
-        for one in assembly.stages:
-            numbers |= vars(one)
+        for stage in assembly.stages:
+            numbers |= vars(stage)
         self.delay, self.lag = numbers.get("seconds", 0.0), numbers.get("time_constant", 0.0)
         record: Any = assembly.record
         self.waiting = record.line.delay.slots() if "seconds" in numbers else 0
