@@ -19,7 +19,7 @@ from rbgym.agents.controllers.attitude import (
 )
 from rbgym.agents.controllers.base import Controller, Idle, Law, Policy
 from rbgym.agents.controllers.filtering import Estimating
-from rbgym.agents.controllers.fitting import for_env, make
+from rbgym.agents.controllers.fitting import for_env, make, validity
 from rbgym.agents.controllers.foresight import Foreseeing
 from rbgym.agents.controllers.lqr import AttitudeLQR, PrecessionLQR, SpinLQR, SwingUp, UprightLQR
 from rbgym.agents.controllers.pd import AttitudePD, AxisPD, PosePD, RateDamping
@@ -31,4 +31,5 @@ __all__ = [
     "Hysteretic", "Idle", "Law", "MagneticAllocation", "MagneticRate", "ModelPredictive",
     "PlannedSlew", "Policy", "PosePD", "PrecessionLQR", "QuaternionFeedback", "RateDamping",
     "SpinByScale", "SpinLQR", "SwingUp", "Unloading", "UprightLQR", "for_env", "make", "names",
+    "validity",
 ]  # fmt: skip

@@ -1,12 +1,12 @@
 """Control by what is no plain torque: magnetorquers, reaction wheels, a force that scales."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rbgym.agents.controllers.base import Controller, Law, Plant, fresh, shortened
+from rbgym.agents.controllers.base import Bound, Controller, Law, Plant, fresh, shortened, without
 from rbgym.arguments import count, finite, flag
 from rbgym.body import RigidBody
 from rbgym.envs.actuators import MagneticCoils, ReactionWheels, Scaling, Torque
@@ -24,6 +24,18 @@ def damping_rate(coils: MagneticCoils) -> float:
 def _square(field: Array) -> Array:
     """|B|^2 (n, 1), above zero."""
     return np.asarray(np.maximum(np.sum(field * field, axis=1, keepdims=True), 1e-18))
+
+
+def _field_turned(periods: float) -> tuple[Bound]:
+    """For laws whose moment m is that of so many control periods before, on average. In body axes
+    the field B turns meanwhile, at the rate limit w at most: beyond a quarter turn m x B drives."""
+    return (
+        Bound(
+            "turn at the rate limit until a command acts [rad]",
+            0.5 * np.pi,
+            lambda plant: plant.env.rate_limit * (periods * plant.env.dt + plant.delay + plant.lag),
+        ),
+    )
 
 
 @dataclass(eq=False)
@@ -70,6 +82,7 @@ class MagneticRate(_FieldDamping):
     """
 
     rate_limit: float
+    holds: ClassVar[tuple[Bound, ...]] = _field_turned(0.5)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -91,8 +104,15 @@ class BDot(_FieldDamping):
     dB/dt the change of B in body axes in the last control period, over that period. In axes that
     turn with omega it is B x omega but for the field's own turning, twice around in an orbit, which
     the body ends up following. The memory is the last B (n, 3); where an episode starts nothing is
-    commanded. The body must turn by less than half a turn in a period. The field that is shown
-    is without that of the coils, as if they paused while it is measured.
+    commanded. The field that is shown is without that of the coils, as if they paused while it is
+    measured.
+
+    A body that turns steadily by p in each period, across B, has the torque
+
+        -k omega 2 (1 - cos p) cos p / p^2
+
+    on average over the period for which m is held: it is braked up to a quarter turn a period, p =
+    pi/2, and spun up beyond. Delay and lag count as parts of the period.
 
     Bang-bang slows a fast tumble soonest at first. Coils that are strong for their body then keep
     the spin axis along the field, about which there is no torque: of the test set of
@@ -106,6 +126,7 @@ class BDot(_FieldDamping):
 
     dt: float
     bang_bang: bool = False
+    holds: ClassVar[tuple[Bound, ...]] = _field_turned(1.0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -146,6 +167,7 @@ class MagneticAllocation(Controller):
     dipole: float
     field: float
     first: int = 7
+    holds: ClassVar[tuple[Bound, ...]] = _field_turned(0.5)
 
     def __post_init__(self) -> None:
         self.least = self.first + 3
@@ -174,10 +196,11 @@ class Allocated(Controller):
     given; with t = 0, a pyramid loses 13 % of them on average and a third at worst. A torque beyond
     is shortened, not turned. Turning wheels that hold momentum takes torque, which braking has to
     find room beside: as it nears the limits, u no longer speeds the body up. Then the friction of
-    the bearings, which the motors have to overcome, is put in. The law knows nothing of a wheel
-    that has failed.
+    the bearings, which the motors have to overcome, is put in.
 
-    first: column of an observation from which it shows the wheels' momenta. rate: k [1/s].
+    first: column of an observation from which it shows the wheels' momenta. rate: k [1/s]. out:
+    number of a wheel that does not answer, from 0 on. The three others make the torque, that of its
+    bearing included. A law that is not told loses what it asks of that wheel.
 
     Source: Markley, Reynolds, Liu & Lebsock (2010), Maximum torque and momentum envelopes for
     reaction-wheel arrays, J. Guidance 33(5), for envelope and L-infinity; Markley & Crassidis
@@ -190,13 +213,17 @@ class Allocated(Controller):
     _: KW_ONLY
     first: int = 7
     rate: float = 0.1
+    out: int | None = None
 
     def __post_init__(self) -> None:
         self.axes = self.wheels.matrix
+        answering = without(self.wheels, self.out)
         self.motor = self.strength * self.wheels.torque
-        self.share = np.linalg.pinv(self.axes)
-        self.null = np.linalg.svd(self.axes)[2][3:]  # N^T
-        self.envelope = self.wheels.envelope / self.motor
+        self.share = np.linalg.pinv(answering.matrix)
+        self.null = np.linalg.svd(answering.matrix)[2][3:]  # N^T
+        if self.out is not None:
+            self.share = np.insert(self.share, self.out, 0.0, axis=0)
+        self.envelope = answering.envelope / self.motor
         self.least = self.first + self.axes.shape[1]
 
     def act(
@@ -209,11 +236,14 @@ class Allocated(Controller):
         u, state = self.law.answer(rows[:, : self.first], state, episode_start)
         gyroscopic = np.cross(omega, momenta @ self.axes.T)
         u = self.unhurried(u, omega, gyroscopic) - beside + gyroscopic
-        c = self.shared(u, self.rate * momenta / self.motor)
         # The torque of each bearing on the body; near standstill it is not relied upon.
         speed = momenta / self.wheels.inertia - omega @ self.axes
         size = self.wheels.coulomb + self.wheels.viscous * np.abs(speed)
-        c = c - size * speed / (np.abs(speed) + 1.0) / self.motor
+        rubbing = size * speed / (np.abs(speed) + 1.0)
+        if self.out is not None:
+            u = u - rubbing[:, [self.out]] * self.axes[:, self.out]
+            rubbing[:, self.out] = 0.0
+        c = self.shared(u, self.rate * momenta / self.motor) - rubbing / self.motor
         return np.clip(c, -1.0, 1.0), state
 
     def unhurried(self, u: Array, omega: Array, gyroscopic: Array) -> Array:

@@ -1,9 +1,10 @@
 """What classical controllers share: what they have to know of an env, the interface of learned
 policies, and limits of torque."""
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from inspect import signature
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import gymnasium as gym
 import numpy as np
@@ -12,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbgym.arguments import count, finite, number, positive, real
 from rbgym.body import RigidBody
-from rbgym.envs.actuators import Delay, Lag
 from rbgym.envs.base import AttitudeEnv, AttitudeVectorEnv
 from rbgym.envs.parts.columns import Column, placed, width
 from rbgym.envs.parts.goals import Axis, Rest, Target
@@ -39,11 +39,12 @@ class Plant:
     kinds. moves: whether there is a target that moves. measured: whether sensors stand between the
     state and an observation. reads: the columns of attitude, rates and perhaps the target's rates,
     0 where the attitude is no quaternion. first: the column from which an actuator shows itself, in
-    `shown` columns. delay, lag [s]: of the commands; waiting: how many of each are under way.
+    `shown` columns. delay, lag [s], has_pulses: of commands; waiting: how many of each wait.
     mixing: (3, channels), the torque of full commands, body axes [N m], that of coils left out.
+    out: number of the wheel that does not answer, of those from 0 on; None where all do.
     """
 
-    def __init__(self, env: Any) -> None:
+    def __init__(self, env: Any, out: int | None = None) -> None:
         base = getattr(env, "unwrapped", None)
         if not isinstance(base, AttitudeEnv | AttitudeVectorEnv):
             raise ValueError(f"env must be an environment of rbgym, got {env!r}")
@@ -55,10 +56,13 @@ class Plant:
         self.columns, self.commands = read_by_laws(base), base.commands
         self.shown = width(assembly.columns)
         self.first = width(self.columns.values()) - self.shown
-        stages = {type(one): one for one in assembly.stages}
-        self.delay = stages[Delay].seconds if Delay in stages else 0.0
-        self.lag = stages[Lag].time_constant if Lag in stages else 0.0
-        self.waiting = assembly.record.line.delay.slots() if Delay in stages else 0
+        numbers: dict[str, Any] = {}
+        for stage in assembly.stages:
+            numbers |= vars(stage)
+        self.delay, self.lag = numbers.get("seconds", 0.0), numbers.get("time_constant", 0.0)
+        record: Any = assembly.record
+        self.waiting = record.line.delay.slots() if "seconds" in numbers else 0
+        self.has_pulses = "minimum_pulse" in numbers
         self.wheels, self.unloads = actuator.rotors, actuator.sheds
         is_coils = [*self.commands] == ["magnetic_moment"] and actuator.around is not None
         self.coils = actuator if is_coils else None
@@ -88,11 +92,15 @@ class Plant:
             "strength": self.strength,
             "scaling": self.scaling,
         }
+        self.out = out
         if self.wheels is not None:
-            motor = self.commands["wheel_torque"].factor
+            motor, answer = self.commands["wheel_torque"].factor, without(self.wheels, out)
             self.given["mixing"] = motor * self.wheels.matrix
+            if out is not None:
+                self.given["mixing"][:, out] = 0.0
+            if out is not None or self.unloads is not None:
+                self.given["torque_limit"] = motor * answer.shares
             if self.unloads is not None:
-                self.given["torque_limit"] = motor * self.wheels.shares
                 self.unloads_by = np.array([*self.commands.values()][1].scale)
         # Scales that laws take, by the names of what is commanded and shown.
         shown = {one.name: one for one in assembly.columns} | self.columns
@@ -127,12 +135,36 @@ class Plant:
         attitude, *rest = self.columns.values()
         of_goal = attitude.frame == self.goal.attitude_shown
         of_limit = all(
-            {*self.columns[name].scale} == {self.env.rate_limit}
+            np.all(np.asarray(self.columns[name].scale) == self.env.rate_limit)
             for name in names
             if name.endswith("angular_velocity") and name in self.columns
         )
         found = tuple(one.name for one in rest[: len(names)])
         return attitude.name in _ATTITUDES and of_goal and of_limit and found == names
+
+
+def plant_of(env: Any) -> Plant:
+    """The plant that an env is, or a plant as it is."""
+    return env if isinstance(env, Plant) else Plant(env)
+
+
+def without(wheels: Any, out: int | None) -> Any:
+    """The wheels but for number `out`, if that is one."""
+    if out is None:
+        return wheels
+    axes = list(np.asarray(wheels.axes))
+    if len(axes) < 4 or isinstance(out, bool) or out not in range(len(axes)):
+        raise ValueError(f"out must be None, or one of 0 to 3 of four wheels, got {out!r}")
+    del axes[int(out)]
+    return replace(wheels, axes=axes)
+
+
+class Bound(NamedTuple):
+    """What a law holds for: a number of an env, in words and of its `Plant`, below `most`."""
+
+    words: str
+    most: float
+    of: Callable[[Plant], float]
 
 
 def _refuse_wrappers(env: Any) -> None:
@@ -164,15 +196,17 @@ class Policy(Protocol):
 
 class Controller:
     """Commands for observations; a subclass gives `commands`, or `act` where it has a memory.
-    least: columns that an observation must have; usual: what errors say where it is 0."""
+    least: columns that an observation must have; usual: what errors say where it is 0. holds: for
+    which envs it does what it is for."""
 
     least = 0
     usual = "one row or n rows of"
+    holds: ClassVar[tuple[Bound, ...]] = ()
 
     @classmethod
     def for_env(cls, env: Any, **gains: Any) -> Self:
         """The controller for an env, single or vector. Raises ValueError where it does not fit."""
-        plant = Plant(env)
+        plant = plant_of(env)
         return cls(**cls.arguments(plant), **{**cls.usual_gains(plant), **gains})
 
     @classmethod
@@ -390,10 +424,12 @@ def weight_torque(potential: Any, up: Array) -> Array:
     the vertical, body axes."""
     if not isinstance(potential, HeavyTop | SoftWall):
         return np.zeros_like(up)
-    axis = np.asarray(potential.axis)
-    on_wall = isinstance(potential, SoftWall)
-    slope = potential.slope(up @ axis)[:, None] if on_wall else potential.mgl
-    return -slope * np.cross(axis, up)
+    axis, slope = np.asarray(potential.axis), np.asarray(0.0)
+    if isinstance(potential, SoftWall):
+        slope = potential.slope(up @ axis)[:, None]
+    elif isinstance(potential, HeavyTop):
+        slope = np.asarray(potential.mgl)
+    return np.asarray(-slope * np.cross(axis, up))
 
 
 def shortened(commands: Array) -> Array:

@@ -1,5 +1,6 @@
 """The controller of a name for an env: which laws fit it, and how they drive its actuator."""
 
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
@@ -8,7 +9,7 @@ from typing import Any
 
 from rbgym.agents.catalogue import CONTROLLERS, PLANNERS, names
 from rbgym.agents.controllers.actuators import Allocated, MagneticAllocation, Unloading
-from rbgym.agents.controllers.base import Controller, Idle, Law, Plant
+from rbgym.agents.controllers.base import Controller, Idle, Law, Plant, plant_of
 from rbgym.agents.controllers.foresight import Foreseeing
 from rbgym.agents.controllers.pd import PosePD
 from rbgym.envs.arguments import keys, named
@@ -25,22 +26,57 @@ def maker(name: str) -> Callable[..., Controller]:
 def make(name: str, env: Any, **gains: Any) -> Controller:
     """The controller of that name for an env, single or vector, with its actuator.
 
-    gains: what the law's class takes; those left out are its defaults. Raises ValueError if there
-    is no such controller or gain, or if it is not for such an env.
+    gains: what the law's class takes; those left out are its defaults. With wheels also `out`, the
+    number of one that does not answer: the others fly. Raises ValueError if there
+    is no such controller or gain, or if it is not for such an env; warns where it may not do what
+    it is for, see `validity`.
     """
+    plant, gains = _plant(name, env, gains)
+    made = _made(name, plant, gains)
+    for words, most, value in _held(made, plant):
+        if value >= most:
+            warnings.warn(
+                f"{name!r} holds for a {words} below {most:.3g}, in this env it is {value:.3g}: "
+                "give a shorter dt or a lower rate_limit",
+                UserWarning,
+                stacklevel=2,
+            )
+    return made
+
+
+def validity(name: str, env: Any) -> list[tuple[str, float, float]]:
+    """What the controller of that name holds for: in words, the bound, and the number of the env,
+    single or vector, which is to be below it."""
+    plant, _ = _plant(name, env, {})
+    return _held(_made(name, plant, {}), plant)
+
+
+def _held(law: Controller, plant: Plant) -> list[tuple[str, float, float]]:
+    return [(one.words, one.most, one.of(plant)) for one in law.holds]
+
+
+def _plant(name: str, env: Any, gains: dict[str, Any]) -> tuple[Plant, dict[str, Any]]:
+    """What is controlled, and the gains that are the law's own."""
     named("controller", name, CONTROLLERS)
     plant = Plant(env)
     if gains:
-        keys(f"gains of {name!r}", gains, _gains(name, env))
-    fitted = _fitted(maker(name)(env, **gains), plant)
+        of_wheels = [] if plant.wheels is None else ["out"]
+        keys(f"gains of {name!r}", gains, [*_gains(name, plant), *of_wheels])
+    own = {gain: value for gain, value in gains.items() if gain != "out"}
+    return (plant if "out" not in gains else Plant(env, gains["out"])), own
+
+
+def _made(name: str, plant: Plant, gains: dict[str, Any]) -> Controller:
+    fitted = _fitted(maker(name)(plant, **gains), plant)
     late = plant.delay + plant.lag > 0 and not isinstance(fitted, Idle)
     return Foreseeing(fitted, plant) if late and plant.mixing.any() else fitted
 
 
 def _gains(name: str, env: Any) -> list[str]:
     """What may be given of a law: whatever has a default and is not the env's to say."""
-    law = maker(name)(env)
-    said = law.arguments(Plant(env))
+    plant = plant_of(env)
+    law = maker(name)(plant)
+    said = law.arguments(plant)
     takes = signature(type(law)).parameters.values()
     return [p.name for p in takes if p.default is not p.empty and p.name not in said]
 
@@ -50,13 +86,12 @@ def for_env(env: Any, planners: bool = False) -> list[str]:
 
     planners: also those that plan, `PLANNERS`. Raises ValueError for what is no env of rbgym.
     """
-    Plant(env)
-    found = []
+    plant, found = Plant(env), []
     for name in names():
         if name in PLANNERS and not planners:
             continue
         with suppress(ValueError, ModuleNotFoundError):  # some need scipy
-            make(name, env)
+            _made(name, plant, {})
             found.append(name)
     return found
 
@@ -80,7 +115,7 @@ def _fitted(policy: Controller, plant: Plant) -> Controller:
         raise ValueError(f"env must have torque for this controller, got {plant.actuator!r}")
     policy.width = plant.reads
     if plant.wheels is not None:
-        shared = Allocated(policy, plant.wheels, plant.strength, first=plant.first)
+        shared = Allocated(policy, plant.wheels, plant.strength, first=plant.first, out=plant.out)
         policy.envelope = shared.envelope
         if plant.unloads is None:
             return shared

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rbgym.agents.controllers.base import BodyLaw, Law, Plant
+from rbgym.agents.controllers.base import BodyLaw, Law, Plant, plant_of
 from rbgym.agents.controllers.pd import AxisPD
 from rbgym.arguments import positives
 from rbgym.envs.parts.goals import Axis
@@ -20,12 +20,12 @@ from rbgym.quaternion import Array, from_rotation_vector, multiply, rotate_inver
 
 def for_env(env: Any, **gains: Any) -> Law:
     """The law that fits the goal of an env, single or vector; gains: tolerances."""
-    plant = Plant(env)
+    plant = plant_of(env)
     if plant.target:
-        return AttitudeLQR.for_env(env, **gains)
+        return AttitudeLQR.for_env(plant, **gains)
     if plant.axis is not None and plant.potential.is_free():
-        return SpinLQR.for_env(env, **gains)
-    return (UprightLQR if plant.goal == Axis() else PrecessionLQR).for_env(env, **gains)
+        return SpinLQR.for_env(plant, **gains)
+    return (UprightLQR if plant.goal == Axis() else PrecessionLQR).for_env(plant, **gains)
 
 
 @contextmanager

@@ -8,7 +8,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rbgym.agents.controllers.actuators import damping_rate
-from rbgym.agents.controllers.base import BodyLaw, Law, Plant, Seen, fresh, nearer, weight_torque
+from rbgym.agents.controllers.base import (
+    BodyLaw,
+    Law,
+    Plant,
+    Seen,
+    fresh,
+    nearer,
+    plant_of,
+    weight_torque,
+)
 from rbgym.arguments import finite
 from rbgym.envs.parts.goals import Axis
 from rbgym.potentials import HeavyTop, SoftWall, checked
@@ -17,15 +26,15 @@ from rbgym.quaternion import Array, from_rotation_vector, multiply, rotate_inver
 
 def for_env(env: Any, **gains: float) -> Law:
     """The law that fits the goal of an env, single or vector."""
-    plant = Plant(env)
+    plant = plant_of(env)
     if plant.has_forces:
-        return PosePD.for_env(env, **gains)
+        return PosePD.for_env(plant, **gains)
     if plant.axis is not None:
-        return AxisPD.for_env(env, **gains)
+        return AxisPD.for_env(plant, **gains)
     if plant.target:
-        return AttitudePD.for_env(env, **gains)
+        return AttitudePD.for_env(plant, **gains)
     if plant.rest:
-        return RateDamping.for_env(env, **gains)
+        return RateDamping.for_env(plant, **gains)
     raise ValueError(f"env must have a goal that a PD law is known for, got {plant.goal!r}")
 
 

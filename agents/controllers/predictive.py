@@ -15,7 +15,6 @@ from rbgym.agents.controllers.lqr import solvable
 from rbgym.arguments import count, finite, positive, positives
 from rbgym.eigenaxis import eigenaxis_time
 from rbgym.engine.batch import Batch
-from rbgym.envs.actuators import Thrusters
 from rbgym.identification import rotation_vector
 from rbgym.quaternion import Array, conjugate, multiply, normalized
 
@@ -190,8 +189,9 @@ class Planner(BodyLaw):
         setup = plant.env.episodes.setup
         if (hook := setup.hooks.get("disturbance")) is not None:
             raise ValueError(f"disturbance must be given by name for {cls.slews}, got {hook!r}")
-        if pulses := [one for one in setup.actuator.stages if isinstance(one, Thrusters)]:
-            raise ValueError(f"actuator must be without pulses for {cls.slews}, got {pulses[0]!r}")
+        if plant.has_pulses:
+            stages = setup.actuator.stages
+            raise ValueError(f"actuator must be without pulses for {cls.slews}, got {stages!r}")
         return known
 
     @classmethod

@@ -50,13 +50,14 @@ class Row:
     the median; else empty. origin: what made a trained policy: algorithm, seed, timesteps,
     wall_time; empty for a controller. estimated: the evaluation of "all" where gyros and a star
     tracker, SENSORS, measure the state and an estimator stands in front of the policy; None for a
-    task that has them not.
+    task that has them not. holds: of a controller, see `rbgym.agents.controllers.validity`.
     """
 
     merits: Mapping[str, Evaluation]
     of_seeds: Mapping[int, float]
     origin: Mapping[str, Any]
     estimated: Evaluation | None = None
+    holds: Sequence[tuple[str, float, float]] = ()
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,7 @@ class Card:
                     "of_seeds": {str(seed): rate for seed, rate in row.of_seeds.items()},
                     "origin": dict(row.origin),
                     "estimated": row.estimated and row.estimated.as_dict(),
+                    "holds": [list(one) for one in row.holds],
                 }
                 for name, row in self.rows.items()
             },
@@ -132,7 +134,7 @@ def make_card(
         members = groups.setdefault(_row_name(one, groups), [])
         known = play(one.policy, env_id, episodes, **one.env_kwargs)
         members.append(Played(one, known, _estimated(one, env_id, episodes)))
-    rows = [(name, _row(members)) for name, members in groups.items()]
+    rows = [(name, _row(members, env_id)) for name, members in groups.items()]
     best_first = sorted(rows, key=lambda row: row[1].merits[ALL].rank)
     return Card(env_id, dict(best_first), dict(env_kwargs or {}))
 
@@ -180,7 +182,14 @@ def _row_name(one: Contender, groups: Mapping[str, list[Played]]) -> str:
     return name if not others or (alike and another_seed) else f"{algorithm}, {one.name}"
 
 
-def _row(members: list[Played]) -> Row:
+def _holds(one: Contender, env_id: str) -> list[tuple[str, float, float]]:
+    if not isinstance(one.policy, str):
+        return []
+    with closing(gym.make(env_id, **one.env_kwargs)) as env:
+        return controllers.validity(one.policy, env)
+
+
+def _row(members: list[Played], env_id: str) -> Row:
     configs = [one.contender.config or {} for one in members]
     runs = [one.known for one in members]
     training = configs[0].get("training", {})
@@ -198,4 +207,4 @@ def _row(members: list[Played]) -> Row:
     estimated = summary(joined(behind)) if len(behind) == len(members) else None
     told = training.get("of_seeds", {})  # those that a shipped policy is the median of
     rates = rates if len(runs) > 1 else {int(seed): float(rate) for seed, rate in told.items()}
-    return Row(merits, rates, origin, estimated)
+    return Row(merits, rates, origin, estimated, _holds(members[0].contender, env_id))

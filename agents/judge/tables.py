@@ -129,13 +129,18 @@ def page(card: Mapping[str, Any]) -> str:
 
 
 def markdown(card: Mapping[str, Any]) -> str:
-    """The card's two tables, and how its policies were trained."""
+    """The card's two tables, how its policies were trained, and what its laws hold for."""
     parts = []
     for headings, rows in _tables(card):
         lines = [headings, ["---"] * len(headings), *rows]
         parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
     trained = [_origin(name, row) for name, row in card["rows"].items() if row["origin"]]
-    return "\n\n".join([*parts, *trained]) + "\n"
+    holds = [
+        f"`{name}` holds for a {words} below {most:.3g}, here {value:.3g}."
+        for name, row in card["rows"].items()
+        for words, most, value in row.get("holds", ())  # of an older card there are none
+    ]
+    return "\n\n".join([*parts, *trained, *holds]) + "\n"
 
 
 def _origin(name: str, row: Mapping[str, Any]) -> str:

@@ -70,7 +70,9 @@ def test_a_slew_behind_a_delay_comes_to_rest_at_the_target(name, delay):
     assert (error, rate) < (2e-3, 2e-3)
 
 
-@pytest.mark.parametrize("others", [[], [{"delay": {"seconds": 0.7}}]])
+@pytest.mark.parametrize(
+    "others", [[], [{"delay": {"seconds": 0.0}}], [{"delay": {"seconds": 0.7}}]]
+)
 def test_a_bang_bang_slew_behind_a_lag_comes_to_rest_at_the_target(others):
     actuator = [{"lag": {"time_constant": 1.0}}, *others]
     env = gym.make_vec("AttitudeSlew-v1", num_envs=4, actuator=actuator)

@@ -1,5 +1,7 @@
 """B-dot: what it reads, what it commands, and what that does to a tumbling body."""
 
+from dataclasses import replace
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from family import QUICK
 from laws import drawn
 from rbgym.agents import controllers
+from rbgym.agents.judge import make_card, tables
 from rbgym.agents.judge.evaluation import evaluate
 from rbgym.quaternion import from_rotation_vector, multiply, rotate_inverse
 
@@ -73,6 +76,60 @@ def test_an_episode_starts_without_a_command_and_forgets_the_field_of_the_last()
         m, _ = law.predict(after, memory, begins)
         np.testing.assert_array_equal(m[begins], 0.0)
         assert (np.abs(m[~begins]).max(axis=1) > 0).all()
+
+
+def mean_torque(law, p):
+    """Torque along the axis, over k omega, on a body that turns by p in a period across the field,
+    while the moment of the last two fields is held."""
+    law = replace(law, dipole=1e6)  # without limits
+    turned = [rotation.T @ np.array([1.0, 0.0, 0.0]) for rotation in map(about_z, (-p, 0.0))]
+    rows = np.zeros((2, 1, 10))
+    rows[:, 0, 7:] = 0.1 * np.array(turned)
+    m, _ = law.act(rows[1], law.act(rows[0], None, None)[1], np.zeros(1, bool))
+    held = [about_z(p * s).T @ rows[1, 0, 7:] for s in (np.arange(400) + 0.5) / 400]
+    torque = np.cross(m * law.dipole, np.array(held) * law.field).mean(axis=0)[2]
+    return torque / (law.factor * law.gain * p / law.dt)
+
+
+def about_z(angle):
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+
+
+@pytest.mark.parametrize("p", [0.1, 0.8, 1.5, np.pi / 2, 1.7, 2.5, 3.1])
+def test_b_dot_brakes_up_to_a_quarter_turn_a_period_and_drives_beyond(p):
+    torque = mean_torque(b_dot(), p)
+    assert torque == pytest.approx(-2 * (1 - np.cos(p)) * np.cos(p) / p**2, abs=1e-5)
+    assert (torque < -1e-4) == (p < np.pi / 2)
+
+
+MAKES_TURNS = [
+    ("b_dot", {"dt": 4.0}, 1.6),
+    ("b_dot", {"actuator": {"delay": {"seconds": 2.0}, "lag": {"time_constant": 1.0}}}, 1.6),
+    ("magnetic_rate", {"dt": 8.0}, 1.6),
+    ("pd", {"dt": 8.0}, 1.6),
+]
+
+
+@pytest.mark.parametrize(("name", "kwargs", "turn"), MAKES_TURNS)
+def test_a_law_of_coils_warns_where_the_rate_limit_lies_beyond_what_it_brakes(name, kwargs, turn):
+    env = gym.make(MAGNETIC, **kwargs)
+    assert name in controllers.for_env(env)
+    [(words, most, value)] = controllers.validity(name, env)
+    assert words == "turn at the rate limit until a command acts [rad]"
+    assert (most, value) == pytest.approx((np.pi / 2, turn))
+    message = f"'{name}' holds for a turn .* below 1.57, in this env it is 1.6: give a shorter dt"
+    with pytest.warns(UserWarning, match=message):
+        controllers.make(name, env)
+    [(_, most, value)] = controllers.validity(name, gym.make(MAGNETIC))
+    assert value < most
+
+
+def test_a_card_says_what_its_laws_hold_for():
+    found = make_card(MAGNETIC, ["b_dot", "idle"], episodes=2, env_kwargs={"max_episode_steps": 3})
+    text = tables.markdown(found.as_dict())
+    assert "`b_dot` holds for a turn at the rate limit until a command acts [rad] below" in text
+    assert "`idle` holds" not in text
 
 
 @pytest.mark.compiled

@@ -28,9 +28,9 @@ CLUSTERS = {
 each_cluster = pytest.mark.parametrize("wheels", CLUSTERS.values(), ids=CLUSTERS)
 
 
-def allocated(wheels):
+def allocated(wheels, **kwargs):
     law = AttitudePD(BODY, [1e9] * 3, rate_limit=1.0, dt=0.1, frequency=1.0)
-    return Allocated(law, wheels)
+    return Allocated(law, wheels, **kwargs)
 
 
 def directions(count):
@@ -119,6 +119,49 @@ def test_wheels_full_of_momentum_turn_the_body_no_faster_than_they_can_hold():
         found = law.unhurried(faster, omega, coupling)
         np.testing.assert_allclose(found, [[kept * 0.03, 0.01, 0.02]], atol=1e-15)
         np.testing.assert_array_equal(law.unhurried(slower, omega, coupling), slower)
+
+
+@pytest.mark.parametrize("out", range(4))
+def test_told_of_a_wheel_that_is_out_three_make_the_torque_that_three_can(out):
+    wheels = CLUSTERS["pyramid"]
+    law = allocated(wheels, out=out)
+    left = np.delete(wheels.matrix, out, axis=1)
+    for e in directions(20):
+        least = smallest_largest(left, e)
+        assert np.abs(law.envelope @ e).max() * wheels.torque == pytest.approx(least, rel=1e-9)
+        c = law.shared((wheels.torque / least * e)[None], np.full((1, 4), 0.3))[0]
+        assert c[out] == 0.0
+        assert np.abs(c).max() <= 1 + 1e-9
+        np.testing.assert_allclose(wheels.matrix @ c, e / least, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["pd", "bang_bang", "lqr"])
+def test_a_law_that_is_told_slews_by_three_wheels_and_one_that_is_not_stays_off(name):
+    found = {}
+    for out in (None, 1):
+        env = gym.make_vec("ReactionWheelSlew-v1", num_envs=4)
+        law = controllers.make(name, env, out=out)
+        seen, _ = env.reset(seed=0)
+        for _ in range(120):
+            action = law.predict(seen)[0]
+            action[:, 1] = 0.0  # stuck
+            seen, *_, info = env.step(action)
+        found[out] = info["attitude_error"].max()
+    assert found[1] < min(2e-3, 0.5 * found[None])
+
+
+@pytest.mark.parametrize(
+    ("env_id", "out", "message"),
+    [
+        ("ReactionWheelSlew-v1", 4, "out must be None, or one of 0 to 3 of four wheels, got 4"),
+        ("ReactionWheelSlew-v1", True, "out must be None, .*, got True"),
+        ("InertialPointing-v0", 0, "of four wheels, got 0"),  # which has three
+        ("AttitudeSlew-v1", 0, "gains of 'pd' must have keys out of .*, got 'out'"),
+    ],
+)
+def test_a_wheel_that_cannot_be_done_without_is_refused(env_id, out, message):
+    with pytest.raises(ValueError, match=message):
+        controllers.make("pd", gym.make(env_id), out=out)
 
 
 @pytest.mark.compiled
