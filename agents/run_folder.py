@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+_LARGEST_JSON = 2**26
 # What makes two runs the same: the rest of config.json tells how and with what it was made.
 IDENTITY = ("env_id", "algo", "seed", "timesteps", "threads", "hyperparameters",
             "env_kwargs")  # fmt: skip
@@ -145,6 +146,8 @@ def as_text(content: dict[str, Any]) -> str:
 
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object; ValueError names the file if it holds none."""
+    if not path.is_file() or path.stat().st_size > _LARGEST_JSON:
+        raise ValueError(f"{str(path)!r} must be a file of at most {_LARGEST_JSON} bytes")
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:

@@ -15,7 +15,6 @@ from rbgym.eigenaxis import eigenaxis_time, slowness
 from rbgym.engine.actuation import Actuator
 from rbgym.engine.batch import Batch
 from rbgym.envs.actuators import Setting, assemble
-from rbgym.envs.actuators.coils import MagneticCoils
 from rbgym.envs.actuators.faults import chosen_faults
 from rbgym.envs.arguments import Arguments, in_range, made_or_given, named, triple
 from rbgym.envs.episodes import Setup, checked_hook, state_of
@@ -260,11 +259,11 @@ class Building:
         rest; 0 of anything else."""
         start, effector = self.parts.start._asdict(), self.actuator.effector
         angle, limits = start.get("angle", 0.0), self.actuator.limits
-        coils = effector.sheds
-        if math.isfinite(self.task.momentum) and isinstance(coils, MagneticCoils):
-            strongest = 2.0 * self.strength * coils.dipole * coils.field  # above the poles
-            momentum = effector.rotors.start * effector.rotors.momentum * effector.rotors.shares
-            return float(momentum.max() / strongest)
+        coils: Any = effector.sheds
+        if math.isfinite(self.task.momentum) and coils and coils.around:
+            wheels, above_poles = effector.rotors, 2.0 * coils.field
+            momentum = wheels.start * wheels.momentum * wheels.shares
+            return float(momentum.max() / (self.strength * coils.dipole * above_poles))
         if isinstance(self.parts.goal, Rest) and limits.all():
             strongest = limits if effector.main.is_steady else 2.0 * limits
             slower = max(start.get("rate", 0.0) - self.task.rate, 0.0)

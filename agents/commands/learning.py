@@ -13,6 +13,8 @@ from rbgym.agents.commands.tables import print_resolved
 from rbgym.agents.terminal import plain, print_json
 from rbgym.agents.train import train as train_policy
 
+_STEPS: Any = {"parser": options.whole, "metavar": "INTEGER"}
+
 
 @command(
     TRAIN,
@@ -33,7 +35,7 @@ def train(
     ] = None,
     seed: Annotated[int, Option(help="Seed of training.", min=0)] = 0,
     timesteps: Annotated[
-        int | None, Option(help="Env steps, up to whole rollouts; default as tuned.", min=1)
+        Any | None, Option(help="Env steps, up to whole rollouts; default as tuned.", **_STEPS)
     ] = None,
     hyperparameters: Annotated[
         Path | None,
@@ -49,10 +51,10 @@ def train(
     ] = None,
     env_arg: options.EnvArgs = None,
     checkpoint_every: Annotated[
-        int | None, Option(help="Env steps between checkpoints; default 50,000.", min=0)
+        Any | None, Option(help="Env steps between checkpoints; default 50,000.", **_STEPS)
     ] = None,
     evaluate_every: Annotated[
-        int | None, Option(help="Env steps between runs on the test set; 0: never.", min=0)
+        Any | None, Option(help="Env steps between runs on the test set; 0: never.", **_STEPS)
     ] = None,
     threads: Annotated[int | None, Option(help="Of torch; default 1.", min=1)] = None,
     overwrite: Annotated[bool, Option(help="Start anew; lose what OUT holds.")] = False,

@@ -51,6 +51,17 @@ def pair(text: str) -> tuple[str, Any]:
         raise typer.BadParameter(f"{key} must be YAML: {error}") from None
 
 
+def whole(text: str) -> int:
+    """A number of steps, which may be written as 1e6."""
+    try:
+        value = float(text)
+        if value == int(value) >= 0:
+            return int(value)
+    except (ValueError, OverflowError):
+        pass
+    raise typer.BadParameter(f"must be a whole number from 0 on, got {text!r}")
+
+
 # Paths that cannot be written are refused before the work.
 
 

@@ -21,6 +21,7 @@ from rbgym.envs.arguments import named
 FORMAT = 1
 WEIGHTS, CONFIG = "policy.safetensors", "policy.json"
 _SHELF = resources.files("rbgym.agents") / "pretrained"  # the package's own policies
+_LARGEST = 2**28  # bytes of weights
 # Of policy.json, beside the network, what others build on.
 _KINDS = {"env_id": str, "env_kwargs": dict, "training": dict, "versions": dict}
 Space = spaces.Space[Any]
@@ -132,7 +133,10 @@ def read(folder: Path) -> TrainedPolicy:
     from safetensors.numpy import load as load_arrays
 
     try:
-        arrays, build = load_arrays((folder / WEIGHTS).read_bytes()), config["network"]
+        weights = folder / WEIGHTS
+        if not weights.is_file() or weights.stat().st_size > _LARGEST:  # a device may have no end
+            raise ValueError(f"{WEIGHTS} must be a file of at most {_LARGEST} bytes")
+        arrays, build = load_arrays(weights.read_bytes()), config["network"]
         of_kind = RecurrentNetwork if "cells" in build else Network
         network = of_kind.from_arrays(arrays, build)
         seen = _space(config["observation_space"])
@@ -180,6 +184,7 @@ def _space(content: dict[str, Any]) -> Space:
     if "dict" in content:
         return spaces.Dict({key: _space(part) for key, part in content["dict"].items()})
     box = content["box"]
+    named("dtype", box["dtype"], ("float32", "float64"))  # another may take any number of bytes
     with np.errstate(over="raise"):
         low, high = (
             np.array([float(text) for text in box[name]]).reshape(box["shape"]).astype(box["dtype"])

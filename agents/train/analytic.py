@@ -9,6 +9,8 @@ Source: Xu et al. (2022), Accelerated policy learning with parallel differentiab
 Conf. Learning Representations (SHAC).
 """
 
+import hashlib
+import io
 import itertools
 import time
 import warnings
@@ -41,6 +43,7 @@ _CRITIC_RATE, _PASSES, _PARTS, _FOLLOWS = 3e-3, 4, 4, 0.2
 _LARGEST_GRADIENT = 1.0
 _SMALL = 0.1  # factor of the last layer's first weights, so that it begins near to doing nothing
 _CHECKPOINTS, _JUDGEMENTS = 10, 20  # in a training
+_DIGEST = hashlib.sha256().digest_size  # bytes before a checkpoint
 
 
 def learn(
@@ -244,15 +247,22 @@ class Learner:
             "seconds": self.seconds,
             "judgements": self.judgements,
         }
+        content = io.BytesIO()
+        torch.save(held, content)
+        whole = content.getvalue()
         with replacing(path) as temporary:
-            torch.save(held, temporary)
+            temporary.write_bytes(hashlib.sha256(whole).digest() + whole)
 
     def restore(self, path: Path) -> None:
         """Go on from what `save` wrote; nothing in the file is executed. ValueError if it is
         damaged."""
         try:
+            content = path.read_bytes()
+            digest, whole = content[:_DIGEST], content[_DIGEST:]
+            if hashlib.sha256(whole).digest() != digest:
+                raise ValueError("its digest is another")
             with warnings.catch_warnings(action="ignore"):
-                held = torch.load(path, weights_only=True)
+                held = torch.load(io.BytesIO(whole), weights_only=True)
             state = self.env.env.unwrapped.get_state()
             state["rows"][:] = held["rows"].numpy()
             state["generator"][:] = held["generator"]

@@ -70,6 +70,9 @@ def read(
         raise ValueError(f"hyperparameters {str(source)!r} must map names of envs to mappings")
     own = table.get(env_id.rpartition(":")[2], {})
     given = {**table.get("default", {}), **own, **(changes or {})}
+    for key in {*given} - {*known}:
+        if meant := [name for name in known if key == "".join(w[:1] for w in name.split("_"))]:
+            raise ValueError(f"hyperparameters have no {key!r}, did you mean {meant[0]!r}?")
     found = keys("hyperparameters", given, sorted(known))
     if missing := [key for key in needed if key not in found]:
         raise ValueError(
@@ -93,7 +96,15 @@ def of_sb3(
     known = ("n_envs", "n_timesteps", "normalize", *taken)
     found = read(algo, env_id, file, changes, known=known, needed=("n_timesteps", "policy"))
     if "policy_kwargs" in found:
-        found["policy_kwargs"] = _mapping("policy_kwargs", found["policy_kwargs"])
+        found["policy_kwargs"] = kwargs = _mapping("policy_kwargs", found["policy_kwargs"])
+        match kwargs.get("net_arch"):
+            case [dict() as own]:  # as older versions of Stable-Baselines3 had it
+                kwargs["net_arch"] = own
+            case [*parts] if any(isinstance(part, dict) for part in parts):
+                raise ValueError(
+                    "net_arch must be a list of sizes or one dict of them, as dict(pi=[64, 64], "
+                    f"vf=[64, 64]), got {parts!r}"
+                )
     if not isinstance(normalize := found.get("normalize", False), bool):
         found["normalize"] = keys("normalize", _mapping("normalize", normalize), _NORMALIZE)
     for key in ("n_envs", "n_timesteps"):
@@ -142,4 +153,6 @@ def _literal(node: ast.expr) -> Any:
         return node.attr
     if isinstance(node, ast.Call) and ast.unparse(node.func) == "dict" and not node.args:
         return {str(pair.arg): _literal(pair.value) for pair in node.keywords}
+    if isinstance(node, ast.List):
+        return [_literal(one) for one in node.elts]
     return ast.literal_eval(node)

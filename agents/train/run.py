@@ -40,7 +40,7 @@ def config_of(
     **more: Any,
 ) -> dict[str, Any]:
     """What config.json holds; ValueError for what JSON cannot hold. more: timesteps, threads."""
-    content: dict[str, Any] = {
+    content = {
         "env_id": env_id,
         "algo": algo,
         "seed": seed,
@@ -53,12 +53,12 @@ def config_of(
         "command": sys.argv,
         **more,
     }
-    if has_test_set(env_id):
-        content["resolved"] = resolved(env_id, content["env_kwargs"])
     try:
         plain: dict[str, Any] = json.loads(json.dumps(content))  # as it will be read again
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"env_kwargs and hyperparameters must be plain data: {error}") from None
+    if has_test_set(env_id):
+        plain["resolved"] = resolved(env_id, plain["env_kwargs"])
     return plain
 
 

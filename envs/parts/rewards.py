@@ -227,6 +227,8 @@ def chosen(
         weights = NAMED[value]
     elif not callable(value):
         weights = keys("reward", value, TERMS)
+        if not any(weights.values()):
+            raise ValueError(f"reward must have a weight that is not 0, got {value!r}")
     if weights == NAMED["dense"]:
         return shape  # nothing but it: the quickest
     numbers = (in_range(f"reward[{n!r}]", weights.get(n, 0.0), -1e9, 1e9) for n in TERMS)

@@ -1,5 +1,6 @@
 """Training by gradients through the physics, as a training among others."""
 
+import gymnasium as gym
 import numpy as np
 import pytest
 
@@ -9,7 +10,7 @@ import torch
 from safetensors.numpy import load_file
 
 import rbgym.agents
-from rbgym.agents.train import analytic
+from rbgym.agents.train import DifferentiableEnv, analytic, run
 
 SMALL = {"iterations": 12, "n_envs": 8, "horizon": 4, "net_arch": [8]}
 
@@ -51,6 +52,23 @@ def test_an_interrupted_training_ends_as_one_that_ran_through(tmp_path, monkeypa
         np.testing.assert_array_equal(value, other[name], err_msg=name)
     assert resumed.results["timesteps"] == whole.results["timesteps"]
     assert analytic.learn("RigidTop-v0", out=tmp_path / "cut", changes=SMALL).resumed_from is None
+
+
+@pytest.mark.interpreted
+def test_a_checkpoint_with_a_bit_turned_is_refused(tmp_path):
+    env = DifferentiableEnv(gym.make_vec("RigidTop-v0", 2))
+    chosen = {"learning_rate": 1e-3, "n_envs": 2, "iterations": 1, "net_arch": [4], "rates": 5.0}
+    network, _ = run.first_network("RigidTop-v0", "apg", chosen, 0, {})
+    learner = analytic.Learner(env, network, chosen, 0)
+    learner.save(tmp_path / "whole")
+    learner.restore(tmp_path / "whole")
+    content = bytearray((tmp_path / "whole").read_bytes())
+    for place in range(0, len(content), len(content) // 50):
+        spoilt = content.copy()
+        spoilt[place] ^= 1
+        (tmp_path / "spoilt").write_bytes(spoilt)
+        with pytest.raises(ValueError, match="holds no training, or a damaged one"):
+            learner.restore(tmp_path / "spoilt")
 
 
 @pytest.mark.slow

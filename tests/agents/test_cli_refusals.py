@@ -13,6 +13,7 @@ import typer
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from rbgym.agents.commands import options
 from rbgym.agents.commands.cli import app
 
 pytestmark = pytest.mark.interpreted
@@ -47,15 +48,15 @@ WRONG = [
     ("train RigidTop-v0", "--hyperparameters", ["/dev/zero"], "hyperparameters must be a file"),
     ("train RigidTop-v0", "--seed", ["-1"], "'--seed': Input should be greater"),
     ("train RigidTop-v0", "--seed", ["9" * 30], "seed must be from 0 to"),
-    ("train RigidTop-v0", "--timesteps", ["0", "-1"], "Input should be greater"),
+    ("train RigidTop-v0", "--timesteps", ["0", "-1", "1.5", "inf"], "must be a "),
     ("train RigidTop-v0", "--hyperparameters", ["nowhere", "folder"], "'--hyperparameters'"),
     ("train RigidTop-v0", "--set", ["n_epoch=2"], "did you mean 'n_epochs'"),
     ("train RigidTop-v0", "--set", ["n_epochs", "=2"], "'--set': must be KEY=VALUE"),
     ("train RigidTop-v0", "--set", ["x=" + "[" * 900, "x=&a[*a]"], "'--set': x must be YAML: "),
     ("train RigidTop-v0", "--env-arg", ["dt=-1"], "dt must be a positive finite number"),
     ("train RigidTop-v0", "--env-arg", ["body={}"], "body must have inertia, got"),
-    ("train RigidTop-v0", "--checkpoint-every", ["-1"], "'--checkpoint-every': Input should be"),
-    ("train RigidTop-v0", "--evaluate-every", ["-1"], "'--evaluate-every': Input should be"),
+    ("train RigidTop-v0", "--checkpoint-every", ["-1"], "'--checkpoint-every': must be a whole"),
+    ("train RigidTop-v0", "--evaluate-every", ["-1"], "'--evaluate-every': must be a whole"),
     ("train RigidTop-v0", "--threads", ["0"], "'--threads': Input should be greater"),
     ("train RigidTop-v0 --algo cma_es", "--threads", ["2"], "threads plays no part with cma_es"),
     ("train RigidTop-v0 --algo apg", "--timesteps", ["100"], "timesteps plays no part with apg"),
@@ -190,6 +191,7 @@ validate akw --jobs 0
 RUN = """
 import json, sys
 from typer.testing import CliRunner
+from rbgym.agents.commands import options
 from rbgym.agents.commands.cli import app
 for line in json.load(sys.stdin):
     done = CliRunner().invoke(app, line.split(), prog_name="rbgym")
@@ -247,3 +249,8 @@ def test_a_message_ends_however_long_a_value_is():
     assert done.stderr.count("\n") == 1
     assert len(done.stderr) < 2100
     assert "must be 3 comma-separated numbers, got '1,1," in done.stderr
+
+
+@pytest.mark.parametrize(("text", "number"), [("1e6", 1_000_000), ("2.5e3", 2500), ("0", 0)])
+def test_steps_may_be_written_in_powers_of_ten(text, number):
+    assert options.whole(text) == number

@@ -1,6 +1,7 @@
 """Policies as files that hold data only."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -11,13 +12,14 @@ pytest.importorskip("stable_baselines3")
 
 import gymnasium as gym
 import torch
+from gymnasium import spaces
 from safetensors.numpy import load_file, save_file
 from stable_baselines3.common.vec_env import VecNormalize
 
 import rbgym.agents
 from rbgym.agents.cases import starts_of
 from rbgym.agents.judge.episodes import play
-from rbgym.agents.policies import trained
+from rbgym.agents.policies import Network, trained
 from rbgym.agents.policies.sb3 import network_of_model
 from rbgym.agents.train import presets
 from rbgym.agents.train.sb3.adapter import make_sb3_env
@@ -225,3 +227,35 @@ def test_a_model_is_judged_behind_its_normaliser_which_stays_as_it_is(tmp_path):
 def test_a_name_that_is_neither_a_folder_nor_an_environment_is_refused():
     with pytest.raises(ValueError, match=r"name must be one of .* or a folder"):
         rbgym.agents.load("RigidTip-v0")
+
+
+def shelf_copy(folder):
+    trained.write(
+        folder, Network.random((7, 3), 0), (space := spaces.Box(-1, 1, (7,), np.float32), space), {}
+    )
+    return folder
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("name", [trained.WEIGHTS, trained.CONFIG])
+@pytest.mark.parametrize("kind", ["device", "pipe", "huge"])
+def test_files_that_have_no_end_are_refused_unread(tmp_path, name, kind):
+    file = shelf_copy(tmp_path) / name
+    file.unlink()
+    if kind == "device":
+        file.symlink_to("/dev/zero")
+    elif kind == "pipe":
+        os.mkfifo(file)
+    else:
+        with file.open("wb") as sparse:
+            sparse.truncate(2**30)
+    with pytest.raises(ValueError, match=r"must be a file of at most|is not there"):
+        trained.read(tmp_path)
+
+
+@pytest.mark.interpreted
+def test_a_space_of_numbers_that_are_huge_is_refused(tmp_path):
+    config = shelf_copy(tmp_path) / trained.CONFIG
+    config.write_text(config.read_text().replace('"dtype": "float32"', '"dtype": "(100000000,)f8"'))
+    with pytest.raises(ValueError, match=r"dtype must be one of \['float32', 'float64'\]"):
+        trained.read(tmp_path)

@@ -155,6 +155,12 @@ def test_a_killed_process_leaves_a_checkpoint_that_resumes(tmp_path):
     assert not (tmp_path / "results.json").exists()
 
 
+def test_the_net_arch_of_older_files_of_the_zoo_is_read():
+    changes = {"policy_kwargs": "dict(activation_fn=nn.ReLU, net_arch=[dict(pi=[32], vf=[16])])"}
+    found = presets.of_sb3("ppo", "RigidTop-v0", changes=changes)["policy_kwargs"]
+    assert found == {"activation_fn": "ReLU", "net_arch": {"pi": [32], "vf": [16]}}
+
+
 def test_numbers_of_yaml_and_of_its_zoo_are_read():
     assert presets.read_yaml("1e-3") == 1e-3
     assert presets.read_yaml("{a: 2.5E+3, b: lin_1e-3, c: e3, d: 12}") == {
@@ -246,6 +252,11 @@ def test_an_interrupted_write_keeps_the_old_file(tmp_path):
         ({"env_kwargs": {"reward": lambda *args: 0}}, "must be plain data"),
         ({"evaluate_every": -1}, "evaluate_every must not be negative"),
         ({"changes": {"policy": "CnnPolicy"}}, "hyperparameters of ppo are refused"),
+        ({"changes": {"lr": 1e-3}}, "no 'lr', did you mean 'learning_rate'"),
+        (
+            {"changes": {"policy_kwargs": "dict(net_arch=[64, dict(pi=[8], vf=[8])])"}},
+            r"net_arch must be a list of sizes or one dict of them, as dict\(pi=\[64",
+        ),
         ({"timesteps": 0}, "timesteps must be a positive integer, got 0"),
         ({"seed": -1}, "seed must be from 0 to"),
         ({"seed": 2**32}, r"seed must be from 0 to 2\*\*32 - 1"),

@@ -90,6 +90,12 @@ def test_a_disturbance_of_ones_own_acts_like_a_named_one():
     np.testing.assert_array_equal(named.state["angular_momentum"], own.state["angular_momentum"])
 
 
+@pytest.mark.parametrize("weights", [{}, {"closeness": 0}, {"closeness": 0.0, "alive": 0}])
+def test_a_reward_that_is_always_0_is_refused(weights):
+    with pytest.raises(ValueError, match="reward must have a weight that is not 0, got"):
+        make("RigidTop-v0", reward=weights)
+
+
 def test_rewards_are_the_sum_of_their_reported_terms():
     weights = {
         "closeness": 1.0, "success": 2.0, "attitude": 3.0, "rate": 4.0, "effort": 5.0,

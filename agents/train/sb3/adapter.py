@@ -29,13 +29,13 @@ class VectorEnvAdapter(VecEnv):
     """SB3's view of a native vector env whose autoreset mode is SAME_STEP.
 
     A finished lane's info holds its final info, `terminal_observation` (a private copy) and
-    `TimeLimit.truncated` (truncated and not terminated); every other lane's info is an empty dict
-    of its own. `reset_infos` holds what the last full `reset` returned, and is emptied for a lane
-    that is reset on the way.
+    `TimeLimit.truncated` (truncated and not terminated); every other lane's info is a dict of its
+    own, of the costs where there are constraints. `reset_infos` holds what the last full `reset`
+    returned, and is emptied for a lane that is reset on the way.
 
     vector_env: one whose lanes share everything: an attribute or a method is that of all, but for
     `state` and `invariants`. trains: whether `seed` gives the lanes those of a training, see
-    `training_seeds`, and not seed + lane. Where there are constraints, every info has the costs.
+    `training_seeds`, and not seed + lane.
     Raises ValueError if `vector_env` is none, or resets at another time.
     """
 
@@ -85,9 +85,8 @@ class VectorEnvAdapter(VecEnv):
         """Return observations (n, ...), rewards (n,) float32, dones (n,) bool and n info dicts."""
         obs, rewards, terminated, truncated, infos = self.vector_env.step(self._actions)
         dones = np.logical_or(terminated, truncated)
-        costs = (
-            {n: infos[n].tolist() for n in infos if n.startswith("cost")} if "cost" in infos else {}
-        )
+        told = [name for name in infos if name.startswith("cost")]
+        costs = {name: infos[name].tolist() for name in told}
         lane_infos: list[dict[str, Any]] = [
             {name: values[lane] for name, values in costs.items()} for lane in range(self.num_envs)
         ]

@@ -108,7 +108,8 @@ def train(
         with replacing(folder.normalizer) as temporary:
             normalizer.save(str(temporary))
     spaces = (model.observation_space, model.action_space)
-    quaternions = quaternions_of(lanes.unwrapped.vector_env)
+    adapter: Any = lanes.unwrapped
+    quaternions = quaternions_of(adapter.vector_env)
     network = replace(network_of_model(model, normalizer), quaternions=quaternions)
     return run.finish(folder, config, results_of(model), network, spaces, start)
 
