@@ -187,7 +187,7 @@ class Planner(BodyLaw):
             raise ValueError(
                 f"env must have torque, and none but that, for {cls.slews}, got {part!r}"
             )
-        checked(plant.env, ("disturbance",))
+        checked(plant.env, ("disturbance",), without=("delay", "pulses"))
         return known
 
     @classmethod
