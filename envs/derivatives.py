@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+from gymnasium.spaces import Dict
 from numpy.typing import ArrayLike, NDArray
 
 from rbgym.arguments import real
@@ -24,9 +25,10 @@ from rbgym.engine.derivatives import (
 )
 from rbgym.envs import rows as at
 from rbgym.envs.actuators.driven import Driven
-from rbgym.envs.actuators.line import Delayed, Lagging, Pulsed
+from rbgym.envs.actuators.line import Delayed, Pulsed
 from rbgym.envs.episodes import Episodes
 from rbgym.envs.kernels import judge_lane
+from rbgym.envs.parts.sensors import Failing
 from rbgym.envs.planning import checked_state, episodes_of
 from rbgym.quaternion import Array
 from rbgym.rows import FAILED, LANES, index
@@ -81,9 +83,9 @@ def differentiate_step(
         failed = advance_block(physics, scratch, f, rows, True, stepping, corrections, columns)
         for i in range(LANES):
             d, k = lane_of(columns, scratch, rows, i), (body + i) * width
+            judge_lane(task, d, 0, limit)
             show_lane(physics, d, columns, more, ends, k)
             k += 6 + len(more)
-            judge_lane(task, d, 0, limit)
             for n in range(shows):
                 ends[k + n] = d[(first + n) * LANES]
             for n in range(own):
@@ -107,7 +109,7 @@ def linearize(
     stands still in a control period.
 
     Raises ValueError for bad arguments, and where a part has no derivative: a disturbance that is a
-    callable, a delay, pulses. IntegrationError where the step cannot be solved.
+    callable, pulses. IntegrationError where the step cannot be solved.
     """
     episodes, shape = checked(env, ("disturbance",))
     batch, stepping = episodes.batch, episodes.stepping
@@ -139,17 +141,27 @@ def linearize(
 class Differentiation:
     """Derivatives of steps of one env, whose state is that before the step; it is not stepped.
 
-    names: the coordinates, see `Linear`. Raises ValueError where a part has no derivative: hooks
-    that are callables, noise of sensors and disturbances, a delay, pulses.
+    names: the coordinates, see `Linear`, then what the reward keeps from step to step. rows: those
+    behind attitude and rates. Raises ValueError where a part has no derivative: hooks that are
+    callables, noise of sensors and disturbances, sensors that die, pulses, observations of goals.
     """
 
     def __init__(self, env: Any) -> None:
         self.episodes, _ = checked(env, ("disturbance", "observation", "reward"))
         parts, batch = self.episodes.setup.parts, self.episodes.batch
+        if isinstance(env.observation_space, Dict):
+            raise ValueError("env must show one array to have a derivative, not a dict of goals")
+        if isinstance(parts.sensor, Failing):
+            raise ValueError("faults must leave 'sensor' out of its kinds to have a derivative")
         for name, part in (("observation", parts.sensor), ("disturbance", parts.disturbance)):
             if part.is_noisy():
                 raise ValueError(f"{name} must be without noise to have a derivative, got {part!r}")
-        self.names, self._more = _more(self.episodes)
+        names, more = _more(self.episodes)
+        first, kept = self.episodes.rows.reward_row(), parts.reward.kept(batch.physics)
+        for name, numbers in kept.items():
+            names += _numbered(name, len(numbers))
+            more = np.append(more, [first + n for n in numbers])
+        self.names, self.rows = names, more
         self._kind = columns_for(batch)
 
     def of_step(self, actions: Array) -> StepDerivatives:
@@ -161,7 +173,7 @@ class Differentiation:
             return (
                 episodes.rows, batch.physics, batch.buffer, batch.block_rows, commands,
                 episodes.stepping, corrections_of(batch.potential),
-                _columns(self._kind, first, len(self._more)), self._more, episodes.setup.limit,
+                _columns(self._kind, first, len(self.rows)), self.rows, episodes.setup.limit,
             )  # fmt: skip
 
         if differentiate_step not in batch.differentiate:  # with the physics that it has now
@@ -175,9 +187,11 @@ def _columns(kind: type[Columns], first: int, more: int) -> Columns:
     return kind(-first, 6 - first, 6 + more - first, _AWAY, _AWAY, _AWAY, False)
 
 
-def checked(env: Any, hooks: tuple[str, ...]) -> tuple[Episodes, tuple[int, ...]]:
+def checked(
+    env: Any, hooks: tuple[str, ...], without: tuple[str, ...] = ("pulses",)
+) -> tuple[Episodes, tuple[int, ...]]:
     """Episodes of an env, and the shape of its actions; ValueError where something has no
-    derivative."""
+    derivative, as where one of these hooks is a callable, or the line has one of these stages."""
     base, episodes = episodes_of(env)
     for name in hooks:
         if name in episodes.setup.hooks:
@@ -185,10 +199,11 @@ def checked(env: Any, hooks: tuple[str, ...]) -> tuple[Episodes, tuple[int, ...]
             raise ValueError(f"{name} must be given by name to have a derivative, got {hook!r}")
     actuator = episodes.batch.physics.actuator
     if isinstance(actuator, Driven):
-        for stage in (actuator.line.delay, actuator.line.pulses):
+        for stage in (getattr(actuator.line, name) for name in without):
             if isinstance(stage, Delayed | Pulsed):
                 raise ValueError(
-                    f"actuator must be without delay and pulses to have a derivative, got {stage!r}"
+                    f"actuator must be without {' and '.join(without)} to have a derivative, "
+                    f"got {stage!r}"
                 )
     return episodes, base.action_space.shape
 
@@ -200,11 +215,19 @@ def _more(episodes: Episodes) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     places = effector.places(physics)
     for name in effector.state_keys():
         first, width = places[name]
-        names += [f"{name}_{n}" for n in range(width)] if width > 1 else [name]
+        names += _numbered(name, width)
         rows += range(first, first + width)
     actuator = physics.actuator
-    if isinstance(actuator, Driven) and isinstance(actuator.line.lag, Lagging):
-        count, first = actuator.channels(), actuator.lag_row(physics)
-        names += [f"response_{n}" for n in range(count)]
-        rows += range(first, first + count)
+    if isinstance(actuator, Driven):
+        count, line = actuator.channels(), actuator.line
+        for name, first, width in (
+            ("response", actuator.lag_row(physics), count * line.lag.slots()),
+            ("under_way", actuator.queue_row(physics), count * line.delay.slots()),
+        ):
+            names += [f"{name}_{n}" for n in range(width)]
+            rows += range(first, first + width)
     return tuple(names), np.array(rows, np.int64)
+
+
+def _numbered(name: str, width: int) -> tuple[str, ...]:
+    return tuple(f"{name}_{n}" for n in range(width)) if width > 1 else (name,)

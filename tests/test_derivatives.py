@@ -4,9 +4,11 @@ import math
 
 import numpy as np
 import pytest
+from numba import njit
 
 import rbgym
 from differences import errors_off, slope, turned_by
+from rbgym.compiled.dual import ITEM, WIDTH, as_duals, joined, refusals_in_one_line, unit
 from rbgym.engine.derivatives import room_for_duals
 
 SIZE, H = 4, 0.05
@@ -209,3 +211,44 @@ def test_the_room_for_duals_begins_a_cache_line_as_their_vectors_must(numbers):
     room = room_for_duals(numbers)
     assert room.shape == (numbers,)
     assert room.ctypes.data % 64 == 0
+
+
+def functions(x, y):
+    return (
+        math.exp(x), math.log(x), math.tanh(x), math.asin(x), math.acos(x), math.atan2(x, y),
+        math.atan2(y, -x), math.atan2(x, 2.0), math.atan2(2.0, x), math.pow(x, 1.5), x**y, x**2,
+        (-x) ** 3, 2.0**y,
+    )  # fmt: skip
+
+
+@njit
+def write_functions(out, x, y):
+    duals = as_duals(out, 0, 1)
+    found = functions_of_duals(joined(x, unit(0)), joined(y, unit(1)))
+    for n in range(len(found)):
+        duals[n] = found[n]
+
+
+functions_of_duals = njit(functions)
+
+
+def test_functions_of_a_dual_have_their_derivatives():
+    x, y = 0.7, 1.3
+    wanted = np.array(functions(x, y))
+    room = room_for_duals(len(wanted) * ITEM)
+    write_functions(room, x, y)
+    found = room.reshape(-1, ITEM)
+    np.testing.assert_allclose(found[:, WIDTH], wanted, rtol=1e-15)
+    along_x = slope(lambda e: np.array(functions(x + e, y)))
+    along_y = slope(lambda e: np.array(functions(x, y + e)))
+    np.testing.assert_allclose(found[:, :2], np.stack([along_x, along_y], axis=1), atol=1e-10)
+
+
+def test_what_takes_no_dual_is_named_in_one_line():
+    @njit
+    def of_dual(x):
+        return math.gamma(joined(x, unit(0)))
+
+    said = r"^a part has no derivative: gamma takes no dual number, File .* line \d+$"
+    with pytest.raises(ValueError, match=said), refusals_in_one_line():
+        of_dual(1.0)

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from gymnasium.vector import AutoresetMode
 from torch.autograd.function import once_differentiable
 
 from rbgym.envs.derivatives import Differentiation
@@ -61,11 +62,14 @@ class DifferentiableEnv:
     ended, terminated: which of them did in the last step, (n,) bool.
     Observations, rewards and derivatives are of the actions' type, computed in float64.
 
-    Raises ValueError where a part of the env has no derivative: hooks that are callables, noise, a
-    delay, pulses. A step raises IntegrationError where it cannot be solved.
+    Raises ValueError where a part of the env has no derivative, see
+    `rbgym.envs.derivatives.Differentiation`, and in the mode SAME_STEP, in which what is shown at
+    an episode's end is of the next one. A step raises IntegrationError where it cannot be solved.
     """
 
     def __init__(self, env: Any) -> None:
+        if getattr(env, "metadata", {}).get("autoreset_mode") is AutoresetMode.SAME_STEP:
+            raise ValueError("env must reset in the mode NEXT_STEP or DISABLED, got SAME_STEP")
         self.env = env
         self.differentiation = Differentiation(env)
         self.ended = self.terminated = torch.zeros(env.num_envs, dtype=torch.bool)

@@ -133,7 +133,8 @@ class WheelsBeside(Driven):
     def exert(self, physics, buffer, i, c, h):
         n = self.wheels.channels()
         by_wheels = self.wheels.turn(physics, buffer, i, c, h)
-        torque = self.other.torque_of(physics, buffer, i, (c[n], c[n + 1], c[n + 2]), h)
+        own = c[4] if n > 3 else c[3], c[5] if n > 3 else c[4], c[6] if n > 3 else c[5]
+        torque = self.other.torque_of(physics, buffer, i, own, h)
         put_vector(buffer, i, self.acting_row(physics), add(by_wheels, torque))
         act(physics, buffer, i, torque)
 

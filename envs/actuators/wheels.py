@@ -249,7 +249,8 @@ class Wheels(Driven):
         after, rub = before + h * smooth / inertia, self.mean * self.coulomb
         turned = h * rub / inertia
         held = -inertia * before / h  # what stops it
-        torque = smooth - rub if after > turned else (smooth + rub if after < -turned else held)
+        # Where nothing rubs, a wheel that stops is not held.
+        torque = smooth - rub if after >= turned else (smooth + rub if after < -turned else held)
         return (min(max(momentum + h * torque, -most), most) - momentum) / h
 
     def momenta(self, physics, buffer, i):

@@ -11,7 +11,7 @@ from rbgym.envs.parts.endings import flight
 from rbgym.envs.parts.goals import Gap, angle_of
 from rbgym.envs.rows import Part
 from rbgym.quaternion import dot, sub
-from rbgym.rows import LANES
+from rbgym.rows import LANES, Physics
 
 # What a user can give a weight to, in the order in which the kernel writes them.
 TERMS = ("closeness", "success", "attitude", "rate", "effort", "change", "alive", "progress")
@@ -41,6 +41,10 @@ class Reward(Part):
     def terms(self) -> tuple[str, ...]:
         """Names of its summands, which stand in its first rows; of a single one, the reward's."""
         return ("reward",)
+
+    def kept(self, physics: Physics) -> dict[str, range]:
+        """Those of its rows from which the reward of the next step has a derivative, by name."""
+        return {}
 
 
 class Shape(Reward):
@@ -145,6 +149,12 @@ class Weighted(Reward):
         used = [n for n, weight in enumerate(self.weights) if weight]
         return TERMS[: used[-1] + 1] if used else ()
 
+    def kept(self, physics: Physics) -> dict[str, range]:
+        found = {"closeness": range(8, 9)} if self.weights[7] else {}
+        if self.weights[5]:
+            found["last_command"] = range(9, 9 + physics.actuator.channels())
+        return found
+
     def forget(self, rows, buffer, i):
         for n in range(rows.physics.actuator.channels()):
             buffer[i + (rows.reward_row() + 9 + n) * LANES] = 0.0
@@ -158,19 +168,17 @@ class Weighted(Reward):
         change = _mean_change(rows.physics, buffer, i, k + 9 * LANES)
         buffer[k + 8 * LANES] = P
         effort = mean_square(rows.physics, buffer, i)
-        terms = (
-            w[0] / (away + shape.effort_weight * effort),
-            w[1] if outcome.inside else 0.0,
-            -0.25 * w[2] * gap.square,
-            -w[3] * gap.rate_square / (self.rate_limit * self.rate_limit),
-            -w[4] * effort,
-            -0.25 * w[5] * change,
-            w[6],
-            w[7] * ((0.0 if outcome.over else self.discount * P) - last),
-        )
+        buffer[k] = w[0] / (away + shape.effort_weight * effort)
+        buffer[k + LANES] = w[1] if outcome.inside else 0.0
+        buffer[k + 2 * LANES] = -0.25 * w[2] * gap.square
+        buffer[k + 3 * LANES] = -w[3] * gap.rate_square / (self.rate_limit * self.rate_limit)
+        buffer[k + 4 * LANES] = -w[4] * effort
+        buffer[k + 5 * LANES] = -0.25 * w[5] * change
+        buffer[k + 6 * LANES] = w[6]
+        buffer[k + 7 * LANES] = w[7] * ((0.0 if outcome.over else self.discount * P) - last)
         total = 0.0
         for n in range(8):
-            value = 0.0 if outcome.begins else terms[n]
+            value = 0.0 if outcome.begins else buffer[k + n * LANES]
             buffer[k + n * LANES] = value
             total += value
         return total
@@ -211,7 +219,8 @@ def _mean_change(physics, buffer, i, k):
     now, last = _six(physics, buffer, command), _six(physics, buffer, k)
     one, other, more = sub(now[0], last[0]), sub(now[1], last[1]), 0.0
     for n in range(6, physics.actuator.channels()):
-        more += (buffer[command + n * LANES] - buffer[k + n * LANES]) ** 2
+        lack = buffer[command + n * LANES] - buffer[k + n * LANES]
+        more += lack * lack
     for n in range(physics.actuator.channels()):
         buffer[k + n * LANES] = buffer[command + n * LANES]
     return (dot(one, one) + dot(other, other) + more) / physics.actuator.channels()

@@ -120,6 +120,19 @@ class Disturbance(Part):
         return np.zeros(3)
 
 
+class Steady(Disturbance):
+    """A steady torque; body axes [N m]."""
+
+    steady: Vector
+
+    def push(self, rows, buffer, i):
+        row = rows.physics.actuator.disturbance_row(rows.physics)
+        put_vector(buffer, i, row, self.steady)
+
+    def largest_torque(self) -> Array:
+        return np.abs(self.steady)
+
+
 class Pushed(Disturbance):
     """A steady torque, and white noise held for each control period; body axes [N m].
 
@@ -156,7 +169,8 @@ def chosen_disturbance(value: Any) -> tuple[Disturbance, CircularOrbit | bool | 
     noise = triple("disturbance['white_noise']", [noise] * 3 if is_number(noise) else noise)
     if min(noise) < 0:
         raise ValueError(f"disturbance['white_noise'] must not be negative, got {[*noise]}")
-    return Pushed(constant, noise) if any((*constant, *noise)) else Disturbance(), pull
+    pushed: Disturbance = Steady(constant) if any(constant) else Disturbance()
+    return Pushed(constant, noise) if any(noise) else pushed, pull
 
 
 # --- randomisation --------------------------------------------------------------------------

@@ -10,17 +10,21 @@ A long formula of three numbers is cheaper along these three than along twelve d
 
 import math
 import operator
+import re
+from contextlib import contextmanager
 
 import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.errors import NumbaError
 from numba.core.typeconv.castgraph import Conversion
 from numba.extending import (
     lower_builtin,
     lower_cast,
     models,
     overload,
+    register_jitable,
     register_model,
     type_callable,
 )
@@ -32,6 +36,7 @@ from rbgym.compiled.jit import INLINED, intrinsic
 # kept in two vectors, as registers have them: what these long kernels wait for is instructions.
 _LONG, _SHORT = (8, 4), (4,)
 WIDTH = sum(_LONG)
+_ROUND_OFF = 1e-13  # relative, of a sum that takes hundreds of operations
 ITEM = 16  # float64 numbers that a dual takes in memory: its vectors are aligned
 
 
@@ -438,10 +443,73 @@ def unchanged(function):
     return function
 
 
+def steady(v):
+    """Three numbers as they are; of duals their values, without derivatives."""
+    return v
+
+
+def _values(v):
+    return value(v[0]), value(v[1]), value(v[2])
+
+
+@overload(steady, jit_options=INLINED, strict=False)
+def _steady(v):
+    return _values if v.dtype == DUAL else steady
+
+
+def solved_already(flag, x):
+    """The flag; of duals, which take a step that numbers have solved before, True."""
+    return flag
+
+
+@overload(solved_already, jit_options=INLINED, strict=False)
+def _solved_already(flag, x):
+    return (lambda flag, x: True) if isinstance(x, Dual) else solved_already
+
+
+def beyond_round_off(x, size):
+    """The number as it is; of duals nothing, nor a derivative, where it is round-off of numbers of
+    this size."""
+    return x
+
+
+def _none_or_more(x, size):
+    return x if abs(value(x)) > _ROUND_OFF * value(size) else joined(0.0, 0.0)
+
+
+@overload(beyond_round_off, jit_options=INLINED, strict=False)
+def _beyond_round_off(x, size):
+    return _none_or_more if isinstance(x, Dual) else beyond_round_off
+
+
+for _function in (steady, solved_already, beyond_round_off):
+    cache.remember(_function)
+
+
+@contextmanager
+def refusals_in_one_line():
+    """ValueError for code that cannot be compiled for duals, with the place and the cause."""
+    try:
+        yield
+    except NumbaError as error:
+        text = str(error)
+        lacking = re.findall(r"No implementation of function .*function (\w+)", text)
+        places = re.findall(r'File ".*", line \d+', text)
+        why = f"{lacking[-1]} takes no dual number" if lacking else "numba cannot compile it"
+        at = f", {places[0]}" if places else ""
+        raise ValueError(f"a part has no derivative: {why}{at}") from None
+
+
 def _root(x):
     y = math.sqrt(value(x))
     # At zero there is none; a length has the slope zero there, from all sides.
     return _steeper(y, 0.5 / y if y > 0.0 else 0.0, x)
+
+
+@register_jitable
+def _arc_slope(x):
+    y = math.sqrt(1.0 - x * x)
+    return 1.0 / y if y > 0.0 else 0.0
 
 
 def _of_duals(function, implementation):
@@ -456,6 +524,49 @@ _of_duals(math.floor, lambda x: math.floor(value(x)))
 _of_duals(np.floor, lambda x: np.floor(value(x)))
 _of_duals(math.sin, lambda x: _steeper(math.sin(value(x)), math.cos(value(x)), x))
 _of_duals(math.cos, lambda x: _steeper(math.cos(value(x)), -math.sin(value(x)), x))
+_of_duals(math.exp, lambda x: _steeper(math.exp(value(x)), math.exp(value(x)), x))
+_of_duals(math.log, lambda x: _steeper(math.log(value(x)), 1.0 / value(x), x))
+_of_duals(math.tanh, lambda x: _steeper(math.tanh(value(x)), 1.0 - math.tanh(value(x)) ** 2, x))
+_of_duals(math.asin, lambda x: _steeper(math.asin(value(x)), _arc_slope(value(x)), x))
+_of_duals(math.acos, lambda x: _steeper(math.acos(value(x)), -_arc_slope(value(x)), x))
+
+
+@overload(math.atan2)
+def _atan2(y, x):
+    def angle(y, x):
+        a, b = value(y), value(x)
+        square = a * a + b * b
+        # The direction of no length has none, see `_root`.
+        share = 1.0 / square if square > 0.0 else 0.0
+        return joined(math.atan2(a, b), share * (b * y - a * x))
+
+    return angle if isinstance(y, Dual) or isinstance(x, Dual) else None
+
+
+def _power_of_dual(x, y):
+    a, b = value(x), value(y)
+    return _steeper(a**b, b * a ** (b - 1.0) if a != 0.0 or b >= 1.0 else 0.0, x)
+
+
+def _power_to_dual(x, y):
+    a, b = value(x), value(y)
+    return _steeper(a**b, a**b * math.log(a) if a > 0.0 else 0.0, y)
+
+
+def _power_of_both(x, y):
+    return joined(value(x) ** value(y), x ** value(y) + value(x) ** y)
+
+
+def _power(x, y):
+    if isinstance(x, Dual) and isinstance(y, Dual):
+        return _power_of_both
+    if isinstance(x, Dual):
+        return _power_of_dual if isinstance(y, types.Number) else None
+    return _power_to_dual if isinstance(y, Dual) and isinstance(x, types.Number) else None
+
+
+overload(math.pow)(_power)
+overload(operator.pow)(_power)
 
 
 @overload(min)

@@ -25,6 +25,7 @@ from rbgym.compiled.dual import (
     as_steady_duals,
     followed,
     joined,
+    refusals_in_one_line,
     unit,
     value,
 )
@@ -70,7 +71,6 @@ from rbgym.rows import (
 from rbgym.threads import over_ranges
 
 _AWAY = -99  # a column that is not among those of a pass
-_NEXT_TO_NONE = 1e-150  # N m, whose square is a number still
 
 
 class Columns(NamedTuple):
@@ -247,12 +247,6 @@ def _advance_lane(physics, d, f, i, driven, stepping, stage, corrections):
                 d[row * LANES] = joined(f[i + row * LANES], x)
             d[SOLVED * LANES] = 0.0
             correct(physics, d, 0, length)
-    keeps = (not scheme.has_unknowns()) and scheme.conserves_energy(physics.potential)
-    if keeps and not scheme.is_projected(physics.potential):
-        # Of no torque at all the level stays where it is, without a slope.
-        torque = d[TORQUE * LANES]
-        none = dot(vector(d, 0, TORQUE), vector(d, 0, TORQUE)) <= 0.0
-        d[TORQUE * LANES] = joined(_NEXT_TO_NONE, torque) if none else torque
     if finish(physics, scheme, d, 0, length, kicks, stepping.projection) > 0:
         more_time(scheme, physics, d, 0, length, kicks, stepping.projection)
     # Behind the last step nobody asks for the level, unless it is kept, as without a torque.
@@ -351,13 +345,15 @@ def along(
 
     kernel: `differentiate`, or one that takes the same last arguments. args_of(first): those before
     them, along the columns from `first` on. Raises IntegrationError where a step could not be
-    solved.
+    solved, ValueError where a part of a user's cannot be differentiated.
     """
     passes, ends = [], np.empty(0)
     for first in range(0, columns, WIDTH):
         ends = aligned_zeros(batch.blocks * LANES, width, ITEM)
         work = partial(kernel.call, *args_of(first), ends.reshape(-1))
-        for body in over_ranges(batch.blocks, work, fewest=_FEWEST_BLOCKS):
+        with refusals_in_one_line():
+            bodies = over_ranges(batch.blocks, work, fewest=_FEWEST_BLOCKS)
+        for body in bodies:
             if 0 <= body < batch.size:  # of the lanes beyond the last body nobody asks
                 where = f" of body {body}" if batch.size > 1 else ""
                 raise IntegrationError(

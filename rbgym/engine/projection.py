@@ -6,6 +6,7 @@ which keeps the order of the scheme (Hairer, Lubich & Wanner 2006, IV.4).
 
 import math
 
+from rbgym.compiled.dual import beyond_round_off
 from rbgym.compiled.jit import inlined, lane_body
 from rbgym.engine.steps import body_of, rotor_rate, total_energy
 from rbgym.quaternion import add, cross, dot, polished, qmul, scale, sub, times, to_body, to_world
@@ -60,7 +61,11 @@ def _on_the_level(potential, body, q, L, level):
         n, p = sub(g_n, scale(part, c_n)), sub(p, scale(part, c_p))
     s = math.sqrt(dot(omega, omega) * dot(Pi, Pi)) + size
     soft = _SOFT * s * s + 1e-300
-    step = (level - energy) / (dot(g_n, n) + dot(omega, p) + soft)
+    terms = size + math.sqrt(dot(omega, omega)) * (
+        math.sqrt(dot(Pi, Pi)) + math.sqrt(dot(body.rotor, body.rotor))
+    )
+    lack = beyond_round_off(level - energy, terms)
+    step = lack / (dot(g_n, n) + dot(omega, p) + soft)
     n, p = scale(0.5 * step, n), scale(step, p)
     w = 1.0 / math.sqrt(1.0 + dot(n, n))
     u = scale(w, n)

@@ -8,6 +8,7 @@ the end is left untouched and redone by a robust scalar solve.
 
 import math
 
+from rbgym.compiled.dual import solved_already, steady
 from rbgym.compiled.jit import (
     OUTLINED,
     chosen_by_class,
@@ -241,6 +242,7 @@ def _moved(physics, scheme, buffer, i, h, kicks):
         near = dot(x, x) <= _FAR * predicted + _NEAR
         near = near & (dot(x, x) <= reach) & (predicted <= reach)
         solved = near & (lack <= _TOLERANCE * (terms + pull * pull))
+        solved = solved_already(solved, lack)
         L_1 = scale(1.0 if solved else math.nan, L_1)
     return q_1, L_1, work, memory
 
@@ -269,7 +271,8 @@ def _settled(physics, scheme, buffer, i, h, projection, q_1, L_1, work):
     if physics.actuator.turns_rotors():
         put_vector(buffer, i, ROTOR, vector_if(good, body.rotor, vector(buffer, i, ROTOR)))
     if scheme.conserves_energy(physics.potential) and not physics.potential.moves():
-        n = _projection(potential, body, Pi_1, o_1, level)
+        # What the energy lacks is round-off in every state, and so has no derivative.
+        n = steady(_projection(potential, body, Pi_1, o_1, level))
         # A turn beyond round-off means that the level carries the round-off of an energy the body
         # no longer has, as after braking to rest: then the level starts anew from here.
         is_round_off = dot(n, n) <= _LARGEST_TURN

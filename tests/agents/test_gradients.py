@@ -77,3 +77,11 @@ def test_a_copy_differentiates_as_the_original_does():
         found.append(given.grad)
     assert found[0].abs().min() > 0
     assert torch.equal(*found)
+
+
+@pytest.mark.interpreted
+def test_same_step_autoreset_is_refused():
+    mode = gym.vector.AutoresetMode.SAME_STEP
+    env = gym.make_vec("RigidTop-v0", 2, autoreset_mode=mode)
+    with pytest.raises(ValueError, match="NEXT_STEP or DISABLED"):
+        DifferentiableEnv(env)

@@ -8,10 +8,11 @@ import pytest
 
 import rbgym
 from differences import errors_off, slope, turned_by
-from rbgym.envs.actuators import Delay, Thrusters
+from rbgym.envs.actuators import Thrusters
 from rbgym.envs.derivatives import Differentiation, linearize
 from rbgym.quaternion import rotate
 from rbgym.rows import ROTOR, L, Q
+from slopes import largest_error
 
 LANES = 3
 
@@ -150,7 +151,6 @@ def test_a_single_env_has_one_matrix_each_and_beyond_its_bounds_no_derivative():
     ("kwargs", "names"),
     [
         ({"disturbance": lambda state: np.zeros((1, 3))}, "disturbance"),
-        ({"actuator": [Delay(0.03)]}, "delay"),
         ({"actuator": [Thrusters()]}, "pulses"),
     ],
 )
@@ -172,3 +172,68 @@ def test_bad_arguments_are_named():
         linearize(gym.make("CartPole-v1"))
     with pytest.raises(ValueError, match="state must be"):
         linearize(env, state={})
+
+
+AWAY = [0.8, 0.36, 0.48, 0.0]
+NONE = [0.0, 0.0, 0.0]
+# Rates, momenta of wheels, commands: still; turned about one axis from rest; next to no torque; all
+# of the momentum in the body and none in the whole; wheels alone; nothing of that.
+_SINGULAR = [
+    (NONE, NONE, NONE),
+    (NONE, NONE, [0.5, 0.0, 0.0]),
+    (NONE, NONE, [1e-8, 0.0, 0.0]),
+    ([1e-3, 0.0, 0.0], [-4.407908750000001e-5, 0.0, 0.0], NONE),
+    (NONE, [1e-3, 0.0, 0.0], NONE),
+    ([0.01, 0.02, -0.01], [1e-3, -2e-3, 3e-3], [0.3, 0.2, -0.1]),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("coulomb", [0.0, 5e-5])
+def test_wheels_have_their_derivatives_at_rest_and_without_momentum(coulomb):
+    rates, momenta, actions = np.swapaxes(_SINGULAR, 0, 1)
+    env = gym.make_vec(
+        "InertialPointing-v0", len(actions), actuator={"wheels": {"coulomb": coulomb}}
+    )
+    names = "quaternion", "angular_velocity", "wheel_momentum"
+    state = dict(zip(names, ([AWAY] * len(actions), rates, momenta), strict=True))
+    env.reset(seed=0, options={"state": state})
+    assert largest_error(env, actions) < 1e-6
+
+
+EVERY = {
+    "closeness": 1.0, "success": 1.0, "attitude": 0.5, "rate": 0.2, "effort": 0.1, "change": 0.3,
+    "alive": 0.1, "progress": 1.0,
+}  # fmt: skip
+
+
+@pytest.mark.slow
+def test_every_reward_has_its_derivatives_and_commands_under_way_are_state():
+    env, actions = under_way(
+        "AttitudeSlew-v1",
+        reward=EVERY,
+        actuator={"delay": {"seconds": 0.7}, "lag": {"time_constant": 0.4}},
+        disturbance={"constant": (1e-4, 0.0, 0.0)},
+    )
+    names = Differentiation(env).names
+    assert [n for n in names if "under_way" in n] == [f"under_way_{n}" for n in range(6)]
+    assert names[-4:] == ("closeness", *(f"last_command_{n}" for n in range(3)))
+    assert largest_error(env, actions, 1e-4) < 1e-6
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize(
+    ("env_id", "kwargs", "says"),
+    [
+        ("AttitudeReach-v0", {}, "one array to have a derivative, not a dict of goals"),
+        (
+            "AttitudeSlew-v1",
+            {"faults": {"time": (1, 9), "kinds": ["sensor"]}},
+            "leave 'sensor' out",
+        ),
+        ("AttitudeSlew-v1", {"disturbance": {"white_noise": 1e-4}}, "disturbance must be without"),
+    ],
+)
+def test_what_has_no_derivative_is_said_in_one_line(env_id, kwargs, says):
+    with pytest.raises(ValueError, match=says):
+        Differentiation(gym.make_vec(env_id, 2, **kwargs))

@@ -1,0 +1,82 @@
+"""Derivatives of an env's step beside central differences of its steps."""
+
+import numpy as np
+
+from differences import errors_off, slope, turned_by
+from rbgym.envs.derivatives import Differentiation
+from rbgym.quaternion import multiply, rotate, rotate_inverse
+from rbgym.rows import ROTOR, J, L, Q
+
+
+def largest_error(env, actions, size=1e-5):
+    """How far the derivatives of a step of a vector env under these actions (n, m), from the state
+    that it is in, are from those of differences: the most, in units of the rate limit and of the
+    wheels' full momentum. size: of the steps, in these units; where wheels stick, small enough that
+    they do not tear off."""
+    found = Differentiation(env)
+    whole = found.of_step(actions).whole
+    units = _units(env, found)
+    wanted = _by_differences(env, found, actions, size * units)
+    s = len(found.names)
+    out = np.concatenate([units[:s], np.ones(wanted.shape[1] - s)])
+    errors = np.abs(whole - wanted) * units / out[:, None]
+    return float(np.where(np.isnan(errors), np.inf, errors).max())
+
+
+def _units(env, found):
+    wheels = found.episodes.setup.actuator.effector.rotors
+    units = {"omega": env.unwrapped.rate_limit, "wheel_momentum": getattr(wheels, "momentum", 1.0)}
+    each = [units.get(name.rstrip("_0123456789xyz"), 1.0) for name in found.names]
+    return np.array([*each, *np.ones(env.action_space.shape[1])])
+
+
+def _by_differences(env, found, actions, sizes):
+    batch, start = found.episodes.batch, env.get_state()
+    frame, moments = batch._turns, batch.rows(J, 3)
+    here, rotor, more = batch.measure(), batch.rows(ROTOR, 3), _rows(batch, found.rows)
+    s, of_wheels = len(found.names), [n.startswith("wheel_momentum") for n in found.names]
+    wheels = found.episodes.setup.actuator.effector.rotors
+
+    def after(change):
+        env.set_state(start)
+        turned = rotor
+        if any(of_wheels):
+            added = np.array(wheels.axes).T @ change[:s][of_wheels]
+            turned = rotor + rotate_inverse(frame, np.tile(added, (batch.size, 1)))
+        for n, row in enumerate(found.rows):
+            batch.put_rows(row, more[:, n : n + 1] + change[6 + n])
+        q = multiply(turned_by(here["quaternion"], change[:3]), frame)
+        omega = rotate_inverse(frame, here["angular_velocity"] + change[3:6])
+        batch.put_rows(Q, q)
+        batch.put_rows(ROTOR, turned)
+        batch.put_rows(L, rotate(q, moments * omega + turned))
+        batch._start(np.arange(batch.size))
+        _, reward, *_ = env.step(actions + change[s:])
+        end, shown = batch.measure(), _shown(found.episodes)
+        numbers = end["angular_velocity"], _rows(batch, found.rows), shown, reward[:, None]
+        return end["quaternion"], np.hstack(numbers)
+
+    there, columns = after(np.zeros(len(sizes))), []
+    for direction, size in zip(np.eye(len(sizes)), sizes, strict=True):
+
+        def off(e, direction=direction):
+            return errors_off(there, after(e * direction))
+
+        columns.append(slope(off, size))
+    env.set_state(start)
+    return np.stack(columns, axis=2)
+
+
+def _rows(batch, rows):
+    return np.hstack([np.empty((batch.size, 0)), *[batch.rows(row, 1) for row in rows]])
+
+
+def _shown(episodes):
+    """The observation before it is rounded to single precision."""
+    batch, rows = episodes.batch, episodes.rows
+    seen = batch.rows(rows.observation_row(), episodes.setup.parts.observation.width())
+    first, width = (
+        batch.physics.actuator.shown_row(batch.physics),
+        batch.physics.actuator.shown_rows(),
+    )
+    return np.hstack([seen, batch.rows(first, width) if width else seen[:, :0]])
