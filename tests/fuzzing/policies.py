@@ -82,6 +82,7 @@ def _made():
     yield target("rbgym.agents.controllers.make", controllers.make, name="pd", env=slew,
                  frequency=0.4, damping=1.0)  # fmt: skip
     yield target("rbgym.agents.controllers.for_env", controllers.for_env, env=slew)
+    yield target("rbgym.agents.controllers.validity", controllers.validity, name="pd", env=slew)
     yield target("rbgym.agents.controllers.Controller.predict", idle.predict, observation=SEEN)
     yield target("rbgym.agents.controllers.Estimating", controllers.Estimating, policy=idle,
                  sensor=Instruments(), rate_limit=2.0)  # fmt: skip
