@@ -17,8 +17,8 @@ PIP_INSTALL := -m pip install -q --disable-pip-version-check --no-input --no-com
 # What another version of Gymnasium could break: registration, spaces, signatures, autoreset, checkers.
 GYMNASIUM_TESTS := $(addprefix tests/,test_vector_checks.py $(addprefix envs/test_,info.py reset.py)) \
     tests/envs/test_family.py -k 'not test_family or checker or every_mode'
-# Timed tests, whose result is no pass or fail (`make bench`), and long ones (`make soak`).
-NO_BENCHMARKS := $(addprefix --ignore=tests/,benchmarks soak browser clients)
+# Long tests (`make soak`), and those of their own.
+TEST_FOLDERS := $(addprefix --ignore=tests/,soak browser clients)
 # What an older or newer dependency could break: how Gymnasium, NumPy, Numba and the libraries of the
 # extras are called. The physics itself does not depend on them.
 comma := ,
@@ -90,12 +90,12 @@ pytest: pytest-interpreted pytest-compiled  ## the test suite; PYTEST_ARGS="-k n
 OR_NONE := || [ $$? = 5 ]
 
 pytest-interpreted: .venv/.dev  ## tests of what does what, with Python in the place of machine code
-	NUMBA_DISABLE_JIT=1 $(BIN)/pytest $(NO_BENCHMARKS) --durations=5 -m 'interpreted and not compiled' \
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest $(TEST_FOLDERS) --durations=5 -m 'interpreted and not compiled' \
 	    --dist worksteal $(PYTEST_ARGS) $(OR_NONE)
 
 # Neighbours, which share kernels, stay with one worker as long as it goes.
 pytest-compiled: .venv/.dev  ## all other tests
-	$(BIN)/pytest $(NO_BENCHMARKS) --durations=15 -m 'compiled or not interpreted' \
+	$(BIN)/pytest $(TEST_FOLDERS) --durations=15 -m 'compiled or not interpreted' \
 	    --dist worksteal $(PYTEST_ARGS) $(OR_NONE)
 
 # Gymnasium 1.2 in the place of the one in .venv; kernels are those that the suite left on disk.
@@ -153,8 +153,7 @@ test-newest: .venv-newest/.created  ## the same tests with the newest versions t
 	.venv-newest/bin/pytest $(PYTEST_ARGS) $(VERSION_TESTS)
 
 # What can be had of the peers is in an environment of its own.
-bench: .venv/.dev .venv-bench/.peers  ## timed tests, and rbgym next to its peers; BENCH_ARGS="--quick memory"
-	@if [ -d tests/benchmarks ]; then $(BIN)/pytest tests/benchmarks -s; fi
+bench: .venv-bench/.peers  ## rbgym next to its peers; BENCH_ARGS="--quick memory"
 	$(PEERS) -W ignore -m benchmarks $(BENCH_ARGS)
 
 performance: .venv-bench/.peers  ## write docs/performance.md from the last whole `make bench`
@@ -175,7 +174,7 @@ test-browser: .venv/.browser  ## `rbgym view` in a headless Chromium, if there i
 test-clients: .venv-clients/.libraries  ## run docs/libraries.md with the libraries that it names
 	.venv-clients/bin/pytest tests/clients -q --durations=5
 
-soak: .venv/.browser  ## long checks: hostile input, full disks, kills, drift over 1e9 steps, gains, the page
+soak: .venv/.browser  ## long checks: hostile input, kills, drift over 1e9 steps, gains, the page
 	$(BIN)/pytest tests/soak -q
 
 train-all: .venv/.dev  ## train every policy that the package ships, and write what came of it
