@@ -43,7 +43,8 @@ MORE = {
     }),
     "wheels beside thrusters, on an ellipse": (SLEW, {
         "actuator": [ReactionWheels(), Thrusters(0.05)], "orbit": {**_ORBIT, "eccentricity": 0.2},
-        "disturbance": {"gravity_gradient": True}, "observation": "quaternion_continuous",
+        "disturbance": {"gravity_gradient": True, "constant": (1e-6, 0.0, -1e-6)},
+        "observation": "quaternion_continuous",
         "sensor": {"star_tracker": {"across_boresight": 1e-4}},
     }),
     "coils on an ellipse": (SLEW, {

@@ -2,6 +2,7 @@
 
 import json
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -161,12 +162,14 @@ def _estimated(one: Contender, env_id: str, episodes: int) -> Episodes | None:
     turns = isinstance(task.goal, Target | Rest) and not task.docked
     if not turns or one.env_kwargs.get("sensor") is not None:
         return None
-    try:
-        with closing(gym.make(env_id, **kwargs)) as env:
-            controllers.Estimating.for_env(controllers.Idle(), env)
-    except ValueError:  # another observation, goals apart, or a success that these cannot see
-        return None
-    return play_from(starts_of(env_id, episodes), one.policy, env_id, kwargs, estimating=True)
+    with warnings.catch_warnings():  # of sensors too coarse without the estimator
+        warnings.filterwarnings("ignore", message="sensor", category=UserWarning)
+        try:
+            with closing(gym.make(env_id, **kwargs)) as env:
+                controllers.Estimating.for_env(controllers.Idle(), env)
+        except ValueError:  # another observation, or goals apart
+            return None
+        return play_from(starts_of(env_id, episodes), one.policy, env_id, kwargs, estimating=True)
 
 
 def _row_name(one: Contender, groups: Mapping[str, list[Played]]) -> str:

@@ -219,7 +219,6 @@ def test_a_card_says_what_it_costs_not_to_know_the_state():
         ("RigidTop-v0", {}),
         ("AttitudeReach-v0", {}),
         ("AttitudeSlew-v1", {"sensor": {"rate": 1e-4}}),
-        ("AttitudeSlew-v1", {"success": {"angle": 1e-5}}),
     ],
 )
 def test_a_card_leaves_out_what_makes_no_sense_behind_sensors(env_id, kwargs):

@@ -145,9 +145,7 @@ def test_without_an_error_instruments_show_what_is_there():
     ("sensor", "message"),
     [
         ({"gyro": {"angle_walk": -1e-3}}, r"sensor\['gyro'\]\['angle_walk'\] must be in \[0, 1\]"),
-        ({"gyro": {"angle_walk": 0.1}}, r"\['angle_walk'\] must be below .* success threshold"),
         ({"star_tracker": 1e-3}, r"sensor\['star_tracker'\] must be a dict with keys"),
-        ({"star_tracker": {"about_boresight": 0.1}}, r"\['about_boresight'\] must be below"),
         ({"star_tracker": {"boresight": (0, 0, 0)}}, "must be a vector other than 0"),
         ({"star_tracker": {"period": math.inf}}, r"\['period'\] must be in"),
         ({"gyro": {}, "attitude": 1e-3}, "sensor must have keys out of"),
