@@ -186,7 +186,7 @@ cards: .venv/.dev  ## measure the benchmark cards of all tasks: docs/cards.md
 learning-study: .venv/.dev  ## train on three integrators and judge on exact physics
 	$(BIN)/python docs/studies/integrators_and_learning.py
 
-fidelity-map: .venv/.dev .venv-bench/.peers  ## where the physics decides what is learned: docs/learning_study.md
+fidelity-map: .venv/.dev .venv-bench/.peers  ## where the physics decides what is learned: docs/records/learning_study.md
 	$(PEERS) -m benchmarks.nutation --out benchmarks/results
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python docs/studies/fidelity_map.py
 

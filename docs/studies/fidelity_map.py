@@ -1,4 +1,4 @@
-"""Where does the physics decide? The tables and the picture of docs/learning_study.md.
+"""Where does the physics decide? The tables and the picture of docs/records/learning_study.md.
 
 python docs/studies/fidelity_map.py [policies] [map] [draw]
 
@@ -30,7 +30,7 @@ from rbgym.plot import style
 from rbgym.quaternion import Array
 
 DOCS = Path(__file__).resolve().parents[1]
-RESULTS, PAGE = DOCS / "fidelity_map.json", DOCS / "learning_study.md"
+RESULTS, PAGE = DOCS / "fidelity_map.json", DOCS / "records" / "learning_study.md"
 README = DOCS.parent / "README.md"
 ENGINE = DOCS.parent / "benchmarks" / "results" / "nutation.json"
 PICTURE = DOCS / "pictures" / "fidelity_map.svg"

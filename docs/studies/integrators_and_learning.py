@@ -5,7 +5,7 @@ python docs/studies/integrators_and_learning.py [--print]
 PPO learns each task on physics of one step a control period by Euler's forward scheme, by a
 Runge-Kutta-Nystroem scheme of order 4, and by the conserving `quat_em`; three seeds of each. Every
 policy is then judged on the physics that it learned on, and on what comes closest to the truth:
-`exact`, 32 steps a control period. Prints the table that docs/learning_study.md tells of.
+`exact`, 32 steps a control period. Prints the table that docs/records/learning_study.md tells of.
 An interrupted study goes on; --print only prints.
 """
 

@@ -21,7 +21,8 @@ class NutationDampingEnv(AttitudeEnv):
     control period of dt = 0.1 s is one step of the integrator, half a radian of spin; full torque
     changes the angular momentum by 0.1 % in it. So what an integrator gives or takes by its errors
     is as large as what the torque does: on one that dissipates, as backward Euler, the nutation
-    dies away by itself, and whoever learns there learns to wait. See docs/learning_study.md.
+    dies away by itself, and whoever learns there learns to wait:
+    docs/records/learning_study.md.
     """
 
     task = Task(
