@@ -8,7 +8,6 @@ from typer import Argument, Option
 
 from rbgym.agents.commands import options
 from rbgym.agents.commands.app import JUDGE, command
-from rbgym.agents.commands.tables import print_resolved
 from rbgym.agents.terminal import Counter, bar, print_json
 from rbgym.registration import ENVIRONMENTS
 
@@ -65,6 +64,8 @@ def evaluate(
     if explain:
         for n, one in enumerate(judged):
             if one.env_kwargs not in [other.env_kwargs for other in judged[:n]]:
+                from rbgym.agents.commands.tables import print_resolved
+
                 print_resolved(env, one.env_kwargs, as_json)
         return
     with bar() as shown:
@@ -109,6 +110,8 @@ def card(
     the arguments of its training.
     """
     if explain:
+        from rbgym.agents.commands.tables import print_resolved
+
         print_resolved(env, dict(env_arg or ()), as_json)
         return
     from rbgym.agents.judge import tables

@@ -9,7 +9,6 @@ from typer import Argument, Option
 
 from rbgym.agents.commands import options
 from rbgym.agents.commands.app import TRAIN, command
-from rbgym.agents.commands.tables import print_resolved
 from rbgym.agents.terminal import plain, print_json
 from rbgym.agents.train import train as train_policy
 
@@ -71,6 +70,8 @@ def train(
     if env_arg:  # before a learning library is imported, which takes seconds
         options.check_env_args(env, dict(env_arg))
     if explain:
+        from rbgym.agents.commands.tables import print_resolved
+
         print_resolved(env, dict(env_arg or ()), as_json)
         return
     done = train_policy(
