@@ -91,8 +91,8 @@ def test_a_damaged_checkpoint_is_refused_and_kept(tmp_path, content):
         ({"changes": {"gamma": 1.5}}, "gamma must be"),
         ({"changes": {"learning_rate": -1.0}}, "learning_rate must be a positive finite number"),
         ({"env_kwargs": {"observation": "worlds"}}, "observation must be one of"),
-        ({"env_kwargs": {"actuator": {"delay": {"seconds": 0.1}}}}, "without delay"),
-        ({"env_kwargs": {"sensor": {"rate": 0.1}}}, "without noise"),
+        ({"env_kwargs": {"actuator": {"thrusters": {}}}}, "without pulses"),
+        ({"env_kwargs": {"sensor": {"rate": 1e-4}}}, "without noise"),
     ],
 )
 def test_bad_arguments_are_refused_before_a_run_is_overwritten(tmp_path, arguments, message):
