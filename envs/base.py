@@ -64,7 +64,7 @@ class _Described:
         except ValueError as error:
             if (name := layers.unsaid(str(error), kwargs)) is None:
                 raise
-            source = layers.source(name)
+            source = layers.last(name)
             raise ValueError(f"{error}; {name} is that of the {source}, beside {kwargs}") from error
         if max_episode_steps is not None:
             layers.note(ARGUMENT, [("max_episode_steps",)])
@@ -330,10 +330,8 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
             # Of a limit given to gym.make nobody tells an env.
             usual = gym.registry[self.spec.id].max_episode_steps or math.inf
             self._warn_of_time(usual, ", unless max_episode_steps was given")
-        seeds, how = (
-            [None if seed is None else checked_seed(seed)],
-            checked_options(options, "state"),
-        )
+        seeds = [None if seed is None else checked_seed(seed)]
+        how = checked_options(options, "state")
         out = self._begin(np.zeros(1, np.intp), seeds, how, super().reset)
         numbers, flags = self._episodes.now()
         info = self._episodes.entries.of_one(numbers[:, 0].tolist(), *flags[2:, 0].tolist())

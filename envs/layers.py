@@ -26,8 +26,7 @@ OF_BODY = ("inertia", "mass", "center_of_mass")
 # What coils repeat of it.
 _OF_ORBIT = {"orbit", *(one.name for one in fields(Orbit))}
 _BY_KEY = ("disturbance", "randomization", "faults", "constraints", "termination")
-# A sum of weights is said whole: one that joined another's would be neither's.
-_WHOLE = {"reward", "success"}
+_WHOLE = {"reward", "satellite"}  # a sum of weights that joined another's would be neither's
 
 
 @dataclass
@@ -46,13 +45,13 @@ class Layers:
         for name, value in layer.items():
             if value is None:
                 continue
-            below = self.arguments.get(name)
-            self.arguments[name] = joined = _joined(name, below, value)
+            above = _by_kind(value) if name == "disturbance" else value
+            self.arguments[name] = _joined(name, self.arguments.get(name), above)
             if name == "actuator":
-                named = actuators.halved(actuators.joined(None, value))
+                named = actuators.halved(actuators.joined(None, above))
                 self.note(source, ((name, type(one).__name__) for one in named))
-            elif isinstance(value, Mapping) and isinstance(below, Mapping) and joined is not value:
-                self.note(source, ((name, str(key)) for key in value))
+            elif isinstance(above, Mapping) and name not in _WHOLE:
+                self.note(source, ((name, str(key)) for key in above))
             else:
                 self.note(source, [(name,)])
 
@@ -84,8 +83,6 @@ class Layers:
 def _joined(name: str, below: Any, above: Any) -> Any:
     if name == "actuator":
         return actuators.joined(below, above)
-    if name == "disturbance":  # so that a callable stands beside the others
-        below, above = _by_kind(below), _by_kind(above)
     if name == "body" and isinstance(below, RigidBody) and isinstance(above, Mapping):
         below = {name: getattr(below, name) for name in OF_BODY}
     if name == "initial" and isinstance(below, Mapping) and isinstance(above, Mapping):
@@ -97,7 +94,7 @@ def _joined(name: str, below: Any, above: Any) -> Any:
 
 
 def _by_kind(disturbance: Any) -> Any:
-    """A callable as the torque of a dict."""
+    """A callable as the torque of a dict, so that it stands beside the others."""
     return {"torque": disturbance} if callable(disturbance) else disturbance
 
 

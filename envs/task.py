@@ -90,6 +90,7 @@ class Task:
         Arguments.check_names(given)
         said = {name: value for name, value in given.items() if value is not None}
         task, wanted, region, layers = self, Arguments(**said), dict[str, float](), Layers()
+        layers.add(TASK, {"actuator": self.actuator})
         if isinstance(wanted.body, Mapping):
             layers.add(TASK, {"body": self.body()})
         if wanted.satellite is not None:
@@ -114,7 +115,6 @@ class Task:
         made = Arguments(**layers.arguments)
         if wanted.success is not None:
             region |= keys("success", wanted.success, task.success_keys())
-            layers.note(ARGUMENT, [("success", name) for name in wanted.success])
         return task.succeeding(region, made.dt) if region else task, made, layers
 
     def limited(self, rate: float) -> "Task":

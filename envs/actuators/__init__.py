@@ -101,6 +101,8 @@ def joined(below: Any, above: Any) -> list[Element]:
         kind, old = _kind(one), parts.get(_kind(one))
         if isinstance(old, Beside):
             parts[kind] = old.other if isinstance(one, ReactionWheels) else old.wheels
+        elif kind is Effector and old is not None and kind not in named:
+            raise ValueError(f"actuator must keep something that makes torque, got {above!r}")
         else:
             parts.pop(kind, None)
     old, new = parts.get(Effector), named.get(Effector)
@@ -123,19 +125,19 @@ def _kind(one: Element) -> type:
 
 
 def assemble(value: Any, default: Any, setting: Setting) -> Assembly:
-    """What an argument stands for; what it leaves out is the default's, or plain.
+    """What an argument stands for; the effector is the default's where it has none.
 
     Raises ValueError for what is no actuator, two of a kind, numbers that do not fit the setting,
     and classes that lack a method.
     """
-    elements = joined(None, default) if value is None else joined(default, value)
+    elements = joined(None, default if value is None else value)
     found: dict[type, Any] = {_kind(one): one for one in elements}
-    if Thrusters in found and isinstance(found.get(Effector), ReactionWheels):
-        found[Effector] = Beside(found[Effector], Torque())  # a wheel has no valve
-    elif Thrusters in found and found[Effector].around is not None:
-        raise ValueError("actuator must have thrusters without coils, which have no valves")
     own = next(one for one in _listed(default) if isinstance(one, Effector))
     effector = found.pop(Effector, own)
+    if Thrusters in found and isinstance(effector, ReactionWheels):
+        effector = Beside(effector, Torque())  # a wheel has no valve
+    elif Thrusters in found and effector.around is not None:
+        raise ValueError("actuator must have thrusters without coils, which have no valves")
     if type(own) is not type(effector) and (own.is_tied or effector.is_tied):
         raise ValueError(
             f"actuator must have {type(own).__name__} as its effector in this task, "

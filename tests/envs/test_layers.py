@@ -137,6 +137,24 @@ def test_thrusters_are_thrusters_beside_wheels_that_have_no_valves():
         make("MagneticPointing-v0", actuator={"thrusters": {}})
 
 
+def test_a_number_that_nobody_said_keeps_its_source():
+    given = {"body": {"inertia": [0.2, 0.3, 0.4]}, "success": {"angle": 0.02},
+             "initial": {"angle": 0.7}}  # fmt: skip
+    of = {
+        name: source
+        for name, _, source in lines(make("AttitudeSlew-v1", **given).unwrapped.resolved)
+    }
+    assert of["body.inertia"] == of["success.angle"] == of["initial.angle"] == "argument"
+    assert of["body.mass"] == of["success.rate"] == of["initial.rate"] == "task"
+
+
+def test_a_part_of_the_tasks_own_actuator_is_taken_away_by_none_but_not_the_last():
+    env = make("MomentumDumping-v0", actuator={"magnetorquers": None})
+    assert type(parts(env)[1].effector) is type(parts(make("ReactionWheelSlew-v1"))[1].effector)
+    with pytest.raises(ValueError, match="actuator must keep something that makes torque"):
+        make("AttitudeSlew-v1", actuator={"torque": None})
+
+
 def test_wheels_beside_coils_are_replaced_and_the_coils_stay():
     own = parts(make("MomentumDumping-v0"))[1].effector
     env = make("MomentumDumping-v0", actuator={"wheels": {"torque": 0.01, "momentum": 0.1}})
