@@ -25,7 +25,7 @@ from rbgym.engine.derivatives import (
 )
 from rbgym.envs import rows as at
 from rbgym.envs.actuators.driven import Driven
-from rbgym.envs.actuators.line import Delayed, Pulsed
+from rbgym.envs.actuators.line import Pulsed
 from rbgym.envs.episodes import Episodes
 from rbgym.envs.kernels import judge_lane
 from rbgym.envs.parts.sensors import Failing
@@ -187,24 +187,18 @@ def _columns(kind: type[Columns], first: int, more: int) -> Columns:
     return kind(-first, 6 - first, 6 + more - first, _AWAY, _AWAY, _AWAY, False)
 
 
-def checked(
-    env: Any, hooks: tuple[str, ...], without: tuple[str, ...] = ("pulses",)
-) -> tuple[Episodes, tuple[int, ...]]:
+def checked(env: Any, hooks: tuple[str, ...]) -> tuple[Episodes, tuple[int, ...]]:
     """Episodes of an env, and the shape of its actions; ValueError where something has no
-    derivative, as where one of these hooks is a callable, or the line has one of these stages."""
+    derivative, as where one of these hooks is a callable."""
     base, episodes = episodes_of(env)
     for name in hooks:
         if name in episodes.setup.hooks:
             hook = episodes.setup.hooks[name]
             raise ValueError(f"{name} must be given by name to have a derivative, got {hook!r}")
     actuator = episodes.batch.physics.actuator
-    if isinstance(actuator, Driven):
-        for stage in (getattr(actuator.line, name) for name in without):
-            if isinstance(stage, Delayed | Pulsed):
-                raise ValueError(
-                    f"actuator must be without {' and '.join(without)} to have a derivative, "
-                    f"got {stage!r}"
-                )
+    if isinstance(actuator, Driven) and isinstance(actuator.line.pulses, Pulsed):
+        pulses = actuator.line.pulses
+        raise ValueError(f"actuator must be without pulses to have a derivative, got {pulses!r}")
     return episodes, base.action_space.shape
 
 
