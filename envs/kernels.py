@@ -76,18 +76,11 @@ def judge_lane(rows, buffer, i, limit):
     over = parts.ends.is_over(rows, buffer, i, q, omega)
     over = (over | parts.constraints.charge(rows, buffer, i, q, omega, begins)) & (not begins)
     late = ((elapsed >= limit) | (buffer[i + FAILED * LANES] > 0.0)) & (not begins)
-    parts.sensor.sense(rows, buffer, i, q, omega)
-    parts.observation.observe(
-        rows,
-        buffer,
-        i,
-        parts.sensor.measured_attitude(rows, buffer, i, q),
-        parts.sensor.measured_attitude(rows, buffer, i, gap.shown),
-        parts.sensor.measured_rate(rows, buffer, i, omega),
-        gap.wanted,
-    )
+    seen, relative, rates = parts.sensor.measure(rows, buffer, i, q, gap.shown, omega)
+    parts.observation.observe(rows, buffer, i, seen, relative, rates, gap.wanted)
     physics.actuator.present(physics, buffer, i)
-    parts.sensor.sense_field(rows, buffer, i)
+    if parts.sensor.sees_field():
+        parts.sensor.sense_field(rows, buffer, i)
     value = parts.reward.value(rows, buffer, i, Outcome(gap, inside, over, begins))
     parts.disturbance.push(rows, buffer, i)
     parts.tally.watch(rows, buffer, i, q, begins)

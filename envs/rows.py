@@ -7,7 +7,7 @@ vectorising.
 import math
 from typing import Any, NamedTuple
 
-from rbgym.compiled.record import Record, constant, missing_methods, place
+from rbgym.compiled.record import Record, constant, known, missing_methods, place
 from rbgym.rows import CORE, LANES, SCRATCH
 
 # What every task has, counted from `TaskRows.first_row`.
@@ -113,6 +113,7 @@ class TaskRows(Record):
     physics: Any
     parts: Any
 
+    @known
     def laid_out(self):
         """The first row of each, and behind them the number of the task's rows."""
         physics, parts = self.physics, self.parts
@@ -149,6 +150,7 @@ class TaskRows(Record):
     told_row = place("laid_out", "told")
     row_count = place("laid_out", "number", "Number of the task's rows.")
 
+    @known
     def is_noisy(self):
         """Whether a part takes a key of the episode's noise."""
         return self.parts.sensor.is_noisy() or self.parts.disturbance.is_noisy()

@@ -12,7 +12,7 @@ from typing import Any
 
 from rbgym.compiled.dual import unchanged
 from rbgym.compiled.jit import inlined
-from rbgym.compiled.record import Record, constant, required
+from rbgym.compiled.record import Record, constant, known, required
 from rbgym.quaternion import qconj, qmul, sub, times, to_body, to_world
 
 LANES = 8  # of a block
@@ -63,15 +63,19 @@ class Physics(Record):
     rotors: Any
     potential_row = constant(CORE)
 
+    @known
     def memory_row(self):
         return CORE + self.potential.row_count()
 
+    @known
     def actuator_row(self):
         return self.memory_row() + self.scheme.memory_size()
 
+    @known
     def frame_row(self):
         return self.actuator_row() + self.actuator.rows_needed(self)
 
+    @known
     def row_count(self):
         """Number of rows; what is behind them is the task's."""
         return self.frame_row() + self.frame.row_count()

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rbgym.compiled.record import constant
+from rbgym.compiled.record import constant, known
 from rbgym.engine.actuation import act
 from rbgym.envs.actuators.coils import Coils, MagneticCoils
 from rbgym.envs.actuators.driven import Driven
@@ -114,6 +114,7 @@ class WheelsBeside(Driven):
     other: Any
     turns_rotors = constant(True)
 
+    @known
     def channels(self):
         return self.wheels.channels() + self.other.channels()
 
@@ -123,6 +124,7 @@ class WheelsBeside(Driven):
     def effector_rows(self):
         return self.wheels.effector_rows()
 
+    @known
     def effector_shows(self):
         return self.wheels.effector_shows() + self.other.effector_shows()
 

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rbgym.compiled.jit import inlined
-from rbgym.compiled.record import Record, constant, place, required
+from rbgym.compiled.record import Record, constant, known, place, required
 from rbgym.engine.actuation import Actuator
 from rbgym.quaternion import add, scale
 from rbgym.rows import LANES, put_vector, vector
@@ -140,11 +140,13 @@ class Driven(Actuator):
     def show_in(self, physics, buffer, i, shown):
         """Write the rows that are shown, from row `shown` on."""
 
+    @known
     def is_disturbed(self):
         return self.line.disturbance.exists()
 
     # --- rows ---
 
+    @known
     def driven_layout(self, physics):
         """Where its own rows begin."""
         line = self.line
@@ -173,6 +175,7 @@ class Driven(Actuator):
     def rows_needed(self, physics):
         return self.last_row(physics) - physics.actuator_row()
 
+    @known
     def shown_rows(self):
         count, line = self.channels(), self.line
         return self.effector_shows() + count * (line.lag.slots() + line.delay.slots())

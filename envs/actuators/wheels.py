@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike
 
 from rbgym.arguments import finite, number
 from rbgym.compiled.jit import inlined
-from rbgym.compiled.record import constant
+from rbgym.compiled.record import constant, known
 from rbgym.engine.actuation import act
 from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.effector import Effector, Setting
@@ -235,9 +235,11 @@ class Wheels(Driven):
     effector_rows = constant(ROWS)
     turns_rotors = constant(True)
 
+    @known
     def channels(self):
         return len(self.start)
 
+    @known
     def effector_shows(self):
         return len(self.start)
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from rbgym.compiled.jit import inlined
-from rbgym.compiled.record import constant, required
+from rbgym.compiled.record import constant, known, required
 from rbgym.envs.arguments import in_range
 from rbgym.envs.parts.columns import BODY, Column
 from rbgym.envs.parts.endings import flight
@@ -212,9 +212,9 @@ class Offset(More):
     def write_more(self, rows, buffer, i, k, q, wanted):
         p, v = flight(rows, buffer, i)
         p, v = to_body(q, p), to_body(q, v)
-        for n in range(3):
-            buffer[k + n * LANES] = _within(p[n] / self.distance, 1.0)
-            buffer[k + (3 + n) * LANES] = _within(v[n] / self.speed, 1.0)
+        far, fast = self.distance, self.speed
+        put_within(buffer, k, (p[0] / far, p[1] / far, p[2] / far), 1.0)
+        put_within(buffer, k + 3 * LANES, (v[0] / fast, v[1] / fast, v[2] / fast), 1.0)
 
     def columns(self) -> tuple[Column, ...]:
         words = "from the dock"
@@ -230,6 +230,7 @@ class Both(More):
     one: Any
     other: Any
 
+    @known
     def width(self):
         return self.one.width() + self.other.width()
 
@@ -251,7 +252,7 @@ class WantedSpin(More):
     width = constant(1)
 
     def write_more(self, rows, buffer, i, k, q, wanted):
-        buffer[k] = _within(wanted[2] / self.scale, 1.0)
+        put_within(buffer, k, (wanted[2] / self.scale,), 1.0)
 
     def columns(self) -> tuple[Column, ...]:
         return (Column("wanted_spin", unit="rad/s", frame="body z axis", scale=self.scale),)
@@ -269,6 +270,7 @@ class Shown(Part):
     more: Any
     also: Any = More()
 
+    @known
     def width(self):
         """Number of columns, but for the actuator's."""
         return self.form.width() + 3 + self.more.width() + self.also.width()
@@ -279,7 +281,8 @@ class Shown(Part):
         self.form.write(buffer, k, q, relative)
         k += self.form.width() * LANES
         for n in range(3):
-            buffer[k + n * LANES] = _within(omega[n] / self.scale, self.most[n])
+            most = self.most[n]
+            buffer[k + n * LANES] = min(max(omega[n] / self.scale, -most), most)
         k += 3 * LANES
         self.more.write_more(rows, buffer, i, k, q, wanted)
         self.also.write_more(rows, buffer, i, k + self.more.width() * LANES, q, wanted)
@@ -298,15 +301,10 @@ def rates_column(name: str, scale: float, most: Vector) -> Column:
 
 
 @inlined
-def _within(x, bound):
-    return min(max(x, -bound), bound)
-
-
-@inlined
 def put_within(buffer, k, values, bound):
     """Write values, none beyond +-bound, from k on."""
     for n in range(len(values)):
-        buffer[k + n * LANES] = _within(values[n], bound)
+        buffer[k + n * LANES] = min(max(values[n], -bound), bound)
 
 
 @inlined

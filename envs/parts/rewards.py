@@ -10,7 +10,7 @@ from rbgym.envs.arguments import in_range, keys, named
 from rbgym.envs.parts.endings import flight
 from rbgym.envs.parts.goals import Gap, angle_of
 from rbgym.envs.rows import Part
-from rbgym.quaternion import dot, sub
+from rbgym.quaternion import dot
 from rbgym.rows import LANES, Physics
 
 # What a user can give a weight to, in the order in which the kernel writes them.
@@ -185,45 +185,23 @@ class Weighted(Reward):
 
 
 @inlined
-def _six(physics, buffer, k):
-    """Numbers from k on, one for each command; those that there are not are zero."""
-    count = physics.actuator.channels()
-    return (
-        (
-            buffer[k],
-            buffer[k + LANES] if count > 1 else 0.0,
-            buffer[k + 2 * LANES] if count > 2 else 0.0,
-        ),
-        (
-            buffer[k + 3 * LANES] if count > 3 else 0.0,
-            buffer[k + 4 * LANES] if count > 4 else 0.0,
-            buffer[k + 5 * LANES] if count > 5 else 0.0,
-        ),
-    )
-
-
-@inlined
 def mean_square(physics, buffer, i):
     """Of the commands."""
-    k, more = i + physics.actuator.command_row(physics) * LANES, 0.0
-    c = _six(physics, buffer, k)
-    for n in range(6, physics.actuator.channels()):
-        more += buffer[k + n * LANES] * buffer[k + n * LANES]
-    return (dot(c[0], c[0]) + dot(c[1], c[1]) + more) / physics.actuator.channels()
+    k, total = i + physics.actuator.command_row(physics) * LANES, 0.0
+    for n in range(physics.actuator.channels()):
+        total += buffer[k + n * LANES] * buffer[k + n * LANES]
+    return total / physics.actuator.channels()
 
 
 @inlined
 def _mean_change(physics, buffer, i, k):
     """Mean square of the change of the commands since those at k, whose place they take."""
-    command = i + physics.actuator.command_row(physics) * LANES
-    now, last = _six(physics, buffer, command), _six(physics, buffer, k)
-    one, other, more = sub(now[0], last[0]), sub(now[1], last[1]), 0.0
-    for n in range(6, physics.actuator.channels()):
-        lack = buffer[command + n * LANES] - buffer[k + n * LANES]
-        more += lack * lack
+    command, total = i + physics.actuator.command_row(physics) * LANES, 0.0
     for n in range(physics.actuator.channels()):
+        change = buffer[command + n * LANES] - buffer[k + n * LANES]
+        total += change * change
         buffer[k + n * LANES] = buffer[command + n * LANES]
-    return (dot(one, one) + dot(other, other) + more) / physics.actuator.channels()
+    return total / physics.actuator.channels()
 
 
 def chosen(

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from rbgym.arguments import unit
-from rbgym.compiled.record import Record, constant
+from rbgym.compiled.jit import inlined
+from rbgym.compiled.record import Record, constant, known
 from rbgym.envs.arguments import in_range, keys, triple
 from rbgym.envs.parts.columns import BODY, Column
 from rbgym.envs.parts.observations import More, put_within, rotation_vector
@@ -27,7 +28,7 @@ from rbgym.rows import (
 )
 
 _BY_TRACKER, _BY_GYRO, _BY_BIAS, _BY_FIELD = 0, 3, 9, 12  # first uses of the noise's numbers
-_BIAS, _LAST, _SEEN, _RATE, _COMING = 0, 3, 7, 11, 14  # rows, counted from that of the sensor
+_BIAS, _LAST, _SEEN, _COMING = 0, 3, 7, 11  # rows, counted from that of the sensor
 _NO_STEP = 2.0**40  # in the place of a step: what is drawn once an episode
 _OF_SUN = 2.0**41  # beyond all steps
 _MOST_TURN = 3.0  # rad in a control period; from half a turn on, the way of it is not known
@@ -196,12 +197,14 @@ class Instruments(Sensor):
         return self.eye
 
     def rows_needed(self, physics):
-        # Bias, attitude now, attitude as the tracker says it, rates as the gyros do.
+        # Bias, attitude now, attitude as the tracker says it.
         return _COMING + self.readout.coming_rows()
 
+    @known
     def sees_sun(self):
         return isinstance(self.blinding, Open) or self.eye.width() > 0
 
+    @known
     def sees_field(self):
         return isinstance(self.compass, Magnetometer)
 
@@ -212,7 +215,7 @@ class Instruments(Sensor):
         n = normals(rows.noise_key(buffer, i), 0.0, _BY_BIAS)
         put_vector(buffer, i, rows.sensor_row() + _BIAS, scale(self.bias, n))
 
-    def sense(self, rows, buffer, i, q, omega):
+    def measure(self, rows, buffer, i, q, relative, omega):
         row, step, key = rows.sensor_row(), rows.elapsed(buffer, i), rows.noise_key(buffer, i)
         # Where an episode begins nothing is behind: the rate is that of the moment.
         turn = rotation_vector(qmul(qconj(quaternion(buffer, i, row + _LAST)), q))
@@ -223,8 +226,8 @@ class Instruments(Sensor):
         white = math.sqrt(self.angle_walk**2 / self.dt + self.rate_walk**2 * self.dt / 12.0)
         noise = scale(white, normals(key, step, _BY_GYRO))
         put_vector(buffer, i, row + _BIAS, bias)
+        rates = add(mean, add(scale(0.5, add(before, bias)), noise))
         put_quaternion(buffer, i, row + _LAST, q)
-        put_vector(buffer, i, row + _RATE, add(mean, add(scale(0.5, add(before, bias)), noise)))
         n = normals(key, step, _BY_TRACKER)
         along = scale(
             (self.about_boresight - self.across_boresight) * dot(n, self.boresight), self.boresight
@@ -238,16 +241,9 @@ class Instruments(Sensor):
         blind = self.blinding.is_blind(rows, buffer, i, q, self.boresight)
         taken = (due & slow & (not blind)) | (step == 0.0)
         fresh, new = self.readout.delivered(buffer, i, row + _COMING, step, taken, new)
-        put_quaternion(buffer, i, row + _SEEN, quaternion_if(fresh, new, held))
-
-    def measured_attitude(self, rows, buffer, i, q):
-        row = rows.sensor_row()
-        # What is held is an attitude in the world; q may be relative to a target.
-        frame = qmul(q, qconj(quaternion(buffer, i, row + _LAST)))
-        return qmul(frame, quaternion(buffer, i, row + _SEEN))
-
-    def measured_rate(self, rows, buffer, i, omega):
-        return vector(buffer, i, rows.sensor_row() + _RATE)
+        seen = quaternion_if(fresh, new, held)
+        put_quaternion(buffer, i, row + _SEEN, seen)
+        return _in_its_frame(q, q, seen), _in_its_frame(relative, q, seen), rates
 
     def suited(self, dt: float, rate_limit: float) -> "Instruments":
         numbers: dict[str, float] = {}
@@ -288,6 +284,13 @@ class Instruments(Sensor):
         warn_unless_below("['gyro']['angle_walk']", self.angle_walk, threshold, "rad/sqrt(s)")
 
 
+@inlined
+def _in_its_frame(q, now, seen):
+    """What is seen of the attitude `now`, both in the world, in the frame of q, which may be the
+    same attitude relative to a target."""
+    return qmul(qmul(q, qconj(now)), seen)
+
+
 class Failing(Sensor):
     """A sensor that may die: what it measures stays then as it was, in the world."""
 
@@ -300,11 +303,15 @@ class Failing(Sensor):
     def is_noisy(self):
         return self.sensor.is_noisy()
 
+    @known
+    def sees_field(self):
+        return self.sensor.sees_field()
+
     def sense_field(self, rows, buffer, i):
         self.sensor.sense_field(rows, buffer, i)
 
     def rows_needed(self, physics):
-        return self.sensor.rows_needed(physics) + 11  # attitude now; attitude and rates measured
+        return self.sensor.rows_needed(physics) + 7  # attitude and rates as measured last
 
     def _row(self, rows):
         return rows.sensor_row() + self.sensor.rows_needed(rows.physics)
@@ -312,24 +319,15 @@ class Failing(Sensor):
     def calibrate(self, rows, buffer, i):
         self.sensor.calibrate(rows, buffer, i)
 
-    def sense(self, rows, buffer, i, q, omega):
-        self.sensor.sense(rows, buffer, i, q, omega)
+    def measure(self, rows, buffer, i, q, relative, omega):
+        attitude, _, rate = self.sensor.measure(rows, buffer, i, q, relative, omega)
         row, physics = self._row(rows), rows.physics
         dead = physics.actuator.line.faults.blinds(physics, buffer, i)
-        attitude = self.sensor.measured_attitude(rows, buffer, i, q)
-        rate = self.sensor.measured_rate(rows, buffer, i, omega)
-        attitude = quaternion_if(dead, quaternion(buffer, i, row + 4), attitude)
-        rate = vector_if(dead, vector(buffer, i, row + 8), rate)
-        put_quaternion(buffer, i, row, q)
-        put_quaternion(buffer, i, row + 4, attitude)
-        put_vector(buffer, i, row + 8, rate)
-
-    def measured_attitude(self, rows, buffer, i, q):
-        frame = qmul(q, qconj(quaternion(buffer, i, self._row(rows))))
-        return qmul(frame, quaternion(buffer, i, self._row(rows) + 4))
-
-    def measured_rate(self, rows, buffer, i, omega):
-        return vector(buffer, i, self._row(rows) + 8)
+        attitude = quaternion_if(dead, quaternion(buffer, i, row), attitude)
+        rate = vector_if(dead, vector(buffer, i, row + 4), rate)
+        put_quaternion(buffer, i, row, attitude)
+        put_vector(buffer, i, row + 4, rate)
+        return _in_its_frame(q, q, attitude), _in_its_frame(relative, q, attitude), rate
 
 
 def failing(sensor: Sensor) -> Sensor:

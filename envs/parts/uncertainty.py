@@ -32,26 +32,21 @@ class Sensor(Part):
     def calibrate(self, rows, buffer, i):
         """Draw what stays for the episode."""
 
-    def sense(self, rows, buffer, i, q, omega):
-        """Bring its rows up to date, once a control period, before anything is measured."""
-
-    def measured_attitude(self, rows, buffer, i, q):
-        """An attitude of the body, in the world or relative to a target, as it is measured."""
-        return q
-
-    def measured_rate(self, rows, buffer, i, omega):
-        """The angular velocity as it is measured."""
-        return omega
+    def measure(self, rows, buffer, i, q, relative, omega):
+        """Once a control period: the attitude in the world, that relative to a target (the same,
+        if there is none) and the angular velocity, as they are measured."""
+        return q, relative, omega
 
     sees_sun = constant(False, "Whether it takes an orbit, and a Sun.")
-    sees_field = constant(False, "Whether it takes coils, which show the field.")
+    sees_field = constant(False, "Whether it takes coils, which show the field: see `sense_field`.")
 
     def extra(self) -> More:
         """What it shows after attitude and rates."""
         return More()
 
     def sense_field(self, rows, buffer, i):
-        """Put what a magnetometer measures in the place of the field that is shown."""
+        """Put what a magnetometer measures in the place of the field that is shown; where
+        `sees_field`."""
 
     def suited(self, dt: float, rate_limit: float) -> "Sensor":
         """The sensor for a control period [s] and rates [rad/s]; ValueError for too large ones."""
@@ -80,15 +75,14 @@ class Noisy(Sensor):
         n = normals(rows.noise_key(buffer, i), 0.0, 9)
         put_vector(buffer, i, rows.sensor_row(), scale(self.rate_bias, n))
 
-    def measured_attitude(self, rows, buffer, i, q):
-        n = normals(rows.noise_key(buffer, i), rows.elapsed(buffer, i), _BY_SENSORS)
-        v = scale(0.5 * self.attitude, n)
+    def measure(self, rows, buffer, i, q, relative, omega):
+        key, step = rows.noise_key(buffer, i), rows.elapsed(buffer, i)
+        v = scale(0.5 * self.attitude, normals(key, step, _BY_SENSORS))
         length = 1.0 / math.sqrt(1.0 + dot(v, v))
-        return qmul(q, (length, length * v[0], length * v[1], length * v[2]))
-
-    def measured_rate(self, rows, buffer, i, omega):
-        n = normals(rows.noise_key(buffer, i), rows.elapsed(buffer, i), _BY_SENSORS + 3)
-        return add(omega, add(vector(buffer, i, rows.sensor_row()), scale(self.rate, n)))
+        turn = length, length * v[0], length * v[1], length * v[2]
+        noise = scale(self.rate, normals(key, step, _BY_SENSORS + 3))
+        rates = add(omega, add(vector(buffer, i, rows.sensor_row()), noise))
+        return qmul(q, turn), qmul(relative, turn), rates
 
     def warn_of_noise(self, angle: float, rate: float) -> None:
         warn_unless_below("['attitude']", self.attitude, angle, "rad")

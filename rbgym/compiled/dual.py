@@ -29,8 +29,7 @@ from numba.extending import (
     type_callable,
 )
 
-from rbgym.compiled import cache
-from rbgym.compiled.jit import INLINED, intrinsic
+from rbgym.compiled.jit import inlined, intrinsic
 
 # State and commands of a body with three of them make nine directions, with wheels twelve. They are
 # kept in two vectors, as registers have them: what these long kernels wait for is instructions.
@@ -144,11 +143,8 @@ def _add(builder, a, da, b, db):
 
 
 def _sub(builder, a, da, b, db):
-    if db is None:
-        return builder.fsub(a, b), da
-    if da is None:
-        return builder.fsub(a, b), _each(builder.fneg, db)
-    return builder.fsub(a, b), _each(builder.fsub, da, db)
+    minus = None if db is None else _each(builder.fneg, db)
+    return _add(builder, a, da, builder.fneg(b), minus)
 
 
 def _mul(builder, a, da, b, db):
@@ -218,12 +214,8 @@ def _arithmetic(rule):
 
 
 def _comparison(sign):
-    def rule(context, builder, kind, a, da, b, db):
-        if sign == "!=":
-            return builder.fcmp_unordered(sign, a, b)
-        return builder.fcmp_ordered(sign, a, b)
-
-    return rule
+    compare = "fcmp_unordered" if sign == "!=" else "fcmp_ordered"
+    return lambda context, builder, kind, a, da, b, db: getattr(builder, compare)(sign, a, b)
 
 
 for _operation, _rule in _OPERATIONS.items():
@@ -239,9 +231,8 @@ for _inplace, _operation in (
     _binary(_inplace, _arithmetic(_OPERATIONS[_operation]), None)
 
 
-@type_callable(operator.neg)
-def _type_neg(context):
-    return lambda a: a if isinstance(a, Dual) else None
+for _operation in (operator.neg, operator.pos):
+    type_callable(_operation)(lambda context: lambda a: a if isinstance(a, Dual) else None)
 
 
 @lower_builtin(operator.neg, Dual)
@@ -249,11 +240,6 @@ def _lower_neg(context, builder, sig, args):
     kind = sig.return_type
     value, tangent = _parts(context, builder, kind, args[0])
     return _made(context, builder, kind, builder.fneg(value), _each(builder.fneg, tangent))
-
-
-@type_callable(operator.pos)
-def _type_pos(context):
-    return lambda a: a if isinstance(a, Dual) else None
 
 
 @lower_builtin(operator.pos, Dual)
@@ -384,9 +370,7 @@ def along_three(function):
     def choose(others, v, h):
         return chained if v.dtype == DUAL and others.dtype != DUAL else function
 
-    cache.remember(function)
-    overload(function, jit_options=INLINED, strict=False)(choose)
-    return function
+    return inlined(function, choose=choose)
 
 
 def _view(steady):
@@ -431,40 +415,34 @@ as_duals, as_steady_duals = _view(False), _view(True)
 def unchanged(function):
     """Make compiled code inline what reads a number of a buffer that no step changes: of steady
     duals its value alone."""
-
-    def value_alone(buffer, k):
-        return value(buffer[k])
-
-    def choose(buffer, k):
-        return value_alone if isinstance(buffer, Duals) and buffer.steady else function
-
-    cache.remember(function)
-    overload(function, jit_options=INLINED, strict=False)(choose)
-    return function
+    alone = lambda buffer, k: value(buffer[k])  # noqa: E731
+    steady = lambda buffer: isinstance(buffer, Duals) and buffer.steady  # noqa: E731
+    return inlined(function, choose=lambda buffer, k: alone if steady(buffer) else function)
 
 
-def steady(v):
-    """Three numbers as they are; of duals their values, without derivatives."""
-    return v
+def without_derivative(function):
+    """Make compiled code inline a function of (potential, body, Pi, o, level) which returns three
+    numbers; of duals their values alone."""
+
+    def values(potential, body, Pi, o, level):
+        v = function(potential, body, Pi, o, level)
+        return value(v[0]), value(v[1]), value(v[2])
+
+    def choose(potential, body, Pi, o, level):
+        return values if isinstance(level, Dual) else function
+
+    return inlined(function, choose=choose)
 
 
-def _values(v):
-    return value(v[0]), value(v[1]), value(v[2])
+def true_of_duals(function):
+    """Make compiled code inline a function of (x, predicted, reach, lack, terms): whether a step is
+    solved. Duals take steps that numbers have solved before."""
+    solved = lambda x, predicted, reach, lack, terms: True  # noqa: E731
 
+    def choose(x, predicted, reach, lack, terms):
+        return solved if isinstance(lack, Dual) else function
 
-@overload(steady, jit_options=INLINED, strict=False)
-def _steady(v):
-    return _values if v.dtype == DUAL else steady
-
-
-def solved_already(flag, x):
-    """The flag; of duals, which take a step that numbers have solved before, True."""
-    return flag
-
-
-@overload(solved_already, jit_options=INLINED, strict=False)
-def _solved_already(flag, x):
-    return (lambda flag, x: True) if isinstance(x, Dual) else solved_already
+    return inlined(function, choose=choose)
 
 
 def beyond_round_off(x, size):
@@ -477,13 +455,10 @@ def _none_or_more(x, size):
     return x if abs(value(x)) > _ROUND_OFF * value(size) else joined(0.0, 0.0)
 
 
-@overload(beyond_round_off, jit_options=INLINED, strict=False)
-def _beyond_round_off(x, size):
-    return _none_or_more if isinstance(x, Dual) else beyond_round_off
-
-
-for _function in (steady, solved_already, beyond_round_off):
-    cache.remember(_function)
+inlined(
+    beyond_round_off,
+    choose=lambda x, size: _none_or_more if isinstance(x, Dual) else beyond_round_off,
+)
 
 
 @contextmanager
@@ -531,18 +506,6 @@ _of_duals(math.asin, lambda x: _steeper(math.asin(value(x)), _arc_slope(value(x)
 _of_duals(math.acos, lambda x: _steeper(math.acos(value(x)), -_arc_slope(value(x)), x))
 
 
-@overload(math.atan2)
-def _atan2(y, x):
-    def angle(y, x):
-        a, b = value(y), value(x)
-        square = a * a + b * b
-        # The direction of no length has none, see `_root`.
-        share = 1.0 / square if square > 0.0 else 0.0
-        return joined(math.atan2(a, b), share * (b * y - a * x))
-
-    return angle if isinstance(y, Dual) or isinstance(x, Dual) else None
-
-
 def _power_of_dual(x, y):
     a, b = value(x), value(y)
     return _steeper(a**b, b * a ** (b - 1.0) if a != 0.0 or b >= 1.0 else 0.0, x)
@@ -569,29 +532,24 @@ overload(math.pow)(_power)
 overload(operator.pow)(_power)
 
 
-@overload(min)
-def _min(a, b):
-    if isinstance(a, Dual) or isinstance(b, Dual):
-        return lambda a, b: b if b < a else a
-    return None
+def _either_dual(implementation):
+    """For an overload of two numbers, one of which is a dual."""
+    return lambda a, b: implementation if isinstance(a, Dual) or isinstance(b, Dual) else None
 
 
-@overload(max)
-def _max(a, b):
-    if isinstance(a, Dual) or isinstance(b, Dual):
-        return lambda a, b: b if b > a else a
-    return None
+overload(min)(_either_dual(lambda a, b: b if b < a else a))
+overload(max)(_either_dual(lambda a, b: b if b > a else a))
+overload(math.copysign)(
+    _either_dual(lambda a, b: abs(a) if math.copysign(1.0, value(b)) > 0.0 else -abs(a))
+)
 
 
-@overload(math.copysign)
-def _copysign(x, y):
-    if isinstance(x, Dual) or isinstance(y, Dual):
-        return lambda x, y: abs(x) if math.copysign(1.0, value(y)) > 0.0 else -abs(x)
-    return None
+def _angle(a, b):
+    y, x = value(a), value(b)
+    square = y * y + x * x
+    # The direction of no length has none, see `_root`.
+    share = 1.0 / square if square > 0.0 else 0.0
+    return joined(math.atan2(y, x), share * (x * a - y * b))
 
 
-@overload(max)
-def _max_of_four(a, b, c, d):
-    if isinstance(a, Dual):
-        return lambda a, b, c, d: max(max(a, b), max(c, d))
-    return None
+overload(math.atan2)(_either_dual(_angle))

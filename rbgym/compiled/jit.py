@@ -48,10 +48,11 @@ INLINED: Any = {
 }
 
 
-def inlined(function: F, options: Any = INLINED) -> F:
-    """Make compiled code inline this scalar kernel; called from Python it stays what it is."""
+def inlined(function: F, options: Any = INLINED, choose: Any = None) -> F:
+    """Make compiled code inline this scalar kernel, or what `choose` returns for the types of its
+    arguments; called from Python it stays what it is."""
     cache.remember(function)
-    overload(function, jit_options=options, strict=False)(lambda *args: function)
+    overload(function, jit_options=options, strict=False)(choose or (lambda *args: function))
     return function
 
 
@@ -71,13 +72,10 @@ def lane_body(function: F) -> F:
     return compiled_function
 
 
-def python_function(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The Python function that a `lane_body` one was made of."""
-    return getattr(function, "py_func", function)
-
-
 def outlined(function: F) -> F:
-    """Compile a function that is called, not inlined: a rare branch beside a loop over lanes."""
+    """Compile a function, or what a `lane_body` was made of, that is called, not inlined: a rare
+    branch beside a loop over lanes."""
+    function = getattr(function, "py_func", function)
     cache.remember(function)
     compiled_function: F = njit(**OUTLINED)(function)
     return compiled_function
@@ -125,16 +123,12 @@ def _fill(typingctx, values, item):  # type: ignore[no-untyped-def]
     return filled(item, len(values))(values, item), lower
 
 
-def _filled(values, item):  # type: ignore[no-untyped-def]
-    return lambda values, item: _fill(values, item)
-
-
-def _changed(values, k, item):  # type: ignore[no-untyped-def]
-    return lambda values, k, item: tuple_setitem(values, k, item)  # type: ignore[call-arg]
-
-
-overload(one_each, jit_options=INLINED)(_filled)
-overload(with_item, jit_options=INLINED)(_changed)
+overload(one_each, jit_options=INLINED)(
+    lambda values, item: lambda values, item: _fill(values, item)
+)
+overload(with_item, jit_options=INLINED)(
+    lambda values, k, item: lambda values, k, item: tuple_setitem(values, k, item)  # type: ignore[call-arg]
+)
 
 
 def compiled(function: F) -> F:
@@ -147,20 +141,19 @@ def compiled(function: F) -> F:
         # As silent as machine code where numbers overflow, as random ones do.
         return np.errstate(all="ignore")(function)
     cache.remember(function)
-    if not cache.SOURCES.digest:
+    if cache.SOURCES.digest:
+        try:
+            dispatcher = njit(cache=True, **FAST)(function)
+            cache.SOURCES.unchanged()  # look now, just after the import of what will be compiled
+            cache.keep_on_disk(dispatcher)
+            return dispatcher  # type: ignore[no-any-return]
+        except RuntimeError:  # numba's
+            cache.warn("no folder for it can be written to")
+        except ValueError as error:
+            cache.warn(str(error))
+    else:
         cache.warn("the sources are in an archive", "unpack it")
-        return njit(**FAST)(function)  # type: ignore[no-any-return]
-    try:
-        dispatcher = njit(cache=True, **FAST)(function)
-        cache.SOURCES.unchanged()  # look now, just after the import of what will be compiled
-        cache.keep_on_disk(dispatcher)
-    except RuntimeError:  # numba's
-        cache.warn("no folder for it can be written to")
-        return njit(**FAST)(function)  # type: ignore[no-any-return]
-    except ValueError as error:
-        cache.warn(str(error))
-        return njit(**FAST)(function)  # type: ignore[no-any-return]
-    return dispatcher  # type: ignore[no-any-return]
+    return njit(**FAST)(function)  # type: ignore[no-any-return]
 
 
 def entry_point(kernel: Any, *args: Any) -> Callable[..., Any]:

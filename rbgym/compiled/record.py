@@ -11,6 +11,7 @@ In compiled code `potential.energy(o)` is chosen by the class while compiling, i
 nothing; outside it is an ordinary method, so that the algebra can be tested without compiling.
 """
 
+import functools
 import inspect
 from collections import namedtuple
 from collections.abc import Callable
@@ -28,6 +29,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 # Methods by name. Numba keeps one signature for all classes, hence the rule in `_compile_calls`.
 _METHODS: dict[str, inspect.Signature] = {}
 _FIELDS: set[str] = set()
+_KNOWN: dict[tuple[Any, ...], tuple[Any, tuple[Any, ...]]] = {}
+_MOST_KNOWN = 1000
 _OVERLOADED: Any = {"jit_options": INLINED, "strict": False}
 _FROM_NAMEDTUPLE = (
     "__new__", "__repr__", "__getnewargs__", "__match_args__",
@@ -104,6 +107,24 @@ def constant(value: Any, doc: str | None = None) -> Any:
     return method
 
 
+def known(method: F) -> F:
+    """A method of what its arguments' classes say alone, as where rows are: compiled code folds it,
+    Python works it out once for each record."""
+
+    @functools.wraps(method)
+    def once(*args: Any) -> Any:
+        key = (method, *map(id, args))
+        found = _KNOWN.get(key)
+        if found is None:
+            if len(_KNOWN) >= _MOST_KNOWN:
+                _KNOWN.clear()
+            # With the arguments, so that no other object takes one's id.
+            found = _KNOWN[key] = (method(*args), args)
+        return found[0]
+
+    return once  # type: ignore[return-value]
+
+
 def place(layout: str, name: str, doc: str | None = None) -> Any:
     """A method that returns one of the numbers which the method `layout`, of the same arguments,
     returns as a named tuple."""
@@ -116,9 +137,9 @@ def place(layout: str, name: str, doc: str | None = None) -> Any:
 
 
 def _spelt_out(method: Any, signature: inspect.Signature) -> Any:
-    """What `place` has made, as numba can compile it: with all names written out."""
+    """What `place` or `known` has made, as numba can compile it: with all names written out."""
     if not hasattr(method, "layout"):
-        return method
+        return inspect.unwrap(method)
     first, *others = signature.parameters
     call = f"{first}.{method.layout}({', '.join(others)}).{method.field}"
     return eval(f"lambda {', '.join([first, *others])}: {call}")

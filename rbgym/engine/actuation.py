@@ -8,7 +8,7 @@ a part of it. The rows of an actuator begin at `physics.actuator_row()`, with th
 from typing import Any, NamedTuple
 
 from rbgym.compiled.jit import inlined
-from rbgym.compiled.record import Record, constant, place, required
+from rbgym.compiled.record import Record, constant, known, place, required
 from rbgym.quaternion import add, times
 from rbgym.rows import FRESH, LANES, TORQUE, put_vector, vector
 
@@ -77,6 +77,7 @@ class Actuator(Record):
 
     shown_rows = constant(0, "Number of rows that observations show.")
 
+    @known
     def shown_row(self, physics):
         """The first of them."""
         return self.own_row(physics)
@@ -87,6 +88,7 @@ class Actuator(Record):
 
     # --- where its rows are, counted from the first of the lane ---
 
+    @known
     def layout(self, physics):
         """Where the rows that every actuator has begin, and its own behind them."""
         command = physics.actuator_row()
@@ -131,9 +133,11 @@ class Direct(Actuator):
     is_steady = constant(True)
     has_limits = constant(True)
 
+    @known
     def is_disturbed(self):
         return self.disturbance.exists()
 
+    @known
     def applied_row(self, physics):
         alone = physics.frame.is_principal() and not self.is_disturbed()
         return TORQUE if alone else self.own_row(physics) + 3

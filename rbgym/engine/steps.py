@@ -8,14 +8,13 @@ the end is left untouched and redone by a robust scalar solve.
 
 import math
 
-from rbgym.compiled.dual import solved_already, steady
+from rbgym.compiled.dual import true_of_duals, without_derivative
 from rbgym.compiled.jit import (
     OUTLINED,
     chosen_by_class,
     inlined,
     lane_body,
     outlined,
-    python_function,
 )
 from rbgym.integrators.interface import Body, Hasty, Implicit, Kicks, Step
 from rbgym.matrix import solve
@@ -195,7 +194,7 @@ def correct(physics, buffer, i, h):
     return 0 if solved else 1
 
 
-@inlined
+@without_derivative  # what the energy lacks is round-off in every state
 def _projection(potential, body, Pi, o, level):
     """Body rotation, of round-off size, that brings the total energy back to its level.
 
@@ -204,10 +203,10 @@ def _projection(potential, body, Pi, o, level):
     """
     omega = times(body.J_inv, sub(Pi, body.rotor))
     g = cross(omega, Pi)
+    s2 = dot(omega, omega) * dot(Pi, Pi)
     if not potential.is_free():
-        g = sub(g, cross(o, potential.gradient(o)))
-    size = potential.size(o)
-    s2 = dot(omega, omega) * dot(Pi, Pi) + size * size
+        g, size = sub(g, cross(o, potential.gradient(o))), potential.size(o)
+        s2 += size * size
     lack = level - total_energy(potential, body, Pi, o)
     # The last term only keeps a body at rest from dividing zero by zero.
     return scale(lack / (dot(g, g) + 1e-4 * s2 + 1e-300), g)
@@ -220,6 +219,14 @@ def _solution(scheme, buffer, i):
         return vector(buffer, i, X)
     first = quaternion(buffer, i, _PREPARED)
     return first, vector(buffer, i, _PREPARED + 4), vector(buffer, i, _PREPARED + 7)
+
+
+@true_of_duals
+def _is_solved(x, predicted, reach, lack, terms):
+    """Whether the equation lacks no more than round-off, squared, near where it was predicted."""
+    near = dot(x, x) <= _FAR * predicted + _NEAR
+    near = near & (dot(x, x) <= reach) & (predicted <= reach)
+    return near & (lack <= _TOLERANCE * terms)
 
 
 @inlined
@@ -238,11 +245,8 @@ def _moved(physics, scheme, buffer, i, h, kicks):
         Pi_1, o_1 = to_body(q_1, L_1), potential.seen(q_1)
         lack, terms = scheme.defect(potential, body, step, x, Pi_1, o_1)
         pull = h * (potential.size(step.o_0) + potential.size(o_1))
-        reach, predicted = scheme.reach(), buffer[i + X_SIZE * LANES]
-        near = dot(x, x) <= _FAR * predicted + _NEAR
-        near = near & (dot(x, x) <= reach) & (predicted <= reach)
-        solved = near & (lack <= _TOLERANCE * (terms + pull * pull))
-        solved = solved_already(solved, lack)
+        predicted = buffer[i + X_SIZE * LANES]
+        solved = _is_solved(x, predicted, scheme.reach(), lack, terms + pull * pull)
         L_1 = scale(1.0 if solved else math.nan, L_1)
     return q_1, L_1, work, memory
 
@@ -271,8 +275,7 @@ def _settled(physics, scheme, buffer, i, h, projection, q_1, L_1, work):
     if physics.actuator.turns_rotors():
         put_vector(buffer, i, ROTOR, vector_if(good, body.rotor, vector(buffer, i, ROTOR)))
     if scheme.conserves_energy(physics.potential) and not physics.potential.moves():
-        # What the energy lacks is round-off in every state, and so has no derivative.
-        n = steady(_projection(potential, body, Pi_1, o_1, level))
+        n = _projection(potential, body, Pi_1, o_1, level)
         # A turn beyond round-off means that the level carries the round-off of an energy the body
         # no longer has, as after braking to rest: then the level starts anew from here.
         is_round_off = dot(n, n) <= _LARGEST_TURN
@@ -329,9 +332,7 @@ def settle(physics, buffer, i, h, projection):
 # --- lanes that the quick passes could not solve ------------------------------------------------
 
 # The same passes where they are rare: called, so that they are compiled once.
-_predict, _correct, _finish = (
-    outlined(python_function(lane)) for lane in (predict, correct, finish)
-)
+_predict, _correct, _finish = (outlined(lane) for lane in (predict, correct, finish))
 
 
 def _solve_in_stages(scheme, physics, buffer, i, h, kicks, projection):

@@ -18,7 +18,7 @@ u, and so conserve the energy of a free body.
 """
 
 from rbgym.compiled.jit import inlined
-from rbgym.compiled.record import constant, required
+from rbgym.compiled.record import constant, known, required
 from rbgym.integrators.interface import (
     CONSERVES_FREE_ENERGY,
     CONSERVES_MOMENTUM,
@@ -84,6 +84,7 @@ class Bottasso(Implicit):
         F = _residual(self, potential, body, step, phi, exponential(phi))
         return dot(F, F), _size(body, step) + dot(Pi_1, Pi_1)
 
+    @known
     def conserves_energy(self, potential):
         return potential.is_free() and not self.bends_start_rate()
 

@@ -14,7 +14,7 @@ divided difference of the potential and o_m = (o_0 + o_1)/2.
 import math
 
 from rbgym.compiled.jit import inlined
-from rbgym.compiled.record import constant, required
+from rbgym.compiled.record import constant, known, required
 from rbgym.integrators.interface import (
     CONSERVES_ALL,
     ENERGY,
@@ -127,6 +127,7 @@ class AKW(Cayley):
         turn = multiple(1.0 / (1.0 + dot(c, c)), skewed(1.0, scale(-1.0, c)))
         return potential.torque_change(sub(scale(2.0, o_m), o_0), turn)
 
+    @known
     def conserves_energy(self, potential):
         # Only then the mean of the end torques is the divided difference.
         return potential.is_uniform()
@@ -148,6 +149,7 @@ class AKWdg(Cayley):
         bend = potential.discrete_gradient_change(o_0, o_1, multiple(2.0, tilting))
         return plus(change, crossed(o_m, bend))
 
+    @known
     def conserves_energy(self, potential):
         return True
 
@@ -179,6 +181,7 @@ class Convected(Cayley):
         change = crossed(o_0, change)
         return plus(skewed(0.0, cross(o_0, w)), plus(change, multiple(-1.0, crossed(c, change))))
 
+    @known
     def conserves_energy(self, potential):
         return True
 

@@ -52,6 +52,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rbgym.compiled.dual import along_three
 from rbgym.compiled.jit import inlined
 from rbgym.quaternion import Vector, add, cos_sin, dot, qscale, scale
 
@@ -307,16 +308,9 @@ def _carried_far(k, s, c, d):
 
 
 @inlined
-def _circled(psi):
-    """cos and sin of any angle."""
-    return cos_sin(psi - 2.0 * math.pi * np.floor(psi / (2.0 * math.pi) + 0.5))
-
-
-@inlined
-def _composed(k, circled, s, c, d, e, D, n):
-    """(3), where psi lacks the angle of e, and n is D n. circled: cos psi, and sin psi by the
-    length of the momentum."""
-    C, S = circled
+def _composed(k, psi, s, c, d, e, D, n):
+    """(3), where psi, any angle, lacks that of e, and n is D n."""
+    C, S = cos_sin(psi - 2.0 * math.pi * np.floor(psi / (2.0 * math.pi) + 0.5))
     C, S = C * e[0] - k.square * S * e[1], C * e[1] + S * e[0]
     return (
         (C * c + S * k.m * s * d) * D,
@@ -330,16 +324,16 @@ def _composed(k, circled, s, c, d, e, D, n):
 def _turn_near(k, t):
     s, c, d, e = _near(k, t, _DOUBLINGS)
     D, first, second = _carried(k, s, c, d)
-    return _composed(k, _circled(k.a1 * t), s, c, d, e, D, add(first, second))
+    return _composed(k, k.a1 * t, s, c, d, e, D, add(first, second))
 
 
 @inlined
 def _turn_far(k, t):
     s, c, d, e, angle = _far(k, t)
     D, n = _carried_far(k, s, c, d)
-    p = _composed(k, _circled(k.a1 * t + angle), s, c, d, e, D, n)
+    p = _composed(k, k.a1 * t + angle, s, c, d, e, D, n)
     # Where c and d are tiny, so is all of p.
-    return qscale(1.0 / max(abs(p[0]), abs(p[1]), abs(p[2]), abs(p[3])), p)
+    return qscale(1.0 / max(max(abs(p[0]), abs(p[1])), max(abs(p[2]), abs(p[3]))), p)
 
 
 @inlined
@@ -349,7 +343,7 @@ def _finished(order, p):
     return (r * p[0], x, y, z)
 
 
-@inlined
+@along_three
 def near_rotation(J, Pi, h):
     """As `free_rotation`, and whether h was short enough for it: always, below 3 rad a step.
 

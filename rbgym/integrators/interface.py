@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from rbgym.compiled.record import Record, constant, missing_methods, required
+from rbgym.compiled.record import Record, constant, known, missing_methods, required
 from rbgym.quaternion import Quaternion, Vector
 
 
@@ -85,6 +85,7 @@ class Scheme(Record):
     prepares = constant(False, "Whether `prepare` is called before `finish`, for all bodies first.")
     reach = constant(1.0, "Largest |x|^2 that the scheme's formulas are made for.")
 
+    @known
     def conserves_energy(self, potential):
         """Whether the total energy is conserved in exact arithmetic; known while compiling."""
         return False
@@ -92,6 +93,7 @@ class Scheme(Record):
     level_follows = constant(False, "Whether the level is the energy, and no work, under a torque.")
     is_kicked = constant(False, "Whether torques act at the ends of a free motion alone.")
 
+    @known
     def is_projected(self, potential):
         """Whether the energy is brought back to its level at the end of each step, which the scheme
         does not conserve by itself; known while compiling."""

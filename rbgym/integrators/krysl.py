@@ -21,7 +21,7 @@ Energy: IMID conserves that of a free body (16); a held torque u does the work h
 import math
 
 from rbgym.compiled.jit import inlined
-from rbgym.compiled.record import constant
+from rbgym.compiled.record import constant, known
 from rbgym.integrators.interface import (
     CONSERVES_MOMENTUM,
     ENERGY,
@@ -165,6 +165,7 @@ class Imid(BackwardEuler):
     follows = constant(True)
     fraction = constant(0.5)
 
+    @known
     def conserves_energy(self, potential):
         return potential.is_free() and not self.in_momentum_form()
 

@@ -27,7 +27,7 @@ from dataclasses import replace
 
 from rbgym.arguments import is_number
 from rbgym.compiled.jit import inlined
-from rbgym.compiled.record import constant, required
+from rbgym.compiled.record import constant, known, required
 from rbgym.integrators.interface import CONSERVES_FREE_ENERGY, Implicit, Integrator, with_spin
 from rbgym.integrators.rotations import directions, mean_tilting, whole
 from rbgym.integrators.splitting import end_of_step, kicked
@@ -72,6 +72,7 @@ class MoserVeselov(Implicit):
         F = _residual(step.h, self.working_moments(potential, body, step), e, M)
         return dot(F, F), _size(step, M) + dot(Pi_1, Pi_1)
 
+    @known
     def conserves_energy(self, potential):
         return potential.is_free()
 

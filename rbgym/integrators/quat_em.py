@@ -24,7 +24,7 @@ the discrete form of their (96). It is what the scheme remembers of its last ste
 """
 
 from rbgym.compiled.jit import inlined
-from rbgym.compiled.record import constant
+from rbgym.compiled.record import constant, known
 from rbgym.integrators.interface import CONSERVES_ALL, Implicit, Integrator
 from rbgym.integrators.rotations import directions, end_tilting, forth, mean_tilting, whole
 from rbgym.matrix import crossed, multiple, outer, plus, turning
@@ -74,6 +74,7 @@ class QuatEM(Implicit):
         r = sub(P, mean)
         return dot(r, r), dot(step.Pi_0, step.Pi_0) + dot(Pi_1, Pi_1) + dot(body.rotor, body.rotor)
 
+    @known
     def conserves_energy(self, potential):
         return True
 

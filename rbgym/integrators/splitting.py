@@ -24,9 +24,8 @@ an axis that stays where it is, half before the free motion and half after it.
 
 import math
 
-from rbgym.compiled.dual import along_three
 from rbgym.compiled.jit import inlined
-from rbgym.compiled.record import constant
+from rbgym.compiled.record import constant, known
 from rbgym.integrators.elliptic import free_rotation, near_rotation
 from rbgym.integrators.interface import (
     CONSERVES_ALL,
@@ -166,11 +165,6 @@ def _end_of_step(potential, body, step, turn, u, g):
     return q_1, L_1, work, step.memory
 
 
-@along_three
-def _turn(J, Pi, h):
-    return near_rotation(J, Pi, h)
-
-
 class Exact(Hasty):
     """The exact free motion; steps that are too long for many bodies at once go to `ExactFar`."""
 
@@ -179,7 +173,7 @@ class Exact(Hasty):
 
     def motion(self, body, Pi, h):
         """Quaternion by which a body turns in a time h, and whether h was short enough."""
-        return _turn(body.J, Pi, h)
+        return near_rotation(body.J, Pi, h)
 
     def prepare(self, potential, body, step):
         Pi, u, g = _kicked(potential, body, step)
@@ -203,9 +197,11 @@ class Exact(Hasty):
     def when_free(self):
         return _EXACT_WHEN_FREE if type(self) is Exact else None
 
+    @known
     def conserves_energy(self, potential):
         return potential.is_free()
 
+    @known
     def is_projected(self, potential):
         return not (potential.is_free() or potential.moves())
 
@@ -252,9 +248,11 @@ class ExactWithRotors(Exact):
     def thorough(self):
         return _EXACT_FAR_WITH_ROTORS
 
+    @known
     def conserves_energy(self, potential):
         return False
 
+    @known
     def is_projected(self, potential):
         return not potential.moves()
 

@@ -54,7 +54,7 @@ WRONG = [
     ("train RigidTop-v0", "--set", ["n_epochs", "=2"], "'--set': must be KEY=VALUE"),
     ("train RigidTop-v0", "--set", ["x=" + "[" * 900, "x=&a[*a]"], "'--set': x must be YAML: "),
     ("train RigidTop-v0", "--env-arg", ["dt=-1"], "dt must be a positive finite number"),
-    ("train RigidTop-v0", "--env-arg", ["body={mass: -1}"], "body: mass must be"),
+    ("train RigidTop-v0", "--env-arg", ['body={"mass":-1}'], "body: mass must be"),
     ("train RigidTop-v0", "--checkpoint-every", ["-1"], "'--checkpoint-every': must be a whole"),
     ("train RigidTop-v0", "--evaluate-every", ["-1"], "'--evaluate-every': must be a whole"),
     ("train RigidTop-v0", "--threads", ["0"], "'--threads': Input should be greater"),

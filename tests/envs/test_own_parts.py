@@ -73,8 +73,8 @@ class Doubled(Sensor):
 
     factor: float
 
-    def measured_rate(self, rows, buffer, i, omega):
-        return scale(self.factor, omega)
+    def measure(self, rows, buffer, i, q, relative, omega):
+        return q, relative, scale(self.factor, omega)
 
 
 class Push(Driven):
