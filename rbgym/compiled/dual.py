@@ -231,8 +231,8 @@ for _inplace, _operation in (
     _binary(_inplace, _arithmetic(_OPERATIONS[_operation]), None)
 
 
-for _operation in (operator.neg, operator.pos):
-    type_callable(_operation)(lambda context: lambda a: a if isinstance(a, Dual) else None)
+for _unary in (operator.neg, operator.pos):
+    type_callable(_unary)(lambda context: lambda a: a if isinstance(a, Dual) else None)
 
 
 @lower_builtin(operator.neg, Dual)

@@ -72,13 +72,12 @@ def lane_body(function: F) -> F:
     return compiled_function
 
 
-def outlined(function: F) -> F:
+def outlined(function: Callable[..., Any]) -> Any:
     """Compile a function, or what a `lane_body` was made of, that is called, not inlined: a rare
     branch beside a loop over lanes."""
     function = getattr(function, "py_func", function)
     cache.remember(function)
-    compiled_function: F = njit(**OUTLINED)(function)
-    return compiled_function
+    return njit(**OUTLINED)(function)
 
 
 def chosen_by_class(options: Any) -> Callable[..., Any]:
