@@ -2,7 +2,7 @@
 
 import importlib
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -22,13 +22,17 @@ if TYPE_CHECKING:  # it imports what compiles, and names are checked without
 # Start states are drawn from the lane's own seed: these never meet those of a training run. A
 # quarter of them is for each category of the task. The set's version is the env's.
 TEST_SEEDS = range(1_000_000, 1_000_256)
+# Sets of starts, and the seeds of those that are always the same. On the validation set a training
+# chooses among its policies; fresh starts are drawn.
+SPLITS = {"test": TEST_SEEDS, "validation": range(2_000_000, 2_000_256), "fresh": None}
+_MOST_FRESH = 1_000_000
 _HALF_TURNS = 2.0  # that a slew on a satellite lasts
 _LONGEST = 1_000_000  # steps, beyond any task's
 PRETRAINED = "pretrained"  # the name of the package's policy for a task
 # What Gymnasium's makers, and functions here that hand arguments on to them, say themselves.
 _TAKEN = {
     "autoreset_mode", "disable_env_checker", "env_id", "episodes", "id", "num_envs", "policy",
-    "render_mode", "seed", "vector_kwargs", "vectorization_mode", "wrappers",
+    "render_mode", "seed", "split", "vector_kwargs", "vectorization_mode", "wrappers",
 }  # fmt: skip
 
 
@@ -170,12 +174,25 @@ def _setup(env_id: str, env_kwargs: Mapping[str, Any]) -> Any:
         return cast(Any, env.unwrapped).episodes.setup
 
 
-def starts_of(env_id: str, episodes: int = len(TEST_SEEDS)) -> list[Starts]:
-    """The first `episodes` start states of a task's test set, by category; the n-th of each
-    category has every n-th seed. Raises ValueError for more than there are."""
-    if not (is_number(episodes) and 1 <= episodes <= len(TEST_SEEDS) and episodes % 1 == 0):
-        raise ValueError(f"episodes must be from 1 to {len(TEST_SEEDS)}, got {episodes!r}")
-    return shared(env_id, TEST_SEEDS[: int(episodes)])
+def starts_of(
+    env_id: str, episodes: int = len(TEST_SEEDS), split: str = "test", seed: int = 0
+) -> list[Starts]:
+    """The first `episodes` start states of a set of `SPLITS`, by category; the n-th of each
+    category has every n-th seed. seed: of fresh starts, which no other seed has, nor a training.
+    Raises ValueError for more than there are."""
+    named("split", split, SPLITS)
+    seeds = SPLITS[split]
+    most = _MOST_FRESH if seeds is None else len(seeds)
+    if not (is_number(episodes) and 1 <= episodes <= most and episodes % 1 == 0):
+        raise ValueError(f"episodes must be from 1 to {most}, got {episodes!r}")
+    if seeds is None:
+        from rbgym.envs.reset import checked_seed  # whose module compiles
+
+        drawn = np.random.SeedSequence(checked_seed(seed)).generate_state(int(episodes), np.uint64)
+        return shared(env_id, [int(one) >> 2 | 1 << 62 for one in drawn])
+    if seed != 0:
+        raise ValueError(f"seed must be left out, as it draws fresh starts alone, got {seed!r}")
+    return shared(env_id, seeds[: int(episodes)])
 
 
 def start_of(env_id: str, episode: int) -> Starts:
@@ -184,7 +201,7 @@ def start_of(env_id: str, episode: int) -> Starts:
     return Starts(categories[episode % len(categories)], [TEST_SEEDS[episode]])
 
 
-def shared(env_id: str, seeds: range) -> list[Starts]:
+def shared(env_id: str, seeds: Sequence[int]) -> list[Starts]:
     """The seeds, dealt out among the categories of a task."""
     categories = task_of(env_id).categories
     dealt = (list(seeds[k :: len(categories)]) for k in range(len(categories)))

@@ -55,6 +55,8 @@ def export_onnx(
         add("Mul")
         nodes[-1].input.append("observation")
     if (normalizer := network.normalizer) is not None:  # in float64, as in `predict`
+        if normalizer.repeats:
+            add("Gather", normalizer.columns, axis=1)
         add("Cast", to=TensorProto.DOUBLE)
         add("Sub", normalizer.mean)
         add("Mul", normalizer.scale)
@@ -71,7 +73,7 @@ def export_onnx(
     nodes[-1].output[0] = "action"
     taken, given = (
         [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", size])]
-        for name, size in (("observation", network.sizes[0]), ("action", network.sizes[-1]))
+        for name, size in (("observation", network.width), ("action", network.sizes[-1]))
     )
     graph = helper.make_graph(nodes, "policy", taken, given, arrays)
     model = helper.make_model(

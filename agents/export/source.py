@@ -160,6 +160,7 @@ def _of_network(network: Network) -> dict[str, Any]:
         "weights": stack.weights[0], "sizes": stack.sizes, "layers": len(stack.sizes) - 1,
         "widest": int(stack.sizes.max()), "activation": stack.activation,
         "bound": float(stack.bound), "squashes": int(stack.squashed), "mean": stack.mean[0],
+        "inputs": len(stack.picked), "shows": stack.picked,
         "quaternions": np.array([*network.quaternions, -1]),
         "scale": stack.scale[0], "clip": min(float(stack.clip[0]), 1e30),
         "p": [getattr(forward, f"_P{n}") for n in range(1, 5)],

@@ -88,21 +88,27 @@ def joined(parts: list[Episodes]) -> Episodes:
 
 
 def play(
-    policy: Policy | str, env_id: str = "RigidTop-v0", episodes: int = 256, **env_kwargs: Any
+    policy: Policy | str,
+    env_id: str = "RigidTop-v0",
+    episodes: int = 256,
+    *,
+    split: str = "test",
+    seed: int = 0,
+    **env_kwargs: Any,
 ) -> Episodes:
     """Run one episode from each of the first `episodes` states of the task's test set.
 
     The states go round the categories of the task, which decide on `initial`. policy: whatever has
     `predict`; of a Stable-Baselines3 model with a VecNormalize, observations are normalised as they
-    were last, and its statistics stay; or a controller's name, or "pretrained". env_kwargs:
-    arguments of the env. Raises ValueError for bad arguments, and for `initial`, as the test set is
-    always the same.
+    were last, and its statistics stay; or a controller's name, or "pretrained". split, seed:
+    other starts, see `evaluate`. env_kwargs: arguments of the env. Raises ValueError for bad
+    arguments, and for `initial`, as the starts are those of the set.
     """
     if isinstance(policy, str) and policy == PRETRAINED:
         policy = trained.load(env_id)
         given = by_name("env_kwargs", env_kwargs, must_end=True)
         env_kwargs = own_kwargs(policy, env_id, given)
-    return play_from(starts_of(env_id, episodes), policy, env_id, env_kwargs)
+    return play_from(starts_of(env_id, episodes, split, seed), policy, env_id, env_kwargs)
 
 
 def play_from(

@@ -55,14 +55,21 @@ class Evaluation:
 
 
 def evaluate(
-    policy: Policy | str, env_id: str = "RigidTop-v0", episodes: int = 256, **env_kwargs: Any
+    policy: Policy | str,
+    env_id: str = "RigidTop-v0",
+    episodes: int = 256,
+    *,
+    split: str = "test",
+    seed: int = 0,
+    **env_kwargs: Any,
 ) -> Evaluation:
     """What a policy makes of the first `episodes` start states of a task's test set.
 
     policy: whatever has `predict`, a Stable-Baselines3 model included; or a controller's name, or
-    "pretrained". env_kwargs: arguments of the env. Raises ValueError for bad arguments.
+    "pretrained". split: "validation" for the set on which trainings choose, "fresh" for starts that
+    `seed` draws. env_kwargs: arguments of the env. Raises ValueError for bad arguments.
     """
-    return summary(play(policy, env_id, episodes, **env_kwargs))
+    return summary(play(policy, env_id, episodes, split=split, seed=seed, **env_kwargs))
 
 
 def summary(played: Episodes) -> Evaluation:

@@ -97,8 +97,9 @@ class Stack(NamedTuple):
     """Networks of one shape side by side.
 
     weights: (networks, k) float32, of each layer W (outputs, inputs) and b, row-major, padded.
-    sizes: of the layers, padded. bound, squashed: see OUTPUTS. mean, scale: (networks, width), of
-    (observation - mean) * scale, which is clipped to +-clip (networks,).
+    sizes: of the layers, padded. bound, squashed: see OUTPUTS. picked: (inputs,), columns of the
+    observation. mean, scale: (networks, inputs), of (observation - mean) * scale, which is clipped
+    to +-clip (networks,).
     """
 
     weights: NDArray[np.float32]
@@ -106,6 +107,7 @@ class Stack(NamedTuple):
     activation: int
     bound: np.float32
     squashed: bool
+    picked: NDArray[np.int64]
     mean: NDArray[np.float64]
     scale: NDArray[np.float64]
     clip: NDArray[np.float64]
@@ -121,7 +123,7 @@ class Stack(NamedTuple):
                 raise ValueError(
                     f"networks must have one shape, got {first.shape} and, at {n}, {network.shape}"
                 )
-        width, (bound, squashed) = first.sizes[0], OUTPUTS[first.output]
+        inputs, (bound, squashed) = first.sizes[0], OUTPUTS[first.output]
         normalizers = [network.normalizer for network in networks]
         return cls(
             weights=np.stack([_packed(network) for network in networks]),
@@ -129,8 +131,9 @@ class Stack(NamedTuple):
             activation=ACTIVATIONS[first.activation],
             bound=np.float32(bound),
             squashed=squashed,
-            mean=np.stack([np.zeros(width) if n is None else n.mean for n in normalizers]),
-            scale=np.stack([np.ones(width) if n is None else n.scale for n in normalizers]),
+            picked=np.arange(inputs) if normalizers[0] is None else normalizers[0].columns,
+            mean=np.stack([np.zeros(inputs) if n is None else n.mean for n in normalizers]),
+            scale=np.stack([np.ones(inputs) if n is None else n.scale for n in normalizers]),
             clip=np.array([np.inf if n is None else n.clip for n in normalizers], dtype=np.float64),
         )
 
@@ -166,9 +169,8 @@ def _packed(network: Any) -> NDArray[np.float32]:
 def act(stack, owner, observations, actions):
     """Write the actions of every lane; see `Stack.act`."""
     weights, sizes, bound = stack.weights, stack.sizes, stack.bound
-    mean, scale, clip = stack.mean, stack.scale, stack.clip
-    lanes, width = observations.shape
-    blocks, most = len(owner), TILE // LANES
+    picked, mean, scale, clip = stack.picked, stack.mean, stack.scale, stack.clip
+    lanes, blocks, most = len(observations), len(owner), TILE // LANES
     widest = sizes.max() * TILE
     x, y = np.empty(widest, np.float32), np.empty(widest, np.float32)
     block = 0
@@ -181,10 +183,11 @@ def act(stack, owner, observations, actions):
             j = index(column * TILE)
             for lane in range(TILE):
                 x[j + lane] = _ZERO
-            if column < width:
+            if column < len(picked):
+                source = picked[column]
                 shift, factor = mean[network, column], scale[network, column]
                 for lane in range(last - first):
-                    z = (np.float64(observations[first + lane, column]) - shift) * factor
+                    z = (np.float64(observations[first + lane, source]) - shift) * factor
                     x[j + lane] = np.float32(_clipped(z, clip[network]))
         k = 0
         for n in range(len(sizes) - 1):

@@ -30,15 +30,17 @@ _CANONICAL = frozenset(
 class Normalizer:
     """What observations pass before the first layer: clip((x - mean) / sqrt(variance + epsilon)).
 
-    mean, variance: (width,). clip: the bound of the result. As Stable-Baselines3's VecNormalize.
-    Raises ValueError for shapes that differ, a variance below zero and bounds that are not
-    positive.
+    mean, variance: (inputs,). clip: the bound of the result. As Stable-Baselines3's VecNormalize.
+    repeats: columns of the observation that are inputs once more, behind all columns, with a mean
+    and a variance of their own: a fine scale next to a coarse one. Raises ValueError for shapes
+    that differ, a variance below zero, bounds that are not positive and repeats of no column.
     """
 
     mean: NDArray[np.float64]
     variance: NDArray[np.float64]
     clip: float = 10.0
     epsilon: float = 1e-8
+    repeats: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("mean", "variance"):
@@ -53,9 +55,25 @@ class Normalizer:
         for name in ("clip", "epsilon"):
             if not number(getattr(self, name)) > 0:
                 raise ValueError(f"{name} must be positive, got {getattr(self, name)!r}")
+        own = self.repeats
+        if not isinstance(own, list | tuple) or not all(
+            isinstance(k, int) and 0 <= k < self.width for k in own
+        ):
+            raise ValueError(f"repeats must be columns from 0 to {self.width - 1}, got {own!r}")
+        object.__setattr__(self, "repeats", tuple(own))
 
     def __repr__(self) -> str:
-        return f"Normalizer({len(self.mean)} columns, clip={self.clip}, epsilon={self.epsilon})"
+        return f"Normalizer({len(self.mean)} inputs, clip={self.clip}, epsilon={self.epsilon})"
+
+    @property
+    def width(self) -> int:
+        """Of an observation."""
+        return len(self.mean) - len(self.repeats)
+
+    @property
+    def columns(self) -> NDArray[np.int64]:
+        """The column of the observation that each input is, (inputs,)."""
+        return np.array([*range(self.width), *self.repeats], dtype=np.int64)
 
     @property
     def scale(self) -> NDArray[np.float64]:
@@ -65,19 +83,20 @@ class Normalizer:
 
     def __call__(self, x: ArrayLike) -> Weights:
         """Observations (..., width), normalised."""
-        scaled = (np.asarray(x) - self.mean) * self.scale
+        scaled = (np.asarray(x)[..., self.columns] - self.mean) * self.scale
         return np.clip(scaled, -self.clip, self.clip).astype(np.float32)
 
     def to_arrays(self) -> tuple[Arrays, dict[str, Any]]:
         """Arrays by name, and the bounds; see `from_arrays`."""
         arrays = {f"normalizer.{n}": getattr(self, n).copy() for n in ("mean", "variance")}
-        return arrays, {"clip": self.clip, "epsilon": self.epsilon}
+        bounds = {"clip": self.clip, "epsilon": self.epsilon}
+        return arrays, bounds | ({"repeats": list(self.repeats)} if self.repeats else {})
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Any], bounds: Any) -> Self:
         """The normaliser that `to_arrays` took apart, whose arrays are removed from the dict;
         KeyError names one that is missing."""
-        own = keys("config['normalizer']", bounds, ("clip", "epsilon"))
+        own = keys("config['normalizer']", bounds, ("clip", "epsilon", "repeats"))
         return cls(arrays.pop("normalizer.mean"), arrays.pop("normalizer.variance"), **own)
 
 
@@ -170,13 +189,13 @@ class Network:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Of the layers, from the observation's width to the number of actions."""
+        """Of the layers, from the number of inputs to that of actions."""
         return (self.layers[0][0].shape[1], *(len(bias) for _, bias in self.layers))
 
     @property
     def width(self) -> int:
         """Of an observation."""
-        return self.sizes[0]
+        return self.sizes[0] if self.normalizer is None else self.normalizer.width
 
     @cached_property
     def _stack(self) -> Stack:
@@ -185,7 +204,8 @@ class Network:
     @property
     def shape(self) -> tuple[Any, ...]:
         """What networks must have in common to be run together."""
-        return (self.sizes, self.activation, self.output)
+        repeats = () if self.normalizer is None else self.normalizer.repeats
+        return (self.sizes, self.activation, self.output, repeats)
 
     def parameters(self) -> Weights:
         """Every weight and bias as one vector: of each layer the weight, row by row, and the bias.

@@ -29,7 +29,7 @@ _MODULES = {
 }
 # What only the algorithms of Stable-Baselines3 take.
 _OF_SB3 = ("checkpoint_every", "evaluate_every", "threads", "timesteps")
-_OTHERS = ("apg", "cma_es")
+_OTHERS = ("auto", "apg", "cma_es")
 
 
 def __getattr__(name: str) -> Any:
@@ -52,6 +52,10 @@ def train(env_id: str, algo: str = "ppo", **arguments: Any) -> Training:
         for name in _OF_SB3:
             if name in given:
                 raise ValueError(f"{name} plays no part with {algo}, got {given[name]!r}")
+        if algo == "auto":
+            from rbgym.agents.train.auto import learn
+
+            return learn(env_id, **given)
         if algo == "apg":
             from rbgym.agents.train.analytic import learn
 

@@ -37,7 +37,7 @@ from rbgym.envs.arguments import in_range
 ALGORITHM = "apg"
 _WHOLE = ("n_envs", "horizon", "iterations")
 _SHARES = ("gamma", "gae_lambda")
-_KEYS = (*_WHOLE, *_SHARES, "learning_rate", "net_arch", "rates")
+_KEYS = (*_WHOLE, *_SHARES, "learning_rate", "net_arch")
 # Of the critic: learning rate, passes over what was seen, parts of a pass, pace of its copy.
 _CRITIC_RATE, _PASSES, _PARTS, _FOLLOWS = 3e-3, 4, 4, 0.2
 _LARGEST_GRADIENT = 1.0
@@ -73,39 +73,55 @@ def learn(
     run.check_seed(seed)
     config = run.config_of(env_id, ALGORITHM, seed, chosen, env_kwargs)
     network, spaces = run.first_network(env_id, ALGORITHM, chosen, seed, config["env_kwargs"])
+    # So that it begins near to doing nothing.
+    weight, bias = network.layers[-1]
+    network = replace(
+        network, layers=(*network.layers[:-1], (_SMALL * weight, bias)), output="tanh"
+    )
     kwargs = in_time(env_id, config["env_kwargs"])
     lanes = gym.make_vec(env_id, num_envs=chosen["n_envs"], **kwargs)
-    learner = Learner(DifferentiableEnv(lanes), replace(network, output="tanh"), chosen, seed)
-    folder, threads = RunFolder(Path(out)), torch.get_num_threads()
-    if (finished := folder.claim(config, resume)) is not None:
-        return Training(folder, finished, None)
-    if folder.checkpoint.exists():
-        learner.restore(folder.checkpoint)
-        report(f"resuming {folder.path} from step {learner.steps}")
-    start, total = learner.steps, chosen["iterations"]
+    learner = Learner(DifferentiableEnv(lanes), network, chosen, seed)
+    folder = RunFolder(Path(out))
+    try:
+        if (finished := folder.claim(config, resume)) is not None:
+            return Training(folder, finished, None)
+        if folder.checkpoint.exists():
+            learner.restore(folder.checkpoint)
+            report(f"resuming {folder.path} from step {learner.steps}")
+        start = learner.steps
+        results = improve(learner, config, folder, progress)
+    finally:
+        lanes.close()
+    return run.finish(folder, config, results, learner.best_network, spaces, start)
+
+
+def improve(
+    learner: "Learner", config: Mapping[str, Any], folder: RunFolder, progress: bool
+) -> dict[str, Any]:
+    """Iterate to the end, with checkpoints and looks at the validation set; what results.json is
+    to hold."""
+    total, threads = learner.chosen["iterations"], torch.get_num_threads()
     every, judge_every = max(total // _CHECKPOINTS, 1), max(total // _JUDGEMENTS, 1)
     try:
         torch.set_num_threads(1)
         with bar(hidden=not progress) as shown:
-            show = Counter(shown, "training", total * learner.steps_each)
+            steps = learner.before + total * learner.steps_each
+            show = Counter(shown, "training", steps)
             while learner.iteration < total:
                 learner.iterate()
                 done = learner.iteration
-                show(learner.steps, total * learner.steps_each)
-                if has_test_set(env_id) and (done % judge_every == 0 or done == total):
-                    found = run.judged(learner.network, config, learner.steps, learner.seconds)
-                    learner.judgements.append(found)
+                show(learner.steps, steps)
+                if has_test_set(config["env_id"]) and (done % judge_every == 0 or done == total):
+                    learner.judge(config)
                 if done % every == 0:
                     learner.save(folder.checkpoint)
     finally:
         torch.set_num_threads(threads)
-        lanes.close()
-    results = {
+    return {
         "timesteps": learner.steps,
         "wall_time": learner.seconds,
         "judgements": learner.judgements,
     }
-    return run.finish(folder, config, results, learner.network, spaces, start)
 
 
 class _Seen(NamedTuple):
@@ -120,23 +136,24 @@ class _Seen(NamedTuple):
 
 
 class Learner:
-    """A training as it stands: policy, critic, their optimisers, and the lanes. iteration: how many
-    are done. seconds: what they took. judgements: of the test set."""
+    """A training as it stands: policy, critic, their optimisers, and the lanes.
+
+    network: what the policy begins as. chosen: hyperparameters; `warm`: iterations at the beginning
+    in which the critic alone learns. iteration: how many are done. before: steps of what came
+    before, as an imitation. seconds: what all took. judgements: of the validation set; best:
+    weights of the policy that was best there.
+    """
 
     def __init__(
         self, env: DifferentiableEnv, network: Network, chosen: Mapping[str, Any], seed: int
     ) -> None:
         self.env, self.chosen, self.iteration, self.seconds = env, chosen, 0, 0.0
+        self.before = 0
         self.judgements: list[dict[str, Any]] = []
-        self._network = network
-        normalizer = cast(Normalizer, network.normalizer)
-        self._scale = torch.tensor(normalizer.scale, dtype=torch.float32)
-        self._clip = normalizer.clip
-        self._actor = _as_modules(network)
-        with torch.no_grad():
-            cast(nn.Linear, self._actor[-1]).weight.mul_(_SMALL)
-        other = Network.random((*network.sizes[:-1], 1), seed + 1)
-        self._critic = _as_modules(other)
+        self.best: Any = None
+        self._network, self.shown = network, Shown(cast(Normalizer, network.normalizer))
+        self._actor = as_modules(network)
+        self._critic = as_modules(Network.random((*network.sizes[:-1], 1), seed + 1))
         self._slow = deepcopy(self._critic)
         self._optimisers = (
             torch.optim.Adam(self._actor.parameters(), lr=chosen["learning_rate"]),
@@ -153,13 +170,25 @@ class Learner:
     @property
     def steps(self) -> int:
         """Steps of the env so far."""
-        return self.iteration * self.steps_each
+        return self.before + self.iteration * self.steps_each
 
     @property
     def network(self) -> Network:
         """The policy as it is now."""
-        parts = [p.detach().numpy().ravel() for p in self._actor.parameters()]
-        return self._network.with_parameters(np.concatenate(parts))
+        return as_network(self._network, self._actor)
+
+    @property
+    def best_network(self) -> Network:
+        """The policy that was best on the validation set; the last one, if none was judged."""
+        return self.network if self.best is None else self._network.with_parameters(self.best)
+
+    def judge(self, config: Mapping[str, Any]) -> None:
+        """Look at the validation set, and keep the policy if it is the best one so far there."""
+        found = run.judged(self.network, config, self.steps, self.seconds)
+        rank = [(one["success_rate"], one["mean_return"]) for one in (*self.judgements, found)]
+        self.judgements.append(found)
+        if max(rank) == rank[-1]:
+            self.best = self.network.parameters()
 
     def iterate(self) -> None:
         """One step of the policy, after one horizon in every lane; then some of the critic."""
@@ -168,10 +197,11 @@ class Learner:
         left = 1.0 - self.iteration / self.chosen["iterations"]
         actor.param_groups[0]["lr"] = self.chosen["learning_rate"] * left
         gain, seen = self._fly()
-        actor.zero_grad()
-        (-gain / self.steps_each).backward()  # type: ignore[no-untyped-call]
-        nn.utils.clip_grad_norm_(self._actor.parameters(), _LARGEST_GRADIENT)
-        actor.step()
+        if self.iteration >= self.chosen.get("warm", 0):
+            actor.zero_grad()
+            (-gain / self.steps_each).backward()  # type: ignore[no-untyped-call]
+            nn.utils.clip_grad_norm_(self._actor.parameters(), _LARGEST_GRADIENT)
+            actor.step()
         inputs, targets = self._targets(seen)
         for _ in range(_PASSES):
             order = torch.randperm(len(inputs), generator=self._shuffling)
@@ -186,10 +216,6 @@ class Learner:
         self.iteration += 1
         self.seconds += time.perf_counter() - begun
 
-    def _shown(self, observation: Tensor) -> Tensor:
-        """As the networks see it."""
-        return (observation * self._scale).clamp(-self._clip, self._clip)
-
     def _fly(self) -> tuple[Tensor, list[_Seen]]:
         """What all lanes earn within the horizon and are expected to earn beyond; and the steps."""
         env, gamma, horizon = self.env, self.chosen["gamma"], self.chosen["horizon"]
@@ -197,14 +223,15 @@ class Learner:
         observation, gain = self._observation, torch.zeros(())
         weight, seen = torch.ones(len(observation)), []
         for step in range(horizon):
-            shown, begins = self._shown(observation), env.ended
-            stepped = env.step(torch.tanh(self._actor(shown)))
+            shown, begins = self.shown(observation), env.ended
+            answer = self._actor(shown)
+            stepped = env.step(torch.tanh(answer) if self._network.output == "tanh" else answer)
             observation, ended = stepped.observation, stepped.ended
             gain = gain + (weight * stepped.reward).sum()
             weight = weight * gamma
             last = step == horizon - 1
             if last or ended.any():  # what is expected beyond, of what did not fail
-                worth = self._slow(self._shown(observation))[:, 0]
+                worth = self._slow(self.shown(observation))[:, 0]
                 counts = (ended | last) & ~env.terminated & ~begins
                 gain = gain + (weight * worth * counts).sum()
             weight = torch.where(ended | begins, 1.0, weight)
@@ -218,7 +245,7 @@ class Learner:
     def _targets(self, seen: list[_Seen]) -> tuple[Tensor, Tensor]:
         """What the critic saw, and TD(lambda)'s estimates of what came of it."""
         gamma, share = self.chosen["gamma"], self.chosen["gae_lambda"]
-        every = [*(one.observation for one in seen), self._shown(self._observation)]
+        every = [*(one.observation for one in seen), self.shown(self._observation)]
         values = self._slow(torch.cat(every))[:, 0].view(len(every), -1)
         worth, targets = values[-1], torch.empty(len(seen), len(values[0]))
         for t in range(len(seen) - 1, -1, -1):
@@ -244,8 +271,10 @@ class Learner:
             "ended": self.env.ended,
             "shuffling": self._shuffling.get_state(),
             "iteration": self.iteration,
+            "before": self.before,
             "seconds": self.seconds,
             "judgements": self.judgements,
+            "best": None if self.best is None else torch.from_numpy(self.best),
         }
         content = io.BytesIO()
         torch.save(held, content)
@@ -273,11 +302,31 @@ class Learner:
         except Exception as error:  # whatever a damaged file makes these raise
             raise ValueError(f"{str(path)!r} holds no training, or a damaged one") from error
         self._observation, self.env.ended = held["observation"], held["ended"]
-        self.iteration, self.seconds = held["iteration"], held["seconds"]
+        self.iteration, self.before = held["iteration"], held["before"]
+        self.seconds = held["seconds"]
         self.judgements = held["judgements"]
+        self.best = None if held["best"] is None else held["best"].numpy()
 
 
-def _as_modules(network: Network) -> nn.Sequential:
+class Shown:
+    """What a normaliser makes of observations (n, width), in PyTorch."""
+
+    def __init__(self, normalizer: Normalizer) -> None:
+        self.columns = torch.from_numpy(normalizer.columns)
+        self.scale = torch.tensor(normalizer.scale, dtype=torch.float32)
+        self.clip = normalizer.clip
+
+    def __call__(self, observation: Tensor) -> Tensor:
+        return (observation[:, self.columns] * self.scale).clamp(-self.clip, self.clip)
+
+
+def as_network(like: Network, modules: nn.Module) -> Network:
+    """The network with the weights of `as_modules`."""
+    parts = [p.detach().numpy().ravel() for p in modules.parameters()]
+    return like.with_parameters(np.concatenate(parts))
+
+
+def as_modules(network: Network) -> nn.Sequential:
     """The layers of a network with tanh between them, to be trained."""
     modules: list[nn.Module] = []
     for (inputs, outputs), (weight, bias) in zip(

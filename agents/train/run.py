@@ -13,15 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
-import numpy as np
 
 from rbgym.agents.cases import by_name, has_test_set, resolved
 from rbgym.agents.judge.evaluation import evaluate
 from rbgym.agents.policies import trained
-from rbgym.agents.policies.network import Network, Normalizer, quaternions_of
+from rbgym.agents.policies.network import Network, quaternions_of
 from rbgym.agents.policies.recurrent import RecurrentNetwork
 from rbgym.agents.policies.trained import TrainedPolicy
 from rbgym.agents.run_folder import IDENTITY, RunFolder, Training, write_json
+from rbgym.agents.train.evolution.rollouts import rollout_test_set
+from rbgym.agents.train.sight import normalizer_for
 from rbgym.envs.arguments import named
 from rbgym.envs.parts.observations import FORMS
 
@@ -71,42 +72,45 @@ def check_seed(seed: int) -> None:
 def judged(
     policy: Any, config: Mapping[str, Any], timesteps: int, seconds: float
 ) -> dict[str, Any]:
-    """What the policy of a training is worth on the test set, after so many steps and seconds."""
+    """What the policy of a training is worth on the validation set, after so many steps and
+    seconds."""
+    return {"timesteps": timesteps, "seconds": seconds, **worth(policy, config)}
+
+
+def worth(
+    policy: Any, config: Mapping[str, Any], split: str = "validation", episodes: int = 256
+) -> dict[str, float]:
+    """Success rate and mean return of a policy, or of a law by name, in the env of a training."""
     kwargs = {name: value for name, value in config["env_kwargs"].items() if name != "initial"}
-    found = evaluate(policy, config["env_id"], **kwargs)
-    return {
-        "timesteps": timesteps,
-        "seconds": seconds,
-        "success_rate": found.success_rate,
-        "mean_return": found.mean_return,
-    }
+    if isinstance(policy, Network) and not any(map(callable, kwargs.values())):
+        flown = rollout_test_set(
+            policy, config["env_id"], episodes=episodes, split=split, env_kwargs=kwargs
+        )
+        success, returns = flown.success.mean(), flown.returns.mean()
+        return {"success_rate": float(success), "mean_return": float(returns)}
+    found = evaluate(policy, config["env_id"], episodes, split=split, **kwargs)
+    return {"success_rate": found.success_rate, "mean_return": found.mean_return}
 
 
 def first_network(
     env_id: str, algo: str, chosen: Mapping[str, Any], seed: int, kwargs: dict[str, Any]
 ) -> tuple[Network, tuple[Any, Any]]:
-    """Random weights, behind a normaliser that shows rates larger; and the env's spaces.
+    """Random weights, behind the normaliser of `sight`; and the env's spaces.
 
-    chosen: hyperparameters; net_arch has the sizes of hidden layers, rates how many times as large
-    the angular velocity is shown. ValueError for bad ones, and for observations that are no box.
+    chosen: hyperparameters; net_arch has the sizes of hidden layers. ValueError for bad ones, and
+    for observations that are no box.
     """
-    hidden, rates = chosen["net_arch"], chosen["rates"]
+    hidden = chosen["net_arch"]
     if not isinstance(hidden, list) or not all(isinstance(n, int) and n > 0 for n in hidden):
         raise ValueError(f"net_arch must be a list of positive integers, got {hidden!r}")
-    if not isinstance(rates, int | float) or not rates > 0:
-        raise ValueError(f"rates must be a positive number, got {rates!r}")
-    form = kwargs.get("observation", "quaternion")
-    named("observation", form, FORMS, f" for {algo}")
+    named("observation", kwargs.get("observation", "quaternion"), FORMS, f" for {algo}")
     env = gym.make(env_id, **kwargs)
     env.close()
     seen, done = env.observation_space, env.action_space
     if not (isinstance(seen, gym.spaces.Box) and isinstance(done, gym.spaces.Box)):
         raise ValueError(f"env_id must be a task whose observations are a box, got {env_id!r}")
-    first = FORMS[form].width()
-    variance = np.ones(seen.shape[0])
-    variance[first : first + 3] = rates**-2.0
-    sizes = (seen.shape[0], *hidden, done.shape[0])
-    normalizer = Normalizer(np.zeros(len(variance)), variance)
+    normalizer = normalizer_for(env)
+    sizes = (len(normalizer.mean), *hidden, done.shape[0])
     network = Network.random(sizes, seed, normalizer=normalizer)
     return replace(network, quaternions=quaternions_of(env)), (seen, done)
 

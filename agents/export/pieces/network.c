@@ -42,8 +42,8 @@ static void answer(const real observation[OBSERVATIONS], real action[ACTIONS])
         seen[i] = observation[i];
     for (i = 0; QUATERNIONS[i] >= 0; i++)
         make_canonical(seen + QUATERNIONS[i]);
-    for (i = 0; i < OBSERVATIONS; i++) {
-        double z = ((double)seen[i] - MEAN[i]) * SCALE[i];
+    for (i = 0; i < INPUTS; i++) {
+        double z = ((double)seen[SHOWS[i]] - MEAN[i]) * SCALE[i];
         x[i] = (real)(z > CLIP ? CLIP : (z < -CLIP ? -CLIP : z));
     }
     for (layer = 0; layer < LAYERS; layer++) {

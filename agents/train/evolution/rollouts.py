@@ -119,11 +119,13 @@ def rollout_test_set(
     env_id: str,
     *,
     episodes: int = 256,
+    split: str = "test",
     env_kwargs: Mapping[str, Any] | None = None,
 ) -> Rollout:
     """The same from the first `episodes` states of the task's fixed test set, in its order: the
-    episodes of `rbgym.agents.judge.evaluate`. ValueError for `initial`, which the set has."""
-    cases = starts_of(env_id, episodes)
+    episodes of `rbgym.agents.judge.evaluate`, which explains `split`. ValueError for `initial`,
+    which the set has."""
+    cases = starts_of(env_id, episodes, split)
     env_kwargs = judged_kwargs(env_id, by_name("env_kwargs", env_kwargs, must_end=True))
     parts = [
         rollout(
@@ -144,7 +146,7 @@ def _refuse_what_does_not_fit(env: Any, network: Network) -> None:
         )
     space = env.single_observation_space
     width, channels = gym.spaces.flatdim(space), env.single_action_space.shape[0]
-    if (network.sizes[0], network.sizes[-1]) != (width, channels):
+    if (network.width, network.sizes[-1]) != (width, channels):
         raise ValueError(
             f"networks must have {width} inputs and {channels} outputs, got {network.sizes}"
         )

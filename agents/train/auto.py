@@ -1,0 +1,175 @@
+"""Training that begins with what a law knows: imitation, then the gradient through the physics.
+
+The teacher is the law that does best on the task. A network imitates it (`imitation`), then climbs
+from there along the gradient of the reward (`analytic`). What is kept is the policy that did best
+on the validation set, the imitated one among them, so that improvement never ends below its start.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import torch
+
+from rbgym.agents import controllers
+from rbgym.agents.cases import in_time, spec_of, training_seeds
+from rbgym.agents.policies.network import Network
+from rbgym.agents.run_folder import RunFolder, Training
+from rbgym.agents.terminal import Counter, bar
+from rbgym.agents.train import presets, run
+from rbgym.agents.train.analytic import Learner, Shown, as_modules, as_network, improve
+from rbgym.agents.train.gradients import DifferentiableEnv
+from rbgym.agents.train.imitation import Imitation
+from rbgym.arguments import count, positive
+from rbgym.envs.arguments import in_range, named
+
+ALGORITHM = "auto"
+BEST, NONE = "best", "none"  # teachers that are no law
+_WHOLE = ("lanes", "rounds", "epochs", "n_envs", "iterations", "warm")
+_KEYS = (*_WHOLE, "teacher", "horizon", "gamma", "gae_lambda", "learning_rate", "net_arch")
+_LAW_EPISODES = 64  # of the validation set, on which laws are compared
+_WEAK = 0.5  # success of a teacher below which a training says so
+
+
+def learn(
+    env_id: str,
+    *,
+    out: str | Path,
+    seed: int = 0,
+    hyperparameters: str | Path | None = None,
+    changes: Mapping[str, Any] | None = None,
+    resume: bool = True,
+    env_kwargs: dict[str, Any] | None = None,
+    report: Callable[[str], None] = lambda message: None,
+    progress: bool = True,
+) -> Training:
+    """Train a network into the folder `out`, see `rbgym.agents.train.sb3.training.train`.
+
+    Called again after an interruption, it goes on from the last checkpoint. results.json has what
+    the teacher and doing nothing are worth on the validation set, and what the policy is worth on
+    the test set. Raises ValueError for bad arguments, a teacher that does not fit the task, and if
+    `out` holds another run.
+    """
+    chosen = presets.read(ALGORITHM, env_id, hyperparameters, changes, known=_KEYS, needed=_KEYS)
+    for key in _WHOLE:
+        count(key, chosen[key])
+    kwargs = by_time(env_id, chosen, env_kwargs or {})
+    run.check_seed(seed)
+    config = run.config_of(env_id, ALGORITHM, seed, chosen, env_kwargs)
+    first, spaces = run.first_network(env_id, ALGORITHM, chosen, seed, config["env_kwargs"])
+    folder = RunFolder(Path(out))
+    if (finished := folder.claim(config, resume)) is not None:
+        return Training(folder, finished, None)
+    law, known = teacher(config, report)
+    with closing(gym.make_vec(env_id, chosen["n_envs"], **kwargs)) as lanes:
+        try:
+            env = DifferentiableEnv(lanes)
+        except ValueError as error:  # a part of the env has no derivative
+            report(f"imitation alone, as {error}")
+            env = None
+        resumed, begun = folder.checkpoint.exists(), time.perf_counter()
+        network, steps = first, 0
+        if not resumed and law is not None:
+            network, steps = imitated(law, first, config, kwargs, report, progress)
+        seconds = time.perf_counter() - begun
+        if env is None:
+            results: dict[str, Any] = {"timesteps": steps, "wall_time": seconds, "judgements": []}
+            best = network
+        else:
+            learner = Learner(env, network, chosen, seed)
+            if resumed:
+                learner.restore(folder.checkpoint)
+                report(f"resuming {folder.path} from step {learner.steps}")
+            else:
+                learner.before, learner.seconds = steps, seconds
+                learner.judge(config)
+                learner.save(folder.checkpoint)
+            results, best = improve(learner, config, folder, progress), learner.best_network
+    results |= known | {"test": run.worth(best, config, "test")}
+    return run.finish(folder, config, results, best, spaces, int(resumed))
+
+
+def by_time(env_id: str, chosen: dict[str, Any], env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of the env; horizon and gamma are filled in where the task's time is to say them.
+
+    An episode of n steps: gamma looks ahead over a third of it, a horizon is a thirtieth.
+    """
+    kwargs = in_time(env_id, {k: v for k, v in env_kwargs.items() if k != "initial"})
+    steps = kwargs.get("max_episode_steps") or spec_of(env_id).max_episode_steps
+    if chosen["horizon"] is None:
+        chosen["horizon"] = min(max(steps // 30, 32), 96)
+    if chosen["gamma"] is None:
+        chosen["gamma"] = max(0.99, 1.0 - 3.0 / steps)
+    count("horizon", chosen["horizon"])
+    for key in ("gamma", "gae_lambda"):
+        in_range(key, chosen[key], 0, 1)
+    positive("learning_rate", chosen["learning_rate"])
+    return kwargs
+
+
+def teacher(
+    config: Mapping[str, Any], report: Callable[[str], None]
+) -> tuple[str | None, dict[str, Any]]:
+    """The law to be imitated, None for none; and what it and doing nothing are worth."""
+    env_id, wanted = config["env_id"], config["hyperparameters"]["teacher"]
+    with closing(gym.make_vec(env_id, 1, **in_time(env_id, config["env_kwargs"]))) as env:
+        fitting = controllers.for_env(env)
+        named("teacher", wanted, [BEST, NONE, *controllers.names()])
+        if wanted not in (BEST, NONE, *fitting):
+            controllers.make(wanted, env)  # a planner, or ValueError, which says what is amiss
+            fitting = [wanted]
+    idle = run.worth("idle", config, episodes=_LAW_EPISODES)
+    laws = [law for law in fitting if law != "idle" and wanted in (BEST, law)]
+    found = {law: run.worth(law, config, episodes=_LAW_EPISODES) for law in laws}
+    if not found:
+        return None, {"idle": idle, "teacher": None}
+    best = max(found, key=lambda law: (found[law]["success_rate"], found[law]["mean_return"]))
+    worth = found[best]
+    said = f"teacher {best}: success {100 * worth['success_rate']:.1f} %"
+    report(f"{said}, mean return {worth['mean_return']:.1f}")
+    if worth["success_rate"] < _WEAK:
+        report("no law does better here: a shorter dt, more max_episode_steps, or --algo ppo")
+    return best, {"idle": idle, "teacher": {"law": best, **worth}}
+
+
+def imitated(
+    law: str,
+    first: Network,
+    config: Mapping[str, Any],
+    kwargs: Mapping[str, Any],
+    report: Callable[[str], None],
+    progress: bool,
+) -> tuple[Network, int]:
+    """The network after all rounds of imitation, and how many steps they took."""
+    chosen, env_id = config["hyperparameters"], config["env_id"]
+    steps = kwargs.get("max_episode_steps") or spec_of(env_id).max_episode_steps
+    actor, threads, assert_normalized = as_modules(first), torch.get_num_threads(), first.normalizer
+    assert assert_normalized is not None
+    with closing(gym.make_vec(env_id, chosen["lanes"], **kwargs)) as lanes:
+        seeds = np.random.SeedSequence([config["seed"], 1]).generate_state(chosen["rounds"])
+        imitation = Imitation(
+            lanes,
+            controllers.make(law, lanes),
+            actor,
+            Shown(assert_normalized),
+            lambda n: training_seeds(int(seeds[n]), chosen["lanes"]),
+            int(steps),
+        )
+        try:
+            torch.set_num_threads(1)
+            with bar(hidden=not progress) as shown:
+                show = Counter(shown, "imitation", chosen["rounds"])
+                for done in range(1, chosen["rounds"] + 1):
+                    imitation.one_round(chosen["epochs"])
+                    show(done, chosen["rounds"])
+        finally:
+            torch.set_num_threads(threads)
+    network = as_network(first, actor)
+    worth = run.worth(network, config)
+    said = f"imitated: success {100 * worth['success_rate']:.1f} %"
+    report(f"{said}, mean return {worth['mean_return']:.1f}")
+    return network, imitation.steps
