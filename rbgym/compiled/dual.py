@@ -12,6 +12,7 @@ import math
 import operator
 import re
 from contextlib import contextmanager
+from types import FunctionType
 
 import numpy as np
 from llvmlite import ir
@@ -424,8 +425,11 @@ def without_derivative(function):
     """Make compiled code inline a function of (potential, body, Pi, o, level) which returns three
     numbers; of duals their values alone."""
 
+    # Another function of the same code, as numba would take `function` for this one.
+    own = inlined(FunctionType(function.__code__, function.__globals__, "own"))
+
     def values(potential, body, Pi, o, level):
-        v = function(potential, body, Pi, o, level)
+        v = own(potential, body, Pi, o, level)
         return value(v[0]), value(v[1]), value(v[2])
 
     def choose(potential, body, Pi, o, level):
