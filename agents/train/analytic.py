@@ -14,7 +14,7 @@ import io
 import itertools
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
@@ -36,8 +36,8 @@ from rbgym.envs.arguments import in_range
 
 ALGORITHM = "apg"
 _WHOLE = ("n_envs", "horizon", "iterations")
-_SHARES = ("gamma", "gae_lambda")
-_KEYS = (*_WHOLE, *_SHARES, "learning_rate", "net_arch")
+SHARES = ("gamma", "gae_lambda")
+_KEYS = (*_WHOLE, *SHARES, "learning_rate", "net_arch")
 # Of the critic: learning rate, passes over what was seen, parts of a pass, pace of its copy.
 _CRITIC_RATE, _PASSES, _PARTS, _FOLLOWS = 3e-3, 4, 4, 0.2
 _LARGEST_GRADIENT = 1.0
@@ -65,11 +65,7 @@ def learn(
     have no derivative, and if `out` holds another run.
     """
     chosen = presets.read(ALGORITHM, env_id, hyperparameters, changes, known=_KEYS, needed=_KEYS)
-    for key in _WHOLE:
-        count(key, chosen[key])
-    for key in _SHARES:
-        in_range(key, chosen[key], 0, 1)
-    positive("learning_rate", chosen["learning_rate"])
+    check_numbers(chosen, _WHOLE)
     run.check_seed(seed)
     config = run.config_of(env_id, ALGORITHM, seed, chosen, env_kwargs)
     network, spaces = run.first_network(env_id, ALGORITHM, chosen, seed, config["env_kwargs"])
@@ -93,6 +89,15 @@ def learn(
     finally:
         lanes.close()
     return run.finish(folder, config, results, learner.best_network, spaces, start)
+
+
+def check_numbers(chosen: Mapping[str, Any], whole: Iterable[str]) -> None:
+    """ValueError for a hyperparameter that is out of its range. whole: names of counts."""
+    for key in whole:
+        count(key, chosen[key])
+    for key in SHARES:
+        in_range(key, chosen[key], 0, 1)
+    positive("learning_rate", chosen["learning_rate"])
 
 
 def improve(
@@ -194,14 +199,12 @@ class Learner:
         """One step of the policy, after one horizon in every lane; then some of the critic."""
         begun = time.perf_counter()
         actor, critic = self._optimisers
-        left = 1.0 - self.iteration / self.chosen["iterations"]
-        actor.param_groups[0]["lr"] = self.chosen["learning_rate"] * left
+        actor.param_groups[0]["lr"] = self.chosen["learning_rate"] * self._pace()
         gain, seen = self._fly()
-        if self.iteration >= self.chosen.get("warm", 0):
-            actor.zero_grad()
-            (-gain / self.steps_each).backward()  # type: ignore[no-untyped-call]
-            nn.utils.clip_grad_norm_(self._actor.parameters(), _LARGEST_GRADIENT)
-            actor.step()
+        actor.zero_grad()
+        (-gain / self.steps_each).backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(self._actor.parameters(), _LARGEST_GRADIENT)
+        actor.step()
         inputs, targets = self._targets(seen)
         for _ in range(_PASSES):
             order = torch.randperm(len(inputs), generator=self._shuffling)
@@ -215,6 +218,12 @@ class Learner:
                 slow.lerp_(fast, _FOLLOWS)
         self.iteration += 1
         self.seconds += time.perf_counter() - begun
+
+    def _pace(self) -> float:
+        """Of the learning rate: it fades to zero; while the critic alone learns it is zero, so that
+        Adam knows the size of the gradients when it starts, and then it rises as long."""
+        left, warm = 1.0 - self.iteration / self.chosen["iterations"], self.chosen.get("warm", 0)
+        return left * min(max(self.iteration / warm - 1.0, 0.0), 1.0) if warm else left
 
     def _fly(self) -> tuple[Tensor, list[_Seen]]:
         """What all lanes earn within the horizon and are expected to earn beyond; and the steps."""

@@ -21,16 +21,23 @@ from rbgym.agents.policies.network import Network
 from rbgym.agents.run_folder import RunFolder, Training
 from rbgym.agents.terminal import Counter, bar
 from rbgym.agents.train import presets, run
-from rbgym.agents.train.analytic import Learner, Shown, as_modules, as_network, improve
+from rbgym.agents.train.analytic import (
+    SHARES,
+    Learner,
+    Shown,
+    as_modules,
+    as_network,
+    check_numbers,
+    improve,
+)
 from rbgym.agents.train.gradients import DifferentiableEnv
 from rbgym.agents.train.imitation import Imitation
-from rbgym.arguments import count, positive
-from rbgym.envs.arguments import in_range, named
+from rbgym.envs.arguments import named
 
 ALGORITHM = "auto"
 BEST, NONE = "best", "none"  # teachers that are no law
-_WHOLE = ("lanes", "rounds", "epochs", "n_envs", "iterations", "warm")
-_KEYS = (*_WHOLE, "teacher", "horizon", "gamma", "gae_lambda", "learning_rate", "net_arch")
+_WHOLE = ("lanes", "rounds", "epochs", "n_envs", "horizon", "iterations", "warm")
+_KEYS = (*_WHOLE, *SHARES, "teacher", "learning_rate", "net_arch")
 _LAW_EPISODES = 64  # of the validation set, on which laws are compared
 _WEAK = 0.5  # success of a teacher below which a training says so
 
@@ -55,11 +62,10 @@ def learn(
     `out` holds another run.
     """
     chosen = presets.read(ALGORITHM, env_id, hyperparameters, changes, known=_KEYS, needed=_KEYS)
-    for key in _WHOLE:
-        count(key, chosen[key])
-    kwargs = by_time(env_id, chosen, env_kwargs or {})
+    check_numbers(chosen, _WHOLE)
     run.check_seed(seed)
     config = run.config_of(env_id, ALGORITHM, seed, chosen, env_kwargs)
+    kwargs = in_time(env_id, config["env_kwargs"])
     first, spaces = run.first_network(env_id, ALGORITHM, chosen, seed, config["env_kwargs"])
     folder = RunFolder(Path(out))
     if (finished := folder.claim(config, resume)) is not None:
@@ -91,24 +97,6 @@ def learn(
             results, best = improve(learner, config, folder, progress), learner.best_network
     results |= known | {"test": run.worth(best, config, "test")}
     return run.finish(folder, config, results, best, spaces, int(resumed))
-
-
-def by_time(env_id: str, chosen: dict[str, Any], env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of the env; horizon and gamma are filled in where the task's time is to say them.
-
-    An episode of n steps: gamma looks ahead over a third of it, a horizon is a thirtieth.
-    """
-    kwargs = in_time(env_id, {k: v for k, v in env_kwargs.items() if k != "initial"})
-    steps = kwargs.get("max_episode_steps") or spec_of(env_id).max_episode_steps
-    if chosen["horizon"] is None:
-        chosen["horizon"] = min(max(steps // 30, 32), 96)
-    if chosen["gamma"] is None:
-        chosen["gamma"] = max(0.99, 1.0 - 3.0 / steps)
-    count("horizon", chosen["horizon"])
-    for key in ("gamma", "gae_lambda"):
-        in_range(key, chosen[key], 0, 1)
-    positive("learning_rate", chosen["learning_rate"])
-    return kwargs
 
 
 def teacher(

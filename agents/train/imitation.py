@@ -52,7 +52,8 @@ class Imitation:
         shuffling = torch.Generator().manual_seed(self.rounds)
         inputs = self.shown(torch.from_numpy(np.concatenate(self.met)))
         wanted = torch.from_numpy(np.concatenate(self.said))
-        for _ in range(epochs):
+        for epoch in range(epochs):
+            self.optimiser.param_groups[0]["lr"] = _RATE * (1.0 - epoch / epochs)
             for part in torch.randperm(len(inputs), generator=shuffling).split(_BATCH):
                 self.optimiser.zero_grad()
                 loss = nn.functional.smooth_l1_loss(
