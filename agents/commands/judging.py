@@ -30,6 +30,8 @@ def evaluate(
     env: options.EnvOption = None,
     env_arg: options.EnvArgs = None,
     episodes: options.Episodes = 256,
+    split: options.Split = "test",
+    seed: Annotated[int, Option(help="Of fresh start states.", min=0)] = 0,
     plot: options.Plot = None,
     video: Annotated[
         Path | None,
@@ -70,14 +72,17 @@ def evaluate(
         return
     with bar() as shown:
         evaluations = {
-            one.name: evaluation.evaluate(one.policy, env, episodes, **one.env_kwargs)
+            one.name: evaluation.evaluate(
+                one.policy, env, episodes, split=split, seed=seed, **one.env_kwargs
+            )
             for one in shown.track(judged, description="policies")
         }
     if as_json:
         said = {one.name: {"env_id": env, "env_kwargs": one.env_kwargs} for one in judged}
         print_json({name: said[name] | e.as_dict() for name, e in evaluations.items()})
     else:
-        tables.print_evaluations(evaluations, env, judged)
+        which = "fixed" if split == "test" else split
+        tables.print_evaluations(evaluations, env, judged, which)
     if plot:
         from rbgym.agents.judge import plots
 

@@ -1,12 +1,14 @@
 """`rbgym train` and `rbgym export`."""
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer import Argument, Option
 
+from rbgym.agents.catalogue import names as controllers
 from rbgym.agents.commands import options
 from rbgym.agents.commands.app import TRAIN, command
 from rbgym.agents.terminal import plain, print_json
@@ -17,13 +19,13 @@ _STEPS: Any = {"parser": options.whole, "metavar": "INTEGER"}
 
 @command(
     TRAIN,
-    "rbgym train RigidTop-v0 --timesteps 100000 --out runs/first",
-    "rbgym train TopSwingUp-v0 --algo cma_es",
+    "rbgym train RigidTop-v0 --algo ppo --timesteps 100000 --out runs/first",
+    "rbgym train TopSwingUp-v0 --teacher swing_up",
     "rbgym train AttitudeSlew-v1 --set learning_rate=1e-3 --env-arg integrator=akw",
 )
 def train(
     env: options.Env,
-    algo: options.Algorithm = "ppo",
+    algo: options.Algorithm = "auto",
     out: Annotated[
         Path | None,
         Option(
@@ -33,6 +35,13 @@ def train(
         ),
     ] = None,
     seed: Annotated[int, Option(help="Seed of training.", min=0)] = 0,
+    teacher: Annotated[
+        str | None,
+        Option(
+            help="Law that auto imitates first: best of those that fit, or none.",
+            autocompletion=lambda: ["best", "none", *controllers()],
+        ),
+    ] = None,
     timesteps: Annotated[
         Any | None, Option(help="Env steps, up to whole rollouts; default as tuned.", **_STEPS)
     ] = None,
@@ -74,6 +83,10 @@ def train(
 
         print_resolved(env, dict(env_arg or ()), as_json)
         return
+    if teacher is not None:
+        if algo != "auto":
+            raise ValueError(f"--teacher plays no part with {algo}, got {teacher!r}")
+        change = [*(change or ()), ("teacher", teacher)]
     done = train_policy(
         env,
         algo,
@@ -98,11 +111,26 @@ def train(
             "--overwrite trains it anew"
         )
     else:
-        said = f"trained {done.results['timesteps']} steps in {done.results['wall_time']:.1f} s"
-        for last in done.results.get("judgements", ())[-1:]:
-            said += f", success {100 * last['success_rate']:.1f} %"
-            said += f", mean return {last['mean_return']:.1f}"
-        typer.echo(plain(f"{said}: {done.folder.policy}"))
+        from rbgym.agents.train.run import said
+
+        found = done.results
+        told = f"trained {found['timesteps']} steps in {found['wall_time']:.1f} s"
+        told += f", {said(found['test'])}" if "test" in found else ""
+        typer.echo(plain(f"{told}: {done.folder.policy}"))
+        if "idle" in found:
+            typer.echo(compared(found))
+
+
+def compared(found: Mapping[str, Any]) -> str:
+    """The law and doing nothing, on the validation set; and what to try where they are better."""
+    from rbgym.agents.train.run import said
+
+    idle, law = found["idle"], found.get("teacher")
+    lines = [f"doing nothing: {said(idle)}"] + ([f"{law['law']}: {said(law)}"] if law else [])
+    best = max((one["success_rate"], one["mean_return"]) for one in found["judgements"])
+    if law and best < (law["success_rate"], law["mean_return"]):
+        lines.append("the law is ahead: try more --set iterations or rounds, or another --seed")
+    return "\n".join(lines)
 
 
 def _say(message: str) -> None:

@@ -15,7 +15,7 @@ from typer import Argument, Option
 
 import rbgym
 from rbgym.agents import catalogue
-from rbgym.agents.cases import PRETRAINED, TEST_SEEDS, by_name, check_policy, spec_of
+from rbgym.agents.cases import PRETRAINED, SPLITS, by_name, check_policy, spec_of
 from rbgym.envs.arguments import Arguments, named
 from rbgym.registration import ENVIRONMENTS
 
@@ -187,12 +187,20 @@ Policies = Annotated[
 Algorithm = Annotated[
     str,
     Option(
-        help="ppo, sac, tqc, recurrent_ppo, apg or cma_es.",
+        help="auto, ppo, sac, tqc, recurrent_ppo, apg or cma_es.",
         autocompletion=algorithms,
         callback=known_algorithm,
     ),
 ]
-Episodes = Annotated[int, Option(help="Start states of the test set.", min=1, max=len(TEST_SEEDS))]
+Episodes = Annotated[int, Option(help="Start states.", min=1)]
+Split = Annotated[
+    str,
+    Option(
+        help="Which: test, validation or fresh.",
+        autocompletion=lambda: list(SPLITS),
+        callback=refusing(lambda name: named("split", name, SPLITS)),
+    ),
+]
 Inertia = Annotated[
     Any,
     Option(

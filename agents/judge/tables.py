@@ -55,15 +55,19 @@ def _rows(merits: Mapping[str, Mapping[str, Any]], columns: Sequence[str]) -> Ro
 
 
 def print_evaluations(
-    evaluations: Mapping[str, Evaluation], env_id: str, contenders: Sequence[Contender]
+    evaluations: Mapping[str, Evaluation],
+    env_id: str,
+    contenders: Sequence[Contender],
+    which: str = "fixed",
 ) -> None:
-    """Write one line for each policy, and beneath what is not the same for all of them."""
+    """Write one line for each policy, and beneath what is not the same for all of them. which: word
+    for the start states."""
     from rbgym.agents.terminal import plain, print_table
 
     kwargs = contenders[0].env_kwargs
     differ = any(one.env_kwargs != kwargs for one in contenders)
     heading = title({"env_id": env_id, "env_kwargs": {} if differ else kwargs})
-    heading += f", {next(iter(evaluations.values())).episodes} fixed start states"
+    heading += f", {next(iter(evaluations.values())).episodes} {which} start states"
     rows = _rows({name: one.as_dict() for name, one in evaluations.items()}, _OF_EVALUATE)
     print_table(heading, ("policy", *_OF_EVALUATE), rows, optional=_LOST_OF_EVALUATE)
     for one in contenders:

@@ -39,12 +39,13 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def train(env_id: str, algo: str = "ppo", **arguments: Any) -> Training:
+def train(env_id: str, algo: str = "auto", **arguments: Any) -> Training:
     """Train a policy into a folder, `out`, with the arguments of the algorithm's own `train`.
 
-    algo: ppo, sac, tqc, recurrent_ppo; apg for gradients through the physics, cma_es for
-    evolution. An argument that is None stands for its default. See
-    `rbgym.agents.train.sb3.training.train`, `.analytic.learn` and `.evolution.evolving.evolve`.
+    algo: auto, which imitates a law and climbs from there; ppo, sac, tqc, recurrent_ppo; apg for
+    gradients through the physics, cma_es for evolution. An argument that is None stands for its
+    default. See `rbgym.agents.train.sb3.training.train`, `.auto.learn`, `.analytic.learn` and
+    `.evolution.evolving.evolve`.
     Raises ValueError for an unknown algorithm, and for an argument that it does not take.
     """
     given = {name: value for name, value in arguments.items() if value is not None}

@@ -9,15 +9,15 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import gymnasium as gym
 import numpy as np
 import torch
 
 from rbgym.agents import controllers
-from rbgym.agents.cases import in_time, spec_of, training_seeds
-from rbgym.agents.policies.network import Network
+from rbgym.agents.cases import in_time, spec_of, task_of, training_seeds
+from rbgym.agents.policies.network import Network, Normalizer
 from rbgym.agents.run_folder import RunFolder, Training
 from rbgym.agents.terminal import Counter, bar
 from rbgym.agents.train import presets, run
@@ -61,16 +61,17 @@ def learn(
     the test set. Raises ValueError for bad arguments, a teacher that does not fit the task, and if
     `out` holds another run.
     """
+    task_of(env_id)  # of another env no law is known, and no test set: --algo ppo
     chosen = presets.read(ALGORITHM, env_id, hyperparameters, changes, known=_KEYS, needed=_KEYS)
     check_numbers(chosen, _WHOLE)
     run.check_seed(seed)
     config = run.config_of(env_id, ALGORITHM, seed, chosen, env_kwargs)
     kwargs = in_time(env_id, config["env_kwargs"])
     first, spaces = run.first_network(env_id, ALGORITHM, chosen, seed, config["env_kwargs"])
-    folder = RunFolder(Path(out))
+    laws, folder = fitting_laws(config), RunFolder(Path(out))
     if (finished := folder.claim(config, resume)) is not None:
         return Training(folder, finished, None)
-    law, known = teacher(config, report)
+    law, known = teacher(laws, config, report)
     with closing(gym.make_vec(env_id, chosen["n_envs"], **kwargs)) as lanes:
         try:
             env = DifferentiableEnv(lanes)
@@ -83,7 +84,8 @@ def learn(
             network, steps = imitated(law, first, config, kwargs, report, progress)
         seconds = time.perf_counter() - begun
         if env is None:
-            results: dict[str, Any] = {"timesteps": steps, "wall_time": seconds, "judgements": []}
+            found = run.judged(network, config, steps, seconds)
+            results = {"timesteps": steps, "wall_time": seconds, "judgements": [found]}
             best = network
         else:
             learner = Learner(env, network, chosen, seed)
@@ -95,33 +97,35 @@ def learn(
                 learner.judge(config)
                 learner.save(folder.checkpoint)
             results, best = improve(learner, config, folder, progress), learner.best_network
-    results |= known | {"test": run.worth(best, config, "test")}
-    return run.finish(folder, config, results, best, spaces, int(resumed))
+    return run.finish(folder, config, results | known, best, spaces, int(resumed))
+
+
+def fitting_laws(config: Mapping[str, Any]) -> list[str]:
+    """Names of the laws among which the teacher is; ValueError for one that does not fit."""
+    env_id, wanted = config["env_id"], config["hyperparameters"]["teacher"]
+    named("teacher", wanted, [BEST, NONE, *controllers.names()])
+    if wanted == NONE:
+        return []
+    with closing(gym.make_vec(env_id, 1, **in_time(env_id, config["env_kwargs"]))) as env:
+        if wanted == BEST:
+            return [law for law in controllers.for_env(env) if law != "idle"]
+        controllers.make(wanted, env)  # raises, and says what is amiss
+    return [wanted]
 
 
 def teacher(
-    config: Mapping[str, Any], report: Callable[[str], None]
+    laws: list[str], config: Mapping[str, Any], report: Callable[[str], None]
 ) -> tuple[str | None, dict[str, Any]]:
-    """The law to be imitated, None for none; and what it and doing nothing are worth."""
-    env_id, wanted = config["env_id"], config["hyperparameters"]["teacher"]
-    with closing(gym.make_vec(env_id, 1, **in_time(env_id, config["env_kwargs"]))) as env:
-        fitting = controllers.for_env(env)
-        named("teacher", wanted, [BEST, NONE, *controllers.names()])
-        if wanted not in (BEST, NONE, *fitting):
-            controllers.make(wanted, env)  # a planner, or ValueError, which says what is amiss
-            fitting = [wanted]
-    idle = run.worth("idle", config, episodes=_LAW_EPISODES)
-    laws = [law for law in fitting if law != "idle" and wanted in (BEST, law)]
+    """The law that is imitated, None for none; and what it and doing nothing are worth."""
+    known: dict[str, Any] = {"idle": run.worth("idle", config, episodes=_LAW_EPISODES)}
     found = {law: run.worth(law, config, episodes=_LAW_EPISODES) for law in laws}
     if not found:
-        return None, {"idle": idle, "teacher": None}
+        return None, known
     best = max(found, key=lambda law: (found[law]["success_rate"], found[law]["mean_return"]))
-    worth = found[best]
-    said = f"teacher {best}: success {100 * worth['success_rate']:.1f} %"
-    report(f"{said}, mean return {worth['mean_return']:.1f}")
-    if worth["success_rate"] < _WEAK:
-        report("no law does better here: a shorter dt, more max_episode_steps, or --algo ppo")
-    return best, {"idle": idle, "teacher": {"law": best, **worth}}
+    report(f"teacher {best}: {run.said(found[best])}")
+    if found[best]["success_rate"] < _WEAK:
+        report("a weak teacher: try more max_episode_steps, a shorter dt, or --algo ppo")
+    return best, known | {"teacher": {"law": best, **found[best]}}
 
 
 def imitated(
@@ -135,15 +139,14 @@ def imitated(
     """The network after all rounds of imitation, and how many steps they took."""
     chosen, env_id = config["hyperparameters"], config["env_id"]
     steps = kwargs.get("max_episode_steps") or spec_of(env_id).max_episode_steps
-    actor, threads, assert_normalized = as_modules(first), torch.get_num_threads(), first.normalizer
-    assert assert_normalized is not None
+    actor, threads = as_modules(first), torch.get_num_threads()
     with closing(gym.make_vec(env_id, chosen["lanes"], **kwargs)) as lanes:
         seeds = np.random.SeedSequence([config["seed"], 1]).generate_state(chosen["rounds"])
         imitation = Imitation(
             lanes,
             controllers.make(law, lanes),
             actor,
-            Shown(assert_normalized),
+            Shown(cast(Normalizer, first.normalizer)),
             lambda n: training_seeds(int(seeds[n]), chosen["lanes"]),
             int(steps),
         )
@@ -157,7 +160,5 @@ def imitated(
         finally:
             torch.set_num_threads(threads)
     network = as_network(first, actor)
-    worth = run.worth(network, config)
-    said = f"imitated: success {100 * worth['success_rate']:.1f} %"
-    report(f"{said}, mean return {worth['mean_return']:.1f}")
+    report(f"imitated: {run.said(run.worth(network, config))}")
     return network, imitation.steps

@@ -54,7 +54,7 @@ class Imitation:
         wanted = torch.from_numpy(np.concatenate(self.said))
         for epoch in range(epochs):
             self.optimiser.param_groups[0]["lr"] = _RATE * (1.0 - epoch / epochs)
-            for part in torch.randperm(len(inputs), generator=shuffling).split(_BATCH):
+            for part in _parts(len(inputs), shuffling):
                 self.optimiser.zero_grad()
                 loss = nn.functional.smooth_l1_loss(
                     self.actor(inputs[part]), wanted[part], beta=_SMOOTH
@@ -82,3 +82,9 @@ class Imitation:
         some = rng.permutation(len(every))[:_KEPT]
         self.met.append(every[some])
         self.said.append(answers[some])
+
+
+def _parts(count: int, shuffling: torch.Generator) -> tuple[torch.Tensor, ...]:
+    """All numbers below `count`, in batches."""
+    order = torch.randperm(count, generator=shuffling)
+    return torch.split(order, _BATCH)

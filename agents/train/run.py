@@ -92,6 +92,12 @@ def worth(
     return {"success_rate": found.success_rate, "mean_return": found.mean_return}
 
 
+def said(worth: Mapping[str, float]) -> str:
+    """Success and return in words."""
+    rate, mean = 100 * worth["success_rate"], worth["mean_return"]
+    return f"success {rate:.1f} %, mean return {mean:.1f}"
+
+
 def first_network(
     env_id: str, algo: str, chosen: Mapping[str, Any], seed: int, kwargs: dict[str, Any]
 ) -> tuple[Network, tuple[Any, Any]]:
@@ -123,10 +129,13 @@ def finish(
     spaces: tuple[Any, Any],
     resumed_from: int,
 ) -> Training:
-    """Write the policy of a run, and results.json last, with the steps per second and the seconds
-    until the first judgement that finds the task learned. spaces: observations, actions."""
+    """Write the policy of a run, and results.json last, with the steps per second, the seconds
+    until the first judgement that finds the task learned, and what it is worth on the test set.
+    spaces: observations, actions."""
     seconds = results["wall_time"]
     results["steps_per_second"] = results["timesteps"] / seconds if seconds else None
+    if results.get("judgements"):
+        results["test"] = worth(network, config, "test")
     if "judgements" in results:
         learned = [e["seconds"] for e in results["judgements"] if e["success_rate"] >= THRESHOLD]
         results["time_to_threshold"] = learned[0] if learned else None

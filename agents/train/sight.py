@@ -44,8 +44,8 @@ def _edges(env: Any, columns: dict[str, Column]) -> list[float]:
     task, goal, found = env.task, env.goal, list[float]()
     if isinstance(goal, Target) and not task.split:
         form = next(name for name in columns if name in FORMS)
-        found.append(task.angle * _SLOPES.get(form, 1.0) / max(columns[form].high))
+        found.append(task.angle * _SLOPES.get(form, 1.0) / float(np.max(columns[form].high)))
     if isinstance(goal, Target | Rest):
         rates = columns["angular_velocity"]
-        found.append(task.rate / rates.factor / max(rates.high))
+        found.append(task.rate / rates.factor / float(np.max(rates.high)))
     return found
