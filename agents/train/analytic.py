@@ -37,7 +37,7 @@ from rbgym.envs.arguments import in_range
 ALGORITHM = "apg"
 _WHOLE = ("n_envs", "horizon", "iterations")
 SHARES = ("gamma", "gae_lambda")
-_KEYS = (*_WHOLE, *SHARES, "learning_rate", "net_arch")
+_KEYS = (*_WHOLE, *SHARES, "learning_rate", "net_arch", "rates")
 # Of the critic: learning rate, passes over what was seen, parts of a pass, pace of its copy.
 _CRITIC_RATE, _PASSES, _PARTS, _FOLLOWS = 3e-3, 4, 4, 0.2
 _LARGEST_GRADIENT = 1.0

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
 
 from rbgym.agents.cases import by_name, has_test_set, resolved
 from rbgym.agents.judge.evaluation import evaluate
 from rbgym.agents.policies import trained
-from rbgym.agents.policies.network import Network, quaternions_of
+from rbgym.agents.policies.network import Network, Normalizer, quaternions_of
 from rbgym.agents.policies.recurrent import RecurrentNetwork
 from rbgym.agents.policies.trained import TrainedPolicy
 from rbgym.agents.run_folder import IDENTITY, RunFolder, Training, write_json
@@ -101,21 +102,30 @@ def said(worth: Mapping[str, float]) -> str:
 def first_network(
     env_id: str, algo: str, chosen: Mapping[str, Any], seed: int, kwargs: dict[str, Any]
 ) -> tuple[Network, tuple[Any, Any]]:
-    """Random weights, behind the normaliser of `sight`; and the env's spaces.
+    """Random weights, behind a normaliser; and the env's spaces.
 
-    chosen: hyperparameters; net_arch has the sizes of hidden layers. ValueError for bad ones, and
-    for observations that are no box.
+    chosen: hyperparameters; net_arch has the sizes of hidden layers; rates, if it is there, how
+    many times as large the angular velocity is shown, else the normaliser is that of `sight`.
+    ValueError for bad ones, and for observations that are no box.
     """
-    hidden = chosen["net_arch"]
+    hidden, rates = chosen["net_arch"], chosen.get("rates", 1.0)
     if not isinstance(hidden, list) or not all(isinstance(n, int) and n > 0 for n in hidden):
         raise ValueError(f"net_arch must be a list of positive integers, got {hidden!r}")
-    named("observation", kwargs.get("observation", "quaternion"), FORMS, f" for {algo}")
+    if not isinstance(rates, int | float) or not rates > 0:
+        raise ValueError(f"rates must be a positive number, got {rates!r}")
+    form = kwargs.get("observation", "quaternion")
+    named("observation", form, FORMS, f" for {algo}")
     env = gym.make(env_id, **kwargs)
     env.close()
     seen, done = env.observation_space, env.action_space
     if not (isinstance(seen, gym.spaces.Box) and isinstance(done, gym.spaces.Box)):
         raise ValueError(f"env_id must be a task whose observations are a box, got {env_id!r}")
-    normalizer = normalizer_for(env)
+    if "rates" in chosen:
+        first, variance = FORMS[form].width(), np.ones(seen.shape[0])
+        variance[first : first + 3] = rates**-2.0
+        normalizer = Normalizer(np.zeros(len(variance)), variance)
+    else:
+        normalizer = normalizer_for(env)
     sizes = (len(normalizer.mean), *hidden, done.shape[0])
     network = Network.random(sizes, seed, normalizer=normalizer)
     return replace(network, quaternions=quaternions_of(env)), (seen, done)

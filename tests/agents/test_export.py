@@ -141,8 +141,8 @@ def test_a_law_answers_in_c_as_in_python(env_id, name, tmp_path):
 @pytest.mark.parametrize("output", ["clip", "tanh", "gsde"])
 def test_every_kind_of_network_answers_in_c_and_onnx_as_in_python(activation, output, tmp_path):
     rng = np.random.default_rng(0)
-    normalizer = Normalizer(rng.normal(size=7), rng.uniform(0.5, 2.0, 7), clip=1.5)
-    network = Network.random((7, 9, 5, 3), 1, activation=activation, output=output,
+    normalizer = Normalizer(rng.normal(size=9), rng.uniform(0.5, 2.0, 9), 1.5, repeats=(2, 6))
+    network = Network.random((9, 9, 5, 3), 1, activation=activation, output=output,
                              normalizer=normalizer)  # fmt: skip
     network = replace(network, quaternions=(0,))
     env = make(SLEW)

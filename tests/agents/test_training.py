@@ -143,7 +143,8 @@ def test_a_killed_process_leaves_a_checkpoint_that_resumes(tmp_path):
         "from rbgym.agents.commands.cli import main; main()",
         "train",
     ]
-    command += ["RigidTop-v0", "--out", str(tmp_path), "--no-progress", "--timesteps", "5000000"]
+    command += ["RigidTop-v0", "--algo", "ppo", "--out", str(tmp_path), "--no-progress"]
+    command += ["--timesteps", "5000000"]
     process = subprocess.Popen([*command, "--checkpoint-every", "1"])
     checkpoint, deadline = tmp_path / "checkpoint.zip", time.monotonic() + 300
     while not checkpoint.exists() and process.poll() is None and time.monotonic() < deadline:
