@@ -99,16 +99,18 @@ def checked(episodes: Episodes, lanes: Lanes, given: Any) -> dict[str, Array]:
 
 def _moments(argument: str, tensors: Array, axes: Array) -> Array:
     """Principal moments (n, 3) of tensors whose principal axes are these; else ValueError."""
-    for tensor in tensors:
-        try:
+    moments = np.diagonal(axes.T @ tensors @ axes, axis1=1, axis2=2)
+    off = np.abs(axes * moments[:, np.newaxis] @ axes.T - tensors).max(axis=(1, 2))
+    askew, largest = off > _ASKEW * moments.max(), moments.max(axis=1)
+    for tensor in tensors[askew | (2.0 * largest >= moments.sum(axis=1))]:
+        try:  # a body says what is wrong, or that it is round-off alone
             RigidBody(tensor)
         except ValueError as error:
             raise ValueError(f"{argument}: {error}") from None
-    moments = np.diagonal(axes.T @ tensors @ axes, axis1=1, axis2=2)
-    if np.abs(axes * moments[:, np.newaxis] @ axes.T - tensors).max() > _ASKEW * moments.max():
+    if askew.any():
         raise ValueError(
             f"{argument} must have the principal axes of the env's body: for others make an env "
-            f"with body=, got {tensors.tolist()}"
+            f"with body=, got {tensors[askew][0].tolist()}"
         )
     return moments
 

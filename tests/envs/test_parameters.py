@@ -200,6 +200,7 @@ def test_numbers_have_the_distribution_that_was_asked_for():
     ("given", "message"),
     [
         ({"inertai": BODY}, "randomization must name.*did you mean 'inertia'"),
+        ({"inertia": np.diag([0.0, 1.0, 1.0])}, r'\["inertia"\]: .*positive principal moments'),
         ({"inertia": np.diag([1.0, 1.0, 3.0])}, r'\["inertia"\]: .*triangle inequality'),
         ({"inertia": [[1, 0.1, 0], [0.1, 1, 0], [0, 0, 1]]}, "must have the principal axes of the"),
         ({"inertia": [[1, 0.1, 0], [0, 1, 0], [0, 0, 1]]}, "must be a symmetric tensor"),
