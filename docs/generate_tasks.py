@@ -1,4 +1,4 @@
-"""Write the page of each task from its docstring, and the tables of docs/tasks.md and training.md.
+"""Write the page of each task from its docstring, and tables of tasks.md, training.md and hooks.md.
 
 python docs/generate_tasks.py            # write
 python docs/generate_tasks.py --check    # exit 1 if a page is not current
@@ -18,11 +18,14 @@ import gymnasium as gym
 import task_page
 from gymnasium.envs.registration import load_env_creator
 
+from rbgym.envs.parts.parameters import OF_BODY, OF_MOUNTING, OF_SENSOR
 from rbgym.registration import ENVIRONMENTS
 
 DOCS = Path(__file__).resolve().parent
 SOLVED, LEARNED, INDEX = DOCS / "solved.json", DOCS / "learning.json", DOCS / "tasks.md"
 BEGIN, END = "<!-- tasks:begin -->", "<!-- tasks:end -->"
+HOOKS = DOCS / "hooks.md"
+DRAWN, DRAWN_END = "<!-- parameters:begin -->", "<!-- parameters:end -->"
 TRAINING = DOCS / "training.md"
 TIMES, TIMES_END = "<!-- times:begin -->", "<!-- times:end -->"
 SATELLITES = (
@@ -136,6 +139,16 @@ def index() -> str:
     return "\n".join([f"{before}{BEGIN}", *table, f"{END}{rest.split(END)[1]}"])
 
 
+def parameters() -> str:
+    """docs/hooks.md with the table of what differs from episode to episode made anew."""
+    rows = ["| parameter | is | unit |", "|---|---|---|"]
+    for one in (*OF_BODY, *OF_MOUNTING, *OF_SENSOR):
+        words = f"{one.words}, {one.frame}" if one.frame else one.words
+        rows.append(f"| `{one.name}` | {words} | {one.unit} |")
+    before, rest = HOOKS.read_text("utf-8").split(DRAWN)
+    return "\n".join([f"{before}{DRAWN}", *rows, f"{DRAWN_END}{rest.split(DRAWN_END)[1]}"])
+
+
 def measure(env_ids: list[str]) -> None:
     """Run every controller that fits on the test sets of these tasks; some seconds each."""
     from rbgym.agents import controllers
@@ -159,7 +172,7 @@ def measure(env_ids: list[str]) -> None:
 def main(check: bool) -> int:
     """Write or check every page; the exit status."""
     pages = {DOCS / "tasks" / f"{env_id}.md": page(env_id) for env_id in ENVIRONMENTS}
-    pages[INDEX], pages[TRAINING] = index(), training()
+    pages[INDEX], pages[TRAINING], pages[HOOKS] = index(), training(), parameters()
     stale = [f for f, text in pages.items() if not f.exists() or f.read_text("utf-8") != text]
     for file in stale:
         if check:

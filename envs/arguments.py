@@ -45,7 +45,7 @@ class Arguments:
     termination: str | Mapping[str, Any] | Callable[..., ArrayLike] | None = None
     constraints: Mapping[str, Any] | None = None
     disturbance: Mapping[str, Any] | Callable[..., ArrayLike] | None = None
-    randomization: Mapping[str, float] | None = None
+    randomization: Mapping[str, Any] | None = None
     faults: Mapping[str, Any] | None = None
     initial: str | Mapping[str, float] | None = None
     preview: float | None = None

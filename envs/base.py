@@ -13,10 +13,12 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from rbgym.arguments import count, real
+from rbgym.envs import rows as at
 from rbgym.envs.arguments import ARGUMENTS, named
 from rbgym.envs.building import Building
 from rbgym.envs.episodes import Episodes, Flags, Lanes
 from rbgym.envs.layers import ARGUMENT, Layers, resolved
+from rbgym.envs.parts import parameters
 from rbgym.envs.parts.columns import Column, placed
 from rbgym.envs.parts.rewards import Weighted
 from rbgym.envs.planning import checked_state, packed, unpack
@@ -125,7 +127,8 @@ class _Described:
         Gymnasium's reset, once nothing can be refused any more."""
         episodes, n = self._episodes, self._episodes.size
         goes_on = episodes.started
-        placed = place(episodes, lanes, options)
+        values = parameters.checked(episodes, lanes, options.get("parameters"))
+        how = place(episodes, lanes, options, values.get("inertia"))
         episodes.leave()
         reseed(seed=seeds[0])
         if None in seeds and not goes_on:
@@ -137,7 +140,10 @@ class _Described:
         out = np.empty((n, episodes.setup.width), np.float32)
         if len(lanes) < n:
             out[:] = episodes.observations()
-        episodes.restart(lanes, out, drawn=not placed)
+        if values:
+            parameters.put(episodes, lanes, values)
+            how += at.GIVEN
+        episodes.restart(lanes, out, how)
         self._forget(lanes)
         if self.render_mode == "human":
             self._frames()
@@ -284,6 +290,16 @@ class _Described:
         return placed((*setup.parts.observation.table(frame), *setup.actuator.columns))
 
     @property
+    def parameters(self) -> dict[str, Any]:
+        """What the episodes fly with, of a vector env with a first axis of lanes: the inertia
+        (3, 3) [kg m^2, body], and by name what else `reset` can be given. Copies. ResetNeeded
+        before a reset."""
+        if not self._episodes.started:
+            raise gym.error.ResetNeeded("call reset() before reading parameters")
+        found = parameters.read(self._episodes)
+        return found if self._shape[1:] else {name: value[0] for name, value in found.items()}
+
+    @property
     def resolved(self) -> dict[str, Any]:
         """All numbers that the env was made of, by part and as plain data, each with the layer that
         has said it: task, satellite, difficulty or argument. See `rbgym.envs.layers`."""
@@ -301,7 +317,8 @@ class _Described:
 
 
 class AttitudeEnv(_Described, gym.Env[Any, Any]):
-    """A body to be turned: the base of every single environment. A subclass has a `task`."""
+    """A body to be turned: the base of every single environment. A subclass has a `task`. What an
+    episode flies with, `parameters` has, and `reset` takes."""
 
     # As Gymnasium declares it; each env has its own with the frame rate of its dt.
     metadata: dict[str, Any] = {"render_modes": list(MODES), "render_fps": 50}  # noqa: RUF012
@@ -324,14 +341,15 @@ class AttitudeEnv(_Described, gym.Env[Any, Any]):
         """Begin an episode.
 
         options: {"state": {"quaternion": (4,), "angular_velocity": (3,)}}, with perhaps
-        "target_quaternion": (4,), default the identity, and what the actuator has.
+        "target_quaternion": (4,), default the identity, and what the actuator has. "parameters":
+        {"inertia": (3, 3), ...}, names as in `parameters`, in place of what would be drawn.
         """
         if not self._warned and self.spec is not None and self.spec.id in gym.registry:
             # Of a limit given to gym.make nobody tells an env.
             usual = gym.registry[self.spec.id].max_episode_steps or math.inf
             self._warn_of_time(usual, ", unless max_episode_steps was given")
         seeds = [None if seed is None else checked_seed(seed)]
-        how = checked_options(options, "state")
+        how = checked_options(options, "state", "parameters")
         out = self._begin(np.zeros(1, np.intp), seeds, how, super().reset)
         numbers, flags = self._episodes.now()
         info = self._episodes.entries.of_one(numbers[:, 0].tolist(), *flags[2:, 0].tolist())
@@ -415,9 +433,10 @@ class AttitudeVectorEnv(_Described, gym.vector.VectorEnv[Any, Any, Any]):
 
         seed: an int s gives lane i the seed s + i; or one for each lane. options["state"]:
         {"quaternion": (4,) or (n, 4), "angular_velocity": (3,) or (n, 3)}, with perhaps
-        "target_quaternion": (4,) or (n, 4), default the identity.
+        "target_quaternion": (4,) or (n, 4), default the identity. options["parameters"]: as of a
+        single env, each a value for all lanes that begin or one for each.
         """
-        how = checked_options(options, "state", "reset_mask")
+        how = checked_options(options, "state", "parameters", "reset_mask")
         lanes, seeds = masked_lanes(how, self.num_envs), lane_seeds(seed, self.num_envs)
         if len(lanes) < self.num_envs and not self._episodes.ready:
             raise gym.error.ResetNeeded(

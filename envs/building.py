@@ -72,6 +72,7 @@ class Building:
             hooks=hooks,
             orbit=self.orbit,
             least_time=self._least_time(),
+            varied=tuple(self.given.randomization or ()),
         )
         return self.batch, setup, self.space
 

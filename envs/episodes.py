@@ -35,8 +35,8 @@ class Setup:
     limit: steps after which an episode is truncated. settled_steps: steps in a row inside the
     success region that make a success. width: columns of an observation. hooks: callables by the
     argument that they were given as; observation and reward replace the named parts, termination
-    and disturbance add to them. orbit: if there is one. least_time: least time [s] of what
-    an episode asks for, at full torque, 0 where that is not known.
+    and disturbance add to them. orbit: if there is one. least_time: least time [s] of what an
+    episode asks for, at full torque, 0 where that is not known. varied: names in `randomization`.
     """
 
     parts: Parts
@@ -51,6 +51,7 @@ class Setup:
     hooks: Mapping[str, Callable[..., ArrayLike]] = field(default_factory=dict)
     orbit: Orbit | None = None
     least_time: float = 0.0
+    varied: tuple[str, ...] = ()
 
 
 class Entries:
@@ -181,13 +182,14 @@ class Episodes:
         self._put(at.SEED + 1, high, lanes)
         self._put(at.EPISODE, -1.0, lanes)
 
-    def restart(self, lanes: Lanes, out: NDArray[np.float32], *, drawn: bool = True) -> None:
+    def restart(self, lanes: Lanes, out: NDArray[np.float32], how: float = at.DRAWN) -> None:
         """Begin the next episode of these lanes; writes their rows of `out`.
 
-        drawn: from the seed, else from the state as it stands.
+        how: drawn from the seed, or placed as the state stands; + GIVEN, with the parameters that
+        stand in their rows.
         """
         batch, n = self.batch, len(lanes)
-        self._put(at.BEGINNING, at.DRAWN if drawn else at.PLACED, lanes)
+        self._put(at.BEGINNING, how, lanes)
         buffer, blocks = batch.buffer, batch.blocks
         if n < self.size:  # the others stay as they are
             buffer = lay_out(batch.block_view()[lanes // LANES, :, lanes % LANES])

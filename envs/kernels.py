@@ -282,8 +282,8 @@ def _prepare_lane(rows, buffer, i):
     a, b = numbers(seed, episode, np.uint64(5)), numbers(seed, episode, np.uint64(6))
     physics.actuator.rebuild(physics, buffer, i)
     buffer[i + _MASS * LANES] = rows.parts.randomization.vary(rows, buffer, i, a, b)
-    drawn = buffer[k + at.BEGINNING * LANES] != at.PLACED
-    buffer[k + at.BEGINNING * LANES] = at.DRAWN if drawn else at.PLACED
+    drawn = buffer[k + at.BEGINNING * LANES] < at.PLACED
+    buffer[k + at.BEGINNING * LANES] = max(buffer[k + at.BEGINNING * LANES], at.DRAWN)
     buffer[i + _UNDRAWN * LANES] = 1.0 if drawn else 0.0
     own = numbers(seed, episode, np.uint64(9))
     if drawn:
@@ -317,9 +317,10 @@ def _begin_lane(rows, buffer, i):
     put_quaternion(buffer, i, Q, q)
     a, b = numbers(seed, episode, np.uint64(9)), numbers(seed, episode, np.uint64(10))
     more = numbers(seed, episode, np.uint64(11)), numbers(seed, episode, np.uint64(12))
-    placed = buffer[i + (rows.first_row() + at.BEGINNING) * LANES] == at.PLACED
+    placed = buffer[i + (rows.first_row() + at.BEGINNING) * LANES] >= at.PLACED
+    given = rows.is_given(buffer, i)
     mass = buffer[i + _MASS * LANES]
-    actuator.begin(physics, buffer, i, placed, mass, a, b + more[0], more[1])
+    actuator.begin(physics, buffer, i, placed, given, mass, a, b + more[0], more[1])
     actuator.strike(physics, buffer, i, seed, episode)
     Pi = add(times(vector(buffer, i, J), omega), physics.rotors.rotor_momentum(buffer, i))
     put_vector(buffer, i, L, to_world(q, Pi))

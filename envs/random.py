@@ -9,6 +9,7 @@ import math
 import numpy as np
 
 from rbgym.compiled.jit import inlined
+from rbgym.compiled.record import Record
 from rbgym.quaternion import cos_sin
 
 _M0 = np.uint64(0xD2E7470EE14C6C93)
@@ -17,6 +18,7 @@ _W0 = np.uint64(0x9E3779B97F4A7C15)
 _W1 = np.uint64(0xBB67AE8584CAA73B)
 _LOW = np.uint64(0xFFFFFFFF)
 _32 = np.uint64(32)
+_CUT = 0.5 * math.erfc(3.0 * math.sqrt(0.5))  # the part of normal numbers beyond on either side
 
 
 @inlined
@@ -66,6 +68,47 @@ def on_sphere(u, v):
     z, around = 2.0 * u - 1.0, on_circle(v)
     across = math.sqrt(max(1.0 - z * z, 0.0))
     return (across * around[0], across * around[1], z)
+
+
+class Uniform(Record):
+    """How a number is drawn anew for each episode: uniform in center +- spread."""
+
+    center: float
+    spread: float
+
+    def drawn(self, u):
+        """The number, from a uniform one, with which it grows."""
+        return self.center + self.spread * (2.0 * u - 1.0)
+
+    @property
+    def highest(self) -> float:
+        """The largest that is drawn."""
+        return float(self.drawn(1.0))
+
+
+class Above(Uniform):
+    """Uniform from center to center + spread."""
+
+    def drawn(self, u):
+        return self.center + self.spread * u
+
+
+class LogUniform(Uniform):
+    """Its logarithm is uniform in center +- spread."""
+
+    def drawn(self, u):
+        return math.exp(self.center + self.spread * (2.0 * u - 1.0))
+
+
+class Normal(Uniform):
+    """Normal, spread being the standard deviation, cut at three of them."""
+
+    def drawn(self, u):
+        p, x = _CUT + (1.0 - 2.0 * _CUT) * u, 0.0
+        for _ in range(12):  # Newton's method, which from zero on cannot overshoot
+            above = 0.5 * math.erfc(-math.sqrt(0.5) * x) - p
+            x -= math.sqrt(math.tau) * math.exp(0.5 * x * x) * above
+        return self.center + self.spread * x
 
 
 # --- noise: a number for each use of each step, from a key that the episode has ----------------

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from rbgym.arguments import is_number, quietly, real
+from rbgym.envs import rows as at
 from rbgym.envs.arguments import keys
 from rbgym.envs.episodes import Episodes, Lanes
 from rbgym.envs.orbit import places_of
@@ -56,15 +57,29 @@ def masked_lanes(options: dict[str, Any], size: int) -> Lanes:
     return np.flatnonzero(mask)
 
 
-@quietly
-def place(episodes: Episodes, lanes: Lanes, options: dict[str, Any]) -> bool:
-    """Put bodies, and their targets, where options["state"] says; returns whether it says anything.
+def per_lane(argument: str, value: Any, shape: tuple[int, ...], lanes: Lanes, size: int) -> Array:
+    """The numbers of each of the lanes, (n, *shape): one value for all, one for each, or one for
+    each of all `size`; else ValueError."""
+    found, each = real(argument, value, "numbers"), (len(lanes), *shape)
+    if found.shape == (size, *shape):
+        found = found[lanes]
+    if found.shape not in (shape, each) or not np.isfinite(found).all():
+        raise ValueError(f"{argument} must be finite, of shape {shape} or {each}, got {found!r}")
+    return np.broadcast_to(found, each)
 
+
+@quietly
+def place(
+    episodes: Episodes, lanes: Lanes, options: dict[str, Any], moments: Array | None = None
+) -> float:
+    """Put bodies, and their targets, where options["state"] says; returns how episodes begin then.
+
+    moments: principal ones of the lanes (n, 3), default those with which the bodies were made.
     ValueErrors leave everything as it was; else the episodes are left.
     """
     state: Any = options.get("state")
     if state is None:
-        return False
+        return at.DRAWN
     batch, rows, goal = episodes.batch, episodes.rows, episodes.setup.parts.goal
     actuator = rows.physics.actuator.state_row(rows.physics)
     orbit = rows.physics.potential_row()
@@ -84,16 +99,8 @@ def place(episodes: Episodes, lanes: Lanes, options: dict[str, Any]) -> bool:
 
     def checked(name: str, width: int) -> Array:
         """The entry as rows (n, width), of what has a row for each body those of the lanes."""
-        value = real(f'options["state"]["{name}"]', state[name], "numbers")
-        one = () if width == 1 else (width,)
-        if value.shape == (episodes.size, *one):
-            value = value[lanes]
-        if value.shape not in (one, (n, *one)) or not np.isfinite(value).all():
-            raise ValueError(
-                f'options["state"]["{name}"] must be finite, of shape {one} or {(n, *one)}, '
-                f"got {value!r}"
-            )
-        return np.broadcast_to(value, (n, *one)).reshape(n, width)
+        label, shape = f'options["state"]["{name}"]', () if width == 1 else (width,)
+        return per_lane(label, state[name], shape, lanes, episodes.size).reshape(n, width)
 
     q, omega = checked("quaternion", 4), checked("angular_velocity", 3)
     state = {"target_quaternion": (1.0, 0.0, 0.0, 0.0), **goal.completed(state)}
@@ -114,7 +121,8 @@ def place(episodes: Episodes, lanes: Lanes, options: dict[str, Any]) -> bool:
         beside[row + key.first] = values
     # The bodies as they were made: no round-off of an episode is to be in the next start.
     left = batch.rows(J, 6)[lanes]
-    moments = np.array([batch.bodies[lane].moments for lane in lanes])
+    if moments is None:
+        moments = np.array([batch.bodies[lane].moments for lane in lanes])
     was = episodes.started, episodes.ready
     episodes.leave()
     batch.put_rows(J, np.concatenate([moments, 1.0 / moments], axis=1), lanes)
@@ -128,4 +136,4 @@ def place(episodes: Episodes, lanes: Lanes, options: dict[str, Any]) -> bool:
         batch.put_rows(rows.goal_row(), target / length, lanes)
     for row, values in beside.items():
         batch.put_rows(row, values, lanes)
-    return True
+    return at.PLACED

@@ -7,6 +7,7 @@ vectorising.
 import math
 from typing import Any, NamedTuple
 
+from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import Record, constant, known, missing_methods, place
 from rbgym.rows import CORE, LANES, SCRATCH
 
@@ -14,8 +15,9 @@ from rbgym.rows import CORE, LANES, SCRATCH
 ELAPSED = 0  # steps since the start
 EPISODE = 1  # number of the lane's episode since its seed was given
 SEED = 2  # 2: lower and upper 32 bits of the lane's seed
-BEGINNING = 4  # while an episode begins, how: one of these two; else 0.0
+BEGINNING = 4  # while an episode begins, how: one of these two, or that + GIVEN; else 0.0
 DRAWN, PLACED = 1.0, 2.0
+GIVEN = 0.5  # parameters stand in their rows, NaN for those to be drawn
 STREAK = 5  # steps in a row that ended inside the success region
 TERMINATED = 6
 TRUNCATED = 7
@@ -97,6 +99,7 @@ class Places(NamedTuple):
     reward: int
     tally: int
     constraint: int
+    randomization: int
     noise: int
     shown: int
     told: int
@@ -124,7 +127,8 @@ class TaskRows(Record):
         reward = sensor + parts.sensor.rows_needed(physics)
         tally = reward + parts.reward.rows_needed(physics)
         constraint = tally + parts.tally.rows_needed(physics)
-        noise = constraint + parts.constraints.rows_needed(physics)
+        randomization = constraint + parts.constraints.rows_needed(physics)
+        noise = randomization + parts.randomization.rows_needed(physics)
         last = noise + (1 if self.is_noisy() else 0)
         # What is shown and told stands where the solver works, as far as it fits.
         width = parts.observation.width()
@@ -134,8 +138,8 @@ class TaskRows(Record):
         elif width > _FREE - TOLD:
             told, more = last, TOLD
         return Places(
-            first, goal, reference, sensor, reward, tally, constraint, noise, shown, told,
-            last + more - first,
+            first, goal, reference, sensor, reward, tally, constraint, randomization, noise, shown,
+            told, last + more - first,
         )  # fmt: skip
 
     first_row = place("laid_out", "first")
@@ -145,6 +149,7 @@ class TaskRows(Record):
     reward_row = place("laid_out", "reward")
     tally_row = place("laid_out", "tally")
     constraint_row = place("laid_out", "constraint")
+    randomization_row = place("laid_out", "randomization")
     noise_row = place("laid_out", "noise", "Key of the episode's noise, an integer below 2**53.")
     observation_row = place("laid_out", "shown")
     told_row = place("laid_out", "told")
@@ -170,3 +175,28 @@ class TaskRows(Record):
     def noise_key(self, buffer, i):
         """The key of the episode's noise."""
         return buffer[i + self.noise_row() * LANES]
+
+    def is_given(self, buffer, i):
+        """Whether parameters of the episode that begins were given, see `settle`."""
+        how = buffer[i + (self.first_row() + BEGINNING) * LANES]
+        return math.floor(how) < how
+
+
+@inlined
+def settle(buffer, k, given, drawn):
+    """Settle number k, a parameter, for an episode: as it stands, if it was given, else as it is
+    drawn. given: whether any was; NaN then stands for one that was not."""
+    value = buffer[k] if given & (buffer[k] == buffer[k]) else drawn
+    buffer[k] = value
+    return value
+
+
+@inlined
+def settle_vector(buffer, i, row, given, drawn):
+    """The same of three numbers."""
+    k = i + row * LANES
+    return (
+        settle(buffer, k, given, drawn[0]),
+        settle(buffer, k + LANES, given, drawn[1]),
+        settle(buffer, k + 2 * LANES, given, drawn[2]),
+    )

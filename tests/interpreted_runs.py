@@ -57,7 +57,8 @@ MORE = {
     }),
     "a target seen ahead": ("AttitudeTracking-v1", {"preview": 2.0}),
     "a sparse reward": ("AttitudeReach-v0", {"reward": "sparse"}),
-    "gravity drawn": ("RigidTop-v0", {"randomization": {"mass": 0.1, "gravity": 0.1}}),
+    "gravity drawn": ("RigidTop-v0", {"randomization": {
+        "mass": {"normal": (1.0, 0.1)}, "gravity": {"log_uniform": (0.5, 2.0)}}}),
 }  # fmt: skip
 CASES = {**{env_id: (env_id, {}) for env_id in IDS}, **MORE}
 

@@ -25,6 +25,7 @@ from rbgym.envs.actuators.scaling import Scaling
 from rbgym.envs.actuators.wheels import ReactionWheels
 from rbgym.envs.arguments import made
 from rbgym.envs.parts.columns import Column, width
+from rbgym.envs.random import Above, Uniform
 from rbgym.quaternion import Array
 
 __all__ = [
@@ -146,7 +147,7 @@ def assemble(value: Any, default: Any, setting: Setting) -> Assembly:
     if setting.orbit is not None:
         effector = effector.on(setting.orbit)
     spread, disturbance = setting.spread, Disturbed() if setting.disturbed else Undisturbed()
-    if spread is not None and spread.delay > 0 and Delay not in found:
+    if spread is not None and spread.delay != Uniform(1.0, 0.0) and Delay not in found:
         raise ValueError("randomization['delay'] must be left out without a Delay in the actuator")
     try:
         records = {kind: one.record(setting) for kind, one in found.items()}
@@ -171,8 +172,8 @@ def assemble(value: Any, default: Any, setting: Setting) -> Assembly:
         )
     largest = effector.largest(setting)
     if spread is not None:
-        largest = largest * (1.0 + spread.scale)
-        if spread.misalignment:
+        largest = largest * spread.scale.highest
+        if spread.misalignment != Above(0.0, 0.0):
             largest = np.full(3, np.linalg.norm(largest))
     limits = effector.limits(setting)
     columns = _filled(

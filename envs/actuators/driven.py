@@ -61,13 +61,10 @@ class Stage(Record):
 
     # --- mounting ---
 
-    def mount(self, physics, buffer, i, v, w):
-        """Draw what differs in an episode, but for the delay; v, w: eight and four uniform
-        numbers."""
-
-    def delay_factor(self, w):
-        """Factor of the delay."""
-        return 1.0
+    def mount(self, physics, buffer, i, given, v, w):
+        """Draw what differs in an episode and was not given, and set the delay; v, w: eight and
+        four uniform numbers."""
+        physics.actuator.line.delay.set_delay(physics, buffer, i, 1.0)
 
     def gain(self, physics, buffer, i, n):
         """Factor of command n."""
@@ -225,11 +222,12 @@ class Driven(Actuator):
 
     # --- an episode ---
 
-    def begin(self, physics, buffer, i, placed, mass, u, v, w):
-        for row in range(self.acting_row(physics), self.last_row(physics)):
+    def begin(self, physics, buffer, i, placed, given, mass, u, v, w):
+        for row in range(self.acting_row(physics), self.mounting_row(physics)):
             buffer[i + row * LANES] = 0.0
-        self.line.mounting.mount(physics, buffer, i, v, w)
-        self.line.delay.set_delay(physics, buffer, i, self.line.mounting.delay_factor(w))
+        for row in range(self.fault_row(physics), self.last_row(physics)):
+            buffer[i + row * LANES] = 0.0
+        self.line.mounting.mount(physics, buffer, i, given, v, w)
         self.ready(physics, buffer, i, placed, mass, u)
 
     def strike(self, physics, buffer, i, seed, episode):

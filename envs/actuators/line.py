@@ -64,9 +64,9 @@ class Delay(Element):
     most: ClassVar = 32  # control periods
 
     def record(self, setting: Setting) -> "Delayed":
-        spread = setting.spread.delay if setting.spread else 0.0
+        factor = setting.spread.delay.highest if setting.spread else 1.0
         # Cut, since no integer is as large as the largest float over a small dt.
-        delay = min((1.0 + spread) * self.seconds, 1e9 * setting.dt)
+        delay = min(factor * self.seconds, 1e9 * setting.dt)
         periods = math.ceil(delay / setting.dt - 1e-9)
         if periods >= setting.horizon:
             raise ValueError(

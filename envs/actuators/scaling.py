@@ -56,7 +56,7 @@ class Scaling(Effector):
             )
 
     def record(self, setting: Setting, line: Any) -> "ScalingForce":
-        if setting.spread is not None and setting.spread.misalignment > 0:
+        if setting.spread is not None and any(setting.spread.misalignment):
             raise ValueError("randomization['misalignment'] must be left out for a scaling force")
         numbers = setting.scale * self.force, self.smallest, self.largest_scale, self.rate
         return ScalingForce(line, *map(float, numbers))

@@ -14,7 +14,7 @@ from rbgym.envs.parts.columns import BODY, Column
 from rbgym.envs.parts.observations import More, put_within, rotation_vector
 from rbgym.envs.parts.uncertainty import Noisy, Sensor, warn_unless_below
 from rbgym.envs.random import normals
-from rbgym.envs.rows import checked_part
+from rbgym.envs.rows import checked_part, settle_vector
 from rbgym.quaternion import Vector, add, dot, qconj, qmul, scale, to_body
 from rbgym.rows import (
     LANES,
@@ -192,6 +192,7 @@ class Instruments(Sensor):
     compass: Any = Unmeasured()
     eye: More = More()
     is_noisy = constant(True)
+    has_bias = True
 
     def extra(self) -> More:
         return self.eye
@@ -212,8 +213,8 @@ class Instruments(Sensor):
         self.compass.mark(rows, buffer, i)
 
     def calibrate(self, rows, buffer, i):
-        n = normals(rows.noise_key(buffer, i), 0.0, _BY_BIAS)
-        put_vector(buffer, i, rows.sensor_row() + _BIAS, scale(self.bias, n))
+        bias = scale(self.bias, normals(rows.noise_key(buffer, i), 0.0, _BY_BIAS))
+        settle_vector(buffer, i, rows.sensor_row() + _BIAS, rows.is_given(buffer, i), bias)
 
     def measure(self, rows, buffer, i, q, relative, omega):
         row, step, key = rows.sensor_row(), rows.elapsed(buffer, i), rows.noise_key(buffer, i)
@@ -295,6 +296,7 @@ class Failing(Sensor):
     """A sensor that may die: what it measures stays then as it was, in the world."""
 
     sensor: Any
+    has_bias = property(lambda self: self.sensor.has_bias)
 
     def extra(self) -> More:
         found: More = self.sensor.extra()

@@ -7,21 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from rbgym.arguments import is_number
+from rbgym.arguments import finite, is_number
 from rbgym.body import RigidBody
-from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import constant
 from rbgym.envs.actuators.mounting import RANGES, Differing
 from rbgym.envs.arguments import in_range, keys, triple
 from rbgym.envs.parts.observations import More
-from rbgym.envs.random import LARGEST_NORMAL, normals
-from rbgym.envs.rows import Part
+from rbgym.envs.random import LARGEST_NORMAL, Above, LogUniform, Normal, Uniform, normals
+from rbgym.envs.rows import Part, settle, settle_vector
 from rbgym.potentials import CircularOrbit
 from rbgym.quaternion import Array, Vector, add, dot, qmul, scale, times
-from rbgym.rows import J_INV, J, put_vector, vector
+from rbgym.rows import J_INV, LANES, J, put_vector, vector
 
 _BY_SENSORS, _BY_DISTURBANCES = 0, 6  # first uses of the noise's numbers
 _OF_BODY = ("inertia", "mass", "gravity", "torque")
+_DISTRIBUTIONS = ("uniform", "log_uniform", "normal")
 
 # --- sensors --------------------------------------------------------------------------------
 
@@ -37,6 +37,7 @@ class Sensor(Part):
         if there is none) and the angular velocity, as they are measured."""
         return q, relative, omega
 
+    has_bias = False  # whether its rows begin with one of the rates, body axes [rad/s]
     sees_sun = constant(False, "Whether it takes an orbit, and a Sun.")
     sees_field = constant(False, "Whether it takes coils, which show the field: see `sense_field`.")
 
@@ -67,13 +68,14 @@ class Noisy(Sensor):
     rate: float = 0.0
     rate_bias: float = 0.0
     is_noisy = constant(True)
+    has_bias = True
 
     def rows_needed(self, physics):
         return 3  # the bias, body axes [rad/s]
 
     def calibrate(self, rows, buffer, i):
-        n = normals(rows.noise_key(buffer, i), 0.0, 9)
-        put_vector(buffer, i, rows.sensor_row(), scale(self.rate_bias, n))
+        bias = scale(self.rate_bias, normals(rows.noise_key(buffer, i), 0.0, 9))
+        settle_vector(buffer, i, rows.sensor_row(), rows.is_given(buffer, i), bias)
 
     def measure(self, rows, buffer, i, q, relative, omega):
         key, step = rows.noise_key(buffer, i), rows.elapsed(buffer, i)
@@ -180,57 +182,84 @@ class Randomization(Part):
 
 
 class Spread(Randomization):
-    """Factors drawn uniformly from 1 +- a part of one, anew for each episode.
+    """Factors drawn anew for each episode, from distributions of `rbgym.envs.random`.
 
     inertia: of each principal second moment of the mass, so that every inertia drawn is that of a
     body; mass: of all of them and of the weight; gravity: of the weight; full_torque: of the torque
     limit. The rest is what they multiply: principal moments [kg m^2], weight moment and limits of
     the torque [N m].
+
+    Rows: principal moments of the episode, 3; factors of mass, gravity and torque.
     """
 
-    inertia: float
-    mass: float
-    gravity: float
-    full_torque: float
+    inertia: Any
+    mass: Any
+    gravity: Any
+    full_torque: Any
     moments: Vector
     mgl: float
     limits: Vector
 
+    def rows_needed(self, physics):
+        return 6
+
     def vary(self, rows, buffer, i, a, b):
-        mass, (x, y, z) = _factor(self.mass, a[3]), self.moments
+        row, given = rows.randomization_row(), rows.is_given(buffer, i)
+        k, (x, y, z) = i + (row + 3) * LANES, self.moments
+        mass = settle(buffer, k, given, self.mass.drawn(a[3]))
+        gravity = settle(buffer, k + LANES, given, self.gravity.drawn(b[1]))
+        torque = settle(buffer, k + 2 * LANES, given, self.full_torque.drawn(b[0]))
         half = 0.5 * (x + y + z)
         # Second moments, at least zero; the moments of inertia are their sums in pairs.
-        p_x = _factor(self.inertia, a[0]) * max(half - x, 0.0)
-        p_y = _factor(self.inertia, a[1]) * max(half - y, 0.0)
-        p_z = _factor(self.inertia, a[2]) * max(half - z, 0.0)
+        p_x = self.inertia.drawn(a[0]) * max(half - x, 0.0)
+        p_y = self.inertia.drawn(a[1]) * max(half - y, 0.0)
+        p_z = self.inertia.drawn(a[2]) * max(half - z, 0.0)
         moments = (mass * (p_y + p_z), mass * (p_z + p_x), mass * (p_x + p_y))
+        moments = settle_vector(buffer, i, row, given, moments)
         put_vector(buffer, i, J, moments)
         put_vector(buffer, i, J_INV, (1.0 / moments[0], 1.0 / moments[1], 1.0 / moments[2]))
         physics = rows.physics
         if physics.actuator.has_limits():
-            limits = scale(_factor(self.full_torque, b[0]), self.limits)
-            put_vector(buffer, i, physics.actuator.own_row(physics), limits)
-        mgl = mass * _factor(self.gravity, b[1]) * self.mgl
-        physics.potential.weigh(physics, buffer, i, mgl)
+            put_vector(buffer, i, physics.actuator.own_row(physics), scale(torque, self.limits))
+        physics.potential.weigh(physics, buffer, i, mass * gravity * self.mgl)
         return mass
 
 
-@inlined
-def _factor(part, u):
-    return 1.0 + part * (2.0 * u - 1.0)
+def _distribution(name: str, value: Any, most: float) -> Any:
+    """That of a factor or, of the misalignment, an angle [rad], from a number up to `most` or a
+    dict. A probability is a number."""
+    label, angle = f"randomization[{name!r}]", name == "misalignment"
+    if name == "failure" or not isinstance(value, Mapping):
+        number = in_range(label, value, 0.0, most)
+        drawn = Above(0.0, number) if angle else Uniform(1.0, number)
+        return number if name == "failure" else drawn
+    if len(value) != 1:
+        raise ValueError(f"{label} must have one of {_DISTRIBUTIONS}, got {value!r}")
+    ((kind, pair),) = keys(label, value, _DISTRIBUTIONS).items()
+    a, b = finite(f"{label}[{kind!r}]", pair, (2,)).tolist()
+    low, high = (-1.0, 1.0) if angle else (0.01, 100.0)
+    first, last = (a - 3.0 * b, a + 3.0 * b) if kind == "normal" else (a, b)
+    if not low <= first <= last <= high or (kind == "log_uniform" and a <= 0.0):
+        raise ValueError(
+            f"{label}[{kind!r}] must lie within [{low:g}, {high:g}], with three standard "
+            f"deviations or the logarithm of what is above 0, got {pair!r}"
+        )
+    if kind == "log_uniform":
+        return LogUniform(0.5 * math.log(a * b), 0.5 * math.log(b / a))
+    return Normal(a, b) if kind == "normal" else Uniform(0.5 * (a + b), 0.5 * (b - a))
 
 
 def chosen_randomization(
-    value: Mapping[str, float] | None, body: RigidBody, mgl: float, limits: Array
+    value: Mapping[str, Any] | None, body: RigidBody, mgl: float, limits: Array
 ) -> tuple[Randomization, Differing | None]:
     """What the argument stands for: how bodies differ, and how actuators do."""
     most = {**dict.fromkeys(_OF_BODY, 0.9), **RANGES}
     given = keys("randomization", {} if value is None else value, most)
-    found = {n: in_range(f"randomization[{n!r}]", given.get(n, 0.0), 0.0, most[n]) for n in most}
+    found = {name: _distribution(name, given.get(name, 0.0), most[name]) for name in most}
     differing = Differing(*(found[name] for name in RANGES))
     spread: Randomization = Randomization()
     if given.keys() & {*_OF_BODY}:
         inertia, mass, gravity, torque = (found[name] for name in _OF_BODY)
         moments, full = triple("moments", body.moments), triple("limits", limits)
         spread = Spread(inertia, mass, gravity, torque, moments, mgl, full)
-    return spread, differing if any(differing) else None
+    return spread, differing if given.keys() & RANGES.keys() else None

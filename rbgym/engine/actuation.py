@@ -65,9 +65,10 @@ class Actuator(Record):
         """Give the lane the inertia that its body has at the beginning of an episode. An actuator
         which changes that, here or later, defines this: by it others know."""
 
-    def begin(self, physics, buffer, i, placed, mass, u, v, w):
-        """Begin an episode: nothing is under way. placed: the state rows were set and stay. mass:
-        factor of the body's mass. u, v, w: four, eight and four uniform numbers."""
+    def begin(self, physics, buffer, i, placed, given, mass, u, v, w):
+        """Begin an episode: nothing is under way. placed: the state rows were set and stay. given:
+        so do those of its parameters that are not NaN. mass: factor of the body's mass. u, v, w:
+        four, eight and four uniform numbers."""
 
     def strike(self, physics, buffer, i, seed, episode):
         """Draw what fails in the episode that begins, and when."""
@@ -153,7 +154,7 @@ class Direct(Actuator):
             put_vector(buffer, i, self.applied_row(physics), torque)
         act(physics, buffer, i, torque)
 
-    def begin(self, physics, buffer, i, placed, mass, u, v, w):
+    def begin(self, physics, buffer, i, placed, given, mass, u, v, w):
         put_vector(buffer, i, self.applied_row(physics), (0.0, 0.0, 0.0))
 
 

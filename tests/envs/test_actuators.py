@@ -22,6 +22,7 @@ from rbgym.envs.actuators import (
 )
 from rbgym.envs.actuators.mounting import Differing
 from rbgym.envs.kernels import period
+from rbgym.envs.random import Above, Uniform
 from rbgym.integrators.interface import AnyScheme
 from rbgym.potentials.interface import NoPotential
 from rbgym.quaternion import rotate_inverse
@@ -249,7 +250,9 @@ def test_hooks_see_what_an_actuator_has():
 
 def test_a_body_carries_only_the_rows_that_its_actuator_uses():
     setting = Setting(BALL, 0.1, 0.05, 400, np.ones(3), 1.0, 5.0)
-    spread = replace(setting, spread=Differing(0.1, 0.0, 0.0, 0.0))
+    spread = replace(
+        setting, spread=Differing(Uniform(1.0, 0.1), Above(0.0, 0.0), Uniform(1.0, 0.0), 0.0)
+    )
 
     def rows(value, own=Torque(), setting=setting):  # noqa: B008  (immutable)
         record = assemble(value, own, setting).record
@@ -261,7 +264,7 @@ def test_a_body_carries_only_the_rows_that_its_actuator_uses():
     assert rows(Thrusters()) == 3 + 6  # what acts, and its mean
     assert rows(Lag(0.1)) == 3 + 6 + 3
     assert rows(Delay(0.2)) == 3 + 6 + 3 * 3 + 1
-    assert rows(None, setting=spread) == 3 + 6 + 6
+    assert rows(None, setting=spread) == 3 + 6 + 7
     assert rows("magnetorquers") == 6 + 3  # the place on the orbit is the potential's
     assert rows("pyramid") == 8 + 6 + 4
     assert rows(None, Forces()) == 3 + 11 + 12

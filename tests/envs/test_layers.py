@@ -110,10 +110,10 @@ def test_a_bound_on_commands_leaves_the_cone():
 
 def test_randomization_joins_that_of_the_difficulty_and_none_takes_a_key_away():
     spread = parts(make("AttitudeSlew-v1", difficulty="hard", randomization={"mass": 0.1}))[0]
-    assert (spread.randomization.inertia, spread.randomization.mass) == (0.2, 0.1)
+    assert (spread.randomization.inertia.spread, spread.randomization.mass.spread) == (0.2, 0.1)
     without = {"inertia": None, "mass": 0.1}
     spread = parts(make("AttitudeSlew-v1", difficulty="hard", randomization=without))[0]
-    assert (spread.randomization.inertia, spread.randomization.mass) == (0.0, 0.1)
+    assert (spread.randomization.inertia.spread, spread.randomization.mass.spread) == (0.0, 0.1)
 
 
 def test_a_mass_leaves_the_inertia_and_an_altitude_the_plane_of_the_orbit():

@@ -182,6 +182,28 @@ def _parts():
                  words="of the Earth")  # fmt: skip
 
 
+def _drawn():
+    """What differs from episode to episode, given; and how it is drawn."""
+    spread = {"inertia": 0.1, "mass": 0.1, "torque": 0.1, "delay": 0.1, "misalignment": 0.1}
+    how = {"actuator": {"delay": {"seconds": 1.0}}, "sensor": {"rate_bias": 1e-3}}
+    for lanes in ((), (LANES,)):
+        many = {"num_envs": LANES} if lanes else {}
+        env = created("AttitudeSlew-v1", bool(lanes), randomization=spread, **how, **many)
+        env.reset(seed=1)
+        call = partial(_flown, env)
+        yield target(f"{'vec' if lanes else 'env'}.reset: parameters", call, **env.parameters).but(
+            untouched=partial(snapshot, env), spoken=("parameters",)
+        )
+    how["randomization"] = {"torque": {"uniform": (0.5, 2.0)}, "mass": {"normal": (1.0, 0.1)},
+                            "inertia": {"log_uniform": (0.5, 2.0)}}  # fmt: skip
+    yield target("randomization", partial(_run, "AttitudeSlew-v1", True, num_envs=LANES), **how)
+
+
+def _flown(env, **parameters):
+    all_finite([env.reset(seed=1, options={"parameters": parameters})[0], env.parameters])
+    all_finite([env.step(np.ones(env.action_space.shape, np.float32))[0], env.state])
+
+
 def _registered():
     """By way of Gymnasium, wrappers and all; and what is given states or goals."""
     goal = np.array([1.0, 0.0, 0.0, 0.0])
@@ -198,4 +220,4 @@ def _registered():
 def targets(ids=IDS):
     """All of them, for these tasks."""
     of_ids = [made for env_id in ids for made in (*_makers(env_id), *_calls(env_id))]
-    return [*_parts(), *_registered(), *of_ids]
+    return [*_parts(), *_registered(), *_drawn(), *of_ids]

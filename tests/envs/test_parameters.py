@@ -1,0 +1,248 @@
+"""What differs from episode to episode: read by name, given by name, drawn as asked."""
+
+import math
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from family import SLEW, make, many
+from rbgym.quaternion import from_rotation_vector, rotate
+
+pytestmark = pytest.mark.interpreted
+
+EVERYTHING = {
+    "randomization": {
+        "inertia": {"log_uniform": (0.5, 2.0)}, "mass": 0.2, "torque": {"normal": (1.0, 0.1)},
+        "actuator_scale": {"uniform": (0.7, 1.1)}, "misalignment": 0.1, "delay": 0.3,
+        "failure": 0.5,
+    },
+    "actuator": {"delay": {"seconds": 0.5}},
+    "sensor": {"rate": 1e-4, "rate_bias": 1e-3},
+    "max_episode_steps": 3,
+}  # fmt: skip
+GIVEN = {
+    "inertia": np.diag([0.1, 0.11, 0.12]), "mass": 1.5, "torque": 0.8, "misalignment": (0, 0.2, 0),
+    "actuator_scale": (1.0, 0.0, 0.5), "delay": 1.25, "rate_bias": (1e-3, 0.0, -1e-3),
+}  # fmt: skip
+BODY = np.diag([0.3, 0.2, 0.4])
+
+
+def moved(env, options=None, steps=25):
+    """Attitudes and rates after each of some steps under full and partial commands."""
+    rng, found = np.random.default_rng(2), []
+    env.reset(seed=3, options=options)
+    for _ in range(steps):
+        env.step(rng.uniform(-1.0, 1.0, env.action_space.shape))
+        found.append([env.state["quaternion"], env.state["angular_velocity"]])
+    return [number for pair in found for part in pair for number in np.ravel(part)]
+
+
+@pytest.mark.parametrize("mode", gym.vector.AutoresetMode)
+def test_what_is_given_is_read_and_the_rest_is_drawn_as_without(mode):
+    env = many(SLEW, 11, autoreset_mode=mode, **EVERYTHING)
+    start = env.reset(seed=4)[0]
+    drawn = env.parameters
+    assert drawn.keys() == GIVEN.keys()
+    for name, value in GIVEN.items():
+        seen = env.reset(seed=4, options={"parameters": {name: value}})[0]
+        assert_array_equal(seen[:, :4], start[:, :4])
+        for other, found in env.parameters.items():
+            if other == name:
+                assert found == pytest.approx(
+                    np.tile(value, (11, *[1] * np.ndim(value))), rel=1e-15
+                )
+            elif (name, other) == ("mass", "inertia"):  # of which it is a factor
+                parts = drawn[other] / drawn[name][:, np.newaxis, np.newaxis]
+                assert found == pytest.approx(value * parts, rel=1e-14)
+            else:
+                assert_array_equal(found, drawn[other])
+
+
+def test_lanes_are_given_their_own_and_the_next_episode_is_drawn_again():
+    plain, env = many(SLEW, 11, **EVERYTHING), many(SLEW, 11, **EVERYTHING)
+    delays, mask = np.linspace(0.7, 1.3, 11), np.arange(11) % 3 == 0
+    for one in (plain, env):
+        one.reset(seed=4)
+    before = env.parameters
+    env.reset(options={"parameters": {"delay": delays[mask]}, "reset_mask": mask})
+    plain.reset(options={"reset_mask": mask})
+    after, drawn = env.parameters, plain.parameters
+    assert_array_equal(after["delay"], np.where(mask, delays, before["delay"]))
+    after["delay"][:] = 9.0  # a copy
+    assert_array_equal(env.parameters["mass"], drawn["mass"])
+    assert (env.parameters["delay"] < 2.0).all()
+    for _ in range(4):  # the last of them begins the next episodes
+        for one in (plain, env):
+            one.step(np.zeros((11, 3)))
+    for name, value in plain.parameters.items():
+        assert_array_equal(env.parameters[name], value)
+    assert (env.parameters["delay"] != after["delay"]).all()
+
+
+@pytest.mark.parametrize(
+    ("env_id", "varied", "given", "made"),
+    [
+        (SLEW, {"inertia": 0.0}, {"inertia": BODY}, {"body": {"inertia": BODY.tolist()}}),
+        (SLEW, {"torque": 0.3}, {"torque": 1.5},
+         {"torque_scale": 1.5, "randomization": {"torque": 0.0}}),
+        ("ReactionWheelSlew-v1", {"inertia": 0.2}, {"inertia": BODY},
+         {"body": {"inertia": BODY.tolist()}}),
+        ("FreeFlyer-v0", {"mass": 0.0}, {"mass": 2.0}, None),
+    ],
+)  # fmt: skip
+def test_a_flight_with_given_numbers_is_that_of_an_env_made_with_them(env_id, varied, given, made):
+    how = {"torque_limit": 1e-3} if env_id == SLEW else {}
+    env = make(env_id, randomization=varied, **how)
+    if made is None:  # the same shape, twice as heavy
+        body = env.body
+        heavy = {"inertia": (2.0 * body.inertia).tolist(), "mass": 2.0 * body.mass}
+        made = {"body": heavy, "randomization": varied}
+    other = make(env_id, **how, **made)
+    for state in (
+        {},
+        {"state": {"quaternion": (0.6, 0.8, 0, 0), "angular_velocity": (0, 0.02, 0)}},
+    ):
+        assert moved(env, {**state, "parameters": given}) == moved(other, state)
+    assert moved(env) != moved(other)
+
+
+@pytest.mark.compiled
+def test_machine_code_flies_with_given_numbers_as_with_those_of_another_env():
+    env = many(SLEW, 11, randomization={"inertia": 0.2, "torque": 0.1})
+    other = many(SLEW, 11, body={"inertia": BODY.tolist()})
+    assert moved(env, {"parameters": {"inertia": BODY, "torque": np.ones(11)}}) == moved(other)
+    assert moved(env) != moved(other)
+
+
+def test_gravity_and_delay_are_those_of_envs_made_with_them():
+    state = {"state": {"quaternion": (0.8, 0.6, 0, 0), "angular_velocity": (0, 0.1, 1.0)}}
+    how = {"torque_limit": 0.1, "termination": "none"}
+    top = make("RigidTop-v0", mgl=2.0, randomization={"gravity": 0.5}, **how)
+    lighter = make("RigidTop-v0", mgl=1.0, randomization={"gravity": 0.0}, **how)
+    given = {**state, "parameters": {"gravity": 0.5}}
+    assert moved(top, given) == moved(lighter, state)
+    late = make(SLEW, randomization={"delay": 0.5}, actuator={"delay": {"seconds": 1.0}})
+    later = make(SLEW, actuator={"delay": {"seconds": 1.25}})
+    assert moved(late, {"parameters": {"delay": 1.25}}) == moved(later)
+
+
+def test_a_mounting_that_is_given_turns_and_weakens_the_torque():
+    env = make(SLEW, randomization={"misalignment": 0.0, "actuator_scale": 0.0})
+    turn, scale = np.array([0.1, -0.2, 0.3]), np.array([1.0, 0.5, 0.0])
+    env.reset(options={"parameters": {"misalignment": turn, "actuator_scale": scale}})
+    torque = env.step(np.array([0.5, -1.0, 1.0]))[4]["applied_torque"]
+    asked = env.torque_limit * scale * (0.5, -1.0, 1.0)
+    assert torque == pytest.approx(rotate(from_rotation_vector(turn), asked), rel=1e-12)
+
+
+def test_the_inertia_is_read_and_given_about_the_axes_of_the_body():
+    tensor = np.array([[0.3, 0.02, 0.0], [0.02, 0.35, 0.01], [0.0, 0.01, 0.4]])
+    env = make(SLEW, body={"inertia": tensor.tolist()}, randomization={"inertia": 0.1})
+    axes = env.body.principal_rotation
+    wanted = axes @ np.diag([0.25, 0.3, 0.45]) @ axes.T
+    state = {"quaternion": (1, 0, 0, 0), "angular_velocity": (0.01, -0.02, 0.03)}
+    env.reset(options={"parameters": {"inertia": wanted}, "state": state})
+    assert env.parameters["inertia"] == pytest.approx(wanted, rel=1e-14)
+    assert env.state["angular_velocity"] == pytest.approx(state["angular_velocity"], rel=1e-13)
+    momentum = wanted @ state["angular_velocity"]
+    assert env.state["angular_momentum"] == pytest.approx(momentum, rel=1e-13)
+    assert_array_equal(make(SLEW).reset() and env.body.inertia, tensor)
+
+
+def test_a_state_carries_what_was_given_and_an_env_without_draws_tells_its_inertia():
+    env, other = make(SLEW, **EVERYTHING), make(SLEW, **EVERYTHING)
+    with pytest.raises(gym.error.ResetNeeded, match="before reading parameters"):
+        env.parameters  # noqa: B018
+    env.reset(seed=0, options={"parameters": GIVEN})
+    other.set_state(env.get_state())
+    assert isinstance(other.parameters["mass"], float)
+    for name, value in env.parameters.items():
+        assert_array_equal(other.parameters[name], value)
+    plain = make(SLEW)
+    plain.reset()
+    assert plain.parameters.keys() == {"inertia"}
+    assert_array_equal(plain.parameters["inertia"], plain.body.inertia)
+
+
+def test_numbers_have_the_distribution_that_was_asked_for():
+    env = many(
+        SLEW,
+        2000,
+        body={"inertia": [0.2, 0.2, 0.2]},
+        actuator={"delay": {"seconds": 1.0}},
+        randomization={
+            "inertia": {"log_uniform": (0.25, 4.0)}, "mass": {"normal": (1.0, 0.3)},
+            "torque": {"uniform": (0.5, 2.0)}, "delay": {"normal": (1.2, 0.1)},
+            "misalignment": {"normal": (0.0, 0.02)},
+        },
+    )  # fmt: skip
+    env.reset(seed=1)
+    drawn = env.parameters
+    torque, mass, delay = drawn["torque"], drawn["mass"], drawn["delay"]
+    parts = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
+    np.testing.assert_allclose(np.quantile(torque, parts), 0.5 + 1.5 * parts, atol=0.06)
+    normal = np.array([-1.2816, -0.5244, 0.0, 0.5244, 1.2816])
+    np.testing.assert_allclose(np.quantile(mass, parts), 1.0 + 0.3 * normal, atol=0.03)
+    np.testing.assert_allclose(np.quantile(delay, parts), 1.2 + 0.1 * normal, atol=0.01)
+    assert np.abs(mass - 1.0).max() <= 0.9
+    assert mass.std() == pytest.approx(0.3, rel=0.05)
+    moments = np.diagonal(drawn["inertia"], axis1=1, axis2=2) / mass[:, np.newaxis]
+    second = 0.5 * moments.sum(axis=1, keepdims=True) - moments  # those of the mass
+    logs = np.log(second / 0.1)
+    np.testing.assert_allclose(np.quantile(logs, parts), (2 * parts - 1) * math.log(4), atol=0.08)
+    assert np.linalg.norm(drawn["misalignment"], axis=1).max() <= 0.06
+    assert drawn["misalignment"].std(axis=0) == pytest.approx(0.02 / math.sqrt(3), rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"inertai": BODY}, "randomization must name.*did you mean 'inertia'"),
+        ({"inertia": np.diag([0.0, 1.0, 1.0])}, r'\["inertia"\]: .*positive principal moments'),
+        ({"inertia": np.diag([1.0, 1.0, 3.0])}, r'\["inertia"\]: .*triangle inequality'),
+        ({"inertia": [[1, 0.1, 0], [0.1, 1, 0], [0, 0, 1]]}, "must have the principal axes of the"),
+        ({"inertia": [[1, 0.1, 0], [0, 1, 0], [0, 0, 1]]}, "must be a symmetric tensor"),
+        ({"inertia": [1.0, 1.0, 1.0]}, r"of shape \(3, 3\) or \(4, 3, 3\), got"),
+        ({"mass": [1.0, 2.0]}, r'\["mass"\] must be finite, of shape \(\) or \(4,\), got'),
+        ({"mass": -1.0}, r'\["mass"\] must be within \[0.01, 100\], got -1.0'),
+        ({"torque": math.nan}, r'\["torque"\] must be finite'),
+        ({"delay": 1.31}, r'\["delay"\] must be within \[0, 1.3\], got 1.31'),
+        ({"misalignment": (0, 0, 2.0)}, r"must be within \[-1, 1\]"),
+        ({"gravity": 1.0}, "must name, if only with 0.0, must have keys .* got 'gravity'"),
+        ([1.0], "must be a dict"),
+    ],
+)
+def test_what_an_episode_cannot_have_is_refused_and_changes_nothing(given, message):
+    env = many(SLEW, 4, **EVERYTHING)
+    env.reset(seed=1)
+    before = env.get_state()
+    with pytest.raises(ValueError, match=message):
+        env.reset(seed=2, options={"parameters": given})
+    state = {"quaternion": (2, 0, 0, 0), "angular_velocity": (0, 0, 0)}
+    with pytest.raises(ValueError, match="unit length"):
+        env.reset(options={"parameters": GIVEN, "state": state})
+    for name, value in env.get_state().items():
+        assert_array_equal(value, before[name])
+    env.step(np.zeros((4, 3)))
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"inertia": {"uniform": (0.0, 1.0)}}, r"\['uniform'\] must lie within \[0.01, 100\]"),
+        ({"mass": {"normal": (1.0, 0.4)}}, r"\['normal'\] must lie within .*three standard dev"),
+        ({"mass": {"normal": (1.0, -0.1)}}, r"\['normal'\] must lie within"),
+        ({"misalignment": {"log_uniform": (0.0, 0.1)}}, "the logarithm of what is above 0"),
+        ({"torque": {"uniform": (2.0, 1.0)}}, r"\['uniform'\] must lie within"),
+        ({"torque": {"unifrom": (1.0, 2.0)}}, "did you mean 'uniform'"),
+        ({"torque": {"uniform": (1.0, 2.0), "normal": (1.0, 0.1)}}, "must have one of"),
+        ({"torque": {"uniform": 1.0}}, r"of shape \(2,\)"),
+        ({"failure": {"uniform": (0.0, 1.0)}}, r"randomization\['failure'\] must be in \[0, 1\]"),
+        ({"delay": {"uniform": (0.5, 0.9)}}, "without a Delay"),
+    ],
+)
+def test_a_distribution_that_there_is_not_is_refused(value, message):
+    with pytest.raises(ValueError, match=message):
+        make(SLEW, randomization=value)
