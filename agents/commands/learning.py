@@ -18,7 +18,7 @@ _STEPS: Any = {"parser": options.whole, "metavar": "INTEGER"}
 @command(
     TRAIN,
     "rbgym train RigidTop-v0 --timesteps 100000 --out runs/first",
-    "rbgym train TopSwingUp-v0 --algo cma_es",
+    "rbgym train AttitudeSlew-v1 --algo apg",
     "rbgym train AttitudeSlew-v1 --set learning_rate=1e-3 --env-arg integrator=akw",
 )
 def train(
