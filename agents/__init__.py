@@ -23,7 +23,7 @@ def load(name: str | Path) -> Any:
 
 def rollout(networks: Any, env_id: str, **arguments: Any) -> Any:
     """Whole episodes of small networks, compiled: see `rbgym.agents.train.rollout`."""
-    from rbgym.agents.train.evolution import rollouts
+    from rbgym.agents.train import rollouts
 
     return rollouts.rollout(networks, env_id, **arguments)
 

@@ -18,9 +18,8 @@ _LARGEST_JSON = 2**26
 IDENTITY = ("env_id", "algo", "seed", "timesteps", "threads", "hyperparameters",
             "env_kwargs")  # fmt: skip
 # What a run writes beside the log; results.json, which says that it is finished, goes first.
-SEARCH = "search.pkl"  # of an evolution
 _FILES = ("results.json", "policy.json", "policy.safetensors", "model.zip", "vecnormalize.pkl",
-          "checkpoint.zip", SEARCH, "config.json")  # fmt: skip
+          "checkpoint.zip", "config.json")  # fmt: skip
 
 
 class RunFolder:

@@ -1,4 +1,4 @@
-"""What a training and a search leave behind, damaged at random or to do harm, and what reads it."""
+"""What a training leaves behind, damaged at random or to do harm, and what reads it."""
 
 import contextlib
 import json
@@ -13,11 +13,9 @@ from stable_baselines3.common.callbacks import BaseCallback
 from rbgym.agents.judge import contenders
 from rbgym.agents.policies import load
 from rbgym.agents.train import train
-from rbgym.agents.train.evolution.evolving import evolve
 
 SMALL = {"n_envs": 2, "n_steps": 32, "batch_size": 32, "n_epochs": 1, "normalize": True}
 SMALL |= {"policy_kwargs": {"net_arch": [4]}}
-EVOLVED = {"net_arch": [4], "generations": 2, "population": 4, "episodes": 1}
 
 
 class InterruptAt(BaseCallback):
@@ -38,19 +36,11 @@ def trained(out, **others):
     return train("RigidTop-v0", "ppo", out=out, progress=False, **(usual | others))
 
 
-def evolved(out, **others):
-    return evolve("RigidTop-v0", out=out, changes=EVOLVED, progress=False, **others)
-
-
 def make_runs(folder):
-    """Runs of each kind: done, interrupted, by evolution, and an evolution interrupted."""
+    """Runs of each kind: done, and interrupted."""
     trained(folder / "done", evaluate_every=256)
     with contextlib.suppress(KeyboardInterrupt):
         trained(folder / "cut", callbacks=[InterruptAt(200)])
-    evolved(folder / "evolved")
-    shutil.copytree(folder / "evolved", folder / "evolving")
-    for name in ("results.json", "policy.json"):
-        (folder / "evolving" / name).unlink()
     return folder
 
 
@@ -67,12 +57,9 @@ def judged(folder):
 READ = [
     ("done", "policy.json", judged),
     ("done", "policy.safetensors", judged),
-    ("evolved", "policy.json", judged),
-    ("evolved", "policy.safetensors", judged),
     ("done", "results.json", trained),
     ("done", "config.json", trained),
     ("cut", "checkpoint.zip", trained),
-    ("evolving", "search.pkl", evolved),
 ]
 
 

@@ -26,7 +26,6 @@ from fuzzing.contract import within
 from hostile_values import HYPERPARAMETERS, LISTS, NUMBERS, PATHS, PLAIN, WORDS
 from rbgym import validation
 from rbgym.agents.commands.cli import app
-from rbgym.agents.train.evolution import evolving
 from rbgym.agents.train.sb3 import training
 from rbgym.agents.view import page
 from rbgym.registration import ENVIRONMENTS
@@ -161,7 +160,6 @@ def bounded():
         for owner, name, made in (
             (rbgym, "simulate", _small(rbgym.simulate, "steps", 1000)),
             (training, "bar", _end),
-            (evolving, "search", _end),
             (validation, "_results", _end),
             (page, "Page", _end),
         ):

@@ -21,7 +21,7 @@ WORDS = _each("""
     -v0 nowhere:RigidTop-v0 :RigidTop-v0 rbgym:RigidTop-v0 a:b:RigidTop-v0 ALE/Pong-v5 CartPole-v1
     Detumble-v1 AttitudeSlew-v1 [red] [/] [bold quat_em:4 akw:2 akw:nan imidm:999999 exact
     sqlite:// sqlite:///:memory: mysql://x http://[ :// journal:x 0.0.0.0 ::1 [::1] 999.9.9.9
-    cma_es sac ppo none heavy_top 1/10 auto
+    apg sac ppo none heavy_top 1/10 auto
     """)
 WORDS += ["", " ", "\t", "a\nb", "\r", "\x1b[31mred\x1b[0m", "\x07", "\u202egpj", "\udcff", "💥"]
 WORDS += ["é" * 300, "x" * 20_000, "'; DROP TABLE studies; --", "\x00"]

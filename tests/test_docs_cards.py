@@ -80,12 +80,6 @@ def test_the_table_of_the_study_is_that_of_its_results():
         assert told == study.page(told, study.found(), measured)
 
 
-def test_the_page_of_the_challenges_is_that_of_its_results():
-    study = loaded("studies/challenges")
-    every = json.loads(study.RESULTS.read_text("utf-8"))
-    assert study.PAGE.read_text("utf-8") == study.page(every)
-
-
 def test_the_study_shows_where_the_physics_decides_and_where_not():
     study = loaded("studies/fidelity_map")
     every = study.found()

@@ -12,7 +12,7 @@ from rbgym.agents.controllers import AttitudePD, AxisPD, Idle, RateDamping
 from rbgym.agents.judge.card import make_card
 from rbgym.agents.policies.network import Network
 from rbgym.agents.policies.trained import load
-from rbgym.agents.train.evolution.rollouts import rollout
+from rbgym.agents.train.rollouts import rollout
 from rbgym.agents.train.sb3.adapter import make_sb3_env
 from rbgym.testing import integrator_step
 

@@ -26,7 +26,6 @@ _EXTRAS = {
         "sb3_contrib", "scipy", "stable_baselines3", "tensorboard", "torch", "tqdm", "yaml",
     ),
     "view": ("msgspec", "viser", "websockets"),
-    "evolve": ("cma",),
     "mujoco": ("mujoco",),
     "onnx": ("onnx",),
     "render": ("PIL", "imageio_ffmpeg", "pygame"),

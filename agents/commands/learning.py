@@ -170,7 +170,7 @@ def export(
     """Write a policy for a flight computer: as one C99 file, or as an ONNX model.
 
     Each comes with the contract of what it reads and commands: names, units, frames, scales, and
-    the control period. C is for networks and for PD and linear-quadratic laws, ONNX for networks.
+    the control period. C is for networks and for most laws, ONNX for networks.
     The environment is the one named, else that of the run, else RigidTop-v0.
     """
     options.known_policies(policy)  # before anything heavy is imported

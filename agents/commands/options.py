@@ -187,7 +187,7 @@ Policies = Annotated[
 Algorithm = Annotated[
     str,
     Option(
-        help="auto, ppo, sac, tqc, recurrent_ppo, apg or cma_es.",
+        help="auto, ppo, sac, tqc, recurrent_ppo or apg.",
         autocompletion=algorithms,
         callback=known_algorithm,
     ),

@@ -223,7 +223,7 @@ class Allocated(Controller):
         self.null = np.linalg.svd(answering.matrix)[2][3:]  # N^T
         if self.out is not None:
             self.share = np.insert(self.share, self.out, 0.0, axis=0)
-        self.envelope = answering.envelope / self.motor
+        self.envelope = self.law.envelope = answering.envelope / self.motor
         self.least = self.first + self.axes.shape[1]
 
     def act(

@@ -116,7 +116,6 @@ def _fitted(policy: Controller, plant: Plant) -> Controller:
     policy.width = plant.reads
     if plant.wheels is not None:
         shared = Allocated(policy, plant.wheels, plant.strength, first=plant.first, out=plant.out)
-        policy.envelope = shared.envelope
         if plant.unloads is None:
             return shared
         return Unloading(shared, plant.unloads, plant.unloads_by)

@@ -12,18 +12,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from rbgym.agents.controllers import (
-    Allocated,
-    AttitudeLQR,
-    AttitudePD,
-    AxisPD,
-    Law,
-    MagneticAllocation,
-    PosePD,
-    PrecessionLQR,
-    RateDamping,
-    UprightLQR,
-)
+from rbgym.agents import controllers
 from rbgym.agents.export.contract import checked_env, contract, row
 from rbgym.agents.policies import Network, TrainedPolicy, forward
 from rbgym.agents.policies.forward import Stack
@@ -40,14 +29,20 @@ _SIDES = "low", "high"
 # The piece of C of each law, and the numbers that it takes of it.
 _GOAL = ("sin_nutation", "cos_nutation", "precession", "spin")
 _LAWS: dict[type, tuple[str, ...]] = {
-    AttitudePD: ("attitude_pd", "stiffness", "drag"),
-    PosePD: ("attitude_pd", "stiffness", "drag", "force_limit", "distance", "speed", "near",
-             "creep", "pace", "pull", "arm"),
-    RateDamping: ("rate_damping", "time"),
-    AxisPD: ("axis_pd", "axis", "stiffness", "drag"),
-    AttitudeLQR: ("attitude_lqr", "gain"),
-    UprightLQR: ("upright_lqr", "gain"),
-    PrecessionLQR: ("precession_lqr", "gain", "along"),
+    controllers.AttitudePD: ("attitude_pd", "stiffness", "drag"),
+    controllers.AttitudePID: ("attitude_pid", "stiffness", "drag", "summing", "inverse"),
+    controllers.QuaternionFeedback: ("quaternion_feedback", "stiffness", "drag", "linear",
+                                     "braking", "fastest", "gyroscopic"),
+    controllers.BangBang: ("bang_bang", "h", "braking", "fastest"),
+    controllers.PosePD: ("attitude_pd", "stiffness", "drag", "force_limit", "distance", "speed",
+                         "near", "creep", "pace", "pull", "arm"),
+    controllers.RateDamping: ("rate_damping", "time"),
+    controllers.AxisPD: ("axis_pd", "axis", "stiffness", "drag"),
+    controllers.AttitudeLQR: ("attitude_lqr", "gain"),
+    controllers.UprightLQR: ("upright_lqr", "gain"),
+    controllers.PrecessionLQR: ("precession_lqr", "gain", "along"),
+    controllers.MagneticRate: ("magnetic_rate", "rate_limit"),
+    controllers.BDot: ("b_dot", "dt", "bang_bang"),
 }  # fmt: skip
 
 
@@ -56,11 +51,11 @@ def export_c(
 ) -> dict[str, Any]:
     """Write policy.c and policy.json into a folder, which is made; returns the contract.
 
-    policy: a Network or a TrainedPolicy that has one, a PD law or a linear-quadratic one, for
-    wheels or coils too; a linear law u = K x is a Network of one layer. PD for a target that moves
-    has a memory: its golden vectors follow each other, and `rbgym_begin()` is to be called where
-    an episode starts. env: single, whose observations it reads; it is reset, and flown for the
-    golden vectors. about: what else the contract is to tell. Raises ValueError for another policy.
+    policy: a Network or a TrainedPolicy that has one, or a law that docs/export.md names, for
+    wheels or coils too; a linear law u = K x is a Network of one layer. Golden vectors of a law
+    with a memory follow each other. env: single, whose observations it reads; it is reset, and
+    flown for the golden vectors. about: what else the contract is to tell. Raises ValueError for
+    another policy, with the laws that can be written.
     """
     folder, base = Path(folder), checked_env(env)
     policy = bare(policy, base)
@@ -77,8 +72,8 @@ def export_c(
     named = {name.upper(): value for name, value in numbers.items()}
     used = {name: x for name, x in named.items() if re.search(rf"\b{name}\b", code)}
     lines = [f"#define {name} {value!r}" for name, value in sizes.items()]
-    text = (_comment(told), "#include <tgmath.h>\n", "\n".join(lines) + "\n", _piece("frame"),
-            _constants(used), code, test)  # fmt: skip
+    text = (_comment(told), "\n".join(lines) + "\n", _frame(code), _constants(used), code,
+            test)  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)
     golden = {"observations": seen.tolist(), "actions": answers.tolist()}
     with replacing(folder / "policy.c") as temporary:
@@ -126,32 +121,42 @@ def _parts(policy: Any) -> tuple[list[str], dict[str, Any], str]:
     """Names of the pieces, numbers by name, and the type in which it equals `predict`."""
     if isinstance(policy, Network):
         return ["network"], _of_network(policy), "float"
-    law, out, numbers = policy, "direct", {}
-    if isinstance(policy, Allocated):
-        wheels, out, law = policy.wheels, "wheels", policy.law
-        null = policy.null[0] if len(policy.null) else np.zeros(len(policy.share))
-        numbers = {"axes": policy.axes.T, "share": policy.share, "null_space": null,
-                   "rate": policy.rate, "envelope": policy.envelope,
-                   "facets": len(policy.envelope), "motor": policy.motor, "first": policy.first,
-                   "momentum": wheels.momentum, "wheel_inertia": wheels.inertia,
-                   "coulomb": wheels.coulomb, "viscous": wheels.viscous}  # fmt: skip
-    elif isinstance(policy, MagneticAllocation):
-        out, law = "coils", policy.law
-        numbers = {name: getattr(policy, name) for name in ("first", "field", "dipole")}
-    elif isinstance(policy, PosePD):
-        out = "pose"
+    law, out, numbers = policy, [], {}
+    if isinstance(law, controllers.Unloading) and law.least > law.first:  # coils: a field is shown
+        coils: Any = law.other
+        numbers = {"unloading": law.rate, "full": law.full, "field_column": law.first,
+                   "field": 2.0 * coils.field}  # fmt: skip
+        out, law = ["unload"], law.law
+    if isinstance(law, controllers.Allocated):
+        wheels, null = law.wheels, law.null[0] if len(law.null) else np.zeros(len(law.share))
+        numbers |= {"axes": law.axes.T, "share": law.share, "null_space": null, "rate": law.rate,
+                    "motor": law.motor, "first": law.first, "momentum": wheels.momentum,
+                    "wheel_inertia": wheels.inertia, "coulomb": wheels.coulomb,
+                    "viscous": wheels.viscous, "wheels": len(law.share),
+                    "out": -1 if law.out is None else law.out}  # fmt: skip
+        out, law = [*out, "wheels"], law.law
+    elif isinstance(law, controllers.MagneticAllocation):
+        numbers, out, law = _of_field(law, law.first), ["coils"], law.law
     if type(law) not in _LAWS:
         able = ", ".join(kind.__name__ for kind in _LAWS)
         raise ValueError(
-            f"policy must be a network without memory or one of the laws {able}, got "
-            f"{type(law).__name__}"
+            f"policy must be a network without memory or one of the laws {able}, without a delay "
+            f"or a lag, got {type(law).__name__}"
         )
     piece, *names = _LAWS[type(law)]
-    numbers |= _of_law(law, names)
-    moves = isinstance(law, AttitudePD) and law.moving and law.dt
-    before = ["moving_target"] if moves else []
-    dock = ["dock"] if moves and out == "pose" else []
-    return [*before, piece, "law", *dock, out], numbers, "double"
+    numbers |= _of_law(law) | {name: getattr(law, name) for name in names}
+    follow = ["moving_target"] if getattr(law, "moving", False) and law.dt else []
+    if isinstance(law, controllers.PosePD):
+        out = [*(["dock"] if follow else []), "pose"]
+    elif isinstance(law, controllers.MagneticRate):
+        out = ["coils"]
+    whole = ["sight", *follow, "look", piece, *(out or ["direct"])]
+    return [piece] if isinstance(law, controllers.BDot) else whole, numbers, "double"
+
+
+def _of_field(law: Any, column: int) -> dict[str, Any]:
+    """Numbers of coils whose field is shown from that column on."""
+    return {"field": law.field, "field_column": column, "full": np.full(3, law.dipole)}
 
 
 def _of_network(network: Network) -> dict[str, Any]:
@@ -168,26 +173,39 @@ def _of_network(network: Network) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _of_law(law: Law, names: list[str]) -> dict[str, Any]:
-    known: Any = law
+def _of_law(law: Any) -> dict[str, Any]:
+    if isinstance(law, controllers.BDot | controllers.MagneticRate):
+        return _of_field(law, law.width) | {"drag": law.factor * law.gain, "columns": 7}
     numbers = {
-        "limits": law.limits, "inertia": known.inertia, "rate_limit": law.rate_limit,
-        "dt": law.dt, "columns": 10 if law.width == 10 else 7, "mass": known.body.mass,
+        "limits": law.limits, "inertia": law.inertia, "rate_limit": law.rate_limit,
+        "dt": law.dt, "columns": 10 if law.width == 10 else 7, "mass": law.body.mass,
+        "envelope": law.envelope, "facets": len(law.envelope),
     }  # fmt: skip
-    if isinstance(law, PosePD) and law.moving:
+    if isinstance(law, controllers.PosePD) and law.moving:
         numbers["columns"] = law.least
-    numbers |= {name: getattr(law, name) for name in names}
-    if isinstance(law, AxisPD | PrecessionLQR):
+    if isinstance(law, controllers.AxisPD | controllers.PrecessionLQR):
         numbers |= {name: getattr(law.goal, name) for name in _GOAL}
-    if isinstance(law, AxisPD) and isinstance(law.potential, SoftWall):
-        potential: Any = law.potential
-        sign = wall.SIGNS.get(str(potential.sign), potential.sign)
-        return numbers | {"sign": sign, "gap": wall._GAP, "wall": wall._WALL}
-    return numbers | ({"mgl": law.mgl} if isinstance(law, AxisPD) else {})
+    if not isinstance(law, controllers.AxisPD):
+        return numbers
+    if not isinstance(law.potential, SoftWall):
+        return numbers | {"mgl": law.mgl}
+    sign = wall.SIGNS.get(str(law.potential.sign), law.potential.sign)
+    return numbers | {"sign": sign, "gap": wall._GAP, "wall": wall._WALL}
 
 
 def _piece(name: str) -> str:
     return (resources.files("rbgym.agents.export") / "pieces" / f"{name}.c").read_text("ascii")
+
+
+def _frame(code: str) -> str:
+    """The head of the code: its type, those functions of <math.h> that it calls, in capitals, for
+    that type, and what it keeps."""
+    text, called = _piece("frame"), sorted(set(re.findall(r"\b([A-Z][A-Z\d]+)\(", code)))
+    for mark, suffix in (("@DOUBLE@", ""), ("@FLOAT@", "f")):
+        lines = [f"#define {name} {name.lower()}{suffix}" for name in called]
+        text = text.replace(mark, "\n".join(lines))
+    kept = sorted(set(re.findall(r"memory->(\w+)\[", code)))
+    return text.replace("@MEMORY@", "".join(f"\n    real {name}[3];" for name in kept))
 
 
 def _with_helpers(code: str) -> str:
@@ -210,8 +228,8 @@ def _constants(numbers: Mapping[str, Any]) -> str:
             kind = "double" if name in ("MEAN", "SCALE") else whole
             shape = "".join(f"[{n}]" for n in array.shape)
             lines.append(f"static const {kind} {name}{shape} = {_listed(array)};")
-        elif array.dtype.kind == "i":
-            lines.append(f"#define {name} {value}")
+        elif array.dtype.kind in "bi":
+            lines.append(f"#define {name} {int(value)}")
         else:
             lines.append(f"#define {name} ((real){float(value)!r})")
     return "\n".join(lines) + "\n"

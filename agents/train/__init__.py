@@ -1,4 +1,4 @@
-"""What makes policies: Stable-Baselines3, analytic gradients and evolution, each into a folder.
+"""What makes policies: Stable-Baselines3 and analytic gradients, each into a folder.
 
 Public is what is listed here; each is imported when it is first used, as it may need an extra.
 """
@@ -10,26 +10,23 @@ from rbgym.agents.run_folder import Training
 from rbgym.envs.arguments import named
 
 if TYPE_CHECKING:
-    from rbgym.agents.train.evolution.rollouts import Rollout as Rollout
-    from rbgym.agents.train.evolution.rollouts import rollout as rollout
-    from rbgym.agents.train.evolution.rollouts import rollout_test_set as rollout_test_set
-    from rbgym.agents.train.evolution.search import Search as Search
-    from rbgym.agents.train.evolution.search import search as search
     from rbgym.agents.train.gradients import DifferentiableEnv as DifferentiableEnv
+    from rbgym.agents.train.rollouts import Rollout as Rollout
+    from rbgym.agents.train.rollouts import rollout as rollout
+    from rbgym.agents.train.rollouts import rollout_test_set as rollout_test_set
     from rbgym.agents.train.run import load_policy as load_policy
     from rbgym.agents.train.sb3.adapter import VectorEnvAdapter as VectorEnvAdapter
     from rbgym.agents.train.sb3.adapter import make_sb3_env as make_sb3_env
 
 _MODULES = {
-    "evolution.rollouts": ("Rollout", "rollout", "rollout_test_set"),
-    "evolution.search": ("Search", "search"),
     "gradients": ("DifferentiableEnv",),
+    "rollouts": ("Rollout", "rollout", "rollout_test_set"),
     "run": ("load_policy",),
     "sb3.adapter": ("VectorEnvAdapter", "make_sb3_env"),
 }
 # What only the algorithms of Stable-Baselines3 take.
 _OF_SB3 = ("checkpoint_every", "evaluate_every", "threads", "timesteps")
-_OTHERS = ("auto", "apg", "cma_es")
+_OTHERS = {"auto": "auto", "apg": "analytic"}  # and their modules
 
 
 def __getattr__(name: str) -> Any:
@@ -43,9 +40,8 @@ def train(env_id: str, algo: str = "auto", **arguments: Any) -> Training:
     """Train a policy into a folder, `out`, with the arguments of the algorithm's own `train`.
 
     algo: auto, which imitates a law and climbs from there; ppo, sac, tqc, recurrent_ppo; apg for
-    gradients through the physics, cma_es for evolution. An argument that is None stands for its
-    default. See `rbgym.agents.train.sb3.training.train`, `.auto.learn`, `.analytic.learn` and
-    `.evolution.evolving.evolve`.
+    gradients through the physics. An argument that is None stands for its default. See
+    `rbgym.agents.train.sb3.training.train`, `.auto.learn` and `.analytic.learn`.
     Raises ValueError for an unknown algorithm, and for an argument that it does not take.
     """
     given = {name: value for name, value in arguments.items() if value is not None}
@@ -53,17 +49,8 @@ def train(env_id: str, algo: str = "auto", **arguments: Any) -> Training:
         for name in _OF_SB3:
             if name in given:
                 raise ValueError(f"{name} plays no part with {algo}, got {given[name]!r}")
-        if algo == "auto":
-            from rbgym.agents.train.auto import learn
-
-            return learn(env_id, **given)
-        if algo == "apg":
-            from rbgym.agents.train.analytic import learn
-
-            return learn(env_id, **given)
-        from rbgym.agents.train.evolution.evolving import evolve
-
-        return evolve(env_id, **given)
+        learn: Any = import_module(f"{__name__}.{_OTHERS[algo]}").learn
+        return learn(env_id, **given)
     from rbgym.agents.policies.sb3 import ALGORITHMS
     from rbgym.agents.train.sb3 import training as sb3
 

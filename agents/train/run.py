@@ -22,7 +22,7 @@ from rbgym.agents.policies.network import Network, Normalizer, quaternions_of
 from rbgym.agents.policies.recurrent import RecurrentNetwork
 from rbgym.agents.policies.trained import TrainedPolicy
 from rbgym.agents.run_folder import IDENTITY, RunFolder, Training, write_json
-from rbgym.agents.train.evolution.rollouts import rollout_test_set
+from rbgym.agents.train.rollouts import rollout_test_set
 from rbgym.agents.train.sight import normalizer_for
 from rbgym.envs.arguments import named
 from rbgym.envs.parts.observations import FORMS

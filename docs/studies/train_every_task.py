@@ -1,14 +1,12 @@
 """Train the policies that the package ships: agents/pretrained, and the curves in docs/tasks.md.
 
 python docs/studies/train_every_task.py [ID ...]
-python docs/studies/train_every_task.py --polish [ID ...]  # begin with what is shipped
 python docs/studies/train_every_task.py --judge [ID ...]  # train nothing
 
-Policies of POLISHED have their last layer searched after the training, see `polishing`. Tasks of
-SEEDS are trained with several seeds, and the median is shipped: of the policies in the order of
-their success on the test set and on fresh starts together, then of their return. All are judged on
-the fresh starts too, as is the law that is the best on the task's card; a policy that succeeds less
-often than the law on either is not shipped.
+Tasks of SEEDS are trained with several seeds, and the median is shipped: of the policies in the
+order of their success on the test set and on fresh starts together, then of their return. All are
+judged on the fresh starts too, as is the law that is the best on the task's card; a policy that
+succeeds less often than the law on either is not shipped.
 
 The runs go to runs/pretrained; a run that was interrupted goes on, one that is finished is not
 trained again. Writes docs/learning.json and docs/pictures/learning.svg, all of it or the entries of
@@ -28,7 +26,6 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from polishing import polished
 
 from rbgym.agents import load
 from rbgym.agents.cases import shared
@@ -48,7 +45,6 @@ NONE: Mapping[int, float] = MappingProxyType({})
 FRESH = range(2_000_000, 2_000_256)  # seeds that no training and no test set has
 # PPO, but where something else was found to learn more.
 ALGORITHM = {
-    "TopSwingUp-v0": "cma_es",
     "ScalableSpin-v0": "sac",
     "AttitudeSlew-v1": "apg",
     "ReactionWheelSlew-v1": "apg",
@@ -63,13 +59,6 @@ SEEDS = dict.fromkeys(
 
 # What is trained for other than the task's reward.
 REWARDS = {"SteadyPrecession-v0": {"closeness": 1.0, "success": 1.0}}
-# Generations of the search after the training, and how wide it begins.
-POLISHED = {
-    "SteadyPrecession-v0": (110, 0.2),
-    "TopSwingUp-v0": (30, 0.03),
-    "TumblingCapture-v0": (20, 0.1),
-    "SoftWall-v0": (40, 0.1),
-}
 
 
 def learn(env_id: str) -> dict[str, Any]:
@@ -80,8 +69,8 @@ def learn(env_id: str) -> dict[str, Any]:
         more = {"reward": REWARDS[env_id]} if env_id in REWARDS else {}
         done = train(env_id, algo, out=out, seed=seed, env_kwargs=more, report=print)
         policy = load_policy(done.folder)
-        policy = replace(policy, config={**policy.config, "env_kwargs": {}})
-        policies[seed], results[seed] = made_surer(policy), done.results
+        policies[seed] = replace(policy, config={**policy.config, "env_kwargs": {}})
+        results[seed] = done.results
     worth = {seed: judged(policy, env_id) for seed, policy in policies.items()}
     ranked = sorted(worth, key=lambda seed: (sum(worth[seed][:2]), worth[seed][2]))
     chosen = ranked[len(ranked) // 2]
@@ -101,34 +90,9 @@ def learn(env_id: str) -> dict[str, Any]:
         "replay_buffer_bytes": found["replay_buffer_bytes"],
         "idle_return": round(evaluate("idle", env_id).mean_return, 1),
         "seeds": {str(seed): list(one[:2]) for seed, one in worth.items()},
-    } | figures(policies[chosen], told)
-
-
-def polish(env_id: str) -> dict[str, Any]:
-    """Make what is shipped surer, and publish that."""
-    policy = made_surer(load(env_id))
-    told = publish(policy, SHELF / env_id, policy.config["command"])
-    return figures(policy, told)
-
-
-def figures(policy: TrainedPolicy, told: Evaluation) -> dict[str, Any]:
-    """What learning.json has of the policy that is published."""
-    polishing = policy.config["training"].get("polishing")
-    found = {"success": told.success_rate, "return": round(told.mean_return, 1)}
-    return found | ({"polishing": polishing} if polishing else {})
-
-
-def made_surer(policy: TrainedPolicy) -> TrainedPolicy:
-    """The policy after the search over its last layer, if its task is one of POLISHED."""
-    env_id = policy.config["env_id"]
-    if env_id not in POLISHED:
-        return policy
-    generations, sigma = POLISHED[env_id]
-    network, took = polished(
-        policy.network, env_id, generations=generations, sigma=sigma, report=print
-    )
-    training = {**policy.config["training"], "polishing": took}
-    return replace(policy, network=network, config={**policy.config, "training": training})
+        "success": told.success_rate,
+        "return": round(told.mean_return, 1),
+    }
 
 
 def judged(policy: Any, env_id: str) -> tuple[float, float, float]:
@@ -183,17 +147,10 @@ def model_card(config: Mapping[str, Any]) -> str:
     settled = "-" if settling is None else f"{settling:.3g} s"
     threshold = training["time_to_threshold"]
     reached = "was not reached" if threshold is None else f"took {threshold:.1f} s"
-    judged_on = "64 starts of the search" if config["algo"] == "cma_es" else "the test set"
     env_id, algo = config["env_id"], config["algo"].upper().replace("_", "-")
     rates = training.get("of_seeds", {})
     spread = ", ".join(f"{100 * rate:.1f} %" for rate in rates.values())
     seeds = f", the median of {len(rates)} whose success is {spread}" if rates else ""
-    after = ""
-    if took := training.get("polishing"):
-        searched = f"{took['generations']} generations of CMA-ES over its last layer"
-        cost = f"{took['steps']:,} steps in {took['seconds']:.0f} s"
-        script = f"`python docs/studies/train_every_task.py {env_id}`"
-        after = f" Then {searched}, {cost} ({script})."
     return f"""---
 library_name: rbgym
 tags: [reinforcement-learning, attitude-control, {env_id}]
@@ -223,8 +180,8 @@ On the {results["episodes"]} start states of the task's test set:
 | median settling time | {settled} |
 
 Trained with `{config["command"]}`: {training["timesteps"]:,} environment steps in
-{training["wall_time"]:.0f} s, seed {config["seed"]}{seeds}; a success rate of 95 % on {judged_on}
-{reached}.{after} Arguments of the environment: {dict(config["env_kwargs"]) or "the defaults"}.
+{training["wall_time"]:.0f} s, seed {config["seed"]}{seeds}; a success rate of 95 % on the test set
+{reached}. Arguments of the environment: {dict(config["env_kwargs"]) or "the defaults"}.
 Made with {", ".join(f"{name} {number}" for name, number in versions.items())}.
 
 `policy.safetensors` holds the weights, `policy.json` how to build the network and its
@@ -246,7 +203,7 @@ def draw(learned: dict[str, dict[str, object]]) -> None:
         ax.axhline(one["idle_return"], linewidth=1.0, **style.line(1))
         ax.set_title(f"{env_id}, {str(one['algo']).upper()}", fontsize="small")
     figure.supxlabel("environment steps [thousands]")
-    figure.supylabel("mean return on the test set (CMA-ES: on its own 64 starts)")
+    figure.supylabel("mean return on the test set")
     plots.save(figure, DOCS / "pictures" / "learning.svg")
 
 
@@ -254,14 +211,13 @@ def main() -> None:
     """Train on each task, and write the figures and the picture."""
     parser = argparse.ArgumentParser()
     parser.add_argument("ids", nargs="*", metavar="ID")
-    parser.add_argument("--polish", action="store_true", help="begin with what is shipped")
     parser.add_argument("--judge", action="store_true", help="train nothing")
     asked = parser.parse_args()
     known = json.loads(LEARNED.read_text("utf-8"))
-    for env_id in asked.ids or [*(known if asked.judge or asked.polish else ENVIRONMENTS)]:
+    for env_id in asked.ids or [*(known if asked.judge else ENVIRONMENTS)]:
         one = known.get(env_id, {})
         if not asked.judge:
-            one = {**one, **polish(env_id)} if asked.polish else learn(env_id)
+            one = learn(env_id)
         one["compared"] = against_the_law(env_id)
         print(env_id, {k: v for k, v in one.items() if "curve" not in k}, flush=True)
         learned = {**json.loads(LEARNED.read_text("utf-8")), env_id: one}  # others may write too

@@ -140,9 +140,8 @@ def test_the_algorithms_that_are_completed_are_those_that_can_be_trained():
     pytest.importorskip("stable_baselines3")
     from rbgym.agents.policies import sb3
     from rbgym.agents.train import analytic, auto
-    from rbgym.agents.train.evolution import evolving
 
-    trained = {*sb3.ALGORITHMS, auto.ALGORITHM, analytic.ALGORITHM, evolving.ALGORITHM}
+    trained = {*sb3.ALGORITHMS, auto.ALGORITHM, analytic.ALGORITHM}
     assert set(options.algorithms()) == trained
 
 

@@ -7,7 +7,6 @@ import shutil
 
 import pytest
 
-pytest.importorskip("cma")
 pytest.importorskip("stable_baselines3")
 
 import torch
@@ -81,7 +80,7 @@ def test_a_pickle_in_disguise_is_not_loaded(run, tmp_path, name):
 
 def test_judging_a_run_opens_none_of_its_pickles(run, tmp_path):
     made = tmp_path / "made"
-    for name in ("model.zip", "vecnormalize.pkl", "checkpoint.zip", "search.pkl"):
+    for name in ("model.zip", "vecnormalize.pkl", "checkpoint.zip"):
         (run / name).write_bytes(payload(made))
     damaged_runs.judged(run)
     damaged_runs.trained(run, evaluate_every=256)

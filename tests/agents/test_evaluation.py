@@ -17,7 +17,7 @@ from rbgym.agents.judge.contenders import own_kwargs
 from rbgym.agents.judge.evaluation import evaluate, settling_times, wilson_interval
 from rbgym.agents.policies.network import Network
 from rbgym.agents.policies.trained import TrainedPolicy
-from rbgym.agents.train.evolution.rollouts import rollout_test_set
+from rbgym.agents.train.rollouts import rollout_test_set
 from rbgym.envs.actuators import ReactionWheels
 from rbgym.envs.satellites import Satellite
 

@@ -1,5 +1,6 @@
 """Exported policies answer as `predict` does, and say what they read and command."""
 
+import ctypes
 import json
 import re
 import subprocess
@@ -24,13 +25,25 @@ from rbgym.quaternion import rotate
 pytestmark = pytest.mark.interpreted
 
 STEPS = 300
-STRICT = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", "-DRBGYM_SELF_TEST")
+STRICT = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wdouble-promotion",
+          "-Wshadow", "-DRBGYM_SELF_TEST")  # fmt: skip
 BUILDS = {"float": (), "double": ("-DRBGYM_DOUBLE",), "without fma": ("-DRBGYM_NO_FMA",)}
-# Of a body that scales there is no PD law, and one that empties wheels is not exported.
-LAWS = {i: ("pd",) for i in IDS if i not in ("ScalableSpin-v0", "MomentumDumping-v0")}
-for env_id in (SLEW, "AttitudeReach-v0", "ReactionWheelSlew-v1", "RigidTop-v0", "TopSwingUp-v0",
-               "SteadyPrecession-v0"):  # fmt: skip
+# Of a body that scales there is no PD law.
+LAWS = {i: ("pd",) for i in IDS if i != "ScalableSpin-v0"}
+for env_id in ("AttitudeReach-v0", "RigidTop-v0", "TopSwingUp-v0", "SteadyPrecession-v0"):
     LAWS[env_id] = ("pd", "lqr")
+for env_id in (SLEW, "ReactionWheelSlew-v1"):
+    LAWS[env_id] = ("pd", "lqr", "pid", "quaternion_feedback", "bang_bang")
+LAWS["AttitudeTracking-v1"] = ("pd", "pid", "quaternion_feedback")
+LAWS["MagneticPointing-v0"] = ("pd", "pid", "quaternion_feedback")
+LAWS["MagneticDetumble-v1"] = ("pd", "b_dot", "magnetic_rate")
+LAWS["MomentumDumping-v0"] = ("pd", "pid", "bang_bang")
+OTHERS = [  # env, its arguments, law, its gains
+    (SLEW, {}, "quaternion_feedback", {"gyroscopic": False, "slew_rate": 0.02}),
+    ("ReactionWheelSlew-v1", {}, "pd", {"out": 1}),
+    ("MagneticDetumble-v1", {}, "b_dot", {"bang_bang": True}),
+]
+CASES = [(env_id, {}, name, {}) for env_id in LAWS for name in LAWS[env_id]] + OTHERS
 
 
 def flown(env, policy):
@@ -113,22 +126,70 @@ def test_columns_of_quaternions_that_are_not_read_are_refused():
         replace(Network.random((7, 3), 0), quaternions=[4])
 
 
-@pytest.mark.parametrize("policy", ["network", "wheels", "moving target"])
-def test_what_is_no_number_commands_nothing_in_c(policy, tmp_path):
-    env = make("ReactionWheelSlew-v1" if policy == "wheels" else "AttitudeTracking-v1")
-    network = Network.random((env.observation_space.shape[0], env.action_space.shape[0]), 0)
-    export_c(tmp_path, network if policy == "network" else controllers.make("pd", env), env)
-    seen = np.tile(env.reset(seed=0)[0], (3, 1))
-    seen[0, -1], seen[1, 5] = np.nan, np.inf
-    found = answers(tmp_path, "float", seen)
-    assert not found[:2].any()
-    assert found[2].any()
-
-
-@pytest.mark.parametrize(("env_id", "name"), [(e, name) for e in LAWS for name in LAWS[e]])
-def test_a_law_answers_in_c_as_in_python(env_id, name, tmp_path):
+@pytest.mark.parametrize(
+    ("env_id", "name"),
+    [("AttitudeTracking-v1", "network"), ("AttitudeTracking-v1", "pid"), (SLEW, "bang_bang"),
+     ("ReactionWheelSlew-v1", "pd"), ("MagneticDetumble-v1", "b_dot"),
+     ("MomentumDumping-v0", "quaternion_feedback")],
+)  # fmt: skip
+def test_what_is_no_number_commands_nothing_in_c_and_is_forgotten(env_id, name, tmp_path):
     env = make(env_id)
+    network = Network.random((env.observation_space.shape[0], env.action_space.shape[0]), 0)
+    policy = network if name == "network" else controllers.make(name, env)
+    export_c(tmp_path, policy, env)
+    seen = flown(env, policy)[0][:2]
+    first, memory = policy.predict(seen[0])
+    second, _ = policy.predict(seen[1], memory)
+    given, width = [], seen.shape[1]
+    for column in range(width):
+        for bad in (np.nan, np.inf, -np.inf):
+            given += [np.where(np.arange(width) == column, bad, seen[1]), *seen]
+    expected = np.tile([0.0 * first, first, second], (3 * width, 1))
+    assert expected.any()
+    found = answers(tmp_path, "double", np.array(given))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("env_id", "name"),
+    [(SLEW, "quaternion_feedback"), ("ReactionWheelSlew-v1", "bang_bang"),
+     ("AttitudeTracking-v1", "pid"), ("MagneticDetumble-v1", "b_dot"),
+     ("MagneticDetumble-v1", "magnetic_rate"), ("MomentumDumping-v0", "pd")],
+)  # fmt: skip
+def test_an_episode_flown_in_c_is_that_of_python(env_id, name, tmp_path):
+    env = gym.make(env_id, max_episode_steps=STEPS)
     law = controllers.make(name, env)
+    export_c(tmp_path, law, env)
+    flags = ("-std=c99", "-shared", "-fPIC", "-DRBGYM_DOUBLE", "-o", tmp_path / "law.so", "-lm")
+    subprocess.run(["gcc", tmp_path / "policy.c", *flags], check=True)
+    code, channels = ctypes.CDLL(str(tmp_path / "law.so")), env.action_space.shape[0]
+    memories, action = [(ctypes.c_double * 16)() for _ in range(2)], (ctypes.c_double * channels)()
+    for memory in memories:
+        code.rbgym_begin(memory)
+
+    def in_c(seen, state):
+        numbers = (ctypes.c_double * len(seen))(*seen.tolist())
+        code.rbgym_act(memories[0], numbers, action)
+        command = np.array(action, np.float32)
+        code.rbgym_act(memories[1], (ctypes.c_double * len(seen))(*seen[::-1].tolist()), action)
+        return command, None  # another body was flown meanwhile
+
+    ends = []
+    for act in (law.predict, in_c):
+        (seen, _), state, total, over = env.reset(seed=5), None, 0.0, False
+        while not over:
+            command, state = act(seen, state)
+            seen, reward, terminated, truncated, info = env.step(command)
+            total, over = total + reward, terminated or truncated
+        ends.append((seen, total, info["is_success"], info["attitude_error"]))
+    np.testing.assert_allclose(ends[1][0], ends[0][0], rtol=0, atol=1e-5)
+    np.testing.assert_allclose(ends[1][1:], ends[0][1:], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(("env_id", "kwargs", "name", "gains"), CASES)
+def test_a_law_answers_in_c_as_in_python(env_id, kwargs, name, gains, tmp_path):
+    env = make(env_id, **kwargs)
+    law = controllers.make(name, env, **gains)
     export_c(tmp_path, law, env)
     seen, expected = flown(env, law)
     assert furthest(answers(tmp_path, "double", seen), expected) <= 1.0
@@ -288,12 +349,20 @@ def test_no_name_ends_the_comment(tmp_path):
 # --- what cannot be exported --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["pid", "hysteretic", "quaternion_feedback", "geometric"])
-def test_other_laws_are_refused(name, tmp_path):
-    env = make(SLEW)
-    for export in (export_c, export_onnx):
-        with pytest.raises(ValueError, match="policy must be a network without memory"):
-            export(tmp_path / "out", controllers.make(name, env), env)
+@pytest.mark.parametrize(
+    ("name", "kwargs", "kind"),
+    [("hysteretic", {}, "Hysteretic"), ("geometric", {}, "GeometricTracking"),
+     ("pid", {"actuator": {"delay": {"seconds": 0.2}}}, "Foreseeing"),
+     ("pd", {"actuator": ["wheels", "thrusters"]}, "Unloading")],
+)  # fmt: skip
+def test_other_laws_are_refused(name, kwargs, kind, tmp_path):
+    env = make(SLEW, **kwargs)
+    law = controllers.make(name, env)
+    words = f"AttitudePD.* BDot.*without a delay or a lag, got {kind}"
+    with pytest.raises(ValueError, match=words):
+        export_c(tmp_path / "out", law, env)
+    with pytest.raises(ValueError, match="policy must be a network without memory"):
+        export_onnx(tmp_path / "out", law, env)
     assert not (tmp_path / "out").exists()
 
 

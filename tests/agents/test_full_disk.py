@@ -1,11 +1,8 @@
 """A disk that is full: what was there stays, nothing is left half written, and it is said why."""
 
-import pickle
-
 import numpy as np
 import pytest
 
-pytest.importorskip("cma")
 pytest.importorskip("stable_baselines3")
 
 from typer.testing import CliRunner
@@ -79,16 +76,6 @@ def test_a_training_goes_on_once_there_is_room_again(run, tmp_path, size):
     damaged_runs.trained(tmp_path / "run", evaluate_every=256)
     weights = "policy.safetensors"
     assert (tmp_path / "run" / weights).read_bytes() == (run / weights).read_bytes()
-
-
-def test_a_search_that_finds_no_room_keeps_its_last_generation(tmp_path):
-    damaged_runs.evolved(tmp_path)
-    (tmp_path / "results.json").unlink()
-    before = (tmp_path / "search.pkl").read_bytes()
-    state = pickle.loads(before)
-    with room_for(1000), pytest.raises(OSError, match=r"File too large: '.*search\.pkl'"):
-        state.save(tmp_path / "search.pkl")
-    assert (tmp_path / "search.pkl").read_bytes() == before
 
 
 def test_what_a_killed_process_had_begun_is_removed_by_the_next(tmp_path):

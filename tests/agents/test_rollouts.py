@@ -9,8 +9,8 @@ import rbgym
 from rbgym.agents.cases import TEST_SEEDS
 from rbgym.agents.judge.evaluation import evaluate
 from rbgym.agents.policies.network import Network, Normalizer
-from rbgym.agents.train.evolution import rollouts
-from rbgym.agents.train.evolution.rollouts import rollout, rollout_test_set
+from rbgym.agents.train import rollouts
+from rbgym.agents.train.rollouts import rollout, rollout_test_set
 
 FIELDS = ("returns", "lengths", "success", "attitude_error", "rate_error")
 TOP = "RigidTop-v0"

@@ -14,9 +14,7 @@ from rbgym.agents import controllers
 from rbgym.agents.export import export_c, export_onnx
 from rbgym.agents.judge import card, evaluation
 from rbgym.agents.policies import Network, trained
-from rbgym.agents.train import train
-from rbgym.agents.train.evolution import rollouts
-from rbgym.agents.train.evolution.search import search
+from rbgym.agents.train import rollouts, train
 from rbgym.agents.train.sb3.adapter import VectorEnvAdapter, make_sb3_env
 from rbgym.eigenaxis import eigenaxis_time
 from rbgym.envs.actuators import Scaling
@@ -136,8 +134,6 @@ def _works():
     yield target("rbgym.agents.judge.make_card", card.make_card, **small, targets=["idle"]).but(
         attacked=("env_id", "targets", "episodes")
     )
-    yield target("rbgym.agents.train.search", search, **small, network=NETWORK, generations=1,
-                 population=4, sigma=0.5, seed=0)  # fmt: skip
     yield target("rbgym.agents.train.train", partial(train, "No-v0", out="/nowhere"),
                  algo="ppo")  # fmt: skip
     for export in (export_c, export_onnx):

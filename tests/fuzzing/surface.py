@@ -17,7 +17,7 @@ NOT_ATTACKED = {
             "Identified", "engine.derivatives.Jacobian", "envs.derivatives.Linear",
             "ScalableState", "ScalableTrajectory", "Trajectory",
             "agents.judge.Card", "agents.judge.Evaluation", "agents.train.Rollout",
-            "agents.train.Search", "agents.policies.TrainedPolicy", "integrators.Integrator",
+            "agents.policies.TrainedPolicy", "integrators.Integrator",
             "testing.Drift", "testing.Fidelity", "testing.Order", "testing.Verdict",
             "validation.Claim", "validation.declared",
         )], _RECORD),

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-pytest.importorskip("cma")
+pytest.importorskip("stable_baselines3")
 
-import damaged_runs
 import writers
 from rbgym.agents.train import train
 
@@ -30,7 +29,6 @@ TRAININGS = {
     "sac": ("checkpoint.zip", 10, {
         "timesteps": 16_000, "changes": OFF_POLICY, "checkpoint_every": 200, "evaluate_every": 4000,
     }),
-    "cma_es": ("search.pkl", 6, {"changes": damaged_runs.EVOLVED | {"generations": 150}}),
 }  # fmt: skip
 
 

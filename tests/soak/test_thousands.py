@@ -13,7 +13,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 from hypothesis import HealthCheck, given, settings
 
-pytest.importorskip("cma")
+pytest.importorskip("stable_baselines3")
 
 import damaged_runs
 import hostile

@@ -1,13 +1,11 @@
 /* u = -K (p, omega), p the rotation vector from target to body. */
-static void torque(const real q[4], const real omega[3], const real wanted[3], real u[3])
+static void torque(const sight *now, real u[3])
 {
-    real p[3], sign = q[0] < 0 ? -1 : 1;
+    real p[3];
     int i;
-    (void)wanted;
+    nearer(now->q, p);
+    as_angle(p, FABS(now->q[0]));
     for (i = 0; i < 3; i++)
-        p[i] = sign * q[1 + i];
-    as_angle(p, fabs(q[0]));
-    for (i = 0; i < 3; i++)
-        u[i] = -2 * dot(GAIN[i], p) - dot(GAIN[i] + 3, omega);
+        u[i] = -2 * dot(GAIN[i], p) - dot(GAIN[i] + 3, now->omega);
     limit(u);
 }

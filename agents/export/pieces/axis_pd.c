@@ -1,24 +1,24 @@
 /* u = J (2 n^2 q_v - 2 z n g_t - g_s / T + p o x omega) + omega x J omega + m g l e x o, with the
    attitude half a period ahead; see AxisPD. The weight's torque has the slope of the potential. */
-static void torque(const real q[4], const real omega[3], const real wanted[3], real u[3])
+static void torque(const sight *now, real u[3])
 {
+    const real *omega = now->omega;
     real then[4], up[3], to[3], gap[3], error[3] = {0, 0, 0}, turn[3] = {0, 0, 0};
     real weight[3] = {0, 0, 0};
     real height, size, bend, spin;
     int i;
-    (void)wanted;
-    half_a_period_ahead(q, omega, then);
+    ahead(now->q, omega, DT / 2, then);
     vertical(then, up);
     height = dot(up, AXIS);
     for (i = 0; i < 3; i++)
         to[i] = AXIS[i] - height * up[i];
-    size = fmax(sqrt(dot(to, to)), (real)1e-9);
+    size = FMAX(SQRT(dot(to, to)), (real)1e-9);
     for (i = 0; i < 3; i++) {
         to[i] = SIN_NUTATION > 0 ? COS_NUTATION * up[i] + SIN_NUTATION * to[i] / size : up[i];
         gap[i] = omega[i] - PRECESSION * up[i] - SPIN * AXIS[i];
     }
     add_cross(AXIS, to, error);
-    bend = sqrt(2 * fmax(1 + dot(to, AXIS), (real)1e-9));
+    bend = SQRT(2 * FMAX(1 + dot(to, AXIS), (real)1e-9));
     add_cross(up, omega, turn);
     add_cross(AXIS, up, weight);
     for (i = 0; i < 3; i++)

@@ -1,8 +1,9 @@
-static void answer(const real observation[OBSERVATIONS], real action[ACTIONS])
+static void answer(rbgym_memory *memory, const real observation[OBSERVATIONS], real action[ACTIONS])
 {
     real u[3];
+    const sight now = look(memory, observation);
     int i;
-    law(observation, u);
+    torque(&now, u);
     for (i = 0; i < 3; i++)
         action[i] = LIMITS[i] > 0 ? u[i] / LIMITS[i] : 0;
 }

@@ -1,16 +1,21 @@
+#include <math.h>
+
 #ifdef RBGYM_DOUBLE
 typedef double real;
+@DOUBLE@
 #else
 typedef float real;
+@FLOAT@
 #endif
 
-/* a * b + c with one rounding, as where the policy was trained; without, where that is slow. */
-#ifdef RBGYM_NO_FMA
-#define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
-#else
-#define MULTIPLY_ADD(a, b, c) fma(a, b, c)
-#endif
+/* What a policy keeps of the last control period; begun: whether there was one. */
+typedef struct {
+    int begun;@MEMORY@
+} rbgym_memory;
+
+/* To be called where an episode or the control starts. */
+void rbgym_begin(rbgym_memory *memory);
 
 /* observation: as in the table above; action: what is commanded, each part within +-1, and zeros
-   where an observation is no finite number. */
-void rbgym_act(const real observation[OBSERVATIONS], real action[ACTIONS]);
+   where an observation is no finite number. Each body has a memory of its own. */
+void rbgym_act(rbgym_memory *memory, const real observation[OBSERVATIONS], real action[ACTIONS]);

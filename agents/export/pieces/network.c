@@ -1,13 +1,23 @@
+/* a * b + c with one rounding, as where the policy was trained; without, where that is slow. */
+static real multiply_add(real a, real b, real c)
+{
+#ifdef RBGYM_NO_FMA
+    return a * b + c;
+#else
+    return FMA(a, b, c);
+#endif
+}
+
 /* tanh(x) = x P(x^2) / Q(x^2), to round-off of float32. */
 static real squashed(real x)
 {
     real s, p, q;
     x = clipped(x, 8);
     s = x * x;
-    p = MULTIPLY_ADD(s, P[3], P[2]);
-    p = MULTIPLY_ADD(s, MULTIPLY_ADD(s, MULTIPLY_ADD(s, p, P[1]), P[0]), (real)1);
-    q = MULTIPLY_ADD(s, Q[3], Q[2]);
-    q = MULTIPLY_ADD(s, MULTIPLY_ADD(s, MULTIPLY_ADD(s, q, Q[1]), Q[0]), (real)1);
+    p = multiply_add(s, P[3], P[2]);
+    p = multiply_add(s, multiply_add(s, multiply_add(s, p, P[1]), P[0]), (real)1);
+    q = multiply_add(s, Q[3], Q[2]);
+    q = multiply_add(s, multiply_add(s, multiply_add(s, q, Q[1]), Q[0]), (real)1);
     return x * p / q;
 }
 
@@ -33,18 +43,20 @@ static void make_canonical(real q[4])
         q[i] = lead < 0 ? -q[i] : q[i];
 }
 
-static void answer(const real observation[OBSERVATIONS], real action[ACTIONS])
+static void answer(rbgym_memory *memory, const real observation[OBSERVATIONS], real action[ACTIONS])
 {
     real seen[OBSERVATIONS], x[WIDEST] = {0}, y[WIDEST];
     const real *w = WEIGHTS;
+    const double clip = (double)CLIP;
     int layer, i, o;
+    (void)memory;
     for (i = 0; i < OBSERVATIONS; i++)
         seen[i] = observation[i];
     for (i = 0; QUATERNIONS[i] >= 0; i++)
         make_canonical(seen + QUATERNIONS[i]);
     for (i = 0; i < INPUTS; i++) {
         double z = ((double)seen[SHOWS[i]] - MEAN[i]) * SCALE[i];
-        x[i] = (real)(z > CLIP ? CLIP : (z < -CLIP ? -CLIP : z));
+        x[i] = (real)(z > clip ? clip : (z < -clip ? -clip : z));
     }
     for (layer = 0; layer < LAYERS; layer++) {
         const int inputs = SIZES[layer], outputs = SIZES[layer + 1];
@@ -52,7 +64,7 @@ static void answer(const real observation[OBSERVATIONS], real action[ACTIONS])
         for (o = 0; o < outputs; o++) {
             y[o] = bias[o];
             for (i = 0; i < inputs; i++)
-                y[o] = MULTIPLY_ADD(*w++, x[i], y[o]);
+                y[o] = multiply_add(w[o * inputs + i], x[i], y[o]);
         }
         w = bias + outputs;
         for (o = 0; o < outputs; o++)

@@ -1,9 +1,8 @@
 /* u = -J omega / T. */
-static void torque(const real q[4], const real omega[3], const real wanted[3], real u[3])
+static void torque(const sight *now, real u[3])
 {
     int i;
-    (void)q, (void)wanted;
     for (i = 0; i < 3; i++)
-        u[i] = -dot(INERTIA[i], omega) / TIME;
+        u[i] = -dot(INERTIA[i], now->omega) / TIME;
     limit(u);
 }

@@ -16,14 +16,16 @@ static const float ANSWERS[VECTORS][ACTIONS] = @ANSWERS@;
 int main(int argc, char **argv)
 {
     real observation[OBSERVATIONS], action[ACTIONS];
+    rbgym_memory memory;
     double worst = 0, off, number;
     int n, i = 0, wrong = 0;
     (void)argv;
+    rbgym_begin(&memory);
     while (argc > 1 && scanf("%lf", &number) == 1) {
         observation[i++] = (real)number;
         if (i < OBSERVATIONS)
             continue;
-        rbgym_act(observation, action);
+        rbgym_act(&memory, observation, action);
         for (i = 0; i < ACTIONS; i++)
             printf("%.17g%c", (double)action[i], i + 1 < ACTIONS ? ' ' : '\n');
         i = 0;
@@ -33,9 +35,9 @@ int main(int argc, char **argv)
     for (n = 0; n < VECTORS; n++) {
         for (i = 0; i < OBSERVATIONS; i++)
             observation[i] = SEEN[n][i];
-        rbgym_act(observation, action);
+        rbgym_act(&memory, observation, action);
         for (i = 0; i < ACTIONS; i++) {
-            off = fabs((double)action[i] - ANSWERS[n][i]);
+            off = fabs((double)action[i] - (double)ANSWERS[n][i]);
             worst = fmax(worst, off);
             wrong += !(off <= TOLERANCE); /* what is no number is wrong too */
         }

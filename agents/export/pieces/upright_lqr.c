@@ -1,14 +1,14 @@
 /* u = -K (p, omega), p the tilt; see UprightLQR. */
-static void torque(const real q[4], const real omega[3], const real wanted[3], real u[3])
+static void torque(const sight *now, real u[3])
 {
-    real up[3], p[3], along;
+    real up[3], p[3] = {0, 0, 0}, along;
     int i;
-    (void)wanted;
-    vertical(q, up);
-    p[0] = up[1], p[1] = -up[0], p[2] = 0;
+    vertical(now->q, up);
+    p[0] = up[1];
+    p[1] = -up[0];
     as_angle(p, up[2]);
     for (i = 0; i < 3; i++)
-        u[i] = -GAIN[i][0] * p[0] - GAIN[i][1] * p[1] - dot(GAIN[i] + 2, omega);
+        u[i] = -GAIN[i][0] * p[0] - GAIN[i][1] * p[1] - dot(GAIN[i] + 2, now->omega);
     along = clipped(u[2], LIMITS[2]);
     u[2] = 0;
     limit(u);

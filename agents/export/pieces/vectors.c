@@ -7,7 +7,7 @@ static void add_cross(const real a[3], const real b[3], real u[3])
 }
 
 /* The vector x turned by q, or backwards with the sign -1. */
-static void rotate(const real q[4], int sign, const real x[3], real turned[3])
+static void rotate(const real q[4], real sign, const real x[3], real turned[3])
 {
     real v[3], t[3] = {0, 0, 0}, u[3] = {0, 0, 0};
     int i;
@@ -24,14 +24,15 @@ static real dot(const real a[3], const real b[3])
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-/* The factor that brings n commands within +-1 without turning them. */
-static real shortening(const real *commands, int n)
+/* Commands within +-1, shortened but not turned. */
+static void shorten(real commands[3])
 {
     real largest = 1;
     int i;
-    for (i = 0; i < n; i++)
-        largest = fmax(largest, fabs(commands[i]));
-    return 1 / largest;
+    for (i = 0; i < 3; i++)
+        largest = FMAX(largest, FABS(commands[i]));
+    for (i = 0; i < 3; i++)
+        commands[i] /= largest;
 }
 
 static real clipped(real x, real bound)
@@ -42,13 +43,12 @@ static real clipped(real x, real bound)
 /* A torque [N m] within the limits, shortened but not turned. */
 static void limit(real u[3])
 {
-    real commands[3], factor;
     int i;
     for (i = 0; i < 3; i++)
-        commands[i] = LIMITS[i] > 0 ? u[i] / LIMITS[i] : 0;
-    factor = shortening(commands, 3);
+        u[i] = LIMITS[i] > 0 ? u[i] / LIMITS[i] : 0;
+    shorten(u);
     for (i = 0; i < 3; i++)
-        u[i] = commands[i] * factor * LIMITS[i];
+        u[i] *= LIMITS[i];
 }
 
 /* omega x J omega [N m], which the body needs to turn steadily. */
@@ -61,6 +61,102 @@ static void add_gyroscopic_torque(const real omega[3], real u[3])
     add_cross(omega, h, u);
 }
 
+/* The vector part of that of q and -q whose scalar part is not negative. */
+static void nearer(const real q[4], real v[3])
+{
+    int i;
+    for (i = 0; i < 3; i++)
+        v[i] = q[0] < 0 ? -q[1 + i] : q[1 + i];
+}
+
+/* The length of v, and the unit vector along it. */
+static real direction(const real v[3], real e[3])
+{
+    real size = SQRT(dot(v, v));
+    int i;
+    for (i = 0; i < 3; i++)
+        e[i] = v[i] / FMAX(size, (real)1e-12);
+    return size;
+}
+
+/* u = J (-k v - d (omega - wanted) + wanted x omega + a) */
+static void turning(const real v[3], const real omega[3], const real wanted[3], const real a[3],
+                    real u[3])
+{
+    real turn[3];
+    int i;
+    for (i = 0; i < 3; i++)
+        turn[i] = -STIFFNESS * v[i] - DRAG * (omega[i] - wanted[i]) + a[i];
+    add_cross(wanted, omega, turn);
+    for (i = 0; i < 3; i++)
+        u[i] = dot(INERTIA[i], turn);
+}
+
+/* The part of what the actuator can give that the torque u takes. */
+static real load(const real u[3])
+{
+    real most = 0;
+    int i;
+    for (i = 0; i < FACETS; i++)
+        most = FMAX(most, FABS(dot(ENVELOPE[i], u)));
+    return most;
+}
+
+/* The largest angular acceleration [rad/s^2] about the unit axis e. */
+static real acceleration(const real e[3])
+{
+    real u[3];
+    int i;
+    for (i = 0; i < 3; i++)
+        u[i] = dot(INERTIA[i], e);
+    return 1 / FMAX(load(u), (real)1e-9);
+}
+
+/* The part of the limits that the gyroscopic torque of 1 rad/s about the unit axis e takes. */
+static real gyroscopic_load(const real e[3])
+{
+    real u[3] = {0, 0, 0};
+    add_gyroscopic_torque(e, u);
+    return load(u);
+}
+
+/* u = whole + s u with the largest s in [0, 1] that is within the limits, of which whole has half
+   at most. */
+static void limit_beside(real whole[3], real u[3])
+{
+    real taken = FMAX(2 * load(whole), 1), s = 1, p, g;
+    int i;
+    for (i = 0; i < 3; i++)
+        whole[i] /= taken;
+    for (i = 0; i < FACETS; i++) {
+        p = dot(ENVELOPE[i], u);
+        g = dot(ENVELOPE[i], whole);
+        s = FMIN(s, (p < 0 ? 1 + g : 1 - g) / FMAX(FABS(p), (real)1e-30));
+    }
+    for (i = 0; i < 3; i++)
+        u[i] = whole[i] + s * u[i];
+}
+
+/* |B|^2 [T^2] of the field B that is observed. */
+static real see_field(const real *observation, real B[3])
+{
+    int i;
+    for (i = 0; i < 3; i++)
+        B[i] = observation[FIELD_COLUMN + i] * FIELD;
+    return FMAX(dot(B, B), (real)1e-18);
+}
+
+/* Commands of coils for the torque u: m = B x u / |B|^2, shortened but not turned. */
+static void magnetise(real square, const real B[3], const real u[3], real commands[3])
+{
+    real m[3] = {0, 0, 0};
+    int i;
+    add_cross(B, u, m);
+    for (i = 0; i < 3; i++)
+        commands[i] = FULL[i] > 0 ? m[i] / square / FULL[i] : 0;
+    shorten(commands);
+}
+
 /* The upward vertical in body axes. */
 static void vertical(const real q[4], real up[3])
 {
@@ -69,11 +165,11 @@ static void vertical(const real q[4], real up[3])
     up[2] = 1 - 2 * (q[1] * q[1] + q[2] * q[2]);
 }
 
-/* The attitude half a control period from now: q o exp(DT omega / 2). */
-static void half_a_period_ahead(const real q[4], const real omega[3], real then[4])
+/* The attitude so many seconds from now: q o exp(seconds omega). */
+static void ahead(const real q[4], const real omega[3], real seconds, real then[4])
 {
-    real angle = DT / 4 * sqrt(dot(omega, omega)), w = cos(angle);
-    real s = DT / 4 * (angle > 0 ? sin(angle) / angle : 1);
+    real angle = seconds / 2 * SQRT(dot(omega, omega)), w = COS(angle);
+    real s = seconds / 2 * (angle > 0 ? SIN(angle) / angle : 1);
     real x = s * omega[0], y = s * omega[1], z = s * omega[2];
     then[0] = q[0] * w - q[1] * x - q[2] * y - q[3] * z;
     then[1] = q[0] * x + q[1] * w + q[2] * z - q[3] * y;
@@ -84,7 +180,7 @@ static void half_a_period_ahead(const real q[4], const real omega[3], real then[
 /* v of length sin a, made as long as the angle a. */
 static void as_angle(real v[3], real cosine)
 {
-    real sine = sqrt(dot(v, v)), factor = sine > (real)1e-9 ? atan2(sine, cosine) / sine : 1;
+    real sine = SQRT(dot(v, v)), factor = sine > (real)1e-9 ? ATAN2(sine, cosine) / sine : 1;
     int i;
     for (i = 0; i < 3; i++)
         v[i] *= factor;
@@ -98,6 +194,6 @@ static real slope(real z)
     return MGL;
 #else
     real a = 1 / (GAP + z);
-    return SIGN * (10 * WALL * pow(a, (real)9) - 1) * a * a;
+    return SIGN * (10 * WALL * POW(a, 9) - 1) * a * a;
 #endif
 }

@@ -1,0 +1,7 @@
+/* u = -k omega, of which coils have what is across the field; see MagneticRate. */
+static void torque(const sight *now, real u[3])
+{
+    int i;
+    for (i = 0; i < 3; i++)
+        u[i] = -DRAG * now->omega[i];
+}

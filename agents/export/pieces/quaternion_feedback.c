@@ -1,0 +1,23 @@
+/* The rate [rad/s] about the unit axis e from which the law brakes within the limits. */
+static real slew(const real e[3])
+{
+    real a = acceleration(e), c = gyroscopic_load(e);
+    real r = 2 * a / (BRAKING + SQRT(BRAKING * BRAKING + 4 * c * a * a));
+    return FMIN(FMIN(r, SQRT((real)0.5 / FMAX(c, (real)1e-12))), FASTEST);
+}
+
+/* The error shortened to where the body coasts with that rate; see QuaternionFeedback. */
+static void torque(const sight *now, real u[3])
+{
+    real v[3], e[3], coupling[3] = {0, 0, 0}, size, part;
+    int i;
+    nearer(now->q, v);
+    size = FMAX(direction(v, e), (real)1e-12);
+    part = FMIN(LINEAR * slew(e) / size, 1);
+    for (i = 0; i < 3; i++)
+        v[i] *= part;
+    turning(v, now->omega, now->wanted, now->swing, u);
+    if (GYROSCOPIC)
+        add_gyroscopic_torque(now->omega, coupling);
+    limit_beside(coupling, u);
+}

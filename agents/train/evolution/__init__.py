@@ -1,1 +1,0 @@
-"""Policies by evolution, and the compiled episodes that they are tried on."""
