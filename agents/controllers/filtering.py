@@ -241,8 +241,11 @@ class Estimating:
 
 def _where(chosen: NDArray[np.bool_], one: Belief, other: Belief) -> Belief:
     """What the one holds to be true in the chosen lanes, and the other in the rest."""
-    pairs = zip(one[:-1], other[:-1], strict=True)
-    return Belief(*(np.where(chosen.reshape(-1, *(1,) * (a.ndim - 1)), a, b) for a, b in pairs))
+
+    def pick(a: Array, b: Array) -> Array:
+        return np.where(chosen.reshape(-1, *(1,) * (a.ndim - 1)), a, b)
+
+    return Belief._make((*map(pick, one[:-1], other[:-1]), ()))
 
 
 def _memory(state: Any) -> tuple[Belief | None, Any]:
