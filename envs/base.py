@@ -28,7 +28,9 @@ from rbgym.quaternion import Array
 
 Observation = NDArray[np.floating[Any]]
 MODES = ("human", "rgb_array")
-_OF_TURNS = {"actuator", "body", "rate_limit", "satellite", "torque_limit", "torque_scale"}
+# What decides whether an episode is long enough.
+_OF_TIME = {"actuator", "body", "rate_limit", "satellite", "success", "torque_limit",
+            "torque_scale"}  # fmt: skip
 # By name, as an enum's attributes are slow to get.
 _DISABLED, _SAME_STEP = AutoresetMode.DISABLED, AutoresetMode.SAME_STEP
 SLOWEST, FASTEST = 10, 60  # frames per second that can be watched
@@ -72,7 +74,8 @@ class _Described:
             layers.note(ARGUMENT, [("max_episode_steps",)])
         self._layers = layers
         self._episodes = Episodes(batch, setup, **how)
-        self._warned = not kwargs.keys() & _OF_TURNS
+        ships = type(self).__module__.startswith("rbgym.")  # and is long enough as it is
+        self._warned = ships and not kwargs.keys() & _OF_TIME
         if math.isfinite(setup.limit):
             self._warn_of_time(setup.limit)
         if render_mode is not None:
@@ -101,16 +104,16 @@ class _Described:
         """Warn, once, where an episode of so many steps ends before what it asks for can."""
         setup, lasts = self._episodes.setup, steps * self.dt
         least, held = setup.least_time, setup.settled_steps * self.dt
-        if not self._warned and least and least + held > lasts:
+        if not self._warned and least + held > lasts:
             what = "the largest turn from rest to rest"
             if not setup.parts.goal.has_target():
                 what = "to stop the fastest tumble"
             elif math.isfinite(self.task.momentum):
                 what = "to empty the wheels"
+            first = f"{what} takes {least:.4g} s at full torque, and " if least else ""
             warnings.warn(
-                f"an episode lasts {lasts:.4g} s{unless}; {what} takes {least:.4g} s at full "
-                f"torque, and success {held:.4g} s more: give more max_episode_steps, or a longer "
-                "dt",
+                f"an episode lasts {lasts:.4g} s{unless}; {first}success takes {held:.4g} s"
+                f"{' more' * bool(first)}: give more max_episode_steps, or a longer dt",
                 UserWarning,
                 stacklevel=2,
             )

@@ -41,6 +41,17 @@ def test_the_speed_that_pages_say_was_measured():
     assert told == round(learned["seconds_to_threshold"])
 
 
+def test_the_default_of_every_task_is_as_accurate_as_the_page_says():
+    study = loaded("studies/accuracy_of_tasks")
+    results = json.loads(study.RESULTS.read_text("utf-8"))
+    for page in (study.PAGE, study.RECORD):
+        assert page.read_text("utf-8") == study.current(page, results)
+    most = said(r"All are within ([\de-]+) rad", study.PAGE.read_text("utf-8"))
+    for task in study.TASKS:
+        own = study.declaration(task)
+        assert results[task][f"{own.integrator} x {own.substeps}"]["largest"] < most
+
+
 def test_what_gradients_through_the_physics_learn_is_that_of_its_figures():
     pytest.importorskip("stable_baselines3")
     study = loaded("studies/gradients_through_physics")

@@ -1,5 +1,6 @@
 """An estimator in front of a law or policy: a multiplicative extended Kalman filter."""
 
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -9,7 +10,8 @@ from rbgym.agents.controllers.base import Plant, fresh
 from rbgym.agents.controllers.fitting import make
 from rbgym.arguments import flag, positive, real
 from rbgym.envs.parts.observations import Quaternion, TargetRate
-from rbgym.envs.parts.sensors import Failing, Instruments
+from rbgym.envs.parts.sensors import Failing, Instruments, Late
+from rbgym.identification import rotation_vector
 from rbgym.quaternion import (
     Array,
     canonicalized,
@@ -24,6 +26,8 @@ from rbgym.quaternion import (
 _ROUNDING = 1e-7  # rad; of attitudes in float32
 _UNIT = 1e-3  # how far from unit length a quaternion may be
 _SAME = 2e-7  # two attitudes nearer than this in all components are one that is held
+_LOST = 30.7  # of the chi-square distribution of three numbers; one in a million is beyond it
+_FAR = 0.5  # rad, of a standard deviation; turns beyond it say little of the bias
 _UNEVEN = 1e-3  # part of the target's turn in a control period that its rates may not tell
 
 
@@ -33,7 +37,8 @@ class Belief(NamedTuple):
     attitude: (n, 4). bias of the gyros: (n, 3) [rad/s]. covariance: (n, 6, 6), of the small turn
     about the body axes [rad] from the estimated attitude to the true one, and of the true bias less
     the estimated. rate, wanted: (n, 3) [rad/s], body axes, of the body and of the target. seen:
-    (n, 4), what was shown of the star tracker.
+    (n, 4), what was shown of the star tracker. past: beliefs of the control periods before, the
+    oldest first, as many as a measurement of the star tracker is late.
     """
 
     attitude: Array
@@ -42,6 +47,7 @@ class Belief(NamedTuple):
     rate: Array
     wanted: Array
     seen: Array
+    past: tuple["Belief", ...] = ()
 
 
 class Estimating:
@@ -57,8 +63,14 @@ class Estimating:
         x' = F x + w,  F = [[R^T, -G dt], [0, I]],
         cov w = [[(v^2 dt + u^2 dt^3 / 3) G G^T, -u^2 dt^2 / 2 G], [., u^2 dt I]],
 
-    and the star tracker measures the turn, with its variances across and about the boresight. The
-    rates of a target that turns are taken as the observation has them, without an error.
+    and the star tracker measures the turn, all of its angle, with its variances across and about
+    the boresight. Turns do not add up as vectors do: one about an axis takes what is known about
+    the others with it, which a correction allows for by P + adj(P) in the place of P, the
+    covariance of the turn. A turn whose deviation is beyond half a radian, or which is itself
+    beyond what all but one in a million are, says nothing of the bias: the attitude begins again
+    from the star tracker. A late measurement corrects what was held to be true when it was taken,
+    and the rates since then are taken once more. The rates of a target that turns are taken as the
+    observation has them, without an error.
 
     policy: whatever has `predict`, for observations whose columns are a quaternion (w, x, y, z),
     body to world or to a target, rates / rate_limit [rad/s], and, if it is `moving`, the target's
@@ -80,30 +92,25 @@ class Estimating:
                 "sensor must be that of gyros and a star tracker, sensor={'gyro': ..., "
                 f"'star_tracker': ...}}, for an estimator; got {sensor!r}"
             )
-        if sensor.readout.coming_rows():
-            raise ValueError(
-                "sensor must have a star tracker without latency for an estimator, which would "
-                f"take what is old for new; got latency {sensor.latency!r}"
-            )
         self.policy, self.rate_limit = policy, positive("rate_limit", rate_limit)
         self.moving, self.columns = flag("moving", moving), 10 if moving else 7
         self.dt, one = sensor.dt, np.eye(3)
+        self._late = int(sensor.readout.periods) if isinstance(sensor.readout, Late) else 0
         v, u = sensor.angle_walk**2, sensor.rate_walk**2
         self._of_turn = v * self.dt + u * self.dt**3 / 3.0
         self._of_both, self._of_bias = -0.5 * u * self.dt**2, u * self.dt * one
         across, axis = sensor.across_boresight**2 + _ROUNDING**2, np.array(sensor.boresight)
         more = sensor.about_boresight**2 - sensor.across_boresight**2
         self._of_tracker = across * one + more * np.outer(axis, axis)
-        self._at_first = np.zeros((6, 6))
+        self._at_first, self._begun_again = np.zeros((6, 6)), np.eye(6, 3)
         self._at_first[:3, :3], self._at_first[3:, 3:] = self._of_tracker, sensor.bias**2 * one
 
     @classmethod
     def for_env(cls, policy: Any, env: Any) -> Self:
         """The estimator for an env, single or vector; policy: a controller's name too.
 
-        Raises ValueError where the env has no gyros and star tracker, or a late one, shows the
-        attitude otherwise than as a quaternion, has goals apart from the observation, or a preview
-        of the target.
+        Raises ValueError where the env has no gyros and star tracker, shows the attitude otherwise
+        than as a quaternion, has goals apart from the observation, or a preview of the target.
         """
         base = Plant(env).env
         parts = base.episodes.setup.parts
@@ -173,27 +180,23 @@ class Estimating:
             return begun
         if len(before.attitude) != n:
             raise ValueError(f"state must be of {n} lanes, got {len(before.attitude)}")
-        q, b, P, held = self._propagated(before, measured, wanted)
-        held = np.where(np.sum(z * held, axis=1, keepdims=True) < 0.0, -held, held)
+        now = self._propagated(before, measured, wanted)
+        moments = (*before.past, before, now)[-1 - self._late :]
+        held = np.where(np.sum(z * now.seen, axis=1, keepdims=True) < 0.0, -now.seen, now.seen)
         # How far off what is held may be told: by what is not known of the way the target turns.
-        known = _UNEVEN + 4.0 * np.sqrt(np.trace(P[:, :3, :3], axis1=1, axis2=2))
+        known = _UNEVEN + 4.0 * np.sqrt(np.trace(now.covariance[:, :3, :3], axis1=1, axis2=2))
         same = _SAME + known * np.linalg.norm(wanted, axis=1) * self.dt
         new = np.abs(z - held).max(axis=1) > same
-        if new.any():
-            q, b, P = self._corrected(q, b, P, z, new)
-        after = Belief(q, b, P, measured - b, wanted, z)
-        begins = fresh(n, before, episode_start)
-        chosen = (
-            np.where(begins.reshape(-1, *(1,) * (one.ndim - 1)), first, one)
-            for first, one in zip(begun, after, strict=True)
-        )
-        return Belief(*chosen)
+        if new.any() and len(moments) > self._late:
+            corrected = self._corrected(moments, z)
+            moments = tuple(map(partial(_where, new), corrected, moments))
+        *past, now = (one._replace(past=()) for one in moments)
+        found = _where(fresh(n, before, episode_start), begun, now._replace(seen=z))
+        return found._replace(past=tuple(past))
 
-    def _propagated(
-        self, before: Belief, measured: Array, wanted: Array
-    ) -> tuple[Array, Array, Array, Array]:
-        """Attitude, bias and covariance a control period later, and what is held of the star
-        tracker, relative to the target as it is then."""
+    def _propagated(self, before: Belief, measured: Array, wanted: Array) -> Belief:
+        """What is held to be true a control period later; seen: what is held of the star tracker,
+        relative to the target as it is then."""
         q, a = before.attitude, (measured - before.bias) * self.dt
         turn, G = from_rotation_vector(a), _right_jacobian(a)
         # The target's turn, in the body axes of before.
@@ -208,21 +211,41 @@ class Estimating:
         P[:, 3:, 3:] += self._of_bias
         seen_back = rotate(multiply(conjugate(before.seen), q), back)
         held = multiply(before.seen, from_rotation_vector(seen_back))
-        return normalized(multiply(q, whole)), before.bias, P, held
+        q = normalized(multiply(q, whole))
+        return Belief(q, before.bias, P, measured - before.bias, wanted, held)
 
-    def _corrected(
-        self, q: Array, b: Array, P: Array, z: Array, new: NDArray[np.bool_]
-    ) -> tuple[Array, Array, Array]:
-        """The same after the attitudes z of the star tracker, in the lanes where they are new."""
-        off = multiply(conjugate(q), z)
-        y = 2.0 * np.where(off[:, :1] < 0.0, -1.0, 1.0) * off[:, 1:]
+    def _corrected(self, moments: tuple[Belief, ...], z: Array) -> list[Belief]:
+        """The same after the attitudes z of the star tracker, measured at the first of the moments
+        and shown at the last."""
+        first, *later = moments
+        off = multiply(conjugate(moments[-1].attitude), z)
+        for one in reversed(later):  # what the body has turned since
+            off = multiply(from_rotation_vector(one.rate * self.dt), off)
+        y, P = rotation_vector(off)[:, :, None], first.covariance.copy()
+        P[:, :3, :3] += _adjugate(P[:, :3, :3])
         S = P[:, :3, :3] + self._of_tracker
         K = np.swapaxes(np.linalg.solve(S, P[:, :3, :]), 1, 2)
-        K = np.where(new[:, None, None], K, 0.0)
-        x = (K @ y[:, :, None])[:, :, 0]
-        P = P - K @ S @ np.swapaxes(K, 1, 2)
-        P = 0.5 * (P + np.swapaxes(P, 1, 2))
-        return normalized(multiply(q, from_rotation_vector(x[:, :3]))), b + x[:, 3:], P
+        lost = np.trace(S, axis1=1, axis2=2)[:, None, None] > _FAR**2
+        lost |= np.swapaxes(y, 1, 2) @ np.linalg.solve(S, y) > _LOST
+        K = np.where(lost, self._begun_again, K)
+        x = (K @ y)[:, :, 0]
+        F = np.eye(6) - K @ np.eye(3, 6)
+        P = F @ P @ np.swapaxes(F, 1, 2) + K @ self._of_tracker @ np.swapaxes(K, 1, 2)
+        q, b = multiply(first.attitude, from_rotation_vector(x[:, :3])), first.bias + x[:, 3:]
+        rate = first.rate + first.bias - b
+        found = [first._replace(attitude=normalized(q), bias=b, covariance=P, rate=rate)]
+        for one in later:
+            found.append(self._propagated(found[-1], one.rate + one.bias, one.wanted))
+        return found
+
+
+def _where(chosen: NDArray[np.bool_], one: Belief, other: Belief) -> Belief:
+    """What the one holds to be true in the chosen lanes, and the other in the rest."""
+
+    def pick(a: Array, b: Array) -> Array:
+        return np.where(chosen.reshape(-1, *(1,) * (a.ndim - 1)), a, b)
+
+    return Belief._make((*map(pick, one[:-1], other[:-1]), ()))
 
 
 def _memory(state: Any) -> tuple[Belief | None, Any]:
@@ -245,3 +268,10 @@ def _right_jacobian(a: Array) -> Array:
     t = np.where(small, 1.0, angle)
     rest = np.where(small, 1.0 / 6.0 - angle**2 / 120.0, (t - np.sin(t)) / t**3)
     return np.asarray(np.eye(3) - 0.5 * half**2 * cross + rest * cross @ cross)
+
+
+def _adjugate(P: Array) -> Array:
+    """Of symmetric matrices P (n, 3, 3): det(P) P^-1, also where P has no inverse."""
+    trace, square = np.trace(P, axis1=1, axis2=2)[:, None, None], P @ P
+    half = 0.5 * (trace**2 - np.trace(square, axis1=1, axis2=2)[:, None, None])
+    return np.asarray(square - trace * P + half * np.eye(3))

@@ -15,7 +15,7 @@ from gymnasium import spaces
 
 from rbgym.agents.policies.network import Network
 from rbgym.agents.policies.recurrent import RecurrentNetwork
-from rbgym.agents.run_folder import read_json, replacing, write_json
+from rbgym.agents.run_folder import RunFolder, read_json, replacing, write_json
 from rbgym.envs.arguments import named
 
 FORMAT = 1
@@ -117,7 +117,10 @@ def write(
 def read(folder: Path) -> TrainedPolicy:
     """The policy that a folder holds. Raises ValueError for files that hold none."""
     if not (folder / CONFIG).is_file():
-        raise ValueError(f"{str(folder / CONFIG)!r} is not there: no policy, or none yet")
+        why = "no policy, or none yet"
+        if RunFolder(folder).config.is_file():
+            why = "the training is not finished; the same rbgym train command goes on with it"
+        raise ValueError(f"{str(folder / CONFIG)!r} is not there: {why}")
     config = read_json(folder / CONFIG)
     for key, kind in _KINDS.items():
         if not isinstance(config.get(key, kind()), kind):

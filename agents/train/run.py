@@ -159,8 +159,6 @@ def finish(
 def load_policy(folder: RunFolder) -> TrainedPolicy:
     """The trained policy of a run; ValueError if the run is not finished."""
     folder.read_config()
-    if not folder.policy.is_file():
-        raise ValueError(f"{str(folder.path)!r} has no policy.json: its training is not finished")
     return trained.read(folder.path)
 
 

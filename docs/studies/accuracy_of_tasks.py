@@ -47,9 +47,10 @@ def physics(task: str) -> dict[str, dict[str, Any]]:
     as the task takes of its own integrator, or of others. quat_em was the default for long."""
     declared = declaration(task)
     own, others = declared.substeps, declared.substeps_of_others
+    compared = ("quat_em", others), ("rkn4", others), ("exact", own), ("exact:4", own)
     return {
         f"{name} x {steps}": {"integrator": name, "substeps": steps}
-        for name, steps in (("quat_em", others), ("rkn4", others), ("exact", own), ("exact:4", own))
+        for name, steps in (*compared, (declared.integrator, own))
     }
 
 

@@ -13,10 +13,11 @@ motors and friction, (u_n + f_n) s_n dt.
 In a step of length h the change of h_n is constant. It takes the speed to where the equation takes
 it under a held torque, the body's turning held, which is known in closed form: with x = v h / I,
 
-    s_1 = s_0 exp(-x) + (u_n - c sign(s_1)) (h/I) (1 - exp(-x))/x,
+    s_1 = s_0 exp(-x) + (u_n - c sign(s_0)) (h/I) (1 - exp(-x))/x,
 
-however long the step. Coulomb friction turns no wheel round: where it would, s_1 = 0, and it holds
-a wheel still against less than its own torque. The step's energy balance is exact: with the means
+however long the step. Where that passes zero, friction turns round on the way: from there on the
+wheel reaches only (u_n + c sign(s_0))/(u_n - c sign(s_0)) of this s_1, and none of it if c holds it
+still, against |u_n| < c. The step's energy balance is exact: with the means
 of h_n and omega over its ends, it gains sum_n (change of h_n)(mean h_n / I - a_n . mean omega).
 """
 
@@ -37,8 +38,8 @@ from rbgym.envs.actuators.effector import Effector, Setting
 from rbgym.envs.arguments import in_range
 from rbgym.envs.parts.columns import Column
 from rbgym.envs.rows import Key
-from rbgym.quaternion import Array, Vector, add, dot, scale
-from rbgym.rows import FAILED, LANES, ROTOR, put_vector, view
+from rbgym.quaternion import Array, Vector, add, cross, dot, scale, sub, times, to_body
+from rbgym.rows import FAILED, J_INV, LANES, ROTOR, L, Q, parameters, put_vector, quaternion, vector
 
 ROWS = 8
 FULL_SPEED = 6000.0 * 2.0 * math.pi / 60.0  # rad/s, of a wheel whose inertia is not said
@@ -243,16 +244,18 @@ class Wheels(Driven):
     def effector_shows(self):
         return len(self.start)
 
-    def change(self, axis, c, momentum, omega, h):
-        """Torque on a wheel, motor and friction, in a step of h seconds."""
+    def change(self, axis, c, momentum, omega, bend, h):
+        """Torque on a wheel, motor and friction, in a step of h seconds; bend: of the free body's
+        rates, body axes [rad/s^2]."""
         inertia, most = self.inertia, self.momentum
-        before = momentum / inertia - dot(axis, omega)
-        smooth = -self.mean * self.motor * c - self.lost * inertia * before / h
-        after, rub = before + h * smooth / inertia, self.mean * self.coulomb
-        turned = h * rub / inertia
-        held = -inertia * before / h  # what stops it
-        # Where nothing rubs, a wheel that stops is not held.
-        torque = smooth - rub if after >= turned else (smooth + rub if after < -turned else held)
+        before, left = momentum / inertia - dot(axis, omega), dot(axis, bend)
+        drive, rub = -self.motor * c, self.coulomb if before >= 0.0 else -self.coulomb
+        torque = self.mean * (drive - rub) - self.lost * inertia * before / h
+        after = before + h * (torque / inertia - left)
+        if after * rub < 0.0:  # it passes zero
+            pull = drive - inertia * left
+            after *= max((pull + rub) / (pull - rub), 0.0)
+            torque = inertia * ((after - before) / h + left)
         return (min(max(momentum + h * torque, -most), most) - momentum) / h
 
     def momenta(self, physics, buffer, i):
@@ -268,17 +271,27 @@ class Wheels(Driven):
             self.mounted(physics, buffer, i, x[3]),
         )
 
+    def rates(self, physics, buffer, i):
+        """Angular velocity of the body, and its change per second where nothing acts, body axes."""
+        q = quaternion(buffer, i, Q)
+        Pi, J_inv = to_body(q, vector(buffer, i, L)), parameters(buffer, i, J_INV)
+        omega = times(J_inv, sub(Pi, vector(buffer, i, ROTOR)))
+        bend = times(J_inv, cross(Pi, omega))
+        frame = physics.frame
+        _, bend = frame.in_body_frame(physics, buffer, i, q, bend)
+        return frame.in_body_frame(physics, buffer, i, q, omega)[1], bend
+
     def turn(self, physics, buffer, i, c, h):
         """Turn the wheels in the step of h seconds that begins; returns the torque on the body."""
-        _, omega = view(physics, buffer, i)
+        omega, bend = self.rates(physics, buffer, i)
         axes = self.mounted_axes(physics, buffer, i)
         p = self.momenta(physics, buffer, i)
         # An empty place has no axis and no command.
         changes = (
-            self.change(axes[0], c[0], p[0], omega, h),
-            self.change(axes[1], c[1], p[1], omega, h),
-            self.change(axes[2], c[2], p[2], omega, h),
-            self.change(axes[3], c[3] if len(self.start) > 3 else 0.0, p[3], omega, h),
+            self.change(axes[0], c[0], p[0], omega, bend, h),
+            self.change(axes[1], c[1], p[1], omega, bend, h),
+            self.change(axes[2], c[2], p[2], omega, bend, h),
+            self.change(axes[3], c[3] if len(self.start) > 3 else 0.0, p[3], omega, bend, h),
         )
         k = i + (physics.actuator.state_row(physics) + _CHANGES) * LANES
         buffer[k], buffer[k + LANES] = changes[0], changes[1]

@@ -67,16 +67,15 @@ class ReactionWheelSlewEnv(AttitudeEnv):
     with four RWP015 wheels in a pyramid: 4 mN m each, 15 mN m s, reached at 6000 rpm and within
     4 s, friction 0.05 mN m. Half a turn about the x axis takes 27.5 s at least, most of it with
     full wheels. The wheels are integrated with the body: the total angular momentum is conserved
-    to the last bit. A control period of dt = 0.5 s is 2 steps of the integrator, `quat_em`. At the
-    start each wheel's momentum is uniform in +-0.1 of its largest.
+    to the last bit. A control period of dt = 0.5 s is one step of the integrator, `quat_em:4`. At
+    the start each wheel's momentum is uniform in +-0.1 of its largest.
     """
 
     task = replace(
         AttitudeSlewEnv.task,
         torque=0.02,
         actuator=_SIX.wheels,
-        integrator="quat_em",
-        substeps=2,
+        integrator="quat_em:4",
         rate_limit=_BY_WHEELS,
         difficulty={
             "easy": {"initial": {"angle": 1.0}},

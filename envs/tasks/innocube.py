@@ -26,20 +26,20 @@ class InertialPointingEnv(AttitudeEnv):
     The satellite `innocube-3u`: 4.2 kg, taken to be a homogeneous box with moments 0.0441 and
     0.007 kg m^2, with three wheels about its axes: 2 mN m, 30 mN m s. The friction of its wheels is
     not published; here it is that of a wheel of this size, 0.05 mN m, which holds a wheel that
-    stands still against all smaller commands. A control period of dt = 1 s is 4 steps of the
-    integrator, `quat_em`: in it full torque turns the body by up to 8 degrees about its z axis, so
-    that the command is to be chosen for the whole second ahead.
+    stands still against all smaller commands. A control period of dt = 1 s is 6 steps of the
+    integrator, `quat_em:4`: in it full torque turns the body by up to 8 degrees about its z axis,
+    so that the command is to be chosen for the whole second ahead.
     """
 
     task = Task(
         body=_THREE.own_body,
         torque=0.02,
         actuator=_THREE.wheels,
-        integrator="quat_em",
+        integrator="quat_em:4",
         start=Turned(target_angle=math.pi),
         goal=Target(),
         dt=_THREE.dt,
-        substeps=4,
+        substeps=6,
         angle=_THREE.angle,
         rate=_THREE.rate,
         settled_steps=10,
@@ -64,8 +64,8 @@ class MomentumDumpingEnv(AttitudeEnv):
     inclined by 97.5 degrees: once around in 5693 s. Its wheels begin with up to 0.4 of their
     momentum, 12 mN m s each; its coils have 0.35 A m^2 about each axis: 17 uN m at most, never
     along the field, which turns twice around in an orbit. The total angular momentum changes by the
-    impulse of the coils alone. A control period of dt = 2 s is 4 steps of the integrator,
-    `quat_em`.
+    impulse of the coils alone. A control period of dt = 2 s is 9 steps of the integrator,
+    `quat_em:4`.
     """
 
     task = replace(
@@ -73,6 +73,7 @@ class MomentumDumpingEnv(AttitudeEnv):
         actuator=Beside(replace(_SMOOTH, start=0.4), _THREE.coils),
         start=Turned(angle=0.1, target_angle=math.pi),
         dt=2.0,
+        substeps=9,
         momentum=1e-3,
         settled_steps=30,
         difficulty={
@@ -150,7 +151,7 @@ class MagneticPointingEnv(AttitudeEnv):
     upright but does not tell one end from the other, nor turn the body about it; the coils give at
     most 17 uN m, never along the field, so that at no moment all three axes are controlled: what
     lies along the field now lies across it a quarter of an orbit later. A control period of
-    dt = 10 s is 2 steps of the integrator.
+    dt = 10 s is 12 steps of the integrator, `exact`.
     """
 
     task = replace(
@@ -159,7 +160,9 @@ class MagneticPointingEnv(AttitudeEnv):
         goal=Target(),
         reference=nadir,
         more=TargetRate(0.1, 0.02),
+        integrator="exact",
         dt=10.0,
+        substeps=12,
         rate=math.radians(0.1),
         settled_steps=30,
         rate_limit=0.1,

@@ -224,6 +224,12 @@ def test_a_model_is_judged_behind_its_normaliser_which_stays_as_it_is(tmp_path):
         assert not np.allclose(expected, model.predict(seen, deterministic=True)[0], atol=1e-6)
 
 
+def test_a_training_that_is_not_finished_says_how_it_goes_on(tmp_path):
+    (tmp_path / "config.json").write_text("{}", "utf-8")
+    with pytest.raises(ValueError, match="not finished; the same rbgym train command goes on"):
+        rbgym.agents.load(tmp_path)
+
+
 def test_a_name_that_is_neither_a_folder_nor_an_environment_is_refused():
     with pytest.raises(ValueError, match=r"name must be one of .* or a folder"):
         rbgym.agents.load("RigidTip-v0")

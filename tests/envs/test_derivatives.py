@@ -192,6 +192,8 @@ _SINGULAR = [
 @pytest.mark.parametrize("coulomb", [0.0, 5e-5])
 def test_wheels_have_their_derivatives_at_rest_and_without_momentum(coulomb):
     rates, momenta, actions = np.swapaxes(_SINGULAR, 0, 1)
+    if coulomb:  # which turns round where a wheel passes zero; just beyond, this has a slope
+        momenta = momenta - 1e-5 * np.sign(actions)
     env = gym.make_vec(
         "InertialPointing-v0", len(actions), actuator={"wheels": {"coulomb": coulomb}}
     )

@@ -3,6 +3,7 @@
 import math
 import pickle
 import warnings
+from dataclasses import replace
 
 import gymnasium as gym
 import numpy as np
@@ -13,8 +14,10 @@ from family import SLEW, make, many
 from rbgym.agents import controllers
 from rbgym.agents.judge import evaluate
 from rbgym.envs.actuators import MagneticCoils, ReactionWheels
+from rbgym.envs.base import AttitudeEnv
 from rbgym.envs.parts.rewards import Closeness
 from rbgym.envs.satellites import SATELLITES, Satellite
+from rbgym.envs.tasks.cubesat import AttitudeSlewEnv
 
 pytestmark = pytest.mark.interpreted
 
@@ -257,8 +260,16 @@ def test_what_no_episode_has_the_time_for_is_told():
     full = ReactionWheels(momentum=1e-3)
     with pytest.warns(UserWarning, match="takes 5"):  # at the rate at which they are full
         many("ReactionWheelSlew-v1", 2, max_episode_steps=400, actuator=full)
-    with pytest.warns(UserWarning, match="takes 20.91 s .* and success 30 s more"):
+    with pytest.warns(UserWarning, match="takes 20.91 s .* and success takes 30 s more"):
         many(SLEW, 2, max_episode_steps=80, rate_limit=0.21, success={"seconds": 30})
+    with pytest.warns(UserWarning, match="lasts 0.5 s; success takes 200 s: give more"):
+        many("RigidTop-v0", 2, dt=0.05, max_episode_steps=10, success={"seconds": 200})
+
+    class Hasty(AttitudeEnv):  # a declaration of one's own is not taken for long enough
+        task = replace(AttitudeSlewEnv.task, dt=0.05)
+
+    with pytest.warns(UserWarning, match="lasts 10 s; the largest turn"):
+        Hasty(max_episode_steps=200)
 
 
 @pytest.mark.parametrize(

@@ -196,6 +196,32 @@ def test_a_wheel_gains_speed_as_the_closed_form_says_however_long_the_step(const
         np.testing.assert_allclose(speed, [wanted, 0.0, -0.5 * wanted], rtol=1e-8, atol=1e-9)
 
 
+@pytest.mark.parametrize("viscous", [1e-12, 1e-5])
+def test_friction_turns_round_where_a_wheel_passes_zero_within_a_step(viscous):
+    """I s' = -+u - v s - c sign(s), one piece after the other, of a body that hardly turns."""
+    wheels = ReactionWheels(inertia=1e-4, momentum=1.0, viscous=viscous, coulomb=1e-3, start=0.0)
+    env = make(WHEELS, body={"inertia": [1e6] * 3}, actuator=wheels, dt=1.0, substeps=1)
+    at(env, (1.0, 0.0, 0.0, 0.0), wheel_momentum=(1e-3, -1e-3, 1e-3))
+    env.step([0.8, -0.5, 0.1])  # the last is too weak to start again
+    drive, I_v = wheels.torque * np.array([0.8, 0.5]), wheels.inertia / viscous
+    until = I_v * np.log1p(viscous * 10.0 / (drive + wheels.coulomb))
+    after = (drive - wheels.coulomb) / viscous * -np.expm1((until - 1.0) / I_v)
+    speed = env.state["wheel_momentum"] / wheels.inertia
+    np.testing.assert_allclose(speed, [-after[0], after[1], 0.0], rtol=1e-8, atol=1e-12)
+
+
+def test_wheels_pass_zero_in_time_while_the_body_tumbles():
+    ends = []
+    for substeps in (6, 96):
+        env, rng = many("InertialPointing-v0", 16, substeps=substeps), np.random.default_rng(3)
+        rates, momenta, commands = rng.uniform(-1.0, 1.0, (3, 16, 3))
+        state = {"angular_velocity": rates, "wheel_momentum": 1e-3 * momenta}
+        env.reset(seed=0, options={"state": {"quaternion": [TILTED] * 16, **state}})
+        env.step(commands)
+        ends.append(env.state["wheel_momentum"])
+    assert np.abs(ends[0] - ends[1]).max() < 1e-6  # N m s; friction takes 5e-5 in the period
+
+
 def test_wheels_of_torque_and_momentum_alone_have_the_inertia_of_6000_rpm_and_no_friction():
     wheels = ReactionWheels(torque=0.1, momentum=4.0)
     assert wheels.momentum / wheels.inertia == pytest.approx(6000 * 2 * np.pi / 60, rel=1e-15)
