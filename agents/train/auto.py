@@ -32,12 +32,14 @@ from rbgym.agents.train.analytic import (
 )
 from rbgym.agents.train.gradients import DifferentiableEnv
 from rbgym.agents.train.imitation import Imitation
+from rbgym.agents.train.sb3 import training as sb3
 from rbgym.envs.arguments import named
 
 ALGORITHM = "auto"
 BEST, NONE = "best", "none"  # teachers that are no law
 _WHOLE = ("lanes", "rounds", "epochs", "n_envs", "horizon", "iterations", "warm")
-_KEYS = (*_WHOLE, *SHARES, "teacher", "learning_rate", "net_arch")
+_NEEDED = (*_WHOLE, *SHARES, "teacher", "learning_rate", "net_arch")
+_KEYS = (*_NEEDED, "algo")
 _LAW_EPISODES = 64  # of the validation set, on which laws are compared
 _WEAK = 0.5  # success of a teacher below which a training says so
 
@@ -58,11 +60,16 @@ def learn(
 
     Called again after an interruption, it goes on from the last checkpoint. results.json has what
     the teacher and doing nothing are worth on the validation set, and what the policy is worth on
-    the test set. Raises ValueError for bad arguments, a teacher that does not fit the task, and if
-    `out` holds another run.
+    the test set. Where the recipe of the task names another algorithm, that is what trains, unless
+    hyperparameters or changes are given. Raises ValueError for bad arguments, a teacher that does
+    not fit the task, and if `out` holds another run.
     """
     task_of(env_id)  # of another env no law is known, and no test set: --algo ppo
-    chosen = presets.read(ALGORITHM, env_id, hyperparameters, changes, known=_KEYS, needed=_KEYS)
+    chosen = presets.read(ALGORITHM, env_id, hyperparameters, changes, known=_KEYS, needed=_NEEDED)
+    other = chosen.pop("algo", None)
+    if other is not None and not (hyperparameters or changes):
+        how: Any = {"seed": seed, "resume": resume, "report": report, "progress": progress}
+        return sb3.train(env_id, other, out=out, env_kwargs=env_kwargs, **how)
     check_numbers(chosen, _WHOLE)
     run.check_seed(seed)
     config = run.config_of(env_id, ALGORITHM, seed, chosen, env_kwargs)
@@ -121,7 +128,16 @@ def teacher(
     found = {law: run.worth(law, config, episodes=_LAW_EPISODES) for law in laws}
     if not found:
         return None, known
-    best = max(found, key=lambda law: (found[law]["success_rate"], found[law]["mean_return"]))
+    env_id = config["env_id"]
+    with closing(gym.make_vec(env_id, 1, **in_time(env_id, config["env_kwargs"]))) as env:
+        seen, _ = env.reset(seed=0)
+        remembers = {law: controllers.make(law, env).predict(seen)[1] is not None for law in laws}
+
+    def rank(law: str) -> tuple[float, bool, float]:
+        # What a law remembers, a network does not see.
+        return found[law]["success_rate"], not remembers[law], found[law]["mean_return"]
+
+    best = max(found, key=rank)
     report(f"teacher {best}: {run.said(found[best])}")
     if found[best]["success_rate"] < _WEAK:
         report("a weak teacher: try more max_episode_steps, a shorter dt, or --algo ppo")
