@@ -41,6 +41,7 @@ _WHOLE = ("lanes", "rounds", "epochs", "n_envs", "horizon", "iterations", "warm"
 _NEEDED = (*_WHOLE, *SHARES, "teacher", "learning_rate", "net_arch")
 _KEYS = (*_NEEDED, "algo")
 _LAW_EPISODES = 64  # of the validation set, on which laws are compared
+_WITHOUT_LAW = "ppo"
 _WEAK = 0.5  # success of a teacher below which a training says so
 
 
@@ -61,21 +62,25 @@ def learn(
     Called again after an interruption, it goes on from the last checkpoint. results.json has what
     the teacher and doing nothing are worth on the validation set, and what the policy is worth on
     the test set. Where the recipe of the task names another algorithm, that is what trains, unless
-    hyperparameters or changes are given. Raises ValueError for bad arguments, a teacher that does
+    hyperparameters or changes are given; where no law fits, PPO. Raises ValueError for bad arguments, a teacher that does
     not fit the task, and if `out` holds another run.
     """
     task_of(env_id)  # of another env no law is known, and no test set: --algo ppo
     chosen = presets.read(ALGORITHM, env_id, hyperparameters, changes, known=_KEYS, needed=_NEEDED)
     other = chosen.pop("algo", None)
+    how: Any = {"out": out, "seed": seed, "resume": resume, "env_kwargs": env_kwargs}
+    how |= {"report": report, "progress": progress}
     if other is not None and not (hyperparameters or changes):
-        how: Any = {"seed": seed, "resume": resume, "report": report, "progress": progress}
-        return sb3.train(env_id, other, out=out, env_kwargs=env_kwargs, **how)
+        return sb3.train(env_id, other, **how)
     check_numbers(chosen, _WHOLE)
     run.check_seed(seed)
     config = run.config_of(env_id, ALGORITHM, seed, chosen, env_kwargs)
     kwargs = in_time(env_id, config["env_kwargs"])
     first, spaces = run.first_network(env_id, ALGORITHM, chosen, seed, config["env_kwargs"])
     laws, folder = fitting_laws(config), RunFolder(Path(out))
+    if not laws and chosen["teacher"] == BEST:
+        report(f"no law is for such an env: {_WITHOUT_LAW}")
+        return sb3.train(env_id, _WITHOUT_LAW, **how)
     if (finished := folder.claim(config, resume)) is not None:
         return Training(folder, finished, None)
     law, known = teacher(laws, config, report)
