@@ -61,9 +61,9 @@ def learn(
 
     Called again after an interruption, it goes on from the last checkpoint. results.json has what
     the teacher and doing nothing are worth on the validation set, and what the policy is worth on
-    the test set. Where the recipe of the task names another algorithm, that is what trains, unless
-    hyperparameters or changes are given; where no law fits, PPO. Raises ValueError for bad arguments, a teacher that does
-    not fit the task, and if `out` holds another run.
+    the test set. Another algorithm trains where the task's recipe names one, unless hyperparameters
+    or changes are given; and PPO where no law fits. Raises ValueError for bad arguments, a teacher
+    that does not fit the task, and if `out` holds another run.
     """
     task_of(env_id)  # of another env no law is known, and no test set: --algo ppo
     chosen = presets.read(ALGORITHM, env_id, hyperparameters, changes, known=_KEYS, needed=_NEEDED)
