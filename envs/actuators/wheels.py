@@ -17,7 +17,8 @@ it under a held torque, the body's turning held, which is known in closed form: 
 
 however long the step. Where that passes zero, friction turns round on the way: from there on the
 wheel reaches only (u_n + c sign(s_0))/(u_n - c sign(s_0)) of this s_1, and none of it if c holds it
-still, against |u_n| < c. The step's energy balance is exact: with the means
+still, against |u_n| < c. There I a_n . omega', of the free body, is taken off u_n, as it moves the
+moment. The step's energy balance is exact: with the means
 of h_n and omega over its ends, it gains sum_n (change of h_n)(mean h_n / I - a_n . mean omega).
 """
 
@@ -251,7 +252,7 @@ class Wheels(Driven):
         before, left = momentum / inertia - dot(axis, omega), dot(axis, bend)
         drive, rub = -self.motor * c, self.coulomb if before >= 0.0 else -self.coulomb
         torque = self.mean * (drive - rub) - self.lost * inertia * before / h
-        after = before + h * (torque / inertia - left)
+        after = before + h * (torque / inertia - self.mean * left)
         if after * rub < 0.0:  # it passes zero
             pull = drive - inertia * left
             after *= max((pull + rub) / (pull - rub), 0.0)
