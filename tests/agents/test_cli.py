@@ -184,7 +184,18 @@ def test_train_takes_hyperparameters_and_arguments_of_the_environment(tmp_path):
     arguments = ("--env-arg", "integrator=akw", "--env-arg", f"body={json.dumps(body)}")
     chosen = ("--hyperparameters", yaml, "--set", "n_epochs=2", *arguments)
     out = tmp_path / "run"
-    run("train", "RigidTop-v0", "--out", out, "--no-progress", *chosen, "--evaluate-every", 0)
+    run(
+        "train",
+        "RigidTop-v0",
+        "--algo",
+        "ppo",
+        "--out",
+        out,
+        "--no-progress",
+        *chosen,
+        "--evaluate-every",
+        0,
+    )
     config = json.loads((out / "config.json").read_text())
     assert config["hyperparameters"]["policy_kwargs"] == {"net_arch": [8, 8]}
     assert config["hyperparameters"]["n_epochs"] == 2
