@@ -245,30 +245,17 @@ def test_a_symmetric_body_may_turn_by_three_radians_a_step(moments):
         np.testing.assert_allclose(turn, exact, atol=5e-15)
 
 
-@pytest.mark.compiled
-@pytest.mark.parametrize("env_id", ["RigidTop-v0", "AttitudeSlew-v1"])
-def test_a_symmetric_body_goes_on_from_the_state_of_one_whose_inertia_was_drawn(env_id):
+@pytest.mark.interpreted
+def test_a_symmetric_body_does_not_go_on_from_the_state_of_one_whose_inertia_was_drawn():
     import gymnasium as gym
 
-    import rbgym
-    import rbgym.envs
+    import rbgym.envs  # noqa: F401
 
-    kwargs = {} if env_id == "RigidTop-v0" else {"body": RigidBody([2, 2, 1.5])}
-    drawn = gym.make(env_id, randomization={"inertia": 0.3}, **kwargs).unwrapped
-    plain = gym.make(env_id, **kwargs).unwrapped
+    drawn = gym.make("RigidTop-v0", randomization={"inertia": 0.3}).unwrapped
+    plain = gym.make("RigidTop-v0").unwrapped
     for env in (drawn, plain):
         env.reset(seed=1)
-        for _ in range(3):
-            env.step(env.action_space.sample())
-    state, actions = drawn.get_state(), np.full((1, 5, 3), 0.125)
-    before = rbgym.linearize(plain)
-    plain.set_state(state)
-    ends = [rbgym.rollout_actions(env, state, actions)[1]["rows"] for env in (drawn, plain)]
-    np.testing.assert_array_equal(*ends)
-    after, wanted = (rbgym.linearize(env) for env in (plain, drawn))
-    np.testing.assert_allclose(after.A, wanted.A, rtol=1e-12, atol=1e-12)
-    assert np.abs(before.A - after.A).max() > 1e-6
-    for _ in range(5):
-        for env in (drawn, plain):
-            env.step(np.full(3, 0.125, np.float32))
-    np.testing.assert_array_equal(plain.get_state()["rows"], ends[0][0])
+    before = plain.get_state()
+    with pytest.raises(ValueError, match="rows.* must be finite, of shape"):
+        plain.set_state(drawn.get_state())
+    np.testing.assert_array_equal(plain.get_state()["rows"], before["rows"])
