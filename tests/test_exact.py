@@ -256,6 +256,6 @@ def test_a_symmetric_body_does_not_go_on_from_the_state_of_one_whose_inertia_was
     for env in (drawn, plain):
         env.reset(seed=1)
     before = plain.get_state()
-    with pytest.raises(ValueError, match="rows.* must be finite, of shape"):
+    with pytest.raises(ValueError, match=r"rows.* must be finite, of shape"):
         plain.set_state(drawn.get_state())
     np.testing.assert_array_equal(plain.get_state()["rows"], before["rows"])
