@@ -173,8 +173,6 @@ class _Described:
         norm = np.linalg.norm(found["quaternion"], axis=1)
         return {n: found[n] for n in ("energy", "angular_momentum")} | {"quaternion_norm": norm}
 
-    # --- planning ---
-
     def get_state(self) -> dict[str, NDArray[Any]]:
         """All that the next steps depend on, to go on from by `set_state`, to the last bit.
 
@@ -196,8 +194,6 @@ class _Described:
         if self._viewer is not None:
             self._forget(np.arange(len(rows)))
         self._episodes.ready = True
-
-    # --- pictures ---
 
     def _frames(self) -> tuple[Any, ...] | None:
         """Pictures of the lanes; or None, and a window shows them."""
@@ -227,8 +223,6 @@ class _Described:
     def _close_viewer(self) -> None:
         if self._viewer is not None:
             self._viewer.close()
-
-    # --- properties ---
 
     @property
     def episodes(self) -> Episodes:

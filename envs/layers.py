@@ -112,9 +112,6 @@ def _within(preset: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, An
     return rest
 
 
-# --- what came of it ------------------------------------------------------------------------------
-
-
 def resolved(task: Any, episodes: Any, layers: Layers) -> dict[str, Any]:
     """The tree of parts, by the names of the arguments of `gym.make`.
 

@@ -163,8 +163,6 @@ class Task:
             given["settled_steps"] = max(1, round(min(given.pop("seconds") / period, 2.0**53)))
         return replace(self, **given)
 
-    # --- what depends on the body ---
-
     def weight_of(self, body: RigidBody, mgl: float | None = None) -> float:
         """Weight moment [N m], 0.0 for a free body."""
         if not self.gravity:

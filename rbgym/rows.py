@@ -81,9 +81,6 @@ class Physics(Record):
         return self.frame_row() + self.frame.row_count()
 
 
-# --- access to the rows of one lane -------------------------------------------------------------
-
-
 @inlined
 def index(i: int) -> int:
     """The index i, which the compiler now knows not to count from the end of an array."""

@@ -16,9 +16,6 @@ from rbgym.inertia import full_tensor
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(6)
 
 
-# --- the integral over the volume, which knows nothing of the closed forms --------------------
-
-
 def interval(low, high):
     return low + (high - low) * (NODES + 1) / 2, (high - low) / 2 * WEIGHTS
 
@@ -90,9 +87,6 @@ def test_the_cone_top_is_the_volume_integral_about_its_tip():
     assert_allclose(top.mass, density * volumes.sum(), rtol=1e-14)
     assert_allclose(top.center_of_mass, center, rtol=1e-14, atol=1e-17)
     assert_allclose(top.inertia, inertia, rtol=1e-13, atol=1e-18)
-
-
-# --- principal frame --------------------------------------------------------------------------
 
 
 def rotation(vector):
@@ -177,9 +171,6 @@ def test_a_ball_has_the_identity_as_principal_frame_whatever_its_round_off(vecto
     assert_allclose(body.moments, 0.7, rtol=1e-14)
 
 
-# --- another reference point, several parts ---------------------------------------------------
-
-
 def test_inertia_about_another_point_adds_mass_times_squared_distance_to_the_axis():
     body = RigidBody([6, 8, 3], mass=2.0).about((1.0, 2.0, 3.0))
     squares = [4 + 9, 9 + 1, 1 + 4]
@@ -223,9 +214,6 @@ def test_a_part_weighs_the_same_whichever_point_it_refers_to(point, vector):
     centered = compound([(ball,), (cone, (1, 2, 3), turn)])
     moved = compound([(ball,), (cone.about(point), np.array([1, 2, 3]) + turn @ point, turn)])
     assert_allclose(moved.inertia, centered.inertia, rtol=1e-12, atol=1e-12)
-
-
-# --- what is refused --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("moments", [(1.0, 2.0, 3.0), (1.0, 1.0, 2.0), (1e-9, 1.0, 1.0 + 1e-9)])
@@ -315,9 +303,6 @@ def test_a_center_of_mass_out_of_reach_of_the_inertia_is_refused():
 def test_a_bad_argument_is_refused_by_name(name, make):
     with pytest.raises(ValueError, match=f"^{name} must "):
         make()
-
-
-# --- a value that does not change -------------------------------------------------------------
 
 
 BODIES = [

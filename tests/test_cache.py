@@ -218,9 +218,6 @@ def test_every_module_that_holds_a_record_is_in_the_key():
     assert held <= set(compiled_modules())
 
 
-# --- what is on the disk, and is not what it should be -----------------------------------------
-
-
 @pytest.fixture
 def load(tmp_path, monkeypatch):
     """Imports a small kernel, each time as a new process would."""

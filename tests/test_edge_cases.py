@@ -105,8 +105,6 @@ def test_a_body_at_the_singularity_of_the_wall_stays_finite(name, sign):
     assert np.isfinite(batch.full_state()).all()
 
 
-# --- slender tops, of which a small error of the attitude is a large one of the spin -----------
-
 ROD, WEIGHT = RigidBody.rod(1.0, 1.0).about((0.0, 0.0, -0.5)), HeavyTop(4.905)
 ROD_START = {"quaternion": (cos(0.5), sin(0.5), 0, 0), "angular_velocity": (0.5, 1, 0)}
 LOST = "loses the spin of a body"

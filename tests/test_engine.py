@@ -52,9 +52,6 @@ def batch_of(name, lanes, bodies, tops, q, omega, u, **options):
     return batch
 
 
-# --- bodies are independent -------------------------------------------------------------------
-
-
 @ALL
 def test_single_body_equals_its_lane_of_a_batch_of_different_bodies_bit_for_bit(name):
     everyone = crowd(21)
@@ -113,9 +110,6 @@ def test_lanes_beyond_the_last_body_stay_at_rest_and_unseen():
     assert batch.measure()["energy"].shape == (3,)
 
 
-# --- frames -----------------------------------------------------------------------------------
-
-
 @ALL
 def test_full_tensor_moves_as_the_principal_body_that_is_mounted_turned(name):
     turned = RigidBody(TENSOR)
@@ -155,9 +149,6 @@ def test_measure_returns_the_state_that_was_set():
     assert np.abs(batch.measure()["angular_velocity"][0] - OMEGA).max() < 1e-14
 
 
-# --- states continue --------------------------------------------------------------------------
-
-
 @ALL
 def test_restored_state_continues_bit_for_bit(name):
     everyone = crowd(5)
@@ -173,9 +164,6 @@ def test_restored_state_continues_bit_for_bit(name):
     batch.restore(kept[[2]], np.array([2]))
     assert np.array_equal(batch.full_state()[2], kept[2])
     assert np.array_equal(batch.full_state()[[0, 1, 3, 4]], end[[0, 1, 3, 4]])
-
-
-# --- steps that are hard, and steps that are impossible ---------------------------------------
 
 
 @pytest.mark.parametrize("name", IMPLICIT)
@@ -281,9 +269,6 @@ def test_steps_of_two_and_a_half_radians_are_solved_for_random_bodies(name):
     batch.set_state(normalized(rng.standard_normal((256, 4))), omega)
     batch.advance(1.0, 50)
     assert not batch.failed.any()
-
-
-# --- the package ------------------------------------------------------------------------------
 
 
 def test_importing_rbgym_pulls_in_no_learning_or_plotting_library():

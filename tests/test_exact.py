@@ -163,9 +163,6 @@ def test_a_scheme_derived_from_the_exact_one_is_composed_of_kicks_for_free_bodie
     assert angle_between(*ends) < 1e-7
 
 
-# --- a slender rod, of which a tiny error of the momentum is a large one of the spin ------------
-
-
 @pytest.mark.compiled
 def test_the_spin_of_a_rod_is_kept_from_any_start():
     rng, size = np.random.default_rng(3), 32

@@ -23,9 +23,6 @@ INVARIANTS = {
 }
 
 
-# --- a million steps --------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module", params=[0.05, 0.01], ids="h={}".format)
 def million_steps(request):
     case = cases.BETSCH_FREE
@@ -88,9 +85,6 @@ def test_top_without_control_keeps_what_is_declared_for_a_hundred_thousand_steps
         assert motion.drift()[invariant]["max"] < 1e-13, invariant
 
 
-# --- declared <=> measured --------------------------------------------------------------------
-
-
 WHEELS = (0.4, -0.3, 0.5)
 
 
@@ -149,8 +143,6 @@ def test_rotors_are_refused_where_they_are_not_supported(name):
     np.testing.assert_array_equal(batch.full_state(), before)
 
 
-# --- motions that the projection must leave alone ---------------------------------------------
-
 NEARLY_SPHERICAL = RigidBody([1.0, 1.0 + 1e-9, 1.0 - 1e-9])
 STATIONARY = {
     "spin about the largest moment": (RigidBody([6, 8, 3]), None, (0.0, 7.0, 0.0)),
@@ -179,9 +171,6 @@ def test_projection_leaves_a_stationary_motion_alone(motion, name):
         ends.append(batch.measure()["quaternion"][0])
     assert angle_between(*ends) < 1e-13
     assert batch.largest_correction[0] < 1e-15
-
-
-# --- momentum and energy books under a held torque --------------------------------------------
 
 
 def driven(potential, h, steps, strength, projection):

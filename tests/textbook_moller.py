@@ -59,7 +59,6 @@ def canonical_residual(Theta, A, p, A1, p1, h, force, rotors=0.0) -> Array:
     return np.concatenate([first, second])
 
 
-# ---- the rigid body -------------------------------------------------------------------------
 def _rigid(J, q, omega, h, potential, torque, rotor_momentum, scaling_force):
     """A_1, p_1, lambda: nine unknowns, |A_1| = 1."""
     J, u, h_w = tensor(J), vector(torque), vector(rotor_momentum)
@@ -98,7 +97,6 @@ def scalable_em_multiplier(
     return _rigid(J, q, omega, h, potential, torque, rotor_momentum, scaling_force)[2]
 
 
-# ---- the scalable body ----------------------------------------------------------------------
 class Scalable(NamedTuple):
     """Position and velocity (3,) of the centre of mass, A (4,) of any length, momentum p (4,)."""
 

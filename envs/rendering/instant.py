@@ -152,8 +152,6 @@ class Instant:
         yield Part("wall", wall(1.7 * span, 0.03 * span), np.array([0.0, 0.0, _WALL * span]))
         yield Framing(np.array([0.0, 0.0, -0.1 * self.reach]), 1.6 * self.reach)
 
-    # --- shapes for sketches ----------------------------------------------------------------
-
     def ghost(
         self, quaternion: ArrayLike = _UPRIGHT, position: ArrayLike = (0, 0, 0), scale: float = 1.0
     ) -> Part:

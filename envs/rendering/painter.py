@@ -53,8 +53,6 @@ class Painter:
             self._world(camera)
         return self.canvas.frame()
 
-    # --- solids -----------------------------------------------------------------------------
-
     def _wall(self, part: Part, scene: Scene, camera: Camera) -> None:
         """A plate, with the shadow of the mast on it."""
         solid = camera.side_of(part)
@@ -88,8 +86,6 @@ class Painter:
         fallen = body.vertices * (1.0, 1.0, 0.0) + (0.0, 0.0, height)
         self.canvas.polygons(camera.project(fallen)[0][body.mesh.faces], colors.SHADOW)
 
-    # --- lines ------------------------------------------------------------------------------
-
     def _arrow(self, arrow: Arrow, camera: Camera) -> None:
         ends = np.stack([arrow.tail, arrow.tail + arrow.shaft])
         if not camera.runs(ends):
@@ -114,8 +110,6 @@ class Painter:
             self.canvas.lines(dashes(pixels, 7.0 * self.unit), color, width)
         else:
             self.canvas.path(pixels, color, 2 * width if curve.name == "mast" else width)
-
-    # --- words ------------------------------------------------------------------------------
 
     def _word(
         self, text: str, place: tuple[float, float], height: float, color: Color, align: float = 0.0

@@ -59,8 +59,6 @@ class Actuator(Record):
         """Energy [J] of the system beside that of the body's rotation and of its potential."""
         return 0.0
 
-    # --- what episodes ask ---
-
     def rebuild(self, physics, buffer, i):
         """Give the lane the inertia that its body has at the beginning of an episode. An actuator
         which changes that, here or later, defines this: by it others know."""

@@ -150,8 +150,6 @@ class Batch:
         self._view[...] = state["_view"]
         self.buffer = self._view.reshape(-1)
 
-    # --- rows of the buffer -----------------------------------------------------------------
-
     def block_view(self) -> Array:
         """The buffer as (block, row, lane), not copied."""
         return self._view
@@ -170,8 +168,6 @@ class Batch:
         """Write one row of some lanes (default all); value (lanes,), or one for all of them."""
         k = np.arange(self.size) if lanes is None else lanes
         self.block_view()[k // LANES, row, k % LANES] = value
-
-    # --- state ------------------------------------------------------------------------------
 
     @quietly
     def set_state(
@@ -273,8 +269,6 @@ class Batch:
         """quaternion (n, 4), angular_velocity (n, 3) [rad/s, body], angular_momentum (n, 3)
         [kg m^2/s, world] and total energy (n,) [J], recomputed from attitude and momentum."""
         return measured(self.observed, self.buffer, self.block_rows, self.size)
-
-    # --- motion -----------------------------------------------------------------------------
 
     def set_torque(self, torque: ArrayLike) -> None:
         """Hold this torque [N m], body axes, (3,) or (size, 3), until the next call."""

@@ -81,9 +81,6 @@ class Motion(NamedTuple):
     gap: float
 
 
-# --- axes -----------------------------------------------------------------------------------
-
-
 @inlined
 def _order(J):
     """Whether axis 3 is the first one, the second one; whether then 1 and 2 must be exchanged."""
@@ -134,9 +131,6 @@ def _motion(order, J, r, n, square):
         B_d=a12 * (a13 * xx + a23 * yy),
         gap=a23 * zz - a12 * xx,
     )
-
-
-# --- the elliptic functions -----------------------------------------------------------------
 
 
 @inlined
@@ -219,9 +213,6 @@ def _doubled_far(k, s, c, d, e):
     return 2.0 * scd * r, (product - gap) * r, (product + gap) * r, (p / size, q / size)
 
 
-# --- long times -----------------------------------------------------------------------------
-
-
 @inlined
 def _half_period(B, gap, P):
     """Half a period of s, a whole one of f, and the integral of f over it (DLMF 19.22.8, .12)."""
@@ -268,9 +259,6 @@ def _far(k, t):
     # Half a period reverses s and Jacobi's cn, be it c or d: in (3) as if C and S were reversed.
     sign = 1.0 if halves % 2.0 == 0.0 else -1.0
     return s, c, d, (sign * e[0], sign * e[1]), angle
-
-
-# --- the rotation ---------------------------------------------------------------------------
 
 
 @inlined

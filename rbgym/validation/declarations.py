@@ -55,9 +55,6 @@ def declared(record: Integrator, case: Case, steps: int) -> list[Claim]:
     return [*conservation(record, case, steps), *order(record, case), *symmetry(record, case)]
 
 
-# --- invariants -------------------------------------------------------------------------------
-
-
 def long_dt(record: Integrator, case: Case) -> float:
     """Step of the long runs [s]."""
     return case.dt * {1: FIRST_ORDER, 6: SIXTH_ORDER}.get(record.order, 1.0)
@@ -130,9 +127,6 @@ def endurance(name: str, kind: str, steps: int = ENDURANCE) -> list[Claim]:
         label = f"trend of {quantity} over {steps:,} steps"
         claims.append(below(name, kind, label, "none", trend, bound))
     return claims
-
-
-# --- order ------------------------------------------------------------------------------------
 
 
 def order(record: Integrator, case: Case) -> list[Claim]:
@@ -249,9 +243,6 @@ def _body_torque(potential: Any, J: Array) -> Callable[[Array], Array]:
 def _skew(v: Array) -> Array:
     x, y, z = v
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-
-
-# --- symmetry ---------------------------------------------------------------------------------
 
 
 class Scheme(Subject):

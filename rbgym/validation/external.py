@@ -68,9 +68,6 @@ def _published(kind: str, given: dict[str, Any]) -> External:
     return External(case, given["source"], own, spread, attitudes, rates)
 
 
-# --- in closed form ---------------------------------------------------------------------------
-
-
 def complete_integrals(m: float, n: float) -> tuple[float, float]:
     """Legendre's K(m) and Pi(n | m), m and n below 1, by arithmetic-geometric means (DLMF 19.8)."""
     a, g, p, Q, total = 1.0, math.sqrt(1.0 - m), math.sqrt(1.0 - n), 1.0, 1.0
@@ -141,8 +138,6 @@ def _errors(record: Integrator, truth: External, dt: float) -> dict[str, float]:
         return dict.fromkeys(truth.own, math.nan)
     return truth.errors(run.quaternion[1:], run.angular_velocity[1:])
 
-
-# --- free bodies, in units of the last place ---------------------------------------------------
 
 LAST_PLACE = 2.0**-53
 PROMISED = 3e-15 / LAST_PLACE  # of `free_rotation`, and as much more for each radian turned

@@ -125,8 +125,6 @@ def wall_error(name: str) -> float:
     return float(np.median(worst))
 
 
-# --- what is claimed ------------------------------------------------------------------------
-
 Measure = Callable[[], list[Claim]]
 
 
@@ -149,9 +147,6 @@ def claimed(name: str, source: str) -> Callable[[Measure], Measure]:
         return measure
 
     return add
-
-
-# --- Betsch & Siebert (2009) ----------------------------------------------------------------
 
 
 @claimed(
@@ -184,9 +179,6 @@ def quat_vi_needs_a_smaller_step() -> list[Claim]:
 def all_four_are_of_second_order() -> list[Claim]:
     of = "betsch_free", "order of the attitude"
     return [near(name, *of, 2, slopes(name, "betsch_free", 0.001)[0], 0.1) for name in BETSCH]
-
-
-# --- Krysl (2007) ---------------------------------------------------------------------------
 
 
 @claimed("all seven schemes are of second order", "Krysl (2007), figures 1 to 3")
@@ -253,9 +245,6 @@ def trap_conserves_the_energy_half_a_step_later() -> list[Claim]:
     ]
 
 
-# --- Krenk & Nielsen (2013) -----------------------------------------------------------------
-
-
 @claimed("the convected scheme conserves to 1e-15", "Krenk & Nielsen (2013), 5.1")
 def convected_conserves_to_round_off() -> list[Claim]:
     return conserve("convected", PAPERS["krenk_brick"], "1e-15", 5e-15)
@@ -270,9 +259,6 @@ def convected_improves_by_four() -> list[Claim]:
         label = f"error at {dt} over that at {dt / 2}"
         claims.append(near("convected", "betsch_top", label, 4, ratio, bound))
     return claims
-
-
-# --- Mandre (2008), Moller & Glocker (2012) -------------------------------------------------
 
 
 def _rkn4(dt: float, steps: int, **options: Any) -> tuple[Trajectory, float]:

@@ -181,9 +181,6 @@ def test_a_wrong_observation_is_refused_with_its_shape(name, env_id, shape, colu
         controllers.make(name, gym.make(env_id)).predict(np.zeros(shape))
 
 
-# --- magnetorquers --------------------------------------------------------------------------
-
-
 def test_coils_have_the_part_of_a_torque_across_the_field_from_the_smallest_moment():
     rng = np.random.default_rng(0)
     env = gym.make("MagneticDetumble-v1", **QUICK["MagneticDetumble-v1"])

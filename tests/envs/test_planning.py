@@ -124,9 +124,6 @@ def test_the_state_of_a_body_that_has_failed_can_be_put_back(env_id, integrator)
     assert np.isfinite(env.get_state()["rows"]).all()
 
 
-# --- rollouts of actions ------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("env_id", "kwargs"),
     [

@@ -97,9 +97,6 @@ def test_at_the_target_the_outline_of_the_goal_hides_that_of_the_body():
     assert turned_over < 2 * max(together, 40)  # a box turned over has the same edges
 
 
-# --- what drawing leaves alone --------------------------------------------------------------
-
-
 def test_the_same_scene_gives_the_same_picture():
     env, other = drawn("ReactionWheelSlew-v1"), drawn("ReactionWheelSlew-v1")
     for one in (env, other):
@@ -146,9 +143,6 @@ def test_a_reset_of_some_lanes_keeps_the_paths_of_the_others():
         vec.render()
     # The first lane is drawn at its old instant again, the other at a new one.
     assert [len(vec._viewer.trails[lane].points) for lane in (0, 1)] == [1, 2]
-
-
-# --- modes ----------------------------------------------------------------------------------
 
 
 def test_an_unknown_render_mode_is_named():
