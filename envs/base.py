@@ -20,7 +20,6 @@ from rbgym.envs.episodes import Episodes, Flags, Lanes
 from rbgym.envs.layers import ARGUMENT, Layers, resolved
 from rbgym.envs.parts import parameters
 from rbgym.envs.parts.columns import Column, placed
-from rbgym.envs.parts.rewards import Weighted
 from rbgym.envs.planning import checked_state, packed, unpack
 from rbgym.envs.reset import checked_options, checked_seed, lane_seeds, masked_lanes, place
 from rbgym.envs.task import Task
@@ -239,11 +238,6 @@ class _Described:
     def goal(self) -> Any:
         """What is to be reached, see rbgym.envs.parts.goals."""
         return self._episodes.setup.parts.goal
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether the reward is other than the dense one."""
-        return isinstance(self._episodes.setup.parts.reward, Weighted)
 
     @property
     def integrator(self) -> str:

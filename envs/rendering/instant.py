@@ -132,8 +132,7 @@ class Instant:
         if len(points) > 1:
             yield Curve("trace", points, colors.TRACE)
 
-    # --- what potentials add: physics knows nothing of pictures -----------------------------
-
+    # What potentials add: physics knows nothing of pictures.
     def _stand(self, *, hangs: bool) -> Iterator[Shape]:
         """The point that a top stands on, and a floor: below it where it may hang."""
         reach = self.reach

@@ -47,7 +47,9 @@ class Painter:
         if scene.goal is not None:
             self.canvas.lines(camera.side_of(scene.goal).edges, colors.GOAL, 1.5 * self.unit)
         if self.unit >= _LEAST:
-            self._axis_names(scene, camera)
+            for axis in scene.axes:
+                ((x, y),) = camera.project((axis.tail + 1.35 * axis.shaft)[None])[0]
+                self._word(axis.name, (x, y - 7 * self.unit), 19, colors.AXES, align=0.5)
             self._caption(scene.caption)
             self._legend(scene)
             self._world(camera)
@@ -132,11 +134,6 @@ class Painter:
             self.canvas.mark((14 * unit, top + 2 * unit), 9 * unit, color)
             self._word(text, (29.3 * unit, top), 19, colors.INK)
             top += 17 * unit
-
-    def _axis_names(self, scene: Scene, camera: Camera) -> None:
-        for axis in scene.axes:
-            ((x, y),) = camera.project((axis.tail + 1.35 * axis.shaft)[None])[0]
-            self._word(axis.name, (x, y - 7 * self.unit), 19, colors.AXES, align=0.5)
 
     def _world(self, camera: Camera) -> None:
         """The world's axes, in the lower right corner."""

@@ -85,8 +85,7 @@ class Actuator(Record):
         """The first of the rows of what moves beside the attitude: they stand first of its own."""
         return self.own_row(physics)
 
-    # --- where its rows are, counted from the first of the lane ---
-
+    # Where its rows are, counted from the first of the lane.
     @known
     def layout(self, physics):
         """Where the rows that every actuator has begin, and its own behind them."""

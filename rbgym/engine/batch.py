@@ -183,9 +183,8 @@ class Batch:
 
         quaternion: (4,) or (k, 4), body to world. angular_velocity: (3,) or (k, 3), body axes
         [rad/s]; or angular_momentum, world axes [kg m^2/s], rotors included. rotor_momentum:
-        constant momentum of rotors, body axes [kg m^2/s], default none.
-        Raises ValueError, state untouched, for wrong shapes, non-finite values and quaternions
-        that are not of unit length.
+        constant momentum of rotors, body axes [kg m^2/s], default none. Raises ValueError, state
+        untouched, for wrong shapes, non-finite values and quaternions that are not of unit length.
         """
         k = self._lanes(lanes)
         if (angular_velocity is None) == (angular_momentum is None):

@@ -26,12 +26,11 @@ step is, up to its length,
     ((C c + S m s d) D,      S (1 + a12 m s^2) D n1,
      (S d - C a12 s c) D n2,  (S c d - C a13 s) D n3).                                       (3)
 
-It follows by plane trigonometry from (2) where n2 = 0 half-way. That the factors of D n serve
-every other start holds because the exact flow is a discrete Moser-Veselov step with moments that
-only the constants of the motion and h determine (Hairer & Vilmart 2006). Nothing here divides by
-what may vanish: symmetric bodies, spheres, spins about an axis are no special cases (`splitting`
-has less to do for some), and the signs are those of the quaternion that grows out of 1 as h grows
-from 0.
+It follows by plane trigonometry from (2) where n2 = 0 half-way. That the factors of D n serve every
+other start holds because the exact flow is a discrete Moser-Veselov step with moments that only the
+constants of the motion and h determine (Hairer & Vilmart 2006). Nothing here divides by what may
+vanish: symmetric bodies, spheres, spins about an axis are no special cases (`splitting` has less to
+do for some), and the signs are those of the quaternion that grows out of 1 as h grows from 0.
 
 Other units. Where n is the momentum itself, of length l, and t the time, all of this holds with
 psi' and the tangents of e times l; a complex number C + i l S stands for C + i S then.

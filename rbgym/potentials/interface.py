@@ -121,8 +121,7 @@ class Potential(Record):
         """Derivative of the divided difference when o_1 changes by the matrix `tilting`."""
         return product(self.discrete_hessian(o_0, o_1), tilting)
 
-    # --- one lane of a batch; its rows begin at physics.potential_row() ---
-
+    # Of one lane of a batch; its rows begin at physics.potential_row().
     row_count = constant(4, "Number of rows.")
 
     def of_lane(self, physics, buffer, i, ahead):

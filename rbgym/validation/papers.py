@@ -22,8 +22,6 @@ KRYSL = ("trap", "imid", "trapm", "imidm", "akw", "bbtrap", "swc1")
 NEW, OLD = KRYSL[:4], KRYSL[4:]
 BETSCH = ("quat_em", "quat_vi", "dir_em", "swc1")
 
-# --- errors of the papers' schemes on the papers' cases, as their figures show them ---------
-
 
 @cache
 def converged(case: Case) -> tuple[Array, Array]:
@@ -86,10 +84,8 @@ def lead(leaders: Sequence[str], kind: str, dt: float, shared: float = 0.0) -> l
     found, claims = {name: end_errors(name, kind, dt) for name in KRYSL}, []
     for k, (what, more) in enumerate((("attitude", 0.0), ("momentum", shared))):
         best = min(errors[k] for name, errors in found.items() if name not in leaders)
-        label, said = (
-            f"{what} error over the best of the others",
-            "at most 1" if more else "below 1",
-        )
+        label = f"{what} error over the best of the others"
+        said = "at most 1" if more else "below 1"
         for name in leaders:
             claims.append(below(name, kind, label, said, found[name][k] / best, 1.0 + more))
     return claims
