@@ -10,13 +10,7 @@ import pytest
 import textbook as tb
 from rbgym import Batch, HeavyTop, RigidBody, SoftWall, integrators, simulate
 from rbgym.engine.batch import IntegrationError
-from rbgym.quaternion import (
-    angle_between,
-    from_rotation_vector,
-    multiply,
-    normalized,
-    rotate,
-)
+from rbgym.quaternion import angle_between, from_rotation_vector, multiply, normalized, rotate
 
 pytestmark = pytest.mark.interpreted
 

@@ -9,15 +9,7 @@ import pytest
 import rbgym
 import textbook as tb
 import textbook_krysl as krysl
-from rbgym import (
-    Batch,
-    HeavyTop,
-    IntegrationError,
-    RigidBody,
-    integrators,
-    simulate,
-    threads,
-)
+from rbgym import Batch, HeavyTop, IntegrationError, RigidBody, integrators, simulate, threads
 from rbgym import rows as layout
 from rbgym.potentials.interface import AxialTop
 from rbgym.quaternion import angle_between, multiply, normalized, rotate, to_matrix

@@ -17,10 +17,7 @@ TILTED = HeavyTop(1.7, tuple(np.array([0.3, -0.5, 0.8]) / np.linalg.norm([0.3, -
 Q = normalized([0.6, -0.3, 0.5, 0.4])
 OMEGA = np.array([0.9, -0.7, 1.3])
 POTENTIALS = {"none": None, "heavy_top": TILTED}
-INVARIANTS = {
-    "none": ("energy", "angular_momentum"),
-    "heavy_top": ("energy", "vertical_momentum"),
-}
+INVARIANTS = {"none": ("energy", "angular_momentum"), "heavy_top": ("energy", "vertical_momentum")}
 
 
 @pytest.fixture(scope="module", params=[0.05, 0.01], ids="h={}".format)

@@ -17,14 +17,7 @@ from scipy.linalg import block_diag
 
 from textbook import newton, tensor, vector
 from textbook_potentials import discrete_quaternion_gradient
-from textbook_quaternion import (
-    Array,
-    E,
-    G,
-    pure,
-    quaternion_of_rotation_vector,
-    quaternion_product,
-)
+from textbook_quaternion import Array, E, G, pure, quaternion_of_rotation_vector, quaternion_product
 from textbook_quaternion import Q_left as phi
 
 T = np.diag([1.0, -1.0, -1.0, -1.0])  # (16)

@@ -13,13 +13,7 @@ import rbgym.agents
 from family import QUICK
 from rbgym import RigidBody
 from rbgym.agents import controllers
-from rbgym.agents.controllers import (
-    AxisPD,
-    MagneticAllocation,
-    RateDamping,
-    UprightLQR,
-    fitting,
-)
+from rbgym.agents.controllers import AxisPD, MagneticAllocation, RateDamping, UprightLQR, fitting
 from rbgym.agents.controllers.base import relative
 from rbgym.envs.actuators import MagneticCoils
 from rbgym.quaternion import rotate_inverse

@@ -12,7 +12,6 @@ import numpy as np
 import pygame
 import pytest
 from gymnasium.error import DependencyNotInstalled, ResetNeeded
-from gymnasium.utils.env_checker import check_env
 from gymnasium.wrappers import HumanRendering, RecordVideo
 
 from family import IDS, SLEW, at, make, many
@@ -213,11 +212,6 @@ def test_the_frame_rate_is_that_of_the_control_period_within_what_can_be_watched
     assert make("RigidTop-v0", dt=0.04).metadata["render_fps"] == 25
     assert make("SteadyPrecession-v0").metadata["render_fps"] == 60
     assert many("MagneticDetumble-v1", n=2).metadata["render_fps"] == 10
-
-
-def test_gymnasium_finds_nothing_wrong_with_either_mode():
-    for env_id in ("RigidTop-v0", "FreeFlyer-v0"):
-        check_env(gym.make(env_id, render_mode="rgb_array").unwrapped)
 
 
 def test_gymnasium_records_and_shows_episodes(tmp_path):
