@@ -273,8 +273,11 @@ class Building:
         if not (turns and angle and effector.main.is_steady and limits.all()):
             return 0.0
         turned, rate = (np.eye(3), self.body.inertia, limits), np.asarray(self.task.rate_limit)
-        if wheels := effector.main.rotors:  # of which none may be full
+        if wheels := effector.main.rotors:
+            # None may be full, nor what they hold turn with the body faster than a torque can.
             rate = np.minimum(rate, wheels.filling_time / self.strength / slowness(*turned))
+            held = wheels.start * float(np.max(wheels.momentum * wheels.shares))
+            rate = np.minimum(rate, limits.min() / held) if held > 0.0 else rate
         return float(eigenaxis_time(angle, *turned, rate).max())
 
     def _make_batch(self) -> None:

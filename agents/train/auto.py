@@ -67,10 +67,12 @@ def learn(
     """
     task_of(env_id)  # of another env no law is known, and no test set: --algo ppo
     chosen = presets.read(ALGORITHM, env_id, hyperparameters, changes, known=_KEYS, needed=_NEEDED)
-    other = chosen.pop("algo", None)
+    other, own = chosen.pop("algo", None), bool(hyperparameters or changes)
+    if own and "algo" in (changes or {}):
+        raise ValueError(f"algo must be given by itself, not as a hyperparameter, got {changes!r}")
     how: Any = {"out": out, "seed": seed, "resume": resume, "env_kwargs": env_kwargs}
     how |= {"report": report, "progress": progress}
-    if other is not None and not (hyperparameters or changes):
+    if other is not None and not own:
         return sb3.train(env_id, other, **how)
     check_numbers(chosen, _WHOLE)
     run.check_seed(seed)
@@ -79,19 +81,26 @@ def learn(
     first, spaces = run.first_network(env_id, ALGORITHM, chosen, seed, config["env_kwargs"])
     laws, folder = fitting_laws(config), RunFolder(Path(out))
     if not laws and chosen["teacher"] == BEST:
+        if own:
+            raise ValueError(
+                f"teacher must be {NONE!r} for an env that no law is for, got {BEST!r}; or train "
+                f"with another algorithm, as {_WITHOUT_LAW!r}"
+            )
         report(f"no law is for such an env: {_WITHOUT_LAW}")
         return sb3.train(env_id, _WITHOUT_LAW, **how)
-    if (finished := folder.claim(config, resume)) is not None:
-        return Training(folder, finished, None)
-    law, known = teacher(laws, config, report)
     with closing(gym.make_vec(env_id, chosen["n_envs"], **kwargs)) as lanes:
         try:
             env = DifferentiableEnv(lanes)
         except ValueError as error:  # a part of the env has no derivative
+            if not laws:
+                raise
             report(f"imitation alone, as {error}")
             env = None
+        if (finished := folder.claim(config, resume)) is not None:
+            return Training(folder, finished, None)
+        law, known = teacher(laws, config, report)
         resumed, begun = folder.checkpoint.exists(), time.perf_counter()
-        network, steps = first, 0
+        network, steps, start = first, 0, 0
         if not resumed and law is not None:
             network, steps = imitated(law, first, config, kwargs, report, progress)
         seconds = time.perf_counter() - begun
@@ -103,13 +112,14 @@ def learn(
             learner = Learner(env, network, chosen, seed)
             if resumed:
                 learner.restore(folder.checkpoint)
+                start = learner.steps
                 report(f"resuming {folder.path} from step {learner.steps}")
             else:
                 learner.before, learner.seconds = steps, seconds
                 learner.judge(config)
                 learner.save(folder.checkpoint)
             results, best = improve(learner, config, folder, progress), learner.best_network
-    return run.finish(folder, config, results | known, best, spaces, int(resumed))
+    return run.finish(folder, config, results | known, best, spaces, start)
 
 
 def fitting_laws(config: Mapping[str, Any]) -> list[str]:
@@ -129,7 +139,7 @@ def teacher(
     laws: list[str], config: Mapping[str, Any], report: Callable[[str], None]
 ) -> tuple[str | None, dict[str, Any]]:
     """The law that is imitated, None for none; and what it and doing nothing are worth."""
-    known: dict[str, Any] = {"idle": run.worth("idle", config, episodes=_LAW_EPISODES)}
+    known: dict[str, Any] = {"idle": run.worth("idle", config)}
     found = {law: run.worth(law, config, episodes=_LAW_EPISODES) for law in laws}
     if not found:
         return None, known
@@ -143,10 +153,11 @@ def teacher(
         return found[law]["success_rate"], not remembers[law], found[law]["mean_return"]
 
     best = max(found, key=rank)
-    report(f"teacher {best}: {run.said(found[best])}")
-    if found[best]["success_rate"] < _WEAK:
+    worth = run.worth(best, config)
+    report(f"teacher {best}: {run.said(worth)}")
+    if worth["success_rate"] < _WEAK:
         report("a weak teacher: try more max_episode_steps, a shorter dt, or --algo ppo")
-    return best, known | {"teacher": {"law": best, **found[best]}}
+    return best, known | {"teacher": {"law": best, **worth}}
 
 
 def imitated(

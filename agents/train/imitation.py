@@ -66,18 +66,19 @@ class Imitation:
     def _fly(self, led: NDArray[np.bool_], rng: np.random.Generator) -> None:
         observation, _ = self.lanes.reset(seed=self.seeds(self.rounds))
         memory, begins = None, np.ones(len(led), dtype=np.bool_)
+        ended = ~begins
         met, said = [], []
         for _ in range(self.length):
             wanted, memory = self.law.predict(observation, memory, begins)
             wanted = np.clip(wanted, -1.0, 1.0).astype(np.float32)
             with torch.no_grad():
                 own = self.actor(self.shown(torch.from_numpy(observation))).clamp(-1.0, 1.0)
-            met.append(observation)
-            said.append(wanted)
+            met.append(observation[~ended])  # what follows an end is no command
+            said.append(wanted[~ended])
             commands = np.where(led[:, None], wanted, own.numpy())
             observation, _, terminated, truncated, _ = self.lanes.step(commands)
-            begins = terminated | truncated
-        self.steps += len(met) * len(led)
+            begins, ended = ended, terminated | truncated
+        self.steps += self.length * len(led)
         every, answers = np.concatenate(met), np.concatenate(said)
         some = rng.permutation(len(every))[:_KEPT]
         self.met.append(every[some])

@@ -42,7 +42,7 @@ DOCS = Path(__file__).resolve().parents[1]
 LEARNED, SHELF = DOCS / "learning.json", DOCS.parent / "agents" / "pretrained"
 RUNS = Path("runs") / "pretrained"
 NONE: Mapping[int, float] = MappingProxyType({})
-FRESH = range(2_000_000, 2_000_256)  # seeds that no training and no test set has
+FRESH = range(3_000_000, 3_000_256)  # seeds that no training and no other set has
 # PPO, but where something else was found to learn more.
 ALGORITHM = {
     "ScalableSpin-v0": "sac",

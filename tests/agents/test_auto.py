@@ -86,7 +86,7 @@ def test_without_a_derivative_the_network_imitates_alone(tmp_path, monkeypatch):
     kwargs = {"sensor": {"rate": 1e-4}, "max_episode_steps": 12}
     changes = SMALL | {"teacher": "pd"}
     done = auto.learn(TASK, out=tmp_path, changes=changes, env_kwargs=kwargs, report=said.append)
-    assert said[-2].startswith("imitation alone, as ")
+    assert said[0].startswith("imitation alone, as ")
     assert done.results["timesteps"] == 2 * 16 * 12
     assert json.loads((tmp_path / "policy.json").read_text())["algo"] == "auto"
 
@@ -108,6 +108,24 @@ def test_what_is_fitted_is_what_the_law_commands_where_the_network_leads():
         np.testing.assert_allclose(said, expected, atol=1e-6)
     assert learner.steps == 2 * 4 * 10
     assert len(learner.met[0]) == 4 * 10
+
+
+@pytest.mark.interpreted
+def test_a_law_with_a_memory_begins_anew_where_an_episode_does():
+    lanes = gym.make_vec(TASK, 2, max_episode_steps=3)
+    width, flags = lanes.single_observation_space.shape[0], []
+
+    class Recording:
+        def predict(self, observation, memory, begins):
+            flags.append(bool(begins[0]))
+            return np.zeros((2, 4)), None
+
+    actor = analytic.as_modules(Network.random((width, 4), 0))
+    learner = Imitation(lanes, Recording(), actor, lambda x: x, lambda n: [0, 1], 8)
+    learner.one_round(1)
+    # Three steps, and one that only begins the next episode: its command is not learned from.
+    assert flags == [True, False, False, False, True, False, False, False]
+    assert len(learner.met[0]) == 2 * 6
 
 
 @pytest.mark.interpreted
@@ -179,6 +197,7 @@ def test_bad_sets_of_starts_are_refused(arguments, message):
         ({"teacher": "swing_up"}, "env must"),
         ({"lanes": 0}, "lanes must be"),
         ({"round": 3}, "did you mean 'rounds'"),
+        ({"algo": "sac"}, "algo must be given by itself"),
     ],
 )
 def test_a_teacher_that_does_not_fit_is_refused_before_a_run_is_overwritten(

@@ -173,3 +173,16 @@ def test_an_episode_on_a_satellite_lasts_twice_its_half_turn():
     kwargs = {"satellite": "cubesat-6u"}
     rolled = rollout_test_set(still, "AttitudeSlew-v1", episodes=8, env_kwargs=kwargs)
     np.testing.assert_array_equal(rolled.lengths[0], found.played.lengths)
+
+
+@pytest.mark.interpreted
+def test_a_slew_lasts_longer_where_what_wheels_hold_turns_with_the_body():
+    steps = {}
+    for momentum in (0.5, 2.0):
+        wheels = {"torque": 5e-3, "momentum": momentum}
+        bus = {"body": {"inertia": [18.0, 22.0, 15.0]}, "wheels": wheels, "dt": 0.5}
+        given = in_time("ReactionWheelSlew-v1", {"satellite": bus})
+        steps[momentum] = given["max_episode_steps"]
+    # Wheels begin with up to 0.3 of it, h; half a turn of a body that turns with torque / h.
+    assert steps[2.0] * 0.5 > 2.0 * math.pi * 0.3 * 2.0 / 5e-3
+    assert steps[0.5] * 0.5 < 500.0

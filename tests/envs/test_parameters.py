@@ -246,3 +246,19 @@ def test_what_an_episode_cannot_have_is_refused_and_changes_nothing(given, messa
 def test_a_distribution_that_there_is_not_is_refused(value, message):
     with pytest.raises(ValueError, match=message):
         make(SLEW, randomization=value)
+
+
+def test_what_is_read_can_be_given_back():
+    env = gym.make("AttitudeSlew-v1", sensor={"rate_bias": 0.8}).unwrapped
+    env.reset(seed=0)
+    read = env.parameters
+    assert np.abs(read["rate_bias"]).max() > 1.0
+    env.reset(seed=1, options={"parameters": read})
+    np.testing.assert_array_equal(env.parameters["rate_bias"], read["rate_bias"])
+    with pytest.raises(ValueError, match="which randomization must name"):
+        env.reset(options={"parameters": {"inertia": 2.0 * read["inertia"]}})
+    # Each tensor is held to its own size, whatever the others' is.
+    lanes = gym.make_vec("AttitudeSlew-v1", 2, randomization={"inertia": 0.0})
+    askew = np.array([1e9 * np.diag([4.0, 3.0, 2.0]), [[4, 0.5, 0], [0.5, 3, 0], [0, 0, 2]]])
+    with pytest.raises(ValueError, match="must have the principal axes"):
+        lanes.reset(options={"parameters": {"inertia": askew}})
