@@ -151,7 +151,7 @@ def test_edit_of_what_is_compiled_changes_the_key_of_the_cache(tree, source):
 
 
 @pytest.mark.parametrize(
-    "source", ["envs/base.py", "rbgym/validation/claims.py", "rbgym/plot/style.py", "new.py"]
+    "source", ["envs/base.py", "rbgym/validation/cases.py", "rbgym/plot/style.py", "new.py"]
 )
 def test_edit_of_other_sources_compiles_nothing_anew(tree, source):
     before = Sources(tree / "rbgym").digest

@@ -127,15 +127,8 @@ def test_a_falling_rod_moves_as_it_should_or_the_user_is_told(name, rod_after_fi
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         try:
-            motion = simulate(
-                ROD,
-                integrator=name,
-                dt=dt,
-                steps=steps,
-                potential=WEIGHT,
-                record_every=10,
-                **ROD_START,
-            )
+            how = {"integrator": name, "potential": WEIGHT, "record_every": 10, **ROD_START}
+            motion = simulate(ROD, dt=dt, steps=steps, **how)
         except IntegrationError:
             assert not keeps or name in ("pdmv", "quat_vi")  # beyond their reach
             return

@@ -191,14 +191,9 @@ def test_step_that_leaves_the_finite_numbers_fails_and_keeps_the_state(name):
 
 @pytest.mark.parametrize("name", IMPLICIT)
 def test_simulate_raises_when_a_step_cannot_be_solved(name):
+    start = {"integrator": name, "angular_velocity": (10.0, 20.0, 20.0)}
     with pytest.raises(IntegrationError, match="smaller dt"):
-        simulate(
-            RigidBody([6, 8, 3]),
-            integrator=name,
-            dt=1000.0,
-            steps=3,
-            angular_velocity=(10.0, 20.0, 20.0),
-        )
+        simulate(RigidBody([6, 8, 3]), dt=1000.0, steps=3, **start)
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,7 @@ from rbgym.integrators import Integrator
 from rbgym.integrators.interface import SPIN
 from rbgym.potentials import GravityGradient, HeavyTop, SoftWall
 from rbgym.quaternion import Array, Vector, from_matrix, to_matrix
-from rbgym.validation.cases import CASES, Case
-from rbgym.validation.claims import Claim, above, below, near
+from rbgym.validation.cases import CASES, Case, Claim, above, below, near
 
 CONSERVED = 1e-13  # relative, as delivered, whatever the number of steps
 UNIT = 1e-15  # | |q| - 1 |

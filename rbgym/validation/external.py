@@ -15,8 +15,7 @@ from rbgym.body import RigidBody
 from rbgym.engine.batch import Batch, IntegrationError
 from rbgym.integrators import Integrator
 from rbgym.quaternion import Array, angle_between, multiply
-from rbgym.validation.cases import IDENTITY, PAPERS, Case
-from rbgym.validation.claims import Claim, below
+from rbgym.validation.cases import IDENTITY, PAPERS, Case, Claim, below
 from rbgym.validation.declarations import FIRST_ORDER, TOLERANCE
 
 UNIT = {"attitude": "rad", "rates": "rad/s"}

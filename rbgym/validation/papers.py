@@ -14,8 +14,7 @@ from rbgym import integrators
 from rbgym.engine.batch import Batch, IntegrationError
 from rbgym.quaternion import Array, to_matrix
 from rbgym.trajectory import Trajectory
-from rbgym.validation.cases import NUTATION, PAPERS, PRECESSION, Case
-from rbgym.validation.claims import Claim, above, below, near
+from rbgym.validation.cases import NUTATION, PAPERS, PRECESSION, Case, Claim, above, below, near
 from rbgym.validation.declarations import CONSERVED, DRIFTS, ROUNDOFF
 
 KRYSL = ("trap", "imid", "trapm", "imidm", "akw", "bbtrap", "swc1")
