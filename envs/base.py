@@ -20,7 +20,6 @@ from rbgym.envs.episodes import Episodes, Flags, Lanes
 from rbgym.envs.layers import ARGUMENT, Layers, resolved
 from rbgym.envs.parts import parameters
 from rbgym.envs.parts.columns import Column, placed
-from rbgym.envs.parts.rewards import Weighted
 from rbgym.envs.planning import checked_state, packed, unpack
 from rbgym.envs.reset import checked_options, checked_seed, lane_seeds, masked_lanes, place
 from rbgym.envs.task import Task
@@ -173,8 +172,6 @@ class _Described:
         norm = np.linalg.norm(found["quaternion"], axis=1)
         return {n: found[n] for n in ("energy", "angular_momentum")} | {"quaternion_norm": norm}
 
-    # --- planning ---
-
     def get_state(self) -> dict[str, NDArray[Any]]:
         """All that the next steps depend on, to go on from by `set_state`, to the last bit.
 
@@ -196,8 +193,6 @@ class _Described:
         if self._viewer is not None:
             self._forget(np.arange(len(rows)))
         self._episodes.ready = True
-
-    # --- pictures ---
 
     def _frames(self) -> tuple[Any, ...] | None:
         """Pictures of the lanes; or None, and a window shows them."""
@@ -228,8 +223,6 @@ class _Described:
         if self._viewer is not None:
             self._viewer.close()
 
-    # --- properties ---
-
     @property
     def episodes(self) -> Episodes:
         """The bodies with their clocks and outcomes, for those that drive the kernels without
@@ -245,11 +238,6 @@ class _Described:
     def goal(self) -> Any:
         """What is to be reached, see rbgym.envs.parts.goals."""
         return self._episodes.setup.parts.goal
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether the reward is other than the dense one."""
-        return isinstance(self._episodes.setup.parts.reward, Weighted)
 
     @property
     def integrator(self) -> str:

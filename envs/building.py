@@ -303,16 +303,12 @@ class Building:
             batch.put_rows(row, np.tile(self.torque_limit, (batch.size, 1)))
         if self.parts.goal.has_target():
             batch.put_rows(self.rows.goal_row(), np.tile([1.0, 0.0, 0.0, 0.0], (batch.size, 1)))
-        self.space = self._space()
-
-    def _space(self) -> spaces.Box:
-        """The space of the observation."""
         shown = self.parts.observation
         own = shown.table(self.parts.goal.attitude_shown)
         if width(own) != shown.width():
             raise ValueError(f"columns must be as many as width says, {shown.width()}, got {own!r}")
         columns = placed((*own, *self.actuator.columns)).values()
-        return spaces.Box(*bounds(columns).astype(np.float32))
+        self.space = spaces.Box(*bounds(columns).astype(np.float32))
 
     def _tried_hooks(self) -> dict[str, Callable[..., ArrayLike]]:
         """The callables, tried on the bodies before their first episode."""

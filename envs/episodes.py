@@ -146,8 +146,6 @@ class Episodes:
         self.__dict__.update(state)
         self._aside = np.empty(len(self.batch.buffer))
 
-    # --- rows -------------------------------------------------------------------------------
-
     def row(self, row: int) -> Array:
         """Copy of one of the rows that every task has, (size,)."""
         return self.batch.rows(self._first_row + row, 1)[:, 0]
@@ -168,8 +166,6 @@ class Episodes:
     def at_start(self) -> Flags:
         """Which episodes have not had a step yet, (size,)."""
         return np.asarray(self.row(at.ELAPSED) == 0)
-
-    # --- life of an episode -----------------------------------------------------------------
 
     def leave(self) -> None:
         """Give up the episodes, before any row of the next ones is written: `restart` ends this."""
@@ -208,8 +204,6 @@ class Episodes:
         blocks = len(buffer) // (self.batch.block_rows * LANES)
         self.period(buffer, commands, outputs, self._judging_once, 0, blocks)
 
-    # --- all that goes on -------------------------------------------------------------------
-
     def whole_state(self) -> Array:
         """Every row of every body, its clocks and seeds among them, (size, r)."""
         rows = self.batch.rows(0, self.batch.block_rows)
@@ -245,8 +239,6 @@ class Episodes:
         numbers = np.empty((len(self.entries.copied), lanes))
         flags = np.empty((4, lanes), np.bool_)
         return Outputs(np.empty((bodies, self._width), np.float32), numbers, flags)
-
-    # --- a step -----------------------------------------------------------------------------
 
     def period(
         self,

@@ -193,9 +193,6 @@ def _calm(physics, buffer, start, lanes):
         put_vector(buffer, i, physics.actuator.disturbance_row(physics), _NO_TORQUE)
 
 
-# --- beginnings ---------------------------------------------------------------------------------
-
-
 @inlined
 def _is_due(rows, buffer, i, restarts):
     """Whether the next episode of the lane is to begin."""

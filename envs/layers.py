@@ -45,7 +45,9 @@ class Layers:
         for name, value in layer.items():
             if value is None:
                 continue
-            above = _by_kind(value) if name == "disturbance" else value
+            above = value
+            if name == "disturbance" and callable(value):  # stands beside those of a dict
+                above = {"torque": value}
             self.arguments[name] = _joined(name, self.arguments.get(name), above)
             if name == "actuator":
                 named = actuators.halved(actuators.joined(None, above))
@@ -93,11 +95,6 @@ def _joined(name: str, below: Any, above: Any) -> Any:
     return {key: value for key, value in found.items() if value is not None}
 
 
-def _by_kind(disturbance: Any) -> Any:
-    """A callable as the torque of a dict, so that it stands beside the others."""
-    return {"torque": disturbance} if callable(disturbance) else disturbance
-
-
 def _within(preset: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """What a preset says of a start, but for bounds that contradict what is given."""
     rest = dict(preset)
@@ -110,9 +107,6 @@ def _within(preset: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, An
         if value < rest.get(low, value):
             del rest[low]
     return rest
-
-
-# --- what came of it ------------------------------------------------------------------------------
 
 
 def resolved(task: Any, episodes: Any, layers: Layers) -> dict[str, Any]:
@@ -158,7 +152,11 @@ def resolved(task: Any, episodes: Any, layers: Layers) -> dict[str, Any]:
             for one in actuators.halved((actuator.effector, *actuator.stages))
         },
         "initial": each("initial", parts.start._asdict()),
-        "success": each("success", _success(task, setup.dt)),
+        "success": each(
+            "success",
+            {name: getattr(task, name) for name in ("angle", "rate", "momentum", "docked")}
+            | {"seconds": task.settled_steps * setup.dt},
+        ),
         "observation": leaf(arguments.get("observation", "quaternion"), "observation"),
         "reference": part("reference", parts.reference),
         "sensor": part("sensor", parts.sensor),
@@ -200,13 +198,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain(one) for one in value]
     return getattr(value, "__qualname__", type(value).__qualname__)
-
-
-def _success(task: Any, dt: float) -> dict[str, Any]:
-    return {
-        "angle": task.angle,
-        "rate": task.rate,
-        "seconds": task.settled_steps * dt,
-        "momentum": task.momentum,
-        "docked": task.docked,
-    }

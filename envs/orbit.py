@@ -107,9 +107,7 @@ class Orbit:
         )
 
 
-# --- the shape of the orbit: place, in turns from the node, is the mean argument of latitude ------
-
-
+# The shape of an orbit; a place, in turns from the node, is the mean argument of latitude.
 class Circle(Record):
     """An orbit at one distance."""
 
@@ -159,9 +157,6 @@ class Ellipse(Record):
         return s * s * s, s * s * math.sqrt(1.0 - e * e)
 
 
-# --- the place on it, rows of the potential -------------------------------------------------------
-
-
 class OnOrbit(Potential):
     """Where a satellite is on an orbit, at which hour of the Earth, and what there is.
 
@@ -209,8 +204,7 @@ class OnOrbit(Potential):
     def rows_for(self, body: RigidBody) -> list[float]:
         return [*self.places]
 
-    # --- what there is, `ahead` seconds after the lane's state, world axes ---
-
+    # What there is, `ahead` seconds after the lane's state, world axes.
     def place(self, physics, buffer, i, ahead):
         """The place on the orbit, in turns."""
         k = i + physics.potential_row() * LANES

@@ -111,8 +111,7 @@ class Normal(Uniform):
         return self.center + self.spread * x
 
 
-# --- noise: a number for each use of each step, from a key that the episode has ----------------
-
+# Noise: a number for each use of each step, from a key that the episode has.
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _PARTS = 1.0 / 4294967296.0

@@ -166,8 +166,6 @@ class TaskRows(Record):
         shown, told = self.observation_row() == SCRATCH, self.told_row() == CORE - TOLD
         return slice(SCRATCH + (width if shown else 0), CORE - (TOLD if told else 0))
 
-    # --- what parts read ---
-
     def elapsed(self, buffer, i):
         """Steps of the episode so far."""
         return buffer[i + (self.first_row() + ELAPSED) * LANES]

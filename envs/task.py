@@ -30,10 +30,6 @@ _FASTEST = 2e-3  # rad/s; a little over that of any orbit about the Earth
 _OF_TASK = {"difficulty", "satellite", "rate_limit", "success", "reference"}
 
 
-def _at_rest(dt: float) -> Reference:
-    return Reference()
-
-
 @dataclass(frozen=True, kw_only=True)
 class Task:
     """What defines a task. Most of it can be overridden by an argument of the env.
@@ -78,7 +74,7 @@ class Task:
     momentum: float = math.inf
     tally: Tally = field(default_factory=Tally)
     sensor: Sensor = field(default_factory=Sensor)
-    reference: Callable[[float], Reference] = _at_rest
+    reference: Callable[[float], Reference] = lambda dt: Reference()  # at rest
     more: More = field(default_factory=More)
     form: Form | None = None
     split: Callable[[Any], dict[str, Any]] | None = None
@@ -162,8 +158,6 @@ class Task:
             period = self.dt if dt is None else positive("dt", dt)
             given["settled_steps"] = max(1, round(min(given.pop("seconds") / period, 2.0**53)))
         return replace(self, **given)
-
-    # --- what depends on the body ---
 
     def weight_of(self, body: RigidBody, mgl: float | None = None) -> float:
         """Weight moment [N m], 0.0 for a free body."""

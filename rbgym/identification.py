@@ -136,7 +136,10 @@ def identify(
     bent = (_errors(data, _moved(guess, worst))[0] - r - H @ worst) / _noise(data, r)[:, None]
     straight = np.sum(bent**2) < _BENT**2
     fitted = straight and abs(gain) < 1e-2 and np.all(left < most)
-    consistent = bool(fitted and _is_white(data, r) and _is_normal(data, r, left))
+    # No error stands out, as of a sample that is wrong: the largest is within what chance passes.
+    largest = np.max(np.abs(r).max(axis=(0, 2)) / np.maximum(left, _least(data)))
+    normal = largest < NormalDist().inv_cdf(1.0 - _CHANCE / (2.0 * r.size))
+    consistent = bool(fitted and normal and _is_white(data, r))
     return Identified(guess.inertia, covariance[6:12, 6:12], guess.bias, left, consistent)
 
 
@@ -379,10 +382,3 @@ def _is_white(data: _Samples, r: Array) -> bool:
     found = [np.sum(series[k:] * series[:-k], axis=0) / power for k in range(1, _LAGS + 1)]
     part = 2.0 / (9.0 * 6 * _LAGS)  # the quantile by Wilson and Hilferty (1931)
     return bool(n * np.sum(np.square(found)) < 6 * _LAGS * (1.0 - part + _RARE * part**0.5) ** 3)
-
-
-def _is_normal(data: _Samples, r: Array, left: Array) -> bool:
-    """Whether no error stands out, as of a sample that is wrong: the largest of so many is within
-    what chance passes once in a thousand."""
-    largest = np.abs(r).max(axis=(0, 2)) / np.maximum(left, _least(data))
-    return bool(largest.max() < NormalDist().inv_cdf(1.0 - _CHANCE / (2.0 * r.size)))

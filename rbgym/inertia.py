@@ -110,9 +110,6 @@ def check_center(tensor: Array, mass: float, center: Array) -> None:
         )
 
 
-# --- URDF ----------------------------------------------------------------------------------------
-
-
 class Inertial(NamedTuple):
     """Mass [kg] and tensor (3, 3) [kg m^2] about its centre of mass, which is at `position` (3,)
     [m], in axes that `rotation` (3, 3) turns into those of the link that was asked for."""

@@ -24,9 +24,6 @@ _LAST, *_REST = (
 _TAYLOR = tuple(_REST)
 
 
-# --- kernels: tuples of floats in, tuples of floats out -------------------------------------
-
-
 @inlined
 def dot(a: Vector, b: Vector) -> float:
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
@@ -34,11 +31,7 @@ def dot(a: Vector, b: Vector) -> float:
 
 @inlined
 def cross(a: Vector, b: Vector) -> Vector:
-    return (
-        a[1] * b[2] - a[2] * b[1],
-        a[2] * b[0] - a[0] * b[2],
-        a[0] * b[1] - a[1] * b[0],
-    )
+    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
 
 
 @inlined
@@ -151,8 +144,6 @@ def canonical(q: Quaternion) -> Quaternion:
 
 _LEAST = 1e-140
 _LOCKED = 0.5e-7  # rad: nearer to a pitch of a quarter turn, half of what is left is no angle
-
-# --- public: arrays with any leading axes ---------------------------------------------------
 
 
 def _array(name: str, value: ArrayLike, last: int) -> Array:

@@ -81,9 +81,6 @@ class Physics(Record):
         return self.frame_row() + self.frame.row_count()
 
 
-# --- access to the rows of one lane -------------------------------------------------------------
-
-
 @inlined
 def index(i: int) -> int:
     """The index i, which the compiler now knows not to count from the end of an array."""
@@ -106,11 +103,7 @@ def parameter(buffer, k):
 def parameters(buffer, i, row):
     """A vector that no step changes."""
     k = i + row * LANES
-    return (
-        parameter(buffer, k),
-        parameter(buffer, k + LANES),
-        parameter(buffer, k + 2 * LANES),
-    )
+    return (parameter(buffer, k), parameter(buffer, k + LANES), parameter(buffer, k + 2 * LANES))
 
 
 @inlined
@@ -151,9 +144,7 @@ def quaternion_if(test, a, b):
     )
 
 
-# --- rotors, which bodies mostly have none of: whether one has is known by class as well ----------
-
-
+# Bodies mostly have no rotors; whether one has is known by class as well.
 class NoRotors(Record):
     """No body has rotors; their rows, all zero, are not looked at."""
 
@@ -175,9 +166,7 @@ class Rotors(NoRotors):
         return vector(buffer, i, ROTOR)
 
 
-# --- the user's body frame, beside the principal axes in which the engine works -------------------
-
-
+# The body frame is the user's, beside the principal axes in which the engine works.
 class Frame(Record):
     """How the body frame lies in the principal axes.
 

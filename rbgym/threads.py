@@ -50,9 +50,8 @@ def over_ranges(
     """What work(first, last) returns of each range, in order; the ranges cover all blocks.
 
     largest: blocks of a range; by default there is one range for each thread. fewest: blocks that
-    are worth a thread.
-    This thread takes the first, and from the end on those that no other has begun. When it returns
-    or raises, none is under way any more.
+    are worth a thread. This thread takes the first, and from the end on those that no other has
+    begun. When it returns or raises, none is under way any more.
     """
     if _threads == 1 and largest is None:
         return [work(0, blocks)]
@@ -73,16 +72,12 @@ def over_ranges(
     finally:
         for future in under_way:
             future.cancel()
-        _until_ended(under_way)
+        try:
+            wait(under_way)
+        except KeyboardInterrupt:  # is raised once they have ended; a second one is not held up
+            wait(under_way)
+            raise
     return [found[k] if k in found else under_way[k - 1].result() for k in range(number)]
-
-
-def _until_ended(under_way: list[Future[T]]) -> None:
-    try:
-        wait(under_way)
-    except KeyboardInterrupt:  # is raised once they have ended; a second one is not held up
-        wait(under_way)
-        raise
 
 
 def _submit(work: Callable[[int, int], T], first: int, last: int) -> "Future[T]":

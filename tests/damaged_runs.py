@@ -91,9 +91,6 @@ def attack(runs, run, name, read, draw, work):
     return bool(why)
 
 
-# --- damage ------------------------------------------------------------------------------------
-
-
 def cut(content, draw):
     """The file as far as it was written."""
     return content[: draw.randrange(len(content))]

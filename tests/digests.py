@@ -59,9 +59,6 @@ def _add(sha: Any, value: Any) -> None:
     sha.update(str(value).encode() if array.dtype.kind in "OU" else array.tobytes())
 
 
-# --- physics --------------------------------------------------------------------------------
-
-
 class Spring(Potential):
     """A user's potential."""
 
@@ -250,8 +247,6 @@ def physics() -> Iterator[Entry]:
         yield f"flight/{every}", partial(flight, every)
 
 
-# --- envs -----------------------------------------------------------------------------------
-
 FORMS = ("quaternion_continuous", "rotation_matrix", "rotation_6d", "mrp", "log_error")
 TERMS = ("closeness", "success", "attitude", "rate", "effort", "change", "alive", "progress")
 DRAWN = ("inertia", "mass", "torque", "actuator_scale", "misalignment", "failure")
@@ -414,9 +409,6 @@ def envs() -> Iterator[Entry]:
         yield f"{i}/{name}", partial(play, i, lanes, **kwargs)
 
 
-# --- policies -------------------------------------------------------------------------------
-
-
 def judged(policy: Any, env_id: str, episodes: int) -> list[Any]:
     """What a policy, or the one that the package has, or a law makes of a part of the test set."""
     policy = policies.load(env_id) if policy is None else policy
@@ -450,8 +442,6 @@ def played() -> Iterator[Entry]:
     for i in (FREE, TOP, "ReactionWheelSlew-v1", "FreeFlyer-v0"):
         yield f"{i}/rollout", partial(rolled, i)
 
-
-# --- the command ----------------------------------------------------------------------------
 
 SECTIONS: dict[str, Callable[[], Iterator[Entry]]] = {
     "physics": physics,

@@ -104,9 +104,6 @@ def _values(one):
     return st.sampled_from(WORDS) | st.sampled_from([*ENVIRONMENTS]) | st.sampled_from(PATHS)
 
 
-# --- what a command finds, and what is left of it ------------------------------------------------
-
-
 def furnish(folder):
     """Files and folders of every kind, to be asked for where others belong."""
     (folder / "folder").mkdir()

@@ -53,9 +53,6 @@ def power(turn, exponent):
     return from_rotation_vector(exponent * angle * turn[1:] / sine)
 
 
-# --- correct ----------------------------------------------------------------------------------
-
-
 def in_place(q, omega, dt):
     """Exact, but writes into the arrays that it is given and returns them."""
     q[:], omega[:] = exact(q, omega, dt)
@@ -77,9 +74,6 @@ def either_sign(q, omega, dt):
     """Exact, but returns the quaternion with w >= 0."""
     q, omega = exact(q, omega, dt)
     return (q if q[0] >= 0 else -q), omega
-
-
-# --- one fault each ---------------------------------------------------------------------------
 
 
 def planar_rotations(q, omega, dt):
@@ -122,8 +116,6 @@ def one_way(q, omega, dt):
     return dt * (1 + 0.01 * dt**2 * np.prod(omega) / np.linalg.norm(omega) ** 3)
 
 
-# --- wrong conventions: several checks break, and a hint says why ------------------------------
-
 world_rates = turned_by(lambda q, turn: multiply(turn, q))
 missing_half = turned_by(lambda q, turn: multiply(q, power(turn, 2.0)))
 half_too_many = turned_by(lambda q, turn: multiply(q, power(turn, 0.5)))
@@ -152,9 +144,6 @@ def gyroscopic_sign(q, omega, dt):
     """Euler's equations with the wrong sign."""
     after, _ = exact(q, omega, dt)
     return after, omega + dt * np.cross(omega, INERTIA * omega) / INERTIA
-
-
-# --- two well-known schemes --------------------------------------------------------------------
 
 
 def rates_of(q, omega):

@@ -141,12 +141,7 @@ def test_what_was_changed_in_a_running_process_leaves_no_machine_code(cache, tre
 
 @pytest.mark.parametrize(
     "source",
-    [
-        "rbgym/engine/kernels.py",
-        "rbgym/integrators/krysl.py",
-        "rbgym/rows.py",
-        "envs/kernels.py",
-    ],
+    ["rbgym/engine/kernels.py", "rbgym/integrators/krysl.py", "rbgym/rows.py", "envs/kernels.py"],
 )
 def test_edit_of_what_is_compiled_changes_the_key_of_the_cache(tree, source):
     before = Sources(tree / "rbgym").digest
@@ -156,13 +151,7 @@ def test_edit_of_what_is_compiled_changes_the_key_of_the_cache(tree, source):
 
 
 @pytest.mark.parametrize(
-    "source",
-    [
-        "envs/base.py",
-        "rbgym/validation/claims.py",
-        "rbgym/plot/style.py",
-        "new.py",
-    ],
+    "source", ["envs/base.py", "rbgym/validation/cases.py", "rbgym/plot/style.py", "new.py"]
 )
 def test_edit_of_other_sources_compiles_nothing_anew(tree, source):
     before = Sources(tree / "rbgym").digest
@@ -216,9 +205,6 @@ def test_every_module_that_holds_a_record_is_in_the_key():
     held.discard("rbgym.small")
     assert {"rbgym.integrators.quat_em", "rbgym.envs.parts.goals"} <= held
     assert held <= set(compiled_modules())
-
-
-# --- what is on the disk, and is not what it should be -----------------------------------------
 
 
 @pytest.fixture

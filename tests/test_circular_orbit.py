@@ -112,33 +112,6 @@ def test_an_orbit_that_does_not_turn_has_no_gravity():
     np.testing.assert_allclose(still.quaternion, free.quaternion, atol=1e-14)
 
 
-def test_the_phase_belongs_to_the_state():
-    batch = Batch(BODY, "quat_em", ORBIT, size=3)
-    batch.set_state(Q, OMEGA)
-    batch.advance(0.1, 37)
-    kept = batch.full_state()
-    batch.advance(0.1, 50)
-    end = batch.full_state()
-    batch.restore(kept)
-    batch.advance(0.1, 50)
-    np.testing.assert_array_equal(batch.full_state(), end)
-    # A new start is at phase zero, for the lanes that start.
-    batch.set_state(Q, OMEGA, lanes=[1])
-    batch.advance(0.1, 37)
-    np.testing.assert_array_equal(batch.full_state()[1], kept[1])
-    assert not np.array_equal(batch.full_state()[0], kept[0])
-
-
-def test_a_step_back_undoes_a_step():
-    batch = Batch(BODY, "quat_em", ORBIT)
-    batch.set_state(Q, OMEGA)
-    before = batch.measure()
-    batch.advance(0.1, 40)
-    batch.advance(-0.1, 40)
-    for name, value in batch.measure().items():
-        np.testing.assert_allclose(value, before[name], atol=1e-12)
-
-
 @pytest.mark.parametrize("name", ["quat_em", "akw"])
 def test_steps_solved_by_the_robust_way_are_the_same(name):
     """Beyond where the plain iteration gets: the same step as that of a body on a fixed direction
@@ -153,17 +126,3 @@ def test_steps_solved_by_the_robust_way_are_the_same(name):
     assert not orbit.failed[0]
     for row in ("quaternion", "angular_velocity"):
         np.testing.assert_allclose(orbit.measure()[row], fixed.measure()[row], atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("potential", "words"),
-    [
-        (CircularOrbit(math.nan), "rate must be finite"),
-        (CircularOrbit(-1e200), "rate must be at most 1e\\+100 in size"),
-        (CircularOrbit(0.1, (2.0, 0.0, 0.0)), "direction must have unit length"),
-        (CircularOrbit(0.1, (1.0, 0.0, 0.0), (0.6, 0.8, 0.0)), "normal must be at right angles"),
-    ],
-)
-def test_a_wrong_orbit_is_refused(potential, words):
-    with pytest.raises(ValueError, match=words):
-        Batch(BODY, "quat_em", potential)

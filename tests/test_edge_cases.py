@@ -10,13 +10,7 @@ import pytest
 import textbook as tb
 from rbgym import Batch, HeavyTop, RigidBody, SoftWall, integrators, simulate
 from rbgym.engine.batch import IntegrationError
-from rbgym.quaternion import (
-    angle_between,
-    from_rotation_vector,
-    multiply,
-    normalized,
-    rotate,
-)
+from rbgym.quaternion import angle_between, from_rotation_vector, multiply, normalized, rotate
 
 pytestmark = pytest.mark.interpreted
 
@@ -105,8 +99,6 @@ def test_a_body_at_the_singularity_of_the_wall_stays_finite(name, sign):
     assert np.isfinite(batch.full_state()).all()
 
 
-# --- slender tops, of which a small error of the attitude is a large one of the spin -----------
-
 ROD, WEIGHT = RigidBody.rod(1.0, 1.0).about((0.0, 0.0, -0.5)), HeavyTop(4.905)
 ROD_START = {"quaternion": (cos(0.5), sin(0.5), 0, 0), "angular_velocity": (0.5, 1, 0)}
 LOST = "loses the spin of a body"
@@ -135,15 +127,8 @@ def test_a_falling_rod_moves_as_it_should_or_the_user_is_told(name, rod_after_fi
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         try:
-            motion = simulate(
-                ROD,
-                integrator=name,
-                dt=dt,
-                steps=steps,
-                potential=WEIGHT,
-                record_every=10,
-                **ROD_START,
-            )
+            how = {"integrator": name, "potential": WEIGHT, "record_every": 10, **ROD_START}
+            motion = simulate(ROD, dt=dt, steps=steps, **how)
         except IntegrationError:
             assert not keeps or name in ("pdmv", "quat_vi")  # beyond their reach
             return

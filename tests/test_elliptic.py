@@ -66,9 +66,6 @@ def rotation(J, Pi, h):
     return rotations(np.array([J], float), np.array([Pi], float), np.array([h], float))[0].tolist()
 
 
-# --- references -----------------------------------------------------------------------------
-
-
 class Jacobi:
     """The motion of the momentum about the axis that it encircles, called 3 and kept upright."""
 
@@ -178,9 +175,6 @@ def sensitivity(J, Pi, h, expected):
     return kappa
 
 
-# --- bodies ---------------------------------------------------------------------------------
-
-
 def physical(rng):
     x, y, z = 0.02 + rng.random(3)
     return np.array([y + z, z + x, x + y])
@@ -268,9 +262,6 @@ def many(family, count, longest, seed=0):
     return np.array(J), np.array(Pi), np.array(h)
 
 
-# --- against the references -----------------------------------------------------------------
-
-
 def test_both_references_agree():
     rng = np.random.default_rng(1)
     for family in (asymmetric, needle, near_the_separatrix, disc, symmetric, in_a_plane):
@@ -345,9 +336,6 @@ def test_body_leaves_the_middle_axis_from_however_near(distance_from_axis):
         assert angle(expected, rotation(J, Pi, h)) < ROUND_OFF * (1 + 10 * h)
 
 
-# --- physics, for many bodies ---------------------------------------------------------------
-
-
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
 def test_step_keeps_energy_momentum_and_unit_length(family):
     J, Pi, h = many(family, 300, 1e3)
@@ -407,9 +395,6 @@ def test_hundred_thousand_steps_are_one_long_step():
     assert energy[1] == pytest.approx(energy[0], rel=1e-13)
     # 1e5 errors of 1e-16 add to the energy at random, and that to 1.5e3 rad of phase.
     assert q == pytest.approx(tuple(rotation(J, L, steps * h)), abs=5e-11)
-
-
-# --- the two ways to run it -----------------------------------------------------------------
 
 
 def test_rotation_for_lanes_is_the_same_up_to_its_reach():

@@ -22,16 +22,8 @@ ROD = RigidBody.rod(1.0, 1.0).about((0.0, 0.0, -0.5))
 
 
 def spin_top(name, dt, steps, body=TOP, potential=WEIGHT, **kwargs):
-    return simulate(
-        body,
-        integrator=name,
-        dt=dt,
-        steps=steps,
-        quaternion=TILTED,
-        angular_velocity=OMEGA,
-        potential=potential,
-        **kwargs,
-    )
+    how = {"quaternion": TILTED, "angular_velocity": OMEGA, "potential": potential, **kwargs}
+    return simulate(body, integrator=name, dt=dt, steps=steps, **how)
 
 
 # A step of exact:4 has three motions and takes less time than six steps of rkn4; one of exact:6 has
@@ -137,15 +129,8 @@ def test_long_steps_with_rotors_lose_no_energy():
 def test_a_sphere_of_any_size_is_projected():
     start = {"angular_velocity": (0.5, 0.3, 2), "quaternion": (0.8, 0.6, 0, 0)}
     for size in (1.0, 1e20):
-        potential = HeavyTop(2.0 * size)
-        motion = simulate(
-            RigidBody([size] * 3),
-            dt=0.02,
-            steps=500,
-            integrator="exact",
-            potential=potential,
-            **start,
-        )
+        how = {"integrator": "exact", "potential": HeavyTop(2.0 * size), **start}
+        motion = simulate(RigidBody([size] * 3), dt=0.02, steps=500, **how)
         # The metric of a sphere leaves the turn alone, which nears the level by and by.
         assert motion.drift()["energy"]["max"] < 1e-11
 
@@ -161,9 +146,6 @@ def test_a_scheme_derived_from_the_exact_one_is_composed_of_kicks_for_free_bodie
         for name, steps in ((record, 16), ("exact:4", 200))
     ]
     assert angle_between(*ends) < 1e-7
-
-
-# --- a slender rod, of which a tiny error of the momentum is a large one of the spin ------------
 
 
 @pytest.mark.compiled

@@ -16,27 +16,17 @@ ASYMMETRIC = RigidBody([[2.0, 0.2, -0.1], [0.2, 1.4, 0.15], [-0.1, 0.15, 0.9]])
 TILTED = HeavyTop(1.7, tuple(np.array([0.3, -0.5, 0.8]) / np.linalg.norm([0.3, -0.5, 0.8])))
 Q = normalized([0.6, -0.3, 0.5, 0.4])
 OMEGA = np.array([0.9, -0.7, 1.3])
+START = {"quaternion": Q, "angular_velocity": OMEGA}
 POTENTIALS = {"none": None, "heavy_top": TILTED}
-INVARIANTS = {
-    "none": ("energy", "angular_momentum"),
-    "heavy_top": ("energy", "vertical_momentum"),
-}
-
-
-# --- a million steps --------------------------------------------------------------------------
+INVARIANTS = {"none": ("energy", "angular_momentum"), "heavy_top": ("energy", "vertical_momentum")}
 
 
 @pytest.fixture(scope="module", params=[0.05, 0.01], ids="h={}".format)
 def million_steps(request):
     case = cases.BETSCH_FREE
-    return simulate(
-        RigidBody(case.inertia),
-        dt=request.param,
-        steps=1_000_000,
-        quaternion=case.quaternion,
-        angular_velocity=case.angular_velocity,
-        record_every=997,
-    )
+    start = {"quaternion": case.quaternion, "angular_velocity": case.angular_velocity}
+    how = {"dt": request.param, "steps": 1_000_000, "record_every": 997}
+    return simulate(RigidBody(case.inertia), **how, **start)
 
 
 def test_world_momentum_is_bit_identical_through_a_million_steps(million_steps):
@@ -74,21 +64,11 @@ def test_energy_of_every_step_is_at_its_level():
     ],
 )
 def test_top_without_control_keeps_what_is_declared_for_a_hundred_thousand_steps(name):
-    motion = simulate(
-        ASYMMETRIC,
-        integrator=name,
-        dt=0.05,
-        steps=100_000,
-        quaternion=Q,
-        angular_velocity=3 * OMEGA,
-        potential=TILTED,
-        record_every=99,
-    )
+    how = {"integrator": name, "potential": TILTED, "record_every": 99}
+    start = {**START, "angular_velocity": 3 * OMEGA}
+    motion = simulate(ASYMMETRIC, dt=0.05, steps=100_000, **how, **start)
     for invariant in set(INVARIANTS["heavy_top"]) & {*integrators.get(name).conserves["heavy_top"]}:
         assert motion.drift()[invariant]["max"] < 1e-13, invariant
-
-
-# --- declared <=> measured --------------------------------------------------------------------
 
 
 WHEELS = (0.4, -0.3, 0.5)
@@ -108,17 +88,8 @@ def with_and_without_rotors():
 def test_exactly_the_declared_invariants_are_conserved(name, potential, rotors):
     # A first-order scheme does not survive what the others are put through.
     dt, steps = (0.1, 400) if integrators.get(name).order > 1 else (0.01, 400)
-    motion = simulate(
-        ASYMMETRIC,
-        integrator=name,
-        dt=dt,
-        steps=steps,
-        quaternion=Q,
-        angular_velocity=OMEGA,
-        potential=POTENTIALS[potential],
-        rotor_momentum=rotors,
-        projection=False,
-    )
+    how = {"integrator": name, "potential": POTENTIALS[potential], "projection": False}
+    motion = simulate(ASYMMETRIC, dt=dt, steps=steps, rotor_momentum=rotors, **how, **START)
     drift = motion.drift()
     assert drift["quaternion_norm"]["max"] < 1e-15
     for invariant in INVARIANTS[potential]:
@@ -149,8 +120,6 @@ def test_rotors_are_refused_where_they_are_not_supported(name):
     np.testing.assert_array_equal(batch.full_state(), before)
 
 
-# --- motions that the projection must leave alone ---------------------------------------------
-
 NEARLY_SPHERICAL = RigidBody([1.0, 1.0 + 1e-9, 1.0 - 1e-9])
 STATIONARY = {
     "spin about the largest moment": (RigidBody([6, 8, 3]), None, (0.0, 7.0, 0.0)),
@@ -179,9 +148,6 @@ def test_projection_leaves_a_stationary_motion_alone(motion, name):
         ends.append(batch.measure()["quaternion"][0])
     assert angle_between(*ends) < 1e-13
     assert batch.largest_correction[0] < 1e-15
-
-
-# --- momentum and energy books under a held torque --------------------------------------------
 
 
 def driven(potential, h, steps, strength, projection):
@@ -257,17 +223,9 @@ def test_projection_leaves_a_body_that_is_damped_to_rest_alone(name, potential):
     """The level keeps the round-off of larger energies: near rest it must not move the body."""
     ends = []
     for projection in (True, False):
-        motion = simulate(
-            RigidBody([2, 3, 4]),
-            integrator=name,
-            dt=0.05,
-            steps=4000,
-            quaternion=Q,
-            angular_velocity=OMEGA,
-            potential=potential,
-            torque=lambda t, q, omega: -1.5 * omega,
-            projection=projection,
-        )
+        how = {"integrator": name, "potential": potential, "projection": projection, **START}
+        damping = lambda t, q, omega: -1.5 * omega  # noqa: E731
+        motion = simulate(RigidBody([2, 3, 4]), dt=0.05, steps=4000, torque=damping, **how)
         assert np.abs(motion.angular_velocity[-1]).max() < 1e-9
         ends.append(motion.quaternion[-1])
     assert angle_between(*ends) < 1e-9

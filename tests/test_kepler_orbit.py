@@ -40,25 +40,15 @@ def reference(horizon=HORIZON, mu=MU, position=POSITION, velocity=VELOCITY):
 
 
 def run(name, steps, potential=ORBIT, **more):
-    return simulate(
-        RigidBody(J),
-        integrator=name,
-        dt=HORIZON / steps,
-        steps=steps,
-        quaternion=Q,
-        angular_velocity=OMEGA,
-        potential=potential,
-        **more,
-    )
+    how = {"quaternion": Q, "angular_velocity": OMEGA, "potential": potential, **more}
+    return simulate(RigidBody(J), integrator=name, dt=HORIZON / steps, steps=steps, **how)
 
 
 def error(name, steps):
     R, omega, _ = reference()
     end = run(name, steps, record_every=steps)
-    return max(
-        np.abs(to_matrix(end.quaternion[-1]) - R).max(),
-        np.abs(end.angular_velocity[-1] - omega).max(),
-    )
+    turned, rates = to_matrix(end.quaternion[-1]) - R, end.angular_velocity[-1] - omega
+    return max(np.abs(turned).max(), np.abs(rates).max())
 
 
 @pytest.mark.compiled
@@ -113,23 +103,37 @@ def test_the_reported_energy_is_the_total_one_and_is_not_said_to_be_conserved():
     assert motion.conserved == ("quaternion_norm",)
 
 
-def test_a_step_back_undoes_a_step_and_the_phase_belongs_to_the_state():
-    batch = Batch(RigidBody(J), "exact", ORBIT, size=3)
+CIRCLE = CircularOrbit(0.7, (0.36, 0.48, 0.8), (0.8, -0.6, 0.0))
+
+
+@pytest.mark.parametrize(("name", "orbit"), [("exact", ORBIT), ("quat_em", CIRCLE)])
+def test_a_step_back_undoes_a_step_and_the_phase_belongs_to_the_state(name, orbit):
+    batch = Batch(RigidBody(J), name, orbit, size=3)
     batch.set_state(Q, OMEGA)
     before = batch.measure()
     batch.advance(0.02, 300)  # beyond a period
     kept = batch.full_state()
     batch.advance(-0.02, 300)
-    for name, value in batch.measure().items():
-        np.testing.assert_allclose(value, before[name], atol=1e-11)
-    batch.set_state(Q, OMEGA, lanes=[1])
+    for row, value in batch.measure().items():
+        np.testing.assert_allclose(value, before[row], atol=1e-11)
+    batch.set_state(Q, OMEGA, lanes=[1])  # which begins at phase zero
     batch.advance(0.02, 300)
     np.testing.assert_array_equal(batch.full_state()[1], kept[1])
+    assert not np.array_equal(batch.full_state()[0], kept[0])
+    batch.advance(0.02, 50)
+    end = batch.full_state()[1]
+    batch.restore(kept)
+    batch.advance(0.02, 50)
+    np.testing.assert_array_equal(batch.full_state()[1], end)
 
 
 @pytest.mark.parametrize(
     ("potential", "words"),
     [
+        (CircularOrbit(math.nan), "rate must be finite"),
+        (CircularOrbit(-1e200), r"rate must be at most 1e\+100 in size"),
+        (CircularOrbit(0.1, (2.0, 0.0, 0.0)), "direction must have unit length"),
+        (CircularOrbit(0.1, (1.0, 0.0, 0.0), (0.6, 0.8, 0.0)), "normal must be at right angles"),
         (KeplerOrbit(0.0, (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)), "mu must be a positive"),
         (KeplerOrbit(1.0, (1.0, math.inf, 0.0), (0.0, 1.0, 0.0)), "position must be finite"),
         (KeplerOrbit(1.0, (0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), "eccentricity up to 0.95"),

@@ -46,9 +46,6 @@ def drawn(figure):
     return figure
 
 
-# --- the look ---------------------------------------------------------------------------------
-
-
 def grey(colour):
     red, green, blue = mpl.colors.to_rgb(colour)
     return 0.299 * red + 0.587 * green + 0.114 * blue  # ITU-R BT.601
@@ -96,9 +93,6 @@ def test_the_gallery_shows_every_plot_in_a_small_file():
     assert max(pictures.values()) < 60_000
 
 
-# --- motion and invariants --------------------------------------------------------------------
-
-
 def test_a_summary_shows_every_component_at_every_instant():
     attitude, rates = rbgym.plot.summary(top()).axes[:2]
     shown = [line.get_ydata() for line in attitude.get_lines()]
@@ -136,9 +130,6 @@ def test_drifts_of_several_motions_share_their_axis():
     worst = labelled(momentum)["top"].get_ydata()[-1]
     assert worst == max(top().drift()["vertical_momentum"]["max"], 1e-18)
     assert rbgym.plot.drifts({"free": flip()}).axes[1].get_title() == "angular momentum"
-
-
-# --- polhodes ---------------------------------------------------------------------------------
 
 
 def path_of(figure, body):
@@ -196,8 +187,6 @@ def test_a_body_at_rest_has_no_polhode_but_a_summary():
     assert len(rbgym.plot.summary(still).axes) == 3
     assert len(drawn(rbgym.plot.summary(top(), "a title")).axes) == 4
 
-
-# --- results ----------------------------------------------------------------------------------
 
 TIME = np.arange(4) * 0.5
 NAN = np.nan

@@ -35,9 +35,6 @@ def scipy_rotation(q):
     return Rotation.from_quat(np.roll(q, -1, axis=-1))
 
 
-# --- exact identities of the kernels ----------------------------------------------------------
-
-
 @given(quaternions, quaternions, quaternions)
 def test_quaternion_product_is_associative_exactly(p, q, r):
     assert qmul(qmul(p, q), r) == qmul(p, qmul(q, r))
@@ -85,9 +82,6 @@ def test_rotation_formula_is_the_sandwich_product_exactly(q, v):
     assert all(isinstance(x, int | Fraction) for x in formula)
 
 
-# --- kernels, array functions and scipy agree -------------------------------------------------
-
-
 def test_compiled_kernels_agree_with_the_array_functions():
     for p, q, v in zip(map(tuple, P), map(tuple, Q), map(tuple, V), strict=True):
         assert rq.qmul(p, q) == pytest.approx(rq.multiply(p, q), abs=1e-15)
@@ -126,9 +120,6 @@ def test_array_function_refuses_wrong_shapes_by_name(function):
         function(np.zeros(3))
 
 
-# --- double cover and half turns --------------------------------------------------------------
-
-
 @given(unit_floats)
 def test_both_quaternions_of_an_attitude_have_the_same_canonical_one(q):
     kept = rq.canonicalized(q)
@@ -159,9 +150,6 @@ def test_from_matrix_inverts_to_matrix_near_half_turns(q, w):
         back = rq.from_matrix(rq.to_matrix(attitude))
         back = back if back @ attitude > 0 else -back
         assert np.abs(back - attitude).max() < 1e-15
-
-
-# --- the factor one half ----------------------------------------------------------------------
 
 
 def test_quaternion_of_a_small_turn_has_half_the_turn_as_its_vector_part():

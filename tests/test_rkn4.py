@@ -151,9 +151,6 @@ def test_wrong_options_are_refused(options, message):
         integrators.get("rkn4", **options)
 
 
-# --- flight ---------------------------------------------------------------------------------
-
-
 def thrust(t, p, v, q, omega):
     """A thruster that turns with the body, gravity, and a drag on what moves."""
     return rotate(q, np.array([0.0, 1.0, 4.0 + t])) - np.array([0.0, 0.0, 9.81 * 3.0]) - 0.4 * v

@@ -69,7 +69,6 @@ def twin_start(inertia, start):
     )
 
 
-# ---- the slow twin --------------------------------------------------------------------------
 @pytest.mark.parametrize("loads", [{}, LOADS], ids=["free", "loaded"])
 @pytest.mark.parametrize("inertia", [MOMENTS, TENSOR], ids=["principal", "full"])
 def test_motion_is_that_of_the_textbook_system_in_eight_unknowns(inertia, loads):
@@ -114,7 +113,6 @@ def test_newton_has_the_derivative_of_its_equation(load):
         assert_allclose([found[0], *found[1]], expected, rtol=0, atol=1e-13 * np.max(expected))
 
 
-# ---- invariants and balances ----------------------------------------------------------------
 def test_energy_and_momentum_stay_over_ten_thousand_steps_while_the_scale_more_than_doubles():
     motion = simulate_scalable(BODY, dt=0.002, steps=10_000, **START)
     assert motion.scale.max() > 2 * motion.scale.min()
@@ -164,7 +162,6 @@ def test_the_motion_runs_backward_from_its_mirrored_end():
     assert np.max(angle_between(back.quaternion[::-1], there.quaternion)) < 1e-10
 
 
-# ---- the differential equations -------------------------------------------------------------
 def errors_against(exact, loads, t, steps):
     """Attitude [rad], scale and position at time t."""
     end = simulate_scalable(BODY, dt=t / steps, steps=steps, **START, **loads)
@@ -217,7 +214,6 @@ def test_a_free_body_grows_and_turns_as_its_closed_form_says():
     assert np.max(errors[1]) < 5e-6
 
 
-# ---- the rigid body -------------------------------------------------------------------------
 @pytest.mark.parametrize("S", [0.0, 0.8])
 def test_the_constrained_free_body_is_the_rigid_body_of_quat_em_and_lambda_is_its_scaling_force(S):
     free = {"dt": 0.1, "steps": 500, **TURNING}
@@ -258,7 +254,6 @@ def test_the_scalable_body_under_the_multiplier_as_its_scaling_force_repeats_the
     assert left.scale[-1] > 10.0
 
 
-# ---- plain physics --------------------------------------------------------------------------
 def test_a_skater_who_pulls_in_spins_faster_by_the_square_of_the_scale():
     def pull(t, state):
         s, spin = state.scale, state.angular_velocity[2]
@@ -312,7 +307,6 @@ def test_a_step_that_all_but_undoes_its_rotation_is_solved_too():
         assert_allclose(motion.angular_velocity[-1], -spin, rtol=0, atol=1e-11)
 
 
-# ---- loads and records ----------------------------------------------------------------------
 def test_loads_by_table_equal_the_callables_that_return_them():
     def law(name):
         return lambda t, state: SCHEDULE[name][round(t / 0.05)]
@@ -354,7 +348,6 @@ def test_records_are_every_kth_instant_and_the_last(by_law):
     assert {name: getattr(full, name).shape for name in FIELDS} == shapes
 
 
-# ---- bad input and faults -------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("argument", "value"),
     [

@@ -147,8 +147,6 @@ def test_the_storeys_of_the_physics_build_only_on_those_below():
     assert wrong == []
 
 
-# --- who knows hardware by its class -----------------------------------------------------------
-
 HARDWARE = [f"rbgym.envs.actuators.{n}" for n in ("beside", "coils", "forces", "line", "scaling",
             "wheels")] + ["rbgym.envs.parts.sensors"]  # fmt: skip
 # Besides their own package: hardware listed as data, the laws that command or read it, and what of
@@ -224,8 +222,6 @@ def test_every_function_has_a_name():
     ]
     assert named == []
 
-
-# --- one step, door by door ---------------------------------------------------------------------
 
 WALK = """
 import sys

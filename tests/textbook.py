@@ -35,7 +35,6 @@ Step = Callable[..., tuple[Array, Array]]
 UP = np.array([0.0, 0.0, 1.0])
 
 
-# ---- bodies, potentials, invariants ---------------------------------------------------------
 def tensor(J: ArrayLike) -> Array:
     """The (3, 3) inertia tensor of (3,) principal moments or of itself."""
     J = np.asarray(J, dtype=float)
@@ -82,7 +81,6 @@ def world_momentum(J: ArrayLike, R: Array, omega: Array, rotor_momentum: ArrayLi
     return R @ (tensor(J) @ omega + vector(rotor_momentum))
 
 
-# ---- Newton ---------------------------------------------------------------------------------
 def complex_step_jacobian(f: Callable[[Array], Array], x: Array) -> Array:
     """The Jacobian of an analytic f, exact to round-off."""
     columns = [f(x + 1e-40j * unit).imag / 1e-40 for unit in np.eye(len(x))]
@@ -109,7 +107,6 @@ def newton(f: Callable[[Array], Array], x: Array) -> Array:
     raise ArithmeticError("Newton did not converge")
 
 
-# ---- Betsch & Siebert (2009): QUAT_EM -------------------------------------------------------
 def mass_matrix(J: Array, q: Array) -> Array:
     """M_4(q) = 2 tr(J) q q^T + 4 G^T J G (31)."""
     return 2 * np.trace(J) * np.outer(q, q) + 4 * G(q).T @ J @ G(q)
@@ -153,7 +150,6 @@ def quat_em_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=Non
     return q1, np.linalg.solve(J, 0.5 * G(q1) @ p1 - h_w)
 
 
-# ---- Mandre (2008): Runge-Kutta-Nystrom -----------------------------------------------------
 def rkn4_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=None):
     """Section 6 as printed: q is not normalised, the potential's torque is taken at q/|q|.
 
@@ -185,7 +181,6 @@ def rkn4_normalised_step(*args, **kwargs):
     return q / np.linalg.norm(q), omega
 
 
-# ---- drivers --------------------------------------------------------------------------------
 def run(step: Step, J, q, omega, h, steps, potential=None, torque=None, rotor_momentum=None):
     """((q, omega) at the end, quaternions (steps+1, 4), rates (steps+1, 3)).
 

@@ -23,7 +23,6 @@ from textbook_quaternion import (
 )
 
 
-# ---- QUAT_VI --------------------------------------------------------------------------------
 def reduced_mass_matrix(J: Array, q: Array) -> Array:
     """The singular M~_4(q) = 4 G^T J G of Remark 4.1."""
     return 4 * G(q).T @ J @ G(q)
@@ -59,7 +58,6 @@ def quat_vi_step(J, q, omega, h, potential=None, torque=None, rotor_momentum=Non
     return q1, np.linalg.solve(J, 0.5 * G(q1) @ p1 + h / 2 * u)
 
 
-# ---- DIR_EM ---------------------------------------------------------------------------------
 class Directors(NamedTuple):
     """The memory of DIR_EM: row I is d_I, row I of v its velocity, in world axes."""
 
@@ -167,7 +165,6 @@ def director_momentum(J, memory: Directors) -> Array:
     return sum(e * np.cross(a, b) for e, a, b in zip(values, *memory, strict=True))
 
 
-# ---- driver for schemes with a memory -------------------------------------------------------
 def run_with_memory(scheme, J, q, omega, h, steps, potential=None, torque=None):
     """textbook.run for a class with start, step and shown: ((q, omega) at the end, qs, omegas)."""
     memory = scheme.start(J, np.asarray(q, dtype=float), omega)

@@ -17,14 +17,7 @@ from scipy.linalg import block_diag
 
 from textbook import newton, tensor, vector
 from textbook_potentials import discrete_quaternion_gradient
-from textbook_quaternion import (
-    Array,
-    E,
-    G,
-    pure,
-    quaternion_of_rotation_vector,
-    quaternion_product,
-)
+from textbook_quaternion import Array, E, G, pure, quaternion_of_rotation_vector, quaternion_product
 from textbook_quaternion import Q_left as phi
 
 T = np.diag([1.0, -1.0, -1.0, -1.0])  # (16)
@@ -59,7 +52,6 @@ def canonical_residual(Theta, A, p, A1, p1, h, force, rotors=0.0) -> Array:
     return np.concatenate([first, second])
 
 
-# ---- the rigid body -------------------------------------------------------------------------
 def _rigid(J, q, omega, h, potential, torque, rotor_momentum, scaling_force):
     """A_1, p_1, lambda: nine unknowns, |A_1| = 1."""
     J, u, h_w = tensor(J), vector(torque), vector(rotor_momentum)
@@ -98,7 +90,6 @@ def scalable_em_multiplier(
     return _rigid(J, q, omega, h, potential, torque, rotor_momentum, scaling_force)[2]
 
 
-# ---- the scalable body ----------------------------------------------------------------------
 class Scalable(NamedTuple):
     """Position and velocity (3,) of the centre of mass, A (4,) of any length, momentum p (4,)."""
 

@@ -17,7 +17,6 @@ from textbook_potentials import body_vector, divided_difference
 from textbook_quaternion import Array, skew
 
 
-# ---- AKW with the exact divided difference --------------------------------------------------
 @in_setting
 def akw_dg_step(x, h):
     """AKW with T = o_m x g(o_0, o_1), o_m = (R_0 + R_1)^T k / 2, for the mean of the end torques.
@@ -33,7 +32,6 @@ def akw_dg_step(x, h):
     return akw(x, h, torque_of)
 
 
-# ---- Munthe-Kaas ----------------------------------------------------------------------------
 class MuntheKaas(NamedTuple):
     """Algorithm MKRK, section 3.7, for the tableau a, b, explicit or implicit.
 
@@ -82,7 +80,6 @@ MIDPOINT = MuntheKaas([[1 / 2]], [1.0])
 TRAPEZOID = MuntheKaas([[0, 0], [1 / 2, 1 / 2]], [1 / 2, 1 / 2])
 
 
-# ---- splittings: kick, torque-free motion, kick ---------------------------------------------
 def kicked(free_motion, x: Setting, h: float) -> tuple[Array, Array]:
     """Half the impulse of torque and potential, free_motion(Pi) -> (R, Pi), the other half."""
     R, Pi = free_motion(x.Pi + h / 2 * x.T(x.R))

@@ -9,11 +9,9 @@ import gymnasium as gym
 import typer
 from typer import Argument, Option
 
-import rbgym
 from rbgym.agents.commands import options
 from rbgym.agents.commands.app import MEASURE, command
-from rbgym.agents.terminal import Counter, bar, print_json
-from rbgym.registration import ENVIRONMENTS
+from rbgym.agents.terminal import Counter, bar, print_json, print_table
 
 
 def _cases() -> list[str]:
@@ -22,19 +20,10 @@ def _cases() -> list[str]:
     return [case.kind for case in CASES]
 
 
-@command(
-    MEASURE,
-    "rbgym validate quat_em rkn4 --quick",
-    "rbgym validate --external --derivatives",
-)
+@command(MEASURE, "rbgym validate quat_em rkn4 --quick", "rbgym validate --external --derivatives")
 def validate(
     names: Annotated[
-        list[str] | None,
-        Argument(
-            help="Integrators; default all.",
-            autocompletion=lambda: rbgym.integrators.names(),
-            callback=options.known_integrators,
-        ),
+        list[str] | None, Argument(help="Integrators; default all.", **options.INTEGRATORS)
     ] = None,
     case: Annotated[
         list[str] | None,
@@ -98,14 +87,7 @@ def validate(
     "rbgym warm AttitudeSlew-v1 -i quat_em -i rkn4 --jobs 2",
 )
 def warm(
-    ids: Annotated[
-        list[str],
-        Argument(
-            help="Environments, see rbgym list.",
-            autocompletion=lambda: [*ENVIRONMENTS],
-            callback=options.known_environments,
-        ),
-    ],
+    ids: Annotated[list[str], Argument(**options.ENV | {"help": "Environments, see rbgym list."})],
     integrator: options.Integrators = None,
     env_arg: options.EnvArgs = None,
     jobs: Annotated[int, Option(help="Processes that share the work.", min=1)] = 1,
@@ -116,7 +98,6 @@ def warm(
     It is kept where the package stands, or in the folder that NUMBA_CACHE_DIR names.
     """
     from rbgym import validation
-    from rbgym.agents.commands import tables
 
     given = dict(env_arg or ())
     for env_id in ids:
@@ -130,7 +111,11 @@ def warm(
         {"env": env_id, "integrator": arguments.get("integrator", "default"), "seconds": took}
         for (env_id, arguments), took in zip(cases, seconds, strict=True)
     ]
-    print_json(rows) if as_json else tables.print_warm(rows)
+    if as_json:
+        print_json(rows)
+        return
+    cells = [(row["env"], str(row["integrator"]), f"{row['seconds']:.1f}") for row in rows]
+    print_table("Compiled and kept on disk", ("env", "integrator", "time [s]"), cells)
 
 
 def first_steps(env_id: str, kwargs: Mapping[str, Any]) -> float:

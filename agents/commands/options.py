@@ -155,13 +155,19 @@ Explain = Annotated[
     Option("--explain", help="Print every number of the environment and its source, and end."),
 ]
 Plot = Annotated[Path | None, Option(help="Write a plot to this file.", callback=plot_to_write)]
-_ENV: Any = {
+# Of what is named, once for all commands: what the shell completes, and what is refused.
+ENV: Any = {
     "help": "Environment, see rbgym list.",
     "autocompletion": lambda: [*ENVIRONMENTS],
     "callback": known_environments,
 }
-Env = Annotated[str, Argument(**_ENV)]
-EnvOption = Annotated[str | None, Option(**_ENV)]
+Env = Annotated[str, Argument(**ENV)]
+EnvOption = Annotated[str | None, Option(**ENV)]
+INTEGRATORS: Any = {
+    "autocompletion": lambda: rbgym.integrators.names(),
+    "callback": known_integrators,
+}
+POLICIES: Any = {"autocompletion": policies, "callback": known_policies}
 EnvArgs = Annotated[
     list[Any] | None,
     Option(parser=pair, metavar="KEY=VALUE", help="One argument of the environment."),
@@ -169,20 +175,12 @@ EnvArgs = Annotated[
 Integrators = Annotated[
     list[str] | None,
     Option(
-        "--integrator",
-        "-i",
-        help="See rbgym list; again for each one to compare.",
-        autocompletion=lambda: rbgym.integrators.names(),
-        callback=known_integrators,
+        "--integrator", "-i", help="See rbgym list; again for each one to compare.", **INTEGRATORS
     ),
 ]
 Policies = Annotated[
     list[str] | None,
-    Option(
-        help="Controller, 'pretrained' or folder; again for each one to compare.",
-        autocompletion=policies,
-        callback=known_policies,
-    ),
+    Option(help="Controller, 'pretrained' or folder; again for each one to compare.", **POLICIES),
 ]
 Algorithm = Annotated[
     str,

@@ -125,9 +125,3 @@ def print_claims(title: str, claims: Iterable[Claim], otherwise: str = "BROKEN")
         for c in claims
     )
     print_table(title, columns, rows, optional=("bound", "case"))
-
-
-def print_warm(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write how long each environment took to its first step."""
-    cells = [(row["env"], str(row["integrator"]), f"{row['seconds']:.1f}") for row in rows]
-    print_table("Compiled and kept on disk", ("env", "integrator", "time [s]"), cells)

@@ -72,7 +72,8 @@ class Plant:
         self.axis = base.goal if isinstance(base.goal, Axis) else None
         self.measured = bool(parts.sensor.is_noisy())
         self.moves = self.target and bool(base.task.reference(base.dt).moves())
-        self.reads = self._reads()
+        rates = "angular_velocity", "target_angular_velocity"
+        self.reads = 10 if self.shows(*rates) else 7 if self.shows(rates[0]) else 0
         keep_out = self.columns.get("keep_out")
         self.given: dict[str, Any] = {
             "body": base.body,
@@ -124,10 +125,6 @@ class Plant:
         if command.name == "torque":
             return np.diag(command.scale)
         return np.zeros((3, command.size))
-
-    def _reads(self) -> int:
-        rates = "angular_velocity", "target_angular_velocity"
-        return 10 if self.shows(*rates) else 7 if self.shows(*rates[:1]) else 0
 
     def shows(self, *names: str) -> bool:
         """Whether observations begin with the quaternion of what the goal speaks of and these, in

@@ -221,10 +221,9 @@ class PrecessionLQR(BodyLaw):
         J_1 (p' sin a + 2 p a' cos a) = J_3 w_3 a' + N_2
         J_3 w_3' = N_3
 
-    which do not depend on time. Linearised about the steady motion, with x the errors of
-    (a, a', p, w_3), the torque N = -K x minimises the integral of (x / tolerances)^2 +
-    (N / limits)^2. As the torque is held while the body turns under it, the attitude is taken half
-    a period ahead.
+    which do not depend on time. Linearised about the steady motion, with x the errors of (a, a', p,
+    w_3), the torque N = -K x minimises the integral of (x / tolerances)^2 + (N / limits)^2. As the
+    torque is held while the body turns under it, the attitude is taken half a period ahead.
 
     Source: the equations are Euler's in nutating axes, e.g. Goldstein, Classical Mechanics, 5.7;
     the gain is the solution of the Riccati equation.

@@ -77,10 +77,7 @@ def export_onnx(
     )
     graph = helper.make_graph(nodes, "policy", taken, given, arrays)
     model = helper.make_model(
-        graph,
-        producer_name="rbgym",
-        ir_version=IR,
-        opset_imports=[helper.make_opsetid("", OPSET)],
+        graph, producer_name="rbgym", ir_version=IR, opset_imports=[helper.make_opsetid("", OPSET)]
     )
     helper.set_model_props(model, {"contract": json.dumps(told)})
     checker.check_model(model, full_check=True)

@@ -120,14 +120,17 @@ def make_card(
     targets: names of controllers, "pretrained", or folders of runs or policies, of which those of
     one algorithm with different seeds make one row; without any, every controller that fits, and
     the package's policy if there is one. env_kwargs: arguments of the env for every row; a trained
-    policy has those of its training beneath. progress: called with (done, all) before each
-    policy.
+    policy has those of its training beneath. progress: called with (done, all) before each policy.
     Raises ValueError for bad arguments, and for a policy that cannot read what the env then shows.
     """
     if not isinstance(targets, list | tuple) or not all(isinstance(t, str) for t in targets):
         raise ValueError(f"targets must be a list of names, got {targets!r}")
     starts_of(env_id, episodes)  # refuses what there is not, before the work
-    names = list(dict.fromkeys(targets)) or _usual(env_id, env_kwargs)
+    names = list(dict.fromkeys(targets))
+    if not names:
+        with closing(gym.make(env_id, **by_name("env_kwargs", env_kwargs))) as env:
+            names = controllers.for_env(env)
+        names += [PRETRAINED] * (env_id.rpartition(":")[2] in trained.names())
     _, found = contenders(names, env_id, env_kwargs)
     groups: dict[str, list[Played]] = {}
     for done, one in enumerate(found):
@@ -138,13 +141,6 @@ def make_card(
     rows = [(name, _row(members, env_id)) for name, members in groups.items()]
     best_first = sorted(rows, key=lambda row: row[1].merits[ALL].rank)
     return Card(env_id, dict(best_first), dict(env_kwargs or {}))
-
-
-def _usual(env_id: str, env_kwargs: Mapping[str, Any] | None) -> list[str]:
-    """Every controller that fits, and the package's policy if there is one."""
-    with closing(gym.make(env_id, **by_name("env_kwargs", env_kwargs))) as env:
-        known = env_id.rpartition(":")[2] in trained.names()
-        return [*controllers.for_env(env), *([PRETRAINED] if known else [])]
 
 
 class Played(NamedTuple):
@@ -185,13 +181,6 @@ def _row_name(one: Contender, groups: Mapping[str, list[Played]]) -> str:
     return name if not others or (alike and another_seed) else f"{algorithm}, {one.name}"
 
 
-def _holds(one: Contender, env_id: str) -> list[tuple[str, float, float]]:
-    if not isinstance(one.policy, str):
-        return []
-    with closing(gym.make(env_id, **one.env_kwargs)) as env:
-        return controllers.validity(one.policy, env)
-
-
 def _row(members: list[Played], env_id: str) -> Row:
     configs = [one.contender.config or {} for one in members]
     runs = [one.known for one in members]
@@ -210,4 +199,8 @@ def _row(members: list[Played], env_id: str) -> Row:
     estimated = summary(joined(behind)) if len(behind) == len(members) else None
     told = training.get("of_seeds", {})  # those that a shipped policy is the median of
     rates = rates if len(runs) > 1 else {int(seed): float(rate) for seed, rate in told.items()}
-    return Row(merits, rates, origin, estimated, _holds(members[0].contender, env_id))
+    one, holds = members[0].contender, []
+    if isinstance(one.policy, str):
+        with closing(gym.make(env_id, **one.env_kwargs)) as env:
+            holds = controllers.validity(one.policy, env)
+    return Row(merits, rates, origin, estimated, holds)

@@ -38,9 +38,7 @@ class Contender(NamedTuple):
 
 
 def contenders(
-    targets: Sequence[str],
-    env_id: str | None = None,
-    env_kwargs: Mapping[str, Any] | None = None,
+    targets: Sequence[str], env_id: str | None = None, env_kwargs: Mapping[str, Any] | None = None
 ) -> tuple[str, list[Contender]]:
     """The env's id, and what the targets stand for.
 
@@ -52,7 +50,11 @@ def contenders(
     """
     given = by_name("env_kwargs", env_kwargs)
     learned = [name for name in targets if name not in controllers.names()]
-    policies = {name: load(name) for name in learned if name != PRETRAINED}
+    policies = {}
+    for name in learned:
+        if name != PRETRAINED:
+            check_policy(name)
+            policies[name] = trained.load(Path(name))
     configs = [policy.config for policy in policies.values() if "env_id" in policy.config]
     of_all: dict[str, Any] = {}
     if not env_id and configs:
@@ -89,12 +91,6 @@ def own_kwargs(policy: Any, env_id: str, given: Mapping[str, Any]) -> dict[str, 
     if not (alike and policy.observation_space == own):
         policy.require(env_id, seen)
     return kwargs
-
-
-def load(name: str) -> TrainedPolicy:
-    """The trained policy of a folder."""
-    check_policy(name)
-    return trained.load(Path(name))
 
 
 def observation_space(env_id: str, env_kwargs: dict[str, Any]) -> gym.Space[Any]:

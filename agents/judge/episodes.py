@@ -157,7 +157,12 @@ def _first_episodes(player: Player, start: Starts) -> Episodes:
     running, success = np.ones(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
     returns, lengths = np.zeros(n), np.zeros(n, dtype=np.int64)
     histories: dict[str, list[Array]] = {name: [] for name in _HISTORIES}
-    shows_target = isinstance(env.goal, Target) and _shows_quaternion(player.env)
+    space = player.env.single_observation_space
+    low, high = bounds(FORMS["quaternion"].columns())
+    # An observation begins with the quaternion (w, x, y, z), w >= 0, or can be made to.
+    shows_target = isinstance(env.goal, Target) and bool(
+        env.task.split or ((space.low[:4] == low).all() and (space.high[:4] == high).all())
+    )
     wheels = env.actuator.rotors
 
     def speeds() -> Array:
@@ -217,12 +222,3 @@ def _least_time(env: Any, q: Array, rate_error: Array) -> Array:
     axis = np.where(fair[:, None], q[:, 1:], [1.0, 0.0, 0.0])
     least = eigenaxis_time(np.where(fair, angle, 1.0), axis, env.body.inertia, limit)
     return np.where(fair, least, np.nan)
-
-
-def _shows_quaternion(env: Any) -> bool:
-    """Whether an observation begins with the quaternion (w, x, y, z), w >= 0, or can be made to."""
-    space = env.single_observation_space
-    if env.unwrapped.task.split:
-        return True
-    low, high = bounds(FORMS["quaternion"].columns())
-    return bool((space.low[:4] == low).all() and (space.high[:4] == high).all())

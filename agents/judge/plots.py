@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rbgym.agents.judge.episodes import Episodes
 from rbgym.agents.judge.evaluation import Evaluation, settling
 from rbgym.agents.run_folder import replacing
-from rbgym.quaternion import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -61,7 +59,11 @@ def card(title: str, evaluations: Mapping[str, Evaluation]) -> "Figure":
             found = one.played
             errors = np.degrees(found.attitude_error) if turning else found.rate_error
             left.plot(found.time, quantiles(errors)[1], label=name, **style.line(k))
-            right.step(*share_settled(found), where="post", **style.line(k))
+            times = settling(found)
+            times = np.sort(times[found.success & np.isfinite(times)])
+            percent = 100.0 * np.arange(len(times) + 1) / len(found.success)
+            steps = [0.0, *times, found.time[-1]], [*percent, percent[-1]]
+            right.step(*steps, where="post", **style.line(k))
         left.axhline(np.degrees(angle) if turning else rate, color="black", linewidth=0.6)
         left.set_ylabel("median attitude error [deg]" if turning else "median rate error [rad/s]")
         log_errors(left)
@@ -71,12 +73,3 @@ def card(title: str, evaluations: Mapping[str, Evaluation]) -> "Figure":
             ax.set_xlabel("time [s]")
         figure.legend(*left.get_legend_handles_labels(), loc="outside right center")
     return figure
-
-
-def share_settled(played: Episodes) -> tuple[Array, Array]:
-    """Instants (m,) [s] and the percentage (m,) of episodes that have settled by each."""
-    times = settling(played)
-    times = np.sort(times[played.success & np.isfinite(times)])
-    percent = 100.0 * np.arange(len(times) + 1) / len(played.success)
-    instants = np.array([0.0, *times, played.time[-1]])
-    return instants, np.array([*percent, percent[-1]])

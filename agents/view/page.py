@@ -8,6 +8,7 @@ import logging
 import math
 import queue
 import time
+from dataclasses import replace
 from html import escape
 
 import viser
@@ -147,7 +148,8 @@ class Page:
             scenario = self.controls.scenario()
         self._scenario, self._problem = scenario, ""
         try:
-            scenario.warm_up()
+            # Compiles, or loads, what the first step needs.
+            replace(scenario, policies=()).simulation().advance(1)
             simulation = scenario.simulation()
         except (ValueError, IntegrationError, ImportError) as error:
             self._problem = str(error)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import gymnasium as gym
@@ -75,10 +75,6 @@ class Scenario:
                 f"integrator must name 1 to {MOST_RUNS} schemes, got {list(self.schemes)}"
             )
         return Simulation([self._run(k) for k in range(len(self.schemes))])
-
-    def warm_up(self) -> None:
-        """Compile, or load, what the first step needs."""
-        replace(self, policies=()).simulation().advance(1)
 
     def rigid_body(self) -> RigidBody:
         """The free body."""

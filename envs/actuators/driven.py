@@ -33,13 +33,9 @@ class Stage(Record):
         """Number of rows of its own; known while compiling."""
         return 0
 
-    # --- pulses ---
-
     def integral(self, n, c, start, end, dt):
         """Integral of the signal of command n over a part of its period of dt seconds."""
         return c * (end - start)
-
-    # --- delay ---
 
     def set_delay(self, physics, buffer, i, factor):
         """Begin an episode with the delay times a factor."""
@@ -53,13 +49,9 @@ class Stage(Record):
         c = buffer[i + (actuator.command_row(physics) + n) * LANES]
         return actuator.line.pulses.integral(n, c, start, start + h, dt) / h
 
-    # --- lag ---
-
     def respond(self, buffer, k, c):
         """Mean of the response at k to a signal held for a step; the response moves on."""
         return c
-
-    # --- mounting ---
 
     def mount(self, physics, buffer, i, given, v, w):
         """Draw what differs in an episode and was not given, and set the delay; v, w: eight and
@@ -73,8 +65,6 @@ class Stage(Record):
     def turned(self, physics, buffer, i, v):
         """A vector of the effector, in body axes, as it is really mounted."""
         return v
-
-    # --- faults ---
 
     def strike(self, physics, buffer, i, seed, episode):
         """Draw what fails in the episode that begins, and when."""
@@ -129,8 +119,6 @@ class Driven(Actuator):
         """Begin an episode: draw or, if placed, leave the state. mass: factor of the body's mass.
         u: four uniform numbers. J and J_INV are those of the episode."""
 
-    # --- of what can stand beside wheels ---
-
     def torque_of(self, physics, buffer, i, c, h):
         """Torque [N m] in body axes of three mean commands, in the step of h seconds."""
 
@@ -140,8 +128,6 @@ class Driven(Actuator):
     @known
     def is_disturbed(self):
         return self.line.disturbance.exists()
-
-    # --- rows ---
 
     @known
     def driven_layout(self, physics):
@@ -176,8 +162,6 @@ class Driven(Actuator):
     def shown_rows(self):
         count, line = self.channels(), self.line
         return self.effector_shows() + count * (line.lag.slots() + line.delay.slots())
-
-    # --- a period ---
 
     def hold(self, physics, buffer, i):
         put_vector(buffer, i, self.applied_row(physics), _ZERO)
@@ -219,8 +203,6 @@ class Driven(Actuator):
     def mounted(self, physics, buffer, i, v):
         """A vector of the effector, in body axes, as it is really mounted."""
         return self.line.mounting.turned(physics, buffer, i, v)
-
-    # --- an episode ---
 
     def begin(self, physics, buffer, i, placed, given, mass, u, v, w):
         for row in range(self.acting_row(physics), self.mounting_row(physics)):

@@ -13,8 +13,6 @@ from rbgym.envs.actuators.driven import Stage
 from rbgym.envs.actuators.effector import Element, Setting
 from rbgym.rows import LANES
 
-# --- pulses ---------------------------------------------------------------------------------
-
 
 @dataclass(frozen=True)
 class Thrusters(Element):
@@ -49,9 +47,6 @@ class Pulsed(Stage):
         on = self.pulse * math.floor(abs(c) * dt / self.pulse + 0.5)
         length = max(min(on, end) - start, 0.0)
         return length if c > 0.0 else -length
-
-
-# --- delay ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -123,9 +118,6 @@ class Delayed(Stage):
         total = actuator.line.pulses.integral(n, older, begin, min(begin + h, dt), dt)
         total += actuator.line.pulses.integral(n, newer, 0.0, max(begin + h - dt, 0.0), dt)
         return total / h
-
-
-# --- lag ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -99,8 +99,6 @@ class Goal(Part):
         """Position and velocity [m, m/s] relative to the dock, world axes."""
         return p, v
 
-    # --- outside the kernel ---
-
     def simplest(self) -> "Goal":
         """The same goal, of a class with less to compute if there is one."""
         return self
@@ -275,8 +273,6 @@ class Spin(Goal):
             size = body.scale * math.sqrt(now / wanted)
             yield instant.ghost(body.quaternion, body.position, size)
 
-
-# --- how a target moves ---------------------------------------------------------------------
 
 # Of a target that wanders.
 _FREQUENCY = 0  # 3, of the angles about z, y and x [rad/s]

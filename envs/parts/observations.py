@@ -42,9 +42,6 @@ class Columns(Part):
                        words=words),)  # fmt: skip
 
 
-# --- forms of the attitude ------------------------------------------------------------------
-
-
 class Form(Columns):
     """A form of the attitude; without a frame, in that of the goal."""
 
@@ -133,8 +130,6 @@ FORMS: dict[str, Form] = {
     one.label: one
     for one in (Quaternion(), Continuous(), RotationMatrix(), Rotation6D(), MRP(), LogError())
 }
-
-# --- what else is shown ---------------------------------------------------------------------
 
 
 class More(Columns):
@@ -256,9 +251,6 @@ class WantedSpin(More):
 
     def columns(self) -> tuple[Column, ...]:
         return (Column("wanted_spin", unit="rad/s", frame="body z axis", scale=self.scale),)
-
-
-# --- all of it ------------------------------------------------------------------------------
 
 
 class Shown(Part):

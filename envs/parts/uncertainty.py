@@ -23,8 +23,6 @@ _BY_SENSORS, _BY_DISTURBANCES = 0, 6  # first uses of the noise's numbers
 _OF_BODY = ("inertia", "mass", "gravity", "torque")
 _DISTRIBUTIONS = ("uniform", "log_uniform", "normal")
 
-# --- sensors --------------------------------------------------------------------------------
-
 
 class Sensor(Part):
     """What is measured of the state: this one measures the state itself."""
@@ -102,9 +100,6 @@ def warn_unless_below(name: str, noise: float, threshold: float, unit: str) -> N
         )
 
 
-# --- disturbances ---------------------------------------------------------------------------
-
-
 class Disturbance(Part):
     """A torque beside the commanded one: here none, or that of a callable."""
 
@@ -167,9 +162,6 @@ def chosen_disturbance(value: Any) -> tuple[Disturbance, CircularOrbit | bool | 
         raise ValueError(f"disturbance['white_noise'] must not be negative, got {[*noise]}")
     pushed: Disturbance = Steady(constant) if any(constant) else Disturbance()
     return Pushed(constant, noise) if any(noise) else pushed, pull
-
-
-# --- randomisation --------------------------------------------------------------------------
 
 
 class Randomization(Part):

@@ -132,8 +132,7 @@ class Instant:
         if len(points) > 1:
             yield Curve("trace", points, colors.TRACE)
 
-    # --- what potentials add: physics knows nothing of pictures -----------------------------
-
+    # What potentials add: physics knows nothing of pictures.
     def _stand(self, *, hangs: bool) -> Iterator[Shape]:
         """The point that a top stands on, and a floor: below it where it may hang."""
         reach = self.reach
@@ -151,8 +150,6 @@ class Instant:
         yield Curve("mast", rotate(body.quaternion, along * axis), colors.INK)
         yield Part("wall", wall(1.7 * span, 0.03 * span), np.array([0.0, 0.0, _WALL * span]))
         yield Framing(np.array([0.0, 0.0, -0.1 * self.reach]), 1.6 * self.reach)
-
-    # --- shapes for sketches ----------------------------------------------------------------
 
     def ghost(
         self, quaternion: ArrayLike = _UPRIGHT, position: ArrayLike = (0, 0, 0), scale: float = 1.0

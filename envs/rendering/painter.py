@@ -47,13 +47,13 @@ class Painter:
         if scene.goal is not None:
             self.canvas.lines(camera.side_of(scene.goal).edges, colors.GOAL, 1.5 * self.unit)
         if self.unit >= _LEAST:
-            self._axis_names(scene, camera)
+            for axis in scene.axes:
+                ((x, y),) = camera.project((axis.tail + 1.35 * axis.shaft)[None])[0]
+                self._word(axis.name, (x, y - 7 * self.unit), 19, colors.AXES, align=0.5)
             self._caption(scene.caption)
             self._legend(scene)
             self._world(camera)
         return self.canvas.frame()
-
-    # --- solids -----------------------------------------------------------------------------
 
     def _wall(self, part: Part, scene: Scene, camera: Camera) -> None:
         """A plate, with the shadow of the mast on it."""
@@ -88,8 +88,6 @@ class Painter:
         fallen = body.vertices * (1.0, 1.0, 0.0) + (0.0, 0.0, height)
         self.canvas.polygons(camera.project(fallen)[0][body.mesh.faces], colors.SHADOW)
 
-    # --- lines ------------------------------------------------------------------------------
-
     def _arrow(self, arrow: Arrow, camera: Camera) -> None:
         ends = np.stack([arrow.tail, arrow.tail + arrow.shaft])
         if not camera.runs(ends):
@@ -115,8 +113,6 @@ class Painter:
         else:
             self.canvas.path(pixels, color, 2 * width if curve.name == "mast" else width)
 
-    # --- words ------------------------------------------------------------------------------
-
     def _word(
         self, text: str, place: tuple[float, float], height: float, color: Color, align: float = 0.0
     ) -> None:
@@ -138,11 +134,6 @@ class Painter:
             self.canvas.mark((14 * unit, top + 2 * unit), 9 * unit, color)
             self._word(text, (29.3 * unit, top), 19, colors.INK)
             top += 17 * unit
-
-    def _axis_names(self, scene: Scene, camera: Camera) -> None:
-        for axis in scene.axes:
-            ((x, y),) = camera.project((axis.tail + 1.35 * axis.shaft)[None])[0]
-            self._word(axis.name, (x, y - 7 * self.unit), 19, colors.AXES, align=0.5)
 
     def _world(self, camera: Camera) -> None:
         """The world's axes, in the lower right corner."""

@@ -56,9 +56,6 @@ class AttitudeSlewEnv(AttitudeEnv):
     )
 
 
-AttitudeSlewVectorEnv = vectorised(AttitudeSlewEnv)
-
-
 class ReactionWheelSlewEnv(AttitudeEnv):
     """Turn a 6U CubeSat from rest to rest with its four wheels, and hold it within half a degree.
 
@@ -85,9 +82,6 @@ class ReactionWheelSlewEnv(AttitudeEnv):
         },
         categories={"small angle": {"angle": 0.5}, **LARGE, "any": {}},
     )
-
-
-ReactionWheelSlewVectorEnv = vectorised(ReactionWheelSlewEnv)
 
 
 def _keeping_out(half_angle: float, ends: bool = True) -> dict[str, object]:
@@ -117,8 +111,6 @@ class KeepOutSlewEnv(AttitudeEnv):
         categories={"medium angle": {"least_angle": 1.0, "angle": 1.5}, **LARGE, "any": {}},
     )
 
-
-KeepOutSlewVectorEnv = vectorised(KeepOutSlewEnv)
 
 _ROAMING = partial(Wandering, amplitude=0.8, slow=0.03, fast=0.1)
 
@@ -152,9 +144,6 @@ class AttitudeTrackingEnv(AttitudeEnv):
     )
 
 
-AttitudeTrackingVectorEnv = vectorised(AttitudeTrackingEnv)
-
-
 class DetumbleEnv(AttitudeEnv):
     """Bring a 6U CubeSat to rest with its wheels, which can just take up what it holds.
 
@@ -185,4 +174,8 @@ class DetumbleEnv(AttitudeEnv):
     )
 
 
+AttitudeSlewVectorEnv = vectorised(AttitudeSlewEnv)
+ReactionWheelSlewVectorEnv = vectorised(ReactionWheelSlewEnv)
+KeepOutSlewVectorEnv = vectorised(KeepOutSlewEnv)
+AttitudeTrackingVectorEnv = vectorised(AttitudeTrackingEnv)
 DetumbleVectorEnv = vectorised(DetumbleEnv)

@@ -63,9 +63,6 @@ class FreeFlyerEnv(AttitudeEnv):
     )
 
 
-FreeFlyerVectorEnv = vectorised(FreeFlyerEnv)
-
-
 ARM, FASTEST = 0.6, 0.1  # m, rad/s
 
 
@@ -89,4 +86,5 @@ class TumblingCaptureEnv(AttitudeEnv):
     )
 
 
+FreeFlyerVectorEnv = vectorised(FreeFlyerEnv)
 TumblingCaptureVectorEnv = vectorised(TumblingCaptureEnv)

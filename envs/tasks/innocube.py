@@ -53,9 +53,6 @@ class InertialPointingEnv(AttitudeEnv):
     )
 
 
-InertialPointingVectorEnv = vectorised(InertialPointingEnv)
-
-
 class MomentumDumpingEnv(AttitudeEnv):
     """Empty the wheels of InnoCube by its coils within an orbit, while it points.
 
@@ -90,9 +87,6 @@ class MomentumDumpingEnv(AttitudeEnv):
             "any": {},
         },
     )
-
-
-MomentumDumpingVectorEnv = vectorised(MomentumDumpingEnv)
 
 
 class MagneticDetumbleEnv(AttitudeEnv):
@@ -134,9 +128,6 @@ class MagneticDetumbleEnv(AttitudeEnv):
             "any": {},
         },
     )
-
-
-MagneticDetumbleVectorEnv = vectorised(MagneticDetumbleEnv)
 
 
 _PULLED = {"disturbance": {"gravity_gradient": True}}
@@ -184,4 +175,7 @@ class MagneticPointingEnv(AttitudeEnv):
     )
 
 
+InertialPointingVectorEnv = vectorised(InertialPointingEnv)
+MomentumDumpingVectorEnv = vectorised(MomentumDumpingEnv)
+MagneticDetumbleVectorEnv = vectorised(MagneticDetumbleEnv)
 MagneticPointingVectorEnv = vectorised(MagneticPointingEnv)

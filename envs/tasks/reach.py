@@ -9,7 +9,7 @@ from rbgym.arguments import real
 from rbgym.envs.base import AttitudeEnv, vectorised
 from rbgym.envs.parts.goals import Target
 from rbgym.envs.parts.observations import TargetQuaternion, World
-from rbgym.envs.parts.rewards import Closeness
+from rbgym.envs.parts.rewards import Closeness, Weighted
 from rbgym.envs.parts.starts import Turned
 from rbgym.envs.satellites import SATELLITES
 from rbgym.envs.task import Task
@@ -95,7 +95,7 @@ class AttitudeReachEnv(AttitudeEnv):
             )
         shape: Any = self.task.shape
         cosine = np.minimum(np.abs(np.sum(a * b, axis=-1)), 1.0)
-        if self.is_sparse:
+        if isinstance(self.episodes.setup.parts.reward, Weighted):  # and not dense
             value = (cosine > math.cos(self.task.angle / 2)).astype(float)
         else:
             value = 1.0 / (1.0 + 4.0 * (1.0 - cosine * cosine) / shape.scale**2)

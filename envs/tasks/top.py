@@ -64,9 +64,6 @@ class RigidTopEnv(AttitudeEnv):
     )
 
 
-RigidTopVectorEnv = vectorised(RigidTopEnv)
-
-
 class TopSwingUpEnv(AttitudeEnv):
     """Swing a top from hanging to upright, bring it to rest there, and hold it.
 
@@ -93,9 +90,6 @@ class TopSwingUpEnv(AttitudeEnv):
             "any": {},
         },
     )
-
-
-TopSwingUpVectorEnv = vectorised(TopSwingUpEnv)
 
 
 NUTATION = math.pi / 3  # rad
@@ -148,4 +142,6 @@ class SteadyPrecessionEnv(AttitudeEnv):
     )
 
 
+RigidTopVectorEnv = vectorised(RigidTopEnv)
+TopSwingUpVectorEnv = vectorised(TopSwingUpEnv)
 SteadyPrecessionVectorEnv = vectorised(SteadyPrecessionEnv)

@@ -39,7 +39,6 @@ _DIGEST = hashlib.sha256().digest_size  # bytes
 _SETTINGS = ("BOUNDSCHECK", "DEBUGINFO_DEFAULT", "DISABLE_INTEL_SVML", "LOOP_VECTORIZE", "OPT",
              "SLP_VECTORIZE")  # fmt: skip
 
-# --- the sources --------------------------------------------------------------------------------
 
 # An import statement that stands at the start of a line or in a block, names in brackets included.
 _IMPORT = re.compile(
@@ -123,7 +122,6 @@ class Sources:
 
 SOURCES = Sources()
 
-# --- what the running process made of them ------------------------------------------------------
 
 _FUNCTIONS: list[tuple[FunctionType, Any, dict[str, Any]]] = []
 _CLASSES: list[tuple[type, dict[str, Any]]] = []
@@ -163,16 +161,10 @@ def as_written() -> bool:
             return False
         for name, value in constants.items():
             now = table.get(name)
-            if now is not value and not _equal(now, value):
+            same = now is value or (type(now) is type(value) and bool(np.all(now == value)))
+            if not same:
                 return False
     return all(_functions(cls) == methods for cls, methods in _CLASSES)
-
-
-def _equal(a: Any, b: Any) -> bool:
-    return type(a) is type(b) and bool(np.all(a == b))
-
-
-# --- the files ----------------------------------------------------------------------------------
 
 
 def is_trusted(path: Path) -> bool:

@@ -167,12 +167,7 @@ def _div(builder, a, da, b, db):
     return value, _scaled(builder, change, r)
 
 
-_OPERATIONS = {
-    operator.add: _add,
-    operator.sub: _sub,
-    operator.mul: _mul,
-    operator.truediv: _div,
-}
+_OPERATIONS = {operator.add: _add, operator.sub: _sub, operator.mul: _mul, operator.truediv: _div}
 _COMPARISONS = {
     operator.lt: "<",
     operator.le: "<=",

@@ -35,17 +35,9 @@ OUTLINED: Any = {
 # Contraction, reassociation and reciprocals change the last bit only, `nsz` the sign of a zero.
 # `nnan` and `ninf` would let the compiler delete the tests that notice a state which is no longer
 # finite.
-FAST: Any = {
-    "fastmath": {"contract", "reassoc", "arcp", "nsz"},
-    **OUTLINED,
-}
+FAST: Any = {"fastmath": {"contract", "reassoc", "arcp", "nsz"}, **OUTLINED}
 # What is inlined is never called: no time is spent on wrappers for Python and C.
-INLINED: Any = {
-    **FAST,
-    "forceinline": True,
-    "no_cfunc_wrapper": True,
-    "no_cpython_wrapper": True,
-}
+INLINED: Any = {**FAST, "forceinline": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": True}
 
 
 def inlined(function: F, options: Any = INLINED, choose: Any = None) -> F:

@@ -178,8 +178,6 @@ class PartCompiler(Compiler):
     unrolls = False
 
 
-# --- methods of records -------------------------------------------------------------------------
-
 _TEMPLATES: dict[str, Any] = {}
 
 

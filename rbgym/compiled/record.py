@@ -79,7 +79,11 @@ class Record(tuple[Any, ...]):
             for name in (*_FROM_NAMEDTUPLE, *fields):
                 setattr(cls, name, plain.__dict__[name])
         _FIELDS.update(fields)
-        methods = own_methods(cls)
+        methods = {  # that compiled code may call, of those that the class defines itself
+            name: value
+            for name, value in vars(cls).items()
+            if isinstance(value, FunctionType) and not name.startswith("__")
+        }
         for name in sorted(_FIELDS.intersection((*_METHODS, *methods), (*fields, *methods))):
             raise TypeError(
                 f"{cls.__name__}.{name} must have another name: compiled code would take a field "
@@ -143,15 +147,6 @@ def _spelt_out(method: Any, signature: inspect.Signature) -> Any:
     first, *others = signature.parameters
     call = f"{first}.{method.layout}({', '.join(others)}).{method.field}"
     return eval(f"lambda {', '.join([first, *others])}: {call}")
-
-
-def own_methods(cls: type) -> dict[str, FunctionType]:
-    """The methods that compiled code may call of those that a class defines itself."""
-    return {
-        name: value
-        for name, value in vars(cls).items()
-        if isinstance(value, FunctionType) and not name.startswith("__")
-    }
 
 
 def missing_methods(cls: type) -> list[str]:

@@ -59,8 +59,6 @@ class Actuator(Record):
         """Energy [J] of the system beside that of the body's rotation and of its potential."""
         return 0.0
 
-    # --- what episodes ask ---
-
     def rebuild(self, physics, buffer, i):
         """Give the lane the inertia that its body has at the beginning of an episode. An actuator
         which changes that, here or later, defines this: by it others know."""
@@ -87,8 +85,7 @@ class Actuator(Record):
         """The first of the rows of what moves beside the attitude: they stand first of its own."""
         return self.own_row(physics)
 
-    # --- where its rows are, counted from the first of the lane ---
-
+    # Where its rows are, counted from the first of the lane.
     @known
     def layout(self, physics):
         """Where the rows that every actuator has begin, and its own behind them."""

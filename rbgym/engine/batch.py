@@ -150,8 +150,6 @@ class Batch:
         self._view[...] = state["_view"]
         self.buffer = self._view.reshape(-1)
 
-    # --- rows of the buffer -----------------------------------------------------------------
-
     def block_view(self) -> Array:
         """The buffer as (block, row, lane), not copied."""
         return self._view
@@ -171,8 +169,6 @@ class Batch:
         k = np.arange(self.size) if lanes is None else lanes
         self.block_view()[k // LANES, row, k % LANES] = value
 
-    # --- state ------------------------------------------------------------------------------
-
     @quietly
     def set_state(
         self,
@@ -187,9 +183,8 @@ class Batch:
 
         quaternion: (4,) or (k, 4), body to world. angular_velocity: (3,) or (k, 3), body axes
         [rad/s]; or angular_momentum, world axes [kg m^2/s], rotors included. rotor_momentum:
-        constant momentum of rotors, body axes [kg m^2/s], default none.
-        Raises ValueError, state untouched, for wrong shapes, non-finite values and quaternions
-        that are not of unit length.
+        constant momentum of rotors, body axes [kg m^2/s], default none. Raises ValueError, state
+        untouched, for wrong shapes, non-finite values and quaternions that are not of unit length.
         """
         k = self._lanes(lanes)
         if (angular_velocity is None) == (angular_momentum is None):
@@ -273,8 +268,6 @@ class Batch:
         """quaternion (n, 4), angular_velocity (n, 3) [rad/s, body], angular_momentum (n, 3)
         [kg m^2/s, world] and total energy (n,) [J], recomputed from attitude and momentum."""
         return measured(self.observed, self.buffer, self.block_rows, self.size)
-
-    # --- motion -----------------------------------------------------------------------------
 
     def set_torque(self, torque: ArrayLike) -> None:
         """Hold this torque [N m], body axes, (3,) or (size, 3), until the next call."""

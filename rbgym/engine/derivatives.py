@@ -334,11 +334,7 @@ _FEWEST_BLOCKS = 2  # worth handing to a thread: some ten microseconds
 
 
 def along(
-    batch: Batch,
-    width: int,
-    columns: int,
-    kernel: Entry,
-    args_of: Callable[[int], tuple[Any, ...]],
+    batch: Batch, width: int, columns: int, kernel: Entry, args_of: Callable[[int], tuple[Any, ...]]
 ) -> tuple[Array, Array]:
     """Derivatives of what a period makes of a batch, (size, width, columns), along inputs of so
     many columns; and these ends themselves (size, width).

@@ -9,13 +9,7 @@ the end is left untouched and redone by a robust scalar solve.
 import math
 
 from rbgym.compiled.dual import true_of_duals, without_derivative
-from rbgym.compiled.jit import (
-    OUTLINED,
-    chosen_by_class,
-    inlined,
-    lane_body,
-    outlined,
-)
+from rbgym.compiled.jit import OUTLINED, chosen_by_class, inlined, lane_body, outlined
 from rbgym.integrators.interface import Body, Hasty, Implicit, Kicks, Step
 from rbgym.matrix import solve
 from rbgym.quaternion import add, cross, dot, polished, qmul, scale, sub, times, to_body
@@ -328,8 +322,6 @@ def settle(physics, buffer, i, h, projection):
     _settled(physics, physics.scheme, buffer, i, h, projection, q_1, L_1, work)
     return 0 if buffer[i + SOLVED * LANES] > 0.0 else 1
 
-
-# --- lanes that the quick passes could not solve ------------------------------------------------
 
 # The same passes where they are rare: called, so that they are compiled once.
 _predict, _correct, _finish = (outlined(lane) for lane in (predict, correct, finish))

@@ -13,8 +13,7 @@ parameters of C = R_0^T R_1. With w_I = R_0^T v_I,0 and Y_I = (2/h) e_I + w_I th
     F(e) = -(1/2)(sum E_I C e_I x Y_I + Pi_0 + Pi') = 0,
 
 Pi' = h (R_half u + o_0 x (1 + C)/2 g) the impulses' moment in the axes of the start: of a held
-torque u, and of the potential with its divided difference g. e = tan(theta/4) n, see
-`rotations`.
+torque u, and of the potential with its divided difference g. e = tan(theta/4) n, see `rotations`.
 
 The end velocities are not those of a rigid rotation: what the scheme conserves is the energy of its
 director velocities, which are memory. Rebuilt from the rates at each step, they would lose it.

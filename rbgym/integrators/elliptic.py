@@ -26,12 +26,11 @@ step is, up to its length,
     ((C c + S m s d) D,      S (1 + a12 m s^2) D n1,
      (S d - C a12 s c) D n2,  (S c d - C a13 s) D n3).                                       (3)
 
-It follows by plane trigonometry from (2) where n2 = 0 half-way. That the factors of D n serve
-every other start holds because the exact flow is a discrete Moser-Veselov step with moments that
-only the constants of the motion and h determine (Hairer & Vilmart 2006). Nothing here divides by
-what may vanish: symmetric bodies, spheres, spins about an axis are no special cases (`splitting`
-has less to do for some), and the signs are those of the quaternion that grows out of 1 as h grows
-from 0.
+It follows by plane trigonometry from (2) where n2 = 0 half-way. That the factors of D n serve every
+other start holds because the exact flow is a discrete Moser-Veselov step with moments that only the
+constants of the motion and h determine (Hairer & Vilmart 2006). Nothing here divides by what may
+vanish: symmetric bodies, spheres, spins about an axis are no special cases (`splitting` has less to
+do for some), and the signs are those of the quaternion that grows out of 1 as h grows from 0.
 
 Other units. Where n is the momentum itself, of length l, and t the time, all of this holds with
 psi' and the tangents of e times l; a complex number C + i l S stands for C + i S then.
@@ -79,9 +78,6 @@ class Motion(NamedTuple):
     B_c: float
     B_d: float
     gap: float
-
-
-# --- axes -----------------------------------------------------------------------------------
 
 
 @inlined
@@ -134,9 +130,6 @@ def _motion(order, J, r, n, square):
         B_d=a12 * (a13 * xx + a23 * yy),
         gap=a23 * zz - a12 * xx,
     )
-
-
-# --- the elliptic functions -----------------------------------------------------------------
 
 
 @inlined
@@ -219,9 +212,6 @@ def _doubled_far(k, s, c, d, e):
     return 2.0 * scd * r, (product - gap) * r, (product + gap) * r, (p / size, q / size)
 
 
-# --- long times -----------------------------------------------------------------------------
-
-
 @inlined
 def _half_period(B, gap, P):
     """Half a period of s, a whole one of f, and the integral of f over it (DLMF 19.22.8, .12)."""
@@ -268,9 +258,6 @@ def _far(k, t):
     # Half a period reverses s and Jacobi's cn, be it c or d: in (3) as if C and S were reversed.
     sign = 1.0 if halves % 2.0 == 0.0 else -1.0
     return s, c, d, (sign * e[0], sign * e[1]), angle
-
-
-# --- the rotation ---------------------------------------------------------------------------
 
 
 @inlined

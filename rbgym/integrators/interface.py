@@ -173,8 +173,6 @@ class Implicit(Scheme):
         """Square of what the equation still lacks at the new state, and of its scale."""
 
 
-# --- what the catalogue says ----------------------------------------------------------------
-
 ENERGY, MOMENTUM = "energy", "angular_momentum"
 UPRIGHT, SPIN = "vertical_momentum", "spin"
 # Potentials by kind: the keys of `Integrator.conserves`.

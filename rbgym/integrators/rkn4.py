@@ -45,8 +45,6 @@ from rbgym.quaternion import (
 )
 from rbgym.rows import LANES, put_vector, vector, vector_if
 
-# --- torques known at samples ----------------------------------------------------------------
-
 
 class Held(Record):
     """The torque of a sample stays until the next."""
@@ -154,9 +152,6 @@ def _extrapolated(samples, time):
     parabola = add(scale(0.5 * s * (s + 1.0), a), scale(-s * (s + 2.0), b))
     parabola = add(parabola, scale(0.5 * (s + 1.0) * (s + 2.0), c))
     return vector_if(known > 2.5, parabola, line)
-
-
-# --- the scheme ------------------------------------------------------------------------------
 
 
 class RKN4(Explicit):

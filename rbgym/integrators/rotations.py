@@ -11,8 +11,6 @@ from rbgym.compiled.jit import inlined
 from rbgym.matrix import crossed, multiple, outer, plus, product, skewed
 from rbgym.quaternion import add, cross, dot, even_odd, scale, sub
 
-# --- of rotation vectors --------------------------------------------------------------------
-
 
 @inlined
 def exponential(phi):
@@ -51,9 +49,6 @@ def tangent(phi):
     y = dot(phi, phi)
     b, c = dexp_factors(y)
     return plus(outer(scale(c, phi), phi), skewed(1.0 - c * y, scale(-b, phi)))
-
-
-# --- of e = tan(theta/4) n ------------------------------------------------------------------
 
 
 @inlined

@@ -126,9 +126,6 @@ def _shifted_motion(motion):
     return (q[0], q[2], q[3], q[1]), _shifted(Pi), largest
 
 
-# --- the exact free motion ----------------------------------------------------------------------
-
-
 @inlined
 def _pull(potential, body, u, o, bend):
     """Held torque and gradient that act in a kick."""

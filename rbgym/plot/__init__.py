@@ -7,10 +7,4 @@ Each function takes a trajectory or plain arrays and returns a matplotlib `Figur
 from rbgym.plot.motions import drifts, polhode, summary
 from rbgym.plot.results import Errors, pointing
 
-__all__ = [
-    "Errors",
-    "drifts",
-    "pointing",
-    "polhode",
-    "summary",
-]
+__all__ = ["Errors", "drifts", "pointing", "polhode", "summary"]

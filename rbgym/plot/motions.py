@@ -132,9 +132,6 @@ def _frame_errors(ax: Axes) -> None:
     ax.set_xlabel("time [s]  (markers: error at the end)")
 
 
-# --- the globe of a polhode -------------------------------------------------------------------
-
-
 def _draw_polhode(ax: Axes, trajectory: Trajectory, body: RigidBody) -> None:
     to_principal = body.principal_rotation
     L = rotate_inverse(trajectory.quaternion, trajectory.angular_momentum) @ to_principal

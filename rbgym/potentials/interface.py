@@ -90,13 +90,9 @@ class Potential(Record):
         g = self.gradient(o)
         return math.sqrt(dot(g, g))
 
-    # --- known while compiling ---
-
     is_free = constant(False, "Whether there is nothing to compute.")
     is_uniform = constant(False, "Whether the gradient is the same at every attitude.")
     moves = constant(False, "Whether the direction changes with time.")
-
-    # --- what schemes build on these ---
 
     def torque(self, u, o):
         """The body torque at the direction o, a held one u included."""
@@ -125,8 +121,7 @@ class Potential(Record):
         """Derivative of the divided difference when o_1 changes by the matrix `tilting`."""
         return product(self.discrete_hessian(o_0, o_1), tilting)
 
-    # --- one lane of a batch; its rows begin at physics.potential_row() ---
-
+    # Of one lane of a batch; its rows begin at physics.potential_row().
     row_count = constant(4, "Number of rows.")
 
     def of_lane(self, physics, buffer, i, ahead):
@@ -152,8 +147,6 @@ class Potential(Record):
 
     def weigh(self, physics, buffer, i, mgl):
         """Take another weight moment [N m], if the potential is one of weight."""
-
-    # --- what users give ---
 
     def checked(self) -> Self:
         """The potential with float fields, or a ValueError that says what is wrong with it."""

@@ -223,7 +223,6 @@ def integrator_step(inertia: ArrayLike, integrator: str | Integrator = DEFAULT) 
     return step
 
 
-# --- hints ------------------------------------------------------------------------------------
 # A wrong convention breaks several checks at once; how attitude and rates answer each other in a
 # short step tells which one it is.
 

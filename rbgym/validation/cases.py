@@ -1,4 +1,5 @@
-"""The motions on which integrators are measured: one for each kind of potential, and the papers'.
+"""The motions on which integrators are measured, one for each kind of potential and the papers',
+and what is claimed of an integrator in one of them.
 
 The bodies and starts of CASES are generic: a symmetric top, or a principal axis, would conserve
 things by luck. PAPERS has the papers' own data.
@@ -15,6 +16,46 @@ from rbgym.trajectory import Trajectory, simulate
 
 NO_TORQUE = (0.0, 0.0, 0.0)
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
+
+
+class Claim(NamedTuple):
+    """What is declared of an integrator in a case, and what was measured.
+
+    case: the potential of a generic case, or a paper's case. bound: the limit that decided: an
+    upper one for what is declared conserved, a lower one for what is not, the allowed distance
+    from the declared order for an order.
+    """
+
+    integrator: str
+    case: str
+    quantity: str
+    declared: str
+    measured: float
+    bound: float
+    passed: bool
+
+
+def below(
+    integrator: str, case: str, quantity: str, declared: str, measured: float, bound: float
+) -> Claim:
+    """A claim that holds where the measured value stays at or below the bound."""
+    return Claim(integrator, case, quantity, declared, measured, bound, measured <= bound)
+
+
+def above(
+    integrator: str, case: str, quantity: str, declared: str, measured: float, bound: float
+) -> Claim:
+    """A claim that holds where the measured value is finite and above the bound."""
+    passed = bound < measured < math.inf
+    return Claim(integrator, case, quantity, declared, measured, bound, passed)
+
+
+def near(
+    integrator: str, case: str, quantity: str, declared: float, measured: float, bound: float
+) -> Claim:
+    """A claim that holds where the measured value is within the bound of the declared one."""
+    passed = abs(measured - declared) <= bound
+    return Claim(integrator, case, quantity, f"{declared:g}", measured, bound, passed)
 
 
 class Case(NamedTuple):

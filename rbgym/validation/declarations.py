@@ -22,8 +22,7 @@ from rbgym.integrators import Integrator
 from rbgym.integrators.interface import SPIN
 from rbgym.potentials import GravityGradient, HeavyTop, SoftWall
 from rbgym.quaternion import Array, Vector, from_matrix, to_matrix
-from rbgym.validation.cases import CASES, Case
-from rbgym.validation.claims import Claim, above, below, near
+from rbgym.validation.cases import CASES, Case, Claim, above, below, near
 
 CONSERVED = 1e-13  # relative, as delivered, whatever the number of steps
 UNIT = 1e-15  # | |q| - 1 |
@@ -53,9 +52,6 @@ TREND = 1e-15  # relative, over the whole run
 def declared(record: Integrator, case: Case, steps: int) -> list[Claim]:
     """What the catalogue declares of one integrator, measured in one case."""
     return [*conservation(record, case, steps), *order(record, case), *symmetry(record, case)]
-
-
-# --- invariants -------------------------------------------------------------------------------
 
 
 def long_dt(record: Integrator, case: Case) -> float:
@@ -130,9 +126,6 @@ def endurance(name: str, kind: str, steps: int = ENDURANCE) -> list[Claim]:
         label = f"trend of {quantity} over {steps:,} steps"
         claims.append(below(name, kind, label, "none", trend, bound))
     return claims
-
-
-# --- order ------------------------------------------------------------------------------------
 
 
 def order(record: Integrator, case: Case) -> list[Claim]:
@@ -249,9 +242,6 @@ def _body_torque(potential: Any, J: Array) -> Callable[[Array], Array]:
 def _skew(v: Array) -> Array:
     x, y, z = v
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-
-
-# --- symmetry ---------------------------------------------------------------------------------
 
 
 class Scheme(Subject):

@@ -15,8 +15,7 @@ from rbgym.identification import rotation_vector
 from rbgym.integrators import Integrator
 from rbgym.potentials import HeavyTop
 from rbgym.quaternion import Array, conjugate, from_rotation_vector, multiply
-from rbgym.validation.cases import Case, applicable
-from rbgym.validation.claims import Claim, below
+from rbgym.validation.cases import Case, Claim, applicable, below
 
 EXACT = 1e-11
 STEPS = 3

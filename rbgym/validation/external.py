@@ -15,8 +15,7 @@ from rbgym.body import RigidBody
 from rbgym.engine.batch import Batch, IntegrationError
 from rbgym.integrators import Integrator
 from rbgym.quaternion import Array, angle_between, multiply
-from rbgym.validation.cases import IDENTITY, PAPERS, Case
-from rbgym.validation.claims import Claim, below
+from rbgym.validation.cases import IDENTITY, PAPERS, Case, Claim, below
 from rbgym.validation.declarations import FIRST_ORDER, TOLERANCE
 
 UNIT = {"attitude": "rad", "rates": "rad/s"}
@@ -66,9 +65,6 @@ def _published(kind: str, given: dict[str, Any]) -> External:
     rates = scale * np.array(given["end_rates"]) if "end_rates" in given else None
     case = Case(kind, body, omega, dt, horizon, potential, start)
     return External(case, given["source"], own, spread, attitudes, rates)
-
-
-# --- in closed form ---------------------------------------------------------------------------
 
 
 def complete_integrals(m: float, n: float) -> tuple[float, float]:
@@ -141,8 +137,6 @@ def _errors(record: Integrator, truth: External, dt: float) -> dict[str, float]:
         return dict.fromkeys(truth.own, math.nan)
     return truth.errors(run.quaternion[1:], run.angular_velocity[1:])
 
-
-# --- free bodies, in units of the last place ---------------------------------------------------
 
 LAST_PLACE = 2.0**-53
 PROMISED = 3e-15 / LAST_PLACE  # of `free_rotation`, and as much more for each radian turned

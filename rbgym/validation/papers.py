@@ -14,15 +14,12 @@ from rbgym import integrators
 from rbgym.engine.batch import Batch, IntegrationError
 from rbgym.quaternion import Array, to_matrix
 from rbgym.trajectory import Trajectory
-from rbgym.validation.cases import NUTATION, PAPERS, PRECESSION, Case
-from rbgym.validation.claims import Claim, above, below, near
+from rbgym.validation.cases import NUTATION, PAPERS, PRECESSION, Case, Claim, above, below, near
 from rbgym.validation.declarations import CONSERVED, DRIFTS, ROUNDOFF
 
 KRYSL = ("trap", "imid", "trapm", "imidm", "akw", "bbtrap", "swc1")
 NEW, OLD = KRYSL[:4], KRYSL[4:]
 BETSCH = ("quat_em", "quat_vi", "dir_em", "swc1")
-
-# --- errors of the papers' schemes on the papers' cases, as their figures show them ---------
 
 
 @cache
@@ -86,10 +83,8 @@ def lead(leaders: Sequence[str], kind: str, dt: float, shared: float = 0.0) -> l
     found, claims = {name: end_errors(name, kind, dt) for name in KRYSL}, []
     for k, (what, more) in enumerate((("attitude", 0.0), ("momentum", shared))):
         best = min(errors[k] for name, errors in found.items() if name not in leaders)
-        label, said = (
-            f"{what} error over the best of the others",
-            "at most 1" if more else "below 1",
-        )
+        label = f"{what} error over the best of the others"
+        said = "at most 1" if more else "below 1"
         for name in leaders:
             claims.append(below(name, kind, label, said, found[name][k] / best, 1.0 + more))
     return claims
@@ -125,8 +120,6 @@ def wall_error(name: str) -> float:
     return float(np.median(worst))
 
 
-# --- what is claimed ------------------------------------------------------------------------
-
 Measure = Callable[[], list[Claim]]
 
 
@@ -149,9 +142,6 @@ def claimed(name: str, source: str) -> Callable[[Measure], Measure]:
         return measure
 
     return add
-
-
-# --- Betsch & Siebert (2009) ----------------------------------------------------------------
 
 
 @claimed(
@@ -184,9 +174,6 @@ def quat_vi_needs_a_smaller_step() -> list[Claim]:
 def all_four_are_of_second_order() -> list[Claim]:
     of = "betsch_free", "order of the attitude"
     return [near(name, *of, 2, slopes(name, "betsch_free", 0.001)[0], 0.1) for name in BETSCH]
-
-
-# --- Krysl (2007) ---------------------------------------------------------------------------
 
 
 @claimed("all seven schemes are of second order", "Krysl (2007), figures 1 to 3")
@@ -253,9 +240,6 @@ def trap_conserves_the_energy_half_a_step_later() -> list[Claim]:
     ]
 
 
-# --- Krenk & Nielsen (2013) -----------------------------------------------------------------
-
-
 @claimed("the convected scheme conserves to 1e-15", "Krenk & Nielsen (2013), 5.1")
 def convected_conserves_to_round_off() -> list[Claim]:
     return conserve("convected", PAPERS["krenk_brick"], "1e-15", 5e-15)
@@ -270,9 +254,6 @@ def convected_improves_by_four() -> list[Claim]:
         label = f"error at {dt} over that at {dt / 2}"
         claims.append(near("convected", "betsch_top", label, 4, ratio, bound))
     return claims
-
-
-# --- Mandre (2008), Moller & Glocker (2012) -------------------------------------------------
 
 
 def _rkn4(dt: float, steps: int, **options: Any) -> tuple[Trajectory, float]:

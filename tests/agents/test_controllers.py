@@ -13,13 +13,7 @@ import rbgym.agents
 from family import QUICK
 from rbgym import RigidBody
 from rbgym.agents import controllers
-from rbgym.agents.controllers import (
-    AxisPD,
-    MagneticAllocation,
-    RateDamping,
-    UprightLQR,
-    fitting,
-)
+from rbgym.agents.controllers import AxisPD, MagneticAllocation, RateDamping, UprightLQR, fitting
 from rbgym.agents.controllers.base import relative
 from rbgym.envs.actuators import MagneticCoils
 from rbgym.quaternion import rotate_inverse
@@ -179,9 +173,6 @@ def test_a_wrong_observation_is_refused_with_its_shape(name, env_id, shape, colu
     message = re.escape(f"observation must have {columns} columns, got shape {shape}")
     with pytest.raises(ValueError, match=message):
         controllers.make(name, gym.make(env_id)).predict(np.zeros(shape))
-
-
-# --- magnetorquers --------------------------------------------------------------------------
 
 
 def test_coils_have_the_part_of_a_torque_across_the_field_from_the_smallest_moment():

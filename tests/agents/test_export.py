@@ -232,9 +232,6 @@ def test_a_self_test_notices_what_is_wrong(pattern, wrong, tmp_path):
         answers(tmp_path, "float", np.zeros((1, 7)), "other")
 
 
-# --- the contract -------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("about", [{"policy": np.ones(3)}, 3, {"x": np.nan}])
 def test_what_no_json_can_tell_is_refused(about, tmp_path):
     with pytest.raises(ValueError, match="about must be a dict of plain data"):
@@ -346,9 +343,6 @@ def test_no_name_ends_the_comment(tmp_path):
     answers(tmp_path, "float", np.zeros((1, 7)))
 
 
-# --- what cannot be exported --------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("name", "kwargs", "kind"),
     [("hysteretic", {}, "Hysteretic"), ("geometric", {}, "GeometricTracking"),
@@ -376,9 +370,6 @@ def test_a_network_with_memory_and_other_envs_are_refused(tmp_path):
             export(tmp_path, Network.random((4, 2), 0), gym.make("CartPole-v1"))
         with pytest.raises(ValueError, match="observation must have shape"):
             export(tmp_path, Network.random((4, 3), 0), make(SLEW))
-
-
-# --- onnx, and the command ----------------------------------------------------------------------
 
 
 def onnx_answers(folder, seen):

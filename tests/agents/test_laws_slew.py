@@ -87,9 +87,6 @@ def test_arguments_out_of_range_have_no_least_time(changed, message):
         eigenaxis_time(**{**good, **changed})
 
 
-# --- the law --------------------------------------------------------------------------------
-
-
 def angles(attitudes):
     return 2 * np.arcsin(np.minimum(np.linalg.norm(attitudes[..., 1:], axis=-1), 1.0))
 

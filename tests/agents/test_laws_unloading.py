@@ -14,15 +14,9 @@ SMOOTH = ReactionWheels.pyramid(start=0.8, viscous=0.0, coulomb=0.0)
 
 def flown(other, steps, lanes=16):
     """An env after so many steps of `pd` from near its target, and |L| before each."""
-    env = gym.make_vec(
-        "AttitudeSlew-v1",
-        num_envs=lanes,
-        actuator=[SMOOTH, other],
-        dt=0.5,
-        max_episode_steps=-1,
-        initial={"angle": 0.01},
-        success={"seconds": 1e6},
-    )
+    how = {"dt": 0.5, "max_episode_steps": -1, "success": {"seconds": 1e6}}
+    how |= {"initial": {"angle": 0.01}, "actuator": [SMOOTH, other]}
+    env = gym.make_vec("AttitudeSlew-v1", num_envs=lanes, **how)
     law = controllers.make("pd", env)
     (seen, _), memory, sizes = env.reset(seed=1), None, []
     for _ in range(steps):

@@ -153,8 +153,6 @@ def test_observations_of_another_width_are_refused():
         Network.random((7, 3), 0).predict(np.zeros((4, 6)))
 
 
-# --- from Stable-Baselines3 -----------------------------------------------------------------
-
 sb3 = pytest.importorskip("stable_baselines3")
 from stable_baselines3.common.vec_env import VecNormalize  # noqa: E402
 from torch import nn  # noqa: E402

@@ -34,9 +34,6 @@ def starts(count, seed=0):
     return q / np.linalg.norm(q, axis=1, keepdims=True), rng.uniform(-0.2, 0.2, (count, 3))
 
 
-# --- the optimum ----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("m", [3, 4])
 def test_no_command_within_the_limits_is_better_than_the_least_of_a_quadratic(m):
     """The conditions of Karush, Kuhn and Tucker."""
@@ -116,9 +113,6 @@ def test_the_cost_never_rises_from_sweep_to_sweep():
     assert all(np.abs(flight.commands).max() <= 1.0 for flight in flights)
 
 
-# --- the slew -------------------------------------------------------------------------------
-
-
 def settling(name, env_id, count, periods):
     """When each of so many lanes is within the tolerances for good [s], inf where it is not."""
     env = gym.make_vec(env_id, count)
@@ -178,9 +172,6 @@ def test_a_memory_is_left_as_it_was():
     law.predict(rows[::-1], memory, np.array([True, False]))
     for one, other in zip(memory, before, strict=True):
         np.testing.assert_array_equal(one, other)
-
-
-# --- what is refused ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", MADE)

@@ -146,9 +146,6 @@ def test_everything_can_be_named_in_plain_data():
         np.testing.assert_array_equal(env.step(action)[0], other.step(action)[0])
 
 
-# --- from episode to episode ----------------------------------------------------------------
-
-
 def applied(env, action):
     env.reset(seed=7)
     return env.step(np.tile(action, (env.num_envs, 1)))[4]["applied_torque"]
@@ -217,9 +214,6 @@ def test_delays_differ_within_the_spread():
     np.testing.assert_allclose((part + rest)[part > 0], 1.0, atol=1e-12)
 
 
-# --- with the rest --------------------------------------------------------------------------
-
-
 SHOWS = ["wheels", {"lag": {"time_constant": 0.05}}, {"delay": {"seconds": 0.1}}]
 
 
@@ -268,9 +262,6 @@ def test_a_body_carries_only_the_rows_that_its_actuator_uses():
     assert rows("magnetorquers") == 6 + 3  # the place on the orbit is the potential's
     assert rows("pyramid") == 8 + 6 + 4
     assert rows(None, Forces()) == 3 + 11 + 12
-
-
-# --- bad input ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

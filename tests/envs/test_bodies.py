@@ -16,9 +16,6 @@ COILS, SPIN, FLYER, WALL = "MagneticDetumble-v1", "ScalableSpin-v0", "FreeFlyer-
 TILTED = (0.8, 0.36, -0.48, 0.0)
 
 
-# --- magnetorquers --------------------------------------------------------------------------
-
-
 def field(orbit, earth, coils):
     """B in the world [T]: a dipole at the Earth's centre, by its textbook formula."""
     tilt = coils.around.inclination
@@ -66,9 +63,6 @@ def test_the_torque_of_coils_is_across_the_field_and_the_books_close():
         np.testing.assert_allclose(change, impulse, rtol=0, atol=1e-17)
         gained = env.invariants()["energy"] - energy
         assert abs(gained - discrete_work(before, after, torque)) < 1e-18
-
-
-# --- flight ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("spread", [0.0, 0.5])
@@ -139,9 +133,6 @@ def test_a_dock_forbids_the_station_haste_and_going_astray():
     turned = (np.sqrt(0.5), 0, 0, np.sqrt(0.5))
     at(env, turned, target_quaternion=turned, position=(0.0, -0.3, 0.0))
     assert env.step(np.zeros(6))[2] is True
-
-
-# --- scale ----------------------------------------------------------------------------------
 
 
 def test_a_body_that_scales_keeps_its_momentum_and_gains_the_work_of_the_force():
@@ -274,9 +265,6 @@ def test_every_spin_that_is_wanted_can_be_had_at_a_size_that_is_allowed():
     omega = state["angular_velocity"]
     holding = 8.0 * np.einsum("ni,ij,nj->n", omega, env.body.inertia, omega)
     assert 2.0 * holding.max() < 400.0
-
-
-# --- the wall -------------------------------------------------------------------------------
 
 
 @pytest.mark.compiled

@@ -76,9 +76,6 @@ def test_observations_stay_in_their_box_under_any_action(env_id):
             assert env.single_observation_space.contains(info["final_obs"][lane])
 
 
-# --- books ----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("env_id", FREE)
 def test_momentum_changes_by_the_impulse_of_the_torque(env_id):
     """quat_em: h R_m u a step, R_m of the mean attitude; one substep, to see the attitudes."""

@@ -294,10 +294,19 @@ def test_goals_are_rewarded_alike_one_by_one_and_in_a_batch(reward):
         np.testing.assert_allclose(batch, 1 / (1 + (2 * np.sin(angle / 2) / 0.2) ** 2), rtol=1e-4)
 
 
+ON_TARGET = {"axis": [0, 0, 1], "direction": [0, 0, 1], "half_angle": 0.2}
+
+
 @pytest.mark.parametrize(
     ("env_id", "kwargs", "message"),
     [
         (SLEW, {"difficulty": "insane"}, "difficulty must be one of"),
+        (SLEW, {"dt": 0.0}, "dt must be a positive"),
+        (SLEW, {"substeps": 0}, "substeps must be a positive"),
+        (SLEW, {"torque_limit": [1, 2]}, "torque_limit must be"),
+        ("RigidTop-v0", {"mgl": -1.0}, "mgl must be a positive"),
+        ("RigidTop-v0", {"initial": {"tilt": 4.0}}, r"initial\['tilt'\]"),
+        ("RigidTop-v0", {"initial": {"tild": 0.1}}, "initial must have keys"),
         (SLEW, {"observaton": "mrp"}, "did you mean 'observation'"),
         (SLEW, {"integrator": "quat_me"}, "did you mean 'quat_em'"),
         (SLEW, {"reward": {"closenes": 1}}, "did you mean 'closeness'"),
@@ -310,18 +319,8 @@ def test_goals_are_rewarded_alike_one_by_one_and_in_a_batch(reward):
         ("RigidTop-v0", {"body": RigidBody([1, 1, 1])}, "body must have its center_of_mass"),
         (SLEW, {"mgl": 1.0}, "left out for a free body"),
         (SLEW, {"termination": {"rate_limit": 9.0}}, "rate_limit"),
-        (
-            SLEW,
-            {"termination": {"keep_out": {
-                "axis": [1, 0, 0], "direction": [1, 0, 0], "half_angle": 0.2}}},
-            "lies over it",
-        ),
-        (
-            "RigidTop-v0",
-            {"termination": {"keep_out": {
-                "axis": [0, 0, 1], "direction": [0, 0, 1], "half_angle": 0.2}}},
-            "lies over it",
-        ),
+        (SLEW, {"termination": {"keep_out": ON_TARGET}}, "lies over it"),
+        ("RigidTop-v0", {"termination": {"keep_out": ON_TARGET}}, "lies over it"),
         (SLEW, {"termination": {"keep_out": {"axis": [1, 0, 0]}}}, "must have axis, direction"),
         ("AttitudeReach-v0", {"observation": "mrp"}, "must be 'quaternion' in this task"),
         ("AttitudeReach-v0", {"reward": {"rate": 1}}, "must be 'dense' or 'sparse'"),

@@ -68,9 +68,6 @@ def test_the_tree_is_plain_data_and_names_the_layer_of_each_number():
     assert of["integrator"] == "task"
 
 
-# --- cases that were met -------------------------------------------------------------------------
-
-
 def test_a_delay_stands_before_the_satellites_own_wheels():
     env = make(
         "ReactionWheelSlew-v1", satellite="microsat-330", actuator={"delay": {"seconds": 0.5}}

@@ -124,15 +124,9 @@ def test_the_state_of_a_body_that_has_failed_can_be_put_back(env_id, integrator)
     assert np.isfinite(env.get_state()["rows"]).all()
 
 
-# --- rollouts of actions ------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("env_id", "kwargs"),
-    [
-        *(pytest.param(env_id, {}, marks=pytest.mark.compiled) for env_id in IDS),
-        (SLEW, UNCERTAIN),
-    ],
+    [*(pytest.param(env_id, {}, marks=pytest.mark.compiled) for env_id in IDS), (SLEW, UNCERTAIN)],
 )
 def test_rewards_and_states_are_those_of_a_clone_that_is_stepped(env_id, kwargs):
     env, clone = make(env_id, **kwargs), make(env_id, **kwargs)

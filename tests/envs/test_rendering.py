@@ -86,9 +86,6 @@ def test_a_mesh_is_closed_and_its_faces_look_outwards(mesh):
     assert mesh.colors.shape == (len(mesh.faces), 3)
 
 
-# --- the camera -----------------------------------------------------------------------------
-
-
 def test_a_point_is_seen_where_similar_triangles_say():
     camera = Camera(np.array([0.0, -10.0, 0.0]), np.zeros(3), (200, 100), math.pi / 2)
     (seen_at,), (depth,) = camera.project([[1.0, 0.0, 2.0]])
@@ -127,9 +124,6 @@ def test_of_a_solid_about_the_eye_nothing_is_drawn_far_beyond_the_picture():
     huge = Part("goal", solids.box((30.0, 30.0, 30.0)), np.array([0.0, -12.0, 0.0]))
     solid = camera.side_of(huge)
     assert len(solid.corners) == len(solid.edges) == 0
-
-
-# --- scenes ---------------------------------------------------------------------------------
 
 
 def test_an_arrow_grows_with_the_square_root_of_its_vector_up_to_its_reach():

@@ -12,7 +12,6 @@ import numpy as np
 import pygame
 import pytest
 from gymnasium.error import DependencyNotInstalled, ResetNeeded
-from gymnasium.utils.env_checker import check_env
 from gymnasium.wrappers import HumanRendering, RecordVideo
 
 from family import IDS, SLEW, at, make, many
@@ -97,9 +96,6 @@ def test_at_the_target_the_outline_of_the_goal_hides_that_of_the_body():
     assert turned_over < 2 * max(together, 40)  # a box turned over has the same edges
 
 
-# --- what drawing leaves alone --------------------------------------------------------------
-
-
 def test_the_same_scene_gives_the_same_picture():
     env, other = drawn("ReactionWheelSlew-v1"), drawn("ReactionWheelSlew-v1")
     for one in (env, other):
@@ -146,9 +142,6 @@ def test_a_reset_of_some_lanes_keeps_the_paths_of_the_others():
         vec.render()
     # The first lane is drawn at its old instant again, the other at a new one.
     assert [len(vec._viewer.trails[lane].points) for lane in (0, 1)] == [1, 2]
-
-
-# --- modes ----------------------------------------------------------------------------------
 
 
 def test_an_unknown_render_mode_is_named():
@@ -219,11 +212,6 @@ def test_the_frame_rate_is_that_of_the_control_period_within_what_can_be_watched
     assert make("RigidTop-v0", dt=0.04).metadata["render_fps"] == 25
     assert make("SteadyPrecession-v0").metadata["render_fps"] == 60
     assert many("MagneticDetumble-v1", n=2).metadata["render_fps"] == 10
-
-
-def test_gymnasium_finds_nothing_wrong_with_either_mode():
-    for env_id in ("RigidTop-v0", "FreeFlyer-v0"):
-        check_env(gym.make(env_id, render_mode="rgb_array").unwrapped)
 
 
 def test_gymnasium_records_and_shows_episodes(tmp_path):

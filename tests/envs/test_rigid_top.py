@@ -152,36 +152,3 @@ def test_a_step_that_cannot_be_solved_truncates_that_lane_alone():
     assert truncated.tolist() == [False, True, False, False]
     assert info["integration_failed"].tolist() == truncated.tolist()
     np.testing.assert_allclose(vec.unwrapped.state["angular_velocity"], spin, atol=1e-13)
-
-
-@pytest.mark.parametrize(
-    ("kwargs", "message"),
-    [
-        ({"dt": 0.0}, "dt must be a positive"),
-        ({"substeps": 0}, "substeps must be a positive"),
-        ({"mgl": -1.0}, "mgl must be a positive"),
-        ({"torque_limit": [1, 2]}, "torque_limit must be"),
-        ({"initial": {"tilt": 4.0}}, r"initial\['tilt'\]"),
-        ({"initial": {"tild": 0.1}}, "initial must have keys"),
-    ],
-)
-def test_bad_arguments_are_named(kwargs, message):
-    with pytest.raises(ValueError, match=message):
-        make(**kwargs)
-
-
-def test_async_vector_env_runs_it():
-    vec = gym.vector.AsyncVectorEnv([lambda: gym.make(ID)] * 2)
-    try:
-        vec.reset(seed=0)
-        observations, *_ = vec.step(vec.action_space.sample())
-        assert observations.shape == (2, 7)
-    finally:
-        vec.close()
-
-
-def test_spec_with_named_parts_survives_json():
-    env = gym.make(ID, integrator="akw", reward="sparse", substeps=2)
-    spec = gym.envs.registration.EnvSpec.from_json(env.spec.to_json())
-    again = gym.make(spec)
-    assert again.unwrapped.integrator == "akw"

@@ -150,9 +150,6 @@ def test_every_scheme_with_rotors_converges_to_the_motion_of_the_gyrostat(integr
     assert errors[1] < 0.05
 
 
-# --- friction and limits --------------------------------------------------------------------
-
-
 def test_a_wheel_at_its_limit_gives_no_more_and_reports_what_it_gave():
     env = make(WHEELS, substeps=1, actuator=ReactionWheels(viscous=0.0, coulomb=0.0))
     at(env, TILTED, wheel_momentum=(-0.0299, 0.0, 0.0))

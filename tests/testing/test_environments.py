@@ -60,9 +60,6 @@ def foreign(step=steps.exact, **options):
     return EnvSubject(env, inertia=INERTIA, read=read, **{"place": place, "steps": 100, **options})
 
 
-# --- rbgym's own -------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("env_id", ENVIRONMENTS)
 @pytest.mark.parametrize("options", [None, TUMBLING], ids=["drawn", "tumbling"])
 def test_every_registered_environment_keeps_its_invariants_under_zero_action(env_id, options):
@@ -133,9 +130,6 @@ def test_the_potential_says_which_momentum_is_kept(potential, axis):
 def test_an_action_that_exerts_a_torque_breaks_energy_and_momentum():
     with pytest.raises(AssertionError, match="does not conserve energy, momentum:"):
         assert_torque_free_invariants(gym.make("RigidTop-v0"), steps=20, action=np.ones(3))
-
-
-# --- somebody else's ---------------------------------------------------------------------------
 
 
 def test_a_correct_foreign_environment_passes_over_many_episodes():
@@ -214,9 +208,6 @@ def test_a_function_that_makes_the_environment_is_called_and_its_work_closed():
     before = len(closed)
     measure(Closing(), inertia=INERTIA, read=read, steps=20)
     assert len(closed) == before  # a ready environment is left open
-
-
-# --- bad input ---------------------------------------------------------------------------------
 
 
 def test_a_body_that_never_moves_is_no_pass():

@@ -64,8 +64,3 @@ def test_the_block_of_the_page_that_is_whole_runs():
     exec(block, names)
     for test in (value for name, value in names.items() if name.startswith("test_")):
         test()
-
-
-def test_links_of_the_page_lead_somewhere():
-    for link in re.findall(r"\]\(([^)#]+)\)", PAGE):
-        assert (ROOT / "docs" / link).exists(), link

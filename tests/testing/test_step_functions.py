@@ -156,9 +156,6 @@ def test_the_table_has_a_line_for_each_check_and_fits_one_screen():
     assert max(map(len, lines)) <= 100
 
 
-# --- bad input ---------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

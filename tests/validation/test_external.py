@@ -138,9 +138,6 @@ def test_an_end_that_is_off_is_seen(monkeypatch):
     assert not external_claims("rkn4", "nasa_brick")[0].passed
 
 
-# --- anybody's step function --------------------------------------------------------------------
-
-
 def test_a_step_function_is_measured_on_the_known_ends():
     J = FREE.case.body.inertia
     ours = testing.external_errors("nasa_brick", testing.integrator_step(J, "exact"), dt=1.0)
