@@ -111,7 +111,7 @@ def measure(quick: bool, say: Say) -> dict[str, Any]:
             here, name = {"engine": engine, "period": period}, f"{engine} {period:g} {seed}"
             say(f"PPO in MuJoCo, {name}")
             out = MEASURED.parent / "fidelity_map" / f"mujoco-{name.replace(' ', '-')}"
-            train(NAME, out=out, seed=seed, timesteps=1_000_000, env_kwargs=here,
+            train(NAME, "ppo", out=out, seed=seed, timesteps=1_000_000, env_kwargs=here,
                   evaluate_every=0, progress=False)  # fmt: skip
             policy = load_policy(RunFolder(out))
             both = {"own": figures(policy, NAME, **here), "truth": figures(policy, TASK, **TRUTH)}

@@ -20,12 +20,17 @@ torch.set_num_threads(1)  # in networks this small, threads wait for each other
 
 # %%
 done = train(
-    "RigidTop-v0", out="run", timesteps=STEPS, evaluate_every=max(STEPS // 8, 1), report=print
+    "RigidTop-v0",
+    "ppo",
+    out="run",
+    timesteps=STEPS,
+    evaluate_every=max(STEPS // 8, 1),
+    report=print,
 )
 print(f"{done.results['timesteps']} steps")
 
 # %% [markdown]
-# The mean return on the test set during the training.
+# The mean return on the validation set during the training.
 
 # %%
 for look in done.results["judgements"]:

@@ -86,7 +86,7 @@ def learned(scheme: str, seed: int) -> dict[str, Any]:
     """Train one policy, and judge it on its own physics and on the truth."""
     own = {"integrator": scheme, "substeps": 1}
     out = RUNS / f"{scheme.replace(':', '_')}-{seed}"
-    train(TASK, out=out, seed=seed, env_kwargs=own, evaluate_every=0, progress=False)
+    train(TASK, "ppo", out=out, seed=seed, env_kwargs=own, evaluate_every=0, progress=False)
     policy = load_policy(RunFolder(out))
     return {"own": figures(policy, **own), "truth": figures(policy, **TRUTH)}
 

@@ -34,7 +34,7 @@ def study(task: str, scheme: str, seed: int) -> dict[str, Any]:
     """Train one policy, and judge it on its own physics and on the truth."""
     own = {"integrator": scheme, "substeps": 1}
     out = RUNS / f"{task}-{scheme}-{seed}"
-    train(task, out=out, seed=seed, env_kwargs=own, evaluate_every=0, progress=False)
+    train(task, "ppo", out=out, seed=seed, env_kwargs=own, evaluate_every=0, progress=False)
     policy = load_policy(RunFolder(out))
     judged = {"own": evaluate(policy, task, **own), "truth": evaluate(policy, task, **TRUTH)}
     return {

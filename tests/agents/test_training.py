@@ -198,7 +198,9 @@ def test_the_steps_that_are_asked_for_stand_for_those_of_the_file(tmp_path):
     file = tmp_path / "h.yml"
     file.write_text("RigidTop-v0: {policy: MlpPolicy, n_steps: 16, batch_size: 16, n_epochs: 1}")
     usual = {"progress": False, "evaluate_every": 0}
-    done = train("RigidTop-v0", out=tmp_path / "a", hyperparameters=file, timesteps=20, **usual)
+    done = train(
+        "RigidTop-v0", "ppo", out=tmp_path / "a", hyperparameters=file, timesteps=20, **usual
+    )
     assert done.results["timesteps"] == 32
 
 
