@@ -322,11 +322,13 @@ class Shown:
 
     def __init__(self, normalizer: Normalizer) -> None:
         self.columns = torch.from_numpy(normalizer.columns)
+        self.mean = torch.tensor(normalizer.mean, dtype=torch.float32)
         self.scale = torch.tensor(normalizer.scale, dtype=torch.float32)
         self.clip = normalizer.clip
 
     def __call__(self, observation: Tensor) -> Tensor:
-        return (observation[:, self.columns] * self.scale).clamp(-self.clip, self.clip)
+        scaled = (observation[:, self.columns] - self.mean) * self.scale
+        return scaled.clamp(-self.clip, self.clip)
 
 
 def as_network(like: Network, modules: nn.Module) -> Network:

@@ -94,18 +94,20 @@ def learn(
         except ValueError as error:  # a part of the env has no derivative
             if not laws:
                 raise
-            report(f"imitation alone, as {error}")
-            env = None
+            env, why = None, error
         if (finished := folder.claim(config, resume)) is not None:
             return Training(folder, finished, None)
+        if env is None:
+            report(f"imitation alone, as {why}")
         law, known = teacher(laws, config, report)
         resumed, begun = folder.checkpoint.exists(), time.perf_counter()
         network, steps, start = first, 0, 0
         if not resumed and law is not None:
-            network, steps = imitated(law, first, config, kwargs, report, progress)
+            network, steps = imitated(law, first, config, kwargs, progress)
         seconds = time.perf_counter() - begun
         if env is None:
             found = run.judged(network, config, steps, seconds)
+            report(f"imitated: {run.said(found)}")
             results = {"timesteps": steps, "wall_time": seconds, "judgements": [found]}
             best = network
         else:
@@ -117,6 +119,8 @@ def learn(
             else:
                 learner.before, learner.seconds = steps, seconds
                 learner.judge(config)
+                if law is not None:
+                    report(f"imitated: {run.said(learner.judgements[-1])}")
                 learner.save(folder.checkpoint)
             results, best = improve(learner, config, folder, progress), learner.best_network
     return run.finish(folder, config, results | known, best, spaces, start)
@@ -165,7 +169,6 @@ def imitated(
     first: Network,
     config: Mapping[str, Any],
     kwargs: Mapping[str, Any],
-    report: Callable[[str], None],
     progress: bool,
 ) -> tuple[Network, int]:
     """The network after all rounds of imitation, and how many steps they took."""
@@ -191,6 +194,4 @@ def imitated(
                     show(done, chosen["rounds"])
         finally:
             torch.set_num_threads(threads)
-    network = as_network(first, actor)
-    report(f"imitated: {run.said(run.worth(network, config))}")
-    return network, imitation.steps
+    return as_network(first, actor), imitation.steps

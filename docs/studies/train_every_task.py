@@ -180,8 +180,9 @@ On the {results["episodes"]} start states of the task's test set:
 | median settling time | {settled} |
 
 Trained with `{config["command"]}`: {training["timesteps"]:,} environment steps in
-{training["wall_time"]:.0f} s, seed {config["seed"]}{seeds}; a success rate of 95 % on the test set
-{reached}. Arguments of the environment: {dict(config["env_kwargs"]) or "the defaults"}.
+{training["wall_time"]:.0f} s, seed {config["seed"]}{seeds}; a success rate of 95 % on the
+validation set {reached}.
+Arguments of the environment: {dict(config["env_kwargs"]) or "the defaults"}.
 Made with {", ".join(f"{name} {number}" for name, number in versions.items())}.
 
 `policy.safetensors` holds the weights, `policy.json` how to build the network and its
@@ -203,7 +204,7 @@ def draw(learned: dict[str, dict[str, object]]) -> None:
         ax.axhline(one["idle_return"], linewidth=1.0, **style.line(1))
         ax.set_title(f"{env_id}, {str(one['algo']).upper()}", fontsize="small")
     figure.supxlabel("environment steps [thousands]")
-    figure.supylabel("mean return on the test set")
+    figure.supylabel("mean return at each look")
     plots.save(figure, DOCS / "pictures" / "learning.svg")
 
 
