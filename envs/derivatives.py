@@ -28,7 +28,6 @@ from rbgym.envs.actuators.driven import Driven
 from rbgym.envs.actuators.line import Pulsed
 from rbgym.envs.episodes import Episodes
 from rbgym.envs.kernels import judge_lane
-from rbgym.envs.parts.sensors import Failing
 from rbgym.envs.planning import checked_state, episodes_of
 from rbgym.quaternion import Array
 from rbgym.rows import FAILED, LANES, index
@@ -141,9 +140,9 @@ def linearize(
 class Differentiation:
     """Derivatives of steps of one env, whose state is that before the step; it is not stepped.
 
-    names: the coordinates, see `Linear`, then what the reward keeps from step to step. rows: those
-    behind attitude and rates. Raises ValueError where a part has no derivative: hooks that are
-    callables, noise of sensors and disturbances, sensors that die, pulses, observations of goals.
+    names: the coordinates, see `Linear`, then what reward and sensor keep from step to step. rows:
+    those behind attitude and rates. What is drawn, as noise, is a constant. Raises ValueError where
+    a part has no derivative: hooks that are callables, pulses, observations of goals.
     """
 
     def __init__(self, env: Any) -> None:
@@ -151,16 +150,15 @@ class Differentiation:
         parts, batch = self.episodes.setup.parts, self.episodes.batch
         if isinstance(env.observation_space, Dict):
             raise ValueError("env must show one array to have a derivative, not a dict of goals")
-        if isinstance(parts.sensor, Failing):
-            raise ValueError("faults must leave 'sensor' out of its kinds to have a derivative")
-        for name, part in (("observation", parts.sensor), ("disturbance", parts.disturbance)):
-            if part.is_noisy():
-                raise ValueError(f"{name} must be without noise to have a derivative, got {part!r}")
         names, more = _more(self.episodes)
-        first, kept = self.episodes.rows.reward_row(), parts.reward.kept(batch.physics)
-        for name, numbers in kept.items():
-            names += _numbered(name, len(numbers))
-            more = np.append(more, [first + n for n in numbers])
+        rows = self.episodes.rows
+        for first, kept in (
+            (rows.reward_row(), parts.reward.kept(batch.physics)),
+            (rows.sensor_row(), parts.sensor.kept(batch.physics)),
+        ):
+            for name, numbers in kept.items():
+                names += _numbered(name, len(numbers))
+                more = np.append(more, [first + n for n in numbers])
         self.names, self.rows = names, more
         self._kind = columns_for(batch)
 

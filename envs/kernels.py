@@ -8,6 +8,7 @@ import numpy as np
 from rbgym.compiled.jit import compiled, inlined, kernel_part, lane_body
 from rbgym.engine.kernels import advance_blocks, start_lane
 from rbgym.envs import rows as at
+from rbgym.envs.parts.endings import less
 from rbgym.envs.parts.goals import angle_of
 from rbgym.envs.parts.rewards import Outcome
 from rbgym.envs.random import numbers
@@ -73,15 +74,17 @@ def judge_lane(rows, buffer, i, limit):
     q, omega = view(physics, buffer, i)
     gap = parts.goal.compare(rows, buffer, i, q, omega)
     inside = parts.success.is_inside(rows, buffer, i, gap) & (not begins)
-    over = parts.ends.is_over(rows, buffer, i, q, omega)
-    over = (over | parts.constraints.charge(rows, buffer, i, q, omega, begins)) & (not begins)
+    margin = parts.ends.margin(rows, buffer, i, q, omega)
+    over = parts.constraints.charge(rows, buffer, i, q, omega, begins) | (margin < 0.0)
+    over = over & (not begins)
+    margin = less(margin, parts.constraints.margin(rows, buffer, i, q, omega))
     late = ((elapsed >= limit) | (buffer[i + FAILED * LANES] > 0.0)) & (not begins)
     seen, relative, rates = parts.sensor.measure(rows, buffer, i, q, gap.shown, omega)
     parts.observation.observe(rows, buffer, i, seen, relative, rates, gap.wanted)
     physics.actuator.present(physics, buffer, i)
     if parts.sensor.sees_field():
         parts.sensor.sense_field(rows, buffer, i)
-    value = parts.reward.value(rows, buffer, i, Outcome(gap, inside, over, begins))
+    value = parts.reward.value(rows, buffer, i, Outcome(gap, inside, over, begins, margin))
     parts.disturbance.push(rows, buffer, i)
     parts.tally.watch(rows, buffer, i, q, begins)
     told = i + rows.told_row() * LANES

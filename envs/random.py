@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 
+from rbgym.compiled.dual import of_values
 from rbgym.compiled.jit import inlined
 from rbgym.compiled.record import Record
 from rbgym.quaternion import cos_sin
@@ -138,7 +139,7 @@ def normal(key, step, use):
     return math.sqrt(-2.0 * math.log(_PARTS * u)) * on_circle(_PARTS * v)[0]
 
 
-@inlined
+@of_values
 def normals(key, step, use):
     """Three of them, for the uses use, use + 1 and use + 2."""
     return (normal(key, step, use), normal(key, step, use + 1), normal(key, step, use + 2))

@@ -248,7 +248,8 @@ def physics() -> Iterator[Entry]:
 
 
 FORMS = ("quaternion_continuous", "rotation_matrix", "rotation_6d", "mrp", "log_error")
-TERMS = ("closeness", "success", "attitude", "rate", "effort", "change", "alive", "progress")
+TERMS = ("closeness", "success", "attitude", "rate", "effort", "change", "alive", "progress",
+         "margin")  # fmt: skip
 DRAWN = ("inertia", "mass", "torque", "actuator_scale", "misalignment", "failure")
 CONE = {"axis": (0.0, 0.0, 1.0), "direction": (0.6, 0.0, 0.8), "half_angle": 0.6}
 PUSH = {"constant": (1e-3, 0.0, -1e-3), "white_noise": (1e-4, 2e-4, 0.0)}

@@ -34,11 +34,12 @@ from rbgym.agents.train.gradients import DifferentiableEnv
 from rbgym.agents.train.imitation import Imitation
 from rbgym.agents.train.sb3 import training as sb3
 from rbgym.envs.arguments import named
+from rbgym.envs.parts.rewards import NAMED
 
 ALGORITHM = "auto"
 BEST, NONE = "best", "none"  # teachers that are no law
 _WHOLE = ("lanes", "rounds", "epochs", "n_envs", "horizon", "iterations", "warm")
-_NEEDED = (*_WHOLE, *SHARES, "teacher", "learning_rate", "net_arch")
+_NEEDED = (*_WHOLE, *SHARES, "teacher", "margin", "learning_rate", "net_arch")
 _KEYS = (*_NEEDED, "algo")
 _LAW_EPISODES = 64  # of the validation set, on which laws are compared
 _WITHOUT_LAW = "ppo"
@@ -88,7 +89,7 @@ def learn(
             )
         report(f"no law is for such an env: {_WITHOUT_LAW}")
         return sb3.train(env_id, _WITHOUT_LAW, **how)
-    with closing(gym.make_vec(env_id, chosen["n_envs"], **kwargs)) as lanes:
+    with closing(gym.make_vec(env_id, chosen["n_envs"], **priced(kwargs, chosen))) as lanes:
         try:
             env = DifferentiableEnv(lanes)
         except ValueError as error:  # a part of the env has no derivative
@@ -124,6 +125,13 @@ def learn(
                 learner.save(folder.checkpoint)
             results, best = improve(learner, config, folder, progress), learner.best_network
     return run.finish(folder, config, results | known, best, spaces, start)
+
+
+def priced(kwargs: dict[str, Any], chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of an env whose reward has the margin's price: an event has no derivative."""
+    reward = kwargs.get("reward", "dense")
+    terms = NAMED[reward] if isinstance(reward, str) else reward
+    return {**kwargs, "reward": {"margin": chosen["margin"], **terms}}
 
 
 def fitting_laws(config: Mapping[str, Any]) -> list[str]:

@@ -9,7 +9,7 @@ from rbgym.compiled.jit import inlined
 from rbgym.envs.actuators import Effector
 from rbgym.envs.arguments import in_range, keys
 from rbgym.envs.parts.columns import BODY, Column
-from rbgym.envs.parts.endings import Constraints, cone
+from rbgym.envs.parts.endings import Constraints, below, cone, less, outside
 from rbgym.envs.parts.goals import Goal
 from rbgym.envs.parts.observations import More
 from rbgym.envs.parts.starts import Start
@@ -82,6 +82,19 @@ class Limited(Constraints, More):
             bad |= dot(to_world(q, axis), direction) > cosine
             bad |= goal.has_target() & (dot(to_world(target, axis), direction) > cosine)
         return bad
+
+    def margin(self, rows, buffer, i, q, omega):
+        actuator, square = rows.physics.actuator, self.rate * self.rate
+        margin = below(dot(omega, omega), square) if square < math.inf else 1.0
+        for n in range(self.cone_count()):
+            axis, _, cosine = self.cones[n]
+            off = dot(to_world(q, axis), vector(buffer, i, self.direction_row(rows, n)))
+            margin = less(margin, outside(off, cosine))
+        full = self.momentum * self.momentum
+        for n in range(4):
+            h = buffer[i + (actuator.state_row(rows.physics) + n) * LANES]
+            margin = less(margin, below(h * h, full)) if full < math.inf else margin
+        return margin
 
     def charge(self, rows, buffer, i, q, omega, begins):
         actuator, cones = rows.physics.actuator, self.cone_count()

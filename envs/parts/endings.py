@@ -13,6 +13,27 @@ from rbgym.envs.rows import Part
 from rbgym.quaternion import Vector, add, dot, rotate, to_body, to_world, upward
 from rbgym.rows import LANES, vector
 
+_LOWEST = 1e-16  # height of a cone of radius 1
+
+
+@inlined
+def less(a, b):
+    """The smaller one; a, where b is not a number."""
+    return b if b < a else a
+
+
+@inlined
+def below(square, limit):
+    """How far a square is below its limit, as a part of that."""
+    return (limit - square) / limit
+
+
+@inlined
+def outside(cosine, edge):
+    """How far a direction is outside a cone, as a part of its height, from the cosines of its angle
+    and of the half angle."""
+    return (edge - cosine) / max(1.0 - edge, _LOWEST)
+
 
 class Success(Part):
     """The success region."""
@@ -61,15 +82,20 @@ class Ending(Part):
     """What ends an episode."""
 
     @required
+    def margin(self, rows, buffer, i, q, omega):
+        """How far the lane at i is from the end of its episode: about 1 far from it, below 0 where
+        it is over. A square over that of the limit, so that it is smooth."""
+
     def is_over(self, rows, buffer, i, q, omega):
         """Whether the state ends the episode of the lane at i."""
+        return self.margin(rows, buffer, i, q, omega) < 0.0
 
 
 class Never(Ending):
     """Nothing more ends it."""
 
-    def is_over(self, rows, buffer, i, q, omega):
-        return False
+    def margin(self, rows, buffer, i, q, omega):
+        return 1.0
 
 
 class Limits(Ending):
@@ -78,8 +104,9 @@ class Limits(Ending):
     rate: float
     cos_tilt: float = -2.0
 
-    def is_over(self, rows, buffer, i, q, omega):
-        return (upward(q)[2] < self.cos_tilt) | (dot(omega, omega) > self.rate * self.rate)
+    def margin(self, rows, buffer, i, q, omega):
+        upright = (upward(q)[2] - self.cos_tilt) / (1.0 - self.cos_tilt)
+        return less(upright, below(dot(omega, omega), self.rate * self.rate))
 
 
 class KeepOut(Ending):
@@ -90,9 +117,10 @@ class KeepOut(Ending):
     direction: Vector
     cos_angle: float
 
-    def is_over(self, rows, buffer, i, q, omega):
+    def margin(self, rows, buffer, i, q, omega):
         target = rows.parts.goal.target(rows, buffer, i)
-        return dot(to_body(target, to_world(q, self.axis)), self.direction) > self.cos_angle
+        off = dot(to_body(target, to_world(q, self.axis)), self.direction)
+        return outside(off, self.cos_angle)
 
     def sketch(self, instant):
         direction = rotate(instant.state["target_quaternion"], np.array(self.direction))
@@ -114,14 +142,17 @@ class Berth(Ending):
     near: float
     approach: float
 
-    def is_over(self, rows, buffer, i, q, omega):
+    def margin(self, rows, buffer, i, q, omega):
         p, v = flight(rows, buffer, i)
         away, speed = dot(p, p), dot(v, v)
         target = rows.parts.goal.target(rows, buffer, i)
         centre = add(to_body(target, p), (self.behind, 0.0, 0.0))
-        inside = dot(centre, centre) < self.radius * self.radius
-        hasty = (away < self.near * self.near) & (speed > self.approach * self.approach)
-        return inside | hasty | (away > self.far * self.far) | (speed > self.fast * self.fast)
+        free = -below(dot(centre, centre), self.radius * self.radius)
+        apart = -below(away, self.near * self.near)
+        calm = below(speed, self.approach * self.approach)
+        calm = calm if calm > apart else apart
+        here = less(below(away, self.far * self.far), below(speed, self.fast * self.fast))
+        return less(less(free, calm), here)
 
     def sketch(self, instant):
         yield from instant.station(self.behind)
@@ -133,9 +164,9 @@ class OutOfSize(Ending):
     least: float
     most: float
 
-    def is_over(self, rows, buffer, i, q, omega):
+    def margin(self, rows, buffer, i, q, omega):
         s = buffer[i + rows.physics.memory_row() * LANES]
-        return (s < self.least) | (s > self.most)
+        return less(s - self.least, self.most - s) / (self.most - self.least)
 
 
 class Ends(Ending):
@@ -145,10 +176,10 @@ class Ends(Ending):
     keep_out: Any
     own: Any
 
-    def is_over(self, rows, buffer, i, q, omega):
-        over = self.limits.is_over(rows, buffer, i, q, omega)
-        over = over | self.keep_out.is_over(rows, buffer, i, q, omega)
-        return over | self.own.is_over(rows, buffer, i, q, omega)
+    def margin(self, rows, buffer, i, q, omega):
+        margin = self.limits.margin(rows, buffer, i, q, omega)
+        margin = less(margin, self.keep_out.margin(rows, buffer, i, q, omega))
+        return less(margin, self.own.margin(rows, buffer, i, q, omega))
 
     def sketch(self, instant):
         yield from self.keep_out.sketch(instant)
@@ -199,6 +230,10 @@ class Constraints(Part):
     def obstructs(self, rows, buffer, i, q):
         """Lay out an episode that begins at q; whether it cannot begin, or end, there."""
         return False
+
+    def margin(self, rows, buffer, i, q, omega):
+        """How far the lane at i is from a violation, as of an `Ending`."""
+        return 1.0
 
     def charge(self, rows, buffer, i, q, omega, begins):
         """Write the costs of a step, zero at a beginning; whether they end the episode."""

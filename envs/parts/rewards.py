@@ -14,18 +14,22 @@ from rbgym.quaternion import dot
 from rbgym.rows import LANES, Physics
 
 # What a user can give a weight to, in the order in which the kernel writes them.
-TERMS = ("closeness", "success", "attitude", "rate", "effort", "change", "alive", "progress")
+TERMS = ("closeness", "success", "attitude", "rate", "effort", "change", "alive", "progress",
+         "margin")  # fmt: skip
 NAMED: dict[str, Mapping[str, float]] = {"dense": {"closeness": 1.0}, "sparse": {"success": 1.0}}
 DISCOUNT = 0.99  # of the progress term
+_NEAR = 0.4  # margin below which the margin term counts
 
 
 class Outcome(NamedTuple):
-    """What a step, or a beginning, came to: how far off; in the success region; at an end."""
+    """What a step, or a beginning, came to: how far off; in the success region; at an end; the
+    least margin to an end or a violated constraint."""
 
     gap: Gap
     inside: bool
     over: bool
     begins: bool
+    slack: float
 
 
 class Reward(Part):
@@ -135,38 +139,40 @@ class Weighted(Reward):
     quarter of -mean((command - the last)^2). alive: 1. progress: discount P - the last P, with P
     the closeness without its effort, and 0 where the state ends the episode. To a learner with that
     discount, this potential-based shaping changes no best policy (Ng, Harada & Russell 1999).
+    margin: -max(0, 1 - m / 0.4), with m the least margin of what ends the episode or costs
+    (`Ending.margin`): a price that rises before the event, so that it has a derivative.
     """
 
     shape: Any
     rate_limit: float
     discount: float
-    weights: tuple[float, float, float, float, float, float, float, float]
+    weights: tuple[float, float, float, float, float, float, float, float, float]
 
     def rows_needed(self, physics):
-        return 9 + physics.actuator.channels()  # terms, the last P, the last commands
+        return 10 + physics.actuator.channels()  # terms, the last P, the last commands
 
     def terms(self) -> tuple[str, ...]:
         used = [n for n, weight in enumerate(self.weights) if weight]
         return TERMS[: used[-1] + 1] if used else ()
 
     def kept(self, physics: Physics) -> dict[str, range]:
-        found = {"closeness": range(8, 9)} if self.weights[7] else {}
+        found = {"closeness": range(9, 10)} if self.weights[7] else {}
         if self.weights[5]:
-            found["last_command"] = range(9, 9 + physics.actuator.channels())
+            found["last_command"] = range(10, 10 + physics.actuator.channels())
         return found
 
     def forget(self, rows, buffer, i):
         for n in range(rows.physics.actuator.channels()):
-            buffer[i + (rows.reward_row() + 9 + n) * LANES] = 0.0
+            buffer[i + (rows.reward_row() + 10 + n) * LANES] = 0.0
 
     def value(self, rows, buffer, i, outcome):
         shape, w, gap = self.shape, self.weights, outcome.gap
         k = i + rows.reward_row() * LANES
-        last = buffer[k + 8 * LANES]
+        last = buffer[k + 9 * LANES]
         away = shape.remoteness(rows, buffer, i, gap)
         P = 1.0 / away
-        change = _mean_change(rows.physics, buffer, i, k + 9 * LANES)
-        buffer[k + 8 * LANES] = P
+        change = _mean_change(rows.physics, buffer, i, k + 10 * LANES)
+        buffer[k + 9 * LANES] = P
         effort = mean_square(rows.physics, buffer, i)
         buffer[k] = w[0] / (away + shape.effort_weight * effort)
         buffer[k + LANES] = w[1] if outcome.inside else 0.0
@@ -176,8 +182,10 @@ class Weighted(Reward):
         buffer[k + 5 * LANES] = -0.25 * w[5] * change
         buffer[k + 6 * LANES] = w[6]
         buffer[k + 7 * LANES] = w[7] * ((0.0 if outcome.over else self.discount * P) - last)
+        near = 1.0 - outcome.slack / _NEAR
+        buffer[k + 8 * LANES] = -w[8] * (near if near > 0.0 else 0.0)
         total = 0.0
-        for n in range(8):
+        for n in range(9):
             value = 0.0 if outcome.begins else buffer[k + n * LANES]
             buffer[k + n * LANES] = value
             total += value

@@ -18,6 +18,7 @@ from rbgym.envs.rows import checked_part, settle_vector
 from rbgym.quaternion import Vector, add, dot, qconj, qmul, scale, to_body
 from rbgym.rows import (
     LANES,
+    Physics,
     put_quaternion,
     put_vector,
     quaternion,
@@ -212,6 +213,11 @@ class Instruments(Sensor):
     def sense_field(self, rows, buffer, i):
         self.compass.mark(rows, buffer, i)
 
+    def kept(self, physics: Physics) -> dict[str, range]:
+        found = {"last_attitude": range(_LAST, _SEEN), "tracked": range(_SEEN, _COMING)}
+        late = {"coming": range(_COMING, _COMING + 4)} if self.readout.coming_rows() else {}
+        return found | late
+
     def calibrate(self, rows, buffer, i):
         bias = scale(self.bias, normals(rows.noise_key(buffer, i), 0.0, _BY_BIAS))
         settle_vector(buffer, i, rows.sensor_row() + _BIAS, rows.is_given(buffer, i), bias)
@@ -314,6 +320,11 @@ class Failing(Sensor):
 
     def rows_needed(self, physics):
         return self.sensor.rows_needed(physics) + 7  # attitude and rates as measured last
+
+    def kept(self, physics: Physics) -> dict[str, range]:
+        # Once it is dead, nothing that it shows has a derivative.
+        found: dict[str, range] = self.sensor.kept(physics)
+        return found
 
     def _row(self, rows):
         return rows.sensor_row() + self.sensor.rows_needed(rows.physics)

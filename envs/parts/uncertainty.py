@@ -17,7 +17,7 @@ from rbgym.envs.random import LARGEST_NORMAL, Above, LogUniform, Normal, Uniform
 from rbgym.envs.rows import Part, settle, settle_vector
 from rbgym.potentials import CircularOrbit
 from rbgym.quaternion import Array, Vector, add, dot, qmul, scale, times
-from rbgym.rows import J_INV, LANES, J, put_vector, vector
+from rbgym.rows import J_INV, LANES, J, Physics, put_vector, vector
 
 _BY_SENSORS, _BY_DISTURBANCES = 0, 6  # first uses of the noise's numbers
 _OF_BODY = ("inertia", "mass", "gravity", "torque")
@@ -29,6 +29,10 @@ class Sensor(Part):
 
     def calibrate(self, rows, buffer, i):
         """Draw what stays for the episode."""
+
+    def kept(self, physics: Physics) -> dict[str, range]:
+        """Those of its rows from which what is measured next has a derivative, by name."""
+        return {}
 
     def measure(self, rows, buffer, i, q, relative, omega):
         """Once a control period: the attitude in the world, that relative to a target (the same,

@@ -433,6 +433,14 @@ def without_derivative(function):
     return inlined(function, choose=choose)
 
 
+def of_values(function):
+    """Make compiled code inline a function of (key, step, use), numbers of which random ones are
+    made; of duals their values, so that those are constants."""
+    own = inlined(FunctionType(function.__code__, function.__globals__, "own"))
+    values = lambda key, step, use: own(value(key), value(step), use)  # noqa: E731
+    return inlined(function, choose=lambda key, step, use: values if DUAL in (key, step) else own)
+
+
 def true_of_duals(function):
     """Make compiled code inline a function of (x, predicted, reach, lack, terms): whether a step is
     solved. Duals take steps that numbers have solved before."""
