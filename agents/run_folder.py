@@ -16,7 +16,7 @@ from typing import Any
 _LARGEST_JSON = 2**26
 # What makes two runs the same: the rest of config.json tells how and with what it was made.
 IDENTITY = ("env_id", "algo", "seed", "timesteps", "threads", "hyperparameters",
-            "env_kwargs")  # fmt: skip
+            "env_kwargs", "init_from")  # fmt: skip
 # What a run writes beside the log; results.json, which says that it is finished, goes first.
 _FILES = ("results.json", "policy.json", "policy.safetensors", "model.zip", "vecnormalize.pkl",
           "checkpoint.zip", "config.json")  # fmt: skip

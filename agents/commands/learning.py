@@ -11,6 +11,7 @@ from typer import Argument, Option
 from rbgym.agents.catalogue import names as controllers
 from rbgym.agents.commands import options
 from rbgym.agents.commands.app import TRAIN, command
+from rbgym.agents.run_folder import Training
 from rbgym.agents.terminal import plain, print_json
 from rbgym.agents.train import train as train_policy
 
@@ -41,6 +42,12 @@ def train(
             help="Law that auto imitates first: best of those that fit, or none.",
             autocompletion=lambda: ["best", "none", *controllers()],
         ),
+    ] = None,
+    seeds: Annotated[
+        int, Option(help="Train so many, with --seed and those after it, into OUT/SEED.", min=1)
+    ] = 1,
+    init_from: Annotated[
+        Path | None, Option(help="Folder of the policy with which auto or apg begins.", exists=True)
     ] = None,
     timesteps: Annotated[
         Any | None, Option(help="Env steps, up to whole rollouts; default as tuned.", **_STEPS)
@@ -87,38 +94,52 @@ def train(
         if algo != "auto":
             raise ValueError(f"--teacher plays no part with {algo}, got {teacher!r}")
         change = [*(change or ()), ("teacher", teacher)]
-    done = train_policy(
-        env,
-        algo,
-        out=out or Path("runs") / f"{env.rpartition(':')[2]}-{algo}-{seed}",
-        seed=seed,
-        hyperparameters=hyperparameters,
-        changes=dict(change or ()),
-        env_kwargs=dict(env_arg or ()),
-        resume=not overwrite,
-        report=_say,
-        timesteps=timesteps,
-        checkpoint_every=checkpoint_every,
-        evaluate_every=evaluate_every,
-        threads=threads,
-        progress=progress,
-    )
+    folder = out or Path("runs") / f"{env.rpartition(':')[2]}-{algo}-{seed}"
+    done = []
+    for n in range(seeds):
+        done.append(
+            train_policy(
+                env,
+                algo,
+                out=folder / str(seed + n) if seeds > 1 else folder,
+                seed=seed + n,
+                hyperparameters=hyperparameters,
+                changes=dict(change or ()),
+                env_kwargs=dict(env_arg or ()),
+                init_from=init_from,
+                resume=not overwrite,
+                report=_say,
+                timesteps=timesteps,
+                checkpoint_every=checkpoint_every,
+                evaluate_every=evaluate_every,
+                threads=threads,
+                progress=progress,
+            )
+        )
+        if not as_json:
+            _tell(done[-1], seeds - n - 1)
     if as_json:
-        print_json(done.results)
-    elif done.resumed_from is None:
+        print_json([one.results for one in done] if seeds > 1 else done[0].results)
+
+
+def _tell(done: Training, left: int) -> None:
+    """What came of a training; left: how many of other seeds are to follow."""
+    from rbgym.agents.train.run import said
+
+    found = done.results
+    if done.resumed_from is None:
         typer.echo(
-            f"{done.folder.path} was finished before ({done.results['timesteps']} steps): "
+            f"{done.folder.path} was finished before ({found['timesteps']} steps): "
             "--overwrite trains it anew"
         )
-    else:
-        from rbgym.agents.train.run import said
-
-        found = done.results
-        told = f"trained {found['timesteps']} steps in {found['wall_time']:.1f} s"
-        told += f", {said(found['test'])}" if "test" in found else ""
-        typer.echo(plain(f"{told}: {done.folder.policy}"))
-        if "idle" in found:
-            typer.echo(compared(found))
+        return
+    told = f"trained {found['timesteps']} steps in {found['wall_time']:.1f} s"
+    told += f", {said(found['test'])}" if "test" in found else ""
+    typer.echo(plain(f"{told}: {done.folder.policy}"))
+    if "idle" in found:
+        typer.echo(compared(found))
+    if left:
+        _say(f"{left} more seeds: about {left * found['wall_time'] / 60.0:.0f} min")
 
 
 def compared(found: Mapping[str, Any]) -> str:

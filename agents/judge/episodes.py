@@ -22,7 +22,7 @@ from rbgym.envs.parts.observations import FORMS
 from rbgym.quaternion import Array
 
 # Of Episodes: one value of each episode, and one of each instant and episode.
-_LANES = ("seeds", "category", "returns", "lengths", "success", "least_time")
+_LANES = ("seeds", "category", "returns", "costs", "lengths", "success", "least_time")
 _HISTORIES = (
     "attitude_error", "rate_error", "torque", "actions", "wheel_speed", "relative", "reached",
 )  # fmt: skip
@@ -32,7 +32,8 @@ _HISTORIES = (
 class Episodes:
     """One episode from each of n start states, in the order of their seeds.
 
-    category (n,): the task's, of each start. returns, lengths [steps], success (n,). least_time
+    category (n,): the task's, of each start. returns, costs (of constraints), lengths [steps],
+    success (n,). least_time
     (n,): of a turn from the start to the target about the eigenaxis [s], nan where the start is not
     at rest or there is no such bound.
     Histories (instants, n), the first at the start; nan after a lane's end: attitude_error [rad]
@@ -47,6 +48,7 @@ class Episodes:
     seeds: NDArray[np.int64]
     category: NDArray[np.str_]
     returns: Array
+    costs: Array
     lengths: NDArray[np.int64]
     success: NDArray[np.bool_]
     least_time: Array
@@ -155,7 +157,7 @@ def _first_episodes(player: Player, start: Starts) -> Episodes:
     """The first episode of each lane of a vector env in DISABLED mode."""
     env, n = player.env.unwrapped, len(start.seeds)
     running, success = np.ones(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
-    returns, lengths = np.zeros(n), np.zeros(n, dtype=np.int64)
+    returns, costs, lengths = np.zeros(n), np.zeros(n), np.zeros(n, dtype=np.int64)
     histories: dict[str, list[Array]] = {name: [] for name in _HISTORIES}
     space = player.env.single_observation_space
     low, high = bounds(FORMS["quaternion"].columns())
@@ -189,6 +191,7 @@ def _first_episodes(player: Player, start: Starts) -> Episodes:
     while running.any():
         actions, rewards = player.step()
         returns[running] += rewards[running]
+        costs[running] += player.info["cost"][running] if "cost" in player.info else 0.0
         lengths[running] += 1
         record(actions, player.info["applied_torque"])
         done = player.start
@@ -202,6 +205,7 @@ def _first_episodes(player: Player, start: Starts) -> Episodes:
         seeds=np.array(start.seeds),
         category=np.array([start.category] * n),
         returns=returns,
+        costs=costs,
         lengths=lengths,
         success=success,
         least_time=_least_time(env, found["relative"][0], found["rate_error"][0]),

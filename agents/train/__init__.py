@@ -3,7 +3,9 @@
 Public is what is listed here; each is imported when it is first used, as it may need an extra.
 """
 
+from collections.abc import Callable, Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rbgym.agents.run_folder import Training
@@ -24,8 +26,6 @@ _MODULES = {
     "run": ("load_policy",),
     "sb3.adapter": ("VectorEnvAdapter", "make_sb3_env"),
 }
-# What only the algorithms of Stable-Baselines3 take.
-_OF_SB3 = ("checkpoint_every", "evaluate_every", "threads", "timesteps")
 _OTHERS = {"auto": "auto", "apg": "analytic"}  # and their modules
 
 
@@ -36,23 +36,48 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def train(env_id: str, algo: str = "auto", **arguments: Any) -> Training:
-    """Train a policy into a folder, `out`, with the arguments of the algorithm's own `train`.
+def train(
+    env_id: str,
+    algo: str = "auto",
+    *,
+    out: str | Path,
+    seed: int = 0,
+    hyperparameters: str | Path | None = None,
+    changes: Mapping[str, Any] | None = None,
+    env_kwargs: Mapping[str, Any] | None = None,
+    init_from: str | Path | None = None,
+    resume: bool = True,
+    progress: bool | None = None,
+    report: Callable[[str], None] = lambda message: None,
+    **more: Any,
+) -> Training:
+    """Train a policy into the folder `out`.
 
     algo: auto, which imitates a law and climbs from there; ppo, sac, tqc, recurrent_ppo; apg for
-    gradients through the physics. An argument that is None stands for its default. See
-    `rbgym.agents.train.sb3.training.train`, `.auto.learn` and `.analytic.learn`.
-    Raises ValueError for an unknown algorithm, and for an argument that it does not take.
+    gradients through the physics. hyperparameters: a YAML file in place of ours; changes: single
+    ones in place of the file's. env_kwargs: arguments of the env. init_from: folder of a policy
+    with which auto and apg begin. resume: called again after an interruption it goes on from the
+    last checkpoint, and does nothing after the end; with False it starts anew, and what the folder
+    held is lost. progress: show a bar at a terminal. report: called with messages for people.
+    more: timesteps and others, which the algorithms of Stable-Baselines3 alone take, see
+    `rbgym.agents.train.sb3.training.learn`; None is as if it were left out.
+
+    Raises ValueError for bad arguments, those that play no part among them, and if `out` holds
+    another run.
     """
-    given = {name: value for name, value in arguments.items() if value is not None}
+    from rbgym.agents.train.run import Job
+
+    shown = progress is not False
+    job = Job(env_id, algo, out, seed, hyperparameters, changes, env_kwargs, init_from, resume,
+              shown, report)  # fmt: skip
+    given = {name: value for name, value in more.items() if value is not None}
     if isinstance(algo, str) and algo in _OTHERS:
-        for name in _OF_SB3:
-            if name in given:
-                raise ValueError(f"{name} plays no part with {algo}, got {given[name]!r}")
+        for name, value in given.items():
+            raise ValueError(f"{name} plays no part with {algo}, got {value!r}")
         learn: Any = import_module(f"{__name__}.{_OTHERS[algo]}").learn
-        return learn(env_id, **given)
+        return learn(job)
     from rbgym.agents.policies.sb3 import ALGORITHMS
     from rbgym.agents.train.sb3 import training as sb3
 
     named("algo", algo, (*ALGORITHMS, *_OTHERS))
-    return sb3.train(env_id, algo, **given)
+    return sb3.learn(job, **given)

@@ -14,7 +14,8 @@ import io
 import itertools
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import closing
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +25,7 @@ import gymnasium as gym
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.utils.tensorboard import SummaryWriter
 
 from rbgym.agents.cases import has_test_set, in_time, training_seeds
 from rbgym.agents.policies.network import Network, Normalizer
@@ -46,48 +48,32 @@ _CHECKPOINTS, _JUDGEMENTS = 10, 20  # in a training
 _DIGEST = hashlib.sha256().digest_size  # bytes before a checkpoint
 
 
-def learn(
-    env_id: str,
-    *,
-    out: str | Path,
-    seed: int = 0,
-    hyperparameters: str | Path | None = None,
-    changes: Mapping[str, Any] | None = None,
-    resume: bool = True,
-    env_kwargs: dict[str, Any] | None = None,
-    report: Callable[[str], None] = lambda message: None,
-    progress: bool = True,
-) -> Training:
-    """Train a small network into the folder `out`, see `rbgym.agents.train.sb3.training.train`.
-
-    Called again after an interruption, it goes on from the last checkpoint, to the same weights.
-    progress: show a bar at a terminal. Raises ValueError for bad arguments, for an env whose steps
-    have no derivative, and if `out` holds another run.
-    """
-    chosen = presets.read(ALGORITHM, env_id, hyperparameters, changes, known=_KEYS, needed=_KEYS)
-    check_numbers(chosen, _WHOLE)
-    run.check_seed(seed)
-    config = run.config_of(env_id, ALGORITHM, seed, chosen, env_kwargs)
-    network, spaces = run.first_network(env_id, ALGORITHM, chosen, seed, config["env_kwargs"])
-    # So that it begins near to doing nothing.
-    weight, bias = network.layers[-1]
-    network = replace(
-        network, layers=(*network.layers[:-1], (_SMALL * weight, bias)), output="tanh"
+def learn(job: run.Job) -> Training:
+    """Train a small network, see `rbgym.agents.train.train`. Called again after an interruption, it
+    goes on from the last checkpoint, to the same weights. Raises ValueError also for an env whose
+    steps have no derivative."""
+    chosen = presets.read(
+        ALGORITHM, job.env_id, job.hyperparameters, job.changes, known=_KEYS, needed=_KEYS
     )
-    kwargs = in_time(env_id, config["env_kwargs"])
-    lanes = gym.make_vec(env_id, num_envs=chosen["n_envs"], **kwargs)
-    learner = Learner(DifferentiableEnv(lanes), network, chosen, seed)
-    folder = RunFolder(Path(out))
-    try:
-        if (finished := folder.claim(config, resume)) is not None:
+    check_numbers(chosen, _WHOLE)
+    config = run.config_of(job, chosen)
+    network, spaces = run.first_network(config)
+    if not job.init_from:  # so that it begins near to doing nothing
+        weight, bias = network.layers[-1]
+        network = replace(
+            network, layers=(*network.layers[:-1], (_SMALL * weight, bias)), output="tanh"
+        )
+    kwargs = in_time(job.env_id, config["env_kwargs"])
+    folder = RunFolder(Path(job.out))
+    with closing(gym.make_vec(job.env_id, num_envs=chosen["n_envs"], **kwargs)) as lanes:
+        learner = Learner(DifferentiableEnv(lanes), network, chosen, job.seed)
+        if (finished := folder.claim(config, job.resume)) is not None:
             return Training(folder, finished, None)
         if folder.checkpoint.exists():
             learner.restore(folder.checkpoint)
-            report(f"resuming {folder.path} from step {learner.steps}")
+            job.report(f"resuming {folder.path} from step {learner.steps}")
         start = learner.steps
-        results = improve(learner, config, folder, progress)
-    finally:
-        lanes.close()
+        results = improve(learner, config, folder, job)
     return run.finish(folder, config, results, learner.best_network, spaces, start)
 
 
@@ -101,23 +87,28 @@ def check_numbers(chosen: Mapping[str, Any], whole: Iterable[str]) -> None:
 
 
 def improve(
-    learner: "Learner", config: Mapping[str, Any], folder: RunFolder, progress: bool
+    learner: "Learner", config: Mapping[str, Any], folder: RunFolder, job: run.Job
 ) -> dict[str, Any]:
     """Iterate to the end, with checkpoints and looks at the validation set; what results.json is
     to hold."""
     total, threads = learner.chosen["iterations"], torch.get_num_threads()
     every, judge_every = max(total // _CHECKPOINTS, 1), max(total // _JUDGEMENTS, 1)
+    judges = has_test_set(job.env_id)
     try:
         torch.set_num_threads(1)
-        with bar(hidden=not progress) as shown:
+        with bar(hidden=not job.progress) as shown, SummaryWriter(folder.tensorboard) as board:
             steps = learner.before + total * learner.steps_each
             show = Counter(shown, "training", steps)
             while learner.iteration < total:
-                learner.iterate()
+                gain = learner.iterate()
                 done = learner.iteration
                 show(learner.steps, steps)
-                if has_test_set(config["env_id"]) and (done % judge_every == 0 or done == total):
-                    learner.judge(config)
+                if judges and (done % judge_every == 0 or done == total):
+                    found = learner.judge(config)
+                    job.report(f"step {learner.steps:,} of {steps:,}: {run.said(found)}")
+                    board.add_scalar("train/reward", gain, learner.steps)
+                    for name in ("success_rate", "mean_return"):
+                        board.add_scalar(f"eval/{name}", found[name], learner.steps)
                 if done % every == 0:
                     learner.save(folder.checkpoint)
     finally:
@@ -187,16 +178,18 @@ class Learner:
         """The policy that was best on the validation set; the last one, if none was judged."""
         return self.network if self.best is None else self._network.with_parameters(self.best)
 
-    def judge(self, config: Mapping[str, Any]) -> None:
+    def judge(self, config: Mapping[str, Any]) -> dict[str, Any]:
         """Look at the validation set, and keep the policy if it is the best one so far there."""
         found = run.judged(self.network, config, self.steps, self.seconds)
         rank = [(one["success_rate"], one["mean_return"]) for one in (*self.judgements, found)]
         self.judgements.append(found)
         if max(rank) == rank[-1]:
             self.best = self.network.parameters()
+        return found
 
-    def iterate(self) -> None:
-        """One step of the policy, after one horizon in every lane; then some of the critic."""
+    def iterate(self) -> float:
+        """One step of the policy, after one horizon in every lane; then some of the critic. The
+        mean reward of a step."""
         begun = time.perf_counter()
         actor, critic = self._optimisers
         actor.param_groups[0]["lr"] = self.chosen["learning_rate"] * self._pace()
@@ -218,6 +211,7 @@ class Learner:
                 slow.lerp_(fast, _FOLLOWS)
         self.iteration += 1
         self.seconds += time.perf_counter() - begun
+        return float(torch.stack([one.reward for one in seen]).mean())
 
     def _pace(self) -> float:
         """Of the learning rate: it fades to zero; while the critic alone learns it is zero, so that

@@ -8,6 +8,7 @@ on the validation set, the imitated one among them, so that improvement never en
 import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -46,84 +47,72 @@ _WITHOUT_LAW = "ppo"
 _WEAK = 0.5  # success of a teacher below which a training says so
 
 
-def learn(
-    env_id: str,
-    *,
-    out: str | Path,
-    seed: int = 0,
-    hyperparameters: str | Path | None = None,
-    changes: Mapping[str, Any] | None = None,
-    resume: bool = True,
-    env_kwargs: dict[str, Any] | None = None,
-    report: Callable[[str], None] = lambda message: None,
-    progress: bool = True,
-) -> Training:
-    """Train a network into the folder `out`, see `rbgym.agents.train.sb3.training.train`.
+def learn(job: run.Job) -> Training:
+    """Train a network, see `rbgym.agents.train.train`.
 
     Called again after an interruption, it goes on from the last checkpoint. results.json has what
     the teacher and doing nothing are worth on the validation set, and what the policy is worth on
     the test set. Another algorithm trains where the task's recipe names one, unless hyperparameters
-    or changes are given; and PPO where no law fits. Raises ValueError for bad arguments, a teacher
-    that does not fit the task, and if `out` holds another run.
+    or changes are given; and PPO where no law fits. Raises ValueError also for a teacher that does
+    not fit the task.
     """
-    task_of(env_id)  # of another env no law is known, and no test set: --algo ppo
-    chosen = presets.read(ALGORITHM, env_id, hyperparameters, changes, known=_KEYS, needed=_NEEDED)
-    other, own = chosen.pop("algo", None), bool(hyperparameters or changes)
-    if own and "algo" in (changes or {}):
-        raise ValueError(f"algo must be given by itself, not as a hyperparameter, got {changes!r}")
-    how: Any = {"out": out, "seed": seed, "resume": resume, "env_kwargs": env_kwargs}
-    how |= {"report": report, "progress": progress}
+    task_of(job.env_id)  # of another env no law is known, and no test set: --algo ppo
+    own = bool(job.hyperparameters or job.changes or job.init_from)
+    if "algo" in (job.changes or {}):
+        raise ValueError(f"algo must be given by itself, no hyperparameter, got {job.changes!r}")
+    chosen = presets.read(
+        ALGORITHM, job.env_id, job.hyperparameters, job.changes, known=_KEYS, needed=_NEEDED
+    )
+    other = chosen.pop("algo", None)
     if other is not None and not own:
-        return sb3.train(env_id, other, **how)
+        return sb3.learn(replace(job, algo=other))
     check_numbers(chosen, _WHOLE)
-    run.check_seed(seed)
-    config = run.config_of(env_id, ALGORITHM, seed, chosen, env_kwargs)
-    kwargs = in_time(env_id, config["env_kwargs"])
-    first, spaces = run.first_network(env_id, ALGORITHM, chosen, seed, config["env_kwargs"])
-    laws, folder = fitting_laws(config), RunFolder(Path(out))
+    config = run.config_of(job, chosen)
+    kwargs = in_time(job.env_id, config["env_kwargs"])
+    first, spaces = run.first_network(config)
+    laws, folder = fitting_laws(config), RunFolder(Path(job.out))
     if not laws and chosen["teacher"] == BEST:
         if own:
             raise ValueError(
                 f"teacher must be {NONE!r} for an env that no law is for, got {BEST!r}; or train "
                 f"with another algorithm, as {_WITHOUT_LAW!r}"
             )
-        report(f"no law is for such an env: {_WITHOUT_LAW}")
-        return sb3.train(env_id, _WITHOUT_LAW, **how)
-    with closing(gym.make_vec(env_id, chosen["n_envs"], **priced(kwargs, chosen))) as lanes:
+        job.report(f"no law is for such an env: {_WITHOUT_LAW}")
+        return sb3.learn(replace(job, algo=_WITHOUT_LAW))
+    priced_kwargs = priced(kwargs, chosen)
+    with closing(gym.make_vec(job.env_id, chosen["n_envs"], **priced_kwargs)) as lanes:
         try:
             env = DifferentiableEnv(lanes)
         except ValueError as error:  # a part of the env has no derivative
             if not laws:
                 raise
             env, why = None, error
-        if (finished := folder.claim(config, resume)) is not None:
+        if (finished := folder.claim(config, job.resume)) is not None:
             return Training(folder, finished, None)
         if env is None:
-            report(f"imitation alone, as {why}")
-        law, known = teacher(laws, config, report)
+            job.report(f"imitation alone, as {why}")
+        law, known = teacher(laws, config, job.report)
         resumed, begun = folder.checkpoint.exists(), time.perf_counter()
         network, steps, start = first, 0, 0
-        if not resumed and law is not None:
-            network, steps = imitated(law, first, config, kwargs, progress)
+        if not resumed and law is not None and not job.init_from:
+            network, steps = imitated(law, first, config, kwargs, job.progress)
         seconds = time.perf_counter() - begun
         if env is None:
             found = run.judged(network, config, steps, seconds)
-            report(f"imitated: {run.said(found)}")
+            job.report(f"begins with: {run.said(found)}")
             results = {"timesteps": steps, "wall_time": seconds, "judgements": [found]}
             best = network
         else:
-            learner = Learner(env, network, chosen, seed)
+            learner = Learner(env, network, chosen, job.seed)
             if resumed:
                 learner.restore(folder.checkpoint)
                 start = learner.steps
-                report(f"resuming {folder.path} from step {learner.steps}")
+                job.report(f"resuming {folder.path} from step {learner.steps}")
             else:
                 learner.before, learner.seconds = steps, seconds
-                learner.judge(config)
-                if law is not None:
-                    report(f"imitated: {run.said(learner.judgements[-1])}")
+                job.report(f"begins with: {run.said(learner.judge(config))}")
                 learner.save(folder.checkpoint)
-            results, best = improve(learner, config, folder, progress), learner.best_network
+            results, best = improve(learner, config, folder, job), learner.best_network
     return run.finish(folder, config, results | known, best, spaces, start)
 
 

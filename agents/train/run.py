@@ -4,9 +4,9 @@ import json
 import platform
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -33,23 +33,38 @@ _PACKAGES = ("rbgym", "gymnasium", "stable-baselines3", "sb3-contrib", "torch", 
              "numba")  # fmt: skip
 
 
-def config_of(
-    env_id: str,
-    algo: str,
-    seed: int,
-    hyperparameters: Mapping[str, Any],
-    env_kwargs: Mapping[str, Any] | None,
-    **more: Any,
-) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Job:
+    """A training as it is asked for; the fields are arguments of `rbgym.agents.train.train`."""
+
+    env_id: str
+    algo: str
+    out: str | Path
+    seed: int = 0
+    hyperparameters: str | Path | None = None
+    changes: Mapping[str, Any] | None = None
+    env_kwargs: Mapping[str, Any] | None = None
+    init_from: str | Path | None = None
+    resume: bool = True
+    progress: bool = True
+    report: Callable[[str], None] = lambda message: None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.seed < 2**32:
+            raise ValueError(f"seed must be from 0 to 2**32 - 1, got {self.seed!r}")
+
+
+def config_of(job: Job, hyperparameters: Mapping[str, Any], **more: Any) -> dict[str, Any]:
     """What config.json holds; ValueError for what JSON cannot hold. more: timesteps, threads."""
     content = {
-        "env_id": env_id,
-        "algo": algo,
-        "seed": seed,
+        "env_id": job.env_id,
+        "algo": job.algo,
+        "seed": job.seed,
         "timesteps": None,
         "threads": None,
         "hyperparameters": dict(hyperparameters),
-        "env_kwargs": by_name("env_kwargs", env_kwargs, must_end=True),
+        "env_kwargs": by_name("env_kwargs", job.env_kwargs, must_end=True),
+        "init_from": job.init_from and str(job.init_from),
         "versions": _versions(),
         "git": _revision(),
         "command": sys.argv,
@@ -59,15 +74,9 @@ def config_of(
         plain: dict[str, Any] = json.loads(json.dumps(content))  # as it will be read again
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"env_kwargs and hyperparameters must be plain data: {error}") from None
-    if has_test_set(env_id):
-        plain["resolved"] = resolved(env_id, plain["env_kwargs"])
+    if has_test_set(job.env_id):
+        plain["resolved"] = resolved(job.env_id, plain["env_kwargs"])
     return plain
-
-
-def check_seed(seed: int) -> None:
-    """ValueError for a seed that the learning libraries do not take."""
-    if not 0 <= seed < 2**32:
-        raise ValueError(f"seed must be from 0 to 2**32 - 1, got {seed!r}")
 
 
 def judged(
@@ -99,27 +108,37 @@ def said(worth: Mapping[str, float]) -> str:
     return f"success {rate:.1f} %, mean return {mean:.1f}"
 
 
-def first_network(
-    env_id: str, algo: str, chosen: Mapping[str, Any], seed: int, kwargs: dict[str, Any]
-) -> tuple[Network, tuple[Any, Any]]:
-    """Random weights, behind a normaliser; and the env's spaces.
+def first_network(config: Mapping[str, Any]) -> tuple[Network, tuple[Any, Any]]:
+    """What a training begins with, and the env's spaces: random weights behind a normaliser, or the
+    policy of `init_from`.
 
-    chosen: hyperparameters; net_arch has the sizes of hidden layers; rates, if it is there, how
-    many times as large the angular velocity is shown, else the normaliser is that of `sight`.
-    ValueError for bad ones, and for observations that are no box.
+    Of its hyperparameters net_arch has the sizes of hidden layers; rates, if it is there, how many
+    times as large the angular velocity is shown, else the normaliser is that of `sight`.
+    ValueError for bad ones, for observations that are no box, and a policy that does not fit.
     """
+    chosen, env_id, kwargs = config["hyperparameters"], config["env_id"], config["env_kwargs"]
     hidden, rates = chosen["net_arch"], chosen.get("rates", 1.0)
     if not isinstance(hidden, list) or not all(isinstance(n, int) and n > 0 for n in hidden):
         raise ValueError(f"net_arch must be a list of positive integers, got {hidden!r}")
     if not isinstance(rates, int | float) or not rates > 0:
         raise ValueError(f"rates must be a positive number, got {rates!r}")
     form = kwargs.get("observation", "quaternion")
-    named("observation", form, FORMS, f" for {algo}")
+    named("observation", form, FORMS, f" for {config['algo']}")
     env = gym.make(env_id, **kwargs)
     env.close()
     seen, done = env.observation_space, env.action_space
     if not (isinstance(seen, gym.spaces.Box) and isinstance(done, gym.spaces.Box)):
         raise ValueError(f"env_id must be a task whose observations are a box, got {env_id!r}")
+    if config["init_from"]:
+        network = trained.load(Path(config["init_from"])).network
+        if not isinstance(network, Network):
+            raise ValueError(f"init_from must be without a memory, got {config['init_from']!r}")
+        if (network.width, network.sizes[-1]) != (seen.shape[0], done.shape[0]):
+            raise ValueError(
+                f"init_from must read {seen.shape[0]} numbers and command {done.shape[0]}, got "
+                f"{network.width} and {network.sizes[-1]}: {config['init_from']!r}"
+            )
+        return network, (seen, done)
     if "rates" in chosen:
         first, variance = FORMS[form].width(), np.ones(seen.shape[0])
         variance[first : first + 3] = rates**-2.0
@@ -127,7 +146,7 @@ def first_network(
     else:
         normalizer = normalizer_for(env)
     sizes = (len(normalizer.mean), *hidden, done.shape[0])
-    network = Network.random(sizes, seed, normalizer=normalizer)
+    network = Network.random(sizes, config["seed"], normalizer=normalizer)
     return replace(network, quaternions=quaternions_of(env)), (seen, done)
 
 

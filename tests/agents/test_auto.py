@@ -17,7 +17,7 @@ from rbgym.agents.cases import SPLITS, starts_of, training_seeds
 from rbgym.agents.judge import evaluate
 from rbgym.agents.policies import Network
 from rbgym.agents.policies.network import Normalizer
-from rbgym.agents.train import analytic, auto, run
+from rbgym.agents.train import analytic, run, train
 from rbgym.agents.train.imitation import Imitation
 from rbgym.agents.train.sight import normalizer_for
 
@@ -37,7 +37,7 @@ def held(folder):
 def test_a_network_learns_what_a_law_does_and_ends_no_worse(tmp_path):
     numbers, said = torch.get_rng_state(), list[str]()
     more = {"lanes": 64, "rounds": 3, "iterations": 40, "warm": 10, "net_arch": [64], "epochs": 6}
-    done = auto.learn(TASK, out=tmp_path, changes=SMALL | more, report=said.append)
+    done = train(TASK, "auto", out=tmp_path, changes=SMALL | more, report=said.append)
     found = done.results
     assert found["idle"]["success_rate"] == 0.0
     assert found["teacher"]["law"] in controllers.for_env(gym.make(TASK))
@@ -58,7 +58,7 @@ def test_a_network_learns_what_a_law_does_and_ends_no_worse(tmp_path):
 
 @pytest.mark.slow
 def test_an_interrupted_training_ends_with_the_same_weights(tmp_path, monkeypatch):
-    whole = auto.learn(TASK, out=tmp_path / "whole", changes=SMALL)
+    whole = train(TASK, "auto", out=tmp_path / "whole", changes=SMALL)
     judge, looks = analytic.Learner.judge, list[int]()
 
     def interrupted(learner, config):
@@ -69,23 +69,23 @@ def test_an_interrupted_training_ends_with_the_same_weights(tmp_path, monkeypatc
 
     monkeypatch.setattr(analytic.Learner, "judge", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        auto.learn(TASK, out=tmp_path / "cut", changes=SMALL)
+        train(TASK, "auto", out=tmp_path / "cut", changes=SMALL)
     monkeypatch.undo()
-    resumed = auto.learn(TASK, out=tmp_path / "cut", changes=SMALL)
+    resumed = train(TASK, "auto", out=tmp_path / "cut", changes=SMALL)
     assert looks[0] == 0
     assert resumed.results["timesteps"] == whole.results["timesteps"]
     for name, value in held(tmp_path / "whole").items():
         np.testing.assert_array_equal(value, held(tmp_path / "cut")[name], err_msg=name)
-    assert auto.learn(TASK, out=tmp_path / "cut", changes=SMALL).resumed_from is None
+    assert train(TASK, "auto", out=tmp_path / "cut", changes=SMALL).resumed_from is None
 
 
 @pytest.mark.interpreted
 def test_without_a_derivative_the_network_imitates_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(run, "worth", lambda *a, **k: {"success_rate": 0.0, "mean_return": 0.0})
     said: list[str] = []
-    kwargs = {"sensor": {"rate": 1e-4}, "max_episode_steps": 12}
+    kwargs = {"actuator": {"thrusters": {}}, "max_episode_steps": 12}
     changes = SMALL | {"teacher": "pd"}
-    done = auto.learn(TASK, out=tmp_path, changes=changes, env_kwargs=kwargs, report=said.append)
+    done = train(TASK, "auto", out=tmp_path, changes=changes, env_kwargs=kwargs, report=said.append)
     assert said[0].startswith("imitation alone, as ")
     assert done.results["timesteps"] == 2 * 16 * 12
     assert json.loads((tmp_path / "policy.json").read_text())["algo"] == "auto"
@@ -205,5 +205,5 @@ def test_a_teacher_that_does_not_fit_is_refused_before_a_run_is_overwritten(
 ):
     (tmp_path / "results.json").write_text("{}")
     with pytest.raises(ValueError, match=message):
-        auto.learn(TASK, out=tmp_path, changes=SMALL | changes, resume=False)
+        train(TASK, "auto", out=tmp_path, changes=SMALL | changes, resume=False)
     assert (tmp_path / "results.json").read_text() == "{}"

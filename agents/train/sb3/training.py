@@ -1,6 +1,6 @@
 """Training with Stable-Baselines3 that survives being interrupted."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -32,68 +32,58 @@ from rbgym.arguments import count
 from rbgym.envs.arguments import named
 
 
-def train(
-    env_id: str,
-    algo: str = "ppo",
+def learn(
+    job: run.Job,
     *,
-    out: str | Path,
-    seed: int = 0,
     timesteps: int | None = None,
-    hyperparameters: str | Path | None = None,
-    changes: Mapping[str, Any] | None = None,
-    resume: bool = True,
-    progress: bool = True,
-    env_kwargs: dict[str, Any] | None = None,
     checkpoint_every: int = 50_000,
     evaluate_every: int | None = None,
     threads: int = 1,
     callbacks: Sequence[BaseCallback] = (),
-    report: Callable[[str], None] = lambda message: None,
 ) -> Training:
-    """Train a policy with the hyperparameters of `train.presets` into the folder `out`.
+    """Train a policy with the hyperparameters of `train.presets`, see `rbgym.agents.train.train`.
 
-    Called again after an interruption, of whatever kind and at whatever moment, it goes on from
-    the last checkpoint, on the path that the uninterrupted run would have taken; after the end it
-    does nothing. With resume=False it starts anew, and what the folder held is lost.
+    Called again after an interruption, of whatever kind and at whatever moment, it goes on from the
+    last checkpoint, on the path that the uninterrupted run would have taken.
 
     timesteps: env steps of all lanes together, rounded up to whole rollouts; None for the
-    preset's. hyperparameters: a YAML file in place of ours; changes: single ones in place of the
-    file's. checkpoint_every: env steps between checkpoints. evaluate_every: env steps between
-    two runs on the test set, of a task that has one; None for a twentieth of the training, 0 for
-    none. threads: of torch; the weights depend on it in the last bits, and small networks gain
-    little from a second one. report: called with messages for people.
-    Raises ValueError for bad arguments, and if `out` holds another run.
+    preset's. checkpoint_every: env steps between checkpoints. evaluate_every: env steps between
+    two runs on the validation set, of a task that has one; None for a twentieth of the training, 0
+    for none. threads: of torch; the weights depend on it in the last bits, and small networks gain
+    little from a second one. callbacks: of Stable-Baselines3.
     """
+    if job.init_from:
+        raise ValueError(f"init_from plays no part with {job.algo}, got {job.init_from!r}")
     for name, value in (("checkpoint_every", checkpoint_every), ("evaluate_every", evaluate_every)):
         if value is not None and value < 0:
             raise ValueError(f"{name} must not be negative, got {value!r}")
+    changes = dict(job.changes or {})
     if timesteps is not None:
-        changes = {**(changes or {}), "n_timesteps": count("timesteps", timesteps)}
-    chosen = presets.of_sb3(algo, env_id, hyperparameters, changes)
-    spec_of(env_id)  # raises, with a near name, before a folder is made
+        changes = {**changes, "n_timesteps": count("timesteps", timesteps)}
+    chosen = presets.of_sb3(job.algo, job.env_id, job.hyperparameters, changes)
+    spec_of(job.env_id)  # raises, with a near name, before a folder is made
     steps, threads = chosen.pop("n_timesteps"), count("threads", threads)
-    run.check_seed(seed)
-    config = run.config_of(env_id, algo, seed, chosen, env_kwargs, timesteps=steps, threads=threads)
-    folder, chosen = RunFolder(Path(out)), config["hyperparameters"]
-    kwargs = in_time(env_id, config["env_kwargs"])
-    lanes = make_sb3_env(env_id, chosen["n_envs"], seed, **kwargs)
+    config = run.config_of(job, chosen, timesteps=steps, threads=threads)
+    folder, chosen = RunFolder(Path(job.out)), config["hyperparameters"]
+    kwargs = in_time(job.env_id, config["env_kwargs"])
+    lanes = make_sb3_env(job.env_id, chosen["n_envs"], job.seed, **kwargs)
     env, threads_before = normalized(chosen, lanes), torch.get_num_threads()
     try:
         torch.set_num_threads(threads)
-        model = new_model(algo, chosen, env, seed)
+        model = new_model(job.algo, chosen, env, job.seed)
         network_of_model(model)  # refuses, before the work, what could not be written
-        if (finished := folder.claim(config, resume)) is not None:
+        if (finished := folder.claim(config, job.resume)) is not None:
             return Training(folder, finished, None)
         if folder.checkpoint.exists():
-            model = checkpoints.load(folder.checkpoint, algorithm(algo), env)
-            report(f"resuming {folder.path} from step {model.num_timesteps}")
+            model = checkpoints.load(folder.checkpoint, algorithm(job.algo), env)
+            job.report(f"resuming {folder.path} from step {model.num_timesteps}")
         start = model.num_timesteps
         model.set_logger(configure(str(folder.tensorboard), ["tensorboard"]))
         judge_every = max(steps // 20, 1) if evaluate_every is None else evaluate_every
-        if not has_test_set(env_id):
+        if not has_test_set(job.env_id):
             judge_every = 0
         if steps > start:
-            with bar(hidden=not progress) as shown:
+            with bar(hidden=not job.progress) as shown:
                 show = Counter(shown, "training", steps)
                 every = checkpoint_every, judge_every
                 beside = BetweenRollouts(config, folder.checkpoint, every, show)

@@ -1,0 +1,85 @@
+"""How sure a difference is: intervals over the seeds of training and over the starts.
+
+Sources: Agarwal et al. (2021), Deep reinforcement learning at the edge of the statistical
+precipice, Advances in Neural Information Processing Systems 34, for interquartile means and the
+probability of improvement; Efron & Tibshirani (1993), An introduction to the bootstrap.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import trim_mean
+
+from rbgym.agents.judge.episodes import Episodes
+from rbgym.agents.judge.evaluation import effort, settling
+from rbgym.quaternion import Array
+
+_DRAWS, _SHARE = 2000, 0.95
+
+
+class Interval(NamedTuple):
+    """A figure, and the 95 % interval in which it lies."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether zero is outside."""
+        return self.low > 0.0 or self.high < 0.0
+
+
+def iqm(values: Array) -> float:
+    """The interquartile mean: that of the middle half of all values."""
+    return float(trim_mean(values, 0.25, axis=None))
+
+
+def merits(runs: Sequence[Episodes]) -> dict[str, Array]:
+    """Figures of each run and start, (runs, starts), from the same starts; settling time [s] is
+    that of the whole episode where it did not settle."""
+    return {
+        "success": np.stack([one.success.astype(float) for one in runs]),
+        "return": np.stack([one.returns for one in runs]),
+        "settling": np.stack([np.minimum(settling(one), one.time[-1]) for one in runs]),
+        "effort": np.stack([effort(one) for one in runs]),
+        "cost": np.stack([one.costs for one in runs]),
+    }
+
+
+def interval(values: Array, statistic: Callable[[Array], float] = iqm) -> Interval:
+    """Of a statistic of values (runs, starts), by the bootstrap over runs and over starts."""
+    return _bootstrapped(lambda one: statistic(one), values)
+
+
+def differences(runs: Sequence[Episodes], others: Sequence[Episodes]) -> dict[str, Interval]:
+    """How much more of each of `merits` some runs have than others, from the same starts: of the
+    return the difference of interquartile means, else of means; and "improvement", the probability
+    that the return of one is the larger, less a half."""
+    ours, theirs = merits(runs), merits(others)
+    found = {}
+    for name, own in ours.items():
+        middle: Callable[[Array], float] = iqm if name == "return" else np.mean
+        found[name] = _bootstrapped(
+            lambda a, b, middle=middle: float(middle(a) - middle(b)), own, theirs[name]
+        )
+    found["improvement"] = _bootstrapped(_ahead, ours["return"], theirs["return"])
+    return found
+
+
+def _ahead(ours: Array, theirs: Array) -> float:
+    """How often the first is larger, ties counted half, less a half."""
+    return float(0.5 * np.sign(ours[:, None] - theirs).mean())
+
+
+def _bootstrapped(statistic: Callable[..., float], *samples: Array) -> Interval:
+    """Of samples (runs, starts), whose starts are the same: those are drawn for all at once."""
+    rng, starts = np.random.default_rng(0), samples[0].shape[1]
+    drawn = []
+    for _ in range(_DRAWS):
+        column = rng.integers(starts, size=starts)
+        rows = (rng.integers(len(one), size=len(one)) for one in samples)
+        drawn.append(statistic(*(one[row][:, column] for one, row in zip(samples, rows))))  # noqa: B905
+    low, high = np.quantile(drawn, [0.5 * (1.0 - _SHARE), 0.5 * (1.0 + _SHARE)])
+    return Interval(statistic(*samples), float(low), float(high))
