@@ -23,7 +23,7 @@ from rbgym.agents.policies.recurrent import RecurrentNetwork
 from rbgym.agents.policies.trained import TrainedPolicy
 from rbgym.agents.run_folder import IDENTITY, RunFolder, Training, write_json
 from rbgym.agents.train.rollouts import rollout_test_set
-from rbgym.agents.train.sight import normalizer_for
+from rbgym.agents.train.sight import normalizer_for, seeing_differences
 from rbgym.envs.arguments import named
 from rbgym.envs.parts.observations import FORMS
 
@@ -147,6 +147,7 @@ def first_network(config: Mapping[str, Any]) -> tuple[Network, tuple[Any, Any]]:
         normalizer = normalizer_for(env)
     sizes = (len(normalizer.mean), *hidden, done.shape[0])
     network = Network.random(sizes, config["seed"], normalizer=normalizer)
+    network = network if "rates" in chosen else seeing_differences(network, env)
     return replace(network, quaternions=quaternions_of(env)), (seen, done)
 
 

@@ -1,11 +1,13 @@
 """What a network is shown of an observation: every column within +-1, and finely near the goal."""
 
+import itertools
 import math
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 
-from rbgym.agents.policies.network import Normalizer, read_by_networks
+from rbgym.agents.policies.network import Network, Normalizer, read_by_networks
 from rbgym.envs.parts.columns import Column
 from rbgym.envs.parts.goals import Rest, Target
 from rbgym.envs.parts.observations import FORMS
@@ -37,6 +39,25 @@ def normalizer_for(env: Any) -> Normalizer:
     scales = np.concatenate([factors, *(step * factors for step in steps)])
     repeats = tuple(range(len(factors))) * len(steps)
     return Normalizer(np.zeros(len(scales)), scales**-2.0, 1.0, 1e-12, repeats)
+
+
+def seeing_differences(network: Network, env: Any) -> Network:
+    """The network, whose first units begin as differences of the rates to those of a target that
+    moves: at the finer scales both are beyond the bounds, and their difference is not."""
+    columns, normalizer = read_by_networks(env), cast(Normalizer, network.normalizer)
+    edges = _edges(env.unwrapped, columns)
+    if "target_angular_velocity" not in columns or not edges:
+        return network
+    own, wanted = columns["angular_velocity"], columns["target_angular_velocity"]
+    weight, bias = network.layers[0][0].copy(), network.layers[0][1]
+    finest = _EDGE / env.unwrapped.task.rate  # of a difference in rad/s
+    steps = [finest * np.exp(np.mean(np.log(edges))) ** share for share in (0.0, 0.5, 1.0)]
+    for row, (step, axis) in enumerate(itertools.product(steps, range(own.size))):
+        weight[row] = 0.0
+        for sign, one in ((1.0, own), (-1.0, wanted)):
+            column = one.first + axis
+            weight[row, column] = sign * step * one.factor / normalizer.scale[column]
+    return replace(network, layers=((weight, bias), *network.layers[1:]))
 
 
 def _edges(env: Any, columns: dict[str, Column]) -> list[float]:
