@@ -14,11 +14,11 @@ from typing import Any
 _ROOMS = ("controllers", "export", "judge", "policies", "train")
 
 
-def load(name: str | Path) -> Any:
+def load(name: str | Path, condition: str | None = None) -> Any:
     """A trained policy, with `predict`: see `rbgym.agents.policies.load`."""
     from rbgym.agents.policies import trained
 
-    return trained.load(name)
+    return trained.load(name, condition)
 
 
 def rollout(networks: Any, env_id: str, **arguments: Any) -> Any:

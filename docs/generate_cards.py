@@ -21,7 +21,12 @@ OPTIMAL = json.loads((DOCS / "optimal.json").read_text("utf-8"))
 BEGIN, END = "<!-- cards:begin -->", "<!-- cards:end -->"
 README = DOCS.parent / "README.md"
 FIRST, LAST = "<!-- results:begin -->", "<!-- results:end -->"
-HEADINGS = ("task", "best law", "best law behind sensors", "trained policy")
+HEADINGS = ("task", "best law", "policy", "behind: law", "policy", "dispersed: law", "policy")
+# How a condition is said.
+SAID = {
+    "behind": "Behind sensors, an estimator and one control period of delay",
+    "dispersed": "On bodies and actuators that differ",
+}
 Merits = dict[str, Any]
 
 
@@ -29,7 +34,7 @@ def section(env_id: str, content: dict[str, Any]) -> str:
     """One task: where learning stands, the tables, the picture."""
     from rbgym.agents.judge.tables import markdown
 
-    said = f"{verdict(content)}{cost(content)}{optimum(env_id)}"
+    said = f"{verdict(content)}{in_conditions(content)}{optimum(env_id)}"
     tables = re.sub(r"(\d) - (\d)", r"\1&nbsp;&#8209;&nbsp;\2", markdown(content))  # on one line
     return (
         f"## {env_id}\n\n{said}\n\n{tables}\n"
@@ -63,21 +68,27 @@ def verdict(card: dict[str, Any]) -> str:
     return f"{said}, and settles {paces}: {times[0]:.3g} against {times[1]:.3g} s."
 
 
-def cost(card: dict[str, Any]) -> str:
-    """What it costs the best policy not to know the state, and the ranking then."""
-    known, behind = ranks(card), ranks(card, "estimated")
-    if not behind:
-        return ""
-    name, other = next(one for one in known if one in behind), next(iter(behind))
-    merits = card["rows"][name]["merits"]["all"], card["rows"][name]["estimated"]
-    if merits[0]["success_rate"] == 0.0:
-        return ""
-    figures = " instead of ".join(_figures(one) for one in reversed(merits))
-    figures += f", and its torque varies {_restlessness(card['rows'][name])} as much"
-    order = ", ".join(f"`{one}`" for one in behind)
-    same = "the ranking stays" if list(known) == list(behind) else f"the ranking is {order}"
-    ahead = "" if name == other else f"; `{other}` is then the best"
-    return f" Behind sensors and an estimator `{name}` has {figures}{ahead}; {same}."
+def in_conditions(card: dict[str, Any]) -> str:
+    """What the best law and the trained policy make of each condition."""
+    found = []
+    for condition, said in SAID.items():
+        law, policy = best(card, condition)
+        if law is None or card["rows"][law]["conditions"][condition]["success_rate"] == 0.0:
+            continue
+        figures = [
+            f"`{name}` has {_figures(card['rows'][name]['conditions'][condition])}"
+            for name in (law, policy)
+            if name
+        ]
+        found.append(f" {said} {', '.join(figures)}.")
+    return "".join(found)
+
+
+def best(card: dict[str, Any], condition: str | None = None) -> tuple[str | None, str | None]:
+    """Names of the best law and of the best trained policy in a condition; None: true state."""
+    order, rows = ranks(card, condition), card["rows"]
+    laws = (name for name in order if not rows[name]["origin"])
+    return next(laws, None), next((name for name in order if rows[name]["origin"]), None)
 
 
 def optimum(env_id: str) -> str:
@@ -100,12 +111,6 @@ def _figures(merits: Merits) -> str:
     return f"{_percent(merits['success_rate'])} success, {_settling(merits)}"
 
 
-def _restlessness(row: dict[str, Any]) -> str:
-    """How many times as much the torque varies where the state is estimated."""
-    calm, restless = (one["torque_variation"] for one in (row["merits"]["all"], row["estimated"]))
-    return f"{restless / calm:.1f} times" if calm else "-"
-
-
 def _settling(merits: Merits) -> str:
     time = merits["settling_time"]
     if time is None:
@@ -113,10 +118,11 @@ def _settling(merits: Merits) -> str:
     return f"{time:.4g} s" if time < 10_000 else f"{time:,.0f} s"
 
 
-def ranks(card: dict[str, Any], which: str = "known") -> dict[str, int]:
-    """The place of each policy, the best first, as rows are sorted; which: known, or estimated."""
+def ranks(card: dict[str, Any], condition: str | None = None) -> dict[str, int]:
+    """The place of each policy, the best first, as rows are sorted; condition: None for the true
+    state."""
     merits = {
-        name: row["merits"]["all"] if which == "known" else row.get("estimated")
+        name: row["conditions"].get(condition) if condition else row["merits"]["all"]
         for name, row in card["rows"].items()
     }
 
@@ -130,22 +136,26 @@ def ranks(card: dict[str, Any], which: str = "known") -> dict[str, int]:
 
 
 def results(cards: dict[str, dict[str, Any]]) -> str:
-    """The table of README.md: the best law of tasks with sensors, with the true state and behind
-    them, and the best trained policy; of a task with several versions, the last."""
+    """The table of README.md: the best law and the trained policy of tasks with sensors, with the
+    true state and in each condition; of a task with several versions, the last."""
     lines = [HEADINGS, ("---",) * len(HEADINGS)]
     last = {env_id.partition("-v")[0]: env_id for env_id in sorted(ENVIRONMENTS)}
     for env_id in (one for one in ENVIRONMENTS if one in last.values()):
-        rows = cards.get(env_id, {"rows": {}})["rows"]
-        trained = {name: row for name, row in rows.items() if row["origin"]}
-        laws = {"rows": {name: row for name, row in rows.items() if name not in trained}}
-        behind = ranks(laws, "estimated")
-        if not behind:
+        card = cards.get(env_id, {"rows": {}})
+        if not ranks(card, "behind"):
             continue
-        law, best, policy = next(iter(laws["rows"])), next(iter(behind)), next(iter(trained), None)
-        known = _cell(law, rows[law]["merits"]["all"])
-        learned = _cell(policy, rows[policy]["merits"]["all"]) if policy else "-"
-        lines.append((f"`{env_id}`", known, _cell(best, rows[best]["estimated"]), learned))
+        cells = [
+            _cell(name, _merits(card["rows"][name], condition)) if name else "-"
+            for condition in (None, *SAID)
+            for name in best(card, condition)
+        ]
+        lines.append((f"`{env_id}`", *cells))
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _merits(row: dict[str, Any], condition: str | None) -> Merits:
+    found: Merits = row["conditions"][condition] if condition else row["merits"]["all"]
+    return found
 
 
 def _cell(name: str, merits: Merits) -> str:

@@ -1,8 +1,6 @@
 """The benchmark card of a task: controllers and policies side by side, on the same start states."""
 
 import json
-import math
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -10,37 +8,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import gymnasium as gym
+from gymnasium.spaces.utils import flatdim
 
 from rbgym.agents import controllers
-from rbgym.agents.cases import PRETRAINED, by_name, starts_of, task_of
+from rbgym.agents.cases import PRETRAINED, by_name, starts_of
 from rbgym.agents.judge import plots, tables
-from rbgym.agents.judge.contenders import Contender, contenders
+from rbgym.agents.judge.conditions import conditions_of
+from rbgym.agents.judge.contenders import Contender, contenders, observation_space
 from rbgym.agents.judge.episodes import Episodes, joined, play, play_from
 from rbgym.agents.judge.evaluation import Evaluation, summary
 from rbgym.agents.judge.tables import ALL
-from rbgym.agents.policies import trained
+from rbgym.agents.policies import TrainedPolicy, trained
 from rbgym.agents.run_folder import as_text, replacing
-from rbgym.envs.parts.goals import Rest, Target
-
-_ARCSECOND = math.radians(1.0 / 3600.0)
-# What satellites are judged with where they do not know their state. The gyros are as Sensonor has
-# them of the STIM210: 0.10 deg/sqrt(h), and a bias of 10 deg/h rms over temperature (frequently
-# asked questions, sensonor.com). The walk of their bias and the star tracker are an example, of the
-# order of those that small satellites fly, and no product's.
-SENSORS: dict[str, Any] = {
-    "gyro": {
-        "angle_walk": math.radians(0.10) / 60.0,
-        "rate_walk": 1e-7,
-        "bias": math.radians(10.0) / 3600.0,
-    },
-    "star_tracker": {
-        "across_boresight": 10.0 * _ARCSECOND,
-        "about_boresight": 70.0 * _ARCSECOND,
-        "boresight": (0.0, 0.0, 1.0),
-        "period": 0.5,
-        "slew_rate": math.radians(2.0),
-    },
-}
 
 
 @dataclass(frozen=True)
@@ -49,15 +28,15 @@ class Row:
 
     of_seeds: by the seed of training, for policies trained with several, of which the package's is
     the median; else empty. origin: what made a trained policy: algorithm, seed, timesteps,
-    wall_time; empty for a controller. estimated: the evaluation of "all" where gyros and a star
-    tracker, SENSORS, measure the state and an estimator stands in front of the policy; None for a
-    task that has them not. holds: of a controller, see `rbgym.agents.controllers.validity`.
+    wall_time; empty for a controller. conditions: the evaluation of "all" in those that make sense
+    for the task, see `rbgym.agents.judge.conditions`; of the package's policy, that which was
+    trained for it. holds: of a controller, see `rbgym.agents.controllers.validity`.
     """
 
     merits: Mapping[str, Evaluation]
     of_seeds: Mapping[int, float]
     origin: Mapping[str, Any]
-    estimated: Evaluation | None = None
+    conditions: Mapping[str, Evaluation] = field(default_factory=dict)
     holds: Sequence[tuple[str, float, float]] = ()
 
 
@@ -79,7 +58,7 @@ class Card:
                     "merits": {kind: found.as_dict() for kind, found in row.merits.items()},
                     "of_seeds": {str(seed): rate for seed, rate in row.of_seeds.items()},
                     "origin": dict(row.origin),
-                    "estimated": row.estimated and row.estimated.as_dict(),
+                    "conditions": {name: e.as_dict() for name, e in row.conditions.items()},
                     "holds": [list(one) for one in row.holds],
                 }
                 for name, row in self.rows.items()
@@ -137,35 +116,33 @@ def make_card(
         progress(done, len(found))
         members = groups.setdefault(_row_name(one, groups), [])
         known = play(one.policy, env_id, episodes, **one.env_kwargs)
-        members.append(Played(one, known, _estimated(one, env_id, episodes)))
+        members.append(Played(one, known, _in_conditions(one, env_id, episodes)))
     rows = [(name, _row(members, env_id)) for name, members in groups.items()]
     best_first = sorted(rows, key=lambda row: row[1].merits[ALL].rank)
     return Card(env_id, dict(best_first), dict(env_kwargs or {}))
 
 
 class Played(NamedTuple):
-    """Episodes of a contender that knows its state, and of one that has it estimated, if any."""
+    """Episodes of a contender that knows its state, and of it in conditions, by name."""
 
     contender: Contender
     known: Episodes
-    estimated: Episodes | None
+    conditions: dict[str, Episodes]
 
 
-def _estimated(one: Contender, env_id: str, episodes: int) -> Episodes | None:
-    """Episodes behind SENSORS and an estimator; None where that makes no sense, or sensors are
-    given."""
-    task, kwargs = task_of(env_id), {**one.env_kwargs, "sensor": SENSORS}
-    turns = isinstance(task.goal, Target | Rest) and not task.docked
-    if not turns or one.env_kwargs.get("sensor") is not None:
-        return None
-    with warnings.catch_warnings():  # of sensors too coarse without the estimator
-        warnings.filterwarnings("ignore", message="sensor", category=UserWarning)
-        try:
-            with closing(gym.make(env_id, **kwargs)) as env:
-                controllers.Estimating.for_env(controllers.Idle(), env)
-        except ValueError:  # another observation, or goals apart
-            return None
-        return play_from(starts_of(env_id, episodes), one.policy, env_id, kwargs, estimating=True)
+def _in_conditions(one: Contender, env_id: str, episodes: int) -> dict[str, Episodes]:
+    found = {}
+    for name, condition in conditions_of(env_id, one.env_kwargs).items():
+        policy = one.policy
+        if one.name == PRETRAINED and name in trained.conditions(env_id):
+            policy = trained.load(env_id, name)
+        if isinstance(policy, TrainedPolicy):
+            seen = observation_space(env_id, condition.env_kwargs)
+            if flatdim(policy.observation_space) != flatdim(seen):
+                continue  # it was not trained for this
+        starts, kwargs = starts_of(env_id, episodes), condition.env_kwargs
+        found[name] = play_from(starts, policy, env_id, kwargs, condition.estimating)
+    return found
 
 
 def _row_name(one: Contender, groups: Mapping[str, list[Played]]) -> str:
@@ -195,12 +172,14 @@ def _row(members: list[Played], env_id: str) -> Row:
     merits = {ALL: summary(played)}
     for category in dict.fromkeys(played.category):
         merits[str(category)] = summary(played.chosen(played.category == category))
-    behind = [one.estimated for one in members if one.estimated is not None]
-    estimated = summary(joined(behind)) if len(behind) == len(members) else None
+    conditions = {
+        name: summary(joined([one.conditions[name] for one in members]))
+        for name in members[0].conditions
+    }
     told = training.get("of_seeds", {})  # those that a shipped policy is the median of
     rates = rates if len(runs) > 1 else {int(seed): float(rate) for seed, rate in told.items()}
     one, holds = members[0].contender, []
     if isinstance(one.policy, str):
         with closing(gym.make(env_id, **one.env_kwargs)) as env:
             holds = controllers.validity(one.policy, env)
-    return Row(merits, rates, origin, estimated, holds)
+    return Row(merits, rates, origin, conditions, holds)

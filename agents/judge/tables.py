@@ -37,12 +37,10 @@ _COLUMNS: dict[str, Callable[[Mapping[str, Any]], str]] = {
 }
 # Those of `rbgym evaluate` and of `rbgym card`; in the order in which a narrow terminal loses them.
 _OF_EVALUATE = tuple(_COLUMNS)[:6]
-_OF_ESTIMATED = ("success [%]", "settling [s]", "final error [deg]", "torque variation [N m]")
+_OF_CONDITIONS = ("success [%]", "return", "settling [s]", "effort [N m s]")
 _LOST_OF_EVALUATE = ("length [steps]", "95 % interval [%]", "return", "final error [deg]")
 _OF_CARD = (*tuple(_COLUMNS)[:4], *tuple(_COLUMNS)[6:])
-_ESTIMATED = tuple(name.replace(" [", ", estimated [") for name in _OF_ESTIMATED)
 _LOST_OF_CARD = (
-    *_ESTIMATED,
     *_OF_CARD[6:],
     "overshoot [deg]",
     "95 % interval [%]",
@@ -93,7 +91,8 @@ def _arguments(env_kwargs: Mapping[str, Any]) -> str:
 
 
 def _tables(card: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Rows]]:
-    """Headings and rows of a card's two tables: merits of all episodes, success by category."""
+    """Headings and rows of a card's tables: merits of all episodes, success by category, and merits
+    in each condition."""
     merits = {name: row["merits"] for name, row in card["rows"].items()}
     found = [one[ALL] for one in merits.values()]
     columns = [  # of wheels, and of turns: only where there is one
@@ -101,17 +100,15 @@ def _tables(card: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Rows]]:
         for c in _OF_CARD
         if c not in _OF_CARD[-3:] or any(_COLUMNS[c](one) != "-" for one in found)
     ]
-    cells = _rows(dict(zip(merits, found, strict=True)), columns)
-    behind = [row.get("estimated") for row in card["rows"].values()]
-    if any(behind):
-        dashes = ("-",) * len(_ESTIMATED)
-        more = [_rows({"": one}, _OF_ESTIMATED)[0][1:] if one else dashes for one in behind]
-        cells = [(*one, *other) for one, other in zip(cells, more, strict=True)]
-    yield ("", *columns, *(_ESTIMATED if any(behind) else ())), cells
+    yield ("", *columns), _rows(dict(zip(merits, found, strict=True)), columns)
     categories = [name for name in next(iter(merits.values())) if name != ALL]
     success = _COLUMNS["success [%]"]
     rates = [(name, *(success(found[c]) for c in categories)) for name, found in merits.items()]
     yield ("success of starts [%]", *categories), rates
+    in_conditions = {name: row.get("conditions", {}) for name, row in card["rows"].items()}
+    for condition in dict.fromkeys(c for found in in_conditions.values() for c in found):
+        those = {name: one[condition] for name, one in in_conditions.items() if condition in one}
+        yield (condition, *_OF_CONDITIONS), _rows(those, _OF_CONDITIONS)
 
 
 def print_card(card: Mapping[str, Any]) -> None:
@@ -121,10 +118,9 @@ def print_card(card: Mapping[str, Any]) -> None:
     if not styled():
         print(plain(page(card)))
         return
-    (headings, merits), (of_starts, rates) = _tables(card)
-    lost = [name for name in _LOST_OF_CARD if name in headings]
-    print_table(title(card), ("policy", *headings[1:]), merits, optional=lost)
-    print_table("Success by category [%]", ("policy", *of_starts[1:]), rates)
+    for (first, *headings), rows in _tables(card):
+        lost = [name for name in _LOST_OF_CARD if name in headings]
+        print_table(first or title(card), ("policy", *headings), rows, optional=lost)
 
 
 def page(card: Mapping[str, Any]) -> str:
@@ -133,7 +129,7 @@ def page(card: Mapping[str, Any]) -> str:
 
 
 def markdown(card: Mapping[str, Any]) -> str:
-    """The card's two tables, how its policies were trained, and what its laws hold for."""
+    """The card's tables, how its policies were trained, and what its laws hold for."""
     parts = []
     for headings, rows in _tables(card):
         lines = [headings, ["---"] * len(headings), *rows]

@@ -155,17 +155,29 @@ def names() -> list[str]:
     return sorted(entry.name for entry in _SHELF.iterdir() if (entry / CONFIG).is_file())
 
 
-def load(name: str | Path) -> TrainedPolicy:
+def conditions(name: str) -> list[str]:
+    """The conditions for which the package has policies of their own for an environment, see
+    `rbgym.agents.judge.conditions`."""
+    folder = _SHELF / name
+    return sorted(one.name for one in folder.iterdir() if (one / CONFIG).is_file())
+
+
+def load(name: str | Path, condition: str | None = None) -> TrainedPolicy:
     """A trained policy; it has `predict`, as controllers and Stable-Baselines3's models do.
 
     name: the id of an environment, for the policy that the package has for it; or a folder, of a
-    run or of a policy alone. Nothing is executed or fetched, and no learning library is needed.
-    Raises ValueError for what is neither.
+    run or of a policy alone. condition: of the package's, the one that was trained for it: "behind"
+    sensors and a delay, or "dispersed". Nothing is executed or fetched, and no learning library is
+    needed. Raises ValueError for what is neither.
     """
     entry = name.rpartition(":")[2] if isinstance(name, str) else ""
     if entry in names():
-        with resources.as_file(_SHELF / entry) as folder:
+        if condition is not None:
+            named("condition", condition, conditions(entry), f" for {entry}")
+        with resources.as_file(_SHELF / entry / (condition or ".")) as folder:
             return read(folder)
+    if condition is not None:
+        raise ValueError(f"condition must be left out for a folder, got {condition!r}")
     if not (isinstance(name, str | Path) and str(name) and Path(name).is_dir()):
         named("name", str(name) if isinstance(name, Path) else name, names(), " or a folder")
     return read(Path(name))

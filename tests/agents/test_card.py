@@ -16,7 +16,8 @@ import rbgym.agents
 from rbgym import RigidBody
 from rbgym.agents.cases import starts_of
 from rbgym.agents.judge import evaluation, tables
-from rbgym.agents.judge.card import ALL, SENSORS, make_card
+from rbgym.agents.judge.card import ALL, make_card
+from rbgym.agents.judge.conditions import BEHIND, SENSORS
 from rbgym.agents.judge.episodes import Episodes, play
 from rbgym.agents.judge.evaluation import evaluate
 from rbgym.envs.actuators import ReactionWheels
@@ -202,13 +203,13 @@ def test_env_arguments_are_those_of_every_row_and_of_training_beneath(tmp_path):
 @pytest.mark.compiled
 def test_a_card_says_what_it_costs_not_to_know_the_state():
     card = make_card("AttitudeSlew-v1", ["pd", "idle"], episodes=16)
-    known, behind = card.rows["pd"].merits[ALL], card.rows["pd"].estimated
+    known, behind = card.rows["pd"].merits[ALL], card.rows["pd"].conditions[BEHIND]
     assert behind.success_rate == 1.0  # it works, and
     assert known.final_error < 1e-4 < behind.final_error < 0.05  # the star tracker is seen [deg]
     assert behind.torque_variation > known.torque_variation
-    assert card.rows["idle"].estimated.success_rate == 0.0
+    assert card.rows["idle"].conditions[BEHIND].success_rate == 0.0
     content = json.loads(json.dumps(card.as_dict()))
-    assert "success, estimated [%]" in tables.page(content)
+    assert "| behind | success [%] |" in tables.page(content)
     measured = evaluate("pd", "AttitudeSlew-v1", 16, sensor=SENSORS)
     assert measured.success_rate < 0.5  # without an estimator
 
@@ -223,5 +224,5 @@ def test_a_card_says_what_it_costs_not_to_know_the_state():
 )
 def test_a_card_leaves_out_what_makes_no_sense_behind_sensors(env_id, kwargs):
     card = make_card(env_id, ["pd"], episodes=4, env_kwargs=kwargs)
-    assert card.rows["pd"].estimated is None
-    assert "estimated" not in tables.page(card.as_dict())
+    assert BEHIND not in card.rows["pd"].conditions
+    assert "behind" not in tables.page(card.as_dict())

@@ -12,7 +12,7 @@ from family import SLEW, quick
 from rbgym.agents import controllers
 from rbgym.agents.controllers import Estimating
 from rbgym.agents.controllers.filtering import _right_jacobian
-from rbgym.agents.judge.card import SENSORS
+from rbgym.agents.judge.conditions import SENSORS
 from rbgym.envs.parts.sensors import Instruments
 from rbgym.quaternion import conjugate, from_rotation_vector, multiply
 
