@@ -41,6 +41,11 @@ HISTORY = {
     "success slower than 0.05 degrees/s. v0, with torques that no satellite of this size has, is "
     "gone.",
 }
+TRAINED = (
+    "task", "condition", "algorithm", "trained [s]", "success of seeds [%]", "best law",
+    "success [%]: law", "policy", "return more than the law's, 95 % interval", "settled [s]: law",
+    "policy", "effort [N m s]: law", "policy",
+)  # fmt: skip
 HEADINGS = ("task", "what", "doing nothing", "classical controller", "learned")
 
 
@@ -100,29 +105,25 @@ def _algorithm(learned: dict[str, Any]) -> str:
 
 
 def training() -> str:
-    """docs/training.md with its table of times, and of what came of it, made anew."""
+    """docs/training.md with its table of what trainings came to made anew."""
     learned = json.loads(LEARNED.read_text("utf-8"))
-    rows = [
-        "| task | algorithm | steps | seconds | to 95 % | seeds | success | law "
-        "| fresh starts, law there |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    for env_id, one in learned.items():
-        reached, seeds = one["seconds_to_threshold"], one.get("seeds", {})
-        rates = [100 * rate for rate, _ in seeds.values()]
-        least = f"&nbsp;{min(rates):.1f}&nbsp;%" if len(rates) > 1 else ""
-        spread = (
-            f"{len(rates)},{least}{' or more' if len(set(rates)) > 1 else ''}" if least else "1"
-        )
-        (own, fresh), (law, law_fresh) = one["compared"]["policy"], one["compared"]["law_success"]
-        after = f" + {one['polishing']['seconds']:.0f}" if "polishing" in one else ""
-        cells = (
-            *(env_id, _algorithm(one), f"{one['steps']:,}", f"{one['seconds']:.0f}{after}"),
-            "-" if reached is None else f"{reached:.1f}",
-            *(spread, f"{100 * own:.1f} %", f"`{one['compared']['law']}` {100 * law:.1f} %"),
-            f"{100 * fresh:.1f}&nbsp;%, {100 * law_fresh:.1f}&nbsp;%",
-        )
-        rows.append(f"| {' | '.join(cells)} |")
+    rows = [f"| {' | '.join(TRAINED)} |", f"|{'---|' * 2}{'---:|' * (len(TRAINED) - 2)}"]
+    for env_id, whole in learned.items():
+        for condition, one in {"true": whole, **whole.get("conditions", {})}.items():
+            policy, law, more = one["policy"], one["of_law"], one["differences"]
+            rates = [f"{100 * rate:.1f}" for rate, _ in one["seeds"].values()]
+            settled = [
+                "-" if x["settling_time"] is None else f"{x['settling_time']:.3g}"
+                for x in (law, policy)
+            ]
+            cells = (
+                *(env_id, condition, _algorithm(one), f"{one['seconds']:.0f}"),
+                *(" ".join(dict.fromkeys(rates)), f"`{one['law']}`"),
+                *(f"{100 * x['success_rate']:.1f}" for x in (law, policy)),
+                "{:+.3g} ({:+.3g} to {:+.3g})".format(*more["return"]),
+                *(*settled, *(f"{x['effort']:.3g}" for x in (law, policy))),
+            )
+            rows.append(f"| {' | '.join(cells)} |")
     before, rest = TRAINING.read_text("utf-8").split(TIMES)
     return "\n".join([f"{before}{TIMES}", *rows, f"{TIMES_END}{rest.split(TIMES_END)[1]}"])
 

@@ -1,16 +1,17 @@
-"""Train the policies that the package ships: agents/pretrained, and the curves in docs/tasks.md.
+"""Train the policies that the package ships, and judge them beside the best law: docs/training.md.
 
-python docs/studies/train_every_task.py [ID ...]
+python docs/studies/train_every_task.py [ID ...] [--condition behind] [--seeds 5]
 python docs/studies/train_every_task.py --judge [ID ...]  # train nothing
 
-Tasks of SEEDS are trained with several seeds, and the median is shipped: of the policies in the
-order of their success on the test set and on fresh starts together, then of their return. All are
-judged on the fresh starts too, as is the law that is the best on the task's card; a policy that
-succeeds less often than the law on either is not shipped.
+Each task is trained with its recipe, `rbgym train ID`: with the true state, and for the conditions
+of its card. Of several seeds the median is shipped, in the order of success, then return, on 1,000
+fresh starts, which neither a training nor a choice has seen. There the best law flies too, and
+intervals say how sure the differences are; a policy that succeeds less often than the law, beyond
+its interval, is not shipped.
 
 The runs go to runs/pretrained; a run that was interrupted goes on, one that is finished is not
-trained again. Writes docs/learning.json and docs/pictures/learning.svg, all of it or the entries of
-some tasks. `make train-all` trains all of them.
+trained again. Writes agents/pretrained, docs/learning.json and docs/pictures/learning.svg, all of
+it or the entries of some tasks. `make train-all` trains all of them.
 """
 
 import argparse
@@ -19,21 +20,22 @@ import shlex
 import shutil
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
-from rbgym.agents import load
-from rbgym.agents.cases import shared
+from rbgym.agents import controllers, load
+from rbgym.agents.cases import starts_of
 from rbgym.agents.judge import plots
-from rbgym.agents.judge.contenders import own_kwargs
-from rbgym.agents.judge.episodes import play_from
-from rbgym.agents.judge.evaluation import Evaluation, evaluate
+from rbgym.agents.judge.conditions import Condition, conditions_of
+from rbgym.agents.judge.episodes import Episodes, play_from
+from rbgym.agents.judge.evaluation import Evaluation, summary
+from rbgym.agents.judge.statistics import differences
+from rbgym.agents.policies import trained
 from rbgym.agents.policies.trained import TrainedPolicy, write
+from rbgym.agents.run_folder import write_json
 from rbgym.agents.train import load_policy, train
 from rbgym.plot import style
 from rbgym.registration import ENVIRONMENTS
@@ -41,104 +43,127 @@ from rbgym.registration import ENVIRONMENTS
 DOCS = Path(__file__).resolve().parents[1]
 LEARNED, SHELF = DOCS / "learning.json", DOCS.parent / "agents" / "pretrained"
 RUNS = Path("runs") / "pretrained"
-NONE: Mapping[int, float] = MappingProxyType({})
-FRESH = range(3_000_000, 3_000_256)  # seeds that no training and no other set has
-# PPO, but where something else was found to learn more.
-ALGORITHM = {
-    "ScalableSpin-v0": "sac",
-    "AttitudeSlew-v1": "apg",
-    "ReactionWheelSlew-v1": "apg",
-    "Detumble-v1": "apg",
-}
-# Trained with so many seeds, where it takes under a minute; the others with one.
-SEEDS = dict.fromkeys(
-    ("RigidTop-v0", "IntermediateAxis-v0", "AttitudeReach-v0", "FreeFlyer-v0", "SoftWall-v0",
-     "AttitudeSlew-v1", "ReactionWheelSlew-v1", "Detumble-v1"), 5,
-)  # fmt: skip
+TRUE = "true"  # the state is known
+FRESH = 1000  # starts
+_LOOK = 64  # starts on which laws are compared
+_KEPT = ("success_rate", "success_interval", "mean_return", "settling_time", "effort")
 
 
-# What is trained for other than the task's reward.
-REWARDS = {"SteadyPrecession-v0": {"closeness": 1.0, "success": 1.0}}
+def condition_of(env_id: str, name: str) -> Condition:
+    """The condition of that name."""
+    return Condition({}, {}) if name == TRUE else conditions_of(env_id, {})[name]
 
 
-def learn(env_id: str) -> dict[str, Any]:
-    """Train with each seed, publish the median, and judge it and doing nothing."""
-    algo, policies, results = ALGORITHM.get(env_id, "ppo"), {}, {}
-    for seed in range(SEEDS.get(env_id, 1)):
-        out = RUNS / f"{env_id}-{seed}"
-        more = {"reward": REWARDS[env_id]} if env_id in REWARDS else {}
-        done = train(env_id, algo, out=out, seed=seed, env_kwargs=more, report=print)
-        policy = load_policy(done.folder)
-        policies[seed] = replace(policy, config={**policy.config, "env_kwargs": {}})
-        results[seed] = done.results
-    worth = {seed: judged(policy, env_id) for seed, policy in policies.items()}
-    ranked = sorted(worth, key=lambda seed: (sum(worth[seed][:2]), worth[seed][2]))
+def flown(policy: Any, env_id: str, where: Condition, starts: Any = None) -> Episodes:
+    """Episodes of a policy or a law from starts of a condition, the fresh ones by default."""
+    chosen = starts_of(env_id, FRESH, "fresh", seed=1) if starts is None else starts
+    return play_from(chosen, policy, env_id, where.env_kwargs, where.estimating)
+
+
+def best_law(env_id: str, where: Condition) -> tuple[str, Episodes]:
+    """The law that has the most success, then return: the better of two on the fresh starts."""
+    with closing(gym.make(env_id, **where.trained_in)) as env:
+        laws = [law for law in controllers.for_env(env) if law != "idle"]
+    looks = starts_of(env_id, _LOOK, "validation")
+    found = {law: rank(flown(law, env_id, where, looks)) for law in laws}
+    first = sorted(found, key=lambda law: found[law])[-2:]
+    played = {law: flown(law, env_id, where) for law in first}
+    best = max(played, key=lambda law: rank(played[law]))
+    return best, played[best]
+
+
+def rank(played: Episodes) -> tuple[float, float]:
+    """Success, then return."""
+    return float(played.success.mean()), float(played.returns.mean())
+
+
+def learn(env_id: str, name: str, seeds: range) -> dict[int, dict[str, Any]]:
+    """Train with each seed; results by seed. Runs of the true state have no condition's name."""
+    found = {}
+    for seed in seeds:
+        kwargs = condition_of(env_id, name).trained_in
+        out = run_of(env_id, name, seed)
+        found[seed] = train(env_id, out=out, seed=seed, env_kwargs=kwargs, report=print).results
+    return found
+
+
+def run_of(env_id: str, name: str, seed: int) -> Path:
+    """The folder of a run."""
+    return RUNS / (f"{env_id}-{seed}" if name == TRUE else f"{env_id}-{name}-{seed}")
+
+
+def entry(env_id: str, name: str, results: Mapping[int, dict[str, Any]]) -> dict[str, Any]:
+    """What is to be told of the trainings of a task in a condition, whose median is published."""
+    where = condition_of(env_id, name)
+    policies = {seed: load_policy_of(env_id, name, seed) for seed in results}
+    played = {seed: flown(policy, env_id, where) for seed, policy in policies.items()}
+    ranked = sorted(played, key=lambda seed: rank(played[seed]))
     chosen = ranked[len(ranked) // 2]
-    found = results[chosen]
-    command = shlex.join(["rbgym", "train", env_id, "--algo", algo, "--seed", str(chosen)])
-    if env_id in REWARDS:
-        command += f" --env-arg reward='{json.dumps(REWARDS[env_id])}'"
-    rates = {seed: one[0] for seed, one in worth.items()} if len(worth) > 1 else {}
-    told, along = publish(policies[chosen], SHELF / env_id, command, rates), found["judgements"]
+    found, policy = results[chosen], policies[chosen]
+    law, of_law = best_law(env_id, where)
+    command = ["rbgym", "train", env_id, "--seed", str(chosen)]
+    for key, value in where.trained_in.items():
+        command += ["--env-arg", f"{key}={json.dumps(value)}"]
+    rates = {seed: rank(one)[0] for seed, one in played.items()}
+    folder = SHELF / env_id if name == TRUE else SHELF / env_id / name
+    loaded = f'"{env_id}"' if name == TRUE else f'"{env_id}", "{name}"'
+    told = publish(policy, folder, (shlex.join(command), loaded), rates, where)
+    along = found["judgements"]
+    merits, others = summary(played[chosen]).as_dict(), summary(of_law).as_dict()
     return {
         "curve": [[e["timesteps"], round(e["mean_return"], 3)] for e in along],
-        "success_curve": [[e["timesteps"], e["success_rate"]] for e in along],
-        "algo": algo,
+        "algo": policy.config["algo"],
         "steps": found["timesteps"],
         "seconds": round(float(found["wall_time"]), 1),
         "seconds_to_threshold": found["time_to_threshold"],
-        "replay_buffer_bytes": found["replay_buffer_bytes"],
-        "idle_return": round(evaluate("idle", env_id).mean_return, 1),
-        "seeds": {str(seed): list(one[:2]) for seed, one in worth.items()},
+        "git": policy.config["git"],
+        "idle_return": round(float(flown("idle", env_id, where).returns.mean()), 1),
+        "seeds": {str(seed): list(rank(one)) for seed, one in played.items()},
         "success": told.success_rate,
         "return": round(told.mean_return, 1),
+        "policy": {key: merits[key] for key in _KEPT},
+        "law": law,
+        "of_law": {key: others[key] for key in _KEPT},
+        "differences": {
+            k: list(v) for k, v in differences([played[s] for s in ranked], [of_law]).items()
+        },
     }
 
 
-def judged(policy: Any, env_id: str) -> tuple[float, float, float]:
-    """Success on the test set and on fresh starts, and the return on the first."""
-    kwargs = own_kwargs(policy, env_id, {}) if isinstance(policy, TrainedPolicy) else {}
-    told = evaluate(policy, env_id, **kwargs)
-    return told.success_rate, fresh_success(policy, env_id, kwargs), told.mean_return
+def load_policy_of(env_id: str, name: str, seed: int) -> TrainedPolicy:
+    """The policy of a run."""
+    from rbgym.agents.run_folder import RunFolder
 
-
-def fresh_success(policy: Any, env_id: str, kwargs: Mapping[str, Any]) -> float:
-    """Success on as many starts as the test set has, of its categories, with other seeds."""
-    return float(play_from(shared(env_id, FRESH), policy, env_id, kwargs).success.mean())
-
-
-def against_the_law(env_id: str) -> dict[str, Any]:
-    """What is shipped, and the best law of the task's card, on the test set and on fresh starts."""
-    card = json.loads((DOCS / "cards.json").read_text("utf-8"))[env_id]["rows"]
-    law = next(name for name, row in card.items() if not row["origin"])
-    (own, fresh, _), (of_law, law_fresh, _) = (
-        judged(policy, env_id) for policy in (load(env_id), law)
-    )
-    return {"policy": [own, fresh], "law": law, "law_success": [of_law, law_fresh]}
+    return load_policy(RunFolder(run_of(env_id, name, seed)))
 
 
 def publish(
-    policy: TrainedPolicy, folder: Path, command: str, rates: Mapping[int, float] = NONE
+    policy: TrainedPolicy,
+    folder: Path,
+    calls: tuple[str, str],
+    rates: Mapping[int, float],
+    where: Condition,
 ) -> Evaluation:
     """Measure a policy on the test set, and write it without what training needs, as laid out on a
-    model hub: weights, how to build the network, and a model card. rates: success by seed, of
-    several of which this one is the median."""
+    model hub: weights, how to build the network, and a model card. calls: the command that trains
+    it, and the arguments of `load`. rates: success by seed, of which this one is the median."""
     config = policy.config
-    found = evaluate(policy, config["env_id"], **config["env_kwargs"])
+    found = summary(flown(policy, config["env_id"], where, starts_of(config["env_id"])))
     folder.mkdir(parents=True, exist_ok=True)
-    content = {**config, "command": command, "results": found.as_dict()}
+    content = {**config, "command": calls[0], "results": found.as_dict()}
     content["training"] = {k: v for k, v in config["training"].items() if k != "judgements"}
-    if rates:
+    if len(rates) > 1:
         content["training"]["of_seeds"] = {str(seed): rate for seed, rate in rates.items()}
-    (folder / "README.md").write_text(model_card(content), "utf-8")
+    (folder / "README.md").write_text(model_card(content, calls[1]), "utf-8")
     with closing(gym.make(config["env_id"], **config["env_kwargs"])) as env:
         spaces = env.observation_space, env.action_space
     write(folder, policy.network, spaces, content)
     return found
 
 
-def model_card(config: Mapping[str, Any]) -> str:
-    """The README of a published policy. config: the content of its policy.json."""
+def model_card(config: Mapping[str, Any], loaded: str) -> str:
+    """The README of a published policy. config: the content of its policy.json. loaded: the
+    arguments of `load`."""
     results, training, versions = config["results"], config["training"], config["versions"]
     low, high = (100 * bound for bound in results["success_interval"])
     success = f"{100 * results['success_rate']:.1f} % (95 % interval {low:.1f} - {high:.1f} %)"
@@ -151,6 +176,7 @@ def model_card(config: Mapping[str, Any]) -> str:
     rates = training.get("of_seeds", {})
     spread = ", ".join(f"{100 * rate:.1f} %" for rate in rates.values())
     seeds = f", the median of {len(rates)} whose success is {spread}" if rates else ""
+    kwargs = f", **{config['env_kwargs']!r}" if config["env_kwargs"] else ""
     return f"""---
 library_name: rbgym
 tags: [reinforcement-learning, attitude-control, {env_id}]
@@ -163,8 +189,8 @@ license: mit
 import gymnasium as gym
 import rbgym.agents
 
-policy = rbgym.agents.load("{env_id}")
-env = gym.make("{env_id}")
+policy = rbgym.agents.load({loaded})
+env = gym.make("{env_id}"{kwargs})
 observation, info = env.reset(seed=0)
 action, state = policy.predict(observation)
 ```
@@ -182,7 +208,6 @@ On the {results["episodes"]} start states of the task's test set:
 Trained with `{config["command"]}`: {training["timesteps"]:,} environment steps in
 {training["wall_time"]:.0f} s, seed {config["seed"]}{seeds}; a success rate of 95 % on the
 validation set {reached}.
-Arguments of the environment: {dict(config["env_kwargs"]) or "the defaults"}.
 Made with {", ".join(f"{name} {number}" for name, number in versions.items())}.
 
 `policy.safetensors` holds the weights, `policy.json` how to build the network and its
@@ -190,11 +215,29 @@ hyperparameters. Neither holds anything that is executed on loading.
 """
 
 
+def judged_again(env_id: str, known: dict[str, Any]) -> dict[str, Any]:
+    """The entry of a shipped policy, beside the law on the fresh starts, as it is now."""
+    where, policy = condition_of(env_id, TRUE), load(env_id)
+    played, (law, of_law) = flown(policy, env_id, where), best_law(env_id, where)
+    merits, others = summary(played).as_dict(), summary(of_law).as_dict()
+    return known | {
+        "policy": {key: merits[key] for key in _KEPT},
+        "law": law,
+        "of_law": {key: others[key] for key in _KEPT},
+        "differences": {k: list(v) for k, v in differences([played], [of_law]).items()},
+    }
+
+
+def loses(one: dict[str, Any]) -> bool:
+    """Whether a policy succeeds less often than the law, beyond the law's interval."""
+    return bool(one["policy"]["success_rate"] < one["of_law"]["success_interval"][0])
+
+
 @style.context()
 def draw(learned: dict[str, dict[str, object]]) -> None:
     """One panel for each task; the dashed line is doing nothing."""
-    figure = style.picture(12.0, 4.8)
-    axes = figure.subplots(2, 5)
+    figure = style.picture(12.0, 9.0)
+    axes = figure.subplots(4, 5)
     for ax in axes.flat:
         ax.set_visible(False)
     for ax, (env_id, one) in zip(axes.flat, learned.items(), strict=False):
@@ -212,24 +255,32 @@ def main() -> None:
     """Train on each task, and write the figures and the picture."""
     parser = argparse.ArgumentParser()
     parser.add_argument("ids", nargs="*", metavar="ID")
+    parser.add_argument("--condition", action="append", help="default: true and all of the task")
+    parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--judge", action="store_true", help="train nothing")
     asked = parser.parse_args()
-    known = json.loads(LEARNED.read_text("utf-8"))
-    for env_id in asked.ids or [*(known if asked.judge else ENVIRONMENTS)]:
-        one = known.get(env_id, {})
-        if not asked.judge:
-            one = learn(env_id)
-        one["compared"] = against_the_law(env_id)
-        print(env_id, {k: v for k, v in one.items() if "curve" not in k}, flush=True)
-        learned = {**json.loads(LEARNED.read_text("utf-8")), env_id: one}  # others may write too
-        (own, fresh), (law, law_fresh) = (one["compared"][k] for k in ("policy", "law_success"))
-        if own < law or fresh < law_fresh:
-            print(f"{env_id} loses to a law, and is taken from the shelf", flush=True)
-            shutil.rmtree(SHELF / env_id)
-            del learned[env_id]
-        ordered = {env_id: learned[env_id] for env_id in ENVIRONMENTS if env_id in learned}
-        LEARNED.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
-    draw(json.loads(LEARNED.read_text("utf-8")))
+    shelf = trained.names()
+    for env_id in asked.ids or [*(shelf if asked.judge else ENVIRONMENTS)]:
+        for name in asked.condition or [TRUE, *([] if asked.judge else conditions_of(env_id, {}))]:
+            learned = json.loads(LEARNED.read_text("utf-8"))  # others may write too
+            own = learned.get(env_id, {})
+            known = own if name == TRUE else own.get("conditions", {}).get(name, {})
+            if asked.judge:
+                one = judged_again(env_id, known)
+            else:
+                one = entry(env_id, name, learn(env_id, name, range(asked.seeds)))
+            print(env_id, name, {k: v for k, v in one.items() if k != "curve"}, flush=True)
+            place = learned.setdefault(env_id, {})
+            if loses(one):
+                print(f"{env_id} {name} loses to a law, and is not shipped", flush=True)
+                shutil.rmtree(SHELF / env_id / ("." if name == TRUE else name), ignore_errors=True)
+            if name == TRUE:
+                place |= one
+            else:
+                place.setdefault("conditions", {})[name] = one
+            ordered = {one: learned[one] for one in ENVIRONMENTS if one in learned}
+            write_json(LEARNED, ordered)
+    draw({k: v for k, v in json.loads(LEARNED.read_text("utf-8")).items() if "curve" in v})
 
 
 if __name__ == "__main__":
