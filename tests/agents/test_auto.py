@@ -1,6 +1,7 @@
 """Training that imitates a law and climbs from there; what its network is shown."""
 
 import json
+from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
@@ -21,6 +22,7 @@ from rbgym.agents.train import analytic, run, train
 from rbgym.agents.train.imitation import Imitation
 from rbgym.agents.train.sight import normalizer_for
 
+SHELF = Path(rbgym.agents.__file__).parent / "pretrained"
 # Of a task whose episodes are short.
 TASK = "Detumble-v1"
 SMALL = {
@@ -52,7 +54,13 @@ def test_a_network_learns_what_a_law_does_and_ends_no_worse(tmp_path):
     assert found["test"]["mean_return"] == pytest.approx(tested.mean_return, rel=1e-12)
     assert found["timesteps"] == 3 * 64 * 100 + 40 * 8 * 4
     assert said[0].startswith("teacher ")
-    assert said[1].startswith("imitated: success ")
+    assert said[1].startswith("begins with: success ")
+    assert said[-1].startswith(f"step {found['timesteps']:,} of ")
+    assert list((tmp_path / "tb").iterdir())
+    # Another one begins where this one ended.
+    again = train(TASK, out=tmp_path / "more", init_from=tmp_path, changes=SMALL).results
+    begun = again["judgements"][0]
+    assert (begun["success_rate"], begun["mean_return"]) == pytest.approx(max(looks), rel=1e-12)
     assert (torch.get_rng_state() == numbers).all()
 
 
@@ -89,6 +97,28 @@ def test_without_a_derivative_the_network_imitates_alone(tmp_path, monkeypatch):
     assert said[0].startswith("imitation alone, as ")
     assert done.results["timesteps"] == 2 * 16 * 12
     assert json.loads((tmp_path / "policy.json").read_text())["algo"] == "auto"
+
+
+@pytest.mark.interpreted
+def test_a_policy_that_does_not_fit_is_not_begun_with(tmp_path):
+    with pytest.raises(ValueError, match="init_from must read 11 numbers and command 4, got 7 and"):
+        train(TASK, out=tmp_path, init_from=SHELF / "RigidTop-v0")
+    with pytest.raises(ValueError, match="init_from plays no part with ppo"):
+        train("RigidTop-v0", "ppo", out=tmp_path, init_from=SHELF / "RigidTop-v0")
+
+
+@pytest.mark.interpreted
+def test_the_first_units_of_a_follower_see_how_its_rates_differ():
+    env = gym.make("AttitudeTracking-v1").unwrapped
+    config = run.config_of(run.Job("AttitudeTracking-v1", "auto", "."), {"net_arch": [16]})
+    network, _ = run.first_network(config)
+    seen, _ = env.reset(seed=0)
+    weight, _ = network.layers[0]
+    own, wanted = (env.columns[n] for n in ("angular_velocity", "target_angular_velocity"))
+    off = seen[own.place] * own.factor - seen[wanted.place] * wanted.factor  # rad/s
+    units = (weight @ network.normalizer(seen))[:9].reshape(3, 3)
+    np.testing.assert_allclose(units, np.outer(units[:, 0] / off[0], off), rtol=1e-4)
+    assert units[0] @ off / (off @ off) == pytest.approx(0.35 / env.task.rate, rel=1e-4)
 
 
 @pytest.mark.interpreted

@@ -59,11 +59,6 @@ def test_an_ended_episode_passes_no_gradient_on():
     assert observation.dtype == torch.float32
 
 
-def test_noise_has_no_derivative():
-    with pytest.raises(ValueError, match="noise"):
-        DifferentiableEnv(gym.make_vec("RigidTop-v0", num_envs=2, sensor_noise=0.1))
-
-
 def test_a_copy_differentiates_as_the_original_does():
     env = DifferentiableEnv(gym.make_vec("RigidTop-v0", num_envs=4))
     env.reset(seed=0)

@@ -174,3 +174,30 @@ def test_without_constraints_info_has_no_cost():
 def test_bad_constraints_are_named(env_id, constraints, message):
     with pytest.raises(ValueError, match=message):
         make(env_id, constraints=constraints)
+
+
+@pytest.mark.parametrize(
+    ("env_id", "kwargs"),
+    [
+        ("RigidTop-v0", {}),
+        ("ScalableSpin-v0", {}),
+        ("FreeFlyer-v0", {"initial": {"speed": 0.5, "least_distance": 0.5}}),
+        (SLEW, {"termination": {"rate_limit": 0.05}}),
+        (SLEW, {"termination": {"keep_out": SUN}}),
+        (SLEW, {"constraints": {"keep_out": [SUN], "rate": 0.1, "ends": True}}),
+        (WHEELS, {"constraints": {"momentum": 0.3, "ends": True}}),
+    ],
+)
+def test_the_price_of_a_margin_is_beyond_one_exactly_where_the_event_is(env_id, kwargs):
+    env = many(env_id, n=64, reward={"margin": 1.0}, max_episode_steps=30, **kwargs)
+    env.reset(seed=1)
+    push, prices, ends = np.ones(env.action_space.shape), [], []
+    for _ in range(25):
+        _, reward, terminated, *_ = env.step(push)
+        prices.append(reward)
+        ends.append(terminated)
+    prices, ends = np.concatenate(prices), np.concatenate(ends)
+    assert ends.any()
+    np.testing.assert_array_equal(prices < -1.0, ends)
+    assert ((prices < 0.0) & ~ends).any()  # it rises before
+    assert (prices <= 0.0).all()
