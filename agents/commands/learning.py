@@ -144,12 +144,11 @@ def _tell(done: Training, left: int) -> None:
 
 def compared(found: Mapping[str, Any]) -> str:
     """The law and doing nothing, on the validation set; and what to try where they are better."""
-    from rbgym.agents.train.run import said
+    from rbgym.agents.train.run import is_better, said
 
     idle, law = found["idle"], found.get("teacher")
     lines = [f"doing nothing: {said(idle)}"] + ([f"{law['law']}: {said(law)}"] if law else [])
-    best = max((one["success_rate"], one["mean_return"]) for one in found["judgements"])
-    if law and best < (law["success_rate"], law["mean_return"]):
+    if law and is_better(law, found["judgements"][found.get("kept", 0)]):
         lines.append("the law is ahead: try more --set iterations or rounds, or another --seed")
     return "\n".join(lines)
 

@@ -117,6 +117,7 @@ def improve(
         "timesteps": learner.steps,
         "wall_time": learner.seconds,
         "judgements": learner.judgements,
+        "kept": learner.chosen_look,
     }
 
 
@@ -137,7 +138,7 @@ class Learner:
     network: what the policy begins as. chosen: hyperparameters; `warm`: iterations at the beginning
     in which the critic alone learns. iteration: how many are done. before: steps of what came
     before, as an imitation. seconds: what all took. judgements: of the validation set; best:
-    weights of the policy that was best there.
+    weights of the policy that was best there, at the judgement number `chosen_look`.
     """
 
     def __init__(
@@ -147,6 +148,7 @@ class Learner:
         self.before = 0
         self.judgements: list[dict[str, Any]] = []
         self.best: Any = None
+        self.chosen_look = 0
         self._network, self.shown = network, Shown(cast(Normalizer, network.normalizer))
         self._actor = as_modules(network)
         self._critic = as_modules(Network.random((*network.sizes[:-1], 1), seed + 1))
@@ -181,10 +183,9 @@ class Learner:
     def judge(self, config: Mapping[str, Any]) -> dict[str, Any]:
         """Look at the validation set, and keep the policy if it is the best one so far there."""
         found = run.judged(self.network, config, self.steps, self.seconds)
-        rank = [(one["success_rate"], one["mean_return"]) for one in (*self.judgements, found)]
+        if self.best is None or run.is_better(found, self.judgements[self.chosen_look]):
+            self.best, self.chosen_look = self.network.parameters(), len(self.judgements)
         self.judgements.append(found)
-        if max(rank) == rank[-1]:
-            self.best = self.network.parameters()
         return found
 
     def iterate(self) -> float:
@@ -277,6 +278,7 @@ class Learner:
             "before": self.before,
             "seconds": self.seconds,
             "judgements": self.judgements,
+            "chosen_look": self.chosen_look,
             "best": None if self.best is None else torch.from_numpy(self.best),
         }
         content = io.BytesIO()
@@ -307,7 +309,7 @@ class Learner:
         self._observation, self.env.ended = held["observation"], held["ended"]
         self.iteration, self.before = held["iteration"], held["before"]
         self.seconds = held["seconds"]
-        self.judgements = held["judgements"]
+        self.judgements, self.chosen_look = held["judgements"], held["chosen_look"]
         self.best = None if held["best"] is None else held["best"].numpy()
 
 

@@ -16,7 +16,7 @@ import gymnasium as gym
 import numpy as np
 
 from rbgym.agents.cases import by_name, has_test_set, resolved
-from rbgym.agents.judge.evaluation import evaluate
+from rbgym.agents.judge.evaluation import evaluate, wilson_interval
 from rbgym.agents.policies import trained
 from rbgym.agents.policies.network import Network, Normalizer, quaternions_of
 from rbgym.agents.policies.recurrent import RecurrentNetwork
@@ -29,6 +29,7 @@ from rbgym.envs.parts.observations import FORMS
 
 # Success rate from which a task counts as learned.
 THRESHOLD = 0.95
+_EPISODES = 256  # of a look
 # Of first weights. With larger ones most units answer a fine scale by their bounds: of
 # AttitudeTracking-v1 33 % was imitated, and not 76.
 _SMALL = 0.58
@@ -91,7 +92,7 @@ def judged(
 
 
 def worth(
-    policy: Any, config: Mapping[str, Any], split: str = "validation", episodes: int = 256
+    policy: Any, config: Mapping[str, Any], split: str = "validation", episodes: int = _EPISODES
 ) -> dict[str, float]:
     """Success rate and mean return of a policy, or of a law by name, in the env of a training."""
     kwargs = {name: value for name, value in config["env_kwargs"].items() if name != "initial"}
@@ -103,6 +104,17 @@ def worth(
         return {"success_rate": float(success), "mean_return": float(returns)}
     found = evaluate(policy, config["env_id"], episodes, split=split, **kwargs)
     return {"success_rate": found.success_rate, "mean_return": found.mean_return}
+
+
+def is_better(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
+    """Whether one of two, as `worth` returns them, is the better: in success, if it is beyond the
+    other's interval, else in return."""
+    low, other_low = (
+        wilson_interval(round(x["success_rate"] * _EPISODES), _EPISODES)[0] for x in (one, other)
+    )
+    if one["success_rate"] < other_low or other["success_rate"] < low:
+        return one["success_rate"] > other["success_rate"]
+    return one["mean_return"] > other["mean_return"]
 
 
 def said(worth: Mapping[str, float]) -> str:

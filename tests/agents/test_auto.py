@@ -49,7 +49,10 @@ def test_a_network_learns_what_a_law_does_and_ends_no_worse(tmp_path):
     policy = rbgym.agents.load(tmp_path)
     assert policy.network.output == "clip"
     kept = evaluate(policy, TASK, split="validation")
-    assert (kept.success_rate, kept.mean_return) == pytest.approx(max(looks), rel=1e-12)
+    best = looks[found["kept"]]
+    assert (kept.success_rate, kept.mean_return) == pytest.approx(best, rel=1e-12)
+    assert not any(run.is_better(one, found["judgements"][found["kept"]])
+                   for one in found["judgements"][found["kept"] :])  # fmt: skip
     tested = evaluate(policy, TASK)
     assert found["test"]["mean_return"] == pytest.approx(tested.mean_return, rel=1e-12)
     assert found["timesteps"] == 3 * 64 * 100 + 40 * 8 * 4
@@ -60,7 +63,7 @@ def test_a_network_learns_what_a_law_does_and_ends_no_worse(tmp_path):
     # Another one begins where this one ended.
     again = train(TASK, out=tmp_path / "more", init_from=tmp_path, changes=SMALL).results
     begun = again["judgements"][0]
-    assert (begun["success_rate"], begun["mean_return"]) == pytest.approx(max(looks), rel=1e-12)
+    assert (begun["success_rate"], begun["mean_return"]) == pytest.approx(best, rel=1e-12)
     assert (torch.get_rng_state() == numbers).all()
 
 
@@ -97,6 +100,17 @@ def test_without_a_derivative_the_network_imitates_alone(tmp_path, monkeypatch):
     assert said[0].startswith("imitation alone, as ")
     assert done.results["timesteps"] == 2 * 16 * 12
     assert json.loads((tmp_path / "policy.json").read_text())["algo"] == "auto"
+
+
+def test_success_within_its_interval_does_not_decide_on_what_is_better():
+    worse, better, failing = (
+        {"success_rate": rate, "mean_return": mean}
+        for rate, mean in ((1.0, 103.7), (0.996, 107.6), (0.9, 200.0))
+    )
+    assert run.is_better(better, worse)
+    assert not run.is_better(worse, better)
+    assert run.is_better(worse, failing)
+    assert not run.is_better(failing, worse)
 
 
 @pytest.mark.interpreted

@@ -30,16 +30,22 @@ class VectorEnvAdapter(VecEnv):
 
     A finished lane's info holds its final info, `terminal_observation` (a private copy) and
     `TimeLimit.truncated` (truncated and not terminated); every other lane's info is a dict of its
-    own, of the costs where there are constraints. `reset_infos` holds what the last full `reset`
-    returned, and is emptied for a lane that is reset on the way.
+    own, of the costs where there are constraints, and of `info`. `reset_infos` holds what the last
+    full `reset` returned, and is emptied for a lane that is reset on the way.
 
     vector_env: one whose lanes share everything: an attribute or a method is that of all, but for
-    `state` and `invariants`. trains: whether `seed` gives the lanes those of a training, see
-    `training_seeds`, and not seed + lane.
+    `state` and `invariants`. info: names of entries that every step's infos are to have. trains:
+    whether `seed` gives the lanes those of a training, see `training_seeds`, and not seed + lane.
     Raises ValueError if `vector_env` is none, or resets at another time.
     """
 
-    def __init__(self, vector_env: VectorEnv[Any, Any, Any], *, trains: bool = False) -> None:
+    def __init__(
+        self,
+        vector_env: VectorEnv[Any, Any, Any],
+        *,
+        info: Sequence[str] = (),
+        trains: bool = False,
+    ) -> None:
         if not isinstance(vector_env, VectorEnv):
             raise ValueError(f"vector_env must be a gymnasium.vector.VectorEnv, got {vector_env!r}")
         mode = vector_env.metadata.get("autoreset_mode")
@@ -50,7 +56,7 @@ class VectorEnvAdapter(VecEnv):
             )
         self.vector_env = vector_env  # before super().__init__, which asks for render_mode
         self._actions: Any = None
-        self._trains = trains
+        self._trains, self._told = trains, ("cost", *info)
         super().__init__(
             vector_env.num_envs, vector_env.single_observation_space, vector_env.single_action_space
         )
@@ -85,11 +91,14 @@ class VectorEnvAdapter(VecEnv):
         """Return observations (n, ...), rewards (n,) float32, dones (n,) bool and n info dicts."""
         obs, rewards, terminated, truncated, infos = self.vector_env.step(self._actions)
         dones = np.logical_or(terminated, truncated)
-        told = [name for name in infos if name.startswith("cost")]
-        costs = {name: infos[name].tolist() for name in told}
-        lane_infos: list[dict[str, Any]] = [
-            {name: values[lane] for name, values in costs.items()} for lane in range(self.num_envs)
-        ]
+        told = {name: infos[name].tolist() for name in infos if name.startswith(self._told)}
+        lane_infos: list[dict[str, Any]]
+        if told:
+            lane_infos = [
+                dict(zip(told, one, strict=True)) for one in zip(*told.values(), strict=True)
+            ]
+        else:
+            lane_infos = [{} for _ in range(self.num_envs)]
         if dones.any():
             last, final_info = infos["final_obs"], infos["final_info"]
             for lane in np.flatnonzero(dones).tolist():
@@ -99,7 +108,7 @@ class VectorEnvAdapter(VecEnv):
                     "TimeLimit.truncated": not terminated[lane],
                 }
                 self.reset_infos[lane] = {}
-        return deepcopy(obs), np.array(rewards, dtype=np.float32), dones, lane_infos
+        return cast(VecEnvObs, obs), rewards.astype(np.float32), dones, lane_infos
 
     def close(self) -> None:
         self.vector_env.close()
@@ -157,13 +166,15 @@ def make_sb3_env(
     num_envs: int,
     seed: int | None = None,
     *,
+    info: Sequence[str] = (),
     render_mode: str | None = None,
     **kwargs: Any,
 ) -> VecMonitor:
     """Return n lanes of a registered env, ready for SB3: `make_vec`, adapter and VecMonitor.
 
     env_id: e.g. "RigidTop-v0", or "module:Env-v0", of an env that has a native vector env.
-    seed: of all lanes, of which no two seeds share one; None for fresh entropy.
+    seed: of all lanes, of which no two seeds share one; None for fresh entropy. info: names of
+    entries that every step's infos are to have, beside the costs of constraints.
     render_mode, kwargs: arguments of the env.
     """
     if seed is not None:
@@ -181,7 +192,7 @@ def make_sb3_env(
         render_mode=render_mode,
         **by_name("kwargs", kwargs),
     )
-    adapter = VectorEnvAdapter(vector_env, trains=True)
+    adapter = VectorEnvAdapter(vector_env, info=info, trains=True)
     if seed is not None:
         adapter.seed(seed)
     return VecMonitor(adapter)
