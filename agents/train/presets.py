@@ -1,8 +1,9 @@
 """Hyperparameters: those in agents/hyperparameters, one YAML file an algorithm, or the user's own.
 
 The files are those of rl-baselines3-zoo: a block for each env, "default" for all others; values
-like `lin_1e-3` for a schedule that falls to zero; n_envs, n_timesteps and normalize beside what the
-algorithm's constructor takes. Nothing in a file is executed.
+like `lin_1e-3` for a schedule that falls to zero; n_envs, n_timesteps, normalize and hindsight (a
+replay buffer of goals that were reached) beside what the algorithm's constructor takes. Nothing in
+a file is executed.
 """
 
 import ast
@@ -94,6 +95,8 @@ def of_sb3(
 
     taken = parameters(algo)
     known = ("n_envs", "n_timesteps", "normalize", *taken)
+    if "buffer_size" in taken:
+        known = ("hindsight", *known)
     found = read(algo, env_id, file, changes, known=known, needed=("n_timesteps", "policy"))
     if "policy_kwargs" in found:
         found["policy_kwargs"] = kwargs = _mapping("policy_kwargs", found["policy_kwargs"])
@@ -107,6 +110,7 @@ def of_sb3(
                 )
     if not isinstance(normalize := found.get("normalize", False), bool):
         found["normalize"] = keys("normalize", _mapping("normalize", normalize), _NORMALIZE)
+    flag("hindsight", found.get("hindsight", False))
     for key in ("n_envs", "n_timesteps"):
         found[key] = _whole(key, found.get(key, 1), least=1)
     if not isinstance(found["policy"], str):

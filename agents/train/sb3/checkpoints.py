@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from stable_baselines3 import HerReplayBuffer
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecEnv, VecNormalize
 
@@ -64,6 +65,8 @@ def load(path: Path, algorithm: type[BaseAlgorithm], env: VecEnv) -> BaseAlgorit
         vars(normalizer).update(state["normalizer"])
     model = algorithm.load(io.BytesIO(saved), env=env, device="cpu", force_reset=False)
     vars(model).update(state["model"])
+    if isinstance(buffer := vars(model).get("replay_buffer"), HerReplayBuffer):
+        buffer.set_env(env)
     # Last: whatever was built above may have drawn from them.
     random.setstate(state["python"])
     np.random.set_state(state["numpy"])  # noqa: NPY002

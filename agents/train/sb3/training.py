@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from stable_baselines3 import HerReplayBuffer
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
@@ -114,6 +115,8 @@ def new_model(
             arguments[key] = _schedule(key, arguments[key])
     if isinstance(arguments.get("train_freq"), list):
         arguments["train_freq"] = tuple(arguments["train_freq"])
+    if hyperparameters.get("hindsight"):
+        arguments["replay_buffer_class"] = HerReplayBuffer
     arguments["policy_kwargs"] = dict(hyperparameters.get("policy_kwargs") or {})
     if (name := arguments["policy_kwargs"].get("activation_fn")) is not None:
         known = {kind.__name__: kind for kind in ACTIVATIONS}
