@@ -50,7 +50,11 @@ def train(
         Path | None, Option(help="Folder of the policy with which auto or apg begins.", exists=True)
     ] = None,
     timesteps: Annotated[
-        Any | None, Option(help="Env steps, up to whole rollouts; default as tuned.", **_STEPS)
+        Any | None,
+        Option(
+            help="Env steps, up to whole rollouts; default as tuned; of auto, after imitation.",
+            **_STEPS,
+        ),
     ] = None,
     hyperparameters: Annotated[
         Path | None,

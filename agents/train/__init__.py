@@ -26,6 +26,7 @@ _MODULES = {
     "run": ("load_policy",),
     "sb3.adapter": ("VectorEnvAdapter", "make_sb3_env"),
 }
+_OF_SB3 = {"checkpoint_every", "evaluate_every", "threads"}  # what only its algorithms take
 _OTHERS = {"auto": "auto", "apg": "analytic"}  # and their modules
 
 
@@ -59,8 +60,9 @@ def train(
     with which auto and apg begin. resume: called again after an interruption it goes on from the
     last checkpoint, and does nothing after the end; with False it starts anew, and what the folder
     held is lost. progress: show a bar at a terminal. report: called with messages for people.
-    more: timesteps and others, which the algorithms of Stable-Baselines3 alone take, see
-    `rbgym.agents.train.sb3.training.learn`; None is as if it were left out.
+    more: timesteps and callbacks, of auto and apg functions of the `Learner` after each iteration;
+    and what only the algorithms of Stable-Baselines3 take, see
+    `rbgym.agents.train.sb3.training.learn`. None is as if it were left out.
 
     Raises ValueError for bad arguments, those that play no part among them, and if `out` holds
     another run.
@@ -72,10 +74,10 @@ def train(
               shown, report)  # fmt: skip
     given = {name: value for name, value in more.items() if value is not None}
     if isinstance(algo, str) and algo in _OTHERS:
-        for name, value in given.items():
-            raise ValueError(f"{name} plays no part with {algo}, got {value!r}")
+        for name in given.keys() & _OF_SB3:
+            raise ValueError(f"{name} plays no part with {algo}, got {given[name]!r}")
         learn: Any = import_module(f"{__name__}.{_OTHERS[algo]}").learn
-        return learn(job)
+        return learn(job, **given)
     from rbgym.agents.policies.sb3 import ALGORITHMS
     from rbgym.agents.train.sb3 import training as sb3
 

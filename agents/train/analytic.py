@@ -14,7 +14,7 @@ import io
 import itertools
 import time
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from copy import deepcopy
 from dataclasses import replace
@@ -45,17 +45,20 @@ _CRITIC_RATE, _PASSES, _PARTS, _FOLLOWS = 3e-3, 4, 4, 0.2
 _LARGEST_GRADIENT = 1.0
 _SMALL = 0.1  # factor of the last layer's first weights, so that it begins near to doing nothing
 _CHECKPOINTS, _JUDGEMENTS = 10, 20  # in a training
+Callbacks = Sequence[Callable[["Learner"], None]]
 _DIGEST = hashlib.sha256().digest_size  # bytes before a checkpoint
 
 
-def learn(job: run.Job) -> Training:
+def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ()) -> Training:
     """Train a small network, see `rbgym.agents.train.train`. Called again after an interruption, it
-    goes on from the last checkpoint, to the same weights. Raises ValueError also for an env whose
-    steps have no derivative."""
+    goes on from the last checkpoint, to the same weights. timesteps: env steps in the place of
+    `iterations`, up to a whole one. Raises ValueError also for an env whose steps have no
+    derivative."""
     chosen = presets.read(
         ALGORITHM, job.env_id, job.hyperparameters, job.changes, known=_KEYS, needed=_KEYS
     )
     check_numbers(chosen, _WHOLE)
+    take_steps(chosen, timesteps)
     config = run.config_of(job, chosen)
     network, spaces = run.first_network(config)
     if not job.init_from:  # so that it begins near to doing nothing
@@ -73,7 +76,7 @@ def learn(job: run.Job) -> Training:
             learner.restore(folder.checkpoint)
             job.report(f"resuming {folder.path} from step {learner.steps}")
         start = learner.steps
-        results = improve(learner, config, folder, job)
+        results = improve(learner, config, folder, job, callbacks)
     return run.finish(folder, config, results, learner.best_network, spaces, start)
 
 
@@ -86,11 +89,22 @@ def check_numbers(chosen: Mapping[str, Any], whole: Iterable[str]) -> None:
     positive("learning_rate", chosen["learning_rate"])
 
 
+def take_steps(chosen: dict[str, Any], timesteps: int | None) -> None:
+    """Give hyperparameters as many iterations as have these env steps."""
+    if timesteps is not None:
+        each = chosen["n_envs"] * chosen["horizon"]
+        chosen["iterations"] = -(-count("timesteps", timesteps) // each)
+
+
 def improve(
-    learner: "Learner", config: Mapping[str, Any], folder: RunFolder, job: run.Job
+    learner: "Learner",
+    config: Mapping[str, Any],
+    folder: RunFolder,
+    job: run.Job,
+    callbacks: Callbacks,
 ) -> dict[str, Any]:
     """Iterate to the end, with checkpoints and looks at the validation set; what results.json is
-    to hold."""
+    to hold. callbacks: called after each iteration."""
     total, threads = learner.chosen["iterations"], torch.get_num_threads()
     every, judge_every = max(total // _CHECKPOINTS, 1), max(total // _JUDGEMENTS, 1)
     judges = has_test_set(job.env_id)
@@ -102,6 +116,8 @@ def improve(
             while learner.iteration < total:
                 gain = learner.iterate()
                 done = learner.iteration
+                for callback in callbacks:
+                    callback(learner)
                 show(learner.steps, steps)
                 if judges and (done % judge_every == 0 or done == total):
                     found = learner.judge(config)

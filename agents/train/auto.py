@@ -24,12 +24,14 @@ from rbgym.agents.terminal import Counter, bar
 from rbgym.agents.train import presets, run
 from rbgym.agents.train.analytic import (
     SHARES,
+    Callbacks,
     Learner,
     Shown,
     as_modules,
     as_network,
     check_numbers,
     improve,
+    take_steps,
 )
 from rbgym.agents.train.gradients import DifferentiableEnv
 from rbgym.agents.train.imitation import Imitation
@@ -47,8 +49,8 @@ _WITHOUT_LAW = "ppo"
 _WEAK = 0.5  # success of a teacher below which a training says so
 
 
-def learn(job: run.Job) -> Training:
-    """Train a network, see `rbgym.agents.train.train`.
+def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ()) -> Training:
+    """Train a network, see `rbgym.agents.train.train`; timesteps: of the climb, see `analytic`.
 
     Called again after an interruption, it goes on from the last checkpoint. results.json has what
     the teacher and doing nothing are worth on the validation set, and what the policy is worth on
@@ -57,7 +59,7 @@ def learn(job: run.Job) -> Training:
     not fit the task.
     """
     task_of(job.env_id)  # of another env no law is known, and no test set: --algo ppo
-    own = bool(job.hyperparameters or job.changes or job.init_from)
+    own = bool(job.hyperparameters or job.changes or job.init_from or timesteps or callbacks)
     if "algo" in (job.changes or {}):
         raise ValueError(f"algo must be given by itself, no hyperparameter, got {job.changes!r}")
     chosen = presets.read(
@@ -67,6 +69,7 @@ def learn(job: run.Job) -> Training:
     if other is not None and not own:
         return sb3.learn(replace(job, algo=other))
     check_numbers(chosen, _WHOLE)
+    take_steps(chosen, timesteps)
     config = run.config_of(job, chosen)
     kwargs = in_time(job.env_id, config["env_kwargs"])
     first, spaces = run.first_network(config)
@@ -112,7 +115,7 @@ def learn(job: run.Job) -> Training:
                 learner.before, learner.seconds = steps, seconds
                 job.report(f"begins with: {run.said(learner.judge(config))}")
                 learner.save(folder.checkpoint)
-            results, best = improve(learner, config, folder, job), learner.best_network
+            results, best = improve(learner, config, folder, job, callbacks), learner.best_network
     return run.finish(folder, config, results | known, best, spaces, start)
 
 

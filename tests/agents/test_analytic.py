@@ -54,6 +54,15 @@ def test_an_interrupted_training_ends_as_one_that_ran_through(tmp_path, monkeypa
     assert train("RigidTop-v0", "apg", out=tmp_path / "cut", changes=SMALL).resumed_from is None
 
 
+@pytest.mark.slow
+def test_steps_are_given_as_iterations_and_callbacks_see_each(tmp_path):
+    seen: list[int] = []
+    done = train("RigidTop-v0", "apg", out=tmp_path, changes=SMALL, timesteps=65,
+                 callbacks=[lambda learner: seen.append(learner.iteration)])  # fmt: skip
+    assert done.results["timesteps"] == 3 * 8 * 4
+    assert seen == [1, 2, 3]
+
+
 @pytest.mark.interpreted
 def test_a_checkpoint_with_a_bit_turned_is_refused(tmp_path):
     env = DifferentiableEnv(gym.make_vec("RigidTop-v0", 2))

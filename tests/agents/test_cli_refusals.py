@@ -60,7 +60,7 @@ WRONG = [
     (PPO, "--checkpoint-every", ["-1"], "'--checkpoint-every': must be a whole"),
     (PPO, "--evaluate-every", ["-1"], "'--evaluate-every': must be a whole"),
     (PPO, "--threads", ["0"], "'--threads': Input should be greater"),
-    ("train RigidTop-v0 --algo apg", "--timesteps", ["100"], "timesteps plays no part with apg"),
+    ("train RigidTop-v0 --algo apg", "--checkpoint-every", ["9"], "checkpoint_every plays no part"),
     ("train RigidTop-v0", "--threads", ["2"], "threads plays no part with auto"),
     ("train RigidTop-v0", "--teacher", ["lqrr"], "did you mean 'lqr'"),
     (PPO, "--teacher", ["lqr"], "--teacher plays no part with ppo"),
