@@ -16,6 +16,7 @@ from rbgym.envs.parts.observations import FORMS
 _EDGE = 0.35
 _LEAST = 3.0  # a scale so little finer shows nothing new
 _BETWEEN = 30.0  # from there on there is one between the two
+_UNDER_WAY = "actuator"  # the columns of a delay and a lag
 # What an angle of 1 rad near a target is in the columns of a form of the attitude.
 _SLOPES = {"quaternion": 0.5, "quaternion_continuous": 0.5, "mrp": 0.25}
 
@@ -26,7 +27,8 @@ def normalizer_for(env: Any) -> Normalizer:
     Each column over its bound; and where the task's tolerances are a small part of the bounds, all
     columns once more at one or two finer scales, clipped: a network of a few layers does not see a
     thousandth of its range. Also those without a tolerance, as what wheels do at rest decides on
-    the last hundredths of a degree.
+    the last hundredths of a degree; not commands under way, which at the finest scale would be
+    signs, fed back.
     """
     columns = read_by_networks(env)
     bounds = np.concatenate([np.asarray(one.high, dtype=float) for one in columns.values()])
@@ -36,9 +38,14 @@ def normalizer_for(env: Any) -> Normalizer:
     steps = [finest] if finest > _LEAST else []
     if finest > _BETWEEN:
         steps.insert(0, math.sqrt(finest))
-    scales = np.concatenate([factors, *(step * factors for step in steps)])
-    repeats = tuple(range(len(factors))) * len(steps)
-    return Normalizer(np.zeros(len(scales)), scales**-2.0, 1.0, 1e-12, repeats)
+    fine = [
+        one.first + k
+        for name, one in columns.items()
+        for k in range(one.size)
+        if name != _UNDER_WAY
+    ]
+    scales = np.concatenate([factors, *(step * factors[fine] for step in steps)])
+    return Normalizer(np.zeros(len(scales)), scales**-2.0, 1.0, 1e-12, tuple(fine) * len(steps))
 
 
 def seeing_differences(network: Network, env: Any) -> Network:
