@@ -46,7 +46,9 @@ _NEEDED = (*_WHOLE, *SHARES, "teacher", "margin", "learning_rate", "net_arch")
 _KEYS = (*_NEEDED, "algo")
 _LAW_EPISODES = 64  # of the validation set, on which laws are compared
 _WITHOUT_LAW = "ppo"
-_WEAK = 0.5  # success of a teacher below which a training says so
+# Success of a teacher below which a training says so; and share of it below which what is imitated
+# of one law is not enough, as of one that switches behind a delay, and another one is tried.
+_WEAK = 0.5
 
 
 def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ()) -> Training:
@@ -94,11 +96,18 @@ def learn(job: run.Job, timesteps: int | None = None, callbacks: Callbacks = ())
             return Training(folder, finished, None)
         if env is None:
             job.report(f"imitation alone, as {why}")
-        law, known = teacher(laws, config, job.report)
+        order, known = teachers(laws, config, job.report)
         resumed, begun = folder.checkpoint.exists(), time.perf_counter()
         network, steps, start = first, 0, 0
-        if not resumed and law is not None and not job.init_from:
-            network, steps = imitated(law, first, config, kwargs, job.progress)
+        if not resumed and order and not job.init_from:
+            network, steps = imitated(order[0], first, config, kwargs, job.progress)
+            found = run.worth(network, config)
+            if order[1:] and found["success_rate"] < _WEAK * known["teacher"]["success_rate"]:
+                job.report(f"imitated: {run.said(found)}; trying {order[1]}")
+                other, more = imitated(order[1], first, config, kwargs, job.progress)
+                steps += more
+                if run.is_better(run.worth(other, config), found):
+                    network = other
         seconds = time.perf_counter() - begun
         if env is None:
             found = run.judged(network, config, steps, seconds)
@@ -139,14 +148,14 @@ def fitting_laws(config: Mapping[str, Any]) -> list[str]:
     return [wanted]
 
 
-def teacher(
+def teachers(
     laws: list[str], config: Mapping[str, Any], report: Callable[[str], None]
-) -> tuple[str | None, dict[str, Any]]:
-    """The law that is imitated, None for none; and what it and doing nothing are worth."""
+) -> tuple[list[str], dict[str, Any]]:
+    """The laws, the best first; and what that one and doing nothing are worth."""
     known: dict[str, Any] = {"idle": run.worth("idle", config)}
     found = {law: run.worth(law, config, episodes=_LAW_EPISODES) for law in laws}
     if not found:
-        return None, known
+        return [], known
     env_id = config["env_id"]
     with closing(gym.make_vec(env_id, 1, **in_time(env_id, config["env_kwargs"]))) as env:
         seen, _ = env.reset(seed=0)
@@ -156,12 +165,12 @@ def teacher(
         # What a law remembers, a network does not see.
         return found[law]["success_rate"], not remembers[law], found[law]["mean_return"]
 
-    best = max(found, key=rank)
-    worth = run.worth(best, config)
-    report(f"teacher {best}: {run.said(worth)}")
+    order = sorted(found, key=rank, reverse=True)
+    worth = run.worth(order[0], config)
+    report(f"teacher {order[0]}: {run.said(worth)}")
     if worth["success_rate"] < _WEAK:
         report("a weak teacher: try more max_episode_steps, a shorter dt, or --algo ppo")
-    return best, known | {"teacher": {"law": best, **worth}}
+    return order, known | {"teacher": {"law": order[0], **worth}}
 
 
 def imitated(

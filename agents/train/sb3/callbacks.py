@@ -1,6 +1,7 @@
 """What happens beside the learning: a bar at the terminal, looks at the test set, checkpoints."""
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,15 @@ class BetweenRollouts(BaseCallback):
     """
 
     def __init__(
-        self, config: dict[str, Any], checkpoint: Path, every: tuple[int, int], count: Counter
+        self,
+        config: dict[str, Any],
+        checkpoint: Path,
+        every: tuple[int, int],
+        count: Counter,
+        report: Callable[[str], None],
     ) -> None:
         super().__init__()
-        self.config, self.checkpoint, self.count = config, checkpoint, count
+        self.config, self.checkpoint, self.count, self.report = config, checkpoint, count, report
         self.checkpoint_every, self.judge_every = every
 
     def _on_training_start(self) -> None:
@@ -61,6 +67,8 @@ class BetweenRollouts(BaseCallback):
         policy = TrainedPolicy.of(self.model)
         before.append(run.judged(policy, self.config, self.num_timesteps, seconds))
         self.told["judging_time"] += time.perf_counter() - start
+        steps = self.config["timesteps"]
+        self.report(f"step {self.num_timesteps:,} of {steps:,}: {run.said(before[-1])}")
         for name in ("success_rate", "mean_return"):
             self.logger.record(f"eval/{name}", before[-1][name])
 

@@ -87,7 +87,7 @@ def learn(
             with bar(hidden=not job.progress) as shown:
                 show = Counter(shown, "training", steps)
                 every = checkpoint_every, judge_every
-                beside = BetweenRollouts(config, folder.checkpoint, every, show)
+                beside = BetweenRollouts(config, folder.checkpoint, every, show, job.report)
                 model.learn(steps - start, [*callbacks, beside], reset_num_timesteps=False)
     finally:
         torch.set_num_threads(threads_before)
