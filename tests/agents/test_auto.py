@@ -18,7 +18,7 @@ from rbgym.agents.cases import SPLITS, starts_of, training_seeds
 from rbgym.agents.judge import evaluate
 from rbgym.agents.policies import Network
 from rbgym.agents.policies.network import Normalizer
-from rbgym.agents.train import analytic, run, train
+from rbgym.agents.train import analytic, auto, run, train
 from rbgym.agents.train.imitation import Imitation
 from rbgym.agents.train.sight import normalizer_for
 
@@ -133,6 +133,28 @@ def test_the_first_units_of_a_follower_see_how_its_rates_differ():
     units = (weight @ network.normalizer(seen))[:9].reshape(3, 3)
     np.testing.assert_allclose(units, np.outer(units[:, 0] / off[0], off), rtol=1e-4)
     assert units[0] @ off / (off @ off) == pytest.approx(0.35 / env.task.rate, rel=1e-4)
+
+
+@pytest.mark.interpreted
+def test_where_little_of_a_law_is_imitated_the_next_one_is_tried(tmp_path, monkeypatch):
+    laws, flown = [], auto.imitated
+    monkeypatch.setattr(auto, "imitated", lambda law, *a: laws.append(law) or flown(law, *a))
+
+    def worth(policy, config, split="validation", episodes=256):
+        known = {"bang_bang": 1.0, "pd": 0.9, "idle": 0.0}
+        rate = known.get(policy, 0.5) if isinstance(policy, str) else 0.4
+        return {"success_rate": rate, "mean_return": 10.0 - len(laws)}
+
+    monkeypatch.setattr(run, "worth", worth)
+    kwargs = {"actuator": {"thrusters": {}}, "max_episode_steps": 5}
+    said: list[str] = []
+    train("AttitudeSlew-v1", out=tmp_path, changes=SMALL, env_kwargs=kwargs, report=said.append)
+    assert laws == ["bang_bang", "pd"]
+    assert "imitated: success 40.0 %, mean return 9.0; trying pd" in said
+    laws.clear()
+    monkeypatch.setitem(vars(auto), "_WEAK", 0.3)
+    train("AttitudeSlew-v1", out=tmp_path / "other", changes=SMALL, env_kwargs=kwargs)
+    assert laws == ["bang_bang"]
 
 
 @pytest.mark.interpreted
