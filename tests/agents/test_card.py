@@ -38,6 +38,7 @@ def episodes(angle, *, torque=None, wheel_speed=None, relative=None, success=Non
         seeds=np.arange(n),
         category=np.array(["a"] * n),
         returns=np.zeros(n),
+        costs=np.zeros(n),
         lengths=lengths,
         success=np.ones(n, bool) if success is None else np.array(success),
         attitude_error=angle,

@@ -63,6 +63,8 @@ WRONG = [
     ("train RigidTop-v0 --algo apg", "--checkpoint-every", ["9"], "checkpoint_every plays no part"),
     ("train RigidTop-v0", "--threads", ["2"], "threads plays no part with auto"),
     ("train RigidTop-v0", "--teacher", ["lqrr"], "did you mean 'lqr'"),
+    ("train RigidTop-v0", "--seeds", ["0", "x"], "'--seeds': "),
+    ("train RigidTop-v0", "--init-from", ["nowhere"], "'--init-from': "),
     (PPO, "--teacher", ["lqr"], "--teacher plays no part with ppo"),
     ("evaluate pd", "--split", ["tests"], "did you mean 'test'"),
     ("evaluate pd", "--seed", ["3"], "seed must be left out"),

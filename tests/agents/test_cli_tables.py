@@ -17,7 +17,7 @@ from rbgym.agents import terminal
 from rbgym.agents.commands.cli import app
 from rbgym.agents.commands.tables import print_claims
 from rbgym.agents.judge.tables import print_card
-from rbgym.agents.train.run import config_of
+from rbgym.agents.train.run import Job, config_of
 
 pytestmark = pytest.mark.interpreted
 
@@ -230,6 +230,7 @@ def test_policies_with_arguments_of_one_env_are_explained_once():
 
 
 def test_a_run_keeps_every_number_of_its_env():
-    found = config_of("AttitudeSlew-v1", "apg", 0, {}, {"difficulty": "hard"})["resolved"]
+    job = Job("AttitudeSlew-v1", "apg", "out", env_kwargs={"difficulty": "hard"})
+    found = config_of(job, {})["resolved"]
     assert found["rate_limit"]["source"] == "task"
     assert found["difficulty"] == {"value": "hard", "source": "argument"}
