@@ -31,6 +31,9 @@ SENSORS: dict[str, Any] = {
         "slew_rate": math.radians(2.0),
     },
 }
+# What an estimator leaves of attitude [rad] and bias [rad/s], about: the noise that policies are
+# trained in, beside that of the gyros.
+_LEFT = {"attitude": 1e-4, "rate_bias": 2e-5}
 BEHIND, DISPERSED = "behind", "dispersed"
 # What a law does not know of its body: moments of inertia and strengths off by so much, and the
 # angle by which actuators are mounted askew [rad].
@@ -56,10 +59,13 @@ def conditions_of(env_id: str, given: Mapping[str, Any]) -> dict[str, Condition]
     task, found = task_of(env_id), {}
     if isinstance(task.goal, Target | Rest) and not task.docked and "sensor" not in given:
         with closing(gym.make(env_id, **given)) as env:
-            delay = {"delay": {"seconds": float(env.unwrapped.dt)}}
+            dt = float(env.unwrapped.dt)
         if "actuator" not in given:
-            late = {**given, "actuator": delay}
-            found[BEHIND] = Condition(late | {"sensor": SENSORS}, late, estimating=True)
+            late = {**given, "actuator": {"delay": {"seconds": dt}}}
+            estimated = _LEFT | {"rate": SENSORS["gyro"]["angle_walk"] / math.sqrt(dt)}
+            found[BEHIND] = Condition(
+                late | {"sensor": SENSORS}, late | {"sensor": estimated}, estimating=True
+            )
     if "randomization" not in given:
         dispersed = {**given, "randomization": DISPERSIONS}
         found[DISPERSED] = Condition(dispersed, dispersed)
