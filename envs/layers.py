@@ -41,7 +41,6 @@ class Layers:
     sources: dict[Path, str] = field(default_factory=dict)
 
     def add(self, source: str, layer: Mapping[str, Any]) -> None:
-        """Put a layer on top."""
         for name, value in layer.items():
             if value is None:
                 continue

@@ -109,7 +109,6 @@ class Controls:
         self._gui.add_markdown(_HELP)
 
     def scenario(self) -> Scenario:
-        """What is to be simulated."""
         on = [k for k in range(MOST_RUNS) if self._value(f"scheme {k}") != _OFF]
         env_id = self._value("env_id")
         same = ("body", "size", "rates", "tilt", "mgl", "seed", "substeps")
@@ -123,7 +122,6 @@ class Controls:
         )
 
     def playback(self) -> Playback:
-        """How it is to be played."""
         numerator, _, denominator = self._value("speed").partition("/")
         return Playback(
             paused=self._value("paused"),
@@ -153,17 +151,14 @@ class Controls:
         return int(number) if name in ("seed", "substeps") else float(number)
 
     def toggle(self) -> None:
-        """Pause, or go on."""
         self._handles["paused"].value = not self._handles["paused"].value
         self._notify("change")
 
     def kick(self, axis: int, sign: int) -> None:
-        """Push about an axis for a moment."""
         self._kicks = [*self._kicks[-10:], (axis, sign, time.monotonic() + _KICK)]
         self._notify("change")
 
     def release(self) -> None:
-        """Push no more."""
         self._kicks = []
         for axis in "xyz":
             self._handles[f"torque {axis}"].value = 0.0
@@ -179,7 +174,6 @@ class Controls:
                 handle.options = tuple(dict.fromkeys((*actors, IDLE, *self._scenario.policies)))
 
     def choose_defaults(self, env_id: str | None, actors: Sequence[str]) -> None:
-        """Choose what an environment, or a free body, starts with."""
         self.fit(env_id, actors)
         schemes = (OWN, _OFF, _OFF) if env_id else Scenario.schemes
         for k in range(MOST_RUNS):
@@ -188,5 +182,4 @@ class Controls:
         self._handles["speed"].value = "1"
 
     def next_seed(self) -> None:
-        """Ask for the next start of a task."""
         self._handles["seed"].value = (self._value("seed") + 1) % 1000

@@ -60,7 +60,6 @@ class Torques(Driven):
     has_limits = constant(True)
 
     def torque_of(self, physics, buffer, i, c, h):
-        """Torque [N m] in body axes of three mean commands."""
         full = vector(buffer, i, physics.actuator.own_row(physics))
         return self.mounted(physics, buffer, i, times(full, c))
 
