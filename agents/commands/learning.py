@@ -96,7 +96,8 @@ def train(
         changes=dict(change or ()),
         env_kwargs=dict(env_arg or ()),
         resume=not overwrite,
-        report=_say,
+        # Above a bar if there is one, which does not catch Click's `echo`.
+        report=lambda message: print(plain(message), file=sys.stderr),
         timesteps=timesteps,
         checkpoint_every=checkpoint_every,
         evaluate_every=evaluate_every,
@@ -131,11 +132,6 @@ def compared(found: Mapping[str, Any]) -> str:
     if law and best < (law["success_rate"], law["mean_return"]):
         lines.append("the law is ahead: try more --set iterations or rounds, or another --seed")
     return "\n".join(lines)
-
-
-def _say(message: str) -> None:
-    """Print on stderr, above a bar if there is one, which does not catch Click's `echo`."""
-    print(plain(message), file=sys.stderr)
 
 
 @command(

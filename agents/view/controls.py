@@ -82,8 +82,7 @@ class Controls:
             self._slider(f"{name} {axis}", label.format(axis), span, value)
 
     def _run(self, scenario: Scenario) -> None:
-        environments = (_FREE, *ENVIRONMENTS)
-        self._dropdown("env_id", "Scene", environments, scenario.env_id or _FREE)
+        self._dropdown("env_id", "Scene", (_FREE, *ENVIRONMENTS), scenario.env_id or _FREE)
         schemes = (*scenario.schemes, _OFF, _OFF)
         policies = (*scenario.policies, IDLE, IDLE, IDLE)
         for k in range(MOST_RUNS):
