@@ -22,7 +22,6 @@ _WORDS = frozenset({
 })  # fmt: skip
 # With these in the environment Rich may take what is none for a terminal.
 _TERMINALS = frozenset({"FORCE_COLOR", "TTY_COMPATIBLE"})
-_ALARMS = frozenset({"BROKEN"})
 
 
 def styled(*, stderr: bool = False) -> bool:
@@ -104,7 +103,7 @@ def _as_table(columns: Sequence[str], rows: Sequence[Sequence[str]], shown: Sequ
         )
     for row in rows:
         cells = [cell for cell, name in zip(row, columns, strict=True) if name in shown]
-        table.add_row(*(Text(cell, "bold red") if cell in _ALARMS else cell for cell in cells))
+        table.add_row(*(Text(cell, "bold red") if cell == "BROKEN" else cell for cell in cells))
     return table
 
 

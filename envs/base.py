@@ -1,6 +1,7 @@
 """The single and the vectorised attitude environment, one implementation for both."""
 
 import math
+import re
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -65,7 +66,9 @@ class _Described:
         try:
             batch, setup, box = Building(task, size, max_episode_steps, given).done()
         except ValueError as error:
-            if (name := layers.unsaid(str(error), kwargs)) is None:
+            # The argument with which the message begins, if it is one that the layers have said.
+            name = next((one for one in ARGUMENTS if re.match(rf"{one}\b", str(error))), None)
+            if name is None or name in kwargs:
                 raise
             source = layers.last(name)
             raise ValueError(f"{error}; {name} is that of the {source}, beside {kwargs}") from error

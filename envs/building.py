@@ -311,7 +311,6 @@ class Building:
         self.space = spaces.Box(*bounds(columns).astype(np.float32))
 
     def _tried_hooks(self) -> dict[str, Callable[..., ArrayLike]]:
-        """The callables, tried on the bodies before their first episode."""
         hooks = self.hooks
         if not hooks:
             return hooks

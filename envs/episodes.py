@@ -206,8 +206,7 @@ class Episodes:
 
     def whole_state(self) -> Array:
         """Every row of every body, its clocks and seeds among them, (size, r)."""
-        rows = self.batch.rows(0, self.batch.block_rows)
-        return self.without_scratch(rows)
+        return self.without_scratch(self.batch.rows(0, self.batch.block_rows))
 
     def without_scratch(self, rows: Array) -> Array:
         """The rows, with zeros for what bodies that have failed have left of their step: no numbers

@@ -7,7 +7,6 @@ value is None is taken away. An argument that is None says nothing.
 """
 
 import math
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from typing import Any
@@ -17,7 +16,6 @@ import numpy as np
 from rbgym.body import RigidBody
 from rbgym.compiled.record import Record
 from rbgym.envs import actuators
-from rbgym.envs.arguments import ARGUMENTS
 from rbgym.envs.orbit import Orbit
 
 Path = tuple[str, ...]
@@ -41,7 +39,6 @@ class Layers:
     sources: dict[Path, str] = field(default_factory=dict)
 
     def add(self, source: str, layer: Mapping[str, Any]) -> None:
-        """Put a layer on top."""
         for name, value in layer.items():
             if value is None:
                 continue
@@ -75,11 +72,6 @@ class Layers:
         """The highest layer which has said anything of this argument; else the task."""
         said = {source for path, source in self.sources.items() if path[0] == name}
         return next((one for one in (ARGUMENT, DIFFICULTY, SATELLITE) if one in said), TASK)
-
-    def unsaid(self, message: str, given: Mapping[str, Any]) -> str | None:
-        """The argument with which a message begins, if nobody has given it."""
-        name = next((one for one in ARGUMENTS if re.match(rf"{one}\b", message)), None)
-        return None if name in given else name
 
 
 def _joined(name: str, below: Any, above: Any) -> Any:

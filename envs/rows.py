@@ -171,7 +171,6 @@ class TaskRows(Record):
         return buffer[i + (self.first_row() + ELAPSED) * LANES]
 
     def noise_key(self, buffer, i):
-        """The key of the episode's noise."""
         return buffer[i + self.noise_row() * LANES]
 
     def is_given(self, buffer, i):

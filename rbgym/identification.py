@@ -120,7 +120,9 @@ def identify(
     while lengths[0] > 32 and turns[lengths[0] - 1] > _SHORT:
         lengths.insert(0, lengths[0] // 2)
     for length in lengths[:-1]:
-        guess, _, _, _ = _fit(_beginning(data, length), guess, 5, 1e-2)
+        q, rates, torques, rotors = (one[: length + 1] for one in data[1:5])
+        beginning = _Samples(data.gaps[:length], q, rates, torques, rotors, data.noise)
+        guess, _, _, _ = _fit(beginning, guess, 5, 1e-2)
     guess, r, H, gain = _fit(data, guess, _ROUNDS, 1e-4)
     if not np.linalg.eigvalsh(_information(H, _noise(data, r))[0].sum(axis=0))[0] > _TOLD:
         raise _untold(data)
@@ -141,11 +143,6 @@ def identify(
     normal = largest < NormalDist().inv_cdf(1.0 - _CHANCE / (2.0 * r.size))
     consistent = bool(fitted and normal and _is_white(data, r))
     return Identified(guess.inertia, covariance[6:12, 6:12], guess.bias, left, consistent)
-
-
-def _beginning(data: _Samples, gaps: int) -> _Samples:
-    q, rates, torques, rotors = (one[: gaps + 1] for one in data[1:5])
-    return _Samples(data.gaps[:gaps], q, rates, torques, rotors, data.noise)
 
 
 def _fit(data: _Samples, guess: _Guess, rounds: int, enough: float) -> tuple[Any, ...]:

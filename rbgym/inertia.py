@@ -85,8 +85,7 @@ def _nearest(tensor: Array, moments: Array, rotation: Array, excess: float) -> s
     """The end of the message where rounding alone may have broken the inequality: the nearest
     tensor that holds it. Each of three moments is off by half a unit of the last digit given."""
     digits = [Decimal(repr(entry)).normalize().as_tuple() for entry in tensor.ravel().tolist()]
-    last = min(int(entry.exponent) for entry in digits if any(entry.digits))
-    unit = 10.0**last
+    unit = 10.0 ** min(int(entry.exponent) for entry in digits if any(entry.digits))
     if excess > 1.5 * unit * (1.0 + 1e-6) or unit > 0.1 * moments.max():
         return ""
     near = moments + np.where(moments == moments.max(), -excess, excess) / 3.0

@@ -112,7 +112,6 @@ def command(panel: str, *examples: str, name: str | None = None) -> Callable[...
 
 
 def examples_of(command: Any) -> list[str]:
-    """The examples that a command was registered with."""
     return [line.strip() for line in (command.epilog or "").splitlines()[2:]]
 
 

@@ -66,7 +66,6 @@ def whole(text: str) -> int:
 
 
 def file_to_write(path: Path | None) -> Path | None:
-    """The path of a file to be written."""
     if path is not None:
         target = Path(os.path.realpath(path))  # a link stays, what it leads to is written
         taken = os.path.lexists(target) and not target.is_file()
@@ -89,7 +88,6 @@ def plot_to_write(path: Path | None) -> Path | None:
 
 
 def folder_to_make(path: Path | None) -> Path | None:
-    """The path of a folder that is there, or is to be made."""
     if path is not None:
         there = next(p for p in (path.absolute(), *path.absolute().parents) if p.exists())
         if not (there.is_dir() and os.access(there, os.W_OK)):

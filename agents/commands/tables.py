@@ -30,7 +30,6 @@ def catalogue() -> dict[str, list[dict[str, Any]]]:
 
 
 def print_catalogue(content: Mapping[str, list[dict[str, Any]]]) -> None:
-    """Write what `catalogue` returns as tables."""
     envs = ((e["env"], str(e["max_episode_steps"])) for e in content["environments"])
     print_table("Environments", ("env", "longest episode [steps]"), envs)
     columns = ("name", "title", "order", "conserves free", "conserves in gravity", "source")

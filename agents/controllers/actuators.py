@@ -26,15 +26,13 @@ def _square(field: Array) -> Array:
     return np.asarray(np.maximum(np.sum(field * field, axis=1, keepdims=True), 1e-18))
 
 
-def _field_turned(periods: float) -> tuple[Bound]:
+def _field_turned(periods: float) -> Bound:
     """For laws whose moment m is that of so many control periods before, on average. In body axes
     the field B turns meanwhile, at the rate limit w at most: beyond a quarter turn m x B drives."""
-    return (
-        Bound(
-            "turn at the rate limit until a command acts [rad]",
-            0.5 * np.pi,
-            lambda plant: plant.env.rate_limit * (periods * plant.env.dt + plant.delay + plant.lag),
-        ),
+    return Bound(
+        "turn at the rate limit until a command acts [rad]",
+        0.5 * np.pi,
+        lambda plant: plant.env.rate_limit * (periods * plant.env.dt + plant.delay + plant.lag),
     )
 
 
@@ -82,7 +80,7 @@ class MagneticRate(_FieldDamping):
     """
 
     rate_limit: float
-    holds: ClassVar[tuple[Bound, ...]] = _field_turned(0.5)
+    holds: ClassVar[tuple[Bound, ...]] = (_field_turned(0.5),)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -126,7 +124,7 @@ class BDot(_FieldDamping):
 
     dt: float
     bang_bang: bool = False
-    holds: ClassVar[tuple[Bound, ...]] = _field_turned(1.0)
+    holds: ClassVar[tuple[Bound, ...]] = (_field_turned(1.0),)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -167,7 +165,7 @@ class MagneticAllocation(Controller):
     dipole: float
     field: float
     first: int = 7
-    holds: ClassVar[tuple[Bound, ...]] = _field_turned(0.5)
+    holds: ClassVar[tuple[Bound, ...]] = (_field_turned(0.5),)
 
     def __post_init__(self) -> None:
         self.least = self.first + 3

@@ -421,10 +421,10 @@ def weight_torque(potential: Any, up: Array) -> Array:
     the vertical, body axes."""
     if not isinstance(potential, HeavyTop | SoftWall):
         return np.zeros_like(up)
-    axis, slope = np.asarray(potential.axis), np.asarray(0.0)
+    axis = np.asarray(potential.axis)
     if isinstance(potential, SoftWall):
         slope = potential.slope(up @ axis)[:, None]
-    elif isinstance(potential, HeavyTop):
+    else:
         slope = np.asarray(potential.mgl)
     return np.asarray(-slope * np.cross(axis, up))
 

@@ -33,8 +33,8 @@ def make(name: str, env: Any, **gains: Any) -> Controller:
     """
     plant, gains = _plant(name, env, gains)
     made = _made(name, plant, gains)
-    for words, most, value in _held(made, plant):
-        if value >= most:
+    for words, most, of in made.holds:
+        if (value := of(plant)) >= most:
             warnings.warn(
                 f"{name!r} holds for a {words} below {most:.3g}, in this env it is {value:.3g}: "
                 "give a shorter dt or a lower rate_limit",
@@ -48,11 +48,7 @@ def validity(name: str, env: Any) -> list[tuple[str, float, float]]:
     """What the controller of that name holds for: in words, the bound, and the number of the env,
     single or vector, which is to be below it."""
     plant, _ = _plant(name, env, {})
-    return _held(_made(name, plant, {}), plant)
-
-
-def _held(law: Controller, plant: Plant) -> list[tuple[str, float, float]]:
-    return [(one.words, one.most, one.of(plant)) for one in law.holds]
+    return [(words, most, of(plant)) for words, most, of in _made(name, plant, {}).holds]
 
 
 def _plant(name: str, env: Any, gains: dict[str, Any]) -> tuple[Plant, dict[str, Any]]:

@@ -48,7 +48,6 @@ class RecurrentNetwork:
 
     @property
     def width(self) -> int:
-        """Of an observation."""
         return int(self.cells[0][0].shape[1])
 
     def predict(

@@ -82,8 +82,7 @@ class Controls:
             self._slider(f"{name} {axis}", label.format(axis), span, value)
 
     def _run(self, scenario: Scenario) -> None:
-        environments = (_FREE, *ENVIRONMENTS)
-        self._dropdown("env_id", "Scene", environments, scenario.env_id or _FREE)
+        self._dropdown("env_id", "Scene", (_FREE, *ENVIRONMENTS), scenario.env_id or _FREE)
         schemes = (*scenario.schemes, _OFF, _OFF)
         policies = (*scenario.policies, IDLE, IDLE, IDLE)
         for k in range(MOST_RUNS):
@@ -109,7 +108,6 @@ class Controls:
         self._gui.add_markdown(_HELP)
 
     def scenario(self) -> Scenario:
-        """What is to be simulated."""
         on = [k for k in range(MOST_RUNS) if self._value(f"scheme {k}") != _OFF]
         env_id = self._value("env_id")
         same = ("body", "size", "rates", "tilt", "mgl", "seed", "substeps")
@@ -123,7 +121,6 @@ class Controls:
         )
 
     def playback(self) -> Playback:
-        """How it is to be played."""
         numerator, _, denominator = self._value("speed").partition("/")
         return Playback(
             paused=self._value("paused"),
@@ -153,17 +150,14 @@ class Controls:
         return int(number) if name in ("seed", "substeps") else float(number)
 
     def toggle(self) -> None:
-        """Pause, or go on."""
         self._handles["paused"].value = not self._handles["paused"].value
         self._notify("change")
 
     def kick(self, axis: int, sign: int) -> None:
-        """Push about an axis for a moment."""
         self._kicks = [*self._kicks[-10:], (axis, sign, time.monotonic() + _KICK)]
         self._notify("change")
 
     def release(self) -> None:
-        """Push no more."""
         self._kicks = []
         for axis in "xyz":
             self._handles[f"torque {axis}"].value = 0.0
@@ -179,7 +173,6 @@ class Controls:
                 handle.options = tuple(dict.fromkeys((*actors, IDLE, *self._scenario.policies)))
 
     def choose_defaults(self, env_id: str | None, actors: Sequence[str]) -> None:
-        """Choose what an environment, or a free body, starts with."""
         self.fit(env_id, actors)
         schemes = (OWN, _OFF, _OFF) if env_id else Scenario.schemes
         for k in range(MOST_RUNS):
@@ -188,5 +181,4 @@ class Controls:
         self._handles["speed"].value = "1"
 
     def next_seed(self) -> None:
-        """Ask for the next start of a task."""
         self._handles["seed"].value = (self._value("seed") + 1) % 1000

@@ -77,7 +77,6 @@ class Scenario:
         return Simulation([self._run(k) for k in range(len(self.schemes))])
 
     def rigid_body(self) -> RigidBody:
-        """The free body."""
         if self.body == GIVEN:
             return RigidBody(np.array(self.inertia).reshape(-1, 3).squeeze())
         return BODIES[self.body](self.size)

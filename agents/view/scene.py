@@ -107,7 +107,6 @@ class _Body:
         scene.add_label(f"{root}/name", run.name, position=(0.0, 0.0, -1.5), anchor="top-center")
 
     def show(self, now: Snapshot) -> None:
-        """Move everything to where it is."""
         q, place = now.quaternion, now.position / self._radius
         self._body.wxyz, self._body.position = q, place
         for part in self._parts:
@@ -131,7 +130,6 @@ class _Body:
             self._line.points = np.stack([points[:-1], points[1:]], axis=1)
 
     def fail(self) -> None:
-        """Turn red, and stay."""
         self.failed = True
         for part in self._parts:
             part.color = FAILED

@@ -49,7 +49,6 @@ def open_server(host: str, port: int, names: Collection[str] = ()) -> viser.Vise
 
 
 def close_server(server: viser.ViserServer) -> None:
-    """End it."""
     with _quiet():
         server.stop()
 

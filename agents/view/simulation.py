@@ -127,7 +127,8 @@ class TaskRun(_Run):
             raise ValueError("env-arg must leave out disturbance: the page pushes by it")
         _, (one,) = contenders([policy], env_id, env_kwargs)
         self._torque = np.zeros(3)
-        kwargs = {**one.env_kwargs, "disturbance": self._disturbance}
+        kwargs = dict(one.env_kwargs)
+        kwargs["disturbance"] = lambda s: np.broadcast_to(self._torque, (len(s["time"]), 3))
         self._env = gym.make(env_id, disable_env_checker=True, **kwargs)
         self._policy = one.at_work(self._env)
         base: Any = self._env.unwrapped
@@ -137,9 +138,6 @@ class TaskRun(_Run):
         self.strength = 2.0 * float(base.torque_limit.max()) or float(base.body.moments.max())
         self._observation, self._info = self._env.reset(seed=seed)
         self._memory: Any = None
-
-    def _disturbance(self, state: Mapping[str, Array]) -> Array:
-        return np.broadcast_to(self._torque, (len(state["time"]), 3))
 
     def push(self, torque: Array) -> None:
         self._torque = torque
@@ -198,7 +196,6 @@ class Simulation:
 
     @property
     def over(self) -> bool:
-        """Whether every run has ended."""
         return all(run.ended for run in self.runs)
 
     def push(self, torque: Array) -> None:

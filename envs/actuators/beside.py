@@ -129,7 +129,6 @@ class WheelsBeside(Driven):
         return self.wheels.effector_shows() + self.other.effector_shows()
 
     def field_row(self, physics):
-        """Where coils show the field."""
         return self.shown_row(physics) + self.wheels.effector_shows()
 
     def exert(self, physics, buffer, i, c, h):

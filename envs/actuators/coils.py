@@ -116,7 +116,6 @@ class Coils(Driven):
     effector_shows = constant(3)
 
     def field_row(self, physics):
-        """Where the field is shown."""
         return self.shown_row(physics)
 
     def torque_of(self, physics, buffer, i, c, h):

@@ -131,7 +131,6 @@ class Driven(Actuator):
 
     @known
     def driven_layout(self, physics):
-        """Where its own rows begin."""
         line = self.line
         effector = self.own_row(physics) + (3 if self.has_limits() else 0)
         acting = effector + self.effector_rows()

@@ -75,7 +75,6 @@ class Faults(Stage):
         return late & (buffer[k + _KIND * LANES] == _SENSOR)
 
     def may_blind(self) -> bool:
-        """Whether sensors may die."""
         return _SENSOR in self.kinds
 
     def entries(self, physics):

@@ -78,8 +78,7 @@ class ReactionWheels(Effector):
 
     def __post_init__(self) -> None:
         if self.inertia is None:
-            full = number(self.momentum)
-            object.__setattr__(self, "inertia", full / FULL_SPEED)
+            object.__setattr__(self, "inertia", number(self.momentum) / FULL_SPEED)
         super().__post_init__()
         in_range("ReactionWheels.start", self.start, 0.0, 1.0)
         self._check_speed()

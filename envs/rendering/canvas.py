@@ -76,7 +76,6 @@ class Canvas:
                 self.pygame.draw.circle(self._fine, color, point, thick / 2)
 
     def disc(self, point: Array, radius: float, color: Color) -> None:
-        """A filled circle."""
         self.pygame.draw.circle(self._fine, color, (_FINE * point).tolist(), _FINE * radius)
 
     def word(
@@ -97,7 +96,6 @@ class Canvas:
         self._fine.blit(picture, (round(left + pad), round(_FINE * top + 0.55 * pad)))
 
     def mark(self, place: tuple[float, float], size: float, color: Color) -> None:
-        """A small square."""
         square = [round(_FINE * value) for value in (*place, size, size)]
         self.pygame.draw.rect(self._fine, color, square, border_radius=round(_FINE * size / 4))
 

@@ -88,7 +88,6 @@ class Instant:
         self.span = _MAST * mesh.radius if walled else 1.2 * scale * mesh.exit_of((0, 0, 1))[0]
 
     def scene(self) -> Scene:
-        """What is to be seen of it."""
         env, info, shapes = self.env, self.info, list(self._shapes())
         caption = Caption(
             task=env.spec.id if getattr(env, "spec", None) else type(env).__name__,

@@ -83,8 +83,7 @@ class Painter:
         turn = np.linspace(0.0, 2 * np.pi, 97)
         ring = body.mesh.radius * np.column_stack([np.cos(turn), np.sin(turn), 0.0 * turn])
         for size, color in ((1.15, colors.FLOOR), (0.6, colors.FLOOR_INNER)):
-            disc = camera.project(size * ring + (0.0, 0.0, height))[0]
-            self.canvas.polygons([disc], color)
+            self.canvas.polygons([camera.project(size * ring + (0.0, 0.0, height))[0]], color)
         fallen = body.vertices * (1.0, 1.0, 0.0) + (0.0, 0.0, height)
         self.canvas.polygons(camera.project(fallen)[0][body.mesh.faces], colors.SHADOW)
 

@@ -88,7 +88,6 @@ class Vector(NamedTuple):
 
     @property
     def size(self) -> float:
-        """Magnitude, in its unit."""
         return float(np.linalg.norm(self.value))
 
 

@@ -104,7 +104,6 @@ class Mesh:
         return replace(self, vertices=self.vertices + np.asarray(by, dtype=np.float64))
 
     def tinted(self, color: Color) -> "Mesh":
-        """The same in one colour."""
         return replace(self, colors=np.tile(np.array(color, np.uint8), (len(self.faces), 1)))
 
 

@@ -64,7 +64,6 @@ class Viewer:
             self.trails.pop(lane, None)
 
     def close(self) -> None:
-        """Close the window, if there is one."""
         if self._clock is not None:
             load_pygame().display.quit()
             self._clock = None

@@ -267,7 +267,15 @@ class Batch:
     def measure(self) -> dict[str, Array]:
         """quaternion (n, 4), angular_velocity (n, 3) [rad/s, body], angular_momentum (n, 3)
         [kg m^2/s, world] and total energy (n,) [J], recomputed from attitude and momentum."""
-        return measured(self.observed, self.buffer, self.block_rows, self.size)
+        out = np.empty((11, self.blocks * LANES))
+        kernels.measure(self.observed, self.buffer, self.block_rows, out)
+        out = out[:, : self.size]
+        return {
+            "quaternion": out[:4].T.copy(),
+            "angular_velocity": out[4:7].T.copy(),
+            "angular_momentum": out[7:10].T.copy(),
+            "energy": out[10].copy(),
+        }
 
     def set_torque(self, torque: ArrayLike) -> None:
         """Hold this torque [N m], body axes, (3,) or (size, 3), until the next call."""
@@ -363,18 +371,6 @@ def aligned_zeros(*shape: int) -> Array:
     spare = np.zeros(size + 8)
     first = -spare.ctypes.data // 8 % 8
     return spare[first : first + size].reshape(shape)
-
-
-def measured(physics: Physics, buffer: Array, rows: int, size: int) -> dict[str, Array]:
-    """What `Batch.measure` returns, of its buffer or of a copy of that."""
-    out = np.empty((11, len(buffer) // rows))
-    kernels.measure(physics, buffer, rows, out)
-    return {
-        "quaternion": out[:4, :size].T.copy(),
-        "angular_velocity": out[4:7, :size].T.copy(),
-        "angular_momentum": out[7:10, :size].T.copy(),
-        "energy": out[10, :size].copy(),
-    }
 
 
 def _bodies(bodies: Any, size: int) -> list[RigidBody]:

@@ -31,12 +31,10 @@ class Motion:
 
     @property
     def steps(self) -> int:
-        """How many steps it has, n."""
         return len(self.energy) - 1
 
     @property
     def end(self) -> tuple[Array, Array]:
-        """Attitude and rates at the end."""
         return self.quaternion[-1], self.angular_velocity[-1]
 
     def errors(self) -> dict[str, Array]:

@@ -86,26 +86,15 @@ class DirEM(Implicit):
 
 
 @inlined
-def _euler_tensor(body):
-    J = body.J
-    return (0.5 * (J[1] + J[2] - J[0]), 0.5 * (J[2] + J[0] - J[1]), 0.5 * (J[0] + J[1] - J[2]))
-
-
-@inlined
 def _forces(body, step):
     """Rows E_I Y_I."""
-    E, y, w = _euler_tensor(body), 2.0 / step.h, step.memory
+    J, y, w = body.J, 2.0 / step.h, step.memory
+    E = 0.5 * (J[1] + J[2] - J[0]), 0.5 * (J[2] + J[0] - J[1]), 0.5 * (J[0] + J[1] - J[2])
     return (
         scale(E[0], add((y, 0.0, 0.0), w[0])),
         scale(E[1], add((0.0, y, 0.0), w[1])),
         scale(E[2], add((0.0, 0.0, y), w[2])),
     )
-
-
-@inlined
-def _mean_force(e, g):
-    """(1 + C)/2 g."""
-    return scale(0.5, add(g, forth(e, forth(e, g))))
 
 
 @inlined
@@ -115,7 +104,8 @@ def _impulse(potential, step, e):
     if not potential.is_free():
         _, o_1 = directions(e, step.o_0)
         g = potential.discrete_gradient(step.o_0, o_1)
-        moment = add(moment, cross(step.o_0, _mean_force(e, g)))
+        mean = scale(0.5, add(g, forth(e, forth(e, g))))  # (1 + C)/2 g
+        moment = add(moment, cross(step.o_0, mean))
     return scale(step.h, moment)
 
 

@@ -58,8 +58,7 @@ class QuatEM(Implicit):
         )
         if not potential.is_free():
             dF = plus(dF, multiple(-0.5 * h * (1.0 + ee), _torque_change(potential, e, step.o_0)))
-        size = dot(P, P) + dot(step.Pi_0, step.Pi_0) + h * h * dot(step.u, step.u)
-        return F, dF, size
+        return F, dF, dot(P, P) + dot(step.Pi_0, step.Pi_0) + h * h * dot(step.u, step.u)
 
     def finish(self, potential, body, step, e):
         q_1 = qmul(step.q, whole(e))

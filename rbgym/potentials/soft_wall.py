@@ -76,7 +76,10 @@ class SoftWall(Potential):
         return multiple(slope, outer(self.axis, self.axis))
 
     def checked(self) -> Self:
-        return type(self)(_checked_sign(self.sign), unit_vector("axis", self.axis))
+        sign: Any = SIGNS.get(self.sign) if isinstance(self.sign, str) else self.sign
+        if not is_number(sign) or sign not in SIGNS.values():
+            raise ValueError(f"potential.sign must be one of {list(SIGNS)}, got {self.sign!r}")
+        return type(self)(float(sign), unit_vector("axis", self.axis))
 
     def rows_for(self, body: RigidBody) -> list[float]:
         return [float(self.sign), *(body.principal_rotation.T @ self.axis)]
@@ -104,11 +107,3 @@ def _quotient(a, b):
     p, dp, power = p * b + power, dp * b + p, power * a
     p, dp, power = p * b + power, dp * b + p, power * a
     return p * b + power, dp * b + p
-
-
-def _checked_sign(value: float | str) -> float:
-    if is_number(value) and value in SIGNS.values():
-        return float(value)
-    if not isinstance(value, str) or value not in SIGNS:
-        raise ValueError(f"potential.sign must be one of {list(SIGNS)}, got {value!r}")
-    return SIGNS[value]

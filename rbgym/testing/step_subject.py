@@ -138,7 +138,12 @@ class StepSubject(Subject):
         if _is_single(motion.end):
             dt = max(dt, _SHORT_OF_SINGLE / float(np.linalg.norm(self.angular_velocity)))
             (motion,) = self.motions_from(self.start(), 1, dt)
-        return hints(self.start(), motion.end, self.body.inertia, dt)
+        (before, rates), (after, rates_after) = self.start(), motion.end
+        if not np.isfinite([*after, *rates_after]).all() or not after.any():
+            return ()
+        attitude = _attitude(before, normalized(after), rates, dt)
+        gyroscopic = _gyroscopic(self.body.inertia, rates, (rates_after - rates) / dt)
+        return tuple(hint for hint in (attitude, gyroscopic) if hint)
 
 
 def _is_single(state: State) -> bool:
@@ -225,16 +230,6 @@ def integrator_step(inertia: ArrayLike, integrator: str | Integrator = DEFAULT) 
 
 # A wrong convention breaks several checks at once; how attitude and rates answer each other in a
 # short step tells which one it is.
-
-
-def hints(start: State, end: State, inertia: Array, dt: float) -> tuple[str, ...]:
-    """What a step of dt [s] seems to get wrong; empty if nothing is recognised."""
-    (before, rates), (after, rates_after) = start, end
-    if not np.isfinite([*after, *rates_after]).all() or not after.any():
-        return ()
-    attitude = _attitude(before, normalized(after), rates, dt)
-    gyroscopic = _gyroscopic(inertia, rates, (rates_after - rates) / dt)
-    return tuple(hint for hint in (attitude, gyroscopic) if hint)
 
 
 def _attitude(before: Array, after: Array, rates: Array, dt: float) -> str:

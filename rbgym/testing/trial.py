@@ -56,7 +56,6 @@ def _report(title: str, verdicts: Sequence[Verdict], found: tuple[str, ...]) -> 
 
 
 def _run(subject: Simulator) -> str:
-    """The run in words."""
     return f"{subject.steps} steps" + ("" if subject.dt is None else f" of {subject.dt:g} s")
 
 

@@ -181,8 +181,7 @@ def _orders(
             bound = declared - TOLERANCE
             claims.append(above(*of, label, f"at least {declared:g}", slope, bound))
         elif declared == math.inf:
-            worst = max(errors, default=math.nan)
-            claims.append(below(*of, label, "exact", worst, EXACT))
+            claims.append(below(*of, label, "exact", max(errors, default=math.nan), EXACT))
         else:
             claims.append(near(*of, label, declared, slope, TOLERANCE))
     return claims
