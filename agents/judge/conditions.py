@@ -4,12 +4,13 @@ import math
 import warnings
 from collections.abc import Mapping
 from contextlib import closing
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import gymnasium as gym
 
 from rbgym.agents import controllers
 from rbgym.agents.cases import task_of
+from rbgym.envs.base import AttitudeEnv
 from rbgym.envs.parts.goals import Rest, Target
 
 _ARCSECOND = math.radians(1.0 / 3600.0)
@@ -59,7 +60,7 @@ def conditions_of(env_id: str, given: Mapping[str, Any]) -> dict[str, Condition]
     task, found = task_of(env_id), {}
     if isinstance(task.goal, Target | Rest) and not task.docked and "sensor" not in given:
         with closing(gym.make(env_id, **given)) as env:
-            dt = float(env.unwrapped.dt)
+            dt = float(cast(AttitudeEnv, env.unwrapped).dt)
         if "actuator" not in given:
             late = {**given, "actuator": {"delay": {"seconds": dt}}}
             estimated = _LEFT | {"rate": SENSORS["gyro"]["angle_walk"] / math.sqrt(dt)}
