@@ -104,7 +104,8 @@ class BackwardEuler(Implicit):
 def _forward(scheme, potential, body, step, s):
     """The state after a forward step of length s: attitude, momenta and direction."""
     omega = times(body.J_inv, sub(step.Pi_0, body.rotor))
-    turn = exponential(scale(s, omega))
+    phi = scale(s, omega)
+    turn = exponential(phi)
     T = potential.torque(step.u, step.o_0)
     q = qmul(step.q, turn)
     if scheme.in_momentum_form():
