@@ -60,6 +60,7 @@ class Torques(Driven):
     has_limits = constant(True)
 
     def torque_of(self, physics, buffer, i, c, h):
+        """Torque [N m] in body axes of three mean commands."""
         full = vector(buffer, i, physics.actuator.own_row(physics))
         return self.mounted(physics, buffer, i, times(full, c))
 
@@ -145,7 +146,8 @@ class BodyForces(Driven):
         w, x, y, z = q_0[0] + q_1[0], q_0[1] + q_1[1], q_0[2] + q_1[2], q_0[3] + q_1[3]
         size = 1.0 / math.sqrt(w * w + x * x + y * y + z * z)
         half_way = (size * w, size * x, size * y, size * z)
-        taken = 0.0 if buffer[i + FAILED * LANES] > 0.0 else h
+        failed = buffer[i + FAILED * LANES] > 0.0
+        taken = 0.0 if failed else h
         force = to_world(half_way, vector(buffer, i, self.acting_row(physics) + 3))
         v_0 = vector(buffer, i, row + VELOCITY)
         pushed = scale(taken / buffer[i + (row + _MASS) * LANES], force)

@@ -267,7 +267,8 @@ def start_lane(physics, buffer, i):
     potential = physics.potential.of_lane(physics, buffer, i, 0.0)
     body, q = body_of(physics, buffer, i), quaternion(buffer, i, Q)
     Pi = to_body(q, vector(buffer, i, L))
-    buffer[i + E * LANES] = total_energy(potential, body, Pi, potential.seen(q))
+    o = potential.seen(q)
+    buffer[i + E * LANES] = total_energy(potential, body, Pi, o)
     buffer[i + CORRECTION * LANES] = 0.0
     buffer[i + REDONE * LANES] = 0.0
     buffer[i + FAILED * LANES] = 0.0

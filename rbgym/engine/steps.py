@@ -343,7 +343,8 @@ def _solve_in_stages(scheme, physics, buffer, i, h, kicks, projection):
         x = vector(buffer, i, X)
         for stage in range(1, stages + 1):
             part = h * stage / stages
-            put_vector(buffer, i, X, scale(stage / max(stage - 1.0, 1.0), x))
+            guess = scale(stage / max(stage - 1.0, 1.0), x)
+            put_vector(buffer, i, X, guess)
             more = 40
             while more > 0:
                 buffer[i + SOLVED * LANES] = 0.0

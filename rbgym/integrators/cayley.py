@@ -53,13 +53,11 @@ class Cayley(Implicit):
         dF = turning(D, c, D, P)
         if not potential.is_free():
             dF = plus(dF, multiple(-0.5 * h, self.pull_change(potential, step.o_0, c)))
-        return F, dF, dot(P, P) + dot(step.Pi_0, step.Pi_0) + h * h * dot(step.u, step.u)
+        size = dot(P, P) + dot(step.Pi_0, step.Pi_0) + h * h * dot(step.u, step.u)
+        return F, dF, size
 
     def finish(self, potential, body, step, c):
-        r = 1.0 / math.sqrt(1.0 + dot(c, c))
-        q_1 = qscale(r, qmul(step.q, (1.0, c[0], c[1], c[2])))
-        mean = scale(r * r, _forward_times(c, _torque(self, potential, step, c)))
-        L_1 = add(step.L, to_world(step.q, scale(step.h, mean)))
+        q_1, L_1 = _turned(step, c, _torque(self, potential, step, c))
         return q_1, L_1, 2.0 * dot(c, step.u), step.memory
 
     def defect(self, potential, body, step, c, Pi_1, o_1):
@@ -74,6 +72,15 @@ def _torque(scheme, potential, step, c):
     if potential.is_free():
         return step.u
     return add(step.u, scheme.pull(potential, step.o_0, c))
+
+
+@inlined
+def _turned(step, c, T):
+    """Attitude and world momentum at the end of the step."""
+    r = 1.0 / math.sqrt(1.0 + dot(c, c))
+    q_1 = qscale(r, qmul(step.q, (1.0, c[0], c[1], c[2])))
+    mean = scale(r * r, _forward_times(c, T))
+    return q_1, add(step.L, to_world(step.q, scale(step.h, mean)))
 
 
 @inlined

@@ -86,15 +86,26 @@ class DirEM(Implicit):
 
 
 @inlined
+def _euler_tensor(body):
+    J = body.J
+    return (0.5 * (J[1] + J[2] - J[0]), 0.5 * (J[2] + J[0] - J[1]), 0.5 * (J[0] + J[1] - J[2]))
+
+
+@inlined
 def _forces(body, step):
     """Rows E_I Y_I."""
-    J, y, w = body.J, 2.0 / step.h, step.memory
-    E = 0.5 * (J[1] + J[2] - J[0]), 0.5 * (J[2] + J[0] - J[1]), 0.5 * (J[0] + J[1] - J[2])
+    E, y, w = _euler_tensor(body), 2.0 / step.h, step.memory
     return (
         scale(E[0], add((y, 0.0, 0.0), w[0])),
         scale(E[1], add((0.0, y, 0.0), w[1])),
         scale(E[2], add((0.0, 0.0, y), w[2])),
     )
+
+
+@inlined
+def _mean_force(e, g):
+    """(1 + C)/2 g."""
+    return scale(0.5, add(g, forth(e, forth(e, g))))
 
 
 @inlined
@@ -104,8 +115,7 @@ def _impulse(potential, step, e):
     if not potential.is_free():
         _, o_1 = directions(e, step.o_0)
         g = potential.discrete_gradient(step.o_0, o_1)
-        mean = scale(0.5, add(g, forth(e, forth(e, g))))  # (1 + C)/2 g
-        moment = add(moment, cross(step.o_0, mean))
+        moment = add(moment, cross(step.o_0, _mean_force(e, g)))
     return scale(step.h, moment)
 
 

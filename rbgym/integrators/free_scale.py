@@ -33,6 +33,15 @@ def _scalable(step):
     return step_of(Inertia(1.0, half_trace, moments), now, load, step.h, False)
 
 
+@inlined
+def _outcome(step, scalable, good, root):
+    _, end = end_of_step(scalable, root)
+    w = end.q[0] if good else math.nan  # which the engine refuses
+    q = (w, end.q[1], end.q[2], end.q[3])
+    _, _, force, moments = step.memory
+    return q, end.L, 0.0, (end.s, end.sigma, force, moments)
+
+
 class FreeScaleFar(Explicit):
     """Any step that can be solved, one body after the other."""
 
@@ -45,11 +54,7 @@ class FreeScaleFar(Explicit):
     def finish(self, potential, body, step, x):
         scalable = _scalable(step)
         good, root = self.root(scalable)
-        _, end = end_of_step(scalable, root)
-        w = end.q[0] if good else math.nan  # which the engine refuses
-        q = (w, end.q[1], end.q[2], end.q[3])
-        _, _, force, moments = step.memory
-        return q, end.L, 0.0, (end.s, end.sigma, force, moments)
+        return _outcome(step, scalable, good, root)
 
     def load_memory(self, buffer, i, m):
         s, sigma = buffer[m + SCALE * LANES], buffer[m + SCALING * LANES]

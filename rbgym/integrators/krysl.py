@@ -32,7 +32,7 @@ from rbgym.integrators.interface import (
     conserved,
     with_spin,
 )
-from rbgym.integrators.rotations import exponential, tangent, terms_size
+from rbgym.integrators.rotations import exponential, tangent
 from rbgym.matrix import crossed, multiple, plus, turning, with_diagonal
 from rbgym.quaternion import add, cross, dot, qmul, scale, sub, times, to_body, to_world
 
@@ -79,7 +79,7 @@ class BackwardEuler(Implicit):
         if not potential.is_free():
             o = to_body(turn, start.o_0)
             dF = plus(dF, multiple(-s, potential.torque_change(o, tangent(phi))))
-        return F, dF, terms_size(body, start, s)
+        return F, dF, _size(body, start, s)
 
     def finish(self, potential, body, step, phi):
         start, s = _start(self, potential, body, step)
@@ -97,14 +97,15 @@ class BackwardEuler(Implicit):
     def defect(self, potential, body, step, phi, Pi_1, o_1):
         start, s = _start(self, potential, body, step)
         r = _residual(self, potential, body, start, s, phi, exponential(phi))
-        return dot(r, r), terms_size(body, start, s) + dot(Pi_1, Pi_1)
+        return dot(r, r), _size(body, start, s) + dot(Pi_1, Pi_1)
 
 
 @inlined
 def _forward(scheme, potential, body, step, s):
     """The state after a forward step of length s: attitude, momenta and direction."""
     omega = times(body.J_inv, sub(step.Pi_0, body.rotor))
-    turn = exponential(scale(s, omega))
+    phi = scale(s, omega)
+    turn = exponential(phi)
     T = potential.torque(step.u, step.o_0)
     q = qmul(step.q, turn)
     if scheme.in_momentum_form():
@@ -131,6 +132,12 @@ def _residual(scheme, potential, body, start, s, phi, turn):
     if scheme.in_momentum_form():
         return sub(P, add(to_body(turn, start.Pi_0), given))
     return sub(add(P, cross(phi, P)), add(start.Pi_0, given))
+
+
+@inlined
+def _size(body, start, s):
+    u, Pi, h_w = start.u, start.Pi_0, body.rotor
+    return dot(Pi, Pi) + dot(h_w, h_w) + s * s * dot(u, u)
 
 
 class BackwardEulerM(BackwardEuler):

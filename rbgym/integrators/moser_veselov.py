@@ -118,10 +118,7 @@ class QuatVI(MoserVeselov):
         if not potential.is_free():
             half = 0.5 * step.h / (1.0 + dot(e, e))
             L_1 = add(L_1, to_world(step.q, scale(half, _pull_0(potential, e, step.o_0))))
-            o_m, o_1 = directions(e, step.o_0)
-            g = potential.gradient(o_m)
-            pull_1 = add(cross(add(o_1, cross(e, o_1)), g), scale(dot(e, o_1), g))  # N_1
-            L_1 = add(L_1, to_world(q_1, scale(half, pull_1)))
+            L_1 = add(L_1, to_world(q_1, scale(half, _pull_1(potential, e, step.o_0))))
         return q_1, L_1, work, memory
 
 
@@ -131,6 +128,14 @@ def _pull_0(potential, e, o_0):
     o_m, _ = directions(e, o_0)
     g = potential.gradient(o_m)
     return sub(cross(sub(o_0, cross(e, o_0)), g), scale(dot(e, o_0), g))
+
+
+@inlined
+def _pull_1(potential, e, o_0):
+    """N_1."""
+    o_m, o_1 = directions(e, o_0)
+    g = potential.gradient(o_m)
+    return add(cross(add(o_1, cross(e, o_1)), g), scale(dot(e, o_1), g))
 
 
 class PDMV(MoserVeselov):

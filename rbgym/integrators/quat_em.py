@@ -58,7 +58,8 @@ class QuatEM(Implicit):
         )
         if not potential.is_free():
             dF = plus(dF, multiple(-0.5 * h * (1.0 + ee), _torque_change(potential, e, step.o_0)))
-        return F, dF, dot(P, P) + dot(step.Pi_0, step.Pi_0) + h * h * dot(step.u, step.u)
+        size = dot(P, P) + dot(step.Pi_0, step.Pi_0) + h * h * dot(step.u, step.u)
+        return F, dF, size
 
     def finish(self, potential, body, step, e):
         q_1 = qmul(step.q, whole(e))

@@ -52,13 +52,6 @@ def tangent(phi):
 
 
 @inlined
-def terms_size(body, start, s):
-    """Square of the size of the terms in a momentum balance over a time s."""
-    u, Pi, h_w = start.u, start.Pi_0, body.rotor
-    return dot(Pi, Pi) + dot(h_w, h_w) + s * s * dot(u, u)
-
-
-@inlined
 def whole(e):
     """The quaternion of the whole step."""
     s = 2.0 / (1.0 + dot(e, e))

@@ -139,6 +139,13 @@ def _pull(potential, body, u, o, bend):
 
 
 @inlined
+def _kicked(potential, body, step):
+    """Body momentum after the first kick; torque and gradient that act in it."""
+    u, g = _pull(potential, body, step.u, step.o_0, step.kicks.bend)
+    return add(step.Pi_0, scale(step.kicks.before, add(u, cross(step.o_0, g)))), u, g
+
+
+@inlined
 def _end_of_step(potential, body, step, turn, u, g):
     """What `finish` returns for a free motion that turns the body by the quaternion `turn`; u, g:
     of the first kick."""
@@ -166,8 +173,7 @@ class Exact(Hasty):
         return near_rotation(body.J, Pi, h)
 
     def prepare(self, potential, body, step):
-        u, g = _pull(potential, body, step.u, step.o_0, step.kicks.bend)
-        Pi = add(step.Pi_0, scale(step.kicks.before, add(u, cross(step.o_0, g))))
+        Pi, u, g = _kicked(potential, body, step)
         turn, near = self.motion(body, Pi, step.h)
         # What is not finite is refused, and taken up by the other.
         return qscale(1.0 if near else math.nan, turn), u, g
@@ -252,10 +258,7 @@ class ExactFarWithRotors(ExactWithRotors):
     """As `ExactWithRotors`, for steps of any length, one body after the other."""
 
     def motion(self, body, Pi, h):
-        half = scale(-0.5 * (0.5 * h), times(body.J_inv, body.rotor))  # as in `_rotor_turn`
-        angle = math.sqrt(dot(half, half))
-        sinc = math.sin(angle) / angle if angle > 0.0 else 1.0
-        rotor = (math.cos(angle), sinc * half[0], sinc * half[1], sinc * half[2])
+        rotor = _far_rotor_turn(body, 0.5 * h)
         turn = free_rotation(body.J, to_body(rotor, Pi), h)
         return qmul(rotor, qmul(turn, rotor)), True
 
@@ -340,6 +343,15 @@ def _rotor_turn(body, s):
     half = scale(-0.5 * s, times(body.J_inv, body.rotor))
     cos, sinc = even_odd(dot(half, half))
     return (cos, sinc * half[0], sinc * half[1], sinc * half[2]), dot(half, half) <= 1.0
+
+
+@inlined
+def _far_rotor_turn(body, s):
+    """As `_rotor_turn`, of any angle."""
+    half = scale(-0.5 * s, times(body.J_inv, body.rotor))
+    angle = math.sqrt(dot(half, half))
+    sinc = math.sin(angle) / angle if angle > 0.0 else 1.0
+    return (math.cos(angle), sinc * half[0], sinc * half[1], sinc * half[2])
 
 
 INTEGRATORS = (
