@@ -117,7 +117,8 @@ def training() -> str:
                 for x in (law, policy)
             ]
             cells = (
-                *(env_id, condition, _algorithm(one), f"{one['seconds']:.0f}"),
+                *(env_id, condition, _algorithm(one) + ("" if one["shipped"] else ", not shipped")),
+                f"{one['seconds']:.0f}",
                 *(" ".join(dict.fromkeys(rates)), f"`{one['law']}`"),
                 *(f"{100 * x['success_rate']:.1f}" for x in (law, policy)),
                 "{:+.3g} ({:+.3g} to {:+.3g})".format(*more["return"]),
@@ -131,7 +132,8 @@ def training() -> str:
 def index() -> str:
     """docs/tasks.md with its table made anew."""
     solved, learned = (json.loads(file.read_text("utf-8")) for file in (SOLVED, LEARNED))
-    rows = {env_id: row(env_id, solved[env_id], learned.get(env_id)) for env_id in ENVIRONMENTS}
+    shipped = {env_id: one for env_id, one in learned.items() if one["shipped"]}
+    rows = {env_id: row(env_id, solved[env_id], shipped.get(env_id)) for env_id in ENVIRONMENTS}
     table = []
     for title, in_space in (("Satellites", True), ("Classroom", False)):
         table += [f"## {title}", "", f"| {' | '.join(HEADINGS)} |", f"|{'---|' * len(HEADINGS)}"]

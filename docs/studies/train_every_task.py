@@ -270,8 +270,8 @@ def main() -> None:
             else:
                 one = entry(env_id, name, learn(env_id, name, range(asked.seeds)))
             print(env_id, name, {k: v for k, v in one.items() if k != "curve"}, flush=True)
-            place = learned.setdefault(env_id, {})
-            if loses(one):
+            place, one["shipped"] = learned.setdefault(env_id, {}), not loses(one)
+            if not one["shipped"]:
                 print(f"{env_id} {name} loses to a law, and is not shipped", flush=True)
                 shutil.rmtree(SHELF / env_id / ("." if name == TRUE else name), ignore_errors=True)
             if name == TRUE:
