@@ -11,6 +11,7 @@ import textbook as tb
 from rbgym import Batch, CircularOrbit, KeplerOrbit, RigidBody, simulate
 from rbgym.potentials.gravity_gradient import eccentric_anomaly
 from rbgym.quaternion import to_matrix
+from refusals import refused
 
 pytestmark = pytest.mark.interpreted
 
@@ -127,21 +128,17 @@ def test_a_step_back_undoes_a_step_and_the_phase_belongs_to_the_state(name, orbi
     np.testing.assert_array_equal(batch.full_state()[1], end)
 
 
-@pytest.mark.parametrize(
-    ("potential", "words"),
-    [
-        (CircularOrbit(math.nan), "rate must be finite"),
-        (CircularOrbit(-1e200), r"rate must be at most 1e\+100 in size"),
-        (CircularOrbit(0.1, (2.0, 0.0, 0.0)), "direction must have unit length"),
-        (CircularOrbit(0.1, (1.0, 0.0, 0.0), (0.6, 0.8, 0.0)), "normal must be at right angles"),
-        (KeplerOrbit(0.0, (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)), "mu must be a positive"),
-        (KeplerOrbit(1.0, (1.0, math.inf, 0.0), (0.0, 1.0, 0.0)), "position must be finite"),
-        (KeplerOrbit(1.0, (0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), "eccentricity up to 0.95"),
-        (KeplerOrbit(1.0, (1.0, 0.0, 0.0), (0.3, 0.0, 0.0)), "eccentricity up to 0.95"),
-        (KeplerOrbit(1.0, (1.0, 0.0, 0.0), (0.0, 1.5, 0.0)), "eccentricity up to 0.95"),
-        (KeplerOrbit(1.0, (1e300, 0.0, 0.0), (0.0, 1e300, 0.0)), "eccentricity up to 0.95"),
-    ],
+@refused(
+    (CircularOrbit(math.nan), "rate must be finite"),
+    (CircularOrbit(-1e200), r"rate must be at most 1e\+100 in size"),
+    (CircularOrbit(0.1, (2.0, 0.0, 0.0)), "direction must have unit length"),
+    (CircularOrbit(0.1, (1.0, 0.0, 0.0), (0.6, 0.8, 0.0)), "normal must be at right angles"),
+    (KeplerOrbit(0.0, (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)), "mu must be a positive"),
+    (KeplerOrbit(1.0, (1.0, math.inf, 0.0), (0.0, 1.0, 0.0)), "position must be finite"),
+    (KeplerOrbit(1.0, (0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), "eccentricity up to 0.95"),
+    (KeplerOrbit(1.0, (1.0, 0.0, 0.0), (0.3, 0.0, 0.0)), "eccentricity up to 0.95"),
+    (KeplerOrbit(1.0, (1.0, 0.0, 0.0), (0.0, 1.5, 0.0)), "eccentricity up to 0.95"),
+    (KeplerOrbit(1.0, (1e300, 0.0, 0.0), (0.0, 1e300, 0.0)), "eccentricity up to 0.95"),
 )
-def test_a_wrong_orbit_is_refused(potential, words):
-    with pytest.raises(ValueError, match=words):
-        Batch(RigidBody(J), "exact", potential)
+def test_a_wrong_orbit_is_refused(potential):
+    Batch(RigidBody(J), "exact", potential)

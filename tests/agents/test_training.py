@@ -243,10 +243,7 @@ def test_an_interrupted_write_keeps_the_old_file(tmp_path):
             {"changes": {"n_stepz": 8}},
             "hyperparameters must have keys out of .* did you mean 'n_steps'",
         ),
-        (
-            {"changes": {"policy_kwargs": "dict(net_arc=[8])"}},
-            "ppo are refused: .*net_arc",
-        ),
+        ({"changes": {"policy_kwargs": "dict(net_arc=[8])"}}, "ppo are refused: .*net_arc"),
         ({"changes": {"policy_kwargs": "print(1)"}}, "policy_kwargs must be a mapping"),
         ({"changes": {"learning_rate": "exp_1"}}, "learning_rate must be a positive number or lin"),
         ({"changes": {"gamma": "high"}}, r"gamma must be in \[0, 1\], got 'high'"),

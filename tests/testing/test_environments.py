@@ -12,6 +12,7 @@ from rbgym import GravityGradient, HeavyTop, NoPotential, SoftWall
 from rbgym.quaternion import normalized, rotate
 from rbgym.registration import ENVIRONMENTS
 from rbgym.testing import EnvSubject, assert_torque_free_invariants, measure
+from refusals import refused
 
 INERTIA = steps.INERTIA
 GRAVITY_CHECKS = [True, True, True, None, True, True]  # no order: the step is the environment's
@@ -216,20 +217,16 @@ def test_a_body_that_never_moves_is_no_pass():
 
 
 @pytest.mark.interpreted
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({}, "read and inertia must be given"),
-        ({"read": read}, "read and inertia must be given both"),
-        ({"inertia": INERTIA}, "read and inertia must be given both"),
-        ({"read": lambda env: (1, 2), "inertia": INERTIA}, "read must return"),
-        ({"read": read, "inertia": INERTIA, "momentum_axis": (1, 1, 0)}, "momentum_axis"),
-        ({"read": read, "inertia": INERTIA, "dt": 0.1}, "options must be among"),
-    ],
+@refused(
+    ({}, "read and inertia must be given"),
+    ({"read": read}, "read and inertia must be given both"),
+    ({"inertia": INERTIA}, "read and inertia must be given both"),
+    ({"read": lambda env: (1, 2), "inertia": INERTIA}, "read must return"),
+    ({"read": read, "inertia": INERTIA, "momentum_axis": (1, 1, 0)}, "momentum_axis"),
+    ({"read": read, "inertia": INERTIA, "dt": 0.1}, "options must be among"),
 )
-def test_bad_arguments_are_refused_by_name(options, message):
-    with pytest.raises(ValueError, match=message):
-        measure(FreeBody(), **options)
+def test_bad_arguments_are_refused_by_name(options):
+    measure(FreeBody(), **options)
 
 
 def test_a_body_that_is_not_where_it_was_put_is_no_pass():
