@@ -240,14 +240,3 @@ def test_the_quaternion_of_a_flight_is_normalised_as_the_scheme_says():
     plain, free = flown(40), flown(40, integrator=never)
     np.testing.assert_allclose(np.linalg.norm(free.quaternion, axis=1), 1.0, rtol=1e-15)
     assert 1e-12 < angle_between(plain.quaternion[-1], free.quaternion[-1]) < 1e-2
-
-
-@refused(
-    ({"position": (0.0, 1.0)}, "position"),
-    ({"velocity": (0.0, np.nan, 1.0)}, "velocity"),
-    ({"quaternion": (1.0, 1.0, 0.0, 0.0)}, "quaternion"),
-    ({"force": lambda *_: 1.0}, "force"),
-    ({"torque": lambda *_: (0.0, 0.0, np.inf)}, "torque"),
-)
-def test_wrong_arguments_of_a_flight_are_refused(change):
-    flown(5, **change)
