@@ -14,8 +14,8 @@ import pytest
 pytest.importorskip("stable_baselines3")
 
 from safetensors.numpy import load_file
-from stable_baselines3.common.callbacks import BaseCallback
 
+from damaged_runs import InterruptAt
 from rbgym.agents.run_folder import RunFolder, replacing
 from rbgym.agents.train import load_policy, presets, train
 
@@ -40,19 +40,6 @@ SMALL = {
     "sac": SMALL_OFF_POLICY,
     "tqc": SMALL_OFF_POLICY,
 }
-
-
-class InterruptAt(BaseCallback):
-    """What Ctrl-C does, at a chosen step."""
-
-    def __init__(self, step: int) -> None:
-        super().__init__()
-        self.step = step
-
-    def _on_step(self) -> bool:
-        if self.num_timesteps >= self.step:
-            raise KeyboardInterrupt
-        return True
 
 
 def small_train(out, algo="ppo", normalize=False, **kwargs):
