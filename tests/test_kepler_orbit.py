@@ -52,7 +52,6 @@ def error(name, steps):
     return max(np.abs(turned).max(), np.abs(rates).max())
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("name", "order", "steps"),
     [("exact", 2, 400), ("quat_em", 2, 400), ("exact:4", 4, 160), ("quat_em:4", 4, 320)],
