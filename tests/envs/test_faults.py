@@ -32,11 +32,11 @@ def reaching(commands, info, time, strength=0.3):
 
 
 def test_a_command_is_its_own_until_the_onset_and_what_the_fault_leaves_of_it_from_then_on():
-    env, rng = many(SLEW, n=512, faults=FAULTS), np.random.default_rng(0)
+    env, rng = many(SLEW, n=192, faults=FAULTS), np.random.default_rng(0)
     _, drawn = env.reset(seed=0)
     sides = []
     for step in range(STEPS):
-        commands = rng.uniform(-0.9, 0.9, (512, 3))
+        commands = rng.uniform(-0.9, 0.9, (192, 3))
         info = env.step(commands)[4]
         for name in ("fault", "fault_channel", "fault_time"):
             np.testing.assert_array_equal(info[name], drawn[name])
@@ -139,12 +139,12 @@ def test_a_stuck_wheel_has_friction_alone_and_one_that_runs_away_fills(flown):
 
 
 def test_a_dead_sensor_says_what_it_said_a_period_before():
-    env = many(SLEW, n=256, faults={**FAULTS, "kinds": ["sensor", "stuck"]}, sensor={"rate": 1e-3})
-    alive = many(SLEW, n=256, sensor={"rate": 1e-3})
+    env = many(SLEW, n=96, faults={**FAULTS, "kinds": ["sensor", "stuck"]}, sensor={"rate": 1e-3})
+    alive = many(SLEW, n=96, sensor={"rate": 1e-3})
     (last, info), _ = env.reset(seed=0), alive.reset(seed=0)
     of_sensor = info["fault"] == SENSOR
     for step in range(1, STEPS):
-        action = np.full((256, 3), 0.2)
+        action = np.full((96, 3), 0.2)
         now, whole = env.step(action)[0], alive.step(action)[0]
         dead = of_sensor & (step * env.dt >= info["fault_time"])
         np.testing.assert_array_equal(now[dead], last[dead])
@@ -152,7 +152,7 @@ def test_a_dead_sensor_says_what_it_said_a_period_before():
         np.testing.assert_allclose(now[fresh], whole[fresh], rtol=0, atol=1e-6)
         assert (now[fresh] != last[fresh]).any(axis=1).all()
         last = now
-    assert dead.sum() > 50
+    assert dead.sum() > 20
 
 
 def test_without_faults_info_has_no_word_of_them():

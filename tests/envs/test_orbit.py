@@ -244,7 +244,7 @@ def test_a_magnetometer_has_noise_of_a_density_and_a_bias_of_the_episode(dt):
 
 @pytest.mark.parametrize("dt", [0.25, 1.0])
 def test_a_sun_sensor_has_noise_of_a_density_and_a_bias_and_sees_nothing_in_the_shadow(dt):
-    n, steps, noise, bias = 1200, 12, 1e-3, 4e-3
+    n, steps, noise, bias = 300, 12, 1e-3, 4e-3
     env = many(
         SLEW, n, dt=dt, orbit=ROUND, sensor={"sun_sensor": {"noise": noise, "bias": bias}},
         constraints={"keep_out": [{"axis": (1, 0, 0), "direction": (0, 0, 1), "half_angle": 0.1}]},

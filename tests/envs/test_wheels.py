@@ -39,7 +39,7 @@ def slip(env):
 def test_momentum_stays_to_the_bit_and_energy_changes_by_the_work_of_the_motors(
     actuator, integrator
 ):
-    env = many(WHEELS, 16, substeps=1, actuator=actuator, integrator=integrator)
+    env = many(WHEELS, 8, substeps=1, actuator=actuator, integrator=integrator)
     env.reset(seed=0)
     rng, booked, reached = np.random.default_rng(0), 0.0, False
     start, energy = env.state["angular_momentum"], env.invariants()["energy"]
